@@ -1,0 +1,78 @@
+# Two commands do everything on a machine that has Go, make and a C compiler:
+#   make demo   builds pawl and measures the example kernels
+#   make test   lint, unit, script and system tests
+# What else they need, they install.
+
+GO            ?= go
+BIN           := bin/pawl
+FUZZTIME      ?= 30s
+LINT_VERSION  := v2.14.0
+# The version of Go is part of the place: a linter refuses sources newer than
+# the Go that it was built with.
+LINT_FOLDER    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pawl-tools/$(LINT_VERSION)-$(shell $(GO) env GOVERSION)
+LINT           = $(LINT_FOLDER)/golangci-lint
+
+# The commit is stamped below; Go's own stamping fails in a tree that belongs
+# to another user.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+
+COMMIT  = $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null)
+LDFLAGS = -s -w \
+	$(if $(VERSION),-X pawl/internal/cli.version=$(VERSION)) \
+	$(if $(COMMIT),-X pawl/internal/cli.commit=$(COMMIT))
+
+# step announces a command and says how long it took.
+step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
+
+.PHONY: all build demo test setup lint unit script system bench fuzz clean help
+# The parts of test run in their order, and time what runs alone.
+.NOTPARALLEL:
+
+all: build
+
+build: ## build bin/pawl, the binary that is shipped
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/pawl
+
+demo: ## build pawl and measure the example kernels
+	@tools/setup cc
+	$(call step,build,$(MAKE) --no-print-directory build)
+	@cd examples && ../$(BIN) bench
+
+test: setup lint unit script system ## everything that must pass
+
+setup: ## install what the tests need and this machine lacks
+	@tools/setup cc c++ git ninja ccache python3
+
+lint: $(LINT) ## golangci-lint, with the floors of the house
+	$(call step,lint,$(LINT) run ./...)
+
+$(LINT):
+	$(call step,build golangci-lint $(LINT_VERSION),GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' \
+		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
+
+unit: ## the tests beside the code, with the race detector
+	$(call step,unit,packages=$$($(GO) list ./...) && \
+		CGO_ENABLED=1 $(GO) test -race -timeout 4m $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/'))
+
+script: build ## scripts that drive the shipped binary
+	$(call step,script,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 2m ./test/script/...)
+
+system: build ## faults, sandbox and workers of the shipped binary
+	$(call step,system,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/...)
+
+bench: ## benchmarks
+	@$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+fuzz: ## every fuzz target, FUZZTIME each
+	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
+		for target in $$($(GO) test -list '^Fuzz' ./$$package | grep '^Fuzz'); do \
+			echo "== fuzz $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package; \
+		done; \
+	done
+
+clean: ## remove what was built here
+	@rm -rf bin
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12

@@ -1,0 +1,134 @@
+// Package bench builds and measures kernels, each row in a cell of its own, and
+// returns the Report. It judges nothing: there is nothing to judge against.
+package bench
+
+import (
+	"context"
+	"time"
+
+	"pawl/internal/build"
+	"pawl/internal/git"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+)
+
+// Options are what a bench needs to know.
+type Options struct {
+	Kind       result.Kind
+	Tool       result.Tool
+	Command    []string
+	Spec       *spec.Spec
+	Selections []spec.Selection
+	Set        []Setting // params that differ from their defaults
+	Build      build.Options
+	Measure    measure.Options
+	Sandbox    string   // auto, require, off
+	Worker     []string // command that starts the worker; nothing: here
+}
+
+// Setting gives a param a value in every selected kernel that has it.
+type Setting struct{ Name, Value string }
+
+// plan is one row to come.
+type plan struct {
+	row      *result.Row
+	variant  spec.Variant
+	instance *spec.Instance
+	artifact *build.Artifact
+}
+
+// bench is a run under way.
+type bench struct {
+	Options
+	run    *run.Run
+	report *result.Report
+	worker *worker.Client
+}
+
+// Run builds and measures everything selected. It always returns a report; what
+// went wrong is in its rows. The error is for what concerns the whole run, such as
+// a param that no kernel has.
+func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	b := &bench{Options: opts, run: r, report: newReport(r, opts)}
+	plans, err := b.plan()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan struct{})
+	var startErr error
+	go func() { // a worker takes as long to start as a cached build: do both at once
+		defer close(started)
+		b.worker, startErr = b.startWorker(ctx)
+	}()
+	b.build(ctx, plans)
+	<-started
+	defer b.closeWorker()
+	if startErr == nil {
+		b.report.Machine = b.worker.Hello().Machine
+		b.report.DeviceClass = b.worker.Hello().DeviceClass
+		if opts.Spec.DeviceClass != "" {
+			b.report.DeviceClass = opts.Spec.DeviceClass
+		}
+	}
+	b.describeCompilers(plans)
+	for i, p := range plans {
+		if p.row.Fault == nil {
+			b.row(ctx, p, startErr, i, len(plans))
+		}
+		b.run.Emit(run.Event{Kind: run.RowDone, Row: p.row.Name(), Fault: p.row.Fault, MedianS: median(p.row), Done: i + 1, Total: len(plans)})
+	}
+	b.report.Interrupted = ctx.Err() != nil
+	b.report.Finished = time.Now().UTC()
+	return b.report, nil
+}
+
+func median(row *result.Row) float64 {
+	if row.Timing == nil {
+		return 0
+	}
+	return row.Timing.Stats.Median
+}
+
+func newReport(r *run.Run, opts Options) *result.Report {
+	report := &result.Report{
+		Schema: result.Schema, Kind: opts.Kind, ID: r.ID, Tool: opts.Tool, Command: opts.Command,
+		Started: r.Started.UTC(), Spec: result.SpecRef{File: opts.Spec.File, SHA256: opts.Spec.SHA256},
+		Method: result.Method{
+			Cache: opts.Measure.Cache, BudgetS: opts.Measure.Budget.Seconds(), MinSamples: opts.Measure.MinSamples,
+			MaxSamples: opts.Measure.MaxSamples, HalfWidth: opts.Measure.HalfWidth, Seed: opts.Measure.Seed,
+		},
+	}
+	if head, ok, err := git.Head(opts.Spec.Dir); err == nil && ok {
+		report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
+	}
+	return report
+}
+
+func (b *bench) startWorker(ctx context.Context) (*worker.Client, error) {
+	return worker.Start(ctx, worker.Options{Command: b.Worker, OnNote: func(text string) {
+		b.run.Emit(run.Event{Kind: run.Note, Text: text})
+	}})
+}
+
+func (b *bench) closeWorker() {
+	if b.worker != nil {
+		b.worker.Close()
+	}
+}
+
+// living returns a worker that is there, starting another when the last one died.
+func (b *bench) living(ctx context.Context) (*worker.Client, error) {
+	if b.worker != nil {
+		select {
+		case <-b.worker.Gone():
+		default:
+			return b.worker, nil
+		}
+	}
+	var err error
+	b.worker, err = b.startWorker(ctx)
+	return b.worker, err
+}

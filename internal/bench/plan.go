@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"pawl/internal/build"
+	"pawl/internal/diag"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+)
+
+// plan resolves every selected kernel on every selected config.
+func (b *bench) plan() ([]*plan, error) {
+	used := make([]bool, len(b.Set))
+	var plans []*plan
+	for _, s := range b.Selections {
+		variant := s.Kernel.Default()
+		for i, set := range b.Set {
+			if !hasParam(s.Kernel, set.Name) {
+				continue
+			}
+			used[i] = true
+			var err error
+			if variant, err = variant.With(set.Name, set.Value); err != nil {
+				return nil, err
+			}
+		}
+		for _, config := range s.Configs {
+			row := &result.Row{Kernel: s.Kernel.Name, Config: config.Name, Cell: s.Kernel.Cell, Params: variant.Params(), Vars: vars(config)}
+			p := &plan{row: row, variant: variant}
+			var err error
+			if p.instance, err = variant.At(config); err != nil {
+				row.Verdict = result.Broken
+				row.Fault = &result.Fault{Stage: "plan", Cause: result.CauseSpec, Message: err.Error()}
+			}
+			plans = append(plans, p)
+			b.report.Rows = append(b.report.Rows, row)
+		}
+	}
+	for i, set := range b.Set {
+		if !used[i] {
+			return nil, fmt.Errorf("no selected kernel has a param %q (%s)", set.Name, diag.Meant(set.Name, paramNames(b.Selections)))
+		}
+	}
+	return plans, nil
+}
+
+func hasParam(k *spec.Kernel, name string) bool {
+	for _, p := range k.Params {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func paramNames(selections []spec.Selection) []string {
+	var names []string
+	for _, s := range selections {
+		for _, p := range s.Kernel.Params {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func vars(c *spec.Config) map[string]string {
+	out := map[string]string{}
+	for _, v := range c.Vars {
+		out[v.Name] = v.Value.String()
+	}
+	return out
+}
+
+// build compiles what the rows need, each variant once.
+func (b *bench) build(ctx context.Context, plans []*plan) {
+	var requests []build.Request
+	var waiting []*plan
+	for _, p := range plans {
+		if p.row.Fault == nil {
+			requests = append(requests, build.Request{Dir: b.Spec.Dir, Variant: p.variant})
+			waiting = append(waiting, p)
+		}
+	}
+	opts := b.Options.Build
+	opts.OnProgress = func(p build.Progress) {
+		b.run.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
+	}
+	builder, err := build.New(opts)
+	if err != nil {
+		for _, p := range waiting {
+			p.fail("build", err)
+		}
+		return
+	}
+	for i, outcome := range builder.Build(ctx, requests) {
+		p := waiting[i]
+		for _, note := range outcome.Notes {
+			p.row.Warnings = append(p.row.Warnings, result.Warning{Code: "cache", Message: note})
+		}
+		if outcome.Fault != nil {
+			p.fail("build", outcome.Fault)
+			p.row.Build = &result.Build{Output: outcome.Output}
+			continue
+		}
+		a := outcome.Artifact
+		p.artifact = a
+		p.row.Key, p.row.Code, p.row.Identity = a.Key, a.Code, p.instance.Identity(a.Code)
+		p.row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output}
+	}
+}
+
+func (b *bench) describeCompilers(plans []*plan) {
+	for _, p := range plans {
+		if p.artifact == nil {
+			continue
+		}
+		if b.report.Machine.Compilers == nil {
+			b.report.Machine.Compilers = map[string]string{}
+		}
+		b.report.Machine.Compilers[p.row.Cell] = p.artifact.Compiler
+	}
+}

@@ -1,0 +1,303 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// DefaultMaxBytes bounds the cache where nothing else is said.
+const DefaultMaxBytes = 4 << 30
+
+// Options say how to build. The zero value works.
+type Options struct {
+	CacheDir   string         // "": $PAWL_CACHE, else $XDG_CACHE_HOME/pawl/artifacts
+	MaxBytes   int64          // of the cache; 0: DefaultMaxBytes
+	Jobs       int            // compilers at once; 0: one for each usable core
+	OnProgress func(Progress) // called when a compilation starts and when a variant is done, one call at a time
+	NoCcache   bool           // compile without ccache even where it is installed
+}
+
+// Progress is how far a Build has come, in variants.
+type Progress struct {
+	Done, Total    int
+	Cached, Failed int    // of those done
+	Current        string // the kernel and variant that this call is about
+}
+
+// Request asks for one variant of a kernel.
+type Request struct {
+	Dir     string // the spec's folder: sources and flags are relative to it
+	Variant spec.Variant
+}
+
+// Artifact is a variant compiled to a shared object that exports the symbols
+// described at the top of this package.
+type Artifact struct {
+	Key      string  // hash of what went in
+	Code     string  // hash of what came out, as far as it runs
+	SHA256   string  // of Bytes
+	Bytes    []byte  // the shared object
+	Compiler string  // the first line of its version
+	Output   string  // warnings, as the compiler wrote them
+	Cached   bool    // found, not compiled
+	Seconds  float64 // that compiling took, now or when it was cached
+
+	symbols []string // of the launches' entries
+}
+
+// Outcome is what became of a request: an artifact or a fault.
+type Outcome struct {
+	Request  Request
+	Artifact *Artifact
+	Fault    *result.Fault
+	Output   string   // of the compiler, as it wrote it
+	Notes    []string // what was odd but did not keep the artifact from being made
+}
+
+// Builder compiles variants. It may be used by several goroutines at once.
+type Builder struct {
+	cc, cxx  *tool
+	ccache   string // path, or "" to do without
+	cache    *cache
+	jobs     int
+	progress func(Progress)
+	deadline time.Duration
+}
+
+// New makes a Builder. A cache that cannot be used is no error: builds then say
+// so in their notes.
+func New(options Options) (*Builder, error) {
+	if options.MaxBytes < 0 || options.Jobs < 0 {
+		return nil, errors.New("neither the size of the cache nor the number of jobs can be negative")
+	}
+	c := &cache{dir: options.CacheDir, max: options.MaxBytes}
+	if c.max == 0 {
+		c.max = DefaultMaxBytes
+	}
+	c.open()
+	b := &Builder{
+		cc:       newTool("cc", "CC", "C", "gcc", c),
+		cxx:      newTool("c++", "CXX", "C++", "g++", c),
+		cache:    c,
+		jobs:     options.Jobs,
+		progress: options.OnProgress,
+		deadline: deadline,
+	}
+	if b.jobs == 0 {
+		b.jobs = runtime.GOMAXPROCS(0) // affinity and CPU quota are counted in
+	}
+	if !options.NoCcache {
+		b.ccache, _ = exec.LookPath("ccache")
+	}
+	return b, nil
+}
+
+// open finds and makes the cache's folder.
+func (c *cache) open() {
+	if c.dir == "" {
+		c.dir = os.Getenv("PAWL_CACHE")
+	}
+	if c.dir == "" {
+		var user string
+		if user, c.err = os.UserCacheDir(); c.err != nil {
+			return
+		}
+		c.dir = filepath.Join(user, "pawl", "artifacts")
+	}
+	if c.dir, c.err = filepath.Abs(c.dir); c.err == nil {
+		c.err = os.MkdirAll(c.dir, 0o755)
+	}
+}
+
+// Build makes the artifact of every request and returns the outcomes in the
+// same order. Equal requests are compiled once, and a request that fails does
+// not keep others from being built. Cancelling ctx ends running compilers.
+func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
+	outcomes := make([]Outcome, len(requests))
+	run := &batch{Builder: b, files: newFiles(), shims: map[string]*shimObject{}}
+	run.status.Total = len(requests)
+	defer run.cleanUp()
+
+	// Requests with the same recipe in the same folder are one piece of work.
+	type work struct {
+		recipe  *recipe
+		indexes []int
+	}
+	var all []*work
+	same := map[string]*work{}
+	for i, request := range requests {
+		outcomes[i].Request = request
+		r, fault := b.recipe(ctx, request)
+		if fault != nil {
+			outcomes[i].Fault = fault
+			run.finished(outcomes[i], 1)
+			continue
+		}
+		id := r.dir + "\x00" + r.hash
+		if same[id] == nil {
+			same[id] = &work{recipe: r}
+			all = append(all, same[id])
+		}
+		same[id].indexes = append(same[id].indexes, i)
+	}
+
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(b.jobs, len(all)) {
+		workers.Go(func() {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= len(all) {
+					return
+				}
+				w := all[n]
+				outcome := run.build(ctx, w.recipe)
+				for _, i := range w.indexes {
+					outcome.Request = requests[i]
+					outcomes[i] = outcome
+				}
+				run.finished(outcome, len(w.indexes))
+			}
+		})
+	}
+	workers.Wait()
+	return outcomes
+}
+
+// batch is one call of Build: what its variants share.
+type batch struct {
+	*Builder
+	files *files
+
+	mu     sync.Mutex
+	temp   string // made when something is compiled
+	shims  map[string]*shimObject
+	status Progress
+
+	reporting sync.Mutex
+}
+
+func (run *batch) started(v spec.Variant) { run.report(v, func(*Progress) {}) }
+
+func (run *batch) finished(o Outcome, count int) {
+	run.report(o.Request.Variant, func(p *Progress) {
+		p.Done += count
+		switch {
+		case o.Fault != nil:
+			p.Failed += count
+		case o.Artifact.Cached:
+			p.Cached += count
+		}
+	})
+}
+
+func (run *batch) report(v spec.Variant, change func(*Progress)) {
+	run.reporting.Lock()
+	defer run.reporting.Unlock()
+	change(&run.status)
+	run.status.Current = v.Kernel.Name + " " + v.Name()
+	if run.progress != nil {
+		run.progress(run.status)
+	}
+}
+
+// tempDir makes a folder for one compilation.
+func (run *batch) tempDir() (string, *result.Fault) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	var err error
+	if run.temp == "" {
+		run.temp, err = os.MkdirTemp("", "pawl-build-")
+	}
+	var dir string
+	if err == nil {
+		dir, err = os.MkdirTemp(run.temp, "")
+	}
+	if err != nil {
+		return "", internal("make a folder to compile in", err)
+	}
+	return dir, nil
+}
+
+func (run *batch) cleanUp() {
+	if run.temp != "" {
+		os.RemoveAll(run.temp)
+	}
+}
+
+// internal is a failure of the machine, not of the user's source.
+func internal(attempt string, err error) *result.Fault {
+	if errors.Is(err, syscall.ENOSPC) {
+		return noSpace()
+	}
+	return &result.Fault{
+		Stage: stage, Cause: result.CauseInternal,
+		Message: fmt.Sprintf("%s: %v", attempt, err),
+	}
+}
+
+// build finds or compiles one variant.
+func (run *batch) build(ctx context.Context, r *recipe) Outcome {
+	o := Outcome{}
+	if ctx.Err() != nil {
+		o.Fault = interrupted()
+		return o
+	}
+	for _, paths := range run.cache.reads(r.hash) {
+		deps, ok := run.files.dependencies(r.dir, paths)
+		if !ok {
+			continue
+		}
+		m, so, err := run.cache.load(keyOf(r.hash, deps))
+		if err == nil {
+			o.Artifact = &Artifact{
+				Key: m.Key, Code: m.Code, SHA256: m.SHA256, Bytes: so, Compiler: m.Compiler, Output: m.Output,
+				Cached: true, Seconds: m.Seconds, symbols: m.Symbols,
+			}
+			o.Output = m.Output
+			return o
+		}
+		if !errors.Is(err, errMissing) {
+			o.Notes = append(o.Notes, fmt.Sprintf("the cached artifact was damaged and is built anew: %v", err))
+		}
+	}
+	run.started(r.variant)
+	made, fault := run.make(ctx, r)
+	if made != nil {
+		o.Output = made.output
+	}
+	if fault != nil {
+		o.Fault = fault
+		return o
+	}
+	a := &Artifact{
+		Key: keyOf(r.hash, made.deps), SHA256: sha256Hex(made.so), Bytes: made.so,
+		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, symbols: made.symbols,
+	}
+	var err error
+	if a.Code, err = codeHash(a.Bytes); err != nil {
+		o.Fault = internal("hash the code", err)
+		return o
+	}
+	err = run.cache.store(r.hash, made.deps, &meta{
+		Key: a.Key, SHA256: a.SHA256, Code: a.Code, Symbols: a.symbols,
+		Compiler: a.Compiler, Output: a.Output, Seconds: a.Seconds,
+	}, a.Bytes)
+	if err != nil {
+		o.Notes = append(o.Notes, fmt.Sprintf("the artifact could not be cached: %v", err))
+	}
+	o.Artifact = a
+	return o
+}

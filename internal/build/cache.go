@@ -1,0 +1,330 @@
+package build
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// cache is a folder that any number of pawls share:
+//
+//	<key[:2]>/<key>/artifact.so meta.json deps    an artifact
+//	reads/<recipe[:2]>/<recipe>                   lists of the files that compilations of a recipe read
+//	compilers/<id>                                what a compiler said about itself
+//	size                                          bytes in all, roughly
+//	lock                                          held by whoever changes the above
+//	tmp/                                          what is being written or removed
+//
+// Things appear and disappear by renaming, so that readers need no lock.
+type cache struct {
+	dir string
+	max int64
+	err error // why there is none
+
+	mu sync.Mutex // flock does not keep goroutines waiting cheaply
+}
+
+const (
+	artifactFile = "artifact.so"
+	metaFile     = "meta.json"
+	depsFile     = "deps"
+
+	readsFolder = "reads"
+	mostLists   = 8 // of files read, per recipe
+)
+
+// meta is what the cache knows of an artifact.
+type meta struct {
+	Key      string   `json:"key"`
+	SHA256   string   `json:"sha256"`
+	Code     string   `json:"code"`
+	Symbols  []string `json:"symbols"` // of the launches' entries
+	Compiler string   `json:"compiler"`
+	Output   string   `json:"output,omitempty"`
+	Seconds  float64  `json:"seconds"`
+}
+
+// sealed is JSON that tells when it was damaged.
+type sealed struct {
+	SHA256 string          `json:"sha256"` // of body, byte for byte
+	Body   json.RawMessage `json:"body"`
+}
+
+func seal(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sealed{SHA256: sha256Hex(body), Body: body})
+}
+
+func unseal(data []byte, v any) error {
+	var s sealed
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	if sha256Hex(s.Body) != s.SHA256 {
+		return errors.New("its hash does not match")
+	}
+	return json.Unmarshal(s.Body, v)
+}
+
+// errMissing means that the cache has no such entry.
+var errMissing = errors.New("not in the cache")
+
+func (c *cache) entry(key string) string { return filepath.Join(c.dir, key[:2], key) }
+
+// load reads an artifact and checks it. An error other than errMissing means
+// that the entry was damaged; it is then gone.
+func (c *cache) load(key string) (*meta, []byte, error) {
+	if c.err != nil {
+		return nil, nil, errMissing
+	}
+	m, so, err := c.read(key)
+	switch {
+	case err == nil:
+		now := time.Now()
+		_ = os.Chtimes(c.entry(key), now, now) // a cache that cannot be written can still be read
+		return m, so, nil
+	case errors.Is(err, errMissing):
+		return nil, nil, err
+	}
+	c.discard(c.entry(key))
+	return nil, nil, err
+}
+
+func (c *cache) read(key string) (*meta, []byte, error) {
+	dir := c.entry(key)
+	data, err := os.ReadFile(filepath.Join(dir, metaFile))
+	if err != nil {
+		if _, gone := os.Stat(dir); errors.Is(gone, fs.ErrNotExist) || errors.Is(gone, syscall.ENOTDIR) {
+			return nil, nil, errMissing
+		}
+		return nil, nil, err
+	}
+	var m meta
+	if err := unseal(data, &m); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", metaFile, err)
+	}
+	so, err := os.ReadFile(filepath.Join(dir, artifactFile))
+	if err != nil {
+		if _, gone := os.Stat(filepath.Join(dir, metaFile)); errors.Is(gone, fs.ErrNotExist) {
+			return nil, nil, errMissing // evicted between the two reads
+		}
+		return nil, nil, err
+	}
+	if m.Key != key || sha256Hex(so) != m.SHA256 {
+		return nil, nil, fmt.Errorf("%s: its hash does not match", artifactFile)
+	}
+	return &m, so, nil
+}
+
+// reads returns the lists of files that compilations of a recipe read, the
+// newest first.
+func (c *cache) reads(recipe string) [][]string {
+	if c.err != nil {
+		return nil
+	}
+	path := c.readsPath(recipe)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+	return parseReads(string(data))
+}
+
+func (c *cache) readsPath(recipe string) string {
+	return filepath.Join(c.dir, readsFolder, recipe[:2], recipe)
+}
+
+// parseReads needs no check of its own: of a damaged list no artifact is found.
+func parseReads(text string) [][]string {
+	var lists [][]string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if paragraph = strings.Trim(paragraph, "\n"); paragraph != "" {
+			lists = append(lists, strings.Split(paragraph, "\n"))
+		}
+	}
+	return lists
+}
+
+// store adds an artifact made by a recipe from these files. When another
+// process has added it meanwhile, that one stays.
+func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) error {
+	if c.err != nil {
+		return c.err
+	}
+	temp, err := c.write(deps, m, so)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	return c.locked(func() error {
+		added, err := c.addReads(recipe, deps)
+		if err != nil {
+			return err
+		}
+		entry := c.entry(m.Key)
+		if err := os.MkdirAll(filepath.Dir(entry), 0o755); err != nil {
+			return err
+		}
+		switch err := os.Rename(temp, entry); {
+		case err == nil:
+			added += int64(len(so)) + 4096
+		case !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY):
+			return err
+		}
+		return c.grow(added)
+	})
+}
+
+// write puts an entry's files into a folder that can be renamed into place.
+func (c *cache) write(deps []dependency, m *meta, so []byte) (string, error) {
+	data, err := seal(m)
+	if err != nil {
+		return "", err
+	}
+	temp, err := c.tempDir()
+	if err != nil {
+		return "", err
+	}
+	var list strings.Builder // as sha256sum -c reads it
+	for _, dep := range deps {
+		fmt.Fprintf(&list, "%s  %s\n", dep.SHA256, dep.Path)
+	}
+	for name, content := range map[string][]byte{artifactFile: so, metaFile: data, depsFile: []byte(list.String())} {
+		if err := os.WriteFile(filepath.Join(temp, name), content, 0o644); err != nil {
+			os.RemoveAll(temp)
+			return "", err
+		}
+	}
+	return temp, nil
+}
+
+// addReads puts a list of files before the others of its recipe and returns by
+// how many bytes that grew.
+func (c *cache) addReads(recipe string, deps []dependency) (int64, error) {
+	list := make([]string, len(deps))
+	for i, dep := range deps {
+		if strings.Contains(dep.Path, "\n") {
+			return 0, fmt.Errorf("%q has a line break in its name", dep.Path)
+		}
+		list[i] = dep.Path
+	}
+	path := c.readsPath(recipe)
+	before, _ := os.ReadFile(path)
+	lists := slices.DeleteFunc(parseReads(string(before)), func(old []string) bool { return slices.Equal(old, list) })
+	lists = append([][]string{list}, lists...)
+	var text strings.Builder
+	for _, list := range lists[:min(len(lists), mostLists)] {
+		text.WriteString(strings.Join(list, "\n") + "\n\n")
+	}
+	if text.String() == string(before) {
+		return 0, nil
+	}
+	return int64(text.Len() - len(before)), c.replace(path, []byte(text.String()))
+}
+
+// readNote reads a small sealed record; false when there is none to be had.
+func (c *cache) readNote(folder, id string, v any) bool {
+	if c.err != nil {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(c.dir, folder, id))
+	return err == nil && unseal(data, v) == nil
+}
+
+// writeNote keeps a small record. Failing to is no loss: it is found out anew.
+func (c *cache) writeNote(folder, id string, v any) {
+	if c.err != nil {
+		return
+	}
+	if data, err := seal(v); err == nil {
+		_ = c.replace(filepath.Join(c.dir, folder, id), data)
+	}
+}
+
+// replace writes a file so that readers see all of it or none.
+func (c *cache) replace(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temp, err := c.tempDir()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	name := filepath.Join(temp, "new")
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name, path)
+}
+
+func (c *cache) tempDir() (string, error) {
+	parent := filepath.Join(c.dir, "tmp")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(parent, "")
+	if err != nil {
+		return "", err
+	}
+	return temp, os.Chmod(temp, 0o755)
+}
+
+// discard removes an entry in one step for everybody else.
+func (c *cache) discard(path string) {
+	temp, err := c.tempDir()
+	if err != nil {
+		os.RemoveAll(path)
+		return
+	}
+	_ = os.Rename(path, filepath.Join(temp, "gone"))
+	os.RemoveAll(temp)
+}
+
+// locked runs work while no other process changes the cache.
+func (c *cache) locked(work func() error) error {
+	const patience = 10 * time.Second // a stopped pawl may hold the lock for ever
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	file, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Since(began) > patience {
+			return fmt.Errorf("lock %s: %w", file.Name(), err)
+		}
+	}
+	return work()
+}
+
+// grow counts what was added and evicts when the cache has become too large.
+func (c *cache) grow(added int64) error {
+	c.sweep(time.Now())
+	path := filepath.Join(c.dir, "size")
+	text, _ := os.ReadFile(path)
+	total, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if total += added; err != nil || total > c.max {
+		total = c.evict(time.Now())
+	}
+	return c.replace(path, strconv.AppendInt(nil, total, 10))
+}

@@ -1,0 +1,201 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"pawl/internal/result"
+)
+
+// Compiler is a compiler found on this machine.
+type Compiler struct {
+	Name    string // cc or c++
+	Path    string // of the program that $CC or $CXX names
+	Version string // the first line of what it says about itself
+}
+
+// compiler is all that builds know of a compiler. Everything it says about
+// itself is part of every key.
+type compiler struct {
+	Name    string   `json:"name"`    // cc or c++
+	Command []string `json:"command"` // the words of $CC or $CXX, the program as a full path
+	Version string   `json:"version"` // all that --version prints
+	Target  string   `json:"target"`  // -dumpmachine
+	Linker  string   `json:"linker"`  // first line of the linker's version
+}
+
+func (c *compiler) versionLine() string {
+	line, _, _ := strings.Cut(c.Version, "\n")
+	return strings.TrimSpace(line)
+}
+
+var gnuLinker = regexp.MustCompile(`^GNU ld .* (\d+)\.(\d+)`)
+
+// tracksLinkInputs reports whether the linker can list the files it read.
+func (c *compiler) tracksLinkInputs() bool {
+	if version := gnuLinker.FindStringSubmatch(c.Linker); version != nil {
+		major, _ := strconv.Atoi(version[1])
+		minor, _ := strconv.Atoi(version[2])
+		return major > 2 || minor >= 35
+	}
+	return strings.Contains(c.Linker, "LLD") || strings.Contains(c.Linker, "mold")
+}
+
+// Compilers returns the C and C++ compilers that builds on this machine use,
+// without those that are missing.
+func Compilers(ctx context.Context) []Compiler {
+	b, err := New(Options{})
+	if err != nil {
+		return nil
+	}
+	var found []Compiler
+	for _, tool := range []*tool{b.cc, b.cxx} {
+		if c, fault := tool.find(ctx); fault == nil {
+			found = append(found, Compiler{Name: c.Name, Path: c.Command[0], Version: c.versionLine()})
+		}
+	}
+	return found
+}
+
+// tool is a compiler as the environment names it, looked up when it is needed.
+type tool struct {
+	name    string   // cc or c++
+	words   []string // of $CC or $CXX
+	purpose string   // C or C++
+	pkg     string   // Debian package
+	cache   *cache
+
+	mu    sync.Mutex
+	found *compiler
+	id    string // of the file that found describes
+}
+
+func newTool(name, variable, purpose, pkg string, c *cache) *tool {
+	words := strings.Fields(os.Getenv(variable))
+	if len(words) > 1 && filepath.Base(words[0]) == "ccache" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		words = []string{name}
+	}
+	return &tool{name: name, words: words, purpose: purpose, pkg: pkg, cache: c}
+}
+
+// find returns the compiler, asking it for its version only when it is not the
+// file that was asked before, by this process or another.
+func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
+	path, err := lookPath(t.words[0])
+	if err != nil {
+		return nil, &result.Fault{
+			Stage: stage, Cause: result.CauseUnsupported,
+			Message: fmt.Sprintf("no %s compiler: %v", t.purpose, err),
+			Hint:    fmt.Sprintf("apt-get install %s, or set %s", t.pkg, map[string]string{"cc": "CC", "c++": "CXX"}[t.name]),
+		}
+	}
+	command := append([]string{path}, t.words[1:]...)
+	id, err := fileID(path, command)
+	if err != nil {
+		return nil, &result.Fault{Stage: stage, Cause: result.CauseInternal, Message: err.Error()}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.found != nil && t.id == id {
+		return t.found, nil
+	}
+	c := &compiler{}
+	if !t.cache.readNote("compilers", id, c) || len(c.Command) == 0 {
+		if c, err = ask(ctx, t.name, command); err != nil {
+			if ctx.Err() != nil {
+				return nil, interrupted()
+			}
+			return nil, &result.Fault{Stage: stage, Cause: result.CauseUnsupported, Message: err.Error()}
+		}
+		t.cache.writeNote("compilers", id, c)
+	}
+	t.found, t.id = c, id
+	return c, nil
+}
+
+// fileID tells one state of a compiler's file from another.
+func fileID(path string, command []string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("find compiler: %w", err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("find compiler: %w", err)
+	}
+	d := newDigest("compiler 1")
+	d.fields(command)
+	d.field(real)
+	d.number(uint64(info.Size()))
+	d.number(uint64(info.ModTime().UnixNano()))
+	return d.hex(), nil
+}
+
+// ask runs the compiler to learn what it is.
+func ask(ctx context.Context, name string, command []string) (*compiler, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	answer := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], args...)...)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			return "", fmt.Errorf("%s %s: %w: %s", strings.Join(command, " "), strings.Join(args, " "), err,
+				strings.TrimSpace(stderr.String()))
+		}
+		return strings.TrimSpace(stdout.String()), nil
+	}
+	c := &compiler{Name: name, Command: command}
+	var err error
+	if c.Version, err = answer("--version"); err != nil {
+		return nil, err
+	}
+	if c.Target, err = answer("-dumpmachine"); err != nil {
+		return nil, err
+	}
+	// A linker that does not answer is found out by linking.
+	linker, _ := answer("-Wl,--version")
+	c.Linker, _, _ = strings.Cut(linker, "\n")
+	return c, nil
+}
+
+// lookPath is exec.LookPath that passes over ccache posing as a compiler: its
+// file says nothing about the compiler behind it.
+func lookPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		var lookup *exec.Error
+		if errors.As(err, &lookup) && errors.Is(err, exec.ErrNotFound) {
+			return "", fmt.Errorf("%q is not on PATH", name)
+		}
+		return "", err
+	}
+	if !isCcache(path) || strings.Contains(name, "/") {
+		return filepath.Abs(path)
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		other, err := exec.LookPath(filepath.Join(dir, name))
+		if err == nil && !isCcache(other) {
+			return filepath.Abs(other)
+		}
+	}
+	return filepath.Abs(path)
+}
+
+func isCcache(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	return err == nil && filepath.Base(real) == "ccache"
+}

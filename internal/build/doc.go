@@ -1,0 +1,53 @@
+// Package build turns the variants of a spec into artifacts: one shared object
+// each, found in the cache or compiled by a pool over all cores.
+//
+//	b, err := build.New(build.Options{})
+//	outcomes := b.Build(ctx, []build.Request{{Dir: s.Dir, Variant: v}})
+//
+// # What is in an artifact
+//
+// The user's source, compiled on its own in the spec's folder, and a shim that
+// pawl writes: the door through which a cell runs any kernel without knowing its
+// signature. The shim exports these symbols and the artifact exports no others,
+// so that a user's function named like one of libc's is still the one called:
+//
+//	const int pawl_abi;                                  // ABI below
+//	void pawl_run(void *const *slots, int64_t repeat);
+//	void pawl_flush(const void *p, int64_t bytes);
+//	int  pawl_flush_kind(void);
+//	void pawl_spin(int64_t rounds);
+//	int  pawl_spin_cycles(void);
+//	void pawl_threads(int n);
+//
+// pawl_run calls the kernel's launches in order, the whole sequence repeat
+// times. slots[i] belongs to the kernel's i-th argument, in file order whatever
+// a launch's own order is: for a buffer it is the buffer's address, for a scalar
+// the address of its value, aligned to its size. Buffers reach the entries as
+// void *, scalars by value as float, double, or int8_t to uint64_t; the smaller
+// floats, for which C has no common type, cannot be scalars. Entries are called
+// as functions that return void.
+//
+// pawl_flush evicts every line of a range from all cache levels, and
+// pawl_flush_kind says how: 1 clflush, 2 clflushopt, 3 dc civac, 0 not at all.
+// pawl_spin runs a chain of dependent instructions of known latency, and
+// pawl_spin_cycles says how many core cycles one round takes (0: not known), so
+// that timing it reads the core's clock. pawl_threads sets the number of OpenMP
+// threads where OpenMP is linked, and does nothing elsewhere.
+//
+// # Key and code
+//
+// The key is the hash of what goes in: compiler, target, flags, defines, shim,
+// and every file that the compiler read, by path and content. Which files those
+// are is known only after compiling, so the cache keeps, per recipe, the lists
+// of paths that earlier compilations read; a lookup hashes what is at those
+// paths now. As in ccache's direct mode, a header that newly shadows another on
+// the include path goes unseen until one of the listed files changes, and so
+// does what .incbin reads.
+//
+// The code is the hash of what came out: everything that is loaded and run, the
+// names of imported functions included, but no names of its own, no debug
+// information, no build id. Equal code behaves equally.
+package build
+
+// ABI is the version of the symbols that artifacts export.
+const ABI = 1

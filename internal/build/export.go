@@ -1,0 +1,256 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pawl/internal/spec"
+)
+
+// compileCommand is an entry of compile_commands.json.
+type compileCommand struct {
+	Directory string   `json:"directory"`
+	File      string   `json:"file"`
+	Arguments []string `json:"arguments"`
+}
+
+// Export writes what people and editors need to build without pawl: in dir, a
+// build.ninja that makes the same shared objects, and a compile_commands.json
+// for the user's sources with the defines of each kernel's default variant.
+//
+// The symbol of a C++ entry is known only once the source is compiled, so
+// Export builds the requests first. One that does not compile is exported all
+// the same, to fail under ninja as it does here; one that has no compiler makes
+// Export fail.
+func (b *Builder) Export(ctx context.Context, dir string, requests []Request) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("export the build: %w", err)
+	}
+	out := &export{dir: dir, files: map[string]string{"pawl.map": versionScript()}, built: map[string]bool{}}
+	out.ninja.WriteString("# Written by pawl; `ninja` makes every variant.\n" +
+		"rule compile\n  command = $compiler $flags -MD -MF $out.d -c $source -o $out\n  depfile = $out.d\n  deps = gcc\n" +
+		"rule link\n  command = $compiler -shared -o $out $in $flags\n\n")
+	for _, o := range b.Build(ctx, requests) {
+		if ctx.Err() != nil {
+			return fmt.Errorf("export the build: %w", ctx.Err())
+		}
+		r, fault := b.recipe(ctx, o.Request)
+		if fault != nil {
+			return fmt.Errorf("export the build: %w", fault)
+		}
+		if err := out.add(r, o.Artifact); err != nil {
+			return fmt.Errorf("export the build: %w", err)
+		}
+	}
+	commands, err := b.compileCommands(ctx, requests)
+	if err != nil {
+		return fmt.Errorf("export the build: %w", err)
+	}
+	out.files["compile_commands.json"] = commands
+	fmt.Fprintf(&out.ninja, "build all: phony %s\ndefault all\n", strings.Join(out.variants, " "))
+	out.files["build.ninja"] = out.ninja.String()
+	return out.write()
+}
+
+// export collects the files to write.
+type export struct {
+	dir      string
+	files    map[string]string // by name
+	ninja    strings.Builder
+	built    map[string]bool // targets that have a statement
+	variants []string        // targets that people want
+}
+
+// add writes the three steps of a recipe. Ninja wants the paths that a depfile
+// lists to be relative to its own folder, or absolute, so here everything the
+// compiler is told is absolute; -fmacro-prefix-map keeps __FILE__, and so the
+// code, as in pawl's own builds.
+func (e *export) add(r *recipe, made *Artifact) error {
+	k := r.variant.Kernel
+	var symbols []string
+	for _, launch := range k.Launches {
+		symbols = append(symbols, launch.Entry)
+	}
+	if made != nil {
+		symbols = made.symbols
+	}
+	shim, err := shimSource(k, symbols)
+	if err != nil {
+		return err
+	}
+	name := fileName(k.Name, r)
+	if e.built[name+".so"] {
+		return nil
+	}
+	e.variants = append(e.variants, name+".so")
+	shimName := "shim-" + sha256Hex([]byte(shim))[:12]
+	compiler := shellWords(r.compiler.Command)
+	e.files[shimName+".c"] = shim
+	shimObject := shimName + "-" + r.compiler.Name + ".o"
+	if !e.built[shimObject] {
+		e.build(shimObject, "compile", []string{shimName + ".c"}, map[string]string{
+			"compiler": compiler, "flags": shellWords(shimFlags), "source": shellWords([]string{shimName + ".c"}),
+		})
+	}
+	source := within(r.dir, k.Source)
+	flags := append(absoluteFlags(r.dir, r.compile), "-fmacro-prefix-map="+r.dir+"/=")
+	if strings.Contains(source+strings.Join(flags, "")+strings.Join(r.link, ""), "\n") {
+		return fmt.Errorf("%s %s: a line break in a flag or name cannot be written to build.ninja", k.Name, r.variant.Name())
+	}
+	fmt.Fprintf(&e.ninja, "# %s %s\n", oneLine(k.Name), oneLine(r.variant.Name()))
+	e.build(name+".o", "compile", []string{source}, map[string]string{
+		"compiler": compiler, "flags": shellWords(flags), "source": shellWords([]string{source}),
+	})
+	e.build(name+".so", "link", []string{name + ".o", shimObject}, map[string]string{
+		"compiler": compiler,
+		"flags":    shellWords(append(absoluteFlags(r.dir, r.link), "-Wl,--version-script=pawl.map")),
+	})
+	return nil
+}
+
+func (e *export) build(target, rule string, inputs []string, variables map[string]string) {
+	e.built[target] = true
+	escape := strings.NewReplacer("$", "$$", " ", "$ ", ":", "$:")
+	fmt.Fprintf(&e.ninja, "build %s: %s", escape.Replace(target), rule)
+	for _, input := range inputs {
+		fmt.Fprintf(&e.ninja, " %s", escape.Replace(input))
+	}
+	if rule == "link" {
+		e.ninja.WriteString(" | pawl.map")
+	}
+	e.ninja.WriteByte('\n')
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		fmt.Fprintf(&e.ninja, "  %s = %s\n", name, strings.ReplaceAll(variables[name], "$", "$$"))
+	}
+	e.ninja.WriteByte('\n')
+}
+
+func (e *export) write() error {
+	if err := os.MkdirAll(e.dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.files)) {
+		path := filepath.Join(e.dir, name)
+		temp, err := os.CreateTemp(e.dir, "."+name+"-")
+		if err != nil {
+			return err
+		}
+		_, err = temp.WriteString(e.files[name])
+		if closing := temp.Close(); err == nil {
+			err = closing
+		}
+		if err == nil {
+			err = os.Chmod(temp.Name(), 0o644)
+		}
+		if err == nil {
+			err = os.Rename(temp.Name(), path)
+		}
+		if err != nil {
+			os.Remove(temp.Name())
+			return err
+		}
+	}
+	return nil
+}
+
+// compileCommands lists each kernel's source once, as its default variant is
+// compiled.
+func (b *Builder) compileCommands(ctx context.Context, requests []Request) (string, error) {
+	commands := []compileCommand{}
+	seen := map[*spec.Kernel]bool{}
+	for _, request := range requests {
+		k := request.Variant.Kernel
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		r, fault := b.recipe(ctx, Request{Dir: request.Dir, Variant: k.Default()})
+		if fault != nil {
+			return "", fault
+		}
+		commands = append(commands, compileCommand{
+			Directory: r.dir, File: k.Source,
+			Arguments: slices.Concat(r.compiler.Command, r.compile, []string{"-c", k.Source}),
+		})
+	}
+	text, err := json.MarshalIndent(commands, "", "  ")
+	return string(text) + "\n", err
+}
+
+// fileName tells variants apart, and which kernel they belong to.
+func fileName(kernel string, r *recipe) string {
+	plain := strings.Map(func(c rune) rune {
+		if c < 128 && (c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return c
+		}
+		return '_'
+	}, kernel)
+	id := newDigest("export")
+	id.field(r.dir)
+	id.field(r.hash)
+	return plain + "-" + id.hex()[:12]
+}
+
+// pathFlags are followed by a path, in the same word or the next.
+var pathFlags = []string{"-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L", "-B"}
+
+// absoluteFlags are flags that mean the same in any folder. A path that is not
+// there stays as it is: an -include may be found on the include path.
+func absoluteFlags(dir string, flags []string) []string {
+	place := func(path string) string {
+		if there := within(dir, path); exists(there) {
+			return there
+		}
+		return path
+	}
+	var absolute []string
+	pathNext := false
+	for _, flag := range flags {
+		switch {
+		case pathNext:
+			flag, pathNext = place(flag), false
+		case slices.Contains(pathFlags, flag):
+			pathNext = true
+		case strings.HasPrefix(flag, "-"):
+			for _, prefix := range pathFlags {
+				if path, ok := strings.CutPrefix(flag, prefix); ok {
+					flag = prefix + place(path)
+					break
+				}
+			}
+		case linkOnly(flag):
+			flag = place(flag)
+		}
+		absolute = append(absolute, flag)
+	}
+	return absolute
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// shellWords quotes words so that a shell reads them as they are.
+func shellWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		safe := word != "" && !strings.ContainsFunc(word, func(c rune) bool {
+			return c > 127 || !strings.ContainsRune("+,-./:=@_", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+		})
+		if !safe {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		quoted[i] = word
+	}
+	return strings.Join(quoted, " ")
+}
+
+func oneLine(s string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(s) }

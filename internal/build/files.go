@@ -1,0 +1,151 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// files hashes files, each once for all the variants of one Build.
+type files struct {
+	mu   sync.Mutex
+	seen map[string]*fileState
+}
+
+// fileState is a file's content as it was at one moment.
+type fileState struct {
+	done   sync.Once
+	sum    string
+	err    error
+	stat   fileStat
+	hashed time.Time
+}
+
+// fileStat changes whenever a file's content does, up to the grain of the
+// file system's clock.
+type fileStat struct {
+	inode, size  int64
+	mtime, ctime time.Time
+}
+
+func newFiles() *files { return &files{seen: map[string]*fileState{}} }
+
+// sum is the hash of a file as it was when first asked for.
+func (f *files) sum(path string) (string, error) {
+	s := f.state(path, nil)
+	return s.sum, s.err
+}
+
+// sumNow is the hash of a file as it is now, and when it last changed.
+func (f *files) sumNow(path string) (string, time.Time, error) {
+	s := f.state(path, func(old *fileState) bool { return !old.current(path) })
+	return s.sum, s.stat.ctime, s.err
+}
+
+func (f *files) state(path string, stale func(*fileState) bool) *fileState {
+	f.mu.Lock()
+	s := f.seen[path]
+	if s == nil {
+		s = &fileState{}
+		f.seen[path] = s
+	}
+	f.mu.Unlock()
+	fresh := false
+	s.done.Do(func() { s.read(path); fresh = true })
+	if fresh || stale == nil || !stale(s) {
+		return s
+	}
+	s = &fileState{}
+	s.done.Do(func() { s.read(path) })
+	f.mu.Lock()
+	f.seen[path] = s
+	f.mu.Unlock()
+	return s
+}
+
+func (s *fileState) read(path string) {
+	s.hashed = time.Now()
+	file, err := os.Open(path)
+	if err != nil {
+		s.err = err
+		return
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		s.err = err
+		return
+	}
+	if !info.Mode().IsRegular() {
+		s.err = fmt.Errorf("%s is not a regular file", path)
+		return
+	}
+	s.stat = statOf(info)
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		s.err = err
+		return
+	}
+	s.sum = hex.EncodeToString(hash.Sum(nil))
+}
+
+// current reports whether the file surely has the content that was hashed. One
+// that changed just before it was hashed may have changed again since within
+// the same tick of the clock that stamps files.
+func (s *fileState) current(path string) bool {
+	const tick = 50 * time.Millisecond
+	info, err := os.Stat(path)
+	return err == nil && s.err == nil && statOf(info) == s.stat && s.hashed.Sub(s.stat.ctime) > tick
+}
+
+func statOf(info os.FileInfo) fileStat {
+	s := fileStat{size: info.Size(), mtime: info.ModTime()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.inode, s.ctime = int64(sys.Ino), time.Unix(sys.Ctim.Unix())
+	}
+	return s
+}
+
+// dependencies hashes the files that an earlier compilation read; false when
+// one of them is gone.
+func (f *files) dependencies(dir string, paths []string) ([]dependency, bool) {
+	deps := make([]dependency, len(paths))
+	for i, path := range paths {
+		sum, err := f.sum(within(dir, path))
+		if err != nil {
+			return nil, false
+		}
+		deps[i] = dependency{Path: path, SHA256: sum}
+	}
+	return deps, true
+}
+
+// dependenciesNow hashes the files that a compilation has just read, and tells
+// one that changed after it began, if there is such a file.
+func (f *files) dependenciesNow(dir string, paths []string, began time.Time) (deps []dependency, changed string, err error) {
+	deps = make([]dependency, len(paths))
+	for i, path := range paths {
+		sum, at, err := f.sumNow(within(dir, path))
+		if err != nil {
+			return nil, "", err
+		}
+		if at.After(began) {
+			changed = path
+		}
+		deps[i] = dependency{Path: path, SHA256: sum}
+	}
+	return deps, changed, nil
+}
+
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,249 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"pawl/internal/diag"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// product is what compiling a recipe gave.
+type product struct {
+	so      []byte
+	symbols []string
+	output  string
+	seconds float64
+	paths   []string // of the files that were read
+	deps    []dependency
+	began   time.Time
+}
+
+// make compiles a recipe and learns which files it depends on. A file that is
+// written meanwhile could be cached under a content that was not compiled, so
+// then the work is done again until two attempts read the same.
+func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault) {
+	var before []dependency
+	changed := ""
+	for range 3 {
+		made, fault := run.compile(ctx, r)
+		if fault != nil {
+			return made, fault
+		}
+		var err error
+		made.deps, changed, err = run.files.dependenciesNow(r.dir, made.paths, made.began)
+		if err != nil {
+			return made, internal("hash what was compiled", err)
+		}
+		if changed == "" || slices.Equal(before, made.deps) {
+			return made, nil
+		}
+		before = made.deps
+	}
+	return nil, internal("compile "+r.variant.Kernel.Source, fmt.Errorf("%s keeps changing", changed))
+}
+
+// compile makes the shared object in a folder of its own.
+func (run *batch) compile(ctx context.Context, r *recipe) (*product, *result.Fault) {
+	k := r.variant.Kernel
+	text, fault := readSource(r.dir, k.Source)
+	if fault != nil {
+		return nil, fault
+	}
+	work, fault := run.tempDir()
+	if fault != nil {
+		return nil, fault
+	}
+	defer os.RemoveAll(work)
+	made := &product{}
+	began := time.Now()
+	info, err := os.Stat(work)
+	if err != nil {
+		return nil, internal("compile", err)
+	}
+	made.began = statOf(info).ctime // by the clock that stamps files, not the finer one of programs
+
+	object, depfile := filepath.Join(work, "kernel.o"), filepath.Join(work, "kernel.d")
+	output, fault := run.command(r, work, "compiling "+k.Source, true,
+		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, "-c", k.Source, "-o", object})).run(ctx)
+	made.output += output
+	if fault != nil {
+		return made, fault
+	}
+	if made.paths, made.symbols, fault = inspect(k, object, depfile, text); fault != nil {
+		return made, fault
+	}
+
+	shim, output, fault := run.shim(ctx, r, made.symbols)
+	made.output += output
+	if fault != nil {
+		return made, fault
+	}
+	script := filepath.Join(work, "pawl.map")
+	if err := os.WriteFile(script, []byte(versionScript()), 0o644); err != nil {
+		return made, internal("write the linker's script", err)
+	}
+	so, linkDeps := filepath.Join(work, artifactFile), filepath.Join(work, "link.d")
+	args := slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Wl,--version-script=" + script})
+	// Libraries can be linked in only where the kernel names some.
+	tracked := len(r.link) > len(linkFlags) && r.compiler.tracksLinkInputs()
+	if tracked {
+		args = append(args, "-Wl,--dependency-file="+linkDeps)
+	}
+	output, fault = run.command(r, work, "linking "+k.Source, false, args).run(ctx)
+	made.output += output
+	if fault != nil {
+		return made, fault
+	}
+	if tracked {
+		linked, err := linkInputs(linkDeps, run.temp)
+		if err != nil {
+			return made, internal("read what was linked", err)
+		}
+		made.paths = append(made.paths, linked...)
+	}
+	if made.so, err = os.ReadFile(so); err != nil {
+		return made, internal("read the artifact", err)
+	}
+	made.seconds = time.Since(began).Seconds()
+	return made, nil
+}
+
+// readSource reads the source, to name what is wrong with it better than a
+// compiler would.
+func readSource(dir, source string) ([]byte, *result.Fault) {
+	path := within(dir, source)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return text, nil
+	}
+	fault := &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("read source: %v", err)}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fault.Message = "no file " + path
+		var names []string
+		siblings, _ := os.ReadDir(filepath.Dir(path))
+		for _, file := range siblings {
+			names = append(names, file.Name())
+		}
+		if near := diag.Nearest(filepath.Base(path), names); near != "" {
+			fault.Hint = "did you mean " + filepath.Join(filepath.Dir(source), near) + "?"
+		}
+	case errors.Is(err, syscall.EISDIR):
+		fault.Message = path + " is a folder, not a source file"
+	}
+	return nil, fault
+}
+
+// command is a run of the compiler in the spec's folder.
+func (run *batch) command(r *recipe, temp, task string, compiles bool, args []string) *command {
+	full := slices.Concat(r.compiler.Command, args)
+	if compiles && run.ccache != "" {
+		full = append([]string{run.ccache}, full...)
+	}
+	return &command{
+		args: full, name: filepath.Base(r.compiler.Command[0]), task: task,
+		dir: r.dir, temp: temp, wait: run.deadline,
+	}
+}
+
+// inspect reads what compiling left: the files read, and the symbol of each
+// launch's entry.
+func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbols []string, fault *result.Fault) {
+	rules, err := os.ReadFile(depfile)
+	if err == nil {
+		paths, err = parseDepfile(string(rules))
+	}
+	if err != nil {
+		return nil, nil, internal("learn what was compiled", err)
+	}
+	data, err := os.ReadFile(object)
+	if err != nil {
+		return nil, nil, internal("read the object", err)
+	}
+	defined, err := readFunctions(data)
+	if err != nil {
+		return nil, nil, internal("compile "+k.Source, err)
+	}
+	for _, name := range exported {
+		if slices.Contains(defined.global, name) {
+			return nil, nil, &result.Fault{
+				Stage: stage, Cause: result.CauseCompile,
+				Message: fmt.Sprintf("%s defines %s, a name that pawl uses itself", k.Source, name),
+				Hint:    "rename it: pawl adds " + strings.Join(exported, ", "),
+			}
+		}
+	}
+	for _, launch := range k.Launches {
+		symbol, fault := defined.resolve(launch.Entry, k.Source, text)
+		if fault != nil {
+			return nil, nil, fault
+		}
+		symbols = append(symbols, symbol)
+	}
+	return paths, symbols, nil
+}
+
+// linkInputs are the files that were linked in, without the artifact's own
+// objects and without shared libraries, whose content stays outside.
+func linkInputs(depfile, own string) ([]string, error) {
+	rules, err := os.ReadFile(depfile)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := parseDepfile(string(rules))
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return strings.HasPrefix(path, own) || strings.HasSuffix(path, ".so") || strings.Contains(path, ".so.")
+	}), err
+}
+
+// shimObject is a shim compiled once for all the variants that need the same.
+type shimObject struct {
+	done   sync.Once
+	path   string
+	output string
+	fault  *result.Fault
+}
+
+func (run *batch) shim(ctx context.Context, r *recipe, symbols []string) (string, string, *result.Fault) {
+	source, err := shimSource(r.variant.Kernel, symbols)
+	if err != nil {
+		return "", "", internal("write the shim", err)
+	}
+	id := newDigest("shim")
+	id.fields(r.compiler.Command)
+	id.field(source)
+	run.mu.Lock()
+	shim := run.shims[id.hex()]
+	if shim == nil {
+		shim = &shimObject{}
+		run.shims[id.hex()] = shim
+	}
+	run.mu.Unlock()
+	shim.done.Do(func() {
+		dir, fault := run.tempDir() // lives as long as the batch
+		if fault != nil {
+			shim.fault = fault
+			return
+		}
+		text := filepath.Join(dir, "shim.c")
+		if err := os.WriteFile(text, []byte(source), 0o644); err != nil {
+			shim.fault = internal("write the shim", err)
+			return
+		}
+		shim.path = filepath.Join(dir, "shim.o")
+		shim.output, shim.fault = run.command(r, dir, "compiling the shim of "+r.variant.Kernel.Name, true,
+			slices.Concat(shimFlags, []string{"-c", text, "-o", shim.path})).run(ctx)
+	})
+	return shim.path, shim.output, shim.fault
+}

@@ -1,0 +1,117 @@
+package build
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// format changes whenever older cache entries must not be found any more.
+const format = "pawl artifact 1"
+
+// digest hashes fields, each preceded by its length, so that no two lists of
+// fields hash alike.
+type digest struct{ hash.Hash }
+
+func newDigest(purpose string) *digest {
+	d := &digest{sha256.New()}
+	d.field(purpose)
+	return d
+}
+
+func (d *digest) number(n uint64) {
+	d.Write(binary.LittleEndian.AppendUint64(nil, n))
+}
+
+func (d *digest) bytes(b []byte) {
+	d.number(uint64(len(b)))
+	d.Write(b)
+}
+
+func (d *digest) field(s string) { d.bytes([]byte(s)) }
+
+func (d *digest) fields(list []string) {
+	d.number(uint64(len(list)))
+	for _, s := range list {
+		d.field(s)
+	}
+}
+
+func (d *digest) hex() string { return hex.EncodeToString(d.Sum(nil)) }
+
+func sha256Hex(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// dependency is a file that went into a build, by the path the compiler gave.
+type dependency struct {
+	Path   string
+	SHA256 string
+}
+
+// keyOf is the address of what a recipe makes of these files.
+func keyOf(recipe string, deps []dependency) string {
+	d := newDigest(format)
+	d.field(recipe)
+	for _, dep := range deps {
+		d.field(dep.Path)
+		d.field(dep.SHA256)
+	}
+	return d.hex()
+}
+
+// target is what -march=native and its tuning look at.
+var target = sync.OnceValue(func() string {
+	d := newDigest("target")
+	var uts unix.Utsname
+	if unix.Uname(&uts) == nil {
+		d.field(unix.ByteSliceToString(uts.Machine[:]))
+	}
+	d.fields(cpuLines())
+	return d.hex()
+})
+
+// cpuLines are the lines of /proc/cpuinfo that identify the first processor's
+// model and features. No more is read: listing every core of a large machine
+// takes milliseconds.
+func cpuLines() []string {
+	file, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	var lines []string
+	for scan := bufio.NewScanner(file); scan.Scan() && scan.Text() != ""; {
+		name, _, _ := strings.Cut(scan.Text(), ":")
+		if slices.Contains([]string{
+			"vendor_id", "cpu family", "model", "flags", "cache size",
+			"CPU implementer", "CPU variant", "CPU part", "Features", "isa",
+		}, strings.TrimSpace(name)) {
+			lines = append(lines, scan.Text())
+		}
+	}
+	return lines
+}
+
+// environment are the variables that change what a compiler reads or writes.
+func environment() []string {
+	var set []string
+	for _, name := range []string{
+		"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX",
+		"SOURCE_DATE_EPOCH",
+	} {
+		if value, ok := os.LookupEnv(name); ok {
+			set = append(set, name+"="+value)
+		}
+	}
+	return set
+}

@@ -1,0 +1,125 @@
+package build
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// defaultFlags come before the kernel's own, which can override them.
+var defaultFlags = []string{"-O3", "-march=native", "-g", "-fPIC"}
+
+var (
+	shimFlags = []string{"-x", "c", "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden"}
+	linkFlags = []string{"-lm", "-Wl,-z,now", "-Wl,--no-undefined", "-Wl,--build-id=none"}
+)
+
+// recipe is how a variant is compiled: all that its key depends on, but for the
+// files that the compiler reads.
+type recipe struct {
+	dir      string // absolute
+	variant  spec.Variant
+	compiler *compiler
+	compile  []string // flags and defines
+	link     []string // flags
+	hash     string
+}
+
+// recipe plans a request, reading no file of the user's.
+func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
+	k := request.Variant.Kernel
+	tool := b.cc
+	switch filepath.Ext(k.Source) {
+	case ".c":
+	case ".cc", ".cpp", ".cxx":
+		tool = b.cxx
+	case ".cu":
+		return nil, &result.Fault{
+			Stage: stage, Cause: result.CauseUnsupported,
+			Message: k.Source + " needs nvcc; this version builds host kernels (.c, .cc, .cpp, .cxx)",
+		}
+	default:
+		return nil, &result.Fault{
+			Stage: stage, Cause: result.CauseUnsupported,
+			Message: k.Source + " is of no known language",
+			Hint:    "host kernels end in .c, .cc, .cpp or .cxx",
+		}
+	}
+	dir, err := filepath.Abs(request.Dir)
+	if err != nil {
+		return nil, internal("find the spec's folder", err)
+	}
+	c, fault := tool.find(ctx)
+	if fault != nil {
+		return nil, fault
+	}
+	r := &recipe{dir: dir, variant: request.Variant, compiler: c}
+	compile, link := splitFlags(k.Flags)
+	r.compile = slices.Concat(defaultFlags, compile)
+	for _, define := range request.Variant.Defines() {
+		r.compile = append(r.compile, "-D"+define)
+	}
+	r.link = slices.Concat(link, linkFlags)
+
+	// The symbols are not known before compiling, but follow from the entries.
+	var entries []string
+	for _, launch := range k.Launches {
+		entries = append(entries, launch.Entry)
+	}
+	shim, err := shimSource(k, entries)
+	if err != nil {
+		return nil, internal("write the shim", err)
+	}
+	sum := newDigest(format)
+	sum.fields([]string{target(), c.Name, c.Version, c.Target, c.Linker})
+	sum.fields(c.Command[1:])
+	sum.fields(environment())
+	sum.field(k.Source)
+	sum.fields(r.compile)
+	sum.fields(r.link)
+	sum.fields(shimFlags)
+	sum.field(shim)
+	sum.field(versionScript())
+	r.hash = sum.hex()
+	return r, nil
+}
+
+// splitFlags tells what a kernel's flags are for. All of them go to the link, as
+// CFLAGS do in make and CMake: -fopenmp, -pthread or -fsanitize mean something
+// to both steps. What names libraries stays out of the compile step. Link-time
+// optimisation is turned off: there is one source, and its object must tell
+// which functions it has.
+func splitFlags(flags []string) (compile, link []string) {
+	takesNext := false
+	for _, flag := range flags {
+		switch {
+		case takesNext:
+			takesNext = false
+		case flag == "-L" || flag == "-l" || flag == "-Xlinker":
+			takesNext = true
+		case linkOnly(flag):
+		default:
+			compile = append(compile, flag)
+		}
+		link = append(link, flag)
+	}
+	if slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "-flto") }) {
+		compile, link = append(compile, "-fno-lto"), append(link, "-fno-lto")
+	}
+	return compile, link
+}
+
+func linkOnly(flag string) bool {
+	if strings.HasPrefix(flag, "-") {
+		return strings.HasPrefix(flag, "-L") || strings.HasPrefix(flag, "-l") || strings.HasPrefix(flag, "-Wl,")
+	}
+	switch filepath.Ext(flag) {
+	case ".a", ".o", ".so":
+		return true
+	}
+	return false
+}

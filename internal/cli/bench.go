@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/bench"
+	"pawl/internal/build"
+	"pawl/internal/diag"
+	"pawl/internal/measure"
+	"pawl/internal/report"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+)
+
+// benchOptions are what bench and check share: what to measure and how.
+type benchOptions struct {
+	project  projectOptions
+	output   outputOptions
+	measure  measure.Options
+	sandbox  sandboxOptions
+	settings []string
+}
+
+func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
+	o.measure = measure.Default()
+	o.project.AddFlags(f)
+	o.output.AddFlags(f)
+	o.sandbox.AddFlags(f)
+	f.StringVar(&o.measure.Cache, "cache", o.measure.Cache, "state of the caches before a launch: cold or hot")
+	f.DurationVar(&o.measure.Budget, "budget", o.measure.Budget, "time to sample each config for")
+	f.IntVar(&o.measure.MinSamples, "min-samples", o.measure.MinSamples, "samples taken whatever the budget says")
+	f.IntVar(&o.measure.MaxSamples, "max-samples", o.measure.MaxSamples, "and never more than this")
+	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
+	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
+	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
+}
+
+// check refuses settings that make no sense, before anything is built.
+func (o *benchOptions) check() error {
+	m := o.measure
+	switch {
+	case m.Cache != "cold" && m.Cache != "hot":
+		return usage("--cache %s: expected cold or hot", m.Cache)
+	case m.Budget <= 0 || m.Budget > time.Hour:
+		return usage("--budget %v: expected more than 0 and at most 1h", m.Budget)
+	case m.MinSamples < 1:
+		return usage("--min-samples %d: expected at least 1", m.MinSamples)
+	case m.MaxSamples < m.MinSamples:
+		return usage("--max-samples %d: expected at least --min-samples (%d)", m.MaxSamples, m.MinSamples)
+	case m.Timeout <= 0:
+		return usage("--timeout %v: expected more than 0", m.Timeout)
+	}
+	return o.output.check()
+}
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// sandboxOptions say how candidate code is held.
+type sandboxOptions struct{ require, off bool }
+
+func (o *sandboxOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.require, "require-sandbox", false, "refuse to run where the kernel cannot give the whole sandbox")
+	f.BoolVar(&o.off, "no-sandbox", false, "run candidate code unconfined; only for code you trust")
+}
+
+func (o *sandboxOptions) mode() (string, error) {
+	switch {
+	case o.require && o.off:
+		return "", usage("--require-sandbox and --no-sandbox exclude each other")
+	case o.require:
+		return "require", nil
+	case o.off:
+		return "off", nil
+	}
+	return "auto", nil
+}
+
+func newBench(e *env) *cobra.Command {
+	opts := &benchOptions{}
+	cmd := &cobra.Command{
+		Use: "bench [kernel[/config]…]", Short: "build and time kernels", GroupID: groupDaily,
+		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md",
+		RunE: func(_ *cobra.Command, args []string) error {
+			return runBench(e, opts, args, result.KindBench)
+		},
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	project, err := opts.project.load()
+	if err != nil {
+		return err
+	}
+	if kind == result.KindCheck {
+		if err := finished(project); err != nil {
+			return err
+		}
+	}
+	selections, err := project.Select(patterns)
+	if err != nil {
+		return err
+	}
+	settings, err := parseSettings(opts.settings)
+	if err != nil {
+		return err
+	}
+	mode, err := opts.sandbox.mode()
+	if err != nil {
+		return err
+	}
+	live := newFollower(e)
+	r := run.New(project.Dir, e.started, live.follow)
+	made, err := bench.Run(e.ctx, r, bench.Options{
+		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
+		Selections: selections, Set: settings, Build: buildOptions(), Measure: opts.measure, Sandbox: mode,
+	})
+	live.done()
+	if err != nil {
+		return err
+	}
+	if kind == result.KindCheck {
+		markNew(made)
+	}
+	return opts.output.deliver(e, r, made)
+}
+
+// buildOptions are the defaults; the environment may move or bound the cache.
+func buildOptions() build.Options { return build.Options{} }
+
+func parseSettings(words []string) ([]bench.Setting, error) {
+	var out []bench.Setting
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" || value == "" {
+			return nil, usage("--set %s: expected NAME=VALUE", word)
+		}
+		out = append(out, bench.Setting{Name: name, Value: value})
+	}
+	return out, nil
+}
+
+// projectOptions say where the spec is.
+type projectOptions struct{ file string }
+
+func (o *projectOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVarP(&o.file, "file", "f", "", "the spec (default: pawl.yaml here or in a folder above)")
+}
+
+func (o *projectOptions) load() (*spec.Spec, error) {
+	file := o.file
+	if file == "" {
+		var err error
+		if file, err = spec.Find("."); err != nil {
+			return nil, err
+		}
+	}
+	return spec.Load(file)
+}
+
+// outputOptions say where the report goes besides the run folder.
+type outputOptions struct {
+	json bool
+	file string
+}
+
+func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print the report as JSON")
+	f.StringVarP(&o.file, "output", "o", "", "also write the report to this file: "+strings.Join(report.Endings, " "))
+}
+
+func (o *outputOptions) check() error {
+	if o.file == "" {
+		return nil
+	}
+	ending := report.Ending(o.file)
+	if !slices.Contains(report.Endings, ending) {
+		return usage("-o %s: %q is no form of a report (%s)", o.file, ending, diag.Meant(ending, report.Endings))
+	}
+	return nil
+}
+
+// deliver saves the report, shows it and turns it into the command's outcome.
+// A report that cannot be saved is still shown.
+func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
+	path, saveErr := r.Save(made)
+	if o.json {
+		raw, err := made.Encode()
+		if err != nil {
+			return err
+		}
+		if _, err := e.stdout.Write(raw); err != nil {
+			return fmt.Errorf("print the report: %w", err)
+		}
+	} else {
+		if err := report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: relative(path)}); err != nil {
+			return fmt.Errorf("print the report: %w", err)
+		}
+	}
+	if saveErr != nil {
+		e.warn("%v", saveErr)
+	}
+	if o.file != "" {
+		if err := report.WriteFile(o.file, made); err != nil {
+			return err
+		}
+	}
+	return judge(made)
+}

@@ -1,0 +1,141 @@
+// Package cli is pawl on the command line: one file per command, each an options
+// struct, its flags and a run function; and the exit codes, in one place.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pawl/internal/diag"
+	"pawl/internal/result"
+	"pawl/internal/term"
+)
+
+// version and commit are set by the linker.
+var (
+	version = "0.1.0"
+	commit  = ""
+)
+
+// env is what every command works with.
+type env struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	args           []string // as the user wrote them
+	started        time.Time
+}
+
+func (e *env) tool() result.Tool { return result.Tool{Version: version, Commit: commit} }
+
+func (e *env) style() term.Style { return term.Style{Color: term.ColorEnabled(e.stdout)} }
+
+// warn says something on stderr that is not the command's data.
+func (e *env) warn(format string, args ...any) {
+	fmt.Fprintf(e.stderr, "pawl: "+format+"\n", args...)
+}
+
+func (e *env) hint(format string, args ...any) {
+	fmt.Fprintf(e.stderr, "hint: "+format+"\n", args...)
+}
+
+// Run is pawl: it parses args, runs the command and returns the exit code.
+func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) int {
+	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, started: time.Now()}
+	root := newRoot(e)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	e.explain(err)
+	return exitCode(err)
+}
+
+const longHelp = `pawl lets GPU-kernel performance turn one way only: forward.
+
+It builds kernels described in pawl.yaml, runs them in sandboxed cells and
+measures them. Selectors are kernel[/config], globs allowed.`
+
+const exitHelp = `
+Exit codes:
+  0    all is well
+  1    a kernel is slower, wrong, broken or not to be trusted
+  2    nothing was decided
+  3    nothing could be judged: bad input, no compiler, no device
+  130  interrupted; what was measured until then is kept
+`
+
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use: "pawl", Short: "performance that turns one way only", Long: longHelp,
+		Version: version, SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.AddGroup(
+		&cobra.Group{ID: groupDaily, Title: "Every day:"},
+		&cobra.Group{ID: groupMachine, Title: "This machine:"},
+	)
+	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true})
+	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
+	})
+	root.AddCommand(
+		newBench(e), newCheck(e),
+		newDoctor(e), newBuild(e), newWorker(e), newCell(e),
+	)
+	return root
+}
+
+const (
+	groupDaily   = "daily"
+	groupMachine = "machine"
+)
+
+// explain writes what went wrong to stderr, with every problem's place and hint.
+func (e *env) explain(err error) {
+	var outcome *outcomeError
+	var fault *result.Fault
+	switch {
+	case err == nil:
+	case errors.As(err, &outcome):
+		if outcome.message != "" {
+			e.warn("%s", outcome.message)
+		}
+	case diag.Problems(err) != nil:
+		problems := diag.Problems(err)
+		for i, p := range problems {
+			if i > 0 {
+				fmt.Fprintln(e.stderr)
+			}
+			e.warn("%s", p.Detail())
+		}
+		if n := len(problems); n > 1 {
+			e.warn("%d problems", n)
+		}
+	case errors.As(err, &fault):
+		e.warn("%s", err)
+		if fault.Hint != "" {
+			e.hint("%s", fault.Hint)
+		}
+	case errors.Is(err, context.Canceled):
+		e.warn("interrupted")
+	default:
+		text := err.Error()
+		if word, isUnknown := strings.CutPrefix(text, "unknown command "); isUnknown {
+			text = "unknown command " + strings.SplitN(word, "\n", 2)[0]
+		}
+		e.warn("%s", text)
+		var usage *usageError
+		if !errors.As(err, &usage) && strings.HasPrefix(text, "unknown command") {
+			e.hint("pawl --help lists the commands")
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"pawl/internal/result"
+)
+
+// Exit codes are an API; the root command's help lists them.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // regression, incorrect, rejected, or a broken candidate
+	exitUndecided   = 2
+	exitUnjudged    = 3 // bad input, no device, nothing could be judged
+	exitInterrupted = 130
+)
+
+// outcomeError is a run that was carried out and did not end well. Its message is
+// the last line on stderr.
+type outcomeError struct {
+	code    int
+	message string
+}
+
+func (e *outcomeError) Error() string { return e.message }
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// exitCode is the one switch from errors to exit codes.
+func exitCode(err error) int {
+	var outcome *outcomeError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &outcome):
+		return outcome.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	return exitUnjudged
+}
+
+// judge turns a report into the command's outcome.
+func judge(r *result.Report) error {
+	failed, unjudged, measured := 0, 0, 0
+	for _, row := range r.Rows {
+		switch row.Verdict {
+		case result.Regression, result.Incorrect, result.Rejected, result.Broken:
+			failed++
+		default:
+			if row.Fault != nil {
+				unjudged++
+			} else {
+				measured++
+			}
+		}
+	}
+	switch {
+	case r.Interrupted:
+		return &outcomeError{exitInterrupted, "interrupted: what was measured until then is kept"}
+	case failed > 0:
+		return &outcomeError{exitFailed, plural(failed, "kernel config", "kernel configs") + " failed"}
+	case measured == 0 || unjudged > 0:
+		return &outcomeError{exitUnjudged, plural(unjudged, "kernel config", "kernel configs") + " could not be measured"}
+	}
+	return nil
+}

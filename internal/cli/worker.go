@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"pawl/internal/worker"
+	"pawl/internal/worker/cell"
+)
+
+func newWorker(e *env) *cobra.Command {
+	lease := worker.DefaultLease
+	cmd := &cobra.Command{
+		Use: "worker", Short: "run kernels for a pawl at the other end of stdin and stdout", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			err := worker.Serve(e.ctx, e.stdin, e.stdout, worker.ServeOptions{Tool: e.tool(), Lease: lease})
+			if errors.Is(err, worker.ErrLease) {
+				return fmt.Errorf("worker: %w (%v)", err, lease)
+			}
+			return err
+		},
+	}
+	cmd.Flags().DurationVar(&lease, "lease", lease, "end when nothing is heard for this long")
+	return cmd
+}
+
+func newCell(*env) *cobra.Command {
+	return &cobra.Command{
+		Use: "cell KIND", Short: "run candidate code for a worker", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			requests, replies := os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies")
+			if !isOpen(requests) || !isOpen(replies) {
+				return errors.New("cell: started by hand; only a worker can start one")
+			}
+			return cell.Serve(args[0], requests, replies)
+		},
+	}
+}
+
+func isOpen(f *os.File) bool {
+	if f == nil {
+		return false
+	}
+	_, err := f.Stat()
+	return err == nil
+}

@@ -1,0 +1,159 @@
+// Package diag describes what is wrong in a user's text: where, what was
+// expected, and what was probably meant. Every reader of user input (the YAML
+// spec, formulas, command-line selectors) reports through it, so that all
+// errors look alike and several can be shown at once.
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// Pos is a place in a text file. Line and Column count from 1; Column counts
+// runes. The zero Pos means "no place known".
+type Pos struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String renders file:line:column, leaving out what is not known.
+func (p Pos) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Problem is one thing wrong at one place.
+type Problem struct {
+	Pos     Pos
+	Message string // what is wrong and what was expected; lower case, no full stop
+	Hint    string // what to do, or what was probably meant; may be empty
+	Excerpt string // the source line; filled by List.Err from the source text
+	Width   int    // runes to underline; 0 means 1
+}
+
+// Error renders the problem as one line, without excerpt.
+func (p *Problem) Error() string {
+	if p.Pos == (Pos{}) {
+		return p.Message
+	}
+	return p.Pos.String() + ": " + p.Message
+}
+
+// Detail renders the problem as people read it: the place, the line it stands
+// on with a caret below, and the hint.
+func (p *Problem) Detail() string {
+	var b strings.Builder
+	b.WriteString(p.Error())
+	if p.Excerpt != "" {
+		number := fmt.Sprintf("%d", p.Pos.Line)
+		fmt.Fprintf(&b, "\n  %s | %s", number, p.Excerpt)
+		if p.Pos.Column > 0 {
+			fmt.Fprintf(&b, "\n  %s | %s%s", strings.Repeat(" ", len(number)),
+				caretIndent(p.Excerpt, p.Pos.Column), strings.Repeat("^", max(1, p.Width)))
+		}
+	}
+	if p.Hint != "" {
+		b.WriteString("\n  hint: " + p.Hint)
+	}
+	return b.String()
+}
+
+// caretIndent keeps tabs, so that the caret stands under its column whatever
+// the width of a tab is.
+func caretIndent(line string, column int) string {
+	var b strings.Builder
+	for _, r := range line {
+		if column--; column <= 0 {
+			return b.String()
+		}
+		if r == '\t' {
+			b.WriteRune('\t')
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String() + strings.Repeat(" ", max(0, column-1))
+}
+
+// List collects the problems of one source text. Its zero value is ready.
+type List struct {
+	problems []*Problem
+}
+
+// Add records a problem.
+func (l *List) Add(p *Problem) { l.problems = append(l.problems, p) }
+
+// Addf records a problem from its parts.
+func (l *List) Addf(pos Pos, format string, args ...any) *Problem {
+	p := &Problem{Pos: pos, Message: fmt.Sprintf(format, args...)}
+	l.Add(p)
+	return p
+}
+
+// Len is the number of problems so far.
+func (l *List) Len() int { return len(l.problems) }
+
+// Err returns nil when there are no problems, else an Errors sorted by place,
+// with the source line of each filled in from source.
+func (l *List) Err(source []byte) error {
+	if len(l.problems) == 0 {
+		return nil
+	}
+	lines := strings.Split(string(source), "\n")
+	for _, p := range l.problems {
+		if p.Excerpt == "" && p.Pos.Line >= 1 && p.Pos.Line <= len(lines) {
+			p.Excerpt = clip(strings.TrimRight(lines[p.Pos.Line-1], "\r"))
+		}
+	}
+	sort.SliceStable(l.problems, func(i, j int) bool {
+		a, b := l.problems[i].Pos, l.problems[j].Pos
+		if a.Line != b.Line {
+			return a.Line < b.Line
+		}
+		return a.Column < b.Column
+	})
+	return Errors(l.problems)
+}
+
+// clip bounds an excerpt; a line of a megabyte helps nobody.
+func clip(line string) string {
+	const most = 200
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	return string([]rune(line)[:most]) + "…"
+}
+
+// Errors is one or more problems as an error.
+type Errors []*Problem
+
+// Error renders all problems in detail, a blank line between them.
+func (e Errors) Error() string {
+	parts := make([]string, len(e))
+	for i, p := range e {
+		parts[i] = p.Detail()
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// Problems returns the problems inside err, if it holds any.
+func Problems(err error) []*Problem {
+	var list Errors
+	if errors.As(err, &list) {
+		return list
+	}
+	var one *Problem
+	if errors.As(err, &one) {
+		return []*Problem{one}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+// Package disk writes files that are either the old ones or the new ones, never
+// halves.
+package disk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Write replaces the file at path with data, or leaves it as it was.
+func Write(path string, data []byte) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	defer func() {
+		if err != nil {
+			temp.Close()
+			_ = os.Remove(temp.Name())
+			err = fmt.Errorf("write %s: %w", path, cause(err))
+		}
+	}()
+	if _, err = temp.Write(data); err != nil {
+		return err
+	}
+	if err = temp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = temp.Sync(); err != nil { // a rename may reach the disk before the data does
+		return err
+	}
+	if err = temp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}
+
+// cause drops the temporary file's name, which says nothing to the user.
+func cause(err error) error {
+	if p, ok := err.(*os.PathError); ok { //nolint:errorlint // the outermost error is the one made here
+		return p.Err
+	}
+	return err
+}

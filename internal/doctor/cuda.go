@@ -1,0 +1,288 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/unit"
+)
+
+const (
+	toolkitPage = "the CUDA toolkit: https://developer.nvidia.com/cuda-downloads"
+	driverPage  = "the NVIDIA driver: https://www.nvidia.com/drivers"
+)
+
+func (s *system) cuda() []probe {
+	toolkit := s.install("nvidia-cuda-toolkit", "", "cuda", toolkitPage)
+	ncu := tool{
+		check:   Check{Group: CUDA, Name: "ncu", Gives: "hardware counters that say why a kernel is slow"},
+		command: []string{"ncu"},
+		folders: s.nsightFolders(),
+		fix:     s.install("nsight-compute", "", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"),
+	}
+	return []probe{
+		tool{
+			check:   Check{Group: CUDA, Name: "nvcc", Gives: "CUDA kernels"},
+			command: []string{"nvcc"},
+			folders: s.toolkitFolders("bin"),
+			version: nvccVersion,
+			fix:     toolkit,
+		}.probe(),
+		{
+			checks: []Check{{Group: CUDA, Name: "NVRTC", Gives: "CUDA kernels where nvcc is missing"}},
+			look:   func(_ context.Context, c []Check) { s.lookNVRTC(&c[0], toolkit) },
+		},
+		{
+			checks: []Check{{Group: CUDA, Name: "driver", Gives: "runs CUDA kernels"}},
+			look:   func(_ context.Context, c []Check) { s.lookDriver(&c[0]) },
+		},
+		{
+			checks: []Check{{Group: CUDA, Name: "GPU", Gives: "the device that CUDA kernels are measured on"}},
+			look:   func(ctx context.Context, c []Check) { s.lookGPU(ctx, &c[0]) },
+		},
+		{
+			checks: []Check{ncu.check},
+			look: func(ctx context.Context, c []Check) {
+				ncu.look(ctx, &c[0])
+				s.lookPermission(&c[0])
+			},
+		},
+		tool{
+			check:   Check{Group: CUDA, Name: "compute-sanitizer", Gives: "memory errors and races in CUDA kernels"},
+			command: []string{"compute-sanitizer"},
+			folders: append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...),
+			fix:     toolkit,
+		}.probe(),
+	}
+}
+
+// toolkitFolders are the places of a CUDA toolkit's folder, best first.
+func (s *system) toolkitFolders(name string) []string {
+	var folders []string
+	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if home := os.Getenv(variable); home != "" {
+			folders = append(folders, filepath.Join(home, name))
+		}
+	}
+	return append(folders, s.path("usr/local/cuda/"+name), s.path("opt/cuda/"+name))
+}
+
+func (s *system) nsightFolders() []string {
+	folders := s.toolkitFolders("bin")
+	for _, pattern := range []string{"opt/nvidia/nsight-compute/*", "usr/local/cuda/nsight-compute*"} {
+		found, _ := filepath.Glob(s.path(pattern))
+		slices.Sort(found)
+		slices.Reverse(found) // the newest first
+		folders = append(folders, found...)
+	}
+	return folders
+}
+
+var nvccRelease = regexp.MustCompile(`\bV(\d+(?:\.\d+)+)`)
+
+// nvccVersion: "Cuda compilation tools, release 13.0, V13.0.88".
+func nvccVersion(said string) string {
+	if found := nvccRelease.FindStringSubmatch(said); found != nil {
+		return found[1]
+	}
+	return version(said)
+}
+
+func (s *system) lookNVRTC(c *Check, fix string) {
+	c.Path = s.library("libnvrtc.so", append(s.toolkitFolders("lib64"), s.toolkitFolders("lib")...))
+	if c.Path == "" {
+		c.Status, c.Fix = Missing, fix
+		return
+	}
+	c.Status = OK
+	real, err := filepath.EvalSymlinks(c.Path)
+	if err != nil {
+		c.Status, c.Note, c.Fix = Limited, err.Error(), fix
+		return
+	}
+	_, c.Value, _ = strings.Cut(filepath.Base(real), ".so.")
+}
+
+// library finds a shared library as the dynamic linker would, and then in the
+// given folders. Asking ldconfig would start a process for what its cache,
+// plain strings between zero bytes, tells as well.
+func (s *system) library(prefix string, folders []string) string {
+	inFolder := func(folder string) string {
+		found, _ := filepath.Glob(filepath.Join(folder, prefix+"*"))
+		if len(found) == 0 {
+			return ""
+		}
+		return found[0]
+	}
+	for _, folder := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
+		if path := inFolder(folder); path != "" {
+			return path
+		}
+	}
+	for entry := range strings.SplitSeq(s.text("etc/ld.so.cache"), "\x00") {
+		if filepath.IsAbs(entry) && strings.HasPrefix(filepath.Base(entry), prefix) {
+			if _, err := os.Stat(s.path(entry)); err == nil {
+				return s.path(entry)
+			}
+		}
+	}
+	for _, folder := range append(folders, s.path("usr/lib/wsl/lib"), s.path("usr/lib64"), s.path("usr/lib")) {
+		if path := inFolder(folder); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
+func (s *system) lookDriver(c *Check) {
+	c.Value = version(s.text("proc/driver/nvidia/version"))
+	c.Path = s.library("libcuda.so.1", nil)
+	fix := s.install("nvidia-driver", "", "nvidia-open", driverPage)
+	if s.ubuntu {
+		fix = s.sudo + "ubuntu-drivers install"
+	}
+	if s.container {
+		fix = "start the container with --gpus all"
+	}
+	switch {
+	case c.Path == "" && c.Value == "":
+		c.Status, c.Fix = Missing, fix
+	case c.Path == "":
+		c.Status, c.Note, c.Fix = Limited, "the kernel module is loaded but libcuda.so.1 is not found", fix
+	case c.Value == "" && !strings.Contains(c.Path, "/wsl/"):
+		c.Status, c.Note, c.Fix = Limited, "libcuda.so.1 is there but no kernel module is loaded", fix
+		if !s.container {
+			c.Fix = s.sudo + "modprobe nvidia"
+		}
+	default:
+		c.Status = OK
+	}
+}
+
+func (s *system) lookGPU(ctx context.Context, c *Check) {
+	smi := find("nvidia-smi", []string{s.path("usr/lib/wsl/lib")})
+	if smi == "" {
+		if models := s.gpuModels(); len(models) > 0 {
+			c.Status, c.Value = OK, counted(models)
+			return
+		}
+		c.Status, c.Fix = Missing, "a machine with an NVIDIA GPU; kernels in C and C++ need none"
+		if s.container {
+			c.Fix = "start the container with --gpus all, if the machine has an NVIDIA GPU"
+		}
+		return
+	}
+	c.Path = smi
+	said, err := output(ctx, smi, "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader,nounits")
+	if err != nil {
+		if models := s.gpuModels(); len(models) > 0 {
+			c.Value = counted(models)
+		}
+		c.Status, c.Note = Limited, "nvidia-smi: "+err.Error()
+		return
+	}
+	var gpus []string
+	for line := range strings.Lines(said) {
+		if gpu := describeGPU(line); gpu != "" {
+			gpus = append(gpus, gpu)
+		}
+	}
+	if len(gpus) == 0 {
+		c.Status, c.Note = Limited, "nvidia-smi names no GPU"
+		return
+	}
+	c.Status, c.Value = OK, counted(gpus)
+}
+
+// describeGPU turns "NVIDIA H200, 9.0, 143771" into "NVIDIA H200, sm_90,
+// 140 GiB"; what an older nvidia-smi does not know is left out.
+func describeGPU(line string) string {
+	fields := strings.Split(clip(line), ",")
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	parts := fields[:1]
+	if parts[0] == "" {
+		return ""
+	}
+	if len(fields) > 1 && number.FindString(fields[1]) == fields[1] && fields[1] != "" {
+		parts = append(parts, "sm_"+strings.ReplaceAll(fields[1], ".", ""))
+	}
+	if len(fields) > 2 {
+		if mib, err := strconv.ParseInt(fields[2], 10, 32); err == nil && mib > 0 {
+			parts = append(parts, unit.Bytes(mib<<20))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gpuModels asks the kernel module, which tells less.
+func (s *system) gpuModels() []string {
+	files, _ := filepath.Glob(s.path("proc/driver/nvidia/gpus/*/information"))
+	var models []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			if key, value, _ := strings.Cut(line, ":"); key == "Model" {
+				models = append(models, clip(strings.TrimSpace(value)))
+			}
+		}
+	}
+	return models
+}
+
+// counted folds equal descriptions: "8 × NVIDIA H200".
+func counted(names []string) string {
+	var parts []string
+	for len(names) > 0 {
+		first := names[0]
+		rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == first })
+		if n := len(names) - len(rest); n > 1 {
+			first = fmt.Sprintf("%d × %s", n, first)
+		}
+		parts = append(parts, first)
+		names = rest
+	}
+	return strings.Join(parts, "; ")
+}
+
+// lookPermission finds out whether the driver lets this user read counters:
+// by default only those who administer the machine.
+func (s *system) lookPermission(c *Check) {
+	if c.Status != OK || s.administers() {
+		return
+	}
+	for line := range strings.Lines(s.text("proc/driver/nvidia/params")) {
+		key, value, _ := strings.Cut(line, ":")
+		if key == "RmProfilingAdminOnly" && strings.TrimSpace(value) == "1" {
+			c.Status = Limited
+			c.Note = "the driver shows counters to administrators only"
+			c.Fix = "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/pawl-profiling.conf, then reboot"
+			if s.container {
+				c.Fix = "start the container with --cap-add SYS_ADMIN"
+			}
+		}
+	}
+}
+
+// administers reports CAP_SYS_ADMIN, which is what the driver asks for: root in
+// a container often lacks it.
+func (s *system) administers() bool {
+	const sysAdmin = 21
+	for line := range strings.Lines(s.text("proc/self/status")) {
+		if key, value, _ := strings.Cut(line, ":"); key == "CapEff" {
+			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			return err == nil && set&(1<<sysAdmin) != 0
+		}
+	}
+	return false
+}

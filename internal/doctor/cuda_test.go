@@ -1,0 +1,133 @@
+package doctor
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// root lays out system files below a temporary folder.
+func root(t *testing.T, files map[string]string) *system {
+	t.Helper()
+	s := &system{root: t.TempDir()}
+	for name, text := range files {
+		writeFile(t, filepath.Join(s.root, name), text)
+	}
+	return s
+}
+
+const module = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\nGCC version:  gcc version 12.3.0\n"
+
+func TestDriver(t *testing.T) {
+	library := map[string]string{
+		"etc/ld.so.cache":               "glibc-ld.so.cache1.1\x00libcuda.so.1\x00/usr/lib/x/libcuda.so.1\x00/gone/libcuda.so.1\x00",
+		"usr/lib/x/libcuda.so.1":        "",
+		"usr/lib/x/libcuda.so.1.backup": "",
+	}
+	both := map[string]string{"proc/driver/nvidia/version": module}
+	for name, text := range library {
+		both[name] = text
+	}
+	for name, c := range map[string]struct {
+		files     map[string]string
+		container bool
+		want      Check
+	}{
+		"both":            {files: both, want: Check{Status: OK, Value: "580.65.06"}},
+		"none":            {want: Check{Status: Missing, Fix: "install " + driverPage}},
+		"container":       {container: true, want: Check{Status: Missing, Fix: "start the container with --gpus all"}},
+		"library only":    {files: library, want: Check{Status: Limited, Note: "libcuda.so.1 is there but no kernel module is loaded", Fix: "modprobe nvidia"}},
+		"module only":     {files: map[string]string{"proc/driver/nvidia/version": module}, want: Check{Status: Limited, Value: "580.65.06", Note: "the kernel module is loaded but libcuda.so.1 is not found", Fix: "install " + driverPage}},
+		"Windows's Linux": {files: map[string]string{"usr/lib/wsl/lib/libcuda.so.1": ""}, want: Check{Status: OK}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fakes(t, nil)
+			s := root(t, c.files)
+			s.container = c.container
+			var got Check
+			s.lookDriver(&got)
+			got.Path = ""
+			if got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNVRTC(t *testing.T) {
+	fakes(t, nil)
+	var got Check
+	root(t, nil).lookNVRTC(&got, "fix")
+	if got != (Check{Status: Missing, Fix: "fix"}) {
+		t.Errorf("without: %+v", got)
+	}
+	s := root(t, map[string]string{"usr/local/cuda/lib64/libnvrtc.so.13.0.88": ""})
+	got = Check{}
+	s.lookNVRTC(&got, "fix")
+	if got.Status != OK || got.Value != "13.0.88" || !strings.HasPrefix(got.Path, s.root) {
+		t.Errorf("in the toolkit: %+v", got)
+	}
+	t.Setenv("CUDA_HOME", filepath.Join(root(t, map[string]string{"lib64/libnvrtc.so.12": ""}).root))
+	got = Check{}
+	s.lookNVRTC(&got, "fix")
+	if got.Value != "12" {
+		t.Errorf("CUDA_HOME goes first: %+v", got)
+	}
+}
+
+func TestToolsOutsidePath(t *testing.T) {
+	fakes(t, nil)
+	s := root(t, map[string]string{
+		"usr/local/cuda/bin/nvcc":                   "#!/bin/sh\necho release 12.8, V12.8.93\n",
+		"opt/nvidia/nsight-compute/2024.1.0/ncu":    "#!/bin/sh\necho Version 2024.1.0\n",
+		"opt/nvidia/nsight-compute/2025.3.1/ncu":    "#!/bin/sh\necho Version 2025.3.1\n",
+		"usr/local/cuda/bin/compute-sanitizer/file": "a folder is not a program",
+	})
+	report := examine(t, Options{root: s.root})
+	if c := report.find(t, "nvcc"); c.Status != OK || c.Value != "12.8.93" {
+		t.Errorf("%+v", c)
+	}
+	if c := report.find(t, "ncu"); c.Status != OK || c.Value != "2025.3.1" {
+		t.Errorf("not the newest: %+v", c)
+	}
+	if c := report.find(t, "compute-sanitizer"); c.Status != Missing {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestGPUWithoutNvidiaSMI(t *testing.T) {
+	fakes(t, nil)
+	s := root(t, map[string]string{
+		"proc/driver/nvidia/gpus/0000:04:00.0/information": "Model: \t\t NVIDIA H200\nIRQ:   \t\t 64\n",
+	})
+	if c := examine(t, Options{root: s.root}).find(t, "GPU"); c.Status != OK || c.Value != "NVIDIA H200" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestPermissionOfCounters(t *testing.T) {
+	const everybody, administrators = "EnableMSI: 1\nRmProfilingAdminOnly: 0\n", "EnableMSI: 1\nRmProfilingAdminOnly: 1\n"
+	const plain, sysAdmin = "Name:\tx\nCapEff:\t00000000a80425fb\n", "CapEff:\t000001ffffffffff\n"
+	for name, c := range map[string]struct {
+		params, status string
+		container      bool
+		want           Status
+		fix            string
+	}{
+		"open to all":               {everybody, plain, false, OK, ""},
+		"restricted, administrator": {administrators, sysAdmin, false, OK, ""},
+		"restricted":                {administrators, plain, false, Limited, "NVreg_RestrictProfilingToAdminUsers=0"},
+		"restricted, container":     {administrators, plain, true, Limited, "--cap-add SYS_ADMIN"},
+		"no driver":                 {"", plain, false, OK, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := root(t, map[string]string{"proc/driver/nvidia/params": c.params, "proc/self/status": c.status})
+			s.container = c.container
+			got := Check{Status: OK}
+			s.lookPermission(&got)
+			if got.Status != c.want || !strings.Contains(got.Fix, c.fix) || (got.Note == "") != (c.want == OK) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// system is the machine that is looked at.
+type system struct {
+	root      string
+	container bool
+
+	manager string // apt-get, dnf, pacman, or empty when it is another
+	ubuntu  bool
+	sudo    string // "sudo ", or empty for root
+}
+
+func (s *system) path(name string) string { return filepath.Join(s.root, name) }
+
+func (s *system) text(name string) string {
+	data, err := os.ReadFile(s.path(name))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// readDistribution finds the package manager from os-release(5), which is
+// right in containers too, where a manager's program may be left out.
+func (s *system) readDistribution() {
+	if os.Geteuid() != 0 {
+		s.sudo = "sudo "
+	}
+	var ids []string
+	for line := range strings.Lines(s.text("etc/os-release")) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if key == "ID" || key == "ID_LIKE" {
+			ids = append(ids, strings.Fields(strings.Trim(value, `"'`))...)
+		}
+	}
+	for _, id := range ids {
+		switch id {
+		case "ubuntu":
+			s.manager, s.ubuntu = "apt-get", true
+		case "debian":
+			s.manager = "apt-get"
+		case "fedora", "rhel", "centos":
+			s.manager = "dnf"
+		case "arch":
+			s.manager = "pacman"
+		}
+	}
+}
+
+// install is the command that installs a package, under the name each
+// distribution gives it; what is for those that pawl does not know.
+func (s *system) install(apt, dnf, pacman, what string) string {
+	switch {
+	case s.manager == "apt-get" && apt != "":
+		return s.sudo + "apt-get install -y " + apt
+	case s.manager == "dnf" && dnf != "":
+		return s.sudo + "dnf install -y " + dnf
+	case s.manager == "pacman" && pacman != "":
+		return s.sudo + "pacman -S --noconfirm " + pacman
+	}
+	return "install " + what
+}

@@ -1,0 +1,181 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/machine"
+	"pawl/internal/sandbox"
+	"pawl/internal/unit"
+)
+
+// little is the free space below which runs are likely to fail.
+const little = 512 << 20
+
+const elsewhere = "export XDG_CACHE_HOME=/path/to/another/folder"
+
+func (s *system) machine(cacheDir string) []probe {
+	return []probe{
+		{
+			checks: []Check{{Group: Machine, Name: "sandbox", Gives: "keeps candidate code away from your files and network"}},
+			look:   func(_ context.Context, c []Check) { describeSandbox(&c[0], sandbox.Probe()) },
+		},
+		{
+			checks: []Check{{Group: Machine, Name: "pinning", Gives: "steadier timings: kernels stay on one core"}},
+			look:   func(_ context.Context, c []Check) { lookPinning(&c[0]) },
+		},
+		{
+			checks: []Check{{Group: Machine, Name: "memory", Gives: "room for arguments"}},
+			look:   func(_ context.Context, c []Check) { lookMemory(&c[0]) },
+		},
+		{
+			checks: []Check{{Group: Machine, Name: "cache folder", Gives: "builds that need not be repeated"}},
+			look:   func(ctx context.Context, c []Check) { lookCache(ctx, &c[0], cacheDir) },
+		},
+	}
+}
+
+func describeSandbox(c *Check, level sandbox.Level) {
+	missing := level.Missing
+	level.Missing = nil
+	c.Status, c.Value = OK, level.String()
+	if len(missing) == 0 {
+		return
+	}
+	c.Status = Limited
+	if level.Landlock == 0 && (level.Seccomp == "" || level.Seccomp == sandbox.SeccompNone) {
+		c.Status = Missing
+	}
+	c.Note = strings.Join(missing, "; ")
+	c.Fix = "run Linux 6.2 or later, with landlock in the list of /sys/kernel/security/lsm"
+}
+
+// lookPinning pins a thread, because a container may allow the asking and
+// refuse the doing.
+func lookPinning(c *Check) {
+	core, usable := machine.QuietCore(), machine.Usable()
+	refused := make(chan error)
+	go func() {
+		// Never unlocked: the thread ends with its goroutine.
+		runtime.LockOSThread()
+		var set unix.CPUSet
+		set.Set(core)
+		refused <- unix.SchedSetaffinity(0, &set)
+	}()
+	if err := <-refused; err != nil {
+		c.Status, c.Note = Limited, fmt.Sprintf("the kernel refuses to pin to CPU %d: %v", core, err)
+		c.Fix = "allow sched_setaffinity in the container's seccomp profile"
+		return
+	}
+	c.Status, c.Value = OK, fmt.Sprintf("CPU %d of %d", core, len(usable))
+	if len(usable) == 1 {
+		c.Status, c.Note = Limited, "everything else runs on this CPU too"
+		c.Fix = "a machine, container or job with two CPUs or more"
+	}
+}
+
+func lookMemory(c *Check) {
+	available, known := machine.MemoryAvailable()
+	if !known {
+		c.Status, c.Note = Limited, "the kernel does not tell"
+		return
+	}
+	c.Status, c.Value = OK, unit.Bytes(available)+" available"
+	if available < little {
+		c.Status, c.Note = Limited, "large configs will not fit"
+		c.Fix = "end other programs, or raise the container's memory limit"
+	}
+}
+
+func lookCache(ctx context.Context, c *Check, dir string) {
+	if dir == "" {
+		dir = os.Getenv("PAWL_CACHE")
+	}
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			c.Status, c.Note, c.Fix = Limited, err.Error(), elsewhere
+			return
+		}
+		dir = filepath.Join(user, "pawl")
+	}
+	c.Path = dir
+	if err := writable(dir); err != nil {
+		c.Status, c.Note, c.Fix = Limited, err.Error(), elsewhere
+		return
+	}
+	c.Status, c.Value = OK, unit.Bytes(folderSize(ctx, dir))+" used"
+	if free, ok := freeSpace(dir); ok && free < little {
+		c.Status, c.Note = Limited, unit.Bytes(free)+" left on its disk"
+		c.Fix = "free some disk space, or " + elsewhere
+	}
+}
+
+// writable tries it. A folder that is not there yet is not made: whether it
+// could be is up to the nearest one that is.
+func writable(dir string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := unix.Access(existing(dir), unix.W_OK|unix.X_OK); err != nil {
+			return fmt.Errorf("cannot be created in %s: %w", existing(dir), err)
+		}
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return errors.New("is not a folder")
+	}
+	file, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return fmt.Errorf("not writable: %w", err)
+	}
+	// The file proves it; that it closes and goes again is beside the point.
+	_ = file.Close()
+	_ = os.Remove(file.Name())
+	return nil
+}
+
+// existing is the nearest folder above dir, or dir itself, that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// folderSize counts what it can read until it is told to stop.
+func folderSize(ctx context.Context, dir string) int64 {
+	var bytes int64
+	// Errors inside belong to files that come and go.
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
+}
+
+func freeSpace(dir string) (int64, bool) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(existing(dir), &disk); err != nil {
+		return 0, false
+	}
+	return int64(disk.Bavail) * int64(disk.Bsize), true
+}

@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// frameworks are asked for by the names they are imported under.
+var frameworks = []struct{ name, gives string }{
+	{"torch", "PyTorch kernels, oracles and rivals"},
+	{"triton", "Triton kernels"},
+	{"cupy", "CuPy kernels"},
+	{"jax", "JAX kernels"},
+	{"numpy", "NumPy kernels and oracles"},
+}
+
+// question finds the frameworks without importing them, which takes seconds
+// and may start a device. The first line keeps files of the working folder
+// from standing in for modules.
+const question = `
+import sys
+sys.path = [p for p in sys.path if p]
+import importlib.metadata, importlib.util, json, os, sysconfig
+found = {}
+for name in sys.argv[1:]:
+    if importlib.util.find_spec(name) is None:
+        continue
+    found[name] = ""
+    for dist in [name] + [f"{name}-cuda{n}x" for n in (14, 13, 12, 11)]:
+        try:
+            found[name] = importlib.metadata.version(dist)
+            break
+        except importlib.metadata.PackageNotFoundError:
+            pass
+managed = sys.prefix == sys.base_prefix and os.path.exists(
+    os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
+print()
+print(json.dumps({"version": "%d.%d.%d" % sys.version_info[:3], "managed": managed, "found": found}))
+`
+
+type pythonAnswer struct {
+	Version string            `json:"version"`
+	Managed bool              `json:"managed"` // by the distribution: pip refuses to install
+	Found   map[string]string `json:"found"`
+}
+
+func (s *system) python() probe {
+	checks := []Check{{Group: Python, Name: "python3", Gives: "Python kernels and oracles"}}
+	for _, f := range frameworks {
+		checks = append(checks, Check{Group: Python, Name: f.name, Gives: f.gives})
+	}
+	return probe{checks: checks, look: s.lookPython}
+}
+
+func (s *system) lookPython(ctx context.Context, checks []Check) {
+	interpreter, packages := &checks[0], checks[1:]
+	fix := s.install("python3", "python3", "python", "Python 3.9 or later: https://www.python.org/downloads")
+	path := find("python3", nil)
+	if path == "" {
+		interpreter.Status = Missing
+		for i := range checks {
+			checks[i].Status, checks[i].Fix = Missing, fix
+		}
+		return
+	}
+	interpreter.Path = path
+
+	answer, err := askPython(ctx, path)
+	if err != nil {
+		interpreter.Status, interpreter.Note, interpreter.Fix = Limited, err.Error(), fix
+		for i := range packages {
+			packages[i].Status, packages[i].Note, packages[i].Fix = Missing, "python3 does not tell", fix
+		}
+		return
+	}
+	interpreter.Status, interpreter.Value = OK, clip(answer.Version)
+	for i := range packages {
+		p := &packages[i]
+		v, found := answer.Found[p.Name]
+		if !found {
+			p.Status, p.Fix = Missing, pip(p.Name, answer.Managed)
+			continue
+		}
+		p.Status, p.Value = OK, clip(v)
+	}
+}
+
+func askPython(ctx context.Context, path string) (pythonAnswer, error) {
+	args := []string{"-c", question}
+	for _, f := range frameworks {
+		args = append(args, f.name)
+	}
+	said, err := output(ctx, path, args...)
+	if err != nil {
+		return pythonAnswer{}, err
+	}
+	// Start-up files may print before it.
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	var answer pythonAnswer
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &answer); err != nil || answer.Version == "" {
+		return pythonAnswer{}, fmt.Errorf("gives no answer that makes sense: %s", firstNonEmptyLine(said))
+	}
+	return answer, nil
+}
+
+func pip(name string, managed bool) string {
+	if managed {
+		return "python3 -m venv .venv && . .venv/bin/activate && pip install " + name
+	}
+	return "python3 -m pip install " + name
+}

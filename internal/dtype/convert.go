@@ -1,0 +1,100 @@
+package dtype
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Put stores v as element i of dst, little-endian, in a floating-point type,
+// rounded as that type's conversion says. It panics for an integer type:
+// float32 does not hold most integers.
+func (t Type) Put(dst []byte, i int, v float32) {
+	size := t.Size()
+	dst = dst[i*size:][:size]
+	switch t {
+	case F64:
+		binary.LittleEndian.PutUint64(dst, math.Float64bits(float64(v)))
+	case F32:
+		binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
+	case F16:
+		binary.LittleEndian.PutUint16(dst, F16Bits(v))
+	case BF16:
+		binary.LittleEndian.PutUint16(dst, BF16Bits(v))
+	case E4M3:
+		dst[0] = E4M3Bits(v)
+	case E5M2:
+		dst[0] = E5M2Bits(v)
+	default:
+		panic("dtype: Put of a float32 into " + string(t))
+	}
+}
+
+// Get is element i of src, little-endian, of a floating-point type. It is exact
+// but for F64, which is rounded to nearest. It panics for an integer type.
+func (t Type) Get(src []byte, i int) float32 {
+	size := t.Size()
+	src = src[i*size:][:size]
+	switch t {
+	case F64:
+		return float32(math.Float64frombits(binary.LittleEndian.Uint64(src)))
+	case F32:
+		return math.Float32frombits(binary.LittleEndian.Uint32(src))
+	case F16:
+		return F16Value(binary.LittleEndian.Uint16(src))
+	case BF16:
+		return BF16Value(binary.LittleEndian.Uint16(src))
+	case E4M3:
+		return E4M3Value(src[0])
+	case E5M2:
+		return E5M2Value(src[0])
+	}
+	panic("dtype: Get of a float32 from " + string(t))
+}
+
+// Range is the least and the greatest finite number that t holds. For I64 and
+// U64 the greatest is not a float64: it is then the whole number above,
+// 2^63 or 2^64.
+func (t Type) Range() (low, high float64) {
+	switch t {
+	case F64:
+		high = math.MaxFloat64
+	case F32:
+		high = math.MaxFloat32
+	case F16:
+		high = 65504
+	case BF16:
+		high = 0x1.fep127
+	case E4M3:
+		high = 448
+	case E5M2:
+		high = 57344
+	case I8, I16, I32, I64:
+		half := math.Ldexp(1, 8*t.Size()-1)
+		return -half, half - 1
+	case U8, U16, U32, U64:
+		return 0, math.Ldexp(1, 8*t.Size()) - 1
+	}
+	return -high, high
+}
+
+// Integers is the number of bits of the whole numbers, counted from 0, that t
+// holds exactly and without a gap: 8 for U8, 7 for I8, 24 for F32.
+func (t Type) Integers() int {
+	switch t {
+	case F64:
+		return 53
+	case F32:
+		return 24
+	case F16:
+		return 11
+	case BF16:
+		return 8
+	case E4M3:
+		return 4
+	case E5M2:
+		return 3
+	case I8, I16, I32, I64:
+		return 8*t.Size() - 1
+	}
+	return 8 * t.Size()
+}

@@ -1,0 +1,135 @@
+package formula
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// function is what a name before a parenthesis means. A call is parsed into
+// the operators it stands for, so nothing behind the parser knows calls.
+type function struct {
+	one  *unary  // applied to a single argument
+	two  *binary // applied to two
+	many bool    // two takes in any further arguments from left to right
+}
+
+var functions = map[string]function{
+	"abs":       {one: numberUnary("abs", absInt, math.Abs)},
+	"ceil":      {one: rounding("ceil", math.Ceil)},
+	"ceildiv":   {two: integerBinary("ceildiv", ceilDivInt)},
+	"exp":       {one: floatUnary("exp", math.Exp)},
+	"float":     {one: &unary{symbol: "float", values: toFloat}},
+	"floor":     {one: rounding("floor", math.Floor)},
+	"gcd":       {two: integerBinary("gcd", gcdInt)},
+	"int":       {one: &unary{symbol: "int", bools: true, ints: sameInt, values: truncate}},
+	"log2":      {one: floatUnary("log2", math.Log2)},
+	"max":       {one: sameNumber("max"), two: extreme("max", maxInt, 1), many: true},
+	"min":       {one: sameNumber("min"), two: extreme("min", minInt, -1), many: true},
+	"next_pow2": {one: integerUnary("next_pow2", nextPow2Int)},
+	"round_up":  {two: integerBinary("round_up", roundUpInt)},
+	"sqrt":      {one: floatUnary("sqrt", math.Sqrt)},
+}
+
+// elsewhere are names that other tools have for what is here.
+var elsewhere = map[string]string{
+	"cdiv":            "use ceildiv(a, b)",
+	"next_power_of_2": "use next_pow2(x)",
+	"pow":             "use a ** b",
+	"log":             "use log2(x)",
+}
+
+// Functions are the names of all functions, sorted.
+func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
+
+func functionHint(name string) string {
+	if hint, ok := elsewhere[name]; ok {
+		return hint
+	}
+	return misspelt(name, Functions())
+}
+
+// node is the call of f with args.
+func (f function) node(name token, args []node) (node, *Error) {
+	switch {
+	case len(args) == 1 && f.one != nil:
+		return unaryNode{name.span(), f.one, args[0]}, nil
+	case len(args) == 2 && f.two != nil, len(args) > 2 && f.many:
+		n := args[0]
+		for _, arg := range args[1:] {
+			n = binaryNode{name.span(), f.two, n, arg}
+		}
+		return n, nil
+	}
+	wanted := "1 argument"
+	switch {
+	case f.many:
+		wanted = "at least 1 argument"
+	case f.two != nil:
+		wanted = "2 arguments"
+	}
+	return nil, failf("%s needs %s, not %d", name.text, wanted, len(args)).at(name.span())
+}
+
+// floatUnary always gives a float.
+func floatUnary(name string, f func(float64) float64) *unary {
+	return &unary{symbol: name, values: func(a Value) (Value, *Error) {
+		if !a.isNumber() {
+			return Value{}, wrongKind(name, "a number", a)
+		}
+		r := f(a.number())
+		if !isFinite(r) {
+			return Value{}, noFloat(name, a)
+		}
+		return Float(r), nil
+	}}
+}
+
+// rounding always gives an integer.
+func rounding(name string, round func(float64) float64) *unary {
+	return &unary{symbol: name, ints: sameInt, values: func(a Value) (Value, *Error) {
+		switch a.kind {
+		case KindInt:
+			return a, nil
+		case KindFloat:
+			i, ok := toInt(round(a.float()))
+			if !ok {
+				return Value{}, noInteger(name, a)
+			}
+			return Int(i), nil
+		}
+		return Value{}, wrongKind(name, "a number", a)
+	}}
+}
+
+var rounded = rounding("int", math.Trunc)
+
+func truncate(a Value) (Value, *Error) {
+	if a.kind == KindBool {
+		return Int(a.int()), nil
+	}
+	return rounded.values(a)
+}
+
+func toFloat(a Value) (Value, *Error) {
+	if a.kind == KindString {
+		return Value{}, wrongKind("float", "a number", a)
+	}
+	if a.kind == KindFloat {
+		return a, nil
+	}
+	return Float(float64(a.int())), nil
+}
+
+// extreme keeps the first of two equal operands, like Python.
+func extreme(name string, ints func(a, b int64) (int64, bool), sign int) *binary {
+	return &binary{symbol: name, ints: ints, values: func(a, b Value) (Value, *Error) {
+		if err := needNumbers(name, a, b); err != nil {
+			return Value{}, err
+		}
+		if compare(b, a) == sign {
+			return b, nil
+		}
+		return a, nil
+	}}
+}

@@ -1,0 +1,184 @@
+package formula
+
+import "math"
+
+// unary is an operator or function of one operand.
+type unary struct {
+	symbol  string
+	boolean bool                        // the result is a boolean
+	bools   bool                        // ints may be given booleans as 0 and 1
+	ints    func(a int64) (int64, bool) // nil where integers are nothing special
+	values  func(a Value) (Value, *Error)
+}
+
+// binary is an operator or function of two operands.
+type binary struct {
+	symbol  string
+	boolean bool
+	bools   bool
+	ints    func(a, b int64) (int64, bool)
+	values  func(a, b Value) (Value, *Error)
+}
+
+var (
+	opAdd         = numberBinary("+", addInt, func(a, b float64) float64 { return a + b })
+	opSubtract    = numberBinary("-", subtractInt, func(a, b float64) float64 { return a - b })
+	opMultiply    = numberBinary("*", multiplyInt, func(a, b float64) float64 { return a * b })
+	opDivide      = &binary{symbol: "/", values: divide}
+	opFloorDivide = numberBinary("//", floorDivideInt, floorDivide)
+	opModulo      = numberBinary("%", moduloInt, modulo)
+	opPower       = &binary{symbol: "**", ints: powerInt, values: power}
+
+	opBitOr      = integerBinary("|", bitOrInt)
+	opBitXor     = integerBinary("^", bitXorInt)
+	opBitAnd     = integerBinary("&", bitAndInt)
+	opShiftLeft  = integerBinary("<<", shiftLeftInt)
+	opShiftRight = integerBinary(">>", shiftRightInt)
+
+	opLess         = ordering("<", lessInt)
+	opLessEqual    = ordering("<=", lessEqualInt)
+	opGreater      = ordering(">", greaterInt)
+	opGreaterEqual = ordering(">=", greaterEqualInt)
+	opEqual        = equality("==", equalInt)
+	opNotEqual     = equality("!=", notEqualInt)
+
+	opNegate = numberUnary("-", negateInt, func(a float64) float64 { return -a })
+	opPlus   = sameNumber("+")
+	opInvert = integerUnary("~", invertInt)
+	opNot    = &unary{symbol: "not", boolean: true, bools: true, ints: notInt, values: not}
+)
+
+// numberBinary works on integers exactly and on floats, to which an integer
+// beside a float is converted.
+func numberBinary(symbol string, ints func(a, b int64) (int64, bool), floats func(a, b float64) float64) *binary {
+	return &binary{symbol: symbol, ints: ints, values: func(a, b Value) (Value, *Error) {
+		if a.kind == KindInt && b.kind == KindInt {
+			return exact(symbol, ints, a, b)
+		}
+		if err := needNumbers(symbol, a, b); err != nil {
+			return Value{}, err
+		}
+		return finite(symbol, floats(a.number(), b.number()), a, b)
+	}}
+}
+
+func integerBinary(symbol string, ints func(a, b int64) (int64, bool)) *binary {
+	return &binary{symbol: symbol, ints: ints, values: func(a, b Value) (Value, *Error) {
+		if err := needIntegers(symbol, a, b); err != nil {
+			return Value{}, err
+		}
+		return exact(symbol, ints, a, b)
+	}}
+}
+
+func exact(symbol string, ints func(a, b int64) (int64, bool), a, b Value) (Value, *Error) {
+	r, ok := ints(a.int(), b.int())
+	if !ok {
+		return Value{}, noInteger(symbol, a, b)
+	}
+	return Int(r), nil
+}
+
+func finite(symbol string, f float64, a, b Value) (Value, *Error) {
+	if !isFinite(f) {
+		return Value{}, noFloat(symbol, a, b)
+	}
+	return Float(f), nil
+}
+
+// divide rounds once, also where the operands are no exact floats.
+func divide(a, b Value) (Value, *Error) {
+	if a.kind == KindInt && b.kind == KindInt && b.int() != 0 {
+		return Float(divideInt(a.int(), b.int())), nil
+	}
+	if err := needNumbers("/", a, b); err != nil {
+		return Value{}, err
+	}
+	return finite("/", a.number()/b.number(), a, b)
+}
+
+func power(a, b Value) (Value, *Error) {
+	if a.kind == KindInt && b.kind == KindInt && b.int() >= 0 {
+		return exact("**", powerInt, a, b)
+	}
+	if err := needNumbers("**", a, b); err != nil {
+		return Value{}, err
+	}
+	return finite("**", math.Pow(a.number(), b.number()), a, b)
+}
+
+// ordering compares numbers by size.
+func ordering(symbol string, ints func(a, b int64) (int64, bool)) *binary {
+	return &binary{symbol: symbol, boolean: true, ints: ints, values: func(a, b Value) (Value, *Error) {
+		if err := needNumbers(symbol, a, b); err != nil {
+			return Value{}, err
+		}
+		r, _ := ints(int64(compare(a, b)), 0)
+		return Bool(r != 0), nil
+	}}
+}
+
+// equality compares anything, as Python does: True equals 1, and a string
+// equals no number.
+func equality(symbol string, ints func(a, b int64) (int64, bool)) *binary {
+	return &binary{symbol: symbol, boolean: true, bools: true, ints: ints, values: func(a, b Value) (Value, *Error) {
+		same := a == b
+		if a.kind != KindString && b.kind != KindString {
+			same = compare(a, b) == 0
+		}
+		r, _ := ints(bit(same), 1)
+		return Bool(r != 0), nil
+	}}
+}
+
+// numberUnary works on integers exactly and on floats, where it keeps finite
+// what is finite.
+func numberUnary(symbol string, ints func(a int64) (int64, bool), floats func(a float64) float64) *unary {
+	return &unary{symbol: symbol, ints: ints, values: func(a Value) (Value, *Error) {
+		switch a.kind {
+		case KindInt:
+			r, ok := ints(a.int())
+			if !ok {
+				return Value{}, noInteger(symbol, a)
+			}
+			return Int(r), nil
+		case KindFloat:
+			return Float(floats(a.float())), nil
+		}
+		return Value{}, wrongKind(symbol, "a number", a)
+	}}
+}
+
+func integerUnary(symbol string, ints func(a int64) (int64, bool)) *unary {
+	return &unary{symbol: symbol, ints: ints, values: func(a Value) (Value, *Error) {
+		if a.kind != KindInt {
+			return Value{}, wrongKind(symbol, "an integer", a)
+		}
+		r, ok := ints(a.int())
+		if !ok {
+			return Value{}, noInteger(symbol, a)
+		}
+		return Int(r), nil
+	}}
+}
+
+// sameNumber returns its operand, which must be a number.
+func sameNumber(symbol string) *unary {
+	return numberUnary(symbol, sameInt, func(a float64) float64 { return a })
+}
+
+func not(a Value) (Value, *Error) {
+	isTrue, err := truth("not", a)
+	return Bool(!isTrue), err
+}
+
+// truth is what a value counts as where a condition is wanted.
+func truth(symbol string, v Value) (bool, *Error) {
+	switch v.kind {
+	case KindString:
+		return false, wrongKind(symbol, "a boolean or a number", v)
+	case KindFloat:
+		return v.float() != 0, nil
+	}
+	return v.bits != 0, nil
+}

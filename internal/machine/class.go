@@ -1,0 +1,26 @@
+package machine
+
+import (
+	"regexp"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+var (
+	trademarks = regexp.MustCompile(`(?i)\((r|tm|c)\)`)
+	// Some vendors append the nominal clock, others "CPU" and the clock.
+	nominalClock = regexp.MustCompile(`(?i)(\bcpu\b\s*)?@\s*[0-9.]+\s*[gm]hz`)
+	notSlug      = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// Class is the device class of the host: "host-" and a slug of the CPU model.
+func Class(fp result.Fingerprint) string {
+	model := trademarks.ReplaceAllString(fp.CPU.Model, " ")
+	model = nominalClock.ReplaceAllString(model, " ")
+	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(model), "-"), "-")
+	if slug == "" {
+		slug = firstNonEmpty(fp.Arch, "unknown")
+	}
+	return "host-" + slug
+}

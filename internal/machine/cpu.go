@@ -1,0 +1,157 @@
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+const cpuFolder = "sys/devices/system/cpu/"
+
+// cpuInfoHead holds the first CPU of any machine's /proc/cpuinfo; the whole
+// file takes milliseconds on machines with hundreds of CPUs.
+const cpuInfoHead = 16 << 10
+
+func (h host) cpu(info cpuInfo) result.CPU {
+	usable := h.usable()
+	cores, threads := h.cores(usable)
+	return result.CPU{
+		Model:    info.name(),
+		Sockets:  h.sockets(),
+		Cores:    cores,
+		Threads:  threads,
+		Caches:   h.caches(usable[0]),
+		MaxGHz:   h.maxGHz(usable),
+		Governor: h.text(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/scaling_governor", usable[0])),
+		Turbo:    h.turbo(),
+		Features: info.features(),
+		Flags:    flagsHash(info.flags),
+	}
+}
+
+// flagsHash does not depend on the order, which kernels have changed.
+func flagsHash(flags []string) string {
+	if len(flags) == 0 {
+		return ""
+	}
+	sorted := slices.Sorted(slices.Values(flags))
+	sum := sha256.Sum256([]byte(strings.Join(sorted, " ")))
+	return hex.EncodeToString(sum[:])
+}
+
+// cores counts the physical cores behind the usable CPUs, and the most threads
+// that one of them has.
+func (h host) cores(usable []int) (cores, threads int) {
+	seen := map[int]bool{}
+	threads = 1
+	for _, id := range usable {
+		if seen[id] {
+			continue
+		}
+		cores++
+		siblings := h.topology(id, "core_cpus_list", "thread_siblings_list")
+		threads = max(threads, len(siblings))
+		for _, s := range siblings {
+			seen[s] = true
+		}
+	}
+	return cores, threads
+}
+
+// sockets needs one reading per package, not one per CPU. Zero means unknown.
+func (h host) sockets() int {
+	count := 0
+	seen := map[int]bool{}
+	for _, id := range h.online() {
+		if seen[id] {
+			continue
+		}
+		members := h.topology(id, "package_cpus_list", "core_siblings_list")
+		if len(members) == 0 {
+			return 0
+		}
+		count++
+		for _, m := range members {
+			seen[m] = true
+		}
+	}
+	return count
+}
+
+// topology reads one of a CPU's neighbour lists, by its present name or by the
+// one it had before Linux 5.2.
+func (h host) topology(id int, name, oldName string) []int {
+	folder := fmt.Sprintf(cpuFolder+"cpu%d/topology/", id)
+	if ids := h.cpuList(folder + name); len(ids) > 0 {
+		return ids
+	}
+	return h.cpuList(folder + oldName)
+}
+
+func (h host) caches(id int) []result.Cache {
+	var caches []result.Cache
+	for _, index := range h.glob(fmt.Sprintf(cpuFolder+"cpu%d/cache/index[0-9]*", id)) {
+		level, ok := h.integer(index + "/level")
+		if !ok {
+			continue
+		}
+		bytes, ok := parseSize(h.text(index + "/size"))
+		if !ok {
+			continue
+		}
+		caches = append(caches, result.Cache{
+			Level: int(level),
+			Type:  strings.ToLower(h.text(index + "/type")),
+			Bytes: bytes,
+		})
+	}
+	slices.SortStableFunc(caches, func(a, b result.Cache) int { return a.Level - b.Level })
+	return caches
+}
+
+// parseSize reads sizes as sysfs writes them: 48K, 32M.
+func parseSize(text string) (int64, bool) {
+	number := strings.TrimRight(text, "KMG")
+	shift := map[string]uint{"": 0, "K": 10, "M": 20, "G": 30}
+	by, ok := shift[text[len(number):]]
+	n, err := strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil || n < 0 || n > (1<<62)>>by {
+		return 0, false
+	}
+	return n << by, true
+}
+
+func (h host) maxGHz(usable []int) float64 {
+	var highest int64
+	for _, id := range usable {
+		khz, ok := h.integer(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/cpuinfo_max_freq", id))
+		if !ok {
+			break
+		}
+		highest = max(highest, khz)
+	}
+	return float64(highest) / 1e6
+}
+
+// turbo asks the drivers in the order of their authority: intel_pstate ignores
+// the generic switch, and amd_pstate has one per policy only.
+func (h host) turbo() string {
+	switch h.text(cpuFolder + "intel_pstate/no_turbo") {
+	case "0":
+		return "on"
+	case "1":
+		return "off"
+	}
+	switch firstNonEmpty(h.text(cpuFolder+"cpufreq/boost"), h.text(cpuFolder+"cpufreq/policy0/boost")) {
+	case "0":
+		return "off"
+	case "1":
+		return "on"
+	}
+	return ""
+}

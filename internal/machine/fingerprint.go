@@ -1,0 +1,206 @@
+package machine
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+// Fingerprint reads what a number depends on besides the code. It takes about
+// a millisecond, so that nobody needs to keep a copy that may be out of date.
+// Compilers and Sandbox are left to those who know them.
+func Fingerprint() result.Fingerprint { return live.fingerprint() }
+
+func (h host) fingerprint() result.Fingerprint {
+	info := parseCPUInfo(h.head("proc/cpuinfo", cpuInfoHead))
+	memory, _ := h.meminfo("MemTotal:")
+	return result.Fingerprint{
+		OS:          h.osName(),
+		Kernel:      h.text("proc/sys/kernel/osrelease"),
+		Arch:        runtime.GOARCH,
+		Libc:        h.libc(),
+		CPU:         h.cpu(info),
+		MemoryBytes: memory,
+		Hypervisor:  h.hypervisor(info.flags),
+		Clocksource: h.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		Container:   h.container(),
+	}
+}
+
+func (h host) osName() string {
+	fields := osRelease(firstNonEmpty(h.text("etc/os-release"), h.text("usr/lib/os-release")))
+	return firstNonEmpty(fields["PRETTY_NAME"], fields["NAME"], "Linux")
+}
+
+// osRelease reads the shell-like assignments of os-release(5).
+func osRelease(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		key, value, found := strings.Cut(strings.TrimSpace(line), "=")
+		if !found || strings.HasPrefix(key, "#") {
+			continue
+		}
+		if unquoted, err := strconv.Unquote(value); err == nil {
+			fields[key] = unquoted
+		} else {
+			fields[key] = strings.Trim(value, `'"`)
+		}
+	}
+	return fields
+}
+
+// libc reads the version out of the C library itself. Asking ldd would start a
+// shell script.
+func (h host) libc() string {
+	for _, pattern := range []string{
+		"lib/*-linux-gnu/libc.so.6",
+		"usr/lib/*-linux-gnu/libc.so.6",
+		"lib64/libc.so.6",
+		"usr/lib64/libc.so.6",
+		"usr/lib/libc.so.6",
+	} {
+		for _, name := range h.glob(pattern) {
+			if version := glibcVersion(h.path(name)); version != "" {
+				return "glibc " + version
+			}
+		}
+	}
+	if len(h.glob("lib/ld-musl-*.so.1")) > 0 {
+		return "musl"
+	}
+	return ""
+}
+
+// glibcVersion looks for the banner that the library prints when it is run as
+// a program: "... stable release version 2.36."
+func glibcVersion(file string) string {
+	library, err := elf.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer library.Close()
+	// A multiarch system may hold the libraries of other processors.
+	if machine, ok := elfMachines[runtime.GOARCH]; ok && library.Machine != machine {
+		return ""
+	}
+	constants := library.Section(".rodata")
+	if constants == nil {
+		return ""
+	}
+	data, err := constants.Data()
+	if err != nil {
+		return ""
+	}
+	return glibcBanner(data)
+}
+
+var elfMachines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+func glibcBanner(data []byte) string {
+	_, banner, found := bytes.Cut(data, []byte(" release version "))
+	if !found {
+		return ""
+	}
+	end := bytes.IndexFunc(banner, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(banner)
+	}
+	return string(bytes.TrimRight(banner[:end], "."))
+}
+
+// firmware maps what virtual machines write into their DMI tables.
+var firmware = []struct{ text, name string }{
+	{"VMware", "vmware"},
+	{"VirtualBox", "virtualbox"},
+	{"innotek", "virtualbox"},
+	{"Amazon EC2", "amazon"},
+	{"Google", "google"},
+	{"Parallels", "parallels"},
+	{"BHYVE", "bhyve"},
+	{"Apple Virtualization", "apple"},
+	{"Xen", "xen"},
+	{"KVM", "kvm"},
+	{"OpenStack", "kvm"},
+	{"QEMU", "qemu"},
+	{"Microsoft Corporation Virtual Machine", "hyperv"},
+}
+
+// guestClocks are offered as clock sources only to guests of one hypervisor.
+var guestClocks = []struct{ text, name string }{
+	{"kvm-clock", "kvm"},
+	{"hyperv", "hyperv"},
+	{"xen", "xen"},
+}
+
+// hypervisor names what runs this machine, "yes" when that is all that is
+// known, or "" on bare metal.
+func (h host) hypervisor(flags []string) string {
+	if kind := h.text("sys/hypervisor/type"); kind != "" {
+		return kind
+	}
+	guest, x86 := false, false
+	for _, f := range flags {
+		guest = guest || f == "hypervisor"
+		x86 = x86 || f == "fpu"
+	}
+	product := h.text("sys/class/dmi/id/product_name")
+	// Clouds sell bare metal with the same vendor in its tables. On x86 the
+	// flag tells, elsewhere the product's name.
+	if (x86 && !guest) || strings.HasSuffix(product, ".metal") {
+		return ""
+	}
+	table := h.text("sys/class/dmi/id/sys_vendor") + " " + product
+	for _, f := range firmware {
+		if strings.Contains(table, f.text) {
+			return f.name
+		}
+	}
+	if !guest {
+		return ""
+	}
+	clocks := h.text("sys/devices/system/clocksource/clocksource0/available_clocksource")
+	for _, c := range guestClocks {
+		if strings.Contains(clocks, c.text) {
+			return c.name
+		}
+	}
+	return "yes"
+}
+
+// container names the kind of container around this process, and the CPU time
+// that its control group grants when that is less than the whole: both change
+// timings, and neither shows in the number of cores.
+func (h host) container() string {
+	kind := h.containerKind()
+	quota, limited := h.cpuQuota()
+	if !limited {
+		return kind
+	}
+	return fmt.Sprintf("%s, CPU quota %.4g cores", firstNonEmpty(kind, "control group"), quota)
+}
+
+func (h host) containerKind() string {
+	groups := h.text("proc/self/cgroup")
+	switch {
+	case strings.Contains(groups, "kubepods") || h.exists("run/secrets/kubernetes.io"):
+		return "kubernetes"
+	case h.exists("run/.containerenv"):
+		return "podman"
+	case h.exists(".dockerenv"):
+		return "docker"
+	}
+	if kind := h.text("run/systemd/container"); kind != "" {
+		return kind
+	}
+	for _, kind := range []string{"docker", "libpod", "lxc", "containerd"} {
+		if strings.Contains(groups, "/"+kind) {
+			return kind
+		}
+	}
+	return ""
+}

@@ -1,0 +1,57 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+	"pawl/internal/worker/wire"
+)
+
+// contradiction is how many times slower than claimed a launch must be by the
+// worker's clock before the claim is called forged. The quickest of clockTries
+// counts, so that a descheduled machine accuses nobody.
+const (
+	contradiction = 2.0
+	clockTries    = 5
+	clockSpan     = 0.01   // seconds of launches a try takes
+	askingCost    = 500e-6 // seconds a request itself may take
+)
+
+// checkClock launches back to back and lets the worker time that from outside.
+func (s *series) checkClock(ctx context.Context) error {
+	for _, arg := range s.instance.Args {
+		if arg.Buffer && arg.Role == spec.RoleInOut {
+			return nil // launches that do not restore their input are another problem
+		}
+	}
+	claimed := stat.Median(s.timing.Samples.Kept())
+	launches := int64(min(1e6, max(1, clockSpan/claimed)))
+	check := &result.ClockCheck{ClaimedS: claimed, WorkerS: math.Inf(1)}
+	for range clockTries {
+		reply, err := s.cell.Run(ctx, wire.Run{
+			Launches: launches, DeadlineS: s.opts.Timeout.Seconds() + 10*claimed*float64(launches),
+		})
+		if err != nil {
+			return err
+		}
+		check.WorkerS = min(check.WorkerS, reply.WorkerS/float64(launches))
+		s.timing.Clock = check
+		if reply.EnergyJ != nil {
+			perLaunch := *reply.EnergyJ / float64(launches)
+			s.timing.EnergyJ = &perLaunch
+		}
+		if check.WorkerS <= contradiction*claimed+askingCost/float64(launches) {
+			return nil
+		}
+	}
+	return &result.Fault{
+		Cause: result.CauseForged,
+		Message: fmt.Sprintf("the cell claims %.3g s a launch; by the worker's clock it takes %.3g s at least",
+			claimed, check.WorkerS),
+		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
+	}
+}

@@ -1,0 +1,136 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/stat"
+	"pawl/internal/unit"
+)
+
+// finish turns what was sampled into statistics.
+func (s *series) finish(err error) {
+	t := s.timing
+	t.WallS = time.Since(s.began).Seconds()
+	if errors.Is(err, context.Canceled) || interrupted(err) {
+		t.Stopped = "interrupted"
+	}
+	kept := t.Samples.Kept()
+	if len(kept) == 0 {
+		return
+	}
+	sum := stat.Summarize(kept)
+	t.HalfWidth = stat.HalfWidth(kept)
+	t.Stats = result.Stats{
+		Count: sum.Count, Median: sum.Median, Low: sum.Low, High: sum.High, Mean: sum.Mean, Std: sum.Std,
+		Min: sum.Min, P50: sum.P50, P95: sum.P95, P99: sum.P99, CV: sum.CV,
+		GFLOPS: s.instance.Flops / sum.Median / 1e9,
+		GBps:   s.instance.Bytes / sum.Median / 1e9,
+	}
+	if ghz := t.Samples.GHz; len(ghz) == len(t.Samples.Seconds) && len(ghz) > 0 {
+		t.Stats.GHz = stat.Median(ghz[len(ghz)-len(kept):])
+	}
+}
+
+func interrupted(err error) bool {
+	var fault *result.Fault
+	return errors.As(err, &fault) && fault.Cause == result.CauseInterrupted
+}
+
+// note keeps the machine's state: the first reading, the worst of each kind in
+// between, and the last.
+func (s *series) note(state *result.State) {
+	if state == nil {
+		return
+	}
+	all := &s.timing.State
+	if state.When == "before" {
+		*all = []result.State{*state}
+		return
+	}
+	worst, last := *state, *state
+	if n := len(*all); n >= 3 {
+		before := (*all)[n-2]
+		worst.TemperatureC = larger(worst.TemperatureC, before.TemperatureC)
+		worst.PowerW = larger(worst.PowerW, before.PowerW)
+		worst.Load1 = larger(worst.Load1, before.Load1)
+		worst.StealPct = larger(worst.StealPct, before.StealPct)
+		worst.Busy = larger(worst.Busy, before.Busy)
+		*all = (*all)[:n-2]
+	}
+	last.When = "after"
+	*all = append(*all, worst, last)
+}
+
+func larger(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}
+
+// Thresholds beyond which a number is doubted.
+const (
+	hotCelsius  = 80
+	stealPct    = 2.0
+	foreignCPU  = 0.5  // cores
+	drift       = 0.02 // between the halves of a series
+	fineEnough  = 20   // a sample should be this many times the cost of an empty call
+	preemptRate = 0.2  // preemptions per sample
+)
+
+// Doubts says what is questionable about a timing, with the evidence. cv is the
+// gate's bound on the coefficient of variation.
+func Doubts(t *result.Timing, cv float64) []result.Warning {
+	var out []result.Warning
+	warn := func(code, hint, format string, args ...any) {
+		out = append(out, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	st := t.Stats
+	if st.Count == 0 {
+		return nil
+	}
+	if st.CV > cv {
+		warn("cv", "a quieter machine or a longer --budget", "samples vary by %s (more than %s)", unit.PercentPlain(st.CV), unit.PercentPlain(cv))
+	}
+	kept := t.Samples.Kept()
+	if half := len(kept) / 2; half >= 10 {
+		first, second := stat.Median(kept[:half]), stat.Median(kept[half:])
+		if change := second/first - 1; change > drift || change < -drift {
+			warn("drift", "the clock or the neighbours changed during the run", "the second half of the samples is %s against the first", unit.Percent(change))
+		}
+	}
+	if t.Stopped == "budget" {
+		warn("width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
+	}
+	if each := st.Median * float64(t.Repeat); t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
+		hint := ""
+		if t.Repeat == 1 {
+			hint = "--cache hot puts several launches into a sample, or choose a larger config"
+		}
+		warn("short", hint, "a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
+	}
+	if len(t.Pinned) == 0 {
+		warn("pin", "", "the kernel could not be kept on its own cores")
+	} else if rate := float64(t.Preempted) / float64(len(t.Samples.Seconds)); rate > preemptRate {
+		warn("preempted", "stop what else runs on this machine", "the kernel was preempted %d times in %d samples", t.Preempted, len(t.Samples.Seconds))
+	}
+	for _, state := range t.State {
+		if state.When != "during" {
+			continue
+		}
+		if v := state.TemperatureC; v != nil && *v > hotCelsius {
+			warn("temperature", "let it cool down", "the processor reached %.0f °C", *v)
+		}
+		if v := state.StealPct; v != nil && *v > stealPct {
+			warn("steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", *v)
+		}
+		if v := state.Busy; v != nil && *v > foreignCPU {
+			warn("foreign", "stop what else runs on this machine", "other processes used up to %.1f cores", *v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+// Package measure decides when to launch and how often: warm-up, adaptive
+// sampling and the check of a cell's clock against its worker's. It knows nothing
+// of what a number means; that is judge's.
+package measure
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Options say how long and how exactly a row is measured.
+type Options struct {
+	Cache      string        // cold: every launch finds its arguments in memory; hot: in cache
+	Budget     time.Duration // sampling stops after this long, once there are MinSamples
+	MinSamples int           // taken whatever the budget says
+	MaxSamples int           // and never more than this
+	HalfWidth  float64       // relative half-width of the median's 95% interval that is exact enough
+	Timeout    time.Duration // the longest one launch may take
+	Seed       uint64        // of the inputs
+}
+
+// Default returns the settings of a plain `pawl bench`.
+func Default() Options {
+	return Options{
+		Cache: "cold", Budget: time.Second, MinSamples: 20, MaxSamples: 20_000,
+		HalfWidth: 0.005, Timeout: 30 * time.Second, Seed: 42,
+	}
+}
+
+// Progress is how far a series is.
+type Progress struct {
+	Samples   int
+	Median    float64 // seconds; 0 while warming up
+	HalfWidth float64
+}
+
+// series is one row being measured.
+type series struct {
+	cell     *worker.Cell
+	opts     Options
+	instance *spec.Instance
+	progress func(Progress)
+	began    time.Time
+	timing   *result.Timing
+	perItem  float64 // wall seconds of one sample, flush included
+}
+
+// Series measures one instance in a loaded cell. The timing it returns holds
+// every sample taken, also when the error is not nil: what was measured before a
+// fault or an interruption is kept.
+func Series(ctx context.Context, cell *worker.Cell, in *spec.Instance, opts Options, progress func(Progress)) (*result.Timing, error) {
+	s := &series{
+		cell: cell, opts: opts, instance: in, progress: progress, began: time.Now(),
+		timing: &result.Timing{Repeat: 1, Footprint: in.Footprint},
+	}
+	err := s.run(ctx)
+	s.finish(err)
+	return s.timing, err
+}
+
+func (s *series) run(ctx context.Context) error {
+	request := Problem(s.instance, s.opts.Seed)
+	request.Pin = true
+	request.DeadlineS = 60 + float64(s.instance.Footprint)/50e6
+	prepared, err := s.cell.Prepare(ctx, request)
+	if err != nil {
+		return at("prepare", err)
+	}
+	s.timing.Pinned = prepared.Pinned
+	s.note(prepared.State)
+	if err := s.warmUp(ctx); err != nil {
+		return at("measure", err)
+	}
+	if err := s.sample(ctx); err != nil {
+		return at("measure", err)
+	}
+	return at("measure", s.checkClock(ctx))
+}
+
+// at marks the stage a fault happened in.
+func at(stage string, err error) error {
+	var fault *result.Fault
+	if errors.As(err, &fault) && fault.Stage == "" {
+		fault.Stage = stage
+	}
+	return err
+}
+
+// Problem is the request that gives a cell an instance's arguments.
+func Problem(in *spec.Instance, seed uint64) wire.Prepare {
+	m := wire.Prepare{Seed: seed, Threads: 1}
+	for _, launch := range in.Launches {
+		m.Threads = max(m.Threads, launch.Threads)
+	}
+	for _, arg := range in.Args {
+		a := wire.Arg{Name: arg.Name, DType: string(arg.DType), Buffer: arg.Buffer}
+		if arg.Buffer {
+			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args
+		} else {
+			a.Value = arg.Scalar.String()
+		}
+		m.Args = append(m.Args, a)
+	}
+	return m
+}
+
+// batch takes count samples and appends them.
+func (s *series) batch(ctx context.Context, count int) error {
+	limit := s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
+	got, err := s.cell.Sample(ctx, wire.Sample{
+		Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit,
+	})
+	if err != nil {
+		return err
+	}
+	t := s.timing
+	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
+	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
+	t.CallOverheadS = got.OverheadS
+	t.PeakMemory = max(t.PeakMemory, got.PeakBytes)
+	s.perItem = got.WorkerS / float64(got.Count)
+	s.note(got.State)
+	if t.Preempted += got.Preempted; t.FirstSample.IsZero() {
+		t.FirstSample = time.Now()
+	}
+	return nil
+}
+
+// Warm-up: at least warmMinimum, then until two neighbouring windows agree to
+// warmAgreement, at most a quarter of the budget.
+const (
+	warmMinimum   = 20 * time.Millisecond
+	warmWindow    = 5
+	warmAgreement = 0.02
+)
+
+func (s *series) warmUp(ctx context.Context) error {
+	start := time.Now()
+	if err := s.batch(ctx, 1); err != nil {
+		return err
+	}
+	for {
+		elapsed := time.Since(start)
+		if elapsed > s.opts.Budget/4 || elapsed > warmMinimum && steady(s.timing.Samples.Seconds) {
+			break
+		}
+		if err := s.batch(ctx, s.fitting(10*time.Millisecond, warmWindow)); err != nil {
+			return err
+		}
+		s.progress(Progress{Samples: len(s.timing.Samples.Seconds)})
+	}
+	warm := s.timing.Samples.Seconds
+	s.timing.Samples.Dropped = []result.Drop{{From: 0, To: len(warm), Cause: "warm-up"}}
+	s.timing.Repeat = s.repeat(stat.Median(warm[len(warm)/2:]))
+	return nil
+}
+
+func steady(samples []float64) bool {
+	n := len(samples)
+	if n < 2*warmWindow {
+		return false
+	}
+	before, now := stat.Median(samples[n-2*warmWindow:n-warmWindow]), stat.Median(samples[n-warmWindow:])
+	return math.Abs(now-before) <= warmAgreement*before
+}
+
+// A sample shorter than shortest is made of several launches, where that does not
+// change what is measured: not with a flush between them, and not when a launch
+// finds the last one's output in its input.
+const shortest = 20e-6
+
+func (s *series) repeat(median float64) int {
+	if s.opts.Cache == "cold" || median >= shortest {
+		return 1
+	}
+	for _, arg := range s.instance.Args {
+		if arg.Buffer && arg.Role == spec.RoleInOut {
+			return 1
+		}
+	}
+	return min(10_000, int(math.Ceil(shortest/max(median, 1e-9))))
+}
+
+// fitting is how many samples take about as long as span, at least least.
+func (s *series) fitting(span time.Duration, least int) int {
+	if s.perItem <= 0 {
+		return least
+	}
+	return min(4096, max(least, int(span.Seconds()/s.perItem)))
+}
+
+func (s *series) sample(ctx context.Context) error {
+	start := time.Now()
+	first := len(s.timing.Samples.Seconds)
+	for {
+		taken := len(s.timing.Samples.Seconds) - first
+		kept := s.timing.Samples.Seconds[first:]
+		width := math.Inf(1)
+		if taken >= s.opts.MinSamples {
+			width = stat.HalfWidth(kept)
+			s.progress(Progress{Samples: taken, Median: stat.Median(kept), HalfWidth: width})
+		}
+		switch {
+		case taken < s.opts.MinSamples:
+		case width <= s.opts.HalfWidth:
+			s.timing.Stopped = "width"
+			return nil
+		case taken >= s.opts.MaxSamples:
+			s.timing.Stopped = "samples"
+			return nil
+		case time.Since(start) >= s.opts.Budget:
+			s.timing.Stopped = "budget"
+			return nil
+		}
+		want := min(s.fitting(50*time.Millisecond, 10), s.opts.MaxSamples-taken)
+		if left := s.opts.Budget - time.Since(start); left > 0 {
+			want = min(want, max(s.opts.MinSamples-taken, int(left.Seconds()/s.perItem)+1))
+		} else {
+			want = s.opts.MinSamples - taken
+		}
+		if err := s.batch(ctx, max(1, want)); err != nil {
+			return err
+		}
+	}
+}

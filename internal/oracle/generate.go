@@ -1,0 +1,192 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"pawl/internal/dtype"
+)
+
+const (
+	// block is how many values are drawn before they are stored: few enough to
+	// stay in the nearest cache.
+	block = 512
+	// share is how many elements a goroutine takes at a time: enough that taking
+	// them costs nothing.
+	share = 128 * block
+)
+
+// Generate fills dst with elements of type t, little-endian, on as many
+// processors as GOMAXPROCS allows; the result does not depend on how many. It
+// panics when dst is not a whole number of elements, and when CheckFill would
+// refuse the fill.
+func Generate(dst []byte, t dtype.Type, fill Fill, key uint64) {
+	if err := CheckFill(t, fill); err != nil {
+		panic("oracle: " + err.Error())
+	}
+	size := t.Size()
+	if len(dst)%size != 0 {
+		panic(fmt.Sprintf("oracle: %d bytes are not a whole number of %s", len(dst), t))
+	}
+	if fill.Kind == Zero {
+		clear(dst)
+		return
+	}
+	write := writer(t, fill, key)
+	count := len(dst) / size
+	shares := (count + share - 1) / share
+	var next atomic.Int64
+	work := func() {
+		for {
+			n := int(next.Add(1)) - 1
+			if n >= shares {
+				return
+			}
+			first := n * share
+			last := min(first+share, count)
+			write(dst[first*size:last*size], uint64(first))
+		}
+	}
+	var helpers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), shares) - 1 {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
+}
+
+// writer returns what fills a part of a buffer, given the number of the part's
+// first element.
+func writer(t dtype.Type, fill Fill, key uint64) func(dst []byte, first uint64) {
+	switch {
+	case t == dtype.F64:
+		return blocks(8, drawer64(fill, key), store64)
+	case t.Float():
+		return blocks(t.Size(), drawer32(t, fill, key), stores32[t])
+	}
+	return blocks(t.Size(), drawerInt(t, fill, key), storesInt[t.Size()])
+}
+
+func blocks[T any](size int, draw drawer[T], store func([]byte, []T)) func([]byte, uint64) {
+	return func(dst []byte, first uint64) {
+		var buffer [block]T
+		for len(dst) > 0 {
+			values := buffer[:min(block, len(dst)/size)]
+			draw(values, first)
+			store(dst, values)
+			dst = dst[len(values)*size:]
+			first += uint64(len(values))
+		}
+	}
+}
+
+func drawer32(t dtype.Type, fill Fill, key uint64) drawer[float32] {
+	a := fill.Args
+	switch fill.Kind {
+	case Normal:
+		return normal32(key, float32(a[0]), float32(a[1]))
+	case Uniform:
+		return uniform32(key, float32(a[0]), float32(a[1]))
+	case Integers:
+		return integers[float32](key, int64(a[0]), int64(a[1]))
+	case Constant:
+		return constant(float32(a[0]))
+	}
+	return index[float32](t)
+}
+
+func drawer64(fill Fill, key uint64) drawer[float64] {
+	a := fill.Args
+	switch fill.Kind {
+	case Normal:
+		return normal64(key, a[0], a[1])
+	case Uniform:
+		return uniform64(key, a[0], a[1])
+	case Integers:
+		return integers[float64](key, int64(a[0]), int64(a[1]))
+	case Constant:
+		return constant(a[0])
+	}
+	return index[float64](dtype.F64)
+}
+
+func drawerInt(t dtype.Type, fill Fill, key uint64) drawer[int64] {
+	a := fill.Args
+	switch fill.Kind {
+	case Integers:
+		return integers[int64](key, int64(a[0]), int64(a[1]))
+	case Constant:
+		return constant(int64(a[0]))
+	}
+	return index[int64](t)
+}
+
+var stores32 = map[dtype.Type]func([]byte, []float32){
+	dtype.F32: func(dst []byte, values []float32) {
+		for _, v := range values {
+			binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
+			dst = dst[4:]
+		}
+	},
+	dtype.F16: func(dst []byte, values []float32) {
+		for _, v := range values {
+			binary.LittleEndian.PutUint16(dst, dtype.F16Bits(v))
+			dst = dst[2:]
+		}
+	},
+	dtype.BF16: func(dst []byte, values []float32) {
+		for _, v := range values {
+			binary.LittleEndian.PutUint16(dst, dtype.BF16Bits(v))
+			dst = dst[2:]
+		}
+	},
+	dtype.E4M3: func(dst []byte, values []float32) {
+		for i, v := range values {
+			dst[i] = dtype.E4M3Bits(v)
+		}
+	},
+	dtype.E5M2: func(dst []byte, values []float32) {
+		for i, v := range values {
+			dst[i] = dtype.E5M2Bits(v)
+		}
+	},
+}
+
+func store64(dst []byte, values []float64) {
+	for _, v := range values {
+		binary.LittleEndian.PutUint64(dst, math.Float64bits(v))
+		dst = dst[8:]
+	}
+}
+
+// storesInt is by size: the lower bytes of an int64 are the same for signed and
+// unsigned types.
+var storesInt = map[int]func([]byte, []int64){
+	1: func(dst []byte, values []int64) {
+		for i, v := range values {
+			dst[i] = byte(v)
+		}
+	},
+	2: func(dst []byte, values []int64) {
+		for _, v := range values {
+			binary.LittleEndian.PutUint16(dst, uint16(v))
+			dst = dst[2:]
+		}
+	},
+	4: func(dst []byte, values []int64) {
+		for _, v := range values {
+			binary.LittleEndian.PutUint32(dst, uint32(v))
+			dst = dst[4:]
+		}
+	},
+	8: func(dst []byte, values []int64) {
+		for _, v := range values {
+			binary.LittleEndian.PutUint64(dst, uint64(v))
+			dst = dst[8:]
+		}
+	},
+}

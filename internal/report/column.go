@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// column is one fact of a measured row: its heading, how people read it and how
+// programs do.
+type column struct {
+	head  string
+	text  func(*result.Row) string // "" when the row does not have it
+	field string                   // name in CSV
+	value func(*result.Row) string
+}
+
+func number(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// stats makes a column of one number of a row's statistics.
+func stats(head, field string, get func(*result.Timing) float64, show func(float64) string) column {
+	return column{
+		head: head, field: field,
+		text: func(r *result.Row) string {
+			if v := get(r.Timing); v != 0 {
+				return show(v)
+			}
+			return ""
+		},
+		value: func(r *result.Row) string { return number(get(r.Timing)) },
+	}
+}
+
+// columns of a bench, in order of interest.
+var columns = []column{
+	stats("median", "median_s", func(t *result.Timing) float64 { return t.Stats.Median }, unit.Duration),
+	stats("±", "half_width", func(t *result.Timing) float64 { return t.HalfWidth }, unit.PercentPlain),
+	stats("p95", "p95_s", func(t *result.Timing) float64 { return t.Stats.P95 }, unit.Duration),
+	stats("CV", "cv", func(t *result.Timing) float64 { return t.Stats.CV }, unit.PercentPlain),
+	stats("compute", "throughput_gflops", func(t *result.Timing) float64 { return t.Stats.GFLOPS }, unit.GFLOPS),
+	stats("memory", "bandwidth_gb_s", func(t *result.Timing) float64 { return t.Stats.GBps }, unit.Bandwidth),
+	stats("clock", "ghz", func(t *result.Timing) float64 { return t.Stats.GHz }, unit.GHz),
+	stats("samples", "samples", func(t *result.Timing) float64 { return float64(t.Stats.Count) }, func(v float64) string { return unit.Count(int(v)) }),
+}
+
+// more columns for programs only.
+var fields = []column{
+	stats("", "ci_95_low_s", func(t *result.Timing) float64 { return t.Stats.Low }, nil),
+	stats("", "ci_95_high_s", func(t *result.Timing) float64 { return t.Stats.High }, nil),
+	stats("", "mean_s", func(t *result.Timing) float64 { return t.Stats.Mean }, nil),
+	stats("", "std_s", func(t *result.Timing) float64 { return t.Stats.Std }, nil),
+	stats("", "min_s", func(t *result.Timing) float64 { return t.Stats.Min }, nil),
+	stats("", "p99_s", func(t *result.Timing) float64 { return t.Stats.P99 }, nil),
+	stats("", "peak_memory_bytes", func(t *result.Timing) float64 { return float64(t.PeakMemory) }, nil),
+	stats("", "energy_j", func(t *result.Timing) float64 {
+		if t.EnergyJ == nil {
+			return 0
+		}
+		return *t.EnergyJ
+	}, nil),
+}
+
+// present are the columns that at least one row has something in.
+func present(rows []*result.Row) []column {
+	var out []column
+	for _, c := range columns {
+		for _, r := range rows {
+			if measured(r) && c.text(r) != "" {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// measured tells whether a row has a number to show.
+func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Count > 0 }
+
+// machineLine names what the run ran on.
+func machineLine(r *result.Report) string {
+	cpu := r.Machine.CPU
+	if cpu.Model == "" {
+		return r.DeviceClass
+	}
+	line := fmt.Sprintf("%s, %d cores", cpu.Model, cpu.Cores)
+	if cpu.Cores == 1 {
+		line = cpu.Model + ", 1 core"
+	}
+	return line
+}
+
+// methodLine says how it was measured.
+func methodLine(r *result.Report) string {
+	line := "cache " + r.Method.Cache
+	if r.Method.Cache == "cold" && r.Method.Flush == "none" {
+		line = "cache warm (this machine cannot flush it)"
+	}
+	return line
+}
+
+// status is a row's outcome in a few words; "" when there is nothing to say.
+func status(r *result.Row) string {
+	switch {
+	case r.Fault != nil && r.Verdict != "":
+		return string(r.Verdict) + ": " + string(r.Fault.Cause)
+	case r.Fault != nil:
+		return "not measured: " + string(r.Fault.Cause)
+	}
+	return string(r.Verdict)
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/term"
+)
+
+// TextOptions say how a report looks on a terminal.
+type TextOptions struct {
+	Style term.Style
+	Path  string // where the report was saved; may be empty
+}
+
+// Text writes the report for a terminal: what ran where, a table, and then only
+// what needs attention.
+func Text(w io.Writer, r *result.Report, opts TextOptions) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", heading(r))
+	table(r, opts.Style).writeTo(&b)
+	faults(&b, r, opts.Style)
+	warnings(&b, r, opts.Style)
+	if opts.Path != "" {
+		fmt.Fprintf(&b, "\n  report: %s\n", opts.Path)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func heading(r *result.Report) string {
+	kernels, configs := map[string]bool{}, len(r.Rows)
+	for _, row := range r.Rows {
+		kernels[row.Kernel] = true
+	}
+	parts := []string{"pawl " + r.Tool.Version, machineLine(r), count(len(kernels), "kernel") + ", " + count(configs, "config")}
+	parts = append(parts, methodLine(r))
+	return strings.Join(parts, " · ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+type rendered struct{ term.Table }
+
+func (t *rendered) writeTo(b *strings.Builder) {
+	if len(t.Rows) > 0 {
+		b.WriteString(t.String())
+	}
+}
+
+// table has a line for every row; one that failed says so in place of numbers.
+func table(r *result.Report, style term.Style) *rendered {
+	shown := present(r.Rows)
+	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{{Header: "kernel/config"}}}}
+	for _, c := range shown {
+		t.Columns = append(t.Columns, term.Column{Header: c.head, Align: term.Right})
+	}
+	t.Columns = append(t.Columns, term.Column{})
+	for _, row := range r.Rows {
+		line := []term.Cell{{Text: row.Name(), Style: style.Bold}}
+		for _, c := range shown {
+			cell := term.Cell{}
+			if measured(row) {
+				cell.Text = c.text(row)
+			}
+			line = append(line, cell)
+		}
+		mark := style.Green
+		switch {
+		case row.Verdict == result.Broken || row.Verdict == result.Rejected || row.Verdict == result.Incorrect || row.Verdict == result.Regression:
+			mark = style.Red
+		case row.Fault != nil:
+			mark = style.Yellow
+		}
+		t.AddCells(append(line, term.Cell{Text: status(row), Style: mark})...)
+	}
+	return t
+}
+
+// faults explains every row that failed, a failed build with the compiler's own
+// words. Rows of one kernel that failed alike are explained once.
+func faults(b *strings.Builder, r *result.Report, style term.Style) {
+	seen := map[string]bool{}
+	for _, row := range r.Rows {
+		f := row.Fault
+		if f == nil || f.Cause == result.CauseInterrupted {
+			continue
+		}
+		id := row.Kernel + "\x00" + f.Message
+		if f.Stage == "build" && seen[id] {
+			continue
+		}
+		seen[id] = true
+		name := row.Name()
+		if f.Stage == "build" {
+			name = row.Kernel + variant(row)
+		}
+		fmt.Fprintf(b, "\n  %s: %s\n", style.Red(name), indented(f.Message))
+		if f.Hint != "" {
+			fmt.Fprintf(b, "    hint: %s\n", f.Hint)
+		}
+		if row.Build != nil && f.Stage == "build" && row.Build.Output != "" {
+			b.WriteString(strings.TrimRight(row.Build.Output, "\n") + "\n")
+		}
+		if text := lastLines(row.Log, 5); text != "" {
+			fmt.Fprintf(b, "    it printed:\n%s", text)
+		}
+	}
+}
+
+func variant(row *result.Row) string {
+	if len(row.Params) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range sortedKeys(row.Params) {
+		parts = append(parts, name+"="+row.Params[name])
+	}
+	return " " + strings.Join(parts, " ")
+}
+
+func indented(message string) string { return strings.ReplaceAll(message, "\n", "\n    ") }
+
+// lastLines is the end of a log, indented.
+func lastLines(log string, most int) string {
+	log = strings.TrimRight(log, "\n")
+	if log == "" {
+		return ""
+	}
+	lines := strings.Split(log, "\n")
+	if len(lines) > most {
+		lines = append([]string{"…"}, lines[len(lines)-most:]...)
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		const widest = 200
+		if len(line) > widest {
+			line = strings.ToValidUTF8(line[:widest], "") + "…"
+		}
+		fmt.Fprintf(&b, "      %s\n", line)
+	}
+	return b.String()
+}
+
+func warnings(b *strings.Builder, r *result.Report, style term.Style) {
+	all := allWarnings(r)
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\n")
+	const most = 12
+	for i, text := range all {
+		if i == most {
+			fmt.Fprintf(b, "  %s %d more warnings are in the report\n", style.Yellow("!"), len(all)-most)
+			break
+		}
+		fmt.Fprintf(b, "  %s %s\n", style.Yellow("!"), text)
+	}
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

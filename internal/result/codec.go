@@ -1,0 +1,100 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Encode renders the report as JSON that people can read too: indented, but with
+// lists of numbers on one line, and a final newline.
+func (r *Report) Encode() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, err
+	}
+	return append(indent(bytes.TrimSpace(buf.Bytes())), '\n'), nil
+}
+
+// indent lays out compact JSON, leaving lists without strings or objects alone.
+func indent(compact []byte) []byte {
+	out := make([]byte, 0, len(compact)+len(compact)/4)
+	depth := 0
+	newline := func() {
+		out = append(out, '\n')
+		for range depth {
+			out = append(out, ' ', ' ')
+		}
+	}
+	for i := 0; i < len(compact); i++ {
+		switch c := compact[i]; c {
+		case '"':
+			end := i + 1
+			for compact[end] != '"' {
+				if compact[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			out = append(out, compact[i:end+1]...)
+			i = end
+		case '{', '[':
+			if end := bytes.IndexAny(compact[i+1:], `{}[]"`); compact[i+1+end] == c+2 { // nothing nested: ']' and '}' are two after their openers
+				out = append(out, compact[i:i+end+2]...)
+				i += end + 1
+				continue
+			}
+			out = append(out, c)
+			depth++
+			newline()
+		case '}', ']':
+			depth--
+			newline()
+			out = append(out, c)
+		case ',':
+			out = append(out, c)
+			newline()
+		case ':':
+			out = append(out, c, ' ')
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Decode reads a report and refuses what is none, or of another schema.
+func Decode(raw []byte) (*Report, error) {
+	var r Report
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, fmt.Errorf("read report: %w", err)
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("read report: expected schema %d, got %d", Schema, r.Schema)
+	}
+	for i, row := range r.Rows {
+		if row == nil {
+			return nil, fmt.Errorf("read report: row %d is null", i)
+		}
+		if t := row.Timing; t != nil {
+			if err := t.Samples.check(); err != nil {
+				return nil, fmt.Errorf("read report: %s: %w", row.Name(), err)
+			}
+		}
+	}
+	return &r, nil
+}
+
+// check makes sure that the dropped ranges can be cut out.
+func (s *Samples) check() error {
+	next := 0
+	for _, d := range s.Dropped {
+		if d.From < next || d.To < d.From || d.To > len(s.Seconds) {
+			return fmt.Errorf("dropped samples %d to %d of %d", d.From, d.To, len(s.Seconds))
+		}
+		next = d.To
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestEncodeIsReadable(t *testing.T) {
+	r := &Report{Schema: Schema, Kind: KindBench, Rows: []*Row{{
+		Kernel: "a", Config: `quo"te\`,
+		Timing: &Timing{Samples: Samples{Seconds: []float64{1, 2.5, 3e-9}, Dropped: []Drop{{0, 1, "warm-up"}}}},
+	}}}
+	raw, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(raw, []byte("[1,2.5,3e-9]")) {
+		t.Errorf("samples are not on one line:\n%s", raw)
+	}
+	if !bytes.Contains(raw, []byte("\n  \"kind\": \"bench\"")) {
+		t.Errorf("not indented:\n%s", raw)
+	}
+	back, err := Decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, back); diff != "" {
+		t.Errorf("changed by a round trip (-want +got):\n%s", diff)
+	}
+}
+
+func TestIndentKeepsTheValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := arbitrary(3).Draw(t, "value")
+		compact, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back bytes.Buffer
+		if err := json.Compact(&back, indent(compact)); err != nil {
+			t.Fatalf("%s became invalid: %v", compact, err)
+		}
+		if !bytes.Equal(back.Bytes(), compact) {
+			t.Fatalf("%s became %s", compact, back.Bytes())
+		}
+	})
+}
+
+func arbitrary(depth int) *rapid.Generator[any] {
+	leaf := rapid.OneOf(
+		rapid.String().AsAny(), rapid.Float64Range(-1e6, 1e6).AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil),
+	)
+	if depth == 0 {
+		return leaf
+	}
+	return rapid.OneOf(leaf,
+		rapid.SliceOfN(arbitrary(depth-1), 0, 4).AsAny(),
+		rapid.MapOfN(rapid.String(), arbitrary(depth-1), 0, 4).AsAny())
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":       `hello`,
+		"other schema":  `{"schema": 99}`,
+		"null row":      `{"schema": 1, "rows": [null]}`,
+		"bad range":     `{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 2}]}}}]}`,
+		"reversed":      `{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1, 2], "dropped": [{"from": 2, "to": 1}]}}}]}`,
+		"out of order":  `{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1, 2], "dropped": [{"from": 1, "to": 2}, {"from": 0, "to": 1}]}}}]}`,
+		"truncated doc": `{"schema": 1, "rows": [`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Decode([]byte(text)); err == nil {
+				t.Errorf("%s was accepted", text)
+			}
+		})
+	}
+}
+
+func TestKept(t *testing.T) {
+	s := Samples{Seconds: []float64{0, 1, 2, 3, 4, 5}, Dropped: []Drop{{0, 2, "warm-up"}, {4, 5, "clock"}}}
+	if diff := cmp.Diff([]float64{2, 3, 5}, s.Kept()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1, 2], "dropped": [{"from": 0, "to": 1}]}}}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		r, err := Decode(raw)
+		if err != nil {
+			return
+		}
+		for _, row := range r.Rows {
+			if row.Timing != nil {
+				row.Timing.Samples.Kept()
+			}
+		}
+		if _, err := r.Encode(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+// Package result is the one document of pawl: the Report that every run
+// returns, every face shows and every file holds. It knows how to be read and
+// written and nothing of how its numbers came about.
+package result
+
+import "time"
+
+// Schema is the version of the Report's JSON form. Readers accept this major
+// version only.
+const Schema = 1
+
+// Kind says which command made a report.
+type Kind string
+
+// The kinds there are today.
+const (
+	KindBench Kind = "bench"
+	KindCheck Kind = "check"
+)
+
+// Report is all that a run found.
+type Report struct {
+	Schema      int         `json:"schema"`
+	Kind        Kind        `json:"kind"`
+	ID          string      `json:"id"`
+	Tool        Tool        `json:"tool"`
+	Command     []string    `json:"command"`
+	Started     time.Time   `json:"started"`
+	Finished    time.Time   `json:"finished"`
+	Interrupted bool        `json:"interrupted,omitempty"`
+	Spec        SpecRef     `json:"spec"`
+	Commit      *Commit     `json:"commit,omitempty"`
+	DeviceClass string      `json:"device_class"`
+	Machine     Fingerprint `json:"machine"`
+	Method      Method      `json:"method"`
+	Rows        []*Row      `json:"rows"`
+	Warnings    []Warning   `json:"warnings,omitempty"`
+}
+
+// Tool is the pawl that made a report.
+type Tool struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+}
+
+// SpecRef names the spec a run used.
+type SpecRef struct {
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+}
+
+// Commit is the state of the user's repository.
+type Commit struct {
+	SHA   string `json:"sha"`
+	Dirty bool   `json:"dirty"`
+}
+
+// Method is how the run measured.
+type Method struct {
+	Cache      string  `json:"cache"`                 // cold or hot
+	Flush      string  `json:"flush,omitempty"`       // how cold was reached
+	BudgetS    float64 `json:"budget_s"`              // per row
+	MinSamples int     `json:"min_samples"`           //
+	MaxSamples int     `json:"max_samples,omitempty"` // 0: no bound but the budget
+	HalfWidth  float64 `json:"half_width"`            // relative width at which sampling stops
+	Seed       uint64  `json:"seed"`                  // of the inputs
+}
+
+// Verdict is what a row came to.
+type Verdict string
+
+// All verdicts.
+const (
+	Regression   Verdict = "regression"
+	Improvement  Verdict = "improvement"
+	Maintained   Verdict = "maintained"
+	Inconclusive Verdict = "inconclusive"
+	Unchanged    Verdict = "unchanged"
+	New          Verdict = "new"
+	Incomparable Verdict = "incomparable"
+	Incorrect    Verdict = "incorrect"
+	Broken       Verdict = "broken"
+	Rejected     Verdict = "rejected"
+)
+
+// Row is one kernel on one config.
+type Row struct {
+	Kernel   string            `json:"kernel"`
+	Config   string            `json:"config"`
+	Params   map[string]string `json:"params,omitempty"`
+	Vars     map[string]string `json:"vars,omitempty"` // the config's own values
+	Cell     string            `json:"cell"`           // host, cuda, python
+	Trust    string            `json:"trust,omitempty"`
+	Key      string            `json:"key,omitempty"`
+	Code     string            `json:"code,omitempty"`
+	Identity string            `json:"identity,omitempty"`
+	Verdict  Verdict           `json:"verdict,omitempty"` // empty: measured, nothing to judge against
+	Build    *Build            `json:"build,omitempty"`
+	Sandbox  *Sandbox          `json:"sandbox,omitempty"`
+	Fault    *Fault            `json:"fault,omitempty"`
+	Timing   *Timing           `json:"timing,omitempty"`
+	Log      string            `json:"log,omitempty"` // what the kernel printed, bounded
+	Warnings []Warning         `json:"warnings,omitempty"`
+}
+
+// Name is kernel/config, as selectors and tables write it.
+func (r *Row) Name() string { return r.Kernel + "/" + r.Config }
+
+// Build is how a row's artifact came to be.
+type Build struct {
+	Cached   bool    `json:"cached"`
+	Seconds  float64 `json:"seconds"`
+	Compiler string  `json:"compiler"`
+	Output   string  `json:"output,omitempty"` // as the compiler wrote it
+}
+
+// Fault is why a row has no (or no trustworthy) timing.
+type Fault struct {
+	Stage   string `json:"stage"` // build, load, prepare, measure
+	Cause   Cause  `json:"cause"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Error makes a Fault usable as an error.
+func (f *Fault) Error() string { return f.Message }
+
+// Cause is the kind of a fault.
+type Cause string
+
+// The causes there are.
+const (
+	CauseSpec        Cause = "spec"          // a formula of pawl.yaml has no usable value here
+	CauseCompile     Cause = "compile"       // the compiler refused the source
+	CauseNoEntry     Cause = "no entry"      // the source has no such function
+	CauseTimeout     Cause = "timeout"       // killed at its deadline
+	CauseCrash       Cause = "crash"         // ended by a signal
+	CauseExit        Cause = "exit"          // the kernel ended its own process
+	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
+	CauseMemory      Cause = "memory"        // more than there is, or than it may use
+	CauseThreads     Cause = "threads"       // more threads than it may start
+	CauseForged      Cause = "forged"        // answers that contradict the worker
+	CauseKilled      Cause = "killed"        // cell or worker ended from outside
+	CauseProtocol    Cause = "protocol"      // the peer does not speak this protocol
+	CauseInternal    Cause = "internal"      // the machine failed pawl: disk, descriptors
+	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it
+	CauseInterrupted Cause = "interrupted"   // the user ended the run
+)
+
+// Sandbox is what held the cell, and what the candidate tried that it refused.
+type Sandbox struct {
+	Level    string   `json:"level"`              // full, partial, off
+	Missing  []string `json:"missing,omitempty"`  // what the kernel could not give
+	Attempts []string `json:"attempts,omitempty"` // refused, in order, each once
+}
+
+// Warning is a doubt about a number, with its evidence.
+type Warning struct {
+	Code    string `json:"code"` // cv, drift, throttle, foreign, …
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}

@@ -1,0 +1,88 @@
+package result
+
+import "time"
+
+// Timing is what was measured of a row. All times are seconds.
+type Timing struct {
+	Samples Samples `json:"samples"`
+	Stats   Stats   `json:"stats"`
+
+	Repeat        int     `json:"repeat"`          // launches per sample; over 1 for very short kernels
+	CallOverheadS float64 `json:"call_overhead_s"` // of an empty call, not subtracted
+	Stopped       string  `json:"stopped"`         // width, budget, samples, interrupted
+	HalfWidth     float64 `json:"half_width"`      // relative, reached
+	WallS         float64 `json:"wall_s"`          // spent on this row
+	Pinned        []int   `json:"pinned"`          // cores the kernel was kept on
+	Preempted     int64   `json:"preempted"`       // involuntary context switches while sampling
+
+	FirstSample time.Time `json:"first_sample"` // when it had arrived
+
+	PeakMemory int64       `json:"peak_memory"`        // bytes, of the cell
+	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
+	EnergyJ    *float64    `json:"energy_j,omitempty"` // per launch, where the machine tells
+	Clock      *ClockCheck `json:"clock_check,omitempty"`
+	State      []State     `json:"state,omitempty"` // before; during: the worst of each; after
+}
+
+// Samples are the raw measurements, in order; none is left out.
+type Samples struct {
+	Seconds []float64 `json:"seconds"`           // per launch
+	GHz     []float64 `json:"ghz,omitempty"`     // clock each ran at
+	Dropped []Drop    `json:"dropped,omitempty"` // ranges that the statistics leave out
+}
+
+// Drop is a range of samples left out of the statistics, with the cause.
+type Drop struct {
+	From  int    `json:"from"` // first index
+	To    int    `json:"to"`   // one past the last
+	Cause string `json:"cause"`
+}
+
+// Kept returns the samples that the statistics are made of.
+func (s *Samples) Kept() []float64 {
+	kept := make([]float64, 0, len(s.Seconds))
+	next := 0
+	for _, d := range s.Dropped {
+		kept = append(kept, s.Seconds[next:d.From]...)
+		next = d.To
+	}
+	return append(kept, s.Seconds[next:]...)
+}
+
+// Stats summarise the kept samples.
+type Stats struct {
+	Count  int     `json:"count"`
+	Median float64 `json:"median"`
+	Low    float64 `json:"ci_95_low"`
+	High   float64 `json:"ci_95_high"`
+	Mean   float64 `json:"mean"`
+	Std    float64 `json:"std"`
+	Min    float64 `json:"min"`
+	P50    float64 `json:"p50"`
+	P95    float64 `json:"p95"`
+	P99    float64 `json:"p99"`
+	CV     float64 `json:"cv"`
+
+	GFLOPS float64 `json:"throughput_gflops,omitempty"`
+	GBps   float64 `json:"bandwidth_gb_s,omitempty"`
+	GHz    float64 `json:"ghz,omitempty"` // median clock
+}
+
+// ClockCheck is the worker's own clock beside the cell's claim, for cells that
+// share their address space with the candidate.
+type ClockCheck struct {
+	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
+	WorkerS  float64 `json:"worker_s"`  // per launch, by the worker
+}
+
+// State is the machine at one moment of a run. Missing readings are absent,
+// never zero.
+type State struct {
+	When         string   `json:"when"` // before, during, after
+	GHz          *float64 `json:"ghz,omitempty"`
+	TemperatureC *float64 `json:"temperature_c,omitempty"`
+	PowerW       *float64 `json:"power_w,omitempty"`
+	Load1        *float64 `json:"load_1m,omitempty"`
+	StealPct     *float64 `json:"steal_pct,omitempty"`
+	Busy         *float64 `json:"foreign_cpu,omitempty"` // cores used by others
+}

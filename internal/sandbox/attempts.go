@@ -1,0 +1,66 @@
+package sandbox
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// A program under test can make as many different attempts as it likes, so
+// what is kept of them has to be bounded, in number and in length.
+const (
+	maxAttempts   = 64
+	maxAttemptLen = 512
+)
+
+// attemptLog collects attempts, each kind once, in the order first seen.
+type attemptLog struct {
+	mu      sync.Mutex
+	index   map[string]int
+	list    []Attempt
+	further int
+}
+
+func (l *attemptLog) add(what string) {
+	what = printable(what)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i, ok := l.index[what]; ok {
+		l.list[i].Count++
+		return
+	}
+	if len(l.list) == maxAttempts {
+		l.further++
+		return
+	}
+	if l.index == nil {
+		l.index = make(map[string]int)
+	}
+	l.index[what] = len(l.list)
+	l.list = append(l.list, Attempt{What: what, Count: 1})
+}
+
+func (l *attemptLog) snapshot() ([]Attempt, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]Attempt(nil), l.list...), l.further
+}
+
+// printable bounds a description and takes out what could play tricks on a
+// terminal: paths come from the program under test.
+func printable(s string) string {
+	cut := len(s) > maxAttemptLen
+	if cut {
+		s = s[:maxAttemptLen]
+	}
+	s = strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+	if cut {
+		s += "…"
+	}
+	return s
+}

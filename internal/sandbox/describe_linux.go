@@ -1,0 +1,272 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// memory reads from a thread's memory at an address.
+func (t thread) memory(addr uint64, buf []byte) (int, error) {
+	fd, err := unix.Open(t.proc("mem"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	return unix.Pread(fd, buf, int64(addr))
+}
+
+// str reads a path from a thread's memory.
+func (t thread) str(addr uint64) (string, error) {
+	const page = 4096
+	var out []byte
+	for len(out) < unix.PathMax {
+		// A string may end just before memory that is not there.
+		buf := make([]byte, page-addr%page)
+		n, err := t.memory(addr, buf)
+		if n <= 0 {
+			return "", fmt.Errorf("read memory of %d: %w", t.tid, err)
+		}
+		if end := bytes.IndexByte(buf[:n], 0); end >= 0 {
+			return string(append(out, buf[:end]...)), nil
+		}
+		out = append(out, buf[:n]...)
+		addr += uint64(n)
+	}
+	return "", fmt.Errorf("read memory of %d: no end of string", t.tid)
+}
+
+// describePath says what a call on files tried that the policy does not
+// grant, or "" when there is nothing to say.
+func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
+	var at [2]located
+	for i, p := range c.places {
+		path, err := t.str(args[p.path])
+		if err != nil || path == "" {
+			return ""
+		}
+		dir := int32(unix.AT_FDCWD)
+		if p.dir != cwd {
+			dir = int32(args[p.dir])
+		}
+		follow := c.verb == verbCreate || c.verb == verbTruncate
+		if c.verb == verbOpen {
+			flags := r.openFlags(t, c, args)
+			follow = flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
+		}
+		at[i] = t.locate(dir, path, follow)
+		if at[i].internal || at[i].real == "" {
+			return ""
+		}
+	}
+	first, second := at[0], at[1]
+	switch c.verb {
+	case verbOpen:
+		return r.describeOpen(first, r.openFlags(t, c, args))
+	case verbCreate:
+		return r.describeOpen(first, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC)
+	case verbLink, verbRename:
+		if !first.exists || !second.parent || r.mayWrite(first.real) && r.mayWrite(second.real) {
+			return ""
+		}
+		return fmt.Sprintf("%s %s to %s%s", c.verb, first.real, second.real, first.through())
+	case verbMkdir, verbMknod, verbSymlink:
+		if !first.parent || first.exists || r.mayWrite(first.real) {
+			return ""
+		}
+	default:
+		if !first.exists || r.mayWrite(first.real) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s %s%s", c.verb, first.real, first.through())
+}
+
+func (r *reach) openFlags(t thread, c pathCall, args [6]uint64) uint64 {
+	if c.nr != unix.SYS_OPENAT2 {
+		return args[c.flags]
+	}
+	var how [8]byte // the first member of struct open_how
+	if n, _ := t.memory(args[c.flags], how[:]); n != len(how) {
+		return 0
+	}
+	return binary.NativeEndian.Uint64(how[:])
+}
+
+func (r *reach) describeOpen(at located, flags uint64) string {
+	if flags&unix.O_PATH != 0 {
+		return "" // gives access to nothing
+	}
+	writes := flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0
+	creates := flags&unix.O_CREAT != 0 && !at.exists
+	switch {
+	// Looking for what is not there is how loaders find what is.
+	case creates && !at.parent, !creates && !at.exists:
+		return ""
+	case creates:
+		if r.mayWrite(at.real) {
+			return ""
+		}
+		return fmt.Sprintf("create %s%s", at.real, at.through())
+	case writes:
+		if r.mayWrite(at.real) {
+			return ""
+		}
+		return fmt.Sprintf("open %s for writing%s", at.real, at.through())
+	case r.mayRead(at.real):
+		return ""
+	case at.folder:
+		return fmt.Sprintf("list %s%s", at.real, at.through())
+	}
+	return fmt.Sprintf("open %s for reading%s", at.real, at.through())
+}
+
+var families = map[uint64]string{
+	unix.AF_UNIX: "AF_UNIX", unix.AF_INET: "AF_INET", unix.AF_INET6: "AF_INET6",
+	unix.AF_NETLINK: "AF_NETLINK", unix.AF_PACKET: "AF_PACKET", unix.AF_VSOCK: "AF_VSOCK",
+	unix.AF_ALG: "AF_ALG", unix.AF_BLUETOOTH: "AF_BLUETOOTH", unix.AF_XDP: "AF_XDP",
+}
+
+var socketTypes = map[uint64]string{
+	unix.SOCK_STREAM: "SOCK_STREAM", unix.SOCK_DGRAM: "SOCK_DGRAM", unix.SOCK_RAW: "SOCK_RAW",
+	unix.SOCK_SEQPACKET: "SOCK_SEQPACKET", unix.SOCK_RDM: "SOCK_RDM",
+}
+
+func nameOf(names map[uint64]string, v uint64) string {
+	if name, ok := names[v]; ok {
+		return name
+	}
+	return strconv.FormatUint(v, 10)
+}
+
+func signalName(n int) string {
+	if name := unix.SignalName(syscall.Signal(n)); name != "" {
+		return name
+	}
+	return strconv.Itoa(n)
+}
+
+// target is the process a call would act on.
+func target(t thread, nr uint32, args [6]uint64) int {
+	if nr == unix.SYS_PIDFD_SEND_SIGNAL {
+		return pidOfPidfd(t, int32(args[0]))
+	}
+	for _, c := range targetCalls {
+		if c.nr == nr {
+			return int(int32(args[c.arg]))
+		}
+	}
+	return 0
+}
+
+// pidOfPidfd looks up whom a descriptor stands for, -1 when nobody.
+func pidOfPidfd(t thread, fd int32) int {
+	info, err := os.ReadFile(t.proc("fdinfo", strconv.Itoa(int(fd))))
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(info)) {
+		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
+			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
+				return pid
+			}
+		}
+	}
+	return -1
+}
+
+// describe names a refused call that is about no file.
+func describe(t thread, c call) string {
+	nr, args := uint32(c.nr), c.args
+	if c.arch != auditArch || foreignBit != 0 && nr >= foreignBit {
+		return fmt.Sprintf("system call %d of another architecture", nr&^foreignBit)
+	}
+	switch nr {
+	case unix.SYS_SOCKET, unix.SYS_SOCKETPAIR:
+		name := "socket"
+		if nr == unix.SYS_SOCKETPAIR {
+			name = "socketpair"
+		}
+		return fmt.Sprintf("%s(%s, %s)", name, nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
+	case unix.SYS_CONNECT:
+		return "connect"
+	case unix.SYS_CLONE:
+		if args[0]&cloneNamespaces != 0 {
+			return "clone into new namespaces"
+		}
+		return "fork"
+	case unix.SYS_EXECVE:
+		return strings.TrimSuffix("exec "+t.nameAt(place{cwd, 0}, args), " ")
+	case unix.SYS_EXECVEAT:
+		return strings.TrimSuffix("exec "+t.nameAt(place{0, 1}, args), " ")
+	case unix.SYS_PTRACE:
+		return fmt.Sprintf("ptrace(%d)", int32(args[1]))
+	case unix.SYS_PROCESS_VM_READV:
+		return fmt.Sprintf("process_vm_readv(%d)", int32(args[0]))
+	case unix.SYS_PROCESS_VM_WRITEV:
+		return fmt.Sprintf("process_vm_writev(%d)", int32(args[0]))
+	case unix.SYS_PERSONALITY:
+		return "personality"
+	case unix.SYS_PIDFD_SEND_SIGNAL:
+		return fmt.Sprintf("pidfd_send_signal(%d, %s)", target(t, nr, args), signalName(int(args[1])))
+	}
+	for _, c := range targetCalls {
+		if c.nr != nr {
+			continue
+		}
+		who := target(t, nr, args)
+		if i, ok := signalArg[nr]; ok {
+			return fmt.Sprintf("%s(%d, %s)", c.name, who, signalName(int(args[i])))
+		}
+		return fmt.Sprintf("%s(%d)", c.name, who)
+	}
+	for _, c := range argCalls {
+		if c.nr == nr {
+			return c.values[uint32(args[c.arg])]
+		}
+	}
+	for _, list := range [][]sysCall{archForks, refused} {
+		for _, c := range list {
+			if c.nr != nr {
+				continue
+			}
+			if c.on == nil {
+				return c.name
+			}
+			return strings.TrimSuffix(c.name+" "+t.nameAt(*c.on, args), " ")
+		}
+	}
+	return fmt.Sprintf("system call %d", nr)
+}
+
+// nameAt is the path of the file a call is about, "" when it cannot be told.
+func (t thread) nameAt(p place, args [6]uint64) string {
+	dir := int32(unix.AT_FDCWD)
+	if p.dir != cwd {
+		dir = int32(args[p.dir])
+	}
+	path := ""
+	if p.path != itself && args[p.path] != 0 {
+		var err error
+		if path, err = t.str(args[p.path]); err != nil {
+			return ""
+		}
+	}
+	if path != "" {
+		at := t.locate(dir, path, true)
+		return at.real + at.through()
+	}
+	name, err := os.Readlink(t.proc("fd", strconv.Itoa(int(dir))))
+	if err != nil {
+		return ""
+	}
+	return name
+}

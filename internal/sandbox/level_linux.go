@@ -1,0 +1,58 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// What Level.Missing says. Landlock's later rights are not in the list where
+// the seccomp filter closes the same door.
+const (
+	missingLandlock = "a guard on files and on other processes' memory (Landlock, Linux 5.13)"
+	missingTruncate = "a guard against truncating files (Landlock 3, Linux 6.2)"
+	missingSeccomp  = "a guard on sockets, signals and new processes (seccomp, Linux 4.14)"
+	missingNotify   = "names for what was attempted (seccomp listener, Linux 5.5)"
+	missingMemory   = "names of the files attempted (reading the memory of children, see kernel.yama.ptrace_scope)"
+)
+
+// kernel is what this package can use of the running kernel.
+type kernel struct {
+	landlockABI int
+}
+
+// available is the level this kernel can give.
+func available(pretend older) (Level, kernel) {
+	abi := min(landlockABI(), newestABI)
+	if pretend.LandlockABI != 0 {
+		abi = max(0, min(abi, pretend.LandlockABI))
+	}
+	l := Level{Landlock: abi, Seccomp: SeccompNone}
+	if hasSeccomp() && !pretend.NoSeccomp {
+		l.Seccomp = SeccompErrno
+		if hasNotify() && !pretend.NoNotify {
+			l.Seccomp = SeccompNotify
+		}
+	}
+	v, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	l.NoNewPrivs = err == nil && v >= 0
+	switch {
+	case abi == 0:
+		l.Missing = append(l.Missing, missingLandlock)
+	case abi < 3:
+		l.Missing = append(l.Missing, missingTruncate)
+	}
+	switch l.Seccomp {
+	case SeccompNone:
+		l.Missing = append(l.Missing, missingSeccomp, missingNotify)
+	case SeccompErrno:
+		l.Missing = append(l.Missing, missingNotify)
+	}
+	return l, kernel{landlockABI: abi}
+}
+
+// Probe says what this kernel can give, without applying anything. What only
+// shows when it is tried (a container engine that already listens to this
+// process's system calls) shows in Process.Level.
+func Probe() Level {
+	l, _ := available(older{})
+	return l
+}

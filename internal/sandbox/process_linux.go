@@ -1,0 +1,80 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a program running in a sandbox.
+type Process struct {
+	proc  *os.Process
+	level Level
+	log   attemptLog
+	sup   *supervisor // nil without a listener
+
+	once  sync.Once
+	state *os.ProcessState
+	err   error
+
+	mu   sync.Mutex // keeps the number from being reused under Kill
+	gone bool
+}
+
+// Pid returns the process number, which is also its session's and group's.
+func (p *Process) Pid() int { return p.proc.Pid }
+
+// Level says what the process runs under.
+func (p *Process) Level() Level { return p.level }
+
+// Attempts lists what the program has tried so far, each thing once, in order.
+func (p *Process) Attempts() []Attempt {
+	list, _ := p.log.snapshot()
+	return list
+}
+
+// Further counts attempts beyond those that Attempts has room for.
+func (p *Process) Further() int {
+	_, n := p.log.snapshot()
+	return n
+}
+
+// Kill ends the program, and its children, at once. After Wait has returned
+// it is os.ErrProcessDone.
+func (p *Process) Kill() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return os.ErrProcessDone
+	}
+	return unix.Kill(-p.proc.Pid, unix.SIGKILL)
+}
+
+// Wait waits for the program to end, ends what children it has left behind,
+// and returns how it ended. Attempts is then complete. Wait may be called
+// more than once.
+func (p *Process) Wait() (*os.ProcessState, error) {
+	p.once.Do(func() {
+		// Leave it a zombie until its group is dead: only so long is the
+		// number surely its own.
+		for {
+			err := unix.Waitid(unix.P_PID, p.proc.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+			if !errors.Is(err, unix.EINTR) {
+				break
+			}
+		}
+		p.mu.Lock()
+		_ = unix.Kill(-p.proc.Pid, unix.SIGKILL) // fails when nobody is left
+		p.state, p.err = p.proc.Wait()
+		p.gone = true
+		p.mu.Unlock()
+		if p.sup != nil {
+			p.sup.stop()
+		}
+	})
+	return p.state, p.err
+}

@@ -1,0 +1,131 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Policy says what the sandboxed program may reach. The zero value allows
+// nothing but the program itself and the harmless devices (/dev/null and the
+// like); a dynamically linked program needs at least Read: System().
+type Policy struct {
+	// Read lists files and folders that may be read and mapped executable.
+	// What does not exist is skipped.
+	Read []string
+	// Write lists scratch folders: full access, except that nothing in them
+	// can be executed unless Processes is set. They must exist.
+	Write []string
+	// Devices lists device nodes that may be read, written and sent ioctls.
+	// What does not exist is skipped.
+	Devices []string
+	// ProcWritable lets the program write below /proc/self, which the CUDA
+	// driver insists on. The rest of /proc is never writable: as root,
+	// /proc/sys and /proc/sysrq-trigger need no capability.
+	ProcWritable bool
+	// LocalSockets lets the program create connection-oriented AF_UNIX
+	// sockets, which the CUDA driver does on start. It may listen on them
+	// and never connect them to anything.
+	LocalSockets bool
+	// Processes lets the program fork and execute what it can read.
+	Processes bool
+	// Limits are resource limits; a zero field sets none.
+	Limits Limits
+}
+
+// Limits are resource limits of one process. A limit above what the caller
+// itself is allowed becomes the caller's.
+type Limits struct {
+	AddressSpace uint64 // bytes of virtual memory
+	FileSize     uint64 // bytes of any one file it writes
+	OpenFiles    uint64 // descriptors
+	CPUSeconds   uint64 // processor time, summed over threads
+}
+
+// Mode says what to do where the kernel cannot give the whole sandbox.
+type Mode int
+
+// The modes.
+const (
+	Auto    Mode = iota // use what the kernel has and say what is missing
+	Require             // fail if anything is missing
+	Off                 // run without a sandbox
+)
+
+func (m Mode) String() string {
+	switch m {
+	case Auto:
+		return "auto"
+	case Require:
+		return "require"
+	case Off:
+		return "off"
+	}
+	return fmt.Sprintf("Mode(%d)", int(m))
+}
+
+// Command is a program to run in a sandbox.
+type Command struct {
+	Path string   // absolute path of an executable
+	Args []string // argv, the name included; nil means Path alone
+	Env  []string // the whole environment: nothing is inherited
+	Dir  string   // working folder; empty means the first of Policy.Write, else /
+
+	Stdin, Stdout, Stderr *os.File   // nil means /dev/null
+	ExtraFiles            []*os.File // descriptors 3 and up, in order
+
+	Policy Policy
+	Mode   Mode
+
+	pretend older
+}
+
+// older makes a test run as if on a kernel that lacks something.
+type older struct {
+	LandlockABI int // highest ABI to use; 0 means no pretence, -1 no Landlock
+	NoNotify    bool
+	NoSeccomp   bool
+}
+
+// Seccomp levels, as in Level.Seccomp.
+const (
+	SeccompNotify = "notify" // refuses, and attempts are named
+	SeccompErrno  = "errno"  // refuses, but attempts stay unnamed
+	SeccompNone   = "none"
+)
+
+// Level is the protection a process runs under, or that a kernel can give.
+type Level struct {
+	Off        bool     `json:"off,omitempty"` // not sandboxed because the caller said so
+	Landlock   int      `json:"landlock"`      // ABI version, 0 for none
+	Seccomp    string   `json:"seccomp"`
+	NoNewPrivs bool     `json:"no_new_privs"`
+	Missing    []string `json:"missing,omitempty"` // promises of this package that are not kept, in words
+}
+
+// String is a line for people, such as "landlock 7, seccomp notify".
+func (l Level) String() string {
+	if l.Off {
+		return "off"
+	}
+	var parts []string
+	if l.Landlock > 0 {
+		parts = append(parts, fmt.Sprintf("landlock %d", l.Landlock))
+	}
+	if l.Seccomp != "" && l.Seccomp != SeccompNone {
+		parts = append(parts, "seccomp "+l.Seccomp)
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "none")
+	}
+	if len(l.Missing) > 0 {
+		parts = append(parts, "missing: "+strings.Join(l.Missing, "; "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Attempt is something the program tried that the sandbox does not allow.
+type Attempt struct {
+	What  string `json:"what"` // "open /etc/shadow for reading", "socket(AF_INET, SOCK_DGRAM)"
+	Count int    `json:"count"`
+}

@@ -1,0 +1,144 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// notifIDValid is SECCOMP_IOCTL_NOTIF_ID_VALID, which x/sys does not have.
+const notifIDValid = 0x40082102
+
+// call is struct seccomp_data: the system call a thread is about to make.
+type call struct {
+	nr   int32
+	arch uint32
+	ip   uint64
+	args [6]uint64
+}
+
+// notification is struct seccomp_notif.
+type notification struct {
+	id    uint64
+	pid   uint32 // the thread
+	flags uint32
+	call  call
+}
+
+// answer is struct seccomp_notif_resp.
+type answer struct {
+	id    uint64
+	val   int64
+	error int32
+	flags uint32
+}
+
+// hasNotify says whether a supervisor can be told about system calls and let
+// them continue. The first came with Linux 5.0, the second with 5.5, and
+// only the version number tells the two apart.
+func hasNotify() bool {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	if errno != 0 {
+		return false
+	}
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return false
+	}
+	return releaseAtLeast(unix.ByteSliceToString(u.Release[:]), 5, 5)
+}
+
+// releaseAtLeast compares a kernel release such as "6.8.0-45-generic".
+func releaseAtLeast(release string, major, minor int) bool {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	gotMajor, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return false
+	}
+	digits := strings.IndexFunc(parts[1], func(r rune) bool { return r < '0' || r > '9' })
+	if digits >= 0 {
+		parts[1] = parts[1][:digits]
+	}
+	gotMinor, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return false
+	}
+	return gotMajor > major || gotMajor == major && gotMinor >= minor
+}
+
+// hasSeccomp says whether the kernel takes filters at all.
+func hasSeccomp() bool {
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	return errno == 0
+}
+
+// errNoListener means that the kernel took no listener: another supervisor
+// (a container engine's, say) already has one on this process.
+var errNoListener = errors.New("seccomp listener is taken")
+
+// install puts the filter on the calling thread. With notify it returns the
+// listener's descriptor, else -1.
+func install(filter []unix.SockFilter, notify bool) (int, error) {
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	set := func(flags uintptr) (int, unix.Errno) {
+		r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+		return int(r), errno
+	}
+	if !notify {
+		if _, errno := set(0); errno != 0 {
+			return -1, fmt.Errorf("install seccomp filter: %w", errno)
+		}
+		return -1, nil
+	}
+	// Once the supervisor has taken a notification, ordinary signals (the Go
+	// runtime preempts with them) should not interrupt and repeat the call.
+	fd, errno := set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errno == unix.EINVAL {
+		fd, errno = set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
+	switch errno {
+	case 0:
+		return fd, nil
+	case unix.EBUSY:
+		return -1, errNoListener
+	}
+	return -1, fmt.Errorf("install seccomp filter: %w", errno)
+}
+
+// receive takes the next notification. It does not block when poll has said
+// that there is one, even if the thread that made it was killed since.
+func receive(listener int) (notification, error) {
+	var n notification
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+	if errno != 0 {
+		return n, errno
+	}
+	return n, nil
+}
+
+// respond answers a notification; ENOENT means that nobody waits any more.
+func respond(listener int, a answer) error {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// waiting says whether the thread still waits for the answer. Only then was
+// what the supervisor read under its number really about that thread.
+func waiting(listener int, id uint64) bool {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), notifIDValid, uintptr(unsafe.Pointer(&id)))
+	return errno == 0
+}

@@ -1,0 +1,269 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"debug/elf"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// marker is the argument by which a process knows that it is stage 1.
+const marker = "__sandbox-stage-1"
+
+// failed is the exit status of a stage 1 that could not become the program.
+const failed = 125
+
+// EnterIfAsked turns this process into a sandboxed program if Start launched
+// it for that, and then does not return. It must come first in main, before
+// anything that a program under test should not see.
+func EnterIfAsked(args []string) (entered bool) {
+	if len(args) != 3 || args[1] != marker {
+		return false
+	}
+	// All of this, exec included, happens on one thread: the Go runtime
+	// cannot run a system call on all of them once purego is linked in.
+	runtime.LockOSThread()
+	first, err := strconv.Atoi(args[2])
+	if err != nil || first < 3 {
+		fmt.Fprintf(os.Stderr, "pawl: %s is not meant to be called by hand\n", marker)
+		os.Exit(failed)
+	}
+	sock := first + 1
+	if err := enter(first, sock); err != nil {
+		if sendStatus(sock, status{Err: err.Error()}, nil) != nil {
+			fmt.Fprintf(os.Stderr, "pawl: sandbox: %v\n", err)
+		}
+	}
+	os.Exit(failed)
+	return true
+}
+
+// enter applies everything and execs; it returns only on failure.
+func enter(requestFd, statusFd int) error {
+	if err := closeOnExecFrom(requestFd); err != nil {
+		return err
+	}
+	var req request
+	in := os.NewFile(uintptr(requestFd), "request")
+	if err := gob.NewDecoder(in).Decode(&req); err != nil {
+		return fmt.Errorf("read sandbox request: %w", err)
+	}
+	in.Close()
+
+	// The best candidate for the kernel to end when memory runs out. Nothing
+	// depends on it.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o644)
+
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("set parent death signal: %w", err)
+	}
+	if unix.Getppid() != req.Parent {
+		return errors.New("the parent is gone")
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	level, kernel := available(req.PretendOld)
+	var pins []int
+	if level.Landlock > 0 {
+		var err error
+		if pins, err = applyLandlock(req, kernel.landlockABI); err != nil {
+			return err
+		}
+	}
+	listener := -1
+	if level.Seccomp != SeccompNone {
+		var err error
+		if listener, err = applySeccomp(req, kernel, &level); err != nil {
+			return err
+		}
+	}
+	if req.Mode == Require && len(level.Missing) > 0 {
+		return fmt.Errorf("this kernel lacks %s", strings.Join(level.Missing, "; "))
+	}
+	fds := pins
+	if listener >= 0 {
+		fds = append([]int{listener}, pins...)
+	}
+	if err := sendStatus(statusFd, status{Level: level, Listener: listener >= 0}, fds); err != nil {
+		return err
+	}
+	// Last, because this process itself may be larger than what is allowed.
+	if err := setLimits(req.Policy.Limits); err != nil {
+		return err
+	}
+	return fmt.Errorf("exec %s: %w", req.Path, syscall.Exec(req.Path, req.Args, req.Env))
+}
+
+// closeOnExecFrom keeps every descriptor from the given one on from leaking,
+// those included that this process inherited without anybody's intent.
+func closeOnExecFrom(first int) error {
+	if unix.CloseRange(uint(first), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	if err != nil {
+		return fmt.Errorf("list descriptors: %w", err)
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// dropCapabilities leaves the thread, and what it executes, without any. User
+// 0 stays user 0, powerless beyond owning files.
+func dropCapabilities() error {
+	for c := uintptr(0); c < 64; c++ {
+		// Without the right to do this (not root), no_new_privs alone keeps
+		// an exec from gaining capabilities.
+		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
+			break
+		}
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("clear ambient capabilities: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}
+
+func setLimits(l Limits) error {
+	for _, limit := range []struct {
+		resource int
+		name     string
+		value    uint64
+	}{
+		// A core of 0 bytes would still be piped to a crash collector, where
+		// there is one; the kernel takes 1 to mean none at all.
+		{unix.RLIMIT_CORE, "core size", 1},
+		{unix.RLIMIT_FSIZE, "file size", l.FileSize},
+		{unix.RLIMIT_NOFILE, "open files", l.OpenFiles},
+		{unix.RLIMIT_CPU, "CPU seconds", l.CPUSeconds},
+		{unix.RLIMIT_AS, "address space", l.AddressSpace},
+	} {
+		if limit.value == 0 {
+			continue
+		}
+		var now unix.Rlimit
+		if err := unix.Getrlimit(limit.resource, &now); err != nil {
+			return fmt.Errorf("read limit of %s: %w", limit.name, err)
+		}
+		v := min(limit.value, now.Max)
+		if err := unix.Setrlimit(limit.resource, &unix.Rlimit{Cur: v, Max: v}); err != nil {
+			return fmt.Errorf("limit %s: %w", limit.name, err)
+		}
+	}
+	return nil
+}
+
+// applyLandlock restricts this thread and returns the descriptors that the
+// rules need somebody to hold.
+func applyLandlock(req request, abi int) ([]int, error) {
+	rules, err := newRuleset(abi)
+	if err != nil {
+		return nil, err
+	}
+	p := req.Policy
+	var exec uint64
+	if p.Processes {
+		exec = fsExec
+	}
+	grants := []struct {
+		paths    []string
+		rights   uint64
+		required bool
+	}{
+		{p.Read, fsRead | exec, false},
+		{p.Write, fsScratch | exec, true},
+		{p.Devices, fsDevice, false},
+		{plainDevices, fsPlain, false},
+		{executables(req.Path), fsRead | fsExec, false},
+	}
+	for _, g := range grants {
+		for _, path := range g.paths {
+			err := rules.grant(path, g.rights)
+			if errors.Is(err, errSkipped) && !g.required {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("allow %s: %w", path, err)
+			}
+		}
+	}
+	proc := []struct {
+		path   string
+		rights uint64
+		want   bool
+	}{
+		{"/proc", fsRead, p.Processes},
+		{"/proc/self", fsPlain, p.ProcWritable},
+	}
+	for _, g := range proc {
+		if !g.want {
+			continue
+		}
+		if err := rules.grant(g.path, g.rights); err != nil {
+			return nil, fmt.Errorf("allow %s: %w", g.path, err)
+		}
+	}
+	return rules.pins, rules.restrictSelf()
+}
+
+// executables are the files an exec of path has to be able to execute.
+func executables(path string) []string {
+	f, err := elf.Open(path)
+	if err != nil {
+		return []string{path} // exec has the better words for what is wrong
+	}
+	defer f.Close()
+	for _, prog := range f.Progs {
+		if prog.Type != elf.PT_INTERP || prog.Filesz > unix.PathMax {
+			continue
+		}
+		name := make([]byte, prog.Filesz)
+		if _, err := prog.ReadAt(name, 0); err == nil {
+			return []string{path, unix.ByteSliceToString(name)}
+		}
+	}
+	return []string{path}
+}
+
+// applySeccomp installs the filter on this thread. It returns the listener
+// and corrects the level when there is none to be had.
+func applySeccomp(req request, k kernel, level *Level) (int, error) {
+	o := filterOptions{
+		pid:          uint32(os.Getpid()),
+		processes:    req.Policy.Processes,
+		localSockets: req.Policy.LocalSockets,
+		notify:       level.Seccomp == SeccompNotify,
+		scoped:       k.landlockABI >= 6,
+	}
+	listener, err := install(buildFilter(o), o.notify)
+	if errors.Is(err, errNoListener) {
+		level.Seccomp = SeccompErrno
+		level.Missing = append(level.Missing, missingNotify)
+		o.notify = false
+		listener, err = install(buildFilter(o), false)
+	}
+	return listener, err
+}

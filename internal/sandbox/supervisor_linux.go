@@ -1,0 +1,168 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervisor answers the system calls that the filter hands over. It refuses
+// only what the filter would refuse by itself; everything else continues
+// and is judged by the kernel, which alone sees what the call really does.
+type supervisor struct {
+	listener int
+	wake     int // eventfd: the process is gone, stop
+	pins     []int
+	reach    *reach
+	log      *attemptLog
+	require  bool
+	done     chan struct{}
+
+	entered bool        // the one exec that starts the program has been seen
+	blind   atomic.Bool // the program's memory cannot be read
+}
+
+func startSupervisor(listener int, pins []int, r *reach, log *attemptLog, require bool) (*supervisor, error) {
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("create eventfd: %w", err)
+	}
+	s := &supervisor{
+		listener: listener, wake: wake, pins: pins, reach: r, log: log, require: require,
+		done: make(chan struct{}),
+		// A program that may execute others needs no leave for its own start.
+		entered: r.processes,
+	}
+	go s.run()
+	return s, nil
+}
+
+// stop ends the supervisor once the process is gone, and waits for it: what
+// was attempted until then is in the log. To be called once.
+func (s *supervisor) stop() {
+	one := [8]byte{1}
+	// This cannot fail on an eventfd nobody else writes to.
+	_, _ = unix.Write(s.wake, one[:])
+	<-s.done
+	unix.Close(s.wake)
+}
+
+func (s *supervisor) run() {
+	defer close(s.done)
+	defer func() {
+		unix.Close(s.listener)
+		closeAll(s.pins)
+	}()
+	fds := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}, {Fd: int32(s.wake), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(fds, -1); err != nil {
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			return
+		}
+		switch {
+		case fds[0].Revents&unix.POLLIN != 0:
+			n, err := receive(s.listener)
+			if err == nil {
+				s.answer(n)
+			}
+		case fds[0].Revents != 0: // no thread under the filter is left
+			return
+		case fds[1].Revents != 0:
+			return
+		}
+	}
+}
+
+// answer judges one call and records it before the program can go on, so that
+// a program that dies of the answer has been recorded too.
+func (s *supervisor) answer(n notification) {
+	t := thread{pid: s.reach.pid, tid: int(n.pid)}
+	if s.reach.processes {
+		t.pid = processOf(t.tid)
+	}
+	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	what := ""
+	nr := uint32(n.call.nr)
+	native := n.call.arch == auditArch
+	if c := findPathCall(nr); native && c != nil {
+		what = s.reach.describePath(t, *c, n.call.args)
+	} else if native && nr == unix.SYS_EXECVE && !s.entered {
+		s.enter(t, n, a)
+		return
+	} else if !native || !s.harmless(t, nr, n.call.args) {
+		what = describe(t, n.call)
+		a.flags = 0
+		a.error = -int32(refusal(nr))
+	}
+	// A thread that was killed while its memory was read may have been
+	// another's by the end.
+	if what != "" && waiting(s.listener, n.id) {
+		s.log.add(what)
+	}
+	// The only thing that can go wrong is that nobody waits any more.
+	_ = respond(s.listener, a)
+}
+
+// enter answers the exec that starts the program. Until it has happened only
+// trusted code runs, so the first one is the right one; but it counts only
+// when the answer was taken, as a signal may interrupt and repeat it.
+func (s *supervisor) enter(t thread, n notification, a answer) {
+	if _, err := t.str(n.call.args[0]); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		s.blind.Store(true)
+		if s.require {
+			a.flags, a.error = 0, -int32(unix.EPERM)
+		}
+	}
+	if respond(s.listener, a) == nil {
+		s.entered = true
+	}
+}
+
+// harmless says whether a call on some process stays inside the sandbox.
+func (s *supervisor) harmless(t thread, nr uint32, args [6]uint64) bool {
+	if nr == unix.SYS_PIDFD_SEND_SIGNAL {
+		return s.reach.owns(target(t, nr, args))
+	}
+	for _, c := range targetCalls {
+		if c.nr == nr {
+			everybody := c.user != 0 && uint32(args[c.arg-1]) == c.user
+			return !everybody && s.reach.owns(target(t, nr, args))
+		}
+	}
+	return false
+}
+
+func findPathCall(nr uint32) *pathCall {
+	for i := range pathCalls {
+		if pathCalls[i].nr == nr {
+			return &pathCalls[i]
+		}
+	}
+	return nil
+}
+
+// processOf looks up the process a thread belongs to.
+func processOf(tid int) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
+	if err != nil {
+		return tid
+	}
+	for line := range bytes.Lines(status) {
+		if rest, ok := strings.CutPrefix(string(line), "Tgid:"); ok {
+			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
+				return pid
+			}
+		}
+	}
+	return tid
+}

@@ -1,0 +1,23 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+// plainDevices are always there to read and write: they lead nowhere.
+var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// System lists what every dynamically linked program reads: libraries, what
+// the loader needs to find them, what run-time systems ask about processors
+// and memory, and the process's own /proc folder. Nothing in it is a
+// person's: not the rest of /etc, no home, no /tmp, no /var.
+func System() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store",
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/localtime",
+		"/sys/devices/system/cpu", "/sys/devices/system/node",
+		"/sys/kernel/mm/transparent_hugepage", "/sys/kernel/mm/hugepages",
+		"/sys/fs/cgroup",
+		"/proc/self",
+		"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/vmstat",
+		"/proc/version", "/proc/filesystems", "/proc/sys/vm", "/proc/sys/kernel",
+	}
+}

@@ -1,0 +1,289 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
+)
+
+// check looks at what takes more than one place of the file to see: names,
+// references, and the default variant of every kernel at every config.
+func (d *decoder) check(s *specDraft) {
+	for _, k := range s.kernels {
+		d.kernelOracle(s, k)
+		usable := d.applicable(s, k)
+		d.clashes(k)
+		named := d.names(k, usable)
+		if !k.broken && named && usable && d.defaultVariant(k) {
+			d.defaultInstances(k)
+		}
+	}
+	d.fuzzNames(s)
+}
+
+func (d *decoder) kernelOracle(s *specDraft, k *kernelDraft) {
+	if k.Oracle == nil || k.Oracle.Kernel == "" {
+		return
+	}
+	at := k.present.fields["oracle"].value.find("kernel")
+	var names []string
+	for _, other := range s.Kernels {
+		if other.Name != k.Name {
+			names = append(names, other.Name)
+		}
+	}
+	switch {
+	case k.Oracle.Kernel == k.Name:
+		d.fail(at, "kernel %s cannot be its own oracle", k.Name)
+	case !slices.Contains(names, k.Oracle.Kernel):
+		d.fail(at, "no kernel is called %s", quote(k.Oracle.Kernel)).Hint = meant(k.Oracle.Kernel, names)
+	}
+}
+
+// applicable settles the configs of a kernel and reports whether they can be
+// relied on: not when some could not be read.
+func (d *decoder) applicable(s *specDraft, k *kernelDraft) bool {
+	if f, ok := k.present.fields["configs"]; ok && f.value.kind == mappingKind {
+		k.Kernel.Configs = k.own
+		return !k.broken && len(k.own) > 0
+	}
+	if len(k.configs) == 0 {
+		if k.Kernel.Configs = s.Configs; len(s.Configs) == 0 {
+			// A kernel of one fixed size needs no config.
+			k.Kernel.Configs = []*Config{{Name: "default", Pos: k.Pos}}
+		}
+		return !s.broken
+	}
+	var names []string
+	for _, c := range s.Configs {
+		names = append(names, c.Name)
+	}
+	chosen := map[*Config]bool{}
+	ok := !s.broken
+	for _, pattern := range k.configs {
+		found := false
+		for _, c := range s.Configs {
+			if match, err := path.Match(pattern.text, c.Name); err == nil && match {
+				chosen[c], found = true, true
+			}
+		}
+		if !found {
+			ok = false
+			p := d.fail(pattern, "no config matches %s", quote(pattern.text))
+			if p.Hint = meant(pattern.text, names); p.Hint == "" {
+				p.Hint = "there are no configs at the top level"
+			}
+		}
+	}
+	for _, c := range s.Configs {
+		if chosen[c] {
+			k.Kernel.Configs = append(k.Kernel.Configs, c)
+		}
+	}
+	return ok
+}
+
+// clashes reports params that something else is called like: the compiler
+// replaces a param's name wherever it stands, and a formula could mean either.
+func (d *decoder) clashes(k *kernelDraft) {
+	for _, p := range k.Params {
+		for _, c := range k.Kernel.Configs {
+			if _, ok := c.lookup(p.Name); ok {
+				d.problems.Addf(p.Pos, "%s is a param of %s and also a variable of config %s", p.Name, k.Name, c.Name).
+					Hint = "rename one of them: formulas could mean either"
+				break
+			}
+		}
+		for _, a := range k.Args {
+			if a.Name == p.Name {
+				d.problems.Addf(p.Pos, "%s is a param of %s and also an argument", p.Name, k.Name).
+					Hint = "rename one of them: the compiler replaces a param's name wherever it stands"
+			}
+		}
+	}
+}
+
+// formulas lists all formulas of a kernel but its constraints.
+func (k *Kernel) formulas() []*Formula {
+	var list []*Formula
+	for _, l := range k.Launches {
+		list = slices.Concat(list, l.Grid, l.Block, l.Cluster, []*Formula{l.Shared, l.Threads})
+	}
+	for _, a := range k.Args {
+		list = append(append(list, a.Shape...), a.Value)
+	}
+	list = append(list, k.Work.Flops, k.Work.Bytes)
+	return slices.DeleteFunc(list, func(f *Formula) bool { return f == nil })
+}
+
+func (k *Kernel) hasParam(name string) bool {
+	return slices.ContainsFunc(k.Params, func(p *Param) bool { return p.Name == name })
+}
+
+// names checks that every name in a kernel's formulas has a value in every
+// config that applies.
+func (d *decoder) names(k *kernelDraft, usable bool) bool {
+	before := d.trouble()
+	var params, known []string
+	for _, p := range k.Params {
+		params = append(params, p.Name)
+	}
+	known = append(known, params...)
+	for _, c := range k.Kernel.Configs {
+		for _, v := range c.Vars {
+			if !slices.Contains(known, v.Name) {
+				known = append(known, v.Name)
+			}
+		}
+	}
+	for _, f := range k.Constraints {
+		for _, name := range f.names {
+			d.constraintName(k, f, name, params, known)
+		}
+	}
+	uses := map[string]*Formula{} // the first formula that uses a config variable
+	var order []string
+	unknown := map[string]bool{}
+	for _, f := range k.formulas() {
+		for _, name := range f.names {
+			switch {
+			case slices.Contains(params, name):
+			case !slices.Contains(known, name):
+				if usable && !unknown[name] {
+					unknown[name] = true // once is enough, however many formulas use it
+					d.unknownName(k, f, name, known)
+				}
+			case uses[name] == nil:
+				uses[name] = f
+				order = append(order, name)
+			}
+		}
+	}
+	if usable {
+		d.missingVariables(k, uses, order)
+	}
+	return d.trouble() == before
+}
+
+func (d *decoder) constraintName(k *kernelDraft, f *Formula, name string, params, known []string) {
+	if slices.Contains(params, name) {
+		return
+	}
+	p := f.unknown(name, params)
+	if slices.Contains(known, name) {
+		p.Message = fmt.Sprintf("a constraint: %s is a config variable, and constraints are about params only", name)
+		p.Hint = "a variant is compiled once for all configs; give the kernel fewer configs instead"
+	} else {
+		p.Message = fmt.Sprintf("a constraint: %s is not a param of %s", name, k.Name)
+	}
+	d.problems.Add(p)
+}
+
+func (d *decoder) unknownName(k *kernelDraft, f *Formula, name string, known []string) {
+	p := f.unknown(name, known)
+	isArg := slices.ContainsFunc(k.Args, func(a *Arg) bool { return a.Name == name })
+	switch {
+	case isArg:
+		p.Hint = fmt.Sprintf("%s is an argument; formulas see params and config variables", name)
+	case len(known) == 0:
+		p.Hint = fmt.Sprintf("define it in a config: configs: {small: {%s: 1024}}", name)
+	}
+	d.problems.Add(p)
+}
+
+// missingVariables reports configs that lack a variable others have.
+func (d *decoder) missingVariables(k *kernelDraft, uses map[string]*Formula, order []string) {
+	var complete []string
+	missing := map[*Config][]string{}
+	for _, c := range k.Kernel.Configs {
+		for _, name := range order {
+			if _, ok := c.lookup(name); !ok {
+				missing[c] = append(missing[c], name)
+			}
+		}
+		if missing[c] == nil {
+			complete = append(complete, c.Name)
+		}
+	}
+	for _, c := range k.Kernel.Configs {
+		for _, name := range missing[c] {
+			f := uses[name]
+			p := d.problems.Addf(c.Pos, "config %s does not define %s, which kernel %s uses for %s (line %d)", c.Name, name, k.Name, f.what, f.Pos.Line)
+			p.Width = len([]rune(c.Name))
+			p.Hint = fmt.Sprintf("add %s to %s", name, c.Name)
+			if len(complete) > 0 {
+				p.Hint += fmt.Sprintf(", or choose configs for the kernel: configs: [%s]", strings.Join(complete, ", "))
+			}
+		}
+	}
+}
+
+// defaultVariant checks that the first values satisfy the constraints.
+func (d *decoder) defaultVariant(k *kernelDraft) bool {
+	before := d.trouble()
+	def := k.Default()
+	for _, f := range k.Constraints {
+		if p := def.violates(f); p != nil {
+			p.Message = "in the default variant, " + p.Message
+			d.problems.Add(p)
+		}
+	}
+	return d.trouble() == before
+}
+
+// defaultInstances evaluates all formulas of the default variant. One problem
+// per place is enough, however many configs run into it.
+func (d *decoder) defaultInstances(k *kernelDraft) {
+	seen := map[diag.Pos]bool{}
+	for _, c := range k.Kernel.Configs {
+		_, problems := k.Default().resolve(c)
+		for _, p := range problems {
+			if !seen[p.Pos] {
+				seen[p.Pos] = true
+				d.problems.Add(p)
+			}
+		}
+	}
+}
+
+// fuzzNames checks that the matrix varies what configs define.
+func (d *decoder) fuzzNames(s *specDraft) {
+	var known []string
+	for _, k := range s.kernels {
+		if k.broken || s.broken {
+			return
+		}
+		for _, c := range k.Kernel.Configs {
+			for _, v := range c.Vars {
+				known = append(known, v.Name)
+			}
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, n := range s.fuzz {
+		if !slices.Contains(known, n.text) {
+			p := d.fail(n, "%s is no variable of any config", n.text)
+			p.Hint = meant(n.text, known)
+			for _, k := range s.Kernels {
+				if k.hasParam(n.text) {
+					p.Hint = fmt.Sprintf("%s is a param of %s; every variant is tested anyway", n.text, k.Name)
+				}
+			}
+		}
+	}
+}
+
+// lookup finds a variable of the config.
+func (c *Config) lookup(name string) (formula.Value, bool) {
+	for _, v := range c.Vars {
+		if v.Name == name {
+			return v.Value, true
+		}
+	}
+	return formula.Value{}, false
+}

@@ -1,0 +1,187 @@
+package spec
+
+import (
+	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/dtype"
+)
+
+// argDraft is an argument while it is read.
+type argDraft struct {
+	*Arg
+	node    *node
+	name    *node
+	present found
+	numbers []*node // of init
+}
+
+var argKeys = []key[argDraft]{
+	{"name", func(d *decoder, a *argDraft, n *node) {
+		if text, ok := d.text(n, "the name of an argument"); ok {
+			a.Name, a.name = text, n
+			if !identifier.MatchString(text) {
+				d.fail(n, "%s is no name for an argument", quote(text)).Hint = "use a C identifier: letters, digits and _, not starting with a digit"
+			}
+		}
+	}},
+	{"dtype", (*decoder).dtype},
+	{"shape", func(d *decoder, a *argDraft, n *node) { a.Shape = d.formulas(n, "shape", " of "+a.label(), 8) }},
+	{"value", func(d *decoder, a *argDraft, n *node) { a.Value = d.one(n, "value of "+a.label()) }},
+	{"role", (*decoder).role},
+	{"init", (*decoder).init},
+}
+
+// label names the argument in messages, also when its name comes last in the
+// file or is missing.
+func (a *argDraft) label() string {
+	if n := a.node.find("name"); n != nil && n.kind == textKind {
+		return n.text
+	}
+	return "an argument"
+}
+
+func (d *decoder) args(k *kernelDraft, n *node) {
+	if n.kind != listKind {
+		d.expect(n, "a list of arguments").Hint = "for example args: [{name: x, dtype: f32, shape: [N]}, …]"
+		return
+	}
+	before, seen := d.trouble(), map[string]*node{}
+	defer func() { k.unread = d.trouble() > before }()
+	for _, item := range n.items {
+		a := &argDraft{Arg: &Arg{Pos: item.pos}, node: item}
+		a.present = readKeys(d, item, "an argument", argKeys, map[string]string{
+			"type":  "did you mean dtype?",
+			"size":  "did you mean shape?",
+			"const": "write role: in",
+		}, a)
+		if a.present.fields == nil {
+			continue
+		}
+		for _, name := range []string{"name", "dtype"} {
+			if a.present.lacks(name) {
+				d.fail(item, "%s has no %s", a.label(), name)
+			}
+		}
+		if a.name != nil {
+			if before := seen[a.Name]; before != nil {
+				d.fail(a.name, "argument %s is given twice; first on line %d", a.Name, before.pos.Line)
+			}
+			seen[a.Name] = a.name
+		}
+		d.argParts(a)
+		k.args = append(k.args, a)
+		k.Args = append(k.Args, a.Arg)
+	}
+	if len(n.items) == 0 {
+		d.fail(n, "kernel %s has no args", k.Name).Hint = "a kernel needs at least one buffer with role out or inout"
+	}
+}
+
+// argParts checks which keys of an argument go together.
+func (d *decoder) argParts(a *argDraft) {
+	hasShape := a.present.has("shape")
+	value, hasValue := a.present.fields["value"]
+	switch {
+	case hasShape && hasValue:
+		d.fail(value.key, "%s has both shape and value", a.label()).Hint = "shape makes it a buffer, value a scalar"
+	case a.present.lacks("shape") && a.present.lacks("value"):
+		d.fail(a.node, "%s has neither shape nor value", a.label()).Hint = "shape: [N] makes it a buffer, value: N a scalar"
+	}
+	if hasValue && !hasShape {
+		for _, name := range []string{"role", "init"} {
+			if f, ok := a.present.fields[name]; ok {
+				d.fail(f.key, "%s is for buffers, and %s is a scalar", name, a.label()).Hint = "a scalar is always an input; its value says what it is"
+			}
+		}
+		return
+	}
+	if a.Role == "" {
+		a.Role = RoleIn
+	}
+	if f, ok := a.present.fields["init"]; ok && a.Role == RoleOut {
+		d.fail(f.key, "%s has role out, so its init would be lost", a.label()).
+			Hint = "outputs are poisoned before each launch; use role: inout if the kernel reads what was there"
+	}
+	if f, ok := a.present.fields["init"]; ok && a.DType != "" && a.Init.Kind != "" {
+		d.checkInit(f.value, a)
+	}
+}
+
+// argShape checks what depends on the whole list of arguments and the cell.
+func (d *decoder) argShape(k *kernelDraft) {
+	written := false
+	for _, a := range k.args {
+		written = written || a.Role == RoleOut || a.Role == RoleInOut
+		if f, ok := a.present.fields["dtype"]; ok && k.Cell == CellHost && a.Value != nil && a.DType.Float() && a.DType.Size() < 4 {
+			d.fail(f.value, "%s: scalars of type %s cannot be passed to host functions", a.label(), a.DType).Hint = "use f32"
+		}
+	}
+	if !written && len(k.args) > 0 && !k.unread {
+		d.fail(k.present.fields["args"].key, "kernel %s writes nothing: no argument has role out or inout", k.Name).
+			Hint = "give the buffer it writes role: out"
+	}
+	d.launchArgs(k)
+}
+
+// dtypeAliases are the names other systems use.
+var dtypeAliases = map[string]dtype.Type{
+	"float": dtype.F32, "fp32": dtype.F32, "float32": dtype.F32, "single": dtype.F32,
+	"double": dtype.F64, "fp64": dtype.F64, "float64": dtype.F64,
+	"half": dtype.F16, "fp16": dtype.F16, "float16": dtype.F16, "__half": dtype.F16,
+	"bfloat16": dtype.BF16, "bfloat": dtype.BF16, "__nv_bfloat16": dtype.BF16,
+	"fp8": dtype.E4M3, "f8": dtype.E4M3, "fp8_e4m3": dtype.E4M3, "float8_e4m3fn": dtype.E4M3,
+	"fp8_e5m2": dtype.E5M2, "float8_e5m2": dtype.E5M2,
+	"int": dtype.I32, "int32": dtype.I32, "int32_t": dtype.I32, "int8": dtype.I8, "int8_t": dtype.I8, "char": dtype.I8,
+	"int16": dtype.I16, "int16_t": dtype.I16, "short": dtype.I16, "int64": dtype.I64, "int64_t": dtype.I64, "long": dtype.I64,
+	"uint": dtype.U32, "unsigned": dtype.U32, "uint32": dtype.U32, "uint32_t": dtype.U32, "uint8": dtype.U8, "uint8_t": dtype.U8,
+	"uchar": dtype.U8, "byte": dtype.U8, "bool": dtype.U8, "uint16": dtype.U16, "uint16_t": dtype.U16, "ushort": dtype.U16,
+	"uint64": dtype.U64, "uint64_t": dtype.U64, "size_t": dtype.U64,
+}
+
+func (d *decoder) dtype(a *argDraft, n *node) {
+	text, ok := d.word(n, "an element type")
+	if !ok {
+		return
+	}
+	if a.DType = dtype.Type(text); a.DType.Valid() {
+		return
+	}
+	a.DType = ""
+	names := make([]string, len(dtype.All))
+	for i, t := range dtype.All {
+		names[i] = string(t)
+	}
+	p := d.fail(n, "%s is no element type", quote(text))
+	if alias, ok := dtypeAliases[strings.ToLower(text)]; ok {
+		p.Hint = "did you mean " + string(alias) + "?"
+	} else if near := diag.Nearest(text, names); near != "" && len(text) > 1 {
+		p.Hint = "did you mean " + near + "?"
+	} else {
+		p.Hint = "expected one of: " + strings.Join(names, " ")
+	}
+}
+
+var roleAliases = map[string]Role{
+	"input": RoleIn, "read": RoleIn, "const": RoleIn, "output": RoleOut, "write": RoleOut, "result": RoleOut,
+	"in_out": RoleInOut, "in-out": RoleInOut, "readwrite": RoleInOut, "temp": RoleScratch, "tmp": RoleScratch, "workspace": RoleScratch,
+}
+
+func (d *decoder) role(a *argDraft, n *node) {
+	text, ok := d.word(n, "a role")
+	if !ok {
+		return
+	}
+	switch role := Role(text); role {
+	case RoleIn, RoleOut, RoleInOut, RoleScratch:
+		a.Role = role
+	default:
+		a.Role = RoleInOut // so that nothing else is said about a role that is not known
+		p := d.fail(n, "%s is no role", quote(text))
+		if alias, ok := roleAliases[strings.ToLower(text)]; ok {
+			p.Hint = "did you mean " + string(alias) + "?"
+		} else {
+			p.Hint = meant(text, []string{"in", "out", "inout", "scratch"})
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package spec
+
+import (
+	"math"
+
+	"pawl/internal/dtype"
+)
+
+// initKinds are the ways to fill a buffer and the numbers each takes.
+var initKinds = []struct {
+	name    string
+	numbers []string
+	example string
+}{
+	{"normal", []string{"the mean", "the standard deviation"}, "{normal: [0, 1]}"},
+	{"uniform", []string{"low", "high"}, "{uniform: [-1, 1]}"},
+	{"integers", []string{"low", "high"}, "{integers: [-4, 4]}"},
+	{"constant", []string{"the constant"}, "{constant: 1}"},
+	{"zero", nil, "zero"},
+	{"iota", nil, "iota"},
+}
+
+func initNames() []string {
+	var names []string
+	for _, k := range initKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func (d *decoder) init(a *argDraft, n *node) {
+	name, value := n, (*node)(nil)
+	switch {
+	case n.kind == textKind:
+	case n.kind == mappingKind && len(n.fields) == 1:
+		name, value = n.fields[0].key, n.fields[0].value
+	default:
+		d.expect(n, "a way to fill the buffer").Hint = "for example init: normal, or init: {uniform: [-1, 1]}"
+		return
+	}
+	for _, k := range initKinds {
+		if k.name != name.text {
+			continue
+		}
+		var items []*node
+		if value != nil && value.kind != nullKind {
+			items = value.list()
+		}
+		// Only the constant has no usual numbers.
+		if (value != nil || k.name == "constant") && (len(items) != len(k.numbers) || len(items) == 0) {
+			d.fail(n, "%s takes %s", k.name, [...]string{"no numbers", "one number", "two numbers"}[len(k.numbers)]).Hint = "for example init: " + k.example
+			return
+		}
+		var numbers []float64
+		for i, item := range items {
+			number, ok := d.number(item, k.numbers[i])
+			if !ok {
+				return
+			}
+			numbers = append(numbers, number)
+		}
+		a.Init, a.numbers = Init{Kind: k.name, Args: numbers}, items
+		return
+	}
+	d.fail(name, "%s is no way to fill a buffer", quote(name.text)).Hint = meant(name.text, initNames())
+}
+
+// usualNumbers are those of an init that gives none.
+func usualNumbers(kind string, t dtype.Type) []float64 {
+	switch kind {
+	case "normal":
+		return []float64{0, 1}
+	case "uniform":
+		return []float64{-1, 1}
+	case "integers":
+		if low, _ := t.Range(); low == 0 {
+			return []float64{0, 15}
+		}
+		return []float64{-8, 8}
+	}
+	return nil
+}
+
+// normalReach is how many standard deviations the generator's normal values
+// lie from their mean at most.
+const normalReach = 4.9
+
+// checkInit checks the numbers of an init against the element type.
+func (d *decoder) checkInit(n *node, a *argDraft) {
+	k := a.Init.Kind
+	if (k == "normal" || k == "uniform") && !a.DType.Float() {
+		d.fail(n, "%s fills floating-point buffers, and %s is %s", k, a.label(), a.DType).Hint = "use {integers: [low, high]}"
+		return
+	}
+	if a.numbers == nil {
+		a.Init.Args = usualNumbers(k, a.DType)
+		return
+	}
+	numbers := a.Init.Args
+	low, high := a.DType.Range()
+	if k == "normal" {
+		mean, std := numbers[0], numbers[1]
+		if std < 0 {
+			d.fail(a.numbers[1], "the standard deviation is negative")
+		} else if reach := math.Abs(mean) + normalReach*std; reach > high {
+			d.fail(n, "values up to %v are outside the range of %s", reach, a.DType)
+		}
+		return
+	}
+	if len(numbers) == 2 && numbers[0] > numbers[1] {
+		d.fail(a.numbers[0], "low %v is above high %v", numbers[0], numbers[1])
+	}
+	for i, number := range numbers {
+		// The generator counts in float64, which holds all whole numbers to 2⁵³.
+		if whole := k == "integers" || !a.DType.Float(); whole && (number != math.Trunc(number) || math.Abs(number) > 1<<53) {
+			d.fail(a.numbers[i], "%v is not a whole number of at most 2^53", number)
+		} else if number < low || number > high {
+			d.fail(a.numbers[i], "%v is outside the range of %s", number, a.DType)
+		}
+	}
+	if k == "uniform" && numbers[1]-numbers[0] > max(high, math.MaxFloat32) {
+		d.fail(n, "the range from %v to %v is too wide", numbers[0], numbers[1])
+	}
+}

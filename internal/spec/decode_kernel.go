@@ -1,0 +1,252 @@
+package spec
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// kernelDraft is a kernel while it is read.
+type kernelDraft struct {
+	*Kernel
+	name     *node
+	present  found
+	launch   *launchDraft
+	launches []*launchDraft
+	args     []*argDraft
+	unread   bool    // arguments could not all be read
+	configs  []*node // names and globs of top-level configs
+	own      []*Config
+	given    toleranceDraft
+	broken   bool // parts could not be read: checks that would only echo that are skipped
+}
+
+var kernelKeys = []key[kernelDraft]{
+	{"source", (*decoder).source},
+	{"entry", func(d *decoder, k *kernelDraft, n *node) { d.text(n, "the name of the function to launch") }},
+	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
+	{"launches", (*decoder).launches},
+	{"params", (*decoder).params},
+	{"constraints", (*decoder).constraints},
+	{"args", (*decoder).args},
+	{"oracle", (*decoder).oracle},
+	{"tolerance", (*decoder).tolerance},
+	{"work", (*decoder).work},
+	{"configs", (*decoder).kernelConfigs},
+	{"flags", (*decoder).flags},
+}
+
+var kernelElsewhere = func() map[string]string {
+	hints := map[string]string{
+		"role": "roles are given per argument: args: [{name: …, role: out}]",
+		"fuzz": "fuzz stands at the top level, beside kernels",
+		"gate": "gate stands at the top level, beside kernels",
+	}
+	for _, k := range launchKeys {
+		hints[k.name] = "write launch: {" + k.name + ": …}"
+	}
+	return hints
+}()
+
+func (d *decoder) kernel(name, n *node) *kernelDraft {
+	before := d.trouble()
+	k := &kernelDraft{Kernel: &Kernel{Name: name.text, Pos: name.pos}, name: name}
+	d.plainName(name, "a kernel")
+	k.present = readKeys(d, n, "kernel "+name.text, kernelKeys, kernelElsewhere, k)
+	if k.present.fields != nil {
+		d.kernelShape(k)
+	}
+	k.broken = d.trouble() > before
+	return k
+}
+
+// kernelShape checks which keys are there and settles what follows from the
+// source: host or cuda.
+func (d *decoder) kernelShape(k *kernelDraft) {
+	if k.present.lacks("source") {
+		d.fail(k.name, "kernel %s has no source", k.Name).Hint = "add source: with the path of a .cu, .c or .cpp file"
+	}
+	if k.present.lacks("args") {
+		d.fail(k.name, "kernel %s has no args", k.Name).Hint = "list what the entry takes, in its order: args: [{name: x, dtype: f32, shape: [N]}, …]"
+	}
+	entry, hasEntry := k.present.fields["entry"]
+	several, hasSeveral := k.present.fields["launches"]
+	launch, hasLaunch := k.present.fields["launch"]
+	switch {
+	case hasEntry && hasSeveral:
+		d.fail(several.key, "kernel %s has both entry and launches", k.Name).Hint = "entry is for one launch, launches for a sequence of them"
+	case k.present.lacks("entry") && k.present.lacks("launches"):
+		d.fail(k.name, "kernel %s has no entry", k.Name).Hint = "add entry: with the name of the function to launch, or launches: for a sequence of them"
+	case hasSeveral && hasLaunch:
+		d.fail(launch.key, "launch goes with entry; here each item of launches has its own").Hint = "move grid, block and the others into the items of launches"
+	}
+	if hasEntry && !hasSeveral {
+		one := k.launch
+		if one == nil {
+			one = &launchDraft{Launch: &Launch{Pos: entry.key.pos}, owner: k.name}
+			if !k.present.guessed["launch"] {
+				one.present.fields = map[string]field{}
+			}
+		}
+		one.entry = entry.value
+		k.launches = []*launchDraft{one}
+	}
+	for _, l := range k.launches {
+		d.launchShape(k, l)
+		k.Launches = append(k.Launches, l.Launch)
+	}
+	d.argShape(k)
+	d.setTolerance(k)
+}
+
+var cellOf = map[string]string{".c": CellHost, ".cc": CellHost, ".cpp": CellHost, ".cxx": CellHost, ".cu": CellCUDA}
+
+func (d *decoder) source(k *kernelDraft, n *node) {
+	text, ok := d.text(n, "the path of a source file")
+	if !ok {
+		return
+	}
+	k.Source, k.SourcePos = text, n.pos
+	if path.IsAbs(text) {
+		d.fail(n, "source must be relative to the folder of pawl.yaml").Hint = "each side of a comparison builds from its own checkout"
+	}
+	if k.Cell = cellOf[path.Ext(text)]; k.Cell == "" {
+		p := d.fail(n, "source must end in .cu (CUDA) or in .c, .cc, .cpp or .cxx (host)")
+		if strings.HasSuffix(text, ".py") {
+			p.Hint = "Python kernels are not supported by this version"
+		}
+	}
+}
+
+func (d *decoder) flags(k *kernelDraft, n *node) {
+	if n.kind != listKind {
+		d.expect(n, "a list of compiler flags").Hint = "for example flags: [-O3, -march=native]"
+		return
+	}
+	for _, item := range n.items {
+		if flag, ok := d.text(item, "a compiler flag"); ok {
+			k.Flags = append(k.Flags, flag)
+		}
+	}
+}
+
+func (d *decoder) params(k *kernelDraft, n *node) {
+	if n.kind != mappingKind {
+		d.expect(n, "params as a mapping of names to values").Hint = "for example params: {BLOCK: [64, 128]}; the first value is the default"
+		return
+	}
+	for _, f := range n.fields {
+		p := &Param{Name: f.key.text, Pos: f.key.pos}
+		if d.variableName(f.key, "a param") && cWords[p.Name] {
+			d.fail(f.key, "%s is a word of C; defined as a macro it would break the source", p.Name)
+		}
+		k.Params = append(k.Params, p)
+		items := f.value.list()
+		if len(items) == 0 {
+			d.fail(f.value, "param %s has no values", p.Name).Hint = "the first value is the default"
+		}
+		seen := map[string]bool{}
+		for _, item := range items {
+			v, ok := d.value(item, "a value of "+p.Name)
+			if !ok {
+				continue
+			}
+			if text := valueText(v); seen[text] {
+				d.fail(item, "%s lists %s twice", p.Name, text)
+			} else {
+				seen[text] = true
+				p.Values = append(p.Values, v)
+			}
+		}
+	}
+}
+
+func (d *decoder) constraints(k *kernelDraft, n *node) {
+	if n.kind != listKind {
+		d.expect(n, "a list of constraints").Hint = `for example constraints: ["BLOCK_M % 16 == 0"]`
+		return
+	}
+	for _, item := range n.items {
+		if f := d.one(item, "a constraint"); f != nil {
+			k.Constraints = append(k.Constraints, f)
+		}
+	}
+}
+
+var workKeys = []key[Work]{
+	{"flops", func(d *decoder, w *Work, n *node) { w.Flops = d.one(n, "flops") }},
+	{"bytes", func(d *decoder, w *Work, n *node) { w.Bytes = d.one(n, "bytes") }},
+}
+
+func (d *decoder) work(k *kernelDraft, n *node) {
+	readKeys(d, n, "work", workKeys, nil, &k.Work)
+}
+
+// kernelConfigs reads either patterns over the top-level configs or the
+// kernel's own configs.
+func (d *decoder) kernelConfigs(k *kernelDraft, n *node) {
+	switch n.kind {
+	case mappingKind:
+		k.own = d.configs(n)
+		if len(n.fields) == 0 {
+			d.fail(n, "kernel %s would have no configs", k.Name).Hint = "leave configs out to use all top-level configs"
+		}
+	case listKind:
+		for _, item := range n.items {
+			if item.kind != textKind && item.kind != integerKind {
+				d.expect(item, "the name of a config")
+			} else if _, err := path.Match(item.text, ""); err != nil {
+				d.fail(item, "%s is no glob", quote(item.text)).Hint = "use * for any characters, ? for one, [abc] for one of several"
+			} else {
+				k.configs = append(k.configs, item)
+			}
+		}
+		if len(n.items) == 0 {
+			d.fail(n, "kernel %s would have no configs", k.Name).Hint = "leave configs out to use all top-level configs"
+		}
+	default:
+		d.expect(n, "a list of config names, or a mapping that defines configs")
+	}
+}
+
+// Oracles are the names of the built-in references.
+var Oracles = []string{
+	"attention", "attention_causal", "elementwise", "gemm", "layernorm", "max", "softmax", "sum",
+}
+
+var oracleKeys = []key[Oracle]{
+	{"kernel", func(d *decoder, o *Oracle, n *node) { o.Kernel, _ = d.text(n, "the name of a kernel") }},
+	{"python", func(d *decoder, o *Oracle, n *node) {
+		if text, ok := d.text(n, "a Python function as module:function"); ok {
+			if !pythonName.MatchString(text) {
+				d.expect(n, "a Python function as module:function")
+			}
+			o.Python = text
+		}
+	}},
+}
+
+var pythonName = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+
+func (d *decoder) oracle(k *kernelDraft, n *node) {
+	o := &Oracle{Pos: n.pos}
+	k.Oracle = o
+	switch n.kind {
+	case textKind:
+		o.Builtin = n.text
+		if slices.Contains(Oracles, n.text) {
+			return
+		}
+		d.fail(n, "no built-in oracle is called %s", quote(n.text)).
+			Hint = meant(n.text, append(slices.Clone(Oracles), `{kernel: name}`, `{python: "module:function"}`))
+	case mappingKind:
+		before := d.trouble()
+		readKeys(d, n, "oracle", oracleKeys, nil, o)
+		if (o.Kernel == "") == (o.Python == "") && d.trouble() == before {
+			d.fail(n, "expected exactly one of kernel and python in oracle")
+		}
+	default:
+		d.expect(n, "the name of a built-in oracle, {kernel: name} or {python: \"module:function\"}")
+	}
+}

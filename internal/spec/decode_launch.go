@@ -1,0 +1,159 @@
+package spec
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// launchDraft is a launch while it is read.
+type launchDraft struct {
+	*Launch
+	owner   *node // where to report what is missing
+	entry   *node
+	args    []*node
+	present found
+}
+
+var launchKeys = []key[launchDraft]{
+	{"grid", func(d *decoder, l *launchDraft, n *node) { l.Grid = d.formulas(n, "grid", "", 3) }},
+	{"block", func(d *decoder, l *launchDraft, n *node) { l.Block = d.formulas(n, "block", "", 3) }},
+	{"cluster", func(d *decoder, l *launchDraft, n *node) { l.Cluster = d.formulas(n, "cluster", "", 3) }},
+	{"shared", func(d *decoder, l *launchDraft, n *node) { l.Shared = d.one(n, "shared") }},
+	{"cooperative", func(d *decoder, l *launchDraft, n *node) { l.Cooperative, _ = d.boolean(n, "cooperative") }},
+	{"programmatic_dependent", func(d *decoder, l *launchDraft, n *node) {
+		l.ProgrammaticDependent, _ = d.boolean(n, "programmatic_dependent")
+	}},
+	{"threads", func(d *decoder, l *launchDraft, n *node) { l.Threads = d.one(n, "threads") }},
+}
+
+// launchesKeys are those of an item of launches: entry and args, then all that
+// a launch may hold.
+var launchesKeys = append([]key[launchDraft]{
+	{"entry", func(d *decoder, l *launchDraft, n *node) {
+		if _, ok := d.text(n, "the name of the function to launch"); ok {
+			l.entry = n
+		}
+	}},
+	{"args", func(d *decoder, l *launchDraft, n *node) {
+		if n.kind != listKind {
+			d.expect(n, "a list of argument names")
+			return // with all arguments, so that none is reported as not passed
+		}
+		l.Args = []string{}
+		for _, item := range n.items {
+			if name, ok := d.text(item, "the name of an argument"); ok {
+				l.Args = append(l.Args, name)
+				l.args = append(l.args, item)
+			}
+		}
+	}},
+}, launchKeys...)
+
+func (d *decoder) launch(n *node) *launchDraft {
+	l := &launchDraft{Launch: &Launch{Pos: n.pos}, owner: n}
+	l.present = readKeys(d, n, "launch", launchKeys, map[string]string{
+		"entry": "entry stands beside launch; for several launches use launches: [{entry: …, grid: …}]",
+		"smem":  "did you mean shared?",
+	}, l)
+	return l
+}
+
+func (d *decoder) launches(k *kernelDraft, n *node) {
+	if n.kind != listKind || len(n.items) == 0 {
+		d.expect(n, "a list of launches").Hint = "for example launches: [{entry: first, args: [x, tmp], grid: …, block: …}, …]"
+		return
+	}
+	for _, item := range n.items {
+		l := &launchDraft{Launch: &Launch{Pos: item.pos}, owner: item}
+		l.present = readKeys(d, item, "a launch", launchesKeys, map[string]string{
+			"launch": "grid, block and the others stand directly in the item",
+		}, l)
+		if l.present.lacks("entry") {
+			d.fail(item, "this launch has no entry").Hint = "add entry: with the name of the function to launch"
+		}
+		k.launches = append(k.launches, l)
+	}
+}
+
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	cudaEntry  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*\s*(<.*>)?$`)
+)
+
+// launchShape checks a launch against the cell it will run in.
+func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
+	if l.entry != nil && l.entry.kind == textKind {
+		l.Entry = l.entry.text
+		d.entry(k, l.entry)
+	}
+	switch k.Cell {
+	case CellHost:
+		for _, name := range keyNames(launchKeys) {
+			if f, ok := l.present.fields[name]; ok && name != "threads" {
+				d.fail(f.key, "%s is for CUDA kernels, and %s runs on the host", name, path.Base(k.Source)).
+					Hint = "a host kernel is called once as a function; only threads may be given"
+			}
+		}
+	case CellCUDA:
+		if f, ok := l.present.fields["threads"]; ok {
+			d.fail(f.key, "threads is for host kernels, and %s is CUDA", path.Base(k.Source)).
+				Hint = "give the threads per block as block"
+		}
+		var missing []string
+		for _, name := range []string{"grid", "block"} {
+			if l.present.lacks(name) {
+				missing = append(missing, name)
+			}
+		}
+		if missing != nil {
+			d.fail(l.owner, "a CUDA launch needs %s", strings.Join(missing, " and ")).
+				Hint = `for example grid: ["ceildiv(N, 256)"], block: [256]`
+		}
+	}
+}
+
+func (d *decoder) entry(k *kernelDraft, n *node) {
+	switch {
+	case k.Cell == CellHost && !identifier.MatchString(n.text):
+		p := d.fail(n, "the entry of a host kernel must be the plain name of a C function, found %s", n.describe())
+		if path.Ext(k.Source) != ".c" {
+			p.Hint = `wrap a template or method in an extern "C" function`
+		}
+	case k.Cell == CellCUDA && !cudaEntry.MatchString(n.text):
+		d.fail(n, "expected the name of a __global__ function, with template arguments if it has any, found %s", n.describe()).
+			Hint = `for example entry: attention_fwd, or entry: "attention_fwd<BLOCK_M, 64>"`
+	}
+}
+
+// launchArgs checks the argument names of the launches, and that every
+// argument reaches one of them.
+func (d *decoder) launchArgs(k *kernelDraft) {
+	if len(k.launches) == 0 {
+		return
+	}
+	var names []string
+	used := map[string]bool{}
+	for _, a := range k.Args {
+		names = append(names, a.Name)
+	}
+	for _, l := range k.launches {
+		if l.Launch.Args == nil {
+			for _, name := range names {
+				used[name] = true
+			}
+		}
+		for _, n := range l.args {
+			used[n.text] = true
+			if !slices.Contains(names, n.text) {
+				d.fail(n, "kernel %s has no argument %s", k.Name, quote(n.text)).Hint = meant(n.text, names)
+			}
+		}
+	}
+	for _, a := range k.args {
+		if a.name != nil && a.Name != "" && !used[a.Name] {
+			d.fail(a.name, "argument %s is passed to none of the launches", a.Name).Hint = "add it to the args of a launch, or remove it"
+		}
+	}
+}

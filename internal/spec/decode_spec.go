@@ -1,0 +1,253 @@
+package spec
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"pawl/internal/formula"
+)
+
+// specDraft is the file while it is read.
+type specDraft struct {
+	*Spec
+	kernels []*kernelDraft
+	fuzz    []*node // names of the matrix
+	broken  bool    // configs could not all be read
+}
+
+var specKeys = []key[specDraft]{
+	{"version", func(*decoder, *specDraft, *node) {}}, // read first, by Parse
+	{"kernels", (*decoder).kernels},
+	{"configs", func(d *decoder, s *specDraft, n *node) {
+		before := d.trouble()
+		s.Configs = d.configs(n)
+		s.broken = d.trouble() > before
+	}},
+	{"gate", (*decoder).gate},
+	{"fuzz", (*decoder).fuzz},
+	{"pools", (*decoder).pools},
+	{"ci", (*decoder).reserved},
+	{"session", (*decoder).reserved},
+	{"findings", (*decoder).reserved},
+	{"device_class", (*decoder).deviceClass},
+}
+
+// version checks the one key that decides how all others are read.
+func (d *decoder) version(root *node) bool {
+	n := root.find("version")
+	if n == nil {
+		d.problems.Addf(root.pos, "version is missing").Hint = "add the line version: 1"
+		return true
+	}
+	if v, err := parseInteger(n.text); n.kind != integerKind || err != nil || v != 1 {
+		d.fail(n, "version %s is not known; this pawl reads version 1", n.describe()).Hint = "write version: 1, or use a newer pawl for a newer file"
+		return false
+	}
+	return true
+}
+
+func (d *decoder) kernels(s *specDraft, n *node) {
+	if n.kind != mappingKind || len(n.fields) == 0 {
+		d.expect(n, "a mapping of kernel names to kernels").Hint = "for example kernels: {attention: {source: attention.cu, …}}"
+		return
+	}
+	for _, f := range n.fields {
+		k := d.kernel(f.key, f.value)
+		s.kernels = append(s.kernels, k)
+		s.Kernels = append(s.Kernels, k.Kernel)
+	}
+}
+
+func (d *decoder) configs(n *node) []*Config {
+	if n.kind != mappingKind {
+		d.expect(n, "a mapping of config names to variables").Hint = "for example configs: {small: {N: 1024}}"
+		return nil
+	}
+	var configs []*Config
+	for _, f := range n.fields {
+		c := &Config{Name: f.key.text, Pos: f.key.pos}
+		configs = append(configs, c)
+		d.plainName(f.key, "a config")
+		if f.value.kind != mappingKind {
+			d.expect(f.value, "the variables of config "+c.Name+" as a mapping").Hint = "for example " + c.Name + ": {N: 1024}"
+			continue
+		}
+		for _, v := range f.value.fields {
+			d.variableName(v.key, "a variable")
+			if v.value.kind == listKind {
+				d.fail(v.value, "%s needs one value in a config", v.key.text).Hint = "make several configs, or list sizes under fuzz: {matrix: …}"
+				c.Vars = append(c.Vars, Var{Name: v.key.text})
+				continue
+			}
+			value, _ := d.value(v.value, v.key.text)
+			c.Vars = append(c.Vars, Var{Name: v.key.text, Value: value})
+		}
+	}
+	return configs
+}
+
+var gateKeys = []key[Gate]{
+	{"regression", func(d *decoder, g *Gate, n *node) { d.fraction(n, "regression", &g.Regression) }},
+	{"improvement", func(d *decoder, g *Gate, n *node) { d.fraction(n, "improvement", &g.Improvement) }},
+	{"claim", func(d *decoder, g *Gate, n *node) { d.fraction(n, "claim", &g.Claim) }},
+	{"delta", func(d *decoder, g *Gate, n *node) { d.fraction(n, "delta", &g.Delta) }},
+	{"cv", func(d *decoder, g *Gate, n *node) { d.fraction(n, "cv", &g.CV) }},
+}
+
+func (d *decoder) gate(s *specDraft, n *node) {
+	readKeys(d, n, "gate", gateKeys, nil, &s.Gate)
+}
+
+// fraction reads 3% or 0.03.
+func (d *decoder) fraction(n *node, what string, into *float64) {
+	var value float64
+	var err error
+	percent, isPercent := strings.CutSuffix(strings.TrimSpace(n.text), "%")
+	switch {
+	case n.kind == textKind && isPercent:
+		value, err = strconv.ParseFloat(strings.TrimSpace(percent), 64)
+		value /= 100
+	case n.kind == integerKind || n.kind == floatKind:
+		value, err = parseNumber(n)
+	default:
+		d.expect(n, what+" as a percentage such as 3%, or a fraction such as 0.03")
+		return
+	}
+	switch {
+	case err != nil || math.IsNaN(value):
+		d.expect(n, what+" as a percentage such as 3%, or a fraction such as 0.03")
+	case value < 0:
+		d.fail(n, "%s cannot be negative", what)
+	case value > 1 && !isPercent:
+		d.fail(n, "%s of %s means %g%%", what, n.text, value*100).Hint = "write " + n.text + "%"
+	case value > 1:
+		d.fail(n, "%s must be between 0%% and 100%%", what)
+	default:
+		*into = value
+	}
+}
+
+var fuzzKeys = []key[specDraft]{
+	{"matrix", (*decoder).matrix},
+	{"sample", func(d *decoder, s *specDraft, n *node) {
+		v, _ := d.integer(n, "sample", 1, 1<<31-1)
+		s.Fuzz.Sample = int(v)
+	}},
+}
+
+func (d *decoder) fuzz(s *specDraft, n *node) {
+	s.Fuzz = &Fuzz{Pos: n.pos}
+	if readKeys(d, n, "fuzz", fuzzKeys, nil, s).lacks("matrix") {
+		d.fail(n, "fuzz has no matrix").Hint = "for example fuzz: {matrix: {S: [448, 512]}, sample: 10}"
+	}
+}
+
+func (d *decoder) matrix(s *specDraft, n *node) {
+	if n.kind != mappingKind || len(n.fields) == 0 {
+		d.expect(n, "a mapping of config variables to lists of values").Hint = "for example matrix: {S: [448, 512]}"
+		return
+	}
+	for _, f := range n.fields {
+		axis := FuzzAxis{Name: f.key.text}
+		d.variableName(f.key, "a variable")
+		items := f.value.list()
+		if len(items) == 0 {
+			d.fail(f.value, "%s has no values", axis.Name)
+		}
+		seen := map[formula.Value]bool{}
+		for _, item := range items {
+			if v, ok := d.value(item, "a value of "+axis.Name); ok {
+				if seen[v] {
+					d.fail(item, "%s lists %s twice", axis.Name, valueText(v))
+				}
+				seen[v] = true
+				axis.Values = append(axis.Values, v)
+			}
+		}
+		s.Fuzz.Matrix = append(s.Fuzz.Matrix, axis)
+		s.fuzz = append(s.fuzz, f.key)
+	}
+}
+
+var poolKeys = []key[Pool]{
+	{"launch", func(d *decoder, p *Pool, n *node) { p.Launch = d.command(n, "launch") }},
+	{"workers", func(d *decoder, p *Pool, n *node) {
+		v, _ := d.integer(n, "workers", 1, 4096)
+		p.Workers = int(v)
+	}},
+	{"cleanup", func(d *decoder, p *Pool, n *node) { p.Cleanup = d.command(n, "cleanup") }},
+}
+
+func (d *decoder) pools(s *specDraft, n *node) {
+	if n.kind != mappingKind {
+		d.expect(n, "a mapping of pool names to pools").Hint = `for example pools: {lab: {launch: "ssh -T lab pawl worker"}}`
+		return
+	}
+	for _, f := range n.fields {
+		p := &Pool{Name: f.key.text, Pos: f.key.pos, Workers: 1}
+		d.plainName(f.key, "a pool")
+		if readKeys(d, f.value, "pool "+p.Name, poolKeys, nil, p).lacks("launch") {
+			d.fail(f.key, "pool %s has no launch", p.Name).Hint = `add the command that starts a worker, for example launch: "ssh -T host pawl worker"`
+		}
+		s.Pools = append(s.Pools, p)
+	}
+}
+
+// command reads a command line, as one string or as a list of words.
+func (d *decoder) command(n *node, what string) []string {
+	if n.kind == textKind {
+		words, err := splitWords(n.text)
+		if err != nil {
+			d.fail(n, "%s: %v", what, err)
+			return nil
+		}
+		if len(words) == 0 {
+			d.fail(n, "expected a command for %s, found an empty string", what)
+		}
+		return words
+	}
+	if n.kind != listKind || len(n.items) == 0 {
+		d.expect(n, "a command for "+what+", as a string or a list of words")
+		return nil
+	}
+	var words []string
+	for _, item := range n.items {
+		switch item.kind {
+		case textKind, integerKind, floatKind, boolKind:
+			words = append(words, item.text)
+		default:
+			d.expect(item, "a word of the command")
+		}
+	}
+	if len(words) > 0 && words[0] == "" {
+		d.fail(n.items[0], "expected a command for %s, found an empty string", what)
+	}
+	return words
+}
+
+// reserved accepts what other parts of pawl read.
+func (d *decoder) reserved(_ *specDraft, n *node) {
+	if n.kind != mappingKind {
+		d.expect(n, "a mapping")
+	}
+}
+
+var classSlug = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
+
+func (d *decoder) deviceClass(s *specDraft, n *node) {
+	text, ok := d.text(n, "a device class")
+	if !ok {
+		return
+	}
+	if !classSlug.MatchString(text) {
+		p := d.fail(n, "%s is no device class; it names files", quote(text))
+		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		if len(words) > 0 {
+			p.Hint = "write " + strings.Join(words, "-")
+		}
+		return
+	}
+	s.DeviceClass = text
+}

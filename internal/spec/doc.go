@@ -1,0 +1,19 @@
+// Package spec reads pawl.yaml: the kernels under test, the problem sizes they
+// run at, and the thresholds they are judged by.
+//
+// Parse and Load turn the file into a Spec in which everything is checked, or
+// into an error that holds every problem found, each with its place in the
+// file. A Spec is then resolved in two steps: Kernel.Variants gives every
+// param a value (that is what gets compiled), and Variant.At evaluates all
+// formulas at one config (that is what gets launched):
+//
+//	s, err := spec.Load("pawl.yaml")
+//	for _, sel := range selections {
+//		for variant := range sel.Kernel.Variants() {
+//			instance, err := variant.At(sel.Configs[0])
+//		}
+//	}
+//
+// Schema is the same knowledge for editors, and InferSource with WriteDraft
+// the way to a first pawl.yaml from source files.
+package spec

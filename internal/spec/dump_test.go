@@ -1,0 +1,65 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"pawl/internal/formula"
+)
+
+// dump writes a whole Spec with its default instances, so that goldens show
+// everything a file means.
+func dump(s *Spec) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "file %s dir %s class %q\n", s.File, s.Dir, s.DeviceClass)
+	fmt.Fprintf(&b, "gate %+v\n", s.Gate)
+	if s.Fuzz != nil {
+		fmt.Fprintf(&b, "fuzz %v sample %d\n", s.Fuzz.Matrix, s.Fuzz.Sample)
+	}
+	for _, p := range s.Pools {
+		fmt.Fprintf(&b, "pool %s %d %q %q\n", p.Name, p.Workers, p.Launch, p.Cleanup)
+	}
+	for _, k := range s.Kernels {
+		fmt.Fprintf(&b, "\nkernel %s at %s: %s %s flags %q\n", k.Name, k.Pos, k.Cell, k.Source, k.Flags)
+		for _, p := range k.Params {
+			fmt.Fprintf(&b, "  param %s %s\n", p.Name, valueTexts(p.Values))
+		}
+		for _, f := range k.Constraints {
+			fmt.Fprintf(&b, "  constraint %s at %s\n", f.Text, f.Pos)
+		}
+		if k.Oracle != nil {
+			fmt.Fprintf(&b, "  oracle %q %q %q\n", k.Oracle.Builtin, k.Oracle.Kernel, k.Oracle.Python)
+		}
+		fmt.Fprintf(&b, "  tolerance %+v\n  variants %d, default %s, defines %q\n", k.Tolerance, k.Count(), k.Default().Name(), k.Default().Defines())
+		for _, c := range k.Configs {
+			in, err := k.Default().At(c)
+			if err != nil {
+				fmt.Fprintf(&b, "  %v\n", err)
+				continue
+			}
+			fmt.Fprintf(&b, "  config %s: flops %g bytes %g footprint %d\n", c.Name, in.Flops, in.Bytes, in.Footprint)
+			for _, l := range in.Launches {
+				fmt.Fprintf(&b, "    launch %+v\n", l)
+			}
+			for _, a := range in.Args {
+				if a.Buffer {
+					fmt.Fprintf(&b, "    buffer %s %s %v %d B %s %s%v\n", a.Name, a.DType, a.Shape, a.Bytes, a.Role, a.Init.Kind, a.Init.Args)
+				} else {
+					fmt.Fprintf(&b, "    scalar %s %s %s\n", a.Name, a.DType, a.Scalar)
+				}
+			}
+		}
+	}
+	for _, pos := range s.TODOs {
+		fmt.Fprintf(&b, "todo at %s\n", pos)
+	}
+	return b.String()
+}
+
+func valueTexts(values []formula.Value) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, valueText(v))
+	}
+	return strings.Join(texts, " ")
+}

@@ -1,0 +1,119 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
+)
+
+// parse fills Expr from Text.
+func (f *Formula) parse() error {
+	expr, err := formula.Parse(f.Text)
+	if err != nil {
+		return err
+	}
+	f.Expr, f.names = expr, expr.Names()
+	f.program, err = expr.Compile(f.names)
+	return err
+}
+
+// problem places an error of the formula package in the file.
+func (f *Formula) problem(err error) *diag.Problem {
+	p := &diag.Problem{Pos: f.Pos, Message: f.what + ": " + err.Error(), Width: f.node.width}
+	var at *formula.Error
+	if !errors.As(err, &at) {
+		return p
+	}
+	p.Hint = at.Hint
+	if pos, exact := f.node.at(at.Offset); exact {
+		p.Pos = pos
+		p.Width = max(1, utf8.RuneCountInString(f.Text[at.Offset:min(len(f.Text), at.Offset+at.Width)]))
+	}
+	return p
+}
+
+// unknown is the problem of using a name that does not exist.
+func (f *Formula) unknown(name string, known []string) *diag.Problem {
+	others := make([]string, 0, len(f.names))
+	for _, n := range f.names {
+		if n != name {
+			others = append(others, n)
+		}
+	}
+	_, err := f.Expr.Compile(others)
+	p := f.problem(err)
+	p.Message = fmt.Sprintf("%s: %s is neither a param nor a config variable", f.what, name)
+	p.Hint = ""
+	if len(known) > 0 {
+		p.Hint = meant(name, known)
+	}
+	return p
+}
+
+// scope is where formulas find their values.
+type scope interface {
+	lookup(name string) (formula.Value, bool)
+}
+
+// eval evaluates the formula. A problem names the values that led to it.
+func (f *Formula) eval(in scope) (formula.Value, *diag.Problem) {
+	var few [8]formula.Value
+	values := few[:0]
+	for _, name := range f.names {
+		v, ok := in.lookup(name)
+		if !ok {
+			return formula.Value{}, f.unknown(name, nil)
+		}
+		values = append(values, v)
+	}
+	v, err := f.program.Eval(values)
+	if err != nil {
+		p := f.problem(err)
+		p.Hint = joinHints(p.Hint, f.bindings(in))
+		return formula.Value{}, p
+	}
+	return v, nil
+}
+
+// wrong is the problem of a value that the formula should not have.
+func (f *Formula) wrong(in scope, format string, args ...any) *diag.Problem {
+	p := &diag.Problem{Pos: f.Pos, Width: f.node.width, Message: f.what + " " + fmt.Sprintf(format, args...)}
+	if f.node.content > 0 {
+		p.Width = max(1, utf8.RuneCountInString(f.Text))
+	}
+	p.Hint = f.bindings(in)
+	return p
+}
+
+// bindings lists the values of the formula's names: "with S=512, BLOCK_M=64".
+func (f *Formula) bindings(in scope) string {
+	var parts []string
+	for _, name := range f.names {
+		if v, ok := in.lookup(name); ok {
+			parts = append(parts, name+"="+valueText(v))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "with " + strings.Join(parts, ", ")
+}
+
+func joinHints(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// valueText writes a value as pawl.yaml does.
+func valueText(v formula.Value) string {
+	if b, ok := v.Bool(); ok {
+		return fmt.Sprint(b)
+	}
+	return v.String()
+}

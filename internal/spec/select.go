@@ -1,0 +1,114 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"pawl/internal/diag"
+)
+
+// Selection is a kernel with the configs chosen for it.
+type Selection struct {
+	Kernel  *Kernel
+	Configs []*Config
+}
+
+// Select chooses by patterns kernel[/config], in which * ? and [abc] match as
+// in file names; no pattern chooses everything. The result is in file order. A
+// pattern that matches nothing is an error.
+func (s *Spec) Select(patterns []string) ([]Selection, error) {
+	if len(patterns) == 0 {
+		patterns = []string{"*"}
+	}
+	chosen := map[*Kernel]map[*Config]bool{}
+	var problems diag.Errors
+	for _, pattern := range patterns {
+		if p := s.mark(pattern, chosen); p != nil {
+			problems = append(problems, p)
+		}
+	}
+	if problems != nil {
+		return nil, problems
+	}
+	var selections []Selection
+	for _, k := range s.Kernels {
+		var configs []*Config
+		for _, c := range k.Configs {
+			if chosen[k][c] {
+				configs = append(configs, c)
+			}
+		}
+		if configs != nil {
+			selections = append(selections, Selection{Kernel: k, Configs: configs})
+		}
+	}
+	return selections, nil
+}
+
+// mark adds what a pattern matches to chosen, or says why nothing does.
+func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.Problem {
+	kernelPattern, configPattern, hasConfig := strings.Cut(pattern, "/")
+	if !hasConfig {
+		configPattern = "*"
+	}
+	for _, p := range []string{kernelPattern, configPattern} {
+		if _, err := path.Match(p, ""); err != nil {
+			return &diag.Problem{
+				Message: fmt.Sprintf("%s is no selector", quote(pattern)),
+				Hint:    "write kernel or kernel/config; * stands for any characters, ? for one, [abc] for one of several",
+			}
+		}
+	}
+	var kernels, configs []string // those that could have been meant
+	found := false
+	for _, k := range s.Kernels {
+		kernels = append(kernels, k.Name)
+		if match, _ := path.Match(kernelPattern, k.Name); !match {
+			continue
+		}
+		for _, c := range k.Configs {
+			configs = append(configs, c.Name)
+			if match, _ := path.Match(configPattern, c.Name); match {
+				if chosen[k] == nil {
+					chosen[k] = map[*Config]bool{}
+				}
+				chosen[k][c], found = true, true
+			}
+		}
+	}
+	if found {
+		return nil
+	}
+	if configs != nil {
+		return &diag.Problem{
+			Message: fmt.Sprintf("no config of %s matches %s", kernelPattern, quote(configPattern)),
+			Hint:    meant(configPattern, distinct(configs)),
+		}
+	}
+	p := &diag.Problem{
+		Message: fmt.Sprintf("no kernel matches %s", quote(kernelPattern)),
+		Hint:    meant(kernelPattern, kernels),
+	}
+	for _, k := range s.Kernels {
+		for _, c := range k.Configs {
+			if !hasConfig && c.Name == pattern {
+				p.Hint = fmt.Sprintf("%s is a config; write '*/%s'", pattern, pattern)
+			}
+		}
+	}
+	return p
+}
+
+// distinct drops repeated words.
+func distinct(words []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, w := range words {
+		if !seen[w] {
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+package spec
+
+import (
+	"pawl/internal/diag"
+	"pawl/internal/dtype"
+	"pawl/internal/formula"
+)
+
+// Spec is a whole pawl.yaml, checked: every formula parses, every name it uses
+// exists, and every kernel's default variant satisfies its constraints.
+type Spec struct {
+	File        string // as the user named it
+	Dir         string // folder of File; sources are relative to it
+	SHA256      string // of the file's bytes
+	Kernels     []*Kernel
+	Configs     []*Config // top level, in file order
+	Gate        Gate
+	Fuzz        *Fuzz
+	Pools       []*Pool
+	DeviceClass string
+	TODOs       []diag.Pos // comments that begin with TODO: `check` refuses while there are any
+}
+
+// Cell kinds, told by the ending of a kernel's source.
+const (
+	CellHost = "host" // .c .cc .cpp .cxx
+	CellCUDA = "cuda" // .cu
+)
+
+// Kernel is what is under test.
+type Kernel struct {
+	Name        string
+	Pos         diag.Pos
+	Source      string // relative to Spec.Dir, as written
+	SourcePos   diag.Pos
+	Cell        string // CellHost or CellCUDA
+	Flags       []string
+	Launches    []*Launch // at least one; `entry` with `launch` is the short form of one
+	Params      []*Param
+	Constraints []*Formula
+	Args        []*Arg
+	Oracle      *Oracle
+	Tolerance   Tolerance
+	Work        Work
+	Configs     []*Config // those that apply to this kernel; at least one
+
+	source []byte // of the whole file, for excerpts
+}
+
+// Formula is an expression with its place in the file.
+type Formula struct {
+	Text string
+	Pos  diag.Pos // of the expression's first character
+	Expr *formula.Expr
+
+	what    string // what it is for, as messages say it
+	node    *node  // where it was read
+	names   []string
+	program *formula.Program // takes the values of names
+}
+
+// Param is a compile-time parameter, given to the compiler as a macro. The
+// first value is the default.
+type Param struct {
+	Name   string
+	Pos    diag.Pos
+	Values []formula.Value
+}
+
+// Launch is one call of one entry.
+type Launch struct {
+	Entry   string
+	Pos     diag.Pos
+	Args    []string // names of Kernel.Args in the entry's order; nil means all of them in file order
+	Grid    []*Formula
+	Block   []*Formula
+	Cluster []*Formula
+	Shared  *Formula
+	Threads *Formula // host: threads the kernel may use; nil means 1
+
+	Cooperative           bool
+	ProgrammaticDependent bool
+}
+
+// Role says what a kernel does with an argument.
+type Role string
+
+// The roles.
+const (
+	RoleIn      Role = "in"
+	RoleOut     Role = "out"
+	RoleInOut   Role = "inout"
+	RoleScratch Role = "scratch"
+)
+
+// Arg is a buffer (Shape set) or a scalar (Value set).
+type Arg struct {
+	Name  string
+	Pos   diag.Pos
+	DType dtype.Type
+	Shape []*Formula // buffer
+	Role  Role       // buffer
+	Init  Init       // buffer
+	Value *Formula   // scalar
+}
+
+// Init says how a buffer is filled before a launch. The zero Init means the
+// usual one of the element type.
+type Init struct {
+	Kind string    // normal, uniform, integers, constant, zero, iota
+	Args []float64 // normal: mean, std; uniform, integers: low, high; constant: value
+}
+
+// Oracle names where right answers come from; exactly one field is set.
+type Oracle struct {
+	Pos     diag.Pos
+	Builtin string // attention, gemm, …
+	Kernel  string // another kernel of this file
+	Python  string // module:function
+}
+
+// Tolerance bounds the error of an output against the oracle's.
+type Tolerance struct {
+	Atol float64
+	Rtol float64
+}
+
+// Work is what one launch does, for GFLOP/s and GB/s; either may be nil.
+type Work struct {
+	Flops *Formula
+	Bytes *Formula
+}
+
+// Config is a named problem size.
+type Config struct {
+	Name string
+	Pos  diag.Pos
+	Vars []Var // in file order
+}
+
+// Var is one name of a config with its value.
+type Var struct {
+	Name  string
+	Value formula.Value
+}
+
+// Gate holds the thresholds of the verdicts, as fractions: 3% is 0.03.
+type Gate struct {
+	Regression  float64
+	Improvement float64
+	Claim       float64
+	Delta       float64
+	CV          float64
+}
+
+// DefaultGate is the gate of a spec that says nothing about it.
+var DefaultGate = Gate{Regression: 0.03, Improvement: 0.05, Claim: 0.10, Delta: 0.3, CV: 0.12}
+
+// Fuzz is the correctness matrix: the product of all lists.
+type Fuzz struct {
+	Pos    diag.Pos
+	Matrix []FuzzAxis
+	Sample int // cases to draw; 0 means all
+}
+
+// FuzzAxis is one variable of the matrix.
+type FuzzAxis struct {
+	Name   string
+	Values []formula.Value
+}
+
+// Pool is a way to start workers elsewhere.
+type Pool struct {
+	Name    string
+	Pos     diag.Pos
+	Launch  []string // command words; the worker speaks on its stdin and stdout
+	Workers int      // at least 1
+	Cleanup []string // command words run at exit and before the next start; may be empty
+}

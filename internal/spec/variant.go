@@ -1,0 +1,238 @@
+package spec
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
+)
+
+// Variant is a kernel with a value for every param. It compiles to one
+// artifact.
+type Variant struct {
+	Kernel *Kernel
+	Values []formula.Value // parallel to Kernel.Params
+}
+
+// Default is the variant of all first values.
+func (k *Kernel) Default() Variant {
+	values := make([]formula.Value, len(k.Params))
+	for i, p := range k.Params {
+		values[i] = p.Values[0]
+	}
+	return Variant{Kernel: k, Values: values}
+}
+
+// Variants yields every variant that satisfies the constraints: the default
+// first, then in the order of the file, the last param changing fastest. A
+// variant on which a constraint cannot be evaluated does not satisfy it.
+func (k *Kernel) Variants() iter.Seq[Variant] {
+	return func(yield func(Variant) bool) {
+		s := newSearch(k)
+		s.walk(0, func() bool { return yield(Variant{Kernel: k, Values: slices.Clone(s.values)}) })
+	}
+}
+
+// Count is the number of Variants; it saturates at the largest int.
+func (k *Kernel) Count() int {
+	// Params that no constraint mentions multiply the number; walking them
+	// would make counting a large space as slow as visiting it.
+	bound := &Kernel{Constraints: k.Constraints}
+	free := 1
+	for _, p := range k.Params {
+		if slices.ContainsFunc(k.Constraints, func(f *Formula) bool { return slices.Contains(f.names, p.Name) }) {
+			bound.Params = append(bound.Params, p)
+		} else if free > math.MaxInt/len(p.Values) {
+			free = math.MaxInt
+		} else {
+			free *= len(p.Values)
+		}
+	}
+	count := 0
+	s := newSearch(bound)
+	s.walk(0, func() bool { count++; return true })
+	if count > 0 && free > math.MaxInt/count {
+		return math.MaxInt
+	}
+	return count * free
+}
+
+// search walks the space depth first and gives up a branch as soon as a
+// constraint whose names are all bound says no.
+type search struct {
+	kernel *Kernel
+	values []formula.Value // bound so far
+	due    [][]*Formula    // by depth: the constraints that can be evaluated from there on
+}
+
+func newSearch(k *Kernel) *search {
+	s := &search{kernel: k, due: make([][]*Formula, len(k.Params)+1)}
+	for _, f := range k.Constraints {
+		depth := 0
+		for i, p := range k.Params {
+			if slices.Contains(f.names, p.Name) {
+				depth = i + 1
+			}
+		}
+		s.due[depth] = append(s.due[depth], f)
+	}
+	return s
+}
+
+// walk visits all completions of the values bound so far; false means stop.
+func (s *search) walk(depth int, visit func() bool) bool {
+	here := Variant{Kernel: s.kernel, Values: s.values}
+	for _, f := range s.due[depth] {
+		if here.violates(f) != nil {
+			return true
+		}
+	}
+	if depth == len(s.kernel.Params) {
+		return visit()
+	}
+	for _, v := range s.kernel.Params[depth].Values {
+		s.values = append(s.values[:depth], v)
+		if !s.walk(depth+1, visit) {
+			return false
+		}
+	}
+	s.values = s.values[:depth]
+	return true
+}
+
+// lookup finds the value of a param; those not bound yet have none.
+func (v Variant) lookup(name string) (formula.Value, bool) {
+	for i, value := range v.Values {
+		if v.Kernel.Params[i].Name == name {
+			return value, true
+		}
+	}
+	return formula.Value{}, false
+}
+
+// violates says why the variant does not satisfy a constraint; nil: it does.
+func (v Variant) violates(f *Formula) *diag.Problem {
+	value, p := f.eval(v)
+	if p != nil {
+		return p
+	}
+	holds, ok := value.Bool()
+	if !ok {
+		return f.wrong(v, "must be true or false, not the %s %s", value.Kind(), valueText(value))
+	}
+	if !holds {
+		p := f.wrong(v, "")
+		p.Message = fmt.Sprintf("%s is false", f.Text)
+		return p
+	}
+	return nil
+}
+
+// With is the variant with one param changed. The value is text and must be
+// one of those listed; the constraints must hold.
+func (v Variant) With(name, value string) (Variant, error) {
+	for i, p := range v.Kernel.Params {
+		if p.Name != name {
+			continue
+		}
+		for _, candidate := range p.Values {
+			if !sameText(candidate, value) {
+				continue
+			}
+			w := Variant{Kernel: v.Kernel, Values: slices.Clone(v.Values)}
+			w.Values[i] = candidate
+			return w, w.allowed()
+		}
+		var texts []string
+		for _, candidate := range p.Values {
+			texts = append(texts, valueText(candidate))
+		}
+		return v, fmt.Errorf("%s is not a value of %s in kernel %s: it lists %s", quote(value), name, v.Kernel.Name, strings.Join(texts, ", "))
+	}
+	var names []string
+	for _, p := range v.Kernel.Params {
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return v, fmt.Errorf("kernel %s has no params, so none is called %s", v.Kernel.Name, quote(name))
+	}
+	return v, diag.Errors{{
+		Message: fmt.Sprintf("kernel %s has no param %s", v.Kernel.Name, quote(name)),
+		Hint:    meant(name, names),
+	}}
+}
+
+// sameText compares a value with text as people type it: 1 and true mean a
+// boolean's true, 0.50 means 0.5.
+func sameText(v formula.Value, text string) bool {
+	if valueText(v) == text || v.String() == text {
+		return true
+	}
+	switch v.Kind() {
+	case formula.KindBool:
+		given, err := strconv.ParseBool(text)
+		holds, _ := v.Bool()
+		return err == nil && given == holds
+	case formula.KindFloat:
+		given, err := strconv.ParseFloat(text, 64)
+		number, _ := v.Float()
+		return err == nil && given == number
+	}
+	return false
+}
+
+// allowed reports the constraints the variant violates.
+func (v Variant) allowed() error {
+	var problems diag.List
+	for _, f := range v.Kernel.Constraints {
+		if p := v.violates(f); p != nil {
+			p.Message = "variant " + v.Name() + ": " + p.Message
+			problems.Add(p)
+		}
+	}
+	return problems.Err(v.Kernel.source)
+}
+
+// Name tells the variants of a kernel apart: "BLOCK_M=64 BLOCK_N=32", or
+// "default" when there is only one.
+func (v Variant) Name() string {
+	if len(v.Values) == 0 {
+		return "default"
+	}
+	parts := make([]string, len(v.Values))
+	for i, value := range v.Values {
+		parts[i] = v.Kernel.Params[i].Name + "=" + valueText(value)
+	}
+	return strings.Join(parts, " ")
+}
+
+// Params maps the names of the params to their values as text.
+func (v Variant) Params() map[string]string {
+	params := make(map[string]string, len(v.Values))
+	for i, value := range v.Values {
+		params[v.Kernel.Params[i].Name] = valueText(value)
+	}
+	return params
+}
+
+// Defines lists the macros the compiler is given, in the order of the file:
+// "BLOCK_M=64". Booleans are 1 and 0.
+func (v Variant) Defines() []string {
+	defines := make([]string, len(v.Values))
+	for i, value := range v.Values {
+		text := value.String()
+		if holds, ok := value.Bool(); ok {
+			text = "0"
+			if holds {
+				text = "1"
+			}
+		}
+		defines[i] = v.Kernel.Params[i].Name + "=" + text
+	}
+	return defines
+}

@@ -1,0 +1,183 @@
+package term
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	quietAtFirst = 300 * time.Millisecond // so that quick work does not flicker
+	redrawEvery  = 100 * time.Millisecond
+	lineEvery    = 5 * time.Second
+)
+
+const clearLine = "\r\x1b[K"
+
+type progressMode int
+
+const (
+	silent progressMode = iota
+	live
+	lines
+)
+
+// Progress shows what is going on. On a terminal that is one line, drawn over
+// and over and gone at the end. Elsewhere it is whole lines: one when a stage
+// begins, at most one every five seconds while it lasts, and its last words when
+// it ends. All methods may be called from any goroutine; Done must be called.
+type Progress struct {
+	mode  progressMode
+	w     io.Writer
+	width func() int
+
+	mu    sync.Mutex
+	text  string      // latest, plain
+	shown string      // live: on the terminal now; lines: printed last
+	last  time.Time   // of the latest draw or line
+	begin time.Time   // before which live draws nothing
+	timer *time.Timer // live: the redraw that is due, nil when none is
+	done  bool
+}
+
+// NewProgress makes a Progress that writes to w, or nothing when it is not
+// enabled.
+func NewProgress(w io.Writer, enabled bool) *Progress {
+	mode := lines
+	switch {
+	case !enabled:
+		mode = silent
+	case IsTerminal(w) && !dumb():
+		mode = live
+	}
+	return newProgress(w, mode, func() int { return Width(w) })
+}
+
+func newProgress(w io.Writer, mode progressMode, width func() int) *Progress {
+	return &Progress{mode: mode, w: w, width: width, begin: time.Now().Add(quietAtFirst)}
+}
+
+// Stage says that something new begins.
+func (p *Progress) Stage(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	switch p.mode {
+	case live:
+		p.text = plain(text)
+		p.schedule()
+	case lines:
+		p.printText()
+		p.text, p.shown = plain(text), "" // a stage that has the name of the one before is said too
+		p.printText()
+	}
+}
+
+// Set says how far the stage has come. The first Set begins a stage when none
+// has.
+func (p *Progress) Set(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	p.text = plain(text)
+	switch p.mode {
+	case live:
+		p.schedule()
+	case lines:
+		if p.last.IsZero() || time.Since(p.last) >= lineEvery {
+			p.printText()
+		}
+	}
+}
+
+// Line writes a line that stays, above the progress line where there is one.
+// The text may be styled.
+func (p *Progress) Line(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done || p.mode == silent {
+		return
+	}
+	text = strings.TrimRight(text, "\n") + "\n"
+	if p.shown == "" || p.mode == lines {
+		p.write(text)
+		return
+	}
+	p.write(clearLine + text + p.shown)
+}
+
+// Done ends the progress: the live line is cleared, and in plain lines the last
+// words of the stage are said. What is set later is not shown.
+func (p *Progress) Done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	p.done = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	switch p.mode {
+	case live:
+		if p.shown != "" {
+			p.write(clearLine)
+		}
+	case lines:
+		p.printText()
+	}
+}
+
+// schedule draws now, or when the next redraw is allowed.
+func (p *Progress) schedule() {
+	if p.timer != nil {
+		return
+	}
+	due := p.last.Add(redrawEvery)
+	if due.Before(p.begin) {
+		due = p.begin
+	}
+	wait := time.Until(due)
+	if wait <= 0 {
+		p.draw()
+		return
+	}
+	p.timer = time.AfterFunc(wait, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.timer = nil
+		if !p.done {
+			p.draw()
+		}
+	})
+}
+
+func (p *Progress) draw() {
+	// The last column stays free: a cursor behind it is on the next line on some
+	// terminals.
+	text := truncate(p.text, p.width()-1)
+	p.last = time.Now()
+	if text == p.shown {
+		return
+	}
+	p.shown = text
+	p.write(clearLine + text)
+}
+
+// printText prints the latest text as a line, unless it is there already.
+func (p *Progress) printText() {
+	if p.text == "" || p.text == p.shown {
+		return
+	}
+	p.shown = p.text
+	p.last = time.Now()
+	p.write(p.text + "\n")
+}
+
+// write does not fail: what cannot be shown is no reason to end a run.
+func (p *Progress) write(text string) { _, _ = io.WriteString(p.w, text) }

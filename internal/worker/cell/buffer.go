@@ -1,0 +1,142 @@
+package cell
+
+import (
+	"bytes"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/dtype"
+	"pawl/internal/native/dl"
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+const (
+	page     = 4096
+	hugePage = 2 << 20
+	redZone  = 4096 // bytes before and after every buffer that must stay as they were
+	redByte  = 0xA5
+	stagger  = 320 // bytes between the page offsets of neighbouring buffers: equal offsets alias in the store buffer
+)
+
+// buffer is one argument in memory: guard page, red zone, data, red zone, guard
+// page. A write just outside is seen in the red zone, one far outside traps.
+type buffer struct {
+	arg    wire.Arg
+	dtype  dtype.Type
+	mapped []byte
+	start  int // of the data inside mapped
+	size   int
+
+	pristine []byte // contents to restore before a launch; inout only
+}
+
+func newBuffer(index int, arg wire.Arg, key uint64) (*buffer, error) {
+	t := dtype.Type(arg.DType)
+	if !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+	}
+	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+	}
+	size := int(arg.Count) * t.Size()
+	align := page
+	if size >= hugePage {
+		align = hugePage // whether the kernel finds huge pages by luck would change the timing from run to run
+	}
+	offset := (index * stagger) % page &^ 63
+	length := roundUp(page+align+redZone+offset+size+redZone+page, page)
+	mapped, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, &result.Fault{Cause: result.CauseMemory, Message: fmt.Sprintf("cannot map %d bytes for argument %s: %v", length, arg.Name, err)}
+	}
+	base := int(dl.Address(mapped))
+	start := roundUp(base+page+redZone, align) - base + offset
+	b := &buffer{arg: arg, dtype: t, mapped: mapped, start: start, size: size}
+	if size >= hugePage {
+		_ = unix.Madvise(mapped, unix.MADV_HUGEPAGE) // advice: the result is the same without
+	}
+	tail := roundUp(start+size+redZone, page)
+	if err := unix.Mprotect(mapped[:page], unix.PROT_NONE); err == nil {
+		err = unix.Mprotect(mapped[tail:], unix.PROT_NONE)
+		if err != nil {
+			return nil, fmt.Errorf("protect guard page of %s: %w", arg.Name, err)
+		}
+	}
+	b.paintRedZones()
+	b.fill(key)
+	if arg.Role == "inout" {
+		b.pristine = bytes.Clone(b.data())
+	}
+	return b, nil
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+func (b *buffer) data() []byte { return b.mapped[b.start : b.start+b.size : b.start+b.size] }
+
+func (b *buffer) address() uintptr { return dl.Address(b.data()) }
+
+func (b *buffer) before() []byte { return b.mapped[b.start-redZone : b.start] }
+
+func (b *buffer) after() []byte { return b.mapped[b.start+b.size : b.start+b.size+redZone] }
+
+func (b *buffer) paintRedZones() {
+	for _, zone := range [][]byte{b.before(), b.after()} {
+		for i := range zone {
+			zone[i] = redByte
+		}
+	}
+}
+
+// fill gives inputs their generated values and poisons what the kernel must
+// write itself.
+func (b *buffer) fill(key uint64) {
+	if b.arg.Role == "out" || b.arg.Role == "scratch" && b.arg.Init == "" {
+		oracle.Poison(b.data(), b.dtype)
+		return
+	}
+	oracle.Generate(b.data(), b.dtype, fillOf(b.arg), key)
+}
+
+func fillOf(arg wire.Arg) oracle.Fill {
+	if arg.Init == "" {
+		return oracle.Defaults(dtype.Type(arg.DType))
+	}
+	return oracle.Fill{Kind: arg.Init, Args: arg.Params}
+}
+
+func (b *buffer) restore() {
+	if b.pristine != nil {
+		copy(b.data(), b.pristine)
+	}
+}
+
+// trespass describes a write outside the buffer, if there was one.
+func (b *buffer) trespass() string {
+	if zone := b.before(); !clean(zone) {
+		first := firstTouched(zone)
+		return fmt.Sprintf("wrote before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-first)
+	}
+	if zone := b.after(); !clean(zone) {
+		return fmt.Sprintf("wrote past the end of argument %s (byte %d of %d)", b.arg.Name, b.size+firstTouched(zone), b.size)
+	}
+	return ""
+}
+
+var untouched = bytes.Repeat([]byte{redByte}, redZone)
+
+func clean(zone []byte) bool { return bytes.Equal(zone, untouched) }
+
+func firstTouched(zone []byte) int {
+	for i, v := range zone {
+		if v != redByte {
+			return i
+		}
+	}
+	return len(zone)
+}
+
+func (b *buffer) free() { _ = unix.Munmap(b.mapped) }

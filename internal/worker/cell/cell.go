@@ -1,0 +1,121 @@
+// Package cell is the inside of a cell: the sandboxed child of a worker that
+// loads candidate code, fills its arguments and times its launches. It answers
+// one request at a time over two private descriptors and trusts nothing it was
+// not sent.
+package cell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// Descriptors of a cell's private pipes, inherited from the worker.
+const (
+	RequestFD = 3
+	ReplyFD   = 4
+)
+
+// executor is what differs between kinds of cells.
+type executor interface {
+	load(*wire.Load) (*wire.LoadReply, error)
+	prepare(*wire.Prepare) (*wire.PrepareReply, error)
+	sample(*wire.Sample) (*wire.SampleReply, []byte, error)
+	run(*wire.Run) (*wire.RunReply, error)
+}
+
+// Kinds are the cells this binary can be.
+var Kinds = []string{"host"}
+
+// Serve is the life of a cell of the given kind: hello, then requests until the
+// worker closes its end.
+func Serve(kind string, requests io.Reader, replies io.Writer) error {
+	if kind != "host" {
+		return fmt.Errorf("no cell of kind %q in this binary", kind)
+	}
+	out := wire.NewWriter(replies)
+	err := out.Send(0, wire.OpHello, wire.CellHello{
+		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Cell: kind, PID: os.Getpid(),
+	}, nil)
+	if err != nil {
+		return err
+	}
+	incoming := make(chan *wire.Frame)
+	ended := make(chan error, 1)
+	go func() {
+		in := wire.NewReader(requests)
+		for {
+			frame, err := in.Next()
+			if err != nil {
+				// The candidate may be in an endless loop on its own thread, so
+				// this goroutine is the one that must notice the end.
+				ended <- err
+				return
+			}
+			incoming <- frame
+		}
+	}()
+	go work(newHost(), incoming, out, ended)
+	if err := <-ended; !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// work runs candidate code. It keeps its thread, so that pinning and thread-local
+// state stay with the candidate, and the collector off while it times.
+func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<- error) {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	for frame := range incoming {
+		body, blob, err := dispatch(e, frame)
+		if err != nil {
+			var fault *result.Fault
+			if !errors.As(err, &fault) {
+				fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+			}
+			err = out.Send(frame.ID, wire.OpError, wire.Failure{Fault: *fault}, nil)
+		} else {
+			err = out.Send(frame.ID, wire.OpOK, body, blob)
+		}
+		if err != nil {
+			ended <- err
+			return
+		}
+		runtime.GC()
+	}
+}
+
+func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) {
+	switch frame.Op {
+	case wire.OpLoad:
+		var m wire.Load
+		if err = frame.Decode(&m); err == nil {
+			body, err = e.load(&m)
+		}
+	case wire.OpPrepare:
+		var m wire.Prepare
+		if err = frame.Decode(&m); err == nil {
+			body, err = e.prepare(&m)
+		}
+	case wire.OpSample:
+		var m wire.Sample
+		if err = frame.Decode(&m); err == nil {
+			body, blob, err = e.sample(&m)
+		}
+	case wire.OpRun:
+		var m wire.Run
+		if err = frame.Decode(&m); err == nil {
+			body, err = e.run(&m)
+		}
+	default:
+		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a cell has no operation %q", frame.Op)}
+	}
+	return body, blob, err
+}

@@ -1,0 +1,293 @@
+package cell
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/dtype"
+	"pawl/internal/native/dl"
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// hostABI is the version of the functions that build's shim exports.
+const hostABI = 1
+
+// spinRounds of the shim's multiply chain take a few microseconds: long enough
+// for the clock's resolution, short beside any kernel worth measuring.
+const spinRounds = 64
+
+// host runs C and C++ shared objects on the CPU.
+type host struct {
+	runEntry, flushRange, spinChain, setThreads, flushStreams dl.Func
+
+	flushes    bool
+	spinCycles float64
+	buffers    []*buffer
+	slots      []uintptr // what pawl_run is given
+	scalars    []byte    // storage of the scalar arguments
+	overhead   float64
+}
+
+func newHost() *host { return &host{} }
+
+// flushKinds are the answers of the shim's pawl_flush_kind.
+var flushKinds = []string{"none", "clflush", "clflushopt", "dc civac"}
+
+func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
+	lib, err := dl.Open(m.Path)
+	if err != nil {
+		return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+	}
+	abi, err := lib.Int32("pawl_abi")
+	if err != nil || abi != hostABI {
+		return nil, &result.Fault{
+			Cause: result.CauseNoEntry, Message: fmt.Sprintf("the shared object has pawl ABI %d, this pawl has %d", abi, hostABI),
+			Hint: "build it with this version of pawl",
+		}
+	}
+	var flushKind, spinCycles dl.Func
+	for _, want := range []struct {
+		name string
+		into *dl.Func
+	}{
+		{"pawl_run", &h.runEntry},
+		{"pawl_flush", &h.flushRange},
+		{"pawl_flush_kind", &flushKind},
+		{"pawl_spin", &h.spinChain},
+		{"pawl_spin_cycles", &spinCycles},
+		{"pawl_threads", &h.setThreads},
+	} {
+		if *want.into, err = lib.Lookup(want.name); err != nil {
+			return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error(), Hint: "the shared object was not built by this version of pawl"}
+		}
+	}
+	kind := "none"
+	if k := int(int32(flushKind.Call())); k > 0 && k < len(flushKinds) {
+		kind = flushKinds[k]
+		h.flushes = true
+	}
+	h.spinCycles = float64(int32(spinCycles.Call()))
+	h.flushStreams, _ = dl.Loaded("fflush")
+	return &wire.LoadReply{Flush: kind}, nil
+}
+
+func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
+	if h.runEntry == 0 {
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
+	}
+	for _, b := range h.buffers {
+		b.free()
+	}
+	h.buffers = nil
+	h.slots = make([]uintptr, len(m.Args)+1)
+	h.scalars = make([]byte, 8*(len(m.Args)+1))
+	reply := &wire.PrepareReply{}
+	for i, arg := range m.Args {
+		if !arg.Buffer {
+			slot := h.scalars[8*i : 8*i+8]
+			if err := putScalar(slot, arg); err != nil {
+				return nil, err
+			}
+			h.slots[i] = dl.Address(slot)
+			continue
+		}
+		b, err := newBuffer(len(h.buffers), arg, oracle.Key(m.Seed, i, m.Batch))
+		if err != nil {
+			return nil, err
+		}
+		h.buffers = append(h.buffers, b)
+		h.slots[i] = b.address()
+		reply.Buffers = append(reply.Buffers, wire.Range{Name: arg.Name, Start: uint64(b.address()), Bytes: uint64(b.size)})
+	}
+	if len(m.Cores) > 0 {
+		var set unix.CPUSet
+		for _, core := range m.Cores {
+			set.Set(core)
+		}
+		if unix.SchedSetaffinity(0, &set) == nil {
+			reply.Pinned = m.Cores
+		}
+	}
+	h.setThreads.Call(uintptr(max(1, m.Threads)))
+	h.overhead = h.measureOverhead()
+	return reply, nil
+}
+
+// putScalar stores a scalar argument as the C type of its dtype.
+func putScalar(slot []byte, arg wire.Arg) error {
+	bad := func(err error) error {
+		return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %s value %q: %v", arg.Name, arg.DType, arg.Value, err)}
+	}
+	t := dtype.Type(arg.DType)
+	switch t {
+	case dtype.F32, dtype.F64:
+		v, err := strconv.ParseFloat(arg.Value, 64)
+		if err != nil {
+			return bad(err)
+		}
+		if t == dtype.F32 {
+			binary.NativeEndian.PutUint32(slot, math.Float32bits(float32(v)))
+		} else {
+			binary.NativeEndian.PutUint64(slot, math.Float64bits(v))
+		}
+		return nil
+	case dtype.I8, dtype.I16, dtype.I32, dtype.I64:
+		v, err := strconv.ParseInt(arg.Value, 10, 8*t.Size())
+		if err != nil {
+			return bad(err)
+		}
+		putInteger(slot, t.Size(), uint64(v))
+		return nil
+	case dtype.U8, dtype.U16, dtype.U32, dtype.U64:
+		v, err := strconv.ParseUint(arg.Value, 10, 8*t.Size())
+		if err != nil {
+			return bad(err)
+		}
+		putInteger(slot, t.Size(), v)
+		return nil
+	}
+	return bad(fmt.Errorf("host kernels take no scalar of this type"))
+}
+
+func putInteger(slot []byte, size int, v uint64) {
+	switch size {
+	case 1:
+		slot[0] = byte(v)
+	case 2:
+		binary.NativeEndian.PutUint16(slot, uint16(v))
+	case 4:
+		binary.NativeEndian.PutUint32(slot, uint32(v))
+	default:
+		binary.NativeEndian.PutUint64(slot, v)
+	}
+}
+
+// flushOutput brings what the kernel printed into the log: a cell is ended by a
+// signal, which leaves C's own buffers behind.
+func (h *host) flushOutput() {
+	if h.flushStreams != 0 {
+		h.flushStreams.Call(0)
+	}
+}
+
+func (h *host) launch(repeat int64) {
+	h.runEntry.Call(dl.PointerTable(h.slots), uintptr(repeat))
+}
+
+// measureOverhead times calls that launch nothing.
+func (h *host) measureOverhead() float64 {
+	best := math.Inf(1)
+	for range 50 {
+		start := time.Now()
+		h.launch(0)
+		best = min(best, time.Since(start).Seconds())
+	}
+	return best
+}
+
+func (h *host) ready() error {
+	if h.slots == nil {
+		return &result.Fault{Cause: result.CauseProtocol, Message: "launch before prepare"}
+	}
+	return nil
+}
+
+func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
+	if err := h.ready(); err != nil {
+		return nil, nil, err
+	}
+	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
+		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
+	}
+	for _, b := range h.buffers {
+		if b.arg.Role == "out" {
+			oracle.Poison(b.data(), b.dtype)
+		}
+	}
+	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
+	switchesBefore := involuntarySwitches()
+	begin := time.Now()
+	for range m.Count {
+		h.settle(m.Cache == "cold")
+		start := time.Now()
+		h.launch(int64(m.Repeat))
+		seconds = append(seconds, time.Since(start).Seconds()/float64(m.Repeat))
+		ghz = append(ghz, h.clock())
+		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
+			break
+		}
+	}
+	reply := &wire.SampleReply{
+		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore,
+	}
+	h.flushOutput()
+	return reply, wire.PackSamples(seconds, ghz), h.trespass()
+}
+
+// settle brings memory into the state every sample starts from.
+func (h *host) settle(cold bool) {
+	for _, b := range h.buffers {
+		b.restore()
+	}
+	if !cold || !h.flushes {
+		return
+	}
+	for _, b := range h.buffers {
+		h.flushRange.Call(b.address(), uintptr(b.size))
+	}
+}
+
+// clock reads the core's frequency: a chain of dependent multiplies takes a
+// known number of cycles, whatever else the core could do at the same time.
+func (h *host) clock() float64 {
+	if h.spinCycles <= 0 {
+		return 0
+	}
+	start := time.Now()
+	h.spinChain.Call(spinRounds)
+	elapsed := time.Since(start).Seconds() - h.overhead
+	if elapsed <= 0 {
+		return 0
+	}
+	return h.spinCycles * spinRounds / elapsed / 1e9
+}
+
+func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
+	if err := h.ready(); err != nil {
+		return nil, err
+	}
+	h.settle(false)
+	start := time.Now()
+	h.launch(m.Launches)
+	elapsed := time.Since(start).Seconds()
+	h.flushOutput()
+	return &wire.RunReply{CellS: elapsed}, h.trespass()
+}
+
+func (h *host) trespass() error {
+	for _, b := range h.buffers {
+		if what := b.trespass(); what != "" {
+			b.paintRedZones()
+			return &result.Fault{
+				Cause: result.CauseOutOfBounds, Message: "the kernel " + what,
+				Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
+			}
+		}
+	}
+	return nil
+}
+
+func involuntarySwitches() int64 {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) != nil {
+		return 0
+	}
+	return usage.Nivcsw
+}

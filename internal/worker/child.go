@@ -1,0 +1,359 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"pawl/internal/machine"
+	"pawl/internal/result"
+	"pawl/internal/sandbox"
+	"pawl/internal/worker/wire"
+)
+
+// child is the worker's end of one cell: the process, its descriptors, and the
+// rule that it answers what it was asked, once, in order.
+type child struct {
+	id      uint64
+	kind    string
+	proc    *sandbox.Process
+	out     *wire.Writer
+	log     *boundedLog
+	scratch string
+	limits  limits
+	meter   *machine.Meter
+
+	frames  chan *wire.Frame // what the cell sent, unread
+	readErr error            // why frames was closed
+	exited  chan struct{}    // closed once the process is gone and its log complete
+	state   *os.ProcessState
+
+	asking sync.Mutex // one request in flight
+
+	mu      sync.Mutex
+	verdict *result.Fault // why the worker ended it, if it did
+	buffers []wire.Range
+	peak    int64
+}
+
+type limits struct {
+	memory  int64
+	threads int
+}
+
+// helloDeadline is how long a cell may take to start.
+const helloDeadline = 20 * time.Second
+
+// openChild starts a cell and waits for its hello.
+func openChild(ctx context.Context, id uint64, m wire.Open, storeDir string) (*child, error) {
+	mode, err := sandboxMode(m.Sandbox)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %w", err)
+	}
+	scratch, err := os.MkdirTemp(storeDir, "scratch-")
+	if err != nil {
+		return nil, fmt.Errorf("make the cell's scratch folder: %w", err)
+	}
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{
+		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch,
+		limits: limits{memory: m.Memory, threads: m.Threads},
+		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
+	}
+	c.proc, err = sandbox.Start(sandbox.Command{
+		Path: self, Args: []string{self, "cell", m.Cell}, Dir: scratch,
+		Env:        []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GOTRACEBACK=none", "TMPDIR=" + scratch, "HOME=" + scratch},
+		Stdin:      pipes.null,
+		Stdout:     pipes.logWrite,
+		Stderr:     pipes.logWrite,
+		ExtraFiles: []*os.File{pipes.childIn, pipes.childOut},
+		Policy:     sandbox.Policy{Read: append(sandbox.System(), self, storeDir), Write: []string{scratch}},
+		Mode:       mode,
+	})
+	pipes.closeChildEnds()
+	if err != nil {
+		pipes.closeOurEnds()
+		_ = os.RemoveAll(scratch)
+		return nil, &result.Fault{Cause: result.CauseInternal, Message: "cannot start a cell: " + err.Error(), Hint: "pawl doctor shows what this kernel can give"}
+	}
+	c.meter = machine.NewMeter(os.Getpid(), os.Getppid(), c.proc.Pid())
+	go c.supervise(pipes)
+	go c.watch()
+	return c, c.greet(ctx)
+}
+
+func sandboxMode(name string) (sandbox.Mode, error) {
+	switch name {
+	case "auto", "":
+		return sandbox.Auto, nil
+	case "require":
+		return sandbox.Require, nil
+	case "off":
+		return sandbox.Off, nil
+	}
+	return 0, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("unknown sandbox mode %q", name)}
+}
+
+// supervise reads what the cell sends and reaps it.
+func (c *child) supervise(p *pipes) {
+	logDone := make(chan struct{})
+	go func() {
+		c.log.drain(p.logRead)
+		close(logDone)
+	}()
+	readDone := make(chan struct{})
+	go func() {
+		defer close(readDone)
+		defer close(c.frames)
+		in := wire.NewReader(p.replies)
+		for {
+			frame, err := in.Next()
+			if err != nil {
+				c.readErr = err
+				return
+			}
+			select {
+			case c.frames <- frame:
+			default:
+				c.end(&result.Fault{Cause: result.CauseForged, Message: "the cell sent frames that nobody asked for"})
+				return
+			}
+		}
+	}()
+	c.state, _ = c.proc.Wait()
+	// A grandchild cannot exist in the sandbox, but without one it may hold the
+	// pipes open; what it prints later is nobody's.
+	for _, done := range []chan struct{}{logDone, readDone} {
+		select {
+		case <-done:
+		case <-time.After(time.Second):
+		}
+	}
+	p.closeOurEnds()
+	_ = os.RemoveAll(c.scratch)
+	close(c.exited)
+}
+
+func (c *child) greet(ctx context.Context) error {
+	frame, _, err := c.receive(ctx, 0, time.Now(), helloDeadline)
+	if err != nil {
+		return err
+	}
+	var hello wire.CellHello
+	if err := frame.Decode(&hello); err != nil || frame.Op != wire.OpHello || hello.Cell != c.kind {
+		return c.fail(&result.Fault{Cause: result.CauseProtocol, Message: "the cell did not say hello"})
+	}
+	return nil
+}
+
+// ask sends one request and waits for its reply; took is by the worker's clock.
+func (c *child) ask(ctx context.Context, op string, body any, deadline time.Duration) (reply *wire.Frame, took time.Duration, err error) {
+	if !c.asking.TryLock() {
+		return nil, 0, &result.Fault{Cause: result.CauseProtocol, Message: "the cell is busy: one request at a time"}
+	}
+	defer c.asking.Unlock()
+	if len(c.frames) > 0 {
+		return nil, 0, c.fail(c.forged("answered before it was asked"))
+	}
+	id := unguessable()
+	start := time.Now()
+	if err := c.out.Send(id, op, body, nil); err != nil {
+		return nil, 0, c.fail(nil)
+	}
+	return c.receive(ctx, id, start, deadline)
+}
+
+func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadline time.Duration) (*wire.Frame, time.Duration, error) {
+	timer := time.NewTimer(deadline)
+	defer timer.Stop()
+	select {
+	case frame, open := <-c.frames:
+		switch {
+		case !open && protocolError(c.readErr):
+			return nil, 0, c.fail(c.forged("wrote something that is no frame to its result descriptor: " + c.readErr.Error()))
+		case !open:
+			return nil, 0, c.fail(nil)
+		case frame.ID != id:
+			return nil, 0, c.fail(c.forged("answered a request that was not asked"))
+		}
+		took := time.Since(start)
+		if frame.Op == wire.OpError {
+			var failure wire.Failure
+			if err := frame.Decode(&failure); err != nil {
+				return nil, took, c.fail(c.forged(err.Error()))
+			}
+			return nil, took, &failure.Fault
+		}
+		return frame, took, nil
+	case <-timer.C:
+		return nil, 0, c.fail(&result.Fault{
+			Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
+			Hint: "if the kernel is meant to run that long, raise --timeout",
+		})
+	case <-ctx.Done():
+		return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
+	}
+}
+
+func protocolError(err error) bool {
+	var broken *wire.Error
+	return errors.As(err, &broken)
+}
+
+func (c *child) forged(what string) *result.Fault {
+	return &result.Fault{
+		Cause: result.CauseForged, Message: "the cell " + what,
+		Hint: "candidate code shares the cell's address space and has written to its descriptor, or corrupted its memory",
+	}
+}
+
+// unguessable ids keep a candidate from preparing answers beforehand. They stay
+// below 2^53, so that every JSON reader holds them exactly.
+func unguessable() uint64 {
+	var raw [8]byte
+	_, _ = rand.Read(raw[:])
+	return binary.LittleEndian.Uint64(raw[:])>>11 | 1
+}
+
+// end kills the cell for a reason; the first reason stands.
+func (c *child) end(why *result.Fault) {
+	c.mu.Lock()
+	if c.verdict == nil {
+		c.verdict = why
+	}
+	c.mu.Unlock()
+	_ = c.proc.Kill()
+}
+
+// fail ends the cell and says why it ended: the worker's reason if it had one,
+// else what the process's end tells. It returns a fault with the cell's story.
+func (c *child) fail(why *result.Fault) error {
+	if why == nil {
+		// The pipe closed: give the process a moment to be gone by itself, so
+		// that its own exit status is what is seen.
+		select {
+		case <-c.exited:
+		case <-time.After(2 * time.Second):
+			why = &result.Fault{Cause: result.CauseForged, Message: "the cell closed its result descriptor and went on running"}
+		}
+	}
+	if why != nil {
+		c.end(why)
+	} else {
+		_ = c.proc.Kill()
+	}
+	<-c.exited
+	return c.story()
+}
+
+// story is everything known of a cell that has ended.
+func (c *child) story() error {
+	c.mu.Lock()
+	fault, buffers, peak := c.verdict, c.buffers, c.peak
+	c.mu.Unlock()
+	text := c.log.String()
+	died, printed := causeOfDeath(c.state, text, buffers)
+	if fault == nil {
+		fault = died
+	}
+	box := c.sandboxReport()
+	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: peak, CellEnded: true}}
+}
+
+// ended is a fault that took its cell with it.
+type ended struct{ failure wire.Failure }
+
+func (e *ended) Error() string { return e.failure.Message }
+
+func (e *ended) Unwrap() error { return &e.failure.Fault }
+
+// close ends a healthy cell. A frame nobody asked for that is still unread means
+// that an earlier answer may have been the candidate's.
+func (c *child) close() (*wire.CloseReply, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	forged := len(c.frames) > 0
+	_ = c.proc.Kill()
+	<-c.exited
+	for range c.frames {
+		forged = true
+	}
+	if forged || protocolError(c.readErr) && !wire.IsReason(c.readErr, "truncated") {
+		c.end(c.forged("sent more answers than it was asked for"))
+		return nil, c.story()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak}, nil
+}
+
+func (c *child) sandboxReport() result.Sandbox {
+	level := c.proc.Level()
+	report := result.Sandbox{Level: levelName(level), Missing: level.Missing}
+	for _, attempt := range c.proc.Attempts() {
+		report.Attempts = append(report.Attempts, attempt.What)
+	}
+	return report
+}
+
+func levelName(level sandbox.Level) string {
+	switch {
+	case level.Landlock == 0 && level.Seccomp == "none":
+		return "off"
+	case len(level.Missing) > 0:
+		return "partial"
+	}
+	return "full"
+}
+
+// pipes are the descriptors between a worker and a cell.
+type pipes struct {
+	requests, replies, logRead        *os.File // ours
+	childIn, childOut, logWrite, null *os.File // the cell's
+}
+
+func newPipes() (*pipes, error) {
+	p := &pipes{}
+	var err error
+	open := func(r, w **os.File) {
+		if err == nil {
+			*r, *w, err = os.Pipe()
+		}
+	}
+	open(&p.childIn, &p.requests)
+	open(&p.replies, &p.childOut)
+	open(&p.logRead, &p.logWrite)
+	if err == nil {
+		p.null, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		p.closeChildEnds()
+		p.closeOurEnds()
+		return nil, fmt.Errorf("open pipes for a cell: %w", err)
+	}
+	return p, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+func (p *pipes) closeChildEnds() { closeAll(p.childIn, p.childOut, p.logWrite, p.null) }
+
+func (p *pipes) closeOurEnds() { closeAll(p.requests, p.replies, p.logRead) }

@@ -1,0 +1,272 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// Options say how a worker is started and watched.
+type Options struct {
+	Command []string          // nothing: this binary's own worker, on this machine
+	OnNote  func(text string) // remarks of the worker, such as waiting for the device; may be nil
+}
+
+// pingEvery keeps the worker's lease alive; graceful is how long a worker may
+// take beyond a request's own deadline before it counts as hung itself.
+const (
+	pingEvery = 5 * time.Second
+	graceful  = 10 * time.Second
+)
+
+// Client is the parent's end of one worker.
+type Client struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	out    *wire.Writer
+	errors *boundedLog
+	hello  wire.Hello
+	note   func(string)
+
+	mu      sync.Mutex
+	next    uint64
+	pending map[uint64]chan *wire.Frame
+	lost    error         // why the worker is gone
+	gone    chan struct{} // closed when it is
+}
+
+// Start starts a worker and waits for its hello.
+func Start(ctx context.Context, opts Options) (*Client, error) {
+	words := opts.Command
+	if len(words) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find this binary: %w", err)
+		}
+		words = []string{self, "worker"}
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	// Ctrl-C in a terminal goes to the whole foreground group; the parent must be
+	// the one who ends the worker, after it has kept what was measured.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c := &Client{
+		cmd: cmd, errors: &boundedLog{}, note: opts.OnNote,
+		pending: map[uint64]chan *wire.Frame{}, gone: make(chan struct{}),
+	}
+	if c.note == nil {
+		c.note = func(string) {}
+	}
+	var err error
+	if c.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start worker: %w", err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start worker: %w", err)
+	}
+	wire.Widen(c.stdin)
+	cmd.Stderr = c.errors
+	if err := cmd.Start(); err != nil {
+		return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("cannot start the worker %q: %v", strings.Join(words, " "), err)}
+	}
+	c.out = wire.NewWriter(c.stdin)
+	reader := wire.NewReader(stdout)
+	if err := c.greet(ctx, reader); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return nil, c.explain(err)
+	}
+	go c.receive(reader)
+	go c.keepAlive()
+	return c, nil
+}
+
+// helloWait bounds the start of a worker; a queue such as Slurm's may hold it
+// back for long, so the caller's context is the usual end.
+const helloWait = 10 * time.Minute
+
+func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
+	type answer struct {
+		frame *wire.Frame
+		err   error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		frame, err := reader.Hello()
+		got <- answer{frame, err}
+	}()
+	select {
+	case a := <-got:
+		if a.err != nil {
+			return a.err
+		}
+		if err := a.frame.Decode(&c.hello); err != nil {
+			return err
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(helloWait):
+		return fmt.Errorf("no hello after %v", helloWait)
+	}
+}
+
+// explain makes a fault of a failed start, with what the worker printed.
+func (c *Client) explain(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	fault := &result.Fault{Cause: result.CauseProtocol, Message: "the worker did not start: " + err.Error()}
+	if errors.Is(err, io.EOF) {
+		fault.Message = fmt.Sprintf("the worker ended before its hello (%s)", c.cmd.ProcessState)
+	}
+	if wire.IsReason(err, "version") {
+		fault.Hint = "install the same version of pawl on both sides"
+	}
+	if text := strings.TrimSpace(c.errors.String()); text != "" {
+		fault.Message += ": " + text
+	}
+	return fault
+}
+
+// Hello is what the worker said of itself and its machine.
+func (c *Client) Hello() wire.Hello { return c.hello }
+
+// Gone is closed when the worker is no more.
+func (c *Client) Gone() <-chan struct{} { return c.gone }
+
+func (c *Client) receive(reader *wire.Reader) {
+	for {
+		frame, err := reader.Next()
+		if err != nil {
+			c.lose(err)
+			return
+		}
+		if frame.Op == wire.OpNote {
+			var n wire.Note
+			if frame.Decode(&n) == nil {
+				c.note(n.Text)
+			}
+			continue
+		}
+		c.mu.Lock()
+		reply := c.pending[frame.ID]
+		delete(c.pending, frame.ID)
+		c.mu.Unlock()
+		if reply != nil {
+			reply <- frame
+		}
+	}
+}
+
+// lose ends the client: the worker closed, broke the protocol or was killed.
+func (c *Client) lose(err error) {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+	fault := &result.Fault{Cause: result.CauseKilled, Message: fmt.Sprintf("the worker ended (%s)", c.cmd.ProcessState)}
+	if !errors.Is(err, io.EOF) && protocolError(err) {
+		fault = &result.Fault{Cause: result.CauseProtocol, Message: "the worker " + err.Error()}
+	}
+	if text := strings.TrimSpace(c.errors.String()); text != "" {
+		fault.Message += ": " + text
+	}
+	c.mu.Lock()
+	c.lost = fault
+	c.mu.Unlock()
+	close(c.gone)
+}
+
+func (c *Client) keepAlive() {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.gone:
+			return
+		case <-tick.C:
+			c.mu.Lock()
+			c.next++
+			id := c.next
+			c.mu.Unlock()
+			_ = c.out.Send(id, wire.OpPing, nil, nil)
+		}
+	}
+}
+
+// call sends a request and waits for its reply, at most limit and a grace. When
+// ctx ends first, the request is cancelled and the worker's answer still awaited,
+// so that cell and log are not lost.
+func (c *Client) call(ctx context.Context, op string, body any, data []byte, limit time.Duration, reply any) (*wire.Frame, error) {
+	answer := make(chan *wire.Frame, 1)
+	c.mu.Lock()
+	c.next++
+	id := c.next
+	c.pending[id] = answer
+	c.mu.Unlock()
+	if err := c.out.Send(id, op, body, data); err != nil {
+		<-c.gone
+		return nil, c.lost
+	}
+	done := ctx.Done()
+	timer := time.NewTimer(limit + graceful)
+	defer timer.Stop()
+	for {
+		select {
+		case frame := <-answer:
+			return frame, decodeReply(frame, reply)
+		case <-c.gone:
+			return nil, c.lost
+		case <-done:
+			done = nil
+			_ = c.out.Send(0, wire.OpCancel, wire.Cancel{ID: id}, nil)
+			timer.Reset(graceful)
+		case <-timer.C:
+			_ = c.cmd.Process.Kill()
+			<-c.gone
+			return nil, &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the worker itself did not answer %s within %v", op, limit+graceful)}
+		}
+	}
+}
+
+func decodeReply(frame *wire.Frame, reply any) error {
+	if frame.Op == wire.OpError {
+		var failure wire.Failure
+		if err := frame.Decode(&failure); err != nil {
+			return err
+		}
+		return &Failed{failure}
+	}
+	if reply == nil {
+		return nil
+	}
+	return frame.Decode(reply)
+}
+
+// Failed is a request that the worker answered with a fault.
+type Failed struct{ wire.Failure }
+
+func (f *Failed) Error() string { return f.Fault.Message }
+
+func (f *Failed) Unwrap() error { return &f.Fault }
+
+// Close ends the worker: its input is closed, which ends its cells; a worker
+// that does not follow is killed.
+func (c *Client) Close() {
+	_ = c.stdin.Close()
+	select {
+	case <-c.gone:
+	case <-time.After(5 * time.Second):
+		_ = c.cmd.Process.Kill()
+		<-c.gone
+	}
+}

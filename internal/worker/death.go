@@ -1,0 +1,72 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// The Go runtime inside a cell turns a signal raised by C code into a few lines
+// on stderr and exit status 2.
+var runtimeCrash = regexp.MustCompile(`(?m)^(?:fatal error: .*\n(?:\[signal )?|\[signal )?(SIG[A-Z]+): ([a-z ]+)`)
+
+var crashAddress = regexp.MustCompile(`addr=(0x[0-9a-f]+)`)
+
+// causeOfDeath reads a cell's end from its exit status and its log. It returns
+// the fault and the log without the runtime's own lines.
+func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*result.Fault, string) {
+	if state == nil {
+		return &result.Fault{Cause: result.CauseKilled, Message: "the cell is gone and left no status"}, text
+	}
+	status, _ := state.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		if status.Signal() == syscall.SIGKILL {
+			return &result.Fault{
+				Cause: result.CauseKilled, Message: "the cell was killed from outside (SIGKILL)",
+				Hint: "the kernel's out-of-memory killer does that too: see dmesg",
+			}, text
+		}
+		return &result.Fault{Cause: result.CauseCrash, Message: fmt.Sprintf("the kernel crashed: %s", status.Signal())}, text
+	}
+	if at := runtimeCrash.FindStringSubmatchIndex(text); state.ExitCode() == 2 && at != nil {
+		name, meaning := text[at[2]:at[3]], strings.TrimSpace(text[at[4]:at[5]])
+		message := fmt.Sprintf("the kernel crashed: %s (%s)", name, meaning)
+		hint := ""
+		if m := crashAddress.FindStringSubmatch(text[at[0]:]); m != nil {
+			if address, err := strconv.ParseUint(m[1], 0, 64); err == nil {
+				message += fmt.Sprintf(" at address %#x", address)
+				hint = nearBuffer(address, buffers)
+			}
+		}
+		return &result.Fault{Cause: result.CauseCrash, Message: message, Hint: hint}, text[:at[0]]
+	}
+	return &result.Fault{
+		Cause: result.CauseExit, Message: fmt.Sprintf("the kernel ended its own process with exit status %d", state.ExitCode()),
+		Hint: "a kernel must return; exit() and abort() end the cell that measures it",
+	}, text
+}
+
+// nearBuffer names the argument a faulting address lies close to.
+func nearBuffer(address uint64, buffers []wire.Range) string {
+	const near = 16 << 20
+	if address < 4096 {
+		return "a null pointer was used"
+	}
+	best, hint := uint64(near), ""
+	for _, b := range buffers {
+		end := b.Start + b.Bytes
+		switch {
+		case address >= end && address-end < best:
+			best, hint = address-end, fmt.Sprintf("%d bytes past the end of argument %s", address-end, b.Name)
+		case address < b.Start && b.Start-address < best:
+			best, hint = b.Start-address, fmt.Sprintf("%d bytes before the start of argument %s", b.Start-address, b.Name)
+		}
+	}
+	return hint
+}

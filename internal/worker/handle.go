@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"pawl/internal/worker/wire"
+)
+
+// Cell is the parent's end of one cell.
+type Cell struct {
+	client *Client
+	id     uint64
+	Info   wire.OpenReply
+}
+
+// Upload makes sure that the worker holds data and returns its hash.
+func (c *Client) Upload(ctx context.Context, data []byte) (string, error) {
+	sum := sha256.Sum256(data)
+	sha := hex.EncodeToString(sum[:])
+	var have wire.HaveReply
+	if _, err := c.call(ctx, wire.OpHave, wire.Have{SHA256: sha}, nil, defaultDeadline, &have); err != nil {
+		return "", err
+	}
+	if have.Have {
+		return sha, nil
+	}
+	for offset := 0; offset < len(data); offset += wire.MaxBlob {
+		part := data[offset:min(len(data), offset+wire.MaxBlob)]
+		m := wire.Put{SHA256: sha, Offset: int64(offset), Total: int64(len(data))}
+		if _, err := c.call(ctx, wire.OpPut, m, part, defaultDeadline, nil); err != nil {
+			return "", err
+		}
+	}
+	return sha, nil
+}
+
+// lockWait is how long a run may wait for another's to free the device.
+const lockWait = 24 * time.Hour
+
+// Open starts a cell.
+func (c *Client) Open(ctx context.Context, m wire.Open) (*Cell, error) {
+	cell := &Cell{client: c}
+	if _, err := c.call(ctx, wire.OpOpen, m, nil, lockWait, &cell.Info); err != nil {
+		return nil, err
+	}
+	cell.id = cell.Info.Cell
+	return cell, nil
+}
+
+// Load gives the cell the artifact with the given hash.
+func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
+	m.Cell = c.id
+	reply := &wire.LoadReply{}
+	_, err := c.client.call(ctx, wire.OpLoad, m, nil, deadline(m.DeadlineS), reply)
+	return reply, err
+}
+
+// Prepare allocates and fills a problem's arguments.
+func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
+	m.Cell = c.id
+	reply := &wire.PrepareReply{}
+	_, err := c.client.call(ctx, wire.OpPrepare, m, nil, deadline(m.DeadlineS), reply)
+	return reply, err
+}
+
+// Batch is the answer to one Sample request.
+type Batch struct {
+	wire.SampleReply
+	Seconds []float64
+	GHz     []float64
+}
+
+// Sample times launches.
+func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*Batch, error) {
+	m.Cell = c.id
+	batch := &Batch{}
+	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), &batch.SampleReply)
+	if err != nil {
+		return nil, err
+	}
+	batch.Seconds, batch.GHz, err = wire.UnpackSamples(frame.Data, batch.Count)
+	return batch, err
+}
+
+// Run launches back to back; the reply has the worker's own time of it.
+func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
+	m.Cell = c.id
+	reply := &wire.RunReply{}
+	_, err := c.client.call(ctx, wire.OpRun, m, nil, deadline(m.DeadlineS), reply)
+	return reply, err
+}
+
+// Close ends the cell and returns the rest of its story. A *Failed error means
+// that the cell's earlier answers cannot be trusted.
+func (c *Cell) Close(ctx context.Context) (*wire.CloseReply, error) {
+	reply := &wire.CloseReply{}
+	_, err := c.client.call(context.WithoutCancel(ctx), wire.OpClose, wire.Close{Cell: c.id}, nil, defaultDeadline, reply)
+	return reply, err
+}

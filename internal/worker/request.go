@@ -1,0 +1,241 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"pawl/internal/dtype"
+	"pawl/internal/machine"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+	"pawl/internal/worker/cell"
+	"pawl/internal/worker/wire"
+)
+
+// defaultDeadline is for requests that name none.
+const defaultDeadline = 60 * time.Second
+
+func deadline(seconds float64) time.Duration {
+	if seconds <= 0 {
+		return defaultDeadline
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenReply, error) {
+	if !slices.Contains(cell.Kinds, m.Cell) {
+		return nil, &result.Fault{
+			Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell),
+		}
+	}
+	if err := s.lockOnce(ctx, id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.nextCell++
+	number := s.nextCell
+	s.mu.Unlock()
+	c, err := openChild(ctx, number, m, s.store.dir)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.cells[number] = c
+	s.mu.Unlock()
+	return &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: "author", Sandbox: c.sandboxReport()}, nil
+}
+
+// lockOnce takes the device with the first cell and keeps it: a run is not
+// interleaved with another's.
+func (s *server) lockOnce(ctx context.Context, id uint64) error {
+	s.mu.Lock()
+	held := s.lock != nil
+	s.mu.Unlock()
+	if held {
+		return nil
+	}
+	lock, err := lockDevice(ctx, "host", func() {
+		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: "another pawl is measuring on this machine; waiting for it"}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lock != nil {
+		lock.Close()
+	} else {
+		s.lock = lock
+	}
+	return nil
+}
+
+func (s *server) cell(id uint64) (*child, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cells[id]
+	if c == nil {
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("there is no cell %d", id)}
+	}
+	return c, nil
+}
+
+func (s *server) closeCell(id uint64) (*wire.CloseReply, error) {
+	c, err := s.cell(id)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	delete(s.cells, id)
+	s.mu.Unlock()
+	return c.close()
+}
+
+// ask puts a request to a cell and decodes the reply; a cell that ended is
+// forgotten.
+func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit time.Duration, reply any) (*wire.Frame, time.Duration, error) {
+	c, err := s.cell(id)
+	if err != nil {
+		return nil, 0, err
+	}
+	frame, took, err := c.ask(ctx, op, body, limit)
+	if err == nil {
+		if err = frame.Decode(reply); err != nil {
+			err = c.fail(c.forged(err.Error()))
+		}
+	}
+	if err != nil {
+		select {
+		case <-c.exited:
+			s.mu.Lock()
+			delete(s.cells, id)
+			s.mu.Unlock()
+		default:
+		}
+	}
+	return frame, took, err
+}
+
+func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
+	if !s.store.have(m.SHA256) {
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "the worker does not have the artifact " + m.SHA256}
+	}
+	id := m.Cell
+	m.Cell, m.Path = 0, s.store.path(m.SHA256)
+	var reply wire.LoadReply
+	_, _, err := s.ask(ctx, id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
+	return &reply, err
+}
+
+func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
+	c, err := s.cell(m.Cell)
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(m.Args); err != nil {
+		return nil, err
+	}
+	m.Cell, m.Cores = 0, nil
+	if m.Pin {
+		m.Cores = quietCores(m.Threads)
+	}
+	before := c.meter.Read("before")
+	reply := &wire.PrepareReply{}
+	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), reply); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.buffers = reply.Buffers
+	c.mu.Unlock()
+	reply.State = &before
+	return reply, nil
+}
+
+// fits refuses a problem that this machine has no memory for, before a cell
+// drives the machine into swapping.
+func fits(args []wire.Arg) error {
+	var total int64
+	for _, arg := range args {
+		size := arg.Count * int64(dtype.Type(arg.DType).Size())
+		if arg.Role == string(spec.RoleInOut) {
+			size *= 2 // its pristine contents are kept beside it
+		}
+		total += size
+	}
+	if available, known := machine.MemoryAvailable(); known && total > available {
+		return &result.Fault{
+			Cause:   result.CauseMemory,
+			Message: fmt.Sprintf("the arguments need %s of memory; this machine has %s free", unit.Bytes(total), unit.Bytes(available)),
+			Hint:    "choose a smaller config, or run it on a machine with more memory",
+		}
+	}
+	return nil
+}
+
+// quietCores are the cores a candidate with so many threads is kept on.
+func quietCores(threads int) []int {
+	if threads <= 1 {
+		return []int{machine.QuietCore()}
+	}
+	usable := machine.Usable()
+	return usable[max(0, len(usable)-threads):]
+}
+
+// clockSlack is how far a cell's clock may be ahead of the worker's before it is
+// a contradiction: both read the same clock, so almost nothing.
+const clockSlack = 100 * time.Microsecond
+
+func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, []byte, error) {
+	id := m.Cell
+	m.Cell = 0
+	var reply wire.SampleReply
+	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := s.cell(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	seconds, _, err := wire.UnpackSamples(frame.Data, reply.Count)
+	if err == nil && (reply.Count < 1 || reply.Count > m.Count) {
+		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, reply.Count)
+	}
+	if err != nil {
+		return nil, nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
+	}
+	claimed := 0.0
+	for _, v := range seconds {
+		claimed += v * float64(m.Repeat)
+	}
+	if claimed > (took + clockSlack).Seconds() {
+		return nil, nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
+	}
+	reply.WorkerS = took.Seconds()
+	c.mu.Lock()
+	reply.PeakBytes = c.peak
+	c.mu.Unlock()
+	state := c.meter.Read("during")
+	reply.State = &state
+	return &reply, frame.Data, nil
+}
+
+func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
+	id := m.Cell
+	m.Cell = 0
+	var reply wire.RunReply
+	before, metered := machine.EnergyJoules()
+	_, took, err := s.ask(ctx, id, wire.OpRun, m, deadline(m.DeadlineS), &reply)
+	if err != nil {
+		return nil, err
+	}
+	reply.WorkerS = took.Seconds()
+	if after, ok := machine.EnergyJoules(); metered && ok && after > before {
+		used := after - before
+		reply.EnergyJ = &used
+	}
+	return &reply, nil
+}

@@ -1,0 +1,221 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"pawl/internal/machine"
+	"pawl/internal/result"
+	"pawl/internal/worker/cell"
+	"pawl/internal/worker/wire"
+)
+
+// ServeOptions are a worker's settings.
+type ServeOptions struct {
+	Tool  result.Tool
+	Lease time.Duration // the worker ends when it hears nothing for this long; 0 means DefaultLease
+}
+
+// DefaultLease is how long a worker lives without hearing from its parent, so
+// that a broken ssh or a killed srun leaves nothing running.
+const DefaultLease = 30 * time.Second
+
+// ErrLease is why a worker ended that heard nothing for its lease.
+var ErrLease = errors.New("heard nothing from the parent for the whole lease")
+
+// server is a worker at work.
+type server struct {
+	out   *wire.Writer
+	store *store
+
+	mu       sync.Mutex
+	lock     *os.File // of the device, taken with the first cell
+	cells    map[uint64]*child
+	nextCell uint64
+	inFlight map[uint64]context.CancelFunc
+	requests sync.WaitGroup
+}
+
+// Serve speaks the worker's side of the protocol until in ends, the lease runs
+// out or ctx is cancelled; then it ends its cells.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) error {
+	if opts.Lease == 0 {
+		opts.Lease = DefaultLease
+	}
+	blobs, err := newStore()
+	if err != nil {
+		return err
+	}
+	s := &server{
+		out: wire.NewWriter(out), store: blobs, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer s.shutdown(stop)
+	fingerprint := machine.Fingerprint()
+	err = s.out.Send(0, wire.OpHello, wire.Hello{
+		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),
+		Cells: cell.Kinds, DeviceClass: machine.Class(fingerprint), Machine: fingerprint,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	frames, readErr := make(chan *wire.Frame), make(chan error, 1)
+	go func() {
+		reader := wire.NewReader(in)
+		for {
+			frame, err := reader.Next()
+			if err != nil {
+				readErr <- err
+				return
+			}
+			select {
+			case frames <- frame:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	lease := time.NewTimer(opts.Lease)
+	defer lease.Stop()
+	for {
+		select {
+		case frame := <-frames:
+			lease.Reset(opts.Lease)
+			s.accept(ctx, frame)
+		case err := <-readErr:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			_ = s.out.Send(0, wire.OpError, wire.Failure{Fault: result.Fault{Cause: result.CauseProtocol, Message: err.Error()}}, nil)
+			return err
+		case <-lease.C:
+			return ErrLease
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// accept answers what is quick at once, in order, and the rest on the side, so
+// that ping and cancel are heard at any time.
+func (s *server) accept(ctx context.Context, frame *wire.Frame) {
+	switch frame.Op {
+	case wire.OpPing:
+		_ = s.out.Send(frame.ID, wire.OpOK, nil, nil)
+	case wire.OpCancel:
+		var m wire.Cancel
+		if err := frame.Decode(&m); err == nil {
+			s.mu.Lock()
+			if cancel := s.inFlight[m.ID]; cancel != nil {
+				cancel()
+			}
+			s.mu.Unlock()
+		}
+		_ = s.out.Send(frame.ID, wire.OpOK, nil, nil)
+	case wire.OpHave:
+		var m wire.Have
+		err := frame.Decode(&m)
+		s.reply(frame.ID, wire.HaveReply{Have: err == nil && s.store.have(m.SHA256)}, nil, err)
+	case wire.OpPut:
+		var m wire.Put
+		err := frame.Decode(&m)
+		if err == nil {
+			err = s.store.put(m, frame.Data)
+		}
+		s.reply(frame.ID, nil, nil, err)
+	default:
+		ctx, cancel := context.WithCancel(ctx)
+		s.mu.Lock()
+		s.inFlight[frame.ID] = cancel
+		s.mu.Unlock()
+		s.requests.Go(func() {
+			defer cancel()
+			body, blob, err := s.perform(ctx, frame)
+			s.mu.Lock()
+			delete(s.inFlight, frame.ID)
+			s.mu.Unlock()
+			s.reply(frame.ID, body, blob, err)
+		})
+	}
+}
+
+func (s *server) reply(id uint64, body any, blob []byte, err error) {
+	if err == nil {
+		_ = s.out.Send(id, wire.OpOK, body, blob)
+		return
+	}
+	var gone *ended
+	var fault *result.Fault
+	var broken *wire.Error
+	failure := wire.Failure{}
+	switch {
+	case errors.As(err, &gone):
+		failure = gone.failure
+	case errors.As(err, &fault):
+		failure.Fault = *fault
+	case errors.As(err, &broken):
+		failure.Fault = result.Fault{Cause: result.CauseProtocol, Message: err.Error()}
+	case errors.Is(err, context.Canceled):
+		failure.Fault = result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"}
+	default:
+		failure.Fault = result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+	}
+	_ = s.out.Send(id, wire.OpError, failure, nil)
+}
+
+func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob []byte, err error) {
+	switch frame.Op {
+	case wire.OpOpen:
+		var m wire.Open
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.open(ctx, frame.ID, m)
+		}
+	case wire.OpClose:
+		var m wire.Close
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.closeCell(m.Cell)
+		}
+	case wire.OpLoad:
+		var m wire.Load
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.load(ctx, m)
+		}
+	case wire.OpPrepare:
+		var m wire.Prepare
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.prepare(ctx, m)
+		}
+	case wire.OpSample:
+		var m wire.Sample
+		if err = frame.Decode(&m); err == nil {
+			body, blob, err = s.sample(ctx, m)
+		}
+	case wire.OpRun:
+		var m wire.Run
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.run(ctx, m)
+		}
+	default:
+		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a worker has no operation %q", frame.Op)}
+	}
+	return body, blob, err
+}
+
+// shutdown ends everything the worker started.
+func (s *server) shutdown(stop context.CancelFunc) {
+	stop() // requests under way end their cells themselves
+	s.requests.Wait()
+	for _, c := range s.cells {
+		_ = c.proc.Kill()
+		<-c.exited
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
+	s.store.close()
+}

@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/worker/wire"
+)
+
+// store holds the blobs a worker was sent, by hash, in a folder that lives as
+// long as the worker.
+type store struct {
+	dir     string
+	lock    *os.File
+	partial map[string]*upload
+}
+
+type upload struct {
+	file *os.File
+	sum  hash.Hash
+	next int64
+}
+
+const storePattern = "pawl-worker-"
+
+// newStore makes the folder, and removes those of workers that were killed.
+func newStore() (*store, error) {
+	sweepStores()
+	dir, err := os.MkdirTemp("", storePattern)
+	if err != nil {
+		return nil, fmt.Errorf("make the worker's folder: %w", err)
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err == nil {
+		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the worker's folder: %w", err)
+	}
+	return &store{dir: dir, lock: lock, partial: map[string]*upload{}}, nil
+}
+
+// sweepStores removes the folders whose worker no longer holds their lock.
+func sweepStores() {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), storePattern+"*"))
+	for _, dir := range old {
+		lock, err := os.Open(filepath.Join(dir, "lock"))
+		if err != nil {
+			continue // another worker is just making it, or it is not ours
+		}
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(dir)
+		}
+		lock.Close()
+	}
+}
+
+func (s *store) path(sha string) string { return filepath.Join(s.dir, sha+".so") }
+
+func (s *store) have(sha string) bool {
+	_, err := os.Stat(s.path(sha))
+	return validHash(sha) && err == nil
+}
+
+// validHash keeps what becomes a file name from being anything else.
+func validHash(sha string) bool {
+	raw, err := hex.DecodeString(sha)
+	return err == nil && len(raw) == sha256.Size
+}
+
+// put takes the next part of a blob; the last one makes it available.
+func (s *store) put(m wire.Put, data []byte) error {
+	if !validHash(m.SHA256) {
+		return &wire.Error{Reason: "malformed", Detail: fmt.Sprintf("%q is no sha256", m.SHA256)}
+	}
+	u := s.partial[m.SHA256]
+	if u == nil {
+		file, err := os.CreateTemp(s.dir, "upload-")
+		if err != nil {
+			return fmt.Errorf("store a blob: %w", err)
+		}
+		u = &upload{file: file, sum: sha256.New()}
+		s.partial[m.SHA256] = u
+	}
+	if err := s.append(u, m, data); err != nil {
+		delete(s.partial, m.SHA256)
+		u.file.Close()
+		_ = os.Remove(u.file.Name())
+		return err
+	}
+	return nil
+}
+
+func (s *store) append(u *upload, m wire.Put, data []byte) error {
+	if m.Offset != u.next || m.Offset+int64(len(data)) > m.Total {
+		return &wire.Error{Reason: "malformed", Detail: fmt.Sprintf("part at %d of a blob of %d bytes; expected the one at %d", m.Offset, m.Total, u.next)}
+	}
+	if _, err := u.file.Write(data); err != nil {
+		return fmt.Errorf("store a blob: %w", err)
+	}
+	u.sum.Write(data)
+	if u.next += int64(len(data)); u.next < m.Total {
+		return nil
+	}
+	if got := hex.EncodeToString(u.sum.Sum(nil)); got != m.SHA256 {
+		return &wire.Error{Reason: "corrupt", Detail: "a blob does not have the hash it was sent under"}
+	}
+	delete(s.partial, m.SHA256)
+	if err := u.file.Close(); err != nil {
+		return fmt.Errorf("store a blob: %w", err)
+	}
+	return os.Rename(u.file.Name(), s.path(m.SHA256))
+}
+
+func (s *store) close() {
+	_ = os.RemoveAll(s.dir)
+	s.lock.Close()
+}

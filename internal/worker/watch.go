@@ -1,0 +1,86 @@
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"pawl/internal/result"
+)
+
+// watchEvery is how often a cell's memory and threads are read. At this pace it
+// can overshoot its limit by what it touches in the meantime, some 100 MB.
+const watchEvery = 20 * time.Millisecond
+
+// watch ends the cell when it takes more memory or threads than it may.
+func (c *child) watch() {
+	path := fmt.Sprintf("/proc/%d/status", c.proc.Pid())
+	for {
+		select {
+		case <-c.exited:
+			return
+		case <-time.After(watchEvery):
+		}
+		usage, err := readUsage(path)
+		if err != nil {
+			continue
+		}
+		c.mu.Lock()
+		c.peak = max(c.peak, usage.peak)
+		c.mu.Unlock()
+		switch {
+		case c.limits.memory > 0 && usage.resident > c.limits.memory:
+			c.end(&result.Fault{
+				Cause:   result.CauseMemory,
+				Message: fmt.Sprintf("the cell used %d MiB of memory; its limit is %d MiB", usage.resident>>20, c.limits.memory>>20),
+				Hint:    "the kernel allocates more than its arguments need, or leaks",
+			})
+		case c.limits.threads > 0 && usage.threads > c.limits.threads:
+			c.end(&result.Fault{
+				Cause:   result.CauseThreads,
+				Message: fmt.Sprintf("the cell runs %d threads; its limit is %d", usage.threads, c.limits.threads),
+				Hint:    "launch: {threads: N} says how many a kernel may use",
+			})
+		}
+	}
+}
+
+type usage struct {
+	resident, peak int64 // bytes
+	threads        int
+}
+
+func readUsage(path string) (usage, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return usage{}, err
+	}
+	return parseUsage(raw), nil
+}
+
+// parseUsage reads the lines it needs of /proc/PID/status.
+func parseUsage(status []byte) usage {
+	var u usage
+	for line := range bytes.Lines(status) {
+		name, rest, _ := bytes.Cut(line, []byte(":"))
+		fields := bytes.Fields(rest)
+		if len(fields) == 0 {
+			continue
+		}
+		n, err := strconv.ParseInt(string(fields[0]), 10, 64)
+		if err != nil {
+			continue
+		}
+		switch string(name) {
+		case "VmRSS":
+			u.resident = n << 10
+		case "VmHWM":
+			u.peak = n << 10
+		case "Threads":
+			u.threads = int(n)
+		}
+	}
+	return u
+}

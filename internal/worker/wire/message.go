@@ -1,0 +1,232 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"pawl/internal/result"
+)
+
+// Operations. The first group is spoken between pawl and its worker only, the
+// second between pawl and worker and, without the Cell field, between worker and
+// cell.
+const (
+	OpHello  = "hello"
+	OpPing   = "ping"
+	OpCancel = "cancel"
+	OpHave   = "have"
+	OpPut    = "put"
+	OpOpen   = "open"
+	OpClose  = "close"
+
+	OpLoad    = "load"
+	OpPrepare = "prepare"
+	OpSample  = "sample"
+	OpRun     = "run"
+
+	OpOK    = "ok"
+	OpError = "error"
+	OpNote  = "note" // unasked, about the request whose id it carries
+)
+
+// Hello is the first frame of a worker.
+type Hello struct {
+	Protocol    string             `json:"protocol"` // "major.minor"
+	Tool        result.Tool        `json:"tool"`
+	PID         int                `json:"pid"`
+	Cells       []string           `json:"cells"` // kinds it can open
+	DeviceClass string             `json:"device_class"`
+	Machine     result.Fingerprint `json:"machine"`
+}
+
+// CellHello is the first frame of a cell.
+type CellHello struct {
+	Protocol string `json:"protocol"`
+	Cell     string `json:"cell"` // its kind
+	PID      int    `json:"pid"`
+}
+
+// Have asks whether the worker holds a blob.
+type Have struct {
+	SHA256 string `json:"sha256"`
+}
+
+// HaveReply answers Have.
+type HaveReply struct {
+	Have bool `json:"have"`
+}
+
+// Put sends a part of a blob, in order; the last part completes it.
+type Put struct {
+	SHA256 string `json:"sha256"` // of the whole
+	Offset int64  `json:"offset"`
+	Total  int64  `json:"total"`
+}
+
+// Cancel ends the work on an earlier request by ending its cell.
+type Cancel struct {
+	ID uint64 `json:"id"`
+}
+
+// Open starts a cell.
+type Open struct {
+	Cell    string `json:"cell"`    // kind
+	Sandbox string `json:"sandbox"` // auto, require, off
+	Memory  int64  `json:"memory"`  // bytes the cell may use
+	Threads int    `json:"threads"` // threads the candidate may start besides the cell's own
+}
+
+// OpenReply names the new cell.
+type OpenReply struct {
+	Cell    uint64         `json:"cell"`
+	PID     int            `json:"pid"`
+	Trust   string         `json:"trust"`
+	Sandbox result.Sandbox `json:"sandbox"`
+}
+
+// Close ends a cell; the reply says what is known of it.
+type Close struct {
+	Cell uint64 `json:"cell"`
+}
+
+// CloseReply is the end of a cell's story.
+type CloseReply struct {
+	Log        string         `json:"log,omitempty"`
+	Sandbox    result.Sandbox `json:"sandbox"`
+	PeakMemory int64          `json:"peak_memory"`
+}
+
+// Load gives a cell its artifact. The worker fills Path for the cell.
+type Load struct {
+	Cell      uint64  `json:"cell,omitempty"`
+	SHA256    string  `json:"sha256"`
+	Path      string  `json:"path,omitempty"`
+	DeadlineS float64 `json:"deadline_s,omitempty"`
+}
+
+// LoadReply is what the artifact can do.
+type LoadReply struct {
+	Flush string `json:"flush"` // how it evicts caches, or "none"
+}
+
+// Prepare gives a cell a problem: its arguments are allocated and filled.
+type Prepare struct {
+	Cell      uint64  `json:"cell,omitempty"`
+	Args      []Arg   `json:"args"`
+	Threads   int     `json:"threads"`
+	Pin       bool    `json:"pin,omitempty"`   // keep the candidate on as many cores as it has threads
+	Cores     []int   `json:"cores,omitempty"` // which; the worker chooses them for the cell
+	Seed      uint64  `json:"seed"`
+	Batch     int     `json:"batch"`
+	DeadlineS float64 `json:"deadline_s,omitempty"`
+}
+
+// Arg is one argument of a problem.
+type Arg struct {
+	Name   string    `json:"name"`
+	DType  string    `json:"dtype"`
+	Buffer bool      `json:"buffer,omitempty"`
+	Count  int64     `json:"count,omitempty"` // elements of a buffer
+	Role   string    `json:"role,omitempty"`
+	Init   string    `json:"init,omitempty"`
+	Params []float64 `json:"params,omitempty"` // of Init
+	Value  string    `json:"value,omitempty"`  // of a scalar, in decimal
+}
+
+// PrepareReply says where the cell put its buffers, so that a fault at an
+// address can be named.
+type PrepareReply struct {
+	Buffers []Range `json:"buffers"`
+	Pinned  []int   `json:"pinned,omitempty"`
+
+	State *result.State `json:"state,omitempty"` // by the worker
+}
+
+// Range is a buffer in the cell's address space.
+type Range struct {
+	Name  string `json:"name"`
+	Start uint64 `json:"start"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// Sample asks for timed launches.
+type Sample struct {
+	Cell      uint64  `json:"cell,omitempty"`
+	Count     int     `json:"count"`
+	Repeat    int     `json:"repeat"`          // launches per sample
+	Cache     string  `json:"cache"`           // cold or hot
+	MaxS      float64 `json:"max_s,omitempty"` // stop early after this long; at least one sample is taken
+	DeadlineS float64 `json:"deadline_s,omitempty"`
+}
+
+// SampleReply describes the samples in the frame's blob: per sample two
+// little-endian float64, seconds per launch and GHz (0: unknown).
+type SampleReply struct {
+	Count     int     `json:"count"`
+	OverheadS float64 `json:"overhead_s"` // of an empty call
+	Preempted int64   `json:"preempted"`  // involuntary context switches
+	WorkerS   float64 `json:"worker_s,omitempty"`
+	PeakBytes int64   `json:"peak_bytes,omitempty"`
+
+	State *result.State `json:"state,omitempty"` // by the worker
+}
+
+// Run asks for launches back to back, without flushing, timed by whoever asks.
+type Run struct {
+	Cell      uint64  `json:"cell,omitempty"`
+	Launches  int64   `json:"launches"`
+	DeadlineS float64 `json:"deadline_s,omitempty"`
+}
+
+// RunReply has both clocks beside each other.
+type RunReply struct {
+	CellS   float64 `json:"cell_s"`
+	WorkerS float64 `json:"worker_s,omitempty"`
+
+	EnergyJ *float64 `json:"energy_j,omitempty"` // of the whole machine, by the worker
+}
+
+// Failure is the body of an error reply.
+type Failure struct {
+	result.Fault
+	Log        string          `json:"log,omitempty"`
+	Sandbox    *result.Sandbox `json:"sandbox,omitempty"`
+	PeakMemory int64           `json:"peak_memory,omitempty"`
+	CellEnded  bool            `json:"cell_ended,omitempty"` // the cell is gone; open another
+}
+
+// Note is a remark about a request under way, such as waiting for a lock.
+type Note struct {
+	Text string `json:"text"`
+}
+
+// PackSamples lays samples out as a blob.
+func PackSamples(seconds, ghz []float64) []byte {
+	out := make([]byte, 0, 16*len(seconds))
+	for i := range seconds {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(seconds[i]))
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(ghz[i]))
+	}
+	return out
+}
+
+// UnpackSamples reads a blob of count samples and refuses values that are no
+// times: a forged or broken cell must not reach the statistics.
+func UnpackSamples(blob []byte, count int) (seconds, ghz []float64, err error) {
+	if count < 0 || len(blob) != 16*count {
+		return nil, nil, &Error{"malformed", fmt.Sprintf("%d bytes for %d samples; expected %d", len(blob), count, 16*count)}
+	}
+	seconds, ghz = make([]float64, count), make([]float64, count)
+	for i := range count {
+		seconds[i] = math.Float64frombits(binary.LittleEndian.Uint64(blob[16*i:]))
+		ghz[i] = math.Float64frombits(binary.LittleEndian.Uint64(blob[16*i+8:]))
+		if !(seconds[i] > 0) || math.IsInf(seconds[i], 0) {
+			return nil, nil, &Error{"malformed", fmt.Sprintf("sample %d is %v seconds", i, seconds[i])}
+		}
+		if !(ghz[i] >= 0 && ghz[i] < 1000) {
+			return nil, nil, &Error{"malformed", fmt.Sprintf("sample %d ran at %v GHz", i, ghz[i])}
+		}
+	}
+	return seconds, ghz, nil
+}
