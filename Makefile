@@ -24,7 +24,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build demo test setup lint unit script system bench fuzz clean help
+.PHONY: all build demo test setup lint fmt unit script system bench fuzz clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -49,6 +49,9 @@ lint: $(LINT) ## golangci-lint, with the floors of the house
 $(LINT):
 	$(call step,build golangci-lint $(LINT_VERSION),GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' \
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
+
+fmt: $(LINT) ## format the sources as lint wants them
+	@$(LINT) fmt ./...
 
 unit: ## the tests beside the code, with the race detector
 	$(call step,unit,packages=$$($(GO) list ./...) && \

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -102,23 +101,6 @@ func New(options Options) (*Builder, error) {
 		b.ccache, _ = exec.LookPath("ccache")
 	}
 	return b, nil
-}
-
-// open finds and makes the cache's folder.
-func (c *cache) open() {
-	if c.dir == "" {
-		c.dir = os.Getenv("PAWL_CACHE")
-	}
-	if c.dir == "" {
-		var user string
-		if user, c.err = os.UserCacheDir(); c.err != nil {
-			return
-		}
-		c.dir = filepath.Join(user, "pawl", "artifacts")
-	}
-	if c.dir, c.err = filepath.Abs(c.dir); c.err == nil {
-		c.err = os.MkdirAll(c.dir, 0o755)
-	}
 }
 
 // Build makes the artifact of every request and returns the outcomes in the
@@ -233,7 +215,7 @@ func (run *batch) tempDir() (string, *result.Fault) {
 
 func (run *batch) cleanUp() {
 	if run.temp != "" {
-		os.RemoveAll(run.temp)
+		_ = os.RemoveAll(run.temp)
 	}
 }
 

@@ -46,7 +46,9 @@ func TestWarmBuildStartsNothing(t *testing.T) {
 			if err != nil || !strings.Contains(string(text), "-c k.c") {
 				t.Fatalf("the compiler was not the one in CC: %s, %v", text, err)
 			}
-			os.Remove(log)
+			if err := os.Remove(log); err != nil {
+				t.Fatal(err)
+			}
 			continue
 		}
 		if !a.Cached || err == nil {
@@ -116,11 +118,10 @@ func TestStaticLibraryIsPartOfTheKey(t *testing.T) {
 	if c, fault := b.cc.find(context.Background()); fault != nil || !c.tracksLinkInputs() {
 		t.Skipf("the linker cannot list what it read")
 	}
-	os.Mkdir(filepath.Join(p.dir, "lib"), 0o755)
 	for i, text := range []string{"float help(float x) { return x + 1; }\n", "float help(float x) { return x + 2; }\n"} {
 		p.write("help.c", text)
 		mustRun(t, p.dir, "cc", "-O2", "-fPIC", "-c", "help.c", "-o", "help.o")
-		os.Remove(filepath.Join(p.dir, "lib/libhelp.a"))
+		p.write("lib/libhelp.a", "!<arch>\n") // an empty one
 		mustRun(t, p.dir, "ar", "rcs", "lib/libhelp.a", "help.o")
 		if p.artifact(b).Cached {
 			t.Errorf("library %d: found in the cache", i)

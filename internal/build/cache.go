@@ -42,6 +42,23 @@ const (
 	mostLists   = 8 // of files read, per recipe
 )
 
+// open finds and makes the cache's folder.
+func (c *cache) open() {
+	if c.dir == "" {
+		c.dir = os.Getenv("PAWL_CACHE")
+	}
+	if c.dir == "" {
+		var user string
+		if user, c.err = os.UserCacheDir(); c.err != nil {
+			return
+		}
+		c.dir = filepath.Join(user, "pawl", "artifacts")
+	}
+	if c.dir, c.err = filepath.Abs(c.dir); c.err == nil {
+		c.err = os.MkdirAll(c.dir, 0o755)
+	}
+}
+
 // meta is what the cache knows of an artifact.
 type meta struct {
 	Key      string   `json:"key"`
@@ -205,7 +222,7 @@ func (c *cache) write(deps []dependency, m *meta, so []byte) (string, error) {
 	}
 	for name, content := range map[string][]byte{artifactFile: so, metaFile: data, depsFile: []byte(list.String())} {
 		if err := os.WriteFile(filepath.Join(temp, name), content, 0o644); err != nil {
-			os.RemoveAll(temp)
+			_ = os.RemoveAll(temp)
 			return "", err
 		}
 	}
@@ -288,11 +305,11 @@ func (c *cache) tempDir() (string, error) {
 func (c *cache) discard(path string) {
 	temp, err := c.tempDir()
 	if err != nil {
-		os.RemoveAll(path)
+		_ = os.RemoveAll(path)
 		return
 	}
 	_ = os.Rename(path, filepath.Join(temp, "gone"))
-	os.RemoveAll(temp)
+	_ = os.RemoveAll(temp)
 }
 
 // locked runs work while no other process changes the cache.

@@ -38,7 +38,7 @@ void run(float *x, long n) {
 		{"data", "2, 3, 4", "2, 3, 5", "", false},
 		{"imported function", "sinf", "cosf", "", false},
 		{"pointers to functions", "{twice, thrice}", "{thrice, twice}", "", false},
-		{"optimisation", "", "", "-O1", false},
+		{"optimisation", "", "", "-O0", false},
 		{"size of bss", "void run", "long counter[100]; void run", "", false},
 		{"needed library", "", "", "-fopenmp, '-Wl,--no-as-needed'", false},
 	} {

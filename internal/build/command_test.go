@@ -184,7 +184,7 @@ func TestCcachePrefix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		os.Remove(log)
+		_ = os.Remove(log)
 		p.artifact(b)
 		text, _ := os.ReadFile(log)
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")

@@ -81,7 +81,7 @@ func (c *cache) sweep(now time.Time) {
 	left, _ := os.ReadDir(parent)
 	for _, entry := range left {
 		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) > abandoned {
-			os.RemoveAll(filepath.Join(parent, entry.Name()))
+			_ = os.RemoveAll(filepath.Join(parent, entry.Name()))
 		}
 	}
 }

@@ -153,7 +153,7 @@ func (e *export) write() error {
 			err = os.Rename(temp.Name(), path)
 		}
 		if err != nil {
-			os.Remove(temp.Name())
+			_ = os.Remove(temp.Name())
 			return err
 		}
 	}

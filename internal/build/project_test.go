@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 		otherProcess(dir, os.Getenv("BUILD_TEST_CACHE"))
 		return
 	}
+	_, _ = os.Unsetenv("CC"), os.Unsetenv("CXX") // messages name the default compilers
 	os.Exit(m.Run())
 }
 

@@ -26,6 +26,7 @@ type benchOptions struct {
 	measure  measure.Options
 	sandbox  sandboxOptions
 	settings []string
+	pool     string
 }
 
 func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
@@ -39,6 +40,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.measure.MaxSamples, "max-samples", o.measure.MaxSamples, "and never more than this")
 	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
+	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
 }
 
@@ -120,11 +122,15 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 	if err != nil {
 		return err
 	}
+	command, err := poolCommand(project, opts.pool)
+	if err != nil {
+		return err
+	}
 	live := newFollower(e)
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
-		Selections: selections, Set: settings, Build: buildOptions(), Measure: opts.measure, Sandbox: mode,
+		Selections: selections, Set: settings, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command,
 	})
 	live.done()
 	if err != nil {
@@ -134,6 +140,25 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 		markNew(made)
 	}
 	return opts.output.deliver(e, r, made)
+}
+
+// poolCommand is the command that starts a worker of the named pool; nothing for
+// this machine.
+func poolCommand(s *spec.Spec, name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	var names []string
+	for _, pool := range s.Pools {
+		if pool.Name == name {
+			return pool.Launch, nil
+		}
+		names = append(names, pool.Name)
+	}
+	if len(names) == 0 {
+		return nil, usage("--pool %s: %s has no pools", name, s.File)
+	}
+	return nil, usage("--pool %s: no such pool (%s)", name, diag.Meant(name, names))
 }
 
 // buildOptions are the defaults; the environment may move or bound the cache.

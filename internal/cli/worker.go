@@ -35,7 +35,11 @@ func newCell(*env) *cobra.Command {
 			if !isOpen(requests) || !isOpen(replies) {
 				return errors.New("cell: started by hand; only a worker can start one")
 			}
-			return cell.Serve(args[0], requests, replies)
+			err := cell.Serve(args[0], requests, replies)
+			if errors.Is(err, cell.ErrMute) {
+				return &outcomeError{cell.ExitMute, ""}
+			}
+			return err
 		},
 	}
 }

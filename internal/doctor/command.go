@@ -13,15 +13,18 @@ import (
 )
 
 // mostOutput bounds what is kept of a tool's answer; none has more to say.
-const mostOutput = 64 << 10
+const mostOutput = 8 << 10
 
-// bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
+// bounded keeps the beginning of what is written to it. The buffer is not
+// embedded: its ReadFrom would be, too, and take everything.
+type bounded struct{ kept bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), mostOutput-b.Len())])
+	b.kept.Write(p[:min(len(p), mostOutput-b.kept.Len())])
 	return len(p), nil
 }
+
+func (b *bounded) String() string { return b.kept.String() }
 
 // output runs a tool and returns what it printed, on both streams when it
 // failed. A tool that does not answer is ended together with its children.
@@ -38,6 +41,7 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 		return "", errSilent
 	case errors.Is(err, exec.ErrWaitDelay):
 		// It answered and left a child behind that holds the pipe.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		return stdout.String(), nil
 	case err != nil:
 		said := firstNonEmptyLine(stderr.String() + "\n" + stdout.String())

@@ -120,6 +120,13 @@ func TestExamineToolsThatMisbehave(t *testing.T) {
 	}
 }
 
+func TestOutputIsBounded(t *testing.T) {
+	said, err := output(t.Context(), "/bin/sh", "-c", "yes | head -c 1000000")
+	if err != nil || len(said) != mostOutput {
+		t.Errorf("%d bytes, %v; want %d", len(said), err, mostOutput)
+	}
+}
+
 func TestExamineToolThatHangs(t *testing.T) {
 	left := filepath.Join(t.TempDir(), "pid")
 	// Its child would hold the pipe open long after the script is gone.

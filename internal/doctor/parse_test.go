@@ -24,13 +24,13 @@ func TestVersion(t *testing.T) {
 
 func TestDescribeGPU(t *testing.T) {
 	for line, want := range map[string]string{
-		"NVIDIA H200, 9.0, 143771\n":                   "NVIDIA H200, sm_90, 140.4 GiB",
-		"NVIDIA GeForce RTX 5090, 12.0, 32607":         "NVIDIA GeForce RTX 5090, sm_120, 31.8 GiB",
-		"Tesla K80, [N/A], 11441":                      "Tesla K80, 11.2 GiB",
-		"NVIDIA A100 MIG 1g.5gb, 8.0, [Not Supported]": "NVIDIA A100 MIG 1g.5gb, sm_80",
-		"NVIDIA H200": "NVIDIA H200",
-		"\n":          "",
-		", 9.0, 1":    "",
+		"\n":                                   "",
+		", 9.0, 1":                             "",
+		"NVIDIA H200":                          "NVIDIA H200",
+		"NVIDIA H200, 9.0, 143771\n":           "NVIDIA H200, sm_90, 140.4 GiB",
+		"Tesla K80, [N/A], 11441":              "Tesla K80, 11.2 GiB",
+		"NVIDIA GeForce RTX 5090, 12.0, 32607": "NVIDIA GeForce RTX 5090, sm_120, 31.8 GiB",
+		"NVIDIA A100 MIG 1g.5gb, 8.0, [N/A]":   "NVIDIA A100 MIG 1g.5gb, sm_80",
 	} {
 		if got := describeGPU(line); got != want {
 			t.Errorf("describeGPU(%q) = %q, want %q", line, got, want)

@@ -48,8 +48,10 @@ func helper(name string, args []string) {
 		names, _ := dir.Readdirnames(-1)
 		for _, n := range names {
 			target, _ := os.Readlink("/proc/self/fd/" + n)
-			// What this program opened itself: the listing and the runtime's poller.
-			if target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]" || strings.HasSuffix(target, "/fd") {
+			// What this program opened itself: the listing, the runtime's poller
+			// and its eye on the processor quota.
+			if strings.HasPrefix(target, "anon_inode:[event") || strings.HasSuffix(target, "/fd") ||
+				strings.HasPrefix(target, "/sys/fs/cgroup/") {
 				continue
 			}
 			fmt.Println(n, target)

@@ -222,13 +222,17 @@ func (r *reach) strangersProc(path string) bool {
 	return err == nil && !r.owns(pid)
 }
 
-// owns says whether a process, thread or process group is the sandbox's.
+// owns says whether a process, thread or process group is the sandbox's, or
+// nobody's: a thread may have ended before its number was used.
 func (r *reach) owns(id int) bool {
 	if id == r.pid || id == -r.pid {
 		return true
 	}
 	if id <= 0 {
 		return false
+	}
+	if _, err := os.Stat("/proc/" + strconv.Itoa(id)); errors.Is(err, os.ErrNotExist) {
+		return true
 	}
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", r.pid, id)); err == nil {
 		return true

@@ -12,7 +12,8 @@ var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 func System() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store",
-		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/localtime",
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
+		"/etc/localtime", "/etc/locale.alias",
 		"/sys/devices/system/cpu", "/sys/devices/system/node",
 		"/sys/kernel/mm/transparent_hugepage", "/sys/kernel/mm/hugepages",
 		"/sys/fs/cgroup",

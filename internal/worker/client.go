@@ -59,6 +59,7 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	// Ctrl-C in a terminal goes to the whole foreground group; the parent must be
 	// the one who ends the worker, after it has kept what was measured.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = time.Second // a launcher's children may hold its stderr open
 	c := &Client{
 		cmd: cmd, errors: &boundedLog{}, note: opts.OnNote,
 		pending: map[uint64]chan *wire.Frame{}, gone: make(chan struct{}),
@@ -82,7 +83,7 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	c.out = wire.NewWriter(c.stdin)
 	reader := wire.NewReader(stdout)
 	if err := c.greet(ctx, reader); err != nil {
-		_ = cmd.Process.Kill()
+		c.kill()
 		_ = cmd.Wait()
 		return nil, c.explain(err)
 	}
@@ -171,7 +172,7 @@ func (c *Client) receive(reader *wire.Reader) {
 
 // lose ends the client: the worker closed, broke the protocol or was killed.
 func (c *Client) lose(err error) {
-	_ = c.cmd.Process.Kill()
+	c.kill()
 	_ = c.cmd.Wait()
 	fault := &result.Fault{Cause: result.CauseKilled, Message: fmt.Sprintf("the worker ended (%s)", c.cmd.ProcessState)}
 	if !errors.Is(err, io.EOF) && protocolError(err) {
@@ -231,7 +232,7 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 			_ = c.out.Send(0, wire.OpCancel, wire.Cancel{ID: id}, nil)
 			timer.Reset(graceful)
 		case <-timer.C:
-			_ = c.cmd.Process.Kill()
+			c.kill()
 			<-c.gone
 			return nil, &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the worker itself did not answer %s within %v", op, limit+graceful)}
 		}
@@ -266,7 +267,10 @@ func (c *Client) Close() {
 	select {
 	case <-c.gone:
 	case <-time.After(5 * time.Second):
-		_ = c.cmd.Process.Kill()
+		c.kill()
 		<-c.gone
 	}
 }
+
+// kill ends the worker and, where a launcher stands between, its processes too.
+func (c *Client) kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"pawl/internal/result"
+	"pawl/internal/worker/cell"
 	"pawl/internal/worker/wire"
 )
 
@@ -45,6 +46,9 @@ func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*r
 			}
 		}
 		return &result.Fault{Cause: result.CauseCrash, Message: message, Hint: hint}, text[:at[0]]
+	}
+	if state.ExitCode() == cell.ExitMute {
+		return &result.Fault{Cause: result.CauseForged, Message: "candidate code closed the cell's reply descriptor"}, text
 	}
 	return &result.Fault{
 		Cause: result.CauseExit, Message: fmt.Sprintf("the kernel ended its own process with exit status %d", state.ExitCode()),

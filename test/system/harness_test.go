@@ -107,6 +107,17 @@ func (p *project) replace(name, old, by string) {
 	p.write(name, strings.ReplaceAll(string(raw), old, by))
 }
 
+// define puts a macro before a kernel's source.
+func (p *project) define(kernel, name string, value any) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, kernel+".c")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(kernel+".c", fmt.Sprintf("#define %s %#v\n%s", name, value, raw))
+}
+
 // outcome is what a run of pawl left.
 type outcome struct {
 	code           int

@@ -22,6 +22,13 @@ const (
 	ReplyFD   = 4
 )
 
+// ExitMute is the exit status of a cell that could not send its answer: somebody
+// closed its reply descriptor.
+const ExitMute = 98
+
+// ErrMute is why such a cell ends.
+var ErrMute = errors.New("the reply descriptor is closed")
+
 // executor is what differs between kinds of cells.
 type executor interface {
 	load(*wire.Load) (*wire.LoadReply, error)
@@ -85,7 +92,7 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 			err = out.Send(frame.ID, wire.OpOK, body, blob)
 		}
 		if err != nil {
-			ended <- err
+			ended <- fmt.Errorf("%w: %w", ErrMute, err)
 			return
 		}
 		runtime.GC()

@@ -1,4 +1,4 @@
 void kernel(const float *in, float *out, int n) {
-    float *volatile nowhere = 0;
+    volatile float *volatile nowhere = 0;
     *nowhere = in[0] + out[0] + n;
 }
