@@ -61,7 +61,7 @@ script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 2m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/...)
+	$(call step,system,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/... ./test/conformance/...)
 
 bench: ## benchmarks
 	@$(GO) test -run '^$$' -bench . -benchmem ./internal/...

@@ -2,14 +2,17 @@
 
    Keys are visited in tiles of BLOCK_N. Each query row keeps the largest score
    and the sum of exponentials seen so far and rescales its output when a larger
-   score turns up (online softmax), so the S×S matrix never exists. */
+   score turns up (online softmax), so the S×S matrix never exists.
+
+   -fopenmp-simd lets the compiler vectorise sums and maxima that are marked; it
+   may not change their order otherwise. No threads are involved. */
 #include <float.h>
 #include <stdint.h>
 
 #include "vexp.h"
 
 #ifndef BLOCK_M
-#define BLOCK_M 8 /* query rows that share one transposed tile of keys */
+#define BLOCK_M 16 /* query rows that share one transposed tile of keys */
 #endif
 #ifndef BLOCK_N
 #define BLOCK_N 32 /* keys in a tile */
@@ -27,6 +30,7 @@ static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static void add_rows(float *restrict y, int64_t n, const float *restrict a, const float *restrict x, int64_t stride, int64_t rows) {
   int64_t i = 0;
   for (; i + UNROLL <= rows; i += UNROLL) {
+#pragma omp simd
     for (int64_t c = 0; c < n; c++) {
       float sum = y[c];
       for (int64_t u = 0; u < UNROLL; u++) sum += a[i + u] * x[(i + u) * stride + c];
@@ -61,13 +65,14 @@ typedef struct { float max, sum; } softmax_state;
    and returns the factor by which everything older has to shrink. */
 static float weigh(softmax_state *state, float *p, int64_t cols, float scale) {
   float max = state->max;
+#pragma omp simd reduction(max : max)
   for (int64_t c = 0; c < cols; c++) {
     p[c] *= scale;
     max = p[c] > max ? p[c] : max;
   }
-  for (int64_t c = 0; c < cols; c++) p[c] = vexp(p[c] - max);
   float sum = 0;
-  for (int64_t c = 0; c < cols; c++) sum += p[c];
+#pragma omp simd reduction(+ : sum)
+  for (int64_t c = 0; c < cols; c++) sum += p[c] = vexp(p[c] - max);
   const float shrink = vexp(state->max - max);
   *state = (softmax_state){max, state->sum * shrink + sum};
   return shrink;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #ifndef ONE_PASS
-#define ONE_PASS 1
+#define ONE_PASS 0
 #endif
 #ifndef LANES
 #define LANES 4 /* sums kept apart, so that they need not wait for one another */

@@ -197,6 +197,28 @@ func TestCcachePrefix(t *testing.T) {
 	}
 }
 
+// ccache posing as cc is passed over: its file does not change when the
+// compiler behind it does.
+func TestCcachePosingAsCompiler(t *testing.T) {
+	fake := script(t, "ccache", "exit 1\n")
+	posing := filepath.Join(t.TempDir(), "cc")
+	if err := os.Symlink(fake, posing); err != nil {
+		t.Fatal(err)
+	}
+	real, err := exec.LookPath("cc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(posing)+":"+os.Getenv("PATH"))
+	for _, cc := range []string{"cc", posing} {
+		t.Setenv("CC", cc)
+		c, fault := newBuilder(t).cc.find(context.Background())
+		if fault != nil || c.Command[0] != real {
+			t.Errorf("CC=%s: %+v, %v", cc, c, fault)
+		}
+	}
+}
+
 func TestRealCcache(t *testing.T) {
 	if _, err := exec.LookPath("ccache"); err != nil {
 		t.Skip("ccache is not installed")

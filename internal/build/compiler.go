@@ -183,11 +183,11 @@ func lookPath(name string) (string, error) {
 		}
 		return "", err
 	}
-	if !isCcache(path) || strings.Contains(name, "/") {
+	if !isCcache(path) {
 		return filepath.Abs(path)
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		other, err := exec.LookPath(filepath.Join(dir, name))
+		other, err := exec.LookPath(filepath.Join(dir, filepath.Base(name)))
 		if err == nil && !isCcache(other) {
 			return filepath.Abs(other)
 		}

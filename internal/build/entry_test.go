@@ -38,9 +38,12 @@ func TestFunctionName(t *testing.T) {
 func FuzzFunctionName(f *testing.F) {
 	f.Add("_ZN4math3runEPfl")
 	f.Add("_Z18446744073709551616x")
+	f.Add("_ZN1A1A1AI")
 	f.Fuzz(func(t *testing.T, symbol string) {
-		if name := functionName(symbol); len(name) > len(symbol) {
-			t.Errorf("%q: %q", symbol, name)
+		for part := range strings.SplitSeq(functionName(symbol), "::") {
+			if !strings.Contains(symbol, part) {
+				t.Errorf("%q: no %q in it", symbol, part)
+			}
 		}
 	})
 }

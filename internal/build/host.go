@@ -94,11 +94,10 @@ func (run *batch) compile(ctx context.Context, r *recipe) (*product, *result.Fau
 		return made, internal("write the linker's script", err)
 	}
 	so, linkDeps := filepath.Join(work, artifactFile), filepath.Join(work, "link.d")
-	args := slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Wl,--version-script=" + script})
-	// Libraries can be linked in only where the kernel names some.
-	tracked := len(r.link) > len(linkFlags) && r.compiler.tracksLinkInputs()
+	args := slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
+	tracked := r.libraries && r.compiler.tracksLinkInputs()
 	if tracked {
-		args = append(args, "-Wl,--dependency-file="+linkDeps)
+		args = append(args, "-Xlinker", "--dependency-file="+linkDeps)
 	}
 	output, fault = run.command(r, work, "linking "+k.Source, false, args).run(ctx)
 	made.output += output

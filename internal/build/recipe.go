@@ -21,12 +21,13 @@ var (
 // recipe is how a variant is compiled: all that its key depends on, but for the
 // files that the compiler reads.
 type recipe struct {
-	dir      string // absolute
-	variant  spec.Variant
-	compiler *compiler
-	compile  []string // flags and defines
-	link     []string // flags
-	hash     string
+	dir       string // absolute
+	variant   spec.Variant
+	compiler  *compiler
+	compile   []string // flags and defines
+	link      []string // flags
+	libraries bool     // whether the kernel's flags name files to link in
+	hash      string
 }
 
 // recipe plans a request, reading no file of the user's.
@@ -64,6 +65,7 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 		r.compile = append(r.compile, "-D"+define)
 	}
 	r.link = slices.Concat(link, linkFlags)
+	r.libraries = len(link) > len(compile)
 
 	// The symbols are not known before compiling, but follow from the entries.
 	var entries []string

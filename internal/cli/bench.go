@@ -190,6 +190,7 @@ func (o *projectOptions) load() (*spec.Spec, error) {
 		if file, err = spec.Find("."); err != nil {
 			return nil, err
 		}
+		file = relative(file)
 	}
 	return spec.Load(file)
 }

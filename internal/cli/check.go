@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -30,12 +31,17 @@ func finished(s *spec.Spec) error {
 	if len(s.TODOs) == 0 {
 		return nil
 	}
-	first := &diag.Problem{
-		Pos:     s.TODOs[0],
-		Message: fmt.Sprintf("%s left: check judges nothing that was only guessed", plural(len(s.TODOs), "TODO comment is", "TODO comments are")),
-		Hint:    "put each guess right and delete its comment; pawl bench works meanwhile",
+	var list diag.List
+	for _, at := range s.TODOs {
+		list.Add(&diag.Problem{Pos: at, Message: "this is only guessed, and check judges nothing that is"})
 	}
-	return diag.Errors{first}
+	source, err := os.ReadFile(s.File)
+	if err != nil {
+		return fmt.Errorf("read the spec again: %w", err)
+	}
+	problems := diag.Problems(list.Err(source))
+	problems[len(problems)-1].Hint = "put each guess right and delete its TODO comment; pawl bench works meanwhile"
+	return diag.Errors(problems)
 }
 
 // markNew gives measured rows their verdict: there is nothing to compare with.

@@ -82,7 +82,7 @@ func newRoot(e *env) *cobra.Command {
 		&cobra.Group{ID: groupDaily, Title: "Every day:"},
 		&cobra.Group{ID: groupMachine, Title: "This machine:"},
 	)
-	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true})
+	root.SetHelpCommandGroupID(groupMachine)
 	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}

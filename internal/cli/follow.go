@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"pawl/internal/run"
 	"pawl/internal/term"
@@ -14,7 +13,7 @@ import (
 // follower shows a run's events as progress on stderr.
 type follower struct {
 	progress *term.Progress
-	stage    string
+	stage    string // what the line is about: "build", or a row
 }
 
 func newFollower(e *env) *follower {
@@ -24,7 +23,8 @@ func newFollower(e *env) *follower {
 func (f *follower) follow(event run.Event) {
 	switch event.Kind {
 	case run.Build:
-		f.progress.Set(fmt.Sprintf("building %d/%d  %s", event.Done, event.Total, event.Text))
+		text := fmt.Sprintf("building %d/%d  %s", event.Done, event.Total, event.Text)
+		f.show("build", text)
 	case run.Measure:
 		text := fmt.Sprintf("measuring %d/%d  %s", event.Done+1, event.Total, event.Row)
 		if event.Samples > 0 {
@@ -33,11 +33,21 @@ func (f *follower) follow(event run.Event) {
 		if event.MedianS > 0 {
 			text += fmt.Sprintf("  %s ± %s", unit.Duration(event.MedianS), unit.PercentPlain(event.HalfWidth))
 		}
-		f.progress.Set(text)
+		f.show(event.Row, text)
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)
 	case run.Stage, run.RowDone, run.Finished:
 	}
+}
+
+// show begins a stage, or says how far it has come.
+func (f *follower) show(stage, text string) {
+	if f.stage == stage {
+		f.progress.Set(text)
+		return
+	}
+	f.stage = stage
+	f.progress.Stage(text)
 }
 
 func (f *follower) done() { f.progress.Done() }
@@ -49,15 +59,18 @@ func plural(n int, one, many string) string {
 	return unit.Count(n) + " " + many
 }
 
-// relative shortens a path below the working folder.
+// relative is a path as seen from the working folder, where that is shorter.
 func relative(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
 		return path
 	}
-	short, err := filepath.Rel(here, path)
-	if err != nil || strings.HasPrefix(short, "..") {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
 		return path
 	}
-	return short
+	if short, err := filepath.Rel(here, absolute); err == nil && len(short) < len(absolute) {
+		return short
+	}
+	return path
 }

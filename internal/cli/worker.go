@@ -32,7 +32,7 @@ func newCell(*env) *cobra.Command {
 		Use: "cell KIND", Short: "run candidate code for a worker", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			requests, replies := os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies")
-			if !isOpen(requests) || !isOpen(replies) {
+			if !isPipe(requests) || !isPipe(replies) {
 				return errors.New("cell: started by hand; only a worker can start one")
 			}
 			err := cell.Serve(args[0], requests, replies)
@@ -44,10 +44,10 @@ func newCell(*env) *cobra.Command {
 	}
 }
 
-func isOpen(f *os.File) bool {
+func isPipe(f *os.File) bool {
 	if f == nil {
 		return false
 	}
-	_, err := f.Stat()
-	return err == nil
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }

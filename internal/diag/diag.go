@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -22,13 +24,17 @@ type Pos struct {
 
 // String renders file:line:column, leaving out what is not known.
 func (p Pos) String() string {
-	switch {
-	case p.Line == 0:
-		return p.File
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	var known []string
+	if p.File != "" {
+		known = append(known, p.File)
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	if p.Line > 0 {
+		known = append(known, strconv.Itoa(p.Line))
+		if p.Column > 0 {
+			known = append(known, strconv.Itoa(p.Column))
+		}
+	}
+	return strings.Join(known, ":")
 }
 
 // Problem is one thing wrong at one place.
@@ -42,10 +48,10 @@ type Problem struct {
 
 // Error renders the problem as one line, without excerpt.
 func (p *Problem) Error() string {
-	if p.Pos == (Pos{}) {
-		return p.Message
+	if place := p.Pos.String(); place != "" {
+		return place + ": " + p.Message
 	}
-	return p.Pos.String() + ": " + p.Message
+	return p.Message
 }
 
 // Detail renders the problem as people read it: the place, the line it stands
@@ -54,17 +60,45 @@ func (p *Problem) Detail() string {
 	var b strings.Builder
 	b.WriteString(p.Error())
 	if p.Excerpt != "" {
-		number := fmt.Sprintf("%d", p.Pos.Line)
-		fmt.Fprintf(&b, "\n  %s | %s", number, p.Excerpt)
-		if p.Pos.Column > 0 {
+		number := strconv.Itoa(p.Pos.Line)
+		line, column := window(p.Excerpt, p.Pos.Column)
+		fmt.Fprintf(&b, "\n  %s | %s", number, line)
+		if column > 0 {
+			// What is underlined may go on where the line shown ends.
+			room := utf8.RuneCountInString(line) - column + 1
 			fmt.Fprintf(&b, "\n  %s | %s%s", strings.Repeat(" ", len(number)),
-				caretIndent(p.Excerpt, p.Pos.Column), strings.Repeat("^", max(1, p.Width)))
+				caretIndent(line, column), strings.Repeat("^", max(1, min(p.Width, room))))
 		}
 	}
 	if p.Hint != "" {
 		b.WriteString("\n  hint: " + p.Hint)
 	}
 	return b.String()
+}
+
+// window is the part of a line around column that people can take in, with
+// the column moved along; a line of a megabyte helps nobody. Control
+// characters, which could rewrite the terminal, are replaced.
+func window(line string, column int) (string, int) {
+	const most = 160
+	runes := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' {
+			return utf8.RuneError
+		}
+		return r
+	}, line))
+	if len(runes) <= most {
+		return string(runes), column
+	}
+	start := max(0, min(column-1-most/2, len(runes)-most))
+	shown := string(runes[start : start+most])
+	if start+most < len(runes) {
+		shown += "…"
+	}
+	if start > 0 {
+		return "…" + shown, column - start + 1
+	}
+	return shown, column
 }
 
 // caretIndent keeps tabs, so that the caret stands under its column whatever
@@ -111,7 +145,7 @@ func (l *List) Err(source []byte) error {
 	lines := strings.Split(string(source), "\n")
 	for _, p := range l.problems {
 		if p.Excerpt == "" && p.Pos.Line >= 1 && p.Pos.Line <= len(lines) {
-			p.Excerpt = clip(strings.TrimRight(lines[p.Pos.Line-1], "\r"))
+			p.Excerpt = strings.TrimRight(lines[p.Pos.Line-1], "\r")
 		}
 	}
 	sort.SliceStable(l.problems, func(i, j int) bool {
@@ -122,15 +156,6 @@ func (l *List) Err(source []byte) error {
 		return a.Column < b.Column
 	})
 	return Errors(l.problems)
-}
-
-// clip bounds an excerpt; a line of a megabyte helps nobody.
-func clip(line string) string {
-	const most = 200
-	if utf8.RuneCountInString(line) <= most {
-		return line
-	}
-	return string([]rune(line)[:most]) + "…"
 }
 
 // Errors is one or more problems as an error.

@@ -3,14 +3,18 @@ package diag
 import (
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // Nearest returns the name most like word, or "" when none is near enough to
-// be a likely misspelling.
+// be a likely misspelling. Case does not count.
 func Nearest(word string, names []string) string {
 	sorted := append([]string(nil), names...)
 	sort.Strings(sorted)
-	best, bestDistance := "", len(word)/3+2
+	// At least half of the word must be right: any one-letter name is a single
+	// change away from any other, and says nothing.
+	length := utf8.RuneCountInString(word)
+	best, bestDistance := "", min(length/3+1, length/2)+1
 	for _, name := range sorted {
 		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < bestDistance {
 			best, bestDistance = name, d
@@ -20,8 +24,11 @@ func Nearest(word string, names []string) string {
 }
 
 // Meant is the hint for a misspelt name: the nearest one, or the whole list
-// when nothing is near.
+// when nothing is near. Without names there is no hint.
 func Meant(word string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
 	if name := Nearest(word, names); name != "" {
 		return "did you mean " + name + "?"
 	}

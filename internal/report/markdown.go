@@ -76,20 +76,49 @@ func escape(text string) string {
 	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_", "`", "\\`").Replace(text)
 }
 
-// allWarnings lists the warnings of the rows and of the whole run.
+// allWarnings lists the warnings of the run and of its rows; one that several rows
+// share stands once, with the evidence of the first.
 func allWarnings(r *result.Report) []string {
 	var out []string
 	for _, w := range r.Warnings {
-		out = append(out, w.Message)
+		out = append(out, hinted(w.Message, w.Hint))
 	}
+	rows := map[string][]string{}
+	first := map[string]result.Warning{}
+	var codes []string
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {
-			text := row.Name() + ": " + w.Message
-			if w.Hint != "" {
-				text += " (" + w.Hint + ")"
+			if rows[w.Code] == nil {
+				codes = append(codes, w.Code)
+				first[w.Code] = w
 			}
-			out = append(out, text)
+			if names := rows[w.Code]; len(names) == 0 || names[len(names)-1] != row.Name() {
+				rows[w.Code] = append(names, row.Name())
+			}
 		}
 	}
+	for _, code := range codes {
+		text := rows[code][0] + ": " + first[code].Message
+		if more := len(rows[code]) - 1; more > 0 {
+			text += fmt.Sprintf("; likewise %s", few(rows[code][1:]))
+		}
+		out = append(out, hinted(text, first[code].Hint))
+	}
 	return out
+}
+
+func hinted(text, hint string) string {
+	if hint == "" {
+		return text
+	}
+	return text + " (" + hint + ")"
+}
+
+// few names some and counts the rest.
+func few(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -157,12 +157,7 @@ func warnings(b *strings.Builder, r *result.Report, style term.Style) {
 		return
 	}
 	b.WriteString("\n")
-	const most = 12
-	for i, text := range all {
-		if i == most {
-			fmt.Fprintf(b, "  %s %d more warnings are in the report\n", style.Yellow("!"), len(all)-most)
-			break
-		}
+	for _, text := range all {
 		fmt.Fprintf(b, "  %s %s\n", style.Yellow("!"), text)
 	}
 }

@@ -184,9 +184,9 @@ func pidOfPidfd(t thread, fd int32) int {
 }
 
 // describe names a refused call that is about no file.
-func describe(t thread, c call) string {
-	nr, args := uint32(c.nr), c.args
-	if c.arch != auditArch || foreignBit != 0 && nr >= foreignBit {
+func describe(t thread, made call) string {
+	nr, args := uint32(made.nr), made.args
+	if made.arch != auditArch || foreignBit != 0 && nr >= foreignBit {
 		return fmt.Sprintf("system call %d of another architecture", nr&^foreignBit)
 	}
 	switch nr {
@@ -197,16 +197,16 @@ func describe(t thread, c call) string {
 		}
 		return fmt.Sprintf("%s(%s, %s)", name, nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
 	case unix.SYS_CONNECT:
-		return "connect"
+		return describeConnect(t, args)
 	case unix.SYS_CLONE:
 		if args[0]&cloneNamespaces != 0 {
 			return "clone into new namespaces"
 		}
 		return "fork"
 	case unix.SYS_EXECVE:
-		return strings.TrimSuffix("exec "+t.nameAt(place{cwd, 0}, args), " ")
+		return t.at("exec", place{cwd, 0}, args)
 	case unix.SYS_EXECVEAT:
-		return strings.TrimSuffix("exec "+t.nameAt(place{0, 1}, args), " ")
+		return t.at("exec", place{0, 1}, args)
 	case unix.SYS_PTRACE:
 		return fmt.Sprintf("ptrace(%d)", int32(args[1]))
 	case unix.SYS_PROCESS_VM_READV:
@@ -233,22 +233,18 @@ func describe(t thread, c call) string {
 			return c.values[uint32(args[c.arg])]
 		}
 	}
-	for _, list := range [][]sysCall{archForks, refused} {
-		for _, c := range list {
-			if c.nr != nr {
-				continue
-			}
-			if c.on == nil {
-				return c.name
-			}
-			return strings.TrimSuffix(c.name+" "+t.nameAt(*c.on, args), " ")
-		}
+	switch c := findRefused(nr); {
+	case c == nil:
+		return fmt.Sprintf("system call %d", nr)
+	case c.on == nil:
+		return c.name
+	default:
+		return t.at(c.name, *c.on, args)
 	}
-	return fmt.Sprintf("system call %d", nr)
 }
 
-// nameAt is the path of the file a call is about, "" when it cannot be told.
-func (t thread) nameAt(p place, args [6]uint64) string {
+// locateAt is the file a call is about; the zero value when it cannot be told.
+func (t thread) locateAt(p place, args [6]uint64) located {
 	dir := int32(unix.AT_FDCWD)
 	if p.dir != cwd {
 		dir = int32(args[p.dir])
@@ -257,16 +253,46 @@ func (t thread) nameAt(p place, args [6]uint64) string {
 	if p.path != itself && args[p.path] != 0 {
 		var err error
 		if path, err = t.str(args[p.path]); err != nil {
-			return ""
+			return located{}
 		}
 	}
 	if path != "" {
-		at := t.locate(dir, path, true)
-		return at.real + at.through()
+		return t.locate(dir, path, true)
 	}
 	name, err := os.Readlink(t.proc("fd", strconv.Itoa(int(dir))))
 	if err != nil {
-		return ""
+		return located{}
 	}
-	return name
+	return located{asked: name, real: name}
+}
+
+// at appends the file a call is about to the call's name.
+func (t thread) at(name string, p place, args [6]uint64) string {
+	l := t.locateAt(p, args)
+	if l.real == "" {
+		return name
+	}
+	return name + " " + l.real + l.through()
+}
+
+// describeConnect names the far end. Looking for a server that is not there
+// is nothing worth telling.
+func describeConnect(t thread, args [6]uint64) string {
+	addr := make([]byte, min(args[2], unix.SizeofSockaddrUnix))
+	n, err := t.memory(args[1], addr)
+	if err != nil || n < 2 {
+		return "connect"
+	}
+	family, addr := uint64(binary.NativeEndian.Uint16(addr)), addr[2:n]
+	switch {
+	case family == unix.AF_UNIX && len(addr) > 0 && addr[0] == 0:
+		return "connect to @" + string(bytes.TrimRight(addr[1:], "\x00"))
+	case family == unix.AF_UNIX:
+		at := t.locate(unix.AT_FDCWD, unix.ByteSliceToString(addr), true)
+		if !at.exists {
+			return ""
+		}
+		return "connect to " + at.real + at.through()
+	}
+	return "connect to " + nameOf(families, family)
 }

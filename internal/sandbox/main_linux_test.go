@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -183,7 +184,8 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 	}
 	programsDir = dir
 	for _, args := range [][]string{
-		{"-O1", "-o", filepath.Join(dir, "tries"), "testdata/tries.c", "-ldl", "-lpthread"},
+		{"-std=gnu11", "-O1", "-o", filepath.Join(dir, "tries"), "testdata/tries.c", "-ldl", "-lpthread"},
+		{"-std=gnu11", "-O1", "-o", filepath.Join(dir, "cuda"), "testdata/cuda.c", "-ldl"},
 		{"-O1", "-shared", "-fPIC", "-o", filepath.Join(dir, "answer.so"), "testdata/answer.c"},
 	} {
 		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
@@ -232,3 +234,6 @@ func errorName(out string) string {
 	}
 	return unix.ErrnoName(unix.Errno(n))
 }
+
+// addressOf is where a thread's memory is to be read.
+func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }

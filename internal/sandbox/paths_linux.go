@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,7 +167,8 @@ type reach struct {
 	pid       int
 	processes bool
 	read      []string
-	write     []string
+	write     []string // scratch, and devices
+	scratch   []string
 }
 
 func newReach(pid int, c Command) *reach {
@@ -182,8 +184,8 @@ func newReach(pid int, c Command) *reach {
 		}
 		return out
 	}
-	r.write = append(resolve(c.Policy.Write...), resolve(c.Policy.Devices...)...)
-	r.write = append(r.write, resolve(plainDevices...)...)
+	r.scratch = resolve(c.Policy.Write...)
+	r.write = slices.Concat(r.scratch, resolve(c.Policy.Devices...), resolve(plainDevices...))
 	if c.Policy.ProcWritable {
 		r.write = append(r.write, own)
 	}

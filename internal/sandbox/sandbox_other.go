@@ -15,6 +15,9 @@ const missingAll = "a sandbox (Linux on amd64 or arm64)"
 // guarded here, so nothing needs to be allowed.
 func System() []string { return nil }
 
+// WithCUDA adds nothing: see System.
+func (p Policy) WithCUDA() Policy { return p }
+
 // Probe says what this system can give: nothing.
 func Probe() Level { return Level{Seccomp: SeccompNone, Missing: []string{missingAll}} }
 

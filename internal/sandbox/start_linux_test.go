@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -371,11 +372,18 @@ func TestNoOrphans(t *testing.T) {
 
 func TestLocalSockets(t *testing.T) {
 	dir := programs(t)
+	server := filepath.Join(newGround(t).outside, "s")
+	l, err := net.Listen("unix", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
 	for _, test := range []struct{ do, want, named string }{
 		{"listen", "ok", ""},
 		{"socket 1 2", "EACCES", "socket(AF_UNIX, SOCK_DGRAM)"},
 		{"socket 2 1", "EACCES", "socket(AF_INET, SOCK_STREAM)"},
-		{"connect /run/some.sock", "EPERM", "connect"},
+		{"connect " + server, "EPERM", "connect to " + server},
+		{"connect " + server + "x", "EPERM", ""}, // nobody there
 	} {
 		out, p := run(t, Command{
 			Path: filepath.Join(dir, "tries"), Args: append([]string{"tries"}, strings.Fields(test.do)...),
@@ -409,6 +417,22 @@ func TestProcWritable(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.path, got, test.want)
 		}
 	}
+}
+
+// The CUDA driver starts under its policy and gives no cause for alarm.
+func TestCUDA(t *testing.T) {
+	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
+		t.Skip("no NVIDIA device")
+	}
+	dir := t.TempDir()
+	out, p := run(t, Command{
+		Path: filepath.Join(programs(t), "cuda"), Env: []string{"HOME=" + dir},
+		Policy: Policy{Read: System(), Write: []string{dir}}.WithCUDA(), Mode: Require,
+	})
+	if out != "ok" {
+		t.Errorf("got %q", out)
+	}
+	noAttempts(t, p)
 }
 
 func TestModes(t *testing.T) {

@@ -92,17 +92,21 @@ func (s *supervisor) answer(n notification) {
 	}
 	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	what := ""
-	nr := uint32(n.call.nr)
-	native := n.call.arch == auditArch
-	if c := findPathCall(nr); native && c != nil {
-		what = s.reach.describePath(t, *c, n.call.args)
-	} else if native && nr == unix.SYS_EXECVE && !s.entered {
+	nr, args := uint32(n.call.nr), n.call.args
+	if n.call.arch != auditArch {
+		nr = foreign
+	}
+	if nr == unix.SYS_EXECVE && !s.entered {
 		s.enter(t, n, a)
 		return
-	} else if !native || !s.harmless(t, nr, n.call.args) {
+	}
+	if c := findPathCall(nr); c != nil {
+		what = s.reach.describePath(t, *c, args)
+	} else if done, err := s.reach.chmod(t, nr, args); done {
+		a.flags, a.error = 0, -errnoOf(err)
+	} else if !s.harmless(t, nr, args) {
 		what = describe(t, n.call)
-		a.flags = 0
-		a.error = -int32(refusal(nr))
+		a.flags, a.error = 0, -int32(refusal(nr))
 	}
 	// A thread that was killed while its memory was read may have been
 	// another's by the end.
@@ -111,6 +115,17 @@ func (s *supervisor) answer(n notification) {
 	}
 	// The only thing that can go wrong is that nobody waits any more.
 	_ = respond(s.listener, a)
+}
+
+func errnoOf(err error) int32 {
+	var errno unix.Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &errno):
+		return int32(errno)
+	}
+	return int32(unix.EIO)
 }
 
 // enter answers the exec that starts the program. Until it has happened only

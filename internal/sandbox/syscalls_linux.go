@@ -12,7 +12,11 @@ type sysCall struct {
 	nr   uint32
 	name string
 	on   *place // the file it is about, where that is worth saying
+	mode int    // argument that holds a new mode, 0 where there is none
 }
+
+// foreign stands for any call of another architecture.
+const foreign = 0xffffffff
 
 // refused are calls that no program under test needs. Some would fail for
 // want of a capability anyway; they are listed so that they get a name.
@@ -42,9 +46,9 @@ var refused = append([]sysCall{
 	{nr: unix.SYS_MQ_UNLINK, name: "mq_unlink"},
 	{nr: unix.SYS_MQ_NOTIFY, name: "mq_notify"},
 	// Landlock does not cover who owns a file, its mode, times and attributes
-	{nr: unix.SYS_FCHMOD, name: "fchmod", on: &place{0, itself}},
-	{nr: unix.SYS_FCHMODAT, name: "fchmodat", on: &place{0, 1}},
-	{nr: unix.SYS_FCHMODAT2, name: "fchmodat2", on: &place{0, 1}},
+	{nr: unix.SYS_FCHMOD, name: "fchmod", on: &place{0, itself}, mode: 1},
+	{nr: unix.SYS_FCHMODAT, name: "fchmodat", on: &place{0, 1}, mode: 2},
+	{nr: unix.SYS_FCHMODAT2, name: "fchmodat2", on: &place{0, 1}, mode: 2},
 	{nr: unix.SYS_FCHOWN, name: "fchown", on: &place{0, itself}},
 	{nr: unix.SYS_FCHOWNAT, name: "fchownat", on: &place{0, 1}},
 	{nr: unix.SYS_UTIMENSAT, name: "utimensat", on: &place{0, 1}},
@@ -105,6 +109,17 @@ var refused = append([]sysCall{
 	{nr: unix.SYS_CLOCK_ADJTIME, name: "clock_adjtime"},
 	{nr: unix.SYS_VHANGUP, name: "vhangup"},
 }, archRefused...)
+
+func findRefused(nr uint32) *sysCall {
+	for _, list := range [][]sysCall{refused, archForks} {
+		for i := range list {
+			if list[i].nr == nr {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
 
 // A targetCall acts on the process, thread or group in its argument arg. The
 // program may act on itself; the supervisor knows its threads and children.

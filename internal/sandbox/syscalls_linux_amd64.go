@@ -15,7 +15,7 @@ var (
 		{nr: unix.SYS_VFORK, name: "vfork"},
 	}
 	archRefused = []sysCall{
-		{nr: unix.SYS_CHMOD, name: "chmod", on: &place{cwd, 0}},
+		{nr: unix.SYS_CHMOD, name: "chmod", on: &place{cwd, 0}, mode: 1},
 		{nr: unix.SYS_CHOWN, name: "chown", on: &place{cwd, 0}},
 		{nr: unix.SYS_LCHOWN, name: "lchown", on: &place{cwd, 0}},
 		{nr: unix.SYS_UTIME, name: "utime", on: &place{cwd, 0}},

@@ -2,6 +2,11 @@
 
 package sandbox
 
+import (
+	"path/filepath"
+	"slices"
+)
+
 // plainDevices are always there to read and write: they lead nowhere.
 var plainDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
@@ -21,4 +26,20 @@ func System() []string {
 		"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/vmstat",
 		"/proc/version", "/proc/filesystems", "/proc/sys/vm", "/proc/sys/kernel",
 	}
+}
+
+// WithCUDA adds what the CUDA driver needs to start and to run kernels: its
+// device nodes, what it asks about the PCI bus and memory, the name of its
+// threads (written below /proc/self), and a local socket of its own.
+func (p Policy) WithCUDA() Policy {
+	glob := func(pattern string) []string {
+		found, _ := filepath.Glob(pattern) // fails for a bad pattern only
+		return found
+	}
+	p.Devices = slices.Concat(p.Devices, glob("/dev/nvidia*"))
+	p.Read = slices.Concat(p.Read, glob("/sys/devices/pci*"),
+		[]string{"/sys/bus/pci", "/sys/devices/system/memory", "/proc/driver/nvidia", "/proc/devices"})
+	p.ProcWritable = true
+	p.LocalSockets = true
+	return p
 }

@@ -126,13 +126,13 @@ static int attempt(const char *what, const char *a, const char *b) {
 	TRY("symlink") return said(symlink(a, b));
 	TRY("truncate") return said(truncate(a, 0));
 	TRY("opentrunc") return said(open(a, O_RDONLY | O_TRUNC));
-	TRY("chmod") return said(chmod(a, 0777));
+	TRY("chmod") return said(chmod(a, 06777));
 	TRY("chown") return said(chown(a, 1, 1));
 	TRY("touch") return said(utimensat(AT_FDCWD, a, NULL, 0));
 	TRY("setxattr") return said(setxattr(a, "user.x", "1", 1, 0));
 	TRY("fchmod") {
 		int fd = open(a, O_RDONLY);
-		return said(fd < 0 ? fd : fchmod(fd, 0777));
+		return said(fd < 0 ? fd : fchmod(fd, 06777));
 	}
 	TRY("scratch") { // everything a program may do in a folder of its own
 		if (chdir(a) < 0 || mkdir("d", 0755) < 0)

@@ -173,7 +173,8 @@ func (r *Reader) line(most int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.in.ReadSlice('\n')
-		if len(line)+len(part) > most {
+		// A line at the limit that has not ended will not be within it.
+		if n := len(line) + len(part); n > most || n == most && err != nil {
 			return nil, &Error{"oversized", fmt.Sprintf("a line of more than %d bytes", most)}
 		}
 		if err == nil && line == nil {

@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"pawl/internal/result"
+	"pawl/internal/sandbox"
+	"pawl/internal/worker/cell"
+	"pawl/internal/worker/wire"
+)
+
+// The test binary stands in for pawl: as a worker, and as a cell that lies in the
+// way its artifact's text names. Both are started as the real ones are.
+func TestMain(m *testing.M) {
+	if sandbox.EnterIfAsked(os.Args) {
+		return
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "worker":
+			if err := Serve(context.Background(), os.Stdin, os.Stdout, ServeOptions{Tool: result.Tool{Version: "test"}}); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
+		case "cell":
+			lie(os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
+			return
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// lie is a cell that answers as its artifact says.
+func lie(requests, replies *os.File) {
+	in, out := wire.NewReader(requests), wire.NewWriter(replies)
+	_ = out.Send(0, wire.OpHello, wire.CellHello{Protocol: "1.0", Cell: "host", PID: os.Getpid()}, nil)
+	what := ""
+	for {
+		frame, err := in.Next()
+		if err != nil {
+			return
+		}
+		var body any
+		var blob []byte
+		switch frame.Op {
+		case wire.OpLoad:
+			var m wire.Load
+			_ = frame.Decode(&m)
+			text, err := os.ReadFile(m.Path)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(9)
+			}
+			what = strings.TrimSpace(string(text))
+			body = wire.LoadReply{Flush: "none"}
+		case wire.OpPrepare:
+			body = wire.PrepareReply{}
+		case wire.OpRun:
+			body = wire.RunReply{CellS: 1e-9}
+		case wire.OpSample:
+			body, blob = lyingSample(frame, what, out)
+		}
+		_ = out.Send(frame.ID, wire.OpOK, body, blob)
+	}
+}
+
+func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte) {
+	var m wire.Sample
+	_ = frame.Decode(&m)
+	seconds, ghz := []float64{1e-9}, []float64{0}
+	count := 1
+	switch what {
+	case "honest":
+	case "too long":
+		seconds[0] = 3600
+	case "negative":
+		seconds[0] = -1
+	case "too many":
+		seconds, ghz, count = make([]float64, m.Count+1), make([]float64, m.Count+1), m.Count+1
+		for i := range seconds {
+			seconds[i] = 1e-9
+		}
+	case "none":
+		return wire.SampleReply{Count: 0}, []byte{}
+	case "short blob":
+		return wire.SampleReply{Count: 2}, wire.PackSamples(seconds, ghz)
+	case "no body":
+		return json.RawMessage(`"surprise"`), nil
+	case "twice":
+		_ = out.Send(frame.ID, wire.OpOK, wire.SampleReply{Count: 1}, wire.PackSamples(seconds, ghz))
+	case "flood":
+		for range 100 {
+			_ = out.Send(frame.ID+1, wire.OpOK, nil, nil)
+		}
+	}
+	return wire.SampleReply{Count: count}, wire.PackSamples(seconds, ghz)
+}

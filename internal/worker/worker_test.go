@@ -1,0 +1,227 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+func connect(t *testing.T) *Client {
+	t.Helper()
+	t.Setenv("PAWL_LOCK_DIR", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := Start(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func openLying(t *testing.T, c *Client, what string) *Cell {
+	t.Helper()
+	sha, err := c.Upload(t.Context(), []byte(what))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell, err := c.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "auto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cell.Load(t.Context(), wire.Load{SHA256: sha}); err != nil {
+		t.Fatal(err)
+	}
+	return cell
+}
+
+func causeOf(err error) result.Cause {
+	var fault *result.Fault
+	if errors.As(err, &fault) {
+		return fault.Cause
+	}
+	return ""
+}
+
+func TestLyingCellsAreEnded(t *testing.T) {
+	c := connect(t)
+	for _, what := range []string{"too long", "negative", "too many", "none", "short blob", "no body", "flood"} {
+		t.Run(what, func(t *testing.T) {
+			cell := openLying(t, c, what)
+			_, err := cell.Sample(t.Context(), wire.Sample{Count: 3, Repeat: 1})
+			if causeOf(err) != result.CauseForged && what != "flood" {
+				t.Errorf("got %v", err)
+			}
+			if what == "flood" { // may be noticed with the answer or at the next request
+				_, next := cell.Sample(t.Context(), wire.Sample{Count: 3, Repeat: 1})
+				if causeOf(err) != result.CauseForged && causeOf(next) != result.CauseForged {
+					t.Errorf("got %v, then %v", err, next)
+				}
+			}
+		})
+	}
+	t.Run("honest", func(t *testing.T) {
+		cell := openLying(t, c, "honest")
+		batch, err := cell.Sample(t.Context(), wire.Sample{Count: 3, Repeat: 1})
+		if err != nil || batch.Count != 1 {
+			t.Errorf("got %+v, %v", batch, err)
+		}
+		if _, err := cell.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An answer that somebody else gave first shows when the second one comes.
+func TestSecondAnswerIsNoticed(t *testing.T) {
+	c := connect(t)
+	t.Run("at the next request", func(t *testing.T) {
+		cell := openLying(t, c, "twice")
+		if _, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+		if _, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1}); causeOf(err) != result.CauseForged {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("at the end", func(t *testing.T) {
+		cell := openLying(t, c, "twice")
+		if _, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cell.Close(t.Context()); causeOf(err) != result.CauseForged {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestUploadTwiceSendsOnce(t *testing.T) {
+	c := connect(t)
+	data := []byte(strings.Repeat("x", 3*wire.MaxBlob+5))
+	for range 2 {
+		if _, err := c.Upload(t.Context(), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCancelledRequestTellsItsStory(t *testing.T) {
+	c := connect(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Open(ctx, wire.Open{Cell: "host", Sandbox: "off"})
+	if cause := causeOf(err); cause != result.CauseInterrupted && err != nil {
+		t.Errorf("got %v (%s)", err, cause)
+	}
+}
+
+func TestStartFailures(t *testing.T) {
+	_, err := Start(t.Context(), Options{Command: []string{filepath.Join(t.TempDir(), "nothing")}})
+	if causeOf(err) != result.CauseUnsupported {
+		t.Errorf("a command that is not there: %v", err)
+	}
+}
+
+func TestBoundedLog(t *testing.T) {
+	var l boundedLog
+	head, middle, tail := strings.Repeat("a", logHalf), strings.Repeat("b", 10*logHalf), strings.Repeat("c", logHalf)
+	for _, part := range []string{head, middle, tail} {
+		for chunk := part; chunk != ""; {
+			n := min(1000, len(chunk))
+			if _, err := l.Write([]byte(chunk[:n])); err != nil {
+				t.Fatal(err)
+			}
+			chunk = chunk[n:]
+		}
+	}
+	got := l.String()
+	if !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tail) || !strings.Contains(got, "[… 327680 bytes left out …]") {
+		t.Errorf("%d bytes: %.60q … %q", len(got), got, got[len(got)-60:])
+	}
+	if len(l.tail) > 2*logHalf {
+		t.Errorf("keeps %d bytes", len(l.tail))
+	}
+}
+
+func TestUsage(t *testing.T) {
+	const status = "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t7\nSigQ:\t0/96\nodd line\n"
+	if diff := cmp.Diff(usage{resident: 1 << 20, peak: 2 << 20, threads: 7}, parseUsage([]byte(status)), cmp.AllowUnexported(usage{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNearBuffer(t *testing.T) {
+	buffers := []wire.Range{{Name: "a", Start: 0x10000, Bytes: 0x100}, {Name: "b", Start: 0x20000, Bytes: 0x100}}
+	for address, want := range map[uint64]string{
+		0x8:        "a null pointer was used",
+		0x10110:    "16 bytes past the end of argument a",
+		0x1fff0:    "16 bytes before the start of argument b",
+		0x20100:    "0 bytes past the end of argument b",
+		0xffff0000: "",
+	} {
+		if got := nearBuffer(address, buffers); got != want {
+			t.Errorf("%#x: %q, want %q", address, got, want)
+		}
+	}
+}
+
+func TestDeadStoresAreSwept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	live, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.close()
+	dead, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.lock.Close() // as the kernel does for a killed worker
+	next, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.close()
+	if _, err := os.Stat(dead.dir); err == nil {
+		t.Error("the folder of a killed worker is still there")
+	}
+	if _, err := os.Stat(live.dir); err != nil {
+		t.Error("the folder of a living worker is gone")
+	}
+}
+
+func TestDeviceLock(t *testing.T) {
+	t.Setenv("PAWL_LOCK_DIR", t.TempDir())
+	first, err := lockDevice(t.Context(), "host", func() { t.Error("waited for nobody") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan struct{})
+	got := make(chan error, 1)
+	go func() {
+		second, err := lockDevice(t.Context(), "host", func() { close(waited) })
+		if err == nil {
+			second.Close()
+		}
+		got <- err
+	}()
+	<-waited
+	select {
+	case err := <-got:
+		t.Fatalf("two hold the lock: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	first.Close()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}

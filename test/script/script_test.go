@@ -1,0 +1,60 @@
+// Package script drives the shipped binary through testdata/*.txt, one behaviour
+// each. PAWL_BIN names the binary; `make script` builds it.
+package script
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output inside the scripts")
+
+func TestScripts(t *testing.T) {
+	pawl := os.Getenv("PAWL_BIN")
+	if pawl == "" {
+		t.Fatal("scripts drive the shipped binary: run `make script`, or set PAWL_BIN")
+	}
+	cache := t.TempDir() // shared, so that equal kernels compile once
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", filepath.Dir(pawl)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("PAWL_LOCK_DIR", env.WorkDir)
+			env.Setenv("EXAMPLES", examples)
+			return nil
+		},
+	})
+}
+
+// exits CODE COMMAND… runs a command and checks its exit code.
+func exits(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	got := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = strconv.Itoa(exit.ExitCode())
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s\n%s%s", got, args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
