@@ -44,10 +44,10 @@ setup: ## install what the tests need and this machine lacks
 	@tools/setup cc c++ git ninja ccache python3
 
 lint: $(LINT) ## golangci-lint, with the floors of the house
-	$(call step,lint,$(LINT) run ./...)
+	$(call step,lint,CGO_ENABLED=0 $(LINT) run ./...)
 
 $(LINT):
-	$(call step,build golangci-lint $(LINT_VERSION),GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' \
+	$(call step,build golangci-lint $(LINT_VERSION),GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -ldflags '-s -w' \
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
 
 fmt: $(LINT) ## format the sources as lint wants them

@@ -30,7 +30,7 @@ func Markdown(r *result.Report) string {
 			fmt.Fprintf(&b, "Hint: %s\n\n", escape(row.Fault.Hint))
 		}
 		if row.Build != nil && row.Build.Output != "" {
-			fmt.Fprintf(&b, "```\n%s\n```\n\n", strings.TrimSpace(row.Build.Output))
+			b.WriteString(fenced(strings.TrimSpace(row.Build.Output)))
 		}
 	}
 	if warnings := allWarnings(r); len(warnings) > 0 {
@@ -52,6 +52,15 @@ func Markdown(r *result.Report) string {
 	}
 	fmt.Fprintf(&b, " · pawl %s · run %s\n", r.Tool.Version, r.ID)
 	return b.String()
+}
+
+// fenced is a code block whose fence the text cannot close.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence + "\n\n"
 }
 
 func markdownTable(b *strings.Builder, rows []*result.Row) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"pawl/internal/result"
 	"pawl/internal/term"
@@ -146,9 +147,20 @@ func lastLines(log string, most int) string {
 		if len(line) > widest {
 			line = strings.ToValidUTF8(line[:widest], "") + "…"
 		}
-		fmt.Fprintf(&b, "      %s\n", line)
+		fmt.Fprintf(&b, "      %s\n", printable(line))
 	}
 	return b.String()
+}
+
+// printable drops control characters: what a kernel prints must not steer the
+// terminal it is shown on.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 func warnings(b *strings.Builder, r *result.Report, style term.Style) {

@@ -111,16 +111,20 @@ func (t thread) locate(dirfd int32, asked string, followLast bool) located {
 	for links := 0; len(todo) > 0; {
 		elem := todo[0]
 		todo = todo[1:]
-		if elem == "" || elem == "." {
-			continue
-		}
-		if elem == ".." {
-			cur = filepath.Dir(cur)
+		last := len(todo) == 0
+		if elem == "" && !last {
 			continue
 		}
 		out.parent = !missing
+		if elem == "" || elem == "." || elem == ".." {
+			fi, err := os.Lstat(cur)
+			if missing = missing || err != nil || !fi.IsDir(); missing {
+				out.parent = false
+			}
+			cur = filepath.Join(cur, elem)
+			continue
+		}
 		next := filepath.Join(cur, elem)
-		last := len(todo) == 0
 		if missing {
 			cur = next
 			continue
@@ -153,7 +157,7 @@ func (t thread) locate(dirfd int32, asked string, followLast bool) located {
 		todo = append(strings.Split(target, "/"), todo...)
 	}
 	out.real = cur
-	if fi, err := os.Lstat(cur); err == nil {
+	if fi, err := os.Lstat(cur); err == nil && !missing {
 		out.exists = true
 		out.parent = true
 		out.folder = fi.IsDir()

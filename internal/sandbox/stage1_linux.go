@@ -39,10 +39,9 @@ func EnterIfAsked(args []string) (entered bool) {
 		os.Exit(failed)
 	}
 	sock := first + 1
-	if err := enter(first, sock); err != nil {
-		if sendStatus(sock, status{Err: err.Error()}, nil) != nil {
-			fmt.Fprintf(os.Stderr, "pawl: sandbox: %v\n", err)
-		}
+	err = enter(first, sock)
+	if sendStatus(sock, status{Err: err.Error()}, nil) != nil {
+		fmt.Fprintf(os.Stderr, "pawl: sandbox: %v\n", err)
 	}
 	os.Exit(failed)
 	return true

@@ -3,16 +3,13 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,160 +18,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-func noAttempts(t *testing.T, p *Process) {
-	t.Helper()
-	if got := p.Attempts(); len(got) > 0 {
-		t.Errorf("attempts %v, want none", got)
-	}
-}
-
-func TestEnvironmentIsScrubbed(t *testing.T) {
-	t.Setenv("SANDBOX_TEST_SECRET", "xyzzy")
-	c := self(t, "environ")
-	c.Env = []string{"GIVEN=1"}
-	out, p := run(t, c)
-	if out != "GIVEN=1" {
-		t.Errorf("environment is %q, want GIVEN=1 alone", out)
-	}
-	noAttempts(t, p)
-
-	c.Env = nil
-	if out, _ := run(t, c); out != "" {
-		t.Errorf("environment is %q, want none", out)
-	}
-}
-
-func TestDescriptors(t *testing.T) {
-	// One that a careless parent left open for everybody.
-	leak, err := unix.Open("/dev/null", unix.O_RDONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(leak)
-	var extra []*os.File
-	for _, text := range []string{"three", "four"} {
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		fmt.Fprint(w, text)
-		w.Close()
-		extra = append(extra, r)
-	}
-	c := self(t, "descriptors")
-	c.ExtraFiles = extra
-	out, p := run(t, c)
-	var numbers []string
-	for line := range strings.Lines(out) {
-		if !strings.HasPrefix(line, "read") {
-			number, _, _ := strings.Cut(line, " ")
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	if got := strings.Join(numbers, " "); got != "0 1 2 3 4" {
-		t.Errorf("descriptors %s, want 0 1 2 3 4:\n%s", got, out)
-	}
-	for _, want := range []string{"read 3 three", "read 4 four"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-	noAttempts(t, p)
-}
-
-func TestStatus(t *testing.T) {
-	out, p := run(t, self(t, "status"))
-	for _, want := range []string{
-		"CapInh:\t0000000000000000", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000",
-		"CapAmb:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-	if os.Geteuid() == 0 && !strings.Contains(out, "CapBnd:\t0000000000000000") {
-		t.Errorf("bounding set is not empty:\n%s", out)
-	}
-	noAttempts(t, p)
-	if l := p.Level(); l.Landlock < 3 || l.Seccomp != SeccompNotify || !l.NoNewPrivs || l.Missing != nil {
-		t.Errorf("level %+v", l)
-	}
-}
-
-func TestGoProgram(t *testing.T) {
-	t.Parallel()
-	out, p := run(t, self(t, "busy"))
-	if out != "ok" {
-		t.Errorf("got %q", out)
-	}
-	noAttempts(t, p)
-}
-
-// A crash is a fault, not an attempt, though it ends in signals.
-func TestCrashIsNoAttempt(t *testing.T) {
-	out, p := run(t, self(t, "panic"))
-	if !strings.Contains(out, "nil pointer dereference") {
-		t.Errorf("got %q", out)
-	}
-	noAttempts(t, p)
-
-	_, p = run(t, Command{
-		Path: filepath.Join(programs(t), "tries"), Args: []string{"tries", "abort"},
-		Policy: Policy{Read: System()},
-	})
-	state, err := p.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ws := state.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGABRT || ws.CoreDump() {
-		t.Errorf("ended with %v, want an abort without a core", state)
-	}
-	noAttempts(t, p)
-}
-
-func TestLimits(t *testing.T) {
-	dir := programs(t)
-	g := newGround(t)
-	for _, test := range []struct {
-		do, want string
-		limits   Limits
-	}{
-		{"map 0x4000000", "ok", Limits{AddressSpace: 1 << 30}},
-		{"map 0x80000000", "ENOMEM", Limits{AddressSpace: 1 << 30}},
-		{"fill " + g.scratch + "/a 1000", "ok", Limits{FileSize: 1 << 20}},
-		{"fill " + g.scratch + "/b 2000000", "EFBIG", Limits{FileSize: 1 << 20}},
-		{"reopen " + g.input, "ok", Limits{OpenFiles: 5}},
-		{"reopen " + g.input, "EMFILE", Limits{OpenFiles: 4}},
-	} {
-		p := g.policy()
-		p.Limits = test.limits
-		args := append([]string{"tries"}, strings.Fields(test.do)...)
-		out, _ := run(t, Command{Path: filepath.Join(dir, "tries"), Args: args, Policy: p, Mode: Require})
-		if got := errorName(out); got != test.want {
-			t.Errorf("%s under %+v: %s, want %s", test.do, test.limits, got, test.want)
-		}
-	}
-}
-
-func TestCPULimitEndsALoop(t *testing.T) {
-	p, err := Start(Command{
-		Path: filepath.Join(programs(t), "tries"), Args: []string{"tries", "spin"},
-		Policy: Policy{Read: System(), Limits: Limits{CPUSeconds: 1}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := p.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ws := state.Sys().(syscall.WaitStatus); !ws.Signaled() {
-		t.Errorf("ended with %v, want a signal", state)
-	}
-}
 
 func TestKill(t *testing.T) {
 	p, err := Start(Command{Path: filepath.Join(programs(t), "tries"), Args: []string{"tries", "spin"}, Policy: Policy{Read: System()}})
@@ -285,59 +128,6 @@ func TestOutlivesTheThreadThatAsked(t *testing.T) {
 	}
 }
 
-func TestProcesses(t *testing.T) {
-	dir := programs(t)
-	g := newGround(t)
-	policy := g.policy()
-	policy.Processes = true
-	policy.Read = append(policy.Read, dir)
-	for _, pretend := range []older{{}, {NoNotify: true}} {
-		for _, test := range []struct{ do, want, named string }{
-			{"fork", "ok", ""},
-			{"clone", "ok", ""},
-			{"spawn", "ok", ""},
-			{"exec /bin/true", "", ""},
-			{"socketpair 1", "ok", ""},
-			{"socketpair 2", "EPERM", "socketpair(AF_UNIX, SOCK_DGRAM)"},
-			{"clonens", "EPERM", "clone into new namespaces"},
-			{"socket 2 1", "EACCES", "socket(AF_INET, SOCK_STREAM)"},
-			{"read " + g.secret, "EACCES", "open " + g.secret + " for reading"},
-			{fmt.Sprintf("kill %d 15", os.Getpid()), "EPERM", fmt.Sprintf("kill(%d, SIGTERM)", os.Getpid())},
-			{fmt.Sprintf("read /proc/%d/environ", os.Getpid()), "EACCES", fmt.Sprintf("open /proc/%d/environ for reading", os.Getpid())},
-		} {
-			out, p := run(t, Command{
-				Path: filepath.Join(dir, "tries"), Args: append([]string{"tries"}, strings.Fields(test.do)...),
-				Policy: policy, pretend: pretend,
-			})
-			if got := errorName(out); got != test.want {
-				t.Errorf("%s, %+v: %s, want %s", test.do, pretend, got, test.want)
-			}
-			var want []string
-			if test.named != "" && !pretend.NoNotify {
-				want = []string{test.named}
-			}
-			if got := attempts(p); !slices.Equal(got, want) {
-				t.Errorf("%s: attempts %q, want %q", test.do, got, want)
-			}
-		}
-	}
-}
-
-// A shell with children of its own, signals between them included.
-func TestShell(t *testing.T) {
-	g := newGround(t)
-	policy := g.policy()
-	policy.Processes = true
-	out, p := run(t, Command{
-		Path: "/bin/sh", Args: []string{"sh", "-c", "{ sleep 60 & kill $!; wait $!; } 2>/dev/null; cat " + g.input + " | cat; cat /proc/self/comm"},
-		Policy: policy, Mode: Require,
-	})
-	if out != "contentcat" {
-		t.Errorf("got %q", out)
-	}
-	noAttempts(t, p)
-}
-
 // Children that try to get away end with the program they came from.
 func TestNoOrphans(t *testing.T) {
 	r, w, err := os.Pipe()
@@ -368,71 +158,6 @@ func TestNoOrphans(t *testing.T) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		t.Error("the child outlived the program")
 	}
-}
-
-func TestLocalSockets(t *testing.T) {
-	dir := programs(t)
-	server := filepath.Join(newGround(t).outside, "s")
-	l, err := net.Listen("unix", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	for _, test := range []struct{ do, want, named string }{
-		{"listen", "ok", ""},
-		{"socket 1 2", "EACCES", "socket(AF_UNIX, SOCK_DGRAM)"},
-		{"socket 2 1", "EACCES", "socket(AF_INET, SOCK_STREAM)"},
-		{"connect " + server, "EPERM", "connect to " + server},
-		{"connect " + server + "x", "EPERM", ""}, // nobody there
-	} {
-		out, p := run(t, Command{
-			Path: filepath.Join(dir, "tries"), Args: append([]string{"tries"}, strings.Fields(test.do)...),
-			Policy: Policy{Read: System(), LocalSockets: true}, Mode: Require,
-		})
-		if got := errorName(out); got != test.want {
-			t.Errorf("%s: %s, want %s", test.do, got, test.want)
-		}
-		var want []string
-		if test.named != "" {
-			want = []string{test.named}
-		}
-		if got := attempts(p); !slices.Equal(got, want) {
-			t.Errorf("%s: attempts %q, want %q", test.do, got, want)
-		}
-	}
-}
-
-func TestProcWritable(t *testing.T) {
-	for _, test := range []struct{ path, want string }{
-		{"/proc/self/comm", "ok"},
-		{"/proc/thread-self/comm", "ok"},
-		{"/proc/sys/kernel/core_pattern", "EACCES"},
-		{"/proc/sys/vm/overcommit_memory", "EACCES"},
-	} {
-		out, _ := run(t, Command{
-			Path: filepath.Join(programs(t), "tries"), Args: []string{"tries", "append", test.path},
-			Policy: Policy{Read: System(), ProcWritable: true}, Mode: Require,
-		})
-		if got := errorName(out); got != test.want {
-			t.Errorf("%s: %s, want %s", test.path, got, test.want)
-		}
-	}
-}
-
-// The CUDA driver starts under its policy and gives no cause for alarm.
-func TestCUDA(t *testing.T) {
-	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
-		t.Skip("no NVIDIA device")
-	}
-	dir := t.TempDir()
-	out, p := run(t, Command{
-		Path: filepath.Join(programs(t), "cuda"), Env: []string{"HOME=" + dir},
-		Policy: Policy{Read: System(), Write: []string{dir}}.WithCUDA(), Mode: Require,
-	})
-	if out != "ok" {
-		t.Errorf("got %q", out)
-	}
-	noAttempts(t, p)
 }
 
 func TestModes(t *testing.T) {
@@ -501,59 +226,6 @@ func TestStartErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want one about %q", test.c, err, test.want)
 		}
-	}
-}
-
-// Everything works for a worker that is nobody in particular.
-func TestUnprivileged(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("already unprivileged: every other test is this test")
-	}
-	dir := programs(t)
-	root, err := os.MkdirTemp("", "pawl-sandbox-nobody")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(root)
-	exe := filepath.Join(root, "worker")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, input, scratch := filepath.Join(root, "secret"), filepath.Join(root, "input"), filepath.Join(root, "scratch")
-	const nobody = 65534
-	for _, err := range []error{
-		os.Chmod(root, 0o755),
-		os.WriteFile(exe, image, 0o755),
-		os.WriteFile(secret, []byte("s"), 0o644),
-		os.WriteFile(input, []byte("i"), 0o644),
-		os.Mkdir(scratch, 0o755),
-		os.Chown(scratch, nobody, nobody),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command(exe, "helper", "nobody", filepath.Join(dir, "tries"), secret, input, scratch)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	cmd.Dir = "/"
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	want := fmt.Sprintf(`read 13 [{open %s for reading 1}]
-read ok []
-write ok []
-socket 13 [{socket(AF_INET, SOCK_DGRAM) 1}]
-fork 1 [{fork 1}]
-`, secret)
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }
 

@@ -1,0 +1,137 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/formula"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/worker/wire"
+)
+
+func instance(role spec.Role) *spec.Instance {
+	return &spec.Instance{
+		Args: []spec.InstanceArg{
+			{Name: "x", DType: "f32", Buffer: true, Elements: 8, Bytes: 32, Role: role, Init: spec.Init{Kind: "uniform", Args: []float64{0, 1}}},
+			{Name: "n", DType: "i64", Scalar: formula.Int(8)},
+			{Name: "a", DType: "f32", Scalar: formula.Float(0.5)},
+		},
+		Launches: []spec.InstanceLaunch{{Threads: 1}, {Threads: 3}},
+	}
+}
+
+func TestProblem(t *testing.T) {
+	want := wire.Prepare{Seed: 7, Threads: 3, Args: []wire.Arg{
+		{Name: "x", DType: "f32", Buffer: true, Count: 8, Role: "in", Init: "uniform", Params: []float64{0, 1}},
+		{Name: "n", DType: "i64", Value: "8"},
+		{Name: "a", DType: "f32", Value: "0.5"},
+	}}
+	if diff := cmp.Diff(want, Problem(instance(spec.RoleIn), 7)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	for _, tc := range []struct {
+		cache  string
+		role   spec.Role
+		median float64
+		want   int
+	}{
+		{"hot", spec.RoleIn, 1.1e-6, 19},
+		{"hot", spec.RoleIn, 30e-6, 1},
+		{"hot", spec.RoleIn, 0, 10_000},
+		{"hot", spec.RoleInOut, 1e-6, 1}, // a launch would find the last one's output
+		{"cold", spec.RoleIn, 1e-6, 1},   // the second launch would not be cold
+	} {
+		s := &series{opts: Options{Cache: tc.cache}, instance: instance(tc.role)}
+		if got := s.repeat(tc.median); got != tc.want {
+			t.Errorf("%+v: %d launches a sample", tc, got)
+		}
+	}
+}
+
+func TestSteady(t *testing.T) {
+	falling := []float64{9, 8, 7, 6, 5, 4, 3, 2, 1.5, 1.2}
+	level := []float64{9, 9, 9, 9, 9, 1, 1.01, 1, 0.99, 1, 1, 1.01, 1, 0.99, 1}
+	if steady(falling) {
+		t.Error("a falling series is called steady")
+	}
+	if !steady(level) {
+		t.Error("a level end is not called steady")
+	}
+	if steady(level[:9]) {
+		t.Error("steady after too few samples")
+	}
+}
+
+func TestNoteKeepsTheWorst(t *testing.T) {
+	s := &series{timing: &result.Timing{}}
+	state := func(when string, busy, celsius float64) *result.State {
+		return &result.State{When: when, Busy: &busy, TemperatureC: &celsius}
+	}
+	s.note(nil)
+	s.note(state("before", 9, 20))
+	s.note(state("during", 0.1, 90))
+	s.note(state("during", 0.7, 50))
+	s.note(state("during", 0.2, 60))
+	want := []result.State{*state("before", 9, 20), *state("during", 0.7, 90), *state("after", 0.2, 60)}
+	if diff := cmp.Diff(want, s.timing.State); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	quiet := func() *result.Timing {
+		seconds := make([]float64, 40)
+		for i := range seconds {
+			seconds[i] = 1e-3
+		}
+		return &result.Timing{
+			Repeat: 1, Pinned: []int{1}, Stopped: "width", CallOverheadS: 1e-7,
+			Samples: result.Samples{Seconds: seconds}, Stats: result.Stats{Count: 40, Median: 1e-3, CV: 0.01},
+			State: []result.State{{When: "before"}, {When: "during"}, {When: "after"}},
+		}
+	}
+	big := 85.0
+	for name, tc := range map[string]struct {
+		change func(*result.Timing)
+		want   []string
+	}{
+		"quiet":       {func(*result.Timing) {}, nil},
+		"no samples":  {func(r *result.Timing) { r.Stats = result.Stats{} }, nil},
+		"noise":       {func(r *result.Timing) { r.Stats.CV = 0.13 }, []string{"cv"}},
+		"at the gate": {func(r *result.Timing) { r.Stats.CV = 0.12 }, nil},
+		"drift": {func(r *result.Timing) {
+			for i := 20; i < 40; i++ {
+				r.Samples.Seconds[i] = 1.03e-3
+			}
+		}, []string{"drift"}},
+		"budget":      {func(r *result.Timing) { r.Stopped = "budget" }, []string{"width"}},
+		"short":       {func(r *result.Timing) { r.Stats.Median = 1e-6 }, []string{"short"}},
+		"repeated":    {func(r *result.Timing) { r.Stats.Median, r.Repeat = 1e-6, 20 }, nil},
+		"not pinned":  {func(r *result.Timing) { r.Pinned = nil }, []string{"pin"}},
+		"preempted":   {func(r *result.Timing) { r.Preempted = 20 }, []string{"preempted"}},
+		"temperature": {func(r *result.Timing) { r.State[1].TemperatureC = &big }, []string{"temperature"}},
+		"before only": {func(r *result.Timing) { r.State[0].TemperatureC = &big }, nil},
+		"steal":       {func(r *result.Timing) { r.State[1].StealPct = &big }, []string{"steal"}},
+		"foreign":     {func(r *result.Timing) { r.State[1].Busy = &big }, []string{"foreign"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			timing := quiet()
+			tc.change(timing)
+			var got []string
+			for _, w := range Doubts(timing, 0.12) {
+				got = append(got, w.Code)
+				if w.Message == "" {
+					t.Errorf("%s has no message", w.Code)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

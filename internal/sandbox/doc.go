@@ -1,0 +1,86 @@
+// Package sandbox runs a program that nobody vouches for, and says what it
+// tried.
+//
+//	func main() {
+//		if sandbox.EnterIfAsked(os.Args) {
+//			return
+//		}
+//		…
+//		p, err := sandbox.Start(sandbox.Command{
+//			Path:   exe,
+//			Args:   []string{exe, "cell"},
+//			Policy: sandbox.Policy{Read: append(sandbox.System(), input), Write: []string{scratch}},
+//		})
+//		…
+//		state, err := p.Wait()
+//		for _, a := range p.Attempts() { … } // "open /etc/shadow for reading"
+//	}
+//
+// # How
+//
+// Start executes the running binary again as stage 1, which restricts one
+// locked thread of itself and then executes the program from that thread. So
+// the program is inside from its first instruction, and a binary that links
+// purego (where the Go runtime can no longer run a system call on all its
+// threads) can do this too. Stage 1 gives up every capability, sets
+// no_new_privs, the resource limits and the parent death signal, applies
+// Landlock, then a seccomp filter.
+//
+// Landlock and the filter refuse; naming is a second, separate thing. Through
+// a seccomp listener the caller's process sees the refused calls, and those
+// that name files. It answers the first as the filter would have. The second
+// it only describes and lets continue: the kernel judges them, on what they
+// really are, so that a program that changes a path while it is being looked
+// at gains nothing but a wrong entry in the list.
+//
+// # What is promised
+//
+// With Landlock 3 (Linux 6.2) or newer and seccomp, whatever the program does:
+//
+//   - It sees no environment but the one it was given, and holds no descriptor
+//     but the ones it was given.
+//   - It reads files below Policy.Read and Write alone, and writes, creates,
+//     removes, links and truncates below Write alone, whichever way it names
+//     them; devices are those of Policy.Devices and a few like /dev/null. It
+//     changes owners, times and attributes nowhere, modes below Write only.
+//   - It creates no socket. (With LocalSockets, ones that it cannot connect.)
+//   - It signals, traces, inspects, reprioritises and limits no process outside.
+//   - It makes no process and executes nothing. (With Processes, children are
+//     bound by all the same rules.)
+//   - It reaches no kernel service that works around the filter: io_uring, bpf,
+//     perf events, userfaultfd, keys, mounts, namespaces, System V IPC, message
+//     queues, 32-bit calls, calls newer than this package.
+//   - It gains no privilege. As root it stays user 0, without any capability.
+//   - It ends with the process that started it, however that ends, and Kill and
+//     Wait leave no child of it behind.
+//
+// Where the kernel cannot give all this, Level.Missing says what is not kept
+// and Require refuses to start.
+//
+// An honest program shows no attempts: looking for files that are not there,
+// as loaders do, and crashing are not attempts.
+//
+// # What is not
+//
+//   - Nothing inside the process is guarded. A library loaded into a cell
+//     shares its address space: it can write to the cell's descriptors, change
+//     its memory, and end it.
+//   - It can tell whether a file exists and how large it is (stat), read links,
+//     and change its working folder: Landlock does not cover these, and the
+//     listener is not told of them.
+//   - It can use processor time, threads, memory (but for Limits and the
+//     deadline its caller sets) and space below Write.
+//   - It can use what it is handed: an inherited datagram socket, for one,
+//     reaches any address. Hand it pipes and stream sockets.
+//   - With Processes, the worker's sudden death ends the program, not its
+//     children; /proc is readable, so that the command lines of other processes
+//     are; and setsid and setpgid are refused, to keep children within reach.
+//   - Without a listener (Level.Seccomp is "errno") attempts have no names,
+//     the program may execute itself and its loader again (inside the same
+//     sandbox), and what needs a look at whom it concerns is refused: another
+//     thread's affinity, a mode below Write.
+//   - Side channels and kernel bugs.
+//
+// Files in scratch must belong to the user the caller runs as: root without
+// capabilities cannot open the files of others.
+package sandbox
