@@ -81,15 +81,19 @@ func (p *Problem) Detail() string {
 // characters, which could rewrite the terminal, are replaced.
 func window(line string, column int) (string, int) {
 	const most = 160
-	runes := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
-			return utf8.RuneError
-		}
-		return r
-	}, line))
-	if len(runes) <= most {
-		return string(runes), column
+	control := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+	if strings.ContainsFunc(line, control) {
+		line = strings.Map(func(r rune) rune {
+			if control(r) {
+				return utf8.RuneError
+			}
+			return r
+		}, line)
 	}
+	if utf8.RuneCountInString(line) <= most {
+		return line, column
+	}
+	runes := []rune(line)
 	start := max(0, min(column-1-most/2, len(runes)-most))
 	shown := string(runes[start : start+most])
 	if start+most < len(runes) {

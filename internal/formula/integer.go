@@ -41,11 +41,8 @@ func floorDivideInt(a, b int64) (int64, bool) {
 }
 
 func moduloInt(a, b int64) (int64, bool) {
-	switch b {
-	case 0:
+	if b == 0 {
 		return 0, false
-	case -1:
-		return 0, true
 	}
 	remainder := a % b
 	if remainder != 0 && (remainder^b) < 0 {
@@ -139,9 +136,6 @@ func roundUpInt(a, multiple int64) (int64, bool) {
 
 func gcdInt(a, b int64) (int64, bool) {
 	for b != 0 {
-		if b == -1 {
-			return 1, true // a % b would trap on the lowest integer
-		}
 		a, b = b, a%b
 	}
 	return absInt(a)

@@ -141,14 +141,14 @@ func (p *parser) operand(power int) (node, *Error) {
 // infix reads the operator and its right side.
 func (p *parser) infix(left node, in infix) (node, *Error) {
 	place, symbol := p.next.span(), p.next.text
-	tighter := in.power + 1
+	least := in.power + 1
 	if in.power == powerPower {
-		tighter = powerUnary // 2 ** -1, 2 ** 3 ** 2
+		least = powerPower // from the right: 2 ** 3 ** 2 is 2 ** 9
 	}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	right, err := p.operand(tighter)
+	right, err := p.operand(least)
 	if err != nil {
 		return nil, err
 	}

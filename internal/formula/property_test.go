@@ -71,6 +71,38 @@ func checkExact(t *rapid.T, src string, eval func([]Value) (Value, error), env m
 	}
 }
 
+// Whatever the kinds of the variables, the short code gives what the general
+// code gives, or gives up.
+func TestShortCodeNeverDisagrees(t *testing.T) {
+	values := rapid.OneOf(
+		rapid.Map(integers(), Int),
+		rapid.Map(integers(), Int),
+		rapid.Map(rapid.Float64(), Float),
+		rapid.Map(rapid.Bool(), Bool),
+		rapid.Map(rapid.SampledFrom([]string{"", "f16"}), String),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		formula := rapid.OneOf(integerTrees(3), booleanTrees(3)).Draw(t, "formula")
+		src := formula.String()
+		expr, err := Parse(src)
+		if err != nil {
+			t.Fatalf("parse %s: %v", src, err)
+		}
+		program, err := expr.Compile(treeNames)
+		if err != nil {
+			t.Fatalf("compile %s: %v", src, err)
+		}
+		for range 20 {
+			env := rapid.SliceOfN(values, len(treeNames), len(treeNames)).Draw(t, "env")
+			got, err := program.Eval(env)
+			want, wantErr := program.general(env)
+			if got != want || (err == nil) != (wantErr == nil) {
+				t.Fatalf("%s with %v: %s, %v; want %s, %v", src, env, got, err, want, wantErr)
+			}
+		}
+	})
+}
+
 // Writing values into a formula in place of names changes nothing.
 func TestFoldingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -175,10 +175,7 @@ func TestModes(t *testing.T) {
 		},
 	}
 	for _, test := range tests {
-		c := self(t, "environ")
-		c.Env = []string{"A=1"}
-		c.pretend = test.pretend
-		c.Mode = Auto
+		c := Command{Path: "/usr/bin/env", Env: []string{"A=1"}, Policy: Policy{Read: System()}, pretend: test.pretend}
 		out, p := run(t, c)
 		if out != "A=1" {
 			t.Errorf("%+v: got %q", test.pretend, out)

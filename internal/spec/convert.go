@@ -92,7 +92,7 @@ func (c *converter) scalar(k kind, tk *token.Token) *node {
 	start := n.pos.Column - 1 + open
 	if holds(line, start, want) && (open == 0 || holds(line, start+len(want), line[n.pos.Column-1:n.pos.Column])) {
 		n.content = start + 1
-		n.width = max(1, min(len(want)+2*open, maxSyntaxWidth))
+		n.width = max(1, min(len(want)+2*open, maxWidth))
 	}
 	return n
 }

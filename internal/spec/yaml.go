@@ -3,7 +3,6 @@ package spec
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -13,17 +12,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"pawl/internal/diag"
-)
-
-// Bounds on the file. They keep hostile input cheap: the YAML library recurses
-// without a limit of its own, and a Go stack that overflows cannot be caught.
-const (
-	maxFileBytes   = 1 << 20
-	maxFlowDepth   = 24   // brackets open at once
-	maxIndent      = 100  // columns
-	maxIndicators  = 12   // "-", "?" and ":" that nest on one line
-	maxWeight      = 1e5  // values, aliases expanded
-	maxSyntaxWidth = 1000 // runes of a token that an error may underline
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -118,55 +106,6 @@ func findTODOs(src *source, tokens token.Tokens) []diag.Pos {
 	return todos
 }
 
-// checkTokens refuses what pawl.yaml has no use for and nesting that would
-// exhaust the parser's stack.
-func checkTokens(src *source, tokens token.Tokens, problems *diag.List) bool {
-	depth, indicators, line := 0, 0, 0
-	fail := func(tk *token.Token, message, hint string) bool {
-		problems.Add(&diag.Problem{Pos: src.pos(tk.Position.Line, tk.Position.Column), Message: message, Hint: hint})
-		return false
-	}
-	const tooDeep = "nested too deeply"
-	anchored := -2
-	for i, tk := range tokens {
-		if tk.Position.Line != line {
-			line = tk.Position.Line
-			if depth == 0 {
-				indicators = 0
-			}
-			if depth == 0 && tk.Position.Column > maxIndent && tk.Type != token.CommentType {
-				return fail(tk, tooDeep, fmt.Sprintf("nothing in pawl.yaml is indented by more than %d columns", maxIndent))
-			}
-		}
-		switch tk.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			depth++
-			indicators = 0
-		case token.SequenceEndType, token.MappingEndType:
-			depth = max(0, depth-1)
-			indicators = 0
-		case token.CollectEntryType:
-			indicators = 0
-		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
-			indicators++
-		case token.TagType:
-			return fail(tk, "tags such as "+quote(tk.Value)+" are not used in pawl.yaml",
-				"leave the tag out; put a value in quotes to make it a string")
-		case token.DirectiveType:
-			return fail(tk, "directives such as %YAML are not used in pawl.yaml", "put a value that starts with % in quotes")
-		case token.AnchorType:
-			if i == anchored+2 {
-				return fail(tk, "two anchors on one value", "")
-			}
-			anchored = i
-		}
-		if depth > maxFlowDepth || indicators > maxIndicators {
-			return fail(tk, tooDeep, "")
-		}
-	}
-	return true
-}
-
 // syntaxProblem words an error of the YAML library.
 func syntaxProblem(src *source, err error) *diag.Problem {
 	var placed interface {
@@ -187,27 +126,19 @@ func syntaxProblem(src *source, err error) *diag.Problem {
 	return p
 }
 
-// convertFile checks that there is one document and converts it.
+// convertFile converts the one document there is.
 func convertFile(src *source, tree *ast.File, problems *diag.List) *node {
-	var bodies []ast.Node
-	for _, doc := range tree.Docs {
-		if doc.Body != nil {
-			bodies = append(bodies, doc.Body)
-		}
-	}
-	if len(bodies) == 0 {
-		return nil
-	}
 	c := &converter{source: src, problems: problems, anchors: map[string]*node{}}
-	if len(bodies) > 1 {
-		at := c.convert(bodies[1])
-		problems.Addf(at.pos, "a second YAML document starts here; pawl.yaml is one document").Hint = "remove the --- line"
-		return nil
+	for _, doc := range tree.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		root := c.convert(doc.Body)
+		if root.weight > maxWeight {
+			problems.Addf(root.pos, "aliases expand to more than %d values", int(maxWeight))
+			return nil
+		}
+		return root
 	}
-	root := c.convert(bodies[0])
-	if root.weight > maxWeight {
-		problems.Addf(root.pos, "aliases expand to more than %d values", int(maxWeight))
-		return nil
-	}
-	return root
+	return nil
 }
