@@ -27,7 +27,8 @@ static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* y[0..n) += sum of a[i] * row i of x. Every pass loads and stores y, so UNROLL
    rows share one; the sum stays in order, hence the same for every UNROLL. */
-static void add_rows(float *restrict y, int64_t n, const float *restrict a, const float *restrict x, int64_t stride, int64_t rows) {
+static void add_rows(float *restrict y, int64_t n, const float *restrict a, const float *restrict x,
+                     int64_t stride, int64_t rows) {
   int64_t i = 0;
   for (; i + UNROLL <= rows; i += UNROLL) {
 #pragma omp simd
@@ -44,7 +45,8 @@ static void add_rows(float *restrict y, int64_t n, const float *restrict a, cons
 
 /* p = q kᵀ for a tile. A dot product along D would be a chain of dependent
    additions; with the keys transposed the loop runs over independent scores. */
-static void scores(float p[BLOCK_M][BLOCK_N], const float *q, const float *k, int64_t rows, int64_t cols, int64_t dim) {
+static void scores(float p[BLOCK_M][BLOCK_N], const float *q, const float *k, int64_t rows, int64_t cols,
+                   int64_t dim) {
   float transposed[DEPTH][BLOCK_N];
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t c = 0; c < cols; c++) p[r][c] = 0;
@@ -54,7 +56,9 @@ static void scores(float p[BLOCK_M][BLOCK_N], const float *q, const float *k, in
     for (int64_t c = 0; c < cols; c++) {
       for (int64_t d = 0; d < depth; d++) transposed[d][c] = k[c * dim + d0 + d];
     }
-    for (int64_t r = 0; r < rows; r++) add_rows(p[r], cols, q + r * dim + d0, transposed[0], BLOCK_N, depth);
+    for (int64_t r = 0; r < rows; r++) {
+      add_rows(p[r], cols, q + r * dim + d0, transposed[0], BLOCK_N, depth);
+    }
   }
 }
 
@@ -79,12 +83,13 @@ static float weigh(softmax_state *state, float *p, int64_t cols, float scale) {
 }
 
 /* One head, one tile of query rows, the first of which is row i0. */
-static void tile(const float *q, const float *k, const float *v, float *out, int64_t i0, int64_t rows, int64_t seq, int64_t dim, float scale, int32_t causal) {
+static void tile(const float *q, const float *k, const float *v, float *out, int64_t i0, int64_t rows,
+                 int64_t seq, int64_t dim, float scale, int32_t causal) {
   float p[BLOCK_M][BLOCK_N];
   softmax_state state[BLOCK_M];
   const int64_t end = causal ? i0 + rows : seq; /* no row of the tile sees further */
   for (int64_t r = 0; r < rows; r++) {
-    state[r] = (softmax_state){-FLT_MAX, 0};
+    state[r] = (softmax_state){-FLT_MAX, 0}; /* an infinity less itself would be NaN */
     for (int64_t d = 0; d < dim; d++) out[r * dim + d] = 0;
   }
   for (int64_t j0 = 0; j0 < end; j0 += BLOCK_N) {
@@ -106,12 +111,14 @@ static void tile(const float *q, const float *k, const float *v, float *out, int
   }
 }
 
-void attention(const float *q, const float *k, const float *v, float *out, int64_t batch, int64_t heads, int64_t seq, int64_t dim, float scale, int32_t causal) {
+void attention(const float *q, const float *k, const float *v, float *out, int64_t batch, int64_t heads,
+               int64_t seq, int64_t dim, float scale, int32_t causal) {
   for (int64_t h = 0; h < batch * heads; h++) {
     const int64_t head = h * seq * dim;
     for (int64_t i0 = 0; i0 < seq; i0 += BLOCK_M) {
       const int64_t at = head + i0 * dim;
-      tile(q + at, k + head, v + head, out + at, i0, least(BLOCK_M, seq - i0), seq, dim, scale, causal);
+      const int64_t rows = least(BLOCK_M, seq - i0);
+      tile(q + at, k + head, v + head, out + at, i0, rows, seq, dim, scale, causal);
     }
   }
 }

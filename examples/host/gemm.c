@@ -27,7 +27,8 @@ static void pack(float slab[TILE_K][TILE_N], const float *b, int64_t n, int64_t 
 
 /* sums = rows of A times the slab. Without -fopenmp-simd the inner loop may be
    unrolled before anybody sees that it fits in vectors. */
-static void multiply(float sums[restrict TILE_M][TILE_N], const float *const a[TILE_M], float slab[restrict TILE_K][TILE_N], int64_t depth) {
+static void multiply(float sums[restrict TILE_M][TILE_N], const float *const a[TILE_M],
+                     float slab[restrict TILE_K][TILE_N], int64_t depth) {
   float s[TILE_M][TILE_N] = {{0}};
   for (int64_t p = 0; p < depth; p++) {
     for (int64_t i = 0; i < TILE_M; i++) {

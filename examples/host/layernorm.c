@@ -28,7 +28,8 @@ static moments measure(const float *x, int64_t cols) {
   float mean[LANES] = {0}, squares[LANES] = {0};
   int64_t c = 0, count = 0;
   for (; c + LANES <= cols; c += LANES) {
-    const float inverse = 1.0f / (float)++count; /* all lanes have seen as much, so they share a division */
+    count++;
+    const float inverse = 1 / (float)count; /* the same for all lanes, so one division serves them */
     for (int64_t l = 0; l < LANES; l++) {
       const float delta = x[c + l] - mean[l];
       mean[l] += delta * inverse;
@@ -72,7 +73,8 @@ static moments measure(const float *x, int64_t cols) {
 
 #endif
 
-void layernorm(const float *x, const float *gamma, const float *beta, float *out, int64_t rows, int64_t cols, float eps) {
+void layernorm(const float *x, const float *gamma, const float *beta, float *out, int64_t rows, int64_t cols,
+               float eps) {
   for (int64_t r = 0; r < rows; r++) {
     const float *from = x + r * cols;
     float *restrict to = out + r * cols;

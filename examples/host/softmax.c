@@ -16,6 +16,7 @@
 #define LANES 4 /* maxima and sums kept apart, so that they need not wait for one another */
 #endif
 
+/* Maxima start at -FLT_MAX: an infinity less itself would be NaN. */
 static inline float larger(float a, float b) { return a > b ? a : b; }
 
 #if ONLINE

@@ -23,6 +23,7 @@ type Options struct {
 	Spec       *spec.Spec
 	Selections []spec.Selection
 	Set        []Setting // params that differ from their defaults
+	Against    []string  // rivals to take turns with, by name
 	Build      build.Options
 	Measure    measure.Options
 	Sandbox    string   // auto, require, off
@@ -32,12 +33,13 @@ type Options struct {
 // Setting gives a param a value in every selected kernel that has it.
 type Setting struct{ Name, Value string }
 
-// plan is one row to come.
+// plan is one row to come, or one rival of it.
 type plan struct {
 	row      *result.Row
 	variant  spec.Variant
 	instance *spec.Instance
 	artifact *build.Artifact
+	rivals   []*plan
 }
 
 // bench is a run under way.

@@ -27,16 +27,19 @@ func (b *bench) plan() ([]*plan, error) {
 				return nil, err
 			}
 		}
+		rivals, err := b.rivals(s.Kernel)
+		if err != nil {
+			return nil, err
+		}
 		for _, config := range s.Configs {
-			row := &result.Row{Kernel: s.Kernel.Name, Config: config.Name, Cell: s.Kernel.Cell, Params: variant.Params(), Vars: vars(config)}
-			p := &plan{row: row, variant: variant}
-			var err error
-			if p.instance, err = variant.At(config); err != nil {
-				row.Verdict = result.Broken
-				row.Fault = &result.Fault{Stage: "plan", Cause: result.CauseSpec, Message: err.Error()}
+			p := newPlan(variant, config)
+			b.report.Rows = append(b.report.Rows, p.row)
+			for i, rival := range rivals {
+				other := newPlan(rival, config)
+				p.rivals = append(p.rivals, other)
+				p.row.Rivals = append(p.row.Rivals, &result.Rival{Label: b.Against[i], Row: other.row})
 			}
 			plans = append(plans, p)
-			b.report.Rows = append(b.report.Rows, row)
 		}
 	}
 	for i, set := range b.Set {
@@ -45,6 +48,54 @@ func (b *bench) plan() ([]*plan, error) {
 		}
 	}
 	return plans, nil
+}
+
+// newPlan resolves one variant on one config.
+func newPlan(variant spec.Variant, config *spec.Config) *plan {
+	row := &result.Row{
+		Kernel: variant.Kernel.Name, Config: config.Name, Cell: variant.Kernel.Cell,
+		Params: variant.Params(), Vars: vars(config),
+	}
+	p := &plan{row: row, variant: variant}
+	var err error
+	if p.instance, err = variant.At(config); err != nil {
+		row.Verdict = result.Broken
+		row.Fault = &result.Fault{Stage: "plan", Cause: result.CauseSpec, Message: err.Error()}
+	}
+	return p
+}
+
+// sides are the plan itself and its rivals.
+func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
+
+// rivals finds what a kernel is measured against.
+func (b *bench) rivals(k *spec.Kernel) ([]spec.Variant, error) {
+	var out []spec.Variant
+	for _, name := range b.Against {
+		rival := kernelNamed(b.Spec, name)
+		if rival == nil {
+			return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, kernelNames(b.Spec)))
+		}
+		out = append(out, rival.Default())
+	}
+	return out, nil
+}
+
+func kernelNamed(s *spec.Spec, name string) *spec.Kernel {
+	for _, k := range s.Kernels {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+func kernelNames(s *spec.Spec) []string {
+	var names []string
+	for _, k := range s.Kernels {
+		names = append(names, k.Name)
+	}
+	return names
 }
 
 func hasParam(k *spec.Kernel, name string) bool {
@@ -79,9 +130,11 @@ func (b *bench) build(ctx context.Context, plans []*plan) {
 	var requests []build.Request
 	var waiting []*plan
 	for _, p := range plans {
-		if p.row.Fault == nil {
-			requests = append(requests, build.Request{Dir: b.Spec.Dir, Variant: p.variant})
-			waiting = append(waiting, p)
+		for _, side := range p.sides() {
+			if side.row.Fault == nil {
+				requests = append(requests, build.Request{Dir: b.Spec.Dir, Variant: side.variant})
+				waiting = append(waiting, side)
+			}
 		}
 	}
 	opts := b.Options.Build

@@ -28,14 +28,24 @@ func (b *bench) row(ctx context.Context, p *plan, startErr error, done, total in
 		p.fail("load", err)
 		return
 	}
-	if err := b.measure(ctx, client, p, done, total); err != nil {
-		p.fail("load", err)
+	b.measure(ctx, client, p, func(m measure.Progress) {
+		b.run.Emit(run.Event{
+			Kind: run.Measure, Row: p.row.Name(), Done: done, Total: total,
+			Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth,
+		})
+	})
+	for _, side := range p.sides() {
+		b.doubt(side.row)
 	}
-	if t := p.row.Timing; t != nil {
-		p.row.Warnings = append(p.row.Warnings, measure.Doubts(t, b.Spec.Gate.CV)...)
+}
+
+// doubt adds the row's warnings.
+func (b *bench) doubt(row *result.Row) {
+	if row.Timing != nil {
+		row.Warnings = append(row.Warnings, measure.Doubts(row.Timing, b.Spec.Gate.CV)...)
 	}
-	if box := p.row.Sandbox; box != nil && len(box.Attempts) > 0 {
-		p.row.Warnings = append(p.row.Warnings, result.Warning{
+	if box := row.Sandbox; box != nil && len(box.Attempts) > 0 {
+		row.Warnings = append(row.Warnings, result.Warning{
 			Code: "sandbox", Message: fmt.Sprintf("the kernel tried what its sandbox refuses: %s", listed(box.Attempts)),
 		})
 	}
@@ -62,10 +72,56 @@ const (
 	spareThreads = 64
 )
 
-func (b *bench) measure(ctx context.Context, client *worker.Client, p *plan, done, total int) error {
+// measure opens a cell for the row and each of its rivals, lets them take turns,
+// and closes the cells. A rival that fails does not stop the others.
+func (b *bench) measure(ctx context.Context, client *worker.Client, p *plan, progress func(measure.Progress)) {
+	var open []*plan
+	var sides []measure.Side
+	for _, side := range p.sides() {
+		if side.row.Fault != nil {
+			continue
+		}
+		cell, err := b.open(ctx, client, side)
+		if err != nil {
+			side.fail("load", err)
+			continue
+		}
+		open = append(open, side)
+		sides = append(sides, measure.Side{Cell: cell, Instance: side.instance})
+	}
+	if len(open) == 0 {
+		return
+	}
+	timings, ratios, errs := measure.Turns(ctx, sides, b.Options.Measure, progress)
+	for i, side := range open {
+		if len(timings[i].Samples.Seconds) > 0 {
+			side.row.Timing = timings[i]
+		}
+		err := b.close(ctx, sides[i].Cell, side, errs[i])
+		if err != nil {
+			side.fail("measure", err)
+		}
+		if i > 0 && open[0] == p && err == nil {
+			p.rival(side).Ratio = ratios[i-1]
+		}
+	}
+}
+
+// rival is the report's entry of one of the plan's rivals.
+func (p *plan) rival(side *plan) *result.Rival {
+	for _, r := range p.row.Rivals {
+		if r.Row == side.row {
+			return r
+		}
+	}
+	return nil
+}
+
+// open starts a cell with the side's artifact loaded.
+func (b *bench) open(ctx context.Context, client *worker.Client, p *plan) (*worker.Cell, error) {
 	sha, err := client.Upload(ctx, p.artifact.Bytes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	threads := 1
 	for _, l := range p.instance.Launches {
@@ -76,22 +132,20 @@ func (b *bench) measure(ctx context.Context, client *worker.Client, p *plan, don
 		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.row.Trust, p.row.Sandbox = cell.Info.Trust, &cell.Info.Sandbox
 	loaded, err := cell.Load(ctx, wire.Load{SHA256: sha, DeadlineS: b.Options.Measure.Timeout.Seconds()})
-	if err == nil {
-		b.report.Method.Flush = loaded.Flush
-		p.row.Timing, err = measure.Series(ctx, cell, p.instance, b.Options.Measure, func(m measure.Progress) {
-			b.run.Emit(run.Event{
-				Kind: run.Measure, Row: p.row.Name(), Done: done, Total: total,
-				Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth,
-			})
-		})
+	if err != nil {
+		return nil, b.close(ctx, cell, p, err)
 	}
-	if p.row.Timing != nil && len(p.row.Timing.Samples.Seconds) == 0 {
-		p.row.Timing = nil
-	}
+	b.report.Method.Flush = loaded.Flush
+	return cell, nil
+}
+
+// close ends a cell and takes down its story. It returns the fault that matters:
+// the one there was, or what only closing brought to light.
+func (b *bench) close(ctx context.Context, cell *worker.Cell, p *plan, err error) error {
 	var failed *worker.Failed
 	if errors.As(err, &failed) && failed.CellEnded {
 		return err

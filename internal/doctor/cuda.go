@@ -19,12 +19,12 @@ const (
 )
 
 func (s *system) cuda() []probe {
-	toolkit := s.install("nvidia-cuda-toolkit", "", "cuda", toolkitPage)
+	toolkit := s.installNVIDIA("nvidia-cuda-toolkit", "cuda", toolkitPage)
 	ncu := tool{
 		check:   Check{Group: CUDA, Name: "ncu", Gives: "hardware counters that say why a kernel is slow"},
 		command: []string{"ncu"},
 		folders: s.nsightFolders(),
-		fix:     s.install("nsight-compute", "", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"),
+		fix:     s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"),
 	}
 	return []probe{
 		tool{
@@ -143,7 +143,7 @@ func (s *system) library(prefix string, folders []string) string {
 func (s *system) lookDriver(c *Check) {
 	c.Value = version(s.text("proc/driver/nvidia/version"))
 	c.Path = s.library("libcuda.so.1", nil)
-	fix := s.install("nvidia-driver", "", "nvidia-open", driverPage)
+	fix := s.installNVIDIA("nvidia-driver", "nvidia-open", driverPage)
 	if s.ubuntu {
 		fix = s.sudo + "ubuntu-drivers install"
 	}

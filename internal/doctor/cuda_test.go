@@ -75,6 +75,25 @@ func TestNVRTC(t *testing.T) {
 	}
 }
 
+func TestFixesOfNVIDIA(t *testing.T) {
+	fakes(t, nil)
+	for name, c := range map[string]struct {
+		files map[string]string
+		nvcc  string
+	}{
+		"debian":               {map[string]string{"etc/os-release": "ID=debian", "etc/apt/sources.list": "deb http://deb.example.org stable main\n"}, "install " + toolkitPage},
+		"debian with non-free": {map[string]string{"etc/os-release": "ID=debian", "etc/apt/sources.list.d/a.sources": "Components: main non-free\n"}, "apt-get install -y nvidia-cuda-toolkit"},
+		"ubuntu":               {map[string]string{"etc/os-release": "ID=ubuntu\nID_LIKE=debian"}, "apt-get install -y nvidia-cuda-toolkit"},
+		"fedora":               {map[string]string{"etc/os-release": "ID=fedora"}, "install " + toolkitPage},
+		"arch":                 {map[string]string{"etc/os-release": "ID=arch"}, "pacman -S --noconfirm cuda"},
+	} {
+		report := examine(t, Options{root: root(t, c.files).root})
+		if got := strings.TrimPrefix(report.find(t, "nvcc").Fix, "sudo "); got != c.nvcc {
+			t.Errorf("%s: fix of nvcc = %q, want %q", name, got, c.nvcc)
+		}
+	}
+}
+
 func TestToolsOutsidePath(t *testing.T) {
 	fakes(t, nil)
 	s := root(t, map[string]string{

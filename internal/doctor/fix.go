@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ type system struct {
 
 	manager string // apt-get, dnf, pacman, or empty when it is another
 	ubuntu  bool
+	nonFree bool   // Debian's section of that name, where NVIDIA's packages are, is in use
 	sudo    string // "sudo ", or empty for root
 }
 
@@ -42,13 +44,19 @@ func (s *system) readDistribution() {
 	for _, id := range ids {
 		switch id {
 		case "ubuntu":
-			s.manager, s.ubuntu = "apt-get", true
+			s.manager, s.ubuntu, s.nonFree = "apt-get", true, true
 		case "debian":
 			s.manager = "apt-get"
 		case "fedora", "rhel", "centos":
 			s.manager = "dnf"
 		case "arch":
 			s.manager = "pacman"
+		}
+	}
+	lists, _ := filepath.Glob(s.path("etc/apt/sources.list.d/*"))
+	for _, list := range append(lists, s.path("etc/apt/sources.list")) {
+		if data, err := os.ReadFile(list); err == nil && bytes.Contains(data, []byte(" non-free")) {
+			s.nonFree = true
 		}
 	}
 }
@@ -65,4 +73,13 @@ func (s *system) install(apt, dnf, pacman, what string) string {
 		return s.sudo + "pacman -S --noconfirm " + pacman
 	}
 	return "install " + what
+}
+
+// installNVIDIA is install for what NVIDIA makes: not every Debian has it, and
+// Fedora never.
+func (s *system) installNVIDIA(apt, pacman, what string) string {
+	if !s.nonFree {
+		apt = ""
+	}
+	return s.install(apt, "", pacman, what)
 }

@@ -54,23 +54,25 @@ func osRelease(text string) map[string]string {
 	return fields
 }
 
+// processors are the names of Go's architectures elsewhere.
+var processors = map[string]struct {
+	name string
+	elf  elf.Machine
+}{
+	"amd64": {"x86_64", elf.EM_X86_64},
+	"arm64": {"aarch64", elf.EM_AARCH64},
+}
+
 // libc reads the version out of the C library itself. Asking ldd would start a
 // shell script.
 func (h host) libc() string {
-	for _, pattern := range []string{
-		"lib/*-linux-gnu/libc.so.6",
-		"usr/lib/*-linux-gnu/libc.so.6",
-		"lib64/libc.so.6",
-		"usr/lib64/libc.so.6",
-		"usr/lib/libc.so.6",
-	} {
-		for _, name := range h.glob(pattern) {
-			if version := glibcVersion(h.path(name)); version != "" {
-				return "glibc " + version
-			}
+	processor := processors[runtime.GOARCH].name
+	for _, folder := range []string{"lib/" + processor + "-linux-gnu", "lib64", "usr/lib64", "usr/lib"} {
+		if version := glibcVersion(h.path(folder + "/libc.so.6")); version != "" {
+			return "glibc " + version
 		}
 	}
-	if len(h.glob("lib/ld-musl-*.so.1")) > 0 {
+	if h.exists("lib/ld-musl-" + processor + ".so.1") {
 		return "musl"
 	}
 	return ""
@@ -84,8 +86,8 @@ func glibcVersion(file string) string {
 		return ""
 	}
 	defer library.Close()
-	// A multiarch system may hold the libraries of other processors.
-	if machine, ok := elfMachines[runtime.GOARCH]; ok && library.Machine != machine {
+	// Some systems keep the libraries of 32-bit programs in the same places.
+	if library.Machine != processors[runtime.GOARCH].elf {
 		return ""
 	}
 	constants := library.Section(".rodata")
@@ -98,8 +100,6 @@ func glibcVersion(file string) string {
 	}
 	return glibcBanner(data)
 }
-
-var elfMachines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
 func glibcBanner(data []byte) string {
 	_, banner, found := bytes.Cut(data, []byte(" release version "))

@@ -76,7 +76,7 @@ func TestLibcWithoutGlibc(t *testing.T) {
 	if got := h.libc(); got != "" {
 		t.Errorf("libc = %q on an empty system", got)
 	}
-	h.write(t, "lib/ld-musl-x86_64.so.1", "")
+	h.write(t, "lib/ld-musl-"+processors[runtime.GOARCH].name+".so.1", "")
 	h.write(t, "lib64/libc.so.6", "/* not an ELF file */")
 	if got := h.libc(); got != "musl" {
 		t.Errorf("libc = %q, want musl", got)

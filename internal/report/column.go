@@ -71,12 +71,41 @@ var fields = []column{
 	}, nil),
 }
 
+// line is a row of the table: a kernel on a config, or below it one of its rivals.
+type line struct {
+	label string
+	row   *result.Row
+	rival *result.Rival // nil for the row itself
+}
+
+// lines are all rows with their rivals below them.
+func lines(r *result.Report) []line {
+	var out []line
+	for _, row := range r.Rows {
+		out = append(out, line{label: row.Name(), row: row})
+		for _, rival := range row.Rivals {
+			out = append(out, line{label: rival.Label, row: rival.Row, rival: rival})
+		}
+	}
+	return out
+}
+
+// outcome is what the line came to: how much faster the kernel is than a rival,
+// or the row's verdict or fault; "" when there is nothing to say.
+func (l line) outcome() string {
+	if l.rival != nil && l.rival.Ratio != nil {
+		r := l.rival.Ratio
+		return fmt.Sprintf("%.2f× [%.2f, %.2f]", r.Median, r.Low, r.High)
+	}
+	return status(l.row)
+}
+
 // present are the columns that at least one row has something in.
-func present(rows []*result.Row) []column {
+func present(all []line) []column {
 	var out []column
 	for _, c := range columns {
-		for _, r := range rows {
-			if measured(r) && c.text(r) != "" {
+		for _, l := range all {
+			if measured(l.row) && c.text(l.row) != "" {
 				out = append(out, c)
 				break
 			}

@@ -11,30 +11,45 @@ import (
 // CSV renders one line a row, times in seconds, for programs.
 func CSV(r *result.Report) ([]byte, error) {
 	all := append(append([]column(nil), columns...), fields...)
-	head := []string{"kernel", "config", "verdict", "fault", "identity"}
+	head := []string{"kernel", "config", "rival", "verdict", "fault", "identity"}
 	for _, c := range all {
 		head = append(head, c.field)
 	}
+	head = append(head, "speedup", "speedup_low", "speedup_high")
 	var buf bytes.Buffer
 	w := csv.NewWriter(&buf)
-	lines := [][]string{head}
-	for _, row := range r.Rows {
-		fault := ""
-		if row.Fault != nil {
-			fault = string(row.Fault.Cause)
-		}
-		line := []string{row.Kernel, row.Config, string(row.Verdict), fault, row.Identity}
+	records := [][]string{head}
+	for _, l := range lines(r) {
+		record := l.identify()
 		for _, c := range all {
 			value := ""
-			if measured(row) {
-				value = c.value(row)
+			if measured(l.row) {
+				value = c.value(l.row)
 			}
-			line = append(line, value)
+			record = append(record, value)
 		}
-		lines = append(lines, line)
+		if l.rival != nil && l.rival.Ratio != nil {
+			ratio := l.rival.Ratio
+			record = append(record, number(ratio.Median), number(ratio.Low), number(ratio.High))
+		} else {
+			record = append(record, "", "", "")
+		}
+		records = append(records, record)
 	}
-	if err := w.WriteAll(lines); err != nil {
+	if err := w.WriteAll(records); err != nil {
 		return nil, fmt.Errorf("render CSV: %w", err)
 	}
 	return buf.Bytes(), nil
+}
+
+// identify is what says which line it is.
+func (l line) identify() []string {
+	label, fault := "", ""
+	if l.rival != nil {
+		label = l.label
+	}
+	if l.row.Fault != nil {
+		fault = string(l.row.Fault.Cause)
+	}
+	return []string{l.row.Kernel, l.row.Config, label, string(l.row.Verdict), fault, l.row.Identity}
 }

@@ -12,16 +12,17 @@ import (
 func Markdown(r *result.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# pawl %s: %s\n\n", r.Kind, machineLine(r))
-	var rows []*result.Row
-	for _, row := range r.Rows {
-		if measured(row) {
-			rows = append(rows, row)
+	var shown []line
+	for _, l := range lines(r) {
+		if measured(l.row) {
+			shown = append(shown, l)
 		}
 	}
-	if len(rows) > 0 {
-		markdownTable(&b, rows)
+	if len(shown) > 0 {
+		markdownTable(&b, shown)
 	}
-	for _, row := range r.Rows {
+	for _, l := range lines(r) {
+		row := l.row
 		if row.Fault == nil {
 			continue
 		}
@@ -63,19 +64,24 @@ func fenced(text string) string {
 	return fence + "\n" + text + "\n" + fence + "\n\n"
 }
 
-func markdownTable(b *strings.Builder, rows []*result.Row) {
-	shown := present(rows)
+func markdownTable(b *strings.Builder, all []line) {
+	shown := present(all)
+	last := lastHeading(all)
 	b.WriteString("| kernel/config |")
 	for _, c := range shown {
 		b.WriteString(" " + c.head + " |")
 	}
-	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(shown)) + "\n")
-	for _, row := range rows {
-		fmt.Fprintf(b, "| %s |", escape(row.Name()))
-		for _, c := range shown {
-			b.WriteString(" " + c.text(row) + " |")
+	b.WriteString(" " + last + " |\n| --- |" + strings.Repeat(" ---: |", len(shown)) + " --- |\n")
+	for _, l := range all {
+		name := escape(l.label)
+		if l.rival != nil {
+			name = "against " + name
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(b, "| %s |", name)
+		for _, c := range shown {
+			b.WriteString(" " + c.text(l.row) + " |")
+		}
+		b.WriteString(" " + l.outcome() + " |\n")
 	}
 	b.WriteString("\n")
 }

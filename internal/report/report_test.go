@@ -37,7 +37,18 @@ func sample() *result.Report {
 		Machine: result.Fingerprint{CPU: result.CPU{Model: "Example CPU", Cores: 8}},
 		Method:  result.Method{Cache: "cold", Flush: "clflushopt"},
 		Rows: []*result.Row{
-			{Kernel: "gemm", Config: "square", Timing: timing(1.2345e-3, 1234), Warnings: noisy("15%")},
+			{
+				Kernel: "gemm", Config: "square", Timing: timing(1.2345e-3, 1234), Warnings: noisy("15%"),
+				Rivals: []*result.Rival{
+					{
+						Label: "gemm_ref", Row: &result.Row{Kernel: "gemm_ref", Config: "square", Timing: timing(2.5e-3, 600)},
+						Ratio: &result.Ratio{Median: 2.025, Low: 2.01, High: 2.04, Rounds: 20},
+					},
+					{Label: "sdpa", Row: &result.Row{Kernel: "sdpa", Config: "square", Verdict: result.Broken, Fault: &result.Fault{
+						Stage: "load", Cause: result.CauseCrash, Message: "it crashed",
+					}}},
+				},
+			},
 			{Kernel: "gemm", Config: "wide", Timing: timing(52.1e-6, 20), Verdict: result.New, Warnings: noisy("20%")},
 			{
 				Kernel: "soft_max", Config: "rows", Params: map[string]string{"LANES": "8", "ONLINE": "1"}, Verdict: result.Broken,

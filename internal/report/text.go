@@ -58,41 +58,64 @@ func (t *rendered) writeTo(b *strings.Builder) {
 	}
 }
 
-// table has a line for every row; one that failed says so in place of numbers.
+// table has a line for every row, and below it one for every rival; one that
+// failed says so in place of numbers.
 func table(r *result.Report, style term.Style) *rendered {
-	shown := present(r.Rows)
+	all := lines(r)
+	shown := present(all)
 	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{{Header: "kernel/config"}}}}
 	for _, c := range shown {
 		t.Columns = append(t.Columns, term.Column{Header: c.head, Align: term.Right})
 	}
-	t.Columns = append(t.Columns, term.Column{})
-	for _, row := range r.Rows {
-		line := []term.Cell{{Text: row.Name(), Style: style.Bold}}
+	t.Columns = append(t.Columns, term.Column{Header: lastHeading(all)})
+	for _, l := range all {
+		name := term.Cell{Text: l.label, Style: style.Bold}
+		if l.rival != nil {
+			name = term.Cell{Text: "  against " + l.label}
+		}
+		cells := []term.Cell{name}
 		for _, c := range shown {
 			cell := term.Cell{}
-			if measured(row) {
-				cell.Text = c.text(row)
+			if measured(l.row) {
+				cell.Text = c.text(l.row)
 			}
-			line = append(line, cell)
+			cells = append(cells, cell)
 		}
-		mark := style.Green
-		switch {
-		case row.Verdict == result.Broken || row.Verdict == result.Rejected || row.Verdict == result.Incorrect || row.Verdict == result.Regression:
-			mark = style.Red
-		case row.Fault != nil:
-			mark = style.Yellow
-		}
-		t.AddCells(append(line, term.Cell{Text: status(row), Style: mark})...)
+		t.AddCells(append(cells, term.Cell{Text: l.outcome(), Style: l.paint(style)})...)
 	}
 	return t
+}
+
+// lastHeading names the last column where it holds more than verdicts.
+func lastHeading(all []line) string {
+	for _, l := range all {
+		if l.rival != nil {
+			return "speedup"
+		}
+	}
+	return ""
+}
+
+func (l line) paint(style term.Style) func(string) string {
+	switch {
+	case l.rival != nil && l.rival.Ratio != nil && l.rival.Ratio.Low <= 1 && l.rival.Ratio.High >= 1:
+		return style.Dim // no difference was shown
+	case l.rival != nil && l.rival.Ratio != nil && l.rival.Ratio.Median < 1:
+		return style.Yellow
+	case l.row.Verdict == result.Broken || l.row.Verdict == result.Rejected || l.row.Verdict == result.Incorrect || l.row.Verdict == result.Regression:
+		return style.Red
+	case l.row.Fault != nil:
+		return style.Yellow
+	}
+	return style.Green
 }
 
 // faults explains every row that failed, a failed build with the compiler's own
 // words. Rows of one kernel that failed alike are explained once.
 func faults(b *strings.Builder, r *result.Report, style term.Style) {
 	seen := map[string]bool{}
-	for _, row := range r.Rows {
-		f := row.Fault
+	for _, l := range lines(r) {
+		row, f := l.row, l.row.Fault
 		if f == nil || f.Cause == result.CauseInterrupted {
 			continue
 		}

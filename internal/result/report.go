@@ -101,6 +101,14 @@ type Row struct {
 	Timing   *Timing           `json:"timing,omitempty"`
 	Log      string            `json:"log,omitempty"` // what the kernel printed, bounded
 	Warnings []Warning         `json:"warnings,omitempty"`
+	Rivals   []*Rival          `json:"rivals,omitempty"`
+}
+
+// Rival is something else that solves a row's problem, measured in turns with it.
+type Rival struct {
+	Label string `json:"label"`           // as the user named it
+	Row   *Row   `json:"row"`             // what a kernel of its own would have
+	Ratio *Ratio `json:"ratio,omitempty"` // its time over the row's
 }
 
 // Name is kernel/config, as selectors and tables write it.

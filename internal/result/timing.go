@@ -86,3 +86,15 @@ type State struct {
 	StealPct     *float64 `json:"steal_pct,omitempty"`
 	Busy         *float64 `json:"foreign_cpu,omitempty"` // cores used by others
 }
+
+// Ratio is a side's time over the row's own, measured in turns: above 1 the row's
+// kernel is the faster one.
+type Ratio struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"ci_95_low"`
+	High   float64 `json:"ci_95_high"`
+	Rounds int     `json:"rounds"`
+}
+
+// HalfWidth is half the interval's width, relative to the median.
+func (r *Ratio) HalfWidth() float64 { return (r.High - r.Low) / 2 / r.Median }

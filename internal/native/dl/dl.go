@@ -2,7 +2,9 @@
 package dl
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -23,6 +25,28 @@ func Open(path string) (*Library, error) {
 	}
 	return &Library{handle, path}, nil
 }
+
+// OpenFirst loads the first candidate that can be loaded. A name without a
+// slash is searched for as the dynamic linker does. The error names every
+// candidate and why it was refused.
+func OpenFirst(candidates ...string) (*Library, error) {
+	refused := make([]string, 0, len(candidates))
+	for _, candidate := range candidates {
+		library, err := Open(candidate)
+		if err == nil {
+			return library, nil
+		}
+		reason := errors.Unwrap(err).Error()
+		if !strings.Contains(reason, candidate) {
+			reason = candidate + ": " + reason
+		}
+		refused = append(refused, reason)
+	}
+	return nil, fmt.Errorf("load shared object: %s", strings.Join(refused, "; "))
+}
+
+// Path is the name under which the library was loaded.
+func (l *Library) Path() string { return l.path }
 
 // Loaded finds a function in any library that is already loaded, libc among
 // them.
@@ -57,6 +81,10 @@ func (l *Library) Int32(name string) (int32, error) {
 }
 
 // Call calls f with integer or pointer arguments and returns its integer result.
+// A Go variable whose address is taken in the argument list itself, as
+// uintptr(unsafe.Pointer(&v)), stays alive and in place until f returns.
+//
+//go:uintptrescapes
 func (f Func) Call(args ...uintptr) uintptr {
 	result, _, _ := purego.SyscallN(uintptr(f), args...)
 	return result
@@ -65,6 +93,27 @@ func (f Func) Call(args ...uintptr) uintptr {
 // Address is the address of memory that the garbage collector does not move or
 // free while C uses it: mapped by the system, or kept alive by the caller.
 func Address(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+
+// CString is s as C wants it, for as long as the pointer is held.
+func CString(s string) *byte { return unsafe.SliceData(append([]byte(s), 0)) }
+
+// GoString copies the C string at p; a nil p is empty.
+func GoString(p *byte) string {
+	if p == nil {
+		return ""
+	}
+	length := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), length)) != 0 {
+		length++
+	}
+	return string(unsafe.Slice(p, length))
+}
+
+// Text is what a C function wrote into buffer: all that precedes the first NUL.
+func Text(buffer []byte) string {
+	text, _, _ := strings.Cut(string(buffer), "\x00")
+	return text
+}
 
 // PointerTable is an array of C pointers outside the Go heap's type system.
 func PointerTable(addresses []uintptr) uintptr {

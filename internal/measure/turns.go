@@ -1,0 +1,129 @@
+package measure
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+	"pawl/internal/worker"
+)
+
+// Side is one of several that are measured against each other, in a loaded cell
+// of its own.
+type Side struct {
+	Cell     *worker.Cell
+	Instance *spec.Instance
+}
+
+// Sides taking turns: every turn is about turnSpan long, so that whatever the
+// machine does for longer than a round it does to all sides alike.
+const (
+	turnSpan    = 20 * time.Millisecond
+	turnLeast   = 5 // samples
+	roundsLeast = 8
+)
+
+// Turns measures all sides in short alternating blocks; one alone until its own
+// median is known well enough. It returns their timings and, for every side but
+// the first, how many times slower than the first it is. A side that fails is left
+// out of the later rounds; its error stands in errs, and what it measured before
+// is kept.
+func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progress)) (timings []*result.Timing, ratios []*result.Ratio, errs []error) {
+	all := make([]*series, len(sides))
+	errs = make([]error, len(sides))
+	for i, side := range sides {
+		all[i] = newSeries(side.Cell, side.Instance, opts, func(Progress) {})
+		errs[i] = all[i].begin(ctx)
+	}
+	perRound := make([][]float64, len(all))
+	if len(all) == 1 {
+		all[0].progress = progress
+		if errs[0] == nil {
+			errs[0] = at("measure", all[0].sample(ctx))
+		}
+	} else {
+		perRound = alternate(ctx, all, errs, opts, progress)
+	}
+	for i, s := range all {
+		if errs[i] == nil {
+			errs[i] = at("measure", s.checkClock(ctx))
+		}
+		s.finish(errs[i])
+		timings = append(timings, s.timing)
+		ratios = append(ratios, ratioOf(perRound[i], perRound[0]))
+	}
+	return timings, ratios[1:], errs
+}
+
+// alternate runs the rounds and returns every side's median of every round that
+// it and the first side both finished.
+func alternate(ctx context.Context, all []*series, errs []error, opts Options, progress func(Progress)) [][]float64 {
+	perRound := make([][]float64, len(all))
+	budget := opts.Budget * time.Duration(len(all))
+	start := time.Now()
+	for round := 0; errs[0] == nil; round++ {
+		order := turnOrder(len(all), round)
+		for _, i := range order {
+			s := all[i]
+			if errs[i] != nil {
+				continue
+			}
+			before := len(s.timing.Samples.Seconds)
+			if errs[i] = at("measure", s.batch(ctx, s.fitting(turnSpan, turnLeast))); errs[i] == nil {
+				perRound[i] = append(perRound[i], stat.Median(s.timing.Samples.Seconds[before:]))
+			}
+		}
+		done, widest := true, 0.0
+		for i := range all[1:] {
+			if r := ratioOf(perRound[i+1], perRound[0]); errs[i+1] == nil && r != nil {
+				widest = max(widest, r.HalfWidth())
+				done = done && r.HalfWidth() <= opts.HalfWidth
+			}
+		}
+		enough := round+1 >= roundsLeast && len(all[0].timing.Samples.Kept()) >= opts.MinSamples
+		progress(Progress{Samples: len(all[0].timing.Samples.Kept()), Median: stat.Median(perRound[0]), HalfWidth: widest})
+		if enough && (done || time.Since(start) >= budget) {
+			stopped := "budget"
+			if done {
+				stopped = "width"
+			}
+			for i, s := range all {
+				if errs[i] == nil {
+					s.timing.Stopped = stopped
+				}
+			}
+			break
+		}
+	}
+	return perRound
+}
+
+// turnOrder lets every side go first, last and in between equally often: it
+// rotates by one every other round, and every second round is reversed.
+func turnOrder(n, round int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = (i + round/2) % n
+	}
+	if round%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
+}
+
+// ratioOf compares two sides round by round; nil when there is no round of both.
+func ratioOf(side, first []float64) *result.Ratio {
+	n := min(len(side), len(first))
+	if n == 0 {
+		return nil
+	}
+	each := make([]float64, n)
+	for i := range each {
+		each[i] = side[i] / first[i]
+	}
+	low, high, _ := stat.MedianCI(each)
+	return &result.Ratio{Median: stat.Median(each), Low: low, High: high, Rounds: n}
+}

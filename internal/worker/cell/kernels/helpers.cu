@@ -1,0 +1,221 @@
+// The cell's own kernels: inputs, poison, cache flush, stamps, the blocker, and
+// the checks of outputs. Compiled to PTX (make helpers), which the binary embeds,
+// so that a machine with only a driver can run them.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <stdint.h>
+
+namespace {
+
+// The generator of package oracle, bit for bit.
+constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ull;
+
+__device__ uint64_t mix(uint64_t z) {
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+__device__ uint64_t draw(uint64_t key, uint64_t n) { return mix(key + (n + 1) * kGolden); }
+
+enum Kind { kNormal, kUniform, kIntegers, kConstant, kIota };
+
+enum DType { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI16, kI32, kI64 };
+
+__device__ double generate64(int kind, uint64_t key, uint64_t i, double a, double b) {
+    switch (kind) {
+    case kNormal: {
+        int64_t sum = -4 * ((int64_t(1) << 32) - 1);
+        for (int d = 0; d < 4; d++) {
+            uint64_t u = draw(key, 4 * i + d);
+            sum += int64_t(u >> 32) + int64_t(uint32_t(u));
+        }
+        double z = __dmul_rn(double(sum), __longlong_as_double(0x3df3988e1409212ell));
+        return __dadd_rn(__dmul_rn(z, b), a);
+    }
+    case kUniform: {
+        double x = double(int64_t(draw(key, i) >> 11)) * 0x1p-53;
+        return __dadd_rn(__dmul_rn(__dsub_rn(b, a), x), a);
+    }
+    }
+    return a;
+}
+
+__device__ float generate32(int kind, uint64_t key, uint64_t i, float a, float b) {
+    switch (kind) {
+    case kNormal: {
+        int32_t sum = -262140;
+        for (int d = 0; d < 2; d++) {
+            uint64_t u = draw(key, 2 * i + d);
+            sum += int32_t(u & 0xffff) + int32_t(u >> 16 & 0xffff) + int32_t(u >> 32 & 0xffff) + int32_t(u >> 48);
+        }
+        float z = __fmul_rn(float(sum), __int_as_float(0x379cc471));
+        return __fadd_rn(__fmul_rn(z, b), a);
+    }
+    case kUniform: {
+        float x = float(int32_t(draw(key, i) >> 40)) * 0x1p-24f;
+        return __fadd_rn(__fmul_rn(__fsub_rn(b, a), x), a);
+    }
+    }
+    return a;
+}
+
+__device__ void store(void *dst, uint64_t i, int dtype, float v) {
+    switch (dtype) {
+    case kF32: static_cast<float *>(dst)[i] = v; break;
+    case kF16: static_cast<__half *>(dst)[i] = __float2half_rn(v); break;
+    case kBF16: static_cast<__nv_bfloat16 *>(dst)[i] = __float2bfloat16_rn(v); break;
+    case kE4M3: static_cast<uint8_t *>(dst)[i] = __nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E4M3); break;
+    case kE5M2: static_cast<uint8_t *>(dst)[i] = __nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E5M2); break;
+    }
+}
+
+__device__ void store(void *dst, uint64_t i, int dtype, int64_t v) {
+    switch (dtype) {
+    case kI8: static_cast<int8_t *>(dst)[i] = int8_t(v); break;
+    case kI16: static_cast<int16_t *>(dst)[i] = int16_t(v); break;
+    case kI32: static_cast<int32_t *>(dst)[i] = int32_t(v); break;
+    case kI64: static_cast<int64_t *>(dst)[i] = v; break;
+    }
+}
+
+__device__ double load(const void *src, uint64_t i, int dtype) {
+    switch (dtype) {
+    case kF64: return static_cast<const double *>(src)[i];
+    case kF32: return static_cast<const float *>(src)[i];
+    case kF16: return __half2float(static_cast<const __half *>(src)[i]);
+    case kBF16: return __bfloat162float(static_cast<const __nv_bfloat16 *>(src)[i]);
+    case kE4M3: return __half2float(__nv_cvt_fp8_to_halfraw(static_cast<const uint8_t *>(src)[i], __NV_E4M3));
+    case kE5M2: return __half2float(__nv_cvt_fp8_to_halfraw(static_cast<const uint8_t *>(src)[i], __NV_E5M2));
+    case kI8: return static_cast<const int8_t *>(src)[i];
+    case kI16: return static_cast<const int16_t *>(src)[i];
+    case kI32: return static_cast<const int32_t *>(src)[i];
+    case kI64: return double(static_cast<const int64_t *>(src)[i]);
+    }
+    return 0;
+}
+
+__device__ uint64_t globaltimer() {
+    uint64_t t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+__device__ uint64_t first() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+__device__ uint64_t stride() { return uint64_t(gridDim.x) * blockDim.x; }
+
+} // namespace
+
+extern "C" {
+
+// pawl_generate fills count elements; low and mask are for integers and iota.
+__global__ void pawl_generate(void *dst, uint64_t count, int dtype, int kind, uint64_t key, double a, double b, int64_t low,
+                              uint64_t range, uint64_t mask) {
+    for (uint64_t i = first(); i < count; i += stride()) {
+        if (kind == kIntegers || kind == kIota || dtype >= kI8) {
+            int64_t v = kind == kIntegers ? low + int64_t(__umul64hi(draw(key, i), range)) : kind == kIota ? int64_t(i & mask) : low;
+            if (dtype >= kI8) store(dst, i, dtype, v);
+            else if (dtype == kF64) static_cast<double *>(dst)[i] = double(v);
+            else store(dst, i, dtype, float(v));
+        } else if (dtype == kF64) {
+            static_cast<double *>(dst)[i] = generate64(kind, key, i, a, b);
+        } else {
+            store(dst, i, dtype, generate32(kind, key, i, float(a), float(b)));
+        }
+    }
+}
+
+// pawl_pattern repeats eight bytes; bytes need not be a multiple of eight.
+__global__ void pawl_pattern(uint8_t *dst, uint64_t bytes, uint64_t pattern) {
+    uint64_t words = bytes / 8;
+    for (uint64_t i = first(); i < words; i += stride()) reinterpret_cast<uint64_t *>(dst)[i] = pattern;
+    if (first() < bytes % 8) dst[words * 8 + first()] = uint8_t(pattern >> 8 * first());
+}
+
+// pawl_read brings clean lines of another buffer into the L2. The store never
+// happens; without it the loads would not either.
+__global__ void pawl_read(const uint4 *src, uint64_t count, uint32_t *sink) {
+    uint32_t sum = 0;
+    for (uint64_t i = first(); i < count; i += stride()) {
+        uint4 v = __ldcg(src + i);
+        sum |= v.x & v.y & v.z & v.w;
+    }
+    if (sum == 0x9e3779b9u) *sink = sum;
+}
+
+// pawl_block keeps the stream waiting until the host has written at least value,
+// or limit nanoseconds have passed: then it says so and lets go.
+__global__ void pawl_block(const volatile uint32_t *flag, uint32_t value, uint64_t limit, volatile uint32_t *expired) {
+    uint64_t start = globaltimer();
+    while (int32_t(*flag - value) < 0) {
+        if (globaltimer() - start > limit) {
+            *expired = value;
+            return;
+        }
+        __nanosleep(64);
+    }
+}
+
+// pawl_stamp notes, for every SM it reaches, that SM's clock and the global one.
+__global__ void pawl_stamp(ulonglong2 *slots) {
+    uint32_t sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    uint64_t now = globaltimer();
+    slots[sm] = make_ulonglong2(clock64(), now);
+}
+
+// pawl_empty is what a launch costs.
+__global__ void pawl_empty() {}
+
+// pawl_hash adds up a hash of every word and its place into *sum, so that the
+// order of the threads does not matter.
+__global__ void pawl_hash(const uint8_t *src, uint64_t bytes, uint64_t *sum) {
+    uint64_t total = 0, words = bytes / 8;
+    for (uint64_t i = first(); i < words; i += stride()) total += mix(reinterpret_cast<const uint64_t *>(src)[i] + (i + 1) * kGolden);
+    if (first() < bytes % 8) total += mix(src[words * 8 + first()] + (words + first() + 1) * kGolden + 1);
+    atomicAdd(reinterpret_cast<unsigned long long *>(sum), total);
+}
+
+// What pawl_compare finds, all of it starting at zero.
+struct Difference {
+    unsigned long long wrong;      // elements outside the tolerance, or NaN on one side only
+    unsigned long long nans;       // elements that are NaN in the output
+    unsigned long long max_abs;    // bits of the largest |a - b|
+    unsigned long long max_rel;    // bits of the largest |a - b| / |b|
+    unsigned long long first_wrong; // index of one wrong element plus one
+    double square;                 // sum of (a - b)²
+};
+
+// pawl_compare judges an output against a reference of its own type.
+__global__ void pawl_compare(const void *out, int out_type, const void *want, int want_type, uint64_t count, double atol, double rtol,
+                             Difference *found) {
+    double square = 0, max_abs = 0, max_rel = 0;
+    unsigned long long wrong = 0, nans = 0, last = 0;
+    for (uint64_t i = first(); i < count; i += stride()) {
+        double a = load(out, i, out_type), b = load(want, i, want_type);
+        bool bad;
+        if (isnan(a) || isnan(b)) {
+            nans += isnan(a);
+            bad = isnan(a) != isnan(b);
+        } else if (isinf(a) || isinf(b)) {
+            bad = a != b;
+        } else {
+            double d = fabs(a - b);
+            square += d * d;
+            max_abs = fmax(max_abs, d);
+            if (b != 0) max_rel = fmax(max_rel, d / fabs(b));
+            bad = !(d <= atol + rtol * fabs(b));
+        }
+        if (bad) wrong++, last = i + 1;
+    }
+    if (wrong) atomicAdd(&found->wrong, wrong), atomicMax(&found->first_wrong, last);
+    if (nans) atomicAdd(&found->nans, nans);
+    // Non-negative doubles compare as their bits do.
+    atomicMax(&found->max_abs, (unsigned long long)__double_as_longlong(max_abs));
+    atomicMax(&found->max_rel, (unsigned long long)__double_as_longlong(max_rel));
+    atomicAdd(&found->square, square);
+}
+
+} // extern "C"
