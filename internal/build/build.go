@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Options struct {
 	Jobs       int            // compilers at once; 0: one for each usable core
 	OnProgress func(Progress) // called when a compilation starts and when a variant is done, one call at a time
 	NoCcache   bool           // compile without ccache even where it is installed
+	Arch       string         // GPU architecture to compile CUDA for, such as sm_90a; "": $PAWL_CUDA_ARCH
 }
 
 // Progress is how far a Build has come, in variants.
@@ -53,7 +55,8 @@ type Artifact struct {
 	Cached   bool    // found, not compiled
 	Seconds  float64 // that compiling took, now or when it was cached
 
-	symbols []string // of the launches' entries
+	Symbols   []string           // of the launches' entries
+	Resources []result.Resources // of each launch's kernel; CUDA only
 }
 
 // Outcome is what became of a request: an artifact or a fault.
@@ -68,6 +71,8 @@ type Outcome struct {
 // Builder compiles variants. It may be used by several goroutines at once.
 type Builder struct {
 	cc, cxx  *tool
+	nvcc     *tool
+	arch     string
 	ccache   string // path, or "" to do without
 	cache    *cache
 	jobs     int
@@ -89,6 +94,8 @@ func New(options Options) (*Builder, error) {
 	b := &Builder{
 		cc:       newTool("cc", "CC", "C", "gcc", c),
 		cxx:      newTool("c++", "CXX", "C++", "g++", c),
+		nvcc:     newTool("nvcc", "NVCC", "CUDA", "nvidia-cuda-toolkit", c),
+		arch:     cmp.Or(options.Arch, os.Getenv("PAWL_CUDA_ARCH")),
 		cache:    c,
 		jobs:     options.Jobs,
 		progress: options.OnProgress,
@@ -135,13 +142,17 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 		same[id].indexes = append(same[id].indexes, i)
 	}
 
-	var next atomic.Int64
+	// The last go first: along a param's list tiles and unroll factors grow, and
+	// with them the time to compile, and short work at the end keeps all cores
+	// busy until then.
+	var left atomic.Int64
+	left.Store(int64(len(all)))
 	var workers sync.WaitGroup
 	for range min(b.jobs, len(all)) {
 		workers.Go(func() {
 			for {
-				n := int(next.Add(1)) - 1
-				if n >= len(all) {
+				n := left.Add(-1)
+				if n < 0 {
 					return
 				}
 				w := all[n]
@@ -246,7 +257,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		if err == nil {
 			o.Artifact = &Artifact{
 				Key: m.Key, Code: m.Code, SHA256: m.SHA256, Bytes: so, Compiler: m.Compiler, Output: m.Output,
-				Cached: true, Seconds: m.Seconds, symbols: m.Symbols,
+				Cached: true, Seconds: m.Seconds, Symbols: m.Symbols, Resources: m.Resources,
 			}
 			o.Output = m.Output
 			return o
@@ -266,15 +277,19 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 	}
 	a := &Artifact{
 		Key: keyOf(r.hash, made.deps), SHA256: sha256Hex(made.so), Bytes: made.so,
-		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, symbols: made.symbols,
+		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, Symbols: made.symbols, Resources: made.resources,
 	}
 	var err error
-	if a.Code, err = codeHash(a.Bytes); err != nil {
+	hash := codeHash
+	if r.cuda != nil {
+		hash = cubinHash
+	}
+	if a.Code, err = hash(a.Bytes); err != nil {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
 	err = run.cache.store(r.hash, made.deps, &meta{
-		Key: a.Key, SHA256: a.SHA256, Code: a.Code, Symbols: a.symbols,
+		Key: a.Key, SHA256: a.SHA256, Code: a.Code, Symbols: a.Symbols, Resources: a.Resources,
 		Compiler: a.Compiler, Output: a.Output, Seconds: a.Seconds,
 	}, a.Bytes)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"pawl/internal/result"
 )
 
 // cache is a folder that any number of pawls share:
@@ -68,6 +70,8 @@ type meta struct {
 	Compiler string   `json:"compiler"`
 	Output   string   `json:"output,omitempty"`
 	Seconds  float64  `json:"seconds"`
+
+	Resources []result.Resources `json:"resources,omitempty"`
 }
 
 // sealed is JSON that tells when it was damaged.

@@ -36,6 +36,13 @@ type compiler struct {
 
 func (c *compiler) versionLine() string {
 	line, _, _ := strings.Cut(c.Version, "\n")
+	if c.Name == "nvcc" { // the first line is the same for all of them
+		for candidate := range strings.Lines(c.Version) {
+			if strings.Contains(candidate, "release") {
+				return "nvcc: " + strings.TrimSpace(candidate)
+			}
+		}
+	}
 	return strings.TrimSpace(line)
 }
 
@@ -51,7 +58,7 @@ func (c *compiler) tracksLinkInputs() bool {
 	return strings.Contains(c.Linker, "LLD") || strings.Contains(c.Linker, "mold")
 }
 
-// Compilers returns the C and C++ compilers that builds on this machine use,
+// Compilers returns the C, C++ and CUDA compilers that builds on this machine use,
 // without those that are missing.
 func Compilers(ctx context.Context) []Compiler {
 	b, err := New(Options{})
@@ -59,7 +66,7 @@ func Compilers(ctx context.Context) []Compiler {
 		return nil
 	}
 	var found []Compiler
-	for _, tool := range []*tool{b.cc, b.cxx} {
+	for _, tool := range []*tool{b.cc, b.cxx, b.nvcc} {
 		if c, fault := tool.find(ctx); fault == nil {
 			found = append(found, Compiler{Name: c.Name, Path: c.Command[0], Version: c.versionLine()})
 		}
@@ -69,11 +76,12 @@ func Compilers(ctx context.Context) []Compiler {
 
 // tool is a compiler as the environment names it, looked up when it is needed.
 type tool struct {
-	name    string   // cc or c++
-	words   []string // of $CC or $CXX
-	purpose string   // C or C++
-	pkg     string   // Debian package
-	cache   *cache
+	name     string   // cc, c++ or nvcc
+	variable string   // that names another: CC, CXX or NVCC
+	words    []string // of that variable
+	purpose  string   // C, C++ or CUDA
+	pkg      string   // Debian package
+	cache    *cache
 
 	mu    sync.Mutex
 	found *compiler
@@ -88,18 +96,36 @@ func newTool(name, variable, purpose, pkg string, c *cache) *tool {
 	if len(words) == 0 {
 		words = []string{name}
 	}
-	return &tool{name: name, words: words, purpose: purpose, pkg: pkg, cache: c}
+	return &tool{name: name, variable: variable, words: words, purpose: purpose, pkg: pkg, cache: c}
+}
+
+// locate finds the program: on PATH, and nvcc also where CUDA is usually
+// installed.
+func (t *tool) locate() (string, error) {
+	path, err := lookPath(t.words[0])
+	if err == nil || t.name != "nvcc" || t.words[0] != t.name {
+		return path, err
+	}
+	for _, home := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
+		if home == "" {
+			continue
+		}
+		if there, failed := exec.LookPath(filepath.Join(home, "bin", "nvcc")); failed == nil {
+			return filepath.Abs(there)
+		}
+	}
+	return "", err
 }
 
 // find returns the compiler, asking it for its version only when it is not the
 // file that was asked before, by this process or another.
 func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
-	path, err := lookPath(t.words[0])
+	path, err := t.locate()
 	if err != nil {
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,
 			Message: fmt.Sprintf("no %s compiler: %v", t.purpose, err),
-			Hint:    fmt.Sprintf("apt-get install %s, or set %s", t.pkg, map[string]string{"cc": "CC", "c++": "CXX"}[t.name]),
+			Hint:    fmt.Sprintf("apt-get install %s, or set %s", t.pkg, t.variable),
 		}
 	}
 	command := append([]string{path}, t.words[1:]...)
@@ -162,6 +188,9 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 	var err error
 	if c.Version, err = answer("--version"); err != nil {
 		return nil, err
+	}
+	if name == "nvcc" { // it makes code for a GPU, and is told for which
+		return c, nil
 	}
 	if c.Target, err = answer("-dumpmachine"); err != nil {
 		return nil, err

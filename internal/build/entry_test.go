@@ -92,7 +92,7 @@ func TestEntries(t *testing.T) {
 		p := newProject(t, map[string]string{"pawl.yaml": yaml(test.file, "entry: "+test.entry), test.file: test.text})
 		o := p.one(b)
 		if test.symbol != "" {
-			if o.Fault != nil || o.Artifact.symbols[0] != test.symbol {
+			if o.Fault != nil || o.Artifact.Symbols[0] != test.symbol {
 				t.Errorf("%s: %+v\n%s", test.name, o.Fault, o.Output)
 			}
 			continue

@@ -79,7 +79,7 @@ func (e *export) add(r *recipe, made *Artifact) error {
 		symbols = append(symbols, launch.Entry)
 	}
 	if made != nil {
-		symbols = made.symbols
+		symbols = made.Symbols
 	}
 	shim, err := shimSource(k, symbols)
 	if err != nil {

@@ -23,10 +23,12 @@ type product struct {
 	so      []byte
 	symbols []string
 	output  string
-	seconds float64
-	paths   []string // of the files that were read
-	deps    []dependency
-	began   time.Time
+
+	resources []result.Resources
+	seconds   float64
+	paths     []string // of the files that were read
+	deps      []dependency
+	began     time.Time
 }
 
 // make compiles a recipe and learns which files it depends on. A file that is
@@ -36,7 +38,11 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 	var before []dependency
 	changed := ""
 	for range 3 {
-		made, fault := run.compile(ctx, r)
+		compile := run.compile
+		if r.cuda != nil {
+			compile = run.compileCUDA
+		}
+		made, fault := compile(ctx, r)
 		if fault != nil {
 			return made, fault
 		}

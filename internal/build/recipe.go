@@ -27,6 +27,7 @@ type recipe struct {
 	compile   []string // flags and defines
 	link      []string // flags
 	libraries bool     // whether the kernel's flags name files to link in
+	cuda      *cubin   // for CUDA kernels
 	hash      string
 }
 
@@ -39,15 +40,12 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 	case ".cc", ".cpp", ".cxx":
 		tool = b.cxx
 	case ".cu":
-		return nil, &result.Fault{
-			Stage: stage, Cause: result.CauseUnsupported,
-			Message: k.Source + " needs nvcc; this version builds host kernels (.c, .cc, .cpp, .cxx)",
-		}
+		return b.cudaRecipe(ctx, request)
 	default:
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,
 			Message: k.Source + " is of no known language",
-			Hint:    "host kernels end in .c, .cc, .cpp or .cxx",
+			Hint:    "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu",
 		}
 	}
 	dir, err := filepath.Abs(request.Dir)

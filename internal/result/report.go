@@ -120,6 +120,21 @@ type Build struct {
 	Seconds  float64 `json:"seconds"`
 	Compiler string  `json:"compiler"`
 	Output   string  `json:"output,omitempty"` // as the compiler wrote it
+
+	Resources []Resources `json:"resources,omitempty"` // of each launch; CUDA only
+}
+
+// Resources are what a GPU kernel needs of a multiprocessor.
+type Resources struct {
+	Entry       string  `json:"entry"`
+	Registers   int     `json:"registers"`    // per thread
+	Shared      int64   `json:"shared"`       // bytes per block, static
+	Constant    int64   `json:"constant"`     // bytes, parameters included
+	Stack       int64   `json:"stack"`        // bytes per thread
+	SpillStores int64   `json:"spill_stores"` // bytes per thread
+	SpillLoads  int64   `json:"spill_loads"`
+	Dynamic     int64   `json:"dynamic,omitempty"`   // shared bytes per block, at launch
+	Occupancy   float64 `json:"occupancy,omitempty"` // theoretical, of the SM's threads
 }
 
 // Fault is why a row has no (or no trustworthy) timing.

@@ -18,6 +18,8 @@ const (
 	maxIndicators = 12   // "-", "?" and ":" that nest on one line
 	maxEntries    = 2000 // of one mapping or list
 	maxWeight     = 1e5  // values, aliases expanded
+	maxBlankLines = 200  // in a row
+	maxProblems   = 50   // shown at once
 	maxWidth      = 1000 // runes that an error underlines
 )
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"pawl/internal/diag"
@@ -28,15 +30,15 @@ func Parse(file string, source []byte) (*Spec, error) {
 		if problems.Len() == 0 {
 			problems.Addf(diag.Pos{File: file, Line: 1, Column: 1}, "the file is empty").Hint = "pawl init writes a first one"
 		}
-		return nil, problems.Err(source)
+		return nil, report(&problems, source)
 	}
 	d := &decoder{problems: &problems}
 	if root.kind != mappingKind {
 		d.expect(root, "a mapping with version, kernels and configs")
-		return nil, problems.Err(source)
+		return nil, report(&problems, source)
 	}
 	if !d.version(root) {
-		return nil, problems.Err(source)
+		return nil, report(&problems, source)
 	}
 	keys := readKeys(d, root, "pawl.yaml", specKeys, map[string]string{
 		"kernel": "did you mean kernels?", "config": "did you mean configs?",
@@ -48,8 +50,20 @@ func Parse(file string, source []byte) (*Spec, error) {
 		k.source = source
 	}
 	d.check(s)
-	if err := problems.Err(source); err != nil {
+	if err := report(&problems, source); err != nil {
 		return nil, err
 	}
 	return s.Spec, nil
+}
+
+// report is the error of all problems, cut where nobody would read on.
+func report(problems *diag.List, source []byte) error {
+	err := problems.Err(source)
+	var list diag.Errors
+	if !errors.As(err, &list) || len(list) <= maxProblems {
+		return err
+	}
+	rest := list[maxProblems]
+	more := &diag.Problem{Pos: rest.Pos, Message: fmt.Sprintf("%d more problems from here on", len(list)-maxProblems)}
+	return append(list[:maxProblems:maxProblems], more)
 }

@@ -46,7 +46,7 @@ func readYAML(file string, text []byte, problems *diag.List) (root *node, todos 
 	for line := range bytes.SplitSeq(clean, []byte("\n")) {
 		src.lines = append(src.lines, bytes.Runes(line))
 	}
-	if !checkCharacters(src, clean, problems) {
+	if !checkCharacters(src, clean, problems) || !checkBlankLines(src, problems) {
 		return nil, nil
 	}
 	defer func() {
@@ -87,6 +87,23 @@ func checkCharacters(src *source, clean []byte, problems *diag.List) bool {
 			line, column = line+1, 1
 		}
 		rest = rest[size:]
+	}
+	return true
+}
+
+// checkBlankLines refuses long runs of blank lines, for which the library
+// takes quadratic time inside block scalars.
+func checkBlankLines(src *source, problems *diag.List) bool {
+	run := 0
+	for i, line := range src.lines {
+		run++
+		if strings.TrimSpace(string(line)) != "" {
+			run = 0
+		}
+		if run > maxBlankLines {
+			problems.Addf(src.pos(i+1, 1), "more than %d blank lines in a row", maxBlankLines)
+			return false
+		}
 	}
 	return true
 }

@@ -36,51 +36,48 @@ type Code int
 
 // The codes that callers tell apart.
 const (
-	InvalidValue           Code = 1
-	OutOfMemory            Code = 2
-	StubLibrary            Code = 34
-	DeviceUnavailable      Code = 46
-	NoDevice               Code = 100
-	InvalidDevice          Code = 101
-	InvalidImage           Code = 200
-	InvalidContext         Code = 201
-	NoBinaryForGPU         Code = 209
-	ECCUncorrectable       Code = 214
-	UnsupportedLimit       Code = 215
-	InvalidPTX             Code = 218
-	NVLinkUncorrectable    Code = 220
-	UnsupportedPTXVersion  Code = 222
-	Contained              Code = 226
-	OperatingSystem        Code = 304
-	InvalidHandle          Code = 400
-	NotFound               Code = 500
-	NotReady               Code = 600
-	IllegalAddress         Code = 700
-	LaunchOutOfResources   Code = 701
-	LaunchTimeout          Code = 702
-	ContextDestroyed       Code = 709
-	Assert                 Code = 710
-	HardwareStackError     Code = 714
-	IllegalInstruction     Code = 715
-	MisalignedAddress      Code = 716
-	InvalidAddressSpace    Code = 717
-	InvalidPC              Code = 718
-	LaunchFailed           Code = 719
-	CooperativeTooLarge    Code = 720
-	TensorMemoryLeak       Code = 721
-	NotPermitted           Code = 800
-	NotSupported           Code = 801
-	SystemNotReady         Code = 802
-	SystemDriverMismatch   Code = 803
-	MPSClientTerminated    Code = 810
-	CaptureUnsupported     Code = 900
-	CaptureInvalidated     Code = 901
-	ExternalDevice         Code = 911
-	InvalidClusterSize     Code = 912
-	UnknownError           Code = 999
-	success                Code = 0
-	callerBug              Code = -1 // never sent by the driver
-	firstVersionWithLaunch      = 12000
+	InvalidValue          Code = 1
+	OutOfMemory           Code = 2
+	StubLibrary           Code = 34
+	DeviceUnavailable     Code = 46
+	NoDevice              Code = 100
+	InvalidDevice         Code = 101
+	InvalidImage          Code = 200
+	InvalidContext        Code = 201
+	NoBinaryForGPU        Code = 209
+	ECCUncorrectable      Code = 214
+	UnsupportedLimit      Code = 215
+	InvalidPTX            Code = 218
+	NVLinkUncorrectable   Code = 220
+	UnsupportedPTXVersion Code = 222
+	Contained             Code = 226
+	OperatingSystem       Code = 304
+	InvalidHandle         Code = 400
+	NotFound              Code = 500
+	NotReady              Code = 600
+	IllegalAddress        Code = 700
+	LaunchOutOfResources  Code = 701
+	LaunchTimeout         Code = 702
+	ContextDestroyed      Code = 709
+	Assert                Code = 710
+	HardwareStackError    Code = 714
+	IllegalInstruction    Code = 715
+	MisalignedAddress     Code = 716
+	InvalidAddressSpace   Code = 717
+	InvalidPC             Code = 718
+	LaunchFailed          Code = 719
+	CooperativeTooLarge   Code = 720
+	TensorMemoryLeak      Code = 721
+	NotPermitted          Code = 800
+	NotSupported          Code = 801
+	SystemNotReady        Code = 802
+	SystemDriverMismatch  Code = 803
+	MPSClientTerminated   Code = 810
+	CaptureUnsupported    Code = 900
+	CaptureInvalidated    Code = 901
+	ExternalDevice        Code = 911
+	InvalidClusterSize    Code = 912
+	UnknownError          Code = 999
 )
 
 func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int(c)) }
@@ -105,12 +102,6 @@ func (e *Error) Error() string {
 
 // Unwrap lets errors.Is find the code.
 func (e *Error) Unwrap() error { return e.Code }
-
-// Is compares the code.
-func (e *Error) Is(target error) bool {
-	code, ok := target.(Code) //nolint:errorlint // errors.Is calls this for each error of the chain
-	return ok && code == e.Code
-}
 
 // Sticky says whether the context is lost: every later call fails too, and only
 // a new process can use the device again.

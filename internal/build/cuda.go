@@ -1,0 +1,244 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// cubin is what is special about compiling a CUDA kernel: device code only, for
+// one architecture, with the templates that its launches name instantiated.
+type cubin struct {
+	arch    string
+	entries []string // of the launches, template arguments evaluated
+}
+
+// cudaFlags come before the kernel's own. Line information costs nothing and lets
+// findings name source lines; ptxas says what the kernel needs.
+var cudaFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xptxas", "-v", "-cubin"}
+
+var archName = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
+
+// cudaRecipe plans a CUDA kernel.
+func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
+	k := request.Variant.Kernel
+	dir, err := filepath.Abs(request.Dir)
+	if err != nil {
+		return nil, internal("find the spec's folder", err)
+	}
+	if b.arch == "" {
+		return nil, &result.Fault{
+			Stage: stage, Cause: result.CauseUnsupported,
+			Message: k.Source + " is CUDA, and no GPU says which architecture to compile it for",
+			Hint:    "run pawl where the GPU is, or set PAWL_CUDA_ARCH, to sm_90a for Hopper",
+		}
+	}
+	if !archName.MatchString(b.arch) {
+		return nil, &result.Fault{
+			Stage: stage, Cause: result.CauseUnsupported,
+			Message: fmt.Sprintf("%q is no GPU architecture; expected a name such as sm_90a", b.arch),
+		}
+	}
+	c, fault := b.nvcc.find(ctx)
+	if fault != nil {
+		return nil, fault
+	}
+	r := &recipe{dir: dir, variant: request.Variant, compiler: c, cuda: &cubin{arch: b.arch}}
+	for _, launch := range k.Launches {
+		entry, err := instantiated(launch.Entry, request.Variant)
+		if err != nil {
+			return nil, &result.Fault{Stage: stage, Cause: result.CauseSpec, Message: fmt.Sprintf("entry %s: %v", launch.Entry, err)}
+		}
+		r.cuda.entries = append(r.cuda.entries, entry)
+	}
+	r.compile = slices.Concat(cudaFlags, []string{"-arch=" + b.arch}, k.Flags)
+	for _, define := range request.Variant.Defines() {
+		r.compile = append(r.compile, "-D"+define)
+	}
+	sum := newDigest(format + " cuda")
+	sum.fields([]string{c.Name, c.Version})
+	sum.fields(c.Command[1:])
+	sum.fields(environment())
+	sum.field(k.Source)
+	sum.fields(r.compile)
+	sum.fields(r.cuda.entries)
+	r.hash = sum.hex()
+	return r, nil
+}
+
+// instantiated evaluates the template arguments of an entry: with BLOCK_M=64,
+// "attention<BLOCK_M, 64>" is "attention<64, 64>".
+func instantiated(entry string, v spec.Variant) (string, error) {
+	name, rest, isTemplate := strings.Cut(entry, "<")
+	if !isTemplate {
+		return entry, nil
+	}
+	inside, closed := strings.CutSuffix(strings.TrimSpace(rest), ">")
+	if !closed {
+		return "", fmt.Errorf("expected > at its end")
+	}
+	var names []string
+	for _, p := range v.Kernel.Params {
+		names = append(names, p.Name)
+	}
+	var args []string
+	for _, arg := range strings.Split(inside, ",") {
+		text := strings.TrimSpace(arg)
+		if expr, err := formula.Parse(text); err == nil {
+			if program, err := expr.Compile(names); err == nil {
+				value, err := program.Eval(v.Values)
+				if err != nil {
+					return "", err
+				}
+				text = value.String()
+				if b, ok := value.Bool(); ok {
+					text = strconv.FormatBool(b)
+				}
+			}
+		}
+		args = append(args, text) // what is no formula is a type
+	}
+	return strings.TrimSpace(name) + "<" + strings.Join(args, ", ") + ">", nil
+}
+
+// instances is a source that includes the user's and refers to every template
+// that is launched, which makes the compiler instantiate it. It is empty when
+// there are none.
+func (c *cubin) instances(source string) string {
+	var refs []string
+	for _, entry := range c.entries {
+		if strings.Contains(entry, "<") {
+			refs = append(refs, "(void *)&"+entry)
+		}
+	}
+	if refs == nil {
+		return ""
+	}
+	return fmt.Sprintf("#include %q\nstatic __attribute__((used)) void *pawl_instances[] = {%s};\n", source, strings.Join(refs, ", "))
+}
+
+// compileCUDA makes the cubin in a folder of its own.
+func (run *batch) compileCUDA(ctx context.Context, r *recipe) (*product, *result.Fault) {
+	k := r.variant.Kernel
+	text, fault := readSource(r.dir, k.Source)
+	if fault != nil {
+		return nil, fault
+	}
+	work, fault := run.tempDir()
+	if fault != nil {
+		return nil, fault
+	}
+	defer os.RemoveAll(work)
+	info, err := os.Stat(work)
+	if err != nil {
+		return nil, internal("compile", err)
+	}
+	made := &product{began: statOf(info).ctime}
+	began := time.Now()
+	source := k.Source
+	if wrapper := r.cuda.instances(within(r.dir, k.Source)); wrapper != "" {
+		source = filepath.Join(work, "instances.cu")
+		if err := os.WriteFile(source, []byte(wrapper), 0o644); err != nil {
+			return nil, internal("write the template instances", err)
+		}
+	}
+	out, depfile := filepath.Join(work, "kernel.cubin"), filepath.Join(work, "kernel.d")
+	output, fault := run.command(r, work, "compiling "+k.Source, true,
+		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, source, "-o", out})).run(ctx)
+	var found map[string]result.Resources
+	found, made.output = splitPTXAS(output)
+	if fault != nil {
+		return made, fault
+	}
+	rules, err := os.ReadFile(depfile)
+	if err == nil {
+		made.paths, err = parseDepfile(string(rules))
+	}
+	if err != nil {
+		return made, internal("learn what was compiled", err)
+	}
+	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return strings.HasPrefix(path, work) })
+	if made.so, err = os.ReadFile(out); err != nil {
+		return made, internal("read the cubin", err)
+	}
+	defined, err := readFunctions(made.so)
+	if err != nil {
+		return made, internal("read the cubin", err)
+	}
+	for _, entry := range r.cuda.entries {
+		symbol, fault := resolveKernel(entry, k.Source, defined.global, text)
+		if fault != nil {
+			return made, fault
+		}
+		resources := found[symbol]
+		resources.Entry = entry
+		made.symbols = append(made.symbols, symbol)
+		made.resources = append(made.resources, resources)
+	}
+	made.seconds = time.Since(began).Seconds()
+	return made, nil
+}
+
+// resolveKernel finds the symbol of an entry: the C name, or the one function
+// whose demangled name it is.
+func resolveKernel(entry, source string, symbols []string, text []byte) (string, *result.Fault) {
+	if slices.Contains(symbols, entry) {
+		return entry, nil
+	}
+	want := strings.Join(strings.Fields(entry), "")
+	var matches, names []string
+	for _, symbol := range symbols {
+		name := kernelName(symbol)
+		names = append(names, name)
+		if strings.Join(strings.Fields(name), "") == want {
+			matches = append(matches, symbol)
+		}
+	}
+	switch {
+	case len(matches) == 1:
+		return matches[0], nil
+	case len(matches) > 1:
+		return "", &result.Fault{
+			Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("%q is %d kernels in %s", entry, len(matches), source),
+			Hint: "declare the one that is meant extern \"C\", or use its symbol as the entry: " + strings.Join(matches, ", "),
+		}
+	}
+	hint := diag.Meant(entry, names)
+	if regexp.MustCompile(`\b` + regexp.QuoteMeta(entry) + `\s*\(`).Match(text) {
+		hint = entry + " stands in the source but was not compiled: is it a __global__ function, or a template? Then name its arguments, such as \"" + entry + "<64>\""
+	}
+	return "", &result.Fault{
+		Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("no kernel %q in %s", entry, source), Hint: hint,
+	}
+}
+
+// kernelName is a symbol as people write it: with template arguments, without
+// parameters and return type.
+func kernelName(symbol string) string {
+	name, err := demangle.ToString(symbol, demangle.NoParams, demangle.NoEnclosingParams)
+	if err != nil {
+		return symbol
+	}
+	// A template's name comes with its return type, and a kernel returns void.
+	name = strings.TrimPrefix(name, "void ")
+	for _, cast := range []string{"(bool)0", "(bool)1"} {
+		name = strings.ReplaceAll(name, cast, strconv.FormatBool(cast == "(bool)1"))
+	}
+	return integerSuffix.ReplaceAllString(name, "$1")
+}
+
+// integerSuffix is the u, l or ul that demanglers put behind template arguments.
+var integerSuffix = regexp.MustCompile(`\b([0-9]+)(?:ul|lu|u|l)\b`)

@@ -1,0 +1,123 @@
+package cuda
+
+import (
+	"encoding/hex"
+	"strings"
+	"unsafe"
+
+	"pawl/internal/native/dl"
+)
+
+// Attribute is a CUdevice_attribute.
+type Attribute int32
+
+// Attributes of a device. Clocks are in kHz, sizes in bytes.
+const (
+	MaxThreadsPerBlock   Attribute = 1
+	MaxBlockDimX         Attribute = 2
+	MaxBlockDimY         Attribute = 3
+	MaxBlockDimZ         Attribute = 4
+	MaxGridDimX          Attribute = 5
+	MaxGridDimY          Attribute = 6
+	MaxGridDimZ          Attribute = 7
+	MaxSharedPerBlock    Attribute = 8
+	TotalConstant        Attribute = 9
+	WarpSize             Attribute = 10
+	MaxRegistersPerBlock Attribute = 12
+	ClockRate            Attribute = 13
+	SMCount              Attribute = 16
+	KernelExecTimeout    Attribute = 17
+	Integrated           Attribute = 18
+	ECCEnabled           Attribute = 32
+	MemoryClockRate      Attribute = 36
+	MemoryBusWidth       Attribute = 37 // in bits
+	L2Size               Attribute = 38
+	MaxThreadsPerSM      Attribute = 39
+	UnifiedAddressing    Attribute = 41
+	CapabilityMajor      Attribute = 75
+	CapabilityMinor      Attribute = 76
+	MaxSharedPerSM       Attribute = 81
+	MaxRegistersPerSM    Attribute = 82
+	CooperativeLaunch    Attribute = 95
+	MaxSharedOptin       Attribute = 97
+	MaxBlocksPerSM       Attribute = 106
+	MaxPersistingL2      Attribute = 108
+	ReservedShared       Attribute = 111 // by the driver, per block
+	ClusterLaunch        Attribute = 120
+	TensorMapAccess      Attribute = 127
+)
+
+// Device is one GPU, or one MIG instance of it.
+type Device struct {
+	d      *Driver
+	handle int32
+}
+
+// DeviceCount is the number of devices that this process may see.
+func (d *Driver) DeviceCount() (int, error) {
+	var count int32
+	err := d.call(&d.deviceGetCount, uintptr(unsafe.Pointer(&count)))
+	return int(count), err
+}
+
+// Device returns the device with index i, from 0.
+func (d *Driver) Device(i int) (Device, error) {
+	var handle int32
+	err := d.call(&d.deviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(i))
+	return Device{d, handle}, err
+}
+
+// Name is the product name, for a MIG instance with its profile.
+func (v Device) Name() (string, error) {
+	buffer := make([]byte, 256)
+	err := v.d.call(&v.d.deviceGetName, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
+	return dl.Text(buffer), err
+}
+
+// UUID identifies the device across machines and restarts, in the form that
+// nvidia-smi prints.
+func (v Device) UUID() (string, error) {
+	name, err := v.Name()
+	if err != nil {
+		return "", err
+	}
+	var raw [16]byte
+	if err := v.d.call(&v.d.deviceGetUUID, uintptr(unsafe.Pointer(&raw)), uintptr(v.handle)); err != nil {
+		return "", err
+	}
+	return formatUUID(raw, IsMIG(name)), nil
+}
+
+// IsMIG says whether a device of this name is a MIG instance: the driver offers
+// no other way to ask.
+func IsMIG(name string) bool { return strings.Contains(name, " MIG ") }
+
+func formatUUID(raw [16]byte, mig bool) string {
+	digits := hex.EncodeToString(raw[:])
+	prefix := "GPU-"
+	if mig {
+		prefix = "MIG-"
+	}
+	return prefix + strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
+}
+
+// PCIBusID is the address on the PCI bus, as 0000:3b:00.0.
+func (v Device) PCIBusID() (string, error) {
+	buffer := make([]byte, 64)
+	err := v.d.call(&v.d.deviceGetPCIBusID, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
+	return dl.Text(buffer), err
+}
+
+// Attribute asks for one number about the device.
+func (v Device) Attribute(a Attribute) (int, error) {
+	var value int32
+	err := v.d.call(&v.d.deviceGetAttribute, uintptr(unsafe.Pointer(&value)), uintptr(a), uintptr(v.handle))
+	return int(value), err
+}
+
+// TotalMem is the size of the device's memory in bytes.
+func (v Device) TotalMem() (uint64, error) {
+	var bytes uint64
+	err := v.d.call(&v.d.deviceTotalMem, uintptr(unsafe.Pointer(&bytes)), uintptr(v.handle))
+	return bytes, err
+}

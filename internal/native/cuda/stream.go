@@ -1,0 +1,95 @@
+package cuda
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// Stream is a queue of work. The zero Stream, in a launch or a copy, is the
+// legacy default stream.
+type Stream struct {
+	d      *Driver
+	handle uintptr
+}
+
+const streamNonBlocking = 1
+
+// NewStream creates a stream that does not wait for the default stream.
+func (d *Driver) NewStream() (Stream, error) {
+	s := Stream{d: d}
+	err := d.call(&d.streamCreate, uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking)
+	return s, err
+}
+
+// DefaultStream is the legacy default stream, with methods.
+func (d *Driver) DefaultStream() Stream { return Stream{d: d} }
+
+// Destroy ends the stream once its work is done.
+func (s Stream) Destroy() error { return s.d.call(&s.d.streamDestroy, s.handle) }
+
+// Synchronize waits for all work in the stream.
+func (s Stream) Synchronize() error { return s.d.call(&s.d.streamSynchronize, s.handle) }
+
+// Query returns nil when all work in the stream is done, else [ErrNotReady].
+func (s Stream) Query() error { return s.d.query(&s.d.streamQuery, s.handle) }
+
+// Wait makes later work in the stream wait for what e recorded.
+func (s Stream) Wait(e Event) error { return s.d.call(&s.d.streamWaitEvent, s.handle, e.handle, 0) }
+
+// query spares the pollers the making of an error.
+func (d *Driver) query(p *proc, handle uintptr) error {
+	switch code := Code(int32(p.address.Call(handle))); code {
+	case 0:
+		return nil
+	case NotReady:
+		return ErrNotReady
+	default:
+		return d.fail(p, code)
+	}
+}
+
+// EventFlags are those of cuEventCreate.
+type EventFlags uint32
+
+// Kinds of events.
+const (
+	EventTiming       EventFlags = 0
+	EventBlockingSync EventFlags = 1 // waiting for it sleeps instead of spinning
+	EventNoTiming     EventFlags = 2
+)
+
+// Event is a mark in a stream.
+type Event struct {
+	d      *Driver
+	handle uintptr
+}
+
+// NewEvent creates an event.
+func (d *Driver) NewEvent(flags EventFlags) (Event, error) {
+	e := Event{d: d}
+	err := d.call(&d.eventCreate, uintptr(unsafe.Pointer(&e.handle)), uintptr(flags))
+	return e, err
+}
+
+// Destroy frees the event.
+func (e Event) Destroy() error { return e.d.call(&e.d.eventDestroy, e.handle) }
+
+// Record puts the event into the stream.
+func (e Event) Record(s Stream) error { return e.d.call(&e.d.eventRecord, e.handle, s.handle) }
+
+// Synchronize waits until the event has been reached.
+func (e Event) Synchronize() error { return e.d.call(&e.d.eventSynchronize, e.handle) }
+
+// Query returns nil when the event has been reached, else [ErrNotReady].
+func (e Event) Query() error { return e.d.query(&e.d.eventQuery, e.handle) }
+
+// Elapsed is the time between two events in milliseconds. It is [ErrNotReady]
+// before both have been reached.
+func Elapsed(start, end Event) (float32, error) {
+	var milliseconds float32
+	err := start.d.call(&start.d.eventElapsedTime, uintptr(unsafe.Pointer(&milliseconds)), start.handle, end.handle)
+	if errors.Is(err, NotReady) {
+		return 0, ErrNotReady
+	}
+	return milliseconds, err
+}
