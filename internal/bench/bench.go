@@ -8,6 +8,7 @@ import (
 
 	"pawl/internal/build"
 	"pawl/internal/git"
+	"pawl/internal/machine"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -28,6 +29,7 @@ type Options struct {
 	Measure    measure.Options
 	Sandbox    string   // auto, require, off
 	Worker     []string // command that starts the worker; nothing: here
+	Device     int      // which GPU
 }
 
 // Setting gives a param a value in every selected kernel that has it.
@@ -65,12 +67,17 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		defer close(started)
 		b.worker, startErr = b.startWorker(ctx)
 	}()
+	if b.hasCUDA() {
+		<-started // the GPU says what to compile for
+		b.adoptGPU()
+	}
 	b.build(ctx, plans)
 	<-started
 	defer b.closeWorker()
 	if startErr == nil {
 		b.report.Machine = b.worker.Hello().Machine
 		b.report.DeviceClass = b.worker.Hello().DeviceClass
+		b.adoptGPU()
 		if opts.Spec.DeviceClass != "" {
 			b.report.DeviceClass = opts.Spec.DeviceClass
 		}
@@ -85,6 +92,34 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	b.report.Interrupted = ctx.Err() != nil
 	b.report.Finished = time.Now().UTC()
 	return b.report, nil
+}
+
+// hasCUDA tells whether anything to measure runs on a GPU.
+func (b *bench) hasCUDA() bool {
+	for _, row := range b.report.Rows {
+		if row.Cell == spec.CellCUDA {
+			return true
+		}
+		for _, rival := range row.Rivals {
+			if rival.Row.Cell == spec.CellCUDA {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// adoptGPU makes the run one on the chosen GPU, if there is one to run on.
+func (b *bench) adoptGPU() {
+	if b.worker == nil || !b.hasCUDA() || b.Device < 0 || b.Device >= len(b.worker.Hello().Devices) {
+		return
+	}
+	gpu := b.worker.Hello().Devices[b.Device]
+	b.report.Machine.GPU = &gpu
+	b.report.DeviceClass = machine.Slug(gpu.Name)
+	if b.Options.Build.Arch == "" {
+		b.Options.Build.Arch = gpu.Arch
+	}
 }
 
 func median(row *result.Row) float64 {

@@ -161,7 +161,7 @@ func (b *bench) build(ctx context.Context, plans []*plan) {
 		a := outcome.Artifact
 		p.artifact = a
 		p.row.Key, p.row.Code, p.row.Identity = a.Key, a.Code, p.instance.Identity(a.Code)
-		p.row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output}
+		p.row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources}
 	}
 }
 

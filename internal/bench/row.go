@@ -8,6 +8,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/spec"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
@@ -70,6 +71,7 @@ func listed(items []string) string {
 const (
 	spareMemory  = 1 << 30
 	spareThreads = 64
+	driverMemory = 16 << 30
 )
 
 // measure opens a cell for the row and each of its rivals, lets them take turns,
@@ -87,7 +89,7 @@ func (b *bench) measure(ctx context.Context, client *worker.Client, p *plan, pro
 			continue
 		}
 		open = append(open, side)
-		sides = append(sides, measure.Side{Cell: cell, Instance: side.instance})
+		sides = append(sides, measure.Side{Cell: cell, Instance: side.instance, Symbols: side.artifact.Symbols})
 	}
 	if len(open) == 0 {
 		return
@@ -127,10 +129,14 @@ func (b *bench) open(ctx context.Context, client *worker.Client, p *plan) (*work
 	for _, l := range p.instance.Launches {
 		threads = max(threads, l.Threads)
 	}
-	cell, err := client.Open(ctx, wire.Open{
-		Cell: p.row.Cell, Sandbox: b.Sandbox,
+	request := wire.Open{
+		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.Device,
 		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
-	})
+	}
+	if p.row.Cell == spec.CellCUDA {
+		request.Memory = driverMemory // the arguments are on the device
+	}
+	cell, err := client.Open(ctx, request)
 	if err != nil {
 		return nil, err
 	}

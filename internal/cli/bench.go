@@ -28,6 +28,7 @@ type benchOptions struct {
 	settings []string
 	against  []string
 	pool     string
+	device   int
 }
 
 func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
@@ -42,6 +43,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
 	f.StringSliceVar(&o.against, "against", nil, "kernels to take turns with, and be compared to")
+	f.IntVar(&o.device, "device", 0, "which GPU to measure on")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
 }
@@ -132,7 +134,7 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
-		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command,
+		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Device: opts.device,
 	})
 	live.done()
 	if err != nil {

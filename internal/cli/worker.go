@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,10 +28,22 @@ func newWorker(e *env) *cobra.Command {
 	return cmd
 }
 
-func newCell(*env) *cobra.Command {
+// printDevices lists the GPUs for a worker, which does not open the driver itself.
+func printDevices(e *env) error {
+	found, err := cell.Devices()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(e.stdout).Encode(found)
+}
+
+func newCell(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "cell KIND", Short: "run candidate code for a worker", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "devices" {
+				return printDevices(e)
+			}
 			requests, replies := os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies")
 			if !isPipe(requests) || !isPipe(replies) {
 				return errors.New("cell: started by hand; only a worker can start one")

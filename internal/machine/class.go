@@ -18,9 +18,10 @@ var (
 func Class(fp result.Fingerprint) string {
 	model := trademarks.ReplaceAllString(fp.CPU.Model, " ")
 	model = nominalClock.ReplaceAllString(model, " ")
-	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(model), "-"), "-")
-	if slug == "" {
-		slug = firstNonEmpty(fp.Arch, "unknown")
-	}
-	return "host-" + slug
+	return "host-" + firstNonEmpty(Slug(model), fp.Arch, "unknown")
+}
+
+// Slug is a product's name in lower case, words joined by hyphens.
+func Slug(name string) string {
+	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }

@@ -27,8 +27,8 @@ func (s *series) finish(err error) {
 	t.Stats = result.Stats{
 		Count: sum.Count, Median: sum.Median, Low: sum.Low, High: sum.High, Mean: sum.Mean, Std: sum.Std,
 		Min: sum.Min, P50: sum.P50, P95: sum.P95, P99: sum.P99, CV: sum.CV,
-		GFLOPS: s.instance.Flops / sum.Median / 1e9,
-		GBps:   s.instance.Bytes / sum.Median / 1e9,
+		GFLOPS: s.Instance.Flops / sum.Median / 1e9,
+		GBps:   s.Instance.Bytes / sum.Median / 1e9,
 	}
 	if ghz := t.Samples.GHz; len(ghz) == len(t.Samples.Seconds) && len(ghz) > 0 {
 		t.Stats.GHz = stat.Median(ghz[len(ghz)-len(kept):])
@@ -106,14 +106,16 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if t.Stopped == "budget" {
 		warn("width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
 	}
-	if each := st.Median * float64(t.Repeat); t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
+	if each := st.Median * float64(t.Repeat); len(t.Resources) == 0 && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
 		hint := ""
 		if t.Repeat == 1 {
 			hint = "--cache hot puts several launches into a sample, or choose a larger config"
 		}
 		warn("short", hint, "a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
 	}
-	if len(t.Pinned) == 0 {
+	if len(t.Resources) > 0 {
+		// a GPU kernel: which core launches it does not matter
+	} else if len(t.Pinned) == 0 {
 		warn("pin", "", "the kernel could not be kept on its own cores")
 	} else if rate := float64(t.Preempted) / float64(len(t.Samples.Seconds)); rate > preemptRate {
 		warn("preempted", "stop what else runs on this machine", "the kernel was preempted %d times in %d samples", t.Preempted, len(t.Samples.Seconds))

@@ -12,7 +12,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
-	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -44,32 +43,32 @@ type Progress struct {
 
 // series is one row being measured.
 type series struct {
-	cell     *worker.Cell
+	Side
 	opts     Options
-	instance *spec.Instance
 	progress func(Progress)
 	began    time.Time
 	timing   *result.Timing
 	perItem  float64 // wall seconds of one sample, flush included
+	sets     int     // copies of the arguments that launches rotate over
 }
 
-func newSeries(cell *worker.Cell, in *spec.Instance, opts Options, progress func(Progress)) *series {
+func newSeries(side Side, opts Options, progress func(Progress)) *series {
 	return &series{
-		cell: cell, opts: opts, instance: in, progress: progress, began: time.Now(),
-		timing: &result.Timing{Repeat: 1, Footprint: in.Footprint},
+		Side: side, opts: opts, progress: progress, began: time.Now(),
+		timing: &result.Timing{Repeat: 1, Footprint: side.Instance.Footprint},
 	}
 }
 
 // begin prepares the problem and warms it up.
 func (s *series) begin(ctx context.Context) error {
-	request := Problem(s.instance, s.opts.Seed)
-	request.Pin = true
-	request.DeadlineS = 60 + float64(s.instance.Footprint)/50e6
-	prepared, err := s.cell.Prepare(ctx, request)
+	request := s.problem(s.opts.Seed)
+	request.DeadlineS = 60 + float64(s.Instance.Footprint)/50e6
+	prepared, err := s.Cell.Prepare(ctx, request)
 	if err != nil {
 		return at("prepare", err)
 	}
-	s.timing.Pinned = prepared.Pinned
+	s.timing.Pinned, s.sets = prepared.Pinned, prepared.Sets
+	s.timing.Resources = prepared.Resources
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))
 }
@@ -83,13 +82,19 @@ func at(stage string, err error) error {
 	return err
 }
 
-// Problem is the request that gives a cell an instance's arguments.
-func Problem(in *spec.Instance, seed uint64) wire.Prepare {
-	m := wire.Prepare{Seed: seed, Threads: 1}
-	for _, launch := range in.Launches {
+// problem is the request that gives a cell an instance's arguments and launches.
+func (s Side) problem(seed uint64) wire.Prepare {
+	m := wire.Prepare{Seed: seed, Threads: 1, Pin: !s.cuda()}
+	for i, launch := range s.Instance.Launches {
 		m.Threads = max(m.Threads, launch.Threads)
+		if s.cuda() {
+			m.Launches = append(m.Launches, wire.Launch{
+				Entry: s.Symbols[i], Args: launch.Args, Grid: dims(launch.Grid), Block: dims(launch.Block), Cluster: dims(launch.Cluster),
+				Shared: uint32(launch.Shared), Cooperative: launch.Cooperative, ProgrammaticDependent: launch.ProgrammaticDependent,
+			})
+		}
 	}
-	for _, arg := range in.Args {
+	for _, arg := range s.Instance.Args {
 		a := wire.Arg{Name: arg.Name, DType: string(arg.DType), Buffer: arg.Buffer}
 		if arg.Buffer {
 			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args
@@ -101,10 +106,12 @@ func Problem(in *spec.Instance, seed uint64) wire.Prepare {
 	return m
 }
 
+func dims(n [3]int64) [3]uint32 { return [3]uint32{uint32(n[0]), uint32(n[1]), uint32(n[2])} }
+
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
 	limit := s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
-	got, err := s.cell.Sample(ctx, wire.Sample{
+	got, err := s.Cell.Sample(ctx, wire.Sample{
 		Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit,
 	})
 	if err != nil {
@@ -113,7 +120,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 	t := s.timing
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
-	t.CallOverheadS = got.OverheadS
+	t.CallOverheadS, t.GapS = got.OverheadS, got.GapS
 	t.PeakMemory = max(t.PeakMemory, got.PeakBytes)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.note(got.State)
@@ -166,16 +173,33 @@ func steady(samples []float64) bool {
 // finds the last one's output in its input.
 const shortest = 20e-6
 
+// A GPU kernel's copies of its arguments take turns, so that as many cold launches
+// can follow each other; its samples are made longer below shortestGPU, where the
+// launch itself would be a large part of them.
+const (
+	shortestGPU = 10e-6
+	graphSpan   = 50e-6
+	graphMost   = 64
+)
+
 func (s *series) repeat(median float64) int {
-	if s.opts.Cache == "cold" || median >= shortest {
-		return 1
-	}
-	for _, arg := range s.instance.Args {
+	for _, arg := range s.Instance.Args {
 		if arg.Buffer && arg.Role == spec.RoleInOut {
 			return 1
 		}
 	}
-	return min(10_000, int(math.Ceil(shortest/max(median, 1e-9))))
+	median = max(median, 1e-9)
+	switch {
+	case s.cuda() && median >= shortestGPU:
+		return 1
+	case s.cuda() && s.opts.Cache == "cold":
+		return max(1, min(s.sets, int(graphSpan/median)))
+	case s.cuda():
+		return min(graphMost, int(math.Ceil(graphSpan/median)))
+	case s.opts.Cache == "cold" || median >= shortest:
+		return 1
+	}
+	return min(10_000, int(math.Ceil(shortest/median)))
 }
 
 // fitting is how many samples take about as long as span, at least least.

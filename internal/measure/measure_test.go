@@ -13,6 +13,7 @@ import (
 
 func instance(role spec.Role) *spec.Instance {
 	return &spec.Instance{
+		Variant: spec.Variant{Kernel: &spec.Kernel{Cell: spec.CellHost}},
 		Args: []spec.InstanceArg{
 			{Name: "x", DType: "f32", Buffer: true, Elements: 8, Bytes: 32, Role: role, Init: spec.Init{Kind: "uniform", Args: []float64{0, 1}}},
 			{Name: "n", DType: "i64", Scalar: formula.Int(8)},
@@ -23,12 +24,12 @@ func instance(role spec.Role) *spec.Instance {
 }
 
 func TestProblem(t *testing.T) {
-	want := wire.Prepare{Seed: 7, Threads: 3, Args: []wire.Arg{
+	want := wire.Prepare{Seed: 7, Threads: 3, Pin: true, Args: []wire.Arg{
 		{Name: "x", DType: "f32", Buffer: true, Count: 8, Role: "in", Init: "uniform", Params: []float64{0, 1}},
 		{Name: "n", DType: "i64", Value: "8"},
 		{Name: "a", DType: "f32", Value: "0.5"},
 	}}
-	if diff := cmp.Diff(want, Problem(instance(spec.RoleIn), 7)); diff != "" {
+	if diff := cmp.Diff(want, Side{Instance: instance(spec.RoleIn)}.problem(7)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -46,7 +47,7 @@ func TestRepeat(t *testing.T) {
 		{"hot", spec.RoleInOut, 1e-6, 1}, // a launch would find the last one's output
 		{"cold", spec.RoleIn, 1e-6, 1},   // the second launch would not be cold
 	} {
-		s := &series{opts: Options{Cache: tc.cache}, instance: instance(tc.role)}
+		s := &series{Side: Side{Instance: instance(tc.role)}, opts: Options{Cache: tc.cache}}
 		if got := s.repeat(tc.median); got != tc.want {
 			t.Errorf("%+v: %d launches a sample", tc, got)
 		}

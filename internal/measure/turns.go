@@ -16,7 +16,10 @@ import (
 type Side struct {
 	Cell     *worker.Cell
 	Instance *spec.Instance
+	Symbols  []string // of the launches, in the artifact
 }
+
+func (s Side) cuda() bool { return s.Instance.Variant.Kernel.Cell == spec.CellCUDA }
 
 // Sides taking turns: every turn is about turnSpan long, so that whatever the
 // machine does for longer than a round it does to all sides alike.
@@ -35,7 +38,7 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 	all := make([]*series, len(sides))
 	errs = make([]error, len(sides))
 	for i, side := range sides {
-		all[i] = newSeries(side.Cell, side.Instance, opts, func(Progress) {})
+		all[i] = newSeries(side, opts, func(Progress) {})
 		errs[i] = all[i].begin(ctx)
 	}
 	perRound := make([][]float64, len(all))

@@ -119,6 +119,9 @@ func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Cou
 
 // machineLine names what the run ran on.
 func machineLine(r *result.Report) string {
+	if r.Machine.GPU != nil {
+		return r.Machine.GPU.Name
+	}
 	cpu := r.Machine.CPU
 	if cpu.Model == "" {
 		return r.DeviceClass

@@ -13,6 +13,8 @@ type Fingerprint struct {
 	Clocksource string `json:"clocksource,omitempty"`
 	Container   string `json:"container,omitempty"`
 
+	GPU *GPU `json:"gpu,omitempty"` // the one the run used
+
 	Compilers map[string]string `json:"compilers,omitempty"` // command → version line
 	Sandbox   string            `json:"sandbox,omitempty"`   // landlock and seccomp level
 }
@@ -36,4 +38,23 @@ type Cache struct {
 	Level int    `json:"level"`
 	Type  string `json:"type"` // data, instruction, unified
 	Bytes int64  `json:"bytes"`
+}
+
+// GPU is a device that CUDA kernels run on.
+type GPU struct {
+	Name        string  `json:"name"`
+	UUID        string  `json:"uuid,omitempty"`
+	Arch        string  `json:"arch"` // sm_90a
+	Driver      string  `json:"driver,omitempty"`
+	CUDA        string  `json:"cuda,omitempty"` // newest version the driver knows
+	SMs         int     `json:"sms,omitempty"`
+	MemoryBytes int64   `json:"memory_bytes"`
+	L2Bytes     int64   `json:"l2_bytes,omitempty"`
+	MaxShared   int64   `json:"max_shared,omitempty"`  // bytes a block may ask for
+	MaxThreads  int     `json:"max_threads,omitempty"` // in a block
+	PowerLimitW float64 `json:"power_limit_w,omitempty"`
+	MaxGHz      float64 `json:"max_ghz,omitempty"`
+	Persistence bool    `json:"persistence,omitempty"`
+	ECC         bool    `json:"ecc,omitempty"`
+	ComputeMode string  `json:"compute_mode,omitempty"`
 }

@@ -159,6 +159,7 @@ const (
 	CauseTimeout     Cause = "timeout"       // killed at its deadline
 	CauseCrash       Cause = "crash"         // ended by a signal
 	CauseExit        Cause = "exit"          // the kernel ended its own process
+	CauseLaunch      Cause = "launch"        // the device refuses the launch: too much shared memory, too many registers
 	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start

@@ -9,6 +9,7 @@ type Timing struct {
 
 	Repeat        int     `json:"repeat"`          // launches per sample; over 1 for very short kernels
 	CallOverheadS float64 `json:"call_overhead_s"` // of an empty call, not subtracted
+	GapS          float64 `json:"gap_s,omitempty"` // of launches in a graph: between two empty ones
 	Stopped       string  `json:"stopped"`         // width, budget, samples, interrupted
 	HalfWidth     float64 `json:"half_width"`      // relative, reached
 	WallS         float64 `json:"wall_s"`          // spent on this row
@@ -16,6 +17,8 @@ type Timing struct {
 	Preempted     int64   `json:"preempted"`       // involuntary context switches while sampling
 
 	FirstSample time.Time `json:"first_sample"` // when it had arrived
+
+	Resources []Resources `json:"resources,omitempty"` // of each launch, as the driver says; CUDA only
 
 	PeakMemory int64       `json:"peak_memory"`        // bytes, of the cell
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
@@ -85,6 +88,8 @@ type State struct {
 	Load1        *float64 `json:"load_1m,omitempty"`
 	StealPct     *float64 `json:"steal_pct,omitempty"`
 	Busy         *float64 `json:"foreign_cpu,omitempty"` // cores used by others
+	Throttled    []string `json:"throttled,omitempty"`   // why a GPU ran below its clock
+	Processes    *int     `json:"foreign_gpu,omitempty"` // other processes on the GPU
 }
 
 // Ratio is a side's time over the row's own, measured in turns: above 1 the row's

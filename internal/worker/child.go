@@ -27,6 +27,7 @@ type child struct {
 	scratch string
 	limits  limits
 	meter   *machine.Meter
+	device  string // UUID of a cuda cell's
 
 	frames  chan *wire.Frame // what the cell sent, unread
 	readErr error            // why frames was closed
@@ -50,7 +51,7 @@ type limits struct {
 const helloDeadline = 20 * time.Second
 
 // openChild starts a cell and waits for its hello.
-func openChild(ctx context.Context, id uint64, m wire.Open, storeDir string) (*child, error) {
+func openChild(ctx context.Context, id uint64, m wire.Open, device, storeDir string) (*child, error) {
 	mode, err := sandboxMode(m.Sandbox)
 	if err != nil {
 		return nil, err
@@ -69,8 +70,12 @@ func openChild(ctx context.Context, id uint64, m wire.Open, storeDir string) (*c
 	}
 	c := &child{
 		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch,
-		limits: limits{memory: m.Memory, threads: m.Threads},
+		limits: limits{memory: m.Memory, threads: m.Threads}, device: device,
 		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
+	}
+	policy := sandbox.Policy{Read: append(sandbox.System(), self, storeDir), Write: []string{scratch}}
+	if m.Cell == "cuda" {
+		policy = policy.WithCUDA()
 	}
 	c.proc, err = sandbox.Start(sandbox.Command{
 		Path: self, Args: []string{self, "cell", m.Cell}, Dir: scratch,
@@ -79,7 +84,7 @@ func openChild(ctx context.Context, id uint64, m wire.Open, storeDir string) (*c
 		Stdout:     pipes.logWrite,
 		Stderr:     pipes.logWrite,
 		ExtraFiles: []*os.File{pipes.childIn, pipes.childOut},
-		Policy:     sandbox.Policy{Read: append(sandbox.System(), self, storeDir), Write: []string{scratch}},
+		Policy:     policy,
 		Mode:       mode,
 	})
 	pipes.closeChildEnds()

@@ -11,7 +11,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
-	"pawl/internal/worker/cell"
 	"pawl/internal/worker/wire"
 )
 
@@ -26,49 +25,59 @@ func deadline(seconds float64) time.Duration {
 }
 
 func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenReply, error) {
-	if !slices.Contains(cell.Kinds, m.Cell) {
-		return nil, &result.Fault{
-			Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell),
+	if !slices.Contains(s.kinds(), m.Cell) {
+		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell)}
+		if m.Cell == "cuda" {
+			fault.Message = "no GPU was found on this machine"
+			fault.Hint = "pawl doctor shows what is missing"
 		}
+		return nil, fault
 	}
-	if err := s.lockOnce(ctx, id); err != nil {
+	device, trust := "host", "author"
+	if m.Cell == "cuda" {
+		if m.Device < 0 || m.Device >= len(s.devices) {
+			return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %d; this machine has %d", m.Device, len(s.devices))}
+		}
+		device, trust = s.devices[m.Device].UUID, "harness"
+	}
+	if err := s.lockOnce(ctx, id, device); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	s.nextCell++
 	number := s.nextCell
 	s.mu.Unlock()
-	c, err := openChild(ctx, number, m, s.store.dir)
+	c, err := openChild(ctx, number, m, device, s.store.dir)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	s.cells[number] = c
 	s.mu.Unlock()
-	return &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: "author", Sandbox: c.sandboxReport()}, nil
+	return &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: trust, Sandbox: c.sandboxReport()}, nil
 }
 
-// lockOnce takes the device with the first cell and keeps it: a run is not
+// lockOnce takes a device with its first cell and keeps it: a run is not
 // interleaved with another's.
-func (s *server) lockOnce(ctx context.Context, id uint64) error {
+func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	s.mu.Lock()
-	held := s.lock != nil
+	held := s.locks[device] != nil
 	s.mu.Unlock()
 	if held {
 		return nil
 	}
-	lock, err := lockDevice(ctx, "host", func() {
-		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: "another pawl is measuring on this machine; waiting for it"}, nil)
+	lock, err := lockDevice(ctx, device, func() {
+		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: "another pawl is measuring on this device; waiting for it"}, nil)
 	})
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lock != nil {
+	if s.locks[device] != nil {
 		lock.Close()
 	} else {
-		s.lock = lock
+		s.locks[device] = lock
 	}
 	return nil
 }
@@ -123,10 +132,16 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 	if !s.store.have(m.SHA256) {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "the worker does not have the artifact " + m.SHA256}
 	}
-	id := m.Cell
+	c, err := s.cell(m.Cell)
+	if err != nil {
+		return nil, err
+	}
 	m.Cell, m.Path = 0, s.store.path(m.SHA256)
+	if c.kind == "cuda" {
+		m.Device = c.device
+	}
 	var reply wire.LoadReply
-	_, _, err := s.ask(ctx, id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
+	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
 	return &reply, err
 }
 
@@ -135,8 +150,10 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(m.Args); err != nil {
-		return nil, err
+	if c.kind == "host" {
+		if err := fits(m.Args); err != nil {
+			return nil, err
+		}
 	}
 	m.Cell, m.Cores = 0, nil
 	if m.Pin {

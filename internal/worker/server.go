@@ -11,7 +11,6 @@ import (
 
 	"pawl/internal/machine"
 	"pawl/internal/result"
-	"pawl/internal/worker/cell"
 	"pawl/internal/worker/wire"
 )
 
@@ -33,8 +32,10 @@ type server struct {
 	out   *wire.Writer
 	store *store
 
+	devices []result.GPU
+
 	mu       sync.Mutex
-	lock     *os.File // of the device, taken with the first cell
+	locks    map[string]*os.File // of devices, each taken with its first cell
 	cells    map[uint64]*child
 	nextCell uint64
 	inFlight map[uint64]context.CancelFunc
@@ -52,14 +53,15 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		return err
 	}
 	s := &server{
-		out: wire.NewWriter(out), store: blobs, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+		out: wire.NewWriter(out), store: blobs, devices: findDevices(ctx),
+		locks: map[string]*os.File{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer s.shutdown(stop)
 	fingerprint := machine.Fingerprint()
 	err = s.out.Send(0, wire.OpHello, wire.Hello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),
-		Cells: cell.Kinds, DeviceClass: machine.Class(fingerprint), Machine: fingerprint,
+		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices,
 	}, nil)
 	if err != nil {
 		return err
@@ -214,8 +216,8 @@ func (s *server) shutdown(stop context.CancelFunc) {
 		_ = c.proc.Kill()
 		<-c.exited
 	}
-	if s.lock != nil {
-		s.lock.Close()
+	for _, lock := range s.locks {
+		lock.Close()
 	}
 	s.store.close()
 }

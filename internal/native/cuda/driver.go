@@ -18,9 +18,6 @@ const MinVersion = 12000
 var libraries = []string{
 	"libcuda.so.1",
 	"/usr/lib/wsl/lib/libcuda.so.1",
-	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-	"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
-	"/usr/lib64/libcuda.so.1",
 	"/run/opengl-driver/lib/libcuda.so.1",
 }
 

@@ -103,6 +103,7 @@ func (f Function) Prepare(config LaunchConfig, params ...[]byte) (*Call, error) 
 	if err := f.checkParams(params); err != nil {
 		return nil, err
 	}
+	// Not inlined, the Call is on the heap whatever the caller does with it.
 	c := &Call{function: f, launch: newLaunch(config)}
 	for _, param := range params {
 		value := alignedBytes(len(param), paramAlign)

@@ -28,19 +28,23 @@ func Open(path string) (*Library, error) {
 
 // OpenFirst loads the first candidate that can be loaded. A name without a
 // slash is searched for as the dynamic linker does. The error names every
-// candidate and why it was refused.
+// candidate, and why those that exist were refused.
 func OpenFirst(candidates ...string) (*Library, error) {
-	refused := make([]string, 0, len(candidates))
+	var absent, refused []string
 	for _, candidate := range candidates {
 		library, err := Open(candidate)
 		if err == nil {
 			return library, nil
 		}
 		reason := errors.Unwrap(err).Error()
-		if !strings.Contains(reason, candidate) {
-			reason = candidate + ": " + reason
+		if strings.HasPrefix(reason, candidate+": cannot open shared object file: No such file") {
+			absent = append(absent, candidate)
+		} else {
+			refused = append(refused, candidate+": "+strings.TrimPrefix(reason, candidate+": "))
 		}
-		refused = append(refused, reason)
+	}
+	if len(absent) > 0 {
+		refused = append(refused, "not found: "+strings.Join(absent, ", "))
 	}
 	return nil, fmt.Errorf("load shared object: %s", strings.Join(refused, "; "))
 }

@@ -1,6 +1,8 @@
 package dl
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -9,13 +11,17 @@ import (
 
 func TestOpenFirstNamesEveryCandidate(t *testing.T) {
 	t.Parallel()
-	_, err := OpenFirst("libpawl-none.so.1", "/nonexistent/libpawl-none.so")
+	broken := filepath.Join(t.TempDir(), "broken.so")
+	if err := os.WriteFile(broken, []byte("not an object"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenFirst("libpawl-none.so.1", broken, "/nonexistent/libpawl-none.so")
 	if err == nil {
 		t.Fatal("loaded a library that does not exist")
 	}
-	for _, want := range []string{"libpawl-none.so.1", "/nonexistent/libpawl-none.so"} {
+	for _, want := range []string{broken + ": ", "not found: libpawl-none.so.1, /nonexistent/libpawl-none.so"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error does not name %s: %v", want, err)
+			t.Errorf("error does not say %q: %v", want, err)
 		}
 	}
 }

@@ -38,12 +38,18 @@ type executor interface {
 }
 
 // Kinds are the cells this binary can be.
-var Kinds = []string{"host"}
+var Kinds = []string{"host", "cuda"}
 
 // Serve is the life of a cell of the given kind: hello, then requests until the
 // worker closes its end.
 func Serve(kind string, requests io.Reader, replies io.Writer) error {
-	if kind != "host" {
+	var e executor
+	switch kind {
+	case "host":
+		e = newHost()
+	case "cuda":
+		e = newCUDA()
+	default:
 		return fmt.Errorf("no cell of kind %q in this binary", kind)
 	}
 	out := wire.NewWriter(replies)
@@ -68,7 +74,7 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 			incoming <- frame
 		}
 	}()
-	go work(newHost(), incoming, out, ended)
+	go work(e, incoming, out, ended)
 	if err := <-ended; !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -38,6 +38,7 @@ type Hello struct {
 	Cells       []string           `json:"cells"` // kinds it can open
 	DeviceClass string             `json:"device_class"`
 	Machine     result.Fingerprint `json:"machine"`
+	Devices     []result.GPU       `json:"devices,omitempty"`
 }
 
 // CellHello is the first frame of a cell.
@@ -71,10 +72,11 @@ type Cancel struct {
 
 // Open starts a cell.
 type Open struct {
-	Cell    string `json:"cell"`    // kind
-	Sandbox string `json:"sandbox"` // auto, require, off
-	Memory  int64  `json:"memory"`  // bytes the cell may use
-	Threads int    `json:"threads"` // threads the candidate may start besides the cell's own
+	Cell    string `json:"cell"`             // kind
+	Sandbox string `json:"sandbox"`          // auto, require, off
+	Memory  int64  `json:"memory"`           // bytes the cell may use
+	Threads int    `json:"threads"`          // threads the candidate may start besides the cell's own
+	Device  int    `json:"device,omitempty"` // of a cuda cell: index into the hello's devices
 }
 
 // OpenReply names the new cell.
@@ -102,6 +104,7 @@ type Load struct {
 	Cell      uint64  `json:"cell,omitempty"`
 	SHA256    string  `json:"sha256"`
 	Path      string  `json:"path,omitempty"`
+	Device    string  `json:"device,omitempty"` // UUID; filled by the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
@@ -112,14 +115,27 @@ type LoadReply struct {
 
 // Prepare gives a cell a problem: its arguments are allocated and filled.
 type Prepare struct {
-	Cell      uint64  `json:"cell,omitempty"`
-	Args      []Arg   `json:"args"`
-	Threads   int     `json:"threads"`
-	Pin       bool    `json:"pin,omitempty"`   // keep the candidate on as many cores as it has threads
-	Cores     []int   `json:"cores,omitempty"` // which; the worker chooses them for the cell
-	Seed      uint64  `json:"seed"`
-	Batch     int     `json:"batch"`
-	DeadlineS float64 `json:"deadline_s,omitempty"`
+	Cell      uint64   `json:"cell,omitempty"`
+	Args      []Arg    `json:"args"`
+	Launches  []Launch `json:"launches,omitempty"` // of a cuda cell; a host artifact launches itself
+	Threads   int      `json:"threads"`
+	Pin       bool     `json:"pin,omitempty"`   // keep the candidate on as many cores as it has threads
+	Cores     []int    `json:"cores,omitempty"` // which; the worker chooses them for the cell
+	Seed      uint64   `json:"seed"`
+	Batch     int      `json:"batch"`
+	DeadlineS float64  `json:"deadline_s,omitempty"`
+}
+
+// Launch is one kernel launch of a cuda cell.
+type Launch struct {
+	Entry                 string    `json:"entry"` // symbol in the artifact
+	Args                  []int     `json:"args"`  // indexes into the problem's arguments
+	Grid                  [3]uint32 `json:"grid"`
+	Block                 [3]uint32 `json:"block"`
+	Cluster               [3]uint32 `json:"cluster"` // all zero: none
+	Shared                uint32    `json:"shared,omitempty"`
+	Cooperative           bool      `json:"cooperative,omitempty"`
+	ProgrammaticDependent bool      `json:"programmatic_dependent,omitempty"`
 }
 
 // Arg is one argument of a problem.
@@ -139,6 +155,9 @@ type Arg struct {
 type PrepareReply struct {
 	Buffers []Range `json:"buffers"`
 	Pinned  []int   `json:"pinned,omitempty"`
+
+	Resources []result.Resources `json:"resources,omitempty"` // of each launch; cuda
+	Sets      int                `json:"sets,omitempty"`      // copies of the arguments that launches rotate over; cuda
 
 	State *result.State `json:"state,omitempty"` // by the worker
 }
@@ -164,8 +183,9 @@ type Sample struct {
 // little-endian float64, seconds per launch and GHz (0: unknown).
 type SampleReply struct {
 	Count     int     `json:"count"`
-	OverheadS float64 `json:"overhead_s"` // of an empty call
-	Preempted int64   `json:"preempted"`  // involuntary context switches
+	OverheadS float64 `json:"overhead_s"`      // of an empty call
+	Preempted int64   `json:"preempted"`       // involuntary context switches
+	GapS      float64 `json:"gap_s,omitempty"` // cuda, several launches a sample: between two empty ones
 	WorkerS   float64 `json:"worker_s,omitempty"`
 	PeakBytes int64   `json:"peak_bytes,omitempty"`
 

@@ -1,0 +1,29 @@
+package nvml
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// The numbers are those that a C compiler gives for nvml.h of CUDA 12.9 on
+// 64-bit Linux.
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	var memory Memory
+	var utilization Utilization
+	var info processInfo
+	for what, sizes := range map[string][2]uintptr{
+		"sizeof nvmlMemory_t":                {unsafe.Sizeof(memory), 24},
+		"nvmlMemory_t.free":                  {unsafe.Offsetof(memory.Free), 8},
+		"nvmlMemory_t.used":                  {unsafe.Offsetof(memory.Used), 16},
+		"sizeof nvmlUtilization_t":           {unsafe.Sizeof(utilization), 8},
+		"nvmlUtilization_t.memory":           {unsafe.Offsetof(utilization.Memory), 4},
+		"sizeof nvmlProcessInfo_v2_t":        {unsafe.Sizeof(info), 24},
+		"nvmlProcessInfo_v2_t.usedGpuMemory": {unsafe.Offsetof(info.usedBytes), 8},
+		"nvmlProcessInfo_v2_t.gpuInstanceId": {unsafe.Offsetof(info.gpuInstanceID), 16},
+	} {
+		if sizes[0] != sizes[1] {
+			t.Errorf("%s = %d, nvml.h has %d", what, sizes[0], sizes[1])
+		}
+	}
+}

@@ -1,0 +1,156 @@
+// An NVML with two GPUs that do not exist. See package nvmltest for the
+// environment that it heeds. Structures are declared as in nvml.h.
+//
+// -DOLD leaves out what drivers before 535 lack.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+
+struct gpu { const char *uuid, *bus; unsigned low, high; };
+static struct gpu gpus[2] = {
+	{"GPU-00000000-0000-0000-0000-000000000000", "00000000:1B:00.0"},
+	{"GPU-00000000-0000-0000-0000-000000000001", "00000000:2B:00.0"},
+};
+
+static int initialised;
+
+int nvmlInit_v2(void) {
+	const char *code = getenv("FAKE_NVML_INIT"), *uuid = getenv("FAKE_NVML_UUID");
+	if (code) return atoi(code);
+	if (uuid) gpus[0].uuid = uuid;
+	initialised = 1;
+	return 0;
+}
+int nvmlShutdown(void) { initialised = 0; return 0; }
+
+const char *nvmlErrorString(int code) {
+	switch (code) {
+	case NOT_SUPPORTED: return "Not Supported";
+	case NO_PERMISSION: return "Insufficient Permissions";
+	case NOT_FOUND: return "Not Found";
+	case 9: return "Driver Not Loaded";
+	default: return "Unknown Error";
+	}
+}
+
+// What every function of a device does first.
+static int refuse(const char *function, const struct gpu *g) {
+	const char *list = getenv("FAKE_NVML_UNSUPPORTED");
+	if (!initialised) return 1;
+	if (g != &gpus[0] && g != &gpus[1]) return INVALID;
+	for (const char *at = list; at && (at = strstr(at, function)); at++) {
+		char before = at == list ? ',' : at[-1], after = at[strlen(function)];
+		if (before == ',' && (after == ',' || after == 0)) return NOT_SUPPORTED;
+	}
+	return 0;
+}
+#define REFUSE(g) do { int code = refuse(__func__, g); if (code) return code; } while (0)
+
+static void note(const char *format, ...) {
+	const char *path = getenv("FAKE_NVML_LOG");
+	FILE *file = path ? fopen(path, "a") : NULL;
+	if (!file) return;
+	va_list args;
+	va_start(args, format);
+	vfprintf(file, format, args);
+	va_end(args);
+	fclose(file);
+}
+
+static int copy(char *to, unsigned size, const char *text) {
+	if (strlen(text) >= size) return INSUFFICIENT_SIZE;
+	strcpy(to, text);
+	return 0;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size) { return copy(text, size, "580.65.06"); }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gpu **g) {
+	if (i > 1) return INVALID;
+	*g = &gpus[i];
+	return 0;
+}
+int nvmlDeviceGetHandleByUUID(const char *uuid, struct gpu **g) {
+	for (int i = 0; i < 2; i++) if (!strcmp(uuid, gpus[i].uuid)) { *g = &gpus[i]; return 0; }
+	return NOT_FOUND;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, struct gpu **g) {
+	size_t n = strlen(bus);
+	for (int i = 0; i < 2; i++) { // with a domain of four digits or of eight
+		size_t all = strlen(gpus[i].bus);
+		if (n <= all && !strcasecmp(bus, gpus[i].bus + all - n)) { *g = &gpus[i]; return 0; }
+	}
+	return NOT_FOUND;
+}
+int nvmlDeviceGetName(struct gpu *g, char *text, unsigned size) { REFUSE(g); return copy(text, size, "NVIDIA H200"); }
+int nvmlDeviceGetUUID(struct gpu *g, char *text, unsigned size) { REFUSE(g); return copy(text, size, g->uuid); }
+
+int nvmlDeviceGetTemperature(struct gpu *g, int sensor, unsigned *t) { REFUSE(g); *t = sensor == 0 ? 41 : 0; return 0; }
+int nvmlDeviceGetMaxClockInfo(struct gpu *g, int type, unsigned *mhz) { REFUSE(g); *mhz = type == 2 ? 3201 : 1980; return 0; }
+int nvmlDeviceGetClockInfo(struct gpu *g, int type, unsigned *mhz) {
+	REFUSE(g);
+	*mhz = type == 2 ? 3201 : 1830;
+	if (type != 2 && g->high && *mhz > g->high) *mhz = g->high;
+	if (type != 2 && g->high && *mhz < g->low) *mhz = g->low;
+	return 0;
+}
+int nvmlDeviceGetPowerUsage(struct gpu *g, unsigned *mw) { REFUSE(g); *mw = 123456; return 0; }
+int nvmlDeviceGetEnforcedPowerLimit(struct gpu *g, unsigned *mw) { REFUSE(g); *mw = 700000; return 0; }
+int nvmlDeviceGetTotalEnergyConsumption(struct gpu *g, unsigned long long *mj) {
+	static unsigned long long total = 8589934592500; // more than 32 bits hold
+	REFUSE(g);
+	*mj = total += 500;
+	return 0;
+}
+static int reasons(struct gpu *g, unsigned long long *bits) {
+	const char *set = getenv("FAKE_NVML_REASONS");
+	*bits = set ? strtoull(set, NULL, 0) : 0;
+	return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *g, unsigned long long *bits) { REFUSE(g); return reasons(g, bits); }
+int nvmlDeviceGetUtilizationRates(struct gpu *g, unsigned *u) { REFUSE(g); u[0] = 7, u[1] = 3; return 0; }
+int nvmlDeviceGetMemoryInfo(struct gpu *g, unsigned long long *m) {
+	REFUSE(g);
+	m[0] = 150754820096, m[1] = m[0] - 1073741824, m[2] = 1073741824;
+	return 0;
+}
+
+struct process { unsigned pid; unsigned long long used; unsigned gpu, compute; };
+static int processes(struct gpu *g, unsigned *n, struct process *p) {
+	const char *set = getenv("FAKE_NVML_PROCESSES");
+	unsigned have = set ? atoi(set) : 0, room = *n;
+	*n = have;
+	if (have > room) return INSUFFICIENT_SIZE;
+	for (unsigned i = 0; i < have; i++) p[i] = (struct process){1000 + i, i % 2 ? ~0ull : 1048576ull * i, ~0u, ~0u};
+	return 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v2(struct gpu *g, unsigned *n, struct process *p) { REFUSE(g); return processes(g, n, p); }
+
+#ifndef OLD
+int nvmlDeviceGetCurrentClocksEventReasons(struct gpu *g, unsigned long long *bits) { REFUSE(g); return reasons(g, bits); }
+int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *g, unsigned *n, struct process *p) { REFUSE(g); return processes(g, n, p); }
+int nvmlDeviceGetMigMode(struct gpu *g, unsigned *now, unsigned *next) { REFUSE(g); *now = g == &gpus[1], *next = 0; return 0; }
+#endif
+
+int nvmlDeviceGetPersistenceMode(struct gpu *g, int *mode) { REFUSE(g); *mode = 1; return 0; }
+int nvmlDeviceGetComputeMode(struct gpu *g, int *mode) { REFUSE(g); *mode = 3; return 0; }
+
+int nvmlDeviceSetGpuLockedClocks(struct gpu *g, unsigned low, unsigned high) {
+	REFUSE(g);
+	if (getenv("FAKE_NVML_DENY")) return NO_PERMISSION;
+	if (low > high) return INVALID;
+	g->low = low, g->high = high;
+	note("lock %s %u %u\n", g->uuid, low, high);
+	return 0;
+}
+int nvmlDeviceResetGpuLockedClocks(struct gpu *g) {
+	REFUSE(g);
+	if (getenv("FAKE_NVML_DENY")) return NO_PERMISSION;
+	g->low = g->high = 0;
+	note("reset %s\n", g->uuid);
+	return 0;
+}

@@ -1,0 +1,390 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/dtype"
+)
+
+const draftHead = `# pawl.yaml says which kernels pawl builds, checks and times, and at which sizes.
+# "pawl init" wrote this one from the source files. It runs as it is: try "pawl bench".
+# What it could only guess has a comment that begins with TODO; "pawl check" waits until
+# you have looked at each of them and deleted the comment.
+# Every key, with its meaning: pawl init --schema
+version: 1
+
+kernels:
+`
+
+// WriteDraft writes a first pawl.yaml for the entries. It is accepted by Parse
+// whatever the entries are, and made so that launches stay inside their
+// buffers: every integer parameter becomes a variable of a config, and every
+// buffer has as many elements as their product. Without entries there is
+// nothing to write: it returns nil.
+func WriteDraft(entries []Entry) []byte {
+	if len(entries) == 0 {
+		return nil
+	}
+	taken := map[string]bool{}
+	var drafts []*draft
+	shared := true
+	for _, e := range entries {
+		d := newDraft(e, uniqueName(e, taken))
+		drafts = append(drafts, d)
+		shared = shared && d.config() == drafts[0].config()
+	}
+	var b strings.Builder
+	b.WriteString(draftHead)
+	for _, d := range drafts {
+		d.write(&b, !shared)
+	}
+	if shared {
+		fmt.Fprintf(&b, "configs: # the sizes to run at; add those you care about\n  small: %s # TODO: choose sizes\n", drafts[0].config())
+	}
+	return []byte(b.String())
+}
+
+// uniqueName calls a kernel like its function, with the file's name where
+// several functions are called alike.
+func uniqueName(e Entry, taken map[string]bool) string {
+	stem := strings.TrimSuffix(path.Base(e.Source), path.Ext(e.Source))
+	name := plainIdentifier(e.Name)
+	if taken[name] {
+		name = plainIdentifier(stem + "_" + e.Name)
+	}
+	for base, i := name, 2; taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	taken[name] = true
+	return name
+}
+
+// draft is one kernel of the file to be written.
+type draft struct {
+	Entry
+	kernel string
+	args   []draftArg
+	macros []Macro
+	vars   []string // names of the config's variables
+	sizes  []int64
+}
+
+type draftArg struct {
+	EntryParam
+	role  Role
+	value string // scalars
+	notes []string
+}
+
+func newDraft(e Entry, kernel string) *draft {
+	d := &draft{Entry: e, kernel: kernel}
+	names := map[string]bool{}
+	for i, p := range e.Params {
+		if p.Name == "" {
+			p.Name = fmt.Sprintf("arg%d", i)
+		}
+		for base, n := p.Name, 2; names[p.Name] || !identifier.MatchString(p.Name); n++ {
+			p.Name = fmt.Sprintf("%s_%d", "a"+base, n)
+		}
+		names[p.Name] = true
+		d.args = append(d.args, draftArg{EntryParam: p})
+	}
+	for _, m := range e.Macros {
+		if !names[m.Name] && !formulaWords[m.Name] {
+			d.macros = append(d.macros, m)
+		}
+	}
+	d.chooseRoles()
+	d.chooseScalars()
+	d.chooseSizes()
+	return d
+}
+
+var (
+	outputName  = regexp.MustCompile(`(?i)^(.*_)?(out|output|outputs|o|y|c|d|dst|dest|res|result|results|z)$`)
+	scratchName = regexp.MustCompile(`(?i)^(.*_)?(tmp|temp|scratch|workspace|work|ws|partial|partials|buf|buffer)$`)
+	flagName    = regexp.MustCompile(`(?i)^(causal|mode|flags?|axis|seed|verbose|(is|has|use|do)_.*|trans.*)$`)
+)
+
+// chooseRoles guesses what buffers are for: what is const is read; of the
+// others the body tells, or their names, or their place at the end.
+func (d *draft) chooseRoles() {
+	var open, pointers []*draftArg // open: those that may be written
+	for i := range d.args {
+		if a := &d.args[i]; a.Pointer {
+			a.role = RoleIn
+			pointers = append(pointers, a)
+			if !a.Const {
+				open = append(open, a)
+			}
+		}
+	}
+	output := false
+	for _, a := range open {
+		switch {
+		case a.Written && a.ReadFirst, len(pointers) == 1 && !a.Written:
+			a.role = RoleInOut
+		case scratchName.MatchString(a.Name) && len(open) > 1:
+			a.role = RoleScratch
+		case a.Written, outputName.MatchString(a.Name):
+			a.role = RoleOut
+		case !a.ReadFirst && len(open) < len(pointers):
+			a.role = RoleOut
+		}
+		output = output || a.role == RoleOut || a.role == RoleInOut
+	}
+	if !output {
+		if len(open) == 0 { // all are const, but one buffer must be an output
+			open = pointers
+		}
+		open[len(open)-1].role = RoleOut
+	}
+}
+
+// chooseScalars makes a config variable of every integer that could be a size.
+func (d *draft) chooseScalars() {
+	taken := map[string]bool{}
+	for _, m := range d.macros {
+		taken[m.Name] = true
+	}
+	for i := range d.args {
+		a := &d.args[i]
+		switch {
+		case a.Pointer:
+		case a.DType.Float():
+			a.value = "1.0"
+			a.notes = append(a.notes, "check the value")
+		case flagName.MatchString(a.Name) || a.Type == "bool" || a.Type == "_Bool" || a.Width > 1:
+			a.value = "0"
+			a.notes = append(a.notes, "check the value")
+		default:
+			name := strings.ToUpper(a.Name)
+			for base, n := name, 2; taken[name]; n++ {
+				name = fmt.Sprintf("%s_%d", base, n)
+			}
+			taken[name] = true
+			a.value = name
+			d.vars = append(d.vars, name)
+			d.sizes = append(d.sizes, int64(a.DType.Size()))
+		}
+	}
+	if len(d.vars) == 0 {
+		name := "N"
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("N_%d", n)
+		}
+		d.vars, d.sizes = []string{name}, []int64{8}
+	}
+}
+
+// maxDraftElements bounds the product of all sizes, and so every buffer.
+const maxDraftElements = 1 << 22
+
+// chooseSizes takes the largest power of two whose product over all variables
+// is within bounds; small integer types stay small.
+func (d *draft) chooseSizes() {
+	size := int64(1 << 20)
+	if len(d.vars) == 2 {
+		size = 1024
+	}
+	fits := func() bool {
+		product := int64(1)
+		for range d.vars {
+			if product *= size; product > maxDraftElements {
+				return false
+			}
+		}
+		return true
+	}
+	for size > 1 && !fits() {
+		size /= 2
+	}
+	for i, bytes := range d.sizes {
+		d.sizes[i] = size
+		if bytes == 1 {
+			d.sizes[i] = min(size, 64)
+		} else if bytes == 2 {
+			d.sizes[i] = min(size, 16384)
+		}
+	}
+}
+
+// config writes the variables as a mapping.
+func (d *draft) config() string {
+	parts := make([]string, len(d.vars))
+	for i, name := range d.vars {
+		parts[i] = fmt.Sprintf("%s: %d", yamlText(name), d.sizes[i])
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// product is the formula of the product of all variables.
+func (d *draft) product() string { return strings.Join(d.vars, " * ") }
+
+// shape writes the dimensions of a buffer of vectors of width elements.
+func (d *draft) shape(width int) string {
+	dimensions := slices.Clone(d.vars)
+	if len(dimensions) > 7 {
+		dimensions = []string{d.product()}
+	}
+	for i, name := range dimensions {
+		dimensions[i] = yamlText(name)
+	}
+	if width > 1 {
+		dimensions = append(dimensions, fmt.Sprint(width))
+	}
+	return "[" + strings.Join(dimensions, ", ") + "]"
+}
+
+func (d *draft) write(b *strings.Builder, own bool) {
+	cuda := cellOf[path.Ext(d.Source)] == CellCUDA
+	fmt.Fprintf(b, "  %s: # line %d of the source\n", yamlText(d.kernel), d.Line)
+	fmt.Fprintf(b, "    source: %s\n", yamlText(d.Source))
+	d.writeEntry(b)
+	if len(d.macros) > 0 {
+		b.WriteString("    params: # macros; list more values to try them, the first is the default\n")
+		for _, m := range d.macros {
+			fmt.Fprintf(b, "      %s: [%s]\n", yamlText(m.Name), m.Value)
+		}
+	}
+	if cuda {
+		block := d.block()
+		fmt.Fprintf(b, "    launch: {grid: [%s], block: [%s]} # TODO: check grid, block and shared memory\n",
+			yamlText(fmt.Sprintf("ceildiv(%s, %s)", d.product(), block)), block)
+	}
+	b.WriteString("    args: # in the order of the function's parameters\n")
+	for _, a := range d.args {
+		d.writeArg(b, a, cuda)
+	}
+	d.writeWork(b)
+	if own {
+		fmt.Fprintf(b, "    configs: # the sizes to run at; add those you care about\n      small: %s # TODO: choose sizes\n", d.config())
+	}
+	b.WriteString("\n")
+}
+
+// block is what __launch_bounds__ promises, a number or a macro, or 256.
+func (d *draft) block() string {
+	value := d.Bounds
+	for _, m := range d.macros {
+		if m.Name == d.Bounds {
+			value = m.Value
+		}
+	}
+	m := wholeValue.FindStringSubmatch(value)
+	if m == nil {
+		return "256"
+	}
+	if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n > maxBlockThreads {
+		return "256"
+	}
+	if value == d.Bounds {
+		return m[1]
+	}
+	return d.Bounds
+}
+
+func (d *draft) writeEntry(b *strings.Builder) {
+	entry, note := d.Name, ""
+	if d.Template != nil {
+		var values []string
+		for _, p := range d.Template {
+			_, value, _ := strings.Cut(p, " ")
+			values = append(values, value)
+		}
+		entry += "<" + strings.Join(values, ", ") + ">"
+		note = " # TODO: choose the template's arguments"
+	}
+	if d.Mangled {
+		note = ` # TODO: declare the function extern "C", or it cannot be found by name`
+	}
+	fmt.Fprintf(b, "    entry: %s%s\n", yamlText(entry), note)
+}
+
+func (d *draft) writeArg(b *strings.Builder, a draftArg, cuda bool) {
+	notes := a.notes
+	kind := a.DType
+	if !a.Pointer && !cuda && kind.Float() && kind.Size() < 4 {
+		kind = dtype.F32
+		notes = append(notes, fmt.Sprintf("a host cell cannot pass %s by value", a.DType))
+	}
+	if !a.Known {
+		notes = append(notes, fmt.Sprintf("check the dtype, %s is not known", commentText(a.Type)))
+	}
+	line := fmt.Sprintf("      - {name: %s, dtype: %s", yamlText(a.Name), kind)
+	if a.Pointer {
+		line += fmt.Sprintf(", shape: %s, role: %s", d.shape(a.Width), a.role)
+		// Integers are often indices: zeros stay inside any buffer.
+		if (a.role == RoleIn || a.role == RoleInOut) && !kind.Float() && kind.Size() >= 4 {
+			line += ", init: zero"
+			notes = append(notes, "check the shape and what it is filled with")
+		} else {
+			notes = append(notes, "check the shape")
+		}
+		if !a.Const {
+			notes[len(notes)-1] += " and role"
+		}
+	} else {
+		line += ", value: " + yamlText(a.value)
+	}
+	line += "}"
+	if len(notes) > 0 {
+		line += " # TODO: " + strings.Join(notes, "; ")
+	}
+	b.WriteString(line + "\n")
+}
+
+// writeWork writes what is certain of the work, that all buffers but scratch
+// are read or written, and asks for the rest.
+func (d *draft) writeWork(b *strings.Builder) {
+	bytes := 0
+	for _, a := range d.args {
+		if a.Pointer && a.role != RoleScratch {
+			times := 1
+			if a.role == RoleInOut {
+				times = 2
+			}
+			bytes += times * a.Width * a.DType.Size()
+		}
+	}
+	b.WriteString("    # TODO: say where right answers come from, for example oracle: {kernel: name of another kernel}\n")
+	fmt.Fprintf(b, "    work: {bytes: %s} # TODO: check, and add flops\n", yamlText(fmt.Sprintf("%d * %s", bytes, d.product())))
+}
+
+var (
+	plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+	numeric   = regexp.MustCompile(`^[0-9.]+$`)
+	yamlWords = wordSet("null Null NULL true True TRUE false False FALSE")
+)
+
+// yamlText writes text so that YAML reads it back as the same text; numbers
+// stay numbers.
+func yamlText(text string) string {
+	if plainText.MatchString(text) && !yamlWords[text] || numeric.MatchString(text) {
+		return text
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b) // a JSON string is a YAML string
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil {
+		return `""`
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// commentText makes text safe and short enough for a comment.
+func commentText(text string) string {
+	r := []rune(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0xfeff || r == '�' {
+			return '?'
+		}
+		return r
+	}, text))
+	return string(r[:min(len(r), 60)])
+}

@@ -1,0 +1,187 @@
+package spec
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Entry is a function that could be a kernel, found in a source file.
+type Entry struct {
+	Source   string // path as it will stand in pawl.yaml
+	Name     string // of the function
+	Line     int
+	Params   []EntryParam
+	Macros   []Macro  // of the file
+	Template []string // names of template parameters, with a value each could have: "T float"
+	Bounds   string   // first argument of __launch_bounds__
+	Mangled  bool     // C++ without extern "C": a host cell cannot find it by name
+}
+
+// Macro is a compile-time parameter: #ifndef BLOCK, #define BLOCK 64.
+type Macro struct {
+	Name  string
+	Value string
+}
+
+const (
+	maxEntriesPerFile = 64
+	maxEntryParams    = 48
+)
+
+// InferSource lists the functions of a source file that could be kernels: in
+// .cu those that are __global__, in C and C++ those visible to other files that
+// take a pointer. Other endings have none.
+func InferSource(file string, source []byte) []Entry {
+	cell := cellOf[path.Ext(file)]
+	if cell == "" || path.IsAbs(file) {
+		return nil
+	}
+	tokens := scanC(source)
+	aliases := typeAliases(tokens)
+	macros := findMacros(tokens)
+	var entries []Entry
+	for _, f := range findFunctions(tokens) {
+		if len(entries) == maxEntriesPerFile {
+			break
+		}
+		if e, ok := inferEntry(cell, f, aliases); ok {
+			e.Source, e.Macros = file, macros
+			e.Mangled = cell == CellHost && path.Ext(file) != ".c" && !f.externC
+			entries = append(entries, e)
+		}
+	}
+	return callable(entries)
+}
+
+// callable drops functions that cannot be found by name where there are others
+// that can.
+func callable(entries []Entry) []Entry {
+	var plain []Entry
+	for _, e := range entries {
+		if !e.Mangled {
+			plain = append(plain, e)
+		}
+	}
+	if plain != nil {
+		return plain
+	}
+	return entries
+}
+
+func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool) {
+	e := Entry{Name: f.name, Line: f.line}
+	if !variable.MatchString(f.name) || len(f.before) == 0 {
+		return e, false
+	}
+	switch cell {
+	case CellCUDA:
+		if !has(f.before, "__global__") {
+			return e, false
+		}
+	default:
+		if f.name == "main" || f.template != nil || f.inside && !f.externC || has(f.before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
+			return e, false
+		}
+	}
+	if f.template != nil {
+		e.Template = templateParams(f.template)
+		local := map[string]cType{}
+		for name, t := range aliases {
+			local[name] = t
+		}
+		for _, p := range e.Template {
+			if name, value, _ := strings.Cut(p, " "); value == "float" {
+				local[name] = cTypes["float"]
+			}
+		}
+		aliases = local
+	}
+	if len(f.bounds) == 1 {
+		e.Bounds = f.bounds[0].text
+	}
+	pointers := 0
+	list := splitList(f.params)
+	for _, tokens := range list {
+		if len(list) == 1 && (len(tokens) == 0 || len(tokens) == 1 && tokens[0].is("void")) {
+			break
+		}
+		p, ok := parseParam(tokens, aliases)
+		if !ok {
+			return e, false
+		}
+		if p.Pointer {
+			pointers++
+			p.Written, p.ReadFirst = elementUse(f.body, p.Name)
+		}
+		e.Params = append(e.Params, p)
+	}
+	return e, pointers > 0 && len(e.Params) <= maxEntryParams
+}
+
+// templateParams lists the parameters of a template with a value for each.
+func templateParams(tokens []cToken) []string {
+	var params []string
+	for _, p := range splitList(tokens) {
+		name, value := "", "float"
+		for _, t := range p {
+			if t.is("=") {
+				break
+			}
+			if t.kind != cWord {
+				continue
+			}
+			switch t.text {
+			case "int", "unsigned", "size_t", "long", "short", "uint32_t", "int32_t":
+				value = "16"
+			case "bool":
+				value = "true"
+			}
+			name = t.text
+		}
+		params = append(params, plainIdentifier(name)+" "+value)
+	}
+	return params
+}
+
+var (
+	guard      = regexp.MustCompile(`^#\s*ifndef\s+([A-Z][A-Z0-9_]{0,63})\s*$`)
+	definition = regexp.MustCompile(`^#\s*define\s+([A-Za-z_]\w*)\s+\(?\s*(\w+)\s*\)?\s*$`)
+	wholeValue = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})[uUlL]*$`)
+)
+
+// macroWords are values of macros, besides whole numbers, that look like a
+// choice. Others (constants, attributes) are not meant to be tuned.
+var macroWords = wordSet("true false float double half int")
+
+// findMacros lists the macros that the source defines only when the compiler's
+// command line does not: those are made to be set from outside.
+func findMacros(tokens []cToken) []Macro {
+	var macros []Macro
+	seen := map[string]bool{}
+	open := ""
+	for _, t := range tokens {
+		if t.kind != cDirective {
+			continue
+		}
+		if m := guard.FindStringSubmatch(t.text); m != nil {
+			open = m[1]
+			continue
+		}
+		name := open
+		open = ""
+		m := definition.FindStringSubmatch(t.text)
+		if m == nil || name == "" || m[1] != name || seen[name] {
+			continue
+		}
+		value := m[2]
+		if number := wholeValue.FindStringSubmatch(value); number != nil {
+			value = number[1]
+		} else if !macroWords[value] {
+			continue
+		}
+		seen[name] = true
+		macros = append(macros, Macro{name, value})
+	}
+	return macros
+}

@@ -1,0 +1,123 @@
+package spec
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDraft(t *testing.T) {
+	files, err := filepath.Glob("testdata/infer/*.c*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources found: %v", err)
+	}
+	var all []Entry
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries := InferSource("src/"+filepath.Base(file), source)
+		all = append(all, entries...)
+		t.Run(filepath.Base(file), func(t *testing.T) { checkDraft(t, entries, "testdata/draft/"+filepath.Base(file)+".yaml") })
+	}
+	t.Run("all", func(t *testing.T) { checkDraft(t, append(all, all[0]), "testdata/draft/all.yaml") })
+}
+
+// checkDraft compares the draft with its golden file, and what Parse makes of
+// it with the promises of WriteDraft.
+func checkDraft(t *testing.T, entries []Entry, golden string) {
+	text := WriteDraft(entries)
+	compareGolden(t, golden, string(text))
+	s, err := Parse("pawl.yaml", text)
+	if err != nil {
+		t.Fatalf("the draft is not accepted: %v\n%s", err, text)
+	}
+	if len(s.Kernels) != len(entries) {
+		t.Errorf("%d kernels for %d entries", len(s.Kernels), len(entries))
+	}
+	if want := strings.Count(string(text), "# TODO"); len(s.TODOs) != want || want == 0 {
+		t.Errorf("%d of %d TODO comments found", len(s.TODOs), want)
+	}
+	for _, k := range s.Kernels {
+		checkBounds(t, k)
+	}
+}
+
+// checkBounds checks that buffers hold the product of all integers passed.
+func checkBounds(t *testing.T, k *Kernel) {
+	t.Helper()
+	for _, c := range k.Configs {
+		in, err := k.Default().At(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		product := int64(1)
+		for _, a := range in.Args {
+			if n, ok := a.Scalar.Int(); ok && !a.Buffer && n > 0 {
+				product *= n
+			}
+		}
+		for _, a := range in.Args {
+			if a.Buffer && (a.Elements < product || a.Elements > 4*maxDraftElements) {
+				t.Errorf("%s: %s has %d elements, the integers' product is %d", k.Name, a.Name, a.Elements, product)
+			}
+		}
+	}
+}
+
+func TestInferNothing(t *testing.T) {
+	for file, source := range map[string]string{
+		"a.py":  "void f(float *x) {}",
+		"/a.c":  "void f(float *x) {}",
+		"b.c":   "static void f(float *x) {} int main(int n, char *v) {} void g(int n) {} void h(float *x);",
+		"c.cu":  "void f(float *x) {} __device__ void g(float *x) {} __global__ void h(float *x);",
+		"d.cpp": "namespace n { void f(float *x) {} } struct s { void g(float *x) {} }; template <class T> void h(T *x) {}",
+		"e.c":   "void f(float *x",
+		"f.c":   "",
+	} {
+		if entries := InferSource(file, []byte(source)); entries != nil {
+			t.Errorf("%s: found %+v", file, entries)
+		}
+	}
+	if text := WriteDraft(nil); text != nil {
+		t.Errorf("a draft of nothing: %s", text)
+	}
+}
+
+// FuzzInfer checks that no source makes inference panic, and that whatever it
+// finds gives a file that Parse accepts.
+func FuzzInfer(f *testing.F) {
+	files, err := filepath.Glob("testdata/infer/*.c*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, name := range []string{"a.c", "b.cpp", "c.cu", "odd name#.cu"} {
+			f.Add(name, source)
+		}
+	}
+	f.Add("x.c", []byte("void f(int null, float *true, char y, short s, bool b, int N, int n) {}"))
+	f.Fuzz(func(t *testing.T, name string, source []byte) {
+		entries := InferSource(name, source)
+		if len(entries) == 0 {
+			return
+		}
+		text := WriteDraft(entries)
+		s, err := Parse("pawl.yaml", text)
+		if err != nil {
+			t.Fatalf("the draft is not accepted: %v\n%s", err, text)
+		}
+		for _, k := range s.Kernels {
+			if k.Source != strings.ToValidUTF8(name, "�") {
+				t.Errorf("source %q became %q", name, k.Source)
+			}
+			checkBounds(t, k)
+		}
+	})
+}

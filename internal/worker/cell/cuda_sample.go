@@ -1,0 +1,282 @@
+package cell
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"pawl/internal/native/cuda"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+const (
+	maxBatch     = 512         // samples of one request: their stamps lie on the device until its end
+	blockerLimit = uint64(2e9) // nanoseconds after which the blocker lets go by itself
+	flagWord     = 0           // of the mapped page: the last launch that may run
+	expiredWord  = 64 / 4      // on another line: the launch the blocker gave up on
+)
+
+// stampBytes is what the two stamps of a sample take: a clock and a time per SM.
+func (c *cudaCell) stampBytes() int { return 2 * c.sms * 16 }
+
+func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
+	if len(c.sets) == 0 {
+		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "launch before prepare"}
+	}
+	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
+		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
+	}
+	seconds, err := c.samples(m)
+	if err != nil {
+		return nil, nil, faultOf(err)
+	}
+	ghz, err := c.clocks(len(seconds))
+	if err != nil {
+		return nil, nil, faultOf(err)
+	}
+	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, GapS: c.gap}
+	return reply, wire.PackSamples(seconds, ghz), faultOf(c.trespass())
+}
+
+func (c *cudaCell) samples(m *wire.Sample) ([]float64, error) {
+	if err := c.settleDown(m.Repeat); err != nil {
+		return nil, err
+	}
+	_ = c.driver.ResetPersistingL2() // where the device has none there is nothing to reset
+	if err := c.driver.MemsetD8(c.stamps, 0, uint64(min(m.Count, maxBatch)*c.stampBytes()), c.stream); err != nil {
+		return nil, err
+	}
+	var seconds []float64
+	begin := time.Now()
+	for i := range min(m.Count, maxBatch) {
+		took, err := c.once(i, m.Cache == "cold", func() error {
+			if m.Repeat > 1 {
+				return c.graph.Launch(c.stream)
+			}
+			return c.launch()
+		})
+		if err != nil {
+			return nil, err
+		}
+		seconds = append(seconds, took/float64(m.Repeat))
+		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
+			break
+		}
+	}
+	return seconds, nil
+}
+
+// settleDown makes the first launch of a problem unblocked, since it may load
+// code lazily; measures what an empty launch costs; and builds the graph that
+// samples of several launches run.
+func (c *cudaCell) settleDown(repeat int) error {
+	if !c.settled {
+		if err := c.launch(); err != nil {
+			return err
+		}
+		if err := c.stream.Synchronize(); err != nil {
+			return err
+		}
+		var err error
+		if c.overhead, err = c.emptyLaunch(); err != nil {
+			return err
+		}
+		c.settled = true
+	}
+	if repeat == 1 || c.graphOf == repeat {
+		return nil
+	}
+	c.dropGraph()
+	graph, err := c.capture(repeat, c.launch)
+	if err != nil {
+		return err
+	}
+	c.graph, c.graphOf = graph, repeat
+	return c.measureGap(repeat)
+}
+
+// emptyLaunch is the event time of a kernel that does nothing.
+func (c *cudaCell) emptyLaunch() (float64, error) {
+	best := 1.0
+	for range 20 {
+		took, err := c.once(0, false, func() error { return c.calls.empty.Launch(c.stream) })
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, took)
+	}
+	return best, nil
+}
+
+// capture records count launches as a graph.
+func (c *cudaCell) capture(count int, launch func() error) (cuda.GraphExec, error) {
+	if err := c.stream.BeginCapture(); err != nil {
+		return cuda.GraphExec{}, err
+	}
+	var failed error
+	for range count {
+		if failed = launch(); failed != nil {
+			break
+		}
+	}
+	graph, err := c.stream.EndCapture()
+	if failed != nil {
+		return cuda.GraphExec{}, failed
+	}
+	if err != nil {
+		return cuda.GraphExec{}, err
+	}
+	exec, err := graph.Instantiate()
+	if err != nil {
+		return cuda.GraphExec{}, err
+	}
+	return exec, exec.Upload(c.stream)
+}
+
+// measureGap is the time between two launches in a graph that do nothing: what of
+// a short kernel's time is not the kernel.
+func (c *cudaCell) measureGap(repeat int) error {
+	graph, err := c.capture(repeat, func() error { return c.calls.empty.Launch(c.stream) })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = graph.Destroy() }()
+	best := 1.0
+	for range 10 {
+		took, err := c.once(0, false, func() error { return graph.Launch(c.stream) })
+		if err != nil {
+			return err
+		}
+		best = min(best, took)
+	}
+	c.gap = best / float64(repeat)
+	return nil
+}
+
+func (c *cudaCell) dropGraph() {
+	if c.graphOf > 0 {
+		_ = c.graph.Destroy()
+		c.graphOf = 0
+	}
+}
+
+// once is one sample, in the order that docs/measuring.md explains: restore,
+// poison, flush, block, stamp, event, launch, event, stamp, release.
+func (c *cudaCell) once(index int, cold bool, launch func() error) (float64, error) {
+	if err := c.restore(); err != nil {
+		return 0, err
+	}
+	if cold {
+		if err := c.flush(); err != nil {
+			return 0, err
+		}
+	}
+	c.released++
+	err := c.calls.block.Set(1, cuda.Param(c.released))
+	if err == nil {
+		err = c.calls.block.Launch(c.stream)
+	}
+	if err == nil {
+		err = c.stamp(index, 0)
+	}
+	if err == nil {
+		err = c.before.Record(c.stream)
+	}
+	if err == nil {
+		err = launch()
+	}
+	if err == nil {
+		err = c.after.Record(c.stream)
+	}
+	if err == nil {
+		err = c.stamp(index, 1)
+	}
+	c.flag.Word(flagWord).Store(c.released) // also after a failure: nothing may wait for ever
+	if err != nil {
+		return 0, err
+	}
+	if err := c.stream.Synchronize(); err != nil {
+		return 0, err
+	}
+	if c.flag.Word(expiredWord).Load() == c.released {
+		return 0, &result.Fault{
+			Cause: result.CauseTimeout, Message: "queueing the launch took longer than the blocking kernel waits",
+			Hint: "host code that waits for the device cannot be queued behind it",
+		}
+	}
+	milliseconds, err := cuda.Elapsed(c.before, c.after)
+	return max(float64(milliseconds)*1e-3, 1e-9), err
+}
+
+// restore brings the arguments of the next launch into the state it starts from.
+func (c *cudaCell) restore() error {
+	for _, b := range c.sets[c.next].buffers {
+		if b == nil {
+			continue
+		}
+		var err error
+		switch {
+		case b.pristine != 0:
+			err = c.driver.Copy(b.data(), b.pristine, b.size, c.stream)
+		case b.arg.Role == "out":
+			err = b.poison.Launch(c.stream)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush replaces the L2's lines by clean ones: writing alone leaves dirty lines,
+// and a memory-bound kernel would pay for writing them back.
+func (c *cudaCell) flush() error {
+	if err := c.driver.MemsetD32(c.flushed[0], c.released, uint64(2*c.l2)/4, c.stream); err != nil {
+		return err
+	}
+	return c.calls.read.Launch(c.stream)
+}
+
+// stamp notes every SM's clock before (0) or after (1) a launch.
+func (c *cudaCell) stamp(index, which int) error {
+	to := c.stamps + cuda.DevicePtr(index*c.stampBytes()+which*c.sms*16)
+	if err := c.calls.stamp.Set(0, cuda.Param(to)); err != nil {
+		return err
+	}
+	return c.calls.stamp.Launch(c.stream)
+}
+
+// clocks computes the SM clock of each sample from its stamps, in GHz.
+func (c *cudaCell) clocks(count int) ([]float64, error) {
+	raw := make([]byte, count*c.stampBytes())
+	if err := c.driver.CopyToHost(raw, c.stamps, c.stream); err != nil {
+		return nil, err
+	}
+	ghz := make([]float64, count)
+	for i := range ghz {
+		ghz[i] = clockOf(raw[i*c.stampBytes():(i+1)*c.stampBytes()], c.sms)
+	}
+	return ghz, nil
+}
+
+// clockOf is the mean clock of the SMs that both stamps reached: cycles over
+// nanoseconds. 0 when there is none.
+func clockOf(stamps []byte, sms int) float64 {
+	word := func(which, sm, field int) uint64 {
+		return binary.LittleEndian.Uint64(stamps[(which*sms+sm)*16+8*field:])
+	}
+	cycles, nanoseconds := 0.0, 0.0
+	for sm := range sms {
+		start, end := word(0, sm, 1), word(1, sm, 1)
+		if start == 0 || end <= start || word(1, sm, 0) <= word(0, sm, 0) {
+			continue
+		}
+		cycles += float64(word(1, sm, 0) - word(0, sm, 0))
+		nanoseconds += float64(end - start)
+	}
+	if nanoseconds == 0 {
+		return 0
+	}
+	return cycles / nanoseconds
+}

@@ -1,0 +1,79 @@
+package cell
+
+import (
+	_ "embed"
+	"fmt"
+
+	"pawl/internal/dtype"
+	"pawl/internal/native/cuda"
+	"pawl/internal/oracle"
+)
+
+// helperPTX is kernels/helpers.cu, compiled by `make helpers`.
+//
+//go:embed kernels/helpers.ptx
+var helperPTX []byte
+
+// helpers are the cell's own kernels.
+type helpers struct {
+	generate, pattern, read, block, stamp, empty, hash cuda.Function
+
+	blocks uint32 // a grid that fills the device
+}
+
+const helperThreads = 256
+
+func loadHelpers(d *cuda.Driver, sms int) (*helpers, error) {
+	module, err := d.LoadModule(append(helperPTX, 0))
+	if err != nil {
+		return nil, fmt.Errorf("load pawl's own kernels: %w", err)
+	}
+	h := &helpers{blocks: uint32(8 * sms)}
+	for name, into := range map[string]*cuda.Function{
+		"pawl_generate": &h.generate, "pawl_pattern": &h.pattern, "pawl_read": &h.read, "pawl_block": &h.block,
+		"pawl_stamp": &h.stamp, "pawl_empty": &h.empty, "pawl_hash": &h.hash,
+	} {
+		if *into, err = module.Function(name); err != nil {
+			return nil, fmt.Errorf("load pawl's own kernels: %w", err)
+		}
+	}
+	return h, nil
+}
+
+func (h *helpers) wide() cuda.LaunchConfig {
+	return cuda.LaunchConfig{Grid: [3]uint32{h.blocks}, Block: [3]uint32{helperThreads}}
+}
+
+// deviceTypes numbers the element types as helpers.cu does; signs do not matter
+// there.
+var deviceTypes = map[dtype.Type]int32{
+	dtype.F64: 0, dtype.F32: 1, dtype.F16: 2, dtype.BF16: 3, dtype.E4M3: 4, dtype.E5M2: 5,
+	dtype.I8: 6, dtype.U8: 6, dtype.I16: 7, dtype.U16: 7, dtype.I32: 8, dtype.U32: 8, dtype.I64: 9, dtype.U64: 9,
+}
+
+var deviceFills = map[string]int32{oracle.Normal: 0, oracle.Uniform: 1, oracle.Integers: 2, oracle.Constant: 3, oracle.Iota: 4}
+
+// fill generates count elements on the device, the same bits as oracle.Generate.
+func (h *helpers) fill(d *cuda.Driver, s cuda.Stream, to cuda.DevicePtr, count int64, t dtype.Type, fill oracle.Fill, key uint64) error {
+	if fill.Kind == oracle.Zero {
+		return d.MemsetD8(to, 0, uint64(count)*uint64(t.Size()), s)
+	}
+	args := [2]float64{}
+	copy(args[:], fill.Args)
+	low := int64(args[0])
+	width := uint64(int64(args[1])-low) + 1
+	mask := ^uint64(0) >> (64 - t.Integers())
+	return h.generate.Launch(s, h.wide(), cuda.Param(to), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), cuda.Param(deviceFills[fill.Kind]),
+		cuda.Param(key), cuda.Param(args[0]), cuda.Param(args[1]), cuda.Param(low), cuda.Param(width), cuda.Param(mask))
+}
+
+// poisonWord is oracle.Poison's pattern, repeated to eight bytes.
+func poisonWord(t dtype.Type) uint64 {
+	var raw [8]byte
+	oracle.Poison(raw[:], t)
+	word := uint64(0)
+	for i := range raw {
+		word |= uint64(raw[i]) << (8 * i)
+	}
+	return word
+}
