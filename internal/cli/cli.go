@@ -88,7 +88,7 @@ func newRoot(e *env) *cobra.Command {
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
 	})
 	root.AddCommand(
-		newBench(e), newCheck(e),
+		newInit(e), newBench(e), newCheck(e),
 		newDoctor(e), newBuild(e), newWorker(e), newCell(e),
 	)
 	return root

@@ -375,7 +375,8 @@ func yamlText(text string) string {
 	if err := e.Encode(text); err != nil {
 		return `""`
 	}
-	return strings.TrimSpace(b.String())
+	// JSON leaves two characters as they are that YAML does not allow.
+	return strings.NewReplacer("\x7f", `\u007f`, "\ufeff", `\ufeff`).Replace(strings.TrimSpace(b.String()))
 }
 
 // commentText makes text safe and short enough for a comment.

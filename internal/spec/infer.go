@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Entry is a function that could be a kernel, found in a source file.
@@ -31,10 +32,11 @@ const (
 
 // InferSource lists the functions of a source file that could be kernels: in
 // .cu those that are __global__, in C and C++ those visible to other files that
-// take a pointer. Other endings have none.
+// take a pointer. Other endings have none, nor do absolute paths: pawl.yaml names
+// sources relative to itself.
 func InferSource(file string, source []byte) []Entry {
 	cell := cellOf[path.Ext(file)]
-	if cell == "" || path.IsAbs(file) {
+	if cell == "" || path.IsAbs(file) || !utf8.ValidString(file) {
 		return nil
 	}
 	tokens := scanC(source)

@@ -23,7 +23,8 @@ func TestLaunchArrives(t *testing.T) {
 		"cluster": {LaunchConfig{Grid: [3]uint32{8}, Block: [3]uint32{32}, Cluster: [3]uint32{2, 4}}, []int{8, 1, 1, 32, 1, 1, 0}, []int{1, 4, 2, 4, 1}},
 		"all": {
 			LaunchConfig{Grid: [3]uint32{8}, Block: [3]uint32{32}, Cluster: [3]uint32{2}, Cooperative: true, ProgrammaticDependent: true},
-			[]int{8, 1, 1, 32, 1, 1, 0}, []int{3, 4, 2, 1, 1, 2, 1, 6, 1},
+			[]int{8, 1, 1, 32, 1, 1, 0},
+			[]int{3, 4, 2, 1, 1, 2, 1, 6, 1},
 		},
 		"empty grid": {LaunchConfig{Block: [3]uint32{32}}, []int{0, 1, 1, 32, 1, 1, 0}, []int{0}},
 	}

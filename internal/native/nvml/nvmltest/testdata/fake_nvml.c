@@ -21,7 +21,7 @@ static int initialised;
 int nvmlInit_v2(void) {
 	const char *code = getenv("FAKE_NVML_INIT"), *uuid = getenv("FAKE_NVML_UUID");
 	if (code) return atoi(code);
-	if (uuid) gpus[0].uuid = uuid;
+	if (uuid) gpus[0].uuid = strdup(uuid);
 	initialised = 1;
 	return 0;
 }

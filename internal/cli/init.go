@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/disk"
+	"pawl/internal/spec"
+)
+
+type initOptions struct {
+	schema bool
+	force  bool
+}
+
+func (o *initOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of pawl.yaml, for editors, and do nothing else")
+	f.BoolVar(&o.force, "force", false, "replace a pawl.yaml that is already there")
+}
+
+func newInit(e *env) *cobra.Command {
+	opts := &initOptions{}
+	cmd := &cobra.Command{
+		Use: "init [file or folder…]", Short: "draft a pawl.yaml from the kernels found here", GroupID: groupDaily,
+		Long: `init looks for .cu, .c and .cpp files (here, or where told), reads the signatures
+of their kernels and writes a commented pawl.yaml. What it had to guess is marked
+TODO: pawl bench works at once, pawl check when no TODO is left.`,
+		RunE: func(_ *cobra.Command, args []string) error { return runInit(e, opts, args) },
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+const specName = "pawl.yaml"
+
+func runInit(e *env, opts *initOptions, args []string) error {
+	if opts.schema {
+		_, err := e.stdout.Write(spec.Schema())
+		return err
+	}
+	if _, err := os.Stat(specName); err == nil && !opts.force {
+		return fmt.Errorf("%s is already here (--force replaces it)", specName)
+	}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	files, err := findSources(args)
+	if err != nil {
+		return err
+	}
+	var entries []spec.Entry
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		entries = append(entries, spec.InferSource(file, source)...)
+	}
+	if len(entries) == 0 {
+		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer among their parameters", few(files))
+	}
+	draft := spec.WriteDraft(entries)
+	if err := disk.Write(specName, draft); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, plural(len(entries), "kernel", "kernels"), few(names(entries)))
+	if guesses := strings.Count(string(draft), "# TODO"); guesses > 0 {
+		fmt.Fprintf(e.stdout, "%s marked TODO; look at each, then delete its comment\n", plural(guesses, "guess is", "guesses are"))
+	}
+	fmt.Fprintf(e.stdout, "next: pawl bench\n")
+	return nil
+}
+
+// most is how many source files a draft is made of; a larger tree needs a hint
+// where to look.
+const most = 64
+
+var sourceEndings = []string{".cu", ".c", ".cc", ".cpp", ".cxx"}
+
+// findSources lists the source files named, or below the folders named.
+func findSources(roots []string) ([]string, error) {
+	var files []string
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil && path == root:
+				return err
+			case err != nil:
+				return nil // an unreadable folder somewhere below is not this command's business
+			case entry.IsDir() && path != root && skipped(entry.Name()):
+				return fs.SkipDir
+			case entry.Type().IsRegular() && slices.Contains(sourceEndings, filepath.Ext(path)):
+				files = append(files, filepath.ToSlash(filepath.Clean(path)))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for kernels: %w", err)
+		}
+	}
+	sort.Strings(files)
+	files = slices.Compact(files)
+	switch {
+	case len(files) == 0:
+		return nil, fmt.Errorf("no kernels found: expected files ending in %s", strings.Join(sourceEndings, ", "))
+	case len(files) > most:
+		return nil, errors.New("more than 64 source files here: name the ones with kernels, such as pawl init kernels/*.cu")
+	}
+	return files, nil
+}
+
+func skipped(folder string) bool {
+	switch folder {
+	case "build", "node_modules", "vendor", "third_party", "testdata":
+		return true
+	}
+	return strings.HasPrefix(folder, ".")
+}
+
+func names(entries []spec.Entry) []string {
+	var out []string
+	for _, entry := range entries {
+		out = append(out, entry.Name)
+	}
+	return out
+}
+
+// few names some and counts the rest.
+func few(words []string) string {
+	const shown = 5
+	if len(words) <= shown {
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(words[:shown], ", "), len(words)-shown)
+}

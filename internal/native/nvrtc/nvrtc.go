@@ -1,0 +1,163 @@
+// Package nvrtc is a thin binding of NVIDIA's run-time compiler, loaded at run
+// time and without cgo: CUDA C++ in, machine code out, no driver and no GPU
+// needed. It decides nothing; which architecture and which headers is for the
+// caller to say in the options. Its calls may come from any thread.
+package nvrtc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"pawl/internal/native/dl"
+)
+
+// ErrNoNVRTC says that no NVRTC could be loaded.
+var ErrNoNVRTC = errors.New("no NVRTC")
+
+// Error is a call that NVRTC refused.
+type Error struct {
+	Op   string // NVRTC's function, as nvrtcCompileProgram
+	Code int    // an nvrtcResult
+	Name string // NVRTC_ERROR_COMPILATION
+	Log  string // what the compiler said, if it came to that
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s (%d)", e.Op, e.Name, e.Code)
+	if e.Log != "" {
+		text += ":\n" + strings.TrimRight(e.Log, "\n")
+	}
+	return text
+}
+
+// Library is a loaded NVRTC.
+type Library struct {
+	path string
+
+	getErrorString, version                                      proc
+	createProgram, destroyProgram, addNameExpression, compile    proc
+	logSize, log, cubinSize, cubin, ptxSize, ptx, getLoweredName proc
+}
+
+type proc struct {
+	address dl.Func
+	symbol  string
+}
+
+// Open loads NVRTC from the first place that has it: the given files, or folders
+// (and their lib and lib64), then CUDA_HOME and CUDA_PATH, then wherever the
+// dynamic linker finds it, then /usr/local/cuda. In each place the newest comes
+// first.
+func Open(paths ...string) (*Library, error) {
+	library, err := dl.OpenFirst(candidates(paths)...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoNVRTC, err)
+	}
+	l := &Library{path: library.Path()}
+	for _, s := range []struct {
+		at   *proc
+		name string
+	}{
+		{&l.getErrorString, "nvrtcGetErrorString"},
+		{&l.version, "nvrtcVersion"},
+		{&l.createProgram, "nvrtcCreateProgram"},
+		{&l.destroyProgram, "nvrtcDestroyProgram"},
+		{&l.addNameExpression, "nvrtcAddNameExpression"},
+		{&l.compile, "nvrtcCompileProgram"},
+		{&l.logSize, "nvrtcGetProgramLogSize"},
+		{&l.log, "nvrtcGetProgramLog"},
+		{&l.cubinSize, "nvrtcGetCUBINSize"},
+		{&l.cubin, "nvrtcGetCUBIN"},
+		{&l.ptxSize, "nvrtcGetPTXSize"},
+		{&l.ptx, "nvrtcGetPTX"},
+		{&l.getLoweredName, "nvrtcGetLoweredName"},
+	} {
+		address, err := library.Lookup(s.name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s is too old or not NVRTC: it has no %s", ErrNoNVRTC, library.Path(), s.name)
+		}
+		*s.at = proc{address, s.name}
+	}
+	if err := l.loadBuiltins(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoNVRTC, err)
+	}
+	return l, nil
+}
+
+// loadBuiltins loads the library that NVRTC will look for by name when it
+// compiles: it does not search its own folder.
+func (l *Library) loadBuiltins() error {
+	if !strings.Contains(l.path, "/") {
+		return nil // the dynamic linker knew the one and will know the other
+	}
+	major, minor, err := l.Version()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(filepath.Dir(l.path), fmt.Sprintf("libnvrtc-builtins.so.%d.%d", major, minor))
+	if _, err := os.Stat(file); err != nil {
+		return nil // it may be elsewhere; compiling will tell
+	}
+	_, err = dl.Open(file)
+	return err
+}
+
+// names are NVRTC's sonames, newest first, and what a development package links
+// to one of them.
+var names = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
+
+// candidates lists the files to try. In folders only those that exist, to keep
+// the error readable.
+func candidates(paths []string) []string {
+	var files []string
+	inFolder := func(folder string) {
+		for _, sub := range []string{"", "lib64", "lib"} {
+			for _, name := range names {
+				file := filepath.Join(folder, sub, name)
+				if _, err := os.Stat(file); err == nil {
+					files = append(files, file)
+				}
+			}
+		}
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			inFolder(path)
+		} else {
+			files = append(files, path)
+		}
+	}
+	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if home := os.Getenv(variable); home != "" {
+			inFolder(home)
+		}
+	}
+	files = append(files, names...)
+	inFolder("/usr/local/cuda")
+	return files
+}
+
+// Path is the file, or the name, under which NVRTC was loaded.
+func (l *Library) Path() string { return l.path }
+
+// Version is the CUDA version of this NVRTC.
+func (l *Library) Version() (major, minor int, err error) {
+	var version [2]int32
+	err = l.call(&l.version, uintptr(unsafe.Pointer(&version[0])), uintptr(unsafe.Pointer(&version[1])))
+	return int(version[0]), int(version[1]), err
+}
+
+//go:uintptrescapes
+func (l *Library) call(p *proc, args ...uintptr) error {
+	code := int32(p.address.Call(args...))
+	if code == 0 {
+		return nil
+	}
+	text := l.getErrorString.address.Call(uintptr(code))
+	// The text is a constant inside NVRTC, not on Go's heap.
+	return &Error{Op: p.symbol, Code: int(code), Name: dl.GoString(*(**byte)(unsafe.Pointer(&text)))}
+}
