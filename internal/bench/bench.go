@@ -30,6 +30,7 @@ type Options struct {
 	Sandbox    string   // auto, require, off
 	Worker     []string // command that starts the worker; nothing: here
 	Device     int      // which GPU
+	LockMHz    int      // hold its clock there; 0: leave it alone
 }
 
 // Setting gives a param a value in every selected kernel that has it.

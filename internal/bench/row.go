@@ -38,6 +38,7 @@ func (b *bench) row(ctx context.Context, p *plan, startErr error, done, total in
 	for _, side := range p.sides() {
 		b.doubt(side.row)
 	}
+	b.checkLock(p)
 }
 
 // doubt adds the row's warnings.
@@ -49,6 +50,23 @@ func (b *bench) doubt(row *result.Row) {
 		row.Warnings = append(row.Warnings, result.Warning{
 			Code: "sandbox", Message: fmt.Sprintf("the kernel tried what its sandbox refuses: %s", listed(box.Attempts)),
 		})
+	}
+}
+
+// checkLock warns when a clock that was locked did not stay where it was put.
+func (b *bench) checkLock(p *plan) {
+	const slack = 0.02
+	for _, side := range p.sides() {
+		t := side.row.Timing
+		if b.LockMHz == 0 || t == nil || t.Stats.GHz == 0 || side.row.Cell != spec.CellCUDA {
+			continue
+		}
+		if locked := float64(b.LockMHz) / 1e3; t.Stats.GHz < locked*(1-slack) || t.Stats.GHz > locked*(1+slack) {
+			side.row.Warnings = append(side.row.Warnings, result.Warning{
+				Code: "lock", Message: fmt.Sprintf("the clock was locked at %.2f GHz and ran at %.2f", locked, t.Stats.GHz),
+				Hint: "the GPU could not hold it: power or temperature",
+			})
+		}
 	}
 }
 
@@ -130,7 +148,7 @@ func (b *bench) open(ctx context.Context, client *worker.Client, p *plan) (*work
 		threads = max(threads, l.Threads)
 	}
 	request := wire.Open{
-		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.Device,
+		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.Device, LockMHz: b.LockMHz,
 		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 	}
 	if p.row.Cell == spec.CellCUDA {

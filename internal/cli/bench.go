@@ -29,6 +29,7 @@ type benchOptions struct {
 	against  []string
 	pool     string
 	device   int
+	lockMHz  int
 }
 
 func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
@@ -43,6 +44,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
 	f.StringSliceVar(&o.against, "against", nil, "kernels to take turns with, and be compared to")
+	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
 	f.IntVar(&o.device, "device", 0, "which GPU to measure on")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
@@ -60,6 +62,8 @@ func (o *benchOptions) check() error {
 		return usage("--min-samples %d: expected at least 1", m.MinSamples)
 	case m.MaxSamples < m.MinSamples:
 		return usage("--max-samples %d: expected at least --min-samples (%d)", m.MaxSamples, m.MinSamples)
+	case o.lockMHz < 0:
+		return usage("--lock-clocks %d: expected a frequency in MHz", o.lockMHz)
 	case m.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", m.Timeout)
 	}
@@ -134,7 +138,7 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
-		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Device: opts.device,
+		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz,
 	})
 	live.done()
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -39,10 +41,14 @@ func printDevices(e *env) error {
 
 func newCell(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "cell KIND", Short: "run candidate code for a worker", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "cell KIND", Short: "run candidate code for a worker", Hidden: true, Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if args[0] == "devices" {
+			switch args[0] {
+			case "devices":
 				return printDevices(e)
+			case "unlock":
+				signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+				return worker.Unlock(e.stdin, args[1])
 			}
 			requests, replies := os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies")
 			if !isPipe(requests) || !isPipe(replies) {

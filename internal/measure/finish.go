@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"pawl/internal/result"
@@ -59,6 +61,14 @@ func (s *series) note(state *result.State) {
 		worst.Load1 = larger(worst.Load1, before.Load1)
 		worst.StealPct = larger(worst.StealPct, before.StealPct)
 		worst.Busy = larger(worst.Busy, before.Busy)
+		if before.Processes != nil && (worst.Processes == nil || *before.Processes > *worst.Processes) {
+			worst.Processes = before.Processes
+		}
+		for _, reason := range before.Throttled {
+			if !slices.Contains(worst.Throttled, reason) {
+				worst.Throttled = append(slices.Clone(worst.Throttled), reason)
+			}
+		}
 		*all = (*all)[:n-2]
 	}
 	last.When = "after"
@@ -129,6 +139,12 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 		}
 		if v := state.StealPct; v != nil && *v > stealPct {
 			warn("steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", *v)
+		}
+		if len(state.Throttled) > 0 {
+			warn("throttled", "let it cool down, or judge by turns with a rival", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
+		}
+		if v := state.Processes; v != nil && *v > 0 {
+			warn("foreign-gpu", "stop what else uses the GPU", "%d other processes used the GPU", *v)
 		}
 		if v := state.Busy; v != nil && *v > foreignCPU {
 			warn("foreign", "stop what else runs on this machine", "other processes used up to %.1f cores", *v)

@@ -12,13 +12,15 @@ type cFunction struct {
 	bounds   []cToken // first argument of __launch_bounds__
 	body     []cToken
 	externC  bool
-	inside   bool // inside a namespace
+	space    string // namespaces around it: "a::b"
+	hidden   bool   // inside a namespace without name
 }
 
 // cScope is an open brace that functions may stand in.
 type cScope struct {
 	externC   bool
 	namespace bool
+	name      string // of the namespace
 }
 
 // findFunctions lists the function definitions outside of classes and other
@@ -47,10 +49,7 @@ func findFunctions(tokens []cToken) []cFunction {
 			end := skipGroup(tokens, i, "{", "}")
 			if f, ok := parseHead(head); ok {
 				f.body = tokens[i : end+1]
-				for _, s := range scopes {
-					f.externC = f.externC || s.externC
-					f.inside = f.inside || s.namespace
-				}
+				f.enclose(scopes)
 				found = append(found, f)
 				head = nil
 			}
@@ -64,15 +63,32 @@ func findFunctions(tokens []cToken) []cFunction {
 	return found
 }
 
+// enclose notes what the open scopes mean for the function.
+func (f *cFunction) enclose(scopes []cScope) {
+	var names []string
+	for _, s := range scopes {
+		f.externC = f.externC || s.externC
+		f.hidden = f.hidden || s.namespace && s.name == ""
+		if s.name != "" {
+			names = append(names, s.name)
+		}
+	}
+	f.space = strings.Join(names, "::")
+}
+
 // opensScope tells whether a brace after head opens a namespace or a block of
 // extern "C".
 func opensScope(head []cToken) (cScope, bool) {
 	if len(head) == 2 && head[0].is("extern") && head[1].kind == cString {
 		return cScope{externC: true}, true
 	}
-	for _, t := range head {
+	for i, t := range head {
 		if t.is("namespace") {
-			return cScope{namespace: true}, true
+			name := ""
+			for _, part := range head[i+1:] {
+				name += part.text
+			}
+			return cScope{namespace: true, name: name}, true
 		}
 		if t.is("(") || t.is("=") {
 			break
@@ -97,6 +113,29 @@ func skipGroup(tokens []cToken, i int, open, closing string) int {
 		}
 	}
 	return len(tokens) - 1
+}
+
+// enabled drops what stands between #if 0 and its #endif or #else.
+func enabled(tokens []cToken) []cToken {
+	var kept []cToken
+	depth := 0 // of conditionals, counted from an #if 0
+	for _, t := range tokens {
+		word := ""
+		if t.kind == cDirective {
+			word = strings.Join(strings.Fields(strings.TrimPrefix(t.text, "#")), " ")
+		}
+		switch {
+		case depth == 0 && word == "if 0":
+			depth = 1
+		case depth == 0:
+			kept = append(kept, t)
+		case strings.HasPrefix(word, "if"):
+			depth++
+		case strings.HasPrefix(word, "endif"), depth == 1 && strings.HasPrefix(word, "el"):
+			depth--
+		}
+	}
+	return kept
 }
 
 // withArguments are specifiers that take a parenthesis, which is not that of
@@ -133,8 +172,12 @@ func parseHead(head []cToken) (cFunction, bool) {
 				i--
 				continue
 			}
-			if i > 0 && (head[i-1].is("::") || head[i-1].is("~")) || !head[end].is(")") || !onlyTrailers(head[end+1:]) {
+			if i > 0 && (head[i-1].is("::") || head[i-1].is("~")) || !head[end].is(")") || has(head[:i], ":", ",") {
 				return f, false
+			}
+			if !onlyTrailers(head[end+1:]) { // a macro with arguments, as in EXPORT(void) f(…)
+				i = end
+				continue
 			}
 			f.name, f.line, f.before, f.params = t.text, t.line, head[:i], group
 			return f, true

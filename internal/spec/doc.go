@@ -8,6 +8,7 @@
 // formulas at one config (that is what gets launched):
 //
 //	s, err := spec.Load("pawl.yaml")
+//	selections, err := s.Select([]string{"attention/training_*"})
 //	for _, sel := range selections {
 //		for variant := range sel.Kernel.Variants() {
 //			instance, err := variant.At(sel.Configs[0])

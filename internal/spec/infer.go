@@ -11,6 +11,7 @@ import (
 type Entry struct {
 	Source   string // path as it will stand in pawl.yaml
 	Name     string // of the function
+	Space    string // namespaces around it: "a::b"
 	Line     int
 	Params   []EntryParam
 	Macros   []Macro  // of the file
@@ -39,7 +40,7 @@ func InferSource(file string, source []byte) []Entry {
 	if cell == "" || path.IsAbs(file) || !utf8.ValidString(file) {
 		return nil
 	}
-	tokens := scanC(source)
+	tokens := enabled(scanC(source))
 	aliases := typeAliases(tokens)
 	macros := findMacros(tokens)
 	var entries []Entry
@@ -72,17 +73,17 @@ func callable(entries []Entry) []Entry {
 }
 
 func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool) {
-	e := Entry{Name: f.name, Line: f.line}
+	e := Entry{Name: f.name, Space: f.space, Line: f.line}
 	if !variable.MatchString(f.name) || len(f.before) == 0 {
 		return e, false
 	}
 	switch cell {
 	case CellCUDA:
-		if !has(f.before, "__global__") {
+		if !has(f.before, "__global__") || f.hidden || f.space != "" && !qualified.MatchString(f.space) {
 			return e, false
 		}
 	default:
-		if f.name == "main" || f.template != nil || f.inside && !f.externC || has(f.before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
+		if f.name == "main" || f.template != nil || (f.hidden || f.space != "") && !f.externC || has(f.before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
 			return e, false
 		}
 	}
@@ -147,6 +148,7 @@ func templateParams(tokens []cToken) []string {
 }
 
 var (
+	qualified  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
 	guard      = regexp.MustCompile(`^#\s*ifndef\s+([A-Z][A-Z0-9_]{0,63})\s*$`)
 	definition = regexp.MustCompile(`^#\s*define\s+([A-Za-z_]\w*)\s+\(?\s*(\w+)\s*\)?\s*$`)
 	wholeValue = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})[uUlL]*$`)

@@ -7,7 +7,8 @@ import (
 )
 
 // Spec is a whole pawl.yaml, checked: every formula parses, every name it uses
-// exists, and every kernel's default variant satisfies its constraints.
+// exists, and every kernel's default variant satisfies its constraints and can
+// be resolved at every config that applies to it.
 type Spec struct {
 	File        string // as the user named it
 	Dir         string // folder of File; sources are relative to it

@@ -284,18 +284,22 @@ func (e *ended) Error() string { return e.failure.Message }
 
 func (e *ended) Unwrap() error { return &e.failure.Fault }
 
-// close ends a healthy cell. A frame nobody asked for that is still unread means
-// that an earlier answer may have been the candidate's.
-func (c *child) close() (*wire.CloseReply, error) {
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	forged := len(c.frames) > 0
+// farewell is how long an idle cell may take to answer a last ping.
+const farewell = 5 * time.Second
+
+// close ends a healthy cell. It asks once more first: a cell answers in order, so
+// if an earlier answer was the candidate's, the cell's own comes before this one.
+func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
+	if _, _, err := c.ask(ctx, wire.OpPing, nil, farewell); err != nil {
+		var gone *ended
+		if errors.As(err, &gone) && gone.failure.Cause == result.CauseTimeout {
+			gone.failure.Fault = *c.forged("is still busy with a request that it has answered")
+		}
+		return nil, err
+	}
 	_ = c.proc.Kill()
 	<-c.exited
 	for range c.frames {
-		forged = true
-	}
-	if forged || protocolError(c.readErr) && !wire.IsReason(c.readErr, "truncated") {
 		c.end(c.forged("sent more answers than it was asked for"))
 		return nil, c.story()
 	}

@@ -3,8 +3,10 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"testing"
 
@@ -28,13 +30,29 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			return
+		case "lock-clocks":
+			if err := lockForTest(os.Args[2]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		case "cell":
+			if os.Args[2] == "unlock" {
+				if err := Unlock(os.Stdin, os.Args[3]); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+				}
+				return
+			}
 			lie(os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
 			return
 		}
 	}
 	os.Exit(m.Run())
 }
+
+func asFault(err error, into **result.Fault) bool { return errors.As(err, into) }
+
+func notifyInterrupt(c chan os.Signal) { signal.Notify(c, os.Interrupt) }
 
 // lie is a cell that answers as its artifact says.
 func lie(requests, replies *os.File) {

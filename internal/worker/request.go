@@ -43,6 +43,9 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	if err := s.lockOnce(ctx, id, device); err != nil {
 		return nil, err
 	}
+	if err := s.lockClocks(m.LockMHz, m.Cell, device); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	s.nextCell++
 	number := s.nextCell
@@ -82,6 +85,20 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	return nil
 }
 
+// lockClocks holds a GPU's clocks, once, when asked to.
+func (s *server) lockClocks(mhz int, kind, device string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mhz == 0 || kind != "cuda" || s.clocks[device] != nil {
+		return nil
+	}
+	lock, err := s.gauges.lockClocks(device, mhz)
+	if err == nil {
+		s.clocks[device] = lock
+	}
+	return err
+}
+
 func (s *server) cell(id uint64) (*child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +109,7 @@ func (s *server) cell(id uint64) (*child, error) {
 	return c, nil
 }
 
-func (s *server) closeCell(id uint64) (*wire.CloseReply, error) {
+func (s *server) closeCell(ctx context.Context, id uint64) (*wire.CloseReply, error) {
 	c, err := s.cell(id)
 	if err != nil {
 		return nil, err
@@ -100,7 +117,7 @@ func (s *server) closeCell(id uint64) (*wire.CloseReply, error) {
 	s.mu.Lock()
 	delete(s.cells, id)
 	s.mu.Unlock()
-	return c.close()
+	return c.close(ctx)
 }
 
 // ask puts a request to a cell and decodes the reply; a cell that ended is
@@ -159,7 +176,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	if m.Pin {
 		m.Cores = quietCores(m.Threads)
 	}
-	before := c.meter.Read("before")
+	before := s.state(c, "before")
 	reply := &wire.PrepareReply{}
 	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), reply); err != nil {
 		return nil, err
@@ -235,7 +252,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	c.mu.Lock()
 	reply.PeakBytes = c.peak
 	c.mu.Unlock()
-	state := c.meter.Read("during")
+	state := s.state(c, "during")
 	reply.State = &state
 	return &reply, frame.Data, nil
 }
@@ -247,7 +264,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	}
 	m.Cell = 0
 	reply := &wire.RunReply{}
-	energyBefore, metered := machine.EnergyJoules()
+	energyBefore, metered := s.energy(c)
 	cpuBefore, clocked := processTime(c.proc.Pid())
 	_, took, err := s.ask(ctx, c.id, wire.OpRun, m, deadline(m.DeadlineS), reply)
 	if err != nil {
@@ -255,13 +272,37 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	}
 	// A cell that had to wait for its core was not slow: the smaller of the two
 	// clocks is what its launches took at least.
-	if cpu, ok := processTime(c.proc.Pid()); clocked && ok {
+	if cpu, ok := processTime(c.proc.Pid()); c.kind == "host" && clocked && ok {
 		took = min(took, cpu-cpuBefore)
 	}
 	reply.WorkerS = took.Seconds()
-	if energy, ok := machine.EnergyJoules(); metered && ok && energy > energyBefore {
+	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
 		used := energy - energyBefore
 		reply.EnergyJ = &used
 	}
 	return reply, nil
+}
+
+// state reads the machine, or the GPU that a cell runs on.
+func (s *server) state(c *child, when string) result.State {
+	if c.kind != "cuda" {
+		return c.meter.Read(when)
+	}
+	own := 0
+	s.mu.Lock()
+	for _, other := range s.cells {
+		if other.device == c.device {
+			own++
+		}
+	}
+	s.mu.Unlock()
+	return s.gauges.state(c.device, when, own)
+}
+
+// energy is what the machine, or a cell's GPU, has used so far.
+func (s *server) energy(c *child) (float64, bool) {
+	if c.kind != "cuda" {
+		return machine.EnergyJoules()
+	}
+	return s.gauges.energy(c.device)
 }

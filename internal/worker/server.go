@@ -33,9 +33,11 @@ type server struct {
 	store *store
 
 	devices []result.GPU
+	gauges  *gauges
 
 	mu       sync.Mutex
 	locks    map[string]*os.File // of devices, each taken with its first cell
+	clocks   map[string]*clockLock
 	cells    map[uint64]*child
 	nextCell uint64
 	inFlight map[uint64]context.CancelFunc
@@ -54,7 +56,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 	s := &server{
 		out: wire.NewWriter(out), store: blobs, devices: findDevices(ctx),
-		locks: map[string]*os.File{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+		locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+	}
+	if len(s.devices) > 0 {
+		s.gauges = openGauges()
+		s.gauges.describe(s.devices)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer s.shutdown(stop)
@@ -180,7 +186,7 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 	case wire.OpClose:
 		var m wire.Close
 		if err = frame.Decode(&m); err == nil {
-			body, err = s.closeCell(m.Cell)
+			body, err = s.closeCell(ctx, m.Cell)
 		}
 	case wire.OpLoad:
 		var m wire.Load
@@ -215,6 +221,9 @@ func (s *server) shutdown(stop context.CancelFunc) {
 	for _, c := range s.cells {
 		_ = c.proc.Kill()
 		<-c.exited
+	}
+	for _, clocks := range s.clocks {
+		clocks.release()
 	}
 	for _, lock := range s.locks {
 		lock.Close()

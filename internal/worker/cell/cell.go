@@ -107,6 +107,7 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 
 func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) {
 	switch frame.Op {
+	case wire.OpPing:
 	case wire.OpLoad:
 		var m wire.Load
 		if err = frame.Decode(&m); err == nil {

@@ -72,11 +72,12 @@ type Cancel struct {
 
 // Open starts a cell.
 type Open struct {
-	Cell    string `json:"cell"`             // kind
-	Sandbox string `json:"sandbox"`          // auto, require, off
-	Memory  int64  `json:"memory"`           // bytes the cell may use
-	Threads int    `json:"threads"`          // threads the candidate may start besides the cell's own
-	Device  int    `json:"device,omitempty"` // of a cuda cell: index into the hello's devices
+	Cell    string `json:"cell"`               // kind
+	Sandbox string `json:"sandbox"`            // auto, require, off
+	Memory  int64  `json:"memory"`             // bytes the cell may use
+	Threads int    `json:"threads"`            // threads the candidate may start besides the cell's own
+	Device  int    `json:"device,omitempty"`   // of a cuda cell: index into the hello's devices
+	LockMHz int    `json:"lock_mhz,omitempty"` // hold the GPU's clock there until the worker ends
 }
 
 // OpenReply names the new cell.

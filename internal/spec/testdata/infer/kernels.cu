@@ -20,3 +20,12 @@ __global__ void __launch_bounds__(512, 2) reduce(const T *x, T *y, unsigned long
 __global__ void in_place(float4 *data, __nv_bfloat16 s) { }
 
 static void launcher(float *x) { in_place<<<1, 1>>>((float4 *)x, 1); }
+
+namespace fast {
+namespace v2 {
+__global__ void scan(const int *x, int *y, int n) { y[0] = x[0]; }
+}
+}
+namespace {
+__global__ void hidden(float *x, int n) { }
+}

@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"pawl/internal/native/nvml"
+	"pawl/internal/result"
+)
+
+// clockLock is a GPU's clocks held at one frequency. A process of its own gives
+// them back: it waits for the end of its input, which comes when this worker
+// ends, however it ends.
+type clockLock struct {
+	guard *exec.Cmd
+	input io.WriteCloser
+}
+
+// lockClocks holds a GPU's SM clock at mhz.
+func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
+	refuse := func(err error) error {
+		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("cannot lock the GPU's clocks at %d MHz: %v", mhz, err)}
+		if errors.Is(err, nvml.ErrNoPermission) {
+			fault.Hint = "locking clocks needs root, or the administrator's leave"
+		}
+		return fault
+	}
+	if g == nil {
+		return nil, refuse(nvml.ErrNoNVML)
+	}
+	device, err := g.library.DeviceByUUID(uuid)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, refuse(err)
+	}
+	// The guard is there before there is anything to give back, in a session of
+	// its own so that no signal meant for this run ends it.
+	lock := &clockLock{guard: exec.Command(self, "cell", "unlock", uuid)}
+	lock.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if lock.input, err = lock.guard.StdinPipe(); err == nil {
+		err = lock.guard.Start()
+	}
+	if err != nil {
+		return nil, refuse(err)
+	}
+	if err := device.SetLockedClocks(mhz, mhz); err != nil {
+		lock.release()
+		return nil, refuse(err)
+	}
+	return lock, nil
+}
+
+// release gives the clocks back and waits until that is done.
+func (l *clockLock) release() {
+	_ = l.input.Close()
+	_ = l.guard.Wait()
+}
+
+// Unlock waits for the end of input and then gives a GPU's clocks back.
+func Unlock(input io.Reader, uuid string) error {
+	_, _ = io.Copy(io.Discard, input)
+	library, err := nvml.Open()
+	if err != nil {
+		return fmt.Errorf("give the clocks back: %w", err)
+	}
+	device, err := library.DeviceByUUID(uuid)
+	if err == nil {
+		err = device.ResetLockedClocks()
+	}
+	if err != nil {
+		return fmt.Errorf("give the clocks back: %w", err)
+	}
+	return nil
+}
