@@ -49,5 +49,9 @@
 // information, no build id. Equal code behaves equally.
 package build
 
-// ABI is the version of the symbols that artifacts export.
+// ABI is the version of the symbols that host artifacts export.
 const ABI = 1
+
+// LauncherABI is that of launchers: const int pawl_launcher_abi, and
+// void pawl_launch(void *const *slots, void *stream).
+const LauncherABI = 1

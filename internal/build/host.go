@@ -39,8 +39,11 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 	changed := ""
 	for range 3 {
 		compile := run.compile
-		if r.cuda != nil {
+		switch {
+		case r.cuda != nil:
 			compile = run.compileCUDA
+		case r.launcher:
+			compile = run.compileLauncher
 		}
 		made, fault := compile(ctx, r)
 		if fault != nil {

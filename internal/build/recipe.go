@@ -28,6 +28,7 @@ type recipe struct {
 	link      []string // flags
 	libraries bool     // whether the kernel's flags name files to link in
 	cuda      *cubin   // for CUDA kernels
+	launcher  bool     // for host code that launches CUDA kernels by itself
 	hash      string
 }
 
@@ -40,6 +41,9 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 	case ".cc", ".cpp", ".cxx":
 		tool = b.cxx
 	case ".cu":
+		if k.Launcher {
+			return b.launcherRecipe(ctx, request)
+		}
 		return b.cudaRecipe(ctx, request)
 	default:
 		return nil, &result.Fault{

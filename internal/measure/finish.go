@@ -123,6 +123,9 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 		}
 		warn("short", hint, "a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
 	}
+	if t.OtherStreams {
+		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")
+	}
 	if len(t.Resources) > 0 {
 		// a GPU kernel: which core launches it does not matter
 	} else if len(t.Pinned) == 0 {

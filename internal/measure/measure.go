@@ -121,6 +121,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
 	t.CallOverheadS, t.GapS = got.OverheadS, got.GapS
+	t.OtherStreams = t.OtherStreams || got.OtherStreams
 	t.PeakMemory = max(t.PeakMemory, got.PeakBytes)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.note(got.State)

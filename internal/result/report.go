@@ -160,6 +160,7 @@ const (
 	CauseCrash       Cause = "crash"         // ended by a signal
 	CauseExit        Cause = "exit"          // the kernel ended its own process
 	CauseLaunch      Cause = "launch"        // the device refuses the launch: too much shared memory, too many registers
+	CauseNoEffect    Cause = "no effect"     // none of its outputs was written
 	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start

@@ -20,6 +20,8 @@ type Timing struct {
 
 	Resources []Resources `json:"resources,omitempty"` // of each launch, as the driver says; CUDA only
 
+	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+
 	PeakMemory int64       `json:"peak_memory"`        // bytes, of the cell
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
 	EnergyJ    *float64    `json:"energy_j,omitempty"` // per launch, where the machine tells

@@ -25,6 +25,7 @@ type kernelDraft struct {
 var kernelKeys = []key[kernelDraft]{
 	{"source", (*decoder).source},
 	{"entry", func(d *decoder, k *kernelDraft, n *node) { d.text(n, "the name of the function to launch") }},
+	{"launcher", func(d *decoder, k *kernelDraft, n *node) { k.Launcher, _ = d.boolean(n, "launcher") }},
 	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
 	{"launches", (*decoder).launches},
 	{"params", (*decoder).params},
@@ -91,6 +92,9 @@ func (d *decoder) kernelShape(k *kernelDraft) {
 		}
 		one.entry = entry.value
 		k.launches = []*launchDraft{one}
+	}
+	if f, ok := k.present.fields["launcher"]; ok && k.Launcher && k.Cell != CellCUDA && k.Cell != "" {
+		d.fail(f.key, "launcher is for CUDA sources, and %s runs on the host", path.Base(k.Source))
 	}
 	for _, l := range k.launches {
 		d.launchShape(k, l)

@@ -97,6 +97,10 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 			}
 		}
 	case CellCUDA:
+		if k.Launcher {
+			d.launcherShape(k, l)
+			return
+		}
 		if f, ok := l.present.fields["threads"]; ok {
 			d.fail(f.key, "threads is for host kernels, and %s is CUDA", path.Base(k.Source)).
 				Hint = "give the threads per block as block"
@@ -111,6 +115,19 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 			d.fail(l.owner, "a CUDA launch needs %s", strings.Join(missing, " and ")).
 				Hint = `for example grid: ["ceildiv(N, 256)"], block: [256]`
 		}
+	}
+}
+
+// launcherShape refuses what a launcher decides for itself.
+func (d *decoder) launcherShape(k *kernelDraft, l *launchDraft) {
+	for _, name := range keyNames(launchKeys) {
+		if f, ok := l.present.fields[name]; ok {
+			d.fail(f.key, "%s is given to a kernel, and %s is a launcher", name, l.Entry).
+				Hint = "host code that is given a stream launches by itself"
+		}
+	}
+	if l.entry != nil && !identifier.MatchString(l.entry.text) {
+		d.fail(l.entry, "the entry of a launcher must be the plain name of an extern \"C\" function, found %s", l.entry.describe())
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 
 // InferSource lists the functions of a source file that could be kernels: in
 // .cu those that are __global__, in C and C++ those visible to other files that
-// take a pointer. Other endings have none, nor do absolute paths: pawl.yaml names
+// take a pointer to numbers. Other endings have none, nor do absolute paths: pawl.yaml names
 // sources relative to itself.
 func InferSource(file string, source []byte) []Entry {
 	cell := cellOf[path.Ext(file)]
@@ -114,13 +114,18 @@ func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool
 			return e, false
 		}
 		if p.Pointer {
-			pointers++
+			if !textTypes[p.Type] {
+				pointers++
+			}
 			p.Written, p.ReadFirst = elementUse(f.body, p.Name)
 		}
 		e.Params = append(e.Params, p)
 	}
 	return e, pointers > 0 && len(e.Params) <= maxEntryParams
 }
+
+// textTypes are pointed to by functions about text and files, not by kernels.
+var textTypes = wordSet("char void FILE wchar_t")
 
 // templateParams lists the parameters of a template with a value for each.
 func templateParams(tokens []cToken) []string {

@@ -76,6 +76,7 @@ func TestInferNothing(t *testing.T) {
 		"d.cpp": "namespace n { void f(float *x) {} } struct s { void g(float *x) {} }; template <class T> void h(T *x) {}",
 		"e.c":   "void f(float *x",
 		"f.c":   "",
+		"g.c":   "void f(const char *s, void *p, FILE *f) {}",
 	} {
 		if entries := InferSource(file, []byte(source)); entries != nil {
 			t.Errorf("%s: found %+v", file, entries)

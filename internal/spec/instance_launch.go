@@ -29,6 +29,9 @@ func (r *resolver) launch(cell string, l *Launch) InstanceLaunch {
 		}
 		return out
 	}
+	if l.Grid == nil { // a launcher's
+		return out
+	}
 	var gridOK, blockOK, clusterOK bool
 	out.Grid, gridOK = r.extent(l.Grid, gridLimits)
 	out.Block, blockOK = r.extent(l.Block, blockLimits)

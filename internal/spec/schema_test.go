@@ -228,6 +228,7 @@ func TestSchemaExplainsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	defs := root["$defs"].(map[string]any)
+	parts := map[string]any{}
 	check := func(where string, object map[string]any) {
 		t.Helper()
 		for _, word := range []string{"title", "description", "examples"} {
@@ -235,25 +236,7 @@ func TestSchemaExplainsEverything(t *testing.T) {
 				t.Errorf("%s has no %s", where, word)
 			}
 		}
-		examples, _ := object["examples"].([]any)
-		for _, example := range examples {
-			part := map[string]any{"$schema": root["$schema"], "$defs": defs, "allOf": []any{object}}
-			text, err := json.Marshal(part)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var s jsonschema.Schema
-			if err := json.Unmarshal(text, &s); err != nil {
-				t.Fatal(err)
-			}
-			resolved, err := s.Resolve(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := resolved.Validate(example); err != nil {
-				t.Errorf("the example %v of %s: %v", example, where, err)
-			}
-		}
+		parts[where] = object
 	}
 	var walk func(where string, value any)
 	walk = func(where string, value any) {
@@ -286,6 +269,33 @@ func TestSchemaExplainsEverything(t *testing.T) {
 	for name, def := range defs {
 		if object := def.(map[string]any); name != "launch" && name != "launches" && name != "kernel" && name != "arg" {
 			check("$defs/"+name, object)
+		}
+	}
+	checkExamples(t, map[string]any{"$schema": root["$schema"], "$defs": defs, "properties": parts}, parts)
+}
+
+// checkExamples validates the examples of each part by the schema that holds
+// the parts as its properties.
+func checkExamples(t *testing.T, schema, parts map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, part := range parts {
+		examples, _ := part.(map[string]any)["examples"].([]any)
+		for _, example := range examples {
+			if err := resolved.Validate(map[string]any{where: example}); err != nil {
+				t.Errorf("the example %v of %s: %v", example, where, err)
+			}
 		}
 	}
 }

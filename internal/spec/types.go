@@ -36,6 +36,7 @@ type Kernel struct {
 	SourcePos   diag.Pos
 	Cell        string // CellHost or CellCUDA
 	Flags       []string
+	Launcher    bool      // the entry is host code that is given a stream and launches by itself
 	Launches    []*Launch // at least one; `entry` with `launch` is the short form of one
 	Params      []*Param
 	Constraints []*Formula

@@ -24,6 +24,9 @@ func (d *Driver) NewStream() (Stream, error) {
 // DefaultStream is the legacy default stream, with methods.
 func (d *Driver) DefaultStream() Stream { return Stream{d: d} }
 
+// Handle is the CUstream, for code that takes one.
+func (s Stream) Handle() uintptr { return s.handle }
+
 // Destroy ends the stream once its work is done.
 func (s Stream) Destroy() error { return s.d.call(&s.d.streamDestroy, s.handle) }
 

@@ -8,6 +8,7 @@ import (
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
+	"pawl/internal/native/dl"
 	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
@@ -22,6 +23,8 @@ type cudaCell struct {
 	helpers *helpers
 	calls   harnessCalls
 	module  *cuda.Module
+
+	launcher dl.Func // instead of module: host code that launches by itself
 
 	sms, l2, maxThreads int
 
@@ -39,6 +42,7 @@ type cudaCell struct {
 	settled       bool
 	graph         cuda.GraphExec
 	graphOf       int // launches in graph; 0: there is none
+	strayed       int // samples of this request that left work on other streams
 }
 
 // harnessCalls are the launches around every sample, prepared once.
@@ -49,6 +53,8 @@ type harnessCalls struct{ block, stamp, read, empty *cuda.Call }
 type argSet struct {
 	buffers []*deviceBuffer // nil for scalars
 	calls   []*cuda.Call
+	slots   []uintptr // of a launcher
+	scalars []byte
 }
 
 func newCUDA() *cudaCell { return &cudaCell{} }
@@ -163,7 +169,12 @@ func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the artifact: %w", err)
 	}
-	if c.module, err = c.driver.LoadModule(image); err != nil {
+	if isHostObject(image) {
+		c.launcher, err = openLauncher(m.Path)
+	} else {
+		c.module, err = c.driver.LoadModule(image)
+	}
+	if err != nil {
 		return nil, faultOf(err)
 	}
 	return &wire.LoadReply{Flush: "write 2×L2, read 2×L2"}, nil
@@ -174,7 +185,7 @@ func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
 const spareSets = 8
 
 func (c *cudaCell) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
-	if c.module == nil {
+	if c.module == nil && c.launcher == 0 {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
 	}
 	reply, err := c.problem(m)
@@ -245,6 +256,10 @@ func (c *cudaCell) newSet(m *wire.Prepare) (*argSet, []result.Resources, error) 
 		}
 		set.buffers = append(set.buffers, b)
 		params[i] = cuda.Param(b.data())
+	}
+	if c.launcher != 0 {
+		set.fillSlots(params)
+		return set, nil, nil
 	}
 	var all []result.Resources
 	for _, l := range m.Launches {
@@ -353,6 +368,10 @@ func (c *cudaCell) run(m *wire.Run) (*wire.RunReply, error) {
 func (c *cudaCell) launch() error {
 	set := c.sets[c.next]
 	c.next = (c.next + 1) % len(c.sets)
+	if c.launcher != 0 {
+		c.launcher.Call(dl.PointerTable(set.slots), c.stream.Handle())
+		return nil
+	}
 	for _, call := range set.calls {
 		if err := call.Launch(c.stream); err != nil {
 			return err

@@ -35,7 +35,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
-	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, GapS: c.gap}
+	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, GapS: c.gap, OtherStreams: c.strayed > len(seconds)/2}
 	return reply, wire.PackSamples(seconds, ghz), faultOf(c.trespass())
 }
 
@@ -49,6 +49,7 @@ func (c *cudaCell) samples(m *wire.Sample) ([]float64, error) {
 	}
 	var seconds []float64
 	begin := time.Now()
+	c.strayed = 0
 	for i := range min(m.Count, maxBatch) {
 		took, err := c.once(i, m.Cache == "cold", func() error {
 			if m.Repeat > 1 {
@@ -72,10 +73,7 @@ func (c *cudaCell) samples(m *wire.Sample) ([]float64, error) {
 // samples of several launches run.
 func (c *cudaCell) settleDown(repeat int) error {
 	if !c.settled {
-		if err := c.launch(); err != nil {
-			return err
-		}
-		if err := c.stream.Synchronize(); err != nil {
+		if err := c.firstLaunch(); err != nil {
 			return err
 		}
 		var err error
@@ -94,6 +92,57 @@ func (c *cudaCell) settleDown(repeat int) error {
 	}
 	c.graph, c.graphOf = graph, repeat
 	return c.measureGap(repeat)
+}
+
+// firstLaunch launches once, outside any sample, and looks whether that wrote
+// anything at all: a launcher that launches nothing would be very fast.
+func (c *cudaCell) firstLaunch() error {
+	set := c.sets[c.next]
+	if err := c.restore(); err != nil {
+		return err
+	}
+	before, outputs, err := c.hashOutputs(set)
+	if err != nil {
+		return err
+	}
+	if err := c.launch(); err != nil {
+		return err
+	}
+	if err := c.driver.Synchronize(); err != nil {
+		return err
+	}
+	after, _, err := c.hashOutputs(set)
+	if err != nil {
+		return err
+	}
+	if outputs > 0 && before == after {
+		return &result.Fault{
+			Cause: result.CauseNoEffect, Message: "the launch wrote none of its outputs",
+			Hint: "does it launch anything, and on the stream it is given?",
+		}
+	}
+	return nil
+}
+
+// hashOutputs hashes what the problem's launches must write.
+func (c *cudaCell) hashOutputs(set *argSet) (sum uint64, outputs int, err error) {
+	if err := c.driver.MemsetD8(c.sink, 0, 8, c.stream); err != nil {
+		return 0, 0, err
+	}
+	for _, b := range set.buffers {
+		if b == nil || b.arg.Role != "out" {
+			continue
+		}
+		outputs++
+		if err := c.helpers.hash.Launch(c.stream, c.helpers.wide(), cuda.Param(b.data()), cuda.Param(b.size), cuda.Param(c.sink)); err != nil {
+			return 0, 0, err
+		}
+	}
+	var raw [8]byte
+	if err := c.driver.CopyToHost(raw[:], c.sink, c.stream); err != nil {
+		return 0, 0, err
+	}
+	return binary.LittleEndian.Uint64(raw[:]), outputs, nil
 }
 
 // emptyLaunch is the event time of a kernel that does nothing.
@@ -206,7 +255,35 @@ func (c *cudaCell) once(index int, cold bool, launch func() error) (float64, err
 		}
 	}
 	milliseconds, err := cuda.Elapsed(c.before, c.after)
-	return max(float64(milliseconds)*1e-3, 1e-9), err
+	if err != nil {
+		return 0, err
+	}
+	stray := 0.0
+	if c.launcher != 0 {
+		if stray, err = c.joinStreams(); err != nil {
+			return 0, err
+		}
+	}
+	return max(float64(milliseconds)*1e-3+stray, 1e-9), nil
+}
+
+// strayLeast is more than an idle device takes to say that it is.
+const strayLeast = 30 * time.Microsecond
+
+// joinStreams waits for whatever else runs on the device. A launcher that left
+// work on another stream has not finished when its own stream has: that time is
+// its time too.
+func (c *cudaCell) joinStreams() (float64, error) {
+	start := time.Now()
+	if err := c.driver.Synchronize(); err != nil {
+		return 0, err
+	}
+	extra := time.Since(start)
+	if extra < strayLeast {
+		return 0, nil
+	}
+	c.strayed++
+	return extra.Seconds(), nil
 }
 
 // restore brings the arguments of the next launch into the state it starts from.

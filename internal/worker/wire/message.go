@@ -188,7 +188,10 @@ type SampleReply struct {
 	Preempted int64   `json:"preempted"`       // involuntary context switches
 	GapS      float64 `json:"gap_s,omitempty"` // cuda, several launches a sample: between two empty ones
 	WorkerS   float64 `json:"worker_s,omitempty"`
-	PeakBytes int64   `json:"peak_bytes,omitempty"`
+
+	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+
+	PeakBytes int64 `json:"peak_bytes,omitempty"`
 
 	State *result.State `json:"state,omitempty"` // by the worker
 }

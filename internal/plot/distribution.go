@@ -1,0 +1,111 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Tag marks a value of a distribution, such as its median.
+type Tag struct {
+	Value float64
+	Class string // how it looks: median, p95
+	Title string
+}
+
+// Bins count values in ranges of equal width.
+type Bins struct {
+	Low, High    float64 // of all bins together
+	Counts       []int
+	Below, Above int // values outside
+}
+
+// Bin counts the values between low and high in at most the given number of bins:
+// as many as the Freedman–Diaconis rule asks for. Values that are not finite are
+// left out.
+func Bin(values []float64, low, high float64, most int) Bins {
+	s := Linear(low, high)
+	bins := Bins{Low: s.low, High: s.high}
+	var inside []float64
+	for _, v := range values {
+		switch {
+		case !usable(v):
+		case v < s.low:
+			bins.Below++
+		case v > s.high:
+			bins.Above++
+		default:
+			inside = append(inside, v)
+		}
+	}
+	bins.Counts = make([]int, binCount(inside, s.high-s.low, most))
+	for _, v := range inside {
+		bins.Counts[min(int(s.At(v)*float64(len(bins.Counts))), len(bins.Counts)-1)]++
+	}
+	return bins
+}
+
+func binCount(values []float64, span float64, most int) int {
+	const fewest = 8
+	most = max(most, 1)
+	if len(values) == 0 {
+		return min(fewest, most)
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	spread := sorted[len(sorted)*3/4] - sorted[len(sorted)/4]
+	width := 2 * spread / math.Cbrt(float64(len(sorted)))
+	// Without a spread the rule has no answer, and fine bins show that best.
+	if width <= span/float64(most) {
+		return most
+	}
+	return max(min(int(math.Ceil(span/width)), most), min(fewest, most))
+}
+
+// Histogram draws the bins as one silhouette, with tags over it.
+func Histogram(bins Bins, tags []Tag, height int, title string) string {
+	var b strings.Builder
+	open(&b, "histogram", height, title)
+	if highest := slices.Max(append([]int{0}, bins.Counts...)); highest > 0 {
+		stretch(&b, len(bins.Counts), 100)
+		b.WriteString(`<path class="bins" d="M0 100`)
+		for _, n := range bins.Counts {
+			top := 100 - 96*float64(n)/float64(highest)
+			if n > 0 { // however few, they are seen
+				top = math.Min(top, 97)
+			}
+			b.WriteString("V" + decimal(math.Round(10*top)/10) + "h1")
+		}
+		b.WriteString(`V100z"/></svg>`)
+	}
+	tagged(&b, Linear(bins.Low, bins.High), tags)
+	return b.String()
+}
+
+// Strip draws every value as a stroke: for so few that bins would mislead. Values
+// outside the scale are left out.
+func Strip(s Scale, values []float64, tags []Tag, height int, title string) string {
+	var b strings.Builder
+	open(&b, "strip", height, title)
+	var d strings.Builder
+	for _, v := range values {
+		if usable(v) && v >= s.low && v <= s.high {
+			d.WriteString("M" + decimal(100*s.At(v)) + " 30v60")
+		}
+	}
+	if d.Len() > 0 {
+		stretch(&b, 100, 100)
+		b.WriteString(`<path class="strokes" d="` + d.String() + `"/></svg>`)
+	}
+	tagged(&b, s, tags)
+	return b.String()
+}
+
+// tagged draws the tags and ends the picture.
+func tagged(b *strings.Builder, s Scale, tags []Tag) {
+	for _, tag := range tags {
+		if usable(tag.Value) && tag.Value >= s.low && tag.Value <= s.high {
+			upright(b, tag.Class, s.At(tag.Value), tag.Title)
+		}
+	}
+	b.WriteString(`</svg>`)
+}

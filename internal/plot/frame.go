@@ -1,0 +1,104 @@
+package plot
+
+import (
+	"html"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Frame is what the lines of one plot share, each drawn as a picture of its own
+// and stacked by the page: the scale, the grid behind it, and their height.
+type Frame struct {
+	Scale     Scale
+	Ticks     []float64
+	Reference float64 // a value with a line of its own, such as ratio 1; 0 for none
+	Height    int     // of a line, in pixels
+}
+
+// Mark is an estimate with its interval.
+type Mark struct {
+	Value     float64
+	Low, High float64 // equal to Value, or not finite, where there is none
+	Class     string  // how it looks: own, rival, faster, slower, even
+	Label     string  // written beside it; may be empty
+	Title     string  // what a reader hears, or sees under the pointer
+}
+
+// Axis is the line that names the ticks.
+func (f Frame) Axis(name func(float64) string) string {
+	var b strings.Builder
+	open(&b, "axis", 18, "")
+	kept := 0 // the tick that stays when every other one has to go
+	for i, tick := range f.Ticks {
+		if tick == f.Reference {
+			kept = i
+		}
+	}
+	for i, tick := range f.Ticks {
+		at := f.Scale.At(tick)
+		class, anchor := "tick", "middle"
+		if (i-kept)%2 != 0 {
+			class = "tick alternate"
+		}
+		if at < 0.02 {
+			anchor = "start"
+		} else if at > 0.98 {
+			anchor = "end"
+		}
+		b.WriteString(`<text class="` + class + `" x="` + percent(at) + `" y="13" text-anchor="` + anchor + `">` + html.EscapeString(name(tick)) + `</text>`)
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+// Blank is a line with nothing on it but the grid.
+func (f Frame) Blank() string {
+	var b strings.Builder
+	open(&b, "", f.Height, "")
+	f.grid(&b)
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+// Dot is a line with a mark on it. A mark whose value is not finite is not drawn.
+func (f Frame) Dot(m Mark) string {
+	if !usable(m.Value) {
+		return f.Blank()
+	}
+	var b strings.Builder
+	open(&b, m.Class, f.Height, m.Title)
+	f.grid(&b)
+	middle := strconv.Itoa(f.Height / 2)
+	left, at, right := f.Scale.At(m.Value), f.Scale.At(m.Value), f.Scale.At(m.Value)
+	if usable(m.Low) && usable(m.High) && m.Low < m.High {
+		left, right = f.Scale.At(m.Low), f.Scale.At(m.High)
+		b.WriteString(`<line class="bar" x1="` + percent(left) + `" x2="` + percent(right) + `" y1="` + middle + `" y2="` + middle + `"/>`)
+	}
+	b.WriteString(`<circle class="dot" cx="` + percent(at) + `" cy="` + middle + `" r="3.5"/>`)
+	if m.Label != "" {
+		x, dx, anchor := math.Max(at, right), "9", "start"
+		if x > 0.75 {
+			x, dx, anchor = math.Min(at, left), "-9", "end"
+		}
+		b.WriteString(`<text class="label" x="` + percent(x) + `" dx="` + dx + `" y="` + strconv.Itoa(f.Height/2+4) + `" text-anchor="` + anchor + `">` + html.EscapeString(m.Label) + `</text>`)
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+func (f Frame) grid(b *strings.Builder) {
+	var d strings.Builder
+	for _, tick := range f.Ticks {
+		if tick != f.Reference || f.Reference == 0 {
+			d.WriteString("M" + decimal(100*f.Scale.At(tick)) + " 0v1")
+		}
+	}
+	if d.Len() > 0 {
+		stretch(b, 100, 1)
+		b.WriteString(`<path class="grid" d="` + d.String() + `"/></svg>`)
+	}
+	if f.Reference != 0 {
+		upright(b, "reference", f.Scale.At(f.Reference), "")
+	}
+}

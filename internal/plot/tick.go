@@ -1,0 +1,82 @@
+package plot
+
+import "math"
+
+// Ticks are at most the given number of round values inside the scale, ascending.
+func (s Scale) Ticks(most int) []float64 {
+	if most < 1 || s.low >= s.high {
+		return nil
+	}
+	if s.log {
+		if ticks := s.logTicks(most); ticks != nil {
+			return ticks
+		}
+	}
+	return s.linearTicks(most)
+}
+
+// linearTicks are the multiples of 1, 2 or 5 times a power of ten, with the least
+// such step that is wide enough.
+func (s Scale) linearTicks(most int) []float64 {
+	power := int(math.Floor(math.Log10((s.high - s.low) / float64(most))))
+	for ; ; power++ {
+		for _, digit := range []float64{1, 2, 5} {
+			step := times10(digit, power)
+			first, last := math.Ceil(s.low/step), math.Floor(s.high/step)
+			if last-first >= float64(most) {
+				continue
+			}
+			var ticks []float64
+			for i := first; i <= last; i++ {
+				// A product of decimals may miss the end by its rounding.
+				if v := times10(i*digit, power); v >= s.low && v <= s.high {
+					ticks = append(ticks, v)
+				}
+			}
+			return ticks
+		}
+	}
+}
+
+// logTicks are 1, 2 and 5 times the powers of ten, or only some of the powers
+// where those are too many; nil where the range is so narrow that it is better
+// divided evenly.
+func (s Scale) logTicks(most int) []float64 {
+	first, last := int(math.Floor(math.Log10(s.low))), int(math.Ceil(math.Log10(s.high)))
+	for _, digits := range [][]float64{{1, 2, 5}, {1}} {
+		var ticks []float64
+		for power := first; power <= last; power++ {
+			for _, digit := range digits {
+				if v := times10(digit, power); v >= s.low && v <= s.high {
+					ticks = append(ticks, v)
+				}
+			}
+		}
+		switch {
+		case len(ticks) < 3:
+			return nil
+		case len(ticks) <= most:
+			return ticks
+		}
+	}
+	for stride := 2; ; stride++ {
+		var ticks []float64
+		for power := first; power <= last; power++ {
+			if v := times10(1, power); power%stride == 0 && v >= s.low && v <= s.high {
+				ticks = append(ticks, v)
+			}
+		}
+		if len(ticks) <= most {
+			return ticks
+		}
+	}
+}
+
+// times10 is v times a power of ten. Dividing by a whole power is exact where
+// multiplying by a fraction is not: 3/10, and not 3×0.1.
+func times10(v float64, power int) float64 {
+	if power < 0 {
+		return v / math.Pow10(-power)
+	}
+	return v * math.Pow10(power)
+}

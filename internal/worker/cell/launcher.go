@@ -1,0 +1,55 @@
+package cell
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+
+	"pawl/internal/native/dl"
+	"pawl/internal/result"
+)
+
+// launcherABI is the version of the functions that build's shim exports.
+const launcherABI = 1
+
+// isHostObject tells a shared object from a cubin: both are ELF.
+func isHostObject(image []byte) bool {
+	return len(image) > 20 && bytes.HasPrefix(image, []byte(elf.ELFMAG)) &&
+		elf.Machine(binary.LittleEndian.Uint16(image[18:20])) != elf.EM_CUDA
+}
+
+// openLauncher loads host code that is given a stream.
+func openLauncher(path string) (dl.Func, error) {
+	lib, err := dl.Open(path)
+	if err != nil {
+		return 0, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+	}
+	abi, err := lib.Int32("pawl_launcher_abi")
+	if err != nil || abi != launcherABI {
+		return 0, &result.Fault{
+			Cause: result.CauseNoEntry, Message: fmt.Sprintf("the shared object has launcher ABI %d, this pawl has %d", abi, launcherABI),
+			Hint: "build it with this version of pawl",
+		}
+	}
+	launch, err := lib.Lookup("pawl_launch")
+	if err != nil {
+		return 0, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+	}
+	return launch, nil
+}
+
+// fillSlots lays a problem's parameters out as a launcher reads them.
+func (s *argSet) fillSlots(params [][]byte) {
+	s.slots = make([]uintptr, len(params)+1)
+	s.scalars = make([]byte, 8*(len(params)+1))
+	for i, param := range params {
+		if s.buffers[i] != nil {
+			s.slots[i] = uintptr(s.buffers[i].data())
+			continue
+		}
+		at := s.scalars[8*i : 8*i+8]
+		copy(at, param)
+		s.slots[i] = dl.Address(at)
+	}
+}
