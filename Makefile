@@ -24,7 +24,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build demo test setup lint fmt unit script system bench fuzz helpers clean help
+.PHONY: all build demo test setup lint fmt unit script system bench fuzz gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -73,6 +73,9 @@ fuzz: ## every fuzz target, FUZZTIME each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package; \
 		done; \
 	done
+
+gpu-bundle: build ## one folder with all that a GPU host needs to run the GPU tests and figures
+	@GO='$(GO)' tools/gpu-bundle gpu-bundle
 
 helpers: ## compile the cell's own CUDA kernels to PTX; needs nvcc
 	@internal/worker/cell/kernels/generate.sh

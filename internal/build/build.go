@@ -41,6 +41,7 @@ type Progress struct {
 type Request struct {
 	Dir     string // the spec's folder: sources and flags are relative to it
 	Variant spec.Variant
+	Module  []byte // text of a Python kernel's module, where it is not a file in Dir
 }
 
 // Artifact is a variant compiled to a shared object that exports the symbols
@@ -57,6 +58,8 @@ type Artifact struct {
 
 	Symbols   []string           // of the launches' entries
 	Resources []result.Resources // of each launch's kernel; CUDA only
+
+	Framework string // whose tensors a Python kernel takes
 }
 
 // Outcome is what became of a request: an artifact or a fault.
@@ -246,6 +249,10 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 	o := Outcome{}
 	if ctx.Err() != nil {
 		o.Fault = interrupted()
+		return o
+	}
+	if r.python {
+		o.Artifact, o.Fault = run.readModule(r)
 		return o
 	}
 	for _, paths := range run.cache.reads(r.hash) {

@@ -33,6 +33,7 @@ func (b *Builder) Export(ctx context.Context, dir string, requests []Request) er
 	if err != nil {
 		return fmt.Errorf("export the build: %w", err)
 	}
+	requests = slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return r.Variant.Kernel.Python != "" })
 	out := &export{dir: dir, files: map[string]string{"pawl.map": versionScript()}, built: map[string]bool{}}
 	out.ninja.WriteString("# Written by pawl; `ninja` makes every variant.\n" +
 		"rule compile\n  command = $compiler $flags -MD -MF $out.d -c $source -o $out\n  depfile = $out.d\n  deps = gcc\n" +

@@ -29,6 +29,8 @@ type recipe struct {
 	libraries bool     // whether the kernel's flags name files to link in
 	cuda      *cubin   // for CUDA kernels
 	launcher  bool     // for host code that launches CUDA kernels by itself
+	python    bool     // for Python functions, which nothing compiles
+	module    []byte   // of a Python function, where it is not in dir
 	hash      string
 }
 
@@ -45,6 +47,8 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 			return b.launcherRecipe(ctx, request)
 		}
 		return b.cudaRecipe(ctx, request)
+	case ".py":
+		return b.pythonRecipe(request)
 	default:
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,

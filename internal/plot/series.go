@@ -86,6 +86,9 @@ func (d *drawing) draw(b *strings.Builder, from, to int) {
 
 // lift ends the stroke and closes the band around it, if it has any width.
 func (d *drawing) lift() {
+	if len(d.highs) == 1 {
+		d.line.WriteString("h0") // a stroke without length is still a point
+	}
 	if !slices.Equal(d.highs, d.edges) {
 		slices.Reverse(d.edges)
 		d.band.WriteString("M" + strings.Join(d.highs, "L") + "L" + strings.Join(d.edges, "L") + "z")

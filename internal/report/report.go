@@ -1,4 +1,4 @@
-// Package report shows a Report: as text for a terminal, Markdown for people who
+// Package report shows a Report: as text for a terminal, Markdown and HTML for people who
 // read it elsewhere, CSV for other programs, JSON for everything. It reads the
 // Report and nothing else.
 package report
@@ -13,7 +13,7 @@ import (
 )
 
 // Endings are the file endings a report can be written as.
-var Endings = []string{".json", ".md", ".csv"}
+var Endings = []string{".json", ".md", ".html", ".csv"}
 
 // Ending is a file's ending, in lower case.
 func Ending(file string) string { return strings.ToLower(filepath.Ext(file)) }
@@ -27,6 +27,8 @@ func WriteFile(file string, r *result.Report) error {
 		data, err = r.Encode()
 	case ".md":
 		data = []byte(Markdown(r))
+	case ".html":
+		data, err = HTML(r)
 	case ".csv":
 		data, err = CSV(r)
 	default:

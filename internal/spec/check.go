@@ -100,8 +100,11 @@ func (d *decoder) clashes(k *kernelDraft) {
 		}
 		for _, a := range k.Args {
 			if a.Name == p.Name {
-				d.problems.Addf(p.Pos, "%s is a param of %s and also an argument", p.Name, k.Name).
-					Hint = "rename one of them: the compiler replaces a param's name wherever it stands"
+				hint := "rename one of them: the compiler replaces a param's name wherever it stands"
+				if k.Cell == CellPython {
+					hint = "rename one of them: the function would be given it twice"
+				}
+				d.problems.Addf(p.Pos, "%s is a param of %s and also an argument", p.Name, k.Name).Hint = hint
 			}
 		}
 	}

@@ -14,6 +14,7 @@ type kernelDraft struct {
 	present  found
 	launch   *launchDraft
 	launches []*launchDraft
+	params   []*node // names of Params, those that are names
 	args     []*argDraft
 	unread   bool    // arguments could not all be read
 	configs  []*node // names and globs of top-level configs
@@ -26,6 +27,8 @@ var kernelKeys = []key[kernelDraft]{
 	{"source", (*decoder).source},
 	{"entry", func(d *decoder, k *kernelDraft, n *node) { d.text(n, "the name of the function to launch") }},
 	{"launcher", func(d *decoder, k *kernelDraft, n *node) { k.Launcher, _ = d.boolean(n, "launcher") }},
+	{"python", (*decoder).python},
+	{"framework", (*decoder).framework},
 	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
 	{"launches", (*decoder).launches},
 	{"params", (*decoder).params},
@@ -63,13 +66,37 @@ func (d *decoder) kernel(name, n *node) *kernelDraft {
 }
 
 // kernelShape checks which keys are there and settles what follows from the
-// source: host or cuda.
+// source: host, cuda or python.
 func (d *decoder) kernelShape(k *kernelDraft) {
-	if k.present.lacks("source") {
-		d.fail(k.name, "kernel %s has no source", k.Name).Hint = "add source: with the path of a .cu, .c or .cpp file"
+	python, isPython := k.present.fields["python"]
+	if !isPython && k.present.lacks("source") {
+		d.fail(k.name, "kernel %s has no source", k.Name).Hint = `add source: with the path of a .cu, .c or .cpp file, or python: "module:function"`
 	}
 	if k.present.lacks("args") {
 		d.fail(k.name, "kernel %s has no args", k.Name).Hint = "list what the entry takes, in its order: args: [{name: x, dtype: f32, shape: [N]}, …]"
+	}
+	if isPython {
+		d.pythonShape(k, python)
+	} else {
+		d.compiledShape(k)
+	}
+	for _, l := range k.launches {
+		d.launchShape(k, l)
+		k.Launches = append(k.Launches, l.Launch)
+	}
+	d.argShape(k)
+	d.setTolerance(k)
+}
+
+// compiledShape settles the launches of a kernel that is compiled.
+func (d *decoder) compiledShape(k *kernelDraft) {
+	if f, ok := k.present.fields["framework"]; ok {
+		d.fail(f.key, "framework goes with python: it says whose tensors a Python function takes")
+	}
+	for _, name := range k.params {
+		if cWords[name.text] {
+			d.fail(name, "%s is a word of C; defined as a macro it would break the source", name.text)
+		}
 	}
 	entry, hasEntry := k.present.fields["entry"]
 	several, hasSeveral := k.present.fields["launches"]
@@ -96,12 +123,6 @@ func (d *decoder) kernelShape(k *kernelDraft) {
 	if f, ok := k.present.fields["launcher"]; ok && k.Launcher && k.Cell != CellCUDA && k.Cell != "" {
 		d.fail(f.key, "launcher is for CUDA sources, and %s runs on the host", path.Base(k.Source))
 	}
-	for _, l := range k.launches {
-		d.launchShape(k, l)
-		k.Launches = append(k.Launches, l.Launch)
-	}
-	d.argShape(k)
-	d.setTolerance(k)
 }
 
 var cellOf = map[string]string{".c": CellHost, ".cc": CellHost, ".cpp": CellHost, ".cxx": CellHost, ".cu": CellCUDA}
@@ -118,7 +139,8 @@ func (d *decoder) source(k *kernelDraft, n *node) {
 	if k.Cell = cellOf[path.Ext(text)]; k.Cell == "" {
 		p := d.fail(n, "source must end in .cu (CUDA) or in .c, .cc, .cpp or .cxx (host)")
 		if strings.HasSuffix(text, ".py") {
-			p.Hint = "Python kernels are not supported by this version"
+			p.Hint = `name a Python function in place of source and entry: python: "` +
+				strings.ReplaceAll(strings.TrimSuffix(text, ".py"), "/", ".") + `:function"`
 		}
 	}
 }
@@ -142,10 +164,10 @@ func (d *decoder) params(k *kernelDraft, n *node) {
 	}
 	for _, f := range n.fields {
 		p := &Param{Name: f.key.text, Pos: f.key.pos}
-		if d.variableName(f.key, "a param") && cWords[p.Name] {
-			d.fail(f.key, "%s is a word of C; defined as a macro it would break the source", p.Name)
-		}
 		k.Params = append(k.Params, p)
+		if d.variableName(f.key, "a param") {
+			k.params = append(k.params, f.key)
+		}
 		items := f.value.list()
 		if len(items) == 0 {
 			d.fail(f.value, "param %s has no values", p.Name).Hint = "the first value is the default"

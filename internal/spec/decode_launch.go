@@ -96,6 +96,13 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 					Hint = "a host kernel is called once as a function; only threads may be given"
 			}
 		}
+	case CellPython:
+		for _, name := range keyNames(launchKeys) {
+			if f, ok := l.present.fields[name]; ok && name != "threads" {
+				d.fail(f.key, "%s is for CUDA kernels, and %s is a Python function", name, k.Python).
+					Hint = "a Python function launches what it likes by itself; only threads may be given"
+			}
+		}
 	case CellCUDA:
 		if k.Launcher {
 			d.launcherShape(k, l)

@@ -21,6 +21,9 @@ func dump(s *Spec) string {
 	}
 	for _, k := range s.Kernels {
 		fmt.Fprintf(&b, "\nkernel %s at %s: %s %s flags %q\n", k.Name, k.Pos, k.Cell, k.Source, k.Flags)
+		if k.Python != "" {
+			fmt.Fprintf(&b, "  python %s framework %q\n", k.Python, k.Framework)
+		}
 		for _, p := range k.Params {
 			fmt.Fprintf(&b, "  param %s %s\n", p.Name, valueTexts(p.Values))
 		}

@@ -21,7 +21,7 @@ func (r *resolver) launch(cell string, l *Launch) InstanceLaunch {
 		Cooperative:           l.Cooperative,
 		ProgrammaticDependent: l.ProgrammaticDependent,
 	}
-	if cell == CellHost {
+	if cell != CellCUDA {
 		out.Threads = 1
 		if l.Threads != nil {
 			n, _ := r.integer(l.Threads, 1, maxHostThreads)

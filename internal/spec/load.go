@@ -68,7 +68,7 @@ func nearFile(path string) string {
 	}
 	var names []string
 	for _, e := range entries {
-		if cellOf[filepath.Ext(e.Name())] != "" {
+		if ext := filepath.Ext(e.Name()); cellOf[ext] != "" || ext == filepath.Ext(path) {
 			names = append(names, e.Name())
 		}
 	}

@@ -68,6 +68,29 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A Python kernel's source is its module's file.
+func TestLoadModule(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "pawl.yaml")
+	writeFile(t, file, `version: 1
+kernels:
+  copy: {python: "ops.copy:run", args: [{name: y, dtype: f32, shape: 16, role: out}]}
+`)
+	writeFile(t, filepath.Join(dir, "ops/cpoy.py"), "")
+	_, err := Load(file)
+	if err == nil || !strings.Contains(err.Error(), "pawl.yaml:3:18: "+dir+"/ops/copy.py does not exist") || !strings.Contains(err.Error(), "did you mean cpoy.py?") {
+		t.Errorf("a module that is not there: %v", err)
+	}
+	writeFile(t, filepath.Join(dir, "ops/copy.py"), "")
+	s, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := s.Kernels[0]; k.Source != "ops/copy.py" || k.Cell != CellPython || k.Launches[0].Entry != "ops.copy:run" {
+		t.Errorf("kernel %+v", k)
+	}
+}
+
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "a/b/c")

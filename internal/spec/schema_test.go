@@ -98,7 +98,7 @@ var beyondSchema = strings.Fields(`
 	constraint_config_variable constraint_default constraint_division constraint_not_boolean entry_cuda_wrong
 	entry_host_template formula_[abdeopsu]* formula_no_configs grid_values init_types kernel_configs_glob
 	kernel_configs_unknown launch_cuda_threads launch_host_grid launch_missing launch_no_block
-	launches_unused_argument oracle_kernel scalar_half_range scalars shape_* threads too_many_keys
+	launches_unused_argument oracle_kernel python_launch python_params scalar_half_range scalars shape_* threads too_many_keys
 	too_many_items work_negative`)
 
 // TestSchemaRejectsWrongFiles checks that editors mark what Parse refuses,
@@ -209,10 +209,11 @@ func TestSchemaKnowsTheSameWords(t *testing.T) {
 	slices.Sort(inits)
 	slices.Sort(known)
 	for name, pair := range map[string][2][]string{
-		"dtype":  {types, words("/$defs/arg/properties/dtype")},
-		"role":   {{"in", "out", "inout", "scratch"}, words("/$defs/arg/properties/role")},
-		"oracle": {Oracles, words("/$defs/oracle/oneOf/0")},
-		"init":   {known, inits},
+		"dtype":     {types, words("/$defs/arg/properties/dtype")},
+		"role":      {{"in", "out", "inout", "scratch"}, words("/$defs/arg/properties/role")},
+		"oracle":    {Oracles, words("/$defs/oracle/oneOf/0")},
+		"framework": {Frameworks, words("/$defs/kernel/properties/framework")},
+		"init":      {known, inits},
 	} {
 		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
 			t.Errorf("%s (-decoder +schema):\n%s", name, diff)

@@ -24,8 +24,9 @@ type Spec struct {
 
 // Cell kinds, told by the ending of a kernel's source.
 const (
-	CellHost = "host" // .c .cc .cpp .cxx
-	CellCUDA = "cuda" // .cu
+	CellHost   = "host"   // .c .cc .cpp .cxx
+	CellCUDA   = "cuda"   // .cu
+	CellPython = "python" // .py
 )
 
 // Kernel is what is under test.
@@ -34,7 +35,9 @@ type Kernel struct {
 	Pos         diag.Pos
 	Source      string // relative to Spec.Dir, as written
 	SourcePos   diag.Pos
-	Cell        string // CellHost or CellCUDA
+	Cell        string // CellHost, CellCUDA or CellPython
+	Python      string // module:function, of a Python kernel; Source is the module's file
+	Framework   string // of a Python kernel; "" leaves it to the module's imports
 	Flags       []string
 	Launcher    bool      // the entry is host code that is given a stream and launches by itself
 	Launches    []*Launch // at least one; `entry` with `launch` is the short form of one
@@ -61,8 +64,8 @@ type Formula struct {
 	program *formula.Program // takes the values of names
 }
 
-// Param is a compile-time parameter, given to the compiler as a macro. The
-// first value is the default.
+// Param is a compile-time parameter, given to the compiler as a macro, or to a
+// Python function as a keyword argument. The first value is the default.
 type Param struct {
 	Name   string
 	Pos    diag.Pos

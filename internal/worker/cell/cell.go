@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"pawl/internal/native/dl"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
@@ -88,6 +89,7 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 	debug.SetGCPercent(-1)
 	for frame := range incoming {
 		body, blob, err := dispatch(e, frame)
+		flushOutput()
 		if err != nil {
 			var fault *result.Fault
 			if !errors.As(err, &fault) {
@@ -102,6 +104,14 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 			return
 		}
 		runtime.GC()
+	}
+}
+
+// flushOutput brings what the kernel printed into the log: a cell is ended by a
+// signal, which leaves C's own buffers behind.
+func flushOutput() {
+	if flush, err := dl.Loaded("fflush"); err == nil {
+		flush.Call(0)
 	}
 }
 

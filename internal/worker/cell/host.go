@@ -25,7 +25,7 @@ const spinRounds = 64
 
 // host runs C and C++ shared objects on the CPU.
 type host struct {
-	runEntry, flushRange, spinChain, setThreads, flushStreams dl.Func
+	runEntry, flushRange, spinChain, setThreads dl.Func
 
 	flushes    bool
 	spinCycles float64
@@ -74,7 +74,6 @@ func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
 		h.flushes = true
 	}
 	h.spinCycles = float64(int32(spinCycles.Call()))
-	h.flushStreams, _ = dl.Loaded("fflush")
 	return &wire.LoadReply{Flush: kind}, nil
 }
 
@@ -169,14 +168,6 @@ func putInteger(slot []byte, size int, v uint64) {
 	}
 }
 
-// flushOutput brings what the kernel printed into the log: a cell is ended by a
-// signal, which leaves C's own buffers behind.
-func (h *host) flushOutput() {
-	if h.flushStreams != 0 {
-		h.flushStreams.Call(0)
-	}
-}
-
 func (h *host) launch(repeat int64) {
 	h.runEntry.Call(dl.PointerTable(h.slots), uintptr(repeat))
 }
@@ -227,7 +218,6 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	reply := &wire.SampleReply{
 		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore,
 	}
-	h.flushOutput()
 	return reply, wire.PackSamples(seconds, ghz), h.trespass()
 }
 
@@ -267,7 +257,6 @@ func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
 	start := time.Now()
 	h.launch(m.Launches)
 	elapsed := time.Since(start).Seconds()
-	h.flushOutput()
 	return &wire.RunReply{CellS: elapsed}, h.trespass()
 }
 

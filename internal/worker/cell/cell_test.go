@@ -1,0 +1,160 @@
+package cell
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"testing"
+
+	"pawl/internal/dtype"
+	"pawl/internal/native/cuda/cudatest"
+	"pawl/internal/oracle"
+	"pawl/internal/worker/wire"
+)
+
+func TestClockOf(t *testing.T) {
+	const sms = 3
+	stamps := make([]byte, 2*sms*16)
+	put := func(which, sm int, clock, nanoseconds uint64) {
+		at := stamps[(which*sms+sm)*16:]
+		binary.LittleEndian.PutUint64(at, clock)
+		binary.LittleEndian.PutUint64(at[8:], nanoseconds)
+	}
+	if got := clockOf(stamps, sms); got != 0 {
+		t.Errorf("without stamps: %g GHz", got)
+	}
+	put(0, 0, 1000, 500)
+	put(1, 0, 3000, 1500) // 2000 cycles in 1000 ns
+	put(0, 1, 10, 500)    // this SM was not reached again
+	put(1, 2, 10, 500)    // and this one not before
+	if got := clockOf(stamps, sms); got != 2 {
+		t.Errorf("%g GHz, want 2", got)
+	}
+	put(1, 1, 5, 400) // a clock that ran backwards is left out
+	if got := clockOf(stamps, sms); got != 2 {
+		t.Errorf("%g GHz, want 2", got)
+	}
+}
+
+func TestPoisonWord(t *testing.T) {
+	for _, typ := range dtype.All {
+		var want [16]byte
+		oracle.Poison(want[:], typ)
+		var got [16]byte
+		binary.LittleEndian.PutUint64(got[:8], poisonWord(typ))
+		binary.LittleEndian.PutUint64(got[8:], poisonWord(typ))
+		if got != want {
+			t.Errorf("%s: %x, want %x", typ, got, want)
+		}
+	}
+}
+
+func TestIsHostObject(t *testing.T) {
+	elf := func(machine byte) []byte {
+		return append([]byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00"), machine, 0, 1, 0)
+	}
+	if !isHostObject(elf(62)) || isHostObject(elf(190)) || isHostObject([]byte("text")) || isHostObject(nil) {
+		t.Error("shared objects and cubins are confused")
+	}
+}
+
+func TestBufferZones(t *testing.T) {
+	arg := wire.Arg{Name: "x", DType: "f32", Buffer: true, Count: 1000, Role: "inout"}
+	b, err := newBuffer(3, arg, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.free()
+	if got := b.trespass(); got != "" {
+		t.Errorf("untouched: %s", got)
+	}
+	want := make([]byte, 4000)
+	oracle.Generate(want, dtype.F32, oracle.Defaults(dtype.F32), 7)
+	if !bytes.Equal(b.data(), want) {
+		t.Error("the contents are not the generator's")
+	}
+	b.data()[17] ^= 1
+	b.restore()
+	if !bytes.Equal(b.data(), want) {
+		t.Error("inout was not restored")
+	}
+	b.mapped[b.start+b.size+8] = 0
+	if got := b.trespass(); got != "wrote past the end of argument x (byte 4008 of 4000)" {
+		t.Errorf("past the end: %q", got)
+	}
+	b.paintRedZones()
+	b.mapped[b.start-1] = 0
+	if got := b.trespass(); got != "wrote before the start of argument x (1 bytes before it)" {
+		t.Errorf("before the start: %q", got)
+	}
+}
+
+func TestScalars(t *testing.T) {
+	slot := make([]byte, 8)
+	for _, tc := range []struct {
+		dtype, value string
+		bits         uint64
+		ok           bool
+	}{
+		{"f32", "0.5", uint64(math.Float32bits(0.5)), true},
+		{"f64", "-2.5", math.Float64bits(-2.5), true},
+		{"i8", "-1", 0xff, true},
+		{"u16", "65535", 0xffff, true},
+		{"i64", "-9223372036854775808", 1 << 63, true},
+		{"u64", "18446744073709551615", math.MaxUint64, true},
+		{"u8", "256", 0, false},
+		{"i32", "1.5", 0, false},
+		{"f32", "one", 0, false},
+		{"f16", "1.0", 0, false},
+	} {
+		clear(slot)
+		err := putScalar(slot, wire.Arg{Name: "a", DType: tc.dtype, Value: tc.value})
+		if (err == nil) != tc.ok || tc.ok && binary.LittleEndian.Uint64(slot) != tc.bits {
+			t.Errorf("%s %s: %x, %v", tc.dtype, tc.value, slot, err)
+		}
+	}
+	if err := putDeviceScalar(slot, wire.Arg{Name: "a", DType: "bf16", Value: "1.0"}); err != nil || binary.LittleEndian.Uint16(slot) != 0x3f80 {
+		t.Errorf("bf16: %x, %v", slot, err)
+	}
+}
+
+// Every fill of every type is the same on the device as here, bit for bit.
+func TestGPUGeneratesTheSameBits(t *testing.T) {
+	runtime.LockOSThread()
+	cudatest.Need(t)
+	c := newCUDA()
+	if err := c.start(""); err != nil {
+		t.Fatal(err)
+	}
+	const count = 10_007
+	for _, typ := range dtype.All {
+		fills := []oracle.Fill{{Kind: oracle.Zero}, {Kind: oracle.Iota}, {Kind: oracle.Constant, Args: []float64{3}}, {Kind: oracle.Integers, Args: []float64{0, 5}}}
+		if typ.Float() {
+			fills = append(fills, oracle.Fill{Kind: oracle.Normal, Args: []float64{0.25, 1.5}}, oracle.Fill{Kind: oracle.Uniform, Args: []float64{-1, 2}})
+		}
+		for _, fill := range fills {
+			want := make([]byte, count*typ.Size())
+			oracle.Generate(want, typ, fill, 99)
+			buffer, err := c.alloc(uint64(len(want)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.helpers.fill(c.driver, c.stream, buffer, count, typ, fill, 99); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(want))
+			if err := c.driver.CopyToHost(got, buffer, c.stream); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				for i := range got {
+					if got[i] != want[i] {
+						t.Errorf("%s %s: differs at byte %d: %x, want %x", typ, fill.Kind, i, got[i], want[i])
+						break
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,191 @@
+"""Measures what docs/performance.md says of pawl on a GPU, and prints it as a table.
+
+Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep
+Each stage leaves WORKDIR/<stage>.json and is not run again while that is there.
+"""
+import csv, io, json, os, statistics, subprocess, sys, time
+
+PAWL, WORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROWS = ["scale/short", "scale/medium", "fma/medium", "fma/long"]
+ENV = dict(os.environ, XDG_CACHE_HOME=os.path.join(WORK, "cache"), NO_COLOR="1")
+
+
+def bench(*args, cwd=None, check=True):
+    began = time.time()
+    done = subprocess.run([PAWL, "bench", "--json", *args], cwd=cwd or WORK + "/figures", env=ENV, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise SystemExit(f"pawl bench {args}: {done.returncode}\n{done.stderr}{done.stdout[-2000:]}")
+    report = json.loads(done.stdout)
+    report["began"], report["wall"] = began, time.time() - began
+    return report
+
+
+def rows(report):
+    return {f'{r["kernel"]}/{r["config"]}': r for r in report["rows"]}
+
+
+def kept(row):
+    samples = row["timing"]["samples"]
+    dropped = samples.get("dropped") or []
+    last = max([d["to"] for d in dropped], default=0)
+    return samples["seconds"][last:]
+
+
+def percentile(values, p):
+    values = sorted(values)
+    return values[int(p * (len(values) - 1))]
+
+
+def plain():
+    out = subprocess.run([WORK + "/plain"], capture_output=True, text=True, check=True).stdout
+    return {d["name"]: d for d in map(json.loads, out.splitlines())}
+
+
+def when(stamp):
+    from datetime import datetime
+    text = stamp.replace("Z", "+00:00")
+    head, _, tail = text.partition(".")
+    digits, zone = (tail[:-6], tail[-6:]) if tail else ("0", "")
+    return datetime.fromisoformat(f"{head}.{digits[:6]:0<6}{zone}").timestamp()
+
+
+def start():
+    bench("scale/medium", "--budget", "50ms")
+    first = []
+    for _ in range(7):
+        report = bench("scale/medium", "--budget", "50ms")
+        first.append(when(rows(report)["scale/medium"]["timing"]["first_sample"]) - report["began"])
+    flush = plain()["flush"]["median"] * 1e-6
+    cost = {}
+    for name in ["scale/medium", "fma/medium", "fma/long"]:
+        walls = []
+        for count in (200, 2200):
+            row = rows(bench(name, "--min-samples", str(count), "--max-samples", str(count), "--budget", "60s"))[name]
+            walls.append(row["timing"]["wall_s"])
+        median = row["timing"]["stats"]["median"]
+        cost[name] = {"wall_us": (walls[1] - walls[0]) / 2000 * 1e6, "flush_and_kernel_us": (flush + median) * 1e6}
+        cost[name]["ratio"] = cost[name]["wall_us"] / cost[name]["flush_and_kernel_us"]
+    return {"first_sample_s": {"median": statistics.median(first), "worst": max(first)}, "flush_us": flush * 1e6, "per_sample": cost}
+
+
+def ncu():
+    out = subprocess.run(["ncu", "--metrics", "gpu__time_duration.sum", "--clock-control", "none", "--cache-control", "all", "--csv", "--print-units", "base",
+                          WORK + "/plain", "bare"], capture_output=True, text=True)
+    lines = [l for l in out.stdout.splitlines() if l.startswith('"')]
+    values = [float(r["Metric Value"].replace(",", "")) * 1e-9 for r in csv.DictReader(io.StringIO("\n".join(lines)))]
+    if len(values) != 48:
+        raise SystemExit(f"ncu gave {len(values)} values\n{out.stdout[-1500:]}{out.stderr[-1500:]}")
+    return {name: statistics.median(values[12 * i + 2:12 * i + 12]) for i, name in enumerate(ROWS)}
+
+
+def agreement(rounds=10):
+    ratios, differences = {n: [] for n in ROWS}, {n: [] for n in ROWS}
+    for _ in range(rounds):
+        theirs = ncu()
+        ours = rows(bench("--budget", "100ms"))
+        for name in ROWS:
+            median = ours[name]["timing"]["stats"]["median"]
+            ratios[name].append(median / theirs[name])
+            differences[name].append((median - theirs[name]) * 1e6)
+    return {n: {"ratio": statistics.median(ratios[n]), "low": min(ratios[n]), "high": max(ratios[n]),
+                "difference_us": statistics.median(differences[n]), "rounds": rounds} for n in ROWS}
+
+
+def spread():
+    out = {}
+    theirs = plain()
+    for name, row in rows(bench("--min-samples", "400", "--max-samples", "400")).items():
+        values = kept(row)
+        median = statistics.median(values)
+        mine = (percentile(values, 0.95) - percentile(values, 0.05)) / median
+        other = (theirs[name]["p95"] - theirs[name]["p5"]) / theirs[name]["median"]
+        out[name] = {"median_us": median * 1e6, "blocked_pct": 100 * mine, "plain_pct": 100 * other, "plain_median_us": theirs[name]["median"]}
+    return out
+
+
+def sandbox(pairs=12):
+    ratios = {n: [] for n in ROWS}
+    for i in range(pairs):
+        order = ["--require-sandbox", "--no-sandbox"]
+        got = {}
+        for flag in order if i % 2 == 0 else reversed(order):
+            got[flag] = rows(bench(flag, "--budget", "100ms"))
+        for name in ROWS:
+            ratios[name].append(got[order[0]][name]["timing"]["stats"]["median"] / got[order[1]][name]["timing"]["stats"]["median"])
+    every = [statistics.median(r) for r in ratios.values()]
+    return {"pairs": pairs, "by_kernel": {n: statistics.median(r) for n, r in ratios.items()}, "median": statistics.median(sum(ratios.values(), [])),
+            "low": min(every), "high": max(every)}
+
+
+DO_BENCH = """
+import sys, torch, torch.nn.functional as F
+from triton.testing import do_bench
+q, k, v = (torch.randn(32, 8, 512, 64, device="cuda", dtype=torch.float16) for _ in range(3))
+print("ready", flush=True)
+for line in sys.stdin:
+    print(do_bench(lambda: F.scaled_dot_product_attention(q, k, v), warmup=25, rep=100, return_mode="median"), flush=True)
+"""
+
+
+def dobench(rounds=10):
+    other = subprocess.Popen([sys.executable, "-c", DO_BENCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other.stdout.readline()
+    ratios, ours, theirs = [], [], []
+    for _ in range(rounds):
+        other.stdin.write("go\n")
+        other.stdin.flush()
+        theirs.append(float(other.stdout.readline()) * 1e-3)
+        row = bench("attention_f16/training_512", "--against", "sdpa", "--budget", "200ms", cwd=WORK + "/examples/cuda", check=False)["rows"][0]
+        ours.append(row["rivals"][0]["row"]["timing"]["stats"]["median"])
+        ratios.append(ours[-1] / theirs[-1])
+    other.stdin.close()
+    return {"rounds": rounds, "ratio": statistics.median(ratios), "low": min(ratios), "high": max(ratios),
+            "pawl_us": statistics.median(ours) * 1e6, "do_bench_us": statistics.median(theirs) * 1e6}
+
+
+def sweep():
+    began = time.time()
+    report = bench("attention_f16", "--against", "sdpa,sdpa:flash,sdpa:cudnn,sdpa:efficient,sdpa:math", "--budget", "100ms",
+                   "-o", WORK + "/sweep.html", cwd=WORK + "/examples/cuda", check=False)
+    bench_rows = report["rows"]
+    measured = sum(1 for r in bench_rows for v in r["rivals"] if v["row"].get("timing"))
+    return {"seconds": time.time() - began, "configs": len(bench_rows), "rivals": len(bench_rows[0]["rivals"]), "measured": measured}
+
+
+def table():
+    def load(stage):
+        try:
+            return json.load(open(f"{WORK}/{stage}.json"))
+        except OSError:
+            return None
+    out = []
+    if s := load("start"):
+        out.append(("process start to first sample", f'{s["first_sample_s"]["median"]:.2f} s (worst {s["first_sample_s"]["worst"]:.2f})', "<= 0.8 s"))
+        for name, c in s["per_sample"].items():
+            out.append((f"wall per sample, {name}", f'{c["wall_us"]:.0f} us = {c["ratio"]:.2f} x (flush + kernel)', "<= 2 x"))
+    if s := load("agreement"):
+        for name, c in s.items():
+            out.append((f"against ncu, {name}", f'{c["ratio"]:.4f} ({c["difference_us"]:+.2f} us) [{c["low"]:.3f}, {c["high"]:.3f}]', "2% or 1 us"))
+    if s := load("dobench"):
+        out.append(("against do_bench, SDPA", f'{s["ratio"]:.4f} [{s["low"]:.3f}, {s["high"]:.3f}]  {s["pawl_us"]:.1f} / {s["do_bench_us"]:.1f} us', "2% or 1 us"))
+    if s := load("spread"):
+        for name, c in s.items():
+            out.append((f"p5-p95 spread, {name}", f'{c["blocked_pct"]:.2f}%  (plain event pairs {c["plain_pct"]:.2f}%, median {c["plain_median_us"] / c["median_us"] - 1:+.1%})', "<= 3%"))
+    if s := load("sandbox"):
+        out.append(("inside / outside the sandbox", f'{s["median"]:.4f} [{s["low"]:.4f}, {s["high"]:.4f}] over {s["pairs"]} pairs', "1.000 +- 0.003"))
+    if s := load("sweep"):
+        out.append((f'sweep, {s["configs"]} configs x {s["rivals"]} backends', f'{s["seconds"]:.0f} s, {s["measured"]} measured', "<= 60 s for ten"))
+    for what, got, bound in out:
+        print(f"{what:36} {got:64} {bound}")
+
+
+STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep)
+for stage in sys.argv[3:]:
+    if stage == "table":
+        table()
+    elif not os.path.exists(f"{WORK}/{stage}.json"):
+        result = STAGES[stage]()
+        with open(f"{WORK}/{stage}.tmp", "w") as f:
+            json.dump(result, f, indent=1)
+        os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}.json")

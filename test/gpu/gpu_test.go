@@ -1,0 +1,319 @@
+// Package gpu tests the shipped binary on a real GPU: every fault a CUDA kernel can
+// have, and that the device is free afterwards. PAWL_BIN names the binary. Without
+// a GPU the tests skip; PAWL_REQUIRE_GPU=1 turns that into failure.
+package gpu
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"pawl/internal/result"
+)
+
+var pawl = os.Getenv("PAWL_BIN")
+
+// need skips without a GPU and nvcc.
+func need(t *testing.T) {
+	t.Helper()
+	reason := ""
+	if pawl == "" {
+		reason = "PAWL_BIN names no binary"
+	} else if out, err := exec.Command(pawl, "cell", "devices").CombinedOutput(); err != nil {
+		reason = "no GPU: " + strings.TrimSpace(string(out))
+	} else if _, err := exec.LookPath("nvcc"); err != nil {
+		reason = "no nvcc"
+	}
+	if reason == "" {
+		return
+	}
+	if os.Getenv("PAWL_REQUIRE_GPU") == "1" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+type project struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+var cache, _ = os.MkdirTemp("", "pawl-gpu-")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(cache)
+	os.Exit(code)
+}
+
+// newProject has the kernels of testdata/faults.cu, each with its own lines.
+func newProject(t *testing.T, kernels string) *project {
+	t.Helper()
+	need(t)
+	p := &project{t: t, dir: t.TempDir(), env: append(os.Environ(), "XDG_CACHE_HOME="+cache, "NO_COLOR=1")}
+	for _, name := range []string{"faults.cu", "launchers.cu"} {
+		source, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write(name, string(source))
+	}
+	p.write("pawl.yaml", "version: 1\nkernels:\n"+kernels+"configs: {c: {N: 65536}}\n")
+	return p
+}
+
+func (p *project) write(name, text string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// kernel describes one entry of faults.cu; more are further lines.
+func kernel(entry string, more ...string) string {
+	lines := []string{
+		"source: faults.cu", "entry: " + entry,
+		"args:", "  - {name: x, dtype: f32, shape: [N]}", "  - {name: y, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i64, value: N}",
+	}
+	if len(more) == 0 {
+		more = []string{`launch: {grid: "ceildiv(N, 256)", block: 256}`}
+	}
+	return "  " + entry + ":\n    " + strings.Join(append(lines, more...), "\n    ") + "\n"
+}
+
+func launcher(entry string) string {
+	return strings.Replace(kernel(entry, "launcher: true"), "faults.cu", "launchers.cu", 1)
+}
+
+func (p *project) bench(args ...string) *result.Report {
+	p.t.Helper()
+	cmd := exec.Command(pawl, append([]string{"bench", "--json", "--budget", "50ms", "--timeout", "3s"}, args...)...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatal(err)
+	}
+	report, err := result.Decode(stdout.Bytes())
+	if err != nil {
+		p.t.Fatalf("%v\n%s", err, &stderr)
+	}
+	return report
+}
+
+func row(t *testing.T, r *result.Report, kernel string) *result.Row {
+	t.Helper()
+	for _, row := range r.Rows {
+		if row.Kernel == kernel {
+			return row
+		}
+	}
+	t.Fatalf("no row of %s", kernel)
+	return nil
+}
+
+func mustMeasure(t *testing.T, row *result.Row) {
+	t.Helper()
+	if row.Fault != nil {
+		t.Fatalf("%s: %s: %s", row.Name(), row.Fault.Cause, row.Fault.Message)
+	}
+	if row.Timing == nil || row.Timing.Stats.Count == 0 {
+		t.Fatalf("%s has no samples", row.Name())
+	}
+}
+
+// Every faulty kernel stands between two good ones: the run goes on.
+func TestFaults(t *testing.T) {
+	for _, tc := range []struct {
+		kernel string
+		more   []string
+		cause  result.Cause
+		says   string
+	}{
+		{"endless", nil, result.CauseTimeout, "no answer after"},
+		{"illegal_address", nil, result.CauseCrash, "ILLEGAL_ADDRESS"},
+		{"misaligned", nil, result.CauseCrash, "MISALIGNED_ADDRESS"},
+		{"past_end", nil, result.CauseOutOfBounds, "past the end of argument y (byte 262144 of 262144)"},
+		{"before_start", nil, result.CauseOutOfBounds, "before the start of argument y"},
+		{"stack_overflow", nil, result.CauseCrash, ""},
+		{"asserts", nil, result.CauseCrash, "ASSERT"},
+		{"traps", nil, result.CauseCrash, ""},
+		{"writes_nothing", nil, result.CauseNoEffect, "none of its outputs"},
+		{"good", []string{`launch: {grid: 1, block: 256, shared: 300000}`}, result.CauseLaunch, "shared memory"},
+		{"many_registers", []string{`launch: {grid: 1, block: 1024}`}, result.CauseLaunch, ""},
+		{"good", []string{`launch: {grid: 100000, block: 256, cooperative: true}`}, result.CauseLaunch, ""},
+	} {
+		name := tc.kernel
+		if tc.more != nil {
+			name += " " + tc.more[0]
+		}
+		t.Run(name, func(t *testing.T) {
+			yaml := kernel("first") + strings.Replace(kernel(tc.kernel, tc.more...), "  "+tc.kernel+":", "  faulty:", 1) + kernel("last")
+			report := newProject(t, yaml).bench()
+			mustMeasure(t, row(t, report, "first"))
+			mustMeasure(t, row(t, report, "last"))
+			faulty := row(t, report, "faulty")
+			if faulty.Fault == nil {
+				t.Fatalf("no fault, want %s", tc.cause)
+			}
+			if faulty.Fault.Cause != tc.cause || !strings.Contains(faulty.Fault.Message, tc.says) {
+				t.Errorf("%s: %s, want %s: %s", faulty.Fault.Cause, faulty.Fault.Message, tc.cause, tc.says)
+			}
+			if faulty.Verdict != result.Broken {
+				t.Errorf("verdict %q", faulty.Verdict)
+			}
+		})
+	}
+}
+
+func TestOutOfDeviceMemory(t *testing.T) {
+	p := newProject(t, strings.Replace(kernel("good"), "shape: [N]", "shape: [N * 1000000]", 1)+kernel("last"))
+	report := p.bench()
+	mustMeasure(t, row(t, report, "last"))
+	if f := row(t, report, "good").Fault; f == nil || f.Cause != result.CauseMemory {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestLaunchers(t *testing.T) {
+	report := newProject(t, launcher("launch")+launcher("launch_nothing")+launcher("launch_elsewhere")+kernel("good")).bench()
+	mustMeasure(t, row(t, report, "launch"))
+	if got := row(t, report, "launch").Trust; got != "author" {
+		t.Errorf("trust %q", got)
+	}
+	if got := row(t, report, "good").Trust; got != "harness" {
+		t.Errorf("trust %q", got)
+	}
+	if f := row(t, report, "launch_nothing").Fault; f == nil || f.Cause != result.CauseNoEffect {
+		t.Errorf("a launcher that launches nothing: %+v", f)
+	}
+	stray := row(t, report, "launch_elsewhere")
+	mustMeasure(t, stray)
+	warned := false
+	for _, w := range stray.Warnings {
+		warned = warned || w.Code == "streams"
+	}
+	if !warned {
+		t.Errorf("work on another stream was not noticed: %+v", stray.Warnings)
+	}
+}
+
+// The attributes a launch can have, in kernels that need them.
+func TestLaunchAttributes(t *testing.T) {
+	report := newProject(t, kernel("clustered", `launch: {grid: 256, block: 256, cluster: 4}`)+
+		kernel("good", `launch: {grid: 256, block: 256, shared: 100000}`)+
+		kernel("cooperates", `launch: {grid: 132, block: 256, cooperative: true}`)+
+		kernel("first", `launch: {grid: 256, block: 256, programmatic_dependent: true}`)).bench()
+	for _, r := range report.Rows {
+		mustMeasure(t, r)
+	}
+	if r := row(t, report, "good").Timing.Resources[0]; r.Dynamic != 100000 || r.Registers == 0 || !(r.Occupancy > 0 && r.Occupancy < 1) {
+		t.Errorf("resources %+v", r)
+	}
+}
+
+func TestEverySampleHasItsClock(t *testing.T) {
+	report := newProject(t, kernel("good")).bench()
+	r := row(t, report, "good")
+	mustMeasure(t, r)
+	for i, ghz := range r.Timing.Samples.GHz {
+		if ghz < 0.2 || ghz > 4 {
+			t.Fatalf("sample %d ran at %g GHz", i, ghz)
+		}
+	}
+	if report.Machine.GPU == nil || !strings.HasPrefix(report.Machine.GPU.Arch, "sm_") {
+		t.Errorf("fingerprint %+v", report.Machine.GPU)
+	}
+	if r.Sandbox.Level != "full" || len(r.Sandbox.Attempts) > 0 {
+		t.Errorf("sandbox %+v", r.Sandbox)
+	}
+}
+
+func TestAnotherProcessIsNoticed(t *testing.T) {
+	p := newProject(t, kernel("endless")+kernel("good"))
+	other := exec.Command(pawl, "bench", "endless", "--timeout", "20s")
+	other.Dir, other.Env = p.dir, append(p.env, "PAWL_LOCK_DIR="+t.TempDir()) // as if it were no pawl
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = other.Process.Kill()
+		_ = other.Wait()
+	}()
+	time.Sleep(4 * time.Second)
+	r := row(t, p.bench("good"), "good")
+	mustMeasure(t, r)
+	for _, w := range r.Warnings {
+		if w.Code == "foreign-gpu" {
+			return
+		}
+	}
+	t.Errorf("warnings: %+v; state: %+v", r.Warnings, r.Timing.State)
+}
+
+// However the parent ends, worker and cell end too, whatever the device is doing,
+// and the next run is normal.
+func TestKilledParentFreesTheDevice(t *testing.T) {
+	for i := range 6 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			entry := []string{"good", "endless"}[i%2]
+			p := newProject(t, kernel(entry))
+			cmd := exec.Command(pawl, "bench", "--min-samples", "10000000", "--max-samples", "10000000", "--timeout", "60s")
+			cmd.Dir, cmd.Env = p.dir, p.env
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(2500+137*i) * time.Millisecond)
+			children := descendants(cmd.Process.Pid)
+			_ = cmd.Process.Signal(syscall.SIGKILL)
+			_ = cmd.Wait()
+			killed := time.Now()
+			for !allGone(children) {
+				if time.Since(killed) > 2*time.Second {
+					t.Fatalf("still there after 2 s: %v", children)
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			mustMeasure(t, row(t, newProject(t, kernel("good")).bench(), "good"))
+		})
+	}
+}
+
+func descendants(pid int) []int {
+	raw, err := exec.Command("ps", "-eo", "pid=,ppid=").Output()
+	if err != nil {
+		return nil
+	}
+	children := map[int][]int{}
+	for line := range strings.Lines(string(raw)) {
+		var child, parent int
+		if _, err := fmt.Sscan(line, &child, &parent); err == nil {
+			children[parent] = append(children[parent], child)
+		}
+	}
+	var all []int
+	for queue := children[pid]; len(queue) > 0; queue = queue[1:] {
+		all = append(all, queue[0])
+		queue = append(queue, children[queue[0]]...)
+	}
+	return all
+}
+
+func allGone(pids []int) bool {
+	for _, pid := range pids {
+		if raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(raw), ") Z ") {
+			return false
+		}
+	}
+	return true
+}
