@@ -11,6 +11,7 @@ import (
 	"pawl/internal/machine"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
@@ -31,6 +32,7 @@ type Options struct {
 	Worker     []string // command that starts the worker; nothing: here
 	Device     int      // which GPU
 	LockMHz    int      // hold its clock there; 0: leave it alone
+	Peaks      string   // folder of measured peaks; "": no percent of roof
 }
 
 // Setting gives a param a value in every selected kernel that has it.
@@ -51,6 +53,7 @@ type bench struct {
 	run    *run.Run
 	report *result.Report
 	worker *worker.Client
+	peaks  map[string]*roof.Peaks // by device class, nil for those without
 }
 
 // Run builds and measures everything selected. It always returns a report; what

@@ -36,6 +36,7 @@ func (b *bench) row(ctx context.Context, p *plan, startErr error, done, total in
 		})
 	})
 	for _, side := range p.sides() {
+		b.holdAgainstRoof(side)
 		b.doubt(side.row)
 	}
 	b.checkLock(p)
@@ -205,7 +206,7 @@ func (p *plan) fail(stage string, err error) {
 	}
 	p.row.Fault = fault
 	switch fault.Cause {
-	case result.CauseForged:
+	case result.CauseForged, result.CauseOverRoof:
 		p.row.Verdict = result.Rejected
 	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal:
 		p.row.Verdict = "" // says nothing of the kernel

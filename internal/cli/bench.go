@@ -15,6 +15,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/report"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 )
@@ -139,6 +140,7 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
 		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz,
+		Peaks: roof.Folder(),
 	})
 	live.done()
 	if err != nil {

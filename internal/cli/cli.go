@@ -89,7 +89,7 @@ func newRoot(e *env) *cobra.Command {
 	})
 	root.AddCommand(
 		newInit(e), newBench(e), newCheck(e),
-		newDoctor(e), newBuild(e), newWorker(e), newCell(e),
+		newDoctor(e), newCalibrate(e), newBuild(e), newWorker(e), newCell(e),
 	)
 	return root
 }

@@ -86,6 +86,7 @@ func Examine(ctx context.Context, o Options) *Report {
 		s.buildTools(),
 		[]probe{s.python()},
 		s.machine(o.CacheDir),
+		[]probe{s.peaks(o.CacheDir, machine.Class(fp))},
 	)
 	answers := make([][]Check, len(probes))
 	var wait sync.WaitGroup

@@ -18,8 +18,10 @@ const (
 	contradiction = 2.0
 	clockTries    = 5
 	clockSpan     = 0.01   // seconds of launches a try takes
-	energySpan    = 0.15   // seconds of launches that a GPU's energy counter can tell
+	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
 	askingCost    = 500e-6 // seconds a request itself may take
+	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
+	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
 
 // checkClock launches back to back and lets the worker time that from outside.
@@ -31,7 +33,7 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 	claimed := stat.Median(s.timing.Samples.Kept())
 	span := clockSpan
-	if s.cuda() {
+	if onGPU(s.timing) && s.primary {
 		span = energySpan
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
@@ -45,13 +47,20 @@ func (s *series) checkClock(ctx context.Context) error {
 		}
 		check.WorkerS = min(check.WorkerS, reply.WorkerS/float64(launches))
 		s.timing.Clock = check
-		if reply.EnergyJ != nil {
+		if reply.EnergyJ != nil && (s.primary || !onGPU(s.timing)) {
 			perLaunch := *reply.EnergyJ / float64(launches)
 			s.timing.EnergyJ = &perLaunch
 		}
 		// Device code cannot reach the cell's clock, and launches of very short
 		// kernels queue more slowly than they run: there is nothing to accuse.
-		if s.cuda() && !s.Instance.Variant.Kernel.Launcher || check.WorkerS <= contradiction*claimed+askingCost/float64(launches) {
+		queueing := 0.0
+		switch {
+		case s.cuda():
+			queueing = queueingCost
+		case s.timing.DeviceMemory > 0:
+			queueing = pythonCost
+		}
+		if s.cuda() && !s.Instance.Variant.Kernel.Launcher || check.WorkerS <= contradiction*claimed+queueing+askingCost/float64(launches) {
 			return nil
 		}
 	}

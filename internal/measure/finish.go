@@ -92,6 +92,9 @@ const (
 	preemptRate = 0.2  // preemptions per sample
 )
 
+// onGPU tells whether a timing is of something that ran on a GPU.
+func onGPU(t *result.Timing) bool { return len(t.Resources) > 0 || t.DeviceMemory > 0 }
+
 // Doubts says what is questionable about a timing, with the evidence. cv is the
 // gate's bound on the coefficient of variation.
 func Doubts(t *result.Timing, cv float64) []result.Warning {
@@ -116,18 +119,21 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if t.Stopped == "budget" {
 		warn("width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
 	}
-	if each := st.Median * float64(t.Repeat); len(t.Resources) == 0 && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
+	if each := st.Median * float64(t.Repeat); !onGPU(t) && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
 		hint := ""
 		if t.Repeat == 1 {
 			hint = "--cache hot puts several launches into a sample, or choose a larger config"
 		}
 		warn("short", hint, "a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
 	}
+	if n := len(t.Samples.Seconds); 2*t.Exposed > n {
+		warn("launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, n)
+	}
 	if t.OtherStreams {
 		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")
 	}
-	if len(t.Resources) > 0 {
-		// a GPU kernel: which core launches it does not matter
+	if onGPU(t) {
+		// which core launches it does not matter
 	} else if len(t.Pinned) == 0 {
 		warn("pin", "", "the kernel could not be kept on its own cores")
 	} else if rate := float64(t.Preempted) / float64(len(t.Samples.Seconds)); rate > preemptRate {

@@ -49,6 +49,7 @@ type series struct {
 	began    time.Time
 	timing   *result.Timing
 	perItem  float64 // wall seconds of one sample, flush included
+	primary  bool    // the row itself, not one of its rivals
 	sets     int     // copies of the arguments that launches rotate over
 }
 
@@ -97,6 +98,7 @@ func (s Side) problem(seed uint64) wire.Prepare {
 	for _, arg := range s.Instance.Args {
 		a := wire.Arg{Name: arg.Name, DType: string(arg.DType), Buffer: arg.Buffer}
 		if arg.Buffer {
+			a.Shape = arg.Shape
 			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args
 		} else {
 			a.Value = arg.Scalar.String()
@@ -120,9 +122,10 @@ func (s *series) batch(ctx context.Context, count int) error {
 	t := s.timing
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
-	t.CallOverheadS, t.GapS = got.OverheadS, got.GapS
+	t.CallOverheadS, t.PairS, t.GapS = got.OverheadS, got.PairS, got.GapS
 	t.OtherStreams = t.OtherStreams || got.OtherStreams
-	t.PeakMemory = max(t.PeakMemory, got.PeakBytes)
+	t.PeakMemory, t.DeviceMemory = max(t.PeakMemory, got.PeakBytes), max(t.DeviceMemory, got.DeviceBytes)
+	t.Exposed += got.Exposed
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.note(got.State)
 	if t.Preempted += got.Preempted; t.FirstSample.IsZero() {

@@ -39,6 +39,7 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 	errs = make([]error, len(sides))
 	for i, side := range sides {
 		all[i] = newSeries(side, opts, func(Progress) {})
+		all[i].primary = i == 0
 		errs[i] = all[i].begin(ctx)
 	}
 	perRound := make([][]float64, len(all))

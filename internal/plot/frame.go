@@ -3,7 +3,6 @@ package plot
 import (
 	"html"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -69,22 +68,32 @@ func (f Frame) Dot(m Mark) string {
 	var b strings.Builder
 	open(&b, m.Class, f.Height, m.Title)
 	f.grid(&b)
-	middle := strconv.Itoa(f.Height / 2)
-	left, at, right := f.Scale.At(m.Value), f.Scale.At(m.Value), f.Scale.At(m.Value)
+	at := f.Scale.At(m.Value)
+	left, right := at, at
 	if usable(m.Low) && usable(m.High) && m.Low < m.High {
-		left, right = f.Scale.At(m.Low), f.Scale.At(m.High)
-		b.WriteString(`<line class="bar" x1="` + percent(left) + `" x2="` + percent(right) + `" y1="` + middle + `" y2="` + middle + `"/>`)
+		left, right = math.Min(f.Scale.At(m.Low), at), math.Max(f.Scale.At(m.High), at)
+		b.WriteString(`<line class="bar" x1="` + percent(left) + `" x2="` + percent(right) + `" y1="50%" y2="50%"/>`)
 	}
-	b.WriteString(`<circle class="dot" cx="` + percent(at) + `" cy="` + middle + `" r="3.5"/>`)
+	b.WriteString(`<circle class="dot" cx="` + percent(at) + `" cy="50%" r="3.5"/>`)
 	if m.Label != "" {
-		x, dx, anchor := math.Max(at, right), "9", "start"
-		if x > 0.75 {
-			x, dx, anchor = math.Min(at, left), "-9", "end"
+		x, dx, anchor := right, "9", "start"
+		if f.labelsLeft(m, left, right) {
+			x, dx, anchor = left, "-9", "end"
 		}
-		b.WriteString(`<text class="label" x="` + percent(x) + `" dx="` + dx + `" y="` + strconv.Itoa(f.Height/2+4) + `" text-anchor="` + anchor + `">` + html.EscapeString(m.Label) + `</text>`)
+		b.WriteString(`<text class="label" x="` + percent(x) + `" dx="` + dx + `" y="50%" dy="4" text-anchor="` + anchor + `">` + html.EscapeString(m.Label) + `</text>`)
 	}
 	b.WriteString(`</svg>`)
 	return b.String()
+}
+
+// labelsLeft tells on which side of a mark its label has room, preferring the side
+// away from the reference.
+func (f Frame) labelsLeft(m Mark, left, right float64) bool {
+	const room = 0.2 // of the width, for a few digits on a narrow plot
+	if right > 1-room {
+		return left > 1-right
+	}
+	return f.Reference != 0 && m.Value < f.Reference && left > ratioMargin-0.01
 }
 
 func (f Frame) grid(b *strings.Builder) {

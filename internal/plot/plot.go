@@ -24,9 +24,14 @@ import (
 //go:embed style.css
 var Style string
 
-// usable tells whether a number can be placed; what is further out than any
-// measurement would only overflow.
-func usable(v float64) bool { return math.Abs(v) <= 1e300 }
+// Numbers further out than these are no measurements, and would only overflow.
+const (
+	huge = 1e300
+	tiny = 1e-290
+)
+
+// usable tells whether a number can be placed.
+func usable(v float64) bool { return math.Abs(v) <= huge }
 
 // percent writes a position between 0 and 1.
 func percent(at float64) string { return decimal(100*at) + "%" }

@@ -13,14 +13,18 @@ type Scale struct {
 // end of a linear scale.
 const wide = 20
 
-// margin is the share of the width left free beside the outermost values.
-const margin = 0.04
+// The shares of the width left free on either side of the outermost values; labels
+// stand on both sides of ratios.
+const (
+	margin      = 0.04
+	ratioMargin = 0.15
+)
 
 // Linear is a scale from low to high. A range without width is widened.
 func Linear(low, high float64) Scale {
 	low, high = ordered(low, high)
-	if high-low < 1e-9*math.Max(math.Abs(low), math.Abs(high)) || high-low < 1e-290 {
-		by := math.Max(math.Abs(low)/10, 1e-280)
+	if high-low < 1e-9*math.Max(math.Abs(low), math.Abs(high)) || high-low < tiny {
+		by := math.Max(math.Abs(low)/10, 2*tiny)
 		low, high = low-by, high+by
 	}
 	return Scale{low: low, high: high}
@@ -29,7 +33,7 @@ func Linear(low, high float64) Scale {
 // Log is a logarithmic scale. It is linear where a bound is not positive.
 func Log(low, high float64) Scale {
 	low, high = ordered(low, high)
-	if low < 1e-290 {
+	if low < tiny {
 		return Linear(low, high)
 	}
 	if high/low < 1+1e-9 {
@@ -59,7 +63,7 @@ func Fit(values []float64) Scale {
 	case !ok:
 		return Linear(0, 1)
 	case low > 0 && high/low > wide:
-		return logAround(low, high)
+		return logAround(low, high, margin)
 	case low >= 0:
 		return Linear(0, high*(1+margin))
 	}
@@ -79,12 +83,13 @@ func FitRatios(values []float64) Scale {
 	low, high, _ := bounds(positive)
 	// Differences of less than this are noise, and are not to fill the width.
 	const least = 1.02
-	return logAround(math.Min(low, 1/least), math.Max(high, least))
+	return logAround(math.Min(low, 1/least), math.Max(high, least), ratioMargin)
 }
 
-func logAround(low, high float64) Scale {
-	free := math.Pow(high/low, margin)
-	return Log(low/free, high*free)
+// logAround is a scale that leaves a share of its width free on either side.
+func logAround(low, high, share float64) Scale {
+	free := math.Exp((math.Log(high) - math.Log(low)) * share / (1 - 2*share))
+	return Log(math.Max(low/free, tiny), math.Min(high*free, huge))
 }
 
 // bounds are the least and the greatest of the usable values.
@@ -118,7 +123,8 @@ func (s Scale) At(v float64) float64 {
 	case v >= s.high:
 		return 1
 	case s.log:
-		return within(math.Log(v/s.low)/math.Log(s.high/s.low), 0, 1)
+		low := math.Log(s.low)
+		return within((math.Log(v)-low)/(math.Log(s.high)-low), 0, 1)
 	}
 	return within((v-s.low)/(s.high-s.low), 0, 1)
 }

@@ -18,17 +18,18 @@ func (s Scale) Ticks(most int) []float64 {
 // linearTicks are the multiples of 1, 2 or 5 times a power of ten, with the least
 // such step that is wide enough.
 func (s Scale) linearTicks(most int) []float64 {
+	// Of a step: a division may miss a tick at the very end by its rounding.
+	const slack = 1e-5
 	power := int(math.Floor(math.Log10((s.high - s.low) / float64(most))))
 	for ; ; power++ {
 		for _, digit := range []float64{1, 2, 5} {
 			step := times10(digit, power)
-			first, last := math.Ceil(s.low/step), math.Floor(s.high/step)
+			first, last := math.Ceil(s.low/step-slack), math.Floor(s.high/step+slack)
 			if last-first >= float64(most) {
 				continue
 			}
 			var ticks []float64
 			for i := first; i <= last; i++ {
-				// A product of decimals may miss the end by its rounding.
 				if v := times10(i*digit, power); v >= s.low && v <= s.high {
 					ticks = append(ticks, v)
 				}
@@ -38,12 +39,11 @@ func (s Scale) linearTicks(most int) []float64 {
 	}
 }
 
-// logTicks are 1, 2 and 5 times the powers of ten, or only some of the powers
-// where those are too many; nil where the range is so narrow that it is better
-// divided evenly.
+// logTicks are 1, 2 and 5 times the powers of ten, or fewer where those are too
+// many; nil where the range is so narrow that it is better divided evenly.
 func (s Scale) logTicks(most int) []float64 {
 	first, last := int(math.Floor(math.Log10(s.low))), int(math.Ceil(math.Log10(s.high)))
-	for _, digits := range [][]float64{{1, 2, 5}, {1}} {
+	for _, digits := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
 		var ticks []float64
 		for power := first; power <= last; power++ {
 			for _, digit := range digits {
@@ -53,7 +53,7 @@ func (s Scale) logTicks(most int) []float64 {
 			}
 		}
 		switch {
-		case len(ticks) < 3:
+		case len(ticks) < 4 && s.high/s.low < 10 || len(ticks) < 2:
 			return nil
 		case len(ticks) <= most:
 			return ticks

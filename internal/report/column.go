@@ -50,12 +50,30 @@ var columns = []column{
 	stats("CV", "cv", func(t *result.Timing) float64 { return t.Stats.CV }, unit.PercentPlain),
 	stats("compute", "throughput_gflops", func(t *result.Timing) float64 { return t.Stats.GFLOPS }, unit.GFLOPS),
 	stats("memory", "bandwidth_gb_s", func(t *result.Timing) float64 { return t.Stats.GBps }, unit.Bandwidth),
+	roofColumn,
 	stats("clock", "ghz", func(t *result.Timing) float64 { return t.Stats.GHz }, unit.GHz),
 	stats("samples", "samples", func(t *result.Timing) float64 { return float64(t.Stats.Count) }, func(v float64) string { return unit.Count(int(v)) }),
 }
 
+// roofColumn is the part of the device's best that a row reached: "62% dram".
+var roofColumn = column{
+	head: "roof", field: "roof_pct",
+	text: func(r *result.Row) string {
+		s := r.Timing.Stats
+		switch {
+		case s.RoofPct == 0:
+			return ""
+		case s.RoofPct < 10:
+			return fmt.Sprintf("%.1f%% %s", s.RoofPct, s.Roof)
+		}
+		return fmt.Sprintf("%.0f%% %s", s.RoofPct, s.Roof)
+	},
+	value: func(r *result.Row) string { return number(r.Timing.Stats.RoofPct) },
+}
+
 // more columns for programs only.
 var fields = []column{
+	{field: "roof", value: func(r *result.Row) string { return r.Timing.Stats.Roof }},
 	stats("", "ci_95_low_s", func(t *result.Timing) float64 { return t.Stats.Low }, nil),
 	stats("", "ci_95_high_s", func(t *result.Timing) float64 { return t.Stats.High }, nil),
 	stats("", "mean_s", func(t *result.Timing) float64 { return t.Stats.Mean }, nil),

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
 
 	"pawl/internal/plot"
 	"pawl/internal/result"
@@ -26,6 +27,7 @@ type page struct {
 	PlotStyle   template.CSS
 	Interrupted bool
 	Facts       []fact
+	Overall     []overall
 	Results     results
 	Problems    []problem
 	Warnings    []string
@@ -45,7 +47,7 @@ type fact struct{ Name, Text string }
 func HTML(r *result.Report) ([]byte, error) {
 	p := page{
 		Kind: string(r.Kind), Title: title(r), PlotStyle: template.CSS(plot.Style),
-		Interrupted: r.Interrupted, Facts: runFacts(r), Results: resultTable(r), Problems: problems(r),
+		Interrupted: r.Interrupted, Facts: runFacts(r), Overall: standings(r), Results: resultTable(r), Problems: problems(r),
 		Warnings: allWarnings(r), Charts: charts(r), Samples: allStrips(r), Resources: resourceSheet(r),
 		Details: detailSheet(r), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
 	}
@@ -53,7 +55,15 @@ func HTML(r *result.Report) ([]byte, error) {
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("render HTML: %w", err)
 	}
-	return b.Bytes(), nil
+	return bytes.Map(visible, b.Bytes()), nil
+}
+
+// visible drops control characters, which have no place in a page.
+func visible(r rune) rune {
+	if r != '\n' && r != '\t' && unicode.IsControl(r) {
+		return -1
+	}
+	return r
 }
 
 // title says what ran where.
@@ -94,7 +104,7 @@ func byKernel(r *result.Report) []*kernelRows {
 func runFacts(r *result.Report) []fact {
 	when := r.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	if took := r.Finished.Sub(r.Started); took > 0 {
-		when += ", took " + took.Round(time.Second / 10).String()
+		when += ", took " + span(took)
 	}
 	facts := []fact{{"when", when}}
 	if r.Commit != nil {
@@ -109,6 +119,14 @@ func runFacts(r *result.Report) []fact {
 		facts = append(facts, fact{"command", shellLine(r.Command)})
 	}
 	return facts
+}
+
+// span writes how long a run took.
+func span(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
 }
 
 // shellLine writes a command so that a shell reads it back as it was.

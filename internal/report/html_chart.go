@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"strings"
 
 	"pawl/internal/plot"
@@ -19,13 +18,11 @@ type chart struct {
 	TimeAxis  template.HTML
 	RatioAxis template.HTML // empty when there is no rival
 	Groups    []chartGroup
-	Overall   []overall
 }
 
 // chartGroup is one config.
 type chartGroup struct {
 	Config, Vars string
-	Blank, Space template.HTML // the grid beside the config's name
 	Lines        []chartLine
 }
 
@@ -34,14 +31,6 @@ type chartLine struct {
 	Rival       bool
 	Time, Ratio template.HTML
 	Outcome     outcome // what stands in place of a mark
-}
-
-// overall is how a kernel stands against one rival over all configs.
-type overall struct {
-	Rival                string
-	Class, Mean          string
-	Low, High            string
-	Faster, Slower, Even int
 }
 
 const lineHeight = 20
@@ -76,7 +65,7 @@ func drawChart(k *kernelRows, times, ratios []float64) chart {
 	ratioScale := plot.FitRatios(ratios)
 	ratio := plot.Frame{Scale: ratioScale, Ticks: ratioScale.Ticks(mostTicks), Reference: 1, Height: lineHeight}
 
-	c := chart{Kernel: k.name, TimeAxis: template.HTML(time.Axis(timeTick(timeScale))), Overall: standings(k)}
+	c := chart{Kernel: k.name, TimeAxis: template.HTML(time.Axis(timeTick(timeScale)))}
 	if timeScale.Logarithmic() {
 		c.Scale = "log scale"
 	}
@@ -84,19 +73,16 @@ func drawChart(k *kernelRows, times, ratios []float64) chart {
 		c.RatioAxis = template.HTML(ratio.Axis(ratioTick))
 	}
 	for _, row := range k.rows {
-		g := chartGroup{Config: row.Config, Vars: pairs(row.Vars), Blank: template.HTML(time.Blank())}
-		if len(ratios) > 0 {
-			g.Space = template.HTML(ratio.Blank())
-		}
+		g := chartGroup{Config: row.Config, Vars: pairs(row.Vars)}
 		for _, l := range lines(&result.Report{Rows: []*result.Row{row}}) {
-			made := chartLine{Label: row.Kernel, Rival: l.rival != nil, Time: g.Blank, Ratio: g.Space}
+			made := chartLine{Label: row.Kernel, Rival: l.rival != nil, Time: template.HTML(time.Blank()), Ratio: template.HTML(ratio.Blank())}
 			if l.rival != nil {
 				made.Label = l.label
 			}
 			if measured(l.row) {
 				made.Time = template.HTML(time.Dot(timeMark(made, l)))
 			} else {
-				made.Time, made.Outcome = "", l.judged()
+				made.Outcome = l.judged()
 			}
 			if l.rival != nil && l.rival.Ratio != nil {
 				made.Ratio = template.HTML(ratio.Dot(ratioMark(row.Kernel, l)))
@@ -163,53 +149,4 @@ func pairs(m map[string]string) string {
 		out = append(out, name+"="+m[name])
 	}
 	return strings.Join(out, " ")
-}
-
-// standings sum up each rival that was met more than once.
-func standings(k *kernelRows) []overall {
-	ratios := map[string][]*result.Ratio{}
-	var labels []string
-	for _, row := range k.rows {
-		for _, rival := range row.Rivals {
-			if rival.Ratio == nil || !(rival.Ratio.Median > 0) {
-				continue
-			}
-			if ratios[rival.Label] == nil {
-				labels = append(labels, rival.Label)
-			}
-			ratios[rival.Label] = append(ratios[rival.Label], rival.Ratio)
-		}
-	}
-	var out []overall
-	for _, label := range labels {
-		if len(ratios[label]) < 2 {
-			continue
-		}
-		o := overall{Rival: label}
-		low, high, sum := math.Inf(1), 0.0, 0.0
-		for _, ratio := range ratios[label] {
-			low, high = math.Min(low, ratio.Median), math.Max(high, ratio.Median)
-			sum += math.Log(ratio.Median)
-			switch standing(ratio) {
-			case "faster":
-				o.Faster++
-			case "slower":
-				o.Slower++
-			default:
-				o.Even++
-			}
-		}
-		mean := math.Exp(sum / float64(len(ratios[label])))
-		o.Mean, o.Low, o.High = fmt.Sprintf("%.2f×", mean), fmt.Sprintf("%.2f", low), fmt.Sprintf("%.2f×", high)
-		switch {
-		case o.Faster > 0 && o.Slower == 0:
-			o.Class = "faster"
-		case o.Slower > 0 && o.Faster == 0:
-			o.Class = "slower"
-		default:
-			o.Class = "even"
-		}
-		out = append(out, o)
-	}
-	return out
 }

@@ -3,13 +3,12 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"pawl/internal/plot"
 	"pawl/internal/result"
-	"pawl/internal/stat"
 	"pawl/internal/unit"
 )
 
@@ -78,6 +77,7 @@ func sampled(r *result.Row) bool { return measured(r) && len(r.Timing.Samples.Se
 func strip(l line) stripLine {
 	t := l.row.Timing
 	kept := t.Samples.Kept()
+	slices.Sort(kept) // a copy
 	low, high := focus(kept)
 	scale := plot.Linear(low, high)
 	tags := []plot.Tag{
@@ -96,9 +96,7 @@ func strip(l line) stripLine {
 	} else {
 		made.Distribution = template.HTML(plot.Histogram(bins, tags, stripsHeight, about))
 	}
-	if beyond := bins.Below + bins.Above; beyond > 0 {
-		made.Beyond = unit.Count(beyond) + " outside, " + unit.Duration(slices.Min(kept)) + " to " + unit.Duration(slices.Max(kept))
-	}
+	made.Beyond = beyond(bins, kept)
 
 	var apart []plot.Span
 	left := map[string]int{}
@@ -107,42 +105,41 @@ func strip(l line) stripLine {
 		left[d.Cause] += d.To - d.From
 	}
 	made.Taken = unit.Count(len(kept)) + " kept"
-	for _, cause := range slices.Sorted(mapKeys(left)) {
+	for _, cause := range slices.Sorted(maps.Keys(left)) {
 		made.Taken = unit.Count(left[cause]) + " " + cause + ", " + made.Taken
 	}
 	made.Series = template.HTML(plot.Series(scale, t.Samples.Seconds, mostColumns, apart, stripsHeight, label+", samples in order: "+made.Taken))
 	return made
 }
 
-// focus is the range in which nearly all samples lie: one stray sample is not to
-// squeeze the others into a single bin.
-func focus(kept []float64) (low, high float64) {
-	finite := slices.DeleteFunc(slices.Clone(kept), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-	if len(finite) == 0 {
+// beyond says how many samples lie outside the drawn range, and how far.
+func beyond(bins plot.Bins, sorted []float64) string {
+	switch {
+	case bins.Below > 0 && bins.Above > 0:
+		return unit.Count(bins.Below+bins.Above) + " outside, from " + unit.Duration(sorted[0]) + " to " + unit.Duration(sorted[len(sorted)-1])
+	case bins.Below > 0:
+		return unit.Count(bins.Below) + " below, down to " + unit.Duration(sorted[0])
+	case bins.Above > 0:
+		return unit.Count(bins.Above) + " above, up to " + unit.Duration(sorted[len(sorted)-1])
+	}
+	return ""
+}
+
+// focus is the range in which nearly all of the sorted samples lie: one stray
+// sample is not to squeeze the others into a single bin.
+func focus(sorted []float64) (low, high float64) {
+	const far = 4 // times the distance from the median to the 5th or 95th percentile
+	n := len(sorted)
+	if n == 0 {
 		return 0, 1
 	}
-	const far = 4 // times the distance from the median to the 5th or 95th percentile
-	slices.Sort(finite)
-	low, high = finite[0], finite[len(finite)-1]
-	median := stat.Median(finite)
-	if tail := median - stat.Percentile(finite, 5); tail > 0 {
+	low, high = sorted[0], sorted[n-1]
+	median := sorted[n/2]
+	if tail := median - sorted[n/20]; tail > 0 {
 		low = math.Max(low, median-far*tail)
 	}
-	if tail := stat.Percentile(finite, 95) - median; tail > 0 {
+	if tail := sorted[n-1-n/20] - median; tail > 0 {
 		high = math.Min(high, median+far*tail)
 	}
 	return low, high
-}
-
-// stopped says why sampling ended.
-func stopped(t *result.Timing) string {
-	switch t.Stopped {
-	case "width":
-		return "narrow enough"
-	case "budget":
-		return "out of budget"
-	case "samples":
-		return "enough samples"
-	}
-	return strings.TrimSpace(t.Stopped)
 }

@@ -121,8 +121,7 @@ func problems(r *result.Report) []problem {
 	return out
 }
 
-// excerpt is the beginning and the end of a text that is too long for the page,
-// without what is not to be printed.
+// excerpt is the beginning and the end of a text that is too long for the page.
 func excerpt(text string) string {
 	const most = 64
 	const widest = 400
@@ -133,9 +132,8 @@ func excerpt(text string) string {
 	}
 	for i, text := range all {
 		if len(text) > widest {
-			text = strings.ToValidUTF8(text[:widest], "") + "…"
+			all[i] = strings.ToValidUTF8(text[:widest], "") + "…"
 		}
-		all[i] = printable(text)
 	}
 	return strings.Join(all, "\n")
 }

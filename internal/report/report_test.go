@@ -27,6 +27,10 @@ func sample() *result.Report {
 			},
 		}
 	}
+	nearRoof := timing(1.2345e-3, 1234)
+	nearRoof.Stats.RoofPct, nearRoof.Stats.Roof = 62.4, "dram"
+	farFromRoof := timing(2.5e-3, 600)
+	farFromRoof.Stats.RoofPct, farFromRoof.Stats.Roof = 3.14, "f16"
 	noisy := func(evidence string) []result.Warning {
 		return []result.Warning{{Code: "cv", Message: "samples vary by " + evidence, Hint: "a quieter machine"}}
 	}
@@ -38,10 +42,10 @@ func sample() *result.Report {
 		Method:  result.Method{Cache: "cold", Flush: "clflushopt"},
 		Rows: []*result.Row{
 			{
-				Kernel: "gemm", Config: "square", Timing: timing(1.2345e-3, 1234), Warnings: noisy("15%"),
+				Kernel: "gemm", Config: "square", Timing: nearRoof, Warnings: noisy("15%"),
 				Rivals: []*result.Rival{
 					{
-						Label: "gemm_ref", Row: &result.Row{Kernel: "gemm_ref", Config: "square", Timing: timing(2.5e-3, 600)},
+						Label: "gemm_ref", Row: &result.Row{Kernel: "gemm_ref", Config: "square", Timing: farFromRoof},
 						Ratio: &result.Ratio{Median: 2.025, Low: 2.01, High: 2.04, Rounds: 20},
 					},
 					{Label: "sdpa", Row: &result.Row{Kernel: "sdpa", Config: "square", Verdict: result.Broken, Fault: &result.Fault{

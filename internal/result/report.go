@@ -160,11 +160,13 @@ const (
 	CauseCrash       Cause = "crash"         // ended by a signal
 	CauseExit        Cause = "exit"          // the kernel ended its own process
 	CauseLaunch      Cause = "launch"        // the device refuses the launch: too much shared memory, too many registers
+	CauseOutput      Cause = "output"        // what came back is not what the spec says
 	CauseNoEffect    Cause = "no effect"     // none of its outputs was written
 	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start
 	CauseForged      Cause = "forged"        // answers that contradict the worker
+	CauseOverRoof    Cause = "over roof"     // faster than the device was measured to be
 	CauseKilled      Cause = "killed"        // cell or worker ended from outside
 	CauseProtocol    Cause = "protocol"      // the peer does not speak this protocol
 	CauseInternal    Cause = "internal"      // the machine failed pawl: disk, descriptors

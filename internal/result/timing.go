@@ -7,20 +7,24 @@ type Timing struct {
 	Samples Samples `json:"samples"`
 	Stats   Stats   `json:"stats"`
 
-	Repeat        int     `json:"repeat"`          // launches per sample; over 1 for very short kernels
-	CallOverheadS float64 `json:"call_overhead_s"` // of an empty call, not subtracted
-	GapS          float64 `json:"gap_s,omitempty"` // of launches in a graph: between two empty ones
-	Stopped       string  `json:"stopped"`         // width, budget, samples, interrupted
-	HalfWidth     float64 `json:"half_width"`      // relative, reached
-	WallS         float64 `json:"wall_s"`          // spent on this row
-	Pinned        []int   `json:"pinned"`          // cores the kernel was kept on
-	Preempted     int64   `json:"preempted"`       // involuntary context switches while sampling
+	Repeat        int     `json:"repeat"`           // launches per sample; over 1 for very short kernels
+	CallOverheadS float64 `json:"call_overhead_s"`  // of an empty call, not subtracted
+	PairS         float64 `json:"pair_s,omitempty"` // between two events with nothing between them, subtracted from every sample; CUDA only
+	GapS          float64 `json:"gap_s,omitempty"`  // of launches in a graph: between two empty ones
+	Stopped       string  `json:"stopped"`          // width, budget, samples, interrupted
+	HalfWidth     float64 `json:"half_width"`       // relative, reached
+	WallS         float64 `json:"wall_s"`           // spent on this row
+	Pinned        []int   `json:"pinned"`           // cores the kernel was kept on
+	Preempted     int64   `json:"preempted"`        // involuntary context switches while sampling
 
 	FirstSample time.Time `json:"first_sample"` // when it had arrived
 
 	Resources []Resources `json:"resources,omitempty"` // of each launch, as the driver says; CUDA only
 
 	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+
+	DeviceMemory int64 `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
+	Exposed      int   `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
 
 	PeakMemory int64       `json:"peak_memory"`        // bytes, of the cell
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
@@ -71,6 +75,9 @@ type Stats struct {
 	GFLOPS float64 `json:"throughput_gflops,omitempty"`
 	GBps   float64 `json:"bandwidth_gb_s,omitempty"`
 	GHz    float64 `json:"ghz,omitempty"` // median clock
+
+	RoofPct float64 `json:"roof_pct,omitempty"` // percent of the measured peak that limits it; 0: not known
+	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
 }
 
 // ClockCheck is the worker's own clock beside the cell's claim, for cells that

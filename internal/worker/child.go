@@ -27,7 +27,10 @@ type child struct {
 	scratch string
 	limits  limits
 	meter   *machine.Meter
-	device  string // UUID of a cuda cell's
+	device  string // UUID of the GPU, or hostDevice
+
+	framework string // of a python cell
+	dirs      []string
 
 	frames  chan *wire.Frame // what the cell sent, unread
 	readErr error            // why frames was closed
@@ -50,19 +53,26 @@ type limits struct {
 // helloDeadline is how long a cell may take to start.
 const helloDeadline = 20 * time.Second
 
+// hostDevice stands for the machine's processors where a GPU has its UUID.
+const hostDevice = "host"
+
+// onGPU tells whether the cell's kernels run on a GPU.
+func (c *child) onGPU() bool { return c.device != hostDevice }
+
 // openChild starts a cell and waits for its hello.
-func openChild(ctx context.Context, id uint64, m wire.Open, device, storeDir string) (*child, error) {
+func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device string) (*child, error) {
 	mode, err := sandboxMode(m.Sandbox)
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	scratch, err := os.MkdirTemp(storeDir, "scratch-")
+	scratch, err := os.MkdirTemp(s.store.dir, "scratch-")
 	if err != nil {
 		return nil, fmt.Errorf("make the cell's scratch folder: %w", err)
+	}
+	runs, err := s.programOf(m, device, scratch)
+	if err != nil {
+		_ = os.RemoveAll(scratch)
+		return nil, err
 	}
 	pipes, err := newPipes()
 	if err != nil {
@@ -70,21 +80,16 @@ func openChild(ctx context.Context, id uint64, m wire.Open, device, storeDir str
 	}
 	c := &child{
 		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch,
-		limits: limits{memory: m.Memory, threads: m.Threads}, device: device,
+		limits: limits{memory: m.Memory, threads: m.Threads}, device: device, framework: m.Framework, dirs: importFolders(m.Dirs),
 		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
 	}
-	policy := sandbox.Policy{Read: append(sandbox.System(), self, storeDir), Write: []string{scratch}}
-	if m.Cell == "cuda" {
-		policy = policy.WithCUDA()
-	}
 	c.proc, err = sandbox.Start(sandbox.Command{
-		Path: self, Args: []string{self, "cell", m.Cell}, Dir: scratch,
-		Env:        []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GOTRACEBACK=none", "TMPDIR=" + scratch, "HOME=" + scratch},
+		Path: runs.path, Args: runs.args, Dir: scratch, Env: runs.env,
 		Stdin:      pipes.null,
 		Stdout:     pipes.logWrite,
 		Stderr:     pipes.logWrite,
 		ExtraFiles: []*os.File{pipes.childIn, pipes.childOut},
-		Policy:     policy,
+		Policy:     runs.policy,
 		Mode:       mode,
 	})
 	pipes.closeChildEnds()

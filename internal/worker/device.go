@@ -49,8 +49,12 @@ func driverLoaded() bool {
 
 // kinds are the cells this worker can open.
 func (s *server) kinds() []string {
-	if len(s.devices) > 0 {
-		return cell.Kinds
+	kinds := slices.Clone(cell.Kinds)
+	if len(s.devices) == 0 {
+		kinds = slices.DeleteFunc(kinds, func(kind string) bool { return kind == "cuda" })
 	}
-	return slices.DeleteFunc(slices.Clone(cell.Kinds), func(kind string) bool { return kind == "cuda" })
+	if hasPython() {
+		kinds = append(kinds, "python")
+	}
+	return kinds
 }

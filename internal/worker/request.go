@@ -27,30 +27,37 @@ func deadline(seconds float64) time.Duration {
 func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenReply, error) {
 	if !slices.Contains(s.kinds(), m.Cell) {
 		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell)}
-		if m.Cell == "cuda" {
+		switch m.Cell {
+		case "cuda":
 			fault.Message = "no GPU was found on this machine"
 			fault.Hint = "pawl doctor shows what is missing"
+		case "python":
+			fault.Message = "no Python was found on this machine"
+			fault.Hint = "install Python 3.9 or newer, or name one with PAWL_PYTHON"
 		}
 		return nil, fault
 	}
-	device, trust := "host", "author"
+	device, trust := hostDevice, "author"
 	if m.Cell == "cuda" {
+		trust = "harness"
+	}
+	if m.Cell == "cuda" || m.Cell == "python" && m.Framework != "numpy" && len(s.devices) > 0 {
 		if m.Device < 0 || m.Device >= len(s.devices) {
 			return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %d; this machine has %d", m.Device, len(s.devices))}
 		}
-		device, trust = s.devices[m.Device].UUID, "harness"
+		device = s.devices[m.Device].UUID
 	}
 	if err := s.lockOnce(ctx, id, device); err != nil {
 		return nil, err
 	}
-	if err := s.lockClocks(m.LockMHz, m.Cell, device); err != nil {
+	if err := s.lockClocks(m.LockMHz, device); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	s.nextCell++
 	number := s.nextCell
 	s.mu.Unlock()
-	c, err := openChild(ctx, number, m, device, s.store.dir)
+	c, err := s.openChild(ctx, number, m, device)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +93,10 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 }
 
 // lockClocks holds a GPU's clocks, once, when asked to.
-func (s *server) lockClocks(mhz int, kind, device string) error {
+func (s *server) lockClocks(mhz int, device string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mhz == 0 || kind != "cuda" || s.clocks[device] != nil {
+	if mhz == 0 || device == hostDevice || s.clocks[device] != nil {
 		return nil
 	}
 	lock, err := s.gauges.lockClocks(device, mhz)
@@ -154,8 +161,11 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 		return nil, err
 	}
 	m.Cell, m.Path = 0, s.store.path(m.SHA256)
-	if c.kind == "cuda" {
-		m.Device = c.device
+	m.Framework, m.Dirs = c.framework, c.dirs
+	for _, gpu := range s.devices {
+		if gpu.UUID == c.device {
+			m.Device, m.L2Bytes = gpu.UUID, gpu.L2Bytes
+		}
 	}
 	var reply wire.LoadReply
 	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
@@ -167,7 +177,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	if err != nil {
 		return nil, err
 	}
-	if c.kind == "host" {
+	if !c.onGPU() {
 		if err := fits(m.Args); err != nil {
 			return nil, err
 		}
@@ -272,7 +282,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	}
 	// A cell that had to wait for its core was not slow: the smaller of the two
 	// clocks is what its launches took at least.
-	if cpu, ok := processTime(c.proc.Pid()); c.kind == "host" && clocked && ok {
+	if cpu, ok := processTime(c.proc.Pid()); !c.onGPU() && clocked && ok {
 		took = min(took, cpu-cpuBefore)
 	}
 	reply.WorkerS = took.Seconds()
@@ -285,7 +295,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 
 // state reads the machine, or the GPU that a cell runs on.
 func (s *server) state(c *child, when string) result.State {
-	if c.kind != "cuda" {
+	if !c.onGPU() {
 		return c.meter.Read(when)
 	}
 	own := 0
@@ -301,7 +311,7 @@ func (s *server) state(c *child, when string) result.State {
 
 // energy is what the machine, or a cell's GPU, has used so far.
 func (s *server) energy(c *child) (float64, bool) {
-	if c.kind != "cuda" {
+	if !c.onGPU() {
 		return machine.EnergyJoules()
 	}
 	return s.gauges.energy(c.device)

@@ -34,6 +34,7 @@ type server struct {
 
 	devices []result.GPU
 	gauges  *gauges
+	python  func() (*interpreter, error) // asked once
 
 	mu       sync.Mutex
 	locks    map[string]*os.File // of devices, each taken with its first cell
@@ -58,6 +59,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		out: wire.NewWriter(out), store: blobs, devices: findDevices(ctx),
 		locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
+	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.dir) })
 	if len(s.devices) > 0 {
 		s.gauges = openGauges()
 		s.gauges.describe(s.devices)

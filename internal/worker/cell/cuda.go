@@ -35,14 +35,15 @@ type cudaCell struct {
 	sink          cuda.DevicePtr
 	stamps        cuda.DevicePtr
 	before, after cuda.Event
-	overhead, gap float64
+	pair          float64          // seconds between two events with nothing between them: subtracted
+	overhead, gap float64          // of an empty launch, alone and in a graph
 	owned         []cuda.DevicePtr // of the problem
 	sets          []*argSet
 	next          int // set of the next launch
 	settled       bool
-	graph         cuda.GraphExec
-	graphOf       int // launches in graph; 0: there is none
-	strayed       int // samples of this request that left work on other streams
+	several       section // of several launches
+	repeat        int     // how many; 0: there is none
+	strayed       int     // samples of this request that left work on other streams
 }
 
 // harnessCalls are the launches around every sample, prepared once.
@@ -230,7 +231,8 @@ func (c *cudaCell) problem(m *wire.Prepare) (*wire.PrepareReply, error) {
 
 // clear frees the last problem.
 func (c *cudaCell) clear() {
-	c.dropGraph()
+	c.several.drop()
+	c.several, c.repeat = section{}, 0
 	for _, address := range c.owned {
 		_ = c.driver.Free(address)
 	}

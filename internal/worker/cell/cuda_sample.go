@@ -3,6 +3,7 @@ package cell
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"pawl/internal/native/cuda"
@@ -35,7 +36,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
-	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, GapS: c.gap, OtherStreams: c.strayed > len(seconds)/2}
+	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, PairS: c.pair, GapS: c.gap, OtherStreams: c.strayed > len(seconds)/2}
 	return reply, wire.PackSamples(seconds, ghz), faultOf(c.trespass())
 }
 
@@ -51,16 +52,15 @@ func (c *cudaCell) samples(m *wire.Sample) ([]float64, error) {
 	begin := time.Now()
 	c.strayed = 0
 	for i := range min(m.Count, maxBatch) {
-		took, err := c.once(i, m.Cache == "cold", func() error {
-			if m.Repeat > 1 {
-				return c.graph.Launch(c.stream)
-			}
-			return c.launch()
-		})
+		timed := c.several
+		if m.Repeat == 1 {
+			timed = section{launch: c.launch}
+		}
+		took, err := c.once(i, m.Cache == "cold", timed)
 		if err != nil {
 			return nil, err
 		}
-		seconds = append(seconds, took/float64(m.Repeat))
+		seconds = append(seconds, max(took-c.pair, 1e-9)/float64(m.Repeat))
 		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}
@@ -68,8 +68,63 @@ func (c *cudaCell) samples(m *wire.Sample) ([]float64, error) {
 	return seconds, nil
 }
 
-// settleDown makes the first launch of a problem unblocked, since it may load
-// code lazily; measures what an empty launch costs; and builds the graph that
+// section is what a sample times: one launch in the stream, or a graph of several.
+type section struct {
+	graph  *cuda.GraphExec
+	launch func() error
+}
+
+// fire queues a section between the two events.
+func (c *cudaCell) fire(s section) error {
+	if err := c.before.Record(c.stream); err != nil {
+		return err
+	}
+	var err error
+	if s.graph != nil {
+		err = s.graph.Launch(c.stream)
+	} else {
+		err = s.launch()
+	}
+	if err != nil {
+		return err
+	}
+	return c.after.Record(c.stream)
+}
+
+// capture makes a graph of count launches.
+func (c *cudaCell) capture(count int, launch func() error) (section, error) {
+	if err := c.stream.BeginCapture(); err != nil {
+		return section{}, err
+	}
+	var err error
+	for range count {
+		if err = launch(); err != nil {
+			break
+		}
+	}
+	graph, ended := c.stream.EndCapture()
+	if err == nil {
+		err = ended
+	}
+	if err != nil {
+		return section{}, err
+	}
+	defer func() { _ = graph.Destroy() }()
+	exec, err := graph.Instantiate()
+	if err != nil {
+		return section{}, err
+	}
+	return section{graph: &exec}, exec.Upload(c.stream)
+}
+
+func (s section) drop() {
+	if s.graph != nil {
+		_ = s.graph.Destroy()
+	}
+}
+
+// settleDown makes the first launch of a problem outside any sample, since it may
+// load code lazily; measures what timing itself costs; and makes the graph that
 // samples of several launches run.
 func (c *cudaCell) settleDown(repeat int) error {
 	if !c.settled {
@@ -77,21 +132,48 @@ func (c *cudaCell) settleDown(repeat int) error {
 			return err
 		}
 		var err error
-		if c.overhead, err = c.emptyLaunch(); err != nil {
+		if c.pair, err = c.typical(section{launch: func() error { return nil }}); err != nil {
 			return err
 		}
+		empty, err := c.typical(section{launch: func() error { return c.calls.empty.Launch(c.stream) }})
+		if err != nil {
+			return err
+		}
+		c.overhead = empty - c.pair
 		c.settled = true
 	}
-	if repeat == 1 || c.graphOf == repeat {
+	if repeat == 1 || c.repeat == repeat {
 		return nil
 	}
-	c.dropGraph()
-	graph, err := c.capture(repeat, c.launch)
+	c.several.drop()
+	c.repeat = 0
+	var err error
+	if c.several, err = c.capture(repeat, c.launch); err != nil {
+		return err
+	}
+	c.repeat = repeat
+	empty, err := c.capture(repeat, func() error { return c.calls.empty.Launch(c.stream) })
 	if err != nil {
 		return err
 	}
-	c.graph, c.graphOf = graph, repeat
-	return c.measureGap(repeat)
+	defer empty.drop()
+	whole, err := c.typical(empty)
+	c.gap = (whole - c.pair) / float64(repeat)
+	return err
+}
+
+// typical is the median event time of a section that does no work.
+func (c *cudaCell) typical(idle section) (float64, error) {
+	const tries = 31
+	times := make([]float64, tries)
+	for i := range times {
+		var err error
+		if times[i], err = c.once(0, true, idle); err != nil {
+			return 0, err
+		}
+	}
+	slices.Sort(times)
+	return times[tries/2], nil
 }
 
 // firstLaunch launches once, outside any sample, and looks whether that wrote
@@ -145,74 +227,9 @@ func (c *cudaCell) hashOutputs(set *argSet) (sum uint64, outputs int, err error)
 	return binary.LittleEndian.Uint64(raw[:]), outputs, nil
 }
 
-// emptyLaunch is the event time of a kernel that does nothing.
-func (c *cudaCell) emptyLaunch() (float64, error) {
-	best := 1.0
-	for range 20 {
-		took, err := c.once(0, false, func() error { return c.calls.empty.Launch(c.stream) })
-		if err != nil {
-			return 0, err
-		}
-		best = min(best, took)
-	}
-	return best, nil
-}
-
-// capture records count launches as a graph.
-func (c *cudaCell) capture(count int, launch func() error) (cuda.GraphExec, error) {
-	if err := c.stream.BeginCapture(); err != nil {
-		return cuda.GraphExec{}, err
-	}
-	var failed error
-	for range count {
-		if failed = launch(); failed != nil {
-			break
-		}
-	}
-	graph, err := c.stream.EndCapture()
-	if failed != nil {
-		return cuda.GraphExec{}, failed
-	}
-	if err != nil {
-		return cuda.GraphExec{}, err
-	}
-	exec, err := graph.Instantiate()
-	if err != nil {
-		return cuda.GraphExec{}, err
-	}
-	return exec, exec.Upload(c.stream)
-}
-
-// measureGap is the time between two launches in a graph that do nothing: what of
-// a short kernel's time is not the kernel.
-func (c *cudaCell) measureGap(repeat int) error {
-	graph, err := c.capture(repeat, func() error { return c.calls.empty.Launch(c.stream) })
-	if err != nil {
-		return err
-	}
-	defer func() { _ = graph.Destroy() }()
-	best := 1.0
-	for range 10 {
-		took, err := c.once(0, false, func() error { return graph.Launch(c.stream) })
-		if err != nil {
-			return err
-		}
-		best = min(best, took)
-	}
-	c.gap = best / float64(repeat)
-	return nil
-}
-
-func (c *cudaCell) dropGraph() {
-	if c.graphOf > 0 {
-		_ = c.graph.Destroy()
-		c.graphOf = 0
-	}
-}
-
 // once is one sample, in the order that docs/measuring.md explains: restore,
 // poison, flush, block, stamp, event, launch, event, stamp, release.
-func (c *cudaCell) once(index int, cold bool, launch func() error) (float64, error) {
+func (c *cudaCell) once(index int, cold bool, timed section) (float64, error) {
 	if err := c.restore(); err != nil {
 		return 0, err
 	}
@@ -230,13 +247,7 @@ func (c *cudaCell) once(index int, cold bool, launch func() error) (float64, err
 		err = c.stamp(index, 0)
 	}
 	if err == nil {
-		err = c.before.Record(c.stream)
-	}
-	if err == nil {
-		err = launch()
-	}
-	if err == nil {
-		err = c.after.Record(c.stream)
+		err = c.fire(timed)
 	}
 	if err == nil {
 		err = c.stamp(index, 1)

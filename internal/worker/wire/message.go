@@ -76,8 +76,13 @@ type Open struct {
 	Sandbox string `json:"sandbox"`            // auto, require, off
 	Memory  int64  `json:"memory"`             // bytes the cell may use
 	Threads int    `json:"threads"`            // threads the candidate may start besides the cell's own
-	Device  int    `json:"device,omitempty"`   // of a cuda cell: index into the hello's devices
+	Device  int    `json:"device,omitempty"`   // of a cuda or python cell: index into the hello's devices
 	LockMHz int    `json:"lock_mhz,omitempty"` // hold the GPU's clock there until the worker ends
+
+	// Of a python cell.
+	Framework string   `json:"framework,omitempty"` // torch, cupy, jax or numpy; numpy needs no GPU
+	Dirs      []string `json:"dirs,omitempty"`      // folders to import from, where the worker's machine has them
+	Parallel  int      `json:"parallel,omitempty"`  // threads that its libraries compute with
 }
 
 // OpenReply names the new cell.
@@ -107,11 +112,19 @@ type Load struct {
 	Path      string  `json:"path,omitempty"`
 	Device    string  `json:"device,omitempty"` // UUID; filled by the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`
+
+	// Of a python cell.
+	Entry     string         `json:"entry,omitempty"`     // module:function
+	Params    map[string]any `json:"params,omitempty"`    // keyword arguments: numbers, booleans and words
+	Framework string         `json:"framework,omitempty"` // as in Open; filled by the worker
+	Dirs      []string       `json:"dirs,omitempty"`      // likewise, those that are there
+	L2Bytes   int64          `json:"l2_bytes,omitempty"`  // of the device; filled by the worker
 }
 
 // LoadReply is what the artifact can do.
 type LoadReply struct {
-	Flush string `json:"flush"` // how it evicts caches, or "none"
+	Flush   string `json:"flush"`             // how it evicts caches, or "none"
+	Runtime string `json:"runtime,omitempty"` // what runs it, with versions; python
 }
 
 // Prepare gives a cell a problem: its arguments are allocated and filled.
@@ -145,6 +158,7 @@ type Arg struct {
 	DType  string    `json:"dtype"`
 	Buffer bool      `json:"buffer,omitempty"`
 	Count  int64     `json:"count,omitempty"` // elements of a buffer
+	Shape  []int64   `json:"shape,omitempty"` // of a buffer; python
 	Role   string    `json:"role,omitempty"`
 	Init   string    `json:"init,omitempty"`
 	Params []float64 `json:"params,omitempty"` // of Init
@@ -184,12 +198,15 @@ type Sample struct {
 // little-endian float64, seconds per launch and GHz (0: unknown).
 type SampleReply struct {
 	Count     int     `json:"count"`
-	OverheadS float64 `json:"overhead_s"`      // of an empty call
-	Preempted int64   `json:"preempted"`       // involuntary context switches
-	GapS      float64 `json:"gap_s,omitempty"` // cuda, several launches a sample: between two empty ones
+	OverheadS float64 `json:"overhead_s"`       // of an empty call
+	PairS     float64 `json:"pair_s,omitempty"` // cuda: between two events with nothing between them; already subtracted
+	Preempted int64   `json:"preempted"`        // involuntary context switches
+	GapS      float64 `json:"gap_s,omitempty"`  // cuda, several launches a sample: between two empty ones
 	WorkerS   float64 `json:"worker_s,omitempty"`
 
-	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+	OtherStreams bool  `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+	Exposed      int   `json:"exposed,omitempty"`       // samples in which the device waited for the host; python
+	DeviceBytes  int64 `json:"device_bytes,omitempty"`  // most memory taken on the device; python
 
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 

@@ -13,7 +13,7 @@ __global__ void last(const float *x, float *y, long n) { if (INDEX < n) y[INDEX]
 __global__ void endless(const float *x, float *y, long n) {
     while (*(const volatile float *)x < 1e30f) y[INDEX < n ? INDEX : 0] = 1;
 }
-__global__ void illegal_address(const float *x, float *y, long n) { *(volatile float *)(INDEX + 8) = x[0]; }
+__global__ void illegal_address(const float *x, float *y, long n) { *(volatile float *)(4 * INDEX + 8) = x[0]; }
 __global__ void misaligned(const float *x, float *y, long n) { *(volatile float *)((char *)y + 1) = x[0]; }
 __global__ void past_end(const float *x, float *y, long n) {
     if (INDEX < n) y[INDEX] = x[INDEX];

@@ -3,8 +3,13 @@
 
 __device__ float sum(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
-// What no sum of the inputs is. It keeps the compiler from dropping the loads.
+// A block writes one number. That all of its threads might keeps the compiler from
+// dropping the loads of the others: no sum of the inputs is NEVER.
 constexpr float NEVER = -1e30f;
+
+__device__ void keep(float *out, float total) {
+    if (threadIdx.x == 0 || total == NEVER) out[blockIdx.x] = total;
+}
 
 template <int UNROLL>
 __global__ void copy(const float4 *from, float4 *to, long n) {
@@ -33,7 +38,7 @@ __global__ void read(const float4 *from, float *out, long n) {
         for (int k = 0; k < UNROLL; k++) total += sum(v[k]);
     }
     for (; i < n; i += step) total += sum(from[i]);
-    if (total == NEVER) *out = total;
+    keep(out, total);
 }
 
 template <int UNROLL>
@@ -70,7 +75,7 @@ __global__ void read_again(const float4 *from, float *out, int rounds, int passe
             for (int k = 0; k < UNROLL; k++) total += sum(v[k]);
         }
     }
-    if (total == NEVER) *out = total;
+    keep(out, total);
 }
 
 template <int UNROLL>

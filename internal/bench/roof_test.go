@@ -1,0 +1,136 @@
+package bench
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"pawl/internal/dtype"
+	"pawl/internal/result"
+	"pawl/internal/roof"
+	"pawl/internal/spec"
+)
+
+// peaksIn writes peaks of the GPU and the processor that rows of these tests ran on.
+func peaksIn(t *testing.T, folder string) {
+	t.Helper()
+	for _, p := range []*roof.Peaks{
+		{DeviceClass: "nvidia-h200", Cell: spec.CellCUDA, Peaks: []roof.Peak{
+			{Name: roof.DRAM, Rate: 4000, Unit: roof.GBps}, {Name: roof.F16, Rate: 900e3, Unit: roof.GFLOPS},
+		}},
+		{DeviceClass: "host-example", Cell: spec.CellHost, Peaks: []roof.Peak{{Name: roof.DRAM, Rate: 10, Unit: roof.GBps}}},
+	} {
+		p.Schema = roof.Schema
+		if _, err := roof.Save(folder, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newRoofed(folder string) *bench {
+	return &bench{
+		Options: Options{Peaks: folder},
+		report: &result.Report{Machine: result.Fingerprint{
+			CPU: result.CPU{Model: "Example"}, GPU: &result.GPU{Name: "NVIDIA H200", L2Bytes: 60 << 20},
+		}},
+	}
+}
+
+// planOf is a measured row of a cell.
+func planOf(cell string, threads int, gbps, gflops float64) *plan {
+	return &plan{
+		row: &result.Row{Kernel: "k", Config: "c", Cell: cell, Timing: &result.Timing{
+			Footprint: 1 << 30, Stats: result.Stats{Count: 20, Median: 1e-3, GBps: gbps, GFLOPS: gflops},
+		}},
+		instance: &spec.Instance{
+			Launches: []spec.InstanceLaunch{{Threads: threads}},
+			Args:     []spec.InstanceArg{{Buffer: true, DType: dtype.F16, Role: spec.RoleIn, Elements: 1 << 20}},
+		},
+	}
+}
+
+func TestHoldAgainstRoof(t *testing.T) {
+	folder := t.TempDir()
+	peaksIn(t, folder)
+	b := newRoofed(folder)
+	for name, c := range map[string]struct {
+		plan     *plan
+		pct      float64
+		roof     string
+		rejected bool
+		warned   bool
+	}{
+		"below":              {planOf(spec.CellCUDA, 0, 2480, 0), 62, "dram", false, false},
+		"computing":          {planOf(spec.CellCUDA, 0, 400, 720e3), 80, "f16", false, false},
+		"within the margin":  {planOf(spec.CellCUDA, 0, 4160, 0), 104, "dram", false, false},
+		"over the memory":    {planOf(spec.CellCUDA, 0, 5000, 0), 125, "dram", true, false},
+		"over the cores":     {planOf(spec.CellCUDA, 0, 100, 990e3), 110, "f16", true, false},
+		"over, in Python":    {planOf(spec.CellPython, 0, 5000, 0), 125, "dram", true, false},
+		"nothing said":       {planOf(spec.CellCUDA, 0, 0, 0), 0, "", false, false},
+		"host":               {planOf(spec.CellHost, 1, 5, 0), 50, "dram", false, false},
+		"host over its roof": {planOf(spec.CellHost, 1, 20, 0), 200, "dram", false, true},
+		"host, many cores":   {planOf(spec.CellHost, 4, 20, 0), 0, "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.holdAgainstRoof(c.plan)
+			row := c.plan.row
+			if s := row.Timing.Stats; math.Abs(s.RoofPct-c.pct) > 1e-9 || s.Roof != c.roof {
+				t.Errorf("%v%% of %q, want %v%% of %q", s.RoofPct, s.Roof, c.pct, c.roof)
+			}
+			if (row.Verdict == result.Rejected) != c.rejected || (row.Fault != nil) != c.rejected {
+				t.Errorf("verdict %q, fault %+v", row.Verdict, row.Fault)
+			}
+			if c.rejected && (row.Fault.Cause != result.CauseOverRoof || row.Fault.Stage != "measure" || row.Fault.Hint == "") {
+				t.Errorf("fault %+v", row.Fault)
+			}
+			if (len(row.Warnings) == 1) != c.warned {
+				t.Errorf("warnings %+v", row.Warnings)
+			}
+		})
+	}
+	if len(b.report.Warnings) != 0 {
+		t.Errorf("warnings of the run: %+v", b.report.Warnings)
+	}
+}
+
+func TestOverRoofNamesBothNumbers(t *testing.T) {
+	folder := t.TempDir()
+	peaksIn(t, folder)
+	p := planOf(spec.CellCUDA, 0, 5000, 0)
+	newRoofed(folder).holdAgainstRoof(p)
+	for _, number := range []string{"125.0%", "5.00 TB/s", "4.00 TB/s", "dram"} {
+		if !strings.Contains(p.row.Fault.Message, number) {
+			t.Errorf("no %s in %q", number, p.row.Fault.Message)
+		}
+	}
+}
+
+func TestWithoutPeaks(t *testing.T) {
+	for name, folder := range map[string]string{"no folder": "", "an empty one": t.TempDir()} {
+		b, p := newRoofed(folder), planOf(spec.CellCUDA, 0, 5000, 0)
+		b.holdAgainstRoof(p)
+		if p.row.Timing.Stats.Roof != "" || p.row.Fault != nil || len(b.report.Warnings) != 0 {
+			t.Errorf("%s: %+v, %+v", name, p.row, b.report.Warnings)
+		}
+	}
+}
+
+// Peaks that cannot be read change nothing but a warning, once.
+func TestBrokenPeaks(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(roof.Path(folder, "nvidia-h200"), []byte(`{"schema": 1,`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := newRoofed(folder)
+	for range 2 {
+		p := planOf(spec.CellCUDA, 0, 5000, 0)
+		b.holdAgainstRoof(p)
+		if p.row.Fault != nil || p.row.Timing.Stats.Roof != "" {
+			t.Errorf("%+v", p.row)
+		}
+	}
+	if w := b.report.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, folder) || !strings.Contains(w[0].Hint, "--roofline") {
+		t.Errorf("%+v", w)
+	}
+}

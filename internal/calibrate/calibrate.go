@@ -1,0 +1,214 @@
+// Package calibrate measures what this machine can do at best: its peaks. The
+// kernels that reach them are described in a spec of their own, embedded here,
+// and measured like anybody's; nothing here measures by itself.
+package calibrate
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"pawl/internal/bench"
+	"pawl/internal/build"
+	"pawl/internal/formula"
+	"pawl/internal/machine"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/roof"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+)
+
+//go:embed kernels
+var kernels embed.FS
+
+// FirstDevice is the first GPU, or the processor where there is none.
+const FirstDevice = -1
+
+// Options say what to measure.
+type Options struct {
+	Tool    result.Tool
+	Command []string
+	Device  int           // which GPU; FirstDevice
+	Host    bool          // the processor, also where there is a GPU
+	Budget  time.Duration // for each kernel
+	Sandbox string        // auto, require, off
+	Started time.Time
+	Follow  func(run.Event) // sees every step; may be nil
+}
+
+// place is what is measured.
+type place struct {
+	machine result.Fingerprint
+	class   string
+	gpu     *result.GPU // nil: one core of the processor
+	device  int
+}
+
+// Roofline measures the peaks of a device class. An error means that there are
+// none; what a single kernel failed of is told by its Try.
+func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
+	here, err := look(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "pawl-peaks-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the kernels: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	s, err := here.spec(folder)
+	if err != nil {
+		return nil, err
+	}
+	targets := here.targets()
+	selections, err := s.Select(names(targets))
+	if err != nil {
+		return nil, err
+	}
+	settings := measure.Default()
+	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
+	report, err := bench.Run(ctx, run.New(folder, opts.Started, opts.Follow), bench.Options{
+		Kind: result.KindBench, Tool: opts.Tool, Command: opts.Command, Spec: s, Selections: selections,
+		Build: build.Options{}, Measure: settings, Sandbox: opts.Sandbox, Device: here.device,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if report.Interrupted {
+		return nil, context.Canceled
+	}
+	return collect(here, targets, report)
+}
+
+// fewest samples of a kernel: a copy that exceeds a large cache takes long on one
+// core.
+const fewest = 5
+
+// look asks a worker what there is.
+func look(ctx context.Context, opts Options) (*place, error) {
+	client, err := worker.Start(ctx, worker.Options{})
+	if err != nil {
+		return nil, err
+	}
+	hello := client.Hello()
+	client.Close()
+	p := &place{machine: hello.Machine, class: hello.DeviceClass}
+	count := len(hello.Devices)
+	switch {
+	case opts.Host, opts.Device == FirstDevice && count == 0:
+		return p, nil
+	case opts.Device >= count || opts.Device < FirstDevice:
+		return nil, &result.Fault{
+			Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %d; this machine has %d", opts.Device, count),
+			Hint: "pawl doctor shows what is missing; --host measures the processor",
+		}
+	}
+	p.device = max(0, opts.Device)
+	p.gpu = &hello.Devices[p.device]
+	p.class = machine.Slug(p.gpu.Name)
+	return p, nil
+}
+
+func (p *place) cell() string {
+	if p.gpu != nil {
+		return spec.CellCUDA
+	}
+	return spec.CellHost
+}
+
+// targets are the peaks that this place can have.
+func (p *place) targets() []target {
+	if p.gpu != nil {
+		return suited(cudaTargets, p.gpu.Arch)
+	}
+	all := suited(hostTargets, "")
+	caches := roof.Caches(spec.CellHost, p.machine)
+	return slices.DeleteFunc(all, func(t target) bool {
+		isCache := t.name == roof.L2 || t.name == roof.LLC
+		return isCache && !slices.ContainsFunc(caches, func(c roof.Cache) bool { return c.Name == t.name })
+	})
+}
+
+func names(targets []target) []string {
+	var out []string
+	for _, t := range targets {
+		for _, c := range t.kernels {
+			out = append(out, c.kernel)
+		}
+	}
+	return out
+}
+
+// spec writes the kernels of this place into a folder and reads them from there,
+// with the place's own sizes.
+func (p *place) spec(folder string) (*spec.Spec, error) {
+	if err := writeKernels(p.cell(), folder); err != nil {
+		return nil, err
+	}
+	s, err := spec.Load(filepath.Join(folder, spec.FileName))
+	if err != nil {
+		return nil, fmt.Errorf("read pawl's own kernels: %w", err)
+	}
+	sizes := p.sizes()
+	for _, k := range s.Kernels {
+		for _, c := range k.Configs {
+			for i := range c.Vars {
+				if n, ok := sizes[c.Vars[i].Name]; ok {
+					c.Vars[i].Value = formula.Int(n)
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// writeKernels puts the embedded kernels of a cell into a folder.
+func writeKernels(cell, folder string) error {
+	files, err := fs.Sub(kernels, "kernels/"+cell)
+	if err == nil {
+		err = os.CopyFS(folder, files)
+	}
+	if err != nil {
+		return fmt.Errorf("write the kernels: %w", err)
+	}
+	return nil
+}
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// sizes are what the kernels need to know of the place.
+func (p *place) sizes() map[string]int64 {
+	if p.gpu != nil {
+		return map[string]int64{
+			"SMS": int64(p.gpu.SMs), "L2": p.gpu.L2Bytes,
+			"BYTES": whole(max(64*mib, min(gib, p.gpu.MemoryBytes/8))),
+		}
+	}
+	sizes := map[string]int64{}
+	last := int64(0)
+	for _, c := range roof.Caches(spec.CellHost, p.machine) {
+		name := "L2"
+		if c.Name == roof.LLC {
+			name = "LLC"
+		}
+		sizes[name] = whole(c.Bytes)
+		last = c.Bytes
+	}
+	// Two buffers of this size exceed the caches twice, as the rows do that are
+	// held against this peak.
+	sizes["BYTES"] = whole(min(max(64*mib, last+last/8), max(64*mib, p.machine.MemoryBytes/16)))
+	return sizes
+}
+
+// whole rounds down to what all the kernels' vectors divide.
+func whole(n int64) int64 { return max(n, 4096) / 4096 * 4096 }

@@ -1,0 +1,120 @@
+package calibrate
+
+import (
+	"regexp"
+	"strconv"
+
+	"pawl/internal/roof"
+)
+
+// target is a peak and the kernels that may reach it. The best one counts.
+type target struct {
+	name    roof.Name
+	unit    string
+	kernels []candidate
+}
+
+// candidate is a kernel of the spec, and the GPU architectures it is for: none of
+// the later ones where the hardware has a faster way that pawl has no kernel for,
+// since a peak that is too low would reject right kernels.
+type candidate struct {
+	kernel   string
+	of       string
+	from, to int // compute capability, times ten; 0: no bound
+}
+
+// Blackwell's data-center chips compute through tcgen05, which mma.sync does not
+// come near; those for desktops have mma.sync only.
+const (
+	ampere    = 80
+	ada       = 89
+	hopper    = 90
+	blackwell = 100
+	desktop   = 120
+)
+
+var cudaTargets = []target{
+	{roof.DRAM, roof.GBps, []candidate{
+		{kernel: "dram_copy", of: "copy"}, {kernel: "dram_read", of: "read"}, {kernel: "dram_write", of: "write"},
+	}},
+	{roof.L2, roof.GBps, []candidate{{kernel: "l2_read", of: "read"}, {kernel: "l2_copy", of: "copy"}}},
+	{roof.F32, roof.GFLOPS, []candidate{{kernel: "f32_fma", of: "fma"}}},
+	{roof.F64, roof.GFLOPS, []candidate{{kernel: "f64_fma", of: "fma"}}},
+	{roof.F16, roof.GFLOPS, tensor("f16",
+		candidate{kernel: "f16_narrow", of: "mma.sync into f16"},
+		candidate{kernel: "f16_wgmma", of: "wgmma", from: hopper, to: hopper},
+		candidate{kernel: "f16_random", of: "wgmma on random numbers", from: hopper, to: hopper})},
+	{roof.BF16, roof.GFLOPS, tensor("bf16", candidate{kernel: "bf16_wgmma", of: "wgmma", from: hopper, to: hopper})},
+	{roof.TF32, roof.GFLOPS, tensor("tf32", candidate{kernel: "tf32_wgmma", of: "wgmma", from: hopper, to: hopper})},
+	{roof.E4M3, roof.GFLOPS, tensor("e4m3", candidate{kernel: "e4m3_wgmma", of: "wgmma", from: hopper, to: hopper})},
+	{roof.F64Tensor, roof.GFLOPS, []candidate{
+		{kernel: "f64_mma", of: "mma.sync m8n8k4", from: ampere}, {kernel: "f64_wide", of: "mma.sync m16n8k16", from: hopper},
+	}},
+}
+
+// tensor are the ways to a type's tensor rate: mma.sync where that is the
+// hardware's own, and more.
+func tensor(name string, more ...candidate) []candidate {
+	first := ampere
+	if name == "e4m3" {
+		first = ada
+	}
+	all := []candidate{
+		{kernel: name + "_mma", of: "mma.sync", from: first, to: blackwell - 1},
+		{kernel: name + "_mma", of: "mma.sync", from: desktop},
+	}
+	for _, c := range more {
+		if c.from == 0 {
+			c.from, c.to = first, blackwell-1
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+var hostTargets = []target{
+	{roof.DRAM, roof.GBps, []candidate{
+		{kernel: "dram_copy", of: "memcpy"}, {kernel: "dram_plain", of: "copy"}, {kernel: "dram_read", of: "read"},
+	}},
+	{roof.LLC, roof.GBps, []candidate{{kernel: "llc_read", of: "read"}, {kernel: "llc_copy", of: "copy"}}},
+	{roof.L2, roof.GBps, []candidate{{kernel: "l2_read", of: "read"}}},
+	{roof.F32, roof.GFLOPS, widths("f32")},
+	{roof.F64, roof.GFLOPS, widths("f64")},
+}
+
+// widths of vectors, in bytes; a compiler makes what a core lacks of several.
+func widths(name string) []candidate {
+	return []candidate{
+		{kernel: name + "_16", of: "128-bit fma"}, {kernel: name + "_32", of: "256-bit fma"}, {kernel: name + "_64", of: "512-bit fma"},
+	}
+}
+
+var archNumber = regexp.MustCompile(`^sm_([0-9]+)[af]?$`)
+
+// suits tells whether a candidate is for an architecture such as sm_90a.
+func (c candidate) suits(arch string) bool {
+	found := archNumber.FindStringSubmatch(arch)
+	if found == nil {
+		return c.from == 0
+	}
+	n, err := strconv.Atoi(found[1])
+	return err == nil && n >= c.from && (c.to == 0 || n <= c.to)
+}
+
+// suited leaves the candidates that an architecture can run, and the targets that
+// have any.
+func suited(all []target, arch string) []target {
+	var out []target
+	for _, t := range all {
+		kept := target{name: t.name, unit: t.unit}
+		for _, c := range t.kernels {
+			if c.suits(arch) {
+				kept.kernels = append(kept.kernels, c)
+			}
+		}
+		if kept.kernels != nil {
+			out = append(out, kept)
+		}
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"context"
+	"path/filepath"
+
+	"pawl/internal/machine"
+	"pawl/internal/roof"
+)
+
+// peaks tells whether it is known what this machine can do at best.
+func (s *system) peaks(cacheDir, hostClass string) probe {
+	folder := roof.Folder()
+	if cacheDir != "" {
+		folder = filepath.Join(cacheDir, "peaks")
+	}
+	class := hostClass
+	if models := s.gpuModels(); len(models) > 0 {
+		class = machine.Slug(models[0])
+	}
+	return probe{
+		checks: []Check{{Group: Machine, Name: "peaks", Gives: "what part of the machine's best a kernel reaches"}},
+		look:   func(_ context.Context, c []Check) { lookPeaks(&c[0], folder, class) },
+	}
+}
+
+func lookPeaks(c *Check, folder, class string) {
+	const fix = "pawl calibrate --roofline"
+	found, err := roof.Load(folder, class)
+	switch {
+	case err != nil:
+		c.Status, c.Note, c.Fix = Limited, err.Error(), fix
+	case found == nil:
+		c.Status, c.Note, c.Fix = Missing, "not measured yet: "+class, fix
+	default:
+		c.Status, c.Path = OK, roof.Path(folder, class)
+		c.Value = class + ", measured " + found.Measured.Format("2006-01-02")
+	}
+}

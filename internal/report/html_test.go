@@ -1,0 +1,322 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/result"
+)
+
+func render(t testing.TB, r *result.Report) string {
+	t.Helper()
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// pictured is the sample with samples to draw and resources to list.
+func pictured() *result.Report {
+	r := sample()
+	random := rand.New(rand.NewPCG(3, 4))
+	r.Rows[0].Timing = drawn(random, 1.2345e-3, 60)
+	r.Rows[0].Vars = map[string]string{"M": "512", "N": "512"}
+	r.Rows[0].Build = &result.Build{Resources: []result.Resources{{Entry: "gemm", Registers: 96, SpillStores: 8, SpillLoads: 16}}}
+	r.Rows[0].Rivals[0].Row.Timing = drawn(random, 2.5e-3, 20)
+	r.Rows[1].Timing = drawn(random, 52.1e-6, 45)
+	return r
+}
+
+// The style sheets are seen, not compared.
+var styleSheet = regexp.MustCompile(`(?s)<style>.*</style>`)
+
+func TestHTML(t *testing.T) {
+	golden(t, "html", styleSheet.ReplaceAllString(render(t, pictured()), "<style/>"))
+}
+
+func TestHTMLOfNothing(t *testing.T) {
+	r := &result.Report{Schema: result.Schema, Kind: result.KindBench}
+	checkPage(t, render(t, r))
+	r = sample()
+	r.Rows, r.Warnings = nil, nil
+	page := render(t, r)
+	checkPage(t, page)
+	if !strings.Contains(page, "Nothing was measured.") {
+		t.Error("does not say that nothing was measured")
+	}
+}
+
+// checkPage makes sure that every element is closed and that the page is made of
+// known elements and attributes only: nothing that runs, and nothing from elsewhere.
+func checkPage(t *testing.T, page string) {
+	t.Helper()
+	elements := strings.Fields(`html head meta title style body header h1 dl div dt dd nav a main section h2 h3 article
+		table thead tbody tr th td p ul li pre details summary span b small footer svg g path line circle rect text`)
+	attributes := strings.Fields(`lang charset name content http-equiv class id href scope colspan open role aria-label aria-hidden
+		width height viewBox preserveAspectRatio d x y x1 x2 y1 y2 cx cy r dx dy text-anchor`)
+	d := xml.NewDecoder(strings.NewReader(page))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not well formed: %v", err)
+		}
+		element, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if !slices.Contains(elements, element.Name.Local) {
+			t.Errorf("unexpected element %s", element.Name.Local)
+		}
+		for _, a := range element.Attr {
+			if !slices.Contains(attributes, a.Name.Local) {
+				t.Errorf("unexpected attribute %s of %s", a.Name.Local, element.Name.Local)
+			}
+			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
+				t.Errorf("refers to %s", a.Value)
+			}
+		}
+	}
+	sheet := styleSheet.FindString(page)
+	for _, word := range []string{"url(", "@import", "//"} {
+		if strings.Contains(sheet, word) {
+			t.Errorf("the style sheet has %s", word)
+		}
+	}
+}
+
+func TestHTMLIsClosedAndSelfContained(t *testing.T) {
+	for name, r := range map[string]*result.Report{"sample": sample(), "pictured": pictured(), "sweep": sweep()} {
+		t.Run(name, func(t *testing.T) { checkPage(t, render(t, r)) })
+	}
+}
+
+func TestHTMLLinksLeadSomewhere(t *testing.T) {
+	page := render(t, sweep())
+	links := regexp.MustCompile(`href="#(\w+)"`).FindAllStringSubmatch(page, -1)
+	if len(links) < 5 {
+		t.Errorf("only %d links", len(links))
+	}
+	for _, link := range links {
+		if strings.Count(page, `id="`+link[1]+`"`) != 1 {
+			t.Errorf("#%s is not there once", link[1])
+		}
+	}
+}
+
+// hostile replaces every text of a value, names of maps included.
+func hostile(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			hostile(v.Elem(), text)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			hostile(v.Field(i), text)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			hostile(v.Index(i), text)
+		}
+	case reflect.Map:
+		if v.Len() > 0 {
+			made := reflect.MakeMap(v.Type())
+			made.SetMapIndex(reflect.ValueOf(text), reflect.ValueOf(text))
+			v.Set(made)
+		}
+	case reflect.String:
+		v.SetString(text)
+	}
+}
+
+func TestHostileText(t *testing.T) {
+	for _, text := range []string{
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</style><script>`, `</title></svg><script>`,
+		`{{.Tool}}`, `<!--`, `]]>`, `&lt;script&gt;`, "\x1b[2J\x00\x7f\u0085", "\xff\xfe", "javascript:alert(1)",
+	} {
+		r := sweep()
+		r.Rows = append(r.Rows[len(r.Rows)-1:], pictured().Rows...)
+		hostile(reflect.ValueOf(r), text)
+		page := render(t, r)
+		checkPage(t, page)
+		if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
+			t.Errorf("%q is not escaped", text)
+		}
+	}
+}
+
+func TestHTMLIsBounded(t *testing.T) {
+	r := sweep()
+	timing := drawn(rand.New(rand.NewPCG(5, 6)), 1e-3, 20_000)
+	row := r.Rows[0]
+	r.Rows = nil
+	for i := range 200 {
+		made := *row
+		made.Config = strings.Repeat("c", 1+i%30) + row.Config
+		made.Timing, made.Rivals, made.Log = timing, nil, strings.Repeat("much to say\n", 100_000)
+		if i%20 == 0 {
+			made.Fault = &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: made.Config}
+			made.Build = &result.Build{Output: strings.Repeat(strings.Repeat("error ", 1000)+"\n", 1000)}
+		}
+		r.Rows = append(r.Rows, &made)
+	}
+	page := render(t, r)
+	if most := 3 << 20; len(page) > most {
+		t.Errorf("%d bytes, more than %d", len(page), most)
+	}
+	t.Logf("%d bytes", len(page))
+	checkPage(t, page)
+}
+
+func TestStripsAreBounded(t *testing.T) {
+	r := sweep()
+	rows := r.Rows
+	for range 6 {
+		r.Rows = append(r.Rows, rows...)
+	}
+	made := allStrips(r)
+	if len(made) != 1 || len(made[0].Lines) != mostStrips || made[0].Open || made[0].More != "90 more lines in the JSON report" {
+		t.Errorf("%d kernels, %d lines, open %v, %q", len(made), len(made[0].Lines), made[0].Open, made[0].More)
+	}
+}
+
+func TestJudged(t *testing.T) {
+	rival := func(low, high float64) line {
+		return line{row: &result.Row{}, rival: &result.Rival{Ratio: &result.Ratio{Median: (low + high) / 2, Low: low, High: high}}}
+	}
+	fault := &result.Fault{Cause: result.CauseCrash}
+	for _, test := range []struct {
+		line line
+		want outcome
+	}{
+		{rival(1.1, 1.3), outcome{"faster", "1.20×", "[1.10, 1.30]"}},
+		{rival(0.8, 0.9), outcome{"slower", "0.85×", "[0.80, 0.90]"}},
+		{rival(0.9, 1.1), outcome{"even", "1.00×", "[0.90, 1.10]"}},
+		{line{row: &result.Row{}}, outcome{}},
+		{line{row: &result.Row{Verdict: result.Improvement}}, outcome{Class: "good", Text: "improvement"}},
+		{line{row: &result.Row{Verdict: result.Regression}}, outcome{Class: "bad", Text: "regression"}},
+		{line{row: &result.Row{Verdict: result.Broken, Fault: fault}}, outcome{Class: "bad", Text: "broken: crash"}},
+		{line{row: &result.Row{Fault: fault}}, outcome{Class: "unsure", Text: "not measured: crash"}},
+		{line{row: &result.Row{Verdict: result.Inconclusive}}, outcome{Class: "unsure", Text: "inconclusive"}},
+		{line{row: &result.Row{Verdict: result.New}}, outcome{Class: "plain", Text: "new"}},
+	} {
+		if diff := cmp.Diff(test.want, test.line.judged()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestStandings(t *testing.T) {
+	row := func(low, median, high float64) *result.Row {
+		return &result.Row{Kernel: "k", Rivals: []*result.Rival{
+			{Label: "r", Row: &result.Row{}, Ratio: &result.Ratio{Median: median, Low: low, High: high}},
+			{Label: "broken", Row: &result.Row{}},
+		}}
+	}
+	r := &result.Report{Rows: []*result.Row{row(1.9, 2, 2.1), row(0.45, 0.5, 0.55), row(0.9, 1, 1.1)}}
+	want := []overall{{Kernel: "k", Rival: "r", Class: "even", Mean: "1.00×", Low: "0.50×", High: "2.00×", Faster: 1, Slower: 1, Even: 1}}
+	if diff := cmp.Diff(want, standings(r)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.Rows = r.Rows[:1]
+	if got := standings(r); got != nil {
+		t.Errorf("one config is no sweep: %v", got)
+	}
+}
+
+func TestShellLine(t *testing.T) {
+	got := shellLine([]string{"pawl", "bench", "attention/*", "it's", "", "--set", "N=4"})
+	if want := `pawl bench 'attention/*' 'it'\''s' '' --set N=4`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestFocusLeavesStraysOut(t *testing.T) {
+	var sorted []float64
+	for i := range 100 {
+		sorted = append(sorted, 1+float64(i)/1000)
+	}
+	if low, high := focus(sorted); low != 1 || high != sorted[99] {
+		t.Errorf("%v to %v without a stray sample", low, high)
+	}
+	if low, high := focus(append(sorted, 50)); low != 1 || high > 1.3 {
+		t.Errorf("%v to %v with a slow one", low, high)
+	}
+	if low, high := focus(append([]float64{1e-9}, sorted...)); low < 0.8 || high != sorted[99] {
+		t.Errorf("%v to %v with a fast one", low, high)
+	}
+	if low, high := focus([]float64{2, 2, 2}); low != 2 || high != 2 {
+		t.Errorf("%v to %v of equal ones", low, high)
+	}
+}
+
+func TestExcerptKeepsBothEnds(t *testing.T) {
+	got := strings.Split(excerpt("first\n"+strings.Repeat("line\n", 1000)+strings.Repeat("w", 1000)+"\n"), "\n")
+	if len(got) != 65 || got[0] != "first" || !strings.HasPrefix(got[32], "… 938 more lines") || len(got[64]) > 410 {
+		t.Errorf("%d lines, %q, %q, %d", len(got), got[0], got[32], len(got[64]))
+	}
+	if got := excerpt(" short \n"); got != "short" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestResources(t *testing.T) {
+	r := sweep()
+	s := resourceSheet(r)
+	want := sheet{
+		Heads: []sheetHead{
+			{"kernel", false}, {"entry", false}, {"registers", true}, {"static shared", true}, {"dynamic shared", true},
+			{"spilled", true}, {"constant", true}, {"occupancy", true}, {"configs", false},
+		},
+		Rows: [][]string{{
+			"attention BLOCK_M=128 BLOCK_N=64 NUM_STAGES=2 NUM_WARPS=8", "attention_fwd", "168", "1 KiB", "96 KiB",
+			"48 B out, 96 B in", "640 B", "18.8%", "s256, s256_causal, s512 and 9 more",
+		}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.Rows[0].Build = nil
+	if s := resourceSheet(r); len(s.Rows) != 2 || s.Rows[0][5] != "none" {
+		t.Errorf("a config that needs less does not stand alone: %v", s.Rows)
+	}
+}
+
+// TestSweepPage writes a page to look at: PAWL_PAGES names the folder.
+func TestSweepPage(t *testing.T) {
+	dir := os.Getenv("PAWL_PAGES")
+	if dir == "" {
+		t.Skip("PAWL_PAGES is not set")
+	}
+	for name, r := range map[string]*result.Report{"sample": pictured(), "sweep": sweep()} {
+		if err := WriteFile(filepath.Join(dir, name+".html"), r); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func BenchmarkHTML(b *testing.B) {
+	r := sweep()
+	for b.Loop() {
+		render(b, r)
+	}
+}

@@ -1,0 +1,186 @@
+package roof
+
+import (
+	"fmt"
+
+	"pawl/internal/dtype"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+)
+
+// Margin is how far above its roof a kernel may seem: clocks and temperatures
+// differ between the day of the calibration and today. What is beyond does not do
+// the work that it claims.
+const Margin = 1.05
+
+// Work is what a kernel did, in the terms of peaks.
+type Work struct {
+	GBps, GFLOPS float64 // 0: not known
+	Footprint    int64   // bytes of its arguments
+	Caches       []Cache // of the device, the smallest first
+	Float        dtype.Type
+}
+
+// Cache is one that has a peak of its own.
+type Cache struct {
+	Name  Name
+	Bytes int64
+}
+
+// Bound is the roof that a kernel is closest to.
+type Bound struct {
+	Roof     Name
+	Fraction float64 // of the roof
+	Rate     float64 // of the kernel
+	Peak     float64
+	Unit     string
+}
+
+// Over tells whether the kernel is faster than the device can be.
+func (b Bound) Over() bool { return b.Fraction > Margin }
+
+// String has both numbers: "5.02 TB/s, the measured peak of dram is 4.10 TB/s".
+func (b Bound) String() string {
+	write := unit.Bandwidth
+	if b.Unit == GFLOPS {
+		write = unit.GFLOPS
+	}
+	return fmt.Sprintf("%s, the measured peak of %s is %s", write(b.Rate), b.Roof, write(b.Peak))
+}
+
+// Bind finds the roof that limits a kernel: of memory or of computing, the one it
+// is closer to. It is false when neither is known.
+func (p *Peaks) Bind(w Work) (Bound, bool) {
+	memory, hasMemory := p.memory(w)
+	compute, hasCompute := p.compute(w)
+	if hasCompute && (!hasMemory || compute.Fraction > memory.Fraction) {
+		return compute, true
+	}
+	return memory, hasMemory
+}
+
+// memory is the roof of the smallest cache that can hold half of the arguments,
+// else that of the memory.
+func (p *Peaks) memory(w Work) (Bound, bool) {
+	level := DRAM
+	for _, c := range w.Caches {
+		if c.Bytes > 0 && w.Footprint <= 2*c.Bytes {
+			level = c.Name
+			break
+		}
+	}
+	return p.bound(level, w.GBps)
+}
+
+// compute is the roof of the element type. A type that a device can compute with
+// in two ways is held against the slower, which is the usual one, until a kernel
+// is too fast for it.
+func (p *Peaks) compute(w Work) (Bound, bool) {
+	best, known := Bound{}, false
+	for _, name := range p.ways(w.Float) {
+		bound, ok := p.bound(name, w.GFLOPS)
+		if !ok {
+			return Bound{}, false // without all of its roofs a kernel cannot be too fast
+		}
+		best, known = bound, true
+		if !bound.Over() {
+			break
+		}
+	}
+	return best, known
+}
+
+// ways are the peaks of computing with a type, the slower first.
+func (p *Peaks) ways(t dtype.Type) []Name {
+	gpu := p.Cell != spec.CellHost
+	switch {
+	case t == dtype.F64 && gpu && p.Find(F64Tensor) != nil:
+		return []Name{F64, F64Tensor}
+	case t == dtype.F64:
+		return []Name{F64}
+	case t == dtype.F32 && gpu:
+		return []Name{F32, TF32}
+	case t == dtype.F32:
+		return []Name{F32}
+	case t == dtype.F16 && gpu:
+		return []Name{F16}
+	case t == dtype.BF16 && gpu:
+		return []Name{BF16}
+	case (t == dtype.E4M3 || t == dtype.E5M2) && gpu:
+		return []Name{E4M3}
+	}
+	return nil
+}
+
+func (p *Peaks) bound(name Name, rate float64) (Bound, bool) {
+	peak := p.Find(name)
+	if peak == nil || !(rate > 0) {
+		return Bound{}, false
+	}
+	return Bound{Roof: name, Fraction: rate / peak.Rate, Rate: rate, Peak: peak.Rate, Unit: peak.Unit}, true
+}
+
+// share of the elements that an argument must have to count: scales and biases
+// say nothing of what a kernel computes with.
+const share = 0.1
+
+// Float is the type that an instance computes with: the widest floating-point
+// type of its inputs, or of its outputs when no input has one. It is empty when
+// there is none.
+func Float(in *spec.Instance) dtype.Type {
+	if t := widest(in, spec.RoleIn, spec.RoleInOut); t != "" {
+		return t
+	}
+	return widest(in, spec.RoleOut)
+}
+
+func widest(in *spec.Instance, roles ...spec.Role) dtype.Type {
+	counts := map[dtype.Type]float64{}
+	all := 0.0
+	for _, arg := range in.Args {
+		for _, role := range roles {
+			if arg.Buffer && arg.Role == role && arg.DType.Float() {
+				counts[arg.DType] += float64(arg.Elements)
+				all += float64(arg.Elements)
+			}
+		}
+	}
+	found := dtype.Type("")
+	for _, t := range dtype.All {
+		if counts[t] > share*all && t.Size() > found.Size() {
+			found = t
+		}
+	}
+	return found
+}
+
+// Caches are those of a machine that kernels of a cell have peaks for.
+func Caches(cell string, m result.Fingerprint) []Cache {
+	if cell != spec.CellHost {
+		if m.GPU == nil {
+			return nil
+		}
+		return []Cache{{L2, m.GPU.L2Bytes}}
+	}
+	var l2, last result.Cache
+	for _, c := range m.CPU.Caches {
+		if c.Type == "instruction" {
+			continue
+		}
+		if c.Level == 2 {
+			l2 = c
+		}
+		if c.Level > last.Level {
+			last = c
+		}
+	}
+	var out []Cache
+	if l2.Bytes > 0 {
+		out = append(out, Cache{L2, l2.Bytes})
+	}
+	if last.Level > 2 {
+		out = append(out, Cache{LLC, last.Bytes})
+	}
+	return out
+}

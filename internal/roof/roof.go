@@ -1,0 +1,109 @@
+// Package roof holds what a device class was measured to reach at best, its
+// peaks, and says how close to them a kernel comes. Peaks are measured once per
+// class, by calibrate, and kept in the user's cache folder.
+package roof
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"pawl/internal/result"
+)
+
+// Schema is the version of the file's form.
+const Schema = 1
+
+// Name is what a peak is a peak of.
+type Name string
+
+// The peaks there are. What a device does not have is absent from its Peaks.
+const (
+	DRAM      Name = "dram"       // memory
+	LLC       Name = "llc"        // last-level cache of a processor
+	L2        Name = "l2"         // of a GPU, or of a core
+	F32       Name = "f32"        // multiply-adds of the ordinary cores
+	F64       Name = "f64"        //
+	F16       Name = "f16"        // tensor cores from here on
+	BF16      Name = "bf16"       //
+	TF32      Name = "tf32"       //
+	E4M3      Name = "e4m3"       //
+	F64Tensor Name = "f64_tensor" //
+)
+
+// Units of rates.
+const (
+	GBps   = "GB/s"
+	GFLOPS = "GFLOP/s"
+)
+
+// Peaks are all that was measured of a device class.
+type Peaks struct {
+	Schema      int         `json:"schema"`
+	DeviceClass string      `json:"device_class"`
+	Device      string      `json:"device"` // product name
+	Cell        string      `json:"cell"`   // cuda, or host: then of one core
+	Arch        string      `json:"arch,omitempty"`
+	Driver      string      `json:"driver,omitempty"`
+	CUDA        string      `json:"cuda,omitempty"`
+	Compiler    string      `json:"compiler,omitempty"`
+	Tool        result.Tool `json:"tool"`
+	Measured    time.Time   `json:"measured"`
+	Peaks       []Peak      `json:"peaks"`
+	Failed      []Peak      `json:"failed,omitempty"` // those that a kernel failed of: what the others reached may not be the best
+}
+
+// Peak is the best that was reached.
+type Peak struct {
+	Name  Name    `json:"name"`
+	Rate  float64 `json:"rate"`
+	Unit  string  `json:"unit"` // GB/s or GFLOP/s
+	Of    string  `json:"of"`   // what reached it, in words
+	GHz   float64 `json:"ghz,omitempty"`
+	Tried []Try   `json:"tried"` // everything that was measured for it, in order
+}
+
+// Try is one kernel that might have reached a peak.
+type Try struct {
+	Kernel    string  `json:"kernel"` // kernel/config
+	Of        string  `json:"of"`
+	Rate      float64 `json:"rate"` // by its median; 0 when Fault says why there is none
+	MedianS   float64 `json:"median_s,omitempty"`
+	HalfWidth float64 `json:"half_width,omitempty"` // relative
+	GHz       float64 `json:"ghz,omitempty"`
+	Fault     string  `json:"fault,omitempty"`
+}
+
+// Find is the peak with a name; nil when it was not measured.
+func (p *Peaks) Find(name Name) *Peak {
+	for i := range p.Peaks {
+		if p.Peaks[i].Name == name {
+			return &p.Peaks[i]
+		}
+	}
+	return nil
+}
+
+// check refuses what cannot have been measured: a wrong roof would reject right
+// kernels.
+func (p *Peaks) check() error {
+	if p.Schema != Schema {
+		return fmt.Errorf("expected schema %d, got %d", Schema, p.Schema)
+	}
+	if len(p.Peaks) == 0 {
+		return fmt.Errorf("there are no peaks in it")
+	}
+	seen := map[Name]bool{}
+	for _, peak := range p.Peaks {
+		switch {
+		case peak.Name == "" || seen[peak.Name]:
+			return fmt.Errorf("the peak %q stands in it twice or has no name", peak.Name)
+		case !(peak.Rate > 0) || math.IsInf(peak.Rate, 0):
+			return fmt.Errorf("the peak %s is %v", peak.Name, peak.Rate)
+		case peak.Unit != GBps && peak.Unit != GFLOPS:
+			return fmt.Errorf("the peak %s is in %q; expected %s or %s", peak.Name, peak.Unit, GBps, GFLOPS)
+		}
+		seen[peak.Name] = true
+	}
+	return nil
+}

@@ -1,0 +1,1282 @@
+"""The python cell of pawl: runs one Python function and times its calls.
+
+A worker starts this file inside a sandbox and speaks docs/protocol.md with it
+over descriptors 3 and 4. It needs the standard library and the framework of the
+kernel (PyTorch, CuPy, JAX or NumPy), nothing else. The kernel's code runs in
+this process: what it does to it, it does to its own measurement, which is why
+results carry `trust: author`.
+"""
+
+import ctypes
+import difflib
+import faulthandler
+import gc
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import math
+import os
+import platform
+import queue
+import random
+import resource
+import struct
+import sys
+import threading
+import time
+import traceback
+import warnings
+
+REQUESTS, REPLIES = 3, 4
+MUTE = 98  # exit status of a cell whose reply descriptor somebody closed
+MAX_FRAME = 1 << 20
+
+
+class Fault(Exception):
+    """A reason why a request failed, as the protocol names it."""
+
+    def __init__(self, cause, message, hint=""):
+        super().__init__(message)
+        self.body = {"stage": "", "cause": cause, "message": message}
+        if hint:
+            self.body["hint"] = hint
+
+
+# ---------------------------------------------------------------- the wire
+
+
+def send(number, op, body=None, blob=None):
+    frame = {"v": 1, "id": number, "op": op}
+    if body is not None:
+        frame["body"] = body
+    if blob is not None:
+        frame["blob"] = {"len": len(blob), "sha256": hashlib.sha256(blob).hexdigest()}
+    data = memoryview(json.dumps(frame).encode() + b"\n" + (blob or b""))
+    try:
+        while data:
+            data = data[os.write(REPLIES, data):]
+    except OSError:
+        os._exit(MUTE)
+
+
+def receive(incoming):
+    """Reads requests on a thread of its own: the end of input must be noticed
+    while the kernel runs."""
+    pending = b""
+    while True:
+        line, found, rest = pending.partition(b"\n")
+        if found:
+            pending = rest
+            try:
+                frame = json.loads(line)
+                frame["v"], frame["id"], frame["op"]
+            except (ValueError, KeyError, TypeError):
+                os._exit(1)
+            incoming.put(frame)
+            continue
+        part = os.read(REQUESTS, 1 << 16)
+        if not part or len(pending) > MAX_FRAME:
+            os._exit(0 if not part else 1)
+        pending += part
+
+
+# ----------------------------------------------------------- the generator
+#
+# The definition is the package comment of internal/oracle. Arithmetic is on
+# arrays of signed 64-bit integers, whose sums and products wrap as unsigned ones
+# do; only shifts to the right need care. The same code runs on NumPy, CuPy and
+# PyTorch arrays.
+
+MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+CHUNK = 1 << 16  # elements drawn at once on a processor: few enough for its cache
+
+
+def signed(x):
+    x &= MASK
+    return x - (1 << 64) if x >> 63 else x
+
+
+def mix(z):
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & MASK
+    return z ^ z >> 31
+
+
+def draw(key, n):
+    return mix((key + (n + 1) * GOLDEN) & MASK)
+
+
+def key_of(seed, arg, batch):
+    return draw(draw(draw(seed, 0), arg), batch)
+
+
+def shift(z, bits):
+    """A logical shift to the right."""
+    return (z >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def draws(index, key):
+    """draw(key, n) for every n of an array."""
+    z = index * signed(GOLDEN) + signed(key + GOLDEN)
+    z = (z ^ shift(z, 30)) * signed(0xBF58476D1CE4E5B9)
+    z = (z ^ shift(z, 27)) * signed(0x94D049BB133111EB)
+    return z ^ shift(z, 31)
+
+
+def upper_product(u, count):
+    """The upper 64 bits of u * count."""
+    low, high = count & 0xFFFFFFFF, count >> 32
+    ul, uh = u & 0xFFFFFFFF, shift(u, 32)
+    mid = uh * low + shift(ul * low, 32)
+    rest = (mid & 0xFFFFFFFF) + ul * high
+    return uh * high + shift(mid, 32) + shift(rest, 32)
+
+
+def f32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def fill(kernel, target, dtype, kind, args, key):
+    """Fills the raw bytes of an argument. target is a flat array of signed
+    integers of the element's size; kernel converts."""
+    count, chunk = len(target), kernel.chunk
+    if kind == "zero":
+        target[:] = 0
+        return
+    for first in range(0, count, chunk):
+        last = min(count, first + chunk)
+        values = generate(kernel, dtype, kind, args, key, first, last)
+        target[first:last] = kernel.raw_of(values, dtype)
+
+
+def generate(kernel, dtype, kind, args, key, first, last):
+    """Elements first to last, as float32 (float64 for f64) or 64-bit integers."""
+    width = "f64" if dtype == "f64" else "f32"
+    real = float if dtype == "f64" else f32
+    index = kernel.arange(first, last)
+    if kind == "uniform":
+        low, high = real(args[0]), real(args[1])
+        u = draws(index, key)
+        x = kernel.real(shift(u, 11 if width == "f64" else 40), width) * (2.0**-53 if width == "f64" else 2.0**-24)
+        return x * real(high - low) + low
+    if kind == "normal":
+        mean, std = real(args[0]), real(args[1])
+        if width == "f64":
+            total, scale = -4 * (2**32 - 1), float.fromhex("0x1.3988e1409212ep-32")
+            for j in range(4):
+                u = draws(index * 4 + j, key)
+                total = shift(u, 32) + (u & 0xFFFFFFFF) + total
+        else:
+            total, scale = -262140, float.fromhex("0x1.3988e2p-16")
+            for j in range(2):
+                u = draws(index * 2 + j, key)
+                pairs = (u & 0x0000FFFF0000FFFF) + (shift(u, 16) & 0x0000FFFF0000FFFF)
+                total = shift(pairs, 32) + (pairs & 0xFFFFFFFF) + total
+        z = kernel.real(total, width) * scale
+        return z * std + mean
+    if kind == "integers":
+        low, high = int(args[0]), int(args[1])
+        values = upper_product(draws(index, key), high - low + 1) + low
+    elif kind == "iota":
+        bits = EXACT[dtype]
+        values = index & ((1 << bits) - 1) if bits < 64 else index
+    else:
+        if dtype in FLOATS:
+            return kernel.real(index * 0, width) + real(args[0])
+        values = index * 0 + int(args[0])
+    return kernel.real(values, width) if dtype in FLOATS else values
+
+
+# bits of gapless whole numbers, of every element type
+EXACT = {
+    "f64": 53, "f32": 24, "f16": 11, "bf16": 8, "e4m3": 4, "e5m2": 3,
+    "i8": 7, "i16": 15, "i32": 31, "i64": 63, "u8": 8, "u16": 16, "u32": 32, "u64": 64,
+}
+SIZE = {
+    "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1,
+    "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
+}
+FLOATS = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2")
+FILLS = {"normal": 2, "uniform": 2, "integers": 2, "constant": 1, "zero": 0, "iota": 0}
+
+# What an output holds before a call: see oracle.Poison.
+POISON = {
+    "f64": 0x7FF8A5A5A5A5A5A5, "f32": 0x7FE5A5A5, "f16": 0x7EA5, "bf16": 0x7FE5, "e4m3": 0x7F, "e5m2": 0x7E,
+}
+
+
+def poison_of(dtype):
+    bits = 8 * SIZE[dtype]
+    pattern = POISON.get(dtype, int("a5" * SIZE[dtype], 16))
+    return pattern - (1 << bits) if pattern >> (bits - 1) else pattern
+
+
+def narrow(kernel, values, dtype):
+    """float32 values as the codes of bf16, e4m3 or e5m2: to nearest, ties to
+    even, subnormals included. The range was checked before."""
+    bits = kernel.bits(values)
+    if dtype == "bf16":
+        return (bits + 0x7FFF + (shift(bits, 16) & 1)) >> 16
+    mantissa, bias = (3, 7) if dtype == "e4m3" else (2, 15)
+    magnitude, sign = bits & 0x7FFFFFFF, (bits >> 24) & 0x80
+    drop = 23 - mantissa
+    normal = (magnitude - ((127 - bias) << 23) + ((1 << (drop - 1)) - 1) + ((magnitude >> drop) & 1)) >> drop
+    # A float32 whose last bit is worth the format's smallest step rounds in the
+    # addition.
+    magic = (128 - bias + drop) << 23
+    (step,) = struct.unpack("<f", struct.pack("<I", magic))
+    small = kernel.bits(abs(values) + step) - magic
+    is_small = (magnitude < ((128 - bias) << 23)) * 1
+    return sign | (small * is_small + normal * (1 - is_small))
+
+
+# -------------------------------------------------------------- frameworks
+#
+# A framework makes arrays, and samples: one call or several, timed.
+
+RED = 4096  # bytes before and after every buffer that must stay as they were
+RED_BYTE = 0xA5
+
+
+def missing(package):
+    return Fault(
+        "unsupported",
+        f"{sys.executable} has no {package}",
+        f"install it there ({os.path.basename(sys.executable)} -m pip install {package}), or name another Python with PAWL_PYTHON",
+    )
+
+
+def framework_module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if error.name and error.name.partition(".")[0] != name:
+            raise Fault("unsupported", f"importing {name}: {last_line(error)}") from None
+        raise missing(name) from None
+
+
+def cache_bytes():
+    """Size of the largest cache of the processor."""
+    largest = 0
+    folder = "/sys/devices/system/cpu/cpu0/cache"
+    try:
+        for index in os.listdir(folder):
+            if index.startswith("index"):
+                with open(f"{folder}/{index}/size") as file:
+                    text = file.read().strip()
+                scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
+                largest = max(largest, int(text.rstrip("KMG")) * scale)
+    except (OSError, ValueError):
+        pass
+    return largest or 32 << 20
+
+
+def on_processor(call, repeat):
+    """One sample by the wall clock."""
+    start = time.perf_counter_ns()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter_ns() - start) * 1e-9
+
+
+class Wall:
+    """Samples by the wall clock. The frameworks give: zeros, increment."""
+
+    device = False
+    chunk = CHUNK
+
+    def start_wall(self):
+        self.flush_bytes = min(256 << 20, 2 * cache_bytes())
+        self.flush_name = f"overwrite 2×LLC ({self.flush_bytes >> 20} MiB)"
+        self.flushed = None
+
+    def flush(self):
+        if self.flushed is None:
+            self.flushed = self.zeros(self.flush_bytes // 8)
+        # Read, change, write: a plain fill may bypass the cache it is to replace.
+        self.increment(self.flushed)
+
+    def synchronize(self):
+        pass
+
+    def settle(self, call, repeat):
+        """Measures what an empty call costs."""
+        return min(on_processor(int, 1) for _ in range(50))
+
+    def once(self, call, repeat, cold, ready):
+        ready()
+        if cold:
+            self.flush()
+        return on_processor(call, repeat)
+
+    def finish(self, seconds, repeat):
+        """What a batch of samples says besides its times."""
+        return seconds, {}
+
+
+class NumPy(Wall):
+    """Arrays in memory."""
+
+    name = "numpy"
+    in_place = True
+
+    def __init__(self, load):
+        self.np = framework_module("numpy")
+        self.start_wall()
+
+    def runtime(self):
+        return f"NumPy {self.np.__version__}"
+
+    # arrays
+
+    def dtype(self, name):
+        try:
+            if name in ("bf16", "e4m3", "e5m2"):
+                types = importlib.import_module("ml_dtypes")
+                return self.np.dtype(getattr(types, {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}[name]))
+        except ImportError:
+            raise Fault("unsupported", f"NumPy has no {name}", "install ml_dtypes, or use framework: torch") from None
+        return self.np.dtype({"f": "float", "i": "int", "u": "uint"}[name[0]] + name[1:])
+
+    def empty(self, size):
+        return self.np.empty(size, self.np.uint8)
+
+    def address(self, array):
+        return array.ctypes.data
+
+    def view(self, data, dtype, shape):
+        return data.view(self.dtype(dtype)).reshape(shape)
+
+    def raw(self, data, size):
+        return data.view(self.np.dtype(f"int{8 * size}"))
+
+    def copy(self, target, source):
+        target[...] = source
+
+    def clone(self, array):
+        return array.copy()
+
+    def describe(self, value):
+        """Shape and element type of what a function returned; None if it is no
+        array of this framework."""
+        if isinstance(value, self.np.generic):
+            value = self.np.asarray(value)
+        return (tuple(value.shape), value.dtype) if isinstance(value, self.np.ndarray) else None
+
+    def all_equal(self, array, value):
+        return bool((array == value).all())
+
+    def first_other(self, array, value):
+        return int((array != value).argmax())
+
+    # for the generator
+
+    def arange(self, first, last):
+        return self.np.arange(first, last, dtype=self.np.int64)
+
+    def real(self, values, width):
+        return values.astype(self.np.float64 if width == "f64" else self.np.float32)
+
+    def bits(self, values):
+        return values.view(self.np.int32).astype(self.np.int64)
+
+    def raw_of(self, values, dtype):
+        if dtype in ("f64", "f32"):
+            return self.raw(values.view(self.np.uint8), SIZE[dtype])
+        if dtype == "f16":
+            return self.raw(values.astype(self.np.float16).view(self.np.uint8), 2)
+        if dtype in FLOATS:
+            values = narrow(self, values, dtype)
+        return values.astype(self.np.dtype(f"int{8 * SIZE[dtype]}"))
+
+    # for samples
+
+    def prepare(self, seed, threads):
+        random.seed(seed)
+        self.np.random.seed(seed & 0xFFFFFFFF)
+
+    def zeros(self, words):
+        return self.np.zeros(words, self.np.int64)
+
+    def increment(self, array):
+        self.np.add(array, 1, out=array)
+
+
+class Jax(NumPy):
+    """JAX arrays: made by NumPy, immutable, timed by the wall clock until the
+    result is there."""
+
+    name = "jax"
+    in_place = False
+
+    def __init__(self, load):
+        super().__init__(load)
+        self.jax = framework_module("jax")
+        self.jax.config.update("jax_default_matmul_precision", "highest")
+        self.device = self.jax.default_backend() != "cpu"
+        if self.device:
+            jnp = self.jax.numpy
+            words = max(2 * load.get("l2_bytes", 0), 64 << 20) // 4
+            self.write = self.jax.jit(lambda value: jnp.full((words,), value, jnp.int32))
+            self.read = self.jax.jit(jnp.sum)
+            self.kept = self.write(0)
+            self.flush_name = "write 2×L2, read 2×L2"
+
+    def runtime(self):
+        return f"JAX {self.jax.__version__} on {self.jax.default_backend()}"
+
+    def array(self, host):
+        if host.dtype.itemsize == 8:
+            self.jax.config.update("jax_enable_x64", True)
+        return self.jax.device_put(host)
+
+    def describe(self, value):
+        return (tuple(value.shape), self.np.dtype(value.dtype)) if isinstance(value, self.jax.Array) else None
+
+    def flush(self):
+        if not self.device:
+            return super().flush()
+        self.write(1).block_until_ready()
+        self.read(self.kept).block_until_ready()
+
+    def once(self, call, repeat, cold, ready):
+        ready()
+        if cold:
+            self.flush()
+        start = time.perf_counter_ns()
+        for _ in range(repeat):
+            self.jax.block_until_ready(call())
+        return (time.perf_counter_ns() - start) * 1e-9
+
+    def finish(self, seconds, repeat):
+        # Nothing hides the launch here: the device waits for the host each time.
+        return seconds, {"exposed": len(seconds)} if self.device else {}
+
+
+class Events:
+    """Samples by events on the current stream of a GPU. The frameworks give:
+    event, elapsed, sleep, write, read, join, synchronize."""
+
+    device = True
+    chunk = 1 << 22
+    flush_name = "write 2×L2, read 2×L2"
+    blocked = 10e-3  # seconds; a function that takes this long behind a blocker waits for it
+    most_hidden = 50e-3
+
+    def start_events(self):
+        self.began, self.ended, self.own = self.event(), self.event(), self.event()
+        self.hide = 0.0  # seconds that a blocker keeps the device from starting
+        self.waits = False
+        self.rest = []  # seconds that the device went on after a sample's stream
+        self.joined = []  # seconds that its stream waited for others at its end
+        self.exposed = 0
+        self.idle = 0.0
+
+    def settle(self, call, repeat):
+        """Finds how long queueing a call takes, so that a blocker can hide it, and
+        what an empty pair of events costs."""
+        self.synchronize()
+        longest = 0.0
+        self.waits = False
+        for _ in range(3):
+            self.sleep(self.blocked)
+            start = time.perf_counter()
+            call()
+            longest = max(longest, time.perf_counter() - start)
+            self.synchronize()
+            if longest > 0.8 * self.blocked:
+                self.waits = True  # it synchronises, or is that slow on the host
+                break
+        self.hide = 0.0 if self.waits else min(self.most_hidden, 2 * longest * repeat + 60e-6)
+        best = min(self.once(int, 1, False, int) for _ in range(20))
+        self.idle = max(self.rest)
+        self.rest, self.joined, self.exposed = [], [], 0
+        return best
+
+    def once(self, call, repeat, cold, ready):
+        if self.hide:
+            self.sleep(self.hide)
+        ready()
+        if cold:
+            self.write()
+            self.read()
+        self.began.record()
+        for _ in range(repeat):
+            call()
+        joined = self.join()
+        self.ended.record()
+        # Done already: the device has waited for the host.
+        if self.began.query():
+            self.exposed += 1
+            if not self.waits:
+                self.hide = min(self.most_hidden, 2 * self.hide + 50e-6)
+        self.ended.synchronize()
+        start = time.perf_counter()
+        self.synchronize()
+        self.rest.append(time.perf_counter() - start)
+        self.joined.append(self.elapsed(self.own, self.ended) if joined else 0.0)
+        return max(self.elapsed(self.began, self.ended), 1e-9)
+
+    def finish(self, seconds, repeat):
+        """Counts what the function left on other streams: it shows in most samples
+        or it is noise. Streams that were joined are in the time already."""
+        doubts = {}
+        left = [max(0.0, rest - self.idle) for rest in self.rest]
+        if most(rest > 10e-6 for rest in left):
+            seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
+            doubts["other_streams"] = True
+        if most(waited > 5e-6 for waited in self.joined):
+            doubts["other_streams"] = True
+        if self.exposed:
+            doubts["exposed"] = self.exposed
+        self.rest, self.joined, self.exposed = [], [], 0
+        return seconds, doubts
+
+
+def most(flags):
+    flags = list(flags)
+    return 2 * sum(flags) > len(flags)
+
+
+class Torch:
+    """PyTorch tensors."""
+
+    name = "torch"
+    in_place = True
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.place = torch.device("cuda" if self.device else "cpu")
+        self.fix_environment()
+
+    def runtime(self):
+        torch, parts = self.torch, [f"PyTorch {self.torch.__version__}"]
+        if self.device:
+            parts.append(f"CUDA {torch.version.cuda}")
+            if torch.backends.cudnn.is_available():
+                parts.append(f"cuDNN {torch.backends.cudnn.version()}")
+        if "triton" in sys.modules:
+            parts.append(f"Triton {getattr(sys.modules['triton'], '__version__', '')}")
+        return ", ".join(parts)
+
+    def fix_environment(self):
+        """Full precision, and the deterministic choice where there is one."""
+        torch = self.torch
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about newer names of the same switches
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.backends.cudnn.allow_tf32 = False
+            torch.backends.cudnn.benchmark = False
+            torch.backends.cudnn.deterministic = True
+            torch.use_deterministic_algorithms(True, warn_only=True)
+        if hasattr(torch.utils, "deterministic"):
+            # Else every torch.empty would be filled, inside the measurement.
+            torch.utils.deterministic.fill_uninitialized_memory = False
+
+    # arrays
+
+    def dtype(self, name):
+        names = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+        full = names.get(name) or {"f": "float", "i": "int", "u": "uint"}[name[0]] + name[1:]
+        found = getattr(self.torch, full, None)
+        if found is None:
+            raise Fault("unsupported", f"PyTorch {self.torch.__version__} has no {name}", "a newer PyTorch has")
+        return found
+
+    def empty(self, size):
+        return self.torch.empty(size, dtype=self.torch.uint8, device=self.place)
+
+    def address(self, array):
+        return array.data_ptr()
+
+    def view(self, data, dtype, shape):
+        return data.view(self.dtype(dtype)).reshape(shape)
+
+    def raw(self, data, size):
+        return data.view(getattr(self.torch, f"int{8 * size}"))
+
+    def copy(self, target, source):
+        target.copy_(source)
+
+    def clone(self, array):
+        return array.clone()
+
+    def describe(self, value):
+        if isinstance(value, self.torch.Tensor) and value.device.type == self.place.type:
+            return tuple(value.shape), value.dtype
+        return None
+
+    def all_equal(self, array, value):
+        return bool((array == value).all())
+
+    def first_other(self, array, value):
+        return int((array != value).int().argmax())
+
+    # for the generator
+
+    def arange(self, first, last):
+        return self.torch.arange(first, last, dtype=self.torch.int64, device=self.place)
+
+    def real(self, values, width):
+        return values.to(self.torch.float64 if width == "f64" else self.torch.float32)
+
+    def bits(self, values):
+        return values.view(self.torch.int32).to(self.torch.int64)
+
+    def raw_of(self, values, dtype):
+        if dtype in ("f64", "f32"):
+            return self.raw(values, SIZE[dtype])
+        if dtype == "f16":
+            return self.raw(values.to(self.torch.float16), 2)
+        if dtype in FLOATS:
+            values = narrow(self, values, dtype)
+        return values.to(getattr(self.torch, f"int{8 * SIZE[dtype]}"))
+
+    # for samples
+
+    def prepare(self, seed, threads):
+        random.seed(seed)
+        self.torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
+        self.torch.set_num_threads(max(1, threads))
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(seed & 0xFFFFFFFF)
+
+
+class TorchOnProcessor(Torch, Wall):
+    def __init__(self, torch, load):
+        super().__init__(torch)
+        self.start_wall()
+
+    def zeros(self, words):
+        return self.torch.zeros(words, dtype=self.torch.int64)
+
+    def increment(self, array):
+        array.add_(1)
+
+
+class TorchOnGPU(Torch, Events):
+    def __init__(self, torch, load):
+        super().__init__(torch)
+        properties = torch.cuda.get_device_properties(0)
+        words = 2 * (getattr(properties, "L2_cache_size", 0) or load.get("l2_bytes") or 64 << 20) // 4
+        self.buffers = [torch.zeros(words, dtype=torch.int32, device=self.place) for _ in range(2)]
+        self.sink = torch.zeros((), dtype=torch.int32, device=self.place)
+        self.count = 0
+        self.watch_streams()
+        self.start_events()
+
+    def prepare(self, seed, threads):
+        super().prepare(seed, threads)
+        self.torch.cuda.empty_cache()
+        self.torch.cuda.reset_peak_memory_stats()
+
+    def synchronize(self):
+        self.torch.cuda.synchronize()
+
+    def finish(self, seconds, repeat):
+        seconds, doubts = super().finish(seconds, repeat)
+        doubts["device_bytes"] = self.torch.cuda.max_memory_allocated()
+        return seconds, doubts
+
+    def event(self):
+        return self.torch.cuda.Event(enable_timing=True)
+
+    def elapsed(self, began, ended):
+        return began.elapsed_time(ended) * 1e-3
+
+    def sleep(self, seconds):
+        self.torch.cuda._sleep(int(seconds * 2e9))  # cycles; no GPU runs faster for long
+
+    def write(self):
+        self.count += 1
+        self.buffers[0].fill_(self.count)
+
+    def read(self):
+        self.torch.sum(self.buffers[1], dim=0, dtype=self.torch.int32, out=self.sink)
+
+    def watch_streams(self):
+        """Notes the streams that the function makes current, so that their work
+        can be waited for on the device. What gets around this is seen by the
+        clock."""
+        torch = self.torch
+        self.streams = {}
+        set_stream = torch._C._cuda_setStream
+
+        def noting(**stream):
+            if stream["stream_id"] not in self.streams:
+                self.streams[stream["stream_id"]] = torch.cuda.Stream(**stream)
+            set_stream(**stream)
+
+        torch._C._cuda_setStream = noting
+
+    def join(self):
+        """Makes the current stream wait for the others, if there are any."""
+        current = self.torch.cuda.current_stream()
+        others = [stream for stream in self.streams.values() if stream != current]
+        if others:
+            self.own.record()
+        for stream in others:
+            current.wait_stream(stream)
+        return bool(others)
+
+
+def torch_here(load):
+    """PyTorch on the GPU if there is one."""
+    torch = framework_module("torch")
+    return (TorchOnGPU if torch.cuda.is_available() else TorchOnProcessor)(torch, load)
+
+
+class CuPy(Events, NumPy):
+    """CuPy arrays."""
+
+    name = "cupy"
+
+    def __init__(self, load):
+        self.np = framework_module("cupy")
+        attributes = self.np.cuda.Device().attributes
+        words = 2 * (attributes.get("L2CacheSize") or load.get("l2_bytes") or 64 << 20) // 4
+        self.buffers = [self.np.zeros(words, self.np.int32) for _ in range(2)]
+        self.sink = self.np.zeros((), self.np.int64)
+        self.count = 0
+        self.spin = self.np.RawKernel(
+            'extern "C" __global__ void spin(long long n) { long long t = clock64(); while (clock64() - t < n) {} }', "spin")
+        self.start_events()
+
+    def runtime(self):
+        return f"CuPy {self.np.__version__}, CUDA {self.np.cuda.runtime.runtimeGetVersion() // 1000}"
+
+    def address(self, array):
+        return array.data.ptr
+
+    def prepare(self, seed, threads):
+        random.seed(seed)
+        self.np.random.seed(seed & 0xFFFFFFFF)
+        self.np.get_default_memory_pool().free_all_blocks()
+
+    def finish(self, seconds, repeat):
+        seconds, doubts = super().finish(seconds, repeat)
+        doubts["device_bytes"] = self.np.get_default_memory_pool().total_bytes()
+        return seconds, doubts
+
+    def synchronize(self):
+        self.np.cuda.Device().synchronize()
+
+    def event(self):
+        return Recorded(self.np.cuda.Event())
+
+    def elapsed(self, began, ended):
+        return self.np.cuda.get_elapsed_time(began.event, ended.event) * 1e-3
+
+    def sleep(self, seconds):
+        self.spin((1,), (1,), (self.np.int64(seconds * 2e9),))
+
+    def write(self):
+        self.count += 1
+        self.buffers[0].fill(self.count)
+
+    def read(self):
+        self.buffers[1].sum(out=self.sink)
+
+    def join(self):
+        return False
+
+
+class Recorded:
+    """A CuPy event with PyTorch's names."""
+
+    def __init__(self, event):
+        self.event = event
+        self.record, self.synchronize = event.record, event.synchronize
+
+    def query(self):
+        return self.event.done
+
+
+FRAMEWORKS = {"torch": torch_here, "cupy": CuPy, "jax": Jax, "numpy": NumPy}
+
+
+# ------------------------------------------------------------ the function
+
+
+def load_function(load):
+    """Imports the kernel's module from the artifact, under its own name, and
+    finds the function."""
+    module_name, _, path = load["entry"].partition(":")
+    for folder in reversed(load.get("dirs") or []):
+        sys.path.insert(0, folder)
+    package = module_name.rpartition(".")[0]
+    file = os.path.join(os.getcwd(), "module", *module_name.split(".")) + ".py"
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(load["path"], "rb") as artifact, open(file, "wb") as copy:
+        copy.write(artifact.read())  # Triton and tracebacks read the source again
+    if package:
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            pass  # a worker elsewhere may have the module alone
+    spec = importlib.util.spec_from_file_location(module_name, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except ImportError as error:
+        show(error)
+        if error.name and error.name.partition(".")[0] not in sys.modules:
+            fault = missing(error.name.partition(".")[0])
+            fault.body["message"] = f"importing {module_name}: {fault.body['message']}"
+            raise fault from None
+        raise Fault("unsupported", f"importing {module_name}: {last_line(error)}") from None
+    except SyntaxError as error:
+        show(error)
+        raise Fault("compile", f"{os.path.basename(error.filename or file)}:{error.lineno}: {error.msg}") from None
+    except Exception as error:
+        show(error)
+        raise Fault("crash", f"importing {module_name} raised {last_line(error)}{place(error, file)}") from None
+    found = module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            names = [name for name in vars(found) if callable(getattr(found, name)) and not name.startswith("_")]
+            near = difflib.get_close_matches(part, names, 1)
+            hint = f"did you mean {near[0]}?" if near else "it has: " + ", ".join(sorted(names)[:10]) if names else "it defines no function"
+            raise Fault("no entry", f"no function {path!r} in {module_name}", hint)
+        found = getattr(found, part)
+    if not callable(found):
+        raise Fault("no entry", f"{path!r} in {module_name} is no function but {type(found).__name__}")
+    return found, file
+
+
+def show(error):
+    """Prints a traceback to the log, from the kernel's code on."""
+    frames = error.__traceback__
+    while frames is not None and (frames.tb_frame.f_code.co_filename == __file__ or "importlib" in frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    traceback.print_exception(type(error), error, frames)
+
+
+def last_line(error):
+    return traceback.format_exception_only(type(error), error)[-1].strip().partition("\n")[0][:500]
+
+
+def place(error, file):
+    """Where in the kernel's module an exception arose, if it did there."""
+    line = 0
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == file:
+            line = frame.lineno
+    return f" ({os.path.basename(file)}, line {line})" if line else ""
+
+
+class Buffer:
+    """An argument in memory, between red zones."""
+
+    def __init__(self, framework, number, arg):
+        self.framework, self.arg = framework, arg
+        size = arg["count"] * SIZE[arg["dtype"]]
+        slack = 0 if framework.device else 2 * RED
+        self.base = framework.empty(RED + size + RED + slack + 16)
+        self.start = RED
+        if slack:
+            # On a page, and not all on the same place of one: equal offsets alias
+            # in the store buffer.
+            address = framework.address(self.base) + RED
+            self.start = RED + -address % RED + (number * 320) % RED // 64 * 64
+        self.size = size
+        data = self.base[self.start:self.start + size]
+        self.flat = framework.raw(data, SIZE[arg["dtype"]])
+        self.value = framework.view(data, arg["dtype"], arg.get("shape") or [arg["count"]])
+        self.pristine = None
+        for zone in self.zones():
+            zone[:] = RED_BYTE
+
+    def zones(self):
+        end = self.start + self.size
+        return self.base[self.start - RED:self.start], self.base[end:end + RED]
+
+    def poison(self):
+        self.flat[:] = poison_of(self.arg["dtype"])
+
+    def untouched(self):
+        return self.framework.all_equal(self.flat, poison_of(self.arg["dtype"]))
+
+    def trespass(self):
+        before, after = self.zones()
+        name, where = self.arg["name"], ""
+        if not self.framework.all_equal(before, RED_BYTE):
+            first = self.framework.first_other(before, RED_BYTE)
+            where = f"before the start of argument {name} ({RED - first} bytes before it)"
+        elif not self.framework.all_equal(after, RED_BYTE):
+            first = self.framework.first_other(after, RED_BYTE)
+            where = f"past the end of argument {name} (byte {self.size + first} of {self.size})"
+        if where:
+            before[:] = RED_BYTE
+            after[:] = RED_BYTE
+            raise Fault("out of bounds", f"the kernel wrote {where}",
+                        "check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
+
+
+def scalar(arg):
+    dtype, text = arg["dtype"], arg.get("value", "")
+    try:
+        if dtype in FLOATS:
+            value = float(text)
+            return f32(value) if dtype != "f64" else value
+        value, bits = int(text), 8 * SIZE[dtype]
+        low = -(1 << (bits - 1)) if dtype[0] == "i" else 0
+        if not low <= value < low + (1 << bits):
+            raise ValueError("out of range")
+        return value
+    except (ValueError, OverflowError) as error:
+        raise Fault("protocol", f"argument {arg['name']}: {dtype} value {text!r}: {error}") from None
+
+
+def check_buffer(arg):
+    name, kind = arg["name"], arg.get("init")
+    count, shape = arg.get("count", 0), arg.get("shape")
+    if not isinstance(count, int) or not 0 < count <= (1 << 46) // SIZE[arg["dtype"]] or shape and math.prod(shape) != count:
+        raise Fault("protocol", f"argument {name}: {count} elements of {arg['dtype']}")
+    if kind and (kind not in FILLS or FILLS[kind] != len(arg.get("params") or [])):
+        raise Fault("protocol", f"argument {name}: no fill {kind} with {len(arg.get('params') or [])} numbers")
+    if kind in ("normal", "uniform") and arg["dtype"] not in FLOATS:
+        raise Fault("protocol", f"argument {name}: no fill {kind} of {arg['dtype']}")
+
+
+def default_fill(dtype):
+    if dtype in FLOATS:
+        return "normal", [0, 1]
+    return "integers", [-8, 8] if dtype[0] == "i" else [0, 15]
+
+
+class Parameters:
+    """How a function takes its arguments: those it has a parameter of that name
+    for by name, the others by position in the order of pawl.yaml. Outputs and
+    scratch are passed by name only. A scalar that it has no place for is left
+    out: tensors know their sizes."""
+
+    def __init__(self, function):
+        self.named, self.places, self.keywords, self.several = set(), 0, False, True
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (ValueError, TypeError):
+            return  # written in C: all by position
+        self.several = False
+        kinds = inspect.Parameter
+        for p in parameters:
+            if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY):
+                self.named.add(p.name)
+            self.several |= p.kind == kinds.VAR_POSITIONAL
+            self.keywords |= p.kind == kinds.VAR_KEYWORD
+        self.ordered = [p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+
+    def free(self, by_name):
+        """How many arguments can be given by position beside those by name."""
+        if self.several:
+            return math.inf
+        count = 0
+        for p in self.ordered:
+            if p.name in by_name and p.kind != inspect.Parameter.POSITIONAL_ONLY:
+                break
+            count += 1
+        return count
+
+
+# ---------------------------------------------------------------- the cell
+
+
+class Cell:
+    def __init__(self):
+        self.framework = self.function = self.call = None
+
+    def load(self, m):
+        name = m.get("framework") or "numpy"
+        if name not in FRAMEWORKS:
+            raise Fault("protocol", f"no framework {name!r}")
+        if ":" not in (m.get("entry") or ""):
+            raise Fault("protocol", f"{m.get('entry')!r} names no function")
+        try:
+            self.framework = FRAMEWORKS[name](m)
+        except Fault:
+            raise
+        except Exception as error:
+            show(error)
+            raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
+        self.function, self.file = load_function(m)
+        self.parameters = Parameters(self.function)
+        self.params = m.get("params") or {}
+        for param in self.params:
+            if not (param in self.parameters.named or self.parameters.keywords or self.parameters.several):
+                raise Fault("no entry", f"{m['entry']} has no parameter {param}",
+                            "params of pawl.yaml are given as keyword arguments")
+        runtime = f"Python {platform.python_version()}, {self.framework.runtime()}"
+        return {"flush": self.framework.flush_name, "runtime": runtime}
+
+    def prepare(self, m):
+        if self.function is None:
+            raise Fault("protocol", "prepare before load")
+        framework, self.call = self.framework, None
+        self.buffers, self.returned, self.result = [], [], None
+        gc.collect()
+        framework.prepare(m.get("seed", 0), m.get("threads", 1))
+        self.bind(m)
+        reply = {"buffers": [
+            {"name": b.arg["name"], "start": framework.address(b.base) + b.start, "bytes": b.size} for b in self.buffers
+        ]}
+        if m.get("cores") and not framework.device:
+            try:
+                os.sched_setaffinity(0, m["cores"])
+                reply["pinned"] = m["cores"]
+            except OSError:
+                pass
+        framework.synchronize()
+        # What is there now stays: later collections need not look at it.
+        gc.collect()
+        gc.freeze()
+        self.settled = 0
+        return reply
+
+    def bind(self, m):
+        """Makes the arguments and decides how each is passed."""
+        args = m.get("args") or []
+        for arg in args:
+            if arg.get("dtype") not in SIZE:
+                raise Fault("protocol", f"argument {arg.get('name')}: no element type {arg.get('dtype')!r}")
+            if arg.get("buffer"):
+                check_buffer(arg)
+        by_name = set(self.params) | {a["name"] for a in args if a["name"] in self.parameters.named}
+        free = self.parameters.free(by_name)
+        positional, keywords = [], dict(self.params)
+        for number, arg in enumerate(args):
+            name, role = arg["name"], arg.get("role", "in")
+            value = None
+            if not arg.get("buffer"):
+                value = scalar(arg)
+            elif role in ("out", "scratch") and (name not in self.parameters.named or not self.framework.in_place):
+                if role == "out":
+                    self.returned.append(arg)
+                continue
+            else:
+                value = self.argument(number, arg, key_of(m.get("seed", 0), number, m.get("batch", 0)))
+            if name in self.parameters.named:
+                keywords[name] = value
+            elif len(positional) < free:
+                positional.append(value)
+            elif arg.get("buffer"):
+                raise Fault("no entry", f"the function has no parameter for argument {name}",
+                            "it is given the arguments by name, or by position in the order of pawl.yaml")
+        function = self.function
+        self.call = lambda: function(*positional, **keywords)
+
+    def argument(self, number, arg, key):
+        framework, role = self.framework, arg.get("role", "in")
+        buffer = Buffer(framework, number, arg)
+        if role == "out" or role == "scratch" and not arg.get("init"):
+            buffer.poison()
+        else:
+            kind, numbers = (arg["init"], arg.get("params") or []) if arg.get("init") else default_fill(arg["dtype"])
+            fill(framework, buffer.flat, arg["dtype"], kind, numbers, key)
+        if not framework.in_place:
+            return framework.array(buffer.value)
+        if role == "inout":
+            buffer.pristine = framework.clone(buffer.value)
+        self.buffers.append(buffer)
+        return buffer.value
+
+    def ready(self):
+        """Brings the arguments into the state every sample starts from."""
+        self.result = None
+        for b in self.buffers:
+            if b.pristine is not None:
+                self.framework.copy(b.value, b.pristine)
+            elif b.arg.get("role") == "out":
+                b.poison()
+
+    def once(self):
+        """The call of a sample. Its result lives until the next."""
+        self.result = self.call()
+        return self.result
+
+    def settle(self, repeat):
+        """The first calls, which compile, allocate and look at what comes back."""
+        if not self.settled:
+            self.ready()
+            result = self.once()
+            self.framework.synchronize()
+            self.check_result(result)
+            for b in self.buffers:
+                if b.arg.get("role") == "out" and b.untouched():
+                    raise Fault("no effect", f"the function wrote nothing to its output {b.arg['name']}",
+                                "a parameter of an output's name is to be written to; without one the returned value is taken")
+            for _ in range(2):
+                self.ready()
+                self.once()
+            self.framework.synchronize()
+        if self.settled != repeat:
+            self.overhead = self.framework.settle(self.once, repeat)
+            self.settled = repeat
+
+    def check_result(self, result):
+        if not self.returned:
+            return
+        names = ", ".join(arg["name"] for arg in self.returned)
+        values = [result] if len(self.returned) == 1 else result
+        if result is None:
+            raise Fault("output", f"the function returned nothing, and has no parameter {names}",
+                        "return the output, or take a parameter of its name and write to it")
+        if not isinstance(values, (list, tuple)) or len(values) != len(self.returned):
+            raise Fault("output", f"the function must return {len(self.returned)} outputs ({names}), and returned {type(result).__name__}")
+        for arg, value in zip(self.returned, values):
+            want = tuple(arg.get("shape") or [arg["count"]]), self.framework.dtype(arg["dtype"])
+            got = self.framework.describe(value)
+            if got is None:
+                raise Fault("output", f"output {arg['name']} must be an array of {self.framework.name}, and is {describe(value)}")
+            if got != want:
+                raise Fault("output", f"output {arg['name']} must be {list(want[0])} of {want[1]}, and is {list(got[0])} of {got[1]}",
+                            "shape and dtype of the output in pawl.yaml, or what the function returns")
+
+    def sample(self, m):
+        if self.call is None:
+            raise Fault("protocol", "launch before prepare")
+        count, repeat = m.get("count", 0), m.get("repeat", 0)
+        if not 1 <= count <= MAX_FRAME // 16 or repeat < 1:
+            raise Fault("protocol", f"{count} samples of {repeat} launches")
+        self.settle(repeat)
+        cold, most = m.get("cache") == "cold", m.get("max_s") or math.inf
+        once, ready, call = self.framework.once, self.ready, self.once
+        gc.collect()
+        seconds = []
+        switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+        begin = time.monotonic()
+        gc.disable()
+        try:
+            for _ in range(count):
+                seconds.append(once(call, repeat, cold, ready) / repeat)
+                if time.monotonic() - begin > most:
+                    break
+        finally:
+            gc.enable()
+        seconds, doubts = self.framework.finish(seconds, repeat)
+        self.trespass()
+        reply = {
+            "count": len(seconds), "overhead_s": self.overhead,
+            "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, **doubts,
+        }
+        return reply, b"".join(struct.pack("<dd", s, 0.0) for s in seconds)
+
+    def run(self, m):
+        if self.call is None:
+            raise Fault("protocol", "launch before prepare")
+        self.ready()
+        self.framework.synchronize()
+        start = time.perf_counter()
+        for _ in range(m.get("launches", 1)):
+            self.once()
+        if not self.framework.in_place:
+            self.framework.jax.block_until_ready(self.result)
+        self.framework.synchronize()
+        elapsed = time.perf_counter() - start
+        self.trespass()
+        return {"cell_s": elapsed}
+
+    def trespass(self):
+        for buffer in self.buffers:
+            buffer.trespass()
+
+    def guarded(self, operation, m):
+        """Runs an operation and gives what the kernel raises its name."""
+        try:
+            return operation(m)
+        except Fault:
+            raise
+        except SystemExit as error:
+            flush_output()
+            code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+            os._exit(code)
+        except ImportError as error:
+            show(error)
+            raise missing(error.name or "") if error.name else Fault("unsupported", last_line(error)) from None
+        except NotImplementedError as error:
+            show(error)
+            raise Fault("unsupported", str(error) or "the function does not support this problem") from None
+        except Exception as error:
+            show(error)
+            kind = type(error).__name__
+            if isinstance(error, MemoryError) or kind in ("OutOfMemoryError", "CUDAOutOfMemoryError"):
+                raise Fault("memory", last_line(error), "choose a smaller config, or a device with more memory") from None
+            raise Fault("crash", f"the function raised {last_line(error)}{place(error, getattr(self, 'file', ''))}") from None
+
+
+def describe(value):
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"{type(value).__module__}.{type(value).__name__} of shape {list(shape)}"
+
+
+def flush_output():
+    """Brings what the kernel printed into the log: a cell is ended by a signal."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+    LIBC.fflush(None)
+
+
+LIBC = ctypes.CDLL(None)
+
+
+def main():
+    for descriptor in (REQUESTS, REPLIES):
+        os.set_inheritable(descriptor, False)
+    sys.path.pop(0)  # this file's folder, which is no place to import from
+    sys.dont_write_bytecode = True
+    faulthandler.enable(all_threads=False)
+    send(0, "hello", {"protocol": "1.0", "cell": "python", "pid": os.getpid()})
+    incoming = queue.SimpleQueue()
+    threading.Thread(target=receive, args=(incoming,), daemon=True).start()
+    cell = Cell()
+    while True:
+        frame = incoming.get()
+        op, request, body, blob = frame["op"], frame.get("body") or {}, None, None
+        try:
+            if op == "ping":
+                pass
+            elif op == "load":
+                body = cell.guarded(cell.load, request)
+            elif op == "prepare":
+                body = cell.guarded(cell.prepare, request)
+            elif op == "sample":
+                with inference(cell):
+                    body, blob = cell.guarded(cell.sample, request)
+            elif op == "run":
+                with inference(cell):
+                    body = cell.guarded(cell.run, request)
+            else:
+                raise Fault("protocol", f"a cell has no operation {op!r}")
+        except Fault as fault:
+            flush_output()
+            send(frame["id"], "error", fault.body)
+            continue
+        flush_output()
+        send(frame["id"], "ok", body, blob)
+
+
+class inference:
+    """PyTorch's inference mode around calls, not around the making of arguments,
+    so that a function that needs gradients can still turn them on."""
+
+    def __init__(self, cell):
+        torch = getattr(cell.framework, "torch", None)
+        self.mode = torch.inference_mode() if torch else None
+
+    def __enter__(self):
+        if self.mode:
+            self.mode.__enter__()
+
+    def __exit__(self, *error):
+        if self.mode:
+            self.mode.__exit__(*error)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Checks the cell's generator against the golden values of package oracle.
+
+    python3 golden.py FRAMEWORK golden.json
+
+Prints a line for every value that differs, and a last one with what was seen.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+here = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
+cell = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cell)
+
+
+def main(name, path):
+    try:
+        framework = cell.FRAMEWORKS[name]({})
+    except cell.Fault as fault:
+        print("skip:", fault)
+        return
+    with open(path) as file:
+        golden = json.load(file)
+    wrong = 0
+    for key in golden["keys"]:
+        if f"{cell.key_of(key['seed'], key['arg'], key['batch']):016x}" != key["key"]:
+            wrong += 1
+            print("key", key)
+    fills = 0
+    # In small chunks too, so that what is drawn does not depend on where one begins.
+    for chunk in (framework.chunk, 97):
+        framework.chunk = chunk
+        for case in golden["fills"]:
+            size = cell.SIZE[case["dtype"]]
+            raw = framework.raw(framework.empty(case["count"] * size), size)
+            cell.fill(framework, raw, case["dtype"], case["kind"], case["args"], int(case["key"], 16))
+            data = raw.cpu().numpy() if hasattr(raw, "cpu") else raw.get() if hasattr(raw, "get") else raw
+            fills += 1
+            if hashlib.sha256(data.tobytes()).hexdigest() != case["sha256"]:
+                wrong += 1
+                print("fill", case["dtype"], case["kind"], case["args"], [f"{x & (1 << 8 * size) - 1:0{2 * size}x}" for x in data[:6].tolist()], case["head"])
+    print(f"ok: {fills} fills with {framework.runtime()}, {wrong} wrong")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,38 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+
+	"pawl/internal/sandbox"
+	"pawl/internal/worker/wire"
+)
+
+// program is what a cell executes, and what it may reach.
+type program struct {
+	path   string
+	args   []string
+	env    []string
+	policy sandbox.Policy
+}
+
+// programOf is the program of a cell that writes below scratch: this binary, or
+// for Python functions the interpreter.
+func (s *server) programOf(m wire.Open, device, scratch string) (*program, error) {
+	if m.Cell == "python" {
+		return s.pythonProgram(m, device, scratch)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %w", err)
+	}
+	p := &program{
+		path: self, args: []string{self, "cell", m.Cell},
+		env:    []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GOTRACEBACK=none", "TMPDIR=" + scratch, "HOME=" + scratch},
+		policy: sandbox.Policy{Read: append(sandbox.System(), self, s.store.dir), Write: []string{scratch}},
+	}
+	if device != hostDevice {
+		p.policy = p.policy.WithCUDA()
+	}
+	return p, nil
+}

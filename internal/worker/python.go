@@ -1,0 +1,140 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/sandbox"
+	"pawl/internal/worker/cell/python"
+	"pawl/internal/worker/wire"
+)
+
+// interpreter is the Python that python cells run in.
+type interpreter struct {
+	Executable string   `json:"executable"`
+	Read       []string `json:"read"`      // where it imports from
+	UserBase   string   `json:"user_base"` // of the user's own packages; "" where they are off
+
+	program string // cell.py, in the worker's folder
+}
+
+// pythonQuestion makes an interpreter say where it and its packages are.
+const pythonQuestion = `
+import json, site, sys
+read = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix] + [p for p in sys.path if p]
+base = site.getuserbase() if site.ENABLE_USER_SITE else ""
+print()
+print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "user_base": base or ""}))
+`
+
+// pythonName is the command that starts Python.
+func pythonName() string { return cmp.Or(os.Getenv("PAWL_PYTHON"), "python3") }
+
+func hasPython() bool {
+	_, err := exec.LookPath(pythonName())
+	return err == nil
+}
+
+// findPython asks the interpreter on PATH, which may be a wrapper, for the real
+// one, and puts the cell's program beside the artifacts.
+func findPython(dir string) (*interpreter, error) {
+	fault := func(format string, args ...any) error {
+		return &result.Fault{
+			Cause: result.CauseUnsupported, Message: fmt.Sprintf(format, args...),
+			Hint: "install Python 3.9 or newer, or name one with PAWL_PYTHON",
+		}
+	}
+	path, err := exec.LookPath(pythonName())
+	if err != nil {
+		return nil, fault("no Python was found on this machine: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "-c", pythonQuestion).Output()
+	if err != nil {
+		text := ""
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			text = ": " + strings.TrimSpace(string(exit.Stderr))
+		}
+		return nil, fault("%s does not run: %v%s", path, err, text)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n") // start-up files may print before it
+	found := &interpreter{program: filepath.Join(dir, "cell.py")}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), found); err != nil || !filepath.IsAbs(found.Executable) {
+		return nil, fault("%s gives no answer that makes sense: %s", path, lines[len(lines)-1])
+	}
+	if err := os.WriteFile(found.program, python.Cell, 0o444); err != nil {
+		return nil, fmt.Errorf("store the cell's program: %w", err)
+	}
+	return found, nil
+}
+
+// pythonFiles are read by the standard library and the usual packages.
+var pythonFiles = []string{"/etc/ssl/openssl.cnf", "/etc/mime.types", "/etc/os-release"}
+
+// passed are variables of the worker's own that say where packages and
+// libraries are.
+var passed = []string{"PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"}
+
+// pythonProgram runs the embedded cell in the user's interpreter. It may start
+// processes: Triton runs ptxas and a C compiler.
+func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, error) {
+	found, err := s.python()
+	if err != nil {
+		return nil, err
+	}
+	p := &program{
+		path: found.Executable, args: []string{found.Executable, "-u", found.program},
+		policy: sandbox.Policy{Write: []string{scratch}, Processes: true},
+	}
+	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.dir}, found.Read, importFolders(m.Dirs))
+	p.env = []string{
+		"PATH=" + filepath.Dir(found.Executable) + ":/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
+		"LANG=C.UTF-8", "USER=pawl", "LOGNAME=pawl", "HOME=" + scratch, "TMPDIR=" + scratch,
+		"PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", "PYTHONUSERBASE=" + cmp.Or(found.UserBase, scratch),
+		"CUBLAS_WORKSPACE_CONFIG=:4096:8", "CUPY_TF32=0", "XLA_PYTHON_CLIENT_PREALLOCATE=false", "TORCHINDUCTOR_COMPILE_THREADS=1",
+	}
+	for _, variable := range []string{"XDG_CACHE_HOME", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "CUDA_CACHE_PATH", "CUPY_CACHE_DIR", "NUMBA_CACHE_DIR"} {
+		p.env = append(p.env, variable+"="+filepath.Join(scratch, "cache", strings.ToLower(variable)))
+	}
+	threads := strconv.Itoa(max(1, m.Parallel))
+	for _, variable := range []string{"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"} {
+		p.env = append(p.env, variable+"="+threads)
+	}
+	for _, variable := range passed {
+		if value := os.Getenv(variable); value != "" {
+			p.env = append(p.env, variable+"="+value)
+			p.policy.Read = append(p.policy.Read, importFolders(filepath.SplitList(value))...)
+		}
+	}
+	visible := ""
+	if device != hostDevice {
+		visible = device
+		p.policy = p.policy.WithCUDA()
+	}
+	p.env = append(p.env, "CUDA_VISIBLE_DEVICES="+visible)
+	return p, nil
+}
+
+// importFolders are those of the given folders that this machine has: a worker
+// elsewhere need not have the parent's files.
+func importFolders(dirs []string) []string {
+	var there []string
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); filepath.IsAbs(dir) && err == nil && info.IsDir() {
+			there = append(there, filepath.Clean(dir))
+		}
+	}
+	return there
+}
