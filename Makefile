@@ -37,6 +37,10 @@ demo: ## build pawl and measure the example kernels
 	@tools/setup cc
 	$(call step,build,$(MAKE) --no-print-directory build)
 	@cd examples && ../$(BIN) bench
+	@printf '%s\n' '' 'What to do next:' \
+		'  cd examples && ../bin/pawl bench gemm --set TILE_N=64    another variant of a kernel' \
+		'  bin/pawl doctor                                          what this machine has, and how to get the rest' \
+		'  docs/tutorial.md                                         from nothing to your own kernel, measured'
 
 test: setup lint unit script system ## everything that must pass
 

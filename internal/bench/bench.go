@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"pawl/internal/build"
@@ -45,6 +46,9 @@ type plan struct {
 	instance *spec.Instance
 	artifact *build.Artifact
 	rivals   []*plan
+
+	module   []byte         // of a Python rival that ships with pawl
+	keywords map[string]any // of a Python function
 }
 
 // bench is a run under way.
@@ -73,7 +77,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}()
 	if b.hasCUDA() {
 		<-started // the GPU says what to compile for
-		b.adoptGPU()
+		b.adoptGPU(plans)
 	}
 	b.build(ctx, plans)
 	<-started
@@ -81,7 +85,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if startErr == nil {
 		b.report.Machine = b.worker.Hello().Machine
 		b.report.DeviceClass = b.worker.Hello().DeviceClass
-		b.adoptGPU()
+		b.adoptGPU(plans)
 		if opts.Spec.DeviceClass != "" {
 			b.report.DeviceClass = opts.Spec.DeviceClass
 		}
@@ -98,7 +102,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	return b.report, nil
 }
 
-// hasCUDA tells whether anything to measure runs on a GPU.
+// hasCUDA tells whether anything to measure is compiled for a GPU.
 func (b *bench) hasCUDA() bool {
 	for _, row := range b.report.Rows {
 		if row.Cell == spec.CellCUDA {
@@ -114,8 +118,9 @@ func (b *bench) hasCUDA() bool {
 }
 
 // adoptGPU makes the run one on the chosen GPU, if there is one to run on.
-func (b *bench) adoptGPU() {
-	if b.worker == nil || !b.hasCUDA() || b.Device < 0 || b.Device >= len(b.worker.Hello().Devices) {
+func (b *bench) adoptGPU(plans []*plan) {
+	onGPU := slices.ContainsFunc(plans, func(p *plan) bool { return slices.ContainsFunc(p.sides(), (*plan).gpu) })
+	if b.worker == nil || !onGPU || b.Device < 0 || b.Device >= len(b.worker.Hello().Devices) {
 		return
 	}
 	gpu := b.worker.Hello().Devices[b.Device]

@@ -33,9 +33,14 @@ func (b *bench) plan() ([]*plan, error) {
 		}
 		for _, config := range s.Configs {
 			p := newPlan(variant, config)
+			p.keywords = keywords(variant)
 			b.report.Rows = append(b.report.Rows, p.row)
 			for i, rival := range rivals {
-				other := newPlan(rival, config)
+				other := newPlan(rival.variant, config)
+				other.module, other.keywords = rival.module, rival.keywords
+				if rival.borrowed {
+					other.row.Params = nil // they are the kernel's, not its
+				}
 				p.rivals = append(p.rivals, other)
 				p.row.Rivals = append(p.row.Rivals, &result.Rival{Label: b.Against[i], Row: other.row})
 			}
@@ -67,19 +72,6 @@ func newPlan(variant spec.Variant, config *spec.Config) *plan {
 
 // sides are the plan itself and its rivals.
 func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
-
-// rivals finds what a kernel is measured against.
-func (b *bench) rivals(k *spec.Kernel) ([]spec.Variant, error) {
-	var out []spec.Variant
-	for _, name := range b.Against {
-		rival := kernelNamed(b.Spec, name)
-		if rival == nil {
-			return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, kernelNames(b.Spec)))
-		}
-		out = append(out, rival.Default())
-	}
-	return out, nil
-}
 
 func kernelNamed(s *spec.Spec, name string) *spec.Kernel {
 	for _, k := range s.Kernels {
@@ -132,7 +124,7 @@ func (b *bench) build(ctx context.Context, plans []*plan) {
 	for _, p := range plans {
 		for _, side := range p.sides() {
 			if side.row.Fault == nil {
-				requests = append(requests, build.Request{Dir: b.Spec.Dir, Variant: side.variant})
+				requests = append(requests, build.Request{Dir: b.Spec.Dir, Variant: side.variant, Module: side.module})
 				waiting = append(waiting, side)
 			}
 		}
@@ -167,12 +159,17 @@ func (b *bench) build(ctx context.Context, plans []*plan) {
 
 func (b *bench) describeCompilers(plans []*plan) {
 	for _, p := range plans {
-		if p.artifact == nil {
+		if p.artifact == nil || p.artifact.Compiler == "" {
 			continue
 		}
-		if b.report.Machine.Compilers == nil {
-			b.report.Machine.Compilers = map[string]string{}
-		}
-		b.report.Machine.Compilers[p.row.Cell] = p.artifact.Compiler
+		b.compiler(p.row.Cell, p.artifact.Compiler)
 	}
+}
+
+// compiler notes what kernels of a kind are made or run with.
+func (b *bench) compiler(cell, name string) {
+	if b.report.Machine.Compilers == nil {
+		b.report.Machine.Compilers = map[string]string{}
+	}
+	b.report.Machine.Compilers[cell] = name
 }

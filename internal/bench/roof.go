@@ -55,7 +55,7 @@ func (b *bench) holdAgainstRoof(p *plan) {
 		return
 	}
 	bound, known := peaks.Bind(roof.Work{
-		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Footprint: t.Footprint,
+		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
 		Caches: roof.Caches(p.row.Cell, b.report.Machine), Float: roof.Float(p.instance),
 	})
 	if !known {

@@ -152,8 +152,12 @@ func (b *bench) open(ctx context.Context, client *worker.Client, p *plan) (*work
 		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.Device, LockMHz: b.LockMHz,
 		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 	}
-	if p.row.Cell == spec.CellCUDA {
+	load := wire.Load{SHA256: sha, DeadlineS: b.Options.Measure.Timeout.Seconds()}
+	switch p.row.Cell {
+	case spec.CellCUDA:
 		request.Memory = driverMemory // the arguments are on the device
+	case spec.CellPython:
+		b.python(p, &request, &load)
 	}
 	cell, err := client.Open(ctx, request)
 	if err != nil {
@@ -163,9 +167,13 @@ func (b *bench) open(ctx context.Context, client *worker.Client, p *plan) (*work
 	if p.variant.Kernel.Launcher {
 		p.row.Trust = "author" // host code shares the cell's address space
 	}
-	loaded, err := cell.Load(ctx, wire.Load{SHA256: sha, DeadlineS: b.Options.Measure.Timeout.Seconds()})
+	loaded, err := cell.Load(ctx, load)
 	if err != nil {
 		return nil, b.close(ctx, cell, p, err)
+	}
+	if loaded.Runtime != "" {
+		p.row.Build.Compiler = loaded.Runtime
+		b.compiler(p.row.Cell, loaded.Runtime)
 	}
 	b.report.Method.Flush = loaded.Flush
 	return cell, nil

@@ -95,13 +95,15 @@ func (s *fileState) read(path string) {
 	s.sum = hex.EncodeToString(hash.Sum(nil))
 }
 
+// stampTick is more than a tick of the clock that stamps files.
+const stampTick = 50 * time.Millisecond
+
 // current reports whether the file surely has the content that was hashed. One
 // that changed just before it was hashed may have changed again since within
 // the same tick of the clock that stamps files.
 func (s *fileState) current(path string) bool {
-	const tick = 50 * time.Millisecond
 	info, err := os.Stat(path)
-	return err == nil && s.err == nil && statOf(info) == s.stat && s.hashed.Sub(s.stat.ctime) > tick
+	return err == nil && s.err == nil && statOf(info) == s.stat && s.hashed.Sub(s.stat.ctime) > stampTick
 }
 
 func statOf(info os.FileInfo) fileStat {

@@ -55,17 +55,19 @@ var cudaTargets = []target{
 // tensor are the ways to a type's tensor rate: mma.sync where that is the
 // hardware's own, and more.
 func tensor(name string, more ...candidate) []candidate {
-	first := ampere
+	first, last := ampere, blackwell-1
 	if name == "e4m3" {
-		first = ada
+		// Hopper has it through wgmma only: there mma.sync is made of f16 products,
+		// which the compiler hoists out of the loop.
+		first, last = ada, hopper-1
 	}
 	all := []candidate{
-		{kernel: name + "_mma", of: "mma.sync", from: first, to: blackwell - 1},
+		{kernel: name + "_mma", of: "mma.sync", from: first, to: last},
 		{kernel: name + "_mma", of: "mma.sync", from: desktop},
 	}
 	for _, c := range more {
 		if c.from == 0 {
-			c.from, c.to = first, blackwell-1
+			c.from, c.to = first, last
 		}
 		all = append(all, c)
 	}

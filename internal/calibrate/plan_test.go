@@ -27,7 +27,7 @@ func TestTargetsOfArchitectures(t *testing.T) {
 		"sm_75":   {nil, nil, []string{"f16_mma", "f64_mma"}, 0},
 		"sm_80":   {[]roof.Name{roof.F16, roof.BF16, roof.TF32, roof.F64Tensor}, []string{"f16_mma", "f16_narrow"}, []string{"f16_wgmma", "e4m3_mma", "f64_wide"}, 5},
 		"sm_89":   {[]roof.Name{roof.F16, roof.BF16, roof.TF32, roof.E4M3, roof.F64Tensor}, []string{"e4m3_mma"}, []string{"e4m3_wgmma"}, 6},
-		"sm_90a":  {[]roof.Name{roof.F16, roof.BF16, roof.TF32, roof.E4M3, roof.F64Tensor}, []string{"f16_mma", "f16_wgmma", "f16_random", "e4m3_wgmma", "f64_wide"}, nil, 12},
+		"sm_90a":  {[]roof.Name{roof.F16, roof.BF16, roof.TF32, roof.E4M3, roof.F64Tensor}, []string{"f16_mma", "f16_wgmma", "f16_random", "e4m3_wgmma", "f64_wide"}, []string{"e4m3_mma"}, 11},
 		"sm_100a": {[]roof.Name{roof.F64Tensor}, nil, []string{"f16_mma", "f16_wgmma", "e4m3_mma"}, 2},
 		"sm_103f": {[]roof.Name{roof.F64Tensor}, nil, []string{"f16_mma"}, 2},
 		"sm_120a": {[]roof.Name{roof.F16, roof.BF16, roof.TF32, roof.E4M3, roof.F64Tensor}, []string{"f16_mma"}, []string{"f16_wgmma"}, 6},

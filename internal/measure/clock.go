@@ -24,6 +24,9 @@ const (
 	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
 
+// onGPU tells whether the kernel runs on a GPU, as far as its samples have told.
+func (s *series) onGPU() bool { return s.cuda() || s.timing.DeviceMemory > 0 }
+
 // checkClock launches back to back and lets the worker time that from outside.
 func (s *series) checkClock(ctx context.Context) error {
 	for _, arg := range s.Instance.Args {
@@ -33,7 +36,7 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 	claimed := stat.Median(s.timing.Samples.Kept())
 	span := clockSpan
-	if onGPU(s.timing) && s.primary {
+	if s.onGPU() && s.primary {
 		span = energySpan
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
@@ -47,7 +50,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		}
 		check.WorkerS = min(check.WorkerS, reply.WorkerS/float64(launches))
 		s.timing.Clock = check
-		if reply.EnergyJ != nil && (s.primary || !onGPU(s.timing)) {
+		if reply.EnergyJ != nil && (s.primary || !s.onGPU()) {
 			perLaunch := *reply.EnergyJ / float64(launches)
 			s.timing.EnergyJ = &perLaunch
 		}

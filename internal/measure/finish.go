@@ -88,6 +88,7 @@ const (
 	stealPct    = 2.0
 	foreignCPU  = 0.5  // cores
 	drift       = 0.02 // between the halves of a series
+	known       = 0.01 // half-width of a median worth mentioning
 	fineEnough  = 20   // a sample should be this many times the cost of an empty call
 	preemptRate = 0.2  // preemptions per sample
 )
@@ -116,7 +117,7 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 			warn("drift", "the clock or the neighbours changed during the run", "the second half of the samples is %s against the first", unit.Percent(change))
 		}
 	}
-	if t.Stopped == "budget" {
+	if t.Stopped == "budget" && t.HalfWidth > known {
 		warn("width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
 	}
 	if each := st.Median * float64(t.Repeat); !onGPU(t) && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {

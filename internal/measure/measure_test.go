@@ -110,7 +110,8 @@ func TestDoubts(t *testing.T) {
 				r.Samples.Seconds[i] = 1.03e-3
 			}
 		}, []string{"drift"}},
-		"budget":      {func(r *result.Timing) { r.Stopped = "budget" }, []string{"width"}},
+		"budget":      {func(r *result.Timing) { r.Stopped, r.HalfWidth = "budget", 0.02 }, []string{"width"}},
+		"well enough": {func(r *result.Timing) { r.Stopped, r.HalfWidth = "budget", 0.006 }, nil},
 		"short":       {func(r *result.Timing) { r.Stats.Median = 1e-6 }, []string{"short"}},
 		"repeated":    {func(r *result.Timing) { r.Stats.Median, r.Repeat = 1e-6, 20 }, nil},
 		"not pinned":  {func(r *result.Timing) { r.Pinned = nil }, []string{"pin"}},

@@ -20,24 +20,15 @@ type Bins struct {
 	Below, Above int // values outside
 }
 
-// Bin counts the values between low and high in at most the given number of bins:
-// as many as the Freedman–Diaconis rule asks for. Values that are not finite are
-// left out.
-func Bin(values []float64, low, high float64, most int) Bins {
+// Bin counts the sorted values between low and high in at most the given number of
+// bins: as many as the Freedman–Diaconis rule asks for. Values that are not finite
+// are left out.
+func Bin(sorted []float64, low, high float64, most int) Bins {
 	s := Linear(low, high)
-	bins := Bins{Low: s.low, High: s.high}
-	var inside []float64
-	for _, v := range values {
-		switch {
-		case !usable(v):
-		case v < s.low:
-			bins.Below++
-		case v > s.high:
-			bins.Above++
-		default:
-			inside = append(inside, v)
-		}
-	}
+	sorted = sorted[before(sorted, -huge):before(sorted, math.Nextafter(huge, math.Inf(1)))]
+	from, to := before(sorted, s.low), before(sorted, math.Nextafter(s.high, math.Inf(1)))
+	inside := sorted[from:to]
+	bins := Bins{Low: s.low, High: s.high, Below: from, Above: len(sorted) - to}
 	bins.Counts = make([]int, binCount(inside, s.high-s.low, most))
 	for _, v := range inside {
 		bins.Counts[min(int(s.At(v)*float64(len(bins.Counts))), len(bins.Counts)-1)]++
@@ -45,13 +36,18 @@ func Bin(values []float64, low, high float64, most int) Bins {
 	return bins
 }
 
-func binCount(values []float64, span float64, most int) int {
+// before counts the sorted values below a limit.
+func before(sorted []float64, limit float64) int {
+	n, _ := slices.BinarySearch(sorted, limit)
+	return n
+}
+
+func binCount(sorted []float64, span float64, most int) int {
 	const fewest = 8
 	most = max(most, 1)
-	if len(values) == 0 {
+	if len(sorted) == 0 {
 		return min(fewest, most)
 	}
-	sorted := slices.Sorted(slices.Values(values))
 	spread := sorted[len(sorted)*3/4] - sorted[len(sorted)/4]
 	width := 2 * spread / math.Cbrt(float64(len(sorted)))
 	// Without a spread the rule has no answer, and fine bins show that best.

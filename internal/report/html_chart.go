@@ -41,7 +41,9 @@ func charts(r *result.Report) []chart {
 	for _, k := range byKernel(r) {
 		all := lines(&result.Report{Rows: k.rows})
 		var times, ratios []float64
+		rivals := false
 		for _, l := range all {
+			rivals = rivals || l.rival != nil
 			if measured(l.row) {
 				st := l.row.Timing.Stats
 				times = append(times, st.Median, st.Low, st.High)
@@ -53,12 +55,12 @@ func charts(r *result.Report) []chart {
 		if len(times) == 0 {
 			continue
 		}
-		out = append(out, drawChart(k, times, ratios))
+		out = append(out, drawChart(k, times, ratios, rivals))
 	}
 	return out
 }
 
-func drawChart(k *kernelRows, times, ratios []float64) chart {
+func drawChart(k *kernelRows, times, ratios []float64, rivals bool) chart {
 	const mostTicks = 6
 	timeScale := plot.Fit(times)
 	time := plot.Frame{Scale: timeScale, Ticks: timeScale.Ticks(mostTicks), Height: lineHeight}
@@ -69,7 +71,7 @@ func drawChart(k *kernelRows, times, ratios []float64) chart {
 	if timeScale.Logarithmic() {
 		c.Scale = "log scale"
 	}
-	if len(ratios) > 0 {
+	if rivals {
 		c.RatioAxis = template.HTML(ratio.Axis(ratioTick))
 	}
 	for _, row := range k.rows {

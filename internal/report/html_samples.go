@@ -128,7 +128,7 @@ func beyond(bins plot.Bins, sorted []float64) string {
 // focus is the range in which nearly all of the sorted samples lie: one stray
 // sample is not to squeeze the others into a single bin.
 func focus(sorted []float64) (low, high float64) {
-	const far = 4 // times the distance from the median to the 5th or 95th percentile
+	const far = 2.5 // times the distance from the median to the 5th or 95th percentile
 	n := len(sorted)
 	if n == 0 {
 		return 0, 1

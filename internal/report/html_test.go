@@ -3,9 +3,9 @@ package report
 import (
 	"encoding/xml"
 	"errors"
+	"flag"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -18,6 +18,8 @@ import (
 
 	"pawl/internal/result"
 )
+
+var pages = flag.String("pages", "", "write pages to look at into this folder")
 
 func render(t testing.TB, r *result.Report) string {
 	t.Helper()
@@ -164,18 +166,20 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// Two hundred rows fit into 3 MB, and how many samples each has does not matter.
 func TestHTMLIsBounded(t *testing.T) {
 	r := sweep()
-	timing := drawn(rand.New(rand.NewPCG(5, 6)), 1e-3, 20_000)
+	random := rand.New(rand.NewPCG(5, 6))
+	timing := drawn(random, 1e-3, 1_000)
 	row := r.Rows[0]
 	r.Rows = nil
 	for i := range 200 {
 		made := *row
 		made.Config = strings.Repeat("c", 1+i%30) + row.Config
-		made.Timing, made.Rivals, made.Log = timing, nil, strings.Repeat("much to say\n", 100_000)
+		made.Timing, made.Rivals, made.Log = timing, nil, strings.Repeat("much to say\n", 10_000)
 		if i%20 == 0 {
 			made.Fault = &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: made.Config}
-			made.Build = &result.Build{Output: strings.Repeat(strings.Repeat("error ", 1000)+"\n", 1000)}
+			made.Build = &result.Build{Output: strings.Repeat(strings.Repeat("error ", 200)+"\n", 200)}
 		}
 		r.Rows = append(r.Rows, &made)
 	}
@@ -183,8 +187,14 @@ func TestHTMLIsBounded(t *testing.T) {
 	if most := 3 << 20; len(page) > most {
 		t.Errorf("%d bytes, more than %d", len(page), most)
 	}
-	t.Logf("%d bytes", len(page))
 	checkPage(t, page)
+
+	r.Rows = r.Rows[1:2]
+	few := len(render(t, r))
+	r.Rows[0].Timing = drawn(random, 1e-3, 20_000)
+	if many := len(render(t, r)); float64(many) > 1.02*float64(few) {
+		t.Errorf("%d bytes with 1,000 samples, %d with 20,000", few, many)
+	}
 }
 
 func TestStripsAreBounded(t *testing.T) {
@@ -222,6 +232,25 @@ func TestJudged(t *testing.T) {
 		if diff := cmp.Diff(test.want, test.line.judged()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// A rival that could not be measured is named all the same.
+func TestChartOfBrokenRivals(t *testing.T) {
+	r := sample()
+	r.Rows = r.Rows[:1]
+	r.Rows[0].Rivals = r.Rows[0].Rivals[1:]
+	made := charts(r)
+	if len(made) != 1 || made[0].RatioAxis == "" {
+		t.Fatalf("got %+v", made)
+	}
+	got := made[0].Groups[0].Lines
+	if len(got) != 2 || got[1].Label != "sdpa" || got[1].Outcome.Text != "broken: crash" {
+		t.Errorf("got %+v", got)
+	}
+	r.Rows[0].Rivals = nil
+	if made := charts(r); made[0].RatioAxis != "" {
+		t.Error("speedups without a rival")
 	}
 }
 
@@ -284,8 +313,15 @@ func TestResources(t *testing.T) {
 	s := resourceSheet(r)
 	want := sheet{
 		Heads: []sheetHead{
-			{"kernel", false}, {"entry", false}, {"registers", true}, {"static shared", true}, {"dynamic shared", true},
-			{"spilled", true}, {"constant", true}, {"occupancy", true}, {"configs", false},
+			{"kernel", false},
+			{"entry", false},
+			{"registers", true},
+			{"static shared", true},
+			{"dynamic shared", true},
+			{"spilled", true},
+			{"constant", true},
+			{"occupancy", true},
+			{"configs", false},
 		},
 		Rows: [][]string{{
 			"attention BLOCK_M=128 BLOCK_N=64 NUM_STAGES=2 NUM_WARPS=8", "attention_fwd", "168", "1 KiB", "96 KiB",
@@ -301,14 +337,13 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestSweepPage writes a page to look at: PAWL_PAGES names the folder.
-func TestSweepPage(t *testing.T) {
-	dir := os.Getenv("PAWL_PAGES")
-	if dir == "" {
-		t.Skip("PAWL_PAGES is not set")
+// TestPages writes pages for people to look at.
+func TestPages(t *testing.T) {
+	if *pages == "" {
+		t.Skip("-pages names no folder")
 	}
 	for name, r := range map[string]*result.Report{"sample": pictured(), "sweep": sweep()} {
-		if err := WriteFile(filepath.Join(dir, name+".html"), r); err != nil {
+		if err := WriteFile(filepath.Join(*pages, name+".html"), r); err != nil {
 			t.Error(err)
 		}
 	}

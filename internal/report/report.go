@@ -1,6 +1,6 @@
-// Package report shows a Report: as text for a terminal, Markdown and HTML for people who
-// read it elsewhere, CSV for other programs, JSON for everything. It reads the
-// Report and nothing else.
+// Package report shows a Report: as text for a terminal, Markdown and HTML for
+// people who read it elsewhere, CSV for other programs, JSON for everything. It
+// reads the Report and nothing else.
 package report
 
 import (

@@ -17,6 +17,8 @@ const Margin = 1.05
 // Work is what a kernel did, in the terms of peaks.
 type Work struct {
 	GBps, GFLOPS float64 // 0: not known
+	Seconds      float64
+	GHz          float64 // clock it ran at; 0: not known
 	Footprint    int64   // bytes of its arguments
 	Caches       []Cache // of the device, the smallest first
 	Float        dtype.Type
@@ -61,16 +63,27 @@ func (p *Peaks) Bind(w Work) (Bound, bool) {
 }
 
 // memory is the roof of the smallest cache that can hold half of the arguments,
-// else that of the memory.
+// else that of the memory. Part of what a kernel moves may lie in the last cache
+// before or after it: one that is too fast for the memory because of that is held
+// against the cache.
 func (p *Peaks) memory(w Work) (Bound, bool) {
-	level := DRAM
+	level, last := DRAM, Cache{}
 	for _, c := range w.Caches {
 		if c.Bytes > 0 && w.Footprint <= 2*c.Bytes {
 			level = c.Name
 			break
 		}
+		last = c
 	}
-	return p.bound(level, w.GBps)
+	bound, known := p.bound(level, w, w.GBps)
+	if level != DRAM || !bound.Over() || !(w.Seconds > 0) {
+		return bound, known
+	}
+	cached := 2 * float64(last.Bytes) / 1e9
+	if w.GBps-cached/w.Seconds <= Margin*bound.Peak {
+		return p.bound(last.Name, w, w.GBps)
+	}
+	return bound, known
 }
 
 // compute is the roof of the element type. A type that a device can compute with
@@ -79,7 +92,7 @@ func (p *Peaks) memory(w Work) (Bound, bool) {
 func (p *Peaks) compute(w Work) (Bound, bool) {
 	best, known := Bound{}, false
 	for _, name := range p.ways(w.Float) {
-		bound, ok := p.bound(name, w.GFLOPS)
+		bound, ok := p.bound(name, w, w.GFLOPS)
 		if !ok {
 			return Bound{}, false // without all of its roofs a kernel cannot be too fast
 		}
@@ -113,12 +126,19 @@ func (p *Peaks) ways(t dtype.Type) []Name {
 	return nil
 }
 
-func (p *Peaks) bound(name Name, rate float64) (Bound, bool) {
+// bound holds a rate against a peak. Cores that run faster than they did when they
+// were measured have a higher one.
+func (p *Peaks) bound(name Name, w Work, rate float64) (Bound, bool) {
 	peak := p.Find(name)
 	if peak == nil || !(rate > 0) {
 		return Bound{}, false
 	}
-	return Bound{Roof: name, Fraction: rate / peak.Rate, Rate: rate, Peak: peak.Rate, Unit: peak.Unit}, true
+	b := Bound{Roof: name, Rate: rate, Peak: peak.Rate, Unit: peak.Unit}
+	if peak.Unit == GFLOPS && peak.GHz > 0 && w.GHz > peak.GHz {
+		b.Peak *= w.GHz / peak.GHz
+	}
+	b.Fraction = rate / b.Peak
+	return b, true
 }
 
 // share of the elements that an argument must have to count: scales and biases

@@ -44,6 +44,15 @@ func without(p *Peaks, names ...Name) *Peaks {
 	return &out
 }
 
+// clocked is h200 measured at 1.8 GHz.
+func clocked() *Peaks {
+	p := h200()
+	for i := range p.Peaks {
+		p.Peaks[i].GHz = 1.8
+	}
+	return p
+}
+
 func TestBind(t *testing.T) {
 	gpu := []Cache{{L2, l2}}
 	host := []Cache{{L2, 2 * mb}, {LLC, 32 * mb}}
@@ -58,6 +67,15 @@ func TestBind(t *testing.T) {
 		"in the L2":                 {h200(), Work{GBps: 3000, Footprint: 2 * l2, Caches: gpu}, L2, 50, false},
 		"at the margin":             {h200(), Work{GBps: 4200, Footprint: 1 << 30, Caches: gpu}, DRAM, 105, false},
 		"over the memory":           {h200(), Work{GBps: 4201, Footprint: 1 << 30, Caches: gpu}, DRAM, 105.025, true},
+		"over, for what it moved":   {h200(), Work{GBps: 4300, Seconds: 1, Footprint: 1 << 30, Caches: gpu}, DRAM, 107.5, true},
+		"over, but for the L2":      {h200(), Work{GBps: 5400, Seconds: 25e-6, Footprint: 130 * mb, Caches: gpu}, L2, 90, false},
+		"over the L2 as well":       {h200(), Work{GBps: 9000, Seconds: 15e-6, Footprint: 130 * mb, Caches: gpu}, L2, 150, true},
+		"as fast, for longer":       {h200(), Work{GBps: 5400, Seconds: 1e-3, Footprint: 130 * mb, Caches: gpu}, DRAM, 135, true},
+		"no cache to excuse it":     {h200(), Work{GBps: 5000, Seconds: 1e-6, Footprint: 1 << 30}, DRAM, 125, true},
+		"a lower clock":             {clocked(), Work{GFLOPS: 450e3, GHz: 1.2, Float: dtype.F16}, F16, 50, false},
+		"a higher clock":            {clocked(), Work{GFLOPS: 990e3, GHz: 1.98, Float: dtype.F16}, F16, 100, false},
+		"over at a higher clock":    {clocked(), Work{GFLOPS: 1089e3, GHz: 1.98, Float: dtype.F16}, F16, 110, true},
+		"a clock not known":         {clocked(), Work{GFLOPS: 990e3, Float: dtype.F16}, F16, 110, true},
 		"nothing known":             {h200(), Work{Footprint: mb, Caches: gpu, Float: dtype.F32}, "", 0, false},
 		"computing binds":           {h200(), Work{GBps: 400, GFLOPS: 720e3, Footprint: 1 << 30, Caches: gpu, Float: dtype.F16}, F16, 80, false},
 		"memory binds":              {h200(), Work{GBps: 3200, GFLOPS: 90e3, Footprint: 1 << 30, Caches: gpu, Float: dtype.BF16}, DRAM, 80, false},
@@ -109,12 +127,13 @@ func TestOverIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := Work{
 			GBps: rapid.Float64Range(0, 1e5).Draw(t, "GB/s"), GFLOPS: rapid.Float64Range(0, 1e7).Draw(t, "GFLOP/s"),
-			Footprint: rapid.Int64Range(0, 1<<34).Draw(t, "footprint"), Caches: []Cache{{L2, l2}},
+			Seconds: rapid.Float64Range(1e-6, 1).Draw(t, "seconds"), Footprint: rapid.Int64Range(0, 1<<34).Draw(t, "footprint"), Caches: []Cache{{L2, l2}},
 			Float: rapid.SampledFrom([]dtype.Type{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.E4M3, ""}).Draw(t, "type"),
 		}
 		slow, _ := h200().Bind(w)
 		w.GBps *= 2
 		w.GFLOPS *= 2
+		w.Seconds /= 2
 		fast, _ := h200().Bind(w)
 		if slow.Over() && !fast.Over() {
 			t.Errorf("%+v is over its roof, twice as fast is not: %+v", slow, fast)

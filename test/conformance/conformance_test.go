@@ -4,6 +4,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -161,7 +162,7 @@ func (p *peer) put(data []byte, part int) string {
 
 // sources has one file per cell kind, in testdata: out[i] = in[i] * factor, and
 // mode selects a fault.
-var sources = map[string]string{"host": "kernel.c", "cuda": "kernel.cu"}
+var sources = map[string]string{"host": "kernel.c", "cuda": "kernel.cu", "python": "kernel.py"}
 
 // artifact builds the suite's kernel for a kind of cell.
 func (p *peer) artifact(kind string) []byte {
@@ -185,6 +186,9 @@ kernels:
 configs: {c: {N: 16}}
 `
 	arch := ""
+	if kind == "python" {
+		yaml = strings.Replace(yaml, "source: "+source+"\n    entry: conformance", `python: "kernel:conformance"`, 1)
+	}
 	if kind == "cuda" {
 		yaml = strings.Replace(yaml, "    args:", "    launch: {grid: 4, block: 256}\n    args:", 1)
 		arch = p.hello.Devices[0].Arch
@@ -238,14 +242,28 @@ func eachKind(t *testing.T, test func(t *testing.T, p *peer, kind string)) {
 		t.Fatal("the worker offers no cells")
 	}
 	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) { test(t, dial(t), kind) })
+		t.Run(kind, func(t *testing.T) {
+			if kind == "python" {
+				needNumPy(t)
+			}
+			test(t, dial(t), kind)
+		})
+	}
+}
+
+// needNumPy skips where the suite's Python kernel cannot run.
+func needNumPy(t *testing.T) {
+	t.Helper()
+	python := cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
+	if out, err := exec.Command(python, "-c", "import numpy").CombinedOutput(); err != nil {
+		t.Skipf("needs %s with NumPy: %v: %s", python, err, out)
 	}
 }
 
 func (p *peer) open(kind string) wire.OpenReply {
 	p.t.Helper()
 	var opened wire.OpenReply
-	p.ok(wire.OpOpen, wire.Open{Cell: kind, Sandbox: "auto", Memory: 1 << 30, Threads: 64}, nil, &opened)
+	p.ok(wire.OpOpen, wire.Open{Cell: kind, Sandbox: "auto", Memory: 1 << 30, Threads: 64, Framework: "numpy"}, nil, &opened)
 	return opened
 }
 
@@ -254,7 +272,7 @@ func (p *peer) ready(kind, mode string) uint64 {
 	p.t.Helper()
 	sha := p.put(p.artifact(kind), wire.MaxBlob)
 	cell := p.open(kind).Cell
-	p.ok(wire.OpLoad, wire.Load{Cell: cell, SHA256: sha}, nil, &wire.LoadReply{})
+	p.ok(wire.OpLoad, wire.Load{Cell: cell, SHA256: sha, Entry: "kernel:conformance"}, nil, &wire.LoadReply{})
 	p.ok(wire.OpPrepare, problem(cell, mode), nil, &wire.PrepareReply{})
 	return cell
 }

@@ -3,8 +3,10 @@
 package script
 
 import (
+	"cmp"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,16 +28,24 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	python := cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(name string) (bool, error) {
+			if name != "numpy" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return exec.Command(python, "-c", "import numpy").Run() == nil, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(pawl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("XDG_CACHE_HOME", cache)
 			env.Setenv("PAWL_LOCK_DIR", env.WorkDir)
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("PAWL_PYTHON", python)
 			return nil
 		},
 	})

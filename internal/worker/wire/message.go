@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -114,11 +115,11 @@ type Load struct {
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 
 	// Of a python cell.
-	Entry     string         `json:"entry,omitempty"`     // module:function
-	Params    map[string]any `json:"params,omitempty"`    // keyword arguments: numbers, booleans and words
-	Framework string         `json:"framework,omitempty"` // as in Open; filled by the worker
-	Dirs      []string       `json:"dirs,omitempty"`      // likewise, those that are there
-	L2Bytes   int64          `json:"l2_bytes,omitempty"`  // of the device; filled by the worker
+	Entry     string                     `json:"entry,omitempty"`     // module:function
+	Params    map[string]json.RawMessage `json:"params,omitempty"`    // keyword arguments: numbers, booleans and words
+	Framework string                     `json:"framework,omitempty"` // as in Open; filled by the worker
+	Dirs      []string                   `json:"dirs,omitempty"`      // likewise, those that are there
+	L2Bytes   int64                      `json:"l2_bytes,omitempty"`  // of the device; filled by the worker
 }
 
 // LoadReply is what the artifact can do.

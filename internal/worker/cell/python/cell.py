@@ -17,6 +17,7 @@ import importlib.util
 import inspect
 import json
 import math
+import mmap
 import os
 import platform
 import queue
@@ -274,6 +275,28 @@ def cache_bytes():
     return largest or 32 << 20
 
 
+def line_flusher():
+    """A function (start, end) that evicts lines from all caches, as host kernels
+    are measured, and its instruction; None where this processor is not known or
+    nothing may be made executable."""
+    if platform.machine() != "x86_64":
+        return None, ""
+    try:
+        with open("/proc/cpuinfo") as file:
+            optimized = " clflushopt " in file.read()
+        # again: clflushopt [rdi]; add rdi, 64; cmp rdi, rsi; jb again; mfence; ret
+        loop = (b"\x66" if optimized else b"") + bytes.fromhex("0fae3f 4883c740 4839f7")
+        code = loop + bytes([0x72, 256 - len(loop) - 2]) + bytes.fromhex("0faef0 c3")
+        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        page.write(code)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        evict = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+        evict.page = page  # lives as long as the function
+        return evict, "clflushopt" if optimized else "clflush"
+    except (OSError, ValueError):
+        return None, ""
+
+
 def on_processor(call, repeat):
     """One sample by the wall clock."""
     start = time.perf_counter_ns()
@@ -283,21 +306,28 @@ def on_processor(call, repeat):
 
 
 class Wall:
-    """Samples by the wall clock. The frameworks give: zeros, increment."""
+    """Samples by the wall clock. The frameworks give: ones, scan."""
 
     device = False
     chunk = CHUNK
 
     def start_wall(self):
-        self.flush_bytes = min(256 << 20, 2 * cache_bytes())
-        self.flush_name = f"overwrite 2×LLC ({self.flush_bytes >> 20} MiB)"
-        self.flushed = None
+        self.spans = []  # addresses and sizes of the arguments
+        self.evict, self.flush_name = line_flusher()
+        if self.evict is None:
+            self.flush_bytes = min(256 << 20, 2 * cache_bytes())
+            self.flush_name = f"read 2×LLC ({self.flush_bytes >> 20} MiB)"
+            self.flushed = None
 
     def flush(self):
+        if self.evict is not None:
+            for start, size in self.spans:
+                self.evict(start, start + size)
+            return
         if self.flushed is None:
-            self.flushed = self.zeros(self.flush_bytes // 8)
-        # Read, change, write: a plain fill may bypass the cache it is to replace.
-        self.increment(self.flushed)
+            self.flushed = self.ones(self.flush_bytes // 8)  # written once: unwritten pages are all one
+        # Reading leaves clean lines, and cannot bypass the cache as writing may.
+        self.scan(self.flushed)
 
     def synchronize(self):
         pass
@@ -398,11 +428,11 @@ class NumPy(Wall):
         random.seed(seed)
         self.np.random.seed(seed & 0xFFFFFFFF)
 
-    def zeros(self, words):
-        return self.np.zeros(words, self.np.int64)
+    def ones(self, words):
+        return self.np.ones(words, self.np.int64)
 
-    def increment(self, array):
-        self.np.add(array, 1, out=array)
+    def scan(self, array):
+        array.max()
 
 
 class Jax(NumPy):
@@ -431,7 +461,10 @@ class Jax(NumPy):
     def array(self, host):
         if host.dtype.itemsize == 8:
             self.jax.config.update("jax_enable_x64", True)
-        return self.jax.device_put(host)
+        array = self.jax.device_put(host)
+        if not self.device:
+            self.spans.append((array.unsafe_buffer_pointer(), array.nbytes))
+        return array
 
     def describe(self, value):
         return (tuple(value.shape), self.np.dtype(value.dtype)) if isinstance(value, self.jax.Array) else None
@@ -473,11 +506,12 @@ class Events:
         self.rest = []  # seconds that the device went on after a sample's stream
         self.joined = []  # seconds that its stream waited for others at its end
         self.exposed = 0
-        self.idle = 0.0
+        self.idle = self.pair = 0.0
 
     def settle(self, call, repeat):
-        """Finds how long queueing a call takes, so that a blocker can hide it, and
-        what an empty pair of events costs."""
+        """Finds how long queueing a call takes, so that a blocker can hide it; what
+        a pair of events with nothing between them takes, which is subtracted from
+        every sample; and what an empty kernel costs."""
         self.synchronize()
         longest = 0.0
         self.waits = False
@@ -491,10 +525,15 @@ class Events:
                 self.waits = True  # it synchronises, or is that slow on the host
                 break
         self.hide = 0.0 if self.waits else min(self.most_hidden, 2 * longest * repeat + 60e-6)
-        best = min(self.once(int, 1, False, int) for _ in range(20))
+        self.pair = self.typical(int)
         self.idle = max(self.rest)
+        overhead = self.typical(lambda: self.sleep(0)) - self.pair
         self.rest, self.joined, self.exposed = [], [], 0
-        return best
+        return overhead
+
+    def typical(self, idle):
+        """The median event time of something that does no work."""
+        return sorted(self.once(idle, 1, True, int) for _ in range(31))[15]
 
     def once(self, call, repeat, cold, ready):
         if self.hide:
@@ -523,7 +562,8 @@ class Events:
     def finish(self, seconds, repeat):
         """Counts what the function left on other streams: it shows in most samples
         or it is noise. Streams that were joined are in the time already."""
-        doubts = {}
+        doubts = {"pair_s": self.pair}
+        seconds = [max(s - self.pair / repeat, 1e-9) for s in seconds]
         left = [max(0.0, rest - self.idle) for rest in self.rest]
         if most(rest > 10e-6 for rest in left):
             seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
@@ -650,11 +690,11 @@ class TorchOnProcessor(Torch, Wall):
         super().__init__(torch)
         self.start_wall()
 
-    def zeros(self, words):
-        return self.torch.zeros(words, dtype=self.torch.int64)
+    def ones(self, words):
+        return self.torch.ones(words, dtype=self.torch.int64)
 
-    def increment(self, array):
-        array.add_(1)
+    def scan(self, array):
+        array.max()
 
 
 class TorchOnGPU(Torch, Events):
@@ -1018,6 +1058,7 @@ class Cell:
         framework, self.call = self.framework, None
         self.buffers, self.returned, self.result = [], [], None
         gc.collect()
+        framework.spans = []
         framework.prepare(m.get("seed", 0), m.get("threads", 1))
         self.bind(m)
         reply = {"buffers": [
@@ -1078,6 +1119,8 @@ class Cell:
             fill(framework, buffer.flat, arg["dtype"], kind, numbers, key)
         if not framework.in_place:
             return framework.array(buffer.value)
+        if not framework.device:
+            framework.spans.append((framework.address(buffer.base) + buffer.start, buffer.size))
         if role == "inout":
             buffer.pristine = framework.clone(buffer.value)
         self.buffers.append(buffer)
@@ -1197,7 +1240,8 @@ class Cell:
             show(error)
             raise missing(error.name or "") if error.name else Fault("unsupported", last_line(error)) from None
         except NotImplementedError as error:
-            show(error)
+            if not str(error):
+                show(error)
             raise Fault("unsupported", str(error) or "the function does not support this problem") from None
         except Exception as error:
             show(error)

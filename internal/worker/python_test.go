@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// fakePython is a program that answers as the interpreter would be asked.
+func fakePython(t *testing.T, text string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PAWL_PYTHON", path)
+}
+
+func TestFindPython(t *testing.T) {
+	for name, text := range map[string]string{
+		"fails":      "echo no such module >&2; exit 3",
+		"says junk":  "echo hello",
+		"no path":    `echo '{"executable": ""}'`,
+		"not a path": `echo '{"executable": "python3"}'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			fakePython(t, text)
+			if _, err := findPython(t.TempDir()); causeOf(err) != result.CauseUnsupported {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("missing", func(t *testing.T) {
+		t.Setenv("PAWL_PYTHON", filepath.Join(t.TempDir(), "nothing"))
+		if _, err := findPython(t.TempDir()); causeOf(err) != result.CauseUnsupported {
+			t.Errorf("got %v", err)
+		}
+		if hasPython() {
+			t.Error("an interpreter that is not there is offered")
+		}
+	})
+	t.Run("noisy", func(t *testing.T) {
+		fakePython(t, `echo welcome; echo '{"executable": "/opt/py/bin/python", "read": ["/opt/py"], "user_base": "/home/u/.local"}'`)
+		dir := t.TempDir()
+		got, err := findPython(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, UserBase: "/home/u/.local", program: filepath.Join(dir, "cell.py")}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(interpreter{})); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// pythonServer has an interpreter that is not asked.
+func pythonServer(t *testing.T) *server {
+	t.Helper()
+	return &server{store: &store{dir: t.TempDir()}, python: func() (*interpreter, error) {
+		return &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, program: "/store/cell.py"}, nil
+	}}
+}
+
+func TestPythonProgram(t *testing.T) {
+	project, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	t.Setenv("PYTHONPATH", project+":relative")
+	t.Setenv("SECRET", "shown to nobody")
+	s := pythonServer(t)
+	p, err := s.pythonProgram(wire.Open{Dirs: []string{project, elsewhere, "relative"}, Parallel: 3}, hostDevice, "/scratch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"HOME=/scratch", "OMP_NUM_THREADS=3", "PYTHONHASHSEED=0", "CUBLAS_WORKSPACE_CONFIG=:4096:8", "CUDA_VISIBLE_DEVICES=", "PYTHONPATH=" + project + ":relative"} {
+		if !slices.Contains(p.env, want) {
+			t.Errorf("no %s in the environment", want)
+		}
+	}
+	if slices.ContainsFunc(p.env, func(v string) bool { return strings.Contains(v, "SECRET") }) {
+		t.Error("the worker's own environment is passed on")
+	}
+	if !slices.Contains(p.policy.Read, project) || slices.Contains(p.policy.Read, elsewhere) || slices.Contains(p.policy.Read, "relative") {
+		t.Errorf("may read %v", p.policy.Read)
+	}
+	if !p.policy.Processes || p.policy.LocalSockets {
+		t.Errorf("policy %+v", p.policy)
+	}
+	gpu, err := s.pythonProgram(wire.Open{}, "GPU-1", "/scratch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(gpu.env, "CUDA_VISIBLE_DEVICES=GPU-1") || !gpu.policy.LocalSockets {
+		t.Errorf("on a GPU: %v %+v", gpu.env, gpu.policy)
+	}
+}
+
+// A real interpreter, held by the sandbox, says what is wrong with a module.
+func TestPythonFaults(t *testing.T) {
+	if _, err := exec.LookPath(pythonName()); err != nil {
+		t.Skipf("needs Python: %v", err)
+	}
+	if out, err := exec.Command(pythonName(), "-c", "import numpy").CombinedOutput(); err != nil {
+		t.Skipf("needs NumPy: %s", out)
+	}
+	c := connect(t)
+	for name, tc := range map[string]struct {
+		text, entry, framework string
+		cause                  result.Cause
+		says                   string
+	}{
+		"syntax":        {"def run(:", "m:run", "numpy", result.CauseCompile, "m.py:1: "},
+		"raises":        {"1 / 0", "m:run", "numpy", result.CauseCrash, "importing m raised ZeroDivisionError: division by zero (m.py, line 1)"},
+		"no package":    {"import surely_not_there.inner", "m:run", "numpy", result.CauseUnsupported, "importing m: "},
+		"no name":       {"from math import nothing", "m:run", "numpy", result.CauseUnsupported, "cannot import name 'nothing'"},
+		"no function":   {"def other(): pass", "m:run", "numpy", result.CauseNoEntry, "no function 'run' in m"},
+		"no callable":   {"run = 3", "m:run", "numpy", result.CauseNoEntry, "is no function but int"},
+		"no param":      {"def run(x): pass", "m:run", "numpy", result.CauseNoEntry, "has no parameter BLOCK"},
+		"no framework":  {"def run(x): pass", "m:run", "tensors", result.CauseProtocol, "no framework"},
+		"no entry":      {"def run(x): pass", "", "numpy", result.CauseProtocol, "names no function"},
+		"inner package": {"from . import b", "a.m:run", "numpy", result.CauseUnsupported, "importing a.m: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sha, err := c.Upload(t.Context(), []byte(tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cell, err := c.Open(t.Context(), wire.Open{Cell: "python", Sandbox: "auto", Framework: tc.framework})
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := wire.Load{SHA256: sha, Entry: tc.entry}
+			if name == "no param" {
+				load.Params = map[string]json.RawMessage{"BLOCK": json.RawMessage("64")}
+			}
+			_, err = cell.Load(t.Context(), load)
+			if causeOf(err) != tc.cause || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got %q: %v", causeOf(err), err)
+			}
+			closed, err := cell.Close(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(closed.Sandbox.Attempts) > 0 {
+				t.Errorf("attempts: %v", closed.Sandbox.Attempts)
+			}
+		})
+	}
+}
