@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -54,10 +55,12 @@ type plan struct {
 // bench is a run under way.
 type bench struct {
 	Options
-	run    *run.Run
-	report *result.Report
-	worker *worker.Client
-	peaks  map[string]*roof.Peaks // by device class, nil for those without
+	run     *run.Run
+	report  *result.Report
+	worker  *worker.Client
+	largest int64                  // bytes of the largest problem's arguments
+	kept    []*seat                // Python cells that the next row may use
+	peaks   map[string]*roof.Peaks // by device class, nil for those without
 }
 
 // Run builds and measures everything selected. It always returns a report; what
@@ -94,9 +97,13 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	for i, p := range plans {
 		if p.row.Fault == nil {
 			b.row(ctx, p, startErr, i, len(plans))
+			if killed(startErr) { // costs this row; the next one tries another worker
+				startErr = nil
+			}
 		}
 		b.run.Emit(run.Event{Kind: run.RowDone, Row: p.row.Name(), Fault: p.row.Fault, MedianS: median(p.row), Done: i + 1, Total: len(plans)})
 	}
+	b.release(ctx)
 	b.report.Interrupted = ctx.Err() != nil
 	b.report.Finished = time.Now().UTC()
 	return b.report, nil
@@ -129,6 +136,11 @@ func (b *bench) adoptGPU(plans []*plan) {
 	if b.Options.Build.Arch == "" {
 		b.Options.Build.Arch = gpu.Arch
 	}
+}
+
+func killed(err error) bool {
+	var fault *result.Fault
+	return errors.As(err, &fault) && fault.Cause == result.CauseKilled
 }
 
 func median(row *result.Row) float64 {

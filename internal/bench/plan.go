@@ -45,6 +45,11 @@ func (b *bench) plan() ([]*plan, error) {
 				p.row.Rivals = append(p.row.Rivals, &result.Rival{Label: b.Against[i], Row: other.row})
 			}
 			plans = append(plans, p)
+			for _, side := range p.sides() {
+				if side.instance != nil {
+					b.largest = max(b.largest, side.instance.Footprint)
+				}
+			}
 		}
 	}
 	for i, set := range b.Set {

@@ -159,8 +159,7 @@ const (
 
 // python adds what a python cell must be told.
 func (b *bench) python(p *plan, open *wire.Open, load *wire.Load) {
-	open.Memory += driverMemory
-	open.Parallel = (open.Threads - spareThreads) / 2
+	open.Memory = 3*b.largest + spareMemory + driverMemory // the cell may serve other configs too
 	open.Threads = pythonThreads
 	open.Framework = p.artifact.Framework
 	if dir, err := filepath.Abs(b.Spec.Dir); err == nil && p.module == nil {

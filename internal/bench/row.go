@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
-	"pawl/internal/worker/wire"
 )
 
 // row measures one row in a fresh cell.
@@ -86,29 +86,21 @@ func listed(items []string) string {
 	return text
 }
 
-// Limits of a cell beyond what its arguments need.
-const (
-	spareMemory  = 1 << 30
-	spareThreads = 64
-	driverMemory = 16 << 30
-)
-
 // measure opens a cell for the row and each of its rivals, lets them take turns,
 // and closes the cells. A rival that fails does not stop the others.
 func (b *bench) measure(ctx context.Context, client *worker.Client, p *plan, progress func(measure.Progress)) {
+	waiting := slices.DeleteFunc(p.sides(), func(side *plan) bool { return side.row.Fault != nil })
+	seats, openErrs := b.seats(ctx, client, waiting)
 	var open []*plan
+	var seated []*seat
 	var sides []measure.Side
-	for _, side := range p.sides() {
-		if side.row.Fault != nil {
+	for i, side := range waiting {
+		if openErrs[i] != nil {
+			side.fail("load", openErrs[i])
 			continue
 		}
-		cell, err := b.open(ctx, client, side)
-		if err != nil {
-			side.fail("load", err)
-			continue
-		}
-		open = append(open, side)
-		sides = append(sides, measure.Side{Cell: cell, Instance: side.instance, Symbols: side.artifact.Symbols})
+		open, seated = append(open, side), append(seated, seats[i])
+		sides = append(sides, measure.Side{Cell: seats[i].cell, Instance: side.instance, Symbols: side.artifact.Symbols})
 	}
 	if len(open) == 0 {
 		return
@@ -118,7 +110,7 @@ func (b *bench) measure(ctx context.Context, client *worker.Client, p *plan, pro
 		if len(timings[i].Samples.Seconds) > 0 {
 			side.row.Timing = timings[i]
 		}
-		err := b.close(ctx, sides[i].Cell, side, errs[i])
+		err := b.leave(ctx, seated[i], side, errs[i])
 		if err != nil {
 			side.fail("measure", err)
 		}
@@ -136,68 +128,6 @@ func (p *plan) rival(side *plan) *result.Rival {
 		}
 	}
 	return nil
-}
-
-// open starts a cell with the side's artifact loaded.
-func (b *bench) open(ctx context.Context, client *worker.Client, p *plan) (*worker.Cell, error) {
-	sha, err := client.Upload(ctx, p.artifact.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	threads := 1
-	for _, l := range p.instance.Launches {
-		threads = max(threads, l.Threads)
-	}
-	request := wire.Open{
-		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.Device, LockMHz: b.LockMHz,
-		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
-	}
-	load := wire.Load{SHA256: sha, DeadlineS: b.Options.Measure.Timeout.Seconds()}
-	switch p.row.Cell {
-	case spec.CellCUDA:
-		request.Memory = driverMemory // the arguments are on the device
-	case spec.CellPython:
-		b.python(p, &request, &load)
-	}
-	cell, err := client.Open(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	p.row.Trust, p.row.Sandbox = cell.Info.Trust, &cell.Info.Sandbox
-	if p.variant.Kernel.Launcher {
-		p.row.Trust = "author" // host code shares the cell's address space
-	}
-	loaded, err := cell.Load(ctx, load)
-	if err != nil {
-		return nil, b.close(ctx, cell, p, err)
-	}
-	if loaded.Runtime != "" {
-		p.row.Build.Compiler = loaded.Runtime
-		b.compiler(p.row.Cell, loaded.Runtime)
-	}
-	b.report.Method.Flush = loaded.Flush
-	return cell, nil
-}
-
-// close ends a cell and takes down its story. It returns the fault that matters:
-// the one there was, or what only closing brought to light.
-func (b *bench) close(ctx context.Context, cell *worker.Cell, p *plan, err error) error {
-	var failed *worker.Failed
-	if errors.As(err, &failed) && failed.CellEnded {
-		return err
-	}
-	closed, closeErr := cell.Close(ctx)
-	if closeErr != nil {
-		if err == nil {
-			err = closeErr
-		}
-		return err
-	}
-	p.row.Log, p.row.Sandbox = closed.Log, &closed.Sandbox
-	if p.row.Timing != nil {
-		p.row.Timing.PeakMemory = max(p.row.Timing.PeakMemory, closed.PeakMemory)
-	}
-	return err
 }
 
 // fail records on the row why it has no (trustworthy) number.

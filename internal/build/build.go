@@ -75,6 +75,7 @@ type Outcome struct {
 type Builder struct {
 	cc, cxx  *tool
 	nvcc     *tool
+	runtime  runtimeTool // in nvcc's place
 	arch     string
 	ccache   string // path, or "" to do without
 	cache    *cache
@@ -118,7 +119,7 @@ func New(options Options) (*Builder, error) {
 // not keep others from being built. Cancelling ctx ends running compilers.
 func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	outcomes := make([]Outcome, len(requests))
-	run := &batch{Builder: b, files: newFiles(), shims: map[string]*shimObject{}}
+	run := &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}}
 	run.status.Total = len(requests)
 	defer run.cleanUp()
 
@@ -175,7 +176,8 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 // batch is one call of Build: what its variants share.
 type batch struct {
 	*Builder
-	files *files
+	files    *files
+	includes *includeScanner
 
 	mu     sync.Mutex
 	temp   string // made when something is compiled
@@ -255,7 +257,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		o.Artifact, o.Fault = run.readModule(r)
 		return o
 	}
-	for _, paths := range run.cache.reads(r.hash) {
+	for _, paths := range run.reads(r) {
 		deps, ok := run.files.dependencies(r.dir, paths)
 		if !ok {
 			continue
@@ -295,6 +297,11 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
+	o.Artifact = a
+	if made.untracked != "" {
+		o.Notes = append(o.Notes, made.untracked)
+		return o
+	}
 	err = run.cache.store(r.hash, made.deps, &meta{
 		Key: a.Key, SHA256: a.SHA256, Code: a.Code, Symbols: a.Symbols, Resources: a.Resources,
 		Compiler: a.Compiler, Output: a.Output, Seconds: a.Seconds,
@@ -302,6 +309,5 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 	if err != nil {
 		o.Notes = append(o.Notes, fmt.Sprintf("the artifact could not be cached: %v", err))
 	}
-	o.Artifact = a
 	return o
 }

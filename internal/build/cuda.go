@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,7 +24,8 @@ import (
 // one architecture, with the templates that its launches name instantiated.
 type cubin struct {
 	arch    string
-	entries []string // of the launches, template arguments evaluated
+	entries []string         // of the launches, template arguments evaluated
+	runtime *runtimeCompiler // in nvcc's place
 }
 
 // cudaFlags come before the kernel's own. Line information costs nothing and lets
@@ -52,11 +54,7 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 			Message: fmt.Sprintf("%q is no GPU architecture; expected a name such as sm_90a", b.arch),
 		}
 	}
-	c, fault := b.nvcc.find(ctx)
-	if fault != nil {
-		return nil, fault
-	}
-	r := &recipe{dir: dir, variant: request.Variant, compiler: c, cuda: &cubin{arch: b.arch}}
+	r := &recipe{dir: dir, variant: request.Variant, cuda: &cubin{arch: b.arch}}
 	for _, launch := range k.Launches {
 		entry, err := instantiated(launch.Entry, request.Variant)
 		if err != nil {
@@ -64,6 +62,23 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 		}
 		r.cuda.entries = append(r.cuda.entries, entry)
 	}
+	if _, missing := b.nvcc.locate(); missing != nil && b.nvcc.words[0] == b.nvcc.name {
+		if k.Launcher {
+			fault := noCompiler(missing, errors.New("NVRTC, which compiles no host code, will not do for a launcher"))
+			fault.Hint = "install the CUDA toolkit, or name its nvcc in NVCC"
+			return nil, fault
+		}
+		c, err := b.runtime.find()
+		if err != nil {
+			return nil, noCompiler(missing, err)
+		}
+		return r, r.useRuntime(c)
+	}
+	c, fault := b.nvcc.find(ctx)
+	if fault != nil {
+		return nil, fault
+	}
+	r.compiler = c
 	r.compile = slices.Concat(cudaFlags, []string{"-arch=" + b.arch}, k.Flags)
 	for _, define := range request.Variant.Defines() {
 		r.compile = append(r.compile, "-D"+define)
@@ -72,6 +87,7 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 	sum.fields([]string{c.Name, c.Version})
 	sum.fields(c.Command[1:])
 	sum.fields(environment())
+	sum.fields([]string{os.Getenv("NVCC_PREPEND_FLAGS"), os.Getenv("NVCC_APPEND_FLAGS")})
 	sum.field(k.Source)
 	sum.fields(r.compile)
 	sum.fields(r.cuda.entries)

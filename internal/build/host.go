@@ -29,6 +29,7 @@ type product struct {
 	paths     []string // of the files that were read
 	deps      []dependency
 	began     time.Time
+	untracked string // why it is not known what was read, and nothing can be cached
 }
 
 // make compiles a recipe and learns which files it depends on. A file that is
@@ -40,6 +41,8 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 	for range 3 {
 		compile := run.compile
 		switch {
+		case r.cuda != nil && r.cuda.runtime != nil:
+			compile = run.compileRuntime
 		case r.cuda != nil:
 			compile = run.compileCUDA
 		case r.launcher:

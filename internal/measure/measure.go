@@ -224,6 +224,8 @@ func (s *series) sample(ctx context.Context) error {
 		if taken >= s.opts.MinSamples {
 			width = stat.HalfWidth(kept)
 			s.progress(Progress{Samples: taken, Median: stat.Median(kept), HalfWidth: width})
+		} else if taken > 0 {
+			s.progress(Progress{Samples: taken})
 		}
 		switch {
 		case taken < s.opts.MinSamples:

@@ -40,11 +40,13 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 	for i, side := range sides {
 		all[i] = newSeries(side, opts, func(Progress) {})
 		all[i].primary = i == 0
+		if len(sides) == 1 {
+			all[i].progress = progress
+		}
 		errs[i] = all[i].begin(ctx)
 	}
 	perRound := make([][]float64, len(all))
 	if len(all) == 1 {
-		all[0].progress = progress
 		if errs[0] == nil {
 			errs[0] = at("measure", all[0].sample(ctx))
 		}

@@ -130,6 +130,9 @@ func (c *Client) explain(err error) error {
 	fault := &result.Fault{Cause: result.CauseProtocol, Message: "the worker did not start: " + err.Error()}
 	if errors.Is(err, io.EOF) {
 		fault.Message = fmt.Sprintf("the worker ended before its hello (%s)", c.cmd.ProcessState)
+		if status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			fault.Cause = result.CauseKilled
+		}
 	}
 	if wire.IsReason(err, "version") {
 		fault.Hint = "install the same version of pawl on both sides"

@@ -1,0 +1,197 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/native/nvrtc"
+	"pawl/internal/result"
+)
+
+// useRuntime completes the plan of a CUDA kernel for NVRTC.
+func (r *recipe) useRuntime(c *runtimeCompiler) *result.Fault {
+	k := r.variant.Kernel
+	flags, fault := runtimeFlags(k.Flags)
+	if fault != nil {
+		return fault
+	}
+	r.cuda.runtime = c
+	r.compiler = &compiler{Name: "nvrtc", Command: []string{c.library.Path()}, Version: c.version}
+	r.compile = []string{"--gpu-architecture=" + r.cuda.arch, "-lineinfo", "--ptxas-options=-v"}
+	if !slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--std=") }) {
+		r.compile = append(r.compile, "--std=c++17")
+	}
+	r.compile = append(r.compile, flags...)
+	for _, define := range r.variant.Defines() {
+		r.compile = append(r.compile, "--define-macro="+define)
+	}
+	sum := newDigest(format + " nvrtc")
+	sum.field(c.id)
+	for _, name := range slices.Sorted(maps.Keys(runtimeHeaders)) {
+		sum.fields([]string{name, runtimeHeaders[name]})
+	}
+	sum.field(k.Source)
+	sum.fields(r.compile)
+	sum.fields(r.cuda.entries)
+	r.hash = sum.hex()
+	return nil
+}
+
+// scanned are the files that compiling a recipe with NVRTC may read, but for those
+// of CUDA itself, and the macro of an #include that cannot be followed.
+func (run *batch) scanned(r *recipe) (paths []string, computed string) {
+	headers := r.cuda.runtime.headers
+	paths, computed = run.includes.scan(r.dir, r.variant.Kernel.Source, slices.Concat(includePath(r.compile), headers), headers)
+	slices.Sort(paths)
+	return paths, computed
+}
+
+// reads are the lists of files that compiling a recipe may read. NVRTC does not say
+// what it read, but what it would read can be seen before.
+func (run *batch) reads(r *recipe) [][]string {
+	if r.cuda == nil || r.cuda.runtime == nil {
+		return run.cache.reads(r.hash)
+	}
+	paths, computed := run.scanned(r)
+	if computed != "" {
+		return nil
+	}
+	return [][]string{paths}
+}
+
+// compileRuntime makes the cubin in this process.
+func (run *batch) compileRuntime(ctx context.Context, r *recipe) (*product, *result.Fault) {
+	k := r.variant.Kernel
+	work, fault := run.tempDir()
+	if fault != nil {
+		return nil, fault
+	}
+	defer os.RemoveAll(work)
+	info, err := os.Stat(work)
+	if err != nil {
+		return nil, internal("compile", err)
+	}
+	made := &product{began: statOf(info).ctime} // by the clock that stamps files
+	began := time.Now()
+	text, fault := readSource(r.dir, k.Source)
+	if fault != nil {
+		return nil, fault
+	}
+	var computed string
+	if made.paths, computed = run.scanned(r); computed != "" {
+		made.untracked = fmt.Sprintf("it is compiled anew every time: which file #include %s reads, NVRTC does not say", computed)
+	}
+	program := nvrtc.Program{
+		// The whole path: headers beside the source are found by it.
+		Source: string(text), Name: within(r.dir, k.Source), Headers: runtimeHeaders, NameExpressions: r.cuda.templates(),
+	}
+	for _, option := range r.compile {
+		if folder, ok := strings.CutPrefix(option, "--include-path="); ok {
+			option = "--include-path=" + within(r.dir, folder)
+		}
+		program.Options = append(program.Options, option)
+	}
+	for _, folder := range r.cuda.runtime.headers {
+		program.Options = append(program.Options, "--include-path="+folder)
+	}
+	compiled, output, fault := run.callRuntime(ctx, r, program)
+	var found map[string]result.Resources
+	found, made.output = splitPTXAS(output)
+	if fault != nil {
+		return made, fault
+	}
+	made.so = compiled.CUBIN
+	defined, err := readFunctions(made.so)
+	if err != nil {
+		return made, internal("read the cubin", err)
+	}
+	for _, entry := range r.cuda.entries {
+		symbol, known := compiled.Lowered[entry]
+		if !known {
+			if symbol, fault = resolveKernel(entry, k.Source, defined.global, text); fault != nil {
+				return made, fault
+			}
+		} else if !slices.Contains(defined.global, symbol) {
+			return made, &result.Fault{
+				Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("%q in %s is no __global__ function", entry, k.Source),
+			}
+		}
+		resources := found[symbol]
+		resources.Entry = entry
+		made.symbols = append(made.symbols, symbol)
+		made.resources = append(made.resources, resources)
+	}
+	made.seconds = time.Since(began).Seconds()
+	return made, nil
+}
+
+// templates are the entries that must be instantiated to be there.
+func (c *cubin) templates() []string {
+	var list []string
+	for _, entry := range c.entries {
+		if strings.Contains(entry, "<") && !slices.Contains(list, entry) {
+			list = append(list, entry)
+		}
+	}
+	return list
+}
+
+// callRuntime runs NVRTC on a thread of its own. A compilation cannot be stopped;
+// one that nobody waits for any longer ends by itself.
+func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, string, *result.Fault) {
+	c, task := r.cuda.runtime, "compiling "+r.variant.Kernel.Source
+	type answer struct {
+		result nvrtc.Result
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if c.serial != nil {
+			c.serial.Lock()
+			defer c.serial.Unlock()
+		}
+		compiled, err := c.library.Compile(program)
+		answers <- answer{compiled, err}
+	}()
+	var got answer
+	select {
+	case <-ctx.Done():
+		return nvrtc.Result{}, "", interrupted()
+	case <-time.After(run.deadline):
+		return nvrtc.Result{}, "", &result.Fault{
+			Stage: stage, Cause: result.CauseTimeout, Message: fmt.Sprintf("%s did not finish %s in %s", c.version, task, run.deadline),
+		}
+	case got = <-answers:
+	}
+	var output bounded
+	var refused *nvrtc.Error
+	switch {
+	case got.err == nil:
+		_, _ = output.Write([]byte(got.result.Log))
+		return got.result, output.String(), nil
+	case !errors.As(got.err, &refused) || refused.Code != nvrtcCompilation && refused.Code != nvrtcInvalidOption:
+		return nvrtc.Result{}, "", internal(task+" with "+c.version, got.err)
+	}
+	_, _ = output.Write([]byte(refused.Log))
+	fault := &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s failed %s", c.version, task)}
+	if strings.Contains(refused.Log, "open source file") {
+		fault.Hint = "NVRTC stands in for nvcc, which is not here, and sees no headers of the host: only the source's folder, the -I in flags, and " +
+			strings.Join(c.headers, ", ")
+	}
+	return nvrtc.Result{}, output.String(), fault
+}
+
+// Of nvrtcResult: what is the source's fault, and what the flags'.
+const (
+	nvrtcInvalidOption = 5
+	nvrtcCompilation   = 6
+)

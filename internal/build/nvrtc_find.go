@@ -1,0 +1,195 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"pawl/internal/native/nvrtc"
+	"pawl/internal/result"
+)
+
+// runtimeCompiler is NVRTC, NVIDIA's compiler in a library, and the headers that
+// it compiles against: what builds CUDA kernels where there is no nvcc.
+type runtimeCompiler struct {
+	library *nvrtc.Library
+	version string   // NVRTC 13.0
+	headers []string // folders, in the order they are searched
+	id      string   // of this state of the library and the headers
+	serial  *sync.Mutex
+}
+
+// runtimeTool looks for NVRTC when it is needed, once.
+type runtimeTool struct {
+	once     sync.Once
+	compiler *runtimeCompiler
+	err      error
+}
+
+func (t *runtimeTool) find() (*runtimeCompiler, error) {
+	t.once.Do(func() { t.compiler, t.err = findRuntimeCompiler() })
+	return t.compiler, t.err
+}
+
+// noCompiler is the fault of a machine that can compile CUDA in neither way.
+func noCompiler(nvcc, runtime error) *result.Fault {
+	return &result.Fault{
+		Stage: stage, Cause: result.CauseUnsupported,
+		Message: fmt.Sprintf("no CUDA compiler: %v, nor is it below CUDA_HOME, CUDA_PATH or /usr/local/cuda; and in its place: %v", nvcc, runtime),
+		Hint: "install the CUDA toolkit, or name its nvcc in NVCC; or pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt, " +
+			"or name NVRTC's folder in PAWL_NVRTC",
+	}
+}
+
+func findRuntimeCompiler() (*runtimeCompiler, error) {
+	var named []string
+	if path := os.Getenv("PAWL_NVRTC"); path != "" {
+		named = append(named, path)
+	}
+	library, err := nvrtc.Open(named...)
+	wheels := pythonPackages()
+	if err != nil {
+		var folders []string
+		for _, wheel := range wheels {
+			folders = append(folders, filepath.Join(wheel, "cuda_nvrtc"), wheel)
+		}
+		// Only what is there, or it would be tried as a file.
+		folders = slices.DeleteFunc(folders, func(folder string) bool { return !isDir(folder) })
+		if len(folders) == 0 {
+			return nil, err
+		}
+		if library, err = nvrtc.Open(append(named, folders...)...); err != nil {
+			return nil, err
+		}
+	}
+	major, minor, err := library.Version()
+	if err != nil {
+		return nil, err
+	}
+	c := &runtimeCompiler{library: library, version: fmt.Sprintf("NVRTC %d.%d", major, minor)}
+	if major < 12 { // from there on it may be called from several threads at once
+		c.serial = &sync.Mutex{}
+	}
+	file := libraryFile(library.Path())
+	var tried []string
+	for _, folder := range headerFolders(file, named, wheels) {
+		if _, err := os.Stat(filepath.Join(folder, "cuda.h")); err == nil {
+			c.headers = withRelatives(folder)
+			break
+		}
+		tried = append(tried, folder)
+	}
+	if c.headers == nil {
+		return nil, fmt.Errorf("%s (%s) has no CUDA headers: no cuda.h in %s", c.version, file, strings.Join(tried, ", "))
+	}
+	c.id, err = c.identify(file)
+	return c, err
+}
+
+// identify hashes what tells one installation from another. Headers are not read:
+// those of a toolkit change with it, and cuda.h with them.
+func (c *runtimeCompiler) identify(file string) (string, error) {
+	sum := newDigest("nvrtc 1")
+	sum.field(c.version)
+	library, err := fileID(file, nil)
+	if err != nil {
+		return "", err
+	}
+	header, err := fileID(filepath.Join(c.headers[0], "cuda.h"), nil)
+	if err != nil {
+		return "", err
+	}
+	sum.fields([]string{library, header})
+	sum.fields(c.headers)
+	return sum.hex(), nil
+}
+
+// libraryFile is the file of a loaded library that the dynamic linker found by its
+// name.
+func libraryFile(path string) string {
+	if strings.Contains(path, "/") {
+		return path
+	}
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for line := range strings.Lines(string(maps)) {
+		if at := strings.Index(line, "/"); at >= 0 && strings.HasPrefix(filepath.Base(strings.TrimSpace(line[at:])), path) {
+			return strings.TrimSpace(line[at:])
+		}
+	}
+	return path
+}
+
+// headerFolders are the places where CUDA's headers may be, those that belong to
+// the library first.
+func headerFolders(library string, named, wheels []string) []string {
+	var folders []string
+	add := func(path ...string) {
+		if folder := filepath.Join(path...); !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	add(filepath.Dir(library), "..", "include")
+	for _, path := range named {
+		add(path, "include")
+		add(path, "..", "include")
+	}
+	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if home := os.Getenv(variable); home != "" {
+			add(home, "include")
+		}
+	}
+	add("/usr/local/cuda/include")
+	for _, wheel := range wheels {
+		add(wheel, "include")
+		add(wheel, "cuda_runtime", "include")
+	}
+	return folders
+}
+
+// withRelatives adds the folders that nvcc would search besides: the C++ library,
+// and what separate Python packages keep beside each other.
+func withRelatives(folder string) []string {
+	folders := []string{folder}
+	beside := filepath.Join(folder, "..", "..")
+	for _, other := range []string{
+		filepath.Join(folder, "cccl"), filepath.Join(beside, "cuda_nvcc", "include"), filepath.Join(beside, "cuda_cccl", "include"),
+	} {
+		if isDir(other) {
+			folders = append(folders, other)
+		}
+	}
+	return folders
+}
+
+// pythonPackages are the folders that NVIDIA's packages of the Python on PATH have
+// in common: nvidia/cu13, or nvidia for those of CUDA 12. Python is not asked: it
+// takes longer to start than a cached build.
+func pythonPackages() []string {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return nil
+	}
+	if python, err = filepath.Abs(python); err != nil {
+		return nil
+	}
+	prefix := filepath.Dir(filepath.Dir(python)) // of a virtual environment too: its python3 is a link that leads out of it
+	var found []string
+	for _, pattern := range []string{"lib*/python3*/site-packages", "lib*/python3*/dist-packages", "local/lib/python3*/dist-packages"} {
+		sites, _ := filepath.Glob(filepath.Join(prefix, pattern, "nvidia"))
+		for _, site := range sites {
+			newest, _ := filepath.Glob(filepath.Join(site, "cu1*"))
+			slices.SortFunc(newest, func(a, b string) int { return strings.Compare(b, a) })
+			found = append(append(found, newest...), site)
+		}
+	}
+	return found
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

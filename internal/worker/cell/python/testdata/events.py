@@ -1,0 +1,129 @@
+"""Checks what the cell makes of events, on a device that is made up: a queue in
+time that the host fills, with streams and a blocker."""
+
+import importlib.util
+import os
+import sys
+
+sys.dont_write_bytecode = True
+here = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
+cell = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cell)
+
+PAIR = 1.5e-6  # seconds between two events with nothing between them
+
+
+class World:
+    """Seconds that have passed for the host, and until which each stream is busy."""
+
+    now = 0.0
+    busy = {}
+
+    @classmethod
+    def queue(cls, seconds, stream="main", host=3e-6):
+        cls.now += host
+        cls.busy[stream] = max(cls.now, cls.busy.get(stream, 0.0)) + seconds
+
+    @classmethod
+    def wait(cls, until):
+        cls.now = max(cls.now, until) + 2e-6
+
+
+class Event:
+    at = 0.0
+
+    def record(self):
+        World.queue(PAIR)
+        self.at = World.busy["main"]
+
+    def query(self):
+        return self.at <= World.now
+
+    def synchronize(self):
+        World.wait(self.at)
+
+
+class Device(cell.Events):
+    joins = False
+
+    def __init__(self):
+        World.now, World.busy = 0.0, {}
+        self.start_events()
+
+    def event(self):
+        return Event()
+
+    def elapsed(self, began, ended):
+        return ended.at - began.at
+
+    def sleep(self, seconds):
+        World.queue(seconds)
+
+    def write(self):
+        World.queue(40e-6)
+
+    read = write
+
+    def synchronize(self):
+        World.wait(max(World.busy.values(), default=0.0))
+
+    def join(self):
+        if self.joins:
+            self.own.record()
+            World.busy["main"] = max(World.busy["main"], World.busy.get("side", 0.0))
+        return self.joins
+
+
+class Clock:
+    perf_counter = staticmethod(lambda: World.now)
+
+
+cell.time = Clock
+
+
+def measure(call, repeat=1, cold=True, joins=False):
+    device = Device()
+    device.joins = joins
+    overhead = device.settle(call, repeat)
+    seconds = [device.once(call, repeat, cold, int) / repeat for _ in range(21)]
+    seconds, doubts = device.finish(seconds, repeat)
+    return sorted(seconds)[10], doubts, overhead
+
+
+def near(got, want):
+    assert abs(got - want) < 1e-9, (got, want)
+
+
+# A kernel that is shorter than its launch takes, behind flush or blocker.
+for cold in (True, False):
+    seconds, doubts, overhead = measure(lambda: World.queue(5e-6, host=30e-6), cold=cold)
+    near(seconds, 5e-6)
+    near(doubts["pair_s"], PAIR)
+    near(overhead, 0.0)
+    assert "exposed" not in doubts and "other_streams" not in doubts, doubts
+seconds, doubts, _ = measure(lambda: World.queue(5e-6, host=30e-6), repeat=10, cold=False)
+near(seconds, 5e-6)
+assert "exposed" not in doubts, doubts
+
+
+# One that waits for the device each time: the wait is part of it.
+def waits():
+    World.queue(5e-6, host=30e-6)
+    World.wait(World.busy["main"])
+    World.queue(5e-6, host=30e-6)
+
+
+seconds, doubts, _ = measure(waits)
+assert seconds > 35e-6 and doubts["exposed"] == 21, (seconds, doubts)
+
+
+# One that leaves work on another stream: seen by the clock, or joined.
+def strays():
+    World.queue(2e-6)
+    World.queue(100e-6 + World.busy["main"] - World.now, "side", host=0)
+
+
+for joins in (False, True):
+    seconds, doubts, _ = measure(strays, joins=joins)
+    assert doubts.get("other_streams") and seconds > 90e-6, (joins, seconds, doubts)
