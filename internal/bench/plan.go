@@ -70,9 +70,18 @@ func newPlan(variant spec.Variant, config *spec.Config) *plan {
 	var err error
 	if p.instance, err = variant.At(config); err != nil {
 		row.Verdict = result.Broken
-		row.Fault = &result.Fault{Stage: "plan", Cause: result.CauseSpec, Message: err.Error()}
+		row.Fault = &result.Fault{Stage: "plan", Cause: result.CauseSpec, Message: briefly(err)}
 	}
 	return p
+}
+
+// briefly is the first of an error's problems, in one line.
+func briefly(err error) string {
+	problems := diag.Problems(err)
+	if len(problems) < 2 {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s (and %d more problems)", problems[0].Error(), len(problems)-1)
 }
 
 // sides are the plan itself and its rivals.

@@ -305,7 +305,7 @@ func TestSourceChangesWhileCompiling(t *testing.T) {
 	}
 
 	p.write("a.h", "#define A 3\n")
-	b.cc.words = []string{script(t, "cc", "cc \"$@\" || exit\ncase \"$*\" in *k.c*) date +'#define A %N' >"+header+";; esac\n")}
+	b.cc.words = []string{script(t, "cc", "cc \"$@\" || exit\ncase \"$*\" in *k.c*) date +'#define A 1%N' >"+header+";; esac\n")}
 	o := p.one(b)
 	if o.Fault == nil || !strings.Contains(o.Fault.Message, "a.h keeps changing") {
 		t.Errorf("fault %+v", o.Fault)

@@ -47,6 +47,19 @@
 // The code is the hash of what came out: everything that is loaded and run, the
 // names of imported functions included, but no names of its own, no debug
 // information, no build id. Equal code behaves equally.
+//
+// # CUDA
+//
+// Kernels in .cu files become cubins for one architecture, by nvcc. Where there is
+// none, NVRTC compiles them in this process, if it is found (PAWL_NVRTC, CUDA_HOME,
+// CUDA_PATH, the dynamic linker, /usr/local/cuda, packages of the Python on PATH)
+// together with CUDA's headers. NVRTC knows only some of nvcc's flags and no headers
+// of the host; a few of C are given to it. Nor does it say what it read, so the
+// sources are searched for #include before every lookup: both branches of
+// conditions count, and every file of a name on the search path. A file that
+// appears where none was found before is therefore noticed. CUDA's own headers
+// count by their folder and by size and time of cuda.h, not by content. A source
+// with #include MACRO is compiled anew every time.
 package build
 
 // ABI is the version of the symbols that host artifacts export.

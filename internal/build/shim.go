@@ -81,6 +81,9 @@ func argIndexes(k *spec.Kernel, launch *spec.Launch) ([]int, error) {
 }
 
 func argType(a *spec.Arg) (string, error) {
+	if a.TensorMap != nil {
+		return "", fmt.Errorf("argument %s: only a CUDA kernel can be given a tensor map", a.Name)
+	}
 	if a.Value == nil {
 		return "void *", nil
 	}

@@ -3,7 +3,10 @@ package build
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"pawl/internal/spec"
 )
 
 // drive builds a kernel and runs a C program that loads the artifact and looks
@@ -149,6 +152,18 @@ func TestShimExports(t *testing.T) {
   ((void (*)(int64_t))load("pawl_spin"))(-1);
   ((void (*)(int))load("pawl_threads"))(2);
 `)
+}
+
+// Host code is given no tensor maps; the spec refuses them first.
+func TestShimRefusesTensorMaps(t *testing.T) {
+	k := &spec.Kernel{Name: "k", Args: []*spec.Arg{{Name: "q_map", TensorMap: &spec.TensorMap{}}}, Launches: []*spec.Launch{{Entry: "k"}}}
+	_, host := shimSource(k, []string{"k"})
+	_, launcher := launcherShim(k)
+	for _, err := range []error{host, launcher} {
+		if err == nil || !strings.Contains(err.Error(), "q_map: only a CUDA kernel can be given a tensor map") {
+			t.Errorf("%v", err)
+		}
+	}
 }
 
 func TestThreadsReachOpenMP(t *testing.T) {

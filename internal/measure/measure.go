@@ -100,6 +100,9 @@ func (s Side) problem(seed uint64) wire.Prepare {
 		if arg.Buffer {
 			a.Shape = arg.Shape
 			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args
+		} else if arg.TensorMap != nil {
+			tensorMap := wire.TensorMap(*arg.TensorMap)
+			a.TensorMap = &tensorMap
 		} else {
 			a.Value = arg.Scalar.String()
 		}

@@ -34,6 +34,21 @@ func TestProblem(t *testing.T) {
 	}
 }
 
+func TestProblemTensorMap(t *testing.T) {
+	in := instance(spec.RoleIn)
+	in.Args = append(in.Args, spec.InstanceArg{Name: "m", TensorMap: &spec.InstanceTensorMap{
+		Of: 0, Dims: []int64{2, 4}, Strides: []int64{16}, Box: []int64{1, 4}, ElementStrides: []int64{1, 1},
+		Swizzle: "none", Interleave: "none", L2: "128B", Fill: "zero",
+	}})
+	want := wire.Arg{Name: "m", TensorMap: &wire.TensorMap{
+		Of: 0, Dims: []int64{2, 4}, Strides: []int64{16}, Box: []int64{1, 4}, ElementStrides: []int64{1, 1},
+		Swizzle: "none", Interleave: "none", L2: "128B", Fill: "zero",
+	}}
+	if diff := cmp.Diff(want, Side{Instance: in}.problem(7).Args[3]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRepeat(t *testing.T) {
 	for _, tc := range []struct {
 		cache  string

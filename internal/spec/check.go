@@ -118,6 +118,9 @@ func (k *Kernel) formulas() []*Formula {
 	}
 	for _, a := range k.Args {
 		list = append(append(list, a.Shape...), a.Value)
+		if m := a.TensorMap; m != nil {
+			list = slices.Concat(list, m.Box, m.Dims, m.Strides, m.ElementStrides)
+		}
 	}
 	list = append(list, k.Work.Flops, k.Work.Bytes)
 	return slices.DeleteFunc(list, func(f *Formula) bool { return f == nil })

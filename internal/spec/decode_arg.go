@@ -14,6 +14,8 @@ type argDraft struct {
 	name    *node
 	present found
 	numbers []*node // of init
+
+	tensorMap *tensorMapDraft
 }
 
 var argKeys = []key[argDraft]{
@@ -30,6 +32,7 @@ var argKeys = []key[argDraft]{
 	{"value", func(d *decoder, a *argDraft, n *node) { a.Value = d.one(n, "value of "+a.label()) }},
 	{"role", (*decoder).role},
 	{"init", (*decoder).init},
+	{"tensor_map", (*decoder).tensorMap},
 }
 
 // label names the argument in messages, also when its name comes last in the
@@ -59,7 +62,7 @@ func (d *decoder) args(k *kernelDraft, n *node) {
 			continue
 		}
 		for _, name := range []string{"name", "dtype"} {
-			if a.present.lacks(name) {
+			if a.present.lacks(name) && (name == "name" || a.present.lacks("tensor_map")) {
 				d.fail(item, "%s has no %s", a.label(), name)
 			}
 		}
@@ -80,12 +83,16 @@ func (d *decoder) args(k *kernelDraft, n *node) {
 
 // argParts checks which keys of an argument go together.
 func (d *decoder) argParts(a *argDraft) {
+	if a.present.has("tensor_map") {
+		d.tensorMapParts(a)
+		return
+	}
 	hasShape := a.present.has("shape")
 	value, hasValue := a.present.fields["value"]
 	switch {
 	case hasShape && hasValue:
 		d.fail(value.key, "%s has both shape and value", a.label()).Hint = "shape makes it a buffer, value a scalar"
-	case a.present.lacks("shape") && a.present.lacks("value"):
+	case a.present.lacks("shape") && a.present.lacks("value") && a.present.lacks("tensor_map"):
 		d.fail(a.node, "%s has neither shape nor value", a.label()).Hint = "shape: [N] makes it a buffer, value: N a scalar"
 	}
 	if hasValue && !hasShape {
@@ -112,6 +119,9 @@ func (d *decoder) argParts(a *argDraft) {
 func (d *decoder) argShape(k *kernelDraft) {
 	written := false
 	for _, a := range k.args {
+		if a.tensorMap != nil {
+			d.tensorMapShape(k, a)
+		}
 		written = written || a.Role == RoleOut || a.Role == RoleInOut
 		if f, ok := a.present.fields["dtype"]; ok && k.Cell == CellHost && a.Value != nil && a.DType.Float() && a.DType.Size() < 4 {
 			d.fail(f.value, "%s: scalars of type %s cannot be passed to host functions", a.label(), a.DType).Hint = "use f32"

@@ -175,6 +175,11 @@ func (d *decoder) launchArgs(k *kernelDraft) {
 			}
 		}
 	}
+	for _, a := range k.args { // a buffer may be reached through its tensor map alone
+		if a.TensorMap != nil && used[a.Name] {
+			used[a.TensorMap.Of] = true
+		}
+	}
 	for _, a := range k.args {
 		if a.name != nil && a.Name != "" && !used[a.Name] {
 			d.fail(a.name, "argument %s is passed to none of the launches", a.Name).Hint = "add it to the args of a launch, or remove it"

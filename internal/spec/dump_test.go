@@ -47,6 +47,8 @@ func dump(s *Spec) string {
 			for _, a := range in.Args {
 				if a.Buffer {
 					fmt.Fprintf(&b, "    buffer %s %s %v %d B %s %s%v\n", a.Name, a.DType, a.Shape, a.Bytes, a.Role, a.Init.Kind, a.Init.Args)
+				} else if a.TensorMap != nil {
+					fmt.Fprintf(&b, "    tensor map %s %+v\n", a.Name, *a.TensorMap)
 				} else {
 					fmt.Fprintf(&b, "    scalar %s %s %s\n", a.Name, a.DType, a.Scalar)
 				}

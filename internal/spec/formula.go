@@ -3,6 +3,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -101,6 +102,28 @@ func (f *Formula) bindings(in scope) string {
 		return ""
 	}
 	return "with " + strings.Join(parts, ", ")
+}
+
+// Explain writes formulas with the values of their names at the instance:
+// "BLOCK * 4 with BLOCK=64". It is empty where there is nothing to explain.
+func (in *Instance) Explain(formulas ...*Formula) string {
+	var texts, values []string
+	for _, f := range formulas {
+		if f == nil {
+			continue
+		}
+		texts = append(texts, f.Text)
+		for _, name := range f.names {
+			v, ok := both{in.Variant, in.Config}.lookup(name)
+			if binding := name + "=" + valueText(v); ok && !slices.Contains(values, binding) {
+				values = append(values, binding)
+			}
+		}
+	}
+	if len(values) == 0 {
+		return strings.Join(texts, ", ")
+	}
+	return strings.Join(texts, ", ") + " with " + strings.Join(values, ", ")
 }
 
 func joinHints(a, b string) string {

@@ -37,7 +37,7 @@ type InstanceLaunch struct {
 	ProgrammaticDependent bool
 }
 
-// InstanceArg is a buffer or a scalar.
+// InstanceArg is a buffer, a scalar or a tensor map.
 type InstanceArg struct {
 	Name     string
 	DType    dtype.Type
@@ -48,6 +48,8 @@ type InstanceArg struct {
 	Role     Role          // buffers
 	Init     Init          // buffers
 	Scalar   formula.Value // scalars: an integer or a float, as DType is
+
+	TensorMap *InstanceTensorMap
 }
 
 // At evaluates all formulas of the variant at a config. The error holds every
@@ -97,6 +99,12 @@ func (v Variant) resolve(c *Config) (*Instance, []*diag.Problem) {
 			in.Footprint = int64(sum)
 		}
 		in.Args = append(in.Args, arg)
+	}
+	for i, a := range v.Kernel.Args {
+		if a.TensorMap != nil {
+			of := index[a.TensorMap.Of]
+			in.Args[i].TensorMap = r.tensorMap(a, of, v.Kernel.Args[of], in.Args[of])
+		}
 	}
 	for _, l := range v.Kernel.Launches {
 		launch := r.launch(v.Kernel.Cell, l)
@@ -166,6 +174,9 @@ func (r *resolver) amount(f *Formula) float64 {
 
 func (r *resolver) arg(a *Arg) InstanceArg {
 	arg := InstanceArg{Name: a.Name, DType: a.DType}
+	if a.TensorMap != nil {
+		return arg
+	}
 	if a.Value != nil {
 		arg.Scalar = r.scalar(a)
 		return arg
@@ -239,6 +250,8 @@ func (in *Instance) Identity(code string) string {
 	for _, a := range in.Args {
 		if a.Buffer {
 			fmt.Fprintf(h, "buffer %s %v %s\n", a.DType, a.Shape, a.Role)
+		} else if a.TensorMap != nil {
+			fmt.Fprintf(h, "tensor map %+v\n", *a.TensorMap)
 		} else {
 			fmt.Fprintf(h, "scalar %s %s\n", a.DType, a.Scalar)
 		}

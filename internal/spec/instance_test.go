@@ -127,6 +127,70 @@ configs:
 	}
 }
 
+func TestExplain(t *testing.T) {
+	k := loadGood(t, "design.yaml").Kernels[0]
+	in, err := k.Default().At(k.Configs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := k.Launches[0]
+	for want, formulas := range map[string][]*Formula{
+		"NUM_STAGES * BLOCK_N * D * 4 with NUM_STAGES=1, BLOCK_N=32, D=64": {l.Shared},
+		"ceildiv(S, BLOCK_M), B * H with S=512, BLOCK_M=64, B=32, H=8":     l.Grid,
+		"": {nil},
+	} {
+		if got := in.Explain(formulas...); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestTensorMapIdentity changes one thing of a tensor map at a time.
+func TestTensorMapIdentity(t *testing.T) {
+	const base = `version: 1
+kernels:
+  k:
+    source: k.cu
+    entry: k
+    launch: {grid: 1, block: 32}
+    args:
+      - {name: x, dtype: f16, shape: [N, 64], role: inout}
+      - {name: z, dtype: f16, shape: [N, 64]}
+      - {name: m, tensor_map: {of: x, box: [32, 64], dims: [N // 2, 64], strides: [64], element_strides: [1, 1], swizzle: none, l2: none, fill: zero}}
+configs: {small: {N: 1024}}
+`
+	identity := func(text string) string {
+		t.Helper()
+		s, err := Parse("pawl.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := s.Kernels[0].Default().At(s.Configs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.Identity("code")
+	}
+	want := identity(base)
+	for _, change := range [][2]string{
+		{"of: x", "of: z"},
+		{"[32, 64]", "[64, 64]"},
+		{"N // 2", "N // 4"},
+		{"strides: [64], e", "strides: [128], e"},
+		{"element_strides: [1, 1]", "element_strides: [2, 1]"},
+		{"swizzle: none", "swizzle: 128B"},
+		{"l2: none", "l2: 128B"},
+		{"fill: zero", "fill: nan"},
+	} {
+		if text := strings.Replace(base, change[0], change[1], 1); text == base || identity(text) == want {
+			t.Errorf("%s → %s does not change the identity", change[0], change[1])
+		}
+	}
+	if identity(strings.Replace(base, "name: m", "name: other", 1)) != want {
+		t.Error("a name is part of the identity")
+	}
+}
+
 func TestDefaultConfig(t *testing.T) {
 	s, err := Parse("pawl.yaml", []byte("version: 1\nkernels: {k: {source: k.c, entry: k, args: [{name: y, dtype: f32, shape: 16, role: out}]}}\n"))
 	if err != nil {

@@ -98,7 +98,7 @@ var beyondSchema = strings.Fields(`
 	constraint_config_variable constraint_default constraint_division constraint_not_boolean entry_cuda_wrong
 	entry_host_template formula_[abdeopsu]* formula_no_configs grid_values init_types kernel_configs_glob
 	kernel_configs_unknown launch_cuda_threads launch_host_grid launch_missing launch_no_block
-	launches_unused_argument oracle_kernel python_launch python_params scalar_half_range scalars shape_* threads too_many_keys
+	launches_unused_argument oracle_kernel python_launch python_params scalar_half_range scalars shape_* tensor_map_[bcnv]* threads too_many_keys
 	too_many_items work_negative`)
 
 // TestSchemaRejectsWrongFiles checks that editors mark what Parse refuses,
@@ -164,6 +164,7 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 		"/$defs/launch":         keyNames(launchKeys),
 		"/$defs/launches":       keyNames(launchesKeys),
 		"/$defs/arg":            keyNames(argKeys),
+		"/$defs/tensor_map":     keyNames(tensorMapKeys),
 		"/$defs/oracle/oneOf/1": keyNames(oracleKeys),
 		"/$defs/tolerance":      keyNames(toleranceKeys),
 		"/$defs/work":           keyNames(workKeys),
@@ -214,6 +215,11 @@ func TestSchemaKnowsTheSameWords(t *testing.T) {
 		"oracle":    {Oracles, words("/$defs/oracle/oneOf/0")},
 		"framework": {Frameworks, words("/$defs/kernel/properties/framework")},
 		"init":      {known, inits},
+
+		"swizzle":    {swizzles, words("/$defs/tensor_map/properties/swizzle")},
+		"interleave": {interleaves, words("/$defs/tensor_map/properties/interleave")},
+		"l2":         {promotions, words("/$defs/tensor_map/properties/l2")},
+		"fill":       {fills, words("/$defs/tensor_map/properties/fill")},
 	} {
 		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
 			t.Errorf("%s (-decoder +schema):\n%s", name, diff)

@@ -98,7 +98,7 @@ const (
 	RoleScratch Role = "scratch"
 )
 
-// Arg is a buffer (Shape set) or a scalar (Value set).
+// Arg is a buffer (Shape set), a scalar (Value set) or a tensor map.
 type Arg struct {
 	Name  string
 	Pos   diag.Pos
@@ -107,6 +107,23 @@ type Arg struct {
 	Role  Role       // buffer
 	Init  Init       // buffer
 	Value *Formula   // scalar
+
+	TensorMap *TensorMap
+}
+
+// TensorMap describes a buffer and its tiles to the bulk copy engine of a GPU, in a
+// kernel's parameter of type CUtensorMap. Lists are in the order of a shape: the
+// innermost dimension is the last.
+type TensorMap struct {
+	Of             string     // the buffer's argument
+	Box            []*Formula // elements of a tile; of the last dimensions when there are fewer
+	Dims           []*Formula // elements; nil: the buffer's shape
+	Strides        []*Formula // elements, of all dimensions but the last; nil: without gaps
+	ElementStrides []*Formula // nil: all 1
+	Swizzle        string     // none, 32B, 64B, 128B
+	Interleave     string     // none, 16B, 32B
+	L2             string     // promotion: none, 64B, 128B, 256B
+	Fill           string     // outside the tensor: zero, nan
 }
 
 // Init says how a buffer is filled before a launch. The zero Init means the

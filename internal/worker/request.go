@@ -70,6 +70,14 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 // lockOnce takes a device with its first cell and keeps it: a run is not
 // interleaved with another's.
 func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
+	// Cells may be opened side by side; the first one's lock would keep the
+	// others of this very worker waiting.
+	select {
+	case s.locking <- struct{}{}:
+		defer func() { <-s.locking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	s.mu.Lock()
 	held := s.locks[device] != nil
 	s.mu.Unlock()
@@ -84,11 +92,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.locks[device] != nil {
-		lock.Close()
-	} else {
-		s.locks[device] = lock
-	}
+	s.locks[device] = lock
 	return nil
 }
 

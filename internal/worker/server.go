@@ -36,6 +36,8 @@ type server struct {
 	gauges  *gauges
 	python  func() (*interpreter, error) // asked once
 
+	locking chan struct{} // held while a device's lock is taken
+
 	mu       sync.Mutex
 	locks    map[string]*os.File // of devices, each taken with its first cell
 	clocks   map[string]*clockLock
@@ -57,7 +59,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 	s := &server{
 		out: wire.NewWriter(out), store: blobs, devices: findDevices(ctx),
-		locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.dir) })
 	if len(s.devices) > 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,6 +103,22 @@ func TestSecondAnswerIsNoticed(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// Several cells may be opened at once; they share the device's lock.
+func TestOpeningSideBySide(t *testing.T) {
+	c := connect(t)
+	var opening sync.WaitGroup
+	for range 8 {
+		opening.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if _, err := c.Open(ctx, wire.Open{Cell: "host", Sandbox: "off"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	opening.Wait()
 }
 
 func TestUploadTwiceSendsOnce(t *testing.T) {

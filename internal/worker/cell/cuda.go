@@ -243,6 +243,10 @@ func (c *cudaCell) newSet(m *wire.Prepare) (*argSet, []result.Resources, error) 
 	set := &argSet{}
 	params := make([][]byte, len(m.Args))
 	for i, arg := range m.Args {
+		if arg.TensorMap != nil { // after all buffers
+			set.buffers = append(set.buffers, nil)
+			continue
+		}
 		if !arg.Buffer {
 			slot := make([]byte, 8)
 			if err := putDeviceScalar(slot, arg); err != nil {
@@ -258,6 +262,18 @@ func (c *cudaCell) newSet(m *wire.Prepare) (*argSet, []result.Resources, error) 
 		}
 		set.buffers = append(set.buffers, b)
 		params[i] = cuda.Param(b.data())
+	}
+	for i, arg := range m.Args {
+		if arg.TensorMap == nil {
+			continue
+		}
+		if c.launcher != 0 {
+			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "a launcher is given no tensor maps: " + arg.Name}
+		}
+		var err error
+		if params[i], err = c.tensorMap(arg, set); err != nil {
+			return nil, nil, err
+		}
 	}
 	if c.launcher != 0 {
 		set.fillSlots(params)

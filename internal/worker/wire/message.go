@@ -153,7 +153,7 @@ type Launch struct {
 	ProgrammaticDependent bool      `json:"programmatic_dependent,omitempty"`
 }
 
-// Arg is one argument of a problem.
+// Arg is one argument of a problem: a buffer, a scalar or a tensor map.
 type Arg struct {
 	Name   string    `json:"name"`
 	DType  string    `json:"dtype"`
@@ -164,6 +164,23 @@ type Arg struct {
 	Init   string    `json:"init,omitempty"`
 	Params []float64 `json:"params,omitempty"` // of Init
 	Value  string    `json:"value,omitempty"`  // of a scalar, in decimal
+
+	TensorMap *TensorMap `json:"tensor_map,omitempty"` // instead of a buffer or scalar; cuda
+}
+
+// TensorMap describes a buffer and its tiles to a GPU's copy engine, as
+// cuTensorMapEncodeTiled takes it, but in the order of a shape: the innermost
+// dimension is the last.
+type TensorMap struct {
+	Of             int     `json:"of"`              // index of the buffer's argument
+	Dims           []int64 `json:"dims"`            // elements
+	Strides        []int64 `json:"strides"`         // bytes, of all dimensions but the last
+	Box            []int64 `json:"box"`             // elements of a tile
+	ElementStrides []int64 `json:"element_strides"` //
+	Swizzle        string  `json:"swizzle"`         // none, 32B, 64B, 128B
+	Interleave     string  `json:"interleave"`      // none, 16B, 32B
+	L2             string  `json:"l2"`              // none, 64B, 128B, 256B
+	Fill           string  `json:"fill"`            // zero, nan
 }
 
 // PrepareReply says where the cell put its buffers, so that a fault at an

@@ -302,7 +302,7 @@ def on_processor(call, repeat):
     start = time.perf_counter_ns()
     for _ in range(repeat):
         call()
-    return (time.perf_counter_ns() - start) * 1e-9
+    return max(1, time.perf_counter_ns() - start) * 1e-9
 
 
 class Wall:
@@ -424,6 +424,9 @@ class NumPy(Wall):
 
     # for samples
 
+    def fix_environment(self):
+        pass  # NumPy has no such switches
+
     def prepare(self, seed, threads):
         random.seed(seed)
         self.np.random.seed(seed & 0xFFFFFFFF)
@@ -445,7 +448,6 @@ class Jax(NumPy):
     def __init__(self, load):
         super().__init__(load)
         self.jax = framework_module("jax")
-        self.jax.config.update("jax_default_matmul_precision", "highest")
         self.device = self.jax.default_backend() != "cpu"
         if self.device:
             jnp = self.jax.numpy
@@ -454,6 +456,9 @@ class Jax(NumPy):
             self.read = self.jax.jit(jnp.sum)
             self.kept = self.write(0)
             self.flush_name = "write 2×L2, read 2×L2"
+
+    def fix_environment(self):
+        self.jax.config.update("jax_default_matmul_precision", "highest")
 
     def runtime(self):
         return f"JAX {self.jax.__version__} on {self.jax.default_backend()}"
@@ -590,7 +595,6 @@ class Torch:
     def __init__(self, torch):
         self.torch = torch
         self.place = torch.device("cuda" if self.device else "cpu")
-        self.fix_environment()
 
     def runtime(self):
         torch, parts = self.torch, [f"PyTorch {self.torch.__version__}"]
@@ -611,7 +615,11 @@ class Torch:
             torch.backends.cudnn.allow_tf32 = False
             torch.backends.cudnn.benchmark = False
             torch.backends.cudnn.deterministic = True
-            torch.use_deterministic_algorithms(True, warn_only=True)
+            if "torch._dynamo" in sys.modules:
+                torch.use_deterministic_algorithms(True, warn_only=True)
+            else:
+                # The same, without importing a compiler that nobody uses.
+                torch._C._set_deterministic_algorithms(True, warn_only=True)
         if hasattr(torch.utils, "deterministic"):
             # Else every torch.empty would be filled, inside the measurement.
             torch.utils.deterministic.fill_uninitialized_memory = False
@@ -1043,6 +1051,7 @@ class Cell:
             show(error)
             raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
         self.function, self.file = load_function(m)
+        self.framework.fix_environment()
         self.parameters = Parameters(self.function)
         self.params = m.get("params") or {}
         for param in self.params:
@@ -1057,7 +1066,6 @@ class Cell:
             raise Fault("protocol", "prepare before load")
         framework, self.call = self.framework, None
         self.buffers, self.returned, self.result = [], [], None
-        gc.collect()
         framework.spans = []
         framework.prepare(m.get("seed", 0), m.get("threads", 1))
         self.bind(m)

@@ -58,10 +58,12 @@ func TestOldGrammar(t *testing.T) {
 	}
 }
 
-// How a function is given its arguments.
-func TestParameters(t *testing.T) {
-	command := exec.Command(interpreter(t), "testdata/parameters.py")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+// How a function is given its arguments, and what is made of a device's events.
+func TestScripts(t *testing.T) {
+	for _, script := range []string{"parameters.py", "events.py"} {
+		command := exec.Command(interpreter(t), filepath.Join("testdata", script))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
 	}
 }

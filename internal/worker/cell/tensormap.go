@@ -1,0 +1,93 @@
+package cell
+
+import (
+	"fmt"
+	"slices"
+
+	"pawl/internal/dtype"
+	"pawl/internal/native/cuda"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// What the words of a tensor map mean to the driver.
+var (
+	// Types that the copy engine does not know are moved as bytes or words: only
+	// what is filled in outside the tensor depends on the type, and zero is zero.
+	tensorTypes = map[dtype.Type]cuda.TensorDType{
+		dtype.F64: cuda.TensorFloat64, dtype.F32: cuda.TensorFloat32, dtype.F16: cuda.TensorFloat16, dtype.BF16: cuda.TensorBFloat16,
+		dtype.E4M3: cuda.TensorUint8, dtype.E5M2: cuda.TensorUint8, dtype.I8: cuda.TensorUint8, dtype.U8: cuda.TensorUint8,
+		dtype.I16: cuda.TensorUint16, dtype.U16: cuda.TensorUint16, dtype.I32: cuda.TensorInt32, dtype.U32: cuda.TensorUint32,
+		dtype.I64: cuda.TensorInt64, dtype.U64: cuda.TensorUint64,
+	}
+	tensorSwizzles = map[string]cuda.TensorSwizzle{
+		"none": cuda.SwizzleNone, "32B": cuda.Swizzle32B, "64B": cuda.Swizzle64B, "128B": cuda.Swizzle128B,
+	}
+	tensorInterleaves = map[string]cuda.TensorInterleave{
+		"none": cuda.InterleaveNone, "16B": cuda.Interleave16B, "32B": cuda.Interleave32B,
+	}
+	tensorPromotions = map[string]cuda.TensorL2Promotion{
+		"none": cuda.L2PromotionNone, "64B": cuda.L2Promotion64B, "128B": cuda.L2Promotion128B, "256B": cuda.L2Promotion256B,
+	}
+	tensorFills = map[string]cuda.TensorFill{"zero": cuda.FillZero, "nan": cuda.FillNaN}
+)
+
+// tensorMap encodes the tensor map of an argument over the set's own copy of its
+// buffer.
+func (c *cudaCell) tensorMap(arg wire.Arg, set *argSet) ([]byte, error) {
+	tensor, err := tiledTensor(arg, set.buffers)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := c.driver.EncodeTiled(tensor)
+	if err != nil {
+		m := arg.TensorMap
+		return nil, &result.Fault{
+			Cause: result.CauseLaunch,
+			Message: fmt.Sprintf("the driver refuses the tensor map %s (dims %v, strides %v bytes, box %v, swizzle %s, interleave %s): %v",
+				arg.Name, m.Dims, m.Strides, m.Box, m.Swizzle, m.Interleave, err),
+		}
+	}
+	return encoded[:], nil
+}
+
+// tiledTensor is a tensor map as the driver takes it: the innermost dimension
+// first.
+func tiledTensor(arg wire.Arg, buffers []*deviceBuffer) (cuda.TiledTensor, error) {
+	m := arg.TensorMap
+	malformed := func(format string, args ...any) (cuda.TiledTensor, error) {
+		return cuda.TiledTensor{}, &result.Fault{
+			Cause: result.CauseProtocol, Message: fmt.Sprintf("tensor map %s: %s", arg.Name, fmt.Sprintf(format, args...)),
+		}
+	}
+	if m.Of < 0 || m.Of >= len(buffers) || buffers[m.Of] == nil {
+		return malformed("argument %d is no buffer", m.Of)
+	}
+	buffer := buffers[m.Of]
+	var known [5]bool
+	t := cuda.TiledTensor{Address: buffer.data()}
+	t.DType, known[0] = tensorTypes[buffer.dtype]
+	t.Swizzle, known[1] = tensorSwizzles[m.Swizzle]
+	t.Interleave, known[2] = tensorInterleaves[m.Interleave]
+	t.L2Promotion, known[3] = tensorPromotions[m.L2]
+	t.Fill, known[4] = tensorFills[m.Fill]
+	if known != [5]bool{true, true, true, true, true} {
+		return malformed("%s, swizzle %q, interleave %q, l2 %q or fill %q is not known", buffer.dtype, m.Swizzle, m.Interleave, m.L2, m.Fill)
+	}
+	for _, list := range [][]int64{m.Dims, m.Strides, m.Box, m.ElementStrides} {
+		if slices.ContainsFunc(list, func(n int64) bool { return n < 1 }) {
+			return malformed("sizes must be positive: dims %v, strides %v, box %v, element_strides %v", m.Dims, m.Strides, m.Box, m.ElementStrides)
+		}
+	}
+	t.Dims, t.Strides = reversed[uint64](m.Dims), reversed[uint64](m.Strides)
+	t.Box, t.ElementStrides = reversed[uint32](m.Box), reversed[uint32](m.ElementStrides)
+	return t, nil
+}
+
+func reversed[T uint32 | uint64](list []int64) []T {
+	out := make([]T, len(list))
+	for i, n := range list {
+		out[len(list)-1-i] = T(n)
+	}
+	return out
+}
