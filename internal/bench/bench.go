@@ -124,7 +124,8 @@ func (b *bench) hasCUDA() bool {
 	return false
 }
 
-// adoptGPU makes the run one on the chosen GPU, if there is one to run on.
+// adoptGPU makes the run one on the chosen GPU, if there is one to run on, and
+// refuses what cannot fit there.
 func (b *bench) adoptGPU(plans []*plan) {
 	onGPU := slices.ContainsFunc(plans, func(p *plan) bool { return slices.ContainsFunc(p.sides(), (*plan).gpu) })
 	if b.worker == nil || !onGPU || b.Device < 0 || b.Device >= len(b.worker.Hello().Devices) {
@@ -136,6 +137,7 @@ func (b *bench) adoptGPU(plans []*plan) {
 	if b.Options.Build.Arch == "" {
 		b.Options.Build.Arch = gpu.Arch
 	}
+	refuseUnfit(plans, &gpu)
 }
 
 func killed(err error) bool {

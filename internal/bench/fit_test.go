@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl/internal/build"
 	"pawl/internal/result"
@@ -83,15 +86,25 @@ func TestRefuseUnfit(t *testing.T) {
 		says  string
 	}{
 		{"fits", hopper, nil, "k/small", "", ""},
-		{"shared", hopper, []Setting{{"STAGES", "4"}}, "k/wide", result.CauseLaunch,
-			"k wants 245760 bytes of dynamic shared memory (shared: STAGES * WIDE * 1024 with STAGES=4, WIDE=60); a block has at most 232448 on NVIDIA H200"},
+		{
+			"shared", hopper,
+			[]Setting{{"STAGES", "4"}},
+			"k/wide", result.CauseLaunch,
+			"k wants 245760 bytes of dynamic shared memory (shared: STAGES * WIDE * 1024 with STAGES=4, WIDE=60); a block has at most 232448 on NVIDIA H200",
+		},
 		{"shared of another config", hopper, []Setting{{"STAGES", "4"}}, "k/small", "", ""},
 		{"shared that fits", hopper, nil, "k/wide", "", ""},
 		{"shared of a smaller one", small, nil, "k/wide", result.CauseLaunch, "61440 bytes"},
-		{"threads", small, []Setting{{"BLOCK", "256"}}, "k/small", result.CauseLaunch,
-			"k wants blocks of 512 threads (block: BLOCK, 2 with BLOCK=256); at most 256 are possible on Small"},
-		{"memory", small, nil, "k/huge", result.CauseMemory,
-			"the arguments take 14.9 GiB (16000000000 bytes), 14.9 GiB of it y (shape: N, 4 with N=1000000000); Small has 8.00 GiB (8589934592 bytes)"},
+		{
+			"threads", small,
+			[]Setting{{"BLOCK", "256"}},
+			"k/small", result.CauseLaunch,
+			"k wants blocks of 512 threads (block: BLOCK, 2 with BLOCK=256); at most 256 are possible on Small",
+		},
+		{
+			"memory", small, nil, "k/huge", result.CauseMemory,
+			"the arguments take 14.9 GiB (16000000000 bytes), 14.9 GiB of it y (shape: N, 4 with N=1000000000); Small has 8 GiB (8589934592 bytes)",
+		},
 		{"memory that is enough", hopper, nil, "k/huge", "", ""},
 		{"memory of a launcher", small, nil, "launcher/huge", result.CauseMemory, "of it y"},
 		{"the host's memory", small, nil, "host/huge", "", ""},
@@ -119,27 +132,29 @@ func TestRefuseUnfit(t *testing.T) {
 	}
 }
 
-// Nothing is compiled for a variant none of whose rows can run; an nvcc that is
-// asked for leaves a fault on its row, since there is none here.
+// No compiler runs for a variant none of whose rows can run.
 func TestUnfitIsNotCompiled(t *testing.T) {
-	t.Setenv("NVCC", "/nowhere/nvcc")
-	b, plans := unfitBench(t, Setting{"STAGES", "4"})
-	var asked []string
-	b.run = nil
-	b.Options.Build = build.Options{CacheDir: t.TempDir(), Arch: "sm_86"}
-	plans = plans[:3] // those of k
-	refuseUnfit(plans, &result.GPU{Name: "Small", Arch: "sm_86", MaxShared: 1024, MemoryBytes: 1 << 30})
-	for _, p := range plans {
-		if p.row.Fault == nil || p.row.Fault.Stage != "plan" {
-			t.Fatalf("%s: %+v", p.row.Name(), p.row.Fault)
-		}
+	dir := t.TempDir()
+	nvcc, asked := filepath.Join(dir, "nvcc"), filepath.Join(dir, "asked")
+	if err := os.WriteFile(nvcc, []byte("#!/bin/sh\necho \"$*\" >>"+asked+"\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
 	}
-	_ = asked
-	_ = run.Event{}
-	b.build(t.Context(), plans)
-	for _, p := range plans {
-		if p.row.Fault.Stage != "plan" || p.row.Build != nil {
-			t.Errorf("%s went to the compiler: %+v", p.row.Name(), p.row.Fault)
+	t.Setenv("NVCC", nvcc)
+	for _, tc := range []struct {
+		shared   int64
+		compiled bool
+	}{{1024, false}, {4096, true}} {
+		b, plans := unfitBench(t, Setting{"STAGES", "4"})
+		b.Options.Build = build.Options{CacheDir: t.TempDir(), Arch: "sm_86"}
+		b.run = run.New(t.TempDir(), time.Now(), nil)
+		plans = plans[:2] // k/small wants 4096 bytes, k/wide more
+		refuseUnfit(plans, &result.GPU{Name: "Small", Arch: "sm_86", MaxShared: tc.shared})
+		b.build(t.Context(), plans)
+		if _, err := os.Stat(asked); (err == nil) != tc.compiled {
+			t.Errorf("shared memory of %d bytes: the compiler was asked: %v", tc.shared, err == nil)
+		}
+		if f := plans[1].row.Fault; f == nil || f.Stage != "plan" {
+			t.Errorf("k/wide: %+v", f)
 		}
 	}
 }

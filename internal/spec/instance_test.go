@@ -135,8 +135,8 @@ func TestExplain(t *testing.T) {
 	}
 	l := k.Launches[0]
 	for want, formulas := range map[string][]*Formula{
-		"NUM_STAGES * BLOCK_N * D * 4 with NUM_STAGES=1, BLOCK_N=32, D=64": {l.Shared},
-		"ceildiv(S, BLOCK_M), B * H with S=512, BLOCK_M=64, B=32, H=8":     l.Grid,
+		"NUM_STAGES * BLOCK_N * D * 4 with BLOCK_N=32, D=64, NUM_STAGES=1": {l.Shared},
+		"ceildiv(S, BLOCK_M), B * H with BLOCK_M=64, S=512, B=32, H=8":     l.Grid,
 		"": {nil},
 	} {
 		if got := in.Explain(formulas...); got != want {

@@ -180,7 +180,15 @@ func TestOutOfDeviceMemory(t *testing.T) {
 	p := newProject(t, strings.Replace(kernel("good"), "shape: [N]", "shape: [N * 1000000]", 1)+kernel("last"))
 	report := p.bench()
 	mustMeasure(t, row(t, report, "last"))
-	if f := row(t, report, "good").Fault; f == nil || f.Cause != result.CauseMemory {
+	if f := row(t, report, "good").Fault; f == nil || f.Cause != result.CauseMemory || f.Stage != "plan" {
+		t.Errorf("%+v", f)
+	}
+	// What only the device can say: of what is read and written a copy is kept.
+	large := fmt.Sprintf("shape: [%d], role: inout", report.Machine.GPU.MemoryBytes/4*2/3)
+	p = newProject(t, strings.Replace(kernel("good"), "shape: [N], role: out", large, 1)+kernel("last"))
+	report = p.bench()
+	mustMeasure(t, row(t, report, "last"))
+	if f := row(t, report, "good").Fault; f == nil || f.Cause != result.CauseMemory || f.Stage == "plan" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -144,9 +144,13 @@ def dobench(rounds=10):
             "pawl_us": statistics.median(ours) * 1e6, "do_bench_us": statistics.median(theirs) * 1e6}
 
 
+SWEEP = [f"attention_f16/{c}" for c in ("training_512", "training_1k", "inference_2k", "inference_4k", "b16_h8_s448", "b16_h4_s512", "b32_h16_s512",
+                                       "b48_h16_s640", "causal_512", "causal_2k")]
+
+
 def sweep():
     began = time.time()
-    report = bench("attention_f16", "--against", "sdpa,sdpa:flash,sdpa:cudnn,sdpa:efficient,sdpa:math", "--budget", "100ms",
+    report = bench(*SWEEP, "--against", "sdpa,sdpa:flash,sdpa:cudnn,sdpa:efficient,sdpa:math", "--budget", "100ms",
                    "-o", WORK + "/sweep.html", cwd=WORK + "/examples/cuda", check=False)
     bench_rows = report["rows"]
     measured = sum(1 for r in bench_rows for v in r["rivals"] if v["row"].get("timing"))

@@ -424,8 +424,8 @@ class NumPy(Wall):
 
     # for samples
 
-    def fix_environment(self):
-        pass  # NumPy has no such switches
+    def loaded(self):
+        """The kernel's module has been imported."""
 
     def prepare(self, seed, threads):
         random.seed(seed)
@@ -448,6 +448,7 @@ class Jax(NumPy):
     def __init__(self, load):
         super().__init__(load)
         self.jax = framework_module("jax")
+        self.jax.config.update("jax_default_matmul_precision", "highest")
         self.device = self.jax.default_backend() != "cpu"
         if self.device:
             jnp = self.jax.numpy
@@ -456,9 +457,6 @@ class Jax(NumPy):
             self.read = self.jax.jit(jnp.sum)
             self.kept = self.write(0)
             self.flush_name = "write 2×L2, read 2×L2"
-
-    def fix_environment(self):
-        self.jax.config.update("jax_default_matmul_precision", "highest")
 
     def runtime(self):
         return f"JAX {self.jax.__version__} on {self.jax.default_backend()}"
@@ -595,6 +593,7 @@ class Torch:
     def __init__(self, torch):
         self.torch = torch
         self.place = torch.device("cuda" if self.device else "cpu")
+        self.fix_environment()
 
     def runtime(self):
         torch, parts = self.torch, [f"PyTorch {self.torch.__version__}"]
@@ -615,14 +614,16 @@ class Torch:
             torch.backends.cudnn.allow_tf32 = False
             torch.backends.cudnn.benchmark = False
             torch.backends.cudnn.deterministic = True
-            if "torch._dynamo" in sys.modules:
-                torch.use_deterministic_algorithms(True, warn_only=True)
-            else:
-                # The same, without importing a compiler that nobody uses.
-                torch._C._set_deterministic_algorithms(True, warn_only=True)
+            # use_deterministic_algorithms without importing the compiler to tell it.
+            torch._C._set_deterministic_algorithms(True, warn_only=True)
         if hasattr(torch.utils, "deterministic"):
             # Else every torch.empty would be filled, inside the measurement.
             torch.utils.deterministic.fill_uninitialized_memory = False
+
+    def loaded(self):
+        torch = self.torch
+        if "torch._dynamo" in sys.modules and torch.are_deterministic_algorithms_enabled():
+            torch.use_deterministic_algorithms(True, warn_only=torch.is_deterministic_algorithms_warn_only_enabled())
 
     # arrays
 
@@ -1051,7 +1052,7 @@ class Cell:
             show(error)
             raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
         self.function, self.file = load_function(m)
-        self.framework.fix_environment()
+        self.framework.loaded()
         self.parameters = Parameters(self.function)
         self.params = m.get("params") or {}
         for param in self.params:
