@@ -154,6 +154,7 @@ func (b *bench) release(ctx context.Context) {
 		if err := b.close(ctx, s.cell, s.last, nil); err != nil && s.last.row.Fault == nil {
 			s.last.fail("measure", err)
 		}
+		doubtSandbox(s.last.row)
 	}
 	b.kept = nil
 }

@@ -47,6 +47,11 @@ func (b *bench) doubt(row *result.Row) {
 	if row.Timing != nil {
 		row.Warnings = append(row.Warnings, measure.Doubts(row.Timing, b.Spec.Gate.CV)...)
 	}
+	doubtSandbox(row)
+}
+
+// doubtSandbox names what the row's cell was refused.
+func doubtSandbox(row *result.Row) {
 	if box := row.Sandbox; box != nil && len(box.Attempts) > 0 {
 		row.Warnings = append(row.Warnings, result.Warning{
 			Code: "sandbox", Message: fmt.Sprintf("the kernel tried what its sandbox refuses: %s", listed(box.Attempts)),

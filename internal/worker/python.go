@@ -81,7 +81,7 @@ func findPython(dir string) (*interpreter, error) {
 }
 
 // pythonFiles are read by the standard library and the usual packages.
-var pythonFiles = []string{"/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/mime.types", "/etc/os-release"}
+var pythonFiles = []string{"/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/mime.types", "/etc/magic", "/etc/os-release"}
 
 // passed are variables of the worker's own that say where packages and
 // libraries are.

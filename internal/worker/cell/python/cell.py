@@ -332,7 +332,7 @@ class Wall:
     def synchronize(self):
         pass
 
-    def settle(self, call, repeat):
+    def settle(self, call, repeat, ready):
         """Measures what an empty call costs."""
         return min(on_processor(int, 1) for _ in range(50))
 
@@ -354,7 +354,7 @@ class NumPy(Wall):
     in_place = True
 
     def __init__(self, load):
-        self.np = framework_module("numpy")
+        self.np = self.host = framework_module("numpy")
         self.start_wall()
 
     def runtime(self):
@@ -405,22 +405,21 @@ class NumPy(Wall):
     # for the generator
 
     def arange(self, first, last):
-        return self.np.arange(first, last, dtype=self.np.int64)
+        return self.host.arange(first, last, dtype=self.host.int64)
 
     def real(self, values, width):
-        return values.astype(self.np.float64 if width == "f64" else self.np.float32)
+        return values.astype(self.host.float64 if width == "f64" else self.host.float32)
 
     def bits(self, values):
-        return values.view(self.np.int32).astype(self.np.int64)
+        return values.view(self.host.int32).astype(self.host.int64)
 
     def raw_of(self, values, dtype):
-        if dtype in ("f64", "f32"):
-            return self.raw(values.view(self.np.uint8), SIZE[dtype])
+        raw = self.host.dtype(f"int{8 * SIZE[dtype]}")
         if dtype == "f16":
-            return self.raw(values.astype(self.np.float16).view(self.np.uint8), 2)
-        if dtype in FLOATS:
-            values = narrow(self, values, dtype)
-        return values.astype(self.np.dtype(f"int{8 * SIZE[dtype]}"))
+            values = values.astype(self.host.float16)
+        elif dtype in ("bf16", "e4m3", "e5m2"):
+            values = narrow(self, values, dtype).astype(raw)
+        return values.view(raw) if dtype in FLOATS else values.astype(raw)
 
     # for samples
 
@@ -494,31 +493,39 @@ class Jax(NumPy):
 
 class Events:
     """Samples by events on the current stream of a GPU. The frameworks give:
-    event, elapsed, sleep, write, read, join, synchronize."""
+    event, elapsed, sleep, write, read, hold, join, synchronize.
+
+    Other streams need care: they do not wait for the blocker, so that work on them
+    could be done before its sample begins. Streams that the framework knows of are
+    held until then and waited for at the end. A function that leaves work on any
+    other is found out on an idle device, and measured on one."""
 
     device = True
     chunk = 1 << 22
     flush_name = "write 2×L2, read 2×L2"
     blocked = 10e-3  # seconds; a function that takes this long behind a blocker waits for it
     most_hidden = 50e-3
+    stray_least = 10e-6  # seconds beyond what waiting for an idle device takes
 
     def start_events(self):
         self.began, self.ended, self.own = self.event(), self.event(), self.event()
         self.hide = 0.0  # seconds that a blocker keeps the device from starting
-        self.waits = False
+        self.waits = False  # the function waits for the device
+        self.strays = False  # it leaves work on streams that nobody knows of
         self.rest = []  # seconds that the device went on after a sample's stream
         self.joined = []  # seconds that its stream waited for others at its end
         self.exposed = 0
         self.idle = self.pair = 0.0
 
-    def settle(self, call, repeat):
+    def settle(self, call, repeat, ready):
         """Finds how long queueing a call takes, so that a blocker can hide it; what
         a pair of events with nothing between them takes, which is subtracted from
-        every sample; and what an empty kernel costs."""
+        every sample; what an empty kernel costs; and whether the function strays."""
         self.synchronize()
         longest = 0.0
-        self.waits = False
+        self.waits = self.strays = False
         for _ in range(3):
+            ready()
             self.sleep(self.blocked)
             start = time.perf_counter()
             call()
@@ -528,24 +535,35 @@ class Events:
                 self.waits = True  # it synchronises, or is that slow on the host
                 break
         self.hide = 0.0 if self.waits else min(self.most_hidden, 2 * longest * repeat + 60e-6)
-        self.pair = self.typical(int)
-        self.idle = max(self.rest)
-        overhead = self.typical(lambda: self.sleep(0)) - self.pair
+        self.pair = median(self.once(int, 1, True, int) for _ in range(31))
+        overhead = median(self.once(self.empty, 1, True, int) for _ in range(31)) - self.pair
+        self.strays = True
+        self.idle = max(self.rests(int, int, 15))
+        self.strays = median(self.rests(call, ready, 7)) - self.idle > self.stray_least
         self.rest, self.joined, self.exposed = [], [], 0
         return overhead
 
-    def typical(self, idle):
-        """The median event time of something that does no work."""
-        return sorted(self.once(idle, 1, True, int) for _ in range(31))[15]
+    def empty(self):
+        self.sleep(0)
+
+    def rests(self, call, ready, count):
+        """How long the device goes on after the stream, call by call."""
+        self.rest = []
+        for _ in range(count):
+            self.once(call, 1, False, ready)
+        return self.rest
 
     def once(self, call, repeat, cold, ready):
-        if self.hide:
+        if self.hide and not self.strays:
             self.sleep(self.hide)
         ready()
         if cold:
             self.write()
             self.read()
+        if self.strays:
+            self.synchronize()
         self.began.record()
+        self.hold(self.began)
         for _ in range(repeat):
             call()
         joined = self.join()
@@ -553,7 +571,7 @@ class Events:
         # Done already: the device has waited for the host.
         if self.began.query():
             self.exposed += 1
-            if not self.waits:
+            if not self.waits and not self.strays:
                 self.hide = min(self.most_hidden, 2 * self.hide + 50e-6)
         self.ended.synchronize()
         start = time.perf_counter()
@@ -563,15 +581,16 @@ class Events:
         return max(self.elapsed(self.began, self.ended), 1e-9)
 
     def finish(self, seconds, repeat):
-        """Counts what the function left on other streams: it shows in most samples
-        or it is noise. Streams that were joined are in the time already."""
+        """Counts what the function left on other streams. Those that were waited
+        for are in the time already."""
         doubts = {"pair_s": self.pair}
         seconds = [max(s - self.pair / repeat, 1e-9) for s in seconds]
         left = [max(0.0, rest - self.idle) for rest in self.rest]
-        if most(rest > 10e-6 for rest in left):
+        # One late answer of the host is no work; several of them are.
+        if self.strays or len(left) >= 5 and median(left) > self.stray_least:
             seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
             doubts["other_streams"] = True
-        if most(waited > 5e-6 for waited in self.joined):
+        if median(self.joined) > 5e-6:
             doubts["other_streams"] = True
         if self.exposed:
             doubts["exposed"] = self.exposed
@@ -579,9 +598,9 @@ class Events:
         return seconds, doubts
 
 
-def most(flags):
-    flags = list(flags)
-    return 2 * sum(flags) > len(flags)
+def median(values):
+    values = sorted(values)
+    return values[len(values) // 2]
 
 
 class Torch:
@@ -761,12 +780,20 @@ class TorchOnGPU(Torch, Events):
 
         torch._C._cuda_setStream = noting
 
+    def others(self):
+        current = self.torch.cuda.current_stream()
+        return [stream for stream in self.streams.values() if stream != current]
+
+    def hold(self, event):
+        for stream in self.others():
+            stream.wait_event(event)
+
     def join(self):
         """Makes the current stream wait for the others, if there are any."""
-        current = self.torch.cuda.current_stream()
-        others = [stream for stream in self.streams.values() if stream != current]
+        others = self.others()
         if others:
             self.own.record()
+        current = self.torch.cuda.current_stream()
         for stream in others:
             current.wait_stream(stream)
         return bool(others)
@@ -779,12 +806,14 @@ def torch_here(load):
 
 
 class CuPy(Events, NumPy):
-    """CuPy arrays."""
+    """CuPy arrays. They are filled and looked at by NumPy: CuPy would compile a
+    kernel for every operation, in every cell."""
 
     name = "cupy"
+    chunk = CHUNK
 
     def __init__(self, load):
-        self.np = framework_module("cupy")
+        self.np, self.host = framework_module("cupy"), framework_module("numpy")
         attributes = self.np.cuda.Device().attributes
         words = 2 * (attributes.get("L2CacheSize") or load.get("l2_bytes") or 64 << 20) // 4
         self.buffers = [self.np.zeros(words, self.np.int32) for _ in range(2)]
@@ -799,6 +828,15 @@ class CuPy(Events, NumPy):
 
     def address(self, array):
         return array.data.ptr
+
+    def raw_of(self, values, dtype):
+        return self.np.asarray(super().raw_of(values, dtype))
+
+    def all_equal(self, array, value):
+        return super().all_equal(array.get(), value)
+
+    def first_other(self, array, value):
+        return super().first_other(array.get(), value)
 
     def prepare(self, seed, threads):
         random.seed(seed)
@@ -828,6 +866,9 @@ class CuPy(Events, NumPy):
 
     def read(self):
         self.buffers[1].sum(out=self.sink)
+
+    def hold(self, event):
+        pass
 
     def join(self):
         return False
@@ -1165,7 +1206,7 @@ class Cell:
                 self.once()
             self.framework.synchronize()
         if self.settled != repeat:
-            self.overhead = self.framework.settle(self.once, repeat)
+            self.overhead = self.framework.settle(self.once, repeat, self.ready)
             self.settled = repeat
 
     def check_result(self, result):
