@@ -107,13 +107,27 @@ func ticksBetween(before, after map[int]procTimes, bootTicks int64) int64 {
 		}
 	}
 	for pid, b := range before {
-		_, lives := after[pid]
-		_, waited := after[b.parent]
-		if !lives && waited {
+		if _, lives := after[pid]; !lives && inherited(b, before, after) {
 			used -= b.ticks
 		}
 	}
 	return max(0, used)
+}
+
+// inherited tells whether an ended process's time has come to one that lives: to
+// its parent, or through a parent that ended too to a farther ancestor.
+func inherited(p procTimes, before, after map[int]procTimes) bool {
+	for range len(before) {
+		if _, lives := after[p.parent]; lives {
+			return true
+		}
+		parent, known := before[p.parent]
+		if !known {
+			return false
+		}
+		p = parent
+	}
+	return false
 }
 
 // dropStrangers removes from a reading the processes that have the pid of an
