@@ -59,16 +59,16 @@ fmt: $(LINT) ## format the sources as lint wants them
 
 unit: ## the tests beside the code, with the race detector
 	$(call step,unit,packages=$$($(GO) list ./...) && \
-		CGO_ENABLED=1 $(GO) test -race -timeout 4m $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/'))
+		PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=1 $(GO) test -race -timeout 4m $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/'))
 
 script: build ## scripts that drive the shipped binary
-	$(call step,script,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 2m ./test/script/...)
+	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 2m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/... ./test/conformance/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/... ./test/conformance/...)
 
-bench: ## benchmarks
-	@$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+bench: build ## benchmarks, of the rooms and of the shipped binary
+	@PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/...
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
