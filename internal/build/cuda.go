@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ianlancetaylor/demangle"
 
@@ -147,28 +146,13 @@ func (c *cubin) instances(source string) string {
 }
 
 // compileCUDA makes the cubin in a folder of its own.
-func (run *batch) compileCUDA(ctx context.Context, r *recipe) (*product, *result.Fault) {
-	k := r.variant.Kernel
-	text, fault := readSource(r.dir, k.Source)
-	if fault != nil {
-		return nil, fault
-	}
-	work, fault := run.tempDir()
-	if fault != nil {
-		return nil, fault
-	}
-	defer os.RemoveAll(work)
-	info, err := os.Stat(work)
-	if err != nil {
-		return nil, internal("compile", err)
-	}
-	made := &product{began: statOf(info).ctime}
-	began := time.Now()
+func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
+	k, work := r.variant.Kernel, place.dir
 	source := k.Source
 	if wrapper := r.cuda.instances(within(r.dir, k.Source)); wrapper != "" {
 		source = filepath.Join(work, "instances.cu")
 		if err := os.WriteFile(source, []byte(wrapper), 0o644); err != nil {
-			return nil, internal("write the template instances", err)
+			return internal("write the template instances", err)
 		}
 	}
 	out, depfile := filepath.Join(work, "kernel.cubin"), filepath.Join(work, "kernel.d")
@@ -177,35 +161,34 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe) (*product, *result
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
-		return made, fault
+		return fault
 	}
 	rules, err := os.ReadFile(depfile)
 	if err == nil {
 		made.paths, err = parseDepfile(string(rules))
 	}
 	if err != nil {
-		return made, internal("learn what was compiled", err)
+		return internal("learn what was compiled", err)
 	}
 	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return strings.HasPrefix(path, work) })
 	if made.so, err = os.ReadFile(out); err != nil {
-		return made, internal("read the cubin", err)
+		return internal("read the cubin", err)
 	}
 	defined, err := readFunctions(made.so)
 	if err != nil {
-		return made, internal("read the cubin", err)
+		return internal("read the cubin", err)
 	}
 	for _, entry := range r.cuda.entries {
-		symbol, fault := resolveKernel(entry, k.Source, defined.global, text)
+		symbol, fault := resolveKernel(entry, k.Source, defined.global, place.text)
 		if fault != nil {
-			return made, fault
+			return fault
 		}
 		resources := found[symbol]
 		resources.Entry = entry
 		made.symbols = append(made.symbols, symbol)
 		made.resources = append(made.resources, resources)
 	}
-	made.seconds = time.Since(began).Seconds()
-	return made, nil
+	return nil
 }
 
 // resolveKernel finds the symbol of an entry: the C name, or the one function

@@ -28,7 +28,6 @@ type product struct {
 	seconds   float64
 	paths     []string // of the files that were read
 	deps      []dependency
-	began     time.Time
 	untracked string // why it is not known what was read, and nothing can be cached
 }
 
@@ -36,24 +35,32 @@ type product struct {
 // written meanwhile could be cached under a content that was not compiled, so
 // then the work is done again until two attempts read the same.
 func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault) {
+	compile := run.compile
+	switch {
+	case r.cuda != nil && r.cuda.runtime != nil:
+		compile = run.compileRuntime
+	case r.cuda != nil:
+		compile = run.compileCUDA
+	case r.launcher:
+		compile = run.compileLauncher
+	}
 	var before []dependency
 	changed := ""
 	for range 3 {
-		compile := run.compile
-		switch {
-		case r.cuda != nil && r.cuda.runtime != nil:
-			compile = run.compileRuntime
-		case r.cuda != nil:
-			compile = run.compileCUDA
-		case r.launcher:
-			compile = run.compileLauncher
+		place, fault := run.newWorkplace(r)
+		if fault != nil {
+			return nil, fault
 		}
-		made, fault := compile(ctx, r)
+		began := time.Now()
+		made := &product{}
+		fault = compile(ctx, r, place, made)
+		made.seconds = time.Since(began).Seconds()
+		_ = os.RemoveAll(place.dir)
 		if fault != nil {
 			return made, fault
 		}
 		var err error
-		made.deps, changed, err = run.files.dependenciesNow(r.dir, made.paths, made.began)
+		made.deps, changed, err = run.files.dependenciesNow(r.dir, made.paths, place.began)
 		if err != nil {
 			return made, internal("hash what was compiled", err)
 		}
@@ -65,45 +72,51 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 	return nil, internal("compile "+r.variant.Kernel.Source, fmt.Errorf("%s keeps changing", changed))
 }
 
-// compile makes the shared object in a folder of its own.
-func (run *batch) compile(ctx context.Context, r *recipe) (*product, *result.Fault) {
-	k := r.variant.Kernel
-	text, fault := readSource(r.dir, k.Source)
+// workplace is where one attempt at compiling happens.
+type workplace struct {
+	text  []byte    // of the source
+	dir   string    // a folder of its own
+	began time.Time // by the clock that stamps files, not the finer one of programs
+}
+
+func (run *batch) newWorkplace(r *recipe) (*workplace, *result.Fault) {
+	text, fault := readSource(r.dir, r.variant.Kernel.Source)
 	if fault != nil {
 		return nil, fault
 	}
-	work, fault := run.tempDir()
+	dir, fault := run.tempDir()
 	if fault != nil {
 		return nil, fault
 	}
-	defer os.RemoveAll(work)
-	made := &product{}
-	began := time.Now()
-	info, err := os.Stat(work)
+	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, internal("compile", err)
 	}
-	made.began = statOf(info).ctime // by the clock that stamps files, not the finer one of programs
+	return &workplace{text: text, dir: dir, began: statOf(info).ctime}, nil
+}
 
+// compile makes the shared object of a host kernel.
+func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
+	k, work := r.variant.Kernel, place.dir
 	object, depfile := filepath.Join(work, "kernel.o"), filepath.Join(work, "kernel.d")
 	output, fault := run.command(r, work, "compiling "+k.Source, true,
 		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, "-c", k.Source, "-o", object})).run(ctx)
 	made.output += output
 	if fault != nil {
-		return made, fault
+		return fault
 	}
-	if made.paths, made.symbols, fault = inspect(k, object, depfile, text); fault != nil {
-		return made, fault
+	if made.paths, made.symbols, fault = inspect(k, object, depfile, place.text); fault != nil {
+		return fault
 	}
 
 	shim, output, fault := run.shim(ctx, r, made.symbols)
 	made.output += output
 	if fault != nil {
-		return made, fault
+		return fault
 	}
 	script := filepath.Join(work, "pawl.map")
 	if err := os.WriteFile(script, []byte(versionScript()), 0o644); err != nil {
-		return made, internal("write the linker's script", err)
+		return internal("write the linker's script", err)
 	}
 	so, linkDeps := filepath.Join(work, artifactFile), filepath.Join(work, "link.d")
 	args := slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
@@ -114,20 +127,20 @@ func (run *batch) compile(ctx context.Context, r *recipe) (*product, *result.Fau
 	output, fault = run.command(r, work, "linking "+k.Source, false, args).run(ctx)
 	made.output += output
 	if fault != nil {
-		return made, fault
+		return fault
 	}
 	if tracked {
 		linked, err := linkInputs(linkDeps, run.temp)
 		if err != nil {
-			return made, internal("read what was linked", err)
+			return internal("read what was linked", err)
 		}
 		made.paths = append(made.paths, linked...)
 	}
+	var err error
 	if made.so, err = os.ReadFile(so); err != nil {
-		return made, internal("read the artifact", err)
+		return internal("read the artifact", err)
 	}
-	made.seconds = time.Since(began).Seconds()
-	return made, nil
+	return nil
 }
 
 // readSource reads the source, to name what is wrong with it better than a

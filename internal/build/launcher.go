@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -75,32 +74,17 @@ func launcherShim(k *spec.Kernel) (string, error) {
 }
 
 // compileLauncher makes the shared object in a folder of its own.
-func (run *batch) compileLauncher(ctx context.Context, r *recipe) (*product, *result.Fault) {
-	k := r.variant.Kernel
-	text, fault := readSource(r.dir, k.Source)
-	if fault != nil {
-		return nil, fault
-	}
-	work, fault := run.tempDir()
-	if fault != nil {
-		return nil, fault
-	}
-	defer os.RemoveAll(work)
-	info, err := os.Stat(work)
-	if err != nil {
-		return nil, internal("compile", err)
-	}
-	made := &product{began: statOf(info).ctime}
-	began := time.Now()
+func (run *batch) compileLauncher(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
+	k, work := r.variant.Kernel, place.dir
 	object, depfile := filepath.Join(work, "launcher.o"), filepath.Join(work, "launcher.d")
 	output, fault := run.command(r, work, "compiling "+k.Source, true,
 		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, "-c", k.Source, "-o", object})).run(ctx)
 	made.output += output
 	if fault != nil {
-		return made, fault
+		return fault
 	}
-	if made.paths, made.symbols, fault = inspect(k, object, depfile, text); fault != nil {
-		return made, fault
+	if made.paths, made.symbols, fault = inspect(k, object, depfile, place.text); fault != nil {
+		return fault
 	}
 	shim, err := launcherShim(k)
 	source := filepath.Join(work, "shim.c")
@@ -108,18 +92,17 @@ func (run *batch) compileLauncher(ctx context.Context, r *recipe) (*product, *re
 		err = os.WriteFile(source, []byte(shim), 0o644)
 	}
 	if err != nil {
-		return made, internal("write the shim", err)
+		return internal("write the shim", err)
 	}
 	so := filepath.Join(work, artifactFile)
 	output, fault = run.command(r, work, "linking "+k.Source, false,
 		slices.Concat([]string{"-shared", "-Xcompiler", "-fPIC", "-o", so, object, source}, r.link)).run(ctx)
 	made.output += output
 	if fault != nil {
-		return made, fault
+		return fault
 	}
 	if made.so, err = os.ReadFile(so); err != nil {
-		return made, internal("read the artifact", err)
+		return internal("read the artifact", err)
 	}
-	made.seconds = time.Since(began).Seconds()
-	return made, nil
+	return nil
 }

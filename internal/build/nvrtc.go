@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,30 +66,15 @@ func (run *batch) reads(r *recipe) [][]string {
 }
 
 // compileRuntime makes the cubin in this process.
-func (run *batch) compileRuntime(ctx context.Context, r *recipe) (*product, *result.Fault) {
+func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
 	k := r.variant.Kernel
-	work, fault := run.tempDir()
-	if fault != nil {
-		return nil, fault
-	}
-	defer os.RemoveAll(work)
-	info, err := os.Stat(work)
-	if err != nil {
-		return nil, internal("compile", err)
-	}
-	made := &product{began: statOf(info).ctime} // by the clock that stamps files
-	began := time.Now()
-	text, fault := readSource(r.dir, k.Source)
-	if fault != nil {
-		return nil, fault
-	}
 	var computed string
 	if made.paths, computed = run.scanned(r); computed != "" {
 		made.untracked = fmt.Sprintf("it is compiled anew every time: which file #include %s reads, NVRTC does not say", computed)
 	}
 	program := nvrtc.Program{
 		// The whole path: headers beside the source are found by it.
-		Source: string(text), Name: within(r.dir, k.Source), Headers: runtimeHeaders, NameExpressions: r.cuda.templates(),
+		Source: string(place.text), Name: within(r.dir, k.Source), Headers: runtimeHeaders, NameExpressions: r.cuda.templates(),
 	}
 	for _, option := range r.compile {
 		if folder, ok := strings.CutPrefix(option, "--include-path="); ok {
@@ -105,21 +89,21 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe) (*product, *res
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
-		return made, fault
+		return fault
 	}
 	made.so = compiled.CUBIN
 	defined, err := readFunctions(made.so)
 	if err != nil {
-		return made, internal("read the cubin", err)
+		return internal("read the cubin", err)
 	}
 	for _, entry := range r.cuda.entries {
 		symbol, known := compiled.Lowered[entry]
 		if !known {
-			if symbol, fault = resolveKernel(entry, k.Source, defined.global, text); fault != nil {
-				return made, fault
+			if symbol, fault = resolveKernel(entry, k.Source, defined.global, place.text); fault != nil {
+				return fault
 			}
 		} else if !slices.Contains(defined.global, symbol) {
-			return made, &result.Fault{
+			return &result.Fault{
 				Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("%q in %s is no __global__ function", entry, k.Source),
 			}
 		}
@@ -128,8 +112,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe) (*product, *res
 		made.symbols = append(made.symbols, symbol)
 		made.resources = append(made.resources, resources)
 	}
-	made.seconds = time.Since(began).Seconds()
-	return made, nil
+	return nil
 }
 
 // templates are the entries that must be instantiated to be there.
