@@ -4,6 +4,7 @@ package dl
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -19,7 +20,7 @@ type Library struct {
 
 // Open loads the shared object at path with all its symbols resolved.
 func Open(path string) (*Library, error) {
-	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	handle, err := dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, fmt.Errorf("load shared object: %w", err)
 	}
@@ -55,7 +56,7 @@ func (l *Library) Path() string { return l.path }
 // Loaded finds a function in any library that is already loaded, libc among
 // them.
 func Loaded(name string) (Func, error) {
-	address, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
+	address, err := dlsym(purego.RTLD_DEFAULT, name)
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", name, err)
 	}
@@ -67,7 +68,7 @@ type Func uintptr
 
 // Lookup finds an exported function.
 func (l *Library) Lookup(name string) (Func, error) {
-	address, err := purego.Dlsym(l.handle, name)
+	address, err := dlsym(l.handle, name)
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", name, err)
 	}
@@ -76,7 +77,7 @@ func (l *Library) Lookup(name string) (Func, error) {
 
 // Int32 reads an exported C int.
 func (l *Library) Int32(name string) (int32, error) {
-	address, err := purego.Dlsym(l.handle, name)
+	address, err := dlsym(l.handle, name)
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", name, err)
 	}
@@ -122,4 +123,18 @@ func Text(buffer []byte) string {
 // PointerTable is an array of C pointers outside the Go heap's type system.
 func PointerTable(addresses []uintptr) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(addresses)))
+}
+
+// What went wrong is kept per thread: asking for it on another one gives nothing.
+
+func dlopen(path string, mode int) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return purego.Dlopen(path, mode)
+}
+
+func dlsym(handle uintptr, name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return purego.Dlsym(handle, name)
 }
