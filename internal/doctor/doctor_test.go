@@ -143,10 +143,16 @@ func TestExamineToolThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Killed with its group; until its new parent has waited it is a zombie.
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
-	if unix.Kill(child, 0) == nil && !strings.Contains(string(stat), ") Z ") {
-		t.Errorf("process %d of a tool that hung is still there", child)
+	// Killed with its group, which takes a moment; until its new parent has waited
+	// it is a zombie.
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
+		if unix.Kill(child, 0) != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %d of a tool that hung is still there", child)
+		}
 	}
 }
 

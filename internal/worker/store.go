@@ -36,9 +36,14 @@ func newStore() (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the worker's folder: %w", err)
 	}
-	lock, err := os.Create(filepath.Join(dir, "lock"))
+	// The lock is held before it has its name: another worker that sweeps must not
+	// find one that nobody holds yet.
+	lock, err := os.Create(filepath.Join(dir, "lock.new"))
 	if err == nil {
 		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err == nil {
+		err = os.Rename(lock.Name(), filepath.Join(dir, "lock"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the worker's folder: %w", err)

@@ -216,6 +216,28 @@ func TestDeadStoresAreSwept(t *testing.T) {
 	}
 }
 
+// Workers that start at once must not sweep each other's folders.
+func TestStoresThatStartTogether(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 50 {
+				s, err := newStore()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(s.dir); err != nil {
+					t.Errorf("the folder of a living worker is gone: %v", err)
+				}
+				s.close()
+			}
+		})
+	}
+	wait.Wait()
+}
+
 func TestDeviceLock(t *testing.T) {
 	t.Setenv("PAWL_LOCK_DIR", t.TempDir())
 	first, err := lockDevice(t.Context(), "host", func() { t.Error("waited for nobody") })
