@@ -324,11 +324,12 @@ func TestNoCUDACompiler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := cudaProject(t, "scale", scale)
+	var p *project
 	for launcher, says := range map[string][]string{
 		"":                            {`"nvcc" is not on PATH`, "CUDA_HOME", "no NVRTC", "libnvrtc.so.13"},
 		"launcher: true\n    params:": {`"nvcc" is not on PATH`, "will not do for a launcher"},
 	} {
+		p = cudaProject(t, "scale", scale)
 		if launcher != "" {
 			text := strings.Replace(strings.Replace(cudaYAML, "ENTRY", "scale", 1), "params:", launcher, 1)
 			p.write("pawl.yaml", strings.Replace(text, "    launch: {grid: 1, block: M}\n", "", 1))
