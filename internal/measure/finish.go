@@ -33,7 +33,8 @@ func (s *series) finish(err error) {
 		GBps:   s.Instance.Bytes / sum.Median / 1e9,
 	}
 	if ghz := t.Samples.GHz; len(ghz) == len(t.Samples.Seconds) && len(ghz) > 0 {
-		t.Stats.GHz = stat.Median(ghz[len(ghz)-len(kept):])
+		kept := result.Samples{Seconds: ghz, Dropped: t.Samples.Dropped}
+		t.Stats.GHz = stat.Median(kept.Kept())
 	}
 }
 
