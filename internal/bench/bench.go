@@ -5,7 +5,10 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"pawl/internal/build"
@@ -32,7 +35,7 @@ type Options struct {
 	Measure    measure.Options
 	Sandbox    string   // auto, require, off
 	Worker     []string // command that starts the worker; nothing: here
-	Device     int      // which GPU
+	Devices    []int    // which GPUs share the rows; nil: all there are
 	LockMHz    int      // hold its clock there; 0: leave it alone
 	Peaks      string   // folder of measured peaks; "": no percent of roof
 }
@@ -61,13 +64,19 @@ type bench struct {
 	largest int64                  // bytes of the largest problem's arguments
 	kept    []*seat                // Python cells that the next row may use
 	peaks   map[string]*roof.Peaks // by device class, nil for those without
+	device  int                    // the GPU of this lane
+	uuid    string                 // its name
+	shared  *sync.Mutex            // over what lanes write to the report
 }
 
 // Run builds and measures everything selected. It always returns a report; what
 // went wrong is in its rows. The error is for what concerns the whole run, such as
 // a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	b := &bench{Options: opts, run: r, report: newReport(r, opts)}
+	b := &bench{Options: opts, run: r, report: newReport(r, opts), shared: &sync.Mutex{}}
+	if len(opts.Devices) > 0 {
+		b.device = opts.Devices[0]
+	}
 	plans, err := b.plan()
 	if err != nil {
 		return nil, err
@@ -81,6 +90,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if b.hasCUDA() {
 		<-started // the GPU says what to compile for
 		b.adoptGPU(plans)
+		b.refuseCUDA(plans)
 	}
 	b.build(ctx, plans)
 	<-started
@@ -89,21 +99,17 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		b.report.Machine = b.worker.Hello().Machine
 		b.report.DeviceClass = b.worker.Hello().DeviceClass
 		b.adoptGPU(plans)
+		b.doubtMachine()
 		if opts.Spec.DeviceClass != "" {
 			b.report.DeviceClass = opts.Spec.DeviceClass
 		}
 	}
 	b.describeCompilers(plans)
-	for i, p := range plans {
-		if p.row.Fault == nil {
-			b.row(ctx, p, startErr, i, len(plans))
-			if killed(startErr) { // costs this row; the next one tries another worker
-				startErr = nil
-			}
-		}
-		b.run.Emit(run.Event{Kind: run.RowDone, Row: p.row.Name(), Fault: p.row.Fault, MedianS: median(p.row), Done: i + 1, Total: len(plans)})
+	lanes, err := b.lanes(plans)
+	if err != nil {
+		return nil, err
 	}
-	b.release(ctx)
+	b.measureAll(ctx, lanes, plans, startErr)
 	b.report.Interrupted = ctx.Err() != nil
 	b.report.Finished = time.Now().UTC()
 	return b.report, nil
@@ -128,16 +134,49 @@ func (b *bench) hasCUDA() bool {
 // refuses what cannot fit there.
 func (b *bench) adoptGPU(plans []*plan) {
 	onGPU := slices.ContainsFunc(plans, func(p *plan) bool { return slices.ContainsFunc(p.sides(), (*plan).gpu) })
-	if b.worker == nil || !onGPU || b.Device < 0 || b.Device >= len(b.worker.Hello().Devices) {
+	if b.worker == nil || !onGPU || b.device >= len(b.worker.Hello().Devices) {
 		return
 	}
-	gpu := b.worker.Hello().Devices[b.Device]
+	gpu := b.worker.Hello().Devices[b.device]
 	b.report.Machine.GPU = &gpu
 	b.report.DeviceClass = machine.Slug(gpu.Name)
 	if b.Options.Build.Arch == "" {
 		b.Options.Build.Arch = gpu.Arch
 	}
 	refuseUnfit(plans, &gpu)
+}
+
+// refuseCUDA gives kernels that no GPU can run the reason for it, which the worker
+// knows better than a compiler that is not told what to compile for.
+func (b *bench) refuseCUDA(plans []*plan) {
+	if b.worker == nil || b.Options.Build.Arch != "" || os.Getenv("PAWL_CUDA_ARCH") != "" {
+		return
+	}
+	why := b.worker.Hello().NoDevices
+	if count := len(b.worker.Hello().Devices); count > 0 {
+		why = fmt.Sprintf("there is no GPU %d; this machine has %d", b.device, count)
+	}
+	if why == "" {
+		return // a worker that does not say
+	}
+	for _, p := range plans {
+		for _, side := range p.sides() {
+			if side.row.Cell == spec.CellCUDA && side.row.Fault == nil {
+				side.fail("build", &result.Fault{
+					Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a only builds",
+				})
+			}
+		}
+	}
+}
+
+// doubtMachine says what of the GPU is not watched.
+func (b *bench) doubtMachine() {
+	if why := b.worker.Hello().NoState; why != "" && b.report.Machine.GPU != nil {
+		b.report.Warnings = append(b.report.Warnings, result.Warning{
+			Code: "nvml", Message: "temperature, power, throttling and other processes on the GPU are not watched: " + why, Hint: "pawl doctor shows what is missing",
+		})
+	}
 }
 
 func killed(err error) bool {
@@ -160,6 +199,9 @@ func newReport(r *run.Run, opts Options) *result.Report {
 			Cache: opts.Measure.Cache, BudgetS: opts.Measure.Budget.Seconds(), MinSamples: opts.Measure.MinSamples,
 			MaxSamples: opts.Measure.MaxSamples, HalfWidth: opts.Measure.HalfWidth, Seed: opts.Measure.Seed,
 		},
+	}
+	if opts.Measure.Sustain {
+		report.Method.Cache = "sustained"
 	}
 	if head, ok, err := git.Head(opts.Spec.Dir); err == nil && ok {
 		report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}

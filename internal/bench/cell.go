@@ -69,7 +69,7 @@ func (b *bench) requests(p *plan, sha string) (wire.Open, wire.Load) {
 		threads = max(threads, l.Threads)
 	}
 	open := wire.Open{
-		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.Device, LockMHz: b.LockMHz,
+		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.device, LockMHz: b.LockMHz,
 		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 	}
 	load := wire.Load{SHA256: sha, DeadlineS: b.Options.Measure.Timeout.Seconds()}
@@ -108,7 +108,7 @@ func (b *bench) describe(p *plan, s *seat) {
 		p.row.Build.Compiler = s.loaded.Runtime
 		b.compiler(p.row.Cell, s.loaded.Runtime)
 	}
-	b.report.Method.Flush = s.loaded.Flush
+	b.note(func(r *result.Report) { r.Method.Flush = s.loaded.Flush })
 }
 
 // loadID tells whether two plans load the same function.

@@ -182,8 +182,10 @@ func (b *bench) describeCompilers(plans []*plan) {
 
 // compiler notes what kernels of a kind are made or run with.
 func (b *bench) compiler(cell, name string) {
-	if b.report.Machine.Compilers == nil {
-		b.report.Machine.Compilers = map[string]string{}
-	}
-	b.report.Machine.Compilers[cell] = name
+	b.note(func(r *result.Report) {
+		if r.Machine.Compilers == nil {
+			r.Machine.Compilers = map[string]string{}
+		}
+		r.Machine.Compilers[cell] = name
+	})
 }

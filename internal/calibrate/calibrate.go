@@ -76,7 +76,7 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
 	report, err := bench.Run(ctx, run.New(folder, opts.Started, opts.Follow), bench.Options{
 		Kind: result.KindBench, Tool: opts.Tool, Command: opts.Command, Spec: s, Selections: selections,
-		Build: build.Options{}, Measure: settings, Sandbox: opts.Sandbox, Device: here.device,
+		Build: build.Options{}, Measure: settings, Sandbox: opts.Sandbox, Devices: []int{here.device},
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ type benchOptions struct {
 	settings []string
 	against  []string
 	pool     string
-	device   int
+	device   string
+	devices  []int // what device says; nil: all
 	lockMHz  int
 }
 
@@ -44,9 +46,10 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.measure.MaxSamples, "max-samples", o.measure.MaxSamples, "and never more than this")
 	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
+	f.BoolVar(&o.measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
 	f.StringSliceVar(&o.against, "against", nil, "kernels to take turns with, and be compared to")
 	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
-	f.IntVar(&o.device, "device", 0, "which GPU to measure on")
+	f.StringVar(&o.device, "device", "0", "which GPU to measure on; several share the work: 0,1 or all")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
 }
@@ -68,7 +71,30 @@ func (o *benchOptions) check() error {
 	case m.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", m.Timeout)
 	}
+	var err error
+	if o.devices, err = parseDevices(o.device); err != nil {
+		return err
+	}
 	return o.output.check()
+}
+
+// parseDevices reads the GPUs to measure on; none named means all.
+func parseDevices(text string) ([]int, error) {
+	if text == "all" {
+		return nil, nil
+	}
+	var devices []int
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		switch {
+		case err != nil || n < 0:
+			return nil, usage("--device %s: expected numbers of GPUs, counted from 0, or all", text)
+		case slices.Contains(devices, n):
+			return nil, usage("--device %s: GPU %d is named twice", text, n)
+		}
+		devices = append(devices, n)
+	}
+	return devices, nil
 }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
@@ -103,6 +129,7 @@ func newBench(e *env) *cobra.Command {
 		},
 	}
 	opts.AddFlags(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("sustain", "cache")
 	return cmd
 }
 
@@ -139,7 +166,7 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
-		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz,
+		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Devices: opts.devices, LockMHz: opts.lockMHz,
 		Peaks: roof.Folder(),
 	})
 	live.done()

@@ -50,7 +50,7 @@ func (s *series) checkClock(ctx context.Context) error {
 			claimed = check.ClaimedS
 		}
 		reply, err := s.Cell.Run(ctx, wire.Run{
-			Launches: launches, DeadlineS: s.opts.Timeout.Seconds() + 10*claimed*float64(launches),
+			Side: s.Index, Launches: launches, DeadlineS: s.opts.Timeout.Seconds() + 10*claimed*float64(launches),
 		})
 		if err != nil {
 			return err

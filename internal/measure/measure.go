@@ -24,6 +24,7 @@ type Options struct {
 	HalfWidth  float64       // relative half-width of the median's 95% interval that is exact enough
 	Timeout    time.Duration // the longest one launch may take
 	Seed       uint64        // of the inputs
+	Sustain    bool          // launches back to back in long stretches, instead of samples one by one
 }
 
 // Default returns the settings of a plain `pawl bench`.
@@ -51,6 +52,7 @@ type series struct {
 	perItem  float64 // wall seconds of one sample, flush included
 	primary  bool    // the row itself, not one of its rivals
 	sets     int     // copies of the arguments that launches rotate over
+	data     int     // batch of the generated data
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
@@ -85,7 +87,7 @@ func at(stage string, err error) error {
 
 // problem is the request that gives a cell an instance's arguments and launches.
 func (s Side) problem(seed uint64) wire.Prepare {
-	m := wire.Prepare{Seed: seed, Threads: 1, Pin: !s.cuda()}
+	m := wire.Prepare{Side: s.Index, Seed: seed, Threads: 1, Pin: !s.cuda()}
 	for i, launch := range s.Instance.Launches {
 		m.Threads = max(m.Threads, launch.Threads)
 		if s.cuda() {
@@ -116,8 +118,9 @@ func dims(n [3]int64) [3]uint32 { return [3]uint32{uint32(n[0]), uint32(n[1]), u
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
 	limit := s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
+	s.data++
 	got, err := s.Cell.Sample(ctx, wire.Sample{
-		Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit,
+		Side: s.Index, Batch: s.data, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit,
 	})
 	if err != nil {
 		return err
@@ -220,18 +223,22 @@ func (s *series) fitting(span time.Duration, least int) int {
 func (s *series) sample(ctx context.Context) error {
 	start := time.Now()
 	first := len(s.timing.Samples.Seconds)
+	least := s.opts.MinSamples
+	if s.opts.Sustain {
+		least = stretchLeast
+	}
 	for {
 		taken := len(s.timing.Samples.Seconds) - first
 		kept := s.timing.Samples.Seconds[first:]
 		width := math.Inf(1)
-		if taken >= s.opts.MinSamples {
+		if taken >= least {
 			width = stat.HalfWidth(kept)
 			s.progress(Progress{Samples: taken, Median: stat.Median(kept), HalfWidth: width})
 		} else if taken > 0 {
 			s.progress(Progress{Samples: taken})
 		}
 		switch {
-		case taken < s.opts.MinSamples:
+		case taken < least:
 		case width <= s.opts.HalfWidth:
 			s.timing.Stopped = "width"
 			return nil
@@ -241,6 +248,12 @@ func (s *series) sample(ctx context.Context) error {
 		case time.Since(start) >= s.opts.Budget:
 			s.timing.Stopped = "budget"
 			return nil
+		}
+		if s.opts.Sustain {
+			if err := s.stretch(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		want := min(s.fitting(50*time.Millisecond, 10), s.opts.MaxSamples-taken)
 		if left := s.opts.Budget - time.Since(start); left > 0 {

@@ -17,6 +17,7 @@ type Side struct {
 	Cell     *worker.Cell
 	Instance *spec.Instance
 	Symbols  []string // of the launches, in the artifact
+	Index    int      // of the side among those in its cell
 }
 
 func (s Side) cuda() bool { return s.Instance.Variant.Kernel.Cell == spec.CellCUDA }
@@ -78,7 +79,7 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 				continue
 			}
 			before := len(s.timing.Samples.Seconds)
-			if errs[i] = at("measure", s.batch(ctx, s.fitting(turnSpan, turnLeast))); errs[i] == nil {
+			if errs[i] = at("measure", s.turn(ctx)); errs[i] == nil {
 				perRound[i] = append(perRound[i], stat.Median(s.timing.Samples.Seconds[before:]))
 			}
 		}
@@ -89,7 +90,7 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 				done = done && r.HalfWidth() <= opts.HalfWidth
 			}
 		}
-		enough := round+1 >= roundsLeast && len(all[0].timing.Samples.Kept()) >= opts.MinSamples
+		enough := round+1 >= roundsLeast && (opts.Sustain || len(all[0].timing.Samples.Kept()) >= opts.MinSamples)
 		progress(Progress{Samples: len(all[0].timing.Samples.Kept()), Median: stat.Median(perRound[0]), HalfWidth: widest})
 		if enough && (done || time.Since(start) >= budget) {
 			stopped := "budget"
@@ -105,6 +106,14 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 		}
 	}
 	return perRound
+}
+
+// turn is one side's part of a round.
+func (s *series) turn(ctx context.Context) error {
+	if s.opts.Sustain {
+		return s.stretch(ctx)
+	}
+	return s.batch(ctx, s.fitting(turnSpan, turnLeast))
 }
 
 // turnOrder lets every side go first, last and in between equally often: it

@@ -14,8 +14,9 @@ type Kind string
 
 // The kinds there are today.
 const (
-	KindBench Kind = "bench"
-	KindCheck Kind = "check"
+	KindBench   Kind = "bench"
+	KindCheck   Kind = "check"
+	KindCompare Kind = "compare"
 )
 
 // Report is all that a run found.
@@ -91,6 +92,7 @@ type Row struct {
 	Vars     map[string]string `json:"vars,omitempty"` // the config's own values
 	Cell     string            `json:"cell"`           // host, cuda, python
 	Trust    string            `json:"trust,omitempty"`
+	Device   string            `json:"device,omitempty"` // UUID of the GPU, where several shared the rows
 	Key      string            `json:"key,omitempty"`
 	Code     string            `json:"code,omitempty"`
 	Identity string            `json:"identity,omitempty"`
@@ -102,6 +104,8 @@ type Row struct {
 	Log      string            `json:"log,omitempty"` // what the kernel printed, bounded
 	Warnings []Warning         `json:"warnings,omitempty"`
 	Rivals   []*Rival          `json:"rivals,omitempty"`
+	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this very kernel; check and compare
+	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
 }
 
 // Rival is something else that solves a row's problem, measured in turns with it.
@@ -111,8 +115,14 @@ type Rival struct {
 	Ratio *Ratio `json:"ratio,omitempty"` // its time over the row's
 }
 
-// Name is kernel/config, as selectors and tables write it.
-func (r *Row) Name() string { return r.Kernel + "/" + r.Config }
+// Name is kernel/config, as selectors and tables write it. Other tools' benchmarks
+// may have no config.
+func (r *Row) Name() string {
+	if r.Config == "" {
+		return r.Kernel
+	}
+	return r.Kernel + "/" + r.Config
+}
 
 // Build is how a row's artifact came to be.
 type Build struct {
@@ -172,6 +182,7 @@ const (
 	CauseInternal    Cause = "internal"      // the machine failed pawl: disk, descriptors
 	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it
 	CauseInterrupted Cause = "interrupted"   // the user ended the run
+	CauseSkipped     Cause = "skipped"       // by the tool that measured the others
 )
 
 // Sandbox is what held the cell, and what the candidate tried that it refused.

@@ -99,7 +99,11 @@ func TestClocksThatMayNotBeLocked(t *testing.T) {
 
 // lockForTest is what the child does: lock, say so, wait for a signal or an end.
 func lockForTest(uuid string) error {
-	lock, err := openGauges().lockClocks(uuid, 1500)
+	gauges, err := openGauges()
+	if err != nil {
+		return err
+	}
+	lock, err := gauges.lockClocks(uuid, 1500)
 	if err != nil {
 		if fault := (*result.Fault)(nil); asFault(err, &fault) {
 			return fmt.Errorf("%w: %s", err, fault.Hint)

@@ -3,37 +3,46 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/worker/cell"
 )
 
-// findDevices lists the GPUs of this machine. The driver is asked by a child that
-// ends at once: opening it costs this process memory and threads it does not
-// need, and makes the device nodes that a sandboxed cell could not make.
-func findDevices(ctx context.Context) []result.GPU {
+// findDevices lists the GPUs of this machine, or says why there are none. The
+// driver is asked by a child that ends at once: opening it costs this process
+// memory and threads it does not need, and makes the device nodes that a sandboxed
+// cell could not make.
+func findDevices(ctx context.Context) (found []result.GPU, why string) {
 	if !driverLoaded() {
-		return nil
+		return nil, "no GPU was found on this machine"
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil
+		return nil, err.Error()
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, self, "cell", "devices").Output()
-	if err != nil {
-		return nil
+	var failed *exec.ExitError
+	switch {
+	case errors.As(err, &failed) && len(failed.Stderr) > 0:
+		return nil, "no GPU can be used: " + strings.TrimPrefix(strings.TrimSpace(string(failed.Stderr)), "pawl: ")
+	case err != nil:
+		return nil, "no GPU can be used: asking the driver failed: " + err.Error()
 	}
-	var found []result.GPU
-	if json.Unmarshal(out, &found) != nil {
-		return nil
+	if err := json.Unmarshal(out, &found); err != nil {
+		return nil, "no GPU can be used: the driver's answer is not understood: " + err.Error()
 	}
-	return found
+	if len(found) == 0 {
+		return nil, "the driver sees no GPU"
+	}
+	return found, ""
 }
 
 // driverLoaded tells whether it is worth asking: a machine without NVIDIA's

@@ -9,12 +9,12 @@ import (
 // costs readings and nothing else.
 type gauges struct{ library *nvml.Library }
 
-func openGauges() *gauges {
+func openGauges() (*gauges, error) {
 	library, err := nvml.Open()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return &gauges{library}
+	return &gauges{library}, nil
 }
 
 // describe adds what only NVML knows to the devices.

@@ -32,9 +32,10 @@ type server struct {
 	out   *wire.Writer
 	store *store
 
-	devices []result.GPU
-	gauges  *gauges
-	python  func() (*interpreter, error) // asked once
+	devices  []result.GPU
+	noDevice string // why there are none
+	gauges   *gauges
+	python   func() (*interpreter, error) // asked once
 
 	locking chan struct{} // held while a device's lock is taken
 
@@ -58,12 +59,16 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		return err
 	}
 	s := &server{
-		out: wire.NewWriter(out), store: blobs, devices: findDevices(ctx),
+		out: wire.NewWriter(out), store: blobs,
 		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
+	s.devices, s.noDevice = findDevices(ctx)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.dir) })
+	noState := ""
 	if len(s.devices) > 0 {
-		s.gauges = openGauges()
+		if s.gauges, err = openGauges(); err != nil {
+			noState = err.Error()
+		}
 		s.gauges.describe(s.devices)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -71,7 +76,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	fingerprint := machine.Fingerprint()
 	err = s.out.Send(0, wire.OpHello, wire.Hello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),
-		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices,
+		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices, NoDevices: s.noDevice, NoState: noState,
 	}, nil)
 	if err != nil {
 		return err

@@ -148,6 +148,7 @@ func TestFaults(t *testing.T) {
 		{"stack_overflow", nil, result.CauseCrash, ""},
 		{"asserts", nil, result.CauseCrash, "ASSERT"},
 		{"traps", nil, result.CauseCrash, ""},
+		{"changes_input", nil, result.CauseOutput, "changed its input x"},
 		{"writes_nothing", nil, result.CauseNoEffect, "none of its outputs"},
 		{"good", []string{`launch: {grid: 1, block: 256, shared: 300000}`}, result.CauseLaunch, "shared memory"},
 		{"many_registers", []string{`launch: {grid: 1, block: 1024}`}, result.CauseLaunch, ""},
@@ -194,7 +195,8 @@ func TestOutOfDeviceMemory(t *testing.T) {
 }
 
 func TestLaunchers(t *testing.T) {
-	report := newProject(t, launcher("launch")+launcher("launch_nothing")+launcher("launch_elsewhere")+kernel("good")).bench()
+	report := newProject(t, launcher("launch")+launcher("launch_nothing")+launcher("launch_elsewhere")+
+		launcher("launch_all_elsewhere")+launcher("launch_joined")+launcher("launch_workspace")+kernel("good")).bench()
 	mustMeasure(t, row(t, report, "launch"))
 	if got := row(t, report, "launch").Trust; got != "author" {
 		t.Errorf("trust %q", got)
@@ -205,15 +207,37 @@ func TestLaunchers(t *testing.T) {
 	if f := row(t, report, "launch_nothing").Fault; f == nil || f.Cause != result.CauseNoEffect {
 		t.Errorf("a launcher that launches nothing: %+v", f)
 	}
-	stray := row(t, report, "launch_elsewhere")
-	mustMeasure(t, stray)
-	warned := false
-	for _, w := range stray.Warnings {
-		warned = warned || w.Code == "streams"
+	joined := row(t, report, "launch_joined")
+	mustMeasure(t, joined)
+	if warned(joined, "streams") {
+		t.Errorf("work that is joined was called stray: %+v", joined.Warnings)
 	}
-	if !warned {
-		t.Errorf("work on another stream was not noticed: %+v", stray.Warnings)
+	for _, name := range []string{"launch_elsewhere", "launch_all_elsewhere"} {
+		stray := row(t, report, name)
+		mustMeasure(t, stray)
+		if !warned(stray, "streams") {
+			t.Errorf("%s: work on another stream was not noticed: %+v", name, stray.Warnings)
+		}
+		// It does the same work; what it hides must be counted, and no more.
+		if ratio := stray.Timing.Stats.Median / joined.Timing.Stats.Median; ratio < 0.9 || ratio > 1.5 {
+			t.Errorf("%s takes %.3g s, the same work joined %.3g s", name, stray.Timing.Stats.Median, joined.Timing.Stats.Median)
+		}
 	}
+	if got := row(t, report, "launch_workspace").Timing.DeviceMemory; got < 64<<20 || got > 80<<20 {
+		t.Errorf("a launcher that takes 64 MiB took %d bytes", got)
+	}
+	if got := row(t, report, "good").Timing.DeviceMemory; got < 2*4*65536 || got > 16<<20 {
+		t.Errorf("a kernel on 512 KiB took %d bytes", got)
+	}
+}
+
+func warned(r *result.Row, code string) bool {
+	for _, w := range r.Warnings {
+		if w.Code == code {
+			return true
+		}
+	}
+	return false
 }
 
 // The attributes a launch can have, in kernels that need them.

@@ -136,7 +136,7 @@ func TestGPUGeneratesTheSameBits(t *testing.T) {
 		for _, fill := range fills {
 			want := make([]byte, count*typ.Size())
 			oracle.Generate(want, typ, fill, 99)
-			buffer, err := c.alloc(uint64(len(want)))
+			buffer, err := c.alloc(&problem{}, uint64(len(want)))
 			if err != nil {
 				t.Fatal(err)
 			}

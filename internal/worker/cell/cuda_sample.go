@@ -22,13 +22,21 @@ const (
 func (c *cudaCell) stampBytes() int { return 2 * c.sms * 16 }
 
 func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
-	if len(c.sets) == 0 {
-		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "launch before prepare"}
+	order := m.Order
+	if len(order) == 0 {
+		order = []int{m.Side}
 	}
-	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
-		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
+	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 || m.Count%len(order) != 0 {
+		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))}
 	}
-	seconds, err := c.samples(m)
+	sides := make([]*cudaSide, len(order))
+	for i, number := range order {
+		var err error
+		if sides[i], err = c.side(number, true); err != nil {
+			return nil, nil, err
+		}
+	}
+	seconds, err := c.samples(m, sides)
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
@@ -36,36 +44,96 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
-	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, PairS: c.pair, GapS: c.gap, OtherStreams: c.strayed > len(seconds)/2}
+	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, PairS: c.pair}
+	for _, side := range sides {
+		reply.GapS = max(reply.GapS, side.gap)
+		reply.OtherStreams = reply.OtherStreams || side.strays || side.strayed > len(seconds)/2
+		reply.DeviceBytes = max(reply.DeviceBytes, int64(side.problem.bytes+side.extra))
+	}
 	return reply, wire.PackSamples(seconds, ghz), faultOf(c.trespass())
 }
 
-func (c *cudaCell) samples(m *wire.Sample) ([]float64, error) {
-	if err := c.settleDown(m.Repeat); err != nil {
-		return nil, err
+// samples takes turns among the sides, whole rounds of them.
+func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, error) {
+	for _, side := range sides {
+		if err := c.refresh(side.problem, m.Batch); err != nil {
+			return nil, err
+		}
+		if hot := m.Cache == "hot"; side.hot != hot {
+			side.hot, side.repeat, side.next = hot, 0, 0
+		}
+		if err := c.settleDown(side, m.Repeat); err != nil {
+			return nil, err
+		}
+		side.strayed = 0
+		if side.hot { // new data, or another side's, is not what a hot launch finds
+			if err := c.launch(side); err != nil {
+				return nil, err
+			}
+		}
 	}
 	_ = c.driver.ResetPersistingL2() // where the device has none there is nothing to reset
-	if err := c.driver.MemsetD8(c.stamps, 0, uint64(min(m.Count, maxBatch)*c.stampBytes()), c.stream); err != nil {
+	most := max(len(sides), min(m.Count, maxBatch/len(sides)*len(sides)))
+	if err := c.driver.MemsetD8(c.stamps, 0, uint64(most*c.stampBytes()), c.stream); err != nil {
 		return nil, err
 	}
 	var seconds []float64
 	begin := time.Now()
-	c.strayed = 0
-	for i := range min(m.Count, maxBatch) {
-		timed := c.several
-		if m.Repeat == 1 {
-			timed = section{launch: c.launch}
-		}
-		took, err := c.once(i, m.Cache == "cold", timed)
+	for i := range most {
+		side := sides[i%len(sides)]
+		took, err := c.timed(side, i, m)
 		if err != nil {
 			return nil, err
 		}
 		seconds = append(seconds, max(took-c.pair, 1e-9)/float64(m.Repeat))
-		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
+		if whole := (i+1)%len(sides) == 0; whole && m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}
 	}
 	return seconds, nil
+}
+
+// timed is one sample of a side.
+func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, error) {
+	if side.strays {
+		return c.exposed(side, m.Cache == "cold", m.Repeat)
+	}
+	section := side.several
+	if m.Repeat == 1 {
+		section.launch = func() error { return c.launch(side) }
+		section.graph = nil
+	}
+	took, err := c.once(side, index, m.Cache == "cold", section)
+	if err != nil || side.launcher == 0 {
+		return took, err
+	}
+	stray, err := c.joinStreams(side)
+	return took + stray, err
+}
+
+// exposed times a side that works on streams of its own: a blocked stream would
+// not hold it back, and events in that stream would not see it. What is left is
+// the host's clock, from the call to the device being idle again.
+func (c *cudaCell) exposed(side *cudaSide, cold bool, repeat int) (float64, error) {
+	if err := c.restore(side); err != nil {
+		return 0, err
+	}
+	if cold {
+		if err := c.flush(); err != nil {
+			return 0, err
+		}
+	}
+	if err := c.driver.Synchronize(); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	for range repeat {
+		if err := c.launch(side); err != nil {
+			return 0, err
+		}
+	}
+	err := c.driver.Synchronize()
+	return time.Since(start).Seconds(), err
 }
 
 // section is what a sample times: one launch in the stream, or a graph of several.
@@ -126,11 +194,8 @@ func (s section) drop() {
 // settleDown makes the first launch of a problem outside any sample, since it may
 // load code lazily; measures what timing itself costs; and makes the graph that
 // samples of several launches run.
-func (c *cudaCell) settleDown(repeat int) error {
-	if !c.settled {
-		if err := c.firstLaunch(); err != nil {
-			return err
-		}
+func (c *cudaCell) settleDown(side *cudaSide, repeat int) error {
+	if c.pair == 0 {
 		var err error
 		if c.pair, err = c.typical(section{launch: func() error { return nil }}); err != nil {
 			return err
@@ -140,25 +205,31 @@ func (c *cudaCell) settleDown(repeat int) error {
 			return err
 		}
 		c.overhead = empty - c.pair
-		c.settled = true
 	}
-	if repeat == 1 || c.repeat == repeat {
+	if !side.settled {
+		if err := c.firstLaunch(side); err != nil {
+			return err
+		}
+		side.settled = true
+	}
+	if repeat == 1 || side.repeat == repeat || side.strays {
 		return nil
 	}
-	c.several.drop()
-	c.repeat = 0
+	side.several.drop()
+	side.repeat = 0
 	var err error
-	if c.several, err = c.capture(repeat, c.launch); err != nil {
+	side.next = 0 // the graphs of all sides go over the same sets
+	if side.several, err = c.capture(repeat, func() error { return c.launch(side) }); err != nil {
 		return err
 	}
-	c.repeat = repeat
+	side.repeat = repeat
 	empty, err := c.capture(repeat, func() error { return c.calls.empty.Launch(c.stream) })
 	if err != nil {
 		return err
 	}
 	defer empty.drop()
 	whole, err := c.typical(empty)
-	c.gap = (whole - c.pair) / float64(repeat)
+	side.gap = (whole - c.pair) / float64(repeat)
 	return err
 }
 
@@ -168,7 +239,7 @@ func (c *cudaCell) typical(idle section) (float64, error) {
 	times := make([]float64, tries)
 	for i := range times {
 		var err error
-		if times[i], err = c.once(0, true, idle); err != nil {
+		if times[i], err = c.once(nil, 0, true, idle); err != nil {
 			return 0, err
 		}
 	}
@@ -178,22 +249,26 @@ func (c *cudaCell) typical(idle section) (float64, error) {
 
 // firstLaunch launches once, outside any sample, and looks whether that wrote
 // anything at all: a launcher that launches nothing would be very fast.
-func (c *cudaCell) firstLaunch() error {
-	set := c.sets[c.next]
-	if err := c.restore(); err != nil {
-		return err
-	}
-	before, outputs, err := c.hashOutputs(set)
+func (c *cudaCell) firstLaunch(side *cudaSide) error {
+	set := side.problem.sets[side.next]
+	free, _, err := c.driver.MemInfo()
 	if err != nil {
 		return err
 	}
-	if err := c.launch(); err != nil {
+	if err := c.restore(side); err != nil {
+		return err
+	}
+	before, outputs, err := c.hashOutputs(set, c.stream)
+	if err != nil {
+		return err
+	}
+	if err := c.launch(side); err != nil {
 		return err
 	}
 	if err := c.driver.Synchronize(); err != nil {
 		return err
 	}
-	after, _, err := c.hashOutputs(set)
+	after, _, err := c.hashOutputs(set, c.stream)
 	if err != nil {
 		return err
 	}
@@ -203,12 +278,59 @@ func (c *cudaCell) firstLaunch() error {
 			Hint: "does it launch anything, and on the stream it is given?",
 		}
 	}
+	if side.launcher != 0 && outputs > 0 {
+		if err := c.findStrays(side); err != nil {
+			return err
+		}
+	}
+	if left, _, err := c.driver.MemInfo(); err == nil && left < free {
+		side.extra = free - left
+	}
 	return nil
 }
 
+// strayWait is how long work on another stream is given to show itself.
+const strayWait = 20 * time.Millisecond
+
+// findStrays calls a launcher while its stream is held: what is written all the
+// same was not queued there.
+func (c *cudaCell) findStrays(side *cudaSide) error {
+	watch, err := c.driver.NewStream()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = watch.Destroy() }()
+	if err := c.restore(side); err != nil {
+		return err
+	}
+	set := side.problem.sets[side.next]
+	before, _, err := c.hashOutputs(set, c.stream)
+	if err != nil {
+		return err
+	}
+	if err := c.block(); err != nil {
+		return err
+	}
+	err = c.launch(side)
+	var after uint64
+	if err == nil {
+		time.Sleep(strayWait)
+		after, _, err = c.hashOutputs(set, watch)
+	}
+	c.unblock()
+	if err != nil {
+		return err
+	}
+	if err := c.driver.Synchronize(); err != nil {
+		return err
+	}
+	side.strays = after != before
+	return c.expired()
+}
+
 // hashOutputs hashes what the problem's launches must write.
-func (c *cudaCell) hashOutputs(set *argSet) (sum uint64, outputs int, err error) {
-	if err := c.driver.MemsetD8(c.sink, 0, 8, c.stream); err != nil {
+func (c *cudaCell) hashOutputs(set *argSet, on cuda.Stream) (sum uint64, outputs int, err error) {
+	if err := c.driver.MemsetD8(c.sink, 0, 8, on); err != nil {
 		return 0, 0, err
 	}
 	for _, b := range set.buffers {
@@ -216,12 +338,12 @@ func (c *cudaCell) hashOutputs(set *argSet) (sum uint64, outputs int, err error)
 			continue
 		}
 		outputs++
-		if err := c.helpers.hash.Launch(c.stream, c.helpers.wide(), cuda.Param(b.data()), cuda.Param(b.size), cuda.Param(c.sink)); err != nil {
+		if err := c.helpers.hash.Launch(on, c.helpers.wide(), cuda.Param(b.data()), cuda.Param(b.size), cuda.Param(c.sink)); err != nil {
 			return 0, 0, err
 		}
 	}
 	var raw [8]byte
-	if err := c.driver.CopyToHost(raw[:], c.sink, c.stream); err != nil {
+	if err := c.driver.CopyToHost(raw[:], c.sink, on); err != nil {
 		return 0, 0, err
 	}
 	return binary.LittleEndian.Uint64(raw[:]), outputs, nil
@@ -229,20 +351,18 @@ func (c *cudaCell) hashOutputs(set *argSet) (sum uint64, outputs int, err error)
 
 // once is one sample, in the order that docs/measuring.md explains: restore,
 // poison, flush, block, stamp, event, launch, event, stamp, release.
-func (c *cudaCell) once(index int, cold bool, timed section) (float64, error) {
-	if err := c.restore(); err != nil {
-		return 0, err
+func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (float64, error) {
+	if side != nil {
+		if err := c.restore(side); err != nil {
+			return 0, err
+		}
 	}
 	if cold {
 		if err := c.flush(); err != nil {
 			return 0, err
 		}
 	}
-	c.released++
-	err := c.calls.block.Set(1, cuda.Param(c.released))
-	if err == nil {
-		err = c.calls.block.Launch(c.stream)
-	}
+	err := c.block()
 	if err == nil {
 		err = c.stamp(index, 0)
 	}
@@ -252,30 +372,40 @@ func (c *cudaCell) once(index int, cold bool, timed section) (float64, error) {
 	if err == nil {
 		err = c.stamp(index, 1)
 	}
-	c.flag.Word(flagWord).Store(c.released) // also after a failure: nothing may wait for ever
+	c.unblock() // also after a failure: nothing may wait for ever
 	if err != nil {
 		return 0, err
 	}
 	if err := c.stream.Synchronize(); err != nil {
 		return 0, err
 	}
-	if c.flag.Word(expiredWord).Load() == c.released {
-		return 0, &result.Fault{
-			Cause: result.CauseTimeout, Message: "queueing the launch took longer than the blocking kernel waits",
-			Hint: "host code that waits for the device cannot be queued behind it",
-		}
-	}
-	milliseconds, err := cuda.Elapsed(c.before, c.after)
-	if err != nil {
+	if err := c.expired(); err != nil {
 		return 0, err
 	}
-	stray := 0.0
-	if c.launcher != 0 {
-		if stray, err = c.joinStreams(); err != nil {
-			return 0, err
-		}
+	milliseconds, err := cuda.Elapsed(c.before, c.after)
+	return max(float64(milliseconds)*1e-3, 1e-9), err
+}
+
+// block holds the stream until unblock.
+func (c *cudaCell) block() error {
+	c.released++
+	if err := c.calls.block.Set(1, cuda.Param(c.released)); err != nil {
+		return err
 	}
-	return max(float64(milliseconds)*1e-3+stray, 1e-9), nil
+	return c.calls.block.Launch(c.stream)
+}
+
+func (c *cudaCell) unblock() { c.flag.Word(flagWord).Store(c.released) }
+
+// expired tells whether the blocking kernel gave up.
+func (c *cudaCell) expired() error {
+	if c.flag.Word(expiredWord).Load() != c.released {
+		return nil
+	}
+	return &result.Fault{
+		Cause: result.CauseTimeout, Message: "queueing the launch took longer than the blocking kernel waits",
+		Hint: "host code that waits for the device cannot be queued behind it",
+	}
 }
 
 // strayLeast is more than an idle device takes to say that it is.
@@ -284,7 +414,7 @@ const strayLeast = 30 * time.Microsecond
 // joinStreams waits for whatever else runs on the device. A launcher that left
 // work on another stream has not finished when its own stream has: that time is
 // its time too.
-func (c *cudaCell) joinStreams() (float64, error) {
+func (c *cudaCell) joinStreams(side *cudaSide) (float64, error) {
 	start := time.Now()
 	if err := c.driver.Synchronize(); err != nil {
 		return 0, err
@@ -293,13 +423,13 @@ func (c *cudaCell) joinStreams() (float64, error) {
 	if extra < strayLeast {
 		return 0, nil
 	}
-	c.strayed++
+	side.strayed++
 	return extra.Seconds(), nil
 }
 
-// restore brings the arguments of the next launch into the state it starts from.
-func (c *cudaCell) restore() error {
-	for _, b := range c.sets[c.next].buffers {
+// restore brings the arguments of a side's next launch into the state it starts from.
+func (c *cudaCell) restore(side *cudaSide) error {
+	for _, b := range side.problem.sets[side.next].buffers {
 		if b == nil {
 			continue
 		}

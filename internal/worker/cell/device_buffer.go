@@ -25,18 +25,15 @@ func (b *deviceBuffer) data() cuda.DevicePtr { return b.base + redZone }
 
 func (b *deviceBuffer) end() cuda.DevicePtr { return b.data() + cuda.DevicePtr(b.size) }
 
-// newDeviceBuffer allocates and fills one argument.
-func (c *cudaCell) newDeviceBuffer(arg wire.Arg, key uint64) (*deviceBuffer, error) {
+// newDeviceBuffer allocates one argument.
+func (c *cudaCell) newDeviceBuffer(p *problem, arg wire.Arg) (*deviceBuffer, error) {
 	t := dtype.Type(arg.DType)
-	if !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
-	}
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
 	}
 	b := &deviceBuffer{arg: arg, dtype: t, size: uint64(arg.Count) * uint64(t.Size())}
 	var err error
-	if b.base, err = c.alloc(b.size + 2*redZone); err != nil {
+	if b.base, err = c.alloc(p, b.size+2*redZone); err != nil {
 		return nil, err
 	}
 	if err := c.driver.MemsetD8(b.base, redByte, redZone, c.stream); err != nil {
@@ -50,22 +47,31 @@ func (c *cudaCell) newDeviceBuffer(arg wire.Arg, key uint64) (*deviceBuffer, err
 		if err != nil {
 			return nil, err
 		}
-		return b, b.poison.Launch(c.stream)
 	}
-	if err := c.helpers.fill(c.driver, c.stream, b.data(), arg.Count, t, fillOf(arg), key); err != nil {
-		return nil, err
+	if arg.Role == "inout" {
+		if b.pristine, err = c.alloc(p, b.size); err != nil {
+			return nil, err
+		}
 	}
-	if arg.Role != "inout" {
-		return b, nil
-	}
-	if b.pristine, err = c.alloc(b.size); err != nil {
-		return nil, err
-	}
-	return b, c.driver.Copy(b.pristine, b.data(), b.size, c.stream)
+	return b, nil
 }
 
-// alloc takes device memory that free gives back.
-func (c *cudaCell) alloc(size uint64) (cuda.DevicePtr, error) {
+// fillBuffer brings a buffer into the state that launches start from.
+func (c *cudaCell) fillBuffer(b *deviceBuffer, key uint64) error {
+	if b.poison != nil {
+		return b.poison.Launch(c.stream)
+	}
+	if err := c.helpers.fill(c.driver, c.stream, b.data(), b.arg.Count, b.dtype, fillOf(b.arg), key); err != nil {
+		return err
+	}
+	if b.pristine == 0 {
+		return nil
+	}
+	return c.driver.Copy(b.pristine, b.data(), b.size, c.stream)
+}
+
+// alloc takes device memory for a problem.
+func (c *cudaCell) alloc(p *problem, size uint64) (cuda.DevicePtr, error) {
 	address, err := c.driver.Alloc(size)
 	if err != nil {
 		free, total, _ := c.driver.MemInfo()
@@ -75,38 +81,47 @@ func (c *cudaCell) alloc(size uint64) (cuda.DevicePtr, error) {
 			Hint:    "choose a smaller config, or a device with more memory",
 		}
 	}
-	c.owned = append(c.owned, address)
+	p.owned = append(p.owned, address)
 	return address, nil
 }
 
-// trespass looks for writes outside the buffers.
+// trespass looks for writes outside the buffers, and to inputs.
 func (c *cudaCell) trespass() error {
 	zone := make([]byte, redZone)
-	for _, set := range c.sets {
-		for _, b := range set.buffers {
-			if b == nil {
-				continue
-			}
-			for _, side := range []cuda.DevicePtr{b.base, b.end()} {
-				if err := c.driver.CopyToHost(zone, side, c.stream); err != nil {
-					return err
-				}
-				if bytes.Equal(zone, untouched) {
+	for _, p := range c.problems {
+		for _, set := range p.sets {
+			for _, b := range set.buffers {
+				if b == nil {
 					continue
 				}
-				where := fmt.Sprintf("past the end of argument %s (byte %d of %d)", b.arg.Name, int(b.size)+firstTouched(zone), b.size)
-				if side == b.base {
-					where = fmt.Sprintf("before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-firstTouched(zone))
-				}
-				if err := c.driver.MemsetD8(side, redByte, redZone, c.stream); err != nil {
-					return err
-				}
-				return &result.Fault{
-					Cause: result.CauseOutOfBounds, Message: "the kernel wrote " + where,
-					Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
+				for _, side := range []cuda.DevicePtr{b.base, b.end()} {
+					if err := c.driver.CopyToHost(zone, side, c.stream); err != nil {
+						return err
+					}
+					if !bytes.Equal(zone, untouched) {
+						return c.trespassed(b, side, zone)
+					}
 				}
 			}
 		}
+		if err := c.changedInput(p); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// trespassed says where, and mends the red zone.
+func (c *cudaCell) trespassed(b *deviceBuffer, side cuda.DevicePtr, zone []byte) error {
+	where := fmt.Sprintf("past the end of argument %s (byte %d of %d)", b.arg.Name, int(b.size)+firstTouched(zone), b.size)
+	if side == b.base {
+		where = fmt.Sprintf("before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-firstTouched(zone))
+	}
+	if err := c.driver.MemsetD8(side, redByte, redZone, c.stream); err != nil {
+		return err
+	}
+	return &result.Fault{
+		Cause: result.CauseOutOfBounds, Message: "the kernel wrote " + where,
+		Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
+	}
 }

@@ -40,16 +40,20 @@ func openLauncher(path string) (dl.Func, error) {
 }
 
 // fillSlots lays a problem's parameters out as a launcher reads them.
-func (s *argSet) fillSlots(params [][]byte) {
-	s.slots = make([]uintptr, len(params)+1)
-	s.scalars = make([]byte, 8*(len(params)+1))
-	for i, param := range params {
+func (s *argSet) fillSlots() error {
+	s.slots = make([]uintptr, len(s.params)+1)
+	s.scalars = make([]byte, 8*(len(s.params)+1))
+	for i, param := range s.params {
 		if s.buffers[i] != nil {
 			s.slots[i] = uintptr(s.buffers[i].data())
 			continue
+		}
+		if len(param) > 8 {
+			return &result.Fault{Cause: result.CauseProtocol, Message: "a launcher is given no tensor maps"}
 		}
 		at := s.scalars[8*i : 8*i+8]
 		copy(at, param)
 		s.slots[i] = dl.Address(at)
 	}
+	return nil
 }

@@ -40,6 +40,8 @@ type Hello struct {
 	DeviceClass string             `json:"device_class"`
 	Machine     result.Fingerprint `json:"machine"`
 	Devices     []result.GPU       `json:"devices,omitempty"`
+	NoDevices   string             `json:"no_devices,omitempty"` // why there are none
+	NoState     string             `json:"no_state,omitempty"`   // why the devices' state cannot be read
 }
 
 // CellHello is the first frame of a cell.
@@ -109,6 +111,7 @@ type CloseReply struct {
 // Load gives a cell its artifact. The worker fills Path for the cell.
 type Load struct {
 	Cell      uint64  `json:"cell,omitempty"`
+	Side      int     `json:"side,omitempty"` // cuda: which of the versions that the cell holds
 	SHA256    string  `json:"sha256"`
 	Path      string  `json:"path,omitempty"`
 	Device    string  `json:"device,omitempty"` // UUID; filled by the worker
@@ -131,6 +134,7 @@ type LoadReply struct {
 // Prepare gives a cell a problem: its arguments are allocated and filled.
 type Prepare struct {
 	Cell      uint64   `json:"cell,omitempty"`
+	Side      int      `json:"side,omitempty"` // cuda; side 0 begins a new problem, and what the others held is freed
 	Args      []Arg    `json:"args"`
 	Launches  []Launch `json:"launches,omitempty"` // of a cuda cell; a host artifact launches itself
 	Threads   int      `json:"threads"`
@@ -205,7 +209,10 @@ type Range struct {
 // Sample asks for timed launches.
 type Sample struct {
 	Cell      uint64  `json:"cell,omitempty"`
-	Count     int     `json:"count"`
+	Side      int     `json:"side,omitempty"`
+	Order     []int   `json:"order,omitempty"` // cuda: sides that take turns, again and again; instead of Side
+	Batch     int     `json:"batch,omitempty"` // cuda: of the data; another than the last is generated first
+	Count     int     `json:"count"`           // of all sides together, whole rounds of Order
 	Repeat    int     `json:"repeat"`          // launches per sample
 	Cache     string  `json:"cache"`           // cold or hot
 	MaxS      float64 `json:"max_s,omitempty"` // stop early after this long; at least one sample is taken
@@ -224,7 +231,7 @@ type SampleReply struct {
 
 	OtherStreams bool  `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
 	Exposed      int   `json:"exposed,omitempty"`       // samples in which the device waited for the host; python
-	DeviceBytes  int64 `json:"device_bytes,omitempty"`  // most memory taken on the device; python
+	DeviceBytes  int64 `json:"device_bytes,omitempty"`  // most memory taken on the device, arguments once
 
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 
@@ -234,6 +241,7 @@ type SampleReply struct {
 // Run asks for launches back to back, without flushing, timed by whoever asks.
 type Run struct {
 	Cell      uint64  `json:"cell,omitempty"`
+	Side      int     `json:"side,omitempty"`
 	Launches  int64   `json:"launches"`
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
@@ -242,6 +250,7 @@ type Run struct {
 type RunReply struct {
 	CellS   float64 `json:"cell_s"`
 	WorkerS float64 `json:"worker_s,omitempty"`
+	GHz     float64 `json:"ghz,omitempty"` // mean clock; 0: unknown
 
 	EnergyJ *float64 `json:"energy_j,omitempty"` // of the whole machine, by the worker
 }

@@ -28,7 +28,7 @@ static void report(const char *name, std::vector<float> ms) {
 
 int main(int argc, char **argv) {
     bool bare = argc > 1 && !strcmp(argv[1], "bare");
-    const long most = 16777216;
+    const long most = 67108864;
     float *x, *y;
     char *flush;
     int l2;
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
     };
     auto scaled = [&](long n) { return [=] { scale<<<(n + 255) / 256, 256>>>(x, y, 2.0f, n); }; };
     auto chained = [&](int rounds) { return [=] { fma_chain<<<1056, 256>>>(x, y, rounds); }; };
-    for (auto &c : {Case{"scale/short", scaled(6291456)}, Case{"scale/medium", scaled(16777216)}, Case{"fma/medium", chained(20000)},
+    for (auto &c : {Case{"scale/short", scaled(6291456)}, Case{"scale/medium", scaled(16777216)}, Case{"scale/long", scaled(67108864)}, Case{"fma/medium", chained(20000)},
                     Case{"fma/long", chained(450000)}}) {
         if (bare) {
             for (int i = 0; i < 12; i++) c.launch();

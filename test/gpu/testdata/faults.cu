@@ -1,3 +1,4 @@
+#include <cstdio>
 // Kernels that do what they should, and kernels that do not.
 #include <assert.h>
 #include <cooperative_groups.h>
@@ -62,6 +63,22 @@ __global__ void cooperates(const float *x, float *y, long n) {
     for (long i = INDEX; i < n; i += (long)gridDim.x * blockDim.x) y[i] = x[i];
     cooperative_groups::this_grid().sync();
     if (INDEX == 0) y[0] = y[n - 1];
+}
+
+// Writes to what it may only read.
+__global__ void changes_input(const float *x, float *y, long n) {
+    if (INDEX < n) y[INDEX] = x[INDEX];
+    if (INDEX == 7) ((float *)x)[7] += 1;
+}
+
+// Says so when the same address holds something else than last time.
+__device__ float remembered;
+__global__ void remembers(const float *x, float *y, long n) {
+    if (INDEX < n) y[INDEX] = x[INDEX];
+    if (INDEX == 0 && x[0] != remembered) {
+        remembered = x[0];
+        printf("new data\n");
+    }
 }
 
 } // extern "C"

@@ -22,3 +22,36 @@ extern "C" void launch_elsewhere(cudaStream_t stream, const float *x, float *y, 
     scale<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
     busy<<<1, 1, 0, other>>>(y, 200000);
 }
+
+// All of its work goes past the stream it is given.
+extern "C" void launch_all_elsewhere(cudaStream_t stream, const float *x, float *y, long n) {
+    static cudaStream_t other;
+    if (!other) cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    scale<<<(n + 255) / 256, 256, 0, other>>>(x, y, n);
+    busy<<<1, 1, 0, other>>>(y, 200000);
+}
+
+// Another stream, but ordered after its own, and joined: nothing is wrong with it.
+extern "C" void launch_joined(cudaStream_t stream, const float *x, float *y, long n) {
+    static cudaStream_t other;
+    static cudaEvent_t forked, joined;
+    if (!other) {
+        cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+        cudaEventCreateWithFlags(&forked, cudaEventDisableTiming);
+        cudaEventCreateWithFlags(&joined, cudaEventDisableTiming);
+    }
+    cudaEventRecord(forked, stream);
+    cudaStreamWaitEvent(other, forked, 0);
+    scale<<<(n + 255) / 256, 256, 0, other>>>(x, y, n);
+    busy<<<1, 1, 0, other>>>(y, 200000);
+    cudaEventRecord(joined, other);
+    cudaStreamWaitEvent(stream, joined, 0);
+}
+
+// Takes 64 MiB of its own.
+extern "C" void launch_workspace(cudaStream_t stream, const float *x, float *y, long n) {
+    static float *workspace;
+    if (!workspace) cudaMalloc(&workspace, 64 << 20);
+    scale<<<(n + 255) / 256, 256, 0, stream>>>(x, workspace, n);
+    scale<<<(n + 255) / 256, 256, 0, stream>>>(workspace, y, n);
+}

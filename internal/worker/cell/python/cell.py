@@ -536,14 +536,14 @@ class Events:
                 break
         self.hide = 0.0 if self.waits else min(self.most_hidden, 2 * longest * repeat + 60e-6)
         self.pair = median(self.once(int, 1, True, int) for _ in range(31))
-        overhead = median(self.once(self.empty, 1, True, int) for _ in range(31)) - self.pair
+        overhead = median(self.once(self.launch_nothing, 1, True, int) for _ in range(31)) - self.pair
         self.strays = True
         self.idle = max(self.rests(int, int, 15))
         self.strays = median(self.rests(call, ready, 7)) - self.idle > self.stray_least
         self.rest, self.joined, self.exposed = [], [], 0
         return overhead
 
-    def empty(self):
+    def launch_nothing(self):
         self.sleep(0)
 
     def rests(self, call, ready, count):

@@ -1,0 +1,69 @@
+package result
+
+// Role is what a side is to the candidate.
+type Role string
+
+// The roles there are.
+const (
+	Base  Role = "base"  // what the change is made to: the merge base
+	Best  Role = "best"  // the best-known version, as the baseline names it
+	Other Role = "other" // the first of two files
+)
+
+// Side is another version of a row, measured in turns with it.
+type Side struct {
+	Role   Role     `json:"role"`
+	Commit string   `json:"commit,omitempty"`
+	Row    *Row     `json:"row,omitempty"`    // what it measured; absent when it could not be had
+	Change *Change  `json:"change,omitempty"` // of the candidate, against it
+	Reason []string `json:"reason,omitempty"` // why it could not be had, in sentences
+}
+
+// Change is the candidate's time against another side's: 0.05 is 5% slower.
+type Change struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"ci_95_low"`
+	High   float64 `json:"ci_95_high"`
+
+	Paired bool         `json:"paired"`           // measured in turns; else two lists
+	Cells  []CellChange `json:"cells,omitempty"`  // of a duet: what each cell alone found
+	Pairs  int          `json:"pairs,omitempty"`  //
+	Delta  float64      `json:"delta"`            // effect size: of paired signs, or Cliff's; 1: always slower
+	Shift  float64      `json:"shift_s"`          // Hodges–Lehmann, seconds
+	U      *float64     `json:"u,omitempty"`      // Mann–Whitney, of unpaired lists
+	P      *float64     `json:"p,omitempty"`      // of U, two-sided
+	Cycles *float64     `json:"cycles,omitempty"` // the same change in clock cycles, where the clock is known
+
+	Exact     bool   `json:"exact"`               // the interval is as narrow as was asked for
+	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells agreed
+	Stopped   string `json:"stopped,omitempty"`   // width, budget, interrupted
+}
+
+// HalfWidth is half the interval's width.
+func (c *Change) HalfWidth() float64 { return (c.High - c.Low) / 2 }
+
+// CellChange is the median change in one cell.
+type CellChange struct {
+	Median float64 `json:"median"`
+	Pairs  int     `json:"pairs"`
+	Set    int     `json:"set"`              // 0: the first set of cells, 1: the confirming one
+	First  Role    `json:"loaded,omitempty"` // the side that was loaded first; empty: the candidate
+}
+
+// Reason is why a verdict is what it is, beyond the numbers.
+type Reason string
+
+// The reasons there are.
+const (
+	Bistable           Reason = "bistable"            // cells fall into two groups
+	Creep              Reason = "creep"               // behind the best-known, but not by this change
+	ClockEffect        Reason = "clock effect"        // there in time, not in cycles
+	OverRoof           Reason = "over roof"           // faster than the device was measured to be
+	FingerprintDiffers Reason = "fingerprint differs" // measured on another machine, or with another toolchain
+	TooSmall           Reason = "below 0.5 µs"        // the absolute difference is too small to fail anything
+	Slower             Reason = "slower"              // within the gate, but the interval excludes 0
+	Faster             Reason = "faster"
+	Accepted           Reason = "accepted" // slower on purpose: a recorded reason covers it
+	NoBaseline         Reason = "no baseline"
+	NotConfirmed       Reason = "not confirmed" // a second set of cells did not agree
+)

@@ -1,0 +1,220 @@
+package cell
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"pawl/internal/dtype"
+	"pawl/internal/native/cuda"
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// problem is the arguments that launches work on. Sides that take the same
+// arguments share them, addresses and all, so that where a buffer lies can favour
+// neither.
+type problem struct {
+	args  []wire.Arg
+	seed  uint64
+	batch int // of the generated data
+	sets  []*argSet
+	owned []cuda.DevicePtr
+	bytes uint64         // of one set
+	sums  cuda.DevicePtr // hashes of the inputs, a word each
+	want  []byte         // the hashes after generating
+}
+
+// argSet is one copy of a problem's arguments. Launches rotate over several, so
+// that none finds its own output or input in a cache.
+type argSet struct {
+	buffers []*deviceBuffer // nil for scalars
+	params  [][]byte
+	slots   []uintptr // of a launcher
+	scalars []byte
+}
+
+// spareSets bounds the rotation: enough to exceed the L2 twice, where memory
+// allows.
+const spareSets = 8
+
+// problemFor finds the problem a side asks for among those there are, or makes it.
+func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
+	for _, p := range c.problems {
+		if p.seed == m.Seed && reflect.DeepEqual(p.args, m.Args) {
+			return p, nil
+		}
+	}
+	p := &problem{args: m.Args, seed: m.Seed, batch: m.Batch}
+	c.problems = append(c.problems, p)
+	err := c.allocate(p)
+	if err == nil {
+		err = c.generate(p)
+	}
+	if err != nil {
+		c.free(p)
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c *cudaCell) allocate(p *problem) error {
+	inputs := 0
+	for _, arg := range p.args {
+		if !arg.Buffer {
+			continue
+		}
+		if t := dtype.Type(arg.DType); !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
+			return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+		}
+		p.bytes += uint64(arg.Count) * uint64(dtype.Type(arg.DType).Size())
+		if arg.Role == "in" {
+			inputs++
+		}
+	}
+	count := 1
+	if free, _, err := c.driver.MemInfo(); err == nil && p.bytes > 0 {
+		count = int(min(spareSets, max(1, min(uint64(2*c.l2)/p.bytes+1, free/4/p.bytes))))
+	}
+	for range count {
+		set, err := c.newSet(p)
+		if err != nil {
+			return err
+		}
+		p.sets = append(p.sets, set)
+	}
+	var err error
+	p.sums, err = c.alloc(p, uint64(8*max(1, inputs*count)))
+	return err
+}
+
+func (c *cudaCell) newSet(p *problem) (*argSet, error) {
+	set := &argSet{buffers: make([]*deviceBuffer, len(p.args)), params: make([][]byte, len(p.args))}
+	for i, arg := range p.args {
+		switch {
+		case arg.TensorMap != nil: // after all buffers
+		case !arg.Buffer:
+			slot := make([]byte, 8)
+			if err := putDeviceScalar(slot, arg); err != nil {
+				return nil, err
+			}
+			set.params[i] = slot[:dtype.Type(arg.DType).Size()]
+		default:
+			b, err := c.newDeviceBuffer(p, arg)
+			if err != nil {
+				return nil, err
+			}
+			set.buffers[i], set.params[i] = b, cuda.Param(b.data())
+		}
+	}
+	for i, arg := range p.args {
+		if arg.TensorMap == nil {
+			continue
+		}
+		var err error
+		if set.params[i], err = c.tensorMap(arg, set); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// free gives a problem's memory back.
+func (c *cudaCell) free(p *problem) {
+	for _, address := range p.owned {
+		_ = c.driver.Free(address)
+	}
+	c.problems = slices.DeleteFunc(c.problems, func(other *problem) bool { return other == p })
+}
+
+// generate fills the arguments with the data of the problem's batch, the same in
+// every set, and remembers its hashes.
+func (c *cudaCell) generate(p *problem) error {
+	for _, set := range p.sets {
+		for i, b := range set.buffers {
+			if b == nil {
+				continue
+			}
+			if err := c.fillBuffer(b, oracle.Key(p.seed, i, p.batch)); err != nil {
+				return err
+			}
+		}
+	}
+	var err error
+	p.want, err = c.hashInputs(p)
+	return err
+}
+
+// refresh brings a problem's data to another batch: the same addresses with other
+// contents, so that nothing remembered of the last batch is of any use.
+func (c *cudaCell) refresh(p *problem, batch int) error {
+	if p.batch == batch {
+		return nil
+	}
+	p.batch = batch
+	return c.generate(p)
+}
+
+// hashInputs hashes what launches must leave as it is.
+func (c *cudaCell) hashInputs(p *problem) ([]byte, error) {
+	inputs := p.inputs()
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	raw := make([]byte, 8*len(inputs))
+	if err := c.driver.MemsetD8(p.sums, 0, uint64(len(raw)), c.stream); err != nil {
+		return nil, err
+	}
+	for i, b := range inputs {
+		if err := c.helpers.hash.Launch(c.stream, c.helpers.wide(), cuda.Param(b.data()), cuda.Param(b.size), cuda.Param(p.sums+cuda.DevicePtr(8*i))); err != nil {
+			return nil, err
+		}
+	}
+	return raw, c.driver.CopyToHost(raw, p.sums, c.stream)
+}
+
+func (p *problem) inputs() []*deviceBuffer {
+	var inputs []*deviceBuffer
+	for _, set := range p.sets {
+		for _, b := range set.buffers {
+			if b != nil && b.arg.Role == "in" {
+				inputs = append(inputs, b)
+			}
+		}
+	}
+	return inputs
+}
+
+// changedInput looks whether a launch wrote to what it may only read.
+func (c *cudaCell) changedInput(p *problem) error {
+	got, err := c.hashInputs(p)
+	if err != nil {
+		return err
+	}
+	for i, b := range p.inputs() {
+		if binary.LittleEndian.Uint64(got[8*i:]) != binary.LittleEndian.Uint64(p.want[8*i:]) {
+			return &result.Fault{
+				Cause: result.CauseOutput, Message: fmt.Sprintf("the kernel changed its input %s", b.arg.Name),
+				Hint: "an argument that a kernel writes has role: out or inout in pawl.yaml",
+			}
+		}
+	}
+	return nil
+}
+
+// putDeviceScalar stores a scalar; the narrow floats, which C cannot pass, a
+// kernel can.
+func putDeviceScalar(slot []byte, arg wire.Arg) error {
+	switch t := dtype.Type(arg.DType); t {
+	case dtype.F16, dtype.BF16, dtype.E4M3, dtype.E5M2:
+		wide := make([]byte, 8)
+		if err := putScalar(wide, wire.Arg{Name: arg.Name, DType: string(dtype.F32), Value: arg.Value}); err != nil {
+			return err
+		}
+		t.Put(slot, 0, dtype.F32.Get(wide, 0))
+		return nil
+	}
+	return putScalar(slot, arg)
+}
