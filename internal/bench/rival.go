@@ -1,18 +1,15 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"pawl/internal/build"
 	"pawl/internal/diag"
-	"pawl/internal/formula"
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 	"pawl/internal/worker/cell/python"
-	"pawl/internal/worker/wire"
 )
 
 // rival is something to measure a kernel against.
@@ -50,7 +47,7 @@ func (b *bench) rivals(k *spec.Kernel) ([]rival, error) {
 
 func (b *bench) rival(k *spec.Kernel, name string) (*rival, error) {
 	if other := kernelNamed(b.Spec, name); other != nil {
-		return &rival{variant: other.Default(), keywords: keywords(other.Default())}, nil
+		return &rival{variant: other.Default(), keywords: stand.Keywords(other.Default())}, nil
 	}
 	if slices.Contains(Attention, name) {
 		return attention(k, name)
@@ -122,76 +119,4 @@ func attention(k *spec.Kernel, name string) (*rival, error) {
 		like.Args[i] = &arg
 	}
 	return &rival{variant: like.Default(), module: python.Rivals, keywords: keys, borrowed: true}, nil
-}
-
-// keywords are the params of a Python function, by name.
-func keywords(v spec.Variant) map[string]any {
-	if v.Kernel.Cell != spec.CellPython {
-		return nil
-	}
-	out := map[string]any{}
-	for i, p := range v.Kernel.Params {
-		out[p.Name] = plain(v.Values[i])
-	}
-	return out
-}
-
-// plain is a value as JSON has it.
-func plain(v formula.Value) any {
-	if b, ok := v.Bool(); ok {
-		return b
-	}
-	if n, ok := v.Int(); ok {
-		return n
-	}
-	if _, ok := v.Float(); ok {
-		return json.RawMessage(v.String()) // 2.0 stays a float
-	}
-	return v.String()
-}
-
-// Limits of a python cell: importing a framework takes memory, threads and, the
-// first time, long.
-const (
-	pythonThreads = 1024
-	pythonImports = 90 // seconds
-)
-
-// python adds what a python cell must be told.
-func (b *bench) python(p *plan, open *wire.Open, load *wire.Load) {
-	open.Memory = 3*b.largest + spareMemory + driverMemory // the cell may serve other configs too
-	open.Threads = pythonThreads
-	open.Framework = p.artifact.Framework
-	if dir, err := filepath.Abs(b.Spec.Dir); err == nil && p.module == nil {
-		open.Dirs = []string{dir}
-	}
-	load.Entry, load.Params = p.artifact.Symbols[0], map[string]json.RawMessage{}
-	for name, value := range p.keywords {
-		if raw, err := json.Marshal(value); err == nil {
-			load.Params[name] = raw
-		}
-	}
-	load.DeadlineS += pythonImports
-}
-
-// gpu tells whether the plan's kernel runs on a GPU where there is one.
-func (p *plan) gpu() bool {
-	switch p.row.Cell {
-	case spec.CellCUDA:
-		return true
-	case spec.CellPython:
-		return framework(p.variant.Kernel, p.artifact) != "numpy"
-	}
-	return false
-}
-
-// framework is what a Python kernel is written for; "numpy" until it is known.
-func framework(k *spec.Kernel, made *build.Artifact) string {
-	switch {
-	case made != nil:
-		return made.Framework
-	case k.Framework != "":
-		return k.Framework
-	}
-	return "numpy"
 }

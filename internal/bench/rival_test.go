@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 )
 
 const rivalSpec = `version: 1
@@ -142,14 +143,14 @@ func TestPythonRivals(t *testing.T) {
 // Params reach Python as what they are.
 func TestKeywords(t *testing.T) {
 	b := rivalBench(t)
-	raw, err := json.Marshal(keywords(kernelNamed(b.Spec, "scale").Default()))
+	raw, err := json.Marshal(stand.Keywords(kernelNamed(b.Spec, "scale").Default()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"FACTOR":2.0,"FAST":true,"MODE":"exact","N":7}`; string(raw) != want {
 		t.Errorf("%s, want %s", raw, want)
 	}
-	if got := keywords(kernelNamed(b.Spec, "attention").Default()); got != nil {
+	if got := stand.Keywords(kernelNamed(b.Spec, "attention").Default()); got != nil {
 		t.Errorf("a compiled kernel has keywords: %v", got)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"pawl/internal/bench"
-	"pawl/internal/build"
 	"pawl/internal/formula"
 	"pawl/internal/machine"
 	"pawl/internal/measure"
@@ -22,6 +21,7 @@ import (
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 	"pawl/internal/worker"
 )
 
@@ -76,7 +76,7 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
 	report, err := bench.Run(ctx, run.New(folder, opts.Started, opts.Follow), bench.Options{
 		Kind: result.KindBench, Tool: opts.Tool, Command: opts.Command, Spec: s, Selections: selections,
-		Build: build.Options{}, Measure: settings, Sandbox: opts.Sandbox, Devices: []int{here.device},
+		Measure: settings, Stand: stand.Options{Sandbox: opts.Sandbox}, Devices: []int{here.device},
 	})
 	if err != nil {
 		return nil, err

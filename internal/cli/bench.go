@@ -19,9 +19,10 @@ import (
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 )
 
-// benchOptions are what bench and check share: what to measure and how.
+// benchOptions say what is measured, and how.
 type benchOptions struct {
 	project  projectOptions
 	output   outputOptions
@@ -125,7 +126,7 @@ func newBench(e *env) *cobra.Command {
 		Use: "bench [kernel[/config]…]", Short: "build and time kernels", GroupID: groupDaily,
 		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md",
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runBench(e, opts, args, result.KindBench)
+			return runBench(e, opts, args)
 		},
 	}
 	opts.AddFlags(cmd.Flags())
@@ -133,18 +134,13 @@ func newBench(e *env) *cobra.Command {
 	return cmd
 }
 
-func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) error {
+func runBench(e *env, opts *benchOptions, patterns []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
 	project, err := opts.project.load()
 	if err != nil {
 		return err
-	}
-	if kind == result.KindCheck {
-		if err := finished(project); err != nil {
-			return err
-		}
 	}
 	selections, err := project.Select(patterns)
 	if err != nil {
@@ -165,18 +161,15 @@ func runBench(e *env, opts *benchOptions, patterns []string, kind result.Kind) e
 	live := newFollower(e)
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := bench.Run(e.ctx, r, bench.Options{
-		Kind: kind, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
-		Selections: selections, Set: settings, Against: opts.against, Build: buildOptions(), Measure: opts.measure, Sandbox: mode, Worker: command, Devices: opts.devices, LockMHz: opts.lockMHz,
-		Peaks: roof.Folder(),
+		Kind: result.KindBench, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
+		Selections: selections, Set: settings, Against: opts.against, Measure: opts.measure, Devices: opts.devices,
+		Stand: stand.Options{Build: buildOptions(), Sandbox: mode, Worker: command, LockMHz: opts.lockMHz, Peaks: roof.Folder()},
 	})
 	live.done()
 	if err != nil {
 		return err
 	}
-	if kind == result.KindCheck {
-		markNew(made)
-	}
-	return opts.output.deliver(e, r, made)
+	return opts.output.deliver(e, r, made, false)
 }
 
 // poolCommand is the command that starts a worker of the named pool; nothing for
@@ -256,28 +249,40 @@ func (o *outputOptions) check() error {
 
 // deliver saves the report, shows it and turns it into the command's outcome.
 // A report that cannot be saved is still shown.
-func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
+func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict bool) error {
 	path, saveErr := r.Save(made)
-	if o.json {
-		raw, err := made.Encode()
-		if err != nil {
-			return err
-		}
-		if _, err := e.stdout.Write(raw); err != nil {
-			return fmt.Errorf("print the report: %w", err)
-		}
-	} else {
-		if err := report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: relative(path)}); err != nil {
-			return fmt.Errorf("print the report: %w", err)
-		}
+	if err := o.print(e, made, relative(path)); err != nil {
+		return fmt.Errorf("print the report: %w", err)
 	}
 	if saveErr != nil {
 		e.warn("%v", saveErr)
 	}
-	if o.file != "" {
-		if err := report.WriteFile(o.file, made); err != nil {
-			return err
-		}
+	if err := o.write(made); err != nil {
+		return err
+	}
+	if made.Kind == result.KindCheck {
+		return judgeCheck(made, strict)
 	}
 	return judge(made)
+}
+
+// print shows the report on stdout, for people or for programs. path is where it
+// was saved, if it was.
+func (o *outputOptions) print(e *env, made *result.Report, path string) error {
+	if !o.json {
+		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path})
+	}
+	raw, err := made.Encode()
+	if err == nil {
+		_, err = e.stdout.Write(raw)
+	}
+	return err
+}
+
+// write writes the report to the file that was asked for.
+func (o *outputOptions) write(made *result.Report) error {
+	if o.file == "" {
+		return nil
+	}
+	return report.WriteFile(o.file, made)
 }

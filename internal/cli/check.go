@@ -3,27 +3,127 @@ package cli
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"pawl/internal/check"
 	"pawl/internal/diag"
+	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
+	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 )
 
+// checkOptions say what is checked against what.
+type checkOptions struct {
+	project projectOptions
+	output  outputOptions
+	sandbox sandboxOptions
+	measure measure.Options
+	base    string
+	plan    bool
+	strict  bool
+	update  bool
+	pool    string
+	device  int
+	lockMHz int
+}
+
+func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
+	o.measure = measure.Default()
+	o.measure.Budget = 10 * time.Second
+	o.project.AddFlags(f)
+	o.output.AddFlags(f)
+	o.sandbox.AddFlags(f)
+	f.StringVar(&o.base, "base", "", "the commit or branch to compare with (default: where this branch left main)")
+	f.BoolVar(&o.plan, "plan", false, "build, and show what would be measured")
+	f.BoolVar(&o.strict, "strict", false, "exit 2 when something could not be decided")
+	f.BoolVar(&o.update, "update-baseline", false, "make what is provably faster, or new, the best-known version")
+	f.StringVar(&o.measure.Cache, "cache", o.measure.Cache, "state of the caches before a launch: cold or hot")
+	f.DurationVar(&o.measure.Budget, "budget", o.measure.Budget, "time to measure each config for, if it takes that long to be sure")
+	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
+	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
+	f.IntVar(&o.device, "device", 0, "which GPU to measure on")
+	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
+}
+
+func (o *checkOptions) check() error {
+	m := o.measure
+	switch {
+	case m.Cache != "cold" && m.Cache != "hot":
+		return usage("--cache %s: expected cold or hot", m.Cache)
+	case m.Budget <= 0 || m.Budget > time.Hour:
+		return usage("--budget %v: expected more than 0 and at most 1h", m.Budget)
+	case m.Timeout <= 0:
+		return usage("--timeout %v: expected more than 0", m.Timeout)
+	case o.device < 0:
+		return usage("--device %d: expected the number of a GPU, counted from 0", o.device)
+	case o.lockMHz < 0:
+		return usage("--lock-clocks %d: expected a frequency in MHz", o.lockMHz)
+	case o.plan && o.update:
+		return usage("--plan measures nothing, so there is nothing for --update-baseline")
+	}
+	return o.output.check()
+}
+
 func newCheck(e *env) *cobra.Command {
-	opts := &benchOptions{}
+	opts := &checkOptions{}
 	cmd := &cobra.Command{
-		Use: "check [kernel[/config]…]", Short: "measure every kernel; fail on what is broken", GroupID: groupDaily,
-		Long: `check builds and measures the selected kernels and fails when one is broken.
-There is no baseline to compare with yet, so every verdict is "new".
+		Use: "check [kernel[/config]…]", Short: "build, measure and judge a change against its base and the best-known version", GroupID: groupDaily,
+		Long: `check builds every selected kernel as it is, as it was in the base, and in its
+best-known version, lets those that differ take turns on the device, and judges.
+It exits 1 when a kernel became more than 3% slower, is wrong, or is broken.
+
+The base is where this branch left main; on main itself it is the last commit, or
+HEAD when files have changed. Gate and configs are the base's. The best-known
+versions are in .pawl/baseline, which --update-baseline moves forward.
+
 A spec that pawl init drafted is refused until no TODO comment is left in it.`,
+		Example: "  pawl check\n  pawl check 'attention/*' --base origin/main\n  pawl check --update-baseline",
 		RunE: func(_ *cobra.Command, args []string) error {
-			return runBench(e, opts, args, result.KindCheck)
+			return runCheck(e, opts, args)
 		},
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
+}
+
+func runCheck(e *env, opts *checkOptions, patterns []string) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	project, err := opts.project.load()
+	if err != nil {
+		return err
+	}
+	if err := finished(project); err != nil {
+		return err
+	}
+	mode, err := opts.sandbox.mode()
+	if err != nil {
+		return err
+	}
+	command, err := poolCommand(project, opts.pool)
+	if err != nil {
+		return err
+	}
+	live := newFollower(e)
+	r := run.New(project.Dir, e.started, live.follow)
+	made, err := check.Run(e.ctx, r, check.Options{
+		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Patterns: patterns,
+		Base: opts.base, Update: opts.update, PlanOnly: opts.plan, Duet: measure.DuetOptions{Options: opts.measure, Floor: measure.DefaultFloor},
+		Stand: stand.Options{Build: buildOptions(), Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz, Peaks: roof.Folder()},
+	})
+	live.done()
+	if err != nil {
+		return err
+	}
+	return opts.output.deliver(e, r, made, opts.strict)
 }
 
 // finished refuses a spec that still has guesses in it.
@@ -44,11 +144,75 @@ func finished(s *spec.Spec) error {
 	return diag.Errors(problems)
 }
 
-// markNew gives measured rows their verdict: there is nothing to compare with.
-func markNew(r *result.Report) {
+// judgeCheck turns a check's report into the command's outcome.
+func judgeCheck(r *result.Report, strict bool) error {
+	failed := map[result.Verdict]int{}
+	var order []result.Verdict
+	unjudged, undecided := 0, 0
 	for _, row := range r.Rows {
-		if row.Fault == nil && row.Timing != nil {
-			row.Verdict = result.New
+		switch row.Verdict {
+		case result.Regression, result.Incorrect, result.Rejected, result.Broken:
+			if row.Verdict == result.Regression && accepted(row) {
+				continue
+			}
+			if failed[row.Verdict] == 0 {
+				order = append(order, row.Verdict)
+			}
+			failed[row.Verdict]++
+		case result.Incomparable:
+			if baseBroken(row) {
+				unjudged++
+			} else {
+				undecided++
+			}
+		case result.Inconclusive:
+			undecided++
+		case "":
+			if row.Fault != nil {
+				unjudged++
+			}
 		}
 	}
+	switch {
+	case r.Interrupted:
+		return &outcomeError{exitInterrupted, "interrupted: what was measured until then is kept"}
+	case len(order) > 0:
+		text := ""
+		for i, v := range order {
+			if i > 0 {
+				text += ", "
+			}
+			if v == result.Regression {
+				text += plural(failed[v], "regression", "regressions")
+			} else {
+				text += plural(failed[v], "config "+string(v), "configs "+string(v))
+			}
+		}
+		return &outcomeError{exitFailed, "gate failed: " + text}
+	case unjudged > 0 || len(r.Rows) == 0:
+		return &outcomeError{exitUnjudged, plural(unjudged, "kernel config", "kernel configs") + " could not be judged"}
+	case strict && undecided > 0:
+		return &outcomeError{exitUndecided, plural(undecided, "kernel config", "kernel configs") + " could not be decided"}
+	}
+	return nil
+}
+
+func accepted(row *result.Row) bool {
+	for _, reason := range row.Reasons {
+		if reason == result.Accepted {
+			return true
+		}
+	}
+	return false
+}
+
+// baseBroken tells whether a row could not be compared because its base does not
+// build or run.
+func baseBroken(row *result.Row) bool {
+	for _, side := range row.Sides {
+		if side.Role == result.Base && side.Row != nil && side.Row.Fault != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -12,6 +12,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
+	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -53,6 +54,7 @@ type series struct {
 	primary  bool    // the row itself, not one of its rivals
 	sets     int     // copies of the arguments that launches rotate over
 	data     int     // batch of the generated data
+	cores    []int   // to be kept on; nil: the worker's choice
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
@@ -65,6 +67,7 @@ func newSeries(side Side, opts Options, progress func(Progress)) *series {
 // begin prepares the problem and warms it up.
 func (s *series) begin(ctx context.Context) error {
 	request := s.problem(s.opts.Seed)
+	request.Cores = s.cores
 	request.DeadlineS = 60 + float64(s.Instance.Footprint)/50e6
 	prepared, err := s.Cell.Prepare(ctx, request)
 	if err != nil {
@@ -128,16 +131,22 @@ func (s *series) batch(ctx context.Context, count int) error {
 	t := s.timing
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
+	s.perItem = got.WorkerS / float64(got.Count)
+	s.took(got)
+	return nil
+}
+
+// took notes what a reply says besides its samples.
+func (s *series) took(got *worker.Batch) {
+	t := s.timing
 	t.CallOverheadS, t.PairS, t.GapS = got.OverheadS, got.PairS, got.GapS
 	t.OtherStreams = t.OtherStreams || got.OtherStreams
 	t.PeakMemory, t.DeviceMemory = max(t.PeakMemory, got.PeakBytes), max(t.DeviceMemory, got.DeviceBytes)
 	t.Exposed += got.Exposed
-	s.perItem = got.WorkerS / float64(got.Count)
 	s.note(got.State)
 	if t.Preempted += got.Preempted; t.FirstSample.IsZero() {
 		t.FirstSample = time.Now()
 	}
-	return nil
 }
 
 // Warm-up: at least warmMinimum, then until two neighbouring windows agree to
@@ -149,13 +158,13 @@ const (
 )
 
 func (s *series) warmUp(ctx context.Context) error {
-	start := time.Now()
+	start, first := time.Now(), len(s.timing.Samples.Seconds)
 	if err := s.batch(ctx, 1); err != nil {
 		return err
 	}
 	for {
 		elapsed := time.Since(start)
-		if elapsed > s.opts.Budget/4 || elapsed > warmMinimum && steady(s.timing.Samples.Seconds) {
+		if elapsed > s.opts.Budget/4 || elapsed > warmMinimum && steady(s.timing.Samples.Seconds[first:]) {
 			break
 		}
 		if err := s.batch(ctx, s.fitting(10*time.Millisecond, warmWindow)); err != nil {
@@ -163,8 +172,8 @@ func (s *series) warmUp(ctx context.Context) error {
 		}
 		s.progress(Progress{Samples: len(s.timing.Samples.Seconds)})
 	}
-	warm := s.timing.Samples.Seconds
-	s.timing.Samples.Dropped = []result.Drop{{From: 0, To: len(warm), Cause: "warm-up"}}
+	warm := s.timing.Samples.Seconds[first:]
+	s.timing.Samples.Dropped = append(s.timing.Samples.Dropped, result.Drop{From: first, To: first + len(warm), Cause: "warm-up"})
 	s.timing.Repeat = s.repeat(stat.Median(warm[len(warm)/2:]))
 	return nil
 }

@@ -19,6 +19,21 @@ type Side struct {
 	Reason []string `json:"reason,omitempty"` // why it could not be had, in sentences
 }
 
+// BaseRef is the commit that a change is made to.
+type BaseRef struct {
+	Ref string `json:"ref"` // as people name it
+	SHA string `json:"sha"`
+}
+
+// Moved says that a row became the best-known version, or why it did not.
+type Moved struct {
+	Done    bool    `json:"done"`
+	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none
+	From    string  `json:"from,omitempty"`   // its commit
+	Refused string  `json:"refused,omitempty"`
+	Hint    string  `json:"hint,omitempty"`
+}
+
 // Change is the candidate's time against another side's: 0.05 is 5% slower.
 type Change struct {
 	Median float64 `json:"median"`

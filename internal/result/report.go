@@ -31,9 +31,11 @@ type Report struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Spec        SpecRef     `json:"spec"`
 	Commit      *Commit     `json:"commit,omitempty"`
+	Base        *BaseRef    `json:"base,omitempty"` // what the change was compared with
 	DeviceClass string      `json:"device_class"`
 	Machine     Fingerprint `json:"machine"`
 	Method      Method      `json:"method"`
+	Inputs      []Input     `json:"inputs,omitempty"` // the two files of a comparison
 	Rows        []*Row      `json:"rows"`
 	Warnings    []Warning   `json:"warnings,omitempty"`
 }
@@ -65,6 +67,7 @@ type Method struct {
 	MaxSamples int     `json:"max_samples,omitempty"` // 0: no bound but the budget
 	HalfWidth  float64 `json:"half_width"`            // relative width at which sampling stops
 	Seed       uint64  `json:"seed"`                  // of the inputs
+	Interval   string  `json:"interval,omitempty"`    // of medians, in a comparison
 }
 
 // Verdict is what a row came to.
@@ -105,6 +108,8 @@ type Row struct {
 	Warnings []Warning         `json:"warnings,omitempty"`
 	Rivals   []*Rival          `json:"rivals,omitempty"`
 	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this very kernel; check and compare
+	Plan     string            `json:"plan,omitempty"`    // what a check would do with it
+	Moved    *Moved            `json:"moved,omitempty"`   // what became of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
 }
 

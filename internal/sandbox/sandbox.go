@@ -29,6 +29,9 @@ type Policy struct {
 	LocalSockets bool
 	// Processes lets the program fork and execute what it can read.
 	Processes bool
+	// Urgent gives the program a high scheduling priority, where the caller may:
+	// what it measures of itself should not be the neighbours' doing.
+	Urgent bool
 	// Limits are resource limits; a zero field sets none.
 	Limits Limits
 }

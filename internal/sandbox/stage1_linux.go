@@ -72,6 +72,9 @@ func enter(requestFd, statusFd int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
+	if req.Policy.Urgent { // it takes a capability, so where there is none it stays as it is
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, urgent)
+	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
@@ -106,6 +109,10 @@ func enter(requestFd, statusFd int) error {
 	}
 	return fmt.Errorf("exec %s: %w", req.Path, syscall.Exec(req.Path, req.Args, req.Env))
 }
+
+// urgent is the highest priority of ordinary scheduling. Others still get their
+// part: a real-time program in a loop would keep its own supervisor from ending it.
+const urgent = -20
 
 // closeOnExecFrom keeps every descriptor from the given one on from leaking,
 // those included that this process inherited without anybody's intent.

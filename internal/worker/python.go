@@ -96,7 +96,7 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 	}
 	p := &program{
 		path: found.Executable, args: []string{found.Executable, "-u", found.program},
-		policy: sandbox.Policy{Write: []string{scratch}, Processes: true},
+		policy: sandbox.Policy{Write: []string{scratch}, Processes: true, Urgent: true},
 	}
 	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.dir}, found.Read, importFolders(m.Dirs))
 	p.env = []string{

@@ -186,8 +186,11 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 			return nil, err
 		}
 	}
-	m.Cell, m.Cores = 0, nil
-	if m.Pin {
+	m.Cell = 0
+	switch {
+	case !m.Pin:
+		m.Cores = nil
+	case len(m.Cores) == 0:
 		m.Cores = quietCores(m.Threads)
 	}
 	before := s.state(c, "before")

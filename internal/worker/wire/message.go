@@ -139,7 +139,7 @@ type Prepare struct {
 	Launches  []Launch `json:"launches,omitempty"` // of a cuda cell; a host artifact launches itself
 	Threads   int      `json:"threads"`
 	Pin       bool     `json:"pin,omitempty"`   // keep the candidate on as many cores as it has threads
-	Cores     []int    `json:"cores,omitempty"` // which; the worker chooses them for the cell
+	Cores     []int    `json:"cores,omitempty"` // which: those of another side it takes turns with; none: the worker chooses
 	Seed      uint64   `json:"seed"`
 	Batch     int      `json:"batch"`
 	DeadlineS float64  `json:"deadline_s,omitempty"`

@@ -1,4 +1,4 @@
-package bench
+package stand
 
 import (
 	"os"
@@ -44,29 +44,35 @@ configs:
   huge: {N: 1_000_000_000, WIDE: 1}
 `
 
-// unfitBench plans everything in the spec, with rivals, and settings for a param.
-func unfitBench(t *testing.T, set ...Setting) (*bench, []*plan) {
+// setting gives a param another value.
+type setting struct{ name, value string }
+
+// unfitJobs resolves everything in the spec, with settings for a param.
+func unfitJobs(t *testing.T, set ...setting) []*Job {
 	t.Helper()
 	s, err := spec.Parse("pawl.yaml", []byte(unfitYAML))
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Spec: s, Set: set}
+	var jobs []*Job
 	for _, k := range s.Kernels {
-		opts.Selections = append(opts.Selections, spec.Selection{Kernel: k, Configs: k.Configs})
+		variant := k.Default()
+		for _, v := range set {
+			if with, err := variant.With(v.name, v.value); err == nil {
+				variant = with
+			}
+		}
+		for _, c := range k.Configs {
+			jobs = append(jobs, NewJob(s.Dir, variant, c))
+		}
 	}
-	b := &bench{Options: opts, report: &result.Report{}}
-	plans, err := b.plan()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, plans
+	return jobs
 }
 
-func planNamed(t *testing.T, plans []*plan, name string) *plan {
+func jobNamed(t *testing.T, jobs []*Job, name string) *Job {
 	t.Helper()
-	for _, p := range plans {
-		if p.row.Name() == name {
+	for _, p := range jobs {
+		if p.Row.Name() == name {
 			return p
 		}
 	}
@@ -80,7 +86,7 @@ func TestRefuseUnfit(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		gpu   *result.GPU
-		set   []Setting
+		set   []setting
 		row   string
 		cause result.Cause // "": not refused
 		says  string
@@ -88,16 +94,16 @@ func TestRefuseUnfit(t *testing.T) {
 		{"fits", hopper, nil, "k/small", "", ""},
 		{
 			"shared", hopper,
-			[]Setting{{"STAGES", "4"}},
+			[]setting{{"STAGES", "4"}},
 			"k/wide", result.CauseLaunch,
 			"k wants 245760 bytes of dynamic shared memory (shared: STAGES * WIDE * 1024 with STAGES=4, WIDE=60); a block has at most 232448 on NVIDIA H200",
 		},
-		{"shared of another config", hopper, []Setting{{"STAGES", "4"}}, "k/small", "", ""},
+		{"shared of another config", hopper, []setting{{"STAGES", "4"}}, "k/small", "", ""},
 		{"shared that fits", hopper, nil, "k/wide", "", ""},
 		{"shared of a smaller one", small, nil, "k/wide", result.CauseLaunch, "61440 bytes"},
 		{
 			"threads", small,
-			[]Setting{{"BLOCK", "256"}},
+			[]setting{{"BLOCK", "256"}},
 			"k/small", result.CauseLaunch,
 			"k wants blocks of 512 threads (block: BLOCK, 2 with BLOCK=256); at most 256 are possible on Small",
 		},
@@ -110,12 +116,12 @@ func TestRefuseUnfit(t *testing.T) {
 		{"the host's memory", small, nil, "host/huge", "", ""},
 		{"clusters", small, nil, "clustered/small", result.CauseLaunch, "they need sm_90, and Small is sm_86"},
 		{"clusters that are", hopper, nil, "clustered/small", "", ""},
-		{"nothing known", &result.GPU{Name: "?"}, []Setting{{"STAGES", "4"}}, "k/wide", "", ""},
+		{"nothing known", &result.GPU{Name: "?"}, []setting{{"STAGES", "4"}}, "k/wide", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, plans := unfitBench(t, tc.set...)
-			refuseUnfit(plans, tc.gpu)
-			row := planNamed(t, plans, tc.row).row
+			jobs := unfitJobs(t, tc.set...)
+			RefuseUnfit(jobs, tc.gpu)
+			row := jobNamed(t, jobs, tc.row).Row
 			if tc.cause == "" {
 				if row.Fault != nil {
 					t.Errorf("refused: %+v", row.Fault)
@@ -144,16 +150,14 @@ func TestUnfitIsNotCompiled(t *testing.T) {
 		shared   int64
 		compiled bool
 	}{{1024, false}, {4096, true}} {
-		b, plans := unfitBench(t, Setting{"STAGES", "4"})
-		b.Options.Build = build.Options{CacheDir: t.TempDir(), Arch: "sm_86"}
-		b.run = run.New(t.TempDir(), time.Now(), nil)
-		plans = plans[:2] // k/small wants 4096 bytes, k/wide more
-		refuseUnfit(plans, &result.GPU{Name: "Small", Arch: "sm_86", MaxShared: tc.shared})
-		b.build(t.Context(), plans)
+		b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Build: build.Options{CacheDir: t.TempDir(), Arch: "sm_86"}})
+		jobs := unfitJobs(t, setting{"STAGES", "4"})[:2] // k/small wants 4096 bytes, k/wide more
+		RefuseUnfit(jobs, &result.GPU{Name: "Small", Arch: "sm_86", MaxShared: tc.shared})
+		b.compile(t.Context(), jobs)
 		if _, err := os.Stat(asked); (err == nil) != tc.compiled {
 			t.Errorf("shared memory of %d bytes: the compiler was asked: %v", tc.shared, err == nil)
 		}
-		if f := plans[1].row.Fault; f == nil || f.Stage != "plan" {
+		if f := jobs[1].Row.Fault; f == nil || f.Stage != "plan" {
 			t.Errorf("k/wide: %+v", f)
 		}
 	}

@@ -1,4 +1,4 @@
-package bench
+package stand
 
 import (
 	"context"
@@ -20,25 +20,25 @@ const (
 	driverMemory = 16 << 30
 )
 
-// seat is a cell with a side's artifact loaded.
-type seat struct {
-	cell   *worker.Cell
+// Seat is a cell with a job's artifact loaded.
+type Seat struct {
+	Cell   *worker.Cell
 	loaded *wire.LoadReply
 
 	client *worker.Client
 	id     string // of what is loaded
 	memory int64
-	last   *plan // that used it
+	last   *Job // that used it
 }
 
-// seats opens a cell for every side, all at once: importing a framework takes
+// Seats opens a cell for every side, all at once: importing a framework takes
 // seconds. Python cells of the last row that have the same function loaded are
 // used again, the others closed. Where there is no cell there is an error.
-func (b *bench) seats(ctx context.Context, client *worker.Client, sides []*plan) ([]*seat, []error) {
-	seats, errs := make([]*seat, len(sides)), make([]error, len(sides))
+func (b *Stand) Seats(ctx context.Context, client *worker.Client, sides []*Job) ([]*Seat, []error) {
+	seats, errs := make([]*Seat, len(sides)), make([]error, len(sides))
 	opens, loads := make([]wire.Open, len(sides)), make([]wire.Load, len(sides))
 	for i, side := range sides {
-		sha, err := client.Upload(ctx, side.artifact.Bytes)
+		sha, err := client.Upload(ctx, side.Artifact.Bytes)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -46,7 +46,7 @@ func (b *bench) seats(ctx context.Context, client *worker.Client, sides []*plan)
 		opens[i], loads[i] = b.requests(side, sha)
 		seats[i] = b.take(client, side, opens[i])
 	}
-	b.release(ctx)
+	b.Release(ctx)
 	var opening sync.WaitGroup
 	for i, side := range sides {
 		if seats[i] == nil && errs[i] == nil {
@@ -63,17 +63,17 @@ func (b *bench) seats(ctx context.Context, client *worker.Client, sides []*plan)
 }
 
 // requests are what the worker is asked for.
-func (b *bench) requests(p *plan, sha string) (wire.Open, wire.Load) {
+func (b *Stand) requests(p *Job, sha string) (wire.Open, wire.Load) {
 	threads := 1
-	for _, l := range p.instance.Launches {
+	for _, l := range p.Instance.Launches {
 		threads = max(threads, l.Threads)
 	}
 	open := wire.Open{
-		Cell: p.row.Cell, Sandbox: b.Sandbox, Device: b.device, LockMHz: b.LockMHz,
-		Memory: 3*p.instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
+		Cell: p.Row.Cell, Sandbox: b.Sandbox, Device: b.Device, LockMHz: b.LockMHz,
+		Memory: 3*p.Instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 	}
-	load := wire.Load{SHA256: sha, DeadlineS: b.Options.Measure.Timeout.Seconds()}
-	switch p.row.Cell {
+	load := wire.Load{SHA256: sha, DeadlineS: b.Timeout.Seconds()}
+	switch p.Row.Cell {
 	case spec.CellCUDA:
 		open.Memory = driverMemory // the arguments are on the device
 	case spec.CellPython:
@@ -84,43 +84,43 @@ func (b *bench) requests(p *plan, sha string) (wire.Open, wire.Load) {
 }
 
 // open starts a cell and loads the side's artifact.
-func (b *bench) open(ctx context.Context, client *worker.Client, p *plan, open wire.Open, load wire.Load) (*seat, error) {
+func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wire.Open, load wire.Load) (*Seat, error) {
 	cell, err := client.Open(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	p.row.Trust, p.row.Sandbox = cell.Info.Trust, &cell.Info.Sandbox
+	p.Row.Trust, p.Row.Sandbox = cell.Info.Trust, &cell.Info.Sandbox
 	loaded, err := cell.Load(ctx, load)
 	if err != nil {
 		return nil, b.close(ctx, cell, p, err)
 	}
-	return &seat{cell: cell, loaded: loaded, client: client, id: p.loadID(), memory: open.Memory}, nil
+	return &Seat{Cell: cell, loaded: loaded, client: client, id: p.loadID(), memory: open.Memory}, nil
 }
 
 // describe records what a cell said of itself.
-func (b *bench) describe(p *plan, s *seat) {
+func (b *Stand) describe(p *Job, s *Seat) {
 	s.last = p
-	p.row.Trust, p.row.Sandbox = s.cell.Info.Trust, &s.cell.Info.Sandbox
-	if p.variant.Kernel.Launcher {
-		p.row.Trust = "author" // host code shares the cell's address space
+	p.Row.Trust, p.Row.Sandbox = s.Cell.Info.Trust, &s.Cell.Info.Sandbox
+	if p.Variant.Kernel.Launcher {
+		p.Row.Trust = "author" // host code shares the cell's address space
 	}
 	if s.loaded.Runtime != "" {
-		p.row.Build.Compiler = s.loaded.Runtime
-		b.compiler(p.row.Cell, s.loaded.Runtime)
+		p.Row.Build.Compiler = s.loaded.Runtime
+		b.compiler(p.Row.Cell, s.loaded.Runtime)
 	}
 	b.note(func(r *result.Report) { r.Method.Flush = s.loaded.Flush })
 }
 
 // loadID tells whether two plans load the same function.
-func (p *plan) loadID() string {
-	keywords, _ := json.Marshal(p.keywords) // of plain values: cannot fail
-	return p.artifact.Key + string(keywords)
+func (p *Job) loadID() string {
+	keywords, _ := json.Marshal(p.Keywords) // of plain values: cannot fail
+	return p.Artifact.Key + string(keywords)
 }
 
 // take finds a cell that an earlier row has left open for such a plan.
-func (b *bench) take(client *worker.Client, p *plan, open wire.Open) *seat {
-	at := slices.IndexFunc(b.kept, func(s *seat) bool {
-		return s.client == client && s.id == p.loadID() && s.memory >= open.Memory && p.row.Cell == spec.CellPython
+func (b *Stand) take(client *worker.Client, p *Job, open wire.Open) *Seat {
+	at := slices.IndexFunc(b.kept, func(s *Seat) bool {
+		return s.client == client && s.id == p.loadID() && s.memory >= open.Memory && p.Row.Cell == spec.CellPython
 	})
 	if at < 0 {
 		return nil
@@ -130,38 +130,38 @@ func (b *bench) take(client *worker.Client, p *plan, open wire.Open) *seat {
 	return found
 }
 
-// leave closes a cell after its row, or keeps it for the next: a Python cell that
+// Leave closes a cell after its row, or keeps it for the next: a Python cell that
 // is as good as before, also where its function refused the problem.
-func (b *bench) leave(ctx context.Context, s *seat, p *plan, err error) error {
+func (b *Stand) Leave(ctx context.Context, s *Seat, p *Job, err error) error {
 	var failed *worker.Failed
 	refused := errors.As(err, &failed) && failed.Cause == result.CauseUnsupported && !failed.CellEnded
-	if p.row.Cell == spec.CellPython && (err == nil || refused) {
+	if p.Row.Cell == spec.CellPython && (err == nil || refused) {
 		b.kept = append(b.kept, s)
 		return err
 	}
-	return b.close(ctx, s.cell, p, err)
+	return b.close(ctx, s.Cell, p, err)
 }
 
-// release closes the cells that were kept. What only closing brings to light is
+// Release closes the cells that were kept. What only closing brings to light is
 // told of the row that used the cell last.
-func (b *bench) release(ctx context.Context) {
+func (b *Stand) Release(ctx context.Context) {
 	for _, s := range b.kept {
 		select {
 		case <-s.client.Gone():
 			continue // and its cells with it
 		default:
 		}
-		if err := b.close(ctx, s.cell, s.last, nil); err != nil && s.last.row.Fault == nil {
-			s.last.fail("measure", err)
+		if err := b.close(ctx, s.Cell, s.last, nil); err != nil && s.last.Row.Fault == nil {
+			s.last.Fail("measure", err)
 		}
-		doubtSandbox(s.last.row)
+		doubtSandbox(s.last.Row)
 	}
 	b.kept = nil
 }
 
 // close ends a cell and takes down its story. It returns the fault that matters:
 // the one there was, or what only closing brought to light.
-func (b *bench) close(ctx context.Context, cell *worker.Cell, p *plan, err error) error {
+func (b *Stand) close(ctx context.Context, cell *worker.Cell, p *Job, err error) error {
 	var failed *worker.Failed
 	if errors.As(err, &failed) && failed.CellEnded {
 		return err
@@ -173,9 +173,9 @@ func (b *bench) close(ctx context.Context, cell *worker.Cell, p *plan, err error
 		}
 		return err
 	}
-	p.row.Log, p.row.Sandbox = closed.Log, &closed.Sandbox
-	if p.row.Timing != nil {
-		p.row.Timing.PeakMemory = max(p.row.Timing.PeakMemory, closed.PeakMemory)
+	p.Row.Log, p.Row.Sandbox = closed.Log, &closed.Sandbox
+	if p.Row.Timing != nil {
+		p.Row.Timing.PeakMemory = max(p.Row.Timing.PeakMemory, closed.PeakMemory)
 	}
 	return err
 }

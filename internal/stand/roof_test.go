@@ -1,4 +1,4 @@
-package bench
+package stand
 
 import (
 	"math"
@@ -28,22 +28,22 @@ func peaksIn(t *testing.T, folder string) {
 	}
 }
 
-func newRoofed(folder string) *bench {
-	return &bench{
+func newRoofed(folder string) *Stand {
+	return &Stand{
 		Options: Options{Peaks: folder},
-		report: &result.Report{Machine: result.Fingerprint{
+		Report: &result.Report{Machine: result.Fingerprint{
 			CPU: result.CPU{Model: "Example"}, GPU: &result.GPU{Name: "NVIDIA H200", L2Bytes: 60 << 20},
 		}},
 	}
 }
 
-// planOf is a measured row of a cell.
-func planOf(cell string, threads int, gbps, gflops float64) *plan {
-	return &plan{
-		row: &result.Row{Kernel: "k", Config: "c", Cell: cell, Timing: &result.Timing{
+// jobOf is a measured row of a cell.
+func jobOf(cell string, threads int, gbps, gflops float64) *Job {
+	return &Job{
+		Row: &result.Row{Kernel: "k", Config: "c", Cell: cell, Timing: &result.Timing{
 			Footprint: 1 << 30, Stats: result.Stats{Count: 20, Median: 1e-3, GBps: gbps, GFLOPS: gflops},
 		}},
-		instance: &spec.Instance{
+		Instance: &spec.Instance{
 			Launches: []spec.InstanceLaunch{{Threads: threads}},
 			Args:     []spec.InstanceArg{{Buffer: true, DType: dtype.F16, Role: spec.RoleIn, Elements: 1 << 20}},
 		},
@@ -55,26 +55,26 @@ func TestHoldAgainstRoof(t *testing.T) {
 	peaksIn(t, folder)
 	b := newRoofed(folder)
 	for name, c := range map[string]struct {
-		plan     *plan
+		job      *Job
 		pct      float64
 		roof     string
 		rejected bool
 		warned   bool
 	}{
-		"below":              {planOf(spec.CellCUDA, 0, 2480, 0), 62, "dram", false, false},
-		"computing":          {planOf(spec.CellCUDA, 0, 400, 720e3), 80, "f16", false, false},
-		"within the margin":  {planOf(spec.CellCUDA, 0, 4160, 0), 104, "dram", false, false},
-		"over the memory":    {planOf(spec.CellCUDA, 0, 5000, 0), 125, "dram", true, false},
-		"over the cores":     {planOf(spec.CellCUDA, 0, 100, 990e3), 110, "f16", true, false},
-		"over, in Python":    {planOf(spec.CellPython, 0, 5000, 0), 125, "dram", true, false},
-		"nothing said":       {planOf(spec.CellCUDA, 0, 0, 0), 0, "", false, false},
-		"host":               {planOf(spec.CellHost, 1, 5, 0), 50, "dram", false, false},
-		"host over its roof": {planOf(spec.CellHost, 1, 20, 0), 200, "dram", false, true},
-		"host, many cores":   {planOf(spec.CellHost, 4, 20, 0), 0, "", false, false},
+		"below":              {jobOf(spec.CellCUDA, 0, 2480, 0), 62, "dram", false, false},
+		"computing":          {jobOf(spec.CellCUDA, 0, 400, 720e3), 80, "f16", false, false},
+		"within the margin":  {jobOf(spec.CellCUDA, 0, 4160, 0), 104, "dram", false, false},
+		"over the memory":    {jobOf(spec.CellCUDA, 0, 5000, 0), 125, "dram", true, false},
+		"over the cores":     {jobOf(spec.CellCUDA, 0, 100, 990e3), 110, "f16", true, false},
+		"over, in Python":    {jobOf(spec.CellPython, 0, 5000, 0), 125, "dram", true, false},
+		"nothing said":       {jobOf(spec.CellCUDA, 0, 0, 0), 0, "", false, false},
+		"host":               {jobOf(spec.CellHost, 1, 5, 0), 50, "dram", false, false},
+		"host over its roof": {jobOf(spec.CellHost, 1, 20, 0), 200, "dram", false, true},
+		"host, many cores":   {jobOf(spec.CellHost, 4, 20, 0), 0, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.holdAgainstRoof(c.plan)
-			row := c.plan.row
+			b.HoldAgainstRoof(c.job)
+			row := c.job.Row
 			if s := row.Timing.Stats; math.Abs(s.RoofPct-c.pct) > 1e-9 || s.Roof != c.roof {
 				t.Errorf("%v%% of %q, want %v%% of %q", s.RoofPct, s.Roof, c.pct, c.roof)
 			}
@@ -89,29 +89,29 @@ func TestHoldAgainstRoof(t *testing.T) {
 			}
 		})
 	}
-	if len(b.report.Warnings) != 0 {
-		t.Errorf("warnings of the run: %+v", b.report.Warnings)
+	if len(b.Report.Warnings) != 0 {
+		t.Errorf("warnings of the run: %+v", b.Report.Warnings)
 	}
 }
 
 func TestOverRoofNamesBothNumbers(t *testing.T) {
 	folder := t.TempDir()
 	peaksIn(t, folder)
-	p := planOf(spec.CellCUDA, 0, 5000, 0)
-	newRoofed(folder).holdAgainstRoof(p)
+	p := jobOf(spec.CellCUDA, 0, 5000, 0)
+	newRoofed(folder).HoldAgainstRoof(p)
 	for _, number := range []string{"125.0%", "5.00 TB/s", "4.00 TB/s", "dram"} {
-		if !strings.Contains(p.row.Fault.Message, number) {
-			t.Errorf("no %s in %q", number, p.row.Fault.Message)
+		if !strings.Contains(p.Row.Fault.Message, number) {
+			t.Errorf("no %s in %q", number, p.Row.Fault.Message)
 		}
 	}
 }
 
 func TestWithoutPeaks(t *testing.T) {
 	for name, folder := range map[string]string{"no folder": "", "an empty one": t.TempDir()} {
-		b, p := newRoofed(folder), planOf(spec.CellCUDA, 0, 5000, 0)
-		b.holdAgainstRoof(p)
-		if p.row.Timing.Stats.Roof != "" || p.row.Fault != nil || len(b.report.Warnings) != 0 {
-			t.Errorf("%s: %+v, %+v", name, p.row, b.report.Warnings)
+		b, p := newRoofed(folder), jobOf(spec.CellCUDA, 0, 5000, 0)
+		b.HoldAgainstRoof(p)
+		if p.Row.Timing.Stats.Roof != "" || p.Row.Fault != nil || len(b.Report.Warnings) != 0 {
+			t.Errorf("%s: %+v, %+v", name, p.Row, b.Report.Warnings)
 		}
 	}
 }
@@ -124,13 +124,13 @@ func TestBrokenPeaks(t *testing.T) {
 	}
 	b := newRoofed(folder)
 	for range 2 {
-		p := planOf(spec.CellCUDA, 0, 5000, 0)
-		b.holdAgainstRoof(p)
-		if p.row.Fault != nil || p.row.Timing.Stats.Roof != "" {
-			t.Errorf("%+v", p.row)
+		p := jobOf(spec.CellCUDA, 0, 5000, 0)
+		b.HoldAgainstRoof(p)
+		if p.Row.Fault != nil || p.Row.Timing.Stats.Roof != "" {
+			t.Errorf("%+v", p.Row)
 		}
 	}
-	if w := b.report.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, folder) || !strings.Contains(w[0].Hint, "--roofline") {
+	if w := b.Report.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, folder) || !strings.Contains(w[0].Hint, "--roofline") {
 		t.Errorf("%+v", w)
 	}
 }

@@ -1,0 +1,202 @@
+// Package check is the loop: the versions of every kernel are built from their own
+// commits, play against each other, are judged, and the best-known moves forward.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pawl/internal/git"
+	"pawl/internal/judge"
+	"pawl/internal/measure"
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+)
+
+// Options are what a check needs to know.
+type Options struct {
+	Tool     result.Tool
+	Command  []string
+	Spec     *spec.Spec // the candidate's
+	Patterns []string   // what to check: kernel[/config]
+	Base     string     // what it is compared with; "": where the branch left main
+	Update   bool       // move the baseline
+	PlanOnly bool       // build, and say what would be measured
+	Duet     measure.DuetOptions
+	Stand    stand.Options
+
+	// Verify is asked before anything is timed: what it fails, and what it marks
+	// as incorrect, is not. Explain is told of rows that became slower or much
+	// faster. Either may be nil.
+	Verify  func(ctx context.Context, s *stand.Stand, candidates []*stand.Job) error
+	Explain func(ctx context.Context, s *stand.Stand, candidate, base *stand.Job) error
+}
+
+// check is a run under way.
+type check struct {
+	Options
+	run    *run.Run
+	report *result.Report
+	stand  *stand.Stand
+
+	base     *version                 // nil: there is none
+	gate     spec.Gate                // the base's, where there is one
+	store    *ratchet.Store           //
+	best     map[string]*ratchet.File // by device class, as the base has it
+	mine     map[string]*ratchet.File // by device class, as the candidate has it
+	trees    map[string]*version      // by commit
+	contests []*contest
+}
+
+// contest is one row: the candidate and what it plays against.
+type contest struct {
+	row       *result.Row
+	candidate *stand.Job
+	class     string
+	base      *opponent
+	best      *opponent // nil also when it is the base
+	entry     *ratchet.Entry
+	accepted  bool
+
+	match   *measure.Match
+	playing []*opponent // the match's sides after the candidate
+}
+
+// opponent is another version of a contest's kernel.
+type opponent struct {
+	side *result.Side
+	job  *stand.Job // nil: it could not be had, and side says why
+}
+
+// Run builds, measures and judges everything selected. It returns a report
+// whatever happens to the rows; the error is for what concerns the whole run.
+func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	c := &check{
+		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
+		report: stand.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
+		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, trees: map[string]*version{},
+	}
+	place := opts.Stand
+	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Duet.Timeout
+	c.stand = stand.New(r, c.report, place)
+	defer c.stand.Close()
+	defer c.closeTrees()
+	if err := c.findBase(ctx); err != nil {
+		return nil, err
+	}
+	startErr := c.stand.Start(ctx)
+	if startErr != nil && ctx.Err() == nil {
+		return nil, startErr
+	}
+	if err := c.plan(ctx); err != nil {
+		return nil, err
+	}
+	var jobs []*stand.Job
+	for _, k := range c.contests {
+		jobs = append(jobs, k.jobs()...)
+	}
+	if err := c.stand.Build(ctx, jobs); err != nil {
+		for _, k := range c.contests {
+			if k.row.Fault == nil {
+				k.candidate.Fail("load", err)
+			}
+		}
+	}
+	for _, k := range c.contests {
+		k.pair()
+	}
+	if !opts.PlanOnly {
+		if opts.Verify != nil {
+			if err := opts.Verify(ctx, c.stand, c.candidates()); err != nil {
+				return nil, err
+			}
+		}
+		c.play(ctx)
+		c.judge()
+		if err := c.move(ctx); err != nil {
+			return nil, err
+		}
+		c.explain(ctx)
+	}
+	c.report.Interrupted = ctx.Err() != nil
+	c.report.Finished = time.Now().UTC()
+	return c.report, nil
+}
+
+// candidates are the jobs that are to be measured.
+func (c *check) candidates() []*stand.Job {
+	var out []*stand.Job
+	for _, k := range c.contests {
+		if k.row.Fault == nil && k.row.Verdict != result.Unchanged {
+			out = append(out, k.candidate)
+		}
+	}
+	return out
+}
+
+// judge gives every row its verdict.
+func (c *check) judge() {
+	for _, k := range c.contests {
+		k.judge(c.gate)
+	}
+}
+
+func (k *contest) judge(gate spec.Gate) {
+	k.row.Verdict, k.row.Reasons = judge.Verdict(k.evidence(gate))
+}
+
+// evidence is what the verdict depends on.
+func (k *contest) evidence(gate spec.Gate) judge.Case {
+	return judge.Case{
+		Gate: gate, Fault: k.row.Fault, Incorrect: k.row.Verdict == result.Incorrect, Accepted: k.accepted,
+		Base: k.base.evidence(k.candidate), Best: k.best.evidence(k.candidate),
+	}
+}
+
+func (o *opponent) evidence(candidate *stand.Job) *judge.Opponent {
+	if o == nil {
+		return nil
+	}
+	e := &judge.Opponent{Missing: o.job == nil || o.job.Row.Fault != nil, Change: o.side.Change}
+	if !e.Missing {
+		e.Same = o.job.Row.Identity == candidate.Row.Identity && candidate.Row.Identity != ""
+		if t := o.job.Row.Timing; t != nil {
+			e.Median = t.Stats.Median
+		}
+	}
+	return e
+}
+
+// explain asks why rows changed.
+func (c *check) explain(ctx context.Context) {
+	if c.Explain == nil {
+		return
+	}
+	for _, k := range c.contests {
+		if len(k.playing) == 0 || !judge.Confirm(k.row.Verdict) {
+			continue
+		}
+		if err := c.Explain(ctx, c.stand, k.candidate, k.playing[0].job); err != nil {
+			k.row.Warnings = append(k.row.Warnings, result.Warning{Code: "explain", Message: err.Error()})
+		}
+	}
+}
+
+// warn adds a remark about the whole run.
+func (c *check) warn(code, hint, format string, args ...any) {
+	c.report.Warnings = append(c.report.Warnings, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// hintOf is what a missing commit's error advises.
+func hintOf(err error) string {
+	var missing *git.NoCommitError
+	if errors.As(err, &missing) {
+		return missing.Hint()
+	}
+	return ""
+}

@@ -1,0 +1,127 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"pawl/internal/git"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// version is the project as it was in a commit.
+type version struct {
+	sha  string
+	tree *git.Tree
+	spec *spec.Spec // nil: it has none, or none that can be read
+	why  string     // then
+}
+
+// findBase finds what the candidate is compared with, and takes the gate from it:
+// a change must not loosen the gate it has to pass.
+func (c *check) findBase(ctx context.Context) error {
+	dir := c.Spec.Dir
+	if _, ok, err := git.Head(dir); err != nil || !ok {
+		if c.Base != "" {
+			return fmt.Errorf("--base %s: there is no git repository with a commit here", c.Base)
+		}
+		return nil
+	}
+	base, err := c.chooseBase(ctx, dir)
+	if errors.Is(err, git.ErrNoBase) {
+		return nil
+	}
+	if err == nil {
+		c.base, err = c.at(ctx, base.SHA)
+	}
+	if err != nil {
+		if c.Base != "" || ctx.Err() != nil {
+			return fmt.Errorf("the base to compare with: %w", err)
+		}
+		c.warn("base", hintOf(err), "there is no base to compare with: %v", err)
+		return nil
+	}
+	c.report.Base = &result.BaseRef{Ref: base.Ref, SHA: base.SHA}
+	if c.base.spec == nil {
+		c.warn("base", "", "%s (%s) has no kernels to compare with: %s", base.Ref, git.Short(base.SHA), c.base.why)
+		c.base = nil
+		return nil
+	}
+	if c.gate = c.base.spec.Gate; c.gate != c.Spec.Gate {
+		c.warn("gate", "", "this change has another gate; it is judged by that of %s", base.Ref)
+	}
+	return nil
+}
+
+func (c *check) chooseBase(ctx context.Context, dir string) (git.Base, error) {
+	if c.Base == "" {
+		return git.DefaultBase(ctx, dir)
+	}
+	sha, err := git.Resolve(dir, c.Base)
+	if err != nil {
+		return git.Base{}, err
+	}
+	if sha, err = git.MergeBase(ctx, dir, "HEAD", sha); err != nil {
+		return git.Base{}, err
+	}
+	return git.Base{Ref: c.Base, SHA: sha}, nil
+}
+
+// at checks a commit out and reads its spec, once.
+func (c *check) at(ctx context.Context, sha string) (*version, error) {
+	if v := c.trees[sha]; v != nil {
+		return v, nil
+	}
+	tree, err := git.Checkout(ctx, c.Spec.Dir, sha)
+	if err != nil {
+		return nil, err
+	}
+	v := &version{sha: sha, tree: tree}
+	c.trees[sha] = v
+	for _, note := range tree.Notes {
+		c.warn("submodule", "", "%s: %s", git.Short(sha), note)
+	}
+	file := filepath.Join(tree.Folder, filepath.Base(c.Spec.File))
+	if v.spec, err = spec.Load(file); err != nil {
+		v.spec, v.why = nil, err.Error()
+		if _, missing := os.Stat(file); errors.Is(missing, fs.ErrNotExist) {
+			v.why = "it has no " + filepath.Base(c.Spec.File)
+		}
+	}
+	return v, nil
+}
+
+func (c *check) closeTrees() {
+	for _, v := range c.trees {
+		_ = v.tree.Close()
+	}
+}
+
+// kernel finds a kernel by name.
+func kernel(s *spec.Spec, name string) *spec.Kernel {
+	if s == nil {
+		return nil
+	}
+	for _, k := range s.Kernels {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+func config(k *spec.Kernel, name string) *spec.Config {
+	if k == nil {
+		return nil
+	}
+	for _, c := range k.Configs {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+// Package judge turns measurements into verdicts. Its functions are pure: the same
+// numbers give the same verdict, whoever asks.
+package judge
+
+import (
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+)
+
+// LeastSeconds is the absolute difference below which nothing fails: less than
+// what a launch itself may vary by.
+const LeastSeconds = 0.5e-6
+
+// Opponent is another version of the kernel, and how the candidate did against it.
+type Opponent struct {
+	Same    bool           // its identity is the candidate's: there is nothing to measure
+	Missing bool           // it could not be built, loaded or measured
+	Change  *result.Change // nil: not measured
+	Median  float64        // its own, seconds
+}
+
+// Case is all that a verdict depends on.
+type Case struct {
+	Gate      spec.Gate
+	Fault     *result.Fault // the candidate's
+	Incorrect bool          // its outputs are wrong
+	Base      *Opponent     // what the change is made to; nil: there is none
+	Best      *Opponent     // the best-known version; nil: none, or it is the base
+	Accepted  bool          // a recorded reason says that it may be slower
+}
+
+// Verdict is the decision table of docs/statistics.md.
+func Verdict(c Case) (result.Verdict, []result.Reason) {
+	if verdict, ended := ended(c); ended {
+		return verdict, nil
+	}
+	base, best := c.Base, c.Best
+	switch {
+	case base == nil && best == nil:
+		return result.New, []result.Reason{result.NoBaseline}
+	case base != nil && base.Same, base == nil && best.Same:
+		return result.Unchanged, nil
+	case !measured(base) && !measured(best):
+		return result.Incomparable, nil
+	}
+	first := base // what the change answers for
+	if !measured(base) {
+		first = best
+	}
+	var reasons []result.Reason
+	if _, two := stat.Clusters(cellMedians(first.Change)); two {
+		reasons = append(reasons, result.Bistable)
+	}
+	slower, decided := region(c.Gate, first)
+	verdict := result.Maintained
+	switch {
+	case !decided:
+		verdict = result.Inconclusive
+	case slower > 0:
+		verdict = result.Regression
+	case first.Change.Low > 0 && behind(c.Gate, best) && first != best:
+		verdict = result.Regression // a small step that goes too far from the best
+	case slower < 0:
+		verdict = result.Improvement
+	}
+	reasons = append(reasons, remarks(c, first, verdict)...)
+	return verdict, reasons
+}
+
+// ended are the verdicts that no measurement can change.
+func ended(c Case) (result.Verdict, bool) {
+	switch {
+	case c.Incorrect:
+		return result.Incorrect, true
+	case c.Fault == nil:
+		return "", false
+	}
+	switch c.Fault.Cause {
+	case result.CauseForged, result.CauseOverRoof:
+		return result.Rejected, true
+	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol:
+		return "", true // says nothing of the kernel
+	}
+	return result.Broken, true
+}
+
+func measured(o *Opponent) bool { return o != nil && !o.Missing && o.Change != nil }
+
+// region says where a change lies: above the gate (1), below it (-1) or inside
+// (0), and whether that is decided: the interval is as narrow as was asked for, or
+// all of it lies in one region, so that a narrower one would say the same.
+func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
+	c := o.Change
+	at := func(v float64) int {
+		switch {
+		case v > gate.Regression:
+			return 1
+		case v < -gate.Improvement:
+			return -1
+		}
+		return 0
+	}
+	where = at(c.Median)
+	decided = c.Exact || at(c.Low) == where && at(c.High) == where
+	if where > 0 && small(o) {
+		return 0, decided
+	}
+	return where, decided
+}
+
+// small tells whether a slowdown is too small to matter, whatever its percentage.
+func small(o *Opponent) bool { return o.Change.Median*o.Median < LeastSeconds }
+
+// behind tells whether the candidate is decidedly behind the best-known version.
+func behind(gate spec.Gate, best *Opponent) bool {
+	if !measured(best) {
+		return false
+	}
+	where, decided := region(gate, best)
+	return decided && where > 0
+}
+
+// remarks are what a verdict does not say by itself.
+func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
+	var out []result.Reason
+	change := first.Change
+	if verdict == result.Maintained {
+		switch {
+		case change.Median > c.Gate.Regression && small(first):
+			out = append(out, result.TooSmall)
+		case change.Low > 0:
+			out = append(out, result.Slower)
+		case change.High < 0:
+			out = append(out, result.Faster)
+		}
+		if change.Confirmed {
+			out = append(out, result.NotConfirmed)
+		}
+	}
+	if verdict != result.Regression && behind(c.Gate, c.Best) {
+		out = append(out, result.Creep)
+	}
+	if verdict == result.Regression && c.Accepted {
+		out = append(out, result.Accepted)
+	}
+	if (verdict == result.Regression || verdict == result.Improvement) && clockEffect(change) {
+		out = append(out, result.ClockEffect)
+	}
+	return out
+}
+
+// clockEffect tells whether a change that is there in time is not there in cycles:
+// less than half of it, or the other way.
+func clockEffect(c *result.Change) bool {
+	return c.Cycles != nil && *c.Cycles/c.Median < 0.5
+}
+
+func cellMedians(c *result.Change) []float64 {
+	var out []float64
+	for _, cell := range c.Cells {
+		out = append(out, cell.Median)
+	}
+	return out
+}
+
+// Confirm tells whether a verdict needs a second, independent set of cells: it
+// would fail somebody's change, or move the baseline.
+func Confirm(v result.Verdict) bool { return v == result.Regression || v == result.Improvement }
+
+// Moves tells whether a result is to become the baseline: faster than the
+// best-known by more than the gate, decided and confirmed.
+func Moves(c Case, verdict result.Verdict) bool {
+	if verdict == result.New {
+		return true
+	}
+	best := c.Best
+	if best == nil {
+		best = c.Base
+	}
+	if !measured(best) || verdict == result.Regression || verdict == result.Inconclusive {
+		return false
+	}
+	where, decided := region(c.Gate, best)
+	return decided && where < 0 && best.Change.Confirmed
+}

@@ -1,0 +1,433 @@
+package measure
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Duets are played in short fresh cells: what is decided when a process starts
+// (where memory lies, how the clock stands) is decided anew in each, and the
+// difference between cells is part of the interval.
+const (
+	cellsLeast   = 4
+	blocksLeast  = 30 // ABBA blocks, over all cells
+	visitGPU     = 60 * time.Millisecond
+	visitHost    = 250 * time.Millisecond
+	visitBlocks  = 200 // and never more than this in one cell
+	longestBlock = 512 / 8
+)
+
+// A side's turn where every side has a cell of its own. On a processor whatever
+// disturbs a launch only adds to it, so a turn is its fastest sample; of more
+// samples the fastest is steadier, and of too many the turns are too far apart.
+const (
+	turnHost   = 20 * time.Millisecond
+	turnFewest = 3
+	turnMost   = 16
+)
+
+// DefaultFloor is a duet's own resolution where the machine has not been
+// calibrated.
+const DefaultFloor = 0.0005
+
+// DuetOptions say how exactly a duet is played.
+type DuetOptions struct {
+	Options
+	Floor float64 // no interval is narrower than this to each side, in log-ratio
+}
+
+// Entrant is one version of a kernel on one config.
+type Entrant struct {
+	Instance *spec.Instance
+	Symbols  []string // of the launches, in the artifact
+}
+
+// Match is one config of a kernel whose versions play against each other, the
+// candidate first. It gathers what was measured, over as many sets of cells as
+// are played.
+type Match struct {
+	Name  string
+	Sides []Entrant
+
+	Cells   []MatchCell
+	Stopped string        // width, budget, interrupted; of the last set
+	Spent   time.Duration // in cells
+
+	series []*series
+	starts [][]int // of each set: how many samples every side had before
+	order  []int   // of turns, by side
+	repeat int     // launches of a sample: chosen once, so that all cells measure the same
+	done   bool
+	err    error
+	faulty int // the side that err is about
+}
+
+// MatchCell is what one cell found.
+type MatchCell struct {
+	Set    int
+	First  int         // the side that was loaded first
+	Logs   [][]float64 // by side: log of its time over the candidate's, block by block
+	Cycles [][]float64 // the same in clock cycles; empty where the clock is not known
+}
+
+// Place is where a side is loaded.
+type Place struct {
+	Cell  *worker.Cell
+	Index int // among the sides of that cell
+}
+
+// Host gives a kernel's sides fresh cells. Open loads them in the given order and
+// returns their places by side; Close is told what became of each.
+type Host interface {
+	Open(ctx context.Context, order []int) ([]Place, int, error)
+	Close(ctx context.Context, errs []error) []error
+}
+
+// Err returns why a match ended early, and the side it is about; -1 is the whole
+// match.
+func (m *Match) Err() (side int, err error) { return m.faulty, m.err }
+
+// Timings are what each side measured.
+func (m *Match) Timings() []*result.Timing {
+	var out []*result.Timing
+	for _, s := range m.series {
+		s.finish(m.err)
+		if s.timing.Stopped == "" {
+			s.timing.Stopped = m.Stopped
+		}
+		out = append(out, s.timing)
+	}
+	return out
+}
+
+// Play plays one set of cells: at least four, then more until every match knows
+// its ratios exactly enough or has used its budget. Sampling stops on the width of
+// an interval alone, never on where it lies.
+func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOptions, progress func(*Match, Progress)) {
+	for _, m := range matches {
+		m.begin(opts)
+	}
+	began := map[*Match]time.Duration{}
+	for _, m := range matches {
+		began[m] = m.Spent
+	}
+	for cell := 0; ; cell++ {
+		waiting := slices.DeleteFunc(slices.Clone(matches), func(m *Match) bool { return m.done || m.err != nil })
+		if len(waiting) == 0 {
+			return
+		}
+		visit(ctx, waiting, host, set, cell, opts, progress)
+		for _, m := range waiting {
+			if m.err != nil {
+				continue
+			}
+			played, blocks := m.played(set)
+			switch {
+			case played < cellsLeast || blocks < blocksLeast:
+			case m.HalfWidth(set, opts.Floor) <= opts.HalfWidth:
+				m.done, m.Stopped = true, "width"
+			case m.Spent-began[m] >= opts.Budget:
+				m.done, m.Stopped = true, "budget"
+			}
+		}
+	}
+}
+
+// begin readies a match for a set.
+func (m *Match) begin(opts DuetOptions) {
+	m.done = false
+	if m.series == nil {
+		for _, side := range m.Sides {
+			m.series = append(m.series, newSeries(Side{Instance: side.Instance, Symbols: side.Symbols}, opts.Options, func(Progress) {}))
+		}
+		m.order = turnsOf(len(m.Sides))
+	}
+	start := make([]int, len(m.series))
+	for i, s := range m.series {
+		start[i] = len(s.timing.Samples.Seconds)
+		s.opts = opts.Options
+	}
+	m.starts = append(m.starts, start)
+}
+
+// turnsOf is the order of turns: blocks that read the same backwards, so that a
+// drift favours nobody, each begun by another side. For two: ABBA BAAB.
+func turnsOf(sides int) []int {
+	var order []int
+	for first := range sides {
+		block := make([]int, sides)
+		for i := range block {
+			block[i] = (first + i) % sides
+		}
+		order = append(order, block...)
+		slices.Reverse(block)
+		order = append(order, block...)
+	}
+	return order
+}
+
+// visit opens fresh cells and lets every match play in them. A cell that a match
+// ends is replaced for the others.
+func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts DuetOptions, progress func(*Match, Progress)) {
+	sides := len(matches[0].Sides)
+	loading := make([]int, sides)
+	for i := range loading {
+		loading[i] = (i + cell) % sides
+	}
+	if cell/sides%2 == 1 {
+		slices.Reverse(loading)
+	}
+	suspects := slices.Clone(matches)
+	defer func() {
+		for _, m := range suspects {
+			if m.err != nil && m.faulty < 0 && ctx.Err() == nil {
+				m.blame(ctx, host, loading)
+			}
+		}
+	}()
+	for len(matches) > 0 {
+		places, side, err := host.Open(ctx, loading)
+		if err != nil {
+			for _, m := range matches {
+				m.err, m.faulty = err, side
+			}
+			return
+		}
+		errs := make([]error, sides)
+		var here []*Match
+		for len(matches) > 0 {
+			m := matches[0]
+			matches = matches[1:]
+			began := time.Now()
+			m.faulty, m.err = m.visit(ctx, places, loading, set, opts, progress)
+			m.Spent += time.Since(began)
+			if m.err != nil {
+				for i := range errs {
+					if i == m.faulty || m.faulty < 0 {
+						errs[i] = m.err
+					}
+				}
+				break
+			}
+			here = append(here, m)
+		}
+		// What only closing brings to light concerns every match that played there.
+		for side, err := range host.Close(ctx, errs) {
+			for _, m := range here {
+				if err != nil && m.err == nil {
+					m.err, m.faulty = err, side
+				}
+			}
+		}
+	}
+}
+
+// blame finds out which side ended a cell that all of them shared, by letting each
+// launch alone.
+func (m *Match) blame(ctx context.Context, host Host, loading []int) {
+	places, side, err := host.Open(ctx, loading)
+	if err != nil {
+		m.err, m.faulty = err, side
+		return
+	}
+	errs := make([]error, len(places))
+	for _, i := range loading {
+		s := m.series[i]
+		s.Cell, s.Index = places[i].Cell, places[i].Index
+		err := s.begin(ctx)
+		if err == nil {
+			err = at("measure", s.batch(ctx, 3*cellsLeast))
+		}
+		if err != nil {
+			m.err, m.faulty, errs[i] = err, i, err
+			break
+		}
+	}
+	host.Close(ctx, errs)
+}
+
+// visit plays one match in one cell, or in one of each side.
+func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, opts DuetOptions, progress func(*Match, Progress)) (side int, err error) {
+	var cores []int
+	for _, i := range loading {
+		s := m.series[i]
+		s.Cell, s.Index, s.cores = places[i].Cell, places[i].Index, cores
+		if err := s.begin(ctx); err != nil {
+			return i, err
+		}
+		cores = s.timing.Pinned
+	}
+	if m.repeat == 0 {
+		m.repeat = 1 << 20
+		for _, s := range m.series {
+			m.repeat = min(m.repeat, s.timing.Repeat)
+		}
+	}
+	for _, s := range m.series {
+		s.timing.Repeat = m.repeat
+	}
+	shared := places[0].Cell == places[len(places)-1].Cell && len(places) > 1
+	record := MatchCell{Set: set, First: loading[0], Logs: make([][]float64, len(m.Sides)), Cycles: make([][]float64, len(m.Sides))}
+	span := visitHost
+	if m.series[0].onGPU() {
+		span = visitGPU
+	}
+	start := time.Now()
+	rounds := len(m.Sides) // blocks in one order of turns
+	for blocks := 0; blocks*cellsLeast < blocksLeast || blocks < visitBlocks && time.Since(start) < span; {
+		var took [][]turn
+		if shared {
+			took, side, err = m.sharedTurns(ctx)
+		} else {
+			took, side, err = m.separateTurns(ctx)
+		}
+		if err != nil {
+			return side, err
+		}
+		blocks += len(took) * rounds
+		for _, turns := range took {
+			record.add(m, turns)
+		}
+		_, pairs := m.played(set)
+		progress(m, Progress{Samples: pairs + blocks, Median: stat.Median(m.series[0].timing.Samples.Kept()), HalfWidth: m.HalfWidth(set, opts.Floor)})
+	}
+	for i, s := range m.series {
+		if len(m.Cells) == 0 {
+			if err := s.checkClock(ctx); err != nil {
+				return i, at("measure", err)
+			}
+		}
+	}
+	m.Cells = append(m.Cells, record)
+	return 0, nil
+}
+
+// turn is what one side took in one turn.
+type turn struct{ seconds, ghz float64 }
+
+// sharedTurns asks a cell that has all sides for several orders of turns at once.
+func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
+	first := m.series[0]
+	order := make([]int, len(m.order))
+	each := 0.0
+	for i, side := range m.order {
+		order[i] = m.series[side].Index
+		each += m.series[side].perItem
+	}
+	count := max(1, min(longestBlock/len(m.Sides), int(turnSpan.Seconds()/max(each, 1e-6))))
+	for _, s := range m.series {
+		s.data = first.data + 1
+	}
+	limit := first.opts.Timeout.Seconds() + 4*each*float64(count)
+	got, err := first.Cell.Sample(ctx, wire.Sample{
+		Order: order, Batch: first.data, Count: count * len(order), Repeat: m.repeat, Cache: first.opts.Cache, MaxS: 0.25, DeadlineS: limit,
+	})
+	if err != nil {
+		return nil, -1, at("measure", err)
+	}
+	var out [][]turn
+	for i := 0; i+len(order) <= len(got.Seconds); i += len(order) {
+		var turns []turn
+		for k, side := range m.order {
+			s := m.series[side]
+			s.timing.Samples.Seconds = append(s.timing.Samples.Seconds, got.Seconds[i+k])
+			s.timing.Samples.GHz = append(s.timing.Samples.GHz, got.GHz[i+k])
+			turns = append(turns, turn{got.Seconds[i+k], got.GHz[i+k]})
+		}
+		out = append(out, turns)
+	}
+	for _, s := range m.series {
+		s.took(got)
+		s.perItem = got.WorkerS / float64(got.Count)
+	}
+	return out, 0, nil
+}
+
+// separateTurns lets sides in cells of their own take turns, one active at a time.
+func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
+	count := 1 << 20
+	for _, s := range m.series {
+		count = min(count, s.fitting(turnHost, turnFewest), turnMost)
+	}
+	var turns []turn
+	for _, side := range m.order {
+		s := m.series[side]
+		before := len(s.timing.Samples.Seconds)
+		if err := s.batch(ctx, count); err != nil {
+			return nil, side, at("measure", err)
+		}
+		took := s.timing.Samples.Seconds[before:]
+		t := turn{slices.Min(took), stat.Median(s.timing.Samples.GHz[before:])}
+		if s.onGPU() {
+			t.seconds = stat.Median(took)
+		}
+		turns = append(turns, t)
+	}
+	return [][]turn{turns}, 0, nil
+}
+
+// add turns one order of turns into a log-ratio per block and side.
+func (c *MatchCell) add(m *Match, turns []turn) {
+	sides := len(m.Sides)
+	for block := 0; block < len(turns); block += 2 * sides {
+		logs, cycles := make([]float64, sides), make([]float64, sides)
+		known := true
+		for k := block; k < block+2*sides; k++ {
+			side := m.order[k]
+			logs[side] += math.Log(turns[k].seconds) / 2
+			cycles[side] += math.Log(turns[k].seconds*turns[k].ghz) / 2
+			known = known && turns[k].ghz > 0
+		}
+		for side := 1; side < sides; side++ {
+			c.Logs[side] = append(c.Logs[side], logs[0]-logs[side])
+			if known {
+				c.Cycles[side] = append(c.Cycles[side], cycles[0]-cycles[side])
+			}
+		}
+	}
+}
+
+// played is how many cells a set has, and how many blocks.
+func (m *Match) played(set int) (cells, blocks int) {
+	for _, c := range m.Cells {
+		if c.Set == set {
+			cells++
+			blocks += len(c.Logs[1])
+		}
+	}
+	return cells, blocks
+}
+
+// logs are the log-ratios of a side, cell by cell; of one set, or of all: -1.
+func (m *Match) logs(side, set int) [][]float64 {
+	var out [][]float64
+	for _, c := range m.Cells {
+		if set < 0 || c.Set == set {
+			out = append(out, c.Logs[side])
+		}
+	}
+	return out
+}
+
+// HalfWidth is the widest interval among the sides, in one set.
+func (m *Match) HalfWidth(set int, floor float64) float64 {
+	widest := 0.0
+	for side := 1; side < len(m.Sides); side++ {
+		e := stat.CellEstimate(m.logs(side, set), floor)
+		if half := (e.High - e.Low) / 2; !(half <= widest) { // also what is no number
+			widest = half
+		}
+	}
+	if math.IsNaN(widest) || math.IsInf(widest, 0) {
+		return 1
+	}
+	return widest
+}

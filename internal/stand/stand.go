@@ -1,0 +1,290 @@
+// Package stand is what every service that measures stands on: artifacts are
+// built, a worker is started, cells are opened, loaded and closed. It decides
+// nothing about what is measured, and fills in the parts of the Report that say
+// where it was.
+package stand
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"pawl/internal/build"
+	"pawl/internal/git"
+	"pawl/internal/machine"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/roof"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+)
+
+// Options say how candidate code is built and held, and where.
+type Options struct {
+	Build   build.Options
+	Sandbox string        // auto, require, off
+	Worker  []string      // command that starts the worker; nothing: here
+	Device  int           // which GPU
+	LockMHz int           // hold its clock there; 0: leave it alone
+	Timeout time.Duration // the longest one launch may take
+	Peaks   string        // folder of measured peaks; "": no percent of roof
+	Class   string        // of the device, where the user names it
+}
+
+// Stand is a run's place to measure at.
+type Stand struct {
+	Options
+	Report  *result.Report
+	Largest int64 // bytes of the largest problem's arguments
+
+	run    *run.Run
+	worker *worker.Client
+	kept   []*Seat                // Python cells that the next row may use
+	peaks  map[string]*roof.Peaks // by device class, nil for those without
+	shared *sync.Mutex            // over what several stands write to the report
+	uuid   string                 // of the GPU
+}
+
+// New makes a stand that writes to the report.
+func New(r *run.Run, report *result.Report, opts Options) *Stand {
+	return &Stand{Options: opts, Report: report, run: r, shared: &sync.Mutex{}}
+}
+
+// NewReport is the report of a run, as far as it is known at its start.
+func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string, s *spec.Spec, m measure.Options) *result.Report {
+	report := &result.Report{
+		Schema: result.Schema, Kind: kind, ID: r.ID, Tool: tool, Command: command,
+		Started: r.Started.UTC(), Spec: result.SpecRef{File: s.File, SHA256: s.SHA256},
+		Method: result.Method{
+			Cache: m.Cache, BudgetS: m.Budget.Seconds(), MinSamples: m.MinSamples,
+			MaxSamples: m.MaxSamples, HalfWidth: m.HalfWidth, Seed: m.Seed,
+		},
+	}
+	if m.Sustain {
+		report.Method.Cache = "sustained"
+	}
+	if head, ok, err := git.Head(s.Dir); err == nil && ok {
+		report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
+	}
+	return report
+}
+
+// Another is a stand beside this one, on another GPU, with a worker of its own.
+func (b *Stand) Another(device int) *Stand {
+	other := *b
+	other.Device, other.worker, other.kept, other.peaks = device, nil, nil, nil
+	other.uuid = b.worker.Hello().Devices[device].UUID
+	return &other
+}
+
+// UUID names the GPU of the stand, once it is known to be there.
+func (b *Stand) UUID() string { return b.uuid }
+
+// Devices are the GPUs of the worker's machine.
+func (b *Stand) Devices() []result.GPU {
+	if b.worker == nil {
+		return nil
+	}
+	return b.worker.Hello().Devices
+}
+
+// Start starts the worker, for whoever must know the machine before there is
+// anything to build.
+func (b *Stand) Start(ctx context.Context) error {
+	_, err := b.Living(ctx)
+	if err == nil {
+		b.Report.Machine, b.Report.DeviceClass = b.worker.Hello().Machine, b.worker.Hello().DeviceClass
+	}
+	return err
+}
+
+// ClassOf is the device class that a kernel's numbers belong to.
+func (b *Stand) ClassOf(k *spec.Kernel) string {
+	hello := b.worker.Hello()
+	gpu := k.Cell == spec.CellCUDA || k.Cell == spec.CellPython && framework(k, nil) != "numpy"
+	switch {
+	case b.Class != "":
+		return b.Class
+	case gpu && b.Device < len(hello.Devices):
+		return machine.Slug(hello.Devices[b.Device].Name)
+	}
+	return hello.DeviceClass
+}
+
+// Build compiles what the jobs need, and starts the worker where it has not been:
+// both at once where that can be. What cannot be built says so in its row; the
+// error is for the worker.
+func (b *Stand) Build(ctx context.Context, jobs []*Job) error {
+	cuda := false
+	for _, p := range jobs {
+		cuda = cuda || p.Row.Cell == spec.CellCUDA
+		if p.Instance != nil {
+			b.Largest = max(b.Largest, p.Instance.Footprint)
+		}
+	}
+	started := make(chan error, 1)
+	go func() { // a worker takes as long to start as a cached build
+		_, err := b.Living(ctx)
+		started <- err
+	}()
+	var startErr error
+	if cuda {
+		startErr = <-started // the GPU says what to compile for
+		b.adoptGPU(jobs)
+		b.refuseCUDA(jobs)
+	}
+	b.compile(ctx, jobs)
+	if !cuda {
+		startErr = <-started
+	}
+	if startErr == nil {
+		b.Report.Machine, b.Report.DeviceClass = b.worker.Hello().Machine, b.worker.Hello().DeviceClass
+		b.adoptGPU(jobs)
+		b.doubtMachine()
+		if b.Class != "" {
+			b.Report.DeviceClass = b.Class
+		}
+	}
+	for _, p := range jobs {
+		if p.Artifact != nil && p.Artifact.Compiler != "" {
+			b.compiler(p.Row.Cell, p.Artifact.Compiler)
+		}
+	}
+	return startErr
+}
+
+// compile builds every variant once.
+func (b *Stand) compile(ctx context.Context, jobs []*Job) {
+	var requests []build.Request
+	var waiting []*Job
+	for _, p := range jobs {
+		if p.Row.Fault == nil {
+			requests = append(requests, build.Request{Dir: p.Dir, Variant: p.Variant, Module: p.Module})
+			waiting = append(waiting, p)
+		}
+	}
+	opts := b.Options.Build
+	opts.OnProgress = func(p build.Progress) {
+		b.run.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
+	}
+	builder, err := build.New(opts)
+	if err != nil {
+		for _, p := range waiting {
+			p.Fail("build", err)
+		}
+		return
+	}
+	for i, outcome := range builder.Build(ctx, requests) {
+		p := waiting[i]
+		for _, note := range outcome.Notes {
+			p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "cache", Message: note})
+		}
+		if outcome.Fault != nil {
+			p.Fail("build", outcome.Fault)
+			p.Row.Build = &result.Build{Output: outcome.Output}
+			continue
+		}
+		a := outcome.Artifact
+		p.Artifact = a
+		p.Row.Key, p.Row.Code, p.Row.Identity = a.Key, a.Code, p.Instance.Identity(a.Code)
+		p.Row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources}
+	}
+}
+
+// compiler notes what kernels of a kind are made or run with.
+func (b *Stand) compiler(cell, name string) {
+	b.note(func(r *result.Report) {
+		if r.Machine.Compilers == nil {
+			r.Machine.Compilers = map[string]string{}
+		}
+		r.Machine.Compilers[cell] = name
+	})
+}
+
+// note writes to the part of the report that several stands share.
+func (b *Stand) note(write func(*result.Report)) {
+	b.shared.Lock()
+	defer b.shared.Unlock()
+	write(b.Report)
+}
+
+// adoptGPU makes the run one on the chosen GPU, if there is one to run on, and
+// refuses what cannot fit there.
+func (b *Stand) adoptGPU(jobs []*Job) {
+	onGPU := false
+	for _, p := range jobs {
+		onGPU = onGPU || p.GPU()
+	}
+	if b.worker == nil || !onGPU || b.Device >= len(b.worker.Hello().Devices) {
+		return
+	}
+	gpu := b.worker.Hello().Devices[b.Device]
+	b.uuid = gpu.UUID
+	b.Report.Machine.GPU = &gpu
+	b.Report.DeviceClass = machine.Slug(gpu.Name)
+	if b.Options.Build.Arch == "" {
+		b.Options.Build.Arch = gpu.Arch
+	}
+	RefuseUnfit(jobs, &gpu)
+}
+
+// refuseCUDA gives kernels that no GPU can run the reason for it, which the worker
+// knows better than a compiler that is not told what to compile for.
+func (b *Stand) refuseCUDA(jobs []*Job) {
+	if b.worker == nil || b.Options.Build.Arch != "" || os.Getenv("PAWL_CUDA_ARCH") != "" {
+		return
+	}
+	why := b.worker.Hello().NoDevices
+	if count := len(b.worker.Hello().Devices); count > 0 {
+		why = fmt.Sprintf("there is no GPU %d; this machine has %d", b.Device, count)
+	}
+	if why == "" {
+		return // a worker that does not say
+	}
+	for _, p := range jobs {
+		if p.Row.Cell == spec.CellCUDA && p.Row.Fault == nil {
+			p.Fail("build", &result.Fault{
+				Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a only builds",
+			})
+		}
+	}
+}
+
+// doubtMachine says what of the GPU is not watched.
+func (b *Stand) doubtMachine() {
+	if why := b.worker.Hello().NoState; why != "" && b.Report.Machine.GPU != nil {
+		b.Report.Warnings = append(b.Report.Warnings, result.Warning{
+			Code: "nvml", Message: "temperature, power, throttling and other processes on the GPU are not watched: " + why, Hint: "pawl doctor shows what is missing",
+		})
+	}
+}
+
+func (b *Stand) startWorker(ctx context.Context) (*worker.Client, error) {
+	return worker.Start(ctx, worker.Options{Command: b.Worker, OnNote: func(text string) {
+		b.run.Emit(run.Event{Kind: run.Note, Text: text})
+	}})
+}
+
+// Close ends the worker.
+func (b *Stand) Close() {
+	if b.worker != nil {
+		b.worker.Close()
+	}
+}
+
+// Living returns a worker that is there, starting another when the last one died.
+func (b *Stand) Living(ctx context.Context) (*worker.Client, error) {
+	if b.worker != nil {
+		select {
+		case <-b.worker.Gone():
+		default:
+			return b.worker, nil
+		}
+	}
+	var err error
+	b.worker, err = b.startWorker(ctx)
+	return b.worker, err
+}
