@@ -169,9 +169,9 @@ func (p *place) spec(folder string) (*spec.Spec, error) {
 	return s, nil
 }
 
-// writeKernels puts the embedded kernels of a cell into a folder.
-func writeKernels(cell, folder string) error {
-	files, err := fs.Sub(kernels, "kernels/"+cell)
+// writeKernels puts embedded kernels into a folder.
+func writeKernels(from, folder string) error {
+	files, err := fs.Sub(kernels, "kernels/"+from)
 	if err == nil {
 		err = os.CopyFS(folder, files)
 	}

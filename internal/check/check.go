@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"pawl/internal/curve"
 	"pawl/internal/git"
 	"pawl/internal/judge"
 	"pawl/internal/measure"
@@ -29,6 +30,7 @@ type Options struct {
 	PlanOnly bool       // build, and say what would be measured
 	Duet     measure.DuetOptions
 	Stand    stand.Options
+	Curves   string // folder of calibrations; "": none
 
 	// Verify is asked before anything is timed: what it fails, and what it marks
 	// as incorrect, is not. Explain is told of rows that became slower or much
@@ -51,6 +53,7 @@ type check struct {
 	mine     map[string]*ratchet.File // by device class, as the candidate has it
 	trees    map[string]*version      // by commit
 	contests []*contest
+	curve    *curve.Curve // nil: this machine is not calibrated
 }
 
 // contest is one row: the candidate and what it plays against.
@@ -59,8 +62,9 @@ type contest struct {
 	candidate *stand.Job
 	class     string
 	base      *opponent
-	best      *opponent // nil also when it is the base
-	entry     *ratchet.Entry
+	best      *opponent      // nil also when it is the base
+	entry     *ratchet.Entry // the best-known, as the base has it
+	mine      *ratchet.Entry // as this change has it
 	accepted  bool
 
 	match   *measure.Match
@@ -110,6 +114,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	for _, k := range c.contests {
 		k.pair()
 	}
+	c.consult()
 	if !opts.PlanOnly {
 		if opts.Verify != nil {
 			if err := opts.Verify(ctx, c.stand, c.candidates()); err != nil {
@@ -118,6 +123,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		}
 		c.play(ctx)
 		c.judge()
+		c.cite()
 		if err := c.move(ctx); err != nil {
 			return nil, err
 		}
@@ -126,6 +132,38 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	c.report.Interrupted = ctx.Err() != nil
 	c.report.Finished = time.Now().UTC()
 	return c.report, nil
+}
+
+// consult asks the machine's calibration how exact a duet can be here.
+func (c *check) consult() {
+	driver := ""
+	if gpu := c.report.Machine.GPU; gpu != nil {
+		driver = gpu.Driver
+	}
+	found, err := curve.Load(c.Curves, c.report.DeviceClass)
+	switch {
+	case err != nil:
+		c.warn("calibration", "pawl calibrate --fresh begins anew", "the calibration is left out: %v", err)
+	case found != nil && found.Fits(c.gate, driver):
+		c.curve = found
+		c.Duet.Floor = max(c.Duet.Floor, found.Floor())
+	}
+}
+
+// cite states how often such a run fails without a cause.
+func (c *check) cite() {
+	if c.curve == nil {
+		return
+	}
+	judged := 0
+	for _, k := range c.contests {
+		if len(k.playing) > 0 {
+			judged++
+		}
+	}
+	if judged > 0 {
+		c.report.FalseAlarms = c.curve.Alarms(judged)
+	}
 }
 
 // candidates are the jobs that are to be measured.

@@ -87,9 +87,7 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		x.entry = file.Entry(k.Name, own.Name)
 	}
 	if mine := c.mine[class]; mine != nil {
-		if entry := mine.Entry(k.Name, own.Name); entry != nil {
-			_, x.accepted = entry.AcceptedSince(x.entry)
-		}
+		x.mine = mine.Entry(k.Name, own.Name)
 	}
 	x.base = c.baseOf(k.Name, at)
 	x.best = c.bestOf(ctx, x.entry, k.Name, at)
@@ -239,6 +237,14 @@ func (k *contest) pair() {
 		k.row.Plan = "nothing: it cannot be built"
 		return
 	}
+	if k.mine != nil && k.mine.Identity == k.row.Identity {
+		var move ratchet.Move
+		if move, k.accepted = k.mine.AcceptedSince(k.entry); k.accepted {
+			k.row.Warnings = append(k.row.Warnings, result.Warning{
+				Code: "accepted", Message: fmt.Sprintf("slower on purpose, says %s: %s", orSomebody(move.Who), move.Reason),
+			})
+		}
+	}
 	if unchanged(k.base, k.row) || k.base == nil && unchanged(k.best, k.row) {
 		k.playing = nil
 		k.row.Verdict, k.row.Plan = result.Unchanged, "nothing: unchanged"
@@ -251,6 +257,13 @@ func (k *contest) pair() {
 	if k.row.Plan = "measure alone"; len(against) > 0 {
 		k.row.Plan = "play against " + strings.Join(against, " and ")
 	}
+}
+
+func orSomebody(who string) string {
+	if who == "" {
+		return "somebody"
+	}
+	return who
 }
 
 func unchanged(o *opponent, row *result.Row) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"pawl/internal/judge"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -58,65 +57,37 @@ func (c *check) groups() [][]*contest {
 	return out
 }
 
-// playGroup plays duets or trios: a first set of cells; a second one for what
-// would fail a change or move the baseline; once more with a double budget where
-// the first did not decide.
+// playGroup plays the duets or trios of contests that share their cells.
 func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
-	first := group[0]
-	jobs := []*stand.Job{first.candidate}
-	for _, o := range first.playing {
+	jobs := []*stand.Job{group[0].candidate}
+	for _, o := range group[0].playing {
 		jobs = append(jobs, o.job)
 	}
-	host := c.stand.NewHost(jobs)
-	var matches []*measure.Match
+	var duels []*stand.Duel
 	for _, k := range group {
 		k.match = &measure.Match{Name: k.row.Name(), Sides: []measure.Entrant{{Instance: k.candidate.Instance, Symbols: k.candidate.Artifact.Symbols}}}
 		for _, o := range k.playing {
 			k.match.Sides = append(k.match.Sides, measure.Entrant{Instance: o.job.Instance, Symbols: o.job.Artifact.Symbols})
 		}
-		matches = append(matches, k.match)
-	}
-	progress := func(m *measure.Match, p measure.Progress) {
-		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
-	}
-	play := func(chosen []*contest, set int, opts measure.DuetOptions) {
-		var some []*measure.Match
-		for _, k := range chosen {
-			some = append(some, k.match)
-		}
-		if len(some) > 0 && ctx.Err() == nil {
-			measure.Play(ctx, some, host, set, opts, progress)
-		}
-		for _, k := range chosen {
+		duels = append(duels, &stand.Duel{Match: k.match, Settle: func() result.Verdict {
 			c.settle(k)
-		}
+			return k.row.Verdict
+		}})
 	}
-	play(group, 0, c.Duet)
-	var unsure []*contest
-	for _, k := range group {
-		if k.row.Verdict == result.Inconclusive {
-			unsure = append(unsure, k)
-		}
-	}
-	longer := c.Duet
-	longer.Budget *= 2
-	if len(unsure) > 0 {
-		play(unsure, 0, longer)
-	}
-	var weighty []*contest
-	for _, k := range group {
-		if judge.Confirm(k.row.Verdict) {
-			weighty = append(weighty, k)
-		}
-	}
-	if len(weighty) > 0 {
-		play(weighty, 1, c.Duet)
-	}
+	stand.PlayOut(ctx, c.stand.NewHost(jobs), duels, c.Duet, func(m *measure.Match, p measure.Progress) {
+		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
+	})
 	for _, k := range group {
 		for _, job := range k.jobs() {
 			c.stand.HoldAgainstRoof(job)
 		}
-		c.stand.Doubt(k.candidate, c.gate.CV)
+		// What disturbs both sides alike is what duets are for: noise is worth
+		// mentioning where it kept one from being decided.
+		if k.judge(c.gate); k.row.Verdict == result.Inconclusive || k.row.Verdict == "" {
+			c.stand.Doubt(k.candidate, c.gate.CV)
+		} else {
+			c.stand.DoubtTrust(k.candidate)
+		}
 	}
 }
 

@@ -16,57 +16,92 @@ import (
 
 type calibrateOptions struct {
 	roofline bool
+	power    string
+	from     string
 	host     bool
 	device   int
 	budget   time.Duration
+	span     time.Duration
+	fresh    bool
 	json     bool
 	sandbox  sandboxOptions
 }
 
 func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.roofline, "roofline", false, "measure the machine's peaks: memory, caches, multiply-adds, tensor cores")
+	f.BoolVar(&o.roofline, "roofline", false, "measure the machine's peaks instead: memory, caches, multiply-adds, tensor cores")
+	f.StringVar(&o.power, "power", "", "say instead what it takes to see a change of so much: 3%")
+	f.StringVar(&o.from, "from", "", "with --power: of the rows of this report, instead of measuring")
 	f.BoolVar(&o.host, "host", false, "measure the processor, also where there is a GPU")
 	f.IntVar(&o.device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
 	f.Lookup("device").DefValue = "0" // which the help leaves out; the number that stands for "first" says nothing
-	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "time to sample each kernel for")
-	f.BoolVar(&o.json, "json", false, "print the peaks as JSON")
+	f.DurationVar(&o.span, "for", 10*time.Minute, "go on for at most this long; another call goes on from there")
+	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is")
+	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
+	f.BoolVar(&o.json, "json", false, "print the result as JSON")
 	o.sandbox.AddFlags(f)
 }
 
 func newCalibrate(e *env) *cobra.Command {
 	opts := &calibrateOptions{}
 	cmd := &cobra.Command{
-		Use: "calibrate --roofline", Short: "measure what this machine can do at best", GroupID: groupMachine, Args: cobra.NoArgs,
-		Long: `calibrate --roofline measures the peaks of this machine's first GPU, or of one core
-of its processor where there is none, and keeps them in the user's cache folder
-under the device class. From then on bench and check say what percent of the roof
-a kernel reaches, and reject a GPU kernel that claims more than 105% of it.`,
-		RunE: func(*cobra.Command, []string) error { return runCalibrate(e, opts) },
+		Use: "calibrate", Short: "find out how far this machine's verdicts can be trusted, and what it can do at best", GroupID: groupMachine, Args: cobra.NoArgs,
+		Long: `calibrate tries the gate on a kernel whose slowdown is known (0% to 5%), again and
+again, and keeps how often it failed: the operating curve of the gate on this very
+machine, false alarms included. Every check cites it. It can be interrupted at any
+time and goes on where it stopped.
+
+--roofline measures the peaks of this machine's first GPU, or of one core of its
+processor where there is none. From then on bench and check say what percent of
+the roof a kernel reaches, and reject a GPU kernel that claims more than 105% of it.
+
+--power says how many cells, or samples, a change of a given size needs to be seen:
+on this machine, or for the rows of a report.`,
+		Example: "  pawl calibrate --for 30m\n  pawl calibrate --roofline\n  pawl calibrate --power 3% --from .pawl/runs/…/report.json",
+		RunE:    func(*cobra.Command, []string) error { return runCalibrate(e, opts) },
 	}
 	opts.AddFlags(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("roofline", "power")
+	cmd.MarkFlagsMutuallyExclusive("roofline", "for")
+	cmd.MarkFlagsMutuallyExclusive("roofline", "fresh")
 	return cmd
 }
 
-func runCalibrate(e *env, opts *calibrateOptions) error {
+func (o *calibrateOptions) check() error {
 	switch {
-	case !opts.roofline:
-		return usage("calibrate: the machine's peaks are all there is to calibrate today: pawl calibrate --roofline")
-	case opts.budget <= 0 || opts.budget > time.Hour:
-		return usage("--budget %v: expected more than 0 and at most 1h", opts.budget)
-	case opts.host && opts.device != calibrate.FirstDevice:
+	case o.budget <= 0 || o.budget > time.Hour:
+		return usage("--budget %v: expected more than 0 and at most 1h", o.budget)
+	case o.span <= 0:
+		return usage("--for %v: expected more than 0", o.span)
+	case o.from != "" && o.power == "":
+		return usage("--from %s: it goes with --power", o.from)
+	case o.host && o.device != calibrate.FirstDevice:
 		return usage("--host and --device exclude each other")
-	case opts.device < calibrate.FirstDevice:
-		return usage("--device %d: expected the number of a GPU", opts.device)
+	case o.device < calibrate.FirstDevice:
+		return usage("--device %d: expected the number of a GPU", o.device)
+	}
+	return nil
+}
+
+func runCalibrate(e *env, opts *calibrateOptions) error {
+	if err := opts.check(); err != nil {
+		return err
 	}
 	mode, err := opts.sandbox.mode()
 	if err != nil {
 		return err
 	}
+	if opts.from != "" {
+		return runPowerFrom(e, opts)
+	}
 	live := newFollower(e)
-	peaks, err := calibrate.Roofline(e.ctx, calibrate.Options{
+	settings := calibrate.Options{
 		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Device: opts.device, Host: opts.host,
 		Budget: opts.budget, Sandbox: mode, Started: e.started, Follow: live.follow,
-	})
+	}
+	if !opts.roofline {
+		return runGate(e, opts, settings, live)
+	}
+	peaks, err := calibrate.Roofline(e.ctx, settings)
 	live.done()
 	if err != nil {
 		return err

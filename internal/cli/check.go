@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/check"
+	"pawl/internal/curve"
 	"pawl/internal/diag"
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -93,7 +94,19 @@ A spec that pawl init drafted is refused until no TODO comment is left in it.`,
 	return cmd
 }
 
+// newCheckFlags are the flags of a check that another command makes.
+func newCheckFlags(opts *checkOptions) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)
+	opts.AddFlags(flags)
+	return flags
+}
+
 func runCheck(e *env, opts *checkOptions, patterns []string) error {
+	return runCheckThen(e, opts, patterns, func(*result.Report) {})
+}
+
+// runCheckThen hands the report over besides showing it.
+func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*result.Report)) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -117,12 +130,14 @@ func runCheck(e *env, opts *checkOptions, patterns []string) error {
 	made, err := check.Run(e.ctx, r, check.Options{
 		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Patterns: patterns,
 		Base: opts.base, Update: opts.update, PlanOnly: opts.plan, Duet: measure.DuetOptions{Options: opts.measure, Floor: measure.DefaultFloor},
-		Stand: stand.Options{Build: buildOptions(), Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz, Peaks: roof.Folder()},
+		Stand:  stand.Options{Build: buildOptions(), Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz, Peaks: roof.Folder()},
+		Curves: curve.Folder(),
 	})
 	live.done()
 	if err != nil {
 		return err
 	}
+	then(made)
 	return opts.output.deliver(e, r, made, opts.strict)
 }
 

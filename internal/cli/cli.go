@@ -80,6 +80,7 @@ func newRoot(e *env) *cobra.Command {
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupDaily, Title: "Every day:"},
+		&cobra.Group{ID: groupMemory, Title: "Memory:"},
 		&cobra.Group{ID: groupMachine, Title: "This machine:"},
 	)
 	root.SetHelpCommandGroupID(groupMachine)
@@ -88,14 +89,16 @@ func newRoot(e *env) *cobra.Command {
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
 	})
 	root.AddCommand(
-		newInit(e), newBench(e), newCheck(e),
-		newDoctor(e), newCalibrate(e), newBuild(e), newWorker(e), newCell(e),
+		newInit(e), newBench(e), newCheck(e), newCompare(e),
+		newBaseline(e),
+		newDoctor(e), newCalibrate(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
 	)
 	return root
 }
 
 const (
 	groupDaily   = "daily"
+	groupMemory  = "memory"
 	groupMachine = "machine"
 )
 

@@ -46,6 +46,9 @@ func exitCode(err error) int {
 
 // judge turns a report into the command's outcome.
 func judge(r *result.Report) error {
+	if r.Kind == result.KindCompare {
+		return judgeComparison(r)
+	}
 	failed, unjudged, measured := 0, 0, 0
 	for _, row := range r.Rows {
 		switch row.Verdict {
@@ -66,6 +69,28 @@ func judge(r *result.Report) error {
 		return &outcomeError{exitFailed, plural(failed, "kernel config", "kernel configs") + " failed"}
 	case measured == 0 || unjudged > 0:
 		return &outcomeError{exitUnjudged, plural(unjudged, "kernel config", "kernel configs") + " could not be measured"}
+	}
+	return nil
+}
+
+// judgeComparison is judge for two files: what is undecided is an outcome of its
+// own, and benchmarks that only one file has are not judged.
+func judgeComparison(r *result.Report) error {
+	verdicts := map[result.Verdict]int{}
+	for _, row := range r.Rows {
+		verdicts[row.Verdict]++
+	}
+	undecided := verdicts[result.Inconclusive] + verdicts[result.Incomparable]
+	judged := undecided + verdicts[result.Regression] + verdicts[result.Improvement] + verdicts[result.Maintained]
+	switch {
+	case verdicts[result.Regression] > 0:
+		return &outcomeError{exitFailed, plural(verdicts[result.Regression], "regression", "regressions")}
+	case judged == 0:
+		return &outcomeError{exitUnjudged, "the files have no benchmark in common"}
+	case verdicts[result.Incomparable] > 0:
+		return &outcomeError{exitUndecided, plural(undecided, "benchmark", "benchmarks") + " undecided, " + plural(verdicts[result.Incomparable], "of them", "of them") + " incomparable"}
+	case undecided > 0:
+		return &outcomeError{exitUndecided, "no significant difference in " + plural(undecided, "benchmark", "benchmarks")}
 	}
 	return nil
 }

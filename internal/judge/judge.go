@@ -5,7 +5,6 @@ package judge
 import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stat"
 )
 
 // LeastSeconds is the absolute difference below which nothing fails: less than
@@ -49,7 +48,7 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 		first = best
 	}
 	var reasons []result.Reason
-	if _, two := stat.Clusters(cellMedians(first.Change)); two {
+	if first.Change.Bistable {
 		reasons = append(reasons, result.Bistable)
 	}
 	slower, decided := region(c.Gate, first)
@@ -154,14 +153,6 @@ func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 // less than half of it, or the other way.
 func clockEffect(c *result.Change) bool {
 	return c.Cycles != nil && *c.Cycles/c.Median < 0.5
-}
-
-func cellMedians(c *result.Change) []float64 {
-	var out []float64
-	for _, cell := range c.Cells {
-		out = append(out, cell.Median)
-	}
-	return out
 }
 
 // Confirm tells whether a verdict needs a second, independent set of cells: it

@@ -20,6 +20,7 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 		Paired: true, Pairs: e.Pairs, Stopped: m.Stopped,
 	}
 	c.Exact = (e.High-e.Low)/2 <= opts.HalfWidth
+	_, c.Bistable = stat.ClustersOf(cells)
 	var pairs, cycles []float64
 	for _, cell := range m.Cells {
 		pairs = append(pairs, cell.Logs[side]...)

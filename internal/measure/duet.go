@@ -19,8 +19,8 @@ import (
 const (
 	cellsLeast   = 4
 	blocksLeast  = 30 // ABBA blocks, over all cells
-	visitGPU     = 60 * time.Millisecond
-	visitHost    = 250 * time.Millisecond
+	visitGPU     = 40 * time.Millisecond
+	visitHost    = 150 * time.Millisecond
 	visitBlocks  = 200 // and never more than this in one cell
 	longestBlock = 512 / 8
 )
@@ -207,7 +207,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 			m := matches[0]
 			matches = matches[1:]
 			began := time.Now()
-			m.faulty, m.err = m.visit(ctx, places, loading, set, opts, progress)
+			m.faulty, m.err = m.visit(ctx, places, loading, set, len(here) > 0, opts, progress)
 			m.Spent += time.Since(began)
 			if m.err != nil {
 				for i := range errs {
@@ -255,14 +255,15 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 }
 
 // visit plays one match in one cell, or in one of each side.
-func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, opts DuetOptions, progress func(*Match, Progress)) (side int, err error) {
+func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, warm bool, opts DuetOptions, progress func(*Match, Progress)) (side int, err error) {
 	var cores []int
 	for _, i := range loading {
 		s := m.series[i]
-		s.Cell, s.Index, s.cores = places[i].Cell, places[i].Index, cores
+		s.Cell, s.Index, s.cores, s.warm = places[i].Cell, places[i].Index, cores, warm
 		if err := s.begin(ctx); err != nil {
 			return i, err
 		}
+		warm = true
 		cores = s.timing.Pinned
 	}
 	if m.repeat == 0 {

@@ -24,16 +24,21 @@ type Bins struct {
 // bins: as many as the Freedman–Diaconis rule asks for. Values that are not finite
 // are left out.
 func Bin(sorted []float64, low, high float64, most int) Bins {
+	return count(sorted, low, high, func(inside []float64, span float64) int { return binCount(inside, span, most) })
+}
+
+// count counts in as many bins as are asked for once the range is known.
+func count(sorted []float64, low, high float64, bins func(inside []float64, span float64) int) Bins {
 	s := Linear(low, high)
 	sorted = sorted[before(sorted, -huge):before(sorted, math.Nextafter(huge, math.Inf(1)))]
 	from, to := before(sorted, s.low), before(sorted, math.Nextafter(s.high, math.Inf(1)))
 	inside := sorted[from:to]
-	bins := Bins{Low: s.low, High: s.high, Below: from, Above: len(sorted) - to}
-	bins.Counts = make([]int, binCount(inside, s.high-s.low, most))
+	out := Bins{Low: s.low, High: s.high, Below: from, Above: len(sorted) - to}
+	out.Counts = make([]int, bins(inside, s.high-s.low))
 	for _, v := range inside {
-		bins.Counts[min(int(s.At(v)*float64(len(bins.Counts))), len(bins.Counts)-1)]++
+		out.Counts[min(int(s.At(v)*float64(len(out.Counts))), len(out.Counts)-1)]++
 	}
-	return bins
+	return out
 }
 
 // before counts the sorted values below a limit.

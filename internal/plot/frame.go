@@ -12,6 +12,7 @@ type Frame struct {
 	Scale     Scale
 	Ticks     []float64
 	Reference float64 // a value with a line of its own, such as ratio 1; 0 for none
+	Rules     []Tag   // more such values, each with its look
 	Height    int     // of a line, in pixels
 }
 
@@ -106,6 +107,11 @@ func (f Frame) grid(b *strings.Builder) {
 	if d.Len() > 0 {
 		stretch(b, 100, 1)
 		b.WriteString(`<path class="grid" d="` + d.String() + `"/></svg>`)
+	}
+	for _, rule := range f.Rules {
+		if usable(rule.Value) && rule.Value >= f.Scale.low && rule.Value <= f.Scale.high {
+			upright(b, rule.Class, f.Scale.At(rule.Value), rule.Title)
+		}
 	}
 	if f.Reference != 0 {
 		upright(b, "reference", f.Scale.At(f.Reference), "")

@@ -10,6 +10,12 @@ import (
 
 // CSV renders one line a row, times in seconds, for programs.
 func CSV(r *result.Report) ([]byte, error) {
+	if r.Kind == result.KindCompare {
+		return compareCSV(r)
+	}
+	if r.Kind == result.KindCheck {
+		return checkCSV(r)
+	}
 	all := append(append([]column(nil), columns...), fields...)
 	head := []string{"kernel", "config", "rival", "verdict", "fault", "identity"}
 	for _, c := range all {

@@ -19,7 +19,7 @@ var pageText string
 //go:embed style.tmpl
 var styleText string
 
-var pageTemplate = template.Must(template.Must(template.New("page").Parse(pageText)).Parse(styleText))
+var pageTemplate = template.Must(template.Must(template.New("page").Parse(pageText)).Parse(styleText + checkTemplate))
 
 // page is what the template shows.
 type page struct {
@@ -37,6 +37,7 @@ type page struct {
 	Details     sheet
 	Machine     []fact
 	Tool, Run   string
+	Check       *checkView // nil for other kinds
 }
 
 // fact is a thing and what it is.
@@ -45,6 +46,12 @@ type fact struct{ Name, Text string }
 // HTML renders the report as one page that needs nothing else: no network, no
 // script, no font. It holds summaries of the samples, not the samples.
 func HTML(r *result.Report) ([]byte, error) {
+	if r.Kind == result.KindCompare {
+		return compareHTML(r)
+	}
+	if r.Kind == result.KindCheck {
+		return checkHTML(r)
+	}
 	p := page{
 		Kind: string(r.Kind), Title: title(r), PlotStyle: template.CSS(plot.Style),
 		Interrupted: r.Interrupted, Facts: runFacts(r), Overall: standings(r), Results: resultTable(r), Problems: problems(r),

@@ -20,6 +20,15 @@ type resultLine struct {
 	Rival   bool
 	Outcome outcome
 	Cells   []string
+	Note    string // stands below the line
+}
+
+// Width is how many columns the table has.
+func (t results) Width() int {
+	if t.Judged {
+		return len(t.Heads) + 2
+	}
+	return len(t.Heads) + 1
 }
 
 // outcome is what a line came to, with how it looks.

@@ -10,6 +10,12 @@ import (
 
 // Markdown renders the report for people who read it in a browser.
 func Markdown(r *result.Report) string {
+	if r.Kind == result.KindCompare {
+		return compareMarkdown(r)
+	}
+	if r.Kind == result.KindCheck {
+		return checkMarkdown(r)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# pawl %s: %s\n\n", r.Kind, machineLine(r))
 	var shown []line

@@ -21,6 +21,12 @@ type TextOptions struct {
 // Text writes the report for a terminal: what ran where, a table, and then only
 // what needs attention.
 func Text(w io.Writer, r *result.Report, opts TextOptions) error {
+	if r.Kind == result.KindCompare {
+		return compareText(w, r, opts.Style)
+	}
+	if r.Kind == result.KindCheck {
+		return checkText(w, r, opts)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", heading(r))
 	table(r, opts.Style).writeTo(&b)
@@ -128,12 +134,12 @@ func faults(b *strings.Builder, r *result.Report, style term.Style) {
 		if f.Stage == "build" {
 			name = row.Kernel + variant(row)
 		}
-		fmt.Fprintf(b, "\n  %s: %s\n", style.Red(name), indented(f.Message))
+		fmt.Fprintf(b, "\n  %s: %s\n", style.Red(printable(name)), indented(strings.Map(visible, f.Message)))
 		if f.Hint != "" {
-			fmt.Fprintf(b, "    hint: %s\n", f.Hint)
+			fmt.Fprintf(b, "    hint: %s\n", printable(f.Hint))
 		}
 		if row.Build != nil && f.Stage == "build" && row.Build.Output != "" {
-			b.WriteString(strings.TrimRight(row.Build.Output, "\n") + "\n")
+			b.WriteString(strings.TrimRight(strings.Map(visible, row.Build.Output), "\n") + "\n")
 		}
 		if text := lastLines(row.Log, 5); text != "" {
 			fmt.Fprintf(b, "    it printed:\n%s", text)
@@ -193,7 +199,7 @@ func warnings(b *strings.Builder, r *result.Report, style term.Style) {
 	}
 	b.WriteString("\n")
 	for _, text := range all {
-		fmt.Fprintf(b, "  %s %s\n", style.Yellow("!"), text)
+		fmt.Fprintf(b, "  %s %s\n", style.Yellow("!"), printable(text))
 	}
 }
 

@@ -1,5 +1,7 @@
 package result
 
+import "time"
+
 // Role is what a side is to the candidate.
 type Role string
 
@@ -23,6 +25,17 @@ type Side struct {
 type BaseRef struct {
 	Ref string `json:"ref"` // as people name it
 	SHA string `json:"sha"`
+}
+
+// FalseAlarms is how often the gate fails a change that is none, as this machine's
+// calibration bounds it.
+type FalseAlarms struct {
+	Decisions   int       `json:"decisions"`    // of the calibration, on equal code
+	Failed      int       `json:"failed"`       // of those
+	PerDecision float64   `json:"per_decision"` // one-sided 95% bound
+	Configs     int       `json:"configs"`      // judged in this run
+	PerRun      float64   `json:"per_run"`      // the bound for all of them together
+	Calibrated  time.Time `json:"calibrated"`
 }
 
 // Moved says that a row became the best-known version, or why it did not.
@@ -49,6 +62,7 @@ type Change struct {
 	P      *float64     `json:"p,omitempty"`      // of U, two-sided
 	Cycles *float64     `json:"cycles,omitempty"` // the same change in clock cycles, where the clock is known
 
+	Bistable  bool   `json:"bistable,omitempty"`  // the cells fall into two groups
 	Exact     bool   `json:"exact"`               // the interval is as narrow as was asked for
 	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells agreed
 	Stopped   string `json:"stopped,omitempty"`   // width, budget, interrupted

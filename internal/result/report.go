@@ -38,6 +38,8 @@ type Report struct {
 	Inputs      []Input     `json:"inputs,omitempty"` // the two files of a comparison
 	Rows        []*Row      `json:"rows"`
 	Warnings    []Warning   `json:"warnings,omitempty"`
+
+	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // of a check, where the machine is calibrated
 }
 
 // Tool is the pawl that made a report.

@@ -1,6 +1,8 @@
-// Package stat summarises samples: location, spread, percentiles, and an exact
-// confidence interval of the median. Its functions are pure and leave their
-// input as it was.
+// Package stat says what samples show: location and spread, intervals of the
+// median, the change between two sides of a duet or between two lists, whether
+// that is more than chance, and whether there is more than one mode. What each
+// function is for, and the data that it was chosen on, is in docs/statistics.md.
+// All are pure and leave their input as it was.
 //
 // A sample that is not a number has no place in an order, so no answer about
 // the rest would mean anything: every function answers NaN when one is among
@@ -9,7 +11,8 @@
 //
 // Products are rounded before they are added (the conversions to float64 that
 // seem to do nothing), so that the same samples give the same bits on every
-// processor.
+// processor. What needs Student's or the normal distribution is excepted: the
+// functions of package math may differ in the last bit.
 package stat
 
 import (
@@ -77,7 +80,7 @@ func Median(samples []float64) float64 {
 	if hasNaN(samples) {
 		return math.NaN()
 	}
-	return median(sorted(samples))
+	return medianOf(slices.Clone(samples))
 }
 
 // Percentile is the p-th percentile, p from 0 to 100, interpolated linearly
@@ -109,6 +112,54 @@ func median(sorted []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
+// medianOf is median without sorting, which takes several times longer. It
+// reorders the values.
+func medianOf(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return math.NaN()
+	}
+	upper := nth(values, n/2)
+	if n%2 == 1 {
+		return upper
+	}
+	return (slices.Max(values[:n/2]) + upper) / 2
+}
+
+// nth puts the k-th smallest value, counted from 0, in its place, nothing larger
+// before it and nothing smaller behind: Hoare's selection. Both scans stop at
+// values equal to the pivot, so that ties do not make it slow.
+func nth(values []float64, k int) float64 {
+	low, high := 0, len(values)-1
+	for low < high {
+		a, b, c := values[low], values[low+(high-low)/2], values[high]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			high = j
+		case k >= i:
+			low = i
+		default:
+			return values[k]
+		}
+	}
+	return values[k]
+}
+
 func percentile(sorted []float64, p float64) float64 {
 	n := len(sorted)
 	if n == 0 || !(p >= 0 && p <= 100) {
@@ -119,9 +170,15 @@ func percentile(sorted []float64, p float64) float64 {
 	if below >= n-1 {
 		return sorted[n-1]
 	}
-	a, b, t := sorted[below], sorted[below+1], at-math.Floor(at)
-	// From the nearer end, as NumPy does it, so that equal neighbours
-	// interpolate to themselves and the result is monotone in p.
+	return interpolate(sorted[below], sorted[below+1], at-math.Floor(at))
+}
+
+// interpolate starts from the nearer end, as NumPy does it, so that equal
+// neighbours interpolate to themselves and the result is monotone in t.
+func interpolate(a, b, t float64) float64 {
+	if a == b {
+		return a // also when it is infinite
+	}
 	if t >= 0.5 {
 		return b - float64((b-a)*(1-t))
 	}

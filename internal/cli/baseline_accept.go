@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/diag"
+	"pawl/internal/git"
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+type acceptOptions struct {
+	baselineOptions
+	reason string
+	from   string
+}
+
+func (o *acceptOptions) AddFlags(f *pflag.FlagSet) {
+	o.baselineOptions.AddFlags(f)
+	f.StringVar(&o.reason, "reason", "", "why; it stays in the baseline (required)")
+	f.StringVar(&o.from, "from", "", "the report to take results from (default: the last check)")
+}
+
+func newBaselineAccept(e *env) *cobra.Command {
+	opts := &acceptOptions{}
+	cmd := &cobra.Command{
+		Use: "accept [kernel[/config]…] --reason TEXT", Short: "make the last check's results the baseline, slower or not",
+		Long: `accept makes results of the last check the baseline, whatever they are, and records
+who wanted that and why. Without a selector it takes those that failed as regressions.
+Commit the baseline with the change it belongs to: the report of that change shows it.`,
+		Example: "  pawl baseline accept attention/training_512 --reason 'correct for masked rows'",
+		RunE:    func(_ *cobra.Command, args []string) error { return runAccept(e, opts, args) },
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runAccept(e *env, opts *acceptOptions, patterns []string) error {
+	if strings.TrimSpace(opts.reason) == "" {
+		return usage("--reason: say why these results shall be the baseline")
+	}
+	dir, err := opts.folder()
+	if err != nil {
+		return err
+	}
+	report, err := opts.report(e, dir)
+	if err != nil {
+		return err
+	}
+	if err := current(dir, report); err != nil {
+		return err
+	}
+	rows, err := acceptable(report, patterns)
+	if err != nil {
+		return err
+	}
+	store, who := ratchet.Open(dir), ratchet.Who(dir)
+	var accepted []*ratchet.Entry
+	err = store.Update(e.ctx, report.DeviceClass, func(f *ratchet.File) error {
+		var problems diag.Errors
+		for _, row := range rows {
+			entry, err := f.Accept(ratchet.CandidateOf(report, row, f.Entry(row.Kernel, row.Config), who), opts.reason)
+			if err != nil {
+				problems = append(problems, refusal(err))
+				continue
+			}
+			accepted = append(accepted, entry)
+		}
+		if problems != nil {
+			return problems
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	style := e.style()
+	for _, entry := range accepted {
+		fmt.Fprintf(e.stdout, "%s %s: %s\n", style.Yellow("accepted"), style.Bold(entry.Name), sideBySide(entry))
+	}
+	fmt.Fprintf(e.stdout, "reason: %s\n", accepted[0].Moved().Reason)
+	fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(filepath.Dir(store.Path(report.DeviceClass))))
+	return nil
+}
+
+// sideBySide says what an accepted entry replaces.
+func sideBySide(entry *ratchet.Entry) string {
+	m := entry.Moved()
+	if m.From == nil {
+		return unit.Duration(m.MedianMS/1e3) + ", the first of its kind"
+	}
+	text := unit.Pair(m.From.MedianMS/1e3, m.MedianMS/1e3)
+	if m.Change == nil {
+		return text + ", not measured against each other"
+	}
+	return fmt.Sprintf("%s [%s, %s] against commit %s, %s", unit.Percent(m.Change.Median),
+		unit.Percent(m.Change.Low), unit.Percent(m.Change.High), git.Short(m.From.Commit), text)
+}
+
+// refusal is an error of the ratchet as a problem with its hint.
+func refusal(err error) *diag.Problem {
+	var r *ratchet.Refusal
+	if errors.As(err, &r) {
+		return &diag.Problem{Message: r.Error(), Hint: r.Hint}
+	}
+	return &diag.Problem{Message: err.Error()}
+}
+
+// report is the one that the user named, or that of the last check.
+func (o *acceptOptions) report(e *env, dir string) (*result.Report, error) {
+	path := o.from
+	var report *result.Report
+	var err error
+	if path != "" {
+		report, err = readReport(path)
+	} else {
+		path, report, err = lastCheck(e, dir)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case report.Kind != result.KindCheck:
+		return nil, &diag.Problem{
+			Message: fmt.Sprintf("%s is the report of a %s; only a check says what a result is worth", path, report.Kind), Hint: "pawl check first",
+		}
+	case o.class != "" && o.class != report.DeviceClass:
+		return nil, &diag.Problem{Message: fmt.Sprintf("%s was measured on %s, not on %s", path, report.DeviceClass, o.class)}
+	}
+	return report, nil
+}
+
+func readReport(path string) (*result.Report, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	report, err := result.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
+// lastCheck finds the newest report of a check among the runs, whose names begin
+// with their time.
+func lastCheck(e *env, dir string) (string, *result.Report, error) {
+	runs := filepath.Join(dir, ".pawl", "runs")
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("look for the last check: %w", err)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(b.Name(), a.Name()) })
+	for _, entry := range entries {
+		path := filepath.Join(runs, entry.Name(), "report.json")
+		report, err := readReport(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || !entry.IsDir():
+		case err != nil:
+			e.warn("passed over: %v", err)
+		case report.Kind == result.KindCheck:
+			return relative(path), report, nil
+		}
+	}
+	return "", nil, &diag.Problem{Message: "there is no report of a check here", Hint: "pawl check first, or name a report with --from"}
+}
+
+// current refuses a report that is not of what is checked out now: the entry names
+// the commit to build it from.
+func current(dir string, report *result.Report) error {
+	head, ok, err := git.Head(dir)
+	if err != nil {
+		return err
+	}
+	again := "commit, then pawl check again"
+	switch {
+	case !ok:
+		return &diag.Problem{Message: "there is no git commit to build the results from again", Hint: "put the project under git and commit it"}
+	case head.Dirty:
+		return &diag.Problem{Message: "files have changed since the last commit", Hint: again}
+	case report.Commit == nil:
+		return &diag.Problem{Message: "the last check knew of no commit", Hint: again}
+	case report.Commit.Dirty:
+		return &diag.Problem{Message: "the last check measured files that were not committed", Hint: again}
+	case report.Commit.SHA != head.SHA:
+		return &diag.Problem{
+			Message: fmt.Sprintf("the last check measured commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
+			Hint:    "pawl check again",
+		}
+	}
+	return nil
+}
+
+// acceptable are the rows that the user named, or those that failed as regressions.
+func acceptable(report *result.Report, patterns []string) ([]*result.Row, error) {
+	var names []string
+	for _, row := range report.Rows {
+		names = append(names, row.Name())
+	}
+	chosen, err := ratchet.Select(names, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*result.Row
+	for _, row := range report.Rows {
+		if slices.Contains(chosen, row.Name()) && (len(patterns) > 0 || row.Verdict == result.Regression) {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, &diag.Problem{Message: fmt.Sprintf("run %s has no regression to accept", report.ID), Hint: "name the kernels to accept all the same"}
+	}
+	return rows, nil
+}
+
+type resetOptions struct {
+	baselineOptions
+	reason string
+}
+
+func newBaselineReset(e *env) *cobra.Command {
+	opts := &resetOptions{}
+	cmd := &cobra.Command{
+		Use: "reset kernel[/config]… --reason TEXT", Short: "take entries out of the baseline, for a reason",
+		Long: `reset takes entries away and records who wanted that and why. The next check of
+such a kernel starts anew. '*' stands for all.`,
+		RunE: func(_ *cobra.Command, args []string) error { return runReset(e, opts, args) },
+	}
+	opts.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&opts.reason, "reason", "", "why; it stays in the baseline (required)")
+	return cmd
+}
+
+func runReset(e *env, opts *resetOptions, patterns []string) error {
+	switch {
+	case strings.TrimSpace(opts.reason) == "":
+		return usage("--reason: say why these entries shall go")
+	case len(patterns) == 0:
+		return usage("name what to reset: kernel or kernel/config, '*' for all")
+	}
+	store, classes, err := opts.open()
+	if err != nil {
+		return err
+	}
+	if len(classes) > 1 {
+		return usage("--class: which of %s?", strings.Join(classes, ", "))
+	}
+	dir, err := opts.folder()
+	if err != nil {
+		return err
+	}
+	actor := ratchet.Actor{Who: ratchet.Who(dir), Time: e.started}
+	if head, ok, err := git.Head(dir); err == nil && ok {
+		actor.Commit = head.SHA
+	}
+	var gone []string
+	err = store.Update(e.ctx, classes[0], func(f *ratchet.File) error {
+		chosen, err := ratchet.Select(f.Names(), patterns)
+		if err != nil {
+			return err
+		}
+		for _, name := range chosen {
+			if _, err := f.Reset(name, actor, opts.reason); err != nil {
+				return err
+			}
+		}
+		gone = chosen
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range gone {
+		fmt.Fprintf(e.stdout, "%s %s\n", e.style().Yellow("removed"), e.style().Bold(name))
+	}
+	fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(filepath.Dir(store.Path(classes[0]))))
+	return nil
+}

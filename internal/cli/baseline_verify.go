@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pawl/internal/diag"
+	"pawl/internal/git"
+	"pawl/internal/ratchet"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+func newBaselineHistory(e *env) *cobra.Command {
+	opts := &baselineOptions{}
+	cmd := &cobra.Command{
+		Use: "history [kernel[/config]…]", Short: "how each entry came to be what it is",
+		RunE: func(_ *cobra.Command, args []string) error { return runBaselineHistory(e, opts, args) },
+	}
+	opts.AddFlags(cmd.Flags())
+	opts.addJSON(cmd.Flags())
+	return cmd
+}
+
+func runBaselineHistory(e *env, opts *baselineOptions, patterns []string) error {
+	store, classes, err := opts.openAudited(e)
+	if err != nil {
+		return err
+	}
+	found := map[string][]ratchet.Event{}
+	var names []string
+	for _, class := range classes {
+		events, err := store.History(e.ctx, class)
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			if len(names) == 0 || names[len(names)-1] != event.Name {
+				names = append(names, event.Name)
+			}
+		}
+		found[class] = events
+	}
+	chosen, err := ratchet.Select(names, patterns)
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, name := range chosen {
+		wanted[name] = true
+	}
+	for class, events := range found {
+		var kept []ratchet.Event
+		for _, event := range events {
+			if wanted[event.Name] {
+				kept = append(kept, event)
+			}
+		}
+		found[class] = kept
+	}
+	if opts.json {
+		return printJSON(e, found)
+	}
+	for _, class := range classes {
+		showHistory(e, class, found[class])
+	}
+	return nil
+}
+
+// openAudited is open, with the classes whose file is gone but in git's history.
+func (o *baselineOptions) openAudited(e *env) (*ratchet.Store, []string, error) {
+	dir, err := o.folder()
+	if err != nil {
+		return nil, nil, err
+	}
+	store := ratchet.Open(dir)
+	classes, err := store.Audited(e.ctx)
+	if err == nil && len(classes) == 0 {
+		return nil, nil, noBaseline()
+	}
+	if err == nil {
+		classes, err = o.pick(classes)
+	}
+	return store, classes, err
+}
+
+func showHistory(e *env, class string, events []ratchet.Event) {
+	style := e.style()
+	name := ""
+	var table *term.Table
+	flush := func() {
+		if table != nil {
+			_ = table.Render(e.stdout)
+		}
+	}
+	for _, event := range events {
+		if event.Name != name {
+			flush()
+			name = event.Name
+			fmt.Fprintf(e.stdout, "%s · %s\n", style.Bold(name), class)
+			table = &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
+				{Header: "date"}, {Header: "median", Align: term.Right}, {Header: "commit"}, {Header: "recorded in"}, {Header: "moved by"},
+			}}
+		}
+		m := event.Move
+		median, recorded := "", "not committed"
+		if m.MedianMS > 0 {
+			median = unit.Duration(m.MedianMS / 1e3)
+		}
+		if event.Recorded != "" {
+			recorded = git.Short(event.Recorded)
+		}
+		table.Add(m.Time.Format("2006-01-02"), median, git.Short(m.Commit), recorded, movedBy(m))
+	}
+	flush()
+}
+
+func newBaselineVerify(e *env) *cobra.Command {
+	opts := &baselineOptions{}
+	cmd := &cobra.Command{
+		Use: "verify", Short: "hold the baseline against its history in git", Args: cobra.NoArgs,
+		Long: `verify walks the history of the baseline. It fails when an entry was edited by hand,
+got worse or went back without a recorded reason, is gone without a reset, or has lost
+its samples. What was put right since is only mentioned.`,
+		RunE: func(*cobra.Command, []string) error { return runBaselineVerify(e, opts) },
+	}
+	opts.AddFlags(cmd.Flags())
+	opts.addJSON(cmd.Flags())
+	return cmd
+}
+
+func runBaselineVerify(e *env, opts *baselineOptions) error {
+	store, classes, err := opts.openAudited(e)
+	if err != nil {
+		return err
+	}
+	var audits []*ratchet.Audit
+	findings := 0
+	for _, class := range classes {
+		a, err := store.Audit(e.ctx, class)
+		if errors.Is(err, git.ErrNoRepository) {
+			return &diag.Problem{Message: "there is no git history to verify the baseline by", Hint: "commit the project, .pawl/baseline with it"}
+		}
+		if err != nil {
+			return err
+		}
+		audits = append(audits, a)
+		findings += len(a.Findings)
+	}
+	if opts.json {
+		if err := printJSON(e, audits); err != nil {
+			return err
+		}
+	} else {
+		for _, a := range audits {
+			showAudit(e, a)
+		}
+	}
+	if findings > 0 {
+		return &outcomeError{exitFailed, "the baseline cannot be trusted: " + plural(findings, "finding", "findings")}
+	}
+	return nil
+}
+
+func showAudit(e *env, a *ratchet.Audit) {
+	style := e.style()
+	verdict := style.Green("in order")
+	if len(a.Findings) > 0 {
+		verdict = style.Red(plural(len(a.Findings), "finding", "findings"))
+	}
+	reach := "not committed yet"
+	if a.Commits > 0 {
+		reach = plural(a.Commits, "commit", "commits") + " looked at"
+	}
+	if a.Shallow {
+		reach += fmt.Sprintf(", back to %s: this clone is shallow", git.Short(a.Oldest))
+	}
+	fmt.Fprintf(e.stdout, "%s · %s · %s · %s\n", style.Bold(a.Class), plural(a.Entries, "entry", "entries"), reach, verdict)
+	for _, f := range a.Findings {
+		fmt.Fprintf(e.stdout, "  %s\n", style.Red(describe(f)))
+		if f.Remedy != "" {
+			fmt.Fprintf(e.stdout, "    hint: %s\n", f.Remedy)
+		}
+	}
+	for _, f := range a.Settled {
+		fmt.Fprintf(e.stdout, "  put right since: %s\n", describe(f))
+	}
+	for _, event := range a.Reasons {
+		fmt.Fprintf(e.stdout, "  %s: %s, %s\n", style.Yellow(event.Name), event.Move.Time.Format("2006-01-02"), movedBy(event.Move))
+	}
+}
+
+func describe(f ratchet.Finding) string {
+	var parts []string
+	if f.Name != "" {
+		parts = append(parts, f.Name)
+	}
+	place := "not committed yet"
+	if f.Commit != "" {
+		place = "commit " + git.Short(f.Commit)
+	}
+	return strings.Join(append(parts, place, f.What), ": ")
+}

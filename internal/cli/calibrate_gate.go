@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"pawl/internal/calibrate"
+	"pawl/internal/curve"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+// runGate tries the gate, and shows the curve there is by then.
+func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *follower) error {
+	effect := 0.0
+	if opts.power != "" {
+		var err error
+		if effect, err = percentage(opts.power); err != nil {
+			return err
+		}
+	}
+	gate := calibrate.GateOptions{Options: settings, Gate: spec.DefaultGate, Folder: curve.Folder(), For: opts.span, Fresh: opts.fresh}
+	if effect > 0 {
+		duet, err := calibrate.Duet(e.ctx, gate)
+		live.done()
+		if err != nil {
+			return err
+		}
+		return showPower(e, opts, effect, []power{{Name: "this machine, pawl's own kernel", Need: measure.DuetNeeds(duet.Cells, effect), Duet: true}})
+	}
+	made, err := calibrate.Gate(e.ctx, gate)
+	live.done()
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return err
+	}
+	if showErr := showCurve(e, opts, made); showErr != nil {
+		return fmt.Errorf("print the calibration: %w", showErr)
+	}
+	if interrupted {
+		return &outcomeError{exitInterrupted, "interrupted: what was decided until then is kept; another call goes on"}
+	}
+	return nil
+}
+
+func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
+	if opts.json {
+		return writeJSON(e, c)
+	}
+	style := e.style()
+	fmt.Fprintf(e.stdout, "pawl %s · %s · the gate at %s\n\n", version, c.Device, unit.PercentPlain(c.Gate.Regression))
+	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
+		{Header: "slower by"},
+		{Header: "truly", Align: term.Right},
+		{Header: ""},
+		{Header: "decisions", Align: term.Right},
+		{Header: "failed", Align: term.Right},
+		{Header: "", Align: term.Right},
+		{Header: "95% bound"},
+		{Header: "undecided", Align: term.Right},
+	}}
+	for _, l := range c.Levels {
+		if l.Decisions() == 0 && l.Truth == nil {
+			continue
+		}
+		truth, interval := "", ""
+		if l.Truth != nil {
+			truth, interval = unit.Percent(l.Truth.Median), fmt.Sprintf("± %s", unit.PercentPlain((l.Truth.High-l.Truth.Low)/2))
+		}
+		rate, bound := "", ""
+		if n := l.Decisions(); n > 0 {
+			rate = fmt.Sprintf("%.1f%%", 100*float64(l.Failed)/float64(n))
+			if bound = fmt.Sprintf("≤ %.2f%%", 100*l.FailBound()); l.Nominal > c.Gate.Regression {
+				bound = fmt.Sprintf("≥ %.2f%%", 100*(1-l.PassBound()))
+			}
+		}
+		table.AddCells(term.Cell{Text: unit.PercentPlain(l.Nominal), Style: style.Bold}, term.Cell{Text: truth}, term.Cell{Text: interval, Style: style.Dim},
+			term.Cell{Text: unit.Count(l.Decisions())}, term.Cell{Text: unit.Count(l.Failed)}, term.Cell{Text: rate}, term.Cell{Text: bound}, term.Cell{Text: unit.Count(l.Inconclusive)})
+	}
+	fmt.Fprint(e.stdout, table)
+	decisions := 0
+	for _, l := range c.Levels {
+		decisions += l.Decisions()
+	}
+	if decisions > 0 {
+		fmt.Fprintf(e.stdout, "\n  %s a decision, %s decisions to a set of cells", unit.Duration(c.Seconds/float64(decisions)), unit.Count(decisions/max(1, c.Runs)))
+	}
+	if alarms := c.Alarms(10); alarms != nil {
+		fmt.Fprintf(e.stdout, "\n  false alarms: ≤ %.2f%% of decisions, ≤ %.1f%% of runs with ten configs (one-sided 95%% bounds)", 100*alarms.PerDecision, 100*alarms.PerRun)
+	}
+	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(curve.Path(curve.Folder(), c.DeviceClass)))
+	return err
+}
+
+func writeJSON(e *env, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(append(raw, '\n'))
+	return err
+}
+
+// percentage reads 3% or 0.03.
+func percentage(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, usage("--power %s: expected a change such as 3%%", text)
+	}
+	return v, nil
+}
+
+// power is what one row needs for an effect to be seen.
+type power struct {
+	Name  string  `json:"name"`
+	Duet  bool    `json:"duet"` // Need counts cells, else samples of each side
+	Need  int     `json:"need"`
+	Had   int     `json:"had,omitempty"`
+	Noise float64 `json:"noise,omitempty"` // between cells, or of samples
+	Fault string  `json:"fault,omitempty"`
+}
+
+// runPowerFrom says what the rows of a report need.
+func runPowerFrom(e *env, opts *calibrateOptions) error {
+	effect, err := percentage(opts.power)
+	if err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(opts.from)
+	if err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	report, err := result.Decode(raw)
+	if err != nil {
+		return fmt.Errorf("--from %s: %w", opts.from, err)
+	}
+	var rows []power
+	for _, row := range report.Rows {
+		p := power{Name: row.Name()}
+		switch change := firstChange(row); {
+		case change != nil:
+			p.Duet, p.Had, p.Need, p.Noise = true, len(change.Cells), measure.DuetNeeds(change.Cells, effect), measure.CellNoise(change.Cells)
+		case row.Timing != nil && row.Timing.Stats.Count > 1:
+			p.Had, p.Noise = row.Timing.Stats.Count, row.Timing.Stats.CV
+			p.Need = measure.SamplesNeeded(row.Timing.Samples.Kept(), effect)
+		default:
+			continue
+		}
+		rows = append(rows, p)
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("--from %s: no row of it was measured", opts.from)
+	}
+	return showPower(e, opts, effect, rows)
+}
+
+func firstChange(row *result.Row) *result.Change {
+	for _, side := range row.Sides {
+		if side.Change != nil && len(side.Change.Cells) > 1 {
+			return side.Change
+		}
+	}
+	return nil
+}
+
+func showPower(e *env, opts *calibrateOptions, effect float64, rows []power) error {
+	if opts.json {
+		return writeJSON(e, rows)
+	}
+	style := e.style()
+	fmt.Fprintf(e.stdout, "to see a change of %s in 95 of 100 cases, at the 5%% level:\n\n", unit.PercentPlain(effect))
+	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
+		{Header: "kernel/config"}, {Header: "needs", Align: term.Right}, {Header: ""}, {Header: "noise", Align: term.Right}, {Header: ""},
+	}}
+	for _, p := range rows {
+		need, what, noise, of := unit.Count(p.Need), "samples a side, unpaired", "", "of a sample"
+		if p.Duet {
+			what, of = "cells of a duet", "between cells"
+		}
+		if p.Noise > 0 {
+			noise = unit.PercentPlain(p.Noise)
+		}
+		table.AddCells(term.Cell{Text: p.Name, Style: style.Bold}, term.Cell{Text: need}, term.Cell{Text: what}, term.Cell{Text: noise}, term.Cell{Text: of, Style: style.Dim})
+	}
+	_, err := fmt.Fprint(e.stdout, table)
+	return err
+}

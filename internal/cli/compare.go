@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/compare"
+	"pawl/internal/foreign"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+)
+
+const compareHelp = `compare judges two result files: what a change did to the time of every benchmark
+that both have. They may be pawl's own (a report.json or a run's folder), nvbench
+JSON (--jsonbin for the samples), Google Benchmark JSON, go test -bench output,
+pytest-benchmark JSON, hyperfine JSON, or plain lists of times: a JSON list, an
+object of name to list, CSV of values or of name and value. Each file says itself
+which it is, and the two need not be alike.
+
+The verdicts:
+  regression    more than 3% slower (--gate), and the medians' 95% intervals are apart
+  improvement   more than 10% faster (--improvement), the intervals are apart, |δ| ≥ 0.3
+  maintained    shown to be within the gate, or a difference smaller than that
+  inconclusive  no significant difference
+  incomparable  measured on different devices, or without samples on one side
+
+Files that were measured at different times differ by what the machine did in
+between as well: on a GPU, medians of the same code by 10% and more. pawl check
+measures both versions in turns instead. Where your own benchmark did that, sample
+by sample, --paired judges the ratios inside pairs, as pawl check would.
+
+Exit code 1: a regression; 2: none, but something is undecided; 0: neither.`
+
+// compareOptions say how two files are judged.
+type compareOptions struct {
+	output            outputOptions
+	gate, improvement string
+	unit              string
+	paired, force     bool
+}
+
+func (o *compareOptions) AddFlags(f *pflag.FlagSet) {
+	o.output.AddFlags(f)
+	f.StringVar(&o.gate, "gate", unit.PercentPlain(spec.DefaultGate.Regression), "slower by more than this is a regression")
+	f.StringVar(&o.improvement, "improvement", "", "faster by more than this is an improvement (default 10%, with --paired 5%)")
+	f.BoolVar(&o.paired, "paired", false, "the lists are equally long and were measured in turns: judge pairs")
+	f.BoolVar(&o.force, "force", false, "judge results of different devices too")
+	f.StringVar(&o.unit, "unit", "", "of the times in plain lists whose header does not say it: s, ms, us or ns (default s)")
+}
+
+// options turns flags into what the service takes.
+func (o *compareOptions) options(e *env) (compare.Options, error) {
+	out := compare.Options{
+		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started,
+		Gate: spec.DefaultGate, Paired: o.paired, Force: o.force,
+	}
+	if err := o.output.check(); err != nil {
+		return out, err
+	}
+	var err error
+	if out.Gate.Regression, err = unit.ParsePercent(o.gate); err != nil {
+		return out, usage("--gate: %w", err)
+	}
+	if o.improvement != "" {
+		faster, err := unit.ParsePercent(o.improvement)
+		if err != nil || faster >= 1 {
+			return out, usage("--improvement %s: expected a percentage below 100%%", o.improvement)
+		}
+		out.Gate.Improvement, out.Gate.Claim = faster, faster
+	}
+	if o.unit != "" {
+		if out.Unit = foreign.Unit(o.unit); out.Unit == 0 {
+			return out, usage("--unit %s: expected s, ms, us or ns", o.unit)
+		}
+	}
+	return out, nil
+}
+
+func newCompare(e *env) *cobra.Command {
+	opts := &compareOptions{}
+	cmd := &cobra.Command{
+		Use: "compare BEFORE AFTER", Short: "judge two result files, pawl's or another tool's", GroupID: groupDaily, Long: compareHelp,
+		Example: "  pawl compare old.json new.json\n  pawl compare old.txt new.txt -o change.md\n  pawl compare a.csv b.csv --unit ms --paired",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("compare takes two files, before and after; got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runCompare(e, opts, args[0], args[1]) },
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runCompare(e *env, opts *compareOptions, before, after string) error {
+	how, err := opts.options(e)
+	if err != nil {
+		return err
+	}
+	made, err := compare.Files(e.ctx, before, after, how)
+	if err != nil {
+		return err
+	}
+	if err := opts.output.print(e, made, ""); err != nil {
+		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if err := opts.output.write(made); err != nil {
+		return err
+	}
+	return judge(made)
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pawl/internal/demo"
+	"pawl/internal/report"
+	"pawl/internal/result"
+	"pawl/internal/worker"
+)
+
+func newDemo(e *env) *cobra.Command {
+	var dir string
+	var host bool
+	cmd := &cobra.Command{
+		Use: "demo", Short: "play a story of six changes, and see what pawl says of each", GroupID: groupMachine, Args: cobra.NoArgs,
+		Long: `demo makes a git repository with two example kernels, for the GPU where there is
+one, and checks six changes to them: a first baseline, an innocent change, a comment,
+another launch, a planted slowdown of 6% and a real improvement.`,
+		RunE: func(*cobra.Command, []string) error { return runDemo(e, dir, host) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "keep the repository in this folder, which must be empty or new")
+	cmd.Flags().BoolVar(&host, "host", false, "on the processor, also where there is a GPU")
+	return cmd
+}
+
+func runDemo(e *env, dir string, host bool) error {
+	story, err := chooseStory(e, host)
+	if err != nil {
+		return err
+	}
+	dir, leave, err := demoFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := story.Begin(dir); err != nil {
+		return err
+	}
+	began := time.Now()
+	style := e.style()
+	fmt.Fprintf(e.stdout, "A story in six changes, in %s\n", relative(dir))
+	var wrong []string
+	last := ""
+	for i := range story.Chapters {
+		c := &story.Chapters[i]
+		fmt.Fprintf(e.stdout, "\n%s\n", style.Bold(fmt.Sprintf("%d. %s", i+1, c.Title)))
+		if err := c.Apply(dir); err != nil {
+			return err
+		}
+		made, code, err := checkChapter(e, story, c, dir)
+		if err != nil {
+			return err
+		}
+		last = filepath.Join(dir, ".pawl", "runs", made.ID)
+		got := verdictOf(made, story.Kernel)
+		fmt.Fprintf(e.stdout, "  exit code %d\n", code)
+		if got != c.Want {
+			wrong = append(wrong, fmt.Sprintf("%d. %s: expected %s, got %s", i+1, c.Title, c.Want, got))
+		}
+	}
+	if err := report.WriteFile(filepath.Join(last, "report.html"), lastReport(last)); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "\n%s s. The last report as a page: %s\n", fmt.Sprintf("%.0f", time.Since(began).Seconds()), relative(filepath.Join(last, "report.html")))
+	if len(wrong) > 0 {
+		return &outcomeError{exitFailed, "the story went otherwise (a busy machine?): " + strings.Join(wrong, "; ")}
+	}
+	return nil
+}
+
+// lastReport reads a run's report back: what is shown is what was saved.
+func lastReport(folder string) *result.Report {
+	raw, err := os.ReadFile(filepath.Join(folder, "report.json"))
+	if err != nil {
+		return &result.Report{Schema: result.Schema, Kind: result.KindCheck}
+	}
+	r, err := result.Decode(raw)
+	if err != nil {
+		return &result.Report{Schema: result.Schema, Kind: result.KindCheck}
+	}
+	return r
+}
+
+func chooseStory(e *env, host bool) (*demo.Story, error) {
+	if !host {
+		client, err := worker.Start(e.ctx, worker.Options{})
+		if err != nil {
+			return nil, err
+		}
+		devices := client.Hello().Devices
+		client.Close()
+		if len(devices) > 0 {
+			return demo.CUDA()
+		}
+	}
+	return demo.Host()
+}
+
+// demoFolder is an empty folder, temporary unless it is named.
+func demoFolder(dir string) (string, func(), error) {
+	if dir == "" {
+		made, err := os.MkdirTemp("", "pawl-demo-")
+		return made, func() {}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(entries) > 0 {
+		return "", nil, usage("--dir %s: the folder is not empty", dir)
+	}
+	absolute, err := filepath.Abs(dir)
+	return absolute, func() {}, err
+}
+
+// checkChapter commits a change and checks it, as anybody would.
+func checkChapter(e *env, story *demo.Story, c *demo.Chapter, dir string) (*result.Report, int, error) {
+	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", c.Commit}} {
+		if err := demo.Git(dir, args...); err != nil {
+			return nil, 0, err
+		}
+	}
+	opts := &checkOptions{}
+	cmd := newCheckFlags(opts)
+	words := []string{"--file", filepath.Join(dir, "pawl.yaml")}
+	shown := "pawl check"
+	if c.Update {
+		words, shown = append(words, "--update-baseline"), shown+" --update-baseline"
+	}
+	if err := cmd.Parse(words); err != nil {
+		return nil, 0, err
+	}
+	fmt.Fprintf(e.stdout, "  $ git commit -m %q && %s\n\n", c.Commit, shown)
+	chapter := *e
+	chapter.started, chapter.args = time.Now(), append([]string{"check"}, words...)
+	var made *result.Report
+	err := runCheckThen(&chapter, opts, nil, func(r *result.Report) { made = r })
+	var outcome *outcomeError
+	if err != nil && !errors.As(err, &outcome) {
+		return nil, 0, err
+	}
+	if err := e.ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	after := [][]string{}
+	if c.Update {
+		after = append(after, []string{"add", "--all"}, []string{"commit", "--quiet", "--allow-empty", "--message", "the baseline [skip ci]"})
+	}
+	if c.Undo {
+		after = append(after, []string{"reset", "--quiet", "--hard", "HEAD~1"})
+	}
+	for _, args := range after {
+		if err := demo.Git(dir, args...); err != nil {
+			return nil, 0, err
+		}
+	}
+	return made, exitCode(err), nil
+}
+
+func verdictOf(r *result.Report, kernel string) result.Verdict {
+	at := slices.IndexFunc(r.Rows, func(row *result.Row) bool { return row.Kernel == kernel })
+	if at < 0 {
+		return ""
+	}
+	return r.Rows[at].Verdict
+}

@@ -1,0 +1,258 @@
+// Package compare judges two result files, whoever wrote them, against each other:
+// a row for every benchmark that both have, those that only one has beside them.
+package compare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pawl/internal/diag"
+	"pawl/internal/foreign"
+	"pawl/internal/judge"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+	"pawl/internal/unit"
+)
+
+// Options say how to judge.
+type Options struct {
+	Tool    result.Tool
+	Command []string
+	Started time.Time
+
+	Gate   spec.Gate
+	Paired bool    // both lists were measured in turns, sample by sample
+	Force  bool    // judge results of different devices too
+	Unit   float64 // of plain lists that do not say it, in seconds; 0 means 1
+}
+
+// mostResampled is the number of benchmarks up to which intervals are resampled;
+// beyond, their closed form says the same faster.
+const mostResampled = 1000
+
+// Files reads two files and compares what they hold: before, and after a change.
+func Files(ctx context.Context, before, after string, opts Options) (*result.Report, error) {
+	var files [2]*foreign.File
+	var errs [2]error
+	var reading sync.WaitGroup
+	for i, path := range []string{before, after} {
+		reading.Go(func() { files[i], errs[i] = foreign.Read(path, foreign.Options{Unit: opts.Unit}) })
+	}
+	reading.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return Parsed(ctx, files[0], files[1], opts)
+}
+
+// Parsed compares two files that were read already.
+func Parsed(ctx context.Context, before, after *foreign.File, opts Options) (*result.Report, error) {
+	c := &comparison{opts: opts, before: before, after: after, differ: differences(before.Report, after.Report)}
+	pairs := match(before.Report.Rows, after.Report.Rows)
+	if opts.Paired {
+		if err := c.checkPairs(pairs); err != nil {
+			return nil, err
+		}
+	}
+	c.resample = len(pairs) <= mostResampled
+	rows, err := c.rows(ctx, pairs)
+	if err != nil {
+		return nil, err
+	}
+	r := &result.Report{
+		Schema: result.Schema, Kind: result.KindCompare, Tool: opts.Tool, Command: opts.Command, Started: opts.Started,
+		Commit: after.Report.Commit, DeviceClass: class(after.Report), Machine: after.Report.Machine,
+		Method: result.Method{Interval: c.interval()}, Inputs: []result.Input{input(before), input(after)}, Rows: rows,
+	}
+	r.Warnings = c.warnings(rows)
+	r.Finished = time.Now()
+	return r, nil
+}
+
+func input(f *foreign.File) result.Input {
+	r := f.Report
+	return result.Input{File: f.Path, Format: string(f.Format), DeviceClass: class(r), Machine: r.Machine, Commit: r.Commit, Measured: r.Started}
+}
+
+// comparison is one under way.
+type comparison struct {
+	opts          Options
+	before, after *foreign.File
+	differ        difference
+	resample      bool
+}
+
+// interval names how the intervals of medians are made.
+func (c *comparison) interval() string {
+	if c.resample {
+		return fmt.Sprintf("percentile bootstrap, %s resamples, seed %d", unit.Count(stat.BootstrapResamples), stat.BootstrapSeed)
+	}
+	return "percentile bootstrap, closed form"
+}
+
+func (c *comparison) medianInterval(samples []float64) (low, high float64) {
+	if c.resample {
+		return stat.BootstrapMedian(samples, stat.BootstrapResamples, stat.BootstrapSeed)
+	}
+	return stat.BootstrapMedianExact(samples)
+}
+
+// rows judges all pairs, on all cores.
+func (c *comparison) rows(ctx context.Context, pairs []pair) ([]*result.Row, error) {
+	rows := make([]*result.Row, len(pairs))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(pairs)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(pairs)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				rows[i] = c.row(pairs[i])
+			}
+		})
+	}
+	workers.Wait()
+	return rows, ctx.Err()
+}
+
+// checkPairs refuses lists that cannot have been measured in turns.
+func (c *comparison) checkPairs(pairs []pair) error {
+	var problems diag.Errors
+	for _, p := range pairs {
+		if p.before == nil || p.after == nil || p.before.Timing == nil || p.after.Timing == nil {
+			continue
+		}
+		n, m := len(p.before.Timing.Samples.Kept()), len(p.after.Timing.Samples.Kept())
+		if n != m {
+			problems = append(problems, &diag.Problem{
+				Pos:     diag.Pos{File: c.after.Path},
+				Message: fmt.Sprintf("%s has %s samples, and in %s %s; expected as many of both, measured in turns", p.after.Name(), unit.Count(m), c.before.Path, unit.Count(n)),
+			})
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	const shown = 5
+	problems = problems[:min(shown, len(problems))]
+	problems[len(problems)-1].Hint = "leave --paired away for lists that were measured apart"
+	return problems
+}
+
+// row judges one benchmark.
+func (c *comparison) row(p pair) *result.Row {
+	switch {
+	case p.before == nil:
+		row, _ := c.side(p.after)
+		row.Verdict = result.New
+		return row
+	case p.after == nil:
+		was, _ := c.side(p.before)
+		return &result.Row{
+			Kernel: p.before.Kernel, Config: p.before.Config, Reasons: []result.Reason{result.Removed},
+			Sides: []*result.Side{{Role: result.Other, Row: was}},
+		}
+	}
+	was, from := c.side(p.before)
+	is, to := c.side(p.after)
+	other := &result.Side{Role: result.Other, Row: was}
+	is.Sides = []*result.Side{other}
+	if why := c.unmeasured(was, is); len(why) > 0 {
+		is.Verdict, other.Reason = result.Incomparable, why
+		return is
+	}
+	if c.opts.Paired {
+		other.Change, is.Verdict, is.Reasons = judge.Paired(was.Timing.Samples.Kept(), is.Timing.Samples.Kept(), c.opts.Gate)
+	} else {
+		other.Change, is.Verdict, is.Reasons = judge.Unpaired(from, to, was.Timing.Stats, is.Timing.Stats, c.opts.Gate)
+	}
+	other.Change.Cycles = cycles(&was.Timing.Samples, &is.Timing.Samples)
+	switch {
+	case !c.opts.Force && (c.differ.class || otherDevice(was, is)):
+		is.Verdict, is.Reasons = result.Incomparable, []result.Reason{result.FingerprintDiffers}
+	case judge.ByClock(is.Verdict, other.Change):
+		is.Reasons = append(is.Reasons, result.ClockEffect)
+	}
+	is.Warnings = c.doubts(was, is)
+	return is
+}
+
+// otherDevice compares the devices of rows, where files know them: nvbench may use
+// several.
+func otherDevice(was, is *result.Row) bool {
+	a, b := was.Vars["device"], is.Vars["device"]
+	return a != "" && b != "" && a != b
+}
+
+// side is what a comparison keeps of a row: what it was, its samples, and their
+// statistics made anew, the same way for both sides. The samples come back in order
+// of size as well: all that is computed of them sorts them first, which is quick when
+// it was done.
+func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
+	row := &result.Row{
+		Kernel: r.Kernel, Config: r.Config, Params: r.Params, Vars: r.Vars, Cell: r.Cell, Trust: r.Trust,
+		Key: r.Key, Code: r.Code, Identity: r.Identity, Fault: r.Fault, Warnings: r.Warnings,
+	}
+	if r.Timing == nil {
+		return row, nil
+	}
+	timing := *r.Timing
+	row.Timing = &timing
+	kept := timing.Samples.Kept() // a copy
+	slices.Sort(kept)
+	sum := stat.Summarize(kept)
+	s := &timing.Stats
+	s.Count, s.Median, s.Mean, s.Std, s.Min, s.P50, s.P95, s.P99, s.CV = sum.Count, sum.Median, sum.Mean, sum.Std, sum.Min, sum.P50, sum.P95, sum.P99, sum.CV
+	if len(kept) > 0 {
+		s.Low, s.High = c.medianInterval(kept)
+	}
+	return row, kept
+}
+
+// unmeasured says which side has nothing to compare, and why.
+func (c *comparison) unmeasured(was, is *result.Row) []string {
+	var why []string
+	for _, side := range []struct {
+		file string
+		row  *result.Row
+	}{{c.before.Path, was}, {c.after.Path, is}} {
+		switch {
+		case side.row.Fault != nil:
+			why = append(why, fmt.Sprintf("in %s: %s", side.file, side.row.Fault.Message))
+		case side.row.Timing == nil || side.row.Timing.Stats.Count == 0:
+			why = append(why, "no samples in "+side.file)
+		}
+	}
+	return why
+}
+
+// cycles is the change in clock cycles, where both sides know their clock.
+func cycles(was, is *result.Samples) *float64 {
+	before, after := cycleCount(was), cycleCount(is)
+	if before == nil || after == nil {
+		return nil
+	}
+	change := stat.Median(after)/stat.Median(before) - 1
+	if math.IsNaN(change) || math.IsInf(change, 0) {
+		return nil // a clock of 0 was recorded
+	}
+	return &change
+}
+
+func cycleCount(s *result.Samples) []float64 {
+	if len(s.GHz) != len(s.Seconds) {
+		return nil
+	}
+	product := result.Samples{Seconds: slices.Clone(s.Seconds), Dropped: s.Dropped}
+	for i, ghz := range s.GHz {
+		product.Seconds[i] *= ghz
+	}
+	return product.Kept()
+}

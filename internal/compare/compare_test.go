@@ -1,0 +1,287 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/diag"
+	"pawl/internal/foreign"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+func read(t *testing.T, name, text string) *foreign.File {
+	t.Helper()
+	f, err := foreign.Parse(name, text, foreign.Options{}, func(string) ([]byte, error) { return bytes.Repeat([]byte{0, 0, 128, 63}, 30), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func run(t *testing.T, before, after *foreign.File, opts Options) *result.Report {
+	t.Helper()
+	if opts.Gate == (spec.Gate{}) {
+		opts.Gate = spec.DefaultGate
+	}
+	r, err := Parsed(context.Background(), before, after, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// outline is a report's verdicts, reasons and warnings, a line each.
+func outline(r *result.Report) string {
+	var b strings.Builder
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "%s: %s", row.Name(), row.Verdict)
+		for _, reason := range row.Reasons {
+			fmt.Fprintf(&b, ", %s", reason)
+		}
+		for _, side := range row.Sides {
+			for _, why := range side.Reason {
+				fmt.Fprintf(&b, "; %s", why)
+			}
+		}
+		for _, w := range row.Warnings {
+			fmt.Fprintf(&b, "; ! %s", w.Message)
+		}
+		b.WriteByte('\n')
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "! %s: %s\n", w.Code, w.Message)
+	}
+	return b.String()
+}
+
+// times are n samples around a median, within ± 1%.
+func times(n int, median float64) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprint(median*(1+0.01*(float64(i*7%n)/float64(n)*2-1))))
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+func pawlReport(class, extra, row string) string {
+	return fmt.Sprintf(`{"schema": 1, "kind": "bench", "device_class": %q%s, "rows": [%s]}`, class, extra, row)
+}
+
+func row(seconds, extra string) string {
+	return fmt.Sprintf(`{"kernel": "k", "config": "c"%s, "timing": {"samples": {"seconds": %s}}}`, extra, seconds)
+}
+
+// nvbenchStates is a file of a machine with two GPUs, one benchmark on both, one on
+// the device given.
+func nvbenchStates(device int) string {
+	state := func(device int) string {
+		return fmt.Sprintf(`{"name": "Device=%d c", "device": %d, "summaries": [
+			{"tag": "nv/json/bin:nv/cold/sample_times", "data": [{"name": "filename", "value": "x-bin/0.bin"}, {"name": "size", "value": "30"}]}]}`, device, device)
+	}
+	return fmt.Sprintf(`{"devices": [{"id": 0, "name": "NVIDIA H200"}, {"id": 1, "name": "NVIDIA A100"}], "benchmarks": [
+		{"name": "k", "states": [%s, %s]}, {"name": "j", "states": [%s]}]}`, state(0), state(1), state(device))
+}
+
+const apart = "! apart: measured apart: what the machine did in between is in the difference too\n"
+
+func TestVerdicts(t *testing.T) {
+	same, slow, fast := times(30, 1), times(30, 1.06), times(30, 0.85)
+	for _, test := range []struct {
+		name, before, after string
+		opts                Options
+		want                string
+	}{
+		{
+			"every outcome",
+			`{"gone": [1, 2], "slow": ` + same + `, "fast": ` + same + `, "same": ` + same + `, "one": [1]}`,
+			`{"one": [2], "slow": ` + slow + `, "fast": ` + fast + `, "same": ` + same + `, "born": [1]}`,
+			Options{},
+			"one: inconclusive, too few samples\nslow: regression\nfast: improvement\nsame: maintained\nborn: new\ngone: , removed\n" + apart,
+		},
+		{"one benchmark each, whatever its name", `{"old": ` + same + `}`, `{"new": ` + slow + `}`, Options{}, "new: regression\n" + apart},
+		{"nothing in common", `{"a": [1], "b": [1]}`, `{"c": [1]}`, Options{}, "c: new\na: , removed\nb: , removed\n"},
+		{"a wider gate", same, slow, Options{Gate: spec.Gate{Regression: 0.1, Claim: 0.1, Delta: 0.3, CV: 1}}, "samples: maintained, slower\n"},
+		{"in turns", same, slow, Options{Paired: true}, "samples: regression\n"},
+		{"noise", same, `[1, 2, 1, 2, 1, 2, 3, 1, 1, 2]`, Options{}, "samples: inconclusive; ! x.after: samples vary by 43.7% (more than 12.0%)\n"},
+
+		{
+			"another GPU", pawlReport("nvidia-h200", "", row(same, "")), pawlReport("nvidia-h100", "", row(slow, "")),
+			Options{},
+			"k/c: incomparable, fingerprint differs\n! machine: not measured alike: device nvidia-h200 → nvidia-h100\n",
+		},
+		{
+			"another GPU, forced", pawlReport("nvidia-h200", "", row(same, "")), pawlReport("nvidia-h100", "", row(slow, "")),
+			Options{Force: true},
+			"k/c: regression\n! machine: not measured alike: device nvidia-h200 → nvidia-h100\n" + apart,
+		},
+		{
+			"another driver, compiler and cache", pawlReport("g", `, "method": {"cache": "cold"}, "machine": {"gpu": {"name": "G", "driver": "1"}, "compilers": {"nvcc": "12"}}`, row(same, "")),
+			pawlReport("g", `, "method": {"cache": "hot"}, "machine": {"gpu": {"name": "G", "driver": "2"}, "compilers": {"nvcc": "13"}}`, row(same, "")),
+			Options{},
+			"k/c: maintained\n! machine: not measured alike: driver 1 → 2; nvcc 12 → 13; cache cold → hot\n",
+		},
+		{
+			"the class of a GPU that another tool names", pawlReport("nvidia-h200", "", row(same, "")),
+			`{"devices": [{"id": 0, "name": "NVIDIA A100"}], "benchmarks": [{"name": "k", "states": [{"name": "Device=0 c", "device": 0, "summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": "1.0"}]}]}]}]}`,
+			Options{},
+			"k/c: incomparable, fingerprint differs; ! x.after: the file has only a mean, not the samples; without them nothing can be judged\n! machine: not measured alike: device nvidia-h200 → nvidia-a100\n",
+		},
+		{
+			"the same GPU, named by two tools", pawlReport("nvidia-h200", "", row(same, "")),
+			`{"devices": [{"id": 0, "name": "NVIDIA H200"}], "benchmarks": [{"name": "k", "states": [{"name": "Device=0 c", "device": 0, "summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": "1.0"}]}]}]}]}`,
+			Options{},
+			"k/c: inconclusive, too few samples; ! x.after: the file has only a mean, not the samples; without them nothing can be judged\n",
+		},
+		{
+			"a state on another device", nvbenchStates(0), nvbenchStates(1),
+			Options{},
+			"k/Device=0 c: maintained\nk/Device=1 c: maintained\nj/c: incomparable, fingerprint differs\n",
+		},
+		{
+			"the same code", pawlReport("g", "", row(same, `, "identity": "i"`)), pawlReport("g", "", row(slow, `, "identity": "i"`)),
+			Options{},
+			"k/c: regression; ! the same code in both files: what differs is the machine\n" + apart,
+		},
+		{
+			"a param that vanished", pawlReport("g", "", row(same, `, "params": {"TILE": "32", "OLD": "1"}`)), pawlReport("g", "", row(same, `, "params": {"TILE": "64"}`)),
+			Options{},
+			"k/c: maintained; ! other params: OLD 1 → none, TILE 32 → 64\n",
+		},
+		{
+			"a kernel that broke", pawlReport("g", "", row(same, "")), pawlReport("g", "", `{"kernel": "k", "config": "c", "verdict": "broken", "fault": {"message": "it crashed"}}`),
+			Options{},
+			"k/c: incomparable; in x.after: it crashed\n",
+		},
+		{
+			"no samples kept", pawlReport("g", "", row("[1]", "")), pawlReport("g", "", `{"kernel": "k", "config": "c", "timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 1}]}}}`),
+			Options{},
+			"k/c: incomparable; no samples in x.after\n",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := run(t, read(t, "x.before", test.before), read(t, "x.after", test.after), test.opts)
+			if diff := cmp.Diff(test.want, outline(r)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			raw, err := r.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := result.Decode(raw); err != nil {
+				t.Errorf("not a report: %v", err)
+			}
+		})
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	r := run(t, read(t, "a", times(30, 1)), read(t, "b", times(40, 1.1)), Options{})
+	got := r.Rows[0]
+	side := got.Sides[0]
+	if side.Role != result.Other || side.Change.Paired || len(side.Change.Cells) != 0 {
+		t.Errorf("not a comparison of files: %+v", side)
+	}
+	was, is, c := side.Row.Timing.Stats, got.Timing.Stats, side.Change
+	if was.Count != 30 || is.Count != 40 || c.Median != is.Median/was.Median-1 || c.Low != is.Low/was.High-1 || c.High != is.High/was.Low-1 {
+		t.Errorf("numbers that contradict each other: %+v, %+v, %+v", was, is, c)
+	}
+	if !(was.Low < was.Median && was.Median < was.High) || c.Delta != 1 || *c.U != 0 || *c.P > 1e-6 {
+		t.Errorf("%+v, %+v", was, c)
+	}
+	if r.Method.Interval != "percentile bootstrap, 10,000 resamples, seed 42" {
+		t.Errorf("interval: %s", r.Method.Interval)
+	}
+	want := []result.Input{{File: "a", Format: "JSON list"}, {File: "b", Format: "JSON list"}}
+	if diff := cmp.Diff(want, r.Inputs); diff != "" {
+		t.Errorf("inputs (-want +got):\n%s", diff)
+	}
+}
+
+// Beyond so many benchmarks the closed form stands in, and the report says so. Both
+// lead to the same verdicts.
+func TestClosedForm(t *testing.T) {
+	before, after := many(mostResampled+1, 20, 1, 1), many(mostResampled+1, 20, 1.05, 2)
+	all := run(t, before, after, Options{})
+	if all.Method.Interval != "percentile bootstrap, closed form" {
+		t.Errorf("interval: %s", all.Method.Interval)
+	}
+	before.Report.Rows, after.Report.Rows = before.Report.Rows[:50], after.Report.Rows[:50]
+	for i, row := range run(t, before, after, Options{}).Rows {
+		if other := all.Rows[i]; other.Verdict != row.Verdict || row.Verdict != result.Regression {
+			t.Errorf("%s: %s by resampling, %s in closed form", row.Name(), row.Verdict, other.Verdict)
+		}
+	}
+}
+
+func TestCycles(t *testing.T) {
+	with := func(seconds, ghz float64) *foreign.File {
+		f := read(t, "x", pawlReport("g", "", row(times(30, seconds), "")))
+		s := &f.Report.Rows[0].Timing.Samples
+		for range s.Seconds {
+			s.GHz = append(s.GHz, ghz)
+		}
+		s.Dropped = []result.Drop{{From: 0, To: 2, Cause: "warm-up"}}
+		return f
+	}
+	r := run(t, with(1, 2), with(1.1, 2/1.1), Options{})
+	c := r.Rows[0].Sides[0].Change
+	if c.Cycles == nil || *c.Cycles > 1e-9 || *c.Cycles < -1e-9 {
+		t.Fatalf("cycles: %+v", c)
+	}
+	if diff := cmp.Diff("k/c: regression, clock effect\n"+apart, outline(r)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r := run(t, with(1, 2), with(1.1, 2), Options{}); len(r.Rows[0].Reasons) != 0 {
+		t.Errorf("slower in cycles too: %v", r.Rows[0].Reasons)
+	}
+	if r := run(t, with(1, 0), with(1.1, 2), Options{}); r.Rows[0].Sides[0].Change.Cycles != nil {
+		t.Error("a clock of 0 gave a number of cycles")
+	}
+}
+
+func TestPairedLengths(t *testing.T) {
+	_, err := Parsed(context.Background(), read(t, "a", `{"x": [1, 2], "y": [1], "z": [1]}`), read(t, "b", `{"x": [1], "y": [1], "w": [1]}`), Options{Paired: true, Gate: spec.DefaultGate})
+	problems := diag.Problems(err)
+	if len(problems) != 1 {
+		t.Fatalf("got %v", err)
+	}
+	want := "b: x has 1 samples, and in a 2; expected as many of both, measured in turns\n  hint: leave --paired away for lists that were measured apart"
+	if diff := cmp.Diff(want, problems[0].Detail()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	a, b := write("a.csv", "time_ms\n1\n2\n"), write("b.json", "[0.001, 0.002]")
+	r, err := Files(context.Background(), a, b, Options{Gate: spec.DefaultGate})
+	if err != nil || r.Rows[0].Sides[0].Change.Median != 0 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	for _, pair := range [][2]string{{write("bad.json", "["), b}, {a, filepath.Join(dir, "none")}} {
+		if _, err := Files(context.Background(), pair[0], pair[1], Options{}); err == nil {
+			t.Errorf("%v were compared", pair)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Files(ctx, a, b, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,0 +1,149 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pawl/internal/foreign"
+	"pawl/internal/judge"
+	"pawl/internal/machine"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// class is the device class of a file's results, "" where it does not say.
+func class(r *result.Report) string {
+	switch {
+	case r.DeviceClass != "":
+		return r.DeviceClass
+	case r.Machine.GPU != nil:
+		return machine.Slug(r.Machine.GPU.Name)
+	case r.Machine.CPU.Model != "":
+		return machine.Class(r.Machine)
+	}
+	return ""
+}
+
+// difference is what two files were measured on and with that is not the same.
+type difference struct {
+	class bool // another device: their times have nothing to do with each other
+	texts []string
+}
+
+func differences(before, after *result.Report) difference {
+	var d difference
+	// What one file does not say, it does not contradict.
+	add := func(what, was, is string) bool {
+		if was == "" || is == "" || was == is {
+			return false
+		}
+		d.texts = append(d.texts, fmt.Sprintf("%s %s → %s", what, was, is))
+		return true
+	}
+	count := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return unit.Count(n)
+	}
+	a, b := before.Machine, after.Machine
+	d.class = add("device", class(before), class(after))
+	add("CPU", a.CPU.Model, b.CPU.Model)
+	add("cores", count(a.CPU.Cores), count(b.CPU.Cores))
+	add("governor", a.CPU.Governor, b.CPU.Governor)
+	add("system", strings.ToLower(a.OS), strings.ToLower(b.OS))
+	add("Linux", a.Kernel, b.Kernel)
+	if a.GPU != nil && b.GPU != nil {
+		add("driver", a.GPU.Driver, b.GPU.Driver)
+		add("power limit (W)", count(int(a.GPU.PowerLimitW)), count(int(b.GPU.PowerLimitW)))
+		if a.GPU.Name == b.GPU.Name {
+			add("GPU", a.GPU.UUID, b.GPU.UUID)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Compilers)) {
+		add(name, a.Compilers[name], b.Compilers[name])
+	}
+	add("cache", before.Method.Cache, after.Method.Cache)
+	add("flush", before.Method.Flush, after.Method.Flush)
+	return d
+}
+
+// warnings are the doubts about the whole comparison.
+func (c *comparison) warnings(rows []*result.Row) []result.Warning {
+	var out []result.Warning
+	if len(c.differ.texts) > 0 {
+		w := result.Warning{Code: "machine", Message: "not measured alike: " + strings.Join(c.differ.texts, "; ")}
+		if c.differ.class && !c.opts.Force {
+			w.Hint = "measure both on one device, or --force a verdict"
+		}
+		out = append(out, w)
+	}
+	for _, f := range []*foreign.File{c.before, c.after} {
+		if f.Format == foreign.Pawl {
+			continue // said when it was measured
+		}
+		for _, w := range f.Report.Warnings {
+			w.Message = f.Path + ": " + w.Message
+			out = append(out, w)
+		}
+	}
+	if !c.opts.Paired && slices.ContainsFunc(rows, func(r *result.Row) bool { return judge.Confirm(r.Verdict) }) {
+		out = append(out, result.Warning{
+			Code:    "apart",
+			Message: "measured apart: what the machine did in between is in the difference too",
+			Hint:    "pawl check measures in turns; --paired is for lists that were",
+		})
+	}
+	return out
+}
+
+// doubts are the warnings of a row: those of both files, and what only the
+// comparison shows.
+func (c *comparison) doubts(was, is *result.Row) []result.Warning {
+	var out []result.Warning
+	for _, side := range []struct {
+		file string
+		row  *result.Row
+	}{{c.before.Path, was}, {c.after.Path, is}} {
+		file := filepath.Base(side.file)
+		for _, w := range side.row.Warnings {
+			w.Message = file + ": " + w.Message
+			out = append(out, w)
+		}
+		known := slices.ContainsFunc(side.row.Warnings, func(w result.Warning) bool { return w.Code == "cv" })
+		if cv := side.row.Timing.Stats.CV; cv > c.opts.Gate.CV && !known {
+			out = append(out, result.Warning{
+				Code: "cv", Message: fmt.Sprintf("%s: samples vary by %s (more than %s)", file, unit.PercentPlain(cv), unit.PercentPlain(c.opts.Gate.CV)),
+				Hint: "a quieter machine",
+			})
+		}
+		side.row.Warnings = nil
+	}
+	if was.Identity != "" && was.Identity == is.Identity && judge.Confirm(is.Verdict) {
+		out = append(out, result.Warning{Code: "identity", Message: "the same code in both files: what differs is the machine", Hint: "pawl check would not measure it"})
+	}
+	if changed := changes(was.Params, is.Params); changed != "" {
+		out = append(out, result.Warning{Code: "params", Message: "other params: " + changed})
+	}
+	return out
+}
+
+// changes lists the params that are not the same, with those that came or went.
+func changes(was, is map[string]string) string {
+	if was == nil || is == nil || maps.Equal(was, is) {
+		return ""
+	}
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if was[name] != is[name] {
+			out = append(out, fmt.Sprintf("%s %s → %s", name, cmp.Or(was[name], "none"), cmp.Or(is[name], "none")))
+		}
+	}
+	return strings.Join(out, ", ")
+}

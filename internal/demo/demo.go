@@ -1,0 +1,146 @@
+// Package demo is a story of six changes to the example kernels, each checked as
+// any change would be: what pawl says of them is the demonstration.
+package demo
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"pawl/examples"
+	"pawl/internal/result"
+)
+
+//go:embed host/pawl.yaml cuda/pawl.yaml
+var specs embed.FS
+
+// Chapter is one change and what is to be seen.
+type Chapter struct {
+	Title  string // what happens
+	Commit string // its message
+	Edits  []Edit
+	Update bool           // the baseline may move
+	Undo   bool           // afterwards: the change was refused
+	Want   result.Verdict // of the kernel that is changed
+}
+
+// Edit replaces a text in a file.
+type Edit struct{ File, Old, New string }
+
+// Story is the example kernels and what is done to them.
+type Story struct {
+	Cell     string
+	Kernel   string // that is changed
+	Files    map[string][]byte
+	Chapters []Chapter
+}
+
+// Host is the story for any machine.
+func Host() (*Story, error) {
+	const call = "        multiply(sums, row, slab, depth);\n"
+	return tell("host", "gemm", []string{"host/gemm.c", "host/layernorm.c"}, []Edit{
+		{"gemm.c", "  float slab[TILE_K][TILE_N], sums[TILE_M][TILE_N];\n", "  if (m < 1 || n < 1 || k < 1) return;\n  float slab[TILE_K][TILE_N], sums[TILE_M][TILE_N];\n"},
+		{"gemm.c", "/* Copies a slab of B;", "/* Copies a slab of B, so that it is dense;"},
+		{"pawl.yaml", "    entry: gemm\n", "    entry: gemm\n    launch: {threads: 2}\n"},
+		{"gemm.c", call, call + "        if (i0 / TILE_M % 16 == 0) {\n          __asm__ volatile(\"\" ::: \"memory\");\n          multiply(sums, row, slab, depth);\n        }\n"},
+		{"pawl.yaml", "TILE_M: [2, 1, 4, 6, 8]\n      TILE_N: [16, 32, 64]", "TILE_M: [4, 1, 2, 6, 8]\n      TILE_N: [32, 16, 64]"},
+	})
+}
+
+// CUDA is the story for a machine with a GPU.
+func CUDA() (*Story, error) {
+	const begin = "  x += (size_t)blockIdx.x * cols;\n"
+	return tell("cuda", "softmax", []string{"cuda/softmax.cu", "cuda/layernorm.cu", "cuda/reduce.cuh"}, []Edit{
+		{"softmax.cu", begin, "  if (cols < 1) return;\n" + begin},
+		{"softmax.cu", "// The first pass finds", "// The first pass over a row finds"},
+		{"pawl.yaml", "launch: {grid: [ROWS], block: [BLOCK]}\n    args:\n      - {name: x, dtype: f32", "launch: {grid: [ROWS], block: [BLOCK], shared: 1024}\n    args:\n      - {name: x, dtype: f32"},
+		{"softmax.cu", begin, `  if (blockIdx.x % 8 == 0) {
+    const float *other = x + (size_t)((blockIdx.x + gridDim.x / 2) % gridDim.x) * cols;
+    float sum = 0;
+    for (int i = threadIdx.x; i < cols; i += BLOCK) sum += other[i];
+    if (sum == 1.2345e30f) out[0] = sum;
+  }
+` + begin},
+		{"pawl.yaml", "VEC: [1, 2, 4]\n    launch: {grid: [ROWS], block: [BLOCK], shared", "VEC: [4, 2, 1]\n    launch: {grid: [ROWS], block: [BLOCK], shared"},
+	})
+}
+
+// tell makes a story of the files and of the edits of chapters two to six.
+func tell(cell, kernel string, files []string, edits []Edit) (*Story, error) {
+	s := &Story{Cell: cell, Kernel: kernel, Files: map[string][]byte{}}
+	var err error
+	if s.Files["pawl.yaml"], err = specs.ReadFile(cell + "/pawl.yaml"); err != nil {
+		return nil, err
+	}
+	if cell == "host" {
+		files = append(files, "host/vexp.h")
+	}
+	for _, name := range files {
+		raw, err := fs.ReadFile(examples.Files, name)
+		if err != nil {
+			return nil, err
+		}
+		s.Files[path.Base(name)] = raw
+	}
+	s.Chapters = []Chapter{
+		{Title: "The first baseline: nothing is known yet, so both kernels are measured and remembered", Commit: "two kernels", Update: true, Want: result.New},
+		{Title: "An innocent change: other code, the same speed", Commit: "refuse empty matrices", Edits: edits[0:1], Want: result.Maintained},
+		{Title: "A comment: the same code, so there is nothing to measure", Commit: "say why", Edits: edits[1:2], Want: result.Unchanged},
+		{Title: "The same code, launched differently: that is measured", Commit: "launch differently", Edits: edits[2:3], Want: result.Maintained},
+		{Title: "A slowdown of 6%, hidden in a change", Commit: "be thorough", Edits: edits[3:4], Undo: true, Want: result.Regression},
+		{Title: "A real improvement: the baseline moves", Commit: "better tiles", Edits: edits[4:5], Update: true, Want: result.Improvement},
+	}
+	return s, nil
+}
+
+// Begin writes the kernels into a folder and makes it a repository.
+func (s *Story) Begin(dir string) error {
+	for name, raw := range s.Files {
+		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
+			return fmt.Errorf("write the kernels: %w", err)
+		}
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"},
+		{"config", "user.name", "pawl demo"},
+		{"config", "user.email", "demo@localhost"},
+		{"config", "commit.gpgsign", "false"},
+	} {
+		if err := Git(dir, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apply makes a chapter's edits.
+func (c *Chapter) Apply(dir string) error {
+	for _, e := range c.Edits {
+		file := filepath.Join(dir, e.File)
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if strings.Count(string(raw), e.Old) != 1 {
+			return fmt.Errorf("%s: expected %q once; the folder is not as the story left it", e.File, e.Old)
+		}
+		if err := os.WriteFile(file, []byte(strings.Replace(string(raw), e.Old, e.New, 1)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Git runs git in a folder, without the user's hooks.
+func Git(dir string, args ...string) error {
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "core.hooksPath=/dev/null"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+// Package foreign reads result files, pawl's own and those of other tools, into
+// the one document. What a file is, its content says: nobody names a format.
+//
+// Every reader keeps to three rules. All times become seconds. A number that is
+// no time (NaN, infinite, zero, negative) is refused with its place, since
+// nothing that follows could make sense of it. And a benchmark whose samples the
+// tool did not write is kept with the one number there is and a warning that
+// says how to get the rest.
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"pawl/internal/diag"
+	"pawl/internal/result"
+)
+
+// Format is who wrote a file.
+type Format string
+
+// The formats that are read.
+const (
+	Pawl     Format = "pawl"
+	NVBench  Format = "nvbench"
+	Google   Format = "Google Benchmark"
+	GoTest   Format = "go test -bench"
+	Pytest   Format = "pytest-benchmark"
+	Hyper    Format = "hyperfine"
+	JSONList Format = "JSON list"
+	CSVList  Format = "CSV"
+)
+
+// File is a result file that was read.
+type File struct {
+	Path   string
+	Format Format
+
+	// Report holds a row for every benchmark, in the file's order, no name twice.
+	// A row has samples or a fault. What the file does not say is left empty: of
+	// other tools' files nearly everything.
+	Report *result.Report
+}
+
+// Options are what a file cannot say itself.
+type Options struct {
+	Unit float64 // of plain lists that do not say it, in seconds; 0 means 1
+}
+
+// Read reads a file, or the report of a run's folder.
+func Read(path string, opts Options) (*File, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "report.json")
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return Parse(path, string(raw), opts, os.ReadFile)
+}
+
+// Parse reads a file's text. open gives the content of the files that it refers
+// to: nvbench keeps samples beside its JSON.
+func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (*File, error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	src := source{path, text}
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "":
+		return nil, &diag.Problem{
+			Pos: diag.Pos{File: path}, Message: "the file is empty", Hint: "the benchmark wrote nothing: run it again",
+		}
+	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff"):
+		return nil, src.problem(0, "the text is UTF-16; expected UTF-8", "PowerShell's > writes it so: use the tool's own output option, or Out-File -Encoding utf8")
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return nil, src.problem(invalid(text), "this is no text; expected a result file", formats)
+	case trimmed[0] == '{' || trimmed[0] == '[':
+		return parseJSON(src, opts, open)
+	case isGoTest(text):
+		return finish(src, GoTest, readGoTest)
+	}
+	return finish(src, CSVList, func(s source, c *collector) error { return readCSV(s, c, opts) })
+}
+
+const formats = "pawl compares reports of its own, nvbench JSON, Google Benchmark JSON, go test -bench output, " +
+	"pytest-benchmark JSON, hyperfine JSON, and plain lists of times in JSON or CSV"
+
+// invalid is the offset of the first byte that no text has.
+func invalid(text string) int {
+	for i, r := range text {
+		if _, size := utf8.DecodeRuneInString(text[i:]); r == 0 || r == utf8.RuneError && size == 1 {
+			return i
+		}
+	}
+	return 0
+}
+
+// finish runs a reader and sees that it found something.
+func finish(src source, format Format, read func(source, *collector) error) (*File, error) {
+	c := newCollector(src)
+	if err := read(src, c); err != nil {
+		return nil, err
+	}
+	if len(c.report.Rows) == 0 {
+		return nil, &diag.Problem{Pos: diag.Pos{File: src.file}, Message: fmt.Sprintf("no benchmarks in this %s file", format), Hint: "run them again, and see that a filter does not leave all of them out"}
+	}
+	return &File{Path: src.file, Format: format, Report: c.report}, nil
+}
+
+// parseJSON looks at the outermost keys, and so at the whole syntax, before it
+// hands the text to the reader of its format.
+func parseJSON(src source, opts Options, open func(string) ([]byte, error)) (*File, error) {
+	s := &scanner{source: src}
+	keys := map[string]byte{} // with the first byte of the value
+	var err error
+	if s.next() == '[' {
+		err = s.skip()
+	} else {
+		err = s.object(func(key string) error {
+			keys[key] = s.next()
+			return s.skip()
+		})
+	}
+	if _, ok := keys["Action"]; ok && err == nil {
+		return nil, src.problem(0, "this is the output of go test -json; expected its plain output", "leave -json away")
+	}
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	has := func(first byte, names ...string) bool {
+		for _, name := range names {
+			if keys[name] != first {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has('[', "rows") && keys["schema"] != 0:
+		return readPawl(src)
+	case has('[', "results"):
+		return finish(src, Hyper, readHyperfine)
+	case has('[', "benchmarks") && has('{', "context"):
+		return finish(src, Google, readGoogle)
+	case has('[', "benchmarks") && has('{', "machine_info"):
+		return finish(src, Pytest, readPytest)
+	case has('[', "benchmarks") && (has('[', "devices") || has('{', "meta")):
+		return finish(src, NVBench, func(s source, c *collector) error { return readNVBench(s, c, open) })
+	}
+	return finish(src, JSONList, func(s source, c *collector) error { return readList(s, c, opts) })
+}

@@ -1,0 +1,142 @@
+package foreign
+
+import (
+	"fmt"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+// googleRun is one entry of a Google Benchmark file: a repetition, or an
+// aggregate of them.
+type googleRun struct {
+	name, run, kind, aggregate, unit, message string
+	real                                      float64
+	at                                        int // offset of the time; 0: there is none
+	failed                                    bool
+}
+
+// readGoogle reads what Google Benchmark's --benchmark_out=… --benchmark_out_format=json
+// wrote. A repetition is a sample, in wall time: that is what kernels which time
+// themselves report.
+func readGoogle(src source, c *collector) error {
+	s := &scanner{source: src}
+	medians := map[string]float64{} // where only aggregates were written
+	var names []string
+	err := s.fields(map[string]func() error{
+		"context": func() error { return googleContext(s, c.report) },
+		"benchmarks": func() error {
+			return s.array(func(int) error {
+				run, err := googleEntry(s)
+				if err != nil {
+					return err
+				}
+				if name, median, ok := run.median(); ok {
+					medians[name] = median
+					names = append(names, name)
+					return nil
+				}
+				return run.collect(s, c)
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		row := c.row(name, "")
+		if row.Timing != nil || row.Fault != nil {
+			continue
+		}
+		if message, _ := notATime(medians[name]); message == "" {
+			summarised(row, medians[name], "a median", "leave --benchmark_report_aggregates_only away, and ask for --benchmark_repetitions=10")
+		} else {
+			skipped(row, "its median is no time")
+		}
+	}
+	return nil
+}
+
+func googleEntry(s *scanner) (googleRun, error) {
+	run := googleRun{unit: "ns"}
+	err := s.fields(map[string]func() error{
+		"name":           into(&run.name, s.string),
+		"run_name":       into(&run.run, s.string),
+		"run_type":       into(&run.kind, s.string),
+		"aggregate_name": into(&run.aggregate, s.string),
+		"time_unit":      into(&run.unit, s.string),
+		"error_message":  into(&run.message, s.optional),
+		"error_occurred": func() error { run.failed = run.failed || s.next() == 't'; return s.skip() },
+		"skipped":        func() error { run.failed = run.failed || s.next() == 't'; return s.skip() },
+		"skip_message":   into(&run.message, s.optional),
+		"real_time": func() error {
+			s.space()
+			run.at = s.at
+			var err error
+			run.real, err = s.number()
+			return err
+		},
+	})
+	return run, err
+}
+
+var googleUnits = map[string]float64{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+
+// isAggregate is so by what the file says, or, in files older than that, by name.
+func (r *googleRun) isAggregate() bool {
+	if r.kind != "" {
+		return r.kind == "aggregate"
+	}
+	for _, ending := range []string{"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"} {
+		if strings.HasSuffix(r.name, ending) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *googleRun) median() (name string, seconds float64, ok bool) {
+	if !r.isAggregate() || r.aggregate != "median" && !(r.aggregate == "" && strings.HasSuffix(r.name, "_median")) {
+		return "", 0, false
+	}
+	name = r.run
+	if name == "" {
+		name = strings.TrimSuffix(r.name, "_median")
+	}
+	return name, r.real * googleUnits[r.unit], true
+}
+
+func (r *googleRun) collect(s *scanner, c *collector) error {
+	if r.isAggregate() {
+		return nil
+	}
+	name := r.run
+	if name == "" {
+		name = r.name
+	}
+	row := c.row(name, "")
+	unit, known := googleUnits[r.unit]
+	message, hint := notATime(r.real * unit)
+	switch {
+	case r.failed:
+		skipped(row, "it reported an error: "+r.message)
+		return nil
+	case r.at == 0:
+		return s.fail(s.at-1, fmt.Sprintf("%q has no real_time", name), "write the file again with --benchmark_out_format=json")
+	case !known:
+		return s.fail(r.at, fmt.Sprintf("%q has the unit %q; expected ns, us, ms or s", name, r.unit), "")
+	case message != "":
+		return s.fail(r.at, message, hint)
+	}
+	add(row, r.real*unit)
+	return nil
+}
+
+func googleContext(s *scanner, r *result.Report) error {
+	cpu := &r.Machine.CPU
+	return s.fields(map[string]func() error{
+		"date":        func() error { return s.moment(&r.Started) },
+		"num_cpus":    func() error { n, err := s.figure(); cpu.Cores = int(n); return err },
+		"mhz_per_cpu": func() error { mhz, err := s.figure(); cpu.MaxGHz = mhz / 1000; return err },
+	})
+}

@@ -1,0 +1,72 @@
+package foreign
+
+import (
+	"fmt"
+	"strconv"
+
+	"pawl/internal/result"
+)
+
+// readHyperfine reads what hyperfine --export-json wrote.
+func readHyperfine(src source, c *collector) error {
+	s := &scanner{source: src}
+	return s.fields(map[string]func() error{"results": func() error {
+		return s.array(func(int) error { return hyperfineResult(s, c) })
+	}})
+}
+
+func hyperfineResult(s *scanner, c *collector) error {
+	s.space()
+	at := s.at
+	var command string
+	var times []float64
+	var median, mean float64
+	failed := 0
+	err := s.fields(map[string]func() error{
+		"command": into(&command, s.string),
+		"times": into(&times, func() ([]float64, error) {
+			if s.next() == 'n' {
+				return nil, s.skip()
+			}
+			return s.times(1)
+		}),
+		"median": into(&median, s.figure),
+		"mean":   into(&mean, s.figure),
+		"exit_codes": func() error {
+			if s.next() != '[' {
+				return s.skip()
+			}
+			return s.array(func(int) error {
+				code, err := s.figure()
+				if code != 0 {
+					failed++
+				}
+				return err
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	row, isNew := c.only(command, "")
+	for n := 2; !isNew; n++ { // the same command, benchmarked again
+		row, isNew = c.only(command, "run "+strconv.Itoa(n))
+	}
+	if median == 0 {
+		median = mean
+	}
+	switch message, _ := notATime(median); {
+	case len(times) > 0:
+		add(row, times...)
+	case message == "":
+		summarised(row, median, "a median", "hyperfine --export-json writes the times of every run")
+	default:
+		return s.fail(at, fmt.Sprintf("%q has no times", command), "write the file again with hyperfine --export-json")
+	}
+	if failed > 0 {
+		row.Warnings = append(row.Warnings, result.Warning{
+			Code: "exit", Message: fmt.Sprintf("the command failed in %d of %d runs", failed, len(times)),
+		})
+	}
+	return nil
+}

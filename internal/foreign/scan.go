@@ -1,0 +1,324 @@
+package foreign
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// deepest is how far JSON may be nested; no tool comes near it, and a hostile
+// file must not exhaust the stack.
+const deepest = 200
+
+// scanner reads JSON front to back, without building it, and knows at any moment
+// where it is: an object of a million numbers costs those numbers, and a bad one
+// has its line, column and path. NaN and Infinity are numbers to it, since
+// Python's json writes them; whoever wants a time refuses them.
+type scanner struct {
+	source
+	at   int
+	path []step
+}
+
+// step is a part of a path: a key, or the index of an element.
+type step struct {
+	key   string
+	index int
+}
+
+// where writes the path: benchmarks[3].real_time.
+func (s *scanner) where() string {
+	var b strings.Builder
+	for _, p := range s.path {
+		switch {
+		case p.index >= 0:
+			b.WriteString("[" + strconv.Itoa(p.index) + "]")
+		case b.Len() > 0:
+			b.WriteString("." + p.key)
+		default:
+			b.WriteString(p.key)
+		}
+	}
+	return b.String()
+}
+
+// fail is a problem at an offset, with the path in front.
+func (s *scanner) fail(at int, message, hint string) error {
+	if path := s.where(); path != "" {
+		message = path + ": " + message
+	}
+	return s.problem(at, message, hint)
+}
+
+// syntax says what should stand at the current offset.
+func (s *scanner) syntax(expected string) error {
+	if s.at >= len(s.text) {
+		return s.fail(s.at, "the file ends here; expected "+expected, "it was cut off: write it again")
+	}
+	r, _ := utf8.DecodeRuneInString(s.text[s.at:])
+	return s.fail(s.at, "expected "+expected+", got "+strconv.QuoteRune(r), "this is no JSON: write it again with the tool that made it")
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// next is the first byte of what comes next, 0 at the end.
+func (s *scanner) next() byte {
+	s.space()
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}
+
+func (s *scanner) enter(p step) error {
+	if len(s.path) >= deepest {
+		return s.problem(s.at, "nested more than "+strconv.Itoa(deepest)+" deep", "no benchmark tool writes such a file")
+	}
+	s.path = append(s.path, p)
+	return nil
+}
+
+func (s *scanner) leave() { s.path = s.path[:len(s.path)-1] }
+
+// object calls each with every key; each must consume the value.
+func (s *scanner) object(each func(key string) error) error {
+	if s.next() != '{' {
+		return s.wrong("an object")
+	}
+	s.at++
+	for first := true; ; first = false {
+		c := s.next()
+		if c == '}' && first {
+			s.at++
+			return nil
+		}
+		key, err := s.str("a key in quotes")
+		if err != nil {
+			return err
+		}
+		if s.next() != ':' {
+			return s.syntax("a colon")
+		}
+		s.at++
+		if err := s.enter(step{key: key, index: -1}); err != nil {
+			return err
+		}
+		if err := each(key); err != nil {
+			return err
+		}
+		s.leave()
+		switch s.next() {
+		case ',':
+			s.at++
+		case '}':
+			s.at++
+			return nil
+		default:
+			return s.syntax("a comma or }")
+		}
+	}
+}
+
+// array calls each with every index; each must consume the element.
+func (s *scanner) array(each func(i int) error) error {
+	if s.next() != '[' {
+		return s.wrong("a list")
+	}
+	s.at++
+	if s.next() == ']' {
+		s.at++
+		return nil
+	}
+	if err := s.enter(step{}); err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		s.path[len(s.path)-1].index = i
+		if err := each(i); err != nil {
+			return err
+		}
+		switch s.next() {
+		case ',':
+			s.at++
+		case ']':
+			s.at++
+			s.leave()
+			return nil
+		default:
+			return s.syntax("a comma or ]")
+		}
+	}
+}
+
+// wrong tells a value of the wrong kind from none at all.
+func (s *scanner) wrong(expected string) error {
+	got := ""
+	switch s.next() {
+	case '{':
+		got = "an object"
+	case '[':
+		got = "a list"
+	case '"':
+		got = "a text"
+	case 't', 'f':
+		got = "true or false"
+	case 'n':
+		got = "null"
+	default:
+		if _, ok := s.numeral(); !ok {
+			return s.syntax(expected)
+		}
+		got = "a number"
+	}
+	return s.fail(s.at, "expected "+expected+", got "+got, "")
+}
+
+// string reads a text.
+func (s *scanner) string() (string, error) {
+	if s.next() != '"' {
+		return "", s.wrong("a text")
+	}
+	return s.str("a text")
+}
+
+func (s *scanner) str(expected string) (string, error) {
+	if s.next() != '"' {
+		return "", s.syntax(expected)
+	}
+	start := s.at
+	plain := true
+	for i := s.at + 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			s.at = i + 1
+			if plain {
+				return s.text[start+1 : i], nil
+			}
+			text, ok := unquote(s.text[start+1 : i])
+			if !ok {
+				s.at = start
+				return "", s.fail(start, "a text with a backslash that means nothing", "")
+			}
+			return text, nil
+		case c == '\\':
+			plain = false
+			i++
+		case c < ' ':
+			return "", s.fail(i, "a control character inside a text", "this is no JSON: write it again with the tool that made it")
+		}
+	}
+	s.at = len(s.text)
+	return "", s.syntax("the end of a text")
+}
+
+func startsNumber(c byte) bool { return c-'0' <= 9 || c == '-' || c == 'N' || c == 'I' }
+
+// numeral finds the end of the number that comes next.
+func (s *scanner) numeral() (end int, ok bool) {
+	text, i := s.text, s.at
+	if i < len(text) && text[i] == '-' {
+		i++
+	}
+	if i < len(text) && (text[i] == 'I' || text[i] == 'N' && i == s.at) {
+		for _, word := range []string{"NaN", "Infinity"} {
+			if strings.HasPrefix(text[i:], word) {
+				return i + len(word), true
+			}
+		}
+	}
+	from := i
+	if i < len(text) && text[i] == '0' {
+		i++
+	} else {
+		i = digits(text, i)
+	}
+	if i == from {
+		return i, false
+	}
+	if i < len(text) && text[i] == '.' {
+		from = i + 1
+		if i = digits(text, from); i == from {
+			return i, false
+		}
+	}
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		from = i
+		if i = digits(text, from); i == from {
+			return i, false
+		}
+	}
+	return i, true
+}
+
+// digits is the offset behind all digits at an offset.
+func digits(text string, i int) int {
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// number reads a number; one too large for a float64 is infinite.
+func (s *scanner) number() (float64, error) {
+	if !startsNumber(s.next()) {
+		return 0, s.wrong("a number")
+	}
+	end, ok := s.numeral()
+	if !ok {
+		s.at = end
+		return 0, s.syntax("a digit")
+	}
+	v, _ := strconv.ParseFloat(s.text[s.at:end], 64) // what is out of range becomes infinite
+	s.at = end
+	return v, nil
+}
+
+// skip passes over a value of any kind.
+func (s *scanner) skip() error {
+	switch c := s.next(); c {
+	case '{':
+		return s.object(func(string) error { return s.skip() })
+	case '[':
+		return s.array(func(int) error { return s.skip() })
+	case '"':
+		_, err := s.str("a text")
+		return err
+	default:
+		for _, word := range []string{"true", "false", "null"} {
+			if strings.HasPrefix(s.text[s.at:], word) {
+				s.at += len(word)
+				return nil
+			}
+		}
+		if startsNumber(c) {
+			end, ok := s.numeral()
+			s.at = end
+			if !ok {
+				return s.syntax("a digit")
+			}
+			return nil
+		}
+		return s.syntax("a value")
+	}
+}
+
+// end refuses whatever follows the value.
+func (s *scanner) end() error {
+	if s.space(); s.at < len(s.text) {
+		return s.syntax("the end of the file")
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Base is what a change is compared with.
+type Base struct {
+	Ref string // as people name it: origin/main, HEAD, HEAD~1
+	SHA string // the commit itself; it need not be in a shallow clone, see Ensure
+}
+
+// ErrNoBase means that there is nothing to compare with: HEAD is the first commit
+// and nothing in the tree has changed since, or there is no commit at all.
+var ErrNoBase = errors.New("there is no earlier commit to compare with")
+
+// mainBranches are where changes usually go, the surest first.
+var mainBranches = []struct{ ref, name string }{
+	{"refs/remotes/origin/HEAD", "origin/HEAD"},
+	{"refs/remotes/origin/main", "origin/main"},
+	{"refs/remotes/origin/master", "origin/master"},
+	{"refs/heads/main", "main"},
+	{"refs/heads/master", "master"},
+}
+
+// DefaultBase is what the working tree that holds dir is compared with when
+// nobody said: where it left the main branch. On that branch itself it is HEAD
+// when files have changed since, else the commit before.
+func DefaultBase(ctx context.Context, dir string) (Base, error) {
+	head, ok, err := Head(dir)
+	if err != nil {
+		return Base{}, err
+	}
+	if !ok {
+		if _, err := Root(dir); err != nil {
+			return Base{}, err
+		}
+		return Base{}, ErrNoBase
+	}
+	for _, branch := range mainBranches {
+		tip, err := Resolve(dir, branch.ref)
+		if errors.Is(err, ErrNoCommit) {
+			continue
+		}
+		if err != nil {
+			return Base{}, err
+		}
+		fork, err := MergeBase(ctx, dir, head.SHA, tip)
+		if err != nil {
+			return Base{}, err
+		}
+		if fork != head.SHA {
+			return Base{Ref: branchName(dir, branch.name), SHA: fork}, nil
+		}
+		break
+	}
+	if head.Dirty {
+		return Base{Ref: "HEAD", SHA: head.SHA}, nil
+	}
+	parent, err := firstParent(dir, head.SHA)
+	if err != nil {
+		return Base{}, err
+	}
+	return Base{Ref: "HEAD~1", SHA: parent}, nil
+}
+
+// branchName says which branch origin/HEAD is.
+func branchName(dir, name string) string {
+	if out, err := run(dir, "rev-parse", "--abbrev-ref", name); err == nil {
+		if full := strings.TrimSpace(out); full != "" {
+			return full
+		}
+	}
+	return name
+}
+
+// firstParent reads the commit itself: a shallow clone hides the parents that it
+// does not have.
+func firstParent(dir, sha string) (string, error) {
+	out, err := run(dir, "cat-file", "commit", sha)
+	if err != nil {
+		return "", fmt.Errorf("read commit %s: %w", Short(sha), err)
+	}
+	for line := range strings.Lines(out) {
+		if parent, ok := strings.CutPrefix(line, "parent "); ok {
+			return strings.TrimSpace(parent), nil
+		}
+		if line == "\n" { // the message may say anything
+			break
+		}
+	}
+	return "", ErrNoBase
+}
+
+// MergeBase returns where the histories of two commits parted. In a shallow clone
+// that may lie behind its edge: then it fetches some more.
+func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
+	var sides [2]string
+	for i, ref := range []string{a, b} {
+		sha, err := Resolve(dir, ref)
+		if err != nil {
+			return "", err
+		}
+		sides[i] = sha
+	}
+	base, err := mergeBase(dir, sides)
+	if !errors.Is(err, errUnrelated) {
+		return base, err
+	}
+	shallow, err := IsShallow(dir)
+	if err != nil {
+		return "", err
+	}
+	if !shallow {
+		return "", fmt.Errorf("%s and %s have no common history", Short(a), Short(b))
+	}
+	var fetchErr error
+	for _, more := range []string{"--deepen=64", "--deepen=1024"} {
+		if fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
+			fetchErr = fetch(ctx, dir, more) // one of them was never pushed
+		}
+		if fetchErr != nil {
+			break
+		}
+		if base, err := mergeBase(dir, sides); !errors.Is(err, errUnrelated) {
+			return base, err
+		}
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return "", &NoCommitError{Commit: fmt.Sprintf("the commit where %s and %s parted", Short(a), Short(b)), Shallow: true, Cause: fetchErr}
+}
+
+var errUnrelated = errors.New("no common history")
+
+func mergeBase(dir string, sides [2]string) (string, error) {
+	out, err := run(dir, "merge-base", sides[0], sides[1])
+	switch {
+	case err == nil:
+		return strings.TrimSpace(out), nil
+	case exited(err, 1):
+		return "", errUnrelated
+	}
+	return "", fmt.Errorf("find where %s and %s parted: %w", Short(sides[0]), Short(sides[1]), err)
+}

@@ -1,0 +1,154 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// patience is how long git may take to answer; a repository on a network file
+	// system that has gone away must not hold a run for ever.
+	patience = 30 * time.Second
+	// slowPatience is for what writes a whole tree or talks to a server.
+	slowPatience = 15 * time.Minute
+)
+
+// ErrNoRepository means that there is nothing to ask: no git program, no
+// repository, or one without a working tree.
+var ErrNoRepository = errors.New("no git repository")
+
+// run asks git something that it answers at once.
+func run(dir string, args ...string) (string, error) {
+	return ask(context.Background(), patience, dir, args...)
+}
+
+// work has git do something that may take long.
+func work(ctx context.Context, dir string, args ...string) (out string, err error) {
+	for range 5 {
+		out, err = ask(ctx, slowPatience, dir, args...)
+		// git stumbles over a worktree that another one is just adding.
+		if err == nil || !strings.Contains(err.Error(), "/commondir: ") {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return out, err
+}
+
+func ask(ctx context.Context, limit time.Duration, dir string, args ...string) (string, error) {
+	var stdout bytes.Buffer
+	err := stream(ctx, limit, dir, nil, &stdout, args...)
+	return stdout.String(), err
+}
+
+// stream runs git in dir with these streams.
+func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reader, stdout io.Writer, args ...string) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, "git", append([]string{
+		"--no-pager",
+		"-C", dir,
+		// A repository may name programs that git then runs. Looking at its
+		// state must not.
+		"-c", "core.fsmonitor=false",
+		"-c", "core.hooksPath=/dev/null",
+		// Nor is tidying up the business of whoever only looks.
+		"-c", "gc.auto=0",
+		"-c", "maintenance.auto=false",
+	}, args...)...)
+	cmd.Env = environment(os.Environ())
+	// Without a terminal ssh cannot ask questions. A signal lets git remove its
+	// lock files, and reaches its helpers.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 2 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("%w: there is no git program", ErrNoRepository)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Errorf("git did not answer within %v", limit)
+	}
+	return explain(err, stderr.String())
+}
+
+// explain finds the line in which git says what is wrong.
+func explain(err error, stderr string) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err // not of git: a pipe, or a writer of ours
+	}
+	if strings.Contains(stderr, "not a git repository") || strings.Contains(stderr, "must be run in a work tree") {
+		return ErrNoRepository
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	for _, start := range []string{"fatal: ", "error: "} {
+		for _, line := range lines {
+			if text, ok := strings.CutPrefix(line, start); ok {
+				return &failure{text, exit.ExitCode()}
+			}
+		}
+	}
+	if lines[0] == "" {
+		return &failure{err.Error(), exit.ExitCode()}
+	}
+	return &failure{lines[0], exit.ExitCode()}
+}
+
+// failure is git's own word on why it could not.
+type failure struct {
+	message string
+	code    int
+}
+
+func (f *failure) Error() string { return f.message }
+
+// exited tells whether git ended with this code.
+func exited(err error, code int) bool {
+	var f *failure
+	return errors.As(err, &f) && f.code == code
+}
+
+// environment keeps git from taking locks, asking questions and answering in
+// other languages, and from being led to another repository: a hook that runs
+// pawl has these variables set to its own.
+func environment(env []string) []string {
+	kept := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(elsewhere, name)
+	})
+	return append(kept, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=never", "LC_ALL=C")
+}
+
+// elsewhere is what `git rev-parse --local-env-vars` lists, without what only
+// carries configuration.
+var elsewhere = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_COMMON_DIR",
+	"GIT_DIR",
+	"GIT_GRAFT_FILE",
+	"GIT_IMPLICIT_WORK_TREE",
+	"GIT_INDEX_FILE",
+	"GIT_INTERNAL_SUPER_PREFIX",
+	"GIT_NO_REPLACE_OBJECTS",
+	"GIT_OBJECT_DIRECTORY",
+	"GIT_PREFIX",
+	"GIT_REPLACE_REF_BASE",
+	"GIT_SHALLOW_FILE",
+	"GIT_WORK_TREE",
+}

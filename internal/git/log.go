@@ -1,0 +1,146 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Commit is one that touched a path.
+type Commit struct {
+	SHA     string
+	Parents []string // those among the commits that touched the path
+	Author  string
+	Time    time.Time
+	Subject string
+}
+
+// Log returns the commits that touched a path relative to dir, the newest first
+// and each before its parents. Merges are there when they chose between versions:
+// git's usual simplification hides a merge that threw one away.
+func Log(ctx context.Context, dir, path string) ([]Commit, error) {
+	if _, ok, err := Head(dir); err != nil || !ok {
+		if err == nil {
+			err = ErrNoRepository
+		}
+		return nil, fmt.Errorf("read the history of %s: %w", path, err)
+	}
+	out, err := work(ctx, dir, "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false",
+		"log", "--full-history", "--simplify-merges", "--topo-order", "-z", "--format=%H%x1f%P%x1f%ct%x1f%an%x1f%s", "HEAD", "--", path)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", path, err)
+	}
+	var commits []Commit
+	for record := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if record == "" {
+			continue
+		}
+		fields := strings.SplitN(record, "\x1f", 5)
+		if len(fields) != 5 {
+			return nil, fmt.Errorf("read the history of %s: git wrote %q", path, record)
+		}
+		seconds, _ := strconv.ParseInt(fields[2], 10, 64)
+		commits = append(commits, Commit{
+			SHA: fields[0], Parents: strings.Fields(fields[1]), Time: time.Unix(seconds, 0).UTC(), Author: fields[3], Subject: fields[4],
+		})
+	}
+	return commits, nil
+}
+
+// Touched lists the files below a folder, both relative to dir, that any commit
+// added, changed or removed.
+func Touched(ctx context.Context, dir, folder string) ([]string, error) {
+	out, err := work(ctx, dir, "--literal-pathspecs", "-c", "log.showSignature=false",
+		"log", "--full-history", "--relative", "--no-renames", "--name-only", "--format=", "-z", "HEAD", "--", folder)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", folder, err)
+	}
+	names := strings.Split(out, "\x00")
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
+}
+
+// Show returns a file, whose path is relative to dir, as it was in a commit. The
+// error is fs.ErrNotExist where the commit has none.
+func Show(ctx context.Context, dir, sha, path string) ([]byte, error) {
+	var data []byte
+	err := Versions(ctx, dir, path, []string{sha}, func(_ int, raw []byte, present bool) error {
+		if !present {
+			return fmt.Errorf("%s in commit %s: %w", path, Short(sha), fs.ErrNotExist)
+		}
+		data = raw
+		return nil
+	})
+	return data, err
+}
+
+// Versions reads a file, whose path is relative to dir, from each of these
+// commits, in their order, with one git process for all.
+func Versions(ctx context.Context, dir, path string, shas []string, visit func(i int, raw []byte, present bool) error) error {
+	prefix, err := run(dir, "rev-parse", "--show-prefix")
+	if err != nil {
+		return fmt.Errorf("find the repository of %s: %w", dir, err)
+	}
+	full := strings.TrimSuffix(prefix, "\n") + path
+	if strings.Contains(full, "\n") {
+		return fmt.Errorf("read %q from git: a line break in a name cannot be asked for", full)
+	}
+	var request strings.Builder
+	for _, sha := range shas {
+		fmt.Fprintf(&request, "%s:%s\n", sha, full)
+	}
+	reader, writer := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), writer, "cat-file", "--batch")
+		writer.CloseWithError(err)
+		done <- err
+	}()
+	answers := bufio.NewReaderSize(reader, 1<<16)
+	for i := range shas {
+		raw, present, err := object(answers)
+		if err == nil {
+			err = visit(i, raw, present)
+		}
+		if err != nil {
+			reader.CloseWithError(err)
+			if gitErr := <-done; gitErr != nil && !errors.Is(gitErr, err) {
+				err = errors.Join(err, gitErr)
+			}
+			return err
+		}
+	}
+	return <-done
+}
+
+// object reads one answer of cat-file --batch.
+func object(r *bufio.Reader) (raw []byte, present bool, err error) {
+	header, err := r.ReadString('\n')
+	if err != nil {
+		return nil, false, fmt.Errorf("read from git: %w", err)
+	}
+	if strings.HasSuffix(header, " missing\n") {
+		return nil, false, nil
+	}
+	fields := strings.Fields(header)
+	if len(fields) != 3 {
+		return nil, false, fmt.Errorf("read from git: it wrote %q", header)
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return nil, false, fmt.Errorf("read from git: it wrote %q", header)
+	}
+	raw = make([]byte, size+1) // and the line break after it
+	if _, err := io.ReadFull(r, raw); err != nil {
+		return nil, false, fmt.Errorf("read from git: %w", err)
+	}
+	return raw[:size], fields[1] == "blob", nil
+}

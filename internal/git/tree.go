@@ -1,0 +1,232 @@
+package git
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Tree is a commit checked out into the cache. Several pawls may use it at once;
+// none changes or removes it while another does.
+type Tree struct {
+	SHA    string
+	Root   string   // its top folder
+	Folder string   // the folder in it that Checkout was given
+	Notes  []string // what it lacks: submodules that could not be had
+
+	lock *os.File
+}
+
+// Close ends the use of the tree. It stays in the cache.
+func (t *Tree) Close() error { return t.lock.Close() }
+
+// The cache has a folder per repository:
+//
+//	<id>/repository     its git folder, to know when it is gone
+//	<id>/<sha>/         a tree
+//	<id>/<sha>.made     there when the tree is whole: its mark; used last when it was modified
+//	<id>/<sha>.lock     held, shared, by those who use the tree; alone by who makes or removes it
+//	<id>/list           held while git's list of worktrees is changed
+type cache struct {
+	repository string // any folder of the user's working tree
+	common     string // its git folder, the one that all its worktrees share
+	dir        string
+}
+
+// mark tells a whole tree from a half-made one.
+type mark struct {
+	SHA   string   `json:"sha"`
+	ID    string   `json:"id"` // of this making
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Checkout gives the commit's tree, from the cache or newly made, with the
+// submodules that the user's clone has. A commit that is not in the clone is
+// fetched.
+func Checkout(ctx context.Context, dir, sha string) (*Tree, error) {
+	tree, err := checkout(ctx, dir, sha)
+	if err != nil {
+		return nil, fmt.Errorf("check out commit %s: %w", Short(sha), err)
+	}
+	return tree, nil
+}
+
+func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
+	if err := Ensure(ctx, dir, sha); err != nil {
+		return nil, err
+	}
+	sha, err := Resolve(dir, sha)
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := run(dir, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	c, err := openCache(dir)
+	if err != nil {
+		return nil, err
+	}
+	tree := &Tree{SHA: sha, Root: filepath.Join(c.dir, sha)}
+	tree.Folder = filepath.Join(tree.Root, strings.TrimSuffix(prefix, "\n"))
+	made := ""
+	for {
+		// Making needs the lock alone, using shares it, and between the two somebody
+		// else may get it: what is used is looked at under the shared lock.
+		if tree.lock, err = hold(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
+			return nil, err
+		}
+		if m, whole := c.whole(sha); whole && (m.ID == made || len(m.Notes) == 0 && c.unchanged(sha)) {
+			tree.Notes = m.Notes
+			now := time.Now()
+			_ = os.Chtimes(c.markFile(sha), now, now)
+			c.prune(ctx, sha, now)
+			return tree, nil
+		}
+		tree.lock.Close()
+		if made, err = c.make(ctx, sha); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func openCache(dir string) (*cache, error) {
+	common, err := run(dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return nil, err
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	c := &cache{repository: dir, common: strings.TrimSuffix(common, "\n")}
+	id := sha256.Sum256([]byte(c.common))
+	c.dir = filepath.Join(user, "pawl", "worktrees", hex.EncodeToString(id[:8]))
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return nil, err
+	}
+	return c, os.WriteFile(filepath.Join(c.dir, "repository"), []byte(c.common+"\n"), 0o644)
+}
+
+func (c *cache) markFile(sha string) string { return filepath.Join(c.dir, sha+".made") }
+
+func (c *cache) lockFile(sha string) string { return filepath.Join(c.dir, sha+".lock") }
+
+// whole reads the mark of a tree.
+func (c *cache) whole(sha string) (mark, bool) {
+	var m mark
+	raw, err := os.ReadFile(c.markFile(sha))
+	if err != nil || json.Unmarshal(raw, &m) != nil {
+		return mark{}, false
+	}
+	return m, m.SHA == sha
+}
+
+// unchanged tells whether the tree is exactly its commit: a file that somebody
+// changed, added or removed would be measured in its name.
+func (c *cache) unchanged(sha string) bool {
+	root := filepath.Join(c.dir, sha)
+	top, err := Root(root)
+	if err != nil || filepath.Base(top) != sha { // where its .git is gone, the repository around it answers
+		return false
+	}
+	out, err := run(root, "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored", "-z")
+	if err != nil {
+		return false
+	}
+	lines := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	different := slices.ContainsFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "# ") })
+	return !different && slices.Contains(lines, "# branch.oid "+sha)
+}
+
+// make checks the commit out anew, unless somebody else just has, and returns the
+// id of the making.
+func (c *cache) make(ctx context.Context, sha string) (string, error) {
+	lock, err := hold(ctx, c.lockFile(sha), syscall.LOCK_EX)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if m, whole := c.whole(sha); whole && len(m.Notes) == 0 && c.unchanged(sha) {
+		return m.ID, nil
+	}
+	c.remove(ctx, sha)
+	root := filepath.Join(c.dir, sha)
+	if err := c.worktree(ctx, "add", "--force", "--force", "--quiet", "--detach", root, sha); err != nil {
+		return "", err
+	}
+	m := mark{SHA: sha, ID: newID()}
+	if m.Notes, err = populate(ctx, root, c.common); err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	temp := c.markFile(sha) + ".new" // nobody else writes it: the lock is held
+	if err := os.WriteFile(temp, raw, 0o644); err != nil {
+		return "", err
+	}
+	return m.ID, os.Rename(temp, c.markFile(sha))
+}
+
+func newID() string {
+	var raw [8]byte
+	_, _ = rand.Read(raw[:])
+	return hex.EncodeToString(raw[:])
+}
+
+// remove takes a tree away, whatever state it is in, and git's note of it. (git
+// worktree prune would also forget trees of the user's on a disk that is not
+// mounted now.)
+func (c *cache) remove(ctx context.Context, sha string) {
+	root := filepath.Join(c.dir, sha)
+	_ = os.Remove(c.markFile(sha))
+	_ = os.RemoveAll(root)
+	_ = c.worktree(ctx, "remove", "--force", "--force", root)
+}
+
+// worktree changes git's list of worktrees. Two such commands at once stumble over
+// each other's half-written entries.
+func (c *cache) worktree(ctx context.Context, args ...string) error {
+	lock, err := hold(ctx, filepath.Join(c.dir, "list"), syscall.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	_, err = work(ctx, c.repository, append([]string{"worktree"}, args...)...)
+	return err
+}
+
+// hold takes a lock, shared or alone.
+func hold(ctx context.Context, path string, how int) (*os.File, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
+		if err == nil && sameFile(file, path) { // else it was pruned meanwhile
+			return file, nil
+		}
+		file.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}

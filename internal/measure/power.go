@@ -1,0 +1,57 @@
+package measure
+
+import (
+	"math"
+
+	"pawl/internal/result"
+	"pawl/internal/stat"
+)
+
+// What it takes to see an effect: in 95 of 100 cases where it is there, in at most
+// 5 of 100 where it is not.
+const (
+	seen   = 0.95
+	unseen = 0.05
+	most   = 1_000_000
+)
+
+// CellNoise is what the cells of a duet scatter by.
+func CellNoise(cells []result.CellChange) float64 {
+	values := make([]float64, len(cells))
+	for i, c := range cells {
+		values[i] = math.Log1p(c.Median)
+	}
+	return stat.Std(values)
+}
+
+// DuetNeeds is how many cells a duet needs for an effect, by what its cells have
+// scattered by so far.
+func DuetNeeds(cells []result.CellChange, effect float64) int {
+	noise := CellNoise(cells)
+	for n := cellsLeast; n < most; n++ {
+		df := float64(n - 1)
+		reach := (stat.TQuantile(1-unseen/2, df) + stat.TQuantile(seen, df)) * noise / math.Sqrt(float64(n))
+		if reach <= math.Log1p(effect) {
+			return n
+		}
+	}
+	return most
+}
+
+// SamplesNeeded is how many independent samples each of two lists needs for a rank
+// test to see one's median move, by how such samples lie around it: Noether's
+// formula, with the chance that a sample of one exceeds one of the other counted
+// on the samples themselves.
+func SamplesNeeded(samples []float64, effect float64) int {
+	shifted := make([]float64, len(samples))
+	for i, v := range samples {
+		shifted[i] = v * (1 + effect)
+	}
+	exceeds := (stat.CliffDelta(samples, shifted) + 1) / 2
+	if exceeds <= 0.5 {
+		return most
+	}
+	z := stat.TQuantile(1-unseen/2, 1e6) + stat.TQuantile(seen, 1e6)
+	n := z * z / (6 * (exceeds - 0.5) * (exceeds - 0.5))
+	return int(min(most, math.Ceil(n)))
+}

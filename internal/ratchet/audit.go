@@ -1,0 +1,235 @@
+package ratchet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl/internal/git"
+)
+
+// Kind is what a finding is about.
+type Kind string
+
+// The kinds there are.
+const (
+	Edited     Kind = "edited"     // changed by other hands than pawl's
+	Rewritten  Kind = "rewritten"  // does not go on from what was there before
+	Worse      Kind = "worse"      // slower than before, and no reason is given
+	Unreasoned Kind = "unreasoned" // accepted or reset without a reason
+	Vanished   Kind = "vanished"   // gone without a reset
+	Unreadable Kind = "unreadable" // no baseline at all
+	NoSamples  Kind = "no samples" // or others than it says
+)
+
+// Finding is something that should not have happened to a baseline.
+type Finding struct {
+	Kind   Kind   `json:"kind"`
+	Commit string `json:"commit,omitempty"` // that brought it; empty: it is not committed
+	Name   string `json:"name,omitempty"`   // kernel/config; empty: the whole file
+	What   string `json:"what"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Audit is a baseline held against its history.
+type Audit struct {
+	Class    string    `json:"class"`
+	Entries  int       `json:"entries"`
+	Commits  int       `json:"commits"`           // looked at
+	Shallow  bool      `json:"shallow,omitempty"` // the clone has no older ones
+	Oldest   string    `json:"oldest,omitempty"`  // the oldest of them
+	Findings []Finding `json:"findings"`
+	Settled  []Finding `json:"settled,omitempty"` // put right since
+	Reasons  []Event   `json:"reasons,omitempty"` // moves that somebody wanted, with why
+}
+
+// Event is a move in the story of a name.
+type Event struct {
+	Name     string `json:"name"`
+	Recorded string `json:"recorded,omitempty"` // commit that brought it; empty: it is not committed
+	Move     Move   `json:"move"`
+}
+
+// ErrNone means that there is no baseline, and never was.
+var ErrNone = errors.New("there is no baseline")
+
+// Audited lists the device classes that have a file, or had one.
+func (s *Store) Audited(ctx context.Context) ([]string, error) {
+	classes, err := s.Classes()
+	if err != nil {
+		return nil, err
+	}
+	if _, ok, err := git.Head(s.dir); err != nil || !ok {
+		return classes, err
+	}
+	files, err := git.Touched(ctx, s.dir, folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		class, isFile := strings.CutSuffix(strings.TrimPrefix(file, folder+"/"), ".json")
+		if isFile && classSlug.MatchString(class) {
+			classes = append(classes, class)
+		}
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes), nil
+}
+
+// Audit walks the history of a class's file and says what should not have happened
+// to it and has not been put right since. The error is git.ErrNoRepository where
+// there is no history to walk, and ErrNone where there is no baseline.
+func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
+	if err := checkClass(class); err != nil {
+		return nil, err
+	}
+	versions, err := s.versions(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	if len(versions) == 1 && versions[0].absent() {
+		return nil, fmt.Errorf("%w of %s", ErrNone, class)
+	}
+	a := &Audit{Class: class, Commits: len(versions) - 1}
+	if a.Commits > 0 {
+		a.Oldest = versions[0].commit
+		if a.Shallow, err = git.IsShallow(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	w := &walk{path: s.shown(s.Path(class)), keys: map[string]int{}}
+	standing := w.all(versions)
+	for i, found := range w.findings {
+		if standing[i] {
+			a.Findings = append(a.Findings, found)
+		} else {
+			a.Settled = append(a.Settled, found)
+		}
+	}
+	if now := versions[len(versions)-1].file; now != nil {
+		a.Entries = len(now.Entries)
+		a.Findings = append(a.Findings, s.auditSamples(class, now)...)
+	}
+	for _, event := range events(versions) {
+		if event.Move.By != ByCheck {
+			a.Reasons = append(a.Reasons, event)
+		}
+	}
+	return a, nil
+}
+
+// auditSamples holds the entries of today against the file beside.
+func (s *Store) auditSamples(class string, now *File) []Finding {
+	var out []Finding
+	for _, name := range now.Names() {
+		if _, err := now.Samples(now.Entries[name]); err != nil {
+			out = append(out, Finding{
+				Kind: NoSamples, Name: name, What: err.Error(),
+				Remedy: fmt.Sprintf("git checkout -- %s, or the commit that has them (git log -- %s)", s.shown(s.samplesPath(class)), s.shown(s.samplesPath(class))),
+			})
+		}
+	}
+	return out
+}
+
+// History tells the story of each name of a class that is or was there, from the
+// moves in the file and the commits that brought them.
+func (s *Store) History(ctx context.Context, class string) ([]Event, error) {
+	if err := checkClass(class); err != nil {
+		return nil, err
+	}
+	versions, err := s.versions(ctx, class)
+	if errors.Is(err, git.ErrNoRepository) {
+		var f *File
+		if f, err = s.Read(class); err == nil {
+			versions = []version{{file: f}}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return events(versions), nil
+}
+
+// events are the moves of all versions, by name, in their order.
+func events(versions []version) []Event {
+	var out []Event
+	seen := map[string]bool{}
+	for _, v := range versions {
+		if v.file == nil {
+			continue
+		}
+		for _, name := range v.file.allNames() {
+			it, _ := v.file.item(name)
+			for _, m := range it.moves {
+				if key := name + " " + m.Sum; !seen[key] {
+					seen[key] = true
+					out = append(out, Event{Name: name, Recorded: v.commit, Move: m})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Event) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// version is the file in one commit, or, last, as it is now.
+type version struct {
+	commit  string
+	parents []int  // versions before
+	content string // hash of the whole file
+	file    *File
+	err     error // why it cannot be read
+}
+
+func (v version) absent() bool { return v.file == nil && v.err == nil }
+
+// versions reads all versions of the file, each after its parents.
+func (s *Store) versions(ctx context.Context, class string) ([]version, error) {
+	path := folder + "/" + class + ".json"
+	commits, err := git.Log(ctx, s.dir, path)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(commits)
+	versions := make([]version, len(commits), len(commits)+1)
+	shas, index, hasChild := make([]string, len(commits)), map[string]int{}, make([]bool, len(commits))
+	for i, c := range commits {
+		versions[i].commit, shas[i], index[c.SHA] = c.SHA, c.SHA, i
+		for _, parent := range c.Parents {
+			if at, known := index[parent]; known {
+				versions[i].parents = append(versions[i].parents, at)
+				hasChild[at] = true
+			}
+		}
+	}
+	if len(shas) > 0 {
+		err := git.Versions(ctx, s.dir, path, shas, func(i int, raw []byte, present bool) error {
+			if present {
+				versions[i].content = blockHash(string(raw))
+				versions[i].file, versions[i].err = parse(path, class, raw)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", path, err)
+		}
+	}
+	now := version{}
+	for i, has := range hasChild {
+		if !has {
+			now.parents = append(now.parents, i)
+		}
+	}
+	raw, err := readFile(s.Path(class))
+	if err != nil {
+		return nil, err
+	}
+	if raw != nil {
+		now.content = blockHash(string(raw))
+		now.file, now.err = s.Read(class)
+	}
+	return append(versions, now), nil
+}

@@ -1,0 +1,458 @@
+package ratchet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/git"
+)
+
+// project is a real repository with a baseline in a folder below its root.
+type project struct {
+	*testing.T
+	root  string
+	store *Store
+	moves int
+}
+
+func newProject(t *testing.T) *project {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+	} {
+		t.Setenv(name, value)
+	}
+	root := t.TempDir()
+	p := &project{T: t, root: root, store: Open(filepath.Join(root, "kernels"))}
+	p.git("init", "--quiet", "--initial-branch=main")
+	write(t, filepath.Join(root, "kernels", "pawl.yaml"), []byte("version: 1\n"))
+	p.commit("first")
+	return p
+}
+
+func (p *project) git(args ...string) string {
+	p.Helper()
+	out, err := exec.Command("git", append([]string{"-C", p.root}, args...)...).CombinedOutput()
+	if err != nil {
+		p.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (p *project) commit(message string) string {
+	p.Helper()
+	p.git("add", "--all")
+	p.git("commit", "--quiet", "--allow-empty", "-m", message)
+	return p.git("rev-parse", "HEAD")
+}
+
+// move moves an entry by a duet with this outcome, whatever the policy says to it.
+func (p *project) move(config string, by By, reason string, change float64) {
+	p.Helper()
+	p.moves++
+	c := candidate(config, p.moves, 2)
+	put(p, p.store, func(f *File) error {
+		if former := f.Entry("attention", config); former != nil {
+			c = c.against(former, change)
+		}
+		f.put(c, by, reason)
+		return nil
+	})
+}
+
+func (p *project) reset(config, reason string) {
+	p.Helper()
+	put(p, p.store, func(f *File) error {
+		_, err := f.Reset("attention/"+config, Actor{Who: "bob", Time: started}, reason)
+		return err
+	})
+}
+
+// edit changes the file as an editor would.
+func (p *project) edit(old, replacement string) {
+	p.Helper()
+	path := p.store.Path(class)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		p.Fatal(err)
+	}
+	edited := bytes.Replace(raw, []byte(old), []byte(replacement), 1)
+	if bytes.Equal(raw, edited) {
+		p.Fatalf("%q is not in the file", old)
+	}
+	write(p, path, edited)
+}
+
+// forge changes an entry and makes its checksum fit.
+func (p *project) forge(config string, change func(*Entry)) {
+	p.Helper()
+	f, err := p.store.Read(class)
+	if err != nil {
+		p.Fatal(err)
+	}
+	e := f.Entry("attention", config)
+	change(e)
+	for i := range e.Moves {
+		if i > 0 {
+			e.Moves[i].Prev = e.Moves[i-1].Sum
+		}
+		e.Moves[i].Sum = e.Moves[i].sum(class, e.Name)
+	}
+	e.Sum = e.sum(class)
+	write(p, p.store.Path(class), encoded(p, f))
+}
+
+func (p *project) audit() *Audit {
+	p.Helper()
+	a, err := p.store.Audit(p.Context(), class)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return a
+}
+
+// finds checks what stands: "kind name", and in which commit.
+func (p *project) finds(commit string, want ...string) {
+	p.Helper()
+	var got []string
+	for _, f := range p.audit().Findings {
+		got = append(got, strings.TrimSpace(string(f.Kind)+" "+f.Name))
+		if f.Commit != commit || f.What == "" {
+			p.Errorf("in commit %q: %+v", f.Commit, f)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		p.Errorf("(-want +got):\n%s\n%+v", diff, p.audit())
+	}
+}
+
+func TestAuditOfAnHonestHistory(t *testing.T) {
+	p := newProject(t)
+	p.move("small", ByCheck, "", 0)
+	p.move("large", ByCheck, "", 0)
+	p.finds("") // not committed yet
+	first := p.commit("baseline")
+	p.move("small", ByCheck, "", -0.1)
+	p.move("small", ByCheck, "", -0.1) // two moves in one commit, as after a squash
+	p.commit("faster")
+	p.move("small", ByAccept, "correct now", 0.2)
+	p.commit("slower on purpose")
+	p.reset("large", "the config is gone")
+	p.commit("reset")
+	p.move("large", ByCheck, "", 0)
+	p.commit("and back")
+	p.git("commit", "--quiet", "--allow-empty", "-m", "other work")
+	p.finds("")
+	a := p.audit()
+	if a.Entries != 2 || a.Commits != 5 || a.Shallow || a.Oldest != first || len(a.Settled) != 0 {
+		t.Errorf("%+v", a)
+	}
+	if len(a.Reasons) != 2 || a.Reasons[0].Move.By != ByReset || a.Reasons[1].Move.Reason != "correct now" {
+		t.Errorf("%+v", a.Reasons)
+	}
+	events, err := p.store.History(t.Context(), class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var story []string
+	for _, e := range events {
+		story = append(story, fmt.Sprintf("%s %s %s", e.Name, e.Move.By, p.git("log", "-1", "--format=%s", e.Recorded)))
+	}
+	want := []string{
+		"attention/large check baseline", "attention/large reset reset", "attention/large check and back",
+		"attention/small check baseline", "attention/small check faster", "attention/small check faster", "attention/small accept slower on purpose",
+	}
+	if diff := cmp.Diff(want, story); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAuditFinds(t *testing.T) {
+	for name, test := range map[string]struct {
+		harm func(p *project)
+		want string
+	}{
+		"edited by hand":        {func(p *project) { p.edit(`"median_ms": 2,`, `"median_ms": 3,`) }, "edited attention/large"},
+		"checksum made to fit":  {func(p *project) { p.forge("small", func(e *Entry) { e.MedianMS = 3 }) }, "edited attention/small"},
+		"a time that is none":   {func(p *project) { p.forge("small", func(e *Entry) { e.LowMS = -1 }) }, "edited attention/small"},
+		"forged more carefully": {func(p *project) { p.forge("small", func(e *Entry) { e.Identity = "another" }) }, "edited attention/small"},
+		"a move rewritten":      {func(p *project) { p.forge("small", func(e *Entry) { e.Moves[0].Who = "nobody" }) }, "rewritten attention/small"},
+		"a move taken back":     {func(p *project) { p.git("checkout", "--quiet", "HEAD~1", "--", ".") }, "rewritten attention/small"},
+		"slower by check":       {func(p *project) { p.move("small", ByCheck, "", 0.05) }, "worse attention/small"},
+		"check without a duet": {func(p *project) {
+			put(p, p.store, func(f *File) error { f.put(candidate("small", 7, 2), ByCheck, ""); return nil })
+		}, "worse attention/small"},
+		"accept without reason": {func(p *project) { p.move("small", ByAccept, "", 0.05) }, "unreasoned attention/small"},
+		"by nobody knows what":  {func(p *project) { p.move("small", "magic", "because", -0.05) }, "edited attention/small"},
+		"an entry deleted": {func(p *project) {
+			f := load(p, p.store)
+			delete(f.Entries, "attention/small")
+			write(p, p.store.Path(class), encoded(p, f))
+		}, "vanished attention/small"},
+		"deleted and made anew": {func(p *project) {
+			f := load(p, p.store)
+			delete(f.Entries, "attention/small")
+			write(p, p.store.Path(class), encoded(p, f))
+			p.move("small", ByCheck, "", 0)
+		}, "rewritten attention/small"},
+		"the file deleted":  {func(p *project) { os.Remove(p.store.Path(class)) }, "vanished"},
+		"a merge conflict":  {func(p *project) { p.edit("{", "<<<<<<< HEAD\n{") }, "unreadable"},
+		"truncated":         {func(p *project) { write(p, p.store.Path(class), []byte(`{"schema": 1, "cl`)) }, "unreadable"},
+		"samples gone":      {func(p *project) { os.Remove(p.store.samplesPath(class)) }, "no samples attention/large\nno samples attention/small"},
+		"samples of others": {func(p *project) { write(p, p.store.samplesPath(class), emptySamples(p)) }, "no samples attention/large\nno samples attention/small"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.move("small", ByCheck, "", 0)
+			p.move("large", ByCheck, "", 0)
+			p.commit("baseline")
+			p.move("small", ByCheck, "", -0.1)
+			good := p.commit("faster")
+			p.finds("")
+			test.harm(p)
+			want := strings.Split(test.want, "\n")
+			p.finds("", want...) // before it is committed
+			commit := p.commit("harm")
+			if strings.HasPrefix(test.want, "no samples") {
+				commit = "" // seen today, wherever it came from
+			}
+			p.finds(commit, want...)
+			p.git("commit", "--quiet", "--allow-empty", "-m", "other work")
+			p.finds(commit, want...)
+
+			// Going back to what was right puts it right, and it is not forgotten.
+			p.git("checkout", "--quiet", good, "--", ".")
+			p.finds("")
+			p.commit("restored")
+			p.finds("")
+			if settled := p.audit().Settled; commit != "" && (len(settled) != len(want) || settled[0].Commit != commit) {
+				t.Errorf("settled: %+v", settled)
+			}
+		})
+	}
+}
+
+func emptySamples(t testing.TB) []byte {
+	t.Helper()
+	raw, err := blocks{}.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// A reason given later answers for what happened before.
+func TestReasonsSettle(t *testing.T) {
+	for name, harm := range map[string]func(p *project){
+		"worse":      func(p *project) { p.move("small", ByCheck, "", 0.05) },
+		"unreasoned": func(p *project) { p.move("small", ByAccept, "", 0.05) },
+		"forged":     func(p *project) { p.forge("small", func(e *Entry) { e.Identity = "another" }) },
+		"rewritten":  func(p *project) { p.git("checkout", "--quiet", "HEAD~1", "--", ".") },
+	} {
+		for _, how := range []By{ByAccept, ByReset} {
+			t.Run(name+" "+string(how), func(t *testing.T) {
+				p := newProject(t)
+				p.move("small", ByCheck, "", 0)
+				p.commit("baseline")
+				p.move("small", ByCheck, "", -0.1)
+				p.commit("faster")
+				harm(p)
+				p.commit("harm")
+				if len(p.audit().Findings) != 1 {
+					t.Fatalf("%+v", p.audit())
+				}
+				p.move("small", ByCheck, "", -0.1) // a later improvement does not
+				p.commit("faster")
+				if len(p.audit().Findings) != 1 {
+					t.Fatalf("%+v", p.audit())
+				}
+				if how == ByReset {
+					p.reset("small", "it was wrong")
+				} else {
+					p.move("small", ByAccept, "it is right", 0.01)
+				}
+				p.commit("settled")
+				p.finds("")
+				if len(p.audit().Settled) != 1 {
+					t.Errorf("%+v", p.audit().Settled)
+				}
+			})
+		}
+	}
+	t.Run("edited", func(t *testing.T) {
+		p := newProject(t)
+		p.move("small", ByCheck, "", 0)
+		p.commit("baseline")
+		p.edit(`"median_ms": 2,`, `"median_ms": 3,`)
+		p.commit("harm")
+		p.reset("small", "edited by mistake")
+		p.commit("settled")
+		p.finds("")
+	})
+}
+
+func TestAuditOfMerges(t *testing.T) {
+	branch := func(t *testing.T) *project {
+		p := newProject(t)
+		p.move("small", ByCheck, "", 0)
+		p.commit("baseline")
+		p.git("branch", "side")
+		p.move("small", ByCheck, "", -0.1)
+		p.commit("faster on main")
+		return p
+	}
+	merge := func(p *project, resolve func()) string {
+		p.Helper()
+		// Both sides may have changed the file; what matters is what comes out.
+		_ = exec.Command("git", "-C", p.root, "merge", "--quiet", "--no-commit", "--no-ff", "side").Run()
+		resolve()
+		return p.commit("merge")
+	}
+	from := func(p *project, ref string) func() {
+		return func() { p.Helper(); p.git("checkout", ref, "--", ".") }
+	}
+	t.Run("side is older", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.commit("elsewhere")
+		p.git("switch", "--quiet", "main")
+		merge(p, func() {})
+		p.finds("")
+	})
+	t.Run("the improvement is thrown away", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.commit("elsewhere")
+		p.git("switch", "--quiet", "main")
+		p.finds(merge(p, from(p, "side")), "rewritten attention/small")
+	})
+	t.Run("both moved, one is taken", func(t *testing.T) {
+		for _, ref := range []string{"main", "side"} {
+			p := branch(t)
+			p.git("switch", "--quiet", "side")
+			p.move("small", ByCheck, "", -0.2)
+			p.commit("faster on side")
+			p.git("switch", "--quiet", "main")
+			merge(p, from(p, ref))
+			p.finds("")
+			p.move("small", ByCheck, "", -0.1)
+			p.commit("and on")
+			p.finds("")
+		}
+	})
+	t.Run("both moved, neither is taken", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.move("small", ByCheck, "", -0.2)
+		p.commit("faster on side")
+		p.git("switch", "--quiet", "main")
+		p.finds(merge(p, from(p, "main~1")), "rewritten attention/small")
+	})
+	t.Run("measured again in the merge", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.move("small", ByCheck, "", -0.2)
+		p.commit("faster on side")
+		p.git("switch", "--quiet", "main")
+		merge(p, func() { from(p, "main")(); p.move("small", ByCheck, "", -0.3) })
+		p.finds("")
+	})
+	t.Run("damage on a side is not taken", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.edit(`"median_ms": 2,`, `"median_ms": 3,`)
+		p.commit("harm")
+		p.git("switch", "--quiet", "main")
+		merge(p, from(p, "main"))
+		p.finds("")
+	})
+	t.Run("damage on a side is taken", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.edit(`"median_ms": 2,`, `"median_ms": 3,`)
+		harm := p.commit("harm")
+		p.git("switch", "--quiet", "main")
+		commit := merge(p, from(p, "side"))
+		var kinds []string
+		for _, f := range p.audit().Findings {
+			kinds = append(kinds, string(f.Kind)+" "+p.git("log", "-1", "--format=%s", f.Commit))
+		}
+		if len(kinds) == 0 {
+			t.Errorf("nothing found in %s and %s", harm, commit)
+		}
+	})
+	t.Run("squashed over a later move", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.move("small", ByCheck, "", -0.2)
+		p.commit("faster on side")
+		p.git("switch", "--quiet", "main")
+		p.git("checkout", "side", "--", ".")
+		p.finds(p.commit("squash"), "rewritten attention/small")
+	})
+}
+
+func TestAuditWhereThereIsNothing(t *testing.T) {
+	p := newProject(t)
+	if _, err := p.store.Audit(t.Context(), class); !errors.Is(err, ErrNone) {
+		t.Errorf("%v", err)
+	}
+	if classes, err := p.store.Audited(t.Context()); err != nil || len(classes) != 0 {
+		t.Errorf("%v, %v", classes, err)
+	}
+	p.move("small", ByCheck, "", 0)
+	p.commit("baseline")
+	os.Remove(p.store.Path(class))
+	p.commit("removed") // and still to be audited
+	if classes, err := p.store.Audited(t.Context()); err != nil || len(classes) != 1 {
+		t.Errorf("%v, %v", classes, err)
+	}
+	none := Open(t.TempDir())
+	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(none.dir))
+	put(t, none, moveTo(candidate("small", 1, 2)))
+	if _, err := none.Audit(t.Context(), class); !errors.Is(err, git.ErrNoRepository) {
+		t.Errorf("%v", err)
+	}
+	if events, err := none.History(t.Context(), class); err != nil || len(events) != 1 {
+		t.Errorf("%v, %v", events, err)
+	}
+}
+
+func TestAuditInShallowClone(t *testing.T) {
+	p := newProject(t)
+	p.move("small", ByCheck, "", 0)
+	p.commit("baseline")
+	for range 3 {
+		p.move("small", ByCheck, "", -0.1)
+		p.commit("faster")
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	p.git("clone", "--quiet", "--depth=2", "file://"+p.root, clone)
+	s := Open(filepath.Join(clone, "kernels"))
+	a, err := s.Audit(t.Context(), class)
+	if err != nil || !a.Shallow || a.Commits != 2 || a.Oldest != p.git("rev-parse", "HEAD~1") || len(a.Findings) != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	f, err := s.LoadAt(t.Context(), "HEAD~1", class)
+	if err != nil || len(f.Entry("attention", "small").Moves) != 3 {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if _, err := f.Samples(f.Entry("attention", "small")); err != nil {
+		t.Error(err)
+	}
+	if f, err := p.store.LoadAt(t.Context(), "HEAD~4", class); err != nil || len(f.Entries) != 0 {
+		t.Errorf("before there was one: %+v, %v", f, err)
+	}
+}

@@ -1,0 +1,125 @@
+package ratchet
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Entry is the best-known version of a kernel on a config. Times are milliseconds.
+type Entry struct {
+	Name string `json:"-"` // kernel/config
+
+	MedianMS float64   `json:"median_ms"`
+	LowMS    float64   `json:"ci_95_low"`
+	HighMS   float64   `json:"ci_95_high"`
+	GFLOPS   float64   `json:"throughput_gflops,omitempty"`
+	GBps     float64   `json:"bandwidth_gb_s,omitempty"`
+	Commit   string    `json:"git_commit"` // that it is built from
+	Time     time.Time `json:"timestamp"`
+
+	Params   map[string]string `json:"params,omitempty"`
+	Vars     map[string]string `json:"vars,omitempty"` // the config's own values
+	Cell     string            `json:"cell"`
+	Identity string            `json:"identity"`
+	Code     string            `json:"code,omitempty"`
+	Key      string            `json:"key,omitempty"`
+
+	Fingerprint Fingerprint `json:"fingerprint"`
+	Samples     Samples     `json:"samples"`
+	Cells       int         `json:"cells,omitempty"` // of the duet that moved it here
+	Pairs       int         `json:"pairs,omitempty"`
+
+	Moves []Move `json:"moves"` // all there ever were, the first first
+	Sum   string `json:"sum"`   // over all of the above
+}
+
+// Removed is what a reset leaves of an entry: its story.
+type Removed struct {
+	Name  string `json:"-"`
+	Moves []Move `json:"moves"`
+	Sum   string `json:"sum"`
+}
+
+// By is how a move came about.
+type By string
+
+// The ways there are.
+const (
+	ByCheck  By = "check"  // first of its kind, or faster in a duet
+	ByAccept By = "accept" // somebody wanted it, whatever the duet said
+	ByReset  By = "reset"  // somebody took the entry away
+)
+
+// Move is one turn of the ratchet.
+type Move struct {
+	By     By        `json:"by"`
+	Who    string    `json:"who,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Run    string    `json:"run,omitempty"`
+	Time   time.Time `json:"timestamp"`
+
+	Commit   string  `json:"git_commit,omitempty"`
+	MedianMS float64 `json:"median_ms,omitempty"` // as it was then; 0 for a reset
+	Change   *Change `json:"change,omitempty"`    // against the version before, in a duet
+	From     *From   `json:"from,omitempty"`      // the version before
+
+	Prev string `json:"prev,omitempty"` // Sum of the move before
+	Sum  string `json:"sum"`
+}
+
+// Change is how much slower (or, below 0, faster) the new version was.
+type Change struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"ci_95_low"`
+	High   float64 `json:"ci_95_high"`
+}
+
+// From is the version that a move replaced.
+type From struct {
+	MedianMS float64 `json:"median_ms"`
+	Commit   string  `json:"git_commit"`
+}
+
+// Samples say which block of the file beside holds the entry's samples.
+type Samples struct {
+	Count  int    `json:"count"`  // kept
+	Of     int    `json:"of"`     // measured
+	SHA256 string `json:"sha256"` // of the block
+}
+
+// Moved is the move that made the entry what it is.
+func (e *Entry) Moved() Move { return last(e.Moves) }
+
+// AcceptedSince returns the latest reasoned accept that the entry has and its
+// former self, which may be nil, has not: a slowdown that is meant.
+func (e *Entry) AcceptedSince(former *Entry) (Move, bool) {
+	known := map[string]bool{}
+	if former != nil {
+		for _, m := range former.Moves {
+			known[m.Sum] = true
+		}
+	}
+	for _, m := range slices.Backward(e.Moves) {
+		if m.By == ByAccept && m.Reason != "" && !known[m.Sum] {
+			return m, true
+		}
+	}
+	return Move{}, false
+}
+
+func last(moves []Move) Move {
+	if len(moves) == 0 {
+		return Move{}
+	}
+	return moves[len(moves)-1]
+}
+
+// Name is how entries are called: kernel/config.
+func Name(kernel, config string) string { return kernel + "/" + config }
+
+// Split takes a name apart.
+func Split(name string) (kernel, config string) {
+	kernel, config, _ = strings.Cut(name, "/")
+	return kernel, config
+}

@@ -1,0 +1,237 @@
+package ratchet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"pawl/internal/diag"
+)
+
+// Schema is the version of the file's form.
+const Schema = 1
+
+// File is the baseline of a device class.
+type File struct {
+	Class   string
+	Entries map[string]*Entry   // by name
+	Removed map[string]*Removed // by name
+
+	path       string // for messages
+	damage     []*diag.Problem
+	samples    blocks
+	samplesErr error // why there are none
+}
+
+// document is the file's JSON form.
+type document struct {
+	Schema  int                 `json:"schema"`
+	Class   string              `json:"class"`
+	Entries map[string]*Entry   `json:"entries"`
+	Removed map[string]*Removed `json:"removed,omitempty"`
+}
+
+func newFile(class, path string) *File {
+	return &File{Class: class, Entries: map[string]*Entry{}, Removed: map[string]*Removed{}, path: path, samples: blocks{}}
+}
+
+// Entry returns the entry of a kernel on a config, or nil.
+func (f *File) Entry(kernel, config string) *Entry { return f.Entries[Name(kernel, config)] }
+
+// Names are the entries', sorted.
+func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Entries)) }
+
+// RemovedNames are those of entries that were taken away, sorted.
+func (f *File) RemovedNames() []string { return slices.Sorted(maps.Keys(f.Removed)) }
+
+// Samples returns an entry's samples, in seconds.
+func (f *File) Samples(e *Entry) ([]float64, error) {
+	seconds, err := f.samples.get(e.Samples)
+	if err != nil && f.samplesErr != nil {
+		err = f.samplesErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("samples of %s: %w", e.Name, err)
+	}
+	return seconds, nil
+}
+
+// Damaged says what was changed in the file by other hands than pawl's; nil when
+// nothing was.
+func (f *File) Damaged() error {
+	if len(f.damage) == 0 {
+		return nil
+	}
+	return diag.Errors(f.damage)
+}
+
+// encode lays the file out: names sorted, a line per value, so that diffs show what
+// moved.
+func (f *File) encode() ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(document{Schema: Schema, Class: f.Class, Entries: f.Entries, Removed: f.Removed})
+	return out.Bytes(), err
+}
+
+var (
+	classSlug = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
+	entryName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+)
+
+func checkClass(class string) error {
+	if !classSlug.MatchString(class) {
+		return fmt.Errorf("%q is no device class: expected lower-case letters, digits, points and hyphens", class)
+	}
+	return nil
+}
+
+// parse reads a file of a class. What is no such file is an error; what is one, and
+// was edited, has Damaged entries.
+func parse(path, class string, raw []byte) (*File, error) {
+	p := &parser{path: path, raw: raw}
+	doc, problem := p.document(class)
+	if problem != nil {
+		return nil, diag.Errors{problem}
+	}
+	f := newFile(class, path)
+	maps.Copy(f.Entries, doc.Entries)
+	maps.Copy(f.Removed, doc.Removed)
+	for name, e := range f.Entries {
+		e.Name = name
+	}
+	for name, r := range f.Removed {
+		r.Name = name
+	}
+	for _, name := range f.allNames() {
+		if it, _ := f.item(name); it.problem != "" {
+			at := p.key(name)
+			at.Message = fmt.Sprintf("%s was edited by hand: %s", name, it.problem)
+			at.Hint = fmt.Sprintf("git checkout -- %s restores it; pawl baseline reset %s --reason … gives it up", path, name)
+			f.damage = append(f.damage, at)
+		}
+	}
+	return f, nil
+}
+
+func (f *File) allNames() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(f.Entries)), maps.Keys(f.Removed))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// parser knows where in the text things are.
+type parser struct {
+	path string
+	raw  []byte
+}
+
+const restore = "restore it with git checkout; only pawl writes this file"
+
+func (p *parser) document(class string) (*document, *diag.Problem) {
+	var head struct {
+		Schema *int    `json:"schema"`
+		Class  *string `json:"class"`
+	}
+	if err := json.Unmarshal(p.raw, &head); err != nil {
+		return nil, p.problem(err)
+	}
+	switch {
+	case head.Schema == nil || head.Class == nil:
+		at := p.at(0)
+		at.Message, at.Hint = "this is no baseline: it has no schema or no class", restore
+		return nil, at
+	case *head.Schema != Schema:
+		at := p.key("schema")
+		at.Message = fmt.Sprintf("schema %d; this pawl reads and writes schema %d", *head.Schema, Schema)
+		if at.Hint = restore; *head.Schema > Schema {
+			at.Hint = "it was written by a newer pawl: use that one"
+		}
+		return nil, at
+	case *head.Class != class:
+		at := p.key("class")
+		at.Message = fmt.Sprintf("it is of class %q, and its name says %q", *head.Class, class)
+		at.Hint = "a baseline holds for its own kind of device: rename the file back"
+		return nil, at
+	}
+	var doc document
+	dec := json.NewDecoder(bytes.NewReader(p.raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&doc); err != nil {
+		return nil, p.problem(err)
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(doc.Entries)), slices.Collect(maps.Keys(doc.Removed))) {
+		e, isEntry := doc.Entries[name]
+		r, isRemoved := doc.Removed[name]
+		if !entryName.MatchString(name) || isEntry && e == nil || isRemoved && r == nil {
+			at := p.key(name)
+			at.Message, at.Hint = fmt.Sprintf("%q is no entry", name), restore
+			return nil, at
+		}
+	}
+	return &doc, nil
+}
+
+var conflict = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
+
+// problem turns what encoding/json says into a place.
+func (p *parser) problem(err error) *diag.Problem {
+	if i := conflict.FindIndex(p.raw); i != nil {
+		at := p.at(i[0])
+		at.Message = "a merge conflict was left in it"
+		at.Hint = "take one side whole, for both files of the class (git checkout --ours or --theirs), then pawl check --update-baseline"
+		return at
+	}
+	offset := len(p.raw)
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	var message string
+	switch {
+	case errors.As(err, &syntax):
+		offset = int(syntax.Offset) - 1
+		if message = "it is no JSON: " + syntax.Error(); offset+1 >= len(p.raw) {
+			message = "it ends too early"
+		}
+	case errors.As(err, &mismatch):
+		offset = int(mismatch.Offset) - 1
+		message = fmt.Sprintf("%s cannot be a %s", mismatch.Field, mismatch.Value)
+	default:
+		message = err.Error() // names the field, and has no place
+	}
+	at := p.at(offset)
+	at.Message, at.Hint = message, restore
+	return at
+}
+
+// key is a problem at the line of a key.
+func (p *parser) key(name string) *diag.Problem {
+	quoted, _ := json.Marshal(name)
+	found := regexp.MustCompile(regexp.QuoteMeta(string(quoted)) + `\s*:`).FindIndex(p.raw)
+	if found == nil {
+		return p.at(0)
+	}
+	at := p.at(found[0])
+	at.Width = len(quoted)
+	return at
+}
+
+// at is a problem at a byte of the text.
+func (p *parser) at(offset int) *diag.Problem {
+	offset = max(0, min(offset, len(p.raw)))
+	before := p.raw[:offset]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	line := p.raw[start:]
+	if end := bytes.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end]
+	}
+	return &diag.Problem{
+		Pos:     diag.Pos{File: p.path, Line: bytes.Count(before, []byte("\n")) + 1, Column: len([]rune(string(before[start:]))) + 1},
+		Excerpt: string(line),
+	}
+}

@@ -1,0 +1,274 @@
+package ratchet
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"pawl/internal/git"
+	"pawl/internal/result"
+)
+
+// Candidate is a result that may become the baseline.
+type Candidate struct {
+	Class   string
+	Row     *result.Row    // as measured last: what is stored is not the lucky first try
+	Change  *result.Change // against the entry there is; nil: it was not measured
+	Against string         // commit of that entry, when Change was measured
+	Commit  *result.Commit
+	Machine result.Fingerprint
+	Run     string
+	Time    time.Time
+	Who     string
+}
+
+// CandidateOf takes a row's result out of a report. former is the entry it may
+// replace, or nil: the side that is it says what Change is.
+func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) Candidate {
+	c := Candidate{Class: r.DeviceClass, Row: row, Commit: r.Commit, Machine: r.Machine, Run: r.ID, Time: r.Finished, Who: who}
+	if former == nil {
+		return c
+	}
+	for _, side := range row.Sides {
+		same := side.Role == result.Best && side.Commit == former.Commit ||
+			side.Row != nil && side.Row.Identity != "" && side.Row.Identity == former.Identity
+		if same && side.Change != nil {
+			c.Change, c.Against = side.Change, former.Commit
+			if side.Role == result.Best {
+				break
+			}
+		}
+	}
+	return c
+}
+
+// Refusal is why a result does not become the baseline.
+type Refusal struct {
+	Name string // kernel/config
+	Why  string
+	Hint string
+}
+
+// Error says what was refused and why.
+func (r *Refusal) Error() string { return r.Name + " does not become the baseline: " + r.Why }
+
+// Move makes a result the baseline when it is the first of its name, or when a
+// confirmed duet found it faster than the entry there is. (By how much it must be,
+// the gate says; the caller asks it.) The error is a Refusal.
+func (f *File) Move(c Candidate) (*Entry, error) {
+	if err := f.presentable(c); err != nil {
+		return nil, err
+	}
+	refuse := func(why, hint string) (*Entry, error) {
+		return nil, &Refusal{Name: c.Row.Name(), Why: why, Hint: hint}
+	}
+	switch c.Row.Verdict {
+	case result.Regression, result.Inconclusive, result.Incomparable:
+		return refuse("its verdict is "+string(c.Row.Verdict), "pawl baseline accept --reason … makes it one all the same")
+	}
+	former := f.Entries[c.Row.Name()]
+	switch {
+	case former == nil:
+	case former.Identity == c.Row.Identity:
+		return refuse("it is the baseline already", "")
+	case c.Change == nil || !c.Change.Paired:
+		return refuse("it was not measured in turns with the baseline", "")
+	case c.Against != former.Commit:
+		return refuse(fmt.Sprintf("the baseline has moved to commit %s meanwhile", git.Short(former.Commit)), "pawl check again")
+	case !c.Change.Confirmed:
+		return refuse("no second set of cells has confirmed that it is faster", "")
+	case !(c.Change.Median < 0) || !(c.Change.High < 0):
+		return refuse("it is not shown to be faster", "")
+	}
+	return f.put(c, ByCheck, ""), nil
+}
+
+// Accept makes a result the baseline because somebody wants it, and says why. The
+// error is a Refusal.
+func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
+	if err := f.presentable(c); err != nil {
+		return nil, err
+	}
+	name := c.Row.Name()
+	reason = oneLine(reason)
+	former := f.Entries[name]
+	switch {
+	case reason == "":
+		return nil, &Refusal{Name: name, Why: "there is no reason given", Hint: "--reason says why slower is wanted"}
+	case former != nil && former.Identity == c.Row.Identity:
+		return nil, &Refusal{Name: name, Why: "it is the baseline already"}
+	case former != nil && c.Change != nil && c.Against != former.Commit:
+		return nil, &Refusal{
+			Name: name, Hint: "pawl check again",
+			Why: fmt.Sprintf("the baseline has moved to commit %s since it was measured", git.Short(former.Commit)),
+		}
+	}
+	return f.put(c, ByAccept, reason), nil
+}
+
+// Actor is who takes an entry away, and when.
+type Actor struct {
+	Who    string
+	Time   time.Time
+	Commit string // HEAD then; may be empty
+}
+
+// Reset takes an entry away and keeps its story. One that was edited by hand goes
+// too, with the moves that still fit.
+func (f *File) Reset(name string, by Actor, reason string) (*Removed, error) {
+	reason = oneLine(reason)
+	entry := f.Entries[name]
+	moves := []Move(nil)
+	switch {
+	case reason == "":
+		return nil, fmt.Errorf("reset %s: there is no reason given", name)
+	case entry != nil:
+		moves = entry.Moves
+	case f.Removed[name] != nil:
+		if it, _ := f.item(name); it.problem == "" {
+			return nil, fmt.Errorf("reset %s: it is removed already", name)
+		}
+		moves = f.Removed[name].Moves
+	default:
+		return nil, fmt.Errorf("reset %s: there is no such entry", name)
+	}
+	moves = fitting(f.Class, name, moves)
+	m := Move{By: ByReset, Who: by.Who, Reason: reason, Time: stamp(by.Time), Commit: by.Commit, From: last(moves).end()}
+	r := &Removed{Name: name, Moves: appendMove(f.Class, name, moves, m)}
+	r.Sum = r.sum(f.Class)
+	f.Removed[name] = r
+	delete(f.Entries, name)
+	return r, nil
+}
+
+// presentable refuses what nobody could want as a baseline: no number, no commit
+// to build it from again, or a number that cannot be trusted.
+func (f *File) presentable(c Candidate) error {
+	row := c.Row
+	why, hint := "", ""
+	switch {
+	case c.Class != f.Class:
+		why = fmt.Sprintf("it was measured on %s, and this is the baseline of %s", c.Class, f.Class)
+	case !entryName.MatchString(row.Name()):
+		why = "that is no name of a kernel and a config"
+	case row.Fault != nil:
+		why = row.Fault.Message
+	case row.Verdict == result.Broken || row.Verdict == result.Incorrect || row.Verdict == result.Rejected:
+		why = "its verdict is " + string(row.Verdict)
+	case row.Sandbox != nil && len(row.Sandbox.Attempts) > 0:
+		why = "it tried what its sandbox refuses: " + row.Sandbox.Attempts[0]
+	case slices.Contains(row.Reasons, result.OverRoof):
+		why = "it is faster than the device was measured to be"
+	case row.Timing == nil:
+		why = "it was not measured"
+	case !measured(row.Timing):
+		why = "its times are no times"
+	case row.Identity == "":
+		why = "it has no identity"
+	case c.Commit == nil || c.Commit.SHA == "":
+		why, hint = "there is no commit to build it from again", "put the project under git and commit it"
+	case c.Commit.Dirty:
+		why, hint = "files have changed since its commit", "commit them and measure again"
+	default:
+		if it, ok := f.item(row.Name()); ok && it.problem != "" {
+			why, hint = "the entry there is was edited by hand: "+it.problem, "pawl baseline verify says what to do"
+		} else {
+			return nil
+		}
+	}
+	return &Refusal{Name: row.Name(), Why: why, Hint: hint}
+}
+
+func measured(t *result.Timing) bool {
+	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+	s := t.Stats
+	return good(s.Median) && good(s.Low) && good(s.High) && s.Low <= s.Median && s.Median <= s.High &&
+		len(t.Samples.Kept()) > 0 && !slices.ContainsFunc(t.Samples.Kept(), func(v float64) bool { return !good(v) })
+}
+
+// put stores the candidate.
+func (f *File) put(c Candidate, by By, reason string) *Entry {
+	name, t := c.Row.Name(), c.Row.Timing
+	e := &Entry{
+		Name: name, MedianMS: short(t.Stats.Median * 1e3), LowMS: short(t.Stats.Low * 1e3), HighMS: short(t.Stats.High * 1e3),
+		GFLOPS: short(t.Stats.GFLOPS), GBps: short(t.Stats.GBps), Commit: c.Commit.SHA, Time: stamp(c.Time),
+		Params: c.Row.Params, Vars: c.Row.Vars, Cell: c.Row.Cell, Identity: c.Row.Identity, Code: c.Row.Code, Key: c.Row.Key,
+		Fingerprint: FingerprintOf(c.Machine, c.Row), Samples: f.samples.add(t.Samples.Kept()),
+	}
+	m := Move{By: by, Who: c.Who, Reason: reason, Run: c.Run, Time: e.Time, Commit: e.Commit, MedianMS: e.MedianMS}
+	var story []Move
+	if former := f.Entries[name]; former != nil {
+		story = former.Moves
+		m.From = &From{MedianMS: former.MedianMS, Commit: former.Commit}
+		if c.Change != nil && finite(c.Change.Median, c.Change.Low, c.Change.High) {
+			m.Change = &Change{Median: short(c.Change.Median), Low: short(c.Change.Low), High: short(c.Change.High)}
+			e.Cells, e.Pairs = len(c.Change.Cells), c.Change.Pairs
+		}
+	} else if removed := f.Removed[name]; removed != nil {
+		story = removed.Moves
+		delete(f.Removed, name)
+	}
+	e = plain(e)
+	e.Name = name
+	e.Moves = appendMove(f.Class, name, story, m)
+	e.Sum = e.sum(f.Class)
+	f.Entries[name] = e
+	return e
+}
+
+// plain is a value as it will be read back: a compiler's version line need not be
+// valid UTF-8, and its checksum would not fit afterwards.
+func plain[T any](v *T) *T {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("ratchet: %v", err)) // strings and finite numbers alone
+	}
+	back := new(T)
+	if err := json.Unmarshal(raw, back); err != nil {
+		panic(fmt.Sprintf("ratchet: %v", err))
+	}
+	return back
+}
+
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// short keeps seven digits: more than was measured, and diffs stay readable.
+func short(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 7, 64), 64)
+	return v
+}
+
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// oneLine makes a reason fit for tables and diffs.
+func oneLine(text string) string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.Join(strings.Fields(plain), " ")
+}
+
+// Who names whoever runs pawl in dir: the account that started the CI job, else
+// git's user.
+func Who(dir string) string {
+	for _, name := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
+		if who := oneLine(os.Getenv(name)); who != "" {
+			return who
+		}
+	}
+	return oneLine(git.UserName(dir))
+}

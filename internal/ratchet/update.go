@@ -1,0 +1,172 @@
+package ratchet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"pawl/internal/disk"
+)
+
+// Update changes the baseline of a class. Nobody else does meanwhile, and whatever
+// happens the files are as they were or as they shall be. Entries that somebody
+// edited by hand must be gone when change is done: nothing is written over them.
+func (s *Store) Update(ctx context.Context, class string, change func(*File) error) error {
+	if err := checkClass(class); err != nil {
+		return err
+	}
+	lock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	s.sweep(class)
+	f, err := s.Read(class)
+	if err != nil {
+		return err
+	}
+	before, err := f.encode()
+	if err != nil {
+		return fmt.Errorf("encode the baseline: %w", err)
+	}
+	if err := change(f); err != nil {
+		return err
+	}
+	after, err := f.encode()
+	if err != nil {
+		return fmt.Errorf("encode the baseline: %w", err)
+	}
+	if bytes.Equal(before, after) {
+		return nil
+	}
+	if err := f.writable(after); err != nil {
+		return err
+	}
+	return s.write(f, after)
+}
+
+// writable makes sure that what is written can be read again, and that nothing is
+// lost by it.
+func (f *File) writable(encoded []byte) error {
+	again, err := parse(f.path, f.Class, encoded)
+	if err != nil {
+		return err
+	}
+	if err := again.Damaged(); err != nil {
+		if before := f.Damaged(); before != nil {
+			return before // with its place in the file that is there
+		}
+		return err
+	}
+	for _, name := range f.Names() {
+		if _, err := f.Samples(f.Entries[name]); err != nil {
+			return fmt.Errorf("%w; git checkout -- %s restores them", err, f.path[:len(f.path)-len(".json")]+samplesEnding)
+		}
+	}
+	return nil
+}
+
+// write replaces the two files. The samples come first, old and new together, so
+// that at every moment the entries on disk have theirs; those that no entry needs
+// any more go last.
+func (s *Store) write(f *File, encoded []byte) error {
+	path, samples := s.Path(f.Class), s.samplesPath(f.Class)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the baseline: %w", err)
+	}
+	needed := blocks{}
+	for _, e := range f.Entries {
+		needed[e.Samples.SHA256] = f.samples[e.Samples.SHA256]
+	}
+	all, err := f.samples.encode()
+	if err != nil {
+		return fmt.Errorf("encode samples: %w", err)
+	}
+	if err := writeChanged(samples, all); err != nil {
+		return err
+	}
+	if err := disk.Write(path, encoded); err != nil {
+		return err
+	}
+	if len(needed) == len(f.samples) {
+		return nil
+	}
+	pruned, err := needed.encode()
+	if err != nil {
+		return fmt.Errorf("encode samples: %w", err)
+	}
+	return writeChanged(samples, pruned)
+}
+
+func writeChanged(path string, data []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	return disk.Write(path, data)
+}
+
+// lockPatience is how long another writer may take; one that is stopped holds the
+// lock for ever.
+const lockPatience = 30 * time.Second
+
+// lock keeps other writers out. The file lies among the runs, which git ignores.
+func (s *Store) lock(ctx context.Context) (*os.File, error) {
+	home := filepath.Join(s.dir, ".pawl")
+	path := filepath.Join(home, "runs", "baseline.lock")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("lock the baseline: %w", err)
+	}
+	ignore := filepath.Join(home, ".gitignore")
+	if _, err := os.Stat(ignore); errors.Is(err, fs.ErrNotExist) {
+		_ = disk.Write(ignore, []byte("runs/\nhistory.db*\n"))
+	}
+	limited, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("lock the baseline: %w", err)
+		}
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && stillThere(file, path) { // somebody may have cleared the runs away
+			return file, nil
+		}
+		file.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, fmt.Errorf("lock the baseline: %s: %w", path, err)
+		}
+		select {
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, fmt.Errorf("lock the baseline: another pawl has held %s for %v", path, lockPatience)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func stillThere(file *os.File, path string) bool {
+	open, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(path)
+	return err == nil && os.SameFile(open, named)
+}
+
+// sweep removes what writers that were killed left half-written.
+func (s *Store) sweep(class string) {
+	for _, path := range []string{s.Path(class), s.samplesPath(class)} {
+		left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))
+		for _, temp := range left {
+			_ = os.Remove(temp)
+		}
+	}
+}

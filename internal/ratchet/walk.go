@@ -1,0 +1,283 @@
+package ratchet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"pawl/internal/diag"
+	"pawl/internal/git"
+)
+
+// walk follows every name through the versions of a file. What it finds stands until
+// a later version puts it right: by going on from the last state that was right, or
+// by a move that somebody gave a reason for.
+type walk struct {
+	path     string
+	findings []Finding
+	keys     map[string]int // findings by what they are about, so that none is made twice
+}
+
+// state is what a version knows of a name.
+type state struct {
+	item    item
+	has     bool     // the version has the item
+	story   []string // checksums of the moves last seen in order
+	content string   // of the item that was in order
+	open    []int    // findings that stand
+}
+
+// wholeFile is the name under which findings about all of a version stand.
+const wholeFile = ""
+
+// all walks the versions and returns which findings stand in the last.
+func (w *walk) all(versions []version) map[int]bool {
+	states := make([]map[string]state, len(versions))
+	for i, v := range versions {
+		var parents []map[string]state
+		for _, p := range v.parents {
+			parents = append(parents, states[p])
+		}
+		if len(v.parents) == 1 && v.content == versions[v.parents[0]].content {
+			states[i] = parents[0]
+			continue
+		}
+		states[i] = w.version(v, parents)
+	}
+	standing := map[int]bool{}
+	for _, s := range states[len(states)-1] {
+		for _, finding := range s.open {
+			standing[finding] = true
+		}
+	}
+	return standing
+}
+
+func (w *walk) version(v version, parents []map[string]state) map[string]state {
+	before := map[string][]state{}
+	for _, parent := range parents {
+		for name, s := range parent {
+			before[name] = append(before[name], s)
+		}
+	}
+	after := map[string]state{}
+	if v.file == nil {
+		if len(before) == 0 && v.absent() {
+			return after
+		}
+		finding := 0
+		if v.absent() {
+			finding = w.found(Vanished, v, wholeFile, v.commit, "the file was removed, with all its entries",
+				"git checkout "+restoreFrom(v)+" -- "+w.path+"; pawl baseline reset removes entries with a reason")
+		} else {
+			what, remedy := v.err.Error(), ""
+			if problems := diag.Problems(v.err); problems != nil {
+				what, remedy = problems[0].Error(), problems[0].Hint
+			}
+			finding = w.found(Unreadable, v, wholeFile, v.content, what, remedy)
+		}
+		for name, states := range before {
+			s := inherit(states)
+			s.has = false
+			after[name] = s
+		}
+		after[wholeFile] = state{open: []int{finding}}
+		return after
+	}
+	names := slices.Concat(v.file.allNames(), slices.Collect(maps.Keys(before)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if name == wholeFile {
+			continue
+		}
+		now, has := v.file.item(name)
+		after[name] = w.step(v, name, now, has, before[name])
+	}
+	return after
+}
+
+// restoreFrom is the version before v, as git checkout names it.
+func restoreFrom(v version) string {
+	if v.commit == "" {
+		return "HEAD"
+	}
+	return git.Short(v.commit) + "~1"
+}
+
+// inherit joins what several parents know of a name, for when the version itself
+// says nothing.
+func inherit(states []state) state {
+	joined := states[0]
+	for _, s := range states[1:] {
+		if extends(s.story, joined.story) {
+			joined.story, joined.content = s.story, s.content
+		}
+		joined.open = union(joined.open, s.open)
+	}
+	return joined
+}
+
+// step judges what a version has of a name by what its parents had.
+func (w *walk) step(v version, name string, now item, has bool, before []state) state {
+	if len(before) == 0 {
+		before = []state{{}}
+	}
+	if s, ok := same(now, has, before); ok {
+		return s
+	}
+	wrong := inherit(before)
+	wrong.item, wrong.has = now, has
+	fail := func(kind Kind, about, what, remedy string) state {
+		wrong.open = union(wrong.open, []int{w.found(kind, v, name, about, what, remedy)})
+		return wrong
+	}
+	right := state{item: now, has: true, story: sums(now.moves), content: now.content}
+	switch {
+	case !has:
+		return fail(Vanished, v.commit, "it is gone, and no reset is recorded",
+			fmt.Sprintf("git checkout %s -- %s; pawl baseline reset %s --reason … removes it with a reason", restoreFrom(v), w.path, name))
+	case now.problem != "":
+		return fail(Edited, now.content, "edited by hand: "+now.problem,
+			fmt.Sprintf("git checkout %s -- %s restores it; pawl baseline reset %s --reason … gives it up", restoreFrom(v), w.path, name))
+	}
+	from, goesOn, sound := 0, false, false
+	for _, b := range leading(before) {
+		if extends(right.story, b.story) {
+			from, goesOn, sound = max(from, len(b.story)), true, sound || len(b.open) == 0
+		}
+	}
+	settled := reasoned(now.moves, before)
+	restored := slices.ContainsFunc(before, func(b state) bool { return b.content == now.content })
+	switch {
+	case goesOn && from == len(right.story) && !restored:
+		return fail(Edited, now.content, "edited: no move made it what it is, and its checksums were made to fit",
+			fmt.Sprintf("git checkout %s -- %s restores it", restoreFrom(v), w.path))
+	case settled >= 0:
+		from = settled
+	case !goesOn:
+		lost := longest(before)
+		what := "it does not go on from the entry before: that one's last move is gone"
+		if extends(lost, right.story) {
+			what = "it went back to an older entry, and no reason is recorded"
+		}
+		return fail(Rewritten, lost[len(lost)-1], what,
+			fmt.Sprintf("git checkout %s -- %s, then pawl check --update-baseline; pawl baseline accept or reset %s --reason … says why instead",
+				restoreFrom(v), w.path, name))
+	}
+	if kind, about, what := illegal(now.moves, from); kind != "" {
+		remedy := fmt.Sprintf("pawl baseline accept %s --reason … says why; pawl baseline reset %s --reason … gives it up", name, name)
+		return fail(kind, about, what, remedy)
+	}
+	if settled < 0 && !restored && !sound {
+		return wrong // it goes on from what is not in order
+	}
+	return right
+}
+
+// same finds a parent that had the very same item. Choosing it in a merge is no
+// harm unless another parent had gone on from there.
+func same(now item, has bool, before []state) (state, bool) {
+	var found *state
+	for i, b := range before {
+		equal := has && b.has && b.item.content == now.content || !has && !b.has && len(b.open) > 0
+		if equal && (found == nil || len(b.open) < len(found.open)) {
+			found = &before[i]
+		}
+	}
+	if found == nil {
+		return state{}, false
+	}
+	gone := slices.ContainsFunc(before, func(b state) bool { return len(b.story) > len(found.story) && extends(b.story, found.story) })
+	return *found, !gone
+}
+
+// reasoned returns the place after the last move with a reason that no parent knows;
+// −1 where there is none.
+func reasoned(moves []Move, before []state) int {
+	known := map[string]bool{}
+	for _, b := range before {
+		for _, m := range b.item.moves {
+			known[m.Sum] = true
+		}
+		for _, sum := range b.story {
+			known[sum] = true
+		}
+	}
+	for i, m := range slices.Backward(moves) {
+		if (m.By == ByAccept || m.By == ByReset) && m.Reason != "" && !known[m.Sum] {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// illegal says what is wrong with the moves from a place on. A move with a reason
+// answers for those before it.
+func illegal(moves []Move, from int) (kind Kind, about, what string) {
+	for i := len(moves) - 1; i >= from; i-- {
+		m := moves[i]
+		first := i == 0 || moves[i-1].By == ByReset
+		switch {
+		case m.By == ByAccept || m.By == ByReset:
+			if m.Reason == "" {
+				return Unreasoned, m.Sum, fmt.Sprintf("%s without a reason", m.By)
+			}
+			return kind, about, what
+		case m.By != ByCheck:
+			return Edited, m.Sum, fmt.Sprintf("moved by %q, which nothing of pawl does", m.By)
+		case first:
+		case m.Change == nil:
+			kind, about, what = Worse, m.Sum, "moved by check without a duet that found it faster"
+		case !(m.Change.Median < 0):
+			kind, about, what = Worse, m.Sum, fmt.Sprintf("moved by check to a version that is %.1f%% slower", 100*m.Change.Median)
+		}
+	}
+	return kind, about, what
+}
+
+// found records a finding once and returns its index.
+func (w *walk) found(kind Kind, v version, name, about, what, remedy string) int {
+	key := fmt.Sprintf("%s\n%s\n%s", kind, name, about)
+	if at, ok := w.keys[key]; ok {
+		return at
+	}
+	w.keys[key] = len(w.findings)
+	w.findings = append(w.findings, Finding{Kind: kind, Commit: v.commit, Name: name, What: what, Remedy: remedy})
+	return len(w.findings) - 1
+}
+
+func sums(moves []Move) []string {
+	out := make([]string, len(moves))
+	for i, m := range moves {
+		out[i] = m.Sum
+	}
+	return out
+}
+
+// extends tells whether a story begins with another.
+func extends(story, start []string) bool {
+	return len(story) >= len(start) && slices.Equal(story[:len(start)], start)
+}
+
+// leading are the states that no other has gone on from.
+func leading(before []state) []state {
+	return slices.DeleteFunc(slices.Clone(before), func(b state) bool {
+		return slices.ContainsFunc(before, func(other state) bool { return len(other.story) > len(b.story) && extends(other.story, b.story) })
+	})
+}
+
+func longest(before []state) []string {
+	var out []string
+	for _, b := range before {
+		if len(b.story) > len(out) {
+			out = b.story
+		}
+	}
+	return out
+}
+
+func union(a, b []int) []int {
+	out := slices.Concat(a, b)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,277 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+// compared is a row of a comparison in the words of a table.
+type compared struct {
+	row    *result.Row
+	change *result.Change // nil when nothing was judged
+	before *result.Row    // nil when it is new
+	after  *result.Row    // nil when it was removed
+
+	verdict, notes string
+}
+
+// verdictOrder puts first what somebody must look at.
+var verdictOrder = []result.Verdict{result.Regression, result.Improvement, result.Inconclusive, result.Incomparable, result.Maintained, result.New, ""}
+
+// comparedRows are the rows, the gravest first, else in their order.
+func comparedRows(r *result.Report) []compared {
+	out := make([]compared, 0, len(r.Rows))
+	for _, row := range r.Rows {
+		c := compared{row: row, after: row, verdict: string(row.Verdict)}
+		if len(row.Sides) > 0 {
+			c.before, c.change = row.Sides[0].Row, row.Sides[0].Change
+		}
+		if slices.Contains(row.Reasons, result.Removed) {
+			c.after, c.verdict = nil, string(result.Removed)
+		}
+		c.notes = c.remarks()
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(a, b compared) int {
+		return cmp.Compare(slices.Index(verdictOrder, a.row.Verdict), slices.Index(verdictOrder, b.row.Verdict))
+	})
+	return out
+}
+
+// remarks say what the numbers do not.
+func (c compared) remarks() string {
+	var out []string
+	for _, reason := range c.row.Reasons {
+		switch {
+		case reason == result.Removed:
+		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
+			out = append(out, "clock effect: "+unit.Percent(*c.change.Cycles)+" in cycles")
+		default:
+			out = append(out, string(reason))
+		}
+	}
+	if len(c.row.Sides) > 0 {
+		out = append(out, c.row.Sides[0].Reason...)
+	}
+	return strings.Join(out, "; ")
+}
+
+// name is what both files call it, or both names.
+func (c compared) name() string {
+	name := c.row.Name()
+	if c.before != nil && c.after != nil && c.before.Name() != name {
+		return c.before.Name() + " → " + name
+	}
+	return name
+}
+
+func (c compared) interval() string {
+	if c.change == nil || c.change.Low == c.change.High {
+		return ""
+	}
+	return fmt.Sprintf("[%s, %s]", strings.TrimSuffix(unit.Percent(c.change.Low), "%"), strings.TrimSuffix(unit.Percent(c.change.High), "%"))
+}
+
+func (c compared) effect() string {
+	if c.change == nil {
+		return ""
+	}
+	return strings.Replace(fmt.Sprintf("%.2f", c.change.Delta), "-", "−", 1)
+}
+
+func (c compared) u() string {
+	if c.change == nil || c.change.U == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*c.change.U, 'f', -1, 64)
+}
+
+func (c compared) p() string {
+	switch {
+	case c.change == nil || c.change.P == nil:
+		return ""
+	case *c.change.P < 0.001:
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", *c.change.P)
+}
+
+// median writes a side's median with half the width of its interval.
+func median(r *result.Row) string {
+	if r == nil || !measured(r) {
+		return ""
+	}
+	s := r.Timing.Stats
+	if s.Low == s.High {
+		return unit.Duration(s.Median)
+	}
+	return unit.Duration(s.Median) + " ±" + unit.PercentPlain((s.High-s.Low)/2/s.Median)
+}
+
+func (c compared) samples() string {
+	if c.change != nil && c.change.Paired {
+		return count(c.change.Pairs, "pair")
+	}
+	var out []string
+	for _, r := range []*result.Row{c.before, c.after} {
+		if r != nil && measured(r) {
+			out = append(out, unit.Count(r.Timing.Stats.Count))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c compared) changed() string {
+	if c.change == nil {
+		return ""
+	}
+	return unit.Percent(c.change.Median)
+}
+
+// inputsLine says what was compared: "old.json → new.json (hyperfine)".
+func inputsLine(r *result.Report) string {
+	if len(r.Inputs) != 2 {
+		return ""
+	}
+	a, b := r.Inputs[0], r.Inputs[1]
+	if a.Format == b.Format {
+		return fmt.Sprintf("%s → %s (%s)", a.File, b.File, a.Format)
+	}
+	return fmt.Sprintf("%s (%s) → %s (%s)", a.File, a.Format, b.File, b.Format)
+}
+
+// deviceLine names what both files were measured on, as far as they say.
+func deviceLine(r *result.Report) string {
+	switch {
+	case len(r.Inputs) == 2 && r.Inputs[0].DeviceClass != r.Inputs[1].DeviceClass:
+		return ""
+	case r.Machine.GPU != nil:
+		return r.Machine.GPU.Name
+	}
+	return r.Machine.CPU.Model
+}
+
+// tally counts the verdicts: "1 regression, 3 maintained".
+func tally(rows []compared) string {
+	counts := map[string]int{}
+	var order []string
+	for _, c := range rows {
+		if counts[c.verdict] == 0 {
+			order = append(order, c.verdict)
+		}
+		counts[c.verdict]++
+	}
+	plural := map[string]string{string(result.Regression): "regressions", string(result.Improvement): "improvements"}
+	var out []string
+	for _, verdict := range order {
+		word := verdict
+		if counts[verdict] > 1 && plural[verdict] != "" {
+			word = plural[verdict]
+		}
+		out = append(out, unit.Count(counts[verdict])+" "+word)
+	}
+	return strings.Join(out, ", ")
+}
+
+func benchmarks(n int) string {
+	if n == 1 {
+		return "1 benchmark"
+	}
+	return unit.Count(n) + " benchmarks"
+}
+
+// compareText writes a comparison for a terminal.
+func compareText(w io.Writer, r *result.Report, style term.Style) error {
+	rows := comparedRows(r)
+	parts := []string{"pawl " + r.Tool.Version, inputsLine(r)}
+	if device := deviceLine(r); device != "" {
+		parts = append(parts, device)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", strings.Join(append(parts, benchmarks(len(rows))), " · "))
+	compareTable(rows, style).writeTo(&b)
+	fmt.Fprintf(&b, "\n  %s\n", tally(rows))
+	warnings(&b, r, style)
+	if r.Method.Interval != "" {
+		fmt.Fprintf(&b, "\n  %s\n", style.Dim("95% intervals of medians: "+r.Method.Interval))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// compareColumn is a column of a comparison, as Markdown and terminals show it.
+type compareColumn struct {
+	head  string
+	align term.Align
+	text  func(compared) string
+	paper bool // for pages: a terminal is not wide enough
+}
+
+var compareColumns = []compareColumn{
+	{head: "benchmark", text: compared.name},
+	{head: "verdict", text: func(c compared) string { return c.verdict }},
+	{head: "change", align: term.Right, text: compared.changed},
+	{head: "95% interval", text: compared.interval},
+	{head: "δ", align: term.Right, text: compared.effect},
+	{head: "U", align: term.Right, text: compared.u, paper: true},
+	{head: "p", align: term.Right, text: compared.p},
+	{head: "before", align: term.Right, text: func(c compared) string { return median(c.before) }},
+	{head: "after", align: term.Right, text: func(c compared) string { return median(c.after) }},
+	{head: "samples", align: term.Right, text: compared.samples},
+	{text: func(c compared) string { return c.notes }},
+}
+
+// filled are the columns that have something in them.
+func filled(rows []compared, paper bool) []compareColumn {
+	var out []compareColumn
+	for _, column := range compareColumns {
+		if (paper || !column.paper) && slices.ContainsFunc(rows, func(c compared) bool { return column.text(c) != "" }) {
+			out = append(out, column)
+		}
+	}
+	return out
+}
+
+func compareTable(rows []compared, style term.Style) *rendered {
+	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim}}
+	shown := filled(rows, false)
+	for _, column := range shown {
+		t.Columns = append(t.Columns, term.Column{Header: column.head, Align: column.align})
+	}
+	for _, c := range rows {
+		cells := make([]term.Cell, len(shown))
+		for i, column := range shown {
+			cells[i].Text = column.text(c)
+			switch column.head {
+			case "benchmark":
+				cells[i].Style = style.Bold
+			case "verdict":
+				cells[i].Style = c.paint(style)
+			case "":
+				cells[i].Style = style.Dim
+			}
+		}
+		t.AddCells(cells...)
+	}
+	return t
+}
+
+func (c compared) paint(style term.Style) func(string) string {
+	switch c.row.Verdict {
+	case result.Regression:
+		return style.Red
+	case result.Improvement, result.Maintained:
+		return style.Green
+	case result.Inconclusive, result.Incomparable:
+		return style.Yellow
+	}
+	return nil
+}

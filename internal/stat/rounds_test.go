@@ -1,0 +1,360 @@
+package stat
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// The real rounds: see testdata/README.md.
+type rounds struct {
+	Small   []series1 `json:"aa_sdpa_small"`
+	Big     []series1 `json:"aa_sdpa_big"`
+	CopyA   []series1 `json:"copy_A"`
+	CopyB   []series1 `json:"copy_B"`
+	Copy    []duet    `json:"duet_copy"`
+	SameBig []duet    `json:"duet_sdpa_big"`
+}
+
+type series1 struct{ MS []float64 }
+
+type duet struct{ A, B []float64 }
+
+// warmUp is how many first pairs of a round are dropped: they are off by up to
+// 26%.
+const warmUp = 2
+
+func readRounds(t *testing.T) (r rounds) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/h200_noise.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func logRatios(duets []duet) [][]float64 {
+	cells := make([][]float64, len(duets))
+	for i, d := range duets {
+		for j := warmUp; j < len(d.A); j++ {
+			cells[i] = append(cells[i], math.Log(d.B[j]/d.A[j]))
+		}
+	}
+	return cells
+}
+
+// someOf draws n cells with replacement: the rounds are the whole population, and
+// its median the truth.
+func someOf(cells [][]float64, n int, random *rand.Rand) [][]float64 {
+	drawn := make([][]float64, n)
+	for i := range drawn {
+		drawn[i] = cells[random.IntN(len(cells))]
+	}
+	return drawn
+}
+
+func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }
+
+// A nominal 95% interval that covers the truth in 71% is a defect.
+func TestCoverageOnRealRounds(t *testing.T) {
+	r := readRounds(t)
+	for _, set := range []struct {
+		name  string
+		cells [][]float64
+		inner float64 // coverage to be expected of an interval from inside one round
+	}{
+		{"copy, +5%", logRatios(r.Copy), 80},
+		{"attention, A/A", logRatios(r.SameBig), 93},
+	} {
+		truth := newTruth(set.cells)
+		covered := 0
+		for _, cell := range set.cells {
+			if low, high, _ := MedianCI(cell); low <= truth && truth <= high {
+				covered++
+			}
+		}
+		inner := percent(covered, len(set.cells))
+		_, medians := newEstimate(set.cells)
+		t.Logf("%-15s medians of the rounds' ratios: standard deviation %.2f%%, from %+.2f%% to %+.2f%%", set.name, 100*Std(medians), 100*slices.Min(medians), 100*slices.Max(medians))
+		t.Logf("%-15s from inside one round: covers %.1f%%", set.name, inner)
+		if inner > set.inner {
+			t.Errorf("%s: an interval from inside one round covers %.1f%%: cells are not needed then", set.name, inner)
+		}
+		random := rand.New(rand.NewPCG(42, 1))
+		cover := func(trials int, estimate func() Estimate) float64 {
+			covered := 0
+			for range trials {
+				if e := estimate(); e.Low <= truth && truth <= e.High {
+					covered++
+				}
+			}
+			return percent(covered, trials)
+		}
+		for _, n := range []int{4, 8} {
+			rate := cover(2000, func() Estimate { return CellEstimate(someOf(set.cells, n, random), 0) })
+			boot := cover(100, func() Estimate { return HierarchicalBootstrap(someOf(set.cells, n, random), 100, BootstrapSeed) })
+			t.Logf("%-15s %d rounds as cells: t on their medians covers %.1f%%, hierarchical bootstrap %.0f%%", set.name, n, rate, boot)
+			most := 97.0
+			if n > 4 {
+				// Rounds are unequally noisy, which the pooled median makes good use of and
+				// the spread of the cells' medians does not know: wider than need be.
+				most = 98.5
+			}
+			if rate < 93 || rate > most {
+				t.Errorf("%s, %d cells: covers %.1f%%", set.name, n, rate)
+			}
+		}
+		used := 0
+		rate := cover(2000, func() Estimate {
+			p, _ := untilNarrow(func() []float64 { return set.cells[random.IntN(len(set.cells))] })
+			used += len(p.cells)
+			return p.estimate
+		})
+		t.Logf("%-15s as many rounds as ±0.5%% needs, %.1f on average: covers %.1f%%", set.name, float64(used)/2000, rate)
+		if rate < 93 || rate > 97 {
+			t.Errorf("%s, stopped on width: covers %.1f%%", set.name, rate)
+		}
+	}
+}
+
+func newTruth(cells [][]float64) float64 {
+	e, _ := newEstimate(cells)
+	return e.Median
+}
+
+// The pooled median is the estimate because it varies least, on the real rounds
+// as in simulation (TestCellEstimateCoverage).
+func TestEstimatorsOnRealRounds(t *testing.T) {
+	r := readRounds(t)
+	for name, cells := range map[string][][]float64{"copy": logRatios(r.Copy), "attention": logRatios(r.SameBig)} {
+		random := rand.New(rand.NewPCG(42, 2))
+		var pooled, means, middles []float64
+		for range 1000 {
+			e, medians := newEstimate(someOf(cells, 4, random))
+			pooled, means, middles = append(pooled, e.Median), append(means, Mean(medians)), append(middles, Median(medians))
+		}
+		t.Logf("%-9s standard deviation of the estimate from 4 rounds: median of all pairs %.3f%%, mean of medians %.3f%%, median of medians %.3f%%",
+			name, 100*Std(pooled), 100*Std(means), 100*Std(middles))
+		if Std(pooled) > Std(means) || Std(pooled) > Std(middles) {
+			t.Errorf("%s: the pooled median is not the best estimate", name)
+		}
+	}
+}
+
+// decide plays the rule of DESIGN §6 on cells handed out one by one: at least
+// four, then more until the half-width is 0.5%, at most 16; a regression is
+// confirmed by a second set of as many cells as the first had, pooled.
+func decide(next func() []float64) (regression, reached bool, used int) {
+	first, ok := untilNarrow(next)
+	if !ok || math.Expm1(first.estimate.Median) <= 0.03 {
+		return false, ok, len(first.cells)
+	}
+	both := first.cells
+	for range first.cells {
+		both = append(both, next())
+	}
+	e := CellEstimate(both, 0)
+	return math.Expm1(e.Median) > 0.03 && e.HalfWidth() <= 0.005, true, len(both)
+}
+
+type played struct {
+	cells    [][]float64
+	estimate Estimate
+}
+
+func untilNarrow(next func() []float64) (p played, ok bool) {
+	for len(p.cells) < 16 {
+		p.cells = append(p.cells, next())
+		if len(p.cells) < 4 {
+			continue
+		}
+		if p.estimate = CellEstimate(p.cells, 0); p.estimate.HalfWidth() <= 0.005 {
+			return p, true
+		}
+	}
+	return p, false
+}
+
+// What a stored baseline does on this data, and what a duet does.
+func TestRulesOnRealRounds(t *testing.T) {
+	r := readRounds(t)
+
+	for name, list := range map[string][]series1{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
+		var medians []float64
+		for _, s := range list {
+			medians = append(medians, Median(s.MS))
+		}
+		t.Logf("%-16s medians of separate rounds: %.4f to %.4f ms, %.0f%% apart", name, slices.Min(medians), slices.Max(medians), 100*(slices.Max(medians)/slices.Min(medians)-1))
+		alarms, of := storedBaseline(list, list)
+		t.Logf("stored baseline, %-16s called slower than itself in %.1f%% of %d", name, percent(alarms, of), of)
+		if percent(alarms, of) < 5 {
+			t.Errorf("%s: the stored baseline's rule is sound here", name)
+		}
+	}
+	found, of := storedBaseline(r.CopyA, r.CopyB)
+	t.Logf("stored baseline, +5%% copy found in %.1f%% of %d", percent(found, of), of)
+
+	same, slower := logRatios(r.SameBig), logRatios(r.Copy)
+	above := func(cells [][]float64) (count int) {
+		for _, cell := range cells {
+			if math.Expm1(Median(cell)) > 0.03 {
+				count++
+			}
+		}
+		return count
+	}
+	t.Logf("duet, every round by itself: A/A called slower in %d of %d, +5%% copies found in %d of %d", above(same), len(same), above(slower), len(slower))
+	if above(same) != 0 || percent(above(slower), len(slower)) < 99 {
+		t.Error("a single round decides wrongly")
+	}
+
+	inOrder := func(cells [][]float64) (regressions, duets, undecided, used int) {
+		next := 0
+		for next+4 <= len(cells) {
+			begun := next
+			regression, reached, n := decide(func() []float64 {
+				next++
+				return cells[(next-1)%len(cells)]
+			})
+			if next > len(cells) && begun > 0 {
+				break // the last one began again at the first round
+			}
+			duets++
+			used += n
+			if regression {
+				regressions++
+			}
+			if !reached {
+				undecided++
+			}
+		}
+		return regressions, duets, undecided, used
+	}
+	regressions, duets, undecided, used := inOrder(same)
+	t.Logf("duet, rounds in order as cells: A/A called slower in %d of %d (undecided %d; %.1f cells each)", regressions, duets, undecided, float64(used)/float64(duets))
+	if regressions != 0 || undecided != 0 {
+		t.Error("false alarm, or no decision")
+	}
+	regressions, duets, undecided, used = inOrder(slower)
+	t.Logf("duet, rounds in order as cells: +5%% copies found in %d of %d (undecided %d; %.1f cells each, confirmation included)", regressions, duets, undecided, float64(used)/float64(duets))
+	if regressions != duets || undecided != 0 {
+		t.Error("a copy was missed")
+	}
+
+	const trials = 500
+	random := rand.New(rand.NewPCG(42, 3))
+	draw := func(cells [][]float64) (count int) {
+		for range trials {
+			if regression, _, _ := decide(func() []float64 { return cells[random.IntN(len(cells))] }); regression {
+				count++
+			}
+		}
+		return count
+	}
+	alarms, hits := draw(same), draw(slower)
+	t.Logf("duet, rounds drawn at random as cells: A/A called slower in %d of %d, +5%% copies found in %d of %d", alarms, trials, hits, trials)
+	if alarms != 0 || percent(hits, trials) < 99 {
+		t.Error("false alarm, or copies missed")
+	}
+}
+
+// A test of significance answers another question: neighbouring rounds of the same
+// code do differ, significantly and by large effects. So U and δ are shown and
+// decide nothing in a duet.
+func TestSignificanceOnRealRounds(t *testing.T) {
+	r := readRounds(t)
+	for name, list := range map[string][]series1{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
+		var ps []float64
+		significant, large := 0, 0
+		for i := 1; i < len(list); i++ {
+			a, b := list[i-1].MS, list[i].MS
+			_, p, _ := MannWhitney(a, b)
+			ps = append(ps, p)
+			if p < 0.05 {
+				significant++
+			}
+			if EffectName(CliffDelta(a, b)) == "large" {
+				large++
+			}
+		}
+		held := 0
+		for _, p := range Holm(ps) {
+			if p < 0.05 {
+				held++
+			}
+		}
+		t.Logf("%-16s neighbouring rounds of the same code differ with p < 0.05 in %.0f%%, by Holm's in %.0f%%, by a large effect in %.0f%%",
+			name, percent(significant, len(ps)), percent(held, len(ps)), percent(large, len(ps)))
+		if percent(held, len(ps)) < 25 {
+			t.Errorf("%s: significance would do as a rule", name)
+		}
+	}
+}
+
+// storedBaseline compares every round with every other one: median more than 3%
+// slower, and 95% intervals apart.
+func storedBaseline(before, after []series1) (slower, of int) {
+	type summary struct{ median, low, high float64 }
+	summarize := func(list []series1) (all []summary) {
+		for _, s := range list {
+			low, high := BootstrapMedianExact(s.MS)
+			all = append(all, summary{Median(s.MS), low, high})
+		}
+		return all
+	}
+	old, current := summarize(before), summarize(after)
+	for i, a := range old {
+		for j, b := range current {
+			if i == j {
+				continue
+			}
+			of++
+			if b.median > 1.03*a.median && b.low > a.high {
+				slower++
+			}
+		}
+	}
+	return slower, of
+}
+
+// The operating curve of the rule under the real noise between and inside rounds:
+// the A/A rounds, made slower by a known factor.
+func TestOperatingCurveOnRealRounds(t *testing.T) {
+	same := logRatios(readRounds(t).SameBig)
+	truth := newTruth(same)
+	random := rand.New(rand.NewPCG(42, 4))
+	for _, change := range []float64{0, 0.01, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05} {
+		const trials = 400
+		failed, reached, cells := 0, 0, 0
+		for range trials {
+			regression, ok, used := decide(func() []float64 {
+				cell := same[random.IntN(len(same))]
+				moved := make([]float64, len(cell))
+				for i, x := range cell {
+					moved[i] = x - truth + math.Log1p(change)
+				}
+				return moved
+			})
+			cells += used
+			if ok {
+				reached++
+			}
+			if regression {
+				failed++
+			}
+		}
+		t.Logf("true %+.1f%%: fails in %.2f%% of %d; width reached in %.1f%%; %.1f cells", 100*change, percent(failed, trials), trials, percent(reached, trials), float64(cells)/trials)
+		switch rate := percent(failed, trials); {
+		case change == 0 && rate > 0, change <= 0.02 && rate > 2:
+			t.Errorf("true %v fails in %.2f%%", change, rate)
+		case change >= 0.05 && rate < 99.5, change >= 0.04 && rate < 98:
+			t.Errorf("true %v is found in %.2f%%", change, rate)
+		}
+	}
+}
