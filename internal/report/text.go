@@ -199,7 +199,7 @@ func warnings(b *strings.Builder, r *result.Report, style term.Style) {
 	}
 	b.WriteString("\n")
 	for _, text := range all {
-		fmt.Fprintf(b, "  %s %s\n", style.Yellow("!"), printable(text))
+		fmt.Fprintf(b, "  %s %s\n", style.Yellow("!"), printable(strings.ReplaceAll(text, "\n", " ")))
 	}
 }
 

@@ -1,0 +1,128 @@
+package plot
+
+import (
+	"html"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Layer is one of several distributions drawn over each other.
+type Layer struct {
+	Bins  Bins
+	Class string // how it looks: own, base, best
+}
+
+// BinTogether bins several sorted lists alike, in as many bins as the one that
+// needs most asks for.
+func BinTogether(lists [][]float64, low, high float64, most int) []Bins {
+	need := 0
+	for _, sorted := range lists {
+		need = max(need, len(Bin(sorted, low, high, most).Counts))
+	}
+	out := make([]Bins, len(lists))
+	for i, sorted := range lists {
+		out[i] = count(sorted, low, high, func([]float64, float64) int { return max(need, 1) })
+	}
+	return out
+}
+
+// Histograms draws layers over each other, each as shares of its own values, so
+// that lists of different lengths compare.
+func Histograms(layers []Layer, tags []Tag, height int, title string) string {
+	var b strings.Builder
+	open(&b, "overlay", height, title)
+	highest := 0.0
+	for _, layer := range layers {
+		for _, n := range layer.Bins.Counts {
+			highest = math.Max(highest, layer.Bins.share(n))
+		}
+	}
+	var scale Scale
+	for _, layer := range layers {
+		scale = Linear(layer.Bins.Low, layer.Bins.High)
+		if highest == 0 || len(layer.Bins.Counts) == 0 {
+			continue
+		}
+		stretch(&b, len(layer.Bins.Counts), 100)
+		b.WriteString(`<path class="layer ` + html.EscapeString(layer.Class) + `" d="M0 100`)
+		for _, n := range layer.Bins.Counts {
+			top := 100 - 96*layer.Bins.share(n)/highest
+			if n > 0 { // however few, they are seen
+				top = math.Min(top, 98)
+			}
+			b.WriteString("V" + decimal(math.Round(10*top)/10) + "h1")
+		}
+		b.WriteString(`V100"/></svg>`)
+	}
+	tagged(&b, scale, tags)
+	return b.String()
+}
+
+// share is what part of all values a bin of n holds.
+func (b Bins) share(n int) float64 {
+	all := b.Below + b.Above
+	for _, n := range b.Counts {
+		all += n
+	}
+	return float64(n) / math.Max(float64(all), 1)
+}
+
+// Course is one of several series drawn over each other.
+type Course struct {
+	Values []float64
+	Class  string // how it looks: own, base, best
+}
+
+// Courses draws several series over each other, upwards on the scale, each over the
+// whole width: a line of medians, and around it a band in which the middle half of
+// the values lies.
+func Courses(s Scale, courses []Course, columns, height int, title string) string {
+	var b strings.Builder
+	open(&b, "courses", height, title)
+	for _, course := range courses {
+		line, band := course.paths(s, max(columns, 1))
+		if line == "" {
+			continue
+		}
+		class := html.EscapeString(course.Class)
+		stretch(&b, 1000, 100)
+		if band != "" {
+			b.WriteString(`<path class="around ` + class + `" d="` + band + `"/>`)
+		}
+		b.WriteString(`<path class="course ` + class + `" d="` + line + `"/></svg>`)
+	}
+	b.WriteString(`</svg>`)
+	return b.String()
+}
+
+func (c Course) paths(s Scale, columns int) (line, band string) {
+	level := func(v float64) string { return decimal(math.Round(10*(96-92*s.At(v))) / 10) }
+	total := len(c.Values)
+	columns = min(columns, total)
+	var middle, upper, lower []string
+	for i := range columns {
+		from, to := i*total/columns, (i+1)*total/columns
+		column := slices.DeleteFunc(slices.Clone(c.Values[from:to]), func(v float64) bool { return !usable(v) })
+		if len(column) == 0 {
+			continue
+		}
+		slices.Sort(column)
+		x := decimal(math.Round(1000*(float64(i)+0.5)/float64(columns))) + " "
+		middle = append(middle, x+level(column[len(column)/2]))
+		upper = append(upper, x+level(column[len(column)*3/4]))
+		lower = append(lower, x+level(column[len(column)/4]))
+	}
+	if len(middle) == 0 {
+		return "", ""
+	}
+	line = "M" + strings.Join(middle, "L")
+	if len(middle) == 1 {
+		line += "h0" // a stroke without length is still a point
+	}
+	if !slices.Equal(upper, lower) {
+		slices.Reverse(lower)
+		band = "M" + strings.Join(upper, "L") + "L" + strings.Join(lower, "L") + "z"
+	}
+	return line, band
+}

@@ -1,0 +1,346 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// The gate, as lines in plots. Every spec has the same unless it says otherwise.
+const (
+	gateRegression  = 0.03
+	gateImprovement = 0.05
+)
+
+// checked is a row of a check with the side that its verdict is about.
+type checked struct {
+	compared              // against first
+	first    *result.Side // the base or, where that did not play, the best-known; nil: neither did
+	best     *result.Side // the best-known, where it played besides
+	asked    float64      // half width that was asked for
+}
+
+func checkedRows(r *result.Report) []checked {
+	out := make([]checked, 0, len(r.Rows))
+	for _, row := range r.Rows {
+		c := checked{compared: compared{row: row, after: row}, asked: r.Method.HalfWidth}
+		for _, role := range []result.Role{result.Base, result.Best} {
+			side := played(row, role)
+			switch {
+			case side == nil:
+			case c.first == nil:
+				c.first, c.before, c.change = side, side.Row, side.Change
+			default:
+				c.best = side
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// played is the side of a role that the row was measured against.
+func played(row *result.Row, role result.Role) *result.Side {
+	for _, side := range row.Sides {
+		if side.Role == role && side.Change != nil {
+			return side
+		}
+	}
+	return nil
+}
+
+// sideName is what a side is called: "best 1a2b3c4".
+func sideName(side *result.Side) string {
+	return strings.TrimSpace(string(side.Role) + " " + shortSHA(side.Commit))
+}
+
+func shortSHA(sha string) string { return fmt.Sprintf("%.7s", sha) }
+
+// section is where a row belongs in a report that puts first what somebody must
+// look at.
+type section int
+
+const (
+	slowed section = iota
+	failed
+	onPurpose
+	faster
+	undecided
+	kept
+	fresh
+	same
+	planned
+)
+
+func (c checked) section() section {
+	switch c.row.Verdict {
+	case result.Regression:
+		if c.accepted() {
+			return onPurpose
+		}
+		return slowed
+	case result.Incorrect, result.Rejected, result.Broken:
+		return failed
+	case result.Improvement:
+		return faster
+	case result.Maintained:
+		return kept
+	case result.New:
+		return fresh
+	case result.Unchanged:
+		return same
+	case "":
+		if c.row.Fault == nil && !measured(c.row) && c.row.Plan != "" {
+			return planned
+		}
+	}
+	return undecided
+}
+
+func (c checked) accepted() bool { return slices.Contains(c.row.Reasons, result.Accepted) }
+
+// word is the verdict, or what stands in its place.
+func (c checked) word() string {
+	switch {
+	case c.row.Verdict != "":
+		return string(c.row.Verdict)
+	case c.section() == planned:
+		return "planned"
+	case c.row.Fault != nil:
+		return "not measured"
+	}
+	return "not judged"
+}
+
+// of are the rows of some sections, in their order.
+func of(rows []checked, sections ...section) []checked {
+	var out []checked
+	for _, c := range rows {
+		if slices.Contains(sections, c.section()) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// summary counts rows by what they came to, the gravest first: "1 regression,
+// 3 maintained".
+func summary(rows []checked) string {
+	var out []string
+	for s := slowed; s <= planned; s++ {
+		counts := map[string]int{}
+		var order []string
+		for _, c := range of(rows, s) {
+			word := c.word()
+			if counts[word]++; counts[word] == 1 {
+				order = append(order, word)
+			}
+		}
+		for _, word := range order {
+			n, noun := counts[word], word
+			switch {
+			case s == onPurpose:
+				noun = "slower on purpose"
+			case n > 1 && (s == slowed || s == faster):
+				noun += "s"
+			}
+			out = append(out, unit.Count(n)+" "+noun)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// headline is what the check came to.
+func headline(r *result.Report, rows []checked) string {
+	switch bad := of(rows, slowed, failed); {
+	case len(rows) == 0:
+		return "nothing to check"
+	case len(bad) > 0:
+		return "gate failed: " + summary(bad)
+	case r.Interrupted:
+		return "interrupted: " + summary(rows)
+	case len(of(rows, undecided, planned)) > 0:
+		return summary(rows)
+	}
+	return "gate passed: " + summary(rows)
+}
+
+// remarks say what the numbers do not.
+func (c checked) remarks() []string {
+	var out []string
+	for _, reason := range c.row.Reasons {
+		switch {
+		case reason == result.NoBaseline && c.row.Moved != nil: // which says more
+		case reason == result.Accepted:
+			out = append(out, strings.TrimSuffix("accepted: "+c.why(), ": "))
+		case reason == result.Creep && c.lag() > 0:
+			out = append(out, "creep: behind best by "+unit.PercentPlain(c.lag()))
+		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
+			out = append(out, "clock effect: "+unit.Percent(*c.change.Cycles)+" in cycles")
+		default:
+			out = append(out, string(reason))
+		}
+	}
+	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 {
+		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
+	}
+	if c.first != nil && c.first.Role == result.Best {
+		out = append(out, "against "+sideName(c.first))
+	}
+	return out
+}
+
+// notes are the remarks with what a verdict has no room for in a narrow column.
+func (c checked) notes() []string {
+	out := c.remarks()
+	if c.row.Fault != nil {
+		out = append(out, string(c.row.Fault.Cause))
+	}
+	return out
+}
+
+// lag is how far the row is behind the best-known version.
+func (c checked) lag() float64 {
+	if side := played(c.row, result.Best); side != nil {
+		return side.Change.Median
+	}
+	return 0
+}
+
+// why is the recorded reason for being slower; "" when the report does not have it.
+func (c checked) why() string {
+	for _, w := range c.row.Warnings {
+		if w.Code == string(result.Accepted) {
+			return w.Message
+		}
+	}
+	for _, side := range c.row.Sides {
+		if side.Change != nil && len(side.Reason) > 0 {
+			return strings.Join(side.Reason, "; ")
+		}
+	}
+	return ""
+}
+
+// moves says what became of the baseline.
+func (c checked) moves() string {
+	switch m := c.row.Moved; {
+	case m == nil:
+		return ""
+	case m.Refused != "":
+		return "baseline stays"
+	case !m.Done:
+		return "would become the baseline (--update-baseline)"
+	case m.From == "" && m.FromS == 0:
+		return "becomes the baseline"
+	}
+	return "baseline moves"
+}
+
+// moved is moves, with from where to where it went.
+func (c checked) moved(r *result.Report) string {
+	m := c.row.Moved
+	if m == nil || !m.Done || m.FromS <= 0 || !measured(c.row) {
+		return c.moves()
+	}
+	to := ""
+	if r.Commit != nil {
+		to = " (" + shortSHA(r.Commit.SHA) + ")"
+	}
+	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), c.times(nil), to)
+}
+
+// extent is how much was measured.
+func (c checked) extent() string {
+	switch {
+	case c.change != nil && c.change.Paired:
+		return count(len(c.change.Cells), "cell") + ", " + counted(c.change.Pairs, "pair")
+	case measured(c.row):
+		return counted(c.row.Timing.Stats.Count, "sample")
+	}
+	return ""
+}
+
+// counted is count with thousands apart.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return unit.Count(n) + " " + what + "s"
+}
+
+// times are the medians: "52.1 → 54.8 µs".
+func (c checked) times(side *result.Side) string {
+	switch {
+	case !measured(c.row):
+		return ""
+	case side != nil && side.Row != nil && measured(side.Row):
+		return unit.Pair(side.Row.Timing.Stats.Median, c.row.Timing.Stats.Median)
+	}
+	return unit.Duration(c.row.Timing.Stats.Median)
+}
+
+// sideMedian is the median of the side of a role.
+func (c checked) sideMedian(role result.Role) string {
+	if side := played(c.row, role); side != nil && side.Row != nil && measured(side.Row) {
+		return unit.Duration(side.Row.Timing.Stats.Median)
+	}
+	return ""
+}
+
+// gather names rows, kernels that are there as a whole as one: "gemm/*".
+func gather(rows, all []checked) (names []string, sizes []int) {
+	total, here := map[string]int{}, map[string]int{}
+	for _, c := range all {
+		total[c.row.Kernel]++
+	}
+	for _, c := range rows {
+		here[c.row.Kernel]++
+	}
+	done := map[string]bool{}
+	for _, c := range rows {
+		kernel := c.row.Kernel
+		if n := here[kernel]; n == total[kernel] && n > 1 {
+			if !done[kernel] {
+				names, sizes = append(names, kernel+"/*"), append(sizes, n)
+			}
+			done[kernel] = true
+			continue
+		}
+		names, sizes = append(names, c.row.Name()), append(sizes, 1)
+	}
+	return names, sizes
+}
+
+// gathered names some rows and counts the others: "gemm/*, softmax/rows and 7 more".
+func gathered(rows, all []checked) string {
+	const most = 4
+	names, sizes := gather(rows, all)
+	more := 0
+	if len(names) > most {
+		for _, n := range sizes[most:] {
+			more += n
+		}
+		return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), unit.Count(more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// alarms says how often the gate errs on this machine; "" when it is not calibrated.
+func alarms(r *result.Report) string {
+	a := r.FalseAlarms
+	if a == nil {
+		return ""
+	}
+	where := "this machine"
+	if r.Machine.GPU != nil {
+		where = "this GPU"
+	}
+	// A bound is rounded up, or it would be none.
+	bound := math.Ceil(1000*a.PerRun-1e-9) / 1000
+	return fmt.Sprintf("false alarms on %s: < %s per run (calibrated %s)", where, unit.PercentPlain(bound), a.Calibrated.UTC().Format("2006-01-02"))
+}

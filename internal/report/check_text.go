@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+// checkText writes a check for a terminal: a line for everything that was measured,
+// the rest in one, and then only what needs attention.
+func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
+	style := opts.Style
+	rows := checkedRows(r)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", printable(checkHeading(r, rows)))
+	unchanged := of(rows, same)
+	shown := of(rows, slowed, failed, onPurpose, faster, undecided, kept, fresh, planned)
+	if len(shown) > 0 {
+		b.WriteString("\n")
+	}
+	if len(of(rows, planned)) > 0 {
+		planTable(shown, style).writeTo(&b)
+	} else {
+		checkTable(shown, style).writeTo(&b)
+	}
+	if len(unchanged) > 0 {
+		line := unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows)
+		fmt.Fprintf(&b, "\n  %s\n", style.Dim(printable(line)))
+	}
+	const many = 12 // more lines than are counted at a glance
+	if text := summary(rows); len(shown) > many && strings.Contains(text, ",") {
+		fmt.Fprintf(&b, "\n  %s\n", text)
+	}
+	faults(&b, r, style)
+	warnings(&b, calm(attentive(r)), style)
+	var end []string
+	if text := alarms(r); text != "" {
+		end = append(end, text)
+	}
+	if opts.Path != "" {
+		end = append(end, "report: "+opts.Path)
+	}
+	if len(end) > 0 {
+		fmt.Fprintf(&b, "\n  %s\n", strings.Join(end, "   "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// checkHeading says what was checked where, and against what.
+func checkHeading(r *result.Report, rows []checked) string {
+	parts := []string{"pawl " + r.Tool.Version, machineLine(r)}
+	if kernels := kernelsLine(rows); kernels != "" {
+		parts = append(parts, kernels)
+	}
+	parts = append(parts, counted(len(rows), "config"))
+	if r.Base != nil {
+		parts = append(parts, "against "+strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// kernelsLine counts kernels by what the change does to them: "2 kernels changed,
+// 3 unchanged".
+func kernelsLine(rows []checked) string {
+	words := []string{"changed", "new", "unchanged", "not measured"}
+	state := map[string]string{}
+	var names []string
+	for _, c := range rows {
+		word := words[0]
+		switch {
+		case c.section() == fresh || c.section() == planned && len(c.row.Sides) == 0:
+			word = words[1]
+		case c.section() == same:
+			word = words[2]
+		case c.word() == words[3]:
+			word = words[3]
+		}
+		known, seen := state[c.row.Kernel]
+		switch {
+		case !seen:
+			names = append(names, c.row.Kernel)
+			state[c.row.Kernel] = word
+		case known != word:
+			state[c.row.Kernel] = words[0]
+		}
+	}
+	var out []string
+	for _, word := range words {
+		n := 0
+		for _, name := range names {
+			if state[name] == word {
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+		case len(out) == 0:
+			out = append(out, counted(n, "kernel")+" "+word)
+		default:
+			out = append(out, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func planTable(rows []checked, style term.Style) *rendered {
+	t := &rendered{term.Table{Indent: 2, Columns: make([]term.Column, 2)}}
+	for _, c := range rows {
+		t.AddCells(term.Cell{Text: c.row.Name(), Style: style.Bold}, term.Cell{Text: c.row.Plan})
+	}
+	return t
+}
+
+// checkTable has a line for every row and, where the best-known version played
+// too, one for that.
+func checkTable(rows []checked, style term.Style) *rendered {
+	const right = term.Right
+	t := &rendered{term.Table{Indent: 2, Columns: []term.Column{{}, {}, {Align: right}, {}, {Align: right}, {Align: right}, {Align: right}, {}}}}
+	dim := func(text string) term.Cell { return term.Cell{Text: text, Style: style.Dim} }
+	for _, c := range rows {
+		effect := ""
+		if c.row.Verdict == result.Regression || c.row.Verdict == result.Improvement {
+			effect = prefixed("δ ", c.effect())
+		}
+		text, paint := c.note(style)
+		t.AddCells(
+			term.Cell{Text: c.row.Name(), Style: style.Bold}, term.Cell{Text: c.word(), Style: c.paint(style)},
+			term.Cell{Text: c.changed()}, dim(c.interval()), term.Cell{Text: effect},
+			term.Cell{Text: c.times(c.first)}, dim(c.extent()), term.Cell{Text: text, Style: paint},
+		)
+		if c.best != nil {
+			best := compared{change: c.best.Change}
+			t.AddCells(dim("  against "+sideName(c.best)), dim(""), dim(best.changed()), dim(best.interval()), dim(""), dim(c.times(c.best)), dim(""), dim(""))
+		}
+	}
+	t.dropEmpty()
+	return t
+}
+
+// dropEmpty takes away the columns that no row has anything in, of rows that are
+// all as long as the table is wide.
+func (t *rendered) dropEmpty() {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []term.Cell) bool { return row[i].Text != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for r := range t.Rows {
+			t.Rows[r] = slices.Delete(t.Rows[r], i, i+1)
+		}
+	}
+}
+
+// paint is the colour of a verdict.
+func (c checked) paint(style term.Style) func(string) string {
+	switch c.section() {
+	case slowed, failed:
+		return style.Red
+	case faster, kept:
+		return style.Green
+	case onPurpose, undecided:
+		return style.Yellow
+	}
+	return nil
+}
+
+// note is the end of a line, and its colour.
+func (c checked) note(style term.Style) (string, func(string) string) {
+	parts, moves := c.notes(), c.moves()
+	paint := style.Dim
+	switch {
+	case c.accepted():
+		paint = style.Yellow
+	case c.row.Moved != nil && c.row.Moved.Done:
+		paint = style.Green
+	case slices.Contains(c.row.Reasons, result.Creep) || slices.Contains(c.row.Reasons, result.Bistable):
+		paint = style.Yellow
+	}
+	if moves != "" {
+		parts = append(parts, moves)
+	}
+	return strings.Join(parts, "; "), paint
+}

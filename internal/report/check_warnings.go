@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// attentive is the report with all that needs attention among its warnings: also
+// sides that could not be had and baselines that did not move, each sentence once;
+// without what its rows say themselves.
+func attentive(r *result.Report) *result.Report {
+	out := *r
+	out.Rows = make([]*result.Row, 0, len(r.Rows))
+	out.Warnings = slices.Clone(r.Warnings)
+	var sentences, hints []string
+	about := map[string][]string{}
+	add := func(row *result.Row, sentence, hint string) {
+		if about[sentence] == nil {
+			sentences, hints = append(sentences, sentence), append(hints, hint)
+		}
+		about[sentence] = append(about[sentence], row.Name())
+	}
+	for _, c := range checkedRows(r) {
+		row := *c.row
+		row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return w.Code == string(result.Accepted) })
+		out.Rows = append(out.Rows, &row)
+		for _, side := range row.Sides {
+			for _, sentence := range side.Reason {
+				if side.Change == nil || !c.accepted() {
+					add(&row, sentence, "")
+				}
+			}
+		}
+		if m := row.Moved; m != nil && m.Refused != "" {
+			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
+		}
+	}
+	for i, sentence := range sentences {
+		out.Warnings = append(out.Warnings, result.Warning{Message: few(about[sentence]) + ": " + sentence, Hint: hints[i]})
+	}
+	return &out
+}
+
+// unrest are the doubts that a duet is made for: whatever the machine does, it does
+// to both sides, and the interval has the rest.
+var unrest = []string{"cv", "drift", "width", "preempted", "steal", "foreign"}
+
+// calm says in one warning what rows that were decided in turns all say: it would
+// bury what needs attention.
+func calm(r *result.Report) *result.Report {
+	out := *r
+	out.Rows = nil
+	out.Warnings = slices.Clone(r.Warnings)
+	restless, most := 0, 0.0
+	for _, c := range checkedRows(r) {
+		row := *c.row
+		if decided := c.change != nil && c.change.Paired && c.section() != undecided; decided && measured(&row) {
+			row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return slices.Contains(unrest, w.Code) })
+			if len(row.Warnings) < len(c.row.Warnings) {
+				restless++
+				most = math.Max(most, row.Timing.Stats.CV)
+			}
+		}
+		out.Rows = append(out.Rows, &row)
+	}
+	if restless > 0 {
+		out.Warnings = append(out.Warnings, result.Warning{
+			Message: fmt.Sprintf("the machine was not quiet: samples of %s vary by up to %s, which the intervals allow for", counted(restless, "config"), unit.PercentPlain(most)),
+		})
+	}
+	return &out
+}
