@@ -61,7 +61,9 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 		}
 		r.cuda.entries = append(r.cuda.entries, entry)
 	}
-	if _, missing := b.nvcc.locate(); missing != nil && b.nvcc.words[0] == b.nvcc.name {
+	_, missing := b.nvcc.locate()
+	wanted := os.Getenv("PAWL_NVRTC") != "" && os.Getenv("NVCC") == "" && !k.Launcher // who names it means it
+	if (missing != nil || wanted) && b.nvcc.words[0] == b.nvcc.name {
 		if k.Launcher {
 			fault := noCompiler(missing, errors.New("NVRTC, which compiles no host code, will not do for a launcher"))
 			fault.Hint = "install the CUDA toolkit, or name its nvcc in NVCC"

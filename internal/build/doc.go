@@ -51,7 +51,7 @@
 // # CUDA
 //
 // Kernels in .cu files become cubins for one architecture, by nvcc. Where there is
-// none, NVRTC compiles them in this process, if it is found (PAWL_NVRTC, CUDA_HOME,
+// none, or where PAWL_NVRTC names it, NVRTC compiles them in this process, if it is found (PAWL_NVRTC, CUDA_HOME,
 // CUDA_PATH, the dynamic linker, /usr/local/cuda, packages of the Python on PATH)
 // together with CUDA's headers. NVRTC knows only some of nvcc's flags and no headers
 // of the host; a few of C are given to it. Nor does it say what it read, so the

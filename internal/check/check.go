@@ -93,6 +93,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if err := c.findBase(ctx); err != nil {
 		return nil, err
 	}
+	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
 	startErr := c.stand.Start(ctx)
 	if startErr != nil && ctx.Err() == nil {
 		return nil, startErr

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -251,6 +252,9 @@ func (o *outputOptions) check() error {
 // A report that cannot be saved is still shown.
 func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict bool) error {
 	path, saveErr := r.Save(made)
+	if made.Kind == result.KindCheck && saveErr == nil {
+		path, saveErr = savePages(path, made)
+	}
 	if err := o.print(e, made, relative(path)); err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
@@ -285,4 +289,16 @@ func (o *outputOptions) write(made *result.Report) error {
 		return nil
 	}
 	return report.WriteFile(o.file, made)
+}
+
+// savePages writes a check's report for people beside the one for programs, and
+// returns the page's path.
+func savePages(path string, made *result.Report) (string, error) {
+	folder := filepath.Dir(path)
+	for _, name := range []string{"report.md", "report.html"} {
+		if err := report.WriteFile(filepath.Join(folder, name), made); err != nil {
+			return path, err
+		}
+	}
+	return filepath.Join(folder, "report.html"), nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"pawl/internal/demo"
-	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/worker"
 )
@@ -67,27 +66,11 @@ func runDemo(e *env, dir string, host bool) error {
 			wrong = append(wrong, fmt.Sprintf("%d. %s: expected %s, got %s", i+1, c.Title, c.Want, got))
 		}
 	}
-	if err := report.WriteFile(filepath.Join(last, "report.html"), lastReport(last)); err != nil {
-		return err
-	}
 	fmt.Fprintf(e.stdout, "\n%s s. The last report as a page: %s\n", fmt.Sprintf("%.0f", time.Since(began).Seconds()), relative(filepath.Join(last, "report.html")))
 	if len(wrong) > 0 {
 		return &outcomeError{exitFailed, "the story went otherwise (a busy machine?): " + strings.Join(wrong, "; ")}
 	}
 	return nil
-}
-
-// lastReport reads a run's report back: what is shown is what was saved.
-func lastReport(folder string) *result.Report {
-	raw, err := os.ReadFile(filepath.Join(folder, "report.json"))
-	if err != nil {
-		return &result.Report{Schema: result.Schema, Kind: result.KindCheck}
-	}
-	r, err := result.Decode(raw)
-	if err != nil {
-		return &result.Report{Schema: result.Schema, Kind: result.KindCheck}
-	}
-	return r
 }
 
 func chooseStory(e *env, host bool) (*demo.Story, error) {

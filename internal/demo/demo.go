@@ -66,7 +66,7 @@ func CUDA() (*Story, error) {
     if (sum == 1.2345e30f) out[0] = sum;
   }
 ` + begin},
-		{"pawl.yaml", "VEC: [1, 2, 4]\n    launch: {grid: [ROWS], block: [BLOCK], shared", "VEC: [4, 2, 1]\n    launch: {grid: [ROWS], block: [BLOCK], shared"},
+		{"pawl.yaml", "BLOCK: [32, 64, 128, 256]\n      VEC: [1, 2, 4]", "BLOCK: [128, 32, 64, 256]\n      VEC: [4, 1, 2]"},
 	})
 }
 

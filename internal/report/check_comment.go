@@ -141,6 +141,7 @@ func (d *bounded) explain(rows []checked) {
 // names lists rows in one line.
 func (d *bounded) names(rows, all []checked) {
 	names, sizes := gather(rows, all)
+	d.printf("%s: ", counted(len(rows), "config")) // so that no name begins a line, and means something there
 	left := 0
 	for i, name := range names {
 		separator := ""

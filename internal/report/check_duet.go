@@ -64,8 +64,8 @@ func leaning(c *result.Change) string {
 
 // changes draws all rows on one scale: times over those of the other side, with the
 // gate between them.
-func changes(rows []checked) (axis template.HTML, out []changeLine) {
-	ratios := []float64{1 + gateRegression, 1 - gateImprovement}
+func changes(rows []checked, gate result.Gate) (axis template.HTML, out []changeLine) {
+	ratios := []float64{1 + gate.Regression, 1 - gate.Improvement}
 	for _, c := range rows {
 		for _, side := range []*result.Side{c.first, c.best} {
 			if side != nil {
@@ -76,7 +76,7 @@ func changes(rows []checked) (axis template.HTML, out []changeLine) {
 	const mostTicks = 8
 	scale := plot.FitRatios(ratios)
 	frame := plot.Frame{Scale: scale, Ticks: scale.Ticks(mostTicks), Reference: 1, Height: lineHeight, Rules: []plot.Tag{
-		{Value: 1 + gateRegression, Class: "gate"}, {Value: 1 - gateImprovement, Class: "gate"},
+		{Value: 1 + gate.Regression, Class: "gate"}, {Value: 1 - gate.Improvement, Class: "gate"},
 	}}
 	for _, c := range rows {
 		out = append(out, changeLine{c.row.Name(), false, changeDot(frame, c, c.first, leaning(c.change))})
@@ -190,7 +190,7 @@ func cells(c checked, side *result.Side) cellsPanel {
 	}
 	slices.Sort(medians)
 	low, high := focus(medians)
-	low, high = min(low, change.Low, -gateImprovement), max(high, change.High, gateRegression)
+	low, high = min(low, change.Low, -c.gate.Improvement), max(high, change.High, c.gate.Regression)
 	free := 0.06 * (high - low)
 	scale := plot.Linear(low-free, high+free)
 	const mostTicks = 7
@@ -199,8 +199,8 @@ func cells(c checked, side *result.Side) cellsPanel {
 		Band: plot.Mark{Value: change.Median, Low: change.Low, High: change.High, Class: leaning(change)},
 		Rules: []plot.Rule{
 			{Value: 0, Class: "zero"},
-			{Value: gateRegression, Class: "gate", Label: percentTick(gateRegression)},
-			{Value: -gateImprovement, Class: "gate", Label: percentTick(-gateImprovement)},
+			{Value: c.gate.Regression, Class: "gate", Label: percentTick(c.gate.Regression)},
+			{Value: -c.gate.Improvement, Class: "gate", Label: percentTick(-c.gate.Improvement)},
 		},
 	}
 	var points []plot.Point

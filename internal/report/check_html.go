@@ -19,6 +19,7 @@ var checkTemplate string
 // checkView is what a page of a check has besides that of other runs.
 type checkView struct {
 	Tiles     []tile
+	Cut       string // rows that were left out of the table
 	Same      string // how many are unchanged
 	Unchanged string // their names
 	Gate      string
@@ -28,6 +29,12 @@ type checkView struct {
 	More      string // duets that were left out
 }
 
+// How much of a very large check a page holds.
+const (
+	mostProblems = 50
+	mostListed   = 1000 // rows of the table
+)
+
 // tile is a number of the summary.
 type tile struct {
 	Class, Count, Name, Note string
@@ -36,12 +43,17 @@ type tile struct {
 // checkHTML renders a check as the same kind of page as any run.
 func checkHTML(r *result.Report) ([]byte, error) {
 	rows := checkedRows(r)
-	told := sided(r)
+	told := sided(r, rows)
+	failures, doubts := problems(told), allWarnings(attentive(r))
+	if left := len(failures) - mostProblems; left > 0 {
+		failures = failures[:mostProblems]
+		doubts = append(doubts, counted(left, "more problem")+" in the JSON report")
+	}
 	p := page{
 		Kind: string(r.Kind), Title: headline(r, rows), PlotStyle: template.CSS(plot.Style), Interrupted: r.Interrupted, Facts: checkFacts(r),
-		Results: checkResults(r, rows), Problems: problems(told), Warnings: allWarnings(attentive(r)), Samples: allStrips(unpaired(r, rows)),
+		Results: checkResults(r, rows), Problems: failures, Warnings: doubts, Samples: allStrips(unpaired(r, rows)),
 		Resources: resourceSheet(told), Details: detailSheet(told), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
-		Check: checkViewOf(rows),
+		Check: checkViewOf(rows, gateOf(r)),
 	}
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, p); err != nil {
@@ -50,8 +62,8 @@ func checkHTML(r *result.Report) ([]byte, error) {
 	return bytes.Map(visible, b.Bytes()), nil
 }
 
-func checkViewOf(rows []checked) *checkView {
-	p := &checkView{Tiles: tiles(rows), Gate: gateLine()}
+func checkViewOf(rows []checked, gate result.Gate) *checkView {
+	p := &checkView{Tiles: tiles(rows), Gate: gateLine(gate)}
 	if unchanged := of(rows, same); len(unchanged) > 0 {
 		const most = 400
 		names, _ := gather(unchanged, rows)
@@ -61,19 +73,15 @@ func checkViewOf(rows []checked) *checkView {
 			p.Unchanged += fmt.Sprintf(" and %s more", unit.Count(left))
 		}
 	}
-	var drawn []checked // the gravest first, and only so many
-	for s := slowed; s <= planned; s++ {
-		for _, c := range of(rows, s) {
-			if c.change != nil {
-				drawn = append(drawn, c)
-			}
-		}
+	if left := len(rows) - len(of(rows, same)) - mostListed; left > 0 {
+		p.Cut = counted(left, "more row") + " in the JSON report"
 	}
+	drawn := slices.DeleteFunc(gravest(rows), func(c checked) bool { return c.change == nil })
 	if left := len(drawn) - mostDrawn; left > 0 {
 		p.More = counted(left, "more config") + " in the JSON report"
 		drawn = drawn[:mostDrawn]
 	}
-	p.Axis, p.Changes = changes(drawn)
+	p.Axis, p.Changes = changes(drawn, gate)
 	for i, c := range drawn {
 		const open = 6 // more would bury each other
 		p.Duets = append(p.Duets, drawDuet(c, i < open))
@@ -146,8 +154,8 @@ func movedNote(rows []checked) string {
 	return fmt.Sprintf("baseline moved by %s", unit.Count(n))
 }
 
-func gateLine() string {
-	return fmt.Sprintf("fails above %s, improves below %s", percentTick(gateRegression), percentTick(-gateImprovement))
+func gateLine(gate result.Gate) string {
+	return fmt.Sprintf("fails above %s, improves below %s", percentTick(gate.Regression), percentTick(-gate.Improvement))
 }
 
 func checkFacts(r *result.Report) []fact {
@@ -158,7 +166,7 @@ func checkFacts(r *result.Report) []fact {
 			facts = append(facts, fact{"base", strings.TrimSpace(r.Base.Ref + " " + fmt.Sprintf("%.12s", r.Base.SHA))})
 		}
 	}
-	gate := gateLine()
+	gate := gateLine(gateOf(r))
 	if text := alarms(r); text != "" {
 		gate += " · " + text
 	}
@@ -178,22 +186,18 @@ func checkResults(r *result.Report, rows []checked) results {
 	if extent {
 		t.Heads = append(t.Heads, "measured")
 	}
-	for s := slowed; s <= planned; s++ {
-		for _, c := range of(rows, s) {
-			if s == same {
-				continue
-			}
-			l := resultLine{Label: c.row.Name(), Outcome: c.badge(), Note: strings.Join(c.pageNotes(r), "; ")}
-			for _, column := range shown {
-				l.Cells = append(l.Cells, column.text(c))
-			}
-			if extent {
-				l.Cells = append(l.Cells, c.extent())
-			}
-			t.Lines = append(t.Lines, l)
-			if c.best != nil {
-				t.Lines = append(t.Lines, c.againstBest(shown))
-			}
+	listed := slices.DeleteFunc(gravest(rows), func(c checked) bool { return c.section() == same })
+	for _, c := range listed[:min(mostListed, len(listed))] {
+		l := resultLine{Label: c.row.Name(), Outcome: c.badge(), Note: strings.Join(c.pageNotes(r), "; ")}
+		for _, column := range shown {
+			l.Cells = append(l.Cells, column.text(c))
+		}
+		if extent {
+			l.Cells = append(l.Cells, c.extent())
+		}
+		t.Lines = append(t.Lines, l)
+		if c.best != nil {
+			t.Lines = append(t.Lines, c.againstBest(shown))
 		}
 	}
 	return t
@@ -230,14 +234,18 @@ func (c checked) pageNotes(r *result.Report) []string {
 	return out
 }
 
-// sided is the report with the other sides of its rows as lines of their own.
-func sided(r *result.Report) *result.Report {
+// sided is the report with the other sides of its rows as lines of their own, the
+// gravest first, as many as a page holds.
+func sided(r *result.Report, rows []checked) *result.Report {
 	out := *r
-	out.Rows = make([]*result.Row, 0, len(r.Rows))
-	for _, row := range r.Rows {
-		with := *row
+	out.Rows = nil
+	for _, c := range gravest(rows) {
+		if len(out.Rows) == mostListed {
+			break
+		}
+		with := *c.row
 		with.Rivals = nil
-		for _, side := range row.Sides {
+		for _, side := range c.row.Sides {
 			if side.Row == nil {
 				continue
 			}

@@ -107,7 +107,7 @@ func totals(rows []checked) string {
 
 // checkOrigin says what was measured on what.
 func checkOrigin(r *result.Report) string {
-	parts := []string{inline(machineLine(r), 100)}
+	parts := []string{"on " + inline(machineLine(r), 100)}
 	if r.Commit != nil {
 		commit := "commit " + inline(fmt.Sprintf("%.12s", r.Commit.SHA), 12)
 		if r.Commit.Dirty {

@@ -78,13 +78,40 @@ func Decode(raw []byte) (*Report, error) {
 		if row == nil {
 			return nil, fmt.Errorf("read report: row %d is null", i)
 		}
-		if t := row.Timing; t != nil {
-			if err := t.Samples.check(); err != nil {
-				return nil, fmt.Errorf("read report: %s: %w", row.Name(), err)
-			}
+		if err := row.check(); err != nil {
+			return nil, fmt.Errorf("read report: %s: %w", row.Name(), err)
 		}
 	}
 	return &r, nil
+}
+
+// check refuses what no reader could show: a row has its samples in order, and so
+// have its sides and rivals.
+func (r *Row) check() error {
+	if r.Timing != nil {
+		if err := r.Timing.Samples.check(); err != nil {
+			return err
+		}
+	}
+	for i, side := range r.Sides {
+		if side == nil {
+			return fmt.Errorf("side %d is null", i)
+		}
+		if side.Row != nil {
+			if err := side.Row.check(); err != nil {
+				return fmt.Errorf("%s: %w", side.Role, err)
+			}
+		}
+	}
+	for i, rival := range r.Rivals {
+		if rival == nil || rival.Row == nil {
+			return fmt.Errorf("rival %d is null", i)
+		}
+		if err := rival.Row.check(); err != nil {
+			return fmt.Errorf("%s: %w", rival.Label, err)
+		}
+	}
+	return nil
 }
 
 // check makes sure that the dropped ranges can be cut out.

@@ -70,6 +70,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"bad range":     `{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 2}]}}}]}`,
 		"reversed":      `{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1, 2], "dropped": [{"from": 2, "to": 1}]}}}]}`,
 		"out of order":  `{"schema": 1, "rows": [{"timing": {"samples": {"seconds": [1, 2], "dropped": [{"from": 1, "to": 2}, {"from": 0, "to": 1}]}}}]}`,
+		"null side":     `{"schema": 1, "rows": [{"sides": [null]}]}`,
+		"null rival":    `{"schema": 1, "rows": [{"rivals": [{"label": "a"}]}]}`,
+		"bad side":      `{"schema": 1, "rows": [{"sides": [{"row": {"timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 2}]}}}}]}]}`,
 		"truncated doc": `{"schema": 1, "rows": [`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,13 @@ type BaseRef struct {
 	SHA string `json:"sha"`
 }
 
+// Gate is how much slower fails, and how much faster moves the baseline, as
+// fractions.
+type Gate struct {
+	Regression  float64 `json:"regression"`
+	Improvement float64 `json:"improvement"`
+}
+
 // FalseAlarms is how often the gate fails a change that is none, as this machine's
 // calibration bounds it.
 type FalseAlarms struct {

@@ -39,6 +39,7 @@ type Report struct {
 	Rows        []*Row      `json:"rows"`
 	Warnings    []Warning   `json:"warnings,omitempty"`
 
+	Gate        *Gate        `json:"gate,omitempty"`         // that a check judged by
 	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // of a check, where the machine is calibrated
 }
 

@@ -109,6 +109,25 @@ func TestNoNVML(t *testing.T) {
 	}
 }
 
+// Where there is no nvcc, NVRTC compiles, and what it made runs.
+func TestNVRTC(t *testing.T) {
+	p := newProject(t, kernel("good"))
+	nvcc, err := exec.LookPath("nvcc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nvcc, err = filepath.EvalSymlinks(nvcc); err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Dir(filepath.Dir(nvcc))
+	p.env = append(p.env, "PAWL_NVRTC="+filepath.Join(home, "lib64"), "CUDA_HOME="+home, "NVCC=")
+	r := row(t, p.bench(), "good")
+	mustMeasure(t, r)
+	if !strings.Contains(r.Build.Compiler, "NVRTC") {
+		t.Errorf("compiled by %s", r.Build.Compiler)
+	}
+}
+
 const strayPython = `import torch
 _other = None
 

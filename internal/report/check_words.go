@@ -1,0 +1,141 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// remarks say what the numbers do not.
+func (c checked) remarks() []string {
+	var out []string
+	for _, reason := range c.row.Reasons {
+		switch {
+		case reason == result.NoBaseline && c.row.Moved != nil: // which says more
+		case reason == result.Accepted:
+			out = append(out, strings.TrimSuffix("accepted: "+c.why(), ": "))
+		case reason == result.Creep && c.lag() > 0:
+			out = append(out, "creep: behind best by "+unit.PercentPlain(c.lag()))
+		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
+			out = append(out, "clock effect: "+unit.Percent(*c.change.Cycles)+" in cycles")
+		default:
+			out = append(out, string(reason))
+		}
+	}
+	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 {
+		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
+	}
+	if c.first != nil && c.first.Role == result.Best {
+		out = append(out, "against "+sideName(c.first))
+	}
+	return out
+}
+
+// notes are the remarks with what a verdict has no room for in a narrow column.
+func (c checked) notes() []string {
+	out := c.remarks()
+	if c.row.Fault != nil {
+		out = append(out, string(c.row.Fault.Cause))
+	}
+	return out
+}
+
+// lag is how far the row is behind the best-known version.
+func (c checked) lag() float64 {
+	if side := played(c.row, result.Best); side != nil {
+		return side.Change.Median
+	}
+	return 0
+}
+
+// why is the recorded reason for being slower; "" when the report does not have it.
+func (c checked) why() string {
+	for _, w := range c.row.Warnings {
+		if w.Code == string(result.Accepted) {
+			return w.Message
+		}
+	}
+	for _, side := range c.row.Sides {
+		if side.Change != nil && len(side.Reason) > 0 {
+			return strings.Join(side.Reason, "; ")
+		}
+	}
+	return ""
+}
+
+// moves says what became of the baseline.
+func (c checked) moves() string {
+	switch m := c.row.Moved; {
+	case m == nil:
+		return ""
+	case m.Refused != "":
+		return "baseline stays"
+	case !m.Done:
+		return "would become the baseline (--update-baseline)"
+	case m.From == "" && m.FromS == 0:
+		return "becomes the baseline"
+	}
+	return "baseline moves"
+}
+
+// moved is moves, with from where to where it went.
+func (c checked) moved(r *result.Report) string {
+	m := c.row.Moved
+	if m == nil || !m.Done || m.FromS <= 0 || !measured(c.row) {
+		return c.moves()
+	}
+	to := ""
+	if r.Commit != nil {
+		to = " (" + shortSHA(r.Commit.SHA) + ")"
+	}
+	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), c.times(nil), to)
+}
+
+// extent is how much was measured.
+func (c checked) extent() string {
+	switch {
+	case c.change != nil && c.change.Paired:
+		return count(len(c.change.Cells), "cell") + ", " + counted(c.change.Pairs, "pair")
+	case measured(c.row):
+		return counted(c.row.Timing.Stats.Count, "sample")
+	}
+	return ""
+}
+
+// counted is count with thousands apart.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return unit.Count(n) + " " + what + "s"
+}
+
+// effect is the effect size; "" where there is none.
+func (c checked) effect() string {
+	if c.change == nil || math.IsNaN(c.change.Delta) || math.IsInf(c.change.Delta, 0) {
+		return ""
+	}
+	return c.compared.effect()
+}
+
+// times are the medians: "52.1 → 54.8 µs".
+func (c checked) times(side *result.Side) string {
+	switch {
+	case !measured(c.row):
+		return ""
+	case side != nil && side.Row != nil && measured(side.Row):
+		return unit.Pair(side.Row.Timing.Stats.Median, c.row.Timing.Stats.Median)
+	}
+	return unit.Duration(c.row.Timing.Stats.Median)
+}
+
+// sideMedian is the median of the side of a role.
+func (c checked) sideMedian(role result.Role) string {
+	if side := played(c.row, role); side != nil && side.Row != nil && measured(side.Row) {
+		return unit.Duration(side.Row.Timing.Stats.Median)
+	}
+	return ""
+}
