@@ -67,8 +67,10 @@ script: build ## scripts that drive the shipped binary
 system: build ## faults, sandbox and workers of the shipped binary
 	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/... ./test/conformance/...)
 
-bench: build ## benchmarks, of the rooms and of the shipped binary
-	@PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/...
+bench: build ## benchmarks, of the rooms and of the shipped binary, beside rivals
+	@tools/setup cc ninja git python3
+	@[ -x build/scipy/bin/python ] || { python3 -m venv build/scipy && build/scipy/bin/pip install -q scipy; } || echo 'bench: without SciPy'
+	@PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/...
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \

@@ -25,12 +25,12 @@ var levels = []struct {
 	percent  int64
 	wanted   int
 	perRound int
-}{{0, 400, 8}, {1, 200, 4}, {2, 200, 4}, {3, 200, 4}, {4, 200, 4}, {5, 200, 4}}
+}{{0, 400, 16}, {1, 100, 4}, {2, 200, 8}, {3, 100, 4}, {4, 200, 8}, {5, 200, 8}}
 
 // A level's truth is established by one long duet.
 const (
 	truthWidth  = 0.001
-	truthBudget = 60 * time.Second
+	truthBudget = 10 * time.Minute
 )
 
 // GateOptions say how long the gate is tried.
@@ -196,22 +196,23 @@ func (g *gate) match(percent int64, name string) (*measure.Match, error) {
 	return m, nil
 }
 
-// try goes on until all decisions that are wanted are made, or time is up.
+// try goes on until all decisions that are wanted are made and the truth of every
+// level is known, or time is up.
 func (g *gate) try(ctx context.Context) error {
 	began := time.Now()
 	for round := 0; ctx.Err() == nil && time.Since(began) < g.For; round++ {
-		if err := g.truths(ctx, began); err != nil {
+		done, err := g.round(ctx, round)
+		if err != nil {
 			return err
 		}
-		done, err := g.round(ctx, round)
-		if done || err != nil {
-			return err
+		if done {
+			return g.truths(ctx, began)
 		}
 	}
 	return ctx.Err()
 }
 
-// truths establishes what the slowdowns really are, one call at a time.
+// truths establishes what the slowdowns really are.
 func (g *gate) truths(ctx context.Context, began time.Time) error {
 	for _, l := range levels {
 		level := g.curve.At(float64(l.percent) / 100)
@@ -227,6 +228,9 @@ func (g *gate) truths(ctx context.Context, began time.Time) error {
 		measure.Play(ctx, []*measure.Match{m}, g.host, 0, opts, g.progress(0))
 		if _, err := m.Err(); err != nil {
 			return fmt.Errorf("find out what +%d%% truly is: %w", l.percent, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err() // half a truth is none
 		}
 		c := m.Change(1, make([]result.Role, 2), opts)
 		level.Truth = &curve.Truth{Median: c.Median, Low: c.Low, High: c.High, Cells: len(c.Cells), Pairs: c.Pairs}

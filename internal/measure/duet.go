@@ -19,7 +19,7 @@ import (
 const (
 	cellsLeast   = 4
 	blocksLeast  = 30 // ABBA blocks, over all cells
-	visitGPU     = 40 * time.Millisecond
+	visitGPU     = 25 * time.Millisecond
 	visitHost    = 150 * time.Millisecond
 	visitBlocks  = 200 // and never more than this in one cell
 	longestBlock = 512 / 8
@@ -31,7 +31,7 @@ const (
 const (
 	turnHost   = 20 * time.Millisecond
 	turnFewest = 3
-	turnMost   = 16
+	turnMost   = 8
 )
 
 // DefaultFloor is a duet's own resolution where the machine has not been

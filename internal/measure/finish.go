@@ -51,11 +51,13 @@ func (s *series) note(state *result.State) {
 	}
 	all := &s.timing.State
 	if state.When == "before" {
-		*all = []result.State{*state}
+		if len(*all) == 0 { // a duet prepares anew in every cell
+			*all = []result.State{*state}
+		}
 		return
 	}
 	worst, last := *state, *state
-	if n := len(*all); n >= 3 {
+	if n := len(*all); n >= 2 && (*all)[n-1].When == "after" {
 		before := (*all)[n-2]
 		worst.TemperatureC = larger(worst.TemperatureC, before.TemperatureC)
 		worst.PowerW = larger(worst.PowerW, before.PowerW)

@@ -39,10 +39,11 @@ type child struct {
 
 	asking sync.Mutex // one request in flight
 
-	mu      sync.Mutex
-	verdict *result.Fault // why the worker ended it, if it did
-	buffers []wire.Range
-	peak    int64
+	mu        sync.Mutex
+	verdict   *result.Fault // why the worker ended it, if it did
+	buffers   []wire.Range
+	peak      int64
+	stateRead time.Time // when its device was last looked at; under mu
 }
 
 type limits struct {

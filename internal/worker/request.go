@@ -193,7 +193,14 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	case len(m.Cores) == 0:
 		m.Cores = quietCores(m.Threads)
 	}
-	before := s.state(c, "before")
+	var before *result.State
+	c.mu.Lock()
+	first := c.buffers == nil // problem of this cell
+	c.mu.Unlock()
+	if first {
+		state := s.state(c, "before")
+		before = &state
+	}
 	reply := &wire.PrepareReply{}
 	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), reply); err != nil {
 		return nil, err
@@ -201,7 +208,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	c.mu.Lock()
 	c.buffers = reply.Buffers
 	c.mu.Unlock()
-	reply.State = &before
+	reply.State = before
 	return reply, nil
 }
 
@@ -269,9 +276,26 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	c.mu.Lock()
 	reply.PeakBytes = c.peak
 	c.mu.Unlock()
-	state := s.state(c, "during")
-	reply.State = &state
+	if c.dueForState() {
+		state := s.state(c, "during")
+		reply.State = &state
+	}
 	return &reply, frame.Data, nil
+}
+
+// stateEvery bounds how often a cell's device is looked at while it is measured:
+// asking NVML takes milliseconds, as long as a turn of a duet.
+const stateEvery = 100 * time.Millisecond
+
+// dueForState tells whether the device's state was last read long enough ago.
+func (c *child) dueForState() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.stateRead) < stateEvery {
+		return false
+	}
+	c.stateRead = time.Now()
+	return true
 }
 
 func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {

@@ -1,0 +1,138 @@
+package measure
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/formula"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
+)
+
+// newWorker starts a worker that shares its device with no other test.
+func newWorker(t *testing.T) *worker.Client {
+	t.Helper()
+	command, err := puppet.Worker(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := worker.Start(t.Context(), worker.Options{Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// stage is a Host of puppets: script says what a side does in the nth cells.
+type stage struct {
+	t      *testing.T
+	client *worker.Client
+	shared bool // all sides in one cell, as device code has it
+	script func(cell, side int) puppet.Script
+
+	orders [][]int // that sides were loaded in, cells by cells
+	cells  []*worker.Cell
+	calls  []call // requests for samples, as the cells that were closed tell
+}
+
+// call is one request for samples.
+type call struct {
+	at   int64 // nanoseconds
+	cell int
+	said string // the sides in the order of their turns, by their index in the cell
+	side int    // whose cell it was; -1: everybody's
+}
+
+func newStage(t *testing.T, script func(cell, side int) puppet.Script) *stage {
+	t.Helper()
+	return &stage{t: t, client: newWorker(t), script: script}
+}
+
+func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {
+	number := len(s.orders)
+	s.orders = append(s.orders, order)
+	s.cells = make([]*worker.Cell, len(order))
+	places := make([]Place, len(order))
+	for index, side := range order {
+		sha, err := s.client.Upload(ctx, []byte(s.script(number, side).String()))
+		if err != nil {
+			return nil, -1, err
+		}
+		if index == 0 || !s.shared {
+			if s.cells[side], err = s.client.Open(ctx, wire.Open{Cell: "host", Sandbox: "off"}); err != nil {
+				return nil, side, err
+			}
+		} else {
+			s.cells[side] = s.cells[order[0]]
+		}
+		at := 0
+		if s.shared {
+			at = index
+		}
+		if _, err := s.cells[side].Load(ctx, wire.Load{SHA256: sha, Side: at}); err != nil {
+			return nil, side, err
+		}
+		places[side] = Place{Cell: s.cells[side], Index: at}
+	}
+	return places, 0, nil
+}
+
+func (s *stage) Close(ctx context.Context, errs []error) []error {
+	out := make([]error, len(s.cells))
+	for side, cell := range s.cells {
+		if s.shared && side != s.orders[len(s.orders)-1][0] || errs[side] != nil {
+			continue
+		}
+		closed, err := cell.Close(ctx)
+		if err != nil {
+			out[side] = err
+			continue
+		}
+		if s.shared {
+			side = -1
+		}
+		for line := range strings.Lines(closed.Log) {
+			at, said, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if n, err := strconv.ParseInt(at, 10, 64); err == nil && strings.HasSuffix(said, "]") {
+				s.calls = append(s.calls, call{at: n, cell: len(s.orders) - 1, said: strings.Trim(said, "[]"), side: side})
+			}
+		}
+	}
+	return out
+}
+
+// sized is an instance whose scalar argument is n: the nanoseconds that a puppet
+// without a time of its own takes.
+func sized(cell string, n int64) *spec.Instance {
+	in := instance(spec.RoleIn)
+	in.Variant.Kernel.Cell = cell
+	in.Args = in.Args[:2]
+	in.Args[1].Scalar = formula.Int(n)
+	in.Launches = in.Launches[:1]
+	return in
+}
+
+// newMatch is a match of versions that take so many nanoseconds.
+func newMatch(cell, name string, nanos ...int64) *Match {
+	m := &Match{Name: name}
+	for _, n := range nanos {
+		m.Sides = append(m.Sides, Entrant{Instance: sized(cell, n), Symbols: []string{"entry"}})
+	}
+	return m
+}
+
+// brief are options that a test has time for.
+func brief() DuetOptions {
+	opts := DuetOptions{Options: Default(), Floor: DefaultFloor}
+	opts.Budget = 50 * time.Millisecond
+	opts.Timeout = 10 * time.Second
+	return opts
+}
+
+func quiet(*Match, Progress) {}

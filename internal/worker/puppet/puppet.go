@@ -1,0 +1,239 @@
+// Package puppet is a worker and a cell for tests. The cell launches nothing: it
+// claims the times that its artifact's text dictates, and fails where that says
+// so. What is decided about times can then be tested to the last digit, on a busy
+// machine too, through the real worker and the real protocol.
+package puppet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl/internal/sandbox"
+	"pawl/internal/worker"
+	"pawl/internal/worker/cell"
+	"pawl/internal/worker/wire"
+)
+
+// Script is what a version does. Its text may stand anywhere in an artifact.
+type Script struct {
+	Micros float64 // a launch takes; 0: as many nanoseconds as its scalar argument says
+	Factor float64 // and that is multiplied by this; 0: it is not
+	Slow   int     // so many samples of a problem take three times as long at first
+	Ramp   bool    // every other run of launches takes twice as long per launch
+	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
+	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
+	After  int     // of sample: only once so many samples of the problem were taken
+	Only   int     // only problems whose scalar argument is this one end it
+	Reach  bool    // it tries to reach the network when it is loaded
+}
+
+// String is the text that makes an artifact of a script.
+func (s Script) String() string {
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d ramp=%t spin=%d crash=%s after=%d only=%d reach=%t;",
+		s.Micros, s.Factor, s.Slow, s.Ramp, s.Spin, s.Crash, s.After, s.Only, s.Reach)
+}
+
+var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
+
+// read finds the script in an artifact; one without any is the zero Script.
+func read(artifact []byte) Script {
+	var s Script
+	found := text.FindSubmatch(artifact)
+	if found == nil {
+		return s
+	}
+	for _, word := range strings.Fields(string(found[1])) {
+		key, value, _ := strings.Cut(word, "=")
+		n, _ := strconv.Atoi(value)
+		switch key {
+		case "us":
+			s.Micros, _ = strconv.ParseFloat(value, 64)
+		case "factor":
+			s.Factor, _ = strconv.ParseFloat(value, 64)
+		case "slow":
+			s.Slow = n
+		case "ramp":
+			s.Ramp = value == "true"
+		case "spin":
+			s.Spin = n
+		case "crash":
+			s.Crash = value
+		case "after":
+			s.After = n
+		case "only":
+			s.Only = n
+		case "reach":
+			s.Reach = value == "true"
+		}
+	}
+	return s
+}
+
+// StandIn makes a test binary pawl's worker or cell where it was started as one,
+// and tells whether it was. TestMain asks it first.
+func StandIn(args []string, stdin io.Reader, stdout io.Writer) bool {
+	if sandbox.EnterIfAsked(args) {
+		return true
+	}
+	if len(args) < 2 {
+		return false
+	}
+	switch args[1] {
+	case "worker":
+		_ = worker.Serve(context.Background(), stdin, stdout, worker.ServeOptions{})
+	case "cell":
+		serve(args[2], os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
+	default:
+		return false
+	}
+	return true
+}
+
+// Worker is the command of a worker that shares its devices with nobody, so that
+// tests need not wait for each other.
+func Worker(locks string) ([]string, error) {
+	self, err := os.Executable()
+	return []string{"env", "PAWL_LOCK_DIR=" + locks, self, "worker"}, err
+}
+
+// version is one loaded artifact and its problem.
+type version struct {
+	Script
+	scalar int64
+	taken  int // samples of the problem
+	runs   int
+}
+
+func (v *version) crash(op string) {
+	if v.Crash == op && (v.Only == 0 || int64(v.Only) == v.scalar) && v.taken >= v.After {
+		panic("the script says so")
+	}
+}
+
+// sample is the time of the problem's next launch.
+func (v *version) sample() float64 {
+	v.crash(wire.OpSample)
+	seconds := v.seconds()
+	if v.taken < v.Slow {
+		seconds *= 3
+	}
+	v.taken++
+	return seconds
+}
+
+func (v *version) seconds() float64 {
+	seconds := float64(v.scalar) * 1e-9
+	if v.Micros > 0 {
+		seconds = v.Micros * 1e-6
+	}
+	if v.Factor > 0 {
+		seconds *= v.Factor
+	}
+	return seconds
+}
+
+// serve is the life of the cell. What it is asked for, and when, is its log: tests
+// see the order of turns there.
+func serve(kind string, requests io.Reader, replies io.Writer) {
+	in, out := wire.NewReader(requests), wire.NewWriter(replies)
+	_ = out.Send(0, wire.OpHello, wire.CellHello{Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Cell: kind, PID: os.Getpid()}, nil)
+	sides := map[int]*version{}
+	for {
+		frame, err := in.Next()
+		if err != nil {
+			return
+		}
+		body, blob := answer(frame, sides)
+		_ = out.Send(frame.ID, wire.OpOK, body, blob)
+	}
+}
+
+func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
+	switch frame.Op {
+	case wire.OpLoad:
+		var m wire.Load
+		_ = frame.Decode(&m)
+		return load(m, sides), nil
+	case wire.OpPrepare:
+		var m wire.Prepare
+		_ = frame.Decode(&m)
+		return prepare(m, sides[m.Side]), nil
+	case wire.OpSample:
+		var m wire.Sample
+		_ = frame.Decode(&m)
+		return sample(m, sides)
+	case wire.OpRun:
+		var m wire.Run
+		_ = frame.Decode(&m)
+		return run(m, sides[m.Side]), nil
+	case wire.OpPing:
+		for _, v := range sides {
+			v.crash(wire.OpPing)
+		}
+	}
+	return nil, nil
+}
+
+func load(m wire.Load, sides map[int]*version) wire.LoadReply {
+	artifact, err := os.ReadFile(m.Path)
+	if err != nil {
+		panic(err)
+	}
+	v := &version{Script: read(artifact)}
+	sides[m.Side] = v
+	if v.Reach {
+		_, _ = net.Dial("tcp", "127.0.0.1:9")
+	}
+	v.crash(wire.OpLoad)
+	return wire.LoadReply{Flush: "none"}
+}
+
+func prepare(m wire.Prepare, v *version) wire.PrepareReply {
+	for _, arg := range m.Args {
+		if !arg.Buffer {
+			v.scalar, _ = strconv.ParseInt(arg.Value, 10, 64)
+		}
+	}
+	v.taken = 0
+	v.crash(wire.OpPrepare)
+	return wire.PrepareReply{Pinned: m.Cores, Sets: 1}
+}
+
+func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
+	began := time.Now()
+	order := m.Order
+	if order == nil {
+		order = []int{m.Side}
+	}
+	seconds, ghz := make([]float64, m.Count), make([]float64, m.Count)
+	total := 0.0
+	for i := range seconds {
+		side := order[i%len(order)]
+		// Every side runs at a clock of its own, so that cycles are not just time.
+		seconds[i], ghz[i] = sides[side].sample(), float64(1+side)
+		total += seconds[i] * float64(m.Repeat)
+	}
+	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
+	// A claim of more time than has passed is a forgery.
+	time.Sleep(time.Duration(total*1e9) - time.Since(began))
+	return wire.SampleReply{Count: m.Count, OverheadS: 1e-9}, wire.PackSamples(seconds, ghz)
+}
+
+func run(m wire.Run, v *version) wire.RunReply {
+	v.crash(wire.OpRun)
+	for began := time.Now(); time.Since(began) < time.Duration(v.Spin)*time.Millisecond; {
+		continue
+	}
+	each := v.seconds()
+	if v.runs++; v.Ramp && v.runs%2 == 1 {
+		each *= 2
+	}
+	return wire.RunReply{CellS: each * float64(m.Launches), GHz: 1}
+}
