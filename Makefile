@@ -1,7 +1,7 @@
-# Two commands do everything on a machine that has Go, make and a C compiler:
-#   make demo   builds pawl and measures the example kernels
+# Two commands do everything on a machine that has Go and make:
+#   make demo   builds pawl and lets it judge six changes to the example kernels
 #   make test   lint, unit, script and system tests
-# What else they need, they install.
+# What else they need (a C compiler, git), they install.
 
 GO            ?= go
 BIN           := bin/pawl
@@ -33,14 +33,15 @@ all: build
 build: ## build bin/pawl, the binary that is shipped
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/pawl
 
-demo: ## build pawl and measure the example kernels
-	@tools/setup cc
+demo: ## build pawl and let it judge six changes to the example kernels
+	@tools/setup cc git
 	$(call step,build,$(MAKE) --no-print-directory build)
-	@cd examples && ../$(BIN) bench
+	@$(BIN) demo
 	@printf '%s\n' '' 'What to do next:' \
-		'  cd examples && ../bin/pawl bench gemm --set TILE_N=64    another variant of a kernel' \
-		'  bin/pawl doctor                                          what this machine has, and how to get the rest' \
-		'  docs/tutorial.md                                         from nothing to your own kernel, measured'
+		'  cd examples && ../bin/pawl bench     the example kernels, measured' \
+		'  bin/pawl calibrate                   how often a check on this machine errs; every check cites it' \
+		'  bin/pawl doctor                      what this machine has, and how to get the rest' \
+		'  docs/tutorial.md                     from nothing to your own kernel, measured and guarded'
 
 test: setup lint unit script system ## everything that must pass
 
@@ -90,4 +91,4 @@ clean: ## remove what was built here
 	@rm -rf bin
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14

@@ -78,10 +78,13 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 		return nil, err
 	}
 	measure.Play(ctx, []*measure.Match{m}, g.host, 0, g.duet, g.progress(0))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if _, err := m.Err(); err != nil {
 		return nil, err
 	}
-	return m.Change(1, make([]result.Role, 2), g.duet), ctx.Err()
+	return m.Change(1, make([]result.Role, 2), g.duet), nil
 }
 
 // enter builds pawl's own kernel and opens a stand for it.
@@ -226,11 +229,11 @@ func (g *gate) truths(ctx context.Context, began time.Time) error {
 		opts := g.duet
 		opts.HalfWidth, opts.Budget, opts.Floor = truthWidth, truthBudget, 0
 		measure.Play(ctx, []*measure.Match{m}, g.host, 0, opts, g.progress(0))
-		if _, err := m.Err(); err != nil {
-			return fmt.Errorf("find out what +%d%% truly is: %w", l.percent, err)
-		}
 		if ctx.Err() != nil {
 			return ctx.Err() // half a truth is none
+		}
+		if _, err := m.Err(); err != nil {
+			return fmt.Errorf("find out what +%d%% truly is: %w", l.percent, err)
 		}
 		c := m.Change(1, make([]result.Role, 2), opts)
 		level.Truth = &curve.Truth{Median: c.Median, Low: c.Low, High: c.High, Cells: len(c.Cells), Pairs: c.Pairs}

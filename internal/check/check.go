@@ -49,8 +49,9 @@ type check struct {
 	base     *version                 // nil: there is none
 	gate     spec.Gate                // the base's, where there is one
 	store    *ratchet.Store           //
-	best     map[string]*ratchet.File // by device class, as the base has it
+	best     map[string]*ratchet.File // by device class: what counts
 	mine     map[string]*ratchet.File // by device class, as the candidate has it
+	former   map[string]*ratchet.File // by device class, as the base has it
 	trees    map[string]*version      // by commit
 	contests []*contest
 	curve    *curve.Curve // nil: this machine is not calibrated
@@ -63,10 +64,12 @@ type contest struct {
 	class     string
 	base      *opponent
 	best      *opponent      // nil also when it is the base
-	entry     *ratchet.Entry // the best-known, as the base has it
+	entry     *ratchet.Entry // the best-known that counts
 	mine      *ratchet.Entry // as this change has it
+	former    *ratchet.Entry // as the base has it
 	accepted  bool
 
+	alone   bool // it is measured without anybody to play against
 	match   *measure.Match
 	playing []*opponent // the match's sides after the candidate
 }
@@ -83,7 +86,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	c := &check{
 		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
 		report: stand.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
-		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, trees: map[string]*version{},
+		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
 	}
 	place := opts.Stand
 	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Duet.Timeout
@@ -94,9 +97,8 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return nil, err
 	}
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
-	startErr := c.stand.Start(ctx)
-	if startErr != nil && ctx.Err() == nil {
-		return nil, startErr
+	if err := c.stand.Start(ctx); err != nil {
+		return nil, err
 	}
 	if err := c.plan(ctx); err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		}
 	}
 	for _, k := range c.contests {
-		k.pair()
+		k.pair(c.Update && k.entry == nil)
 	}
 	c.consult()
 	if !opts.PlanOnly {
@@ -125,6 +127,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		c.play(ctx)
 		c.judge()
 		c.cite()
+		c.report.Finished = time.Now().UTC() // which the baseline remembers
 		if err := c.move(ctx); err != nil {
 			return nil, err
 		}
@@ -171,7 +174,7 @@ func (c *check) cite() {
 func (c *check) candidates() []*stand.Job {
 	var out []*stand.Job
 	for _, k := range c.contests {
-		if k.row.Fault == nil && k.row.Verdict != result.Unchanged {
+		if k.row.Fault == nil && (k.row.Verdict != result.Unchanged || k.alone) {
 			out = append(out, k.candidate)
 		}
 	}

@@ -15,7 +15,7 @@ func (c *check) move(ctx context.Context) error {
 	who := ratchet.Who(c.Spec.Dir)
 	byClass := map[string][]*contest{}
 	for _, k := range c.contests {
-		if k.row.Fault != nil || k.row.Timing == nil || ctx.Err() != nil || !judge.Moves(k.evidence(c.gate), k.row.Verdict) {
+		if k.row.Fault != nil || k.row.Timing == nil || ctx.Err() != nil || !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil) {
 			continue
 		}
 		k.row.Moved = &result.Moved{}

@@ -2,8 +2,8 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"pawl/internal/git"
@@ -88,6 +88,9 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	}
 	if mine := c.mine[class]; mine != nil {
 		x.mine = mine.Entry(k.Name, own.Name)
+	}
+	if former := c.former[class]; former != nil {
+		x.former = former.Entry(k.Name, own.Name)
 	}
 	x.base = c.baseOf(k.Name, at)
 	x.best = c.bestOf(ctx, x.entry, k.Name, at)
@@ -175,29 +178,25 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 	if err != nil {
 		return err
 	}
-	c.mine[class], c.best[class] = mine, mine
-	if c.report.Base == nil || c.Update {
+	c.mine[class], c.best[class], c.former[class] = mine, mine, mine
+	if c.report.Base == nil {
 		return nil
 	}
 	theirs, err := c.store.LoadAt(ctx, c.report.Base.SHA, class)
-	if err != nil && !errors.Is(err, ratchet.ErrNone) {
+	if err != nil {
 		c.warn("baseline", "pawl baseline verify says more", "the baseline of %s cannot be used: %v", c.report.Base.Ref, err)
+		return nil
+	}
+	c.former[class] = theirs
+	if c.Update {
 		return nil
 	}
 	// Where the base has none, the candidate's own is better than nothing: it can
 	// only make its gate tighter.
-	for name, entry := range mine.Entries {
-		if theirs == nil || theirs.Entries[name] == nil {
-			if theirs == nil {
-				theirs = mine
-				break
-			}
-			theirs.Entries[name] = entry
-		}
-	}
-	if theirs != nil {
-		c.best[class] = theirs
-	}
+	best := *theirs
+	best.Entries = maps.Clone(mine.Entries)
+	maps.Copy(best.Entries, theirs.Entries)
+	c.best[class] = &best
 	return nil
 }
 
@@ -212,10 +211,11 @@ func (k *contest) jobs() []*stand.Job {
 	return out
 }
 
-// pair decides, once identities are known, who plays.
-func (k *contest) pair() {
-	if k.base != nil && k.best != nil && k.base.job != nil && k.best.job != nil && k.base.job.Row.Identity == k.best.job.Row.Identity && k.base.job.Row.Identity != "" {
-		k.best = nil // it is the base
+// pair decides, once identities are known, who plays. What is to be the first
+// baseline of its name is measured also when it is unchanged.
+func (k *contest) pair(first bool) {
+	if k.bestIsBase() {
+		k.best = nil
 	}
 	for _, o := range []*opponent{k.base, k.best} {
 		if o != nil {
@@ -239,22 +239,25 @@ func (k *contest) pair() {
 	}
 	if k.mine != nil && k.mine.Identity == k.row.Identity {
 		var move ratchet.Move
-		if move, k.accepted = k.mine.AcceptedSince(k.entry); k.accepted {
+		if move, k.accepted = k.mine.AcceptedSince(k.former); k.accepted {
 			k.row.Warnings = append(k.row.Warnings, result.Warning{
 				Code: "accepted", Message: fmt.Sprintf("slower on purpose, says %s: %s", orSomebody(move.Who), move.Reason),
 			})
 		}
 	}
 	if unchanged(k.base, k.row) || k.base == nil && unchanged(k.best, k.row) {
-		k.playing = nil
-		k.row.Verdict, k.row.Plan = result.Unchanged, "nothing: unchanged"
+		k.playing, k.alone = nil, first
+		if k.row.Verdict, k.row.Plan = result.Unchanged, "nothing: unchanged"; first {
+			k.row.Plan = "measure alone: unchanged, and the first baseline"
+		}
 		return
 	}
 	var against []string
 	for _, o := range k.playing {
 		against = append(against, fmt.Sprintf("%s %s", o.side.Role, git.Short(o.side.Commit)))
 	}
-	if k.row.Plan = "measure alone"; len(against) > 0 {
+	k.alone = len(against) == 0
+	if k.row.Plan = "measure alone"; !k.alone {
 		k.row.Plan = "play against " + strings.Join(against, " and ")
 	}
 }
@@ -264,6 +267,20 @@ func orSomebody(who string) string {
 		return "somebody"
 	}
 	return who
+}
+
+// bestIsBase tells whether the base is the best-known version: by the baseline's
+// own word where that version cannot be rebuilt, as after a squash merge, whose
+// commit nobody has.
+func (k *contest) bestIsBase() bool {
+	if k.base == nil || k.best == nil || k.base.job == nil || k.base.job.Row.Identity == "" {
+		return false
+	}
+	identity := k.base.job.Row.Identity
+	if k.best.job == nil {
+		return k.entry.Identity == identity
+	}
+	return k.best.job.Row.Identity == identity
 }
 
 func unchanged(o *opponent, row *result.Row) bool {

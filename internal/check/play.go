@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -20,12 +21,12 @@ func (c *check) play(ctx context.Context) {
 	}
 	for _, group := range c.groups() {
 		switch {
-		case group[0].row.Verdict == result.Unchanged || group[0].row.Fault != nil:
-		case len(group[0].playing) == 0:
+		case group[0].row.Fault != nil || group[0].row.Verdict == result.Incorrect:
+		case group[0].alone:
 			for _, k := range group {
-				c.alone(ctx, k)
+				c.measure(ctx, k)
 			}
-		default:
+		case len(group[0].playing) > 0:
 			c.playGroup(ctx, group, done)
 		}
 		for _, k := range group {
@@ -39,7 +40,7 @@ func (c *check) groups() [][]*contest {
 	var out [][]*contest
 	index := map[string]int{}
 	for _, k := range c.contests {
-		id := k.row.Kernel + "\x00" + string(k.row.Verdict) + "\x00" + k.row.Key
+		id := fmt.Sprintf("%s\x00%s\x00%t\x00%s", k.row.Kernel, k.row.Verdict, k.alone, k.row.Key)
 		if k.row.Fault != nil {
 			id += "\x00" + k.row.Config
 		}
@@ -63,21 +64,27 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 	for _, o := range group[0].playing {
 		jobs = append(jobs, o.job)
 	}
+	host := c.stand.NewHost(jobs)
 	var duels []*stand.Duel
 	for _, k := range group {
+		host.Admit(k.candidate)
 		k.match = &measure.Match{Name: k.row.Name(), Sides: []measure.Entrant{{Instance: k.candidate.Instance, Symbols: k.candidate.Artifact.Symbols}}}
 		for _, o := range k.playing {
+			host.Admit(o.job)
 			k.match.Sides = append(k.match.Sides, measure.Entrant{Instance: o.job.Instance, Symbols: o.job.Artifact.Symbols})
 		}
 		duels = append(duels, &stand.Duel{Match: k.match, Settle: func() result.Verdict {
-			c.settle(k)
+			c.settle(ctx, k)
 			return k.row.Verdict
 		}})
 	}
-	stand.PlayOut(ctx, c.stand.NewHost(jobs), duels, c.Duet, func(m *measure.Match, p measure.Progress) {
+	stand.PlayOut(ctx, host, duels, c.Duet, func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	for _, k := range group {
+		if k.row.Sandbox == nil { // what held the cells held all that played in them
+			k.row.Trust, k.row.Sandbox = jobs[0].Row.Trust, jobs[0].Row.Sandbox
+		}
 		for _, job := range k.jobs() {
 			c.stand.HoldAgainstRoof(job)
 		}
@@ -92,7 +99,7 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 }
 
 // settle takes down what a match found and judges it, as far as it is known.
-func (c *check) settle(k *contest) {
+func (c *check) settle(ctx context.Context, k *contest) {
 	m := k.match
 	timings := m.Timings()
 	roles := []result.Role{""}
@@ -112,7 +119,11 @@ func (c *check) settle(k *contest) {
 	for i, o := range k.playing {
 		o.side.Change = m.Change(i+1, roles, c.Duet)
 	}
-	if side, err := m.Err(); err != nil {
+	side, err := m.Err()
+	if ctx.Err() != nil && (err != nil || m.Stopped == "") {
+		side, err = 0, context.Canceled // nobody's fault
+	}
+	if err != nil {
 		if side > 0 {
 			o := k.playing[side-1]
 			o.job.Fail("measure", err)
@@ -125,8 +136,8 @@ func (c *check) settle(k *contest) {
 	k.judge(c.gate)
 }
 
-// alone measures a row that has nothing to play against.
-func (c *check) alone(ctx context.Context, k *contest) {
+// measure measures a row that has nothing to play against.
+func (c *check) measure(ctx context.Context, k *contest) {
 	if ctx.Err() != nil {
 		k.candidate.Fail("measure", context.Canceled)
 		return

@@ -54,12 +54,12 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 	slower, decided := region(c.Gate, first)
 	verdict := result.Maintained
 	switch {
+	case first.Change.Low > 0 && behind(c.Gate, best) && first != best:
+		verdict = result.Regression // a step that goes too far from the best, however small it is
 	case !decided:
 		verdict = result.Inconclusive
 	case slower > 0:
 		verdict = result.Regression
-	case first.Change.Low > 0 && behind(c.Gate, best) && first != best:
-		verdict = result.Regression // a small step that goes too far from the best
 	case slower < 0:
 		verdict = result.Improvement
 	}
@@ -159,17 +159,24 @@ func clockEffect(c *result.Change) bool {
 // would fail somebody's change, or move the baseline.
 func Confirm(v result.Verdict) bool { return v == result.Regression || v == result.Improvement }
 
-// Moves tells whether a result is to become the baseline: faster than the
-// best-known by more than the gate, decided and confirmed.
-func Moves(c Case, verdict result.Verdict) bool {
-	if verdict == result.New {
+// Moves tells whether a result is to become the baseline: the first of its name,
+// or faster than the best-known by more than the gate, decided and confirmed.
+func Moves(c Case, verdict result.Verdict, first bool) bool {
+	switch verdict {
+	case result.New:
+		return true
+	case result.Maintained, result.Improvement, result.Unchanged:
+	default:
+		return false
+	}
+	if first {
 		return true
 	}
 	best := c.Best
 	if best == nil {
 		best = c.Base
 	}
-	if !measured(best) || verdict == result.Regression || verdict == result.Inconclusive {
+	if !measured(best) {
 		return false
 	}
 	where, decided := region(c.Gate, best)

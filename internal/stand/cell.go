@@ -89,7 +89,8 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 	if err != nil {
 		return nil, err
 	}
-	p.Row.Trust, p.Row.Sandbox = cell.Info.Trust, &cell.Info.Sandbox
+	p.Row.Trust = cell.Info.Trust
+	p.held(cell.Info.Sandbox)
 	loaded, err := cell.Load(ctx, load)
 	if err != nil {
 		return nil, b.close(ctx, cell, p, err)
@@ -100,7 +101,8 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 // describe records what a cell said of itself.
 func (b *Stand) describe(p *Job, s *Seat) {
 	s.last = p
-	p.Row.Trust, p.Row.Sandbox = s.Cell.Info.Trust, &s.Cell.Info.Sandbox
+	p.Row.Trust = s.Cell.Info.Trust
+	p.held(s.Cell.Info.Sandbox)
 	if p.Variant.Kernel.Launcher {
 		p.Row.Trust = "author" // host code shares the cell's address space
 	}
@@ -109,6 +111,20 @@ func (b *Stand) describe(p *Job, s *Seat) {
 		b.compiler(p.Row.Cell, s.loaded.Runtime)
 	}
 	b.note(func(r *result.Report) { r.Method.Flush = s.loaded.Flush })
+}
+
+// held records what held a cell. A row may have had several: what was tried in any
+// of them stays.
+func (p *Job) held(box result.Sandbox) {
+	if before := p.Row.Sandbox; before != nil {
+		box.Attempts = slices.Clone(box.Attempts)
+		for _, attempt := range before.Attempts {
+			if !slices.Contains(box.Attempts, attempt) {
+				box.Attempts = append(box.Attempts, attempt)
+			}
+		}
+	}
+	p.Row.Sandbox = &box
 }
 
 // loadID tells whether two plans load the same function.
@@ -173,7 +189,8 @@ func (b *Stand) close(ctx context.Context, cell *worker.Cell, p *Job, err error)
 		}
 		return err
 	}
-	p.Row.Log, p.Row.Sandbox = closed.Log, &closed.Sandbox
+	p.Row.Log = closed.Log
+	p.held(closed.Sandbox)
 	if p.Row.Timing != nil {
 		p.Row.Timing.PeakMemory = max(p.Row.Timing.PeakMemory, closed.PeakMemory)
 	}

@@ -2,12 +2,17 @@ package stand
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"pawl/internal/measure"
+	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker/wire"
 )
+
+// sidesMinor is the protocol's minor version that brought sides.
+const sidesMinor = 1
 
 // Host gives the versions of one kernel fresh cells, as measure's duets ask for
 // them: all in one where they are device code, else one for each.
@@ -15,10 +20,26 @@ type Host struct {
 	stand *Stand
 	sides []*Job // by side; any config of theirs, for they load the same
 	seats []*Seat
+
+	memory  int64 // of a cell, for the largest config that plays there
+	threads int
 }
 
 // NewHost is the host of a kernel's versions, the candidate first.
 func (b *Stand) NewHost(sides []*Job) *Host { return &Host{stand: b, sides: sides} }
+
+// Admit makes the cells large enough for another config of the versions.
+func (h *Host) Admit(job *Job) {
+	open, _ := h.stand.requests(job, "")
+	h.memory, h.threads = max(h.memory, open.Memory), max(h.threads, open.Threads)
+}
+
+// requests are a side's, for cells that are as large as any config needs.
+func (h *Host) requests(job *Job, sha string) (wire.Open, wire.Load) {
+	open, load := h.stand.requests(job, sha)
+	open.Memory, open.Threads = max(open.Memory, h.memory), max(open.Threads, h.threads)
+	return open, load
+}
 
 // oneCell tells whether all sides can live in one cell: device code cannot reach
 // the process that launches it, everything else can.
@@ -43,6 +64,12 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, err
 		side, err := h.openEach(ctx, order, places)
 		return places, side, err
 	}
+	if client.Minor() < sidesMinor {
+		return nil, -1, &result.Fault{
+			Cause: result.CauseUnsupported, Message: fmt.Sprintf("the worker speaks protocol %s; several versions in one cell need 1.%d", client.Hello().Protocol, sidesMinor),
+			Hint: "install the same version of pawl on both sides",
+		}
+	}
 	var cell *Seat
 	for index, side := range order {
 		job := h.sides[side]
@@ -50,7 +77,7 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, err
 		if err != nil {
 			return nil, -1, err
 		}
-		open, load := h.stand.requests(job, sha)
+		open, load := h.requests(job, sha)
 		load.Side = index
 		if cell == nil {
 			cell, err = h.stand.open(ctx, client, job, open, load)
@@ -89,7 +116,7 @@ func (h *Host) openEach(ctx context.Context, order []int, places []measure.Place
 			errs[side] = err
 			return
 		}
-		open, load := h.stand.requests(job, sha)
+		open, load := h.requests(job, sha)
 		if h.seats[side], errs[side] = h.stand.open(ctx, client, job, open, load); errs[side] == nil {
 			places[side] = measure.Place{Cell: h.seats[side].Cell}
 			h.stand.describe(job, h.seats[side])

@@ -110,7 +110,7 @@ func (p *Job) Fail(stage string, err error) {
 			p.Row.Log = failed.Log
 		}
 		if failed.Sandbox != nil {
-			p.Row.Sandbox = failed.Sandbox
+			p.held(*failed.Sandbox)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -145,6 +146,17 @@ func (c *Client) explain(err error) error {
 
 // Hello is what the worker said of itself and its machine.
 func (c *Client) Hello() wire.Hello { return c.hello }
+
+// Minor is the worker's minor version of the protocol: what later ones added it
+// silently leaves undone.
+func (c *Client) Minor() int {
+	_, minor, _ := strings.Cut(c.hello.Protocol, ".")
+	n, err := strconv.Atoi(minor)
+	if err != nil {
+		return 0
+	}
+	return n
+}
 
 // Gone is closed when the worker is no more.
 func (c *Client) Gone() <-chan struct{} { return c.gone }

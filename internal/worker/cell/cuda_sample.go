@@ -85,7 +85,10 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, error)
 		if err != nil {
 			return nil, err
 		}
-		seconds = append(seconds, max(took-c.pair, 1e-9)/float64(m.Repeat))
+		if !side.strays { // its time has no events in it
+			took -= c.pair
+		}
+		seconds = append(seconds, max(took, 1e-9)/float64(m.Repeat))
 		if whole := (i+1)%len(sides) == 0; whole && m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}

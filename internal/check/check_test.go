@@ -1,0 +1,369 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/stand"
+	"pawl/internal/worker/puppet"
+)
+
+// The story of a kernel: a first baseline, and then one change after the other.
+func TestStory(t *testing.T) {
+	p := newProject(t)
+	began := time.Now().Add(-time.Second)
+	report := p.check()
+	row := rowOf(t, report, "k/c")
+	mustBe(t, row, result.New, result.NoBaseline)
+	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Hint, "--update-baseline") || row.Timing == nil {
+		t.Errorf("moved %+v", row.Moved)
+	}
+	if p.stored() != nil {
+		t.Error("a baseline was written without being asked for")
+	}
+	report = p.check(update)
+	mustBe(t, rowOf(t, report, "k/c"), result.New, result.NoBaseline)
+	first := p.stored()
+	if first == nil || math.Abs(first.MedianMS-0.5) > 1e-9 || first.Commit != p.git("rev-parse", "HEAD") {
+		t.Fatalf("stored %+v", first)
+	}
+	if first.Time.Before(began) || first.Moved().Time.Before(began) || first.Moved().Who != "Ann" || first.Moved().Run != report.ID {
+		t.Errorf("stored at %v, moved %+v", first.Time, first.Moved())
+	}
+	p.commit("baseline")
+
+	p.replace("k.c", "void", "/* why */ void")
+	p.commit("comment")
+	row = rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Unchanged)
+	if row.Timing != nil || row.Plan != "nothing: unchanged" {
+		t.Errorf("measured all the same: %s", row.Plan)
+	}
+
+	p.kernel("k", 510)
+	p.commit("a little slower")
+	p.kernel("k", 520)
+	p.commit("another little")
+	row = rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Regression) // 2% behind its base, 4% behind the best
+	base, best := sideOf(t, row, result.Base), sideOf(t, row, result.Best)
+	if math.Abs(base.Change.Median-(520.0/510-1)) > 1e-9 || math.Abs(best.Change.Median-0.04) > 1e-9 || !base.Change.Confirmed || len(base.Change.Cells) != 8 {
+		t.Errorf("base %+v, best %+v", base.Change, best.Change)
+	}
+	if base.Commit != p.git("rev-parse", "HEAD~1") || best.Commit != first.Commit || best.Row.Timing == nil {
+		t.Errorf("base %s, best %s", base.Commit, best.Commit)
+	}
+
+	p.replace("k.c", "n & 7", "n & 3")
+	p.commit("other code, the same speed")
+	mustBe(t, rowOf(t, p.check(), "k/c"), result.Maintained, result.Creep)
+
+	p.kernel("k", 400)
+	p.commit("faster")
+	report = p.check(update)
+	row = rowOf(t, report, "k/c")
+	mustBe(t, row, result.Improvement)
+	if m := row.Moved; m == nil || !m.Done || m.From != first.Commit || math.Abs(m.FromS-500e-6) > 1e-12 {
+		t.Errorf("moved %+v", m)
+	}
+	now := p.stored()
+	if math.Abs(now.MedianMS-0.4) > 1e-9 || len(now.Moves) != 2 || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.2) > 1e-6 {
+		t.Errorf("stored %+v", now)
+	}
+	p.commit("baseline")
+	audit, err := ratchet.Open(p.dir).Audit(t.Context(), class)
+	if err != nil || len(audit.Findings) > 0 {
+		t.Errorf("%v: %+v", err, audit)
+	}
+}
+
+// A change is judged by the gate that was there before it, to the tenth of a percent.
+func TestGateIsTheBases(t *testing.T) {
+	for name, test := range map[string]struct {
+		micros float64
+		want   result.Verdict
+		reason []result.Reason
+	}{
+		"3.2% slower": {516, result.Regression, nil},
+		"4.8% faster": {476, result.Maintained, []result.Reason{result.Faster}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.kernel("k", test.micros)
+			p.spec("gate: {regression: 50%, improvement: 1%}\n")
+			p.commit("change, and another gate for it")
+			report := p.check()
+			row := rowOf(t, report, "k/c")
+			mustBe(t, row, test.want, test.reason...)
+			if c := sideOf(t, row, result.Base).Change; c.Confirmed != (test.reason == nil) {
+				t.Errorf("confirmed %t", c.Confirmed)
+			}
+			mustWarn(t, report.Warnings, "gate", "another gate; it is judged by that of HEAD~1")
+			if report.Gate == nil || report.Gate.Regression != 0.03 || report.Gate.Improvement != 0.05 {
+				t.Errorf("gate %+v", report.Gate)
+			}
+		})
+	}
+}
+
+// The same code, launched differently, is another thing to measure.
+func TestLaunchIsPartOfIdentity(t *testing.T) {
+	p := newProject(t)
+	before := rowOf(t, p.check(planOnly), "k/c")
+	p.spec("", entry("k", "launch: {threads: 2}"))
+	p.commit("two threads")
+	row := rowOf(t, p.check(planOnly), "k/c")
+	if row.Code != before.Code || row.Identity == before.Identity || !strings.HasPrefix(row.Plan, "play against base ") {
+		t.Errorf("code %.8s → %.8s, identity %.8s → %.8s, plan %s", before.Code, row.Code, before.Identity, row.Identity, row.Plan)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	p := newProject(t)
+	p.baseline()
+	p.kernel("k", 510)
+	middle := p.commit("slower")
+	p.kernel("k", 600)
+	p.commit("much slower")
+	row := rowOf(t, p.check(planOnly), "k/c")
+	best := p.stored().Commit
+	if want := "play against base " + middle[:7] + " and best " + best[:7]; row.Plan != want || row.Verdict != "" || row.Timing != nil {
+		t.Errorf("plan %q, verdict %q; want %q", row.Plan, row.Verdict, want)
+	}
+}
+
+// Without git everything is new, whatever has been stored, and nothing moves.
+func TestNoGit(t *testing.T) {
+	p := newProject(t)
+	if err := os.RemoveAll(filepath.Join(p.dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	report := p.check(update)
+	row := rowOf(t, report, "k/c")
+	mustBe(t, row, result.New, result.NoBaseline)
+	if report.Commit != nil || report.Base != nil || row.Moved.Done || !strings.Contains(row.Moved.Refused, "no commit") || !strings.Contains(row.Moved.Hint, "git") {
+		t.Errorf("commit %v, base %v, moved %+v", report.Commit, report.Base, row.Moved)
+	}
+	if _, err := p.run(func(o *Options) { o.Base = "main" }); err == nil || !strings.Contains(err.Error(), "--base main") {
+		t.Errorf("a base where there is no git: %v", err)
+	}
+}
+
+func TestDirtyTree(t *testing.T) {
+	p := newProject(t)
+	p.replace("k.c", "void", "/* why */ void")
+	report := p.check(update)
+	row := rowOf(t, report, "k/c")
+	mustBe(t, row, result.Unchanged)
+	if report.Base.Ref != "HEAD" || row.Moved.Done || !strings.Contains(row.Moved.Refused, "files have changed since its commit") || !strings.Contains(row.Moved.Hint, "commit them") {
+		t.Errorf("base %+v, moved %+v", report.Base, row.Moved)
+	}
+	if p.stored() != nil {
+		t.Errorf("stored %+v", p.stored())
+	}
+}
+
+func TestOtherBases(t *testing.T) {
+	p := newProject(t)
+	p.git("checkout", "--quiet", "-b", "change")
+	p.kernel("k", 600)
+	p.commit("slower")
+	p.replace("k.c", "n & 7", "n & 3")
+	p.commit("more")
+	// A branch answers for everything since it left main.
+	report := p.check(planOnly)
+	if want := p.git("rev-parse", "main"); report.Base.SHA != want || report.Base.Ref != "main" {
+		t.Errorf("base %+v, want %s", report.Base, want)
+	}
+	report = p.check(planOnly, func(o *Options) { o.Base = "HEAD~1" })
+	if want := p.git("rev-parse", "HEAD~1"); report.Base.SHA != want || report.Base.Ref != "HEAD~1" {
+		t.Errorf("base %+v, want %s", report.Base, want)
+	}
+	if _, err := p.run(func(o *Options) { o.Base = "mian" }); err == nil || !strings.Contains(err.Error(), "mian is not in this clone") {
+		t.Errorf("a base that is not: %v", err)
+	}
+}
+
+// A baseline whose commit is gone: the base still decides; without one nothing does.
+func TestCommitThatIsGone(t *testing.T) {
+	p := newProject(t)
+	p.baseline()
+	gone := p.stored().Commit
+	p.git("checkout", "--quiet", "--orphan", "anew")
+	p.git("commit", "--quiet", "-m", "squashed")
+	p.git("branch", "--quiet", "-D", "main")
+	p.git("reflog", "expire", "--expire=now", "--all")
+	p.git("gc", "--quiet", "--prune=now")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Incomparable)
+	side := sideOf(t, row, result.Best)
+	if side.Commit != gone || len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "commit "+gone[:7]+" is not in this clone") || side.Row != nil {
+		t.Errorf("%+v", side)
+	}
+	if row.Moved != nil {
+		t.Errorf("moved %+v", row.Moved)
+	}
+	p.kernel("k", 510)
+	p.commit("slower")
+	row = rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Maintained, result.Slower)
+	if side := sideOf(t, row, result.Best); side.Change != nil || len(side.Reason) != 1 {
+		t.Errorf("%+v", side)
+	}
+}
+
+func TestBrokenSides(t *testing.T) {
+	p := newProject(t)
+	p.replace("k.c", "out[0]", "oops")
+	p.commit("broken")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Broken)
+	if row.Fault.Cause != result.CauseCompile || row.Plan != "nothing: it cannot be built" {
+		t.Errorf("%+v, plan %s", row.Fault, row.Plan)
+	}
+	p.kernel("k", 500)
+	p.replace("k.c", "n & 7", "n & 3")
+	p.commit("mended")
+	row = rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Incomparable)
+	side := sideOf(t, row, result.Base)
+	if side.Row.Fault == nil || len(side.Reason) != 1 || !strings.HasPrefix(side.Reason[0], "the base version cannot be had: ") {
+		t.Errorf("%+v", side)
+	}
+}
+
+// A version that fails while it is measured is the one that is blamed, and other
+// configs go on.
+func TestFaultyVersions(t *testing.T) {
+	for name, candidate := range map[string]bool{"candidate": true, "base": false} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.spec("configs: {small: {N: 64}, faulty: {N: 128}, large: {N: 256}}\n")
+			good, bad := puppet.Script{Micros: 500}, puppet.Script{Micros: 500, Crash: "sample", After: 30, Only: 128}
+			if candidate {
+				p.script("k", good)
+				p.commit("base")
+				p.script("k", bad)
+			} else {
+				p.script("k", bad)
+				p.commit("base")
+				p.script("k", good)
+			}
+			p.commit("change")
+			report := p.check()
+			row := rowOf(t, report, "k/faulty")
+			if candidate {
+				mustBe(t, row, result.Broken)
+				if row.Fault.Cause != result.CauseExit || row.Fault.Stage != "measure" {
+					t.Errorf("%+v", row.Fault)
+				}
+			} else {
+				mustBe(t, row, result.Incomparable)
+				if side := sideOf(t, row, result.Base); side.Row.Fault == nil || side.Change != nil || !strings.Contains(side.Reason[0], "the base version cannot be measured") {
+					t.Errorf("%+v", side)
+				}
+			}
+			for _, other := range []string{"k/small", "k/large"} {
+				mustBe(t, rowOf(t, report, other), result.Maintained)
+			}
+		})
+	}
+}
+
+// Rows that share their cells are all held by a sandbox, and all have tried what
+// it refused.
+func TestSharedCellsAreDescribedInEveryRow(t *testing.T) {
+	p := newProject(t)
+	p.spec("configs: {one: {N: 64}, two: {N: 128}}\n")
+	p.commit("two configs")
+	p.script("k", puppet.Script{Micros: 500, Reach: true})
+	p.commit("reaching for the network")
+	report := p.check(update, func(o *Options) { o.Stand.Sandbox = "auto" })
+	for _, name := range []string{"k/one", "k/two"} {
+		row := rowOf(t, report, name)
+		mustBe(t, row, result.Maintained)
+		if row.Trust != "author" || row.Sandbox == nil {
+			t.Errorf("%s: trust %q, sandbox %+v", name, row.Trust, row.Sandbox)
+			continue
+		}
+		if row.Sandbox.Level == "off" {
+			continue // this system cannot confine anything
+		}
+		mustWarn(t, row.Warnings, "sandbox", "tried what its sandbox refuses")
+		if row.Moved.Done || !strings.Contains(row.Moved.Refused, "sandbox") {
+			t.Errorf("%s: moved %+v", name, row.Moved)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	p := newProject(t)
+	p.baseline()
+	p.kernel("k", 800)
+	p.commit("slower")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	time.AfterFunc(600*time.Millisecond, cancel)
+	report, err := p.runWith(ctx, update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := rowOf(t, report, "k/c")
+	if !report.Interrupted || row.Verdict != "" || row.Fault == nil || row.Fault.Cause != result.CauseInterrupted || row.Moved != nil {
+		t.Errorf("interrupted %t, verdict %q, fault %+v, moved %+v", report.Interrupted, row.Verdict, row.Fault, row.Moved)
+	}
+}
+
+// The hooks: what is verified to be wrong is not timed, and what became slower is
+// explained.
+func TestHooks(t *testing.T) {
+	p := newProject(t)
+	p.spec("", entry("k"), entry("wrong"), entry("same"))
+	p.kernel("wrong", 500)
+	p.kernel("same", 500)
+	p.commit("three kernels")
+	p.kernel("k", 600)
+	p.kernel("wrong", 300)
+	p.commit("change")
+	var asked, explained []string
+	report := p.check(func(o *Options) {
+		o.Verify = func(_ context.Context, _ *stand.Stand, candidates []*stand.Job) error {
+			for _, job := range candidates {
+				if asked = append(asked, job.Row.Name()); job.Row.Kernel == "wrong" {
+					job.Row.Verdict = result.Incorrect
+				}
+			}
+			return nil
+		}
+		o.Explain = func(_ context.Context, _ *stand.Stand, candidate, base *stand.Job) error {
+			explained = append(explained, candidate.Row.Name()+" "+base.Row.Code[:6])
+			return errors.New("no profiler")
+		}
+	})
+	if strings.Join(asked, " ") != "k/c wrong/c" {
+		t.Errorf("verified: %v", asked)
+	}
+	mustBe(t, rowOf(t, report, "wrong/c"), result.Incorrect)
+	if row := rowOf(t, report, "wrong/c"); row.Timing != nil {
+		t.Error("what is wrong was timed")
+	}
+	row := rowOf(t, report, "k/c")
+	mustBe(t, row, result.Regression)
+	mustWarn(t, row.Warnings, "explain", "no profiler")
+	if want := "k/c " + sideOf(t, row, result.Base).Row.Code[:6]; len(explained) != 1 || explained[0] != want {
+		t.Errorf("explained %v, want %s", explained, want)
+	}
+	if _, err := p.run(func(o *Options) {
+		o.Verify = func(context.Context, *stand.Stand, []*stand.Job) error { return errors.New("no oracle") }
+	}); err == nil || err.Error() != "no oracle" {
+		t.Errorf("a verification that cannot be made: %v", err)
+	}
+}

@@ -1,0 +1,172 @@
+package measure
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+)
+
+// matched is a match that has been played, with the log-ratios of its cells.
+func matched(kind string, cells ...MatchCell) *Match {
+	m := newMatch(kind, "m", 1000, 1000)
+	m.Cells, m.Stopped = cells, "width"
+	m.begin(brief())
+	for i, s := range m.series {
+		for range 50 {
+			s.timing.Samples.Seconds = append(s.timing.Samples.Seconds, float64(2-i)*1e-3)
+		}
+	}
+	return m
+}
+
+// logCell is a cell whose blocks have these log-ratios against side 1, and in
+// cycles half of them.
+func logCell(set, first int, logs ...float64) MatchCell {
+	halves := make([]float64, len(logs))
+	for i := range logs {
+		halves[i] = logs[i] / 2
+	}
+	return MatchCell{Set: set, First: first, Logs: [][]float64{nil, logs}, Cycles: [][]float64{nil, halves}}
+}
+
+var roles = []result.Role{"", result.Base}
+
+func TestChange(t *testing.T) {
+	cells := []MatchCell{logCell(0, 0, 0.05, 0.06), logCell(0, 1, 0.04, 0.05), logCell(0, 0, 0.055, 0.045), logCell(1, 1, 0.05, -0.01)}
+	m := matched(spec.CellCUDA, cells...)
+	opts := brief()
+	got := m.Change(1, roles, opts)
+	e := stat.CellEstimate([][]float64{{0.05, 0.06}, {0.04, 0.05}, {0.055, 0.045}, {0.05, -0.01}}, opts.Floor)
+	cycles := math.Expm1(0.025)
+	want := &result.Change{
+		Median: math.Expm1(e.Median), Low: math.Expm1(e.Low), High: math.Expm1(e.High), Paired: true, Pairs: 8, Delta: 0.75, Shift: 1e-3,
+		Cycles: &cycles, Confirmed: true, Stopped: "width", Exact: (e.High-e.Low)/2 <= opts.HalfWidth,
+		Cells: []result.CellChange{
+			{Median: math.Expm1(0.055), Pairs: 2},
+			{Median: math.Expm1(0.045), Pairs: 2, First: result.Base},
+			{Median: math.Expm1(0.05), Pairs: 2},
+			{Median: math.Expm1(0.02), Pairs: 2, Set: 1, First: result.Base},
+		},
+	}
+	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 })
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.Exact {
+		t.Error("cells that lie 3% apart are called exact")
+	}
+	// On a processor the clock of a core is not that of the samples.
+	if c := matched(spec.CellHost, cells...).Change(1, roles, opts); c.Cycles != nil {
+		t.Errorf("cycles of a host kernel: %v", *c.Cycles)
+	}
+	// A clock that was not known all the time is not known.
+	cells[2].Cycles[1] = nil
+	if c := matched(spec.CellCUDA, cells...).Change(1, roles, opts); c.Cycles != nil {
+		t.Errorf("cycles from a part of the pairs: %v", *c.Cycles)
+	}
+	if c := matched(spec.CellCUDA, cells[:3]...).Change(1, roles, opts); c.Confirmed {
+		t.Error("confirmed by the first set")
+	}
+	if c := matched(spec.CellCUDA).Change(1, roles, opts); c != nil {
+		t.Errorf("no cell has finished, and it changed by %+v", c)
+	}
+}
+
+// No interval is narrower than the machine can tell.
+func TestChangeHasAFloor(t *testing.T) {
+	m := matched(spec.CellHost, logCell(0, 0, 0.01), logCell(0, 1, 0.01), logCell(0, 0, 0.01), logCell(0, 1, 0.01))
+	for _, floor := range []float64{DefaultFloor, 0.004, 0.02} {
+		opts := brief()
+		opts.Floor = floor
+		c := m.Change(1, roles, opts)
+		if want := math.Expm1(0.01 - floor); math.Abs(c.Low-want) > 1e-9 {
+			t.Errorf("floor %g: from %g, want %g", floor, c.Low, want)
+		}
+		if c.Exact != (floor <= opts.HalfWidth) {
+			t.Errorf("floor %g: exact %t", floor, c.Exact)
+		}
+	}
+}
+
+// One cell bounds nothing, and a report cannot hold what is infinite.
+func TestChangeOfOneCell(t *testing.T) {
+	c := matched(spec.CellHost, logCell(0, 0, 0.5, 0.5, 0.5)).Change(1, roles, brief())
+	if c.Low != -1 || c.High != 1e3 || c.Exact {
+		t.Errorf("%+v", c)
+	}
+	if _, err := json.Marshal(c); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestChangeOfTwoGroupsOfCells(t *testing.T) {
+	var cells []MatchCell
+	for i := range 10 {
+		at := 0.08 * float64(i%2)
+		cells = append(cells, logCell(0, i%2, at-0.001, at, at+0.001, at+0.0005*float64(i%3)))
+	}
+	if !matched(spec.CellHost, cells...).Change(1, roles, brief()).Bistable {
+		t.Error("cells that fall into two groups are not called bistable")
+	}
+	if matched(spec.CellHost, cells[0], cells[2], cells[4], cells[6]).Change(1, roles, brief()).Bistable {
+		t.Error("cells that agree are called bistable")
+	}
+}
+
+// A block is the geometric mean of a side's two turns over the other's.
+func TestBlocksAreLogRatios(t *testing.T) {
+	m := newMatch(spec.CellHost, "m", 1000, 1000, 1000)
+	m.begin(brief())
+	c := MatchCell{Logs: make([][]float64, 3), Cycles: make([][]float64, 3)}
+	var turns []turn
+	for i, side := range m.order {
+		took := float64(int(1) << side) // 1, 2, 4
+		if i >= 6 {
+			took *= 3 // the machine slows down for whole blocks
+		}
+		ghz := 1.0
+		if i >= 12 {
+			ghz = 0 // and its clock is lost
+		}
+		turns = append(turns, turn{took, ghz})
+	}
+	c.add(m, turns)
+	for side := 1; side < 3; side++ {
+		want := -float64(side) * math.Ln2
+		if len(c.Logs[side]) != 3 || slices.ContainsFunc(c.Logs[side], func(v float64) bool { return math.Abs(v-want) > 1e-12 }) {
+			t.Errorf("side %d: %v, want three times %g", side, c.Logs[side], want)
+		}
+		if len(c.Cycles[side]) != 2 {
+			t.Errorf("side %d: cycles of %d blocks, the clock is known in 2", side, len(c.Cycles[side]))
+		}
+	}
+	if c.Logs[0] != nil {
+		t.Errorf("the candidate against itself: %v", c.Logs[0])
+	}
+}
+
+// The widest of the sides' intervals counts, and what is no number is wide.
+func TestHalfWidthOfAMatch(t *testing.T) {
+	m := newMatch(spec.CellHost, "m", 1000, 1000, 1000)
+	m.begin(brief())
+	if got := m.HalfWidth(0, 0); got != 1 {
+		t.Errorf("nothing is known: %g", got)
+	}
+	for _, v := range []float64{0.01, -0.01, 0.012, -0.012} {
+		m.Cells = append(m.Cells, MatchCell{Logs: [][]float64{nil, {v / 10}, {v}}})
+	}
+	e := stat.CellEstimate([][]float64{{0.01}, {-0.01}, {0.012}, {-0.012}}, 0)
+	if got, want := m.HalfWidth(0, 0), (e.High-e.Low)/2; math.Abs(got-want) > 1e-12 {
+		t.Errorf("%g, want %g", got, want)
+	}
+	if got := m.HalfWidth(1, 0); got != 1 {
+		t.Errorf("a set that was not played: %g", got)
+	}
+}

@@ -1,0 +1,65 @@
+package measure
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
+)
+
+// sustained measures a puppet in stretches.
+func sustained(t *testing.T, script puppet.Script, in *spec.Instance) (*result.Timing, error) {
+	t.Helper()
+	client := newWorker(t)
+	sha, err := client.Upload(t.Context(), []byte(script.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Load(t.Context(), wire.Load{SHA256: sha}); err != nil {
+		t.Fatal(err)
+	}
+	opts := Default()
+	opts.Sustain, opts.Budget, opts.MinSamples = true, time.Second, 1000
+	timings, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: in}}, opts, func(Progress) {})
+	return timings[0], errs[0]
+}
+
+// A stretch's beginning still runs at the clock of what ran before: its second run
+// of launches is the sample.
+func TestStretchesLeaveOutTheirBeginning(t *testing.T) {
+	t.Parallel()
+	timing, err := sustained(t, puppet.Script{Micros: 5, Ramp: true}, sized(spec.CellHost, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := timing.Stats
+	if math.Abs(s.Median-5e-6) > 1e-12 || s.Count < stretchLeast || s.P99 > 5.1e-6 || timing.Stopped != "width" {
+		t.Errorf("%d stretches, median %g, P99 %g, stopped by %s", s.Count, s.Median, s.P99, timing.Stopped)
+	}
+	for _, d := range timing.Samples.Dropped {
+		if d.Cause != "warm-up" && d.Cause != "clock check" {
+			t.Errorf("dropped %+v", d)
+		}
+	}
+}
+
+func TestStretchesNeedInputsThatStay(t *testing.T) {
+	t.Parallel()
+	in := sized(spec.CellHost, 8)
+	in.Args[0].Role = spec.RoleInOut
+	_, err := sustained(t, puppet.Script{Micros: 5}, in)
+	var fault *result.Fault
+	if !errors.As(err, &fault) || fault.Cause != result.CauseUnsupported || !strings.Contains(fault.Message, "argument x") || !strings.Contains(fault.Hint, "--sustain") {
+		t.Errorf("%v: %+v", err, fault)
+	}
+}
