@@ -22,7 +22,10 @@ func (e Estimate) HalfWidth() float64 { return (e.High - e.Low) / 2 }
 // The estimate is the median of all pairs. Its interval is that of Student's t
 // on the cells' medians, with one degree of freedom less than there are cells:
 // pairs of one cell share whatever that process was dealt, so the cells, not the
-// pairs, are what was drawn independently. Half its width is at least floor.
+// pairs, are what was drawn independently. From trimFrom cells on it is Yuen's,
+// with a fifth of the cells trimmed at either end: a median of pairs hardly moves
+// when a neighbour disturbs a few cells, and so their interval must not double.
+// Half its width is at least floor.
 //
 // One cell cannot show how far cells differ: its interval is infinite, and so is
 // that of cells with an infinite median. Everything is NaN without pairs, or with
@@ -32,7 +35,7 @@ func CellEstimate(cells [][]float64, floor float64) Estimate {
 	if math.IsNaN(e.Median) || len(medians) < 2 {
 		return e
 	}
-	half := factor95(len(medians)) * Std(medians) / math.Sqrt(float64(len(medians)))
+	half := trimmedHalf(medians)
 	if math.IsNaN(half) || math.IsInf(e.Median, 0) {
 		return e
 	}
@@ -41,6 +44,32 @@ func CellEstimate(cells [][]float64, floor float64) Estimate {
 	}
 	e.Low, e.High = e.Median-half, e.Median+half
 	return e
+}
+
+// Below trimFrom cells trimming would leave too few degrees of freedom.
+const (
+	trimFrom = 8
+	trimPart = 5 // one in so many, at either end
+)
+
+// trimmedHalf is half the 95% interval of the cells' trimmed mean: Student's t on
+// those that are left, with the winsorized standard deviation of all.
+func trimmedHalf(medians []float64) float64 {
+	n, kept := len(medians), keptCells(len(medians))
+	cut := (n - kept) / 2
+	ordered := sorted(medians)
+	for i := range cut {
+		ordered[i], ordered[n-1-i] = ordered[cut], ordered[n-1-cut]
+	}
+	return factor95(kept) * Std(ordered) * math.Sqrt(float64(n)) / float64(kept)
+}
+
+// keptCells is how many of so many cells are left untrimmed.
+func keptCells(n int) int {
+	if n < trimFrom {
+		return n
+	}
+	return n - 2*(n/trimPart)
 }
 
 // newEstimate has everything but the interval, which is infinite.
@@ -167,7 +196,8 @@ func TOST(e Estimate, low, high float64) float64 {
 		return 1
 	}
 	// From the interval and not from the cells, so that its floor counts.
-	se := e.HalfWidth() / factor95(e.Cells)
+	kept := keptCells(e.Cells)
+	se := e.HalfWidth() / factor95(kept)
 	room := min(e.Median-low, high-e.Median)
 	if se == 0 {
 		if room > 0 {
@@ -175,5 +205,5 @@ func TOST(e Estimate, low, high float64) float64 {
 		}
 		return 1
 	}
-	return tAbove(room/se, float64(e.Cells-1))
+	return tAbove(room/se, float64(kept-1))
 }

@@ -148,6 +148,11 @@ def duets():
             row = {"cells": cells, "median": middle, "sign": float(np.sign(np.concatenate(cells)).mean())}
             if len(cells) > 1:
                 se, df = stats.sem(medians), len(cells) - 1
+                if len(cells) >= 8:  # Yuen: a fifth trimmed at either end
+                    cut = len(cells) // 5
+                    winsorized = np.asarray(stats.mstats.winsorize(np.array(medians), limits=(0.2, 0.2)))
+                    df = len(cells) - 2 * cut - 1
+                    se = winsorized.std(ddof=1) * math.sqrt(len(cells)) / (df + 1)
                 half = se * stats.t.ppf(0.975, df)
                 row["low"], row["high"] = middle - half, middle + half
                 bounds = math.log(0.95), math.log(1.03)
