@@ -16,12 +16,10 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// The story of a kernel: a first baseline, and then one change after the other.
-func TestStory(t *testing.T) {
+func TestFirstBaseline(t *testing.T) {
 	p := newProject(t)
 	began := time.Now().Add(-time.Second)
-	report := p.check()
-	row := rowOf(t, report, "k/c")
+	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.New, result.NoBaseline)
 	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Hint, "--update-baseline") || row.Timing == nil {
 		t.Errorf("moved %+v", row.Moved)
@@ -29,7 +27,7 @@ func TestStory(t *testing.T) {
 	if p.stored() != nil {
 		t.Error("a baseline was written without being asked for")
 	}
-	report = p.check(update)
+	report := p.check(update)
 	mustBe(t, rowOf(t, report, "k/c"), result.New, result.NoBaseline)
 	first := p.stored()
 	if first == nil || math.Abs(first.MedianMS-0.5) > 1e-9 || first.Commit != p.git("rev-parse", "HEAD") {
@@ -47,36 +45,65 @@ func TestStory(t *testing.T) {
 	if row.Timing != nil || row.Plan != "nothing: unchanged" {
 		t.Errorf("measured all the same: %s", row.Plan)
 	}
+}
 
-	p.kernel("k", 510)
-	p.commit("a little slower")
-	p.kernel("k", 520)
-	p.commit("another little")
-	row = rowOf(t, p.check(), "k/c")
-	mustBe(t, row, result.Regression) // 2% behind its base, 4% behind the best
-	base, best := sideOf(t, row, result.Base), sideOf(t, row, result.Best)
-	if math.Abs(base.Change.Median-(520.0/510-1)) > 1e-9 || math.Abs(best.Change.Median-0.04) > 1e-9 || !base.Change.Confirmed || len(base.Change.Cells) != 8 {
-		t.Errorf("base %+v, best %+v", base.Change, best.Change)
+// Base and best-known differ: all three play.
+func TestTrios(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*project){
+		"a small step too far": func(p *project) { p.kernel("k", 520) },
+		"creep":                func(p *project) { p.replace("k.c", "n & 7", "n & 3") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.baseline()
+			best := p.stored().Commit
+			speed := 530.0
+			if name != "creep" {
+				speed = 510
+			}
+			p.kernel("k", speed)
+			base := p.commit("slower")
+			change(p)
+			p.commit("change")
+			row := rowOf(t, p.check(), "k/c")
+			against, known := sideOf(t, row, result.Base), sideOf(t, row, result.Best)
+			if against.Commit != base || known.Commit != best || against.Change == nil || known.Change == nil || known.Row.Timing == nil {
+				t.Fatalf("%s", sides(row))
+			}
+			if name == "creep" {
+				mustBe(t, row, result.Maintained, result.Creep)
+				if math.Abs(known.Change.Median-0.06) > 1e-9 || against.Change.Confirmed {
+					t.Errorf("%s", sides(row))
+				}
+				return
+			}
+			mustBe(t, row, result.Regression) // 2% behind its base, 4% behind the best
+			if c := against.Change; math.Abs(c.Median-(520.0/510-1)) > 1e-9 || math.Abs(known.Change.Median-0.04) > 1e-9 || !c.Confirmed || len(c.Cells) != 8 {
+				t.Errorf("%s, %d cells", sides(row), len(c.Cells))
+			}
+		})
 	}
-	if base.Commit != p.git("rev-parse", "HEAD~1") || best.Commit != first.Commit || best.Row.Timing == nil {
-		t.Errorf("base %s, best %s", base.Commit, best.Commit)
-	}
+}
 
-	p.replace("k.c", "n & 7", "n & 3")
-	p.commit("other code, the same speed")
-	mustBe(t, rowOf(t, p.check(), "k/c"), result.Maintained, result.Creep)
-
+func TestImprovementMovesTheBaseline(t *testing.T) {
+	p := newProject(t)
+	p.baseline()
+	first := p.stored()
 	p.kernel("k", 400)
 	p.commit("faster")
-	report = p.check(update)
-	row = rowOf(t, report, "k/c")
+	row := rowOf(t, p.check(update), "k/c")
 	mustBe(t, row, result.Improvement)
 	if m := row.Moved; m == nil || !m.Done || m.From != first.Commit || math.Abs(m.FromS-500e-6) > 1e-12 {
 		t.Errorf("moved %+v", m)
 	}
 	now := p.stored()
-	if math.Abs(now.MedianMS-0.4) > 1e-9 || len(now.Moves) != 2 || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.2) > 1e-6 {
+	if math.Abs(now.MedianMS-0.4) > 1e-9 || len(now.Moves) != 2 || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.2) > 1e-6 || now.Cells != 8 {
 		t.Errorf("stored %+v", now)
+	}
+	// What is stored is what was measured again, in the confirming cells alone.
+	if all := len(row.Timing.Samples.Kept()); now.Samples.Of == 0 || now.Samples.Of >= all {
+		t.Errorf("stored %d of %d samples", now.Samples.Of, all)
 	}
 	p.commit("baseline")
 	audit, err := ratchet.Open(p.dir).Audit(t.Context(), class)
@@ -87,6 +114,7 @@ func TestStory(t *testing.T) {
 
 // A change is judged by the gate that was there before it, to the tenth of a percent.
 func TestGateIsTheBases(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		micros float64
 		want   result.Verdict
@@ -213,6 +241,12 @@ func TestCommitThatIsGone(t *testing.T) {
 	}
 	p.kernel("k", 510)
 	p.commit("slower")
+	// The base is the best-known, by its identity: the commit is not needed.
+	if row := rowOf(t, p.check(planOnly), "k/c"); len(row.Sides) != 1 || len(row.Sides[0].Reason) > 0 {
+		t.Errorf("%s", sides(row))
+	}
+	p.kernel("k", 515)
+	p.commit("slower still")
 	row = rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.Maintained, result.Slower)
 	if side := sideOf(t, row, result.Best); side.Change != nil || len(side.Reason) != 1 {
@@ -243,6 +277,7 @@ func TestBrokenSides(t *testing.T) {
 // A version that fails while it is measured is the one that is blamed, and other
 // configs go on.
 func TestFaultyVersions(t *testing.T) {
+	t.Parallel()
 	for name, candidate := range map[string]bool{"candidate": true, "base": false} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)

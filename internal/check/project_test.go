@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	cache, err := os.MkdirTemp("", "pawl-check-")
-	if err = errors.Join(err, puppet.Together()); err != nil {
+	if err != nil {
 		panic(err)
 	}
 	for name, value := range map[string]string{
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 	} {
 		_ = os.Setenv(name, value)
 	}
-	code := m.Run()
+	code := puppet.Run(m)
 	_ = os.RemoveAll(cache)
 	os.Exit(code)
 }

@@ -168,6 +168,7 @@ func (p *project) accept(reason string) {
 // A slowdown that is meant is committed with its reason, and shown as what it is:
 // in the pull request, then on main with --update-baseline, and for this code alone.
 func TestAcceptedRegression(t *testing.T) {
+	t.Parallel()
 	const says = "slower on purpose, says Ann: correct now"
 	for name, before := range map[string]bool{"there is a baseline": true, "it is the first": false} {
 		t.Run(name, func(t *testing.T) {

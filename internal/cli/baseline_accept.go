@@ -152,8 +152,9 @@ func readReport(path string) (*result.Report, error) {
 	return report, nil
 }
 
-// lastCheck finds the newest report of a check among the runs, whose names begin
-// with their time.
+// lastCheck finds the newest report of a check among the runs. Their names begin
+// with their time to the second; which of the same second was the last, the reports
+// themselves say.
 func lastCheck(e *env, dir string) (string, *result.Report, error) {
 	runs := filepath.Join(dir, ".pawl", "runs")
 	entries, err := os.ReadDir(runs)
@@ -161,18 +162,33 @@ func lastCheck(e *env, dir string) (string, *result.Report, error) {
 		return "", nil, fmt.Errorf("look for the last check: %w", err)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(b.Name(), a.Name()) })
+	var found *result.Report
+	var where, second string
 	for _, entry := range entries {
+		if found != nil && !strings.HasPrefix(entry.Name(), second) {
+			break
+		}
 		path := filepath.Join(runs, entry.Name(), "report.json")
 		report, err := readReport(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || !entry.IsDir():
 		case err != nil:
 			e.warn("passed over: %v", err)
-		case report.Kind == result.KindCheck:
-			return relative(path), report, nil
+		case report.Kind != result.KindCheck || onlyPlanned(report):
+		case found == nil || report.Started.After(found.Started):
+			found, where = report, path
+			second, _, _ = strings.Cut(entry.Name(), "-")
 		}
 	}
-	return "", nil, &diag.Problem{Message: "there is no report of a check here", Hint: "pawl check first, or name a report with --from"}
+	if found == nil {
+		return "", nil, &diag.Problem{Message: "there is no report of a check here", Hint: "pawl check first, or name a report with --from"}
+	}
+	return relative(where), found, nil
+}
+
+// onlyPlanned tells whether a check was asked what it would do, and did nothing.
+func onlyPlanned(r *result.Report) bool {
+	return slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verdict == "" && row.Fault == nil })
 }
 
 // current refuses a report that is not of what is checked out now: the entry names

@@ -15,13 +15,9 @@ import (
 // The test binary stands in for pawl as a worker, and as cells that claim what
 // their artifact's text says.
 func TestMain(m *testing.M) {
-	if puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
-		return
+	if !puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
+		os.Exit(puppet.Run(m))
 	}
-	if err := puppet.Together(); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
 }
 
 func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {

@@ -73,8 +73,8 @@ func TestSamplingStopsOnWidthAlone(t *testing.T) {
 		return puppet.Script{}
 	})
 	var matches []*Match
-	for _, nanos := range []int64{700, 1000, 1029, 1031, 1500} { // far, equal, at both sides of the gate
-		matches = append(matches, newMatch(spec.CellCUDA, "m", nanos, 1000))
+	for _, micros := range []int64{140, 200, 205, 207, 300} { // far, equal, at both sides of the gate
+		matches = append(matches, newMatch(spec.CellCUDA, "m", 1000*micros, 200_000))
 	}
 	opts := brief()
 	opts.Budget = time.Minute
@@ -88,10 +88,10 @@ func TestSamplingStopsOnWidthAlone(t *testing.T) {
 			t.Errorf("at %+.3f: %d cells, stopped by %s, exact %t; want %d by width", c.Median, len(m.Cells), m.Stopped, c.Exact, want)
 		}
 	}
-	for i, nanos := range []float64{700, 1000, 1029, 1031, 1500} {
+	for i, micros := range []float64{140, 200, 205, 207, 300} {
 		c := matches[i].Change(1, []result.Role{"", result.Base}, opts)
-		if math.Abs(math.Log1p(c.Median)-math.Log(nanos/1000)) > 0.003 || !(c.Low <= c.Median && c.Median <= c.High) {
-			t.Errorf("%g ns against 1000: %+v", nanos, c)
+		if math.Abs(math.Log1p(c.Median)-math.Log(micros/200)) > 0.003 || !(c.Low <= c.Median && c.Median <= c.High) {
+			t.Errorf("%g µs against 200: %+v", micros, c)
 		}
 	}
 	// One round of cells serves all configs.
@@ -104,7 +104,7 @@ func TestSamplingStopsOnWidthAlone(t *testing.T) {
 func TestBudgetEndsAMatch(t *testing.T) {
 	t.Parallel()
 	host := newStage(t, func(int, int) puppet.Script { return puppet.Script{} })
-	m := newMatch(spec.CellCUDA, "m", 1000, 1000)
+	m := newMatch(spec.CellCUDA, "m", 200_000, 200_000)
 	opts := brief()
 	opts.Budget, opts.Floor = time.Nanosecond, 2*opts.HalfWidth // never narrow enough
 	Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
@@ -130,7 +130,7 @@ func turnsSeen(host *stage, cell int) []int {
 
 func TestSidesInCellsOfTheirOwnTakeTurns(t *testing.T) {
 	t.Parallel()
-	for kind, nanos := range map[string][]int64{spec.CellHost: {1000, 1200}, spec.CellCUDA: {1000, 1200, 1500}} {
+	for kind, nanos := range map[string][]int64{spec.CellHost: {200_000, 240_000}, spec.CellCUDA: {200_000, 240_000, 300_000}} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			host := newStage(t, func(int, int) puppet.Script { return puppet.Script{Slow: 7} })
@@ -183,7 +183,7 @@ func TestSidesInCellsOfTheirOwnTakeTurns(t *testing.T) {
 				if warm != len(m.Cells) {
 					t.Errorf("side %d: warm-up dropped in %d of %d cells", side, warm, len(m.Cells))
 				}
-				if got, want := timing.Stats.Median, float64(nanos[side])*1e-9; math.Abs(got-want) > 1e-15 {
+				if got, want := timing.Stats.Median, float64(nanos[side])*1e-9; math.Abs(got-want) > 1e-12 {
 					t.Errorf("side %d: median %g, want %g", side, got, want)
 				}
 				if slowest := slices.Max(s.Kept()); slowest > 1.01e-9*float64(nanos[side]) {
@@ -211,7 +211,7 @@ func TestSidesInOneCellTakeTurns(t *testing.T) {
 	t.Parallel()
 	host := newStage(t, func(int, int) puppet.Script { return puppet.Script{} })
 	host.shared = true
-	m := newMatch(spec.CellCUDA, "m", 30_000, 20_000, 10_000)
+	m := newMatch(spec.CellCUDA, "m", 300_000, 200_000, 100_000)
 	opts := brief()
 	Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
 	if _, err := m.Err(); err != nil {
@@ -240,7 +240,7 @@ func TestSidesInOneCellTakeTurns(t *testing.T) {
 	}
 	timings := m.Timings()
 	for side, timing := range timings {
-		if want := float64(3-side) * 1e-5; math.Abs(timing.Stats.Median-want) > 1e-12 {
+		if want := float64(3-side) * 1e-4; math.Abs(timing.Stats.Median-want) > 1e-12 {
 			t.Errorf("side %d: median %g, want %g", side, timing.Stats.Median, want)
 		}
 		if len(timing.Samples.GHz) != len(timing.Samples.Seconds) {
@@ -268,13 +268,13 @@ func TestRemeasuredLeavesOutTheFirstSet(t *testing.T) {
 		}
 		return puppet.Script{}
 	})
-	m := newMatch(spec.CellCUDA, "m", 1000, 1000)
+	m := newMatch(spec.CellCUDA, "m", 200_000, 200_000)
 	opts := brief()
 	Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
 	if c := m.Change(1, make([]result.Role, 2), opts); c.Confirmed || len(c.Cells) != cellsLeast {
 		t.Errorf("after one set: confirmed %t, %d cells", c.Confirmed, len(c.Cells))
 	}
-	if got := m.Remeasured(0).Stats.Median; math.Abs(got-500e-9) > 1e-15 {
+	if got := m.Remeasured(0).Stats.Median; math.Abs(got-100e-6) > 1e-12 {
 		t.Errorf("one set alone: %g", got)
 	}
 	first := len(m.Timings()[0].Samples.Seconds)
@@ -287,14 +287,14 @@ func TestRemeasuredLeavesOutTheFirstSet(t *testing.T) {
 		t.Errorf("after two sets: %+v", c)
 	}
 	again := m.Remeasured(0)
-	if math.Abs(again.Stats.Median-1000e-9) > 1e-15 || again.Stats.Min < 999e-9 {
+	if math.Abs(again.Stats.Median-200e-6) > 1e-12 || again.Stats.Min < 199e-6 {
 		t.Errorf("median %g, least %g: the first set is still in it", again.Stats.Median, again.Stats.Min)
 	}
 	if d := again.Samples.Dropped[0]; d.From != 0 || d.To != first || d.Cause != "first set" {
 		t.Errorf("dropped %+v; the first set had %d samples", d, first)
 	}
 	// The match's own record keeps both.
-	if all := m.Timings()[0]; all.Stats.Min > 501e-9 || len(all.Samples.Seconds) != len(again.Samples.Seconds) {
+	if all := m.Timings()[0]; all.Stats.Min > 101e-6 || len(all.Samples.Seconds) != len(again.Samples.Seconds) {
 		t.Errorf("least of all %g, %d samples of %d", all.Stats.Min, len(all.Samples.Seconds), len(again.Samples.Seconds))
 	}
 }
@@ -307,10 +307,10 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 		side   int
 		stage  string
 	}{
-		"candidate, own cell, prepare":    {false, puppet.Script{Crash: "prepare", Only: 3000}, 0, "prepare"},
-		"opponent, own cell, measure":     {false, puppet.Script{Crash: "sample", After: 300, Only: 3000}, 1, "measure"},
-		"opponent, own cell, clock check": {false, puppet.Script{Crash: "run", Only: 3000}, 1, "measure"},
-		"candidate, shared cell, warm-up": {true, puppet.Script{Crash: "sample", Only: 3000}, 0, "measure"},
+		"candidate, own cell, prepare":    {false, puppet.Script{Crash: "prepare", Only: 300_000}, 0, "prepare"},
+		"opponent, own cell, measure":     {false, puppet.Script{Crash: "sample", After: 100, Only: 300_000}, 1, "measure"},
+		"opponent, own cell, clock check": {false, puppet.Script{Crash: "run", Only: 300_000}, 1, "measure"},
+		"candidate, shared cell, warm-up": {true, puppet.Script{Crash: "sample", Only: 300_000}, 0, "measure"},
 		// The cell ends in the middle of everybody's turns; alone, only one of them ends it.
 		"candidate, shared cell, turns": {true, puppet.Script{Crash: "sample", After: 14, Only: 3_000_000}, 0, "measure"},
 		"opponent, shared cell, turns":  {true, puppet.Script{Crash: "sample", After: 14, Only: 3_000_000}, 1, "measure"},
@@ -325,7 +325,7 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 			})
 			host.shared = test.shared
 			nanos := int64(test.script.Only)
-			before, faulty, after := newMatch(spec.CellCUDA, "before", 1000, 2000), newMatch(spec.CellCUDA, "faulty", nanos, nanos), newMatch(spec.CellCUDA, "after", 2000, 1000)
+			before, faulty, after := newMatch(spec.CellCUDA, "before", 100_000, 200_000), newMatch(spec.CellCUDA, "faulty", nanos, nanos), newMatch(spec.CellCUDA, "after", 200_000, 100_000)
 			opts := brief()
 			opts.Budget = time.Second
 			Play(t.Context(), []*Match{before, faulty, after}, host, 0, opts, quiet)
@@ -365,7 +365,7 @@ func TestFaultsOfAllMatches(t *testing.T) {
 				}
 				return puppet.Script{}
 			})
-			matches := []*Match{newMatch(spec.CellCUDA, "a", 1000, 1000), newMatch(spec.CellCUDA, "b", 1000, 1000)}
+			matches := []*Match{newMatch(spec.CellCUDA, "a", 200_000, 200_000), newMatch(spec.CellCUDA, "b", 200_000, 200_000)}
 			Play(t.Context(), matches, host, 0, brief(), quiet)
 			for _, m := range matches {
 				var fault *result.Fault
@@ -391,7 +391,7 @@ func TestPlayIsInterrupted(t *testing.T) {
 			defer cancel()
 			opts := brief()
 			opts.HalfWidth, opts.Budget = 0, time.Hour // it would go on
-			m, waiting := newMatch(spec.CellCUDA, "m", 1000, 1000), newMatch(spec.CellCUDA, "waiting", 1000, 1000)
+			m, waiting := newMatch(spec.CellCUDA, "m", 200_000, 200_000), newMatch(spec.CellCUDA, "waiting", 200_000, 200_000)
 			Play(ctx, []*Match{m, waiting}, host, 0, opts, func(m *Match, _ Progress) {
 				if len(m.Cells) == 2 {
 					cancel()

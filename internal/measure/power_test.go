@@ -30,8 +30,8 @@ func changesOf(cells [][]float64) []result.CellChange {
 	return out
 }
 
-// As many cells as are said to be needed see the effect in 95 of 100 cases, and
-// fewer do not.
+// As many cells as are said to be needed see the effect in about 95 of 100 cases
+// (trimming the interval costs two or three of them), and fewer do not.
 func TestDuetNeedsAgainstSimulation(t *testing.T) {
 	const rounds = 1000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -50,11 +50,11 @@ func TestDuetNeedsAgainstSimulation(t *testing.T) {
 			}
 			return float64(found) / rounds
 		}
-		if got := seenBy(need); got < 0.92 {
+		if got := seenBy(need); got < 0.9 {
 			t.Errorf("effect %g, noise %g: %d cells see it in %.1f%%", test.effect, test.sigma, need, 100*got)
 		}
 		if fewer := need * 3 / 4; fewer >= cellsLeast {
-			if got := seenBy(fewer); got > 0.93 {
+			if got := seenBy(fewer); got > 0.92 {
 				t.Errorf("effect %g, noise %g: %d cells see it in %.1f%% already, %d are asked for", test.effect, test.sigma, fewer, 100*got, need)
 			}
 		}

@@ -18,13 +18,9 @@ import (
 
 // The test binary stands in for pawl's worker and cells.
 func TestMain(m *testing.M) {
-	if puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
-		return
+	if !puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
+		os.Exit(puppet.Run(m))
 	}
-	if err := puppet.Together(); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
 }
 
 const hostYAML = `version: 1
@@ -189,6 +185,7 @@ func twice(job *Job) *measure.Match {
 func ignore(*measure.Match, measure.Progress) {}
 
 func TestPlayOut(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		verdicts []result.Verdict // as it is settled, again and again
 		sets     []int            // the cells of each set, in the end
@@ -200,7 +197,7 @@ func TestPlayOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newStand(t)
 			b.Sandbox = "off"
-			job := scripted(t, "small", puppet.Script{Micros: 5})
+			job := scripted(t, "small", puppet.Script{Micros: 200})
 			settled := 0
 			duel := &Duel{Match: twice(job), Settle: func() result.Verdict {
 				settled++
@@ -227,7 +224,7 @@ func TestPlayOut(t *testing.T) {
 func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 	b := newStand(t)
 	b.Sandbox = "off"
-	job := scripted(t, "small", puppet.Script{Micros: 5})
+	job := scripted(t, "small", puppet.Script{Micros: 200})
 	m := twice(job)
 	var spent []time.Duration
 	duel := &Duel{Match: m, Settle: func() result.Verdict {
@@ -246,7 +243,7 @@ func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 func TestPlayOutOfSeveral(t *testing.T) {
 	b := newStand(t)
 	b.Sandbox = "off"
-	job := scripted(t, "small", puppet.Script{Micros: 5})
+	job := scripted(t, "small", puppet.Script{Micros: 200})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var duels []*Duel

@@ -35,10 +35,13 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Condition: func(name string) (bool, error) {
-			if name != "numpy" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "numpy":
+				return exec.Command(python, "-c", "import numpy").Run() == nil, nil
+			case "slow":
+				return os.Getenv("PAWL_SLOW") == "1", nil
 			}
-			return exec.Command(python, "-c", "import numpy").Run() == nil, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(pawl)+string(os.PathListSeparator)+env.Getenv("PATH"))

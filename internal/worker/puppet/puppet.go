@@ -6,7 +6,6 @@ package puppet
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -97,20 +96,6 @@ func StandIn(args []string, stdin io.Reader, stdout io.Writer) bool {
 		return false
 	}
 	return true
-}
-
-// Together lets more tests run beside each other than there are cores: those with
-// puppets mostly wait. TestMain calls it.
-func Together() error {
-	flag.Parse()
-	return flag.Set("test.parallel", "6")
-}
-
-// Worker is the command of a worker that shares its devices with nobody, so that
-// tests need not wait for each other.
-func Worker(locks string) ([]string, error) {
-	self, err := os.Executable()
-	return []string{"env", "PAWL_LOCK_DIR=" + locks, "GORACE=atexit_sleep_ms=0", self, "worker"}, err
 }
 
 // version is one loaded artifact and its problem.

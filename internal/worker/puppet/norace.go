@@ -1,0 +1,5 @@
+//go:build !race
+
+package puppet
+
+const race = false
