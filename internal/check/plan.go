@@ -82,6 +82,7 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		}
 		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "config", Message: message})
 	}
+	job.Row.Class = class
 	x := &contest{row: job.Row, candidate: job, class: class}
 	if file := c.best[class]; file != nil {
 		x.entry = file.Entry(k.Name, own.Name)

@@ -124,12 +124,18 @@ func (c *check) settle(ctx context.Context, k *contest) {
 		side, err = 0, context.Canceled // nobody's fault
 	}
 	if err != nil {
-		if side > 0 {
+		switch {
+		case side > 0:
 			o := k.playing[side-1]
 			o.job.Fail("measure", err)
 			o.side.Change = nil
 			o.side.Reason = append(o.side.Reason, "the "+string(o.side.Role)+" version cannot be measured: "+o.job.Row.Fault.Message)
-		} else {
+		case side < 0 && len(k.playing) > 0 && ctx.Err() == nil: // says nothing of either
+			k.candidate.Fail("measure", &result.Fault{
+				Cause: result.CauseInternal, Message: "a cell that the versions shared ended, and none of them ends one alone: " + err.Error(),
+				Hint: "check it again; compute-sanitizer finds what happens only sometimes",
+			})
+		default:
 			k.candidate.Fail("measure", err)
 		}
 	}

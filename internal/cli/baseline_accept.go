@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,24 +67,31 @@ func runAccept(e *env, opts *acceptOptions, patterns []string) error {
 		return err
 	}
 	store, who := ratchet.Open(dir), ratchet.Who(dir)
+	byClass := map[string][]*result.Row{}
+	for _, row := range rows {
+		class := cmp.Or(row.Class, report.DeviceClass)
+		byClass[class] = append(byClass[class], row)
+	}
 	var accepted []*ratchet.Entry
-	err = store.Update(e.ctx, report.DeviceClass, func(f *ratchet.File) error {
-		var problems diag.Errors
-		for _, row := range rows {
-			entry, err := f.Accept(ratchet.CandidateOf(report, row, f.Entry(row.Kernel, row.Config), who), opts.reason)
-			if err != nil {
-				problems = append(problems, refusal(err))
-				continue
+	for _, class := range slices.Sorted(maps.Keys(byClass)) {
+		err := store.Update(e.ctx, class, func(f *ratchet.File) error {
+			var problems diag.Errors
+			for _, row := range byClass[class] {
+				entry, err := f.Accept(ratchet.CandidateOf(report, row, f.Entry(row.Kernel, row.Config), who), opts.reason)
+				if err != nil {
+					problems = append(problems, refusal(err))
+					continue
+				}
+				accepted = append(accepted, entry)
 			}
-			accepted = append(accepted, entry)
+			if problems != nil {
+				return problems
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		if problems != nil {
-			return problems
-		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	style := e.style()
 	for _, entry := range accepted {

@@ -34,7 +34,7 @@ func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.host, "host", false, "measure the processor, also where there is a GPU")
 	f.IntVar(&o.device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
 	f.Lookup("device").DefValue = "0" // which the help leaves out; the number that stands for "first" says nothing
-	f.DurationVar(&o.span, "for", 10*time.Minute, "go on for at most this long; another call goes on from there")
+	f.DurationVar(&o.span, "for", 10*time.Minute, "begin no further round after this long; another call goes on from there")
 	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is")
 	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")

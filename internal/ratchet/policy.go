@@ -1,6 +1,7 @@
 package ratchet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -31,7 +32,7 @@ type Candidate struct {
 // CandidateOf takes a row's result out of a report. former is the entry it may
 // replace, or nil: the side that is it says what Change is.
 func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) Candidate {
-	c := Candidate{Class: r.DeviceClass, Row: row, Commit: r.Commit, Machine: r.Machine, Run: r.ID, Time: r.Finished, Who: who}
+	c := Candidate{Class: cmp.Or(row.Class, r.DeviceClass), Row: row, Commit: r.Commit, Machine: r.Machine, Run: r.ID, Time: r.Finished, Who: who}
 	if former == nil {
 		return c
 	}

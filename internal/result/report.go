@@ -98,6 +98,7 @@ type Row struct {
 	Vars     map[string]string `json:"vars,omitempty"` // the config's own values
 	Cell     string            `json:"cell"`           // host, cuda, python
 	Trust    string            `json:"trust,omitempty"`
+	Class    string            `json:"class,omitempty"`  // device class that its numbers belong to; check
 	Device   string            `json:"device,omitempty"` // UUID of the GPU, where several shared the rows
 	Key      string            `json:"key,omitempty"`
 	Code     string            `json:"code,omitempty"`

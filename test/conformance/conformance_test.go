@@ -318,6 +318,7 @@ func TestBlobs(t *testing.T) {
 func TestSamples(t *testing.T) {
 	eachKind(t, func(t *testing.T, p *peer, kind string) {
 		cell := p.ready(kind, modeFine)
+		told := false
 		for _, cache := range []string{"cold", "hot"} {
 			var reply wire.SampleReply
 			frame := p.ok(wire.OpSample, wire.Sample{Cell: cell, Count: 50, Repeat: 2, Cache: cache}, nil, &reply)
@@ -332,9 +333,10 @@ func TestSamples(t *testing.T) {
 			if total > reply.WorkerS {
 				t.Errorf("%s: %g s of samples in %g s", cache, total, reply.WorkerS)
 			}
-			if reply.State == nil {
-				t.Errorf("%s: no state of the machine", cache)
-			}
+			told = told || reply.State != nil // not with every reply: at most ten times a second
+		}
+		if !told {
+			t.Error("no state of the machine")
 		}
 		var run wire.RunReply
 		p.ok(wire.OpRun, wire.Run{Cell: cell, Launches: 100}, nil, &run)
