@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/bench"
-	"pawl/internal/build"
 	"pawl/internal/diag"
 	"pawl/internal/measure"
 	"pawl/internal/report"
@@ -151,11 +150,7 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	mode, err := opts.sandbox.mode()
-	if err != nil {
-		return err
-	}
-	command, err := poolCommand(project, opts.pool)
+	place, err := placeOf(project, &opts.sandbox, opts.pool, opts.lockMHz)
 	if err != nil {
 		return err
 	}
@@ -164,7 +159,7 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: result.KindBench, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
 		Selections: selections, Set: settings, Against: opts.against, Measure: opts.measure, Devices: opts.devices,
-		Stand: stand.Options{Build: buildOptions(), Sandbox: mode, Worker: command, LockMHz: opts.lockMHz, Peaks: roof.Folder()},
+		Stand: place,
 	})
 	live.done()
 	if err != nil {
@@ -192,8 +187,15 @@ func poolCommand(s *spec.Spec, name string) ([]string, error) {
 	return nil, usage("--pool %s: no such pool (%s)", name, diag.Meant(name, names))
 }
 
-// buildOptions are the defaults; the environment may move or bound the cache.
-func buildOptions() build.Options { return build.Options{} }
+// placeOf says where kernels are measured, and how they are held there.
+func placeOf(s *spec.Spec, box *sandboxOptions, pool string, lockMHz int) (stand.Options, error) {
+	mode, err := box.mode()
+	if err != nil {
+		return stand.Options{}, err
+	}
+	command, err := poolCommand(s, pool)
+	return stand.Options{Sandbox: mode, Worker: command, LockMHz: lockMHz, Peaks: roof.Folder()}, err
+}
 
 func parseSettings(words []string) ([]bench.Setting, error) {
 	var out []bench.Setting

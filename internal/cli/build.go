@@ -51,7 +51,7 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 		}
 	}
 	live := newFollower(e)
-	settings := buildOptions()
+	settings := build.Options{}
 	settings.Jobs = opts.jobs
 	settings.OnProgress = func(p build.Progress) {
 		live.follow(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})

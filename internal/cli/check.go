@@ -13,10 +13,8 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/measure"
 	"pawl/internal/result"
-	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // checkOptions say what is checked against what.
@@ -117,21 +115,17 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	if err := finished(project); err != nil {
 		return err
 	}
-	mode, err := opts.sandbox.mode()
+	place, err := placeOf(project, &opts.sandbox, opts.pool, opts.lockMHz)
 	if err != nil {
 		return err
 	}
-	command, err := poolCommand(project, opts.pool)
-	if err != nil {
-		return err
-	}
+	place.Device = opts.device
 	live := newFollower(e)
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := check.Run(e.ctx, r, check.Options{
 		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Patterns: patterns,
 		Base: opts.base, Update: opts.update, PlanOnly: opts.plan, Duet: measure.DuetOptions{Options: opts.measure, Floor: measure.DefaultFloor},
-		Stand:  stand.Options{Build: buildOptions(), Sandbox: mode, Worker: command, Device: opts.device, LockMHz: opts.lockMHz, Peaks: roof.Folder()},
-		Curves: curve.Folder(),
+		Stand: place, Curves: curve.Folder(),
 	})
 	live.done()
 	if err != nil {

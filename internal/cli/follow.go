@@ -2,9 +2,8 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"pawl/internal/disk"
 	"pawl/internal/run"
 	"pawl/internal/term"
 	"pawl/internal/unit"
@@ -60,17 +59,4 @@ func plural(n int, one, many string) string {
 }
 
 // relative is a path as seen from the working folder, where that is shorter.
-func relative(path string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	if short, err := filepath.Rel(here, absolute); err == nil && len(short) < len(absolute) {
-		return short
-	}
-	return path
-}
+func relative(path string) string { return disk.Shown(path) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/disk"
 	"pawl/internal/git"
 )
 
@@ -99,7 +100,7 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 			return nil, err
 		}
 	}
-	w := &walk{path: s.shown(s.Path(class)), keys: map[string]int{}}
+	w := &walk{path: disk.Shown(s.Path(class)), keys: map[string]int{}}
 	standing := w.all(versions)
 	for i, found := range w.findings {
 		if standing[i] {
@@ -127,7 +128,7 @@ func (s *Store) auditSamples(class string, now *File) []Finding {
 		if _, err := now.Samples(now.Entries[name]); err != nil {
 			out = append(out, Finding{
 				Kind: NoSamples, Name: name, What: err.Error(),
-				Remedy: fmt.Sprintf("git checkout -- %s, or the commit that has them (git log -- %s)", s.shown(s.samplesPath(class)), s.shown(s.samplesPath(class))),
+				Remedy: fmt.Sprintf("git checkout -- %s, or the commit that has them (git log -- %s)", disk.Shown(s.samplesPath(class)), disk.Shown(s.samplesPath(class))),
 			})
 		}
 	}

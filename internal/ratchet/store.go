@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/disk"
 	"pawl/internal/git"
 )
 
@@ -128,7 +129,7 @@ func readFile(path string) ([]byte, error) {
 
 // assemble makes a file of the two on disk; nil stands for one that is not there.
 func (s *Store) assemble(class string, raw, packed []byte, packedErr error) (*File, error) {
-	path := s.shown(s.Path(class))
+	path := disk.Shown(s.Path(class))
 	f := newFile(class, path)
 	if raw != nil {
 		var err error
@@ -136,7 +137,7 @@ func (s *Store) assemble(class string, raw, packed []byte, packedErr error) (*Fi
 			return nil, err
 		}
 	}
-	name := s.shown(s.samplesPath(class))
+	name := disk.Shown(s.samplesPath(class))
 	switch {
 	case packedErr != nil:
 		f.samplesErr = packedErr
@@ -151,22 +152,6 @@ func (s *Store) assemble(class string, raw, packed []byte, packedErr error) (*Fi
 		f.samples = b
 	}
 	return f, nil
-}
-
-// shown is a path as messages name it: from the working folder where that is shorter.
-func (s *Store) shown(path string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	if short, err := filepath.Rel(here, absolute); err == nil && len(short) < len(absolute) {
-		return short
-	}
-	return path
 }
 
 // complete tells whether every entry has its samples.
