@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"pawl/internal/dtype"
 )
@@ -39,24 +36,11 @@ func Generate(dst []byte, t dtype.Type, fill Fill, key uint64) {
 	write := writer(t, fill, key)
 	count := len(dst) / size
 	shares := (count + share - 1) / share
-	var next atomic.Int64
-	work := func() {
-		for {
-			n := int(next.Add(1)) - 1
-			if n >= shares {
-				return
-			}
-			first := n * share
-			last := min(first+share, count)
-			write(dst[first*size:last*size], uint64(first))
-		}
-	}
-	var helpers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), shares) - 1 {
-		helpers.Go(work)
-	}
-	work()
-	helpers.Wait()
+	each(shares, func(n int) {
+		first := n * share
+		last := min(first+share, count)
+		write(dst[first*size:last*size], uint64(first))
+	})
 }
 
 // writer returns what fills a part of a buffer, given the number of the part's

@@ -21,7 +21,7 @@ __device__ uint64_t draw(uint64_t key, uint64_t n) { return mix(key + (n + 1) * 
 
 enum Kind { kNormal, kUniform, kIntegers, kConstant, kIota };
 
-enum DType { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI16, kI32, kI64 };
+enum DType { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64 };
 
 __device__ double generate64(int kind, uint64_t key, uint64_t i, double a, double b) {
     switch (kind) {
@@ -73,10 +73,10 @@ __device__ void store(void *dst, uint64_t i, int dtype, float v) {
 
 __device__ void store(void *dst, uint64_t i, int dtype, int64_t v) {
     switch (dtype) {
-    case kI8: static_cast<int8_t *>(dst)[i] = int8_t(v); break;
-    case kI16: static_cast<int16_t *>(dst)[i] = int16_t(v); break;
-    case kI32: static_cast<int32_t *>(dst)[i] = int32_t(v); break;
-    case kI64: static_cast<int64_t *>(dst)[i] = v; break;
+    case kI8: case kU8: static_cast<int8_t *>(dst)[i] = int8_t(v); break;
+    case kI16: case kU16: static_cast<int16_t *>(dst)[i] = int16_t(v); break;
+    case kI32: case kU32: static_cast<int32_t *>(dst)[i] = int32_t(v); break;
+    case kI64: case kU64: static_cast<int64_t *>(dst)[i] = v; break;
     }
 }
 
@@ -92,6 +92,10 @@ __device__ double load(const void *src, uint64_t i, int dtype) {
     case kI16: return static_cast<const int16_t *>(src)[i];
     case kI32: return static_cast<const int32_t *>(src)[i];
     case kI64: return double(static_cast<const int64_t *>(src)[i]);
+    case kU8: return static_cast<const uint8_t *>(src)[i];
+    case kU16: return static_cast<const uint16_t *>(src)[i];
+    case kU32: return static_cast<const uint32_t *>(src)[i];
+    case kU64: return double(static_cast<const uint64_t *>(src)[i]);
     }
     return 0;
 }
@@ -105,6 +109,19 @@ __device__ uint64_t globaltimer() {
 __device__ uint64_t first() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 __device__ uint64_t stride() { return uint64_t(gridDim.x) * blockDim.x; }
+
+// distance is exact where doubles are not.
+template <class T> __device__ double distance(T a, T b) { return double(a < b ? uint64_t(b) - uint64_t(a) : uint64_t(a) - uint64_t(b)); }
+
+__device__ double warp_sum(double v) {
+    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
+    return v;
+}
+
+__device__ double warp_max(double v) {
+    for (int d = 16; d > 0; d /= 2) v = fmax(v, __shfl_down_sync(0xffffffffu, v, d));
+    return v;
+}
 
 } // namespace
 
@@ -178,44 +195,52 @@ __global__ void pawl_hash(const uint8_t *src, uint64_t bytes, uint64_t *sum) {
     atomicAdd(reinterpret_cast<unsigned long long *>(sum), total);
 }
 
-// What pawl_compare finds, all of it starting at zero.
+// What pawl_compare finds, all of it starting at zero; oracle.Difference is the
+// same in Go.
 struct Difference {
-    unsigned long long wrong;      // elements outside the tolerance, or NaN on one side only
-    unsigned long long nans;       // elements that are NaN in the output
-    unsigned long long max_abs;    // bits of the largest |a - b|
-    unsigned long long max_rel;    // bits of the largest |a - b| / |b|
-    unsigned long long first_wrong; // index of one wrong element plus one
-    double square;                 // sum of (a - b)²
+    unsigned long long wrong;   // elements outside the tolerance, or NaN or infinite on one side only
+    unsigned long long nans;    // elements that are NaN in the output
+    unsigned long long max_abs; // bits of the largest |a - b|
+    unsigned long long max_rel; // bits of the largest |a - b| / |b|
+    double square;              // sum of (a - b)²
+    double want_square;         // sum of b²
 };
 
-// pawl_compare judges an output against a reference of its own type.
+// pawl_compare judges an output against its reference. What the output's type
+// cannot hold (at or above limit) becomes over there, in the reference too.
 __global__ void pawl_compare(const void *out, int out_type, const void *want, int want_type, uint64_t count, double atol, double rtol,
-                             Difference *found) {
-    double square = 0, max_abs = 0, max_rel = 0;
-    unsigned long long wrong = 0, nans = 0, last = 0;
+                             double limit, double over, Difference *found) {
+    double square = 0, want_square = 0, max_abs = 0, max_rel = 0;
+    unsigned long long wrong = 0, nans = 0;
     for (uint64_t i = first(); i < count; i += stride()) {
         double a = load(out, i, out_type), b = load(want, i, want_type);
-        bool bad;
+        if (fabs(b) >= limit) b = copysign(over, b);
         if (isnan(a) || isnan(b)) {
             nans += isnan(a);
-            bad = isnan(a) != isnan(b);
+            wrong += isnan(a) != isnan(b);
         } else if (isinf(a) || isinf(b)) {
-            bad = a != b;
+            wrong += a != b;
         } else {
             double d = fabs(a - b);
+            if (out_type == want_type && out_type == kI64) d = distance(static_cast<const int64_t *>(out)[i], static_cast<const int64_t *>(want)[i]);
+            if (out_type == want_type && out_type == kU64) d = distance(static_cast<const uint64_t *>(out)[i], static_cast<const uint64_t *>(want)[i]);
             square += d * d;
+            want_square += b * b;
             max_abs = fmax(max_abs, d);
             if (b != 0) max_rel = fmax(max_rel, d / fabs(b));
-            bad = !(d <= atol + rtol * fabs(b));
+            wrong += !(d <= atol + rtol * fabs(b));
         }
-        if (bad) wrong++, last = i + 1;
     }
-    if (wrong) atomicAdd(&found->wrong, wrong), atomicMax(&found->first_wrong, last);
+    if (wrong) atomicAdd(&found->wrong, wrong);
     if (nans) atomicAdd(&found->nans, nans);
+    square = warp_sum(square), want_square = warp_sum(want_square);
+    max_abs = warp_max(max_abs), max_rel = warp_max(max_rel);
+    if (threadIdx.x % 32) return;
     // Non-negative doubles compare as their bits do.
     atomicMax(&found->max_abs, (unsigned long long)__double_as_longlong(max_abs));
     atomicMax(&found->max_rel, (unsigned long long)__double_as_longlong(max_rel));
     atomicAdd(&found->square, square);
+    atomicAdd(&found->want_square, want_square);
 }
 
 } // extern "C"

@@ -1,0 +1,205 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"math"
+	"runtime"
+	"sync"
+
+	"pawl/internal/dtype"
+)
+
+// Tolerance says how far an element may be from its reference: |a − b| ≤ Abs +
+// Rel·|b|. The zero Tolerance wants equality.
+type Tolerance struct{ Abs, Rel float64 }
+
+// Typed is a buffer, wherever it lies, and the type of its elements.
+type Typed[T any] struct {
+	Data T
+	Type dtype.Type
+}
+
+// Difference is how an output differs from its reference. Elements that are NaN
+// or infinite on either side are in Wrong, unless both sides agree, and in no
+// other number: NaN is no wildcard.
+type Difference struct {
+	Count  int64
+	Wrong  int64 // outside the tolerance
+	NaNs   int64 // in the output
+	MaxAbs float64
+	MaxRel float64 // over the elements whose reference is not zero
+
+	Square     float64 // sum of (a − b)²
+	WantSquare float64 // sum of b²
+}
+
+// RMS is the root of the mean squared difference.
+func (d Difference) RMS() float64 {
+	if d.Count == 0 {
+		return 0
+	}
+	return math.Sqrt(d.Square / float64(d.Count))
+}
+
+// Overflow returns from which magnitude on a value does not fit t, and what it
+// becomes there: infinite, or the largest of a type that has no infinity or
+// saturates.
+func Overflow(t dtype.Type) (limit, becomes float64) {
+	inf := math.Inf(1)
+	switch t {
+	case dtype.F32:
+		return 0x1.ffffffp127, inf
+	case dtype.F16:
+		return 65520, inf
+	case dtype.BF16:
+		return 0x1.ffp127, inf
+	case dtype.E4M3:
+		return 448, 448
+	case dtype.E5M2:
+		return 57344, 57344
+	}
+	return inf, inf
+}
+
+// Compare judges count elements of an output against their reference, on as many
+// processors as GOMAXPROCS allows.
+func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
+	parts := make([]Difference, (count+share-1)/share)
+	each(len(parts), func(n int) {
+		first := int64(n) * share
+		parts[n] = comparePart(out, want, first, min(first+share, count), tol)
+	})
+	total := Difference{}
+	for _, p := range parts {
+		total.Count += p.Count
+		total.Wrong += p.Wrong
+		total.NaNs += p.NaNs
+		total.MaxAbs, total.MaxRel = max(total.MaxAbs, p.MaxAbs), max(total.MaxRel, p.MaxRel)
+		total.Square += p.Square
+		total.WantSquare += p.WantSquare
+	}
+	return total
+}
+
+func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Difference {
+	found := Difference{Count: last - first}
+	limit, over := Overflow(out.Type)
+	wide := out.Type == want.Type && out.Type.Size() == 8 && !out.Type.Float()
+	var a, b [block]float64
+	for i := first; i < last; i += block {
+		n := int(min(block, last-i))
+		Values(a[:n], out, i)
+		Values(b[:n], want, i)
+		for j := range n {
+			got, ref := a[j], b[j]
+			if math.Abs(ref) >= limit {
+				ref = math.Copysign(over, ref)
+			}
+			if math.IsNaN(got) {
+				found.NaNs++
+			}
+			if !finite(got) || !finite(ref) {
+				if !same(got, ref) {
+					found.Wrong++
+				}
+				continue
+			}
+			d := math.Abs(got - ref)
+			if wide {
+				d = wideDistance(out, want, i+int64(j))
+			}
+			found.Square += d * d
+			found.WantSquare += ref * ref
+			found.MaxAbs = max(found.MaxAbs, d)
+			if ref != 0 {
+				found.MaxRel = max(found.MaxRel, d/math.Abs(ref))
+			}
+			if !(d <= tol.Abs+tol.Rel*math.Abs(ref)) {
+				found.Wrong++
+			}
+		}
+	}
+	return found
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// same compares values of which one is NaN or infinite.
+func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+
+// wideDistance is between two 64-bit integers, which float64 does not hold.
+func wideDistance(out, want Typed[[]byte], i int64) float64 {
+	a, b := binary.LittleEndian.Uint64(out.Data[8*i:]), binary.LittleEndian.Uint64(want.Data[8*i:])
+	if out.Type == dtype.U64 && a < b || out.Type == dtype.I64 && int64(a) < int64(b) {
+		a, b = b, a
+	}
+	return float64(a - b)
+}
+
+// Values reads elements from number first on, whatever their type.
+func Values(into []float64, from Typed[[]byte], first int64) {
+	src := from.Data[first*int64(from.Type.Size()):]
+	le := binary.LittleEndian
+	switch from.Type {
+	case dtype.F64:
+		for i := range into {
+			into[i] = math.Float64frombits(le.Uint64(src[8*i:]))
+		}
+	case dtype.I8:
+		for i := range into {
+			into[i] = float64(int8(src[i]))
+		}
+	case dtype.U8:
+		for i := range into {
+			into[i] = float64(src[i])
+		}
+	case dtype.I16:
+		for i := range into {
+			into[i] = float64(int16(le.Uint16(src[2*i:])))
+		}
+	case dtype.U16:
+		for i := range into {
+			into[i] = float64(le.Uint16(src[2*i:]))
+		}
+	case dtype.I32:
+		for i := range into {
+			into[i] = float64(int32(le.Uint32(src[4*i:])))
+		}
+	case dtype.U32:
+		for i := range into {
+			into[i] = float64(le.Uint32(src[4*i:]))
+		}
+	case dtype.I64:
+		for i := range into {
+			into[i] = float64(int64(le.Uint64(src[8*i:])))
+		}
+	case dtype.U64:
+		for i := range into {
+			into[i] = float64(le.Uint64(src[8*i:]))
+		}
+	default:
+		for i := range into {
+			into[i] = float64(from.Type.Get(src, i))
+		}
+	}
+}
+
+// each calls work for 0 to count−1 on as many processors as GOMAXPROCS allows.
+func each(count int, work func(n int)) {
+	next := make(chan int, count)
+	for n := range count {
+		next <- n
+	}
+	close(next)
+	take := func() {
+		for n := range next {
+			work(n)
+		}
+	}
+	var helpers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), count) - 1 {
+		helpers.Go(take)
+	}
+	take()
+	helpers.Wait()
+}
