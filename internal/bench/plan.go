@@ -33,11 +33,7 @@ func (b *bench) plan() ([]*plan, error) {
 			p := &plan{Job: stand.NewJob(b.Spec.Dir, variant, config)}
 			b.report.Rows = append(b.report.Rows, p.Row)
 			for i, rival := range rivals {
-				other := &plan{Job: stand.NewJob(b.Spec.Dir, rival.variant, config)}
-				other.Module, other.Keywords = rival.module, rival.keywords
-				if rival.borrowed {
-					other.Row.Params = nil // they are the kernel's, not its
-				}
+				other := &plan{Job: rival.Job(b.Spec.Dir, config)}
 				p.rivals = append(p.rivals, other)
 				p.Row.Rivals = append(p.Row.Rivals, &result.Rival{Label: b.Against[i], Row: other.Row})
 			}
@@ -55,21 +51,17 @@ func (b *bench) plan() ([]*plan, error) {
 // sides are the plan itself and its rivals.
 func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
 
-func kernelNamed(s *spec.Spec, name string) *spec.Kernel {
-	for _, k := range s.Kernels {
-		if k.Name == name {
-			return k
+// rivals finds what a kernel is measured against.
+func (b *bench) rivals(k *spec.Kernel) ([]*stand.Rival, error) {
+	var out []*stand.Rival
+	for _, name := range b.Against {
+		found, err := stand.FindRival(b.Spec, k, name)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, found)
 	}
-	return nil
-}
-
-func kernelNames(s *spec.Spec) []string {
-	var names []string
-	for _, k := range s.Kernels {
-		names = append(names, k.Name)
-	}
-	return names
+	return out, nil
 }
 
 func hasParam(k *spec.Kernel, name string) bool {

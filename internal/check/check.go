@@ -27,15 +27,13 @@ type Options struct {
 	Patterns []string   // what to check: kernel[/config]
 	Base     string     // what it is compared with; "": where the branch left main
 	Update   bool       // move the baseline
+	Fork     bool       // the change is a stranger's
 	PlanOnly bool       // build, and say what would be measured
 	Duet     measure.DuetOptions
 	Stand    stand.Options
 	Curves   string // folder of calibrations; "": none
 
-	// Verify is asked before anything is timed: what it fails, and what it marks
-	// as incorrect, is not. Explain is told of rows that became slower or much
-	// faster. Either may be nil.
-	Verify  func(ctx context.Context, s *stand.Stand, candidates []*stand.Job) error
+	// Explain is told of rows that became slower or much faster; it may be nil.
 	Explain func(ctx context.Context, s *stand.Stand, candidate, base *stand.Job) error
 }
 
@@ -69,7 +67,8 @@ type contest struct {
 	former    *ratchet.Entry // as the base has it
 	accepted  bool
 
-	alone   bool // it is measured without anybody to play against
+	exam    *exam // of its answers; nil: they are not looked at
+	alone   bool  // it is measured without anybody to play against
 	match   *measure.Match
 	playing []*opponent // the match's sides after the candidate
 }
@@ -119,11 +118,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	c.consult()
 	if !opts.PlanOnly {
-		if opts.Verify != nil {
-			if err := opts.Verify(ctx, c.stand, c.candidates()); err != nil {
-				return nil, err
-			}
-		}
+		c.verify(ctx)
 		c.play(ctx)
 		c.judge()
 		c.cite()
@@ -168,17 +163,6 @@ func (c *check) cite() {
 	if judged > 0 {
 		c.report.FalseAlarms = c.curve.Alarms(judged)
 	}
-}
-
-// candidates are the jobs that are to be measured.
-func (c *check) candidates() []*stand.Job {
-	var out []*stand.Job
-	for _, k := range c.contests {
-		if k.row.Fault == nil && (k.row.Verdict != result.Unchanged || k.alone) {
-			out = append(out, k.candidate)
-		}
-	}
-	return out
 }
 
 // judge gives every row its verdict.

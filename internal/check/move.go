@@ -22,7 +22,9 @@ func (c *check) move(ctx context.Context) error {
 		if k.entry != nil {
 			k.row.Moved.From, k.row.Moved.FromS = k.entry.Commit, k.entry.MedianMS/1e3
 		}
-		if c.Update {
+		if why := c.unproven(k); why != "" {
+			k.row.Moved.Refused, k.row.Moved.Hint = why, "pawl baseline accept --reason makes it the best-known version all the same"
+		} else if c.Update {
 			byClass[k.class] = append(byClass[k.class], k)
 		} else {
 			k.row.Moved.Hint = "--update-baseline makes it the best-known version"
@@ -41,6 +43,26 @@ func (c *check) move(ctx context.Context) error {
 	}
 	return nil
 }
+
+// unproven says why a row's answers are not known well enough for it to become the
+// baseline; "" when they are.
+func (c *check) unproven(k *contest) string {
+	v := k.row.Verification
+	switch {
+	case v == nil || v.Passed == 0:
+		return "nobody has looked at its answers: the kernel has no oracle and there is no earlier version"
+	case k.entry == nil && k.exam.answers.Oracle == nil:
+		return "the kernel has no oracle: its answers are only those of the version before"
+	case v.Integrity != result.Clean:
+		return "its result is " + string(v.Integrity)
+	case c.Fork && k.row.Trust != trustHarness:
+		return "it is a stranger's code that shares its cell's address space: such a result moves nothing"
+	}
+	return ""
+}
+
+// trustHarness is of cells whose candidate cannot reach the code that measures it.
+const trustHarness = "harness"
 
 func (c *check) moveOne(file *ratchet.File, k *contest, who string) {
 	candidate := ratchet.CandidateOf(c.report, k.row, file.Entry(k.row.Kernel, k.row.Config), who)

@@ -24,7 +24,7 @@ func (c *check) play(ctx context.Context) {
 		case group[0].row.Fault != nil || group[0].row.Verdict == result.Incorrect:
 		case group[0].alone:
 			for _, k := range group {
-				c.measure(ctx, k)
+				c.lookAtTimed(ctx, k, c.measure(ctx, k))
 			}
 		case len(group[0].playing) > 0:
 			c.playGroup(ctx, group, done)
@@ -82,6 +82,7 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	for _, k := range group {
+		c.lookAtTimed(ctx, k, k.match.Kept())
 		if k.row.Sandbox == nil { // what held the cells held all that played in them
 			k.row.Trust, k.row.Sandbox = jobs[0].Row.Trust, jobs[0].Row.Sandbox
 		}
@@ -143,23 +144,25 @@ func (c *check) settle(ctx context.Context, k *contest) {
 }
 
 // measure measures a row that has nothing to play against.
-func (c *check) measure(ctx context.Context, k *contest) {
+func (c *check) measure(ctx context.Context, k *contest) (kept []measure.Kept) {
 	if ctx.Err() != nil {
 		k.candidate.Fail("measure", context.Canceled)
-		return
+		return nil
 	}
 	client, err := c.stand.Living(ctx)
 	if err != nil {
 		k.candidate.Fail("load", err)
-		return
+		return nil
 	}
 	seats, errs := c.stand.Seats(ctx, client, []*stand.Job{k.candidate})
 	if errs[0] != nil {
 		k.candidate.Fail("load", errs[0])
-		return
+		return nil
 	}
+	opts := c.Duet.Options
+	opts.OnKept = func(found []measure.Kept) { kept = found }
 	sides := []measure.Side{{Cell: seats[0].Cell, Instance: k.candidate.Instance, Symbols: k.candidate.Artifact.Symbols}}
-	timings, _, failed := measure.Turns(ctx, sides, c.Duet.Options, func(p measure.Progress) {
+	timings, _, failed := measure.Turns(ctx, sides, opts, func(p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: k.row.Name(), Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	if len(timings[0].Samples.Seconds) > 0 {
@@ -170,6 +173,7 @@ func (c *check) measure(ctx context.Context, k *contest) {
 	}
 	c.stand.HoldAgainstRoof(k.candidate)
 	c.stand.Doubt(k.candidate, c.gate.CV)
+	return kept
 }
 
 func median(row *result.Row) float64 {

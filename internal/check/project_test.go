@@ -112,7 +112,7 @@ func (p *project) script(name string, s puppet.Script) {
 func entry(name string, more ...string) string {
 	lines := append([]string{
 		"source: " + name + ".c", "entry: " + name, "args:", "  - {name: in, dtype: f32, shape: [N]}",
-		"  - {name: out, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i64, value: N}",
+		"  - {name: out, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i64, value: N}", "oracle: {elementwise: in}",
 	}, more...)
 	return "  " + name + ":\n    " + strings.Join(lines, "\n    ") + "\n"
 }
@@ -155,7 +155,7 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 		Duet:  measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor},
 		Stand: stand.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
 	}
-	opts.Duet.Timeout = 20 * time.Second
+	opts.Duet.Timeout, opts.Duet.Keep = 20*time.Second, true
 	for _, c := range change {
 		c(&opts)
 	}

@@ -24,6 +24,8 @@ func (f *follower) follow(event run.Event) {
 	case run.Build:
 		text := fmt.Sprintf("building %d/%d  %s", event.Done, event.Total, event.Text)
 		f.show("build", text)
+	case run.Verify:
+		f.show("verify", fmt.Sprintf("verifying %d/%d  %s", event.Done+1, event.Total, event.Row))
 	case run.Measure:
 		text := fmt.Sprintf("measuring %d/%d  %s", event.Done+1, event.Total, event.Row)
 		if event.Samples > 0 {

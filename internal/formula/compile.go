@@ -12,6 +12,21 @@ type Program struct {
 // names in the same order. A name of the formula that is not among them is an
 // *Error with Name set.
 func (e *Expr) Compile(names []string) (*Program, error) {
+	slots, err := e.slots(names)
+	if err != nil {
+		return nil, err
+	}
+	root := resolve(e.root, slots)
+	whole := generate(root)
+	p := &Program{slots: len(names), general: whole.general}
+	if whole.hasShort {
+		p.short, p.kind = whole.short.code(), whole.short.kind
+	}
+	return p, nil
+}
+
+// slots numbers the names. One that the formula has and names has not is an error.
+func (e *Expr) slots(names []string) (map[string]int, error) {
 	slots := make(map[string]int, len(names))
 	for i, name := range names {
 		slots[name] = i
@@ -23,13 +38,7 @@ func (e *Expr) Compile(names []string) (*Program, error) {
 			return nil, err
 		}
 	}
-	root := resolve(e.root, slots)
-	whole := generate(root)
-	p := &Program{slots: len(names), general: whole.general}
-	if whole.hasShort {
-		p.short, p.kind = whole.short.code(), whole.short.kind
-	}
-	return p, nil
+	return slots, nil
 }
 
 // Eval computes the formula. Its error is an *Error at the operator, function

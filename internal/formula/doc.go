@@ -23,8 +23,8 @@
 //	-x +x ~x
 //	**                               exact for integers with exponent >= 0
 //
-// Functions: abs, ceil, ceildiv(a, b), exp, float, floor, gcd(a, b), int,
-// log2, max, min, next_pow2, round_up(a, multiple), sqrt.
+// Functions: abs, ceil, ceildiv(a, b), cos, erf, exp, float, floor, gcd(a, b),
+// int, log, log2, max, min, next_pow2, round_up(a, multiple), sin, sqrt, tanh.
 //
 // A formula is parsed once, compiled against the names it may use, and
 // evaluated many times:
@@ -32,6 +32,9 @@
 //	expr, err := formula.Parse("ceildiv(S, BLOCK_M)")
 //	program, err := expr.Compile([]string{"S", "BLOCK_M"})
 //	value, err := program.Eval([]formula.Value{formula.Int(512), formula.Int(64)})
+//
+// CompileReal is for the elements of data instead of sizes: it computes in float64
+// alone, where infinities and NaN are results like others.
 //
 // Every error of this package is an *Error, which knows its place in the
 // source. Parse finds errors of form, Compile unknown names, and Eval all

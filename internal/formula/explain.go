@@ -88,16 +88,20 @@ func needIntegers(symbol string, a, b Value) *Error {
 	return nil
 }
 
-func wrongKind(symbol, wanted string, v Value) *Error {
-	name := `"` + symbol + `"`
+// spoken names an operator in quotes and a function without.
+func spoken(symbol string) string {
 	if isLetter(symbol[0]) && !words[symbol] {
-		name = symbol
+		return symbol
 	}
+	return `"` + symbol + `"`
+}
+
+func wrongKind(symbol, wanted string, v Value) *Error {
 	shown := v.String()
 	if v.kind == KindString {
 		shown = fmt.Sprintf("%q", shown)
 	}
-	e := failf("%s needs %s, not the %s %s", name, wanted, v.kind, shown)
+	e := failf("%s needs %s, not the %s %s", spoken(symbol), wanted, v.kind, shown)
 	switch {
 	case v.kind == KindBool && symbol == "&":
 		e.Hint = "use and"

@@ -18,25 +18,30 @@ var functions = map[string]function{
 	"abs":       {one: numberUnary("abs", absInt, math.Abs)},
 	"ceil":      {one: rounding("ceil", math.Ceil)},
 	"ceildiv":   {two: integerBinary("ceildiv", ceilDivInt)},
+	"cos":       {one: floatUnary("cos", math.Cos)},
+	"erf":       {one: floatUnary("erf", math.Erf)},
 	"exp":       {one: floatUnary("exp", math.Exp)},
 	"float":     {one: &unary{symbol: "float", values: toFloat}},
 	"floor":     {one: rounding("floor", math.Floor)},
 	"gcd":       {two: integerBinary("gcd", gcdInt)},
 	"int":       {one: &unary{symbol: "int", bools: true, ints: sameInt, values: truncate}},
+	"log":       {one: floatUnary("log", math.Log)},
 	"log2":      {one: floatUnary("log2", math.Log2)},
 	"max":       {one: sameNumber("max"), two: extreme("max", maxInt, 1), many: true},
 	"min":       {one: sameNumber("min"), two: extreme("min", minInt, -1), many: true},
 	"next_pow2": {one: integerUnary("next_pow2", nextPow2Int)},
 	"round_up":  {two: integerBinary("round_up", roundUpInt)},
+	"sin":       {one: floatUnary("sin", math.Sin)},
 	"sqrt":      {one: floatUnary("sqrt", math.Sqrt)},
+	"tanh":      {one: floatUnary("tanh", math.Tanh)},
 }
 
 // elsewhere are names that other tools have for what is here.
 var elsewhere = map[string]string{
 	"cdiv":            "use ceildiv(a, b)",
 	"next_power_of_2": "use next_pow2(x)",
+	"ln":              "use log(x)",
 	"pow":             "use a ** b",
-	"log":             "use log2(x)",
 }
 
 // Functions are the names of all functions, sorted.

@@ -16,6 +16,7 @@ func FuzzParse(f *testing.F) {
 		"1_000.5e-3 * 0x_ff", "min(a, max(b, 1.5), -c) // (a - a)", "a if b else c if d else 1 // 0",
 		"~a ** -b ** c << 3 >> 1 & 7 | 2 ^ 1", "a && b", "a ? b : c", "cieldiv(a, b)", "((((a", "a \xff",
 		"log2(a) + sqrt(b) - exp(c) * float(d)", "gcd(a, b) % round_up(c, d)", "True == 1 or 'x' != y",
+		"max(a, 0) * erf(b) ** -tanh(c)", "(a > 0) * a", "int(a > 0) * (b if c else d) % 0 // a", "a and b or a < b < c",
 	} {
 		f.Add(src)
 	}
@@ -61,6 +62,12 @@ func FuzzParse(f *testing.F) {
 		if _, err := program.Eval(values); err != nil {
 			checkPlace(t, src, err)
 		}
+		real, err := expr.CompileReal(names)
+		if err != nil {
+			checkPlace(t, src, err)
+			return
+		}
+		real.Eval(make([]float64, len(names)))
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 func TestParseErrors(t *testing.T) {
-	const all = "expected one of: abs, ceil, ceildiv, exp, float, floor, gcd, int, log2, max, min, next_pow2, round_up, sqrt"
+	const all = "expected one of: abs, ceil, ceildiv, cos, erf, exp, float, floor, gcd, int, log, log2, max, min, next_pow2, " +
+		"round_up, sin, sqrt, tanh"
 	tests := []struct {
 		src  string
 		want Error

@@ -76,9 +76,9 @@ func ended(c Case) (result.Verdict, bool) {
 		return "", false
 	}
 	switch c.Fault.Cause {
-	case result.CauseForged, result.CauseOverRoof:
+	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
 		return result.Rejected, true
-	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol:
+	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol, result.CauseOracle:
 		return "", true // says nothing of the kernel
 	}
 	return result.Broken, true

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -328,12 +329,17 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 		s.data = first.data + 1
 	}
 	limit := first.opts.Timeout.Seconds() + 4*each*float64(count)
-	got, err := first.Cell.Sample(ctx, wire.Sample{
+	request := wire.Sample{
 		Order: order, Batch: first.data, Count: count * len(order), Repeat: m.repeat, Cache: first.opts.Cache, MaxS: 0.25, DeadlineS: limit,
-	})
+	}
+	if first.due() {
+		request.Keep = 1 + rand.IntN(count)*len(order) + slices.Index(m.order, 0)
+	}
+	got, err := first.Cell.Sample(ctx, request)
 	if err != nil {
 		return nil, -1, at("measure", err)
 	}
+	first.keep(request, got)
 	var out [][]turn
 	for i := 0; i+len(order) <= len(got.Seconds); i += len(order) {
 		var turns []turn

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"pawl/internal/result"
@@ -26,6 +27,8 @@ type Options struct {
 	Timeout    time.Duration // the longest one launch may take
 	Seed       uint64        // of the inputs
 	Sustain    bool          // launches back to back in long stretches, instead of samples one by one
+	Keep       bool          // outputs of timed samples, drawn at random, for whoever judges them
+	OnKept     func([]Kept)  // told of the first side's, when it has been measured; Turns
 }
 
 // Default returns the settings of a plain `pawl bench`.
@@ -56,6 +59,8 @@ type series struct {
 	data     int     // batch of the generated data
 	cores    []int   // to be kept on; nil: the worker's choice
 	warm     bool    // the device has just been busy with another problem
+	steps    int     // of oracle.Mutate that the inputs have been through
+	draw     keeper
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
@@ -74,7 +79,7 @@ func (s *series) begin(ctx context.Context) error {
 	if err != nil {
 		return at("prepare", err)
 	}
-	s.timing.Pinned, s.sets = prepared.Pinned, prepared.Sets
+	s.timing.Pinned, s.sets, s.steps = prepared.Pinned, prepared.Sets, 0
 	s.timing.Resources = prepared.Resources
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))
@@ -89,46 +94,26 @@ func at(stage string, err error) error {
 	return err
 }
 
-// problem is the request that gives a cell an instance's arguments and launches.
+// problem is the request that gives a cell the side's arguments and launches.
 func (s Side) problem(seed uint64) wire.Prepare {
-	m := wire.Prepare{Side: s.Index, Seed: seed, Threads: 1, Pin: !s.cuda()}
-	for i, launch := range s.Instance.Launches {
-		m.Threads = max(m.Threads, launch.Threads)
-		if s.cuda() {
-			m.Launches = append(m.Launches, wire.Launch{
-				Entry: s.Symbols[i], Args: launch.Args, Grid: dims(launch.Grid), Block: dims(launch.Block), Cluster: dims(launch.Cluster),
-				Shared: uint32(launch.Shared), Cooperative: launch.Cooperative, ProgrammaticDependent: launch.ProgrammaticDependent,
-			})
-		}
-	}
-	for _, arg := range s.Instance.Args {
-		a := wire.Arg{Name: arg.Name, DType: string(arg.DType), Buffer: arg.Buffer}
-		if arg.Buffer {
-			a.Shape = arg.Shape
-			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args
-		} else if arg.TensorMap != nil {
-			tensorMap := wire.TensorMap(*arg.TensorMap)
-			a.TensorMap = &tensorMap
-		} else {
-			a.Value = arg.Scalar.String()
-		}
-		m.Args = append(m.Args, a)
-	}
+	m := worker.Problem(s.Instance, s.Symbols)
+	m.Side, m.Seed = s.Index, seed
 	return m
 }
-
-func dims(n [3]int64) [3]uint32 { return [3]uint32{uint32(n[0]), uint32(n[1]), uint32(n[2])} }
 
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
 	limit := s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
-	s.data++
-	got, err := s.Cell.Sample(ctx, wire.Sample{
-		Side: s.Index, Batch: s.data, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit,
-	})
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit}
+	s.freshen(&m)
+	if s.due() {
+		m.Keep = 1 + rand.IntN(count)
+	}
+	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {
 		return err
 	}
+	s.keep(m, got)
 	t := s.timing
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)

@@ -59,6 +59,9 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 			errs[i] = at("measure", s.checkClock(ctx))
 		}
 		s.finish(errs[i])
+		if i == 0 && opts.OnKept != nil {
+			opts.OnKept(s.draw.kept)
+		}
 		timings = append(timings, s.timing)
 		ratios = append(ratios, ratioOf(perRound[i], perRound[0]))
 	}

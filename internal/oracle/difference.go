@@ -83,6 +83,43 @@ func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
 
 func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Difference {
 	found := Difference{Count: last - first}
+	walk(out, want, first, last, func(_ int64, got, ref, distance float64) {
+		if math.IsNaN(got) {
+			found.NaNs++
+		}
+		if !tol.holds(got, ref, distance) {
+			found.Wrong++
+		}
+		if !finite(got) || !finite(ref) {
+			return
+		}
+		found.Square += distance * distance
+		found.WantSquare += ref * ref
+		found.MaxAbs = max(found.MaxAbs, distance)
+		if ref != 0 {
+			found.MaxRel = max(found.MaxRel, distance/math.Abs(ref))
+		}
+	})
+	return found
+}
+
+// Each calls wrong for every element outside the tolerance, in order, with how far
+// outside it is: infinitely where one side is NaN or infinite and the other not.
+func Each(out, want Typed[[]byte], count int64, tol Tolerance, wrong func(i int64, excess float64)) {
+	walk(out, want, 0, count, func(i int64, got, ref, distance float64) {
+		if tol.holds(got, ref, distance) {
+			return
+		}
+		excess := distance - tol.Abs - tol.Rel*math.Abs(ref)
+		if !finite(excess) {
+			excess = math.Inf(1)
+		}
+		wrong(i, excess)
+	})
+}
+
+// walk visits elements first to last−1 with their values and what lies between them.
+func walk(out, want Typed[[]byte], first, last int64, visit func(i int64, got, ref, distance float64)) {
 	limit, over := Overflow(out.Type)
 	wide := out.Type == want.Type && out.Type.Size() == 8 && !out.Type.Float()
 	var a, b [block]float64
@@ -95,31 +132,21 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 			if math.Abs(ref) >= limit {
 				ref = math.Copysign(over, ref)
 			}
-			if math.IsNaN(got) {
-				found.NaNs++
-			}
-			if !finite(got) || !finite(ref) {
-				if !same(got, ref) {
-					found.Wrong++
-				}
-				continue
-			}
 			d := math.Abs(got - ref)
 			if wide {
 				d = wideDistance(out, want, i+int64(j))
 			}
-			found.Square += d * d
-			found.WantSquare += ref * ref
-			found.MaxAbs = max(found.MaxAbs, d)
-			if ref != 0 {
-				found.MaxRel = max(found.MaxRel, d/math.Abs(ref))
-			}
-			if !(d <= tol.Abs+tol.Rel*math.Abs(ref)) {
-				found.Wrong++
-			}
+			visit(i+int64(j), got, ref, d)
 		}
 	}
-	return found
+}
+
+// holds tells whether an element is inside the tolerance.
+func (tol Tolerance) holds(got, ref, distance float64) bool {
+	if !finite(got) || !finite(ref) {
+		return same(got, ref)
+	}
+	return distance <= tol.Abs+tol.Rel*math.Abs(ref)
 }
 
 func finite(v float64) bool { return v-v == 0 }

@@ -69,4 +69,34 @@
 // iota, every type: i modulo 2ᵇ, where b is the number of bits of the whole
 // numbers that the type holds without a gap (dtype.Type.Integers), so that every
 // value is exact.
+//
+// Three fills of floating-point types are for looking closer: what a kernel makes
+// of equal rows, of channels that stand out, and of numbers that are none.
+//
+// rows(mean, std, width): element i is element i/width of normal(mean, std), so
+// that a row of width elements has one value.
+//
+// outliers(mean, std, width, factor): normal(mean, std), multiplied by factor
+// (which rounds once more) in every column i mod width for which
+//
+//	column mod 16 = draw(key, 2⁶⁴-1) mod 16
+//
+// specials(mean, std, every): normal(mean, std), but where the draw
+// u = draw(mix(key), i) is a multiple of every, the element is number
+// (u/every) mod 6 of: NaN (quiet, positive, no payload), +∞, -∞, -0, the smallest
+// positive number of the type, its greatest finite one. E4M3 has no infinities and
+// takes ±448 for them.
+//
+// # Changes
+//
+// Mutate changes a few elements of a buffer that has been filled, in steps counted
+// from 1, so that equal addresses do not mean equal contents. Step s makes eight
+// changes, n = 8*s … 8*s+7, in this order, to a buffer of count elements:
+//
+//	place = upper 64 bits of the 128-bit product draw(mix(key+1), n) * count
+//	value = element count + n of the same fill
+//
+// which goes on where the fill has ended, and so has its distribution; rows,
+// outliers and specials take the values of normal(mean, std). What constant, zero
+// and iota have made stays as it is.
 package oracle

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math"
 	"math/bits"
 
 	"pawl/internal/dtype"
@@ -91,6 +92,40 @@ func normal64(key uint64, mean, std float64) drawer[float64] {
 }
 
 type real interface{ float32 | float64 }
+
+// rows gives every element of a row the value of the row's number.
+func rows[T real](normal drawer[T], width uint64) drawer[T] {
+	return func(values []T, first uint64) {
+		for len(values) > 0 {
+			row := values[:min(uint64(len(values)), width-first%width)]
+			normal(row[:1], first/width)
+			for i := range row {
+				row[i] = row[0]
+			}
+			values = values[len(row):]
+			first += uint64(len(row))
+		}
+	}
+}
+
+// channels is how far apart the columns are that outliers makes larger.
+const channels = 16
+
+func outliers[T real](normal drawer[T], key, width uint64, factor T) drawer[T] {
+	chosen := draw(key, math.MaxUint64) % channels
+	return func(values []T, first uint64) {
+		normal(values, first)
+		column := first % width
+		for i := range values {
+			if column%channels == chosen {
+				values[i] *= factor
+			}
+			if column++; column == width {
+				column = 0
+			}
+		}
+	}
+}
 
 func integers[T real | int64](key uint64, low, high int64) drawer[T] {
 	count := uint64(high-low) + 1

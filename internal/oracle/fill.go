@@ -23,6 +23,9 @@ const (
 	Constant = "constant"
 	Zero     = "zero"
 	Iota     = "iota"
+	Rows     = "rows"
+	Outliers = "outliers"
+	Specials = "specials"
 )
 
 // arguments names those of each kind.
@@ -33,10 +36,13 @@ var arguments = map[string][]string{
 	Constant: {"value"},
 	Zero:     {},
 	Iota:     {},
+	Rows:     {"mean", "std", "width"},
+	Outliers: {"mean", "std", "width", "factor"},
+	Specials: {"mean", "std", "every"},
 }
 
 // Kinds lists the kinds of fill.
-var Kinds = []string{Normal, Uniform, Integers, Constant, Zero, Iota}
+var Kinds = []string{Normal, Uniform, Integers, Constant, Zero, Iota, Rows, Outliers, Specials}
 
 // Defaults is the fill of an input that says nothing about it.
 func Defaults(t dtype.Type) Fill {
@@ -92,20 +98,28 @@ func wanted(names []string) string {
 
 func checkArgs(t dtype.Type, fill Fill) error {
 	a := fill.Args
+	if floatOnly(fill.Kind) && !t.Float() {
+		return fmt.Errorf("integer types take integers, constant, zero or iota")
+	}
 	switch fill.Kind {
-	case Normal:
-		if !t.Float() {
-			return fmt.Errorf("integer types take integers, constant, zero or iota")
-		}
+	case Normal, Rows, Outliers, Specials:
 		if a[1] < 0 {
 			return fmt.Errorf("std %v is negative", a[1])
 		}
+		if len(a) > 2 {
+			if err := whole(a[2]); err != nil {
+				return err
+			}
+			if a[2] < 1 {
+				return fmt.Errorf("%s %v is below 1", arguments[fill.Kind][2], a[2])
+			}
+		}
 		spread := reach*a[1] + math.Abs(a[0])
+		if fill.Kind == Outliers {
+			spread *= max(1, math.Abs(a[3]))
+		}
 		return inRange(t, -spread, spread)
 	case Uniform:
-		if !t.Float() {
-			return fmt.Errorf("integer types take integers, constant, zero or iota")
-		}
 		if err := ordered(a[0], a[1]); err != nil {
 			return err
 		}
@@ -132,6 +146,14 @@ func checkArgs(t dtype.Type, fill Fill) error {
 		return inRange(t, a[0], a[0])
 	}
 	return nil
+}
+
+func floatOnly(kind string) bool {
+	switch kind {
+	case Normal, Uniform, Rows, Outliers, Specials:
+		return true
+	}
+	return false
 }
 
 // widest is the greatest number of the type that uniform is computed in.

@@ -22,19 +22,12 @@ const (
 // panics when dst is not a whole number of elements, and when CheckFill would
 // refuse the fill.
 func Generate(dst []byte, t dtype.Type, fill Fill, key uint64) {
-	if err := CheckFill(t, fill); err != nil {
-		panic("oracle: " + err.Error())
-	}
-	size := t.Size()
-	if len(dst)%size != 0 {
-		panic(fmt.Sprintf("oracle: %d bytes are not a whole number of %s", len(dst), t))
-	}
+	count, size := elements(dst, t, fill), t.Size()
 	if fill.Kind == Zero {
 		clear(dst)
 		return
 	}
 	write := writer(t, fill, key)
-	count := len(dst) / size
 	shares := (count + share - 1) / share
 	each(shares, func(n int) {
 		first := n * share
@@ -43,9 +36,24 @@ func Generate(dst []byte, t dtype.Type, fill Fill, key uint64) {
 	})
 }
 
+// elements is how many a buffer holds, for functions that panic when it cannot
+// be filled.
+func elements(data []byte, t dtype.Type, fill Fill) int {
+	if err := CheckFill(t, fill); err != nil {
+		panic("oracle: " + err.Error())
+	}
+	if len(data)%t.Size() != 0 {
+		panic(fmt.Sprintf("oracle: %d bytes are not a whole number of %s", len(data), t))
+	}
+	return len(data) / t.Size()
+}
+
 // writer returns what fills a part of a buffer, given the number of the part's
 // first element.
 func writer(t dtype.Type, fill Fill, key uint64) func(dst []byte, first uint64) {
+	if fill.Kind == Specials {
+		return specials(t, writer(t, Fill{Normal, fill.Args[:2]}, key), mix(key), uint64(fill.Args[2]))
+	}
 	switch {
 	case t == dtype.F64:
 		return blocks(8, drawer64(fill, key), store64)
@@ -79,6 +87,10 @@ func drawer32(t dtype.Type, fill Fill, key uint64) drawer[float32] {
 		return integers[float32](key, int64(a[0]), int64(a[1]))
 	case Constant:
 		return constant(float32(a[0]))
+	case Rows:
+		return rows(normal32(key, float32(a[0]), float32(a[1])), uint64(a[2]))
+	case Outliers:
+		return outliers(normal32(key, float32(a[0]), float32(a[1])), key, uint64(a[2]), float32(a[3]))
 	}
 	return index[float32](t)
 }
@@ -94,6 +106,10 @@ func drawer64(fill Fill, key uint64) drawer[float64] {
 		return integers[float64](key, int64(a[0]), int64(a[1]))
 	case Constant:
 		return constant(a[0])
+	case Rows:
+		return rows(normal64(key, a[0], a[1]), uint64(a[2]))
+	case Outliers:
+		return outliers(normal64(key, a[0], a[1]), key, uint64(a[2]), a[3])
 	}
 	return index[float64](dtype.F64)
 }

@@ -129,7 +129,11 @@ func TestStreamsAreIndependent(t *testing.T) {
 func TestPartsAndProcessors(t *testing.T) {
 	key := Key(42, 3, 1)
 	for _, typ := range dtype.All {
-		for _, kind := range []Fill{Defaults(typ), {Kind: Iota}} {
+		kinds := []Fill{Defaults(typ), {Kind: Iota}}
+		if typ.Float() {
+			kinds = append(kinds, Fill{Rows, []float64{0, 1, 300}}, Fill{Outliers, []float64{0, 1, 300, 8}}, Fill{Specials, []float64{0, 1, 9}})
+		}
+		for _, kind := range kinds {
 			size := typ.Size()
 			count := 3*share + 17
 			all := make([]byte, count*size)
@@ -197,6 +201,7 @@ func TestGenerateRefuses(t *testing.T) {
 	for want, call := range map[string]func(){
 		"7 bytes":      func() { Generate(make([]byte, 7), dtype.F32, Fill{Kind: Zero}, 0) },
 		"unknown fill": func() { Generate(nil, dtype.F32, Fill{Kind: "noise"}, 0) },
+		"5 bytes":      func() { Mutate(make([]byte, 5), dtype.F32, Defaults(dtype.F32), 0, 1) },
 		"a part":       func() { Poison(make([]byte, 7), dtype.F32) },
 	} {
 		func() {
@@ -208,6 +213,7 @@ func TestGenerateRefuses(t *testing.T) {
 			call()
 		}()
 	}
+	Mutate(nil, dtype.F32, Defaults(dtype.F32), 0, 1)
 	Generate(nil, dtype.F32, Defaults(dtype.F32), 0) // no elements: nothing to do
 	Poison(nil, dtype.F32)
 }

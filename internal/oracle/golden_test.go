@@ -31,17 +31,39 @@ type goldenValues struct {
 		Head   []string
 		SHA256 string
 	}
+	Changes []struct {
+		DType  dtype.Type
+		Kind   string
+		Args   []float64
+		Key    string
+		Count  int
+		Steps  int
+		SHA256 string
+	}
 }
 
-func TestGolden(t *testing.T) {
+func readGolden(t *testing.T) (want goldenValues) {
+	t.Helper()
 	data, err := os.ReadFile(goldenFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want goldenValues
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
+	return want
+}
+
+func parseKey(t *testing.T, text string) (key uint64) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "%x", &key); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func TestGolden(t *testing.T) {
+	want := readGolden(t)
 	for _, w := range want.Keys {
 		if got := fmt.Sprintf("%016x", Key(w.Seed, w.Arg, w.Batch)); got != w.Key {
 			t.Errorf("key of seed %d, argument %d, batch %d is %s, want %s", w.Seed, w.Arg, w.Batch, got, w.Key)
@@ -51,13 +73,9 @@ func TestGolden(t *testing.T) {
 	for _, w := range want.Fills {
 		seen[w.DType] = append(seen[w.DType], w.Kind)
 		t.Run(fmt.Sprintf("%s/%s%v", w.DType, w.Kind, w.Args), func(t *testing.T) {
-			var key uint64
-			if _, err := fmt.Sscanf(w.Key, "%x", &key); err != nil {
-				t.Fatal(err)
-			}
 			size := w.DType.Size()
 			dst := make([]byte, w.Count*size)
-			Generate(dst, w.DType, Fill{w.Kind, w.Args}, key)
+			Generate(dst, w.DType, Fill{w.Kind, w.Args}, parseKey(t, w.Key))
 			for i, want := range w.Head {
 				element := slices.Clone(dst[i*size:][:size])
 				slices.Reverse(element)
@@ -72,10 +90,31 @@ func TestGolden(t *testing.T) {
 	}
 	for _, typ := range dtype.All {
 		for _, kind := range Kinds {
-			possible := typ.Float() || kind != Normal && kind != Uniform
+			possible := typ.Float() || !floatOnly(kind)
 			if slices.Contains(seen[typ], kind) != possible {
 				t.Errorf("%s of %s: golden value there: %v, want %v", kind, typ, !possible, possible)
 			}
+		}
+	}
+}
+
+func TestGoldenChanges(t *testing.T) {
+	seen := map[string]bool{}
+	for _, w := range readGolden(t).Changes {
+		seen[w.Kind] = true
+		key, fill := parseKey(t, w.Key), Fill{w.Kind, w.Args}
+		data := make([]byte, w.Count*w.DType.Size())
+		Generate(data, w.DType, fill, key)
+		for step := range w.Steps {
+			Mutate(data, w.DType, fill, key, step+1)
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != w.SHA256 {
+			t.Errorf("%s %v, %d elements after %d steps hash to %x, want %s", w.DType, fill, w.Count, w.Steps, sum, w.SHA256)
+		}
+	}
+	for _, kind := range Kinds {
+		if !seen[kind] {
+			t.Errorf("no golden value of what a step changes in %s", kind)
 		}
 	}
 }

@@ -115,6 +115,8 @@ type Row struct {
 	Plan     string            `json:"plan,omitempty"`    // what a check would do with it
 	Moved    *Moved            `json:"moved,omitempty"`   // what became of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
+
+	Verification *Verification `json:"verification,omitempty"` // of its answers
 }
 
 // Rival is something else that solves a row's problem, measured in turns with it.
@@ -184,6 +186,8 @@ const (
 	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start
+	CauseOracle      Cause = "oracle"        // no right answer could be had to compare with
+	CauseCheat       Cause = "cheat"         // caught at one of the ways of docs/integrity.md
 	CauseForged      Cause = "forged"        // answers that contradict the worker
 	CauseOverRoof    Cause = "over roof"     // faster than the device was measured to be
 	CauseKilled      Cause = "killed"        // cell or worker ended from outside

@@ -38,6 +38,7 @@ type Kind string
 const (
 	Stage    Kind = "stage"    // a stage begins: Text
 	Build    Kind = "build"    // Done of Total are built; Text is the current one
+	Verify   Kind = "verify"   // the answers of Row are looked at; Done of Total were
 	Measure  Kind = "measure"  // Row has Samples
 	RowDone  Kind = "row"      // Row is finished, with its MedianS or Fault
 	Note     Kind = "note"     // a remark: Text

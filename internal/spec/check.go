@@ -15,8 +15,10 @@ import (
 func (d *decoder) check(s *specDraft) {
 	for _, k := range s.kernels {
 		d.kernelOracle(s, k)
+		d.kernelRival(s, k)
 		usable := d.applicable(s, k)
 		d.clashes(k)
+		d.elementwise(k)
 		named := d.names(k, usable)
 		if !k.broken && named && usable && d.defaultVariant(k) {
 			d.defaultInstances(k)
@@ -123,6 +125,7 @@ func (k *Kernel) formulas() []*Formula {
 		}
 	}
 	list = append(list, k.Work.Flops, k.Work.Bytes)
+	list = append(list, k.Requires...)
 	return slices.DeleteFunc(list, func(f *Formula) bool { return f == nil })
 }
 
@@ -182,7 +185,7 @@ func (d *decoder) constraintName(k *kernelDraft, f *Formula, name string, params
 	p := f.unknown(name, params)
 	if slices.Contains(known, name) {
 		p.Message = fmt.Sprintf("a constraint: %s is a config variable, and constraints are about params only", name)
-		p.Hint = "a variant is compiled once for all configs; give the kernel fewer configs instead"
+		p.Hint = "a variant is compiled once for all configs; say for which sizes it is made by requires:"
 	} else {
 		p.Message = fmt.Sprintf("a constraint: %s is not a param of %s", name, k.Name)
 	}

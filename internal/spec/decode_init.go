@@ -18,7 +18,21 @@ var initKinds = []struct {
 	{"constant", []string{"the constant"}, "{constant: 1}"},
 	{"zero", nil, "zero"},
 	{"iota", nil, "iota"},
+	{"rows", []string{"the mean", "the standard deviation", "the width"}, "{rows: [0, 1, 64]}"},
+	{"outliers", []string{"the mean", "the standard deviation", "the width", "the factor"}, "{outliers: [0, 1, 64, 20]}"},
+	{"specials", []string{"the mean", "the standard deviation", "every how many"}, "{specials: [0, 1, 100]}"},
 }
+
+// hasUsual tells the inits that may stand without numbers.
+func hasUsual(kind string) bool {
+	switch kind {
+	case "constant", "rows", "outliers", "specials":
+		return false
+	}
+	return true
+}
+
+var numberWords = []string{"no numbers", "one number", "two numbers", "three numbers", "four numbers"}
 
 func initNames() []string {
 	var names []string
@@ -46,9 +60,8 @@ func (d *decoder) init(a *argDraft, n *node) {
 		if value != nil && value.kind != nullKind {
 			items = value.list()
 		}
-		// Only the constant has no usual numbers.
-		if (value != nil || k.name == "constant") && (len(items) != len(k.numbers) || len(items) == 0) {
-			d.fail(n, "%s takes %s", k.name, [...]string{"no numbers", "one number", "two numbers"}[len(k.numbers)]).Hint = "for example init: " + k.example
+		if (value != nil || !hasUsual(k.name)) && (len(items) != len(k.numbers) || len(items) == 0) {
+			d.fail(n, "%s takes %s", k.name, numberWords[len(k.numbers)]).Hint = "for example init: " + k.example
 			return
 		}
 		var numbers []float64
@@ -85,10 +98,35 @@ func usualNumbers(kind string, t dtype.Type) []float64 {
 // lie from their mean at most.
 const normalReach = 4.9
 
+func takesFloats(kind string) bool {
+	switch kind {
+	case "normal", "uniform", "rows", "outliers", "specials":
+		return true
+	}
+	return false
+}
+
+// checkNormal checks the numbers of normal and of what is made from it.
+func (d *decoder) checkNormal(n *node, a *argDraft, high float64) {
+	numbers := a.Init.Args
+	reach := math.Abs(numbers[0]) + normalReach*numbers[1]
+	if len(numbers) == 4 {
+		reach *= max(1, math.Abs(numbers[3]))
+	}
+	if numbers[1] < 0 {
+		d.fail(a.numbers[1], "the standard deviation is negative")
+	} else if reach > high {
+		d.fail(n, "values up to %v are outside the range of %s", reach, a.DType)
+	}
+	if len(numbers) > 2 && (numbers[2] < 1 || numbers[2] != math.Trunc(numbers[2]) || numbers[2] > 1<<53) {
+		d.fail(a.numbers[2], "%v is not a whole number from 1 to 2^53", numbers[2])
+	}
+}
+
 // checkInit checks the numbers of an init against the element type.
 func (d *decoder) checkInit(n *node, a *argDraft) {
 	k := a.Init.Kind
-	if (k == "normal" || k == "uniform") && !a.DType.Float() {
+	if takesFloats(k) && !a.DType.Float() {
 		d.fail(n, "%s fills floating-point buffers, and %s is %s", k, a.label(), a.DType).Hint = "use {integers: [low, high]}"
 		return
 	}
@@ -98,13 +136,8 @@ func (d *decoder) checkInit(n *node, a *argDraft) {
 	}
 	numbers := a.Init.Args
 	low, high := a.DType.Range()
-	if k == "normal" {
-		mean, std := numbers[0], numbers[1]
-		if std < 0 {
-			d.fail(a.numbers[1], "the standard deviation is negative")
-		} else if reach := math.Abs(mean) + normalReach*std; reach > high {
-			d.fail(n, "values up to %v are outside the range of %s", reach, a.DType)
-		}
+	if takesFloats(k) && k != "uniform" {
+		d.checkNormal(n, a, high)
 		return
 	}
 	if len(numbers) == 2 && numbers[0] > numbers[1] {

@@ -2,8 +2,6 @@ package spec
 
 import (
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -33,6 +31,8 @@ var kernelKeys = []key[kernelDraft]{
 	{"launches", (*decoder).launches},
 	{"params", (*decoder).params},
 	{"constraints", (*decoder).constraints},
+	{"requires", (*decoder).requires},
+	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic, _ = d.boolean(n, "deterministic") }},
 	{"args", (*decoder).args},
 	{"oracle", (*decoder).oracle},
 	{"tolerance", (*decoder).tolerance},
@@ -55,7 +55,7 @@ var kernelElsewhere = func() map[string]string {
 
 func (d *decoder) kernel(name, n *node) *kernelDraft {
 	before := d.trouble()
-	k := &kernelDraft{Kernel: &Kernel{Name: name.text, Pos: name.pos}, name: name}
+	k := &kernelDraft{Kernel: &Kernel{Name: name.text, Pos: name.pos, Deterministic: true}, name: name}
 	d.plainName(name, "a kernel")
 	k.present = readKeys(d, n, "kernel "+name.text, kernelKeys, kernelElsewhere, k)
 	if k.present.fields != nil {
@@ -233,46 +233,5 @@ func (d *decoder) kernelConfigs(k *kernelDraft, n *node) {
 		}
 	default:
 		d.expect(n, "a list of config names, or a mapping that defines configs")
-	}
-}
-
-// Oracles are the names of the built-in references.
-var Oracles = []string{
-	"attention", "attention_causal", "elementwise", "gemm", "layernorm", "max", "softmax", "sum",
-}
-
-var oracleKeys = []key[Oracle]{
-	{"kernel", func(d *decoder, o *Oracle, n *node) { o.Kernel, _ = d.text(n, "the name of a kernel") }},
-	{"python", func(d *decoder, o *Oracle, n *node) {
-		if text, ok := d.text(n, "a Python function as module:function"); ok {
-			if !pythonName.MatchString(text) {
-				d.expect(n, "a Python function as module:function")
-			}
-			o.Python = text
-		}
-	}},
-}
-
-var pythonName = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
-
-func (d *decoder) oracle(k *kernelDraft, n *node) {
-	o := &Oracle{Pos: n.pos}
-	k.Oracle = o
-	switch n.kind {
-	case textKind:
-		o.Builtin = n.text
-		if slices.Contains(Oracles, n.text) {
-			return
-		}
-		d.fail(n, "no built-in oracle is called %s", quote(n.text)).
-			Hint = meant(n.text, append(slices.Clone(Oracles), `{kernel: name}`, `{python: "module:function"}`))
-	case mappingKind:
-		before := d.trouble()
-		readKeys(d, n, "oracle", oracleKeys, nil, o)
-		if (o.Kernel == "") == (o.Python == "") && d.trouble() == before {
-			d.fail(n, "expected exactly one of kernel and python in oracle")
-		}
-	default:
-		d.expect(n, "the name of a built-in oracle, {kernel: name} or {python: \"module:function\"}")
 	}
 }

@@ -3,6 +3,7 @@ package spec
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,27 +136,33 @@ var fuzzKeys = []key[specDraft]{
 		v, _ := d.integer(n, "sample", 1, 1<<31-1)
 		s.Fuzz.Sample = int(v)
 	}},
+	{"specials", func(d *decoder, s *specDraft, n *node) {
+		if text, ok := d.word(n, "what the kernels do with special values"); ok && !slices.Contains(specialsWords, text) {
+			d.fail(n, "%s is no way to treat special values", quote(text)).Hint = meant(text, specialsWords)
+		} else if ok {
+			s.Fuzz.Specials = text
+		}
+	}},
 }
 
+var specialsWords = []string{SpecialsNone, SpecialsPropagate}
+
 func (d *decoder) fuzz(s *specDraft, n *node) {
-	s.Fuzz = &Fuzz{Pos: n.pos}
-	if readKeys(d, n, "fuzz", fuzzKeys, nil, s).lacks("matrix") {
-		d.fail(n, "fuzz has no matrix").Hint = "for example fuzz: {matrix: {S: [448, 512]}, sample: 10}"
-	}
+	s.Fuzz = &Fuzz{Pos: n.pos, Specials: SpecialsNone}
+	readKeys(d, n, "fuzz", fuzzKeys, nil, s)
 }
 
 func (d *decoder) matrix(s *specDraft, n *node) {
-	if n.kind != mappingKind || len(n.fields) == 0 {
+	if n.kind != mappingKind {
 		d.expect(n, "a mapping of config variables to lists of values").Hint = "for example matrix: {S: [448, 512]}"
 		return
 	}
+	// A matrix without cases is fuzz's own trouble: other commands work all the same.
+	s.Fuzz.Matrix = []FuzzAxis{}
 	for _, f := range n.fields {
-		axis := FuzzAxis{Name: f.key.text}
+		axis := FuzzAxis{Name: f.key.text, Pos: f.key.pos}
 		d.variableName(f.key, "a variable")
 		items := f.value.list()
-		if len(items) == 0 {
-			d.fail(f.value, "%s has no values", axis.Name)
-		}
 		seen := map[formula.Value]bool{}
 		for _, item := range items {
 			if v, ok := d.value(item, "a value of "+axis.Name); ok {

@@ -14,7 +14,10 @@ func dump(s *Spec) string {
 	fmt.Fprintf(&b, "file %s dir %s class %q\n", s.File, s.Dir, s.DeviceClass)
 	fmt.Fprintf(&b, "gate %+v\n", s.Gate)
 	if s.Fuzz != nil {
-		fmt.Fprintf(&b, "fuzz %v sample %d\n", s.Fuzz.Matrix, s.Fuzz.Sample)
+		fmt.Fprintf(&b, "fuzz sample %d specials %s\n", s.Fuzz.Sample, s.Fuzz.Specials)
+		for _, axis := range s.Fuzz.Matrix {
+			fmt.Fprintf(&b, "  axis %s at %s: %s\n", axis.Name, axis.Pos, valueTexts(axis.Values))
+		}
 	}
 	for _, p := range s.Pools {
 		fmt.Fprintf(&b, "pool %s %d %q %q\n", p.Name, p.Workers, p.Launch, p.Cleanup)
@@ -30,10 +33,21 @@ func dump(s *Spec) string {
 		for _, f := range k.Constraints {
 			fmt.Fprintf(&b, "  constraint %s at %s\n", f.Text, f.Pos)
 		}
+		for _, f := range k.Requires {
+			fmt.Fprintf(&b, "  requires %s at %s\n", f.Text, f.Pos)
+		}
+		fmt.Fprintf(&b, "  deterministic %t, variables %q, sizes %q\n", k.Deterministic, k.Variables(), k.Sizes())
 		if k.Oracle != nil {
 			fmt.Fprintf(&b, "  oracle %q %q %q\n", k.Oracle.Builtin, k.Oracle.Kernel, k.Oracle.Python)
+			if k.Oracle.Elementwise != "" {
+				fmt.Fprintf(&b, "  elementwise %s\n", k.Oracle.Elementwise)
+			}
 		}
-		fmt.Fprintf(&b, "  tolerance %+v\n  variants %d, default %s, defines %q\n", k.Tolerance, k.Count(), k.Default().Name(), k.Default().Defines())
+		fmt.Fprintf(&b, "  tolerance atol %g rtol %g\n", k.Tolerance.Atol, k.Tolerance.Rtol)
+		if rival := k.Tolerance.Rival; rival != nil {
+			fmt.Fprintf(&b, "  rival %q %q at %s, %g times\n", rival.Kernel, rival.Python, rival.Pos, k.Tolerance.Factor)
+		}
+		fmt.Fprintf(&b, "  variants %d, default %s, defines %q\n", k.Count(), k.Default().Name(), k.Default().Defines())
 		for _, c := range k.Configs {
 			in, err := k.Default().At(c)
 			if err != nil {

@@ -117,6 +117,11 @@ func (v Variant) resolve(c *Config) (*Instance, []*diag.Problem) {
 		}
 		in.Launches = append(in.Launches, launch)
 	}
+	for _, f := range v.Kernel.Requires {
+		if p := f.unmet(r.scope); p != nil {
+			r.problems = append(r.problems, p)
+		}
+	}
 	in.Flops = r.amount(v.Kernel.Work.Flops)
 	in.Bytes = r.amount(v.Kernel.Work.Bytes)
 	for _, p := range r.problems {

@@ -98,7 +98,8 @@ var beyondSchema = strings.Fields(`
 	constraint_config_variable constraint_default constraint_division constraint_not_boolean entry_cuda_wrong
 	entry_host_template formula_[abdeopsu]* formula_no_configs grid_values init_types kernel_configs_glob
 	kernel_configs_unknown launch_cuda_threads launch_host_grid launch_missing launch_no_block
-	launches_unused_argument oracle_kernel python_launch python_params scalar_half_range scalars shape_* tensor_map_[bcnv]* threads too_many_keys
+	launches_unused_argument oracle_elementwise_[cfinop]* oracle_kernel python_launch python_params scalar_half_range scalars shape_* tensor_map_[bcnv]* threads too_many_keys
+	requires requires_config tolerance_rival_oracle tolerance_rival_self tolerance_zero
 	too_many_items work_negative`)
 
 // TestSchemaRejectsWrongFiles checks that editors mark what Parse refuses,
@@ -167,10 +168,13 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 		"/$defs/tensor_map":     keyNames(tensorMapKeys),
 		"/$defs/oracle/oneOf/1": keyNames(oracleKeys),
 		"/$defs/tolerance":      keyNames(toleranceKeys),
-		"/$defs/work":           keyNames(workKeys),
-		"/$defs/gate":           keyNames(gateKeys),
-		"/$defs/fuzz":           keyNames(fuzzKeys),
-		"/$defs/pool":           keyNames(poolKeys),
+
+		"/$defs/tolerance/properties/rival": keyNames(rivalKeys),
+
+		"/$defs/work": keyNames(workKeys),
+		"/$defs/gate": keyNames(gateKeys),
+		"/$defs/fuzz": keyNames(fuzzKeys),
+		"/$defs/pool": keyNames(poolKeys),
 	} {
 		object := at(t, pointer)
 		var properties []string
@@ -216,6 +220,7 @@ func TestSchemaKnowsTheSameWords(t *testing.T) {
 		"framework": {Frameworks, words("/$defs/kernel/properties/framework")},
 		"init":      {known, inits},
 
+		"specials":   {specialsWords, words("/$defs/fuzz/properties/specials")},
 		"swizzle":    {swizzles, words("/$defs/tensor_map/properties/swizzle")},
 		"interleave": {interleaves, words("/$defs/tensor_map/properties/interleave")},
 		"l2":         {promotions, words("/$defs/tensor_map/properties/l2")},

@@ -1,13 +1,25 @@
 package spec
 
-import "pawl/internal/dtype"
+import (
+	"slices"
+
+	"pawl/internal/dtype"
+)
 
 var toleranceKeys = []key[toleranceDraft]{
 	{"atol", func(d *decoder, t *toleranceDraft, n *node) { t.atol = d.bound(n, "atol") }},
 	{"rtol", func(d *decoder, t *toleranceDraft, n *node) { t.rtol = d.bound(n, "rtol") }},
+	{"rival", (*decoder).rival},
+	{"factor", (*decoder).factor},
 }
 
-type toleranceDraft struct{ atol, rtol *float64 }
+type toleranceDraft struct {
+	at         *node
+	present    found
+	atol, rtol *float64
+	rival      *Oracle
+	factor     float64
+}
 
 func (d *decoder) bound(n *node, what string) *float64 {
 	v, ok := d.number(n, what)
@@ -22,7 +34,50 @@ func (d *decoder) bound(n *node, what string) *float64 {
 }
 
 func (d *decoder) tolerance(k *kernelDraft, n *node) {
-	readKeys(d, n, "tolerance", toleranceKeys, nil, &k.given)
+	k.given.at = n
+	k.given.present = readKeys(d, n, "tolerance", toleranceKeys, nil, &k.given)
+}
+
+// rivalKeys are those of an oracle that can be a rival: the built-in references
+// compute in f64, and no kernel is as exact.
+var rivalKeys = []key[Oracle]{
+	{"kernel", func(d *decoder, o *Oracle, n *node) { o.Kernel, _ = d.text(n, "the name of a kernel") }},
+	{"python", func(d *decoder, o *Oracle, n *node) {
+		if text, ok := d.text(n, "a Python function as module:function"); ok {
+			if !pythonName.MatchString(text) {
+				d.expect(n, "a Python function as module:function")
+			}
+			o.Python = text
+		}
+	}},
+}
+
+func (d *decoder) rival(t *toleranceDraft, n *node) {
+	const expected = `a rival of the same precision: {kernel: name} or {python: "module:function"}`
+	if n.kind != mappingKind {
+		d.expect(n, expected)
+		return
+	}
+	before := d.trouble()
+	t.rival = &Oracle{Pos: n.pos}
+	readKeys(d, n, "rival", rivalKeys, nil, t.rival)
+	if (t.rival.Kernel == "") == (t.rival.Python == "") && d.trouble() == before {
+		d.fail(n, "expected exactly one of kernel and python in rival")
+	}
+}
+
+// usualFactor is FlashAttention's: twice the error of a plain implementation in the
+// same precision.
+const usualFactor = 2
+
+func (d *decoder) factor(t *toleranceDraft, n *node) {
+	v, ok := d.number(n, "factor")
+	switch {
+	case ok && v < 1:
+		d.fail(n, "expected factor to be at least 1, found %s", n.text).Hint = "it says how many times the rival's error is allowed; 2 is usual"
+	case ok:
+		t.factor = v
+	}
 }
 
 // defaultTolerance holds what honest kernels of a type reach on usual sizes.
@@ -44,17 +99,55 @@ func defaultTolerance(t dtype.Type) Tolerance {
 
 // setTolerance takes the widest default of the outputs, then what was given.
 func (d *decoder) setTolerance(k *kernelDraft) {
+	floats := false
 	for _, a := range k.Args {
 		if a.Role == RoleOut || a.Role == RoleInOut {
 			t := defaultTolerance(a.DType)
 			k.Tolerance.Atol = max(k.Tolerance.Atol, t.Atol)
 			k.Tolerance.Rtol = max(k.Tolerance.Rtol, t.Rtol)
+			floats = floats || a.DType.Float()
 		}
 	}
-	if k.given.atol != nil {
-		k.Tolerance.Atol = *k.given.atol
+	given := k.given
+	if given.atol != nil {
+		k.Tolerance.Atol = *given.atol
 	}
-	if k.given.rtol != nil {
-		k.Tolerance.Rtol = *k.given.rtol
+	if given.rtol != nil {
+		k.Tolerance.Rtol = *given.rtol
+	}
+	if floats && k.Tolerance.Atol == 0 && k.Tolerance.Rtol == 0 && given.at != nil {
+		d.fail(given.at, "a tolerance of zero fails every kernel that rounds").
+			Hint = "pawl fuzz has cases of small integers, where it wants every bit; leave tolerance out for the usual bounds of the type"
+	}
+	if k.Tolerance.Rival = given.rival; given.rival != nil {
+		if k.Tolerance.Factor = given.factor; given.factor == 0 {
+			k.Tolerance.Factor = usualFactor
+		}
+	} else if f, ok := given.present.fields["factor"]; ok && given.present.lacks("rival") {
+		d.fail(f.key, "factor goes with rival: it says how many times the rival's error is allowed")
+	}
+}
+
+// kernelRival checks the kernel that a rival names.
+func (d *decoder) kernelRival(s *specDraft, k *kernelDraft) {
+	rival := k.Tolerance.Rival
+	if rival == nil || rival.Kernel == "" {
+		return
+	}
+	at := k.given.present.fields["rival"].value.find("kernel")
+	var names []string
+	for _, other := range s.Kernels {
+		if other.Name != k.Name {
+			names = append(names, other.Name)
+		}
+	}
+	switch {
+	case rival.Kernel == k.Name:
+		d.fail(at, "kernel %s cannot be its own rival", k.Name)
+	case !slices.Contains(names, rival.Kernel):
+		d.fail(at, "no kernel is called %s", quote(rival.Kernel)).Hint = meant(rival.Kernel, names)
+	case k.Oracle != nil && k.Oracle.Kernel == rival.Kernel:
+		d.fail(at, "%s is the oracle of %s; as a rival it would have no error at all", rival.Kernel, k.Name).
+			Hint = "a rival computes in the precision of the kernel, an oracle in a higher one"
 	}
 }

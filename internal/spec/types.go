@@ -43,11 +43,14 @@ type Kernel struct {
 	Launches    []*Launch // at least one; `entry` with `launch` is the short form of one
 	Params      []*Param
 	Constraints []*Formula
+	Requires    []*Formula // of params and config variables: problems that it is made for
 	Args        []*Arg
 	Oracle      *Oracle
 	Tolerance   Tolerance
 	Work        Work
 	Configs     []*Config // those that apply to this kernel; at least one
+
+	Deterministic bool // the same input gives the same bits, run after run; so unless the file says otherwise
 
 	source []byte // of the whole file, for excerpts
 }
@@ -129,8 +132,8 @@ type TensorMap struct {
 // Init says how a buffer is filled before a launch. The zero Init means the
 // usual one of the element type.
 type Init struct {
-	Kind string    // normal, uniform, integers, constant, zero, iota
-	Args []float64 // normal: mean, std; uniform, integers: low, high; constant: value
+	Kind string    // normal, uniform, integers, constant, zero, iota, rows, outliers, specials
+	Args []float64 // normal: mean, std; uniform, integers: low, high; constant: value; others as package oracle says
 }
 
 // Oracle names where right answers come from; exactly one field is set.
@@ -139,12 +142,19 @@ type Oracle struct {
 	Builtin string // attention, gemm, …
 	Kernel  string // another kernel of this file
 	Python  string // module:function
+
+	Elementwise string // a formula over arguments, in the arithmetic of formula.CompileReal
+
+	formula *Formula // of Elementwise
 }
 
-// Tolerance bounds the error of an output against the oracle's.
+// Tolerance bounds the error of an output against the oracle's: by numbers, and
+// where a rival is given also by the rival's own error.
 type Tolerance struct {
-	Atol float64
-	Rtol float64
+	Atol   float64
+	Rtol   float64
+	Rival  *Oracle // another implementation of the same precision; nil: none
+	Factor float64 // how many times the rival's error is allowed; 0 without a rival
 }
 
 // Work is what one launch does, for GFLOP/s and GB/s; either may be nil.
@@ -178,16 +188,25 @@ type Gate struct {
 // DefaultGate is the gate of a spec that says nothing about it.
 var DefaultGate = Gate{Regression: 0.03, Improvement: 0.05, Claim: 0.10, Delta: 0.3, CV: 0.12}
 
-// Fuzz is the correctness matrix: the product of all lists.
+// Fuzz says at which problems answers are checked. Its matrix is the product of all
+// lists.
 type Fuzz struct {
-	Pos    diag.Pos
-	Matrix []FuzzAxis
-	Sample int // cases to draw; 0 means all
+	Pos      diag.Pos
+	Matrix   []FuzzAxis // nil: not given; empty, or an axis without values: no case
+	Sample   int        // cases to draw; 0 means all
+	Specials string     // SpecialsNone or SpecialsPropagate
 }
+
+// What a kernel does with NaN, infinities and the like among its inputs.
+const (
+	SpecialsNone      = "none"      // it never sees any: not tried
+	SpecialsPropagate = "propagate" // they come out where the oracle has them
+)
 
 // FuzzAxis is one variable of the matrix.
 type FuzzAxis struct {
 	Name   string
+	Pos    diag.Pos
 	Values []formula.Value
 }
 

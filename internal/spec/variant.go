@@ -116,17 +116,20 @@ func (v Variant) lookup(name string) (formula.Value, bool) {
 }
 
 // violates says why the variant does not satisfy a constraint; nil: it does.
-func (v Variant) violates(f *Formula) *diag.Problem {
-	value, p := f.eval(v)
+func (v Variant) violates(f *Formula) *diag.Problem { return f.unmet(v) }
+
+// unmet says why a condition does not hold; nil: it does.
+func (f *Formula) unmet(in scope) *diag.Problem {
+	value, p := f.eval(in)
 	if p != nil {
 		return p
 	}
 	holds, ok := value.Bool()
 	if !ok {
-		return f.wrong(v, "must be true or false, not the %s %s", value.Kind(), valueText(value))
+		return f.wrong(in, "must be true or false, not the %s %s", value.Kind(), valueText(value))
 	}
 	if !holds {
-		p := f.wrong(v, "")
+		p := f.wrong(in, "")
 		p.Message = fmt.Sprintf("%s is false", f.Text)
 		return p
 	}

@@ -97,9 +97,9 @@ func (p *Job) Fail(stage string, err error) {
 	}
 	p.Row.Fault = fault
 	switch fault.Cause {
-	case result.CauseForged, result.CauseOverRoof:
+	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
 		p.Row.Verdict = result.Rejected
-	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal:
+	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseOracle:
 		p.Row.Verdict = "" // says nothing of the kernel
 	default:
 		p.Row.Verdict = result.Broken

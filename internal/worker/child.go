@@ -42,6 +42,7 @@ type child struct {
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
 	buffers   []wire.Range
+	args      []wire.Arg // of the last problem
 	peak      int64
 	stateRead time.Time // when its device was last looked at; under mu
 }

@@ -93,6 +93,22 @@ func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	return reply, err
 }
 
+// Produce launches once on the data of a batch; the worker keeps the outputs.
+func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
+	m.Cell = c.id
+	reply := &wire.ProduceReply{}
+	_, err := c.client.call(ctx, wire.OpProduce, m, nil, deadline(m.DeadlineS), reply)
+	return reply, err
+}
+
+// Judge compares outputs that the worker keeps; the cell is an oracle's.
+func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.JudgeReply, error) {
+	m.Cell = c.id
+	reply := &wire.JudgeReply{}
+	_, err := c.client.call(ctx, wire.OpJudge, m, nil, deadline(m.DeadlineS), reply)
+	return reply, err
+}
+
 // Close ends the cell and returns the rest of its story. A *Failed error means
 // that the cell's earlier answers cannot be trusted.
 func (c *Cell) Close(ctx context.Context) (*wire.CloseReply, error) {

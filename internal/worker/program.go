@@ -29,7 +29,10 @@ func (s *server) programOf(m wire.Open, device, scratch string) (*program, error
 	p := &program{
 		path: self, args: []string{self, "cell", m.Cell},
 		env:    []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GOTRACEBACK=none", "TMPDIR=" + scratch, "HOME=" + scratch},
-		policy: sandbox.Policy{Read: append(sandbox.System(), self, s.store.dir), Write: []string{scratch}, Urgent: true},
+		policy: sandbox.Policy{Read: append(sandbox.System(), self, s.store.blobs()), Write: []string{scratch}, Urgent: true},
+	}
+	if m.Cell == "oracle" {
+		p.policy.Read = append(p.policy.Read, s.store.outputs())
 	}
 	if device != hostDevice {
 		p.policy = p.policy.WithCUDA()

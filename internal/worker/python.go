@@ -98,7 +98,7 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		path: found.Executable, args: []string{found.Executable, "-u", found.program},
 		policy: sandbox.Policy{Write: []string{scratch}, Processes: true, Urgent: true},
 	}
-	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.dir}, found.Read, importFolders(m.Dirs))
+	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()}, found.Read, importFolders(m.Dirs))
 	p.env = []string{
 		"PATH=" + filepath.Dir(found.Executable) + ":/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
 		"LANG=C.UTF-8", "USER=pawl", "LOGNAME=pawl", "HOME=" + scratch, "TMPDIR=" + scratch,

@@ -38,7 +38,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 		return nil, fault
 	}
 	device, trust := hostDevice, "author"
-	if m.Cell == "cuda" {
+	if m.Cell == "cuda" || m.Cell == "oracle" {
 		trust = "harness"
 	}
 	if m.Cell == "cuda" || m.Cell == "python" && m.Framework != "numpy" && len(s.devices) > 0 {
@@ -187,6 +187,9 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		}
 	}
 	m.Cell = 0
+	c.mu.Lock()
+	c.args = m.Args
+	c.mu.Unlock()
 	switch {
 	case !m.Pin:
 		m.Cores = nil
@@ -249,12 +252,15 @@ const clockSlack = 100 * time.Microsecond
 func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, []byte, error) {
 	id := m.Cell
 	m.Cell = 0
-	var reply wire.SampleReply
-	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)
+	c, err := s.cell(id)
+	if err == nil && m.Keep > 0 {
+		m.Outputs, err = c.outputFolder()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := s.cell(id)
+	var reply wire.SampleReply
+	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -273,6 +279,11 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 		return nil, nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
 	}
 	reply.WorkerS = took.Seconds()
+	if m.Keep > 0 && reply.Count >= m.Keep {
+		if reply.Kept, err = s.collect(c, reply.Kept); err != nil {
+			return nil, nil, err
+		}
+	}
 	c.mu.Lock()
 	reply.PeakBytes = c.peak
 	c.mu.Unlock()

@@ -63,7 +63,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
 	s.devices, s.noDevice = findDevices(ctx)
-	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.dir) })
+	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
 	noState := ""
 	if len(s.devices) > 0 {
 		if s.gauges, err = openGauges(); err != nil {
@@ -216,6 +216,16 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 		var m wire.Run
 		if err = frame.Decode(&m); err == nil {
 			body, err = s.run(ctx, m)
+		}
+	case wire.OpProduce:
+		var m wire.Produce
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.produce(ctx, m)
+		}
+	case wire.OpJudge:
+		var m wire.Judge
+		if err = frame.Decode(&m); err == nil {
+			body, err = s.judge(ctx, m)
 		}
 	default:
 		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a worker has no operation %q", frame.Op)}

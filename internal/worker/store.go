@@ -7,6 +7,7 @@ import (
 	"hash"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -14,11 +15,15 @@ import (
 )
 
 // store holds the blobs a worker was sent, by hash, in a folder that lives as
-// long as the worker.
+// long as the worker. Every cell may read them; the rest of that folder, such as
+// the scratch folders of other cells and the outputs they left, none may.
 type store struct {
 	dir     string
 	lock    *os.File
 	partial map[string]*upload
+
+	mu   sync.Mutex
+	kept []keptOutput // the newest last
 }
 
 type upload struct {
@@ -48,7 +53,13 @@ func newStore() (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the worker's folder: %w", err)
 	}
-	return &store{dir: dir, lock: lock, partial: map[string]*upload{}}, nil
+	s := &store{dir: dir, lock: lock, partial: map[string]*upload{}}
+	for _, folder := range []string{s.blobs(), s.outputs()} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return nil, fmt.Errorf("make the worker's folder: %w", err)
+		}
+	}
+	return s, nil
 }
 
 // sweepStores removes the folders whose worker no longer holds their lock.
@@ -66,7 +77,13 @@ func sweepStores() {
 	}
 }
 
-func (s *store) path(sha string) string { return filepath.Join(s.dir, sha+".so") }
+// blobs is what every cell may read.
+func (s *store) blobs() string { return filepath.Join(s.dir, "blobs") }
+
+// outputs are what cells have produced; only those that judge may read them.
+func (s *store) outputs() string { return filepath.Join(s.dir, "outputs") }
+
+func (s *store) path(sha string) string { return filepath.Join(s.blobs(), sha+".so") }
 
 func (s *store) have(sha string) bool {
 	_, err := os.Stat(s.path(sha))

@@ -53,10 +53,10 @@ def next_pow2(a):
 
 
 FUNCTIONS = {
-    "abs": abs, "ceil": math.ceil, "ceildiv": ceildiv, "exp": math.exp, "float": float,
-    "floor": math.floor, "gcd": math.gcd, "int": int, "log2": math.log2,
+    "abs": abs, "ceil": math.ceil, "ceildiv": ceildiv, "cos": math.cos, "erf": math.erf, "exp": math.exp,
+    "float": float, "floor": math.floor, "gcd": math.gcd, "int": int, "log": math.log, "log2": math.log2,
     "max": lambda *args: max(args), "min": lambda *args: min(args),
-    "next_pow2": next_pow2, "round_up": round_up, "sqrt": math.sqrt,
+    "next_pow2": next_pow2, "round_up": round_up, "sin": math.sin, "sqrt": math.sqrt, "tanh": math.tanh,
 }
 BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

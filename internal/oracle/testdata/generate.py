@@ -78,6 +78,7 @@ FLOATS = {
     "e4m3": (lambda x: small_bytes(x, E4M3), 4),
     "e5m2": (lambda x: small_bytes(x, E5M2), 3),
 }
+LAYOUTS = {"f64": (11, 52), "f32": (8, 23), "f16": (5, 10), "bf16": (8, 7), "e4m3": (4, 3), "e5m2": (5, 2)}
 INTEGERS = {
     "i8": ("<b", 7), "i16": ("<h", 15), "i32": ("<i", 31), "i64": ("<q", 63),
     "u8": ("<B", 8), "u16": ("<H", 16), "u32": ("<I", 32), "u64": ("<Q", 64),
@@ -104,7 +105,27 @@ def normal(key, i, real, mean, std):
     return real(real(z * std) + mean)
 
 
+def special(dtype, number):
+    """By the layout of the type: sign, exponent, mantissa."""
+    exponent, mantissa = LAYOUTS[dtype]
+    bits = 1 + exponent + mantissa
+    infinity = ((1 << exponent) - 1) << mantissa
+    nan, most = infinity + (1 << mantissa - 1), infinity - 1
+    if dtype == "e4m3":  # no infinities, and NaN is all ones
+        nan, most = (1 << bits - 1) - 1, (1 << bits - 1) - 2
+        infinity = most
+    sign = 1 << bits - 1
+    return [nan, infinity, sign + infinity, sign, 1, most][number].to_bytes(bits // 8, "little")
+
+
 def element(dtype, kind, args, key, i):
+    if kind == "rows":
+        return element(dtype, "normal", args[:2], key, i // args[2])
+    if kind == "specials":
+        u = draw(mix(key), i)
+        if u % args[2] == 0:
+            return special(dtype, u // args[2] % 6)
+        kind, args = "normal", args[:2]
     if dtype in INTEGERS:
         layout, bits = INTEGERS[dtype]
         return struct.pack(layout, whole(kind, args, key, i, bits))
@@ -114,6 +135,11 @@ def element(dtype, kind, args, key, i):
         return pack(uniform(key, i, real, *args))
     if kind == "normal":
         return pack(normal(key, i, real, *args))
+    if kind == "outliers":
+        value = normal(key, i, real, *args[:2])
+        if i % args[2] % 16 == draw(key, MASK) % 16:
+            value = real(value * real(args[3]))
+        return pack(value)
     if kind == "constant":
         return pack(real(args[0]))
     return pack(real(whole(kind, args, key, i, bits)))
@@ -128,6 +154,16 @@ def whole(kind, args, key, i, bits):
     if kind == "iota":
         return i % (1 << bits)
     return 0
+
+
+def mutate(data, dtype, kind, args, key, step):
+    if kind in ("constant", "zero", "iota"):
+        return
+    if kind in ("rows", "outliers", "specials"):
+        kind, args = "normal", args[:2]
+    for n in range(8 * step, 8 * step + 8):
+        place = draw(mix((key + 1) & MASK), n) * len(data) >> 64
+        data[place] = element(dtype, kind, args, key, len(data) + n)
 
 
 def cases():
@@ -154,6 +190,22 @@ def cases():
     for dtype in [*FLOATS, *INTEGERS]:
         yield dtype, "zero", []
         yield dtype, "iota", []
+    for dtype in FLOATS:
+        yield dtype, "rows", [0.3, 2.7, 1]
+        yield dtype, "rows", [0, 1, 37]
+        yield dtype, "outliers", [0.1, 1, 50, -10.1]
+        yield dtype, "outliers", [0, 1, 700, 30]
+        yield dtype, "specials", [0, 1, 1]
+        yield dtype, "specials", [0.3, 2.7, 5]
+
+
+def changing():
+    for dtype, kind, args in cases():
+        if kind != "normal" or args == [0.3, 2.7]:
+            yield dtype, kind, args, 700, 3
+    for dtype in [*FLOATS, *INTEGERS]:
+        yield dtype, "integers", [0, 7], 5, 40  # places are hit more than once
+    yield "f32", "normal", [0, 1], 1, 2
 
 
 COUNT, HEAD = 700, 6
@@ -173,8 +225,18 @@ def main():
             "head": [value[::-1].hex() for value in data[:HEAD]],
             "sha256": hashlib.sha256(b"".join(data)).hexdigest(),
         })
-    lines = [json.dumps(entry) for entry in keys], [json.dumps(entry) for entry in fills]
-    print('{"keys": [\n' + ",\n".join(lines[0]) + '\n],\n"fills": [\n' + ",\n".join(lines[1]) + "\n]}")
+    changes = []
+    for number, (dtype, kind, args, count, steps) in enumerate(changing()):
+        key = key_of(7, number, 1)
+        data = [element(dtype, kind, args, key, i) for i in range(count)]
+        for step in range(1, steps + 1):
+            mutate(data, dtype, kind, args, key, step)
+        changes.append({
+            "dtype": dtype, "kind": kind, "args": args, "key": f"{key:016x}", "count": count, "steps": steps,
+            "sha256": hashlib.sha256(b"".join(data)).hexdigest(),
+        })
+    parts = {"keys": keys, "fills": fills, "changes": changes}
+    print("{" + ",\n".join(f'"{name}": [\n' + ",\n".join(map(json.dumps, part)) + "\n]" for name, part in parts.items()) + "}")
 
 
 main()

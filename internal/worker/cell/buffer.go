@@ -2,7 +2,9 @@ package cell
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -25,15 +27,20 @@ const (
 // page. A write just outside is seen in the red zone, one far outside traps.
 type buffer struct {
 	arg    wire.Arg
+	number int // of the argument
 	dtype  dtype.Type
 	mapped []byte
 	start  int // of the data inside mapped
 	size   int
 
 	pristine []byte // contents to restore before a launch; inout only
+
+	key   uint64 // of the contents
+	steps int    // of oracle.Mutate that they have been through
+	sum   uint64 // wordSum of what an input must still hold after a launch
 }
 
-func newBuffer(index int, arg wire.Arg, key uint64) (*buffer, error) {
+func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	t := dtype.Type(arg.DType)
 	if !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
@@ -54,7 +61,7 @@ func newBuffer(index int, arg wire.Arg, key uint64) (*buffer, error) {
 	}
 	base := int(dl.Address(mapped))
 	start := roundUp(base+page+redZone, align) - base + offset
-	b := &buffer{arg: arg, dtype: t, mapped: mapped, start: start, size: size}
+	b := &buffer{arg: arg, number: number, dtype: t, mapped: mapped, start: start, size: size}
 	if size >= hugePage {
 		_ = unix.Madvise(mapped, unix.MADV_HUGEPAGE) // advice: the result is the same without
 	}
@@ -67,9 +74,6 @@ func newBuffer(index int, arg wire.Arg, key uint64) (*buffer, error) {
 	}
 	b.paintRedZones()
 	b.fill(key)
-	if arg.Role == "inout" {
-		b.pristine = bytes.Clone(b.data())
-	}
 	return b, nil
 }
 
@@ -99,6 +103,59 @@ func (b *buffer) fill(key uint64) {
 		return
 	}
 	oracle.Generate(b.data(), b.dtype, fillOf(b.arg), key)
+	b.key, b.steps = key, 0
+	switch b.arg.Role {
+	case "in":
+		b.sum = wordSum(b.data())
+	case "inout":
+		b.pristine = append(b.pristine[:0], b.data()...)
+	}
+}
+
+// mutate changes a few elements of an input, so that no launch finds the contents
+// of another. The sum follows without reading all of them.
+func (b *buffer) mutate(step int) {
+	if b.arg.Role != "in" {
+		return
+	}
+	var words [8]int
+	distinct := words[:0]
+	for _, place := range oracle.Places(b.key, b.arg.Count, step) {
+		if w := int(place) * b.dtype.Size() / 8; !slices.Contains(distinct, w) {
+			distinct = append(distinct, w)
+		}
+	}
+	for _, w := range distinct {
+		b.sum -= wordAt(b.data(), w)
+	}
+	oracle.Mutate(b.data(), b.dtype, fillOf(b.arg), b.key, step)
+	for _, w := range distinct {
+		b.sum += wordAt(b.data(), w)
+	}
+	b.steps = step
+}
+
+// wordSum adds up a hash of every word and its place.
+func wordSum(data []byte) uint64 {
+	sum := uint64(0)
+	for w := range (len(data) + 7) / 8 {
+		sum += wordAt(data, w)
+	}
+	return sum
+}
+
+func wordAt(data []byte, w int) uint64 {
+	var word uint64
+	if at := 8 * w; at+8 <= len(data) {
+		word = binary.LittleEndian.Uint64(data[at:])
+	} else {
+		var last [8]byte
+		copy(last[:], data[at:])
+		word = binary.LittleEndian.Uint64(last[:])
+	}
+	z := word + (uint64(w)+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	return z ^ z>>31
 }
 
 func fillOf(arg wire.Arg) oracle.Fill {

@@ -36,10 +36,11 @@ type executor interface {
 	prepare(*wire.Prepare) (*wire.PrepareReply, error)
 	sample(*wire.Sample) (*wire.SampleReply, []byte, error)
 	run(*wire.Run) (*wire.RunReply, error)
+	produce(*wire.Produce) (*wire.ProduceReply, error)
 }
 
 // Kinds are the cells this binary can be.
-var Kinds = []string{"host", "cuda"}
+var Kinds = []string{"host", "cuda", "oracle"}
 
 // Serve is the life of a cell of the given kind: hello, then requests until the
 // worker closes its end.
@@ -50,6 +51,8 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 		e = newHost()
 	case "cuda":
 		e = newCUDA()
+	case "oracle":
+		e = &bench{}
 	default:
 		return fmt.Errorf("no cell of kind %q in this binary", kind)
 	}
@@ -86,7 +89,9 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 // state stay with the candidate, and the collector off while it times.
 func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<- error) {
 	runtime.LockOSThread()
-	debug.SetGCPercent(-1)
+	if _, judges := e.(*bench); !judges {
+		debug.SetGCPercent(-1)
+	}
 	requests := 0
 	for frame := range incoming {
 		body, blob, err := dispatch(e, frame)
@@ -143,6 +148,20 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 		var m wire.Run
 		if err = frame.Decode(&m); err == nil {
 			body, err = e.run(&m)
+		}
+	case wire.OpProduce:
+		var m wire.Produce
+		if err = frame.Decode(&m); err == nil {
+			body, err = e.produce(&m)
+		}
+	case wire.OpJudge:
+		var m wire.Judge
+		judge, able := e.(*bench)
+		if !able {
+			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "only an oracle cell judges"}
+		}
+		if err = frame.Decode(&m); err == nil {
+			body, err = judge.judge(&m)
 		}
 	default:
 		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a cell has no operation %q", frame.Op)}

@@ -65,7 +65,7 @@ func TestIsHostObject(t *testing.T) {
 
 func TestBufferZones(t *testing.T) {
 	arg := wire.Arg{Name: "x", DType: "f32", Buffer: true, Count: 1000, Role: "inout"}
-	b, err := newBuffer(3, arg, 7)
+	b, err := newBuffer(3, 0, arg, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,30 +135,44 @@ func TestGPUGeneratesTheSameBits(t *testing.T) {
 	for _, typ := range dtype.All {
 		fills := []oracle.Fill{{Kind: oracle.Zero}, {Kind: oracle.Iota}, {Kind: oracle.Constant, Args: []float64{3}}, {Kind: oracle.Integers, Args: []float64{0, 5}}}
 		if typ.Float() {
-			fills = append(fills, oracle.Fill{Kind: oracle.Normal, Args: []float64{0.25, 1.5}}, oracle.Fill{Kind: oracle.Uniform, Args: []float64{-1, 2}})
+			fills = append(fills, oracle.Fill{Kind: oracle.Normal, Args: []float64{0.25, 1.5}}, oracle.Fill{Kind: oracle.Uniform, Args: []float64{-1, 2}},
+				oracle.Fill{Kind: oracle.Rows, Args: []float64{0.25, 1.5, 77}}, oracle.Fill{Kind: oracle.Outliers, Args: []float64{0.25, 1.5, 100, -9.7}},
+				oracle.Fill{Kind: oracle.Specials, Args: []float64{0.25, 1.5, 7}}, oracle.Fill{Kind: oracle.Specials, Args: []float64{0, 1, 1}})
 		}
 		for _, fill := range fills {
-			want := make([]byte, count*typ.Size())
-			oracle.Generate(want, typ, fill, 99)
-			buffer, err := c.alloc(&problem{}, uint64(len(want)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.helpers.fill(c.driver, c.stream, buffer, count, typ, fill, 99); err != nil {
-				t.Fatal(err)
-			}
-			got := make([]byte, len(want))
-			if err := c.driver.CopyToHost(got, buffer, c.stream); err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				for i := range got {
-					if got[i] != want[i] {
-						t.Errorf("%s %s: differs at byte %d: %x, want %x", typ, fill.Kind, i, got[i], want[i])
-						break
-					}
-				}
-			}
+			sameOnDevice(t, c, typ, fill, count, 0)
+			sameOnDevice(t, c, typ, fill, count, 3)
+			sameOnDevice(t, c, typ, fill, 5, 40) // places are hit more than once
+		}
+	}
+}
+
+// sameOnDevice compares a buffer that was filled, and changed in so many steps.
+func sameOnDevice(t *testing.T, c *cudaCell, typ dtype.Type, fill oracle.Fill, count int64, steps int) {
+	t.Helper()
+	want := make([]byte, count*int64(typ.Size()))
+	buffer, err := c.alloc(&problem{}, uint64(len(want)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle.Generate(want, typ, fill, 99)
+	if err := c.helpers.fill(c.driver, c.stream, buffer, count, typ, fill, 99); err != nil {
+		t.Fatal(err)
+	}
+	for step := range steps {
+		oracle.Mutate(want, typ, fill, 99, step+1)
+		if err := c.helpers.mutate(c.stream, buffer, count, typ, fill, 99, step+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]byte, len(want))
+	if err := c.driver.CopyToHost(got, buffer, c.stream); err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Errorf("%s %v, %d elements after %d steps: byte %d is %x, want %x", typ, fill, count, steps, i, got[i], want[i])
+			return
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
-	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
@@ -102,7 +101,7 @@ func (c *cudaCell) newSet(p *problem) (*argSet, error) {
 			}
 			set.params[i] = slot[:dtype.Type(arg.DType).Size()]
 		default:
-			b, err := c.newDeviceBuffer(p, arg)
+			b, err := c.newDeviceBuffer(p, i, arg)
 			if err != nil {
 				return nil, err
 			}
@@ -137,7 +136,7 @@ func (c *cudaCell) generate(p *problem) error {
 			if b == nil {
 				continue
 			}
-			if err := c.fillBuffer(b, oracle.Key(p.seed, i, p.batch)); err != nil {
+			if err := c.fillBuffer(b, keyOf(p.seed, i, b.arg, p.batch)); err != nil {
 				return err
 			}
 		}
@@ -195,10 +194,7 @@ func (c *cudaCell) changedInput(p *problem) error {
 	}
 	for i, b := range p.inputs() {
 		if binary.LittleEndian.Uint64(got[8*i:]) != binary.LittleEndian.Uint64(p.want[8*i:]) {
-			return &result.Fault{
-				Cause: result.CauseOutput, Message: fmt.Sprintf("the kernel changed its input %s", b.arg.Name),
-				Hint: "an argument that a kernel writes has role: out or inout in pawl.yaml",
-			}
+			return changed(b.arg)
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			return nil, nil, err
 		}
 	}
-	seconds, err := c.samples(m, sides)
+	seconds, kept, err := c.samples(m, sides)
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
@@ -45,6 +45,9 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		return nil, nil, faultOf(err)
 	}
 	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, PairS: c.pair}
+	if reply.Kept, err = kept.leave(m.Outputs); err != nil {
+		return nil, nil, err
+	}
 	for _, side := range sides {
 		reply.GapS = max(reply.GapS, side.gap)
 		reply.OtherStreams = reply.OtherStreams || side.strays || side.strayed > len(seconds)/2
@@ -54,36 +57,32 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 }
 
 // samples takes turns among the sides, whole rounds of them.
-func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, error) {
-	for _, side := range sides {
-		if err := c.refresh(side.problem, m.Batch); err != nil {
-			return nil, err
-		}
-		if hot := m.Cache == "hot"; side.hot != hot {
-			side.hot, side.repeat, side.next = hot, 0, 0
-		}
-		if err := c.settleDown(side, m.Repeat); err != nil {
-			return nil, err
-		}
-		side.strayed = 0
-		if side.hot { // new data, or another side's, is not what a hot launch finds
-			if err := c.launch(side); err != nil {
-				return nil, err
-			}
-		}
+func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, snapshot, error) {
+	if err := c.ready(m, sides); err != nil {
+		return nil, nil, err
 	}
-	_ = c.driver.ResetPersistingL2() // where the device has none there is nothing to reset
 	most := max(len(sides), min(m.Count, maxBatch/len(sides)*len(sides)))
 	if err := c.driver.MemsetD8(c.stamps, 0, uint64(most*c.stampBytes()), c.stream); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var seconds []float64
+	var kept snapshot
 	begin := time.Now()
 	for i := range most {
 		side := sides[i%len(sides)]
+		set := side.next
+		if i+1 == m.Keep && side.repeat > 1 { // the first that a graph works on, which is not the next one's
+			set = 0
+			if err := c.restoreSet(side.problem.sets[set]); err != nil {
+				return nil, nil, err
+			}
+		}
 		took, err := c.timed(side, i, m)
+		if err == nil && i+1 == m.Keep {
+			kept, err = c.snapshot(side.problem.sets[set])
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !side.strays { // its time has no events in it
 			took -= c.pair
@@ -93,7 +92,30 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, error)
 			break
 		}
 	}
-	return seconds, nil
+	return seconds, kept, nil
+}
+
+// ready brings the sides of a request into the state that samples start from.
+func (c *cudaCell) ready(m *wire.Sample, sides []*cudaSide) error {
+	for _, side := range sides {
+		if err := c.refresh(side.problem, m.Batch); err != nil {
+			return err
+		}
+		if hot := m.Cache == "hot"; side.hot != hot {
+			side.hot, side.repeat, side.next = hot, 0, 0
+		}
+		if err := c.settleDown(side, m.Repeat); err != nil {
+			return err
+		}
+		side.strayed = 0
+		if side.hot { // new data, or another side's, is not what a hot launch finds
+			if err := c.launch(side); err != nil {
+				return err
+			}
+		}
+	}
+	_ = c.driver.ResetPersistingL2() // where the device has none there is nothing to reset
+	return nil
 }
 
 // timed is one sample of a side.
@@ -431,8 +453,10 @@ func (c *cudaCell) joinStreams(side *cudaSide) (float64, error) {
 }
 
 // restore brings the arguments of a side's next launch into the state it starts from.
-func (c *cudaCell) restore(side *cudaSide) error {
-	for _, b := range side.problem.sets[side.next].buffers {
+func (c *cudaCell) restore(side *cudaSide) error { return c.restoreSet(side.problem.sets[side.next]) }
+
+func (c *cudaCell) restoreSet(set *argSet) error {
+	for _, b := range set.buffers {
 		if b == nil {
 			continue
 		}

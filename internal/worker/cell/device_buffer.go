@@ -14,6 +14,7 @@ import (
 // deviceBuffer is one argument in device memory, between red zones.
 type deviceBuffer struct {
 	arg      wire.Arg
+	number   int // of the argument
 	dtype    dtype.Type
 	base     cuda.DevicePtr
 	size     uint64
@@ -26,12 +27,12 @@ func (b *deviceBuffer) data() cuda.DevicePtr { return b.base + redZone }
 func (b *deviceBuffer) end() cuda.DevicePtr { return b.data() + cuda.DevicePtr(b.size) }
 
 // newDeviceBuffer allocates one argument.
-func (c *cudaCell) newDeviceBuffer(p *problem, arg wire.Arg) (*deviceBuffer, error) {
+func (c *cudaCell) newDeviceBuffer(p *problem, number int, arg wire.Arg) (*deviceBuffer, error) {
 	t := dtype.Type(arg.DType)
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
 	}
-	b := &deviceBuffer{arg: arg, dtype: t, size: uint64(arg.Count) * uint64(t.Size())}
+	b := &deviceBuffer{arg: arg, number: number, dtype: t, size: uint64(arg.Count) * uint64(t.Size())}
 	var err error
 	if b.base, err = c.alloc(p, b.size+2*redZone); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ var helperPTX []byte
 
 // helpers are the cell's own kernels.
 type helpers struct {
-	generate, pattern, read, block, stamp, empty, hash, compare cuda.Function
+	generate, mutation, pattern, read, block, stamp, empty, hash, compare cuda.Function
 
 	blocks uint32 // a grid that fills the device
 }
@@ -32,7 +32,7 @@ func loadHelpers(d *cuda.Driver, sms int) (*helpers, error) {
 	}
 	h := &helpers{blocks: uint32(8 * sms)}
 	for name, into := range map[string]*cuda.Function{
-		"pawl_generate": &h.generate, "pawl_pattern": &h.pattern, "pawl_read": &h.read, "pawl_block": &h.block,
+		"pawl_generate": &h.generate, "pawl_mutate": &h.mutation, "pawl_pattern": &h.pattern, "pawl_read": &h.read, "pawl_block": &h.block,
 		"pawl_stamp": &h.stamp, "pawl_empty": &h.empty, "pawl_hash": &h.hash, "pawl_compare": &h.compare,
 	} {
 		if *into, err = module.Function(name); err != nil {
@@ -52,20 +52,48 @@ var deviceTypes = map[dtype.Type]int32{
 	dtype.I8: 6, dtype.I16: 7, dtype.I32: 8, dtype.I64: 9, dtype.U8: 10, dtype.U16: 11, dtype.U32: 12, dtype.U64: 13,
 }
 
-var deviceFills = map[string]int32{oracle.Normal: 0, oracle.Uniform: 1, oracle.Integers: 2, oracle.Constant: 3, oracle.Iota: 4}
+var deviceFills = map[string]int32{
+	oracle.Normal: 0, oracle.Uniform: 1, oracle.Integers: 2, oracle.Constant: 3, oracle.Iota: 4,
+	oracle.Rows: 5, oracle.Outliers: 6, oracle.Specials: 7,
+}
+
+// fillParam is helpers.cu's Fill.
+func fillParam(t dtype.Type, fill oracle.Fill, key uint64) []byte {
+	var args [4]float64
+	copy(args[:], fill.Args)
+	low := int64(args[0])
+	count := uint64(int64(args[1])-low) + 1
+	switch fill.Kind {
+	case oracle.Rows, oracle.Outliers, oracle.Specials:
+		count = uint64(args[2])
+	}
+	raw, _ := binary.Append(nil, binary.NativeEndian, struct { // of fixed size
+		Kind         int32
+		_            int32
+		Key          uint64
+		A, B, Factor float64
+		Low          int64
+		Range, Mask  uint64
+	}{Kind: deviceFills[fill.Kind], Key: key, A: args[0], B: args[1], Factor: args[3], Low: low, Range: count, Mask: ^uint64(0) >> (64 - t.Integers())})
+	return raw
+}
 
 // fill generates count elements on the device, the same bits as oracle.Generate.
 func (h *helpers) fill(d *cuda.Driver, s cuda.Stream, to cuda.DevicePtr, count int64, t dtype.Type, fill oracle.Fill, key uint64) error {
 	if fill.Kind == oracle.Zero {
 		return d.MemsetD8(to, 0, uint64(count)*uint64(t.Size()), s)
 	}
-	args := [2]float64{}
-	copy(args[:], fill.Args)
-	low := int64(args[0])
-	width := uint64(int64(args[1])-low) + 1
-	mask := ^uint64(0) >> (64 - t.Integers())
-	return h.generate.Launch(s, h.wide(), cuda.Param(to), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), cuda.Param(deviceFills[fill.Kind]),
-		cuda.Param(key), cuda.Param(args[0]), cuda.Param(args[1]), cuda.Param(low), cuda.Param(width), cuda.Param(mask))
+	return h.generate.Launch(s, h.wide(), cuda.Param(to), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), fillParam(t, fill, key))
+}
+
+// mutate takes one step of oracle.Mutate on the device.
+func (h *helpers) mutate(s cuda.Stream, at cuda.DevicePtr, count int64, t dtype.Type, fill oracle.Fill, key uint64, step int) error {
+	fill, changing := oracle.Changing(fill)
+	if !changing {
+		return nil
+	}
+	config := cuda.LaunchConfig{Grid: [3]uint32{1}, Block: [3]uint32{oracle.Changes}}
+	return h.mutation.Launch(s, config, cuda.Param(at), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), fillParam(t, fill, key), cuda.Param(uint64(step)))
 }
 
 // poisonWord is oracle.Poison's pattern, repeated to eight bytes.

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -35,6 +36,8 @@ type host struct {
 	slots      []uintptr // what pawl_run is given
 	scalars    []byte    // storage of the scalar arguments
 	overhead   float64
+	seed       uint64
+	batch      int // of the generated data
 }
 
 func newHost() *host { return &host{} }
@@ -86,7 +89,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	for _, b := range h.buffers {
 		b.free()
 	}
-	h.buffers = nil
+	h.buffers, h.seed, h.batch = nil, m.Seed, m.Batch
 	h.slots = make([]uintptr, len(m.Args)+1)
 	h.scalars = make([]byte, 8*(len(m.Args)+1))
 	reply := &wire.PrepareReply{}
@@ -99,7 +102,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 			h.slots[i] = dl.Address(slot)
 			continue
 		}
-		b, err := newBuffer(len(h.buffers), arg, oracle.Key(m.Seed, i, m.Batch))
+		b, err := newBuffer(len(h.buffers), i, arg, keyOf(m.Seed, i, arg, m.Batch))
 		if err != nil {
 			return nil, err
 		}
@@ -225,20 +228,28 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
 		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
 	}
-	for _, b := range h.buffers {
-		if b.arg.Role == "out" {
-			oracle.Poison(b.data(), b.dtype)
-		}
-	}
+	h.poison()
+	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
 	switchesBefore := involuntarySwitches()
 	begin := time.Now()
-	for range m.Count {
+	for i := range m.Count {
+		if m.Step > 0 {
+			for _, b := range h.buffers {
+				b.mutate(m.Step + i)
+			}
+		}
+		if i+1 == m.Keep {
+			h.poison()
+		}
 		h.settle(m.Cache == "cold")
 		start := time.Now()
 		h.launch(int64(m.Repeat))
 		seconds = append(seconds, time.Since(start).Seconds()/float64(m.Repeat))
 		ghz = append(ghz, h.clock())
+		if i+1 == m.Keep {
+			kept = h.snapshot()
+		}
 		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}
@@ -246,7 +257,55 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	reply := &wire.SampleReply{
 		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore,
 	}
+	var err error
+	if reply.Kept, err = kept.leave(m.Outputs); err != nil {
+		return nil, nil, err
+	}
 	return reply, wire.PackSamples(seconds, ghz), h.trespass()
+}
+
+// poison makes sure that what is found in the outputs was written since.
+func (h *host) poison() {
+	for _, b := range h.buffers {
+		if b.arg.Role == "out" {
+			oracle.Poison(b.data(), b.dtype)
+		}
+	}
+}
+
+// snapshot copies what a launch has written.
+func (h *host) snapshot() snapshot {
+	out := snapshot{}
+	for _, b := range h.buffers {
+		if written(b.arg) {
+			out[b.number] = bytes.Clone(b.data())
+		}
+	}
+	return out
+}
+
+// produce launches once on the data of a batch and leaves what that wrote.
+func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
+	if err := h.ready(); err != nil {
+		return nil, err
+	}
+	for _, b := range h.buffers {
+		if m.Batch != h.batch || b.steps != m.Steps { // the same addresses with other contents
+			b.fill(keyOf(h.seed, b.number, b.arg, m.Batch))
+			for step := range m.Steps {
+				b.mutate(step + 1)
+			}
+		}
+	}
+	h.batch = m.Batch
+	h.poison()
+	h.settle(false)
+	h.launch(1)
+	if err := h.trespass(); err != nil {
+		return nil, err
+	}
+	outputs, err := h.snapshot().leave(m.Outputs)
+	return &wire.ProduceReply{Outputs: outputs}, err
 }
 
 // settle brings memory into the state every sample starts from.
@@ -296,6 +355,9 @@ func (h *host) trespass() error {
 				Cause: result.CauseOutOfBounds, Message: "the kernel " + what,
 				Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
 			}
+		}
+		if b.arg.Role == "in" && wordSum(b.data()) != b.sum {
+			return changed(b.arg)
 		}
 	}
 	return nil

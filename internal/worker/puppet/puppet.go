@@ -34,12 +34,13 @@ type Script struct {
 	After  int     // of sample: only once so many samples of the problem were taken
 	Only   int     // only problems whose scalar argument is this one end it
 	Reach  bool    // it tries to reach the network when it is loaded
+	Wrong  string  // when its answers are: always, timed, stale (those to the first data it saw), random; "": never
 }
 
 // String is the text that makes an artifact of a script.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d ramp=%t spin=%d crash=%s after=%d only=%d reach=%t;",
-		s.Micros, s.Factor, s.Slow, s.Ramp, s.Spin, s.Crash, s.After, s.Only, s.Reach)
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d ramp=%t spin=%d crash=%s after=%d only=%d reach=%t wrong=%s;",
+		s.Micros, s.Factor, s.Slow, s.Ramp, s.Spin, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
@@ -73,6 +74,8 @@ func read(artifact []byte) Script {
 			s.Only = n
 		case "reach":
 			s.Reach = value == "true"
+		case "wrong":
+			s.Wrong = value
 		}
 	}
 	return s
@@ -91,6 +94,10 @@ func StandIn(args []string, stdin io.Reader, stdout io.Writer) bool {
 	case "worker":
 		_ = worker.Serve(context.Background(), stdin, stdout, worker.ServeOptions{})
 	case "cell":
+		if args[2] == "oracle" { // the real one: it judges what the puppets answer
+			_ = cell.Serve(args[2], os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
+			return true
+		}
 		serve(args[2], os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
 	default:
 		return false
@@ -104,6 +111,9 @@ type version struct {
 	scalar int64
 	taken  int // samples of the problem
 	runs   int
+
+	problem wire.Prepare
+	first   *data // it answered to
 }
 
 func (v *version) crash(op string) {
@@ -168,6 +178,10 @@ func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
 		var m wire.Run
 		_ = frame.Decode(&m)
 		return run(m, sides[m.Side]), nil
+	case wire.OpProduce:
+		var m wire.Produce
+		_ = frame.Decode(&m)
+		return sides[m.Side].produce(m), nil
 	case wire.OpPing:
 		for _, v := range sides {
 			v.crash(wire.OpPing)
@@ -196,7 +210,7 @@ func prepare(m wire.Prepare, v *version) wire.PrepareReply {
 			v.scalar, _ = strconv.ParseInt(arg.Value, 10, 64)
 		}
 	}
-	v.taken = 0
+	v.taken, v.problem, v.first = 0, m, nil
 	v.crash(wire.OpPrepare)
 	return wire.PrepareReply{Pinned: m.Cores, Sets: 1}
 }
@@ -218,7 +232,16 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
-	return wire.SampleReply{Count: m.Count, OverheadS: 1e-9}, wire.PackSamples(seconds, ghz)
+	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9}
+	if m.Keep > 0 {
+		on := data{batch: m.Batch}
+		if m.Step > 0 {
+			on.steps = m.Step + m.Keep - 1
+		}
+		v := sides[order[(m.Keep-1)%len(order)]]
+		reply.Kept = v.answer(on, v.Wrong == "timed" || v.Wrong == "always", m.Outputs)
+	}
+	return reply, wire.PackSamples(seconds, ghz)
 }
 
 func run(m wire.Run, v *version) wire.RunReply {

@@ -25,6 +25,8 @@ const (
 	OpPrepare = "prepare"
 	OpSample  = "sample"
 	OpRun     = "run"
+	OpProduce = "produce"
+	OpJudge   = "judge"
 
 	OpOK    = "ok"
 	OpError = "error"
@@ -168,6 +170,7 @@ type Arg struct {
 	Init   string    `json:"init,omitempty"`
 	Params []float64 `json:"params,omitempty"` // of Init
 	Value  string    `json:"value,omitempty"`  // of a scalar, in decimal
+	Draws  int       `json:"draws,omitempty"`  // its data is that of argument number Draws−1; 0: of its own number
 
 	TensorMap *TensorMap `json:"tensor_map,omitempty"` // instead of a buffer or scalar; cuda
 }
@@ -210,12 +213,15 @@ type Range struct {
 type Sample struct {
 	Cell      uint64  `json:"cell,omitempty"`
 	Side      int     `json:"side,omitempty"`
-	Order     []int   `json:"order,omitempty"` // cuda: sides that take turns, again and again; instead of Side
-	Batch     int     `json:"batch,omitempty"` // cuda: of the data; another than the last is generated first
-	Count     int     `json:"count"`           // of all sides together, whole rounds of Order
-	Repeat    int     `json:"repeat"`          // launches per sample
-	Cache     string  `json:"cache"`           // cold or hot
-	MaxS      float64 `json:"max_s,omitempty"` // stop early after this long; at least one sample is taken
+	Order     []int   `json:"order,omitempty"`   // cuda: sides that take turns, again and again; instead of Side
+	Batch     int     `json:"batch,omitempty"`   // cuda: of the data; another than the last is generated first
+	Count     int     `json:"count"`             // of all sides together, whole rounds of Order
+	Repeat    int     `json:"repeat"`            // launches per sample
+	Cache     string  `json:"cache"`             // cold or hot
+	MaxS      float64 `json:"max_s,omitempty"`   // stop early after this long; at least one sample is taken
+	Step      int     `json:"step,omitempty"`    // of the first sample: author cells change their inputs a little before each (oracle.Mutate)
+	Keep      int     `json:"keep,omitempty"`    // number of the sample, from 1, whose outputs are kept
+	Outputs   string  `json:"outputs,omitempty"` // folder to keep them in; filled by the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
@@ -235,7 +241,58 @@ type SampleReply struct {
 
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 
+	Kept []Buffer `json:"kept,omitempty"` // outputs of the sample that was to be kept
+
 	State *result.State `json:"state,omitempty"` // by the worker
+}
+
+// Produce asks for the outputs of one launch on data of its own. They do not
+// travel: the worker keeps them, under their hash, for a cell that judges them.
+type Produce struct {
+	Cell      uint64  `json:"cell,omitempty"`
+	Side      int     `json:"side,omitempty"`
+	Batch     int     `json:"batch"`             // of the data; another than the last is generated first, at the same addresses
+	Steps     int     `json:"steps,omitempty"`   // of oracle.Mutate that the inputs go through then
+	Outputs   string  `json:"outputs,omitempty"` // folder to write them to; filled by the worker
+	Trace     bool    `json:"trace,omitempty"`   // python: launch once more and list the device's kernels
+	DeadlineS float64 `json:"deadline_s,omitempty"`
+}
+
+// ProduceReply names what was written.
+type ProduceReply struct {
+	Outputs []Buffer `json:"outputs"`           // of the arguments with role out and inout, in order
+	Kernels []string `json:"kernels,omitempty"` // that ran on the device, each once, in order; with Trace
+}
+
+// Buffer is an output that the worker keeps. A cell names the file in the folder it
+// was given (argument number and ".bin"), the worker replaces that by the hash.
+type Buffer struct {
+	Arg    int    `json:"arg"`
+	SHA256 string `json:"sha256,omitempty"`
+	Path   string `json:"path,omitempty"`
+	DType  string `json:"dtype,omitempty"` // in Judge.Want
+}
+
+// Judge asks an oracle cell to compare outputs with what they must be: the buffers
+// of Want, or what a built-in reference computes from the arguments.
+type Judge struct {
+	Cell        uint64   `json:"cell,omitempty"`
+	Oracle      string   `json:"oracle,omitempty"`      // a built-in reference
+	Elementwise string   `json:"elementwise,omitempty"` // or a formula over the arguments' names; neither: Want has the answers
+	Args        []Arg    `json:"args"`                  // of the problem, as in Prepare
+	Seed        uint64   `json:"seed"`
+	Batch       int      `json:"batch"`
+	Steps       int      `json:"steps,omitempty"` // of oracle.Mutate that the inputs have been through
+	Got         []Buffer `json:"got"`
+	Want        []Buffer `json:"want,omitempty"`
+	Atol        float64  `json:"atol"`
+	Rtol        float64  `json:"rtol"`
+	DeadlineS   float64  `json:"deadline_s,omitempty"`
+}
+
+// JudgeReply is how the outputs differ, in the order of Judge.Got.
+type JudgeReply struct {
+	Outputs []result.OutputError `json:"outputs"`
 }
 
 // Run asks for launches back to back, without flushing, timed by whoever asks.

@@ -19,20 +19,50 @@ __device__ uint64_t mix(uint64_t z) {
 
 __device__ uint64_t draw(uint64_t key, uint64_t n) { return mix(key + (n + 1) * kGolden); }
 
-enum Kind { kNormal, kUniform, kIntegers, kConstant, kIota };
+enum Kind { kNormal, kUniform, kIntegers, kConstant, kIota, kRows, kOutliers, kSpecials };
 
 enum DType { kF64, kF32, kF16, kBF16, kE4M3, kE5M2, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64 };
 
-__device__ double generate64(int kind, uint64_t key, uint64_t i, double a, double b) {
-    switch (kind) {
-    case kNormal: {
+// What a buffer is filled with.
+struct Fill {
+    int kind;
+    uint64_t key;
+    double a, b;    // mean and std, low and high, or the constant
+    double factor;  // of outliers
+    int64_t low;    // of integers, or an integer type's constant
+    uint64_t range; // of integers: how many; of rows and outliers the width, of specials every how many
+    uint64_t mask;  // of iota
+};
+
+// The bits of NaN, both infinities, -0, the smallest positive number and the
+// greatest of each floating-point type; oracle's specialBits.
+__constant__ uint64_t kSpecialBits[6][6] = {
+    {0x7ff8000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x8000000000000000, 1, 0x7fefffffffffffff},
+    {0x7fc00000, 0x7f800000, 0xff800000, 0x80000000, 1, 0x7f7fffff},
+    {0x7e00, 0x7c00, 0xfc00, 0x8000, 1, 0x7bff},
+    {0x7fc0, 0x7f80, 0xff80, 0x8000, 1, 0x7f7f},
+    {0x7f, 0x7e, 0xfe, 0x80, 1, 0x7e},
+    {0x7e, 0x7c, 0xfc, 0x80, 1, 0x7b},
+};
+
+__device__ bool outlier(const Fill &fill, uint64_t i) {
+    return fill.kind == kOutliers && i % fill.range % 16 == draw(fill.key, ~uint64_t(0)) % 16;
+}
+
+__device__ double generate64(const Fill &fill, uint64_t i) {
+    uint64_t key = fill.key;
+    double a = fill.a, b = fill.b;
+    switch (fill.kind) {
+    case kNormal: case kRows: case kOutliers: case kSpecials: {
+        uint64_t n = fill.kind == kRows ? i / fill.range : i;
         int64_t sum = -4 * ((int64_t(1) << 32) - 1);
         for (int d = 0; d < 4; d++) {
-            uint64_t u = draw(key, 4 * i + d);
+            uint64_t u = draw(key, 4 * n + d);
             sum += int64_t(u >> 32) + int64_t(uint32_t(u));
         }
         double z = __dmul_rn(double(sum), __longlong_as_double(0x3df3988e1409212ell));
-        return __dadd_rn(__dmul_rn(z, b), a);
+        double v = __dadd_rn(__dmul_rn(z, b), a);
+        return outlier(fill, i) ? __dmul_rn(v, fill.factor) : v;
     }
     case kUniform: {
         double x = double(int64_t(draw(key, i) >> 11)) * 0x1p-53;
@@ -42,16 +72,20 @@ __device__ double generate64(int kind, uint64_t key, uint64_t i, double a, doubl
     return a;
 }
 
-__device__ float generate32(int kind, uint64_t key, uint64_t i, float a, float b) {
-    switch (kind) {
-    case kNormal: {
+__device__ float generate32(const Fill &fill, uint64_t i) {
+    uint64_t key = fill.key;
+    float a = float(fill.a), b = float(fill.b);
+    switch (fill.kind) {
+    case kNormal: case kRows: case kOutliers: case kSpecials: {
+        uint64_t n = fill.kind == kRows ? i / fill.range : i;
         int32_t sum = -262140;
         for (int d = 0; d < 2; d++) {
-            uint64_t u = draw(key, 2 * i + d);
+            uint64_t u = draw(key, 2 * n + d);
             sum += int32_t(u & 0xffff) + int32_t(u >> 16 & 0xffff) + int32_t(u >> 32 & 0xffff) + int32_t(u >> 48);
         }
         float z = __fmul_rn(float(sum), __int_as_float(0x379cc471));
-        return __fadd_rn(__fmul_rn(z, b), a);
+        float v = __fadd_rn(__fmul_rn(z, b), a);
+        return outlier(fill, i) ? __fmul_rn(v, float(fill.factor)) : v;
     }
     case kUniform: {
         float x = float(int32_t(draw(key, i) >> 40)) * 0x1p-24f;
@@ -71,12 +105,36 @@ __device__ void store(void *dst, uint64_t i, int dtype, float v) {
     }
 }
 
+// Bits of a type, an integer one or not.
 __device__ void store(void *dst, uint64_t i, int dtype, int64_t v) {
     switch (dtype) {
-    case kI8: case kU8: static_cast<int8_t *>(dst)[i] = int8_t(v); break;
-    case kI16: case kU16: static_cast<int16_t *>(dst)[i] = int16_t(v); break;
-    case kI32: case kU32: static_cast<int32_t *>(dst)[i] = int32_t(v); break;
-    case kI64: case kU64: static_cast<int64_t *>(dst)[i] = v; break;
+    case kI8: case kU8: case kE4M3: case kE5M2: static_cast<int8_t *>(dst)[i] = int8_t(v); break;
+    case kI16: case kU16: case kF16: case kBF16: static_cast<int16_t *>(dst)[i] = int16_t(v); break;
+    case kI32: case kU32: case kF32: static_cast<int32_t *>(dst)[i] = int32_t(v); break;
+    case kI64: case kU64: case kF64: static_cast<int64_t *>(dst)[i] = v; break;
+    }
+}
+
+// put stores element number n of a fill as element i.
+__device__ void put(void *dst, uint64_t i, int dtype, const Fill &fill, uint64_t n) {
+    if (fill.kind == kSpecials) {
+        uint64_t u = draw(mix(fill.key), n);
+        if (u % fill.range == 0) {
+            store(dst, i, dtype, int64_t(kSpecialBits[dtype][u / fill.range % 6]));
+            return;
+        }
+    }
+    if (fill.kind == kIntegers || fill.kind == kIota || dtype >= kI8) {
+        int64_t v = fill.kind == kIntegers ? fill.low + int64_t(__umul64hi(draw(fill.key, n), fill.range))
+                    : fill.kind == kIota   ? int64_t(n & fill.mask)
+                                           : fill.low;
+        if (dtype >= kI8) store(dst, i, dtype, v);
+        else if (dtype == kF64) static_cast<double *>(dst)[i] = double(v);
+        else store(dst, i, dtype, float(v));
+    } else if (dtype == kF64) {
+        static_cast<double *>(dst)[i] = generate64(fill, n);
+    } else {
+        store(dst, i, dtype, generate32(fill, n));
     }
 }
 
@@ -127,21 +185,19 @@ __device__ double warp_max(double v) {
 
 extern "C" {
 
-// pawl_generate fills count elements; low and mask are for integers and iota.
-__global__ void pawl_generate(void *dst, uint64_t count, int dtype, int kind, uint64_t key, double a, double b, int64_t low,
-                              uint64_t range, uint64_t mask) {
-    for (uint64_t i = first(); i < count; i += stride()) {
-        if (kind == kIntegers || kind == kIota || dtype >= kI8) {
-            int64_t v = kind == kIntegers ? low + int64_t(__umul64hi(draw(key, i), range)) : kind == kIota ? int64_t(i & mask) : low;
-            if (dtype >= kI8) store(dst, i, dtype, v);
-            else if (dtype == kF64) static_cast<double *>(dst)[i] = double(v);
-            else store(dst, i, dtype, float(v));
-        } else if (dtype == kF64) {
-            static_cast<double *>(dst)[i] = generate64(kind, key, i, a, b);
-        } else {
-            store(dst, i, dtype, generate32(kind, key, i, float(a), float(b)));
-        }
-    }
+// pawl_generate fills count elements.
+__global__ void pawl_generate(void *dst, uint64_t count, int dtype, Fill fill) {
+    for (uint64_t i = first(); i < count; i += stride()) put(dst, i, dtype, fill, i);
+}
+
+// pawl_mutate takes one step of oracle.Mutate with its eight threads, of which the
+// last has the say where they meet.
+__global__ void pawl_mutate(void *dst, uint64_t count, int dtype, Fill fill, uint64_t step) {
+    uint64_t places = mix(fill.key + 1), n = 8 * step + threadIdx.x;
+    uint64_t place = __umul64hi(draw(places, n), count);
+    for (uint64_t later = n + 1; later < 8 * step + 8; later++)
+        if (__umul64hi(draw(places, later), count) == place) return;
+    put(dst, place, dtype, fill, count + n);
 }
 
 // pawl_pattern repeats eight bytes; bytes need not be a multiple of eight.

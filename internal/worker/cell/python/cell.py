@@ -95,9 +95,9 @@ GOLDEN = 0x9E3779B97F4A7C15
 CHUNK = 1 << 16  # elements drawn at once on a processor: few enough for its cache
 
 
-def signed(x):
-    x &= MASK
-    return x - (1 << 64) if x >> 63 else x
+def signed(x, bits=64):
+    x &= (1 << bits) - 1
+    return x - (1 << bits) if x >> (bits - 1) else x
 
 
 def mix(z):
@@ -136,6 +136,14 @@ def upper_product(u, count):
     return uh * high + shift(mid, 32) + shift(rest, 32)
 
 
+def divide(u, by):
+    """Quotient and remainder of unsigned numbers; by is below 2**62."""
+    quotient = shift(u, 1) // by * 2
+    rest = u - quotient * by
+    more = (rest >= by) * 1
+    return quotient + more, rest - more * by
+
+
 def f32(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
@@ -149,21 +157,38 @@ def fill(kernel, target, dtype, kind, args, key):
         return
     for first in range(0, count, chunk):
         last = min(count, first + chunk)
-        values = generate(kernel, dtype, kind, args, key, first, last)
-        target[first:last] = kernel.raw_of(values, dtype)
+        target[first:last] = kernel.move(elements(kernel, dtype, kind, args, key, first, last))
+
+
+def elements(kernel, dtype, kind, args, key, first, last):
+    """Elements first to last, raw."""
+    raw = kernel.raw_of(generate(kernel, dtype, kind, args, key, first, last), dtype)
+    if kind == "specials":
+        quotient, rest = divide(draws(kernel.arange(first, last), mix(key)), int(args[2]))
+        which = divide(quotient, 6)[1]
+        for number, code in enumerate(SPECIALS[dtype]):
+            raw = kernel.where((rest == 0) & (which == number), signed(code, 8 * SIZE[dtype]), raw)
+    return raw
 
 
 def generate(kernel, dtype, kind, args, key, first, last):
-    """Elements first to last, as float32 (float64 for f64) or 64-bit integers."""
+    """Elements first to last, as float32 (float64 for f64) or 64-bit integers, but
+    for special ones."""
     width = "f64" if dtype == "f64" else "f32"
     real = float if dtype == "f64" else f32
     index = kernel.arange(first, last)
+    if kind == "rows":
+        kind, index = "normal", index // int(args[2])
+    if kind == "outliers":
+        values = generate(kernel, dtype, "normal", args[:2], key, first, last)
+        chosen = index % int(args[2]) % 16 == mix(key) % 16
+        return kernel.where(chosen, values * real(args[3]), values)
     if kind == "uniform":
         low, high = real(args[0]), real(args[1])
         u = draws(index, key)
         x = kernel.real(shift(u, 11 if width == "f64" else 40), width) * (2.0**-53 if width == "f64" else 2.0**-24)
         return x * real(high - low) + low
-    if kind == "normal":
+    if kind in ("normal", "specials"):
         mean, std = real(args[0]), real(args[1])
         if width == "f64":
             total, scale = -4 * (2**32 - 1), float.fromhex("0x1.3988e1409212ep-32")
@@ -191,6 +216,45 @@ def generate(kernel, dtype, kind, args, key, first, last):
     return kernel.real(values, width) if dtype in FLOATS else values
 
 
+CHANGES = 8  # elements that a step changes
+
+
+def changing(kind, args):
+    """The fill that changes take their values from; None where nothing changes."""
+    if kind in ("constant", "zero", "iota"):
+        return None
+    return ("normal", args[:2]) if kind in ("rows", "outliers", "specials") else (kind, args)
+
+
+def changes(kernel, count, dtype, kind, args, key, first, last):
+    """What steps first to last change in a buffer of count elements: places, and the
+    raw elements for them, both as arrays. Of places that a step has twice both get
+    its last element, so that their order does not matter."""
+    numbers = kernel.arange(CHANGES * first, CHANGES * last)
+    places = upper_product(draws(numbers, mix((key + 1) & MASK)), count)
+    raw = elements(kernel, dtype, kind, args, key, count + CHANGES * first, count + CHANGES * last)
+    known, order = places.tolist(), list(range(len(places)))
+    for begin in range(0, len(known), CHANGES):
+        step = known[begin:begin + CHANGES]
+        if len(set(step)) < CHANGES:
+            latest = {place: begin + j for j, place in enumerate(step)}
+            order[begin:begin + CHANGES] = [latest[place] for place in step]
+    return kernel.move(places), kernel.move(raw[order])
+
+
+def digest(kernel, data):
+    """What stands for a buffer's bytes, by weights that are another cell's secret."""
+    if kernel.weights is None:
+        kernel.weights = draws(kernel.arange(0, kernel.words), int.from_bytes(os.urandom(8), "little"))
+    whole = len(data) // 8 * 8
+    words, total = kernel.raw(data[:whole], 8), 0
+    for first in range(0, len(words), kernel.words):
+        z = kernel.look(words[first:first + kernel.words]) * signed(GOLDEN)
+        part = int(((z ^ shift(z, 29)) * kernel.weights[:len(z)]).sum())
+        total = (total * 0xBF58476D1CE4E5B9 + part) & MASK
+    return total, kernel.look(data[whole:]).tolist()
+
+
 # bits of gapless whole numbers, of every element type
 EXACT = {
     "f64": 53, "f32": 24, "f16": 11, "bf16": 8, "e4m3": 4, "e5m2": 3,
@@ -201,7 +265,21 @@ SIZE = {
     "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8,
 }
 FLOATS = ("f64", "f32", "f16", "bf16", "e4m3", "e5m2")
-FILLS = {"normal": 2, "uniform": 2, "integers": 2, "constant": 1, "zero": 0, "iota": 0}
+FILLS = {
+    "normal": 2, "uniform": 2, "integers": 2, "constant": 1, "zero": 0, "iota": 0,
+    "rows": 3, "outliers": 4, "specials": 3,
+}  # how many numbers each takes
+FLOAT_FILLS = ("normal", "uniform", "rows", "outliers", "specials")
+
+# NaN, both infinities, -0, the smallest positive number and the greatest.
+SPECIALS = {
+    "f64": (0x7FF8 << 48, 0x7FF0 << 48, 0xFFF0 << 48, 0x8000 << 48, 1, 0x7FEFFFFFFFFFFFFF),
+    "f32": (0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000, 1, 0x7F7FFFFF),
+    "f16": (0x7E00, 0x7C00, 0xFC00, 0x8000, 1, 0x7BFF),
+    "bf16": (0x7FC0, 0x7F80, 0xFF80, 0x8000, 1, 0x7F7F),
+    "e4m3": (0x7F, 0x7E, 0xFE, 0x80, 1, 0x7E),
+    "e5m2": (0x7E, 0x7C, 0xFC, 0x80, 1, 0x7B),
+}
 
 # What an output holds before a call: see oracle.Poison.
 POISON = {
@@ -210,9 +288,7 @@ POISON = {
 
 
 def poison_of(dtype):
-    bits = 8 * SIZE[dtype]
-    pattern = POISON.get(dtype, int("a5" * SIZE[dtype], 16))
-    return pattern - (1 << bits) if pattern >> (bits - 1) else pattern
+    return signed(POISON.get(dtype, int("a5" * SIZE[dtype], 16)), 8 * SIZE[dtype])
 
 
 def narrow(kernel, values, dtype):
@@ -309,10 +385,11 @@ class Wall:
     """Samples by the wall clock. The frameworks give: ones, scan."""
 
     device = False
-    chunk = CHUNK
+    chunk = words = CHUNK
+    weights = None
 
     def start_wall(self):
-        self.spans = []  # addresses and sizes of the arguments
+        self.spans = []  # addresses of the arguments, and of their ends
         self.evict, self.flush_name = line_flusher()
         if self.evict is None:
             self.flush_bytes = min(256 << 20, 2 * cache_bytes())
@@ -321,8 +398,8 @@ class Wall:
 
     def flush(self):
         if self.evict is not None:
-            for start, size in self.spans:
-                self.evict(start, start + size)
+            for start, end in self.spans:
+                self.evict(start, end)
             return
         if self.flushed is None:
             self.flushed = self.ones(self.flush_bytes // 8)  # written once: unwritten pages are all one
@@ -331,6 +408,13 @@ class Wall:
 
     def synchronize(self):
         pass
+
+    def begin(self):
+        """Samples follow."""
+
+    def trace(self, call):
+        """The names of the device's kernels that a call runs."""
+        return []
 
     def settle(self, call, repeat, ready):
         """Measures what an empty call costs."""
@@ -396,13 +480,35 @@ class NumPy(Wall):
             value = self.np.asarray(value)
         return (tuple(value.shape), value.dtype) if isinstance(value, self.np.ndarray) else None
 
+    def odd(self, value):
+        """Why an output is no plain array with elements of its own, if it is none."""
+        if isinstance(value, self.np.generic):
+            return ""
+        return odd_type(value, self.np.ndarray) or repeats(value.shape, value.strides)
+
+    def extent(self, value):
+        """The addresses between which an array lies."""
+        if isinstance(value, self.np.generic):
+            return 0, 0
+        return extent(self.address(value), value.shape, value.strides, value.itemsize)
+
+    def tobytes(self, value):
+        return self.look(value).tobytes()
+
+    def look(self, array):
+        """An array where the generator's are."""
+        return array
+
     def all_equal(self, array, value):
-        return bool((array == value).all())
+        return bool((self.look(array) == value).all())
 
     def first_other(self, array, value):
-        return int((array != value).argmax())
+        return int((self.look(array) != value).argmax())
 
     # for the generator
+
+    def integers(self, values, size):
+        return self.np.array(values, f"int{8 * size}")
 
     def arange(self, first, last):
         return self.host.arange(first, last, dtype=self.host.int64)
@@ -420,6 +526,13 @@ class NumPy(Wall):
         elif dtype in ("bf16", "e4m3", "e5m2"):
             values = narrow(self, values, dtype).astype(raw)
         return values.view(raw) if dtype in FLOATS else values.astype(raw)
+
+    def where(self, condition, one, other):
+        return self.host.where(condition, one, other)
+
+    def move(self, raw):
+        """What the generator made, as an array of the arguments' kind."""
+        return raw
 
     # for samples
 
@@ -448,6 +561,10 @@ class Jax(NumPy):
         super().__init__(load)
         self.jax = framework_module("jax")
         self.jax.config.update("jax_default_matmul_precision", "highest")
+        self.kind = type(self.jax.numpy.zeros(()))
+        # As integers: arithmetic on narrow floats has its own NaN.
+        bits = self.jax.lax.bitcast_convert_type
+        self.update = self.jax.jit(lambda array, places, raw: bits(bits(array, raw.dtype).at[places].set(raw), array.dtype))
         self.device = self.jax.default_backend() != "cpu"
         if self.device:
             jnp = self.jax.numpy
@@ -463,13 +580,24 @@ class Jax(NumPy):
     def array(self, host):
         if host.dtype.itemsize == 8:
             self.jax.config.update("jax_enable_x64", True)
-        array = self.jax.device_put(host)
-        if not self.device:
-            self.spans.append((array.unsafe_buffer_pointer(), array.nbytes))
-        return array
+        return self.jax.device_put(host.copy())  # which JAX may keep as it is
+
+    def changed(self, array, places, raw):
+        index = self.np.unravel_index(places, array.shape)
+        return self.update(array, tuple(i.astype(self.np.int32) for i in index), raw)
 
     def describe(self, value):
         return (tuple(value.shape), self.np.dtype(value.dtype)) if isinstance(value, self.jax.Array) else None
+
+    def odd(self, value):
+        return odd_type(value, self.kind)
+
+    def extent(self, value):
+        start = value.unsafe_buffer_pointer()
+        return start, start + value.nbytes
+
+    def look(self, array):
+        return self.np.asarray(array)
 
     def flush(self):
         if not self.device:
@@ -501,7 +629,8 @@ class Events:
     other is found out on an idle device, and measured on one."""
 
     device = True
-    chunk = 1 << 22
+    chunk, words = 1 << 22, 1 << 20
+    weights = None
     flush_name = "write 2×L2, read 2×L2"
     blocked = 10e-3  # seconds; a function that takes this long behind a blocker waits for it
     most_hidden = 50e-3
@@ -545,6 +674,12 @@ class Events:
 
     def launch_nothing(self):
         self.sleep(0)
+
+    def begin(self):
+        pass
+
+    def trace(self, call):
+        return []
 
     def rests(self, call, ready, count):
         """How long the device goes on after the stream, call by call."""
@@ -677,6 +812,25 @@ class Torch:
             return tuple(value.shape), value.dtype
         return None
 
+    def odd(self, value):
+        found = odd_type(value, self.torch.Tensor)
+        if not found and vars(value):
+            found = "one with attributes of its own: " + ", ".join(vars(value))
+        if not found and (value.layout is not self.torch.strided or value.is_neg() or value.is_conj()):
+            found = "one whose elements are not there yet"
+        return found or repeats(value.shape, value.stride())
+
+    def extent(self, value):
+        size = value.element_size()
+        return extent(value.data_ptr(), value.shape, [size * stride for stride in value.stride()], size)
+
+    def tobytes(self, value):
+        value = value.detach().contiguous().cpu()
+        return ctypes.string_at(value.data_ptr(), value.numel() * value.element_size())
+
+    def look(self, array):
+        return array
+
     def all_equal(self, array, value):
         return bool((array == value).all())
 
@@ -684,6 +838,9 @@ class Torch:
         return int((array != value).int().argmax())
 
     # for the generator
+
+    def integers(self, values, size):
+        return self.torch.tensor(values, dtype=getattr(self.torch, f"int{8 * size}"), device=self.place)
 
     def arange(self, first, last):
         return self.torch.arange(first, last, dtype=self.torch.int64, device=self.place)
@@ -702,6 +859,12 @@ class Torch:
         if dtype in FLOATS:
             values = narrow(self, values, dtype)
         return values.to(getattr(self.torch, f"int{8 * SIZE[dtype]}"))
+
+    def where(self, condition, one, other):
+        return self.torch.where(condition, one, other)
+
+    def move(self, raw):
+        return raw
 
     # for samples
 
@@ -739,15 +902,29 @@ class TorchOnGPU(Torch, Events):
     def prepare(self, seed, threads):
         super().prepare(seed, threads)
         self.torch.cuda.empty_cache()
-        self.torch.cuda.reset_peak_memory_stats()
+        self.peak = 0
+
+    def begin(self):
+        self.torch.cuda.reset_peak_memory_stats()  # pawl's own checks are not the function's
 
     def synchronize(self):
         self.torch.cuda.synchronize()
 
     def finish(self, seconds, repeat):
         seconds, doubts = super().finish(seconds, repeat)
-        doubts["device_bytes"] = self.torch.cuda.max_memory_allocated()
+        self.peak = max(self.peak, self.torch.cuda.max_memory_allocated())
+        doubts["device_bytes"] = self.peak
         return seconds, doubts
+
+    def trace(self, call):
+        """By CUPTI, through PyTorch's profiler."""
+        profiler, on_device = self.torch.profiler, self.torch.autograd.DeviceType.CUDA
+        with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+            call()
+            self.synchronize()
+        ran = [e for e in profile.events() if e.device_type == on_device and not getattr(e, "is_user_annotation", False)]
+        names = [e.name for e in sorted(ran, key=lambda e: e.time_range.start)]
+        return list(dict.fromkeys(name for name in names if not name.startswith(("Memcpy ", "Memset "))))
 
     def event(self):
         return self.torch.cuda.Event(enable_timing=True)
@@ -810,7 +987,7 @@ class CuPy(Events, NumPy):
     kernel for every operation, in every cell."""
 
     name = "cupy"
-    chunk = CHUNK
+    chunk = words = CHUNK
 
     def __init__(self, load):
         self.np, self.host = framework_module("cupy"), framework_module("numpy")
@@ -829,14 +1006,11 @@ class CuPy(Events, NumPy):
     def address(self, array):
         return array.data.ptr
 
-    def raw_of(self, values, dtype):
-        return self.np.asarray(super().raw_of(values, dtype))
+    def move(self, raw):
+        return self.np.asarray(raw)
 
-    def all_equal(self, array, value):
-        return super().all_equal(array.get(), value)
-
-    def first_other(self, array, value):
-        return super().first_other(array.get(), value)
+    def look(self, array):
+        return array.get()
 
     def prepare(self, seed, threads):
         random.seed(seed)
@@ -872,6 +1046,19 @@ class CuPy(Events, NumPy):
 
     def join(self):
         return False
+
+
+def odd_type(value, plain):
+    return "" if type(value) is plain else f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def repeats(shape, strides):
+    return "a view that repeats its elements" if any(n > 1 and stride == 0 for n, stride in zip(shape, strides)) else ""
+
+
+def extent(start, shape, strides, size):
+    reach = [(n - 1) * stride for n, stride in zip(shape, strides)]
+    return start + sum(r for r in reach if r < 0), start + sum(r for r in reach if r > 0) + size
 
 
 class Recorded:
@@ -960,36 +1147,106 @@ def place(error, file):
 
 
 class Buffer:
-    """An argument in memory, between red zones."""
+    """An argument in memory, between red zones. Where arrays cannot be written to,
+    the function is given one that is made of it."""
 
     def __init__(self, framework, number, arg):
-        self.framework, self.arg = framework, arg
-        size = arg["count"] * SIZE[arg["dtype"]]
+        self.framework, self.number, self.arg = framework, number, arg
+        self.role, self.dtype = arg.get("role", "in"), arg["dtype"]
+        if self.role == "out" or self.role == "scratch" and not arg.get("init"):
+            self.init = None  # the function writes it
+        else:
+            self.init = (arg["init"], arg.get("params") or []) if arg.get("init") else default_fill(self.dtype)
+        self.size = arg["count"] * SIZE[self.dtype]
         slack = 0 if framework.device else 2 * RED
-        self.base = framework.empty(RED + size + RED + slack + 16)
+        self.base = framework.empty(RED + self.size + RED + slack + 16)
         self.start = RED
         if slack:
             # On a page, and not all on the same place of one: equal offsets alias
             # in the store buffer.
             address = framework.address(self.base) + RED
             self.start = RED + -address % RED + (number * 320) % RED // 64 * 64
-        self.size = size
-        data = self.base[self.start:self.start + size]
-        self.flat = framework.raw(data, SIZE[arg["dtype"]])
-        self.value = framework.view(data, arg["dtype"], arg.get("shape") or [arg["count"]])
+        self.data = self.base[self.start:self.start + self.size]
+        self.flat = framework.raw(self.data, SIZE[self.dtype])
+        self.memory = self.value = framework.view(self.data, self.dtype, arg.get("shape") or [arg["count"]])
         self.pristine = None
         for zone in self.zones():
             zone[:] = RED_BYTE
 
+    def fill(self, key):
+        """Gives it the contents of a key, or poison."""
+        if self.init is None:
+            self.poison()
+            return
+        framework = self.framework
+        fill(framework, self.flat, self.dtype, *self.init, key)
+        self.key, self.before, self.after = key, {}, {}
+        if not framework.in_place:
+            self.value = framework.array(self.memory)
+        elif self.role == "inout" and self.pristine is None:
+            self.pristine = framework.clone(self.value)
+        elif self.role == "inout":
+            framework.copy(self.pristine, self.value)
+        elif self.role == "in":
+            self.sum = digest(framework, self.data)
+
+    # small changes, step by step
+
+    def changes(self):
+        return self.role == "in" and changing(*self.init) is not None
+
+    def plan(self, step, count):
+        """Makes the changes of so many steps ready."""
+        self.places, self.raw = changes(self.framework, self.arg["count"], self.dtype, *changing(*self.init), self.key, step, step + count)
+        self.old = self.flat[self.places].tolist()
+
+    def step(self, i):
+        part = slice(CHANGES * i, CHANGES * (i + 1))
+        self.flat[self.places[part]] = self.raw[part]
+        if not self.framework.in_place:
+            self.value = self.framework.changed(self.value, self.places[part], self.raw[part])
+
+    def stepped(self, count):
+        """Notes that so many of the planned steps were taken."""
+        for place, old, new in list(zip(self.places.tolist(), self.old, self.raw.tolist()))[:CHANGES * count]:
+            self.before.setdefault(place, old)
+            self.after[place] = new
+        self.places = self.raw = self.old = None
+
+    def changed(self):
+        """Whether an input no longer holds what it was given."""
+        framework = self.framework
+        if not framework.in_place:
+            seen = framework.look(self.value).reshape(-1).view(self.flat.dtype)
+            return not bool((seen == self.flat).all())
+        if not self.after:
+            return digest(framework, self.data) != self.sum
+        # Back to where it began, to be compared with that.
+        places, size = framework.integers(list(self.after), 8), SIZE[self.dtype]
+        if self.flat[places].tolist() != list(self.after.values()):
+            return True
+        self.flat[places] = framework.integers([self.before[place] for place in self.after], size)
+        same = digest(framework, self.data) == self.sum
+        self.flat[places] = framework.integers(list(self.after.values()), size)
+        return not same
+
+    # what a call must write, and what it must not
+
+    def ready(self):
+        if self.pristine is not None:
+            self.framework.copy(self.value, self.pristine)
+        elif self.role == "out":
+            self.poison()
+
+    def poison(self):
+        self.flat[:] = poison_of(self.dtype)
+
+    def untouched(self):
+        return self.framework.all_equal(self.flat, poison_of(self.dtype))
+
     def zones(self):
         end = self.start + self.size
         return self.base[self.start - RED:self.start], self.base[end:end + RED]
-
-    def poison(self):
-        self.flat[:] = poison_of(self.arg["dtype"])
-
-    def untouched(self):
-        return self.framework.all_equal(self.flat, poison_of(self.arg["dtype"]))
 
     def trespass(self):
         before, after = self.zones()
@@ -1029,7 +1286,9 @@ def check_buffer(arg):
         raise Fault("protocol", f"argument {name}: {count} elements of {arg['dtype']}")
     if kind and (kind not in FILLS or FILLS[kind] != len(arg.get("params") or [])):
         raise Fault("protocol", f"argument {name}: no fill {kind} with {len(arg.get('params') or [])} numbers")
-    if kind in ("normal", "uniform") and arg["dtype"] not in FLOATS:
+    if kind in ("rows", "outliers", "specials") and not arg["params"][2] >= 1:
+        raise Fault("protocol", f"argument {name}: fill {kind} with {arg['params'][2]}")
+    if kind in FLOAT_FILLS and arg["dtype"] not in FLOATS:
         raise Fault("protocol", f"argument {name}: no fill {kind} of {arg['dtype']}")
 
 
@@ -1108,11 +1367,14 @@ class Cell:
             raise Fault("protocol", "prepare before load")
         framework, self.call = self.framework, None
         self.buffers, self.returned, self.result = [], [], None
+        self.seed, self.batch, self.steps = m.get("seed", 0), None, 0
         framework.spans = []
-        framework.prepare(m.get("seed", 0), m.get("threads", 1))
-        self.bind(m)
+        framework.prepare(self.seed, m.get("threads", 1))
+        call = self.bind(m)
+        self.refresh(m.get("batch", 0), 0)
         reply = {"buffers": [
-            {"name": b.arg["name"], "start": framework.address(b.base) + b.start, "bytes": b.size} for b in self.buffers
+            {"name": b.arg["name"], "start": framework.address(b.base) + b.start, "bytes": b.size}
+            for b in self.buffers if framework.in_place
         ]}
         if m.get("cores") and not framework.device:
             try:
@@ -1124,11 +1386,11 @@ class Cell:
         # What is there now stays: later collections need not look at it.
         gc.collect()
         gc.freeze()
-        self.settled = 0
+        self.settled, self.call = 0, call
         return reply
 
     def bind(self, m):
-        """Makes the arguments and decides how each is passed."""
+        """Makes the arguments, decides how each is passed, and returns the call."""
         args = m.get("args") or []
         for arg in args:
             if arg.get("dtype") not in SIZE:
@@ -1139,66 +1401,88 @@ class Cell:
         free = self.parameters.free(by_name)
         positional, keywords = [], dict(self.params)
         for number, arg in enumerate(args):
-            name, role = arg["name"], arg.get("role", "in")
-            value = None
-            if not arg.get("buffer"):
-                value = scalar(arg)
-            elif role in ("out", "scratch") and (name not in self.parameters.named or not self.framework.in_place):
-                if role == "out":
-                    self.returned.append(arg)
-                continue
-            else:
-                value = self.argument(number, arg, key_of(m.get("seed", 0), number, m.get("batch", 0)))
+            name, role, buffer = arg["name"], arg.get("role", "in"), None
+            if arg.get("buffer"):
+                in_place = self.framework.in_place
+                taken = in_place and name in self.parameters.named
+                if role == "out" and not taken or role == "inout" and not in_place:
+                    self.returned.append((number, arg))
+                if role in ("out", "scratch") and not taken:
+                    continue
+                buffer = self.argument(number, arg)
+            value = buffer.value if buffer else scalar(arg)
             if name in self.parameters.named:
-                keywords[name] = value
+                keywords[name], slot = value, (keywords, name)
             elif len(positional) < free:
                 positional.append(value)
-            elif arg.get("buffer"):
+                slot = positional, len(positional) - 1
+            elif buffer:
                 raise Fault("no entry", f"the function has no parameter for argument {name}",
                             "it is given the arguments by name, or by position in the order of pawl.yaml")
+            if buffer:
+                buffer.slot = slot
         function = self.function
-        self.call = lambda: function(*positional, **keywords)
+        return lambda: function(*positional, **keywords)
 
-    def argument(self, number, arg, key):
-        framework, role = self.framework, arg.get("role", "in")
-        buffer = Buffer(framework, number, arg)
-        if role == "out" or role == "scratch" and not arg.get("init"):
-            buffer.poison()
-        else:
-            kind, numbers = (arg["init"], arg.get("params") or []) if arg.get("init") else default_fill(arg["dtype"])
-            fill(framework, buffer.flat, arg["dtype"], kind, numbers, key)
-        if not framework.in_place:
-            return framework.array(buffer.value)
-        if not framework.device:
-            framework.spans.append((framework.address(buffer.base) + buffer.start, buffer.size))
-        if role == "inout":
-            buffer.pristine = framework.clone(buffer.value)
-        self.buffers.append(buffer)
-        return buffer.value
+    def argument(self, number, arg):
+        self.buffers.append(Buffer(self.framework, number, arg))
+        return self.buffers[-1]
+
+    # contents
+
+    def refresh(self, batch, steps):
+        """Brings the arguments to a batch's contents and so many steps further, at
+        the same addresses."""
+        if (batch, steps) == (self.batch, self.steps):
+            return
+        self.batch = None
+        for b in self.buffers:
+            number = (b.arg.get("draws") or b.number + 1) - 1
+            b.fill(key_of(self.seed, number, batch))
+            if steps and b.changes():
+                b.plan(1, steps)
+                for i in range(steps):
+                    b.step(i)
+                b.stepped(steps)
+        self.batch, self.steps = batch, steps
+        self.hand()
+
+    def hand(self):
+        """Passes on arrays that were made anew."""
+        for b in self.buffers:
+            container, key = b.slot
+            container[key] = b.value
+        if not self.framework.device:
+            self.framework.spans = [self.framework.extent(b.value) for b in self.buffers]
 
     def ready(self):
         """Brings the arguments into the state every sample starts from."""
         self.result = None
         for b in self.buffers:
-            if b.pristine is not None:
-                self.framework.copy(b.value, b.pristine)
-            elif b.arg.get("role") == "out":
-                b.poison()
+            b.ready()
+
+    # calls
 
     def once(self):
         """The call of a sample. Its result lives until the next."""
         self.result = self.call()
         return self.result
 
+    def finished(self):
+        """Waits for all that the last call began, on any stream."""
+        if not self.framework.in_place:
+            self.framework.jax.block_until_ready(self.result)
+        self.framework.synchronize()
+
     def settle(self, repeat):
         """The first calls, which compile, allocate and look at what comes back."""
         if not self.settled:
             self.ready()
-            result = self.once()
-            self.framework.synchronize()
-            self.check_result(result)
+            self.once()
+            self.finished()
+            self.results()
             for b in self.buffers:
-                if b.arg.get("role") == "out" and b.untouched():
+                if b.role == "out" and b.untouched():
                     raise Fault("no effect", f"the function wrote nothing to its output {b.arg['name']}",
                                 "a parameter of an output's name is to be written to; without one the returned value is taken")
             for _ in range(2):
@@ -1209,52 +1493,104 @@ class Cell:
             self.overhead = self.framework.settle(self.once, repeat, self.ready)
             self.settled = repeat
 
-    def check_result(self, result):
+    def results(self):
+        """What the last call returned: looked at, and by argument."""
         if not self.returned:
-            return
-        names = ", ".join(arg["name"] for arg in self.returned)
-        values = [result] if len(self.returned) == 1 else result
+            return {}
+        result, names = self.result, ", ".join(arg["name"] for _, arg in self.returned)
         if result is None:
             raise Fault("output", f"the function returned nothing, and has no parameter {names}",
                         "return the output, or take a parameter of its name and write to it")
+        values = [result] if len(self.returned) == 1 else result
         if not isinstance(values, (list, tuple)) or len(values) != len(self.returned):
             raise Fault("output", f"the function must return {len(self.returned)} outputs ({names}), and returned {type(result).__name__}")
-        for arg, value in zip(self.returned, values):
-            want = tuple(arg.get("shape") or [arg["count"]]), self.framework.dtype(arg["dtype"])
-            got = self.framework.describe(value)
-            if got is None:
-                raise Fault("output", f"output {arg['name']} must be an array of {self.framework.name}, and is {describe(value)}")
-            if got != want:
-                raise Fault("output", f"output {arg['name']} must be {list(want[0])} of {want[1]}, and is {list(got[0])} of {got[1]}",
-                            "shape and dtype of the output in pawl.yaml, or what the function returns")
+        for (_, arg), value in zip(self.returned, values):
+            self.check_result(arg, value)
+        return {number: value for (number, _), value in zip(self.returned, values)}
+
+    def check_result(self, arg, value):
+        framework, name = self.framework, arg["name"]
+        want = tuple(arg.get("shape") or [arg["count"]]), framework.dtype(arg["dtype"])
+        got = framework.describe(value)
+        if got is None:
+            raise Fault("output", f"output {name} must be an array of {framework.name}, and is {describe(value)}")
+        odd = framework.odd(value)
+        if odd:
+            raise Fault("output", f"output {name} must be a plain array of {framework.name}, and is {odd}",
+                        "what is measured must have computed all elements when it returns")
+        if got != want:
+            raise Fault("output", f"output {name} must be {list(want[0])} of {want[1]}, and is {list(got[0])} of {got[1]}",
+                        "shape and dtype of the output in pawl.yaml, or what the function returns")
+        low, high = framework.extent(value)
+        for b in self.buffers:
+            start, end = framework.extent(b.value)
+            if b.role == "in" and low < end and start < high:
+                raise Fault("output", f"output {name} lies in the memory of input {b.arg['name']}",
+                            "return an array of its own, or give the input role: inout")
+
+    def check_arguments(self):
+        """Looks for writes outside the buffers, and to inputs."""
+        for b in self.buffers:
+            b.trespass()
+        for b in self.buffers:
+            if b.role == "in" and b.changed():
+                self.batch = None  # it needs its contents again
+                raise Fault("output", f"the kernel changed its input {b.arg['name']}",
+                            "an argument that a kernel writes has role: out or inout in pawl.yaml")
+
+    def outputs(self):
+        """The bytes of all outputs, by argument."""
+        found = {b.number: b.value for b in self.buffers if b.role in ("out", "inout")}
+        found.update(self.results())
+        return {number: self.framework.tobytes(found[number]) for number in sorted(found)}
+
+    # operations
 
     def sample(self, m):
         if self.call is None:
             raise Fault("protocol", "launch before prepare")
-        count, repeat = m.get("count", 0), m.get("repeat", 0)
+        count, repeat, step = m.get("count", 0), m.get("repeat", 0), m.get("step", 0)
         if not 1 <= count <= MAX_FRAME // 16 or repeat < 1:
             raise Fault("protocol", f"{count} samples of {repeat} launches")
+        batch, framework = m.get("batch", 0), self.framework
+        self.refresh(batch, step - 1 if step else self.steps if batch == self.batch else 0)
+        framework.begin()
         self.settle(repeat)
-        cold, most = m.get("cache") == "cold", m.get("max_s") or math.inf
-        once, ready, call = self.framework.once, self.ready, self.once
+        changing = [b for b in self.buffers if step and b.changes()]
+        for b in changing:
+            b.plan(step, count)
+        cold, most, keep = m.get("cache") == "cold", m.get("max_s") or math.inf, m.get("keep", 0)
+        seconds, taken, kept = [], 0, {}
         gc.collect()
-        seconds = []
         switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         begin = time.monotonic()
         gc.disable()
         try:
-            for _ in range(count):
-                seconds.append(once(call, repeat, cold, ready) / repeat)
+            for i in range(count):
+                taken = i + 1
+                for b in changing:
+                    b.step(i)
+                if changing and not framework.in_place:
+                    self.hand()
+                seconds.append(framework.once(self.once, repeat, cold, self.ready) / repeat)
+                self.results()
+                if taken == keep:
+                    kept = self.outputs()
                 if time.monotonic() - begin > most:
                     break
         finally:
             gc.enable()
-        seconds, doubts = self.framework.finish(seconds, repeat)
-        self.trespass()
+            for b in changing:
+                b.stepped(taken)
+            self.steps += taken if step else 0
+        seconds, doubts = framework.finish(seconds, repeat)
+        self.check_arguments()
         reply = {
             "count": len(seconds), "overhead_s": self.overhead,
             "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, **doubts,
         }
+        if kept:
+            reply["kept"] = leave(m.get("outputs"), kept)
         return reply, b"".join(struct.pack("<dd", s, 0.0) for s in seconds)
 
     def run(self, m):
@@ -1265,16 +1601,30 @@ class Cell:
         start = time.perf_counter()
         for _ in range(m.get("launches", 1)):
             self.once()
-        if not self.framework.in_place:
-            self.framework.jax.block_until_ready(self.result)
-        self.framework.synchronize()
+        self.finished()
         elapsed = time.perf_counter() - start
-        self.trespass()
+        self.check_arguments()
         return {"cell_s": elapsed}
 
-    def trespass(self):
-        for buffer in self.buffers:
-            buffer.trespass()
+    def produce(self, m):
+        """One call outside any sample, and what it wrote."""
+        if self.call is None:
+            raise Fault("protocol", "launch before prepare")
+        self.refresh(m.get("batch", 0), 0)
+        for b in self.buffers:
+            if b.init is None:
+                b.poison()
+        self.ready()
+        self.framework.synchronize()
+        self.once()
+        self.finished()
+        found = self.outputs()
+        self.check_arguments()
+        reply = {"outputs": leave(m.get("outputs"), found)}
+        if m.get("trace"):
+            self.ready()
+            reply["kernels"] = self.framework.trace(self.once)
+        return reply
 
     def guarded(self, operation, m):
         """Runs an operation and gives what the kernel raises its name."""
@@ -1302,8 +1652,18 @@ class Cell:
 
 
 def describe(value):
-    shape = getattr(value, "shape", None)
-    return type(value).__name__ if shape is None else f"{type(value).__module__}.{type(value).__name__} of shape {list(shape)}"
+    shape, device = getattr(value, "shape", None), getattr(value, "device", "")
+    if shape is None:
+        return type(value).__name__
+    return f"{type(value).__module__}.{type(value).__name__} of shape {list(shape)}" + (f" on {device}" if device else "")
+
+
+def leave(folder, outputs):
+    """Writes outputs where the worker will take them from."""
+    for number, data in outputs.items():
+        with open(os.path.join(folder, f"{number}.bin"), "wb") as file:
+            file.write(data)
+    return [{"arg": number, "path": f"{number}.bin"} for number in outputs]
 
 
 def flush_output():
@@ -1325,7 +1685,7 @@ def main():
     sys.path.pop(0)  # this file's folder, which is no place to import from
     sys.dont_write_bytecode = True
     faulthandler.enable(all_threads=False)
-    send(0, "hello", {"protocol": "1.1", "cell": "python", "pid": os.getpid()})
+    send(0, "hello", {"protocol": "1.2", "cell": "python", "pid": os.getpid()})
     incoming = queue.SimpleQueue()
     threading.Thread(target=receive, args=(incoming,), daemon=True).start()
     cell = Cell()
@@ -1345,6 +1705,9 @@ def main():
             elif op == "run":
                 with inference(cell):
                     body = cell.guarded(cell.run, request)
+            elif op == "produce":
+                with inference(cell):
+                    body = cell.guarded(cell.produce, request)
             else:
                 raise Fault("protocol", f"a cell has no operation {op!r}")
         except Fault as fault:

@@ -24,8 +24,13 @@ class Binding(cell.Cell):
         self.parameters = cell.Parameters(function)
         self.buffers, self.returned = [], []
 
-    def argument(self, number, arg, key):
-        return arg["name"].upper()
+    def argument(self, number, arg):
+        return Named(arg["name"].upper())
+
+
+class Named:
+    def __init__(self, value):
+        self.value = value
 
 
 ARGS = [
@@ -40,9 +45,8 @@ ARGS = [
 
 def check(function, want, returned=(), **params):
     binding = Binding(function, params)
-    binding.bind({"args": ARGS})
-    got = binding.call()
-    names = tuple(arg["name"] for arg in binding.returned)
+    got = binding.bind({"args": ARGS})()
+    names = tuple(arg["name"] for _, arg in binding.returned)
     assert got == want and names == tuple(returned), (got, want, names, returned)
 
 

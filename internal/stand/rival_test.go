@@ -1,4 +1,4 @@
-package bench
+package stand
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 const rivalSpec = `version: 1
@@ -59,7 +58,7 @@ kernels:
 configs: {small: {B: 2, H: 3, S: 64, D: 32}}
 `
 
-func rivalBench(t *testing.T) *bench {
+func rivals(t *testing.T) *spec.Spec {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := spec.Parse(filepath.Join(dir, "pawl.yaml"), []byte(rivalSpec))
@@ -69,7 +68,7 @@ func rivalBench(t *testing.T) *bench {
 	if err := os.WriteFile(filepath.Join(dir, "mine.py"), []byte("import numpy\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return &bench{Options: Options{Spec: s}}
+	return s
 }
 
 func argNames(k *spec.Kernel) string {
@@ -81,7 +80,7 @@ func argNames(k *spec.Kernel) string {
 }
 
 func TestAttentionRivals(t *testing.T) {
-	b := rivalBench(t)
+	s := rivals(t)
 	for _, tc := range []struct {
 		kernel, args string
 		keywords     map[string]any
@@ -90,21 +89,21 @@ func TestAttentionRivals(t *testing.T) {
 		{"unnamed", "q k v d", map[string]any{"causal": true}},
 		{"causal", "q k v o causal", map[string]any{}}, // the argument decides
 	} {
-		k := kernelNamed(b.Spec, tc.kernel)
+		k := kernelNamed(s, tc.kernel)
 		before := argNames(k)
 		for _, name := range Attention {
-			r, err := b.rival(k, name)
+			r, err := FindRival(s, k, name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			like := r.variant.Kernel
+			like := r.Variant.Kernel
 			if argNames(like) != tc.args || like.Name != name || like.Cell != spec.CellPython || like.Framework != "torch" || r.module == nil || !r.borrowed {
 				t.Errorf("%s against %s: %s of %+v", tc.kernel, name, argNames(like), like)
 			}
 			if diff := cmp.Diff(tc.keywords, r.keywords); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.kernel, diff)
 			}
-			in, err := r.variant.At(b.Spec.Configs[0])
+			in, err := r.Variant.At(s.Configs[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,25 +115,25 @@ func TestAttentionRivals(t *testing.T) {
 			t.Errorf("the kernel itself was changed: %s", argNames(k))
 		}
 	}
-	if _, err := b.rival(kernelNamed(b.Spec, "copy"), "sdpa"); err == nil || !strings.Contains(err.Error(), "does not look like attention") {
+	if _, err := FindRival(s, kernelNamed(s, "copy"), "sdpa"); err == nil || !strings.Contains(err.Error(), "does not look like attention") {
 		t.Errorf("copy against sdpa: %v", err)
 	}
 }
 
 func TestPythonRivals(t *testing.T) {
-	b := rivalBench(t)
-	k := kernelNamed(b.Spec, "copy")
-	r, err := b.rival(k, "mine:run")
+	s := rivals(t)
+	k := kernelNamed(s, "copy")
+	r, err := FindRival(s, k, "mine:run")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if like := r.variant.Kernel; like.Source != "mine.py" || like.Python != "mine:run" || like.Framework != "" || r.module != nil {
+	if like := r.Variant.Kernel; like.Source != "mine.py" || like.Python != "mine:run" || like.Framework != "" || r.module != nil {
 		t.Errorf("rival %+v", like)
 	}
 	for name, says := range map[string]string{
 		"sdpa:flsh": "did you mean sdpa:flash?", "other:run": `no kernel "other:run"`, "cpoy": "did you mean copy?",
 	} {
-		if _, err := b.rival(k, name); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := FindRival(s, k, name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -142,15 +141,15 @@ func TestPythonRivals(t *testing.T) {
 
 // Params reach Python as what they are.
 func TestKeywords(t *testing.T) {
-	b := rivalBench(t)
-	raw, err := json.Marshal(stand.Keywords(kernelNamed(b.Spec, "scale").Default()))
+	s := rivals(t)
+	raw, err := json.Marshal(Keywords(kernelNamed(s, "scale").Default()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"FACTOR":2.0,"FAST":true,"MODE":"exact","N":7}`; string(raw) != want {
 		t.Errorf("%s, want %s", raw, want)
 	}
-	if got := stand.Keywords(kernelNamed(b.Spec, "attention").Default()); got != nil {
+	if got := Keywords(kernelNamed(s, "attention").Default()); got != nil {
 		t.Errorf("a compiled kernel has keywords: %v", got)
 	}
 }

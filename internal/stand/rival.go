@@ -1,4 +1,4 @@
-package bench
+package stand
 
 import (
 	"fmt"
@@ -8,16 +8,26 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/worker/cell/python"
 )
 
-// rival is something to measure a kernel against.
-type rival struct {
-	variant  spec.Variant
+// Rival is something else that solves a kernel's problem: to measure it against,
+// or to ask for the right answer.
+type Rival struct {
+	Variant  spec.Variant
 	module   []byte         // text of a Python module that ships with pawl
 	keywords map[string]any // of a Python function, besides the arguments
 	borrowed bool           // it takes the kernel's own problem, params included
+}
+
+// Job is the rival on one config of the kernel.
+func (r *Rival) Job(dir string, config *spec.Config) *Job {
+	job := NewJob(dir, r.Variant, config)
+	job.Module, job.Keywords = r.module, r.keywords
+	if r.borrowed {
+		job.Row.Params = nil // they are the kernel's, not its
+	}
+	return job
 }
 
 // Attention are the rivals that ship with pawl: PyTorch's
@@ -31,34 +41,38 @@ var attentionEntries = map[string]string{
 	"sdpa:efficient": "pawl_rivals:sdpa_efficient", "sdpa:math": "pawl_rivals:sdpa_math",
 }
 
-// rivals finds what a kernel is measured against: other kernels of the spec,
-// rivals that ship with pawl, and Python functions in the spec's folder.
-func (b *bench) rivals(k *spec.Kernel) ([]rival, error) {
-	var out []rival
-	for _, name := range b.Against {
-		found, err := b.rival(k, name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, *found)
-	}
-	return out, nil
-}
-
-func (b *bench) rival(k *spec.Kernel, name string) (*rival, error) {
-	if other := kernelNamed(b.Spec, name); other != nil {
-		return &rival{variant: other.Default(), keywords: stand.Keywords(other.Default())}, nil
+// FindRival finds a rival by name: another kernel of the spec, one that ships with
+// pawl, or a Python function in the spec's folder.
+func FindRival(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
+	if other := kernelNamed(s, name); other != nil {
+		return &Rival{Variant: other.Default(), keywords: Keywords(other.Default())}, nil
 	}
 	if slices.Contains(Attention, name) {
 		return attention(k, name)
 	}
 	if spec.PythonName(name) {
-		if _, err := os.Stat(filepath.Join(b.Spec.Dir, filepath.FromSlash(spec.PythonSource(name)))); err == nil {
-			return &rival{variant: pythonLike(k, name, name).Default(), borrowed: true}, nil
+		if _, err := os.Stat(filepath.Join(s.Dir, filepath.FromSlash(spec.PythonSource(name)))); err == nil {
+			return &Rival{Variant: pythonLike(k, name, name).Default(), borrowed: true}, nil
 		}
 	}
-	names := slices.Concat(kernelNames(b.Spec), Attention)
-	return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, names))
+	return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, slices.Concat(kernelNames(s), Attention)))
+}
+
+func kernelNamed(s *spec.Spec, name string) *spec.Kernel {
+	for _, k := range s.Kernels {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+func kernelNames(s *spec.Spec) []string {
+	var names []string
+	for _, k := range s.Kernels {
+		names = append(names, k.Name)
+	}
+	return names
 }
 
 // pythonLike is a Python function that takes a kernel's problem.
@@ -72,7 +86,7 @@ func pythonLike(k *spec.Kernel, name, entry string) *spec.Kernel {
 // attention makes one of the rivals above of a kernel's problem. Queries, keys
 // and values are the arguments of these names, else the first three inputs of
 // four dimensions; scale and causal are taken over where the kernel has them.
-func attention(k *spec.Kernel, name string) (*rival, error) {
+func attention(k *spec.Kernel, name string) (*Rival, error) {
 	like := pythonLike(k, name, attentionEntries[name])
 	like.Framework = "torch"
 	like.Args = slices.Clone(k.Args)
@@ -118,5 +132,5 @@ func attention(k *spec.Kernel, name string) (*rival, error) {
 		arg.Name = to
 		like.Args[i] = &arg
 	}
-	return &rival{variant: like.Default(), module: python.Rivals, keywords: keys, borrowed: true}, nil
+	return &Rival{Variant: like.Default(), module: python.Rivals, keywords: keys, borrowed: true}, nil
 }

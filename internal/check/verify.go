@@ -1,0 +1,213 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+	"pawl/internal/verify"
+)
+
+// Data that answers are looked at on, and data that is timed, are never the same:
+// their batches are far apart.
+const (
+	verifyBatch = 1 << 20
+	timedLooks  = 2 // timed samples of a row whose answers are looked at
+)
+
+// exam is what it takes to know a contest's right answers.
+type exam struct {
+	answers   *stand.Answers
+	reference *stand.Job
+	rival     *stand.Job
+	err       error // why there are none
+}
+
+// instances are those of candidate, reference and rival.
+func (x *exam) instances(k *contest) [3]*spec.Instance {
+	out := [3]*spec.Instance{k.candidate.Instance}
+	if x.reference != nil {
+		out[1] = x.reference.Instance
+	}
+	if x.rival != nil {
+		out[2] = x.rival.Instance
+	}
+	return out
+}
+
+// verify looks at the answers of every candidate that is to be measured. One whose
+// answers are wrong is not.
+func (c *check) verify(ctx context.Context) {
+	var waiting []*contest
+	var jobs []*stand.Job
+	for _, k := range c.contests {
+		if k.row.Fault != nil || k.row.Verdict == result.Unchanged && !k.alone || k.candidate.Artifact == nil {
+			continue
+		}
+		k.exam = c.examOf(k)
+		waiting = append(waiting, k)
+		for _, job := range []*stand.Job{k.exam.reference, k.exam.rival} {
+			if job != nil && job.Artifact == nil {
+				jobs = append(jobs, job)
+			}
+		}
+	}
+	if err := c.stand.Build(ctx, jobs); err != nil {
+		return // the worker is gone; measuring says so
+	}
+	for i, k := range waiting {
+		if ctx.Err() != nil {
+			return
+		}
+		c.run.Emit(run.Event{Kind: run.Verify, Row: k.row.Name(), Done: i, Total: len(waiting)})
+		c.examine(ctx, k)
+	}
+}
+
+// examOf finds where a contest's right answers come from: what the base's spec says,
+// else the candidate's own. Without an oracle it is the base's version itself.
+func (c *check) examOf(k *contest) *exam {
+	s, from := c.Spec, k.candidate.Variant.Kernel
+	if c.base != nil {
+		if theirs := kernel(c.base.spec, k.row.Kernel); theirs != nil {
+			s, from = c.base.spec, theirs
+		}
+	}
+	answers, err := stand.FindAnswers(s, from)
+	if err != nil {
+		return &exam{err: err}
+	}
+	x := &exam{answers: answers}
+	x.reference, x.rival = answers.Jobs(k.candidate.Instance.Config)
+	if answers.Oracle == nil && k.base != nil && k.base.job != nil && k.base.job.Row.Fault == nil {
+		x.reference = k.base.job
+	}
+	return x
+}
+
+// examine looks at one contest's answers.
+func (c *check) examine(ctx context.Context, k *contest) {
+	v := &result.Verification{Integrity: result.Clean, Seed: c.Duet.Seed}
+	k.row.Verification = v
+	x := k.exam
+	if x.err != nil {
+		k.candidate.Fail("verify", x.err)
+		return
+	}
+	v.Oracle = x.answers.String()
+	if x.answers.Oracle == nil {
+		if x.reference == nil {
+			v.Limits = append(v.Limits, "nobody knows the right answers: the kernel has no oracle and there is no earlier version")
+			return
+		}
+		v.Oracle = "the base version"
+		v.Limits = append(v.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
+	}
+	for _, job := range []*stand.Job{x.reference, x.rival} {
+		if job != nil && job.Row.Fault != nil {
+			k.candidate.Fail("verify", &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint})
+			return
+		}
+	}
+	examiner := c.stand.NewExaminer(x.answers, k.candidate, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
+	one := stand.NewCase("config", k.candidate.Instance.Config, c.Duet.Seed)
+	one.Batch = verifyBatch
+	v.Cases = append(v.Cases, one)
+	bench, err := examiner.Bench(ctx, x.instances(k))
+	if err == nil {
+		trial := verify.Trial{Fresh: true, Repeats: 2}
+		if !k.candidate.Variant.Kernel.Deterministic {
+			trial.Repeats = 1
+		}
+		v.Findings, err = bench.Try(ctx, one, trial)
+	}
+	closing := examiner.Close(context.WithoutCancel(ctx))
+	if err == nil && one.Fault == nil && closing != nil {
+		k.candidate.Fail("verify", closing)
+		return
+	}
+	c.settleExam(ctx, k, one, err)
+}
+
+// settleExam turns what was found into the row's state.
+func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, err error) {
+	v := k.row.Verification
+	var own *verify.OracleError
+	switch {
+	case ctx.Err() != nil:
+		k.candidate.Fail("verify", context.Canceled)
+	case errors.As(err, &own):
+		one.Skipped = own.Error()
+		v.Skipped++
+		k.candidate.Fail("verify", &result.Fault{
+			Cause: result.CauseOracle, Message: own.Error(), Hint: "the oracle is asked in a cell of its own; pawl fuzz " + k.row.Kernel + " shows it at work",
+		})
+	case err != nil:
+		k.candidate.Fail("verify", err)
+	case one.Skipped != "":
+		v.Skipped++
+		v.Limits = append(v.Limits, one.Skipped)
+	case one.Fault != nil:
+		v.Failed++
+		k.candidate.Fail("verify", one.Fault)
+	case one.Reason != "":
+		v.Failed++
+		k.row.Verdict = result.Incorrect
+	default:
+		v.Passed++
+	}
+	c.convict(k)
+}
+
+// convict rejects a candidate that was caught cheating.
+func (c *check) convict(k *contest) {
+	v := k.row.Verification
+	for _, f := range v.Findings {
+		if f.Severity == result.Cheated {
+			v.Integrity = result.Cheated
+			k.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"})
+			return
+		}
+		v.Integrity = result.Suspicious
+	}
+}
+
+// lookAtTimed judges the answers of timed samples, drawn at random: a kernel that
+// is right when it is looked at must be right when it is timed.
+func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept) {
+	v, x := k.row.Verification, k.exam
+	if v == nil || x == nil || v.Passed == 0 || k.row.Fault != nil || len(kept) == 0 || ctx.Err() != nil {
+		return
+	}
+	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
+	examiner := c.stand.NewExaminer(x.answers, nil, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
+	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
+	for _, sample := range kept[:min(len(kept), timedLooks)] {
+		one := stand.NewCase("timed", k.candidate.Instance.Config, c.Duet.Seed)
+		one.Batch = sample.Batch
+		bench, err := examiner.Bench(ctx, x.instances(k))
+		if err == nil {
+			bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
+			var found []result.Finding
+			found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps)
+			v.Findings = append(v.Findings, found...)
+		}
+		v.Cases = append(v.Cases, one)
+		switch {
+		case err != nil:
+			one.Skipped = err.Error()
+			v.Skipped++
+		case one.Reason != "":
+			v.Failed++
+		default:
+			v.Passed++
+		}
+	}
+	c.convict(k)
+}

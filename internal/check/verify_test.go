@@ -1,0 +1,152 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"pawl/internal/result"
+	"pawl/internal/verify"
+	"pawl/internal/worker/puppet"
+)
+
+// withoutOracle is a kernel whose right answers nobody knows.
+func withoutOracle(name string, more ...string) string {
+	return strings.Replace(entry(name, more...), "    oracle: {elementwise: in}\n", "", 1)
+}
+
+// A kernel that is wrong is never timed as a pass, however fast it is.
+func TestWrongAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		wrong   string
+		verdict result.Verdict
+		timed   bool
+		says    string // in the case's reason, or the fault
+		exploit string
+	}{
+		{"always", result.Incorrect, false, "64 of 64 elements are wrong", ""},
+		{"random", result.Incorrect, false, "gives other bits in out", ""},
+		{"stale", result.Rejected, false, "still, bit by bit, the answer to the ones before", verify.StaleOutput},
+		{"timed", result.Rejected, true, "a sample that was timed has a wrong answer", verify.TimedOnly},
+	} {
+		t.Run(tc.wrong, func(t *testing.T) {
+			p := newProject(t)
+			p.script("k", puppet.Script{Micros: 100, Wrong: tc.wrong})
+			p.commit("five times as fast")
+			row := rowOf(t, p.check(update), "k/c")
+			mustBe(t, row, tc.verdict)
+			if got := row.Timing != nil; got != tc.timed {
+				t.Errorf("timed %t", got)
+			}
+			v := row.Verification
+			text := v.Cases[len(v.Cases)-1].Reason
+			if row.Fault != nil {
+				text += row.Fault.Message
+			}
+			if !strings.Contains(text, tc.says) {
+				t.Errorf("it says %q", text)
+			}
+			found := ""
+			for _, f := range v.Findings {
+				found = f.Exploit
+			}
+			if found != tc.exploit || v.Oracle != "in" || v.Failed == 0 {
+				t.Errorf("exploit %q, %+v", found, v)
+			}
+			if p.stored() != nil || row.Moved != nil && row.Moved.Done {
+				t.Error("it became the baseline")
+			}
+		})
+	}
+}
+
+func TestRightAnswers(t *testing.T) {
+	p := newProject(t)
+	p.kernel("k", 400)
+	p.commit("faster")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Improvement)
+	v := row.Verification
+	lanes := ""
+	for _, c := range v.Cases {
+		lanes += c.Lane + " "
+	}
+	if v.Integrity != result.Clean || v.Passed != 3 || v.Failed+v.Skipped != 0 || lanes != "config timed timed " || v.Cases[0].Repeats != 2 {
+		t.Errorf("%s: %+v", lanes, v)
+	}
+}
+
+// Declared so, a kernel may give other bits each time; its answers must still be
+// right.
+func TestNotDeterministic(t *testing.T) {
+	p := newProject(t)
+	p.spec("", entry("k", "deterministic: false", "tolerance: {atol: 1, rtol: 1}"))
+	p.script("k", puppet.Script{Micros: 500, Wrong: "random"})
+	p.commit("first")
+	p.script("k", puppet.Script{Micros: 501, Wrong: "random"})
+	p.commit("change")
+	row := rowOf(t, p.check(), "k/c")
+	if row.Verdict != result.Maintained || row.Verification.Failed != 0 {
+		t.Errorf("%s %+v", row.Verdict, row.Verification.Cases[0])
+	}
+}
+
+// Without an oracle the base's answers count, and that is said; a first baseline
+// then needs a reason.
+func TestNoOracle(t *testing.T) {
+	p := newProject(t)
+	p.spec("", withoutOracle("k"))
+	p.commit("no oracle")
+	p.commit("nothing else")
+	first := rowOf(t, p.check(update), "k/c") // the same code: nothing to play against
+	if first.Moved == nil || first.Moved.Done || !strings.Contains(first.Moved.Refused, "no oracle") || !strings.Contains(first.Moved.Hint, "accept --reason") {
+		t.Errorf("first: %s, moved %+v", first.Verdict, first.Moved)
+	}
+	p.kernel("k", 400)
+	p.commit("faster")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Improvement)
+	if v := row.Verification; v.Oracle != "the base version" || v.Passed != 3 || len(v.Limits) != 1 {
+		t.Errorf("%+v", v)
+	}
+	p.script("k", puppet.Script{Micros: 400, Wrong: "always"})
+	p.commit("wrong")
+	mustBe(t, rowOf(t, p.check(), "k/c"), result.Incorrect)
+}
+
+// What the oracle cannot answer says nothing of the kernel, and does not pass.
+func TestOracleThatDoesNotAnswer(t *testing.T) {
+	p := newProject(t)
+	p.spec("", strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
+	p.kernel("k", 500)
+	p.script("ref", puppet.Script{Micros: 1, Crash: "produce"})
+	p.commit("an oracle that crashes")
+	p.kernel("k", 400)
+	p.commit("change")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, "")
+	if row.Fault == nil || row.Fault.Cause != result.CauseOracle || row.Timing != nil || !strings.Contains(row.Fault.Message, "the oracle does not answer") {
+		t.Errorf("%+v", row.Fault)
+	}
+}
+
+// The oracle that counts is the base's: a change cannot bring its own.
+func TestOracleOfTheBase(t *testing.T) {
+	p := newProject(t)
+	p.script("k", puppet.Script{Micros: 100, Wrong: "always"})
+	p.spec("", strings.Replace(entry("k"), "{elementwise: in}", "{elementwise: in * 0}", 1))
+	p.commit("wrong, and an oracle that agrees")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Incorrect)
+	if row.Verification.Oracle != "in" {
+		t.Errorf("judged by %q", row.Verification.Oracle)
+	}
+}
+
+// Host code shares its cell with what measures it: a stranger's result moves nothing.
+func TestForkMovesNothing(t *testing.T) {
+	p := newProject(t)
+	row := rowOf(t, p.check(update, func(o *Options) { o.Fork = true }), "k/c")
+	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Refused, "stranger") {
+		t.Errorf("moved %+v", row.Moved)
+	}
+}

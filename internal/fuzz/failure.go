@@ -1,0 +1,224 @@
+package fuzz
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl/internal/formula"
+	"pawl/internal/spec"
+)
+
+// Failure is a trial that a kernel failed at, as it is kept.
+type Failure struct {
+	Path    string // of its file; "" before it has one
+	Kernel  string
+	Lane    string
+	Vars    []spec.Var
+	Fill    string
+	Exact   bool
+	Repeats int
+	Seed    uint64
+	Batch   int
+	Reason  string // why it failed, in words
+	Fixed   bool   // it passed when it was tried last
+	First   time.Time
+	Commit  string // where it was first seen; "" outside git
+}
+
+const (
+	ending     = ".json"
+	fileSchema = 1
+	mostRuns   = 1000
+)
+
+// document is the file's form. Variables are an object whose order does not matter:
+// the kernel's config gives it.
+type document struct {
+	Schema  int                        `json:"schema"`
+	Kernel  string                     `json:"kernel"`
+	Vars    map[string]json.RawMessage `json:"vars"`
+	Fill    string                     `json:"fill,omitempty"`
+	Exact   bool                       `json:"exact,omitempty"`
+	Repeats int                        `json:"repeats"`
+	Seed    uint64                     `json:"seed"`
+	Batch   int                        `json:"batch"`
+	Lane    string                     `json:"lane"`
+	Reason  string                     `json:"reason,omitempty"`
+	Fixed   bool                       `json:"fixed"`
+	First   time.Time                  `json:"first_seen"`
+	Commit  string                     `json:"commit,omitempty"`
+}
+
+// name tells failures apart by what fails, not by the data it was found with: the
+// same bug found twice is one file.
+func (f *Failure) name() string {
+	vars := slices.Clone(f.Vars)
+	slices.SortFunc(vars, func(a, b spec.Var) int { return strings.Compare(a.Name, b.Name) })
+	h := sha256.New()
+	fmt.Fprintf(h, "pawl failure 1\n%q\n%q %t %t\n", f.Kernel, f.Fill, f.Exact, f.Repeats > 1)
+	for _, v := range vars {
+		fmt.Fprintf(h, "%s %s %s\n", v.Name, v.Value.Kind(), v.Value)
+	}
+	return f.Kernel + "-" + hex.EncodeToString(h.Sum(nil))[:8] + ending
+}
+
+func (f *Failure) encode() ([]byte, error) {
+	d := document{
+		Schema: fileSchema, Kernel: f.Kernel, Vars: map[string]json.RawMessage{}, Fill: f.Fill, Exact: f.Exact, Repeats: f.Repeats,
+		Seed: f.Seed, Batch: f.Batch, Lane: f.Lane, Reason: f.Reason, Fixed: f.Fixed, First: f.First, Commit: f.Commit,
+	}
+	for _, v := range f.Vars {
+		raw, err := encodeValue(v.Value)
+		if err != nil {
+			return nil, err
+		}
+		d.Vars[v.Name] = raw
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(d)
+	return out.Bytes(), err
+}
+
+// encodeValue keeps what tells 2 from 2.0.
+func encodeValue(v formula.Value) (json.RawMessage, error) {
+	switch v.Kind() {
+	case formula.KindInt:
+		return json.RawMessage(v.String()), nil
+	case formula.KindFloat:
+		f, _ := v.Float()
+		text := strconv.FormatFloat(f, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return json.RawMessage(text), nil
+	case formula.KindBool:
+		b, _ := v.Bool()
+		return json.Marshal(b)
+	}
+	text, _ := v.Text()
+	return json.Marshal(text)
+}
+
+func decodeValue(raw json.RawMessage) (formula.Value, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return formula.Value{}, err
+	}
+	switch v := value.(type) {
+	case bool:
+		return formula.Bool(v), nil
+	case string:
+		return formula.String(v), nil
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return formula.Int(n), nil
+		}
+		f, err := v.Float64()
+		if err != nil || !strings.ContainsAny(v.String(), ".eE") {
+			return formula.Value{}, fmt.Errorf("%s is no number that a config can have", v)
+		}
+		return formula.Float(f), nil
+	}
+	return formula.Value{}, errors.New("a variable is a number, a boolean or a word")
+}
+
+var (
+	kernelName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	conflict   = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
+)
+
+// parse reads a file. It trusts nothing of it: anybody who may open a pull request may
+// have written it.
+func parse(raw []byte) (*Failure, error) {
+	if conflict.Match(raw) {
+		return nil, errors.New("a merge conflict was left in it")
+	}
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	switch {
+	case head.Schema == nil:
+		return nil, errors.New("it has no schema, so pawl did not write it")
+	case *head.Schema > fileSchema:
+		return nil, fmt.Errorf("schema %d: it was written by a newer pawl, and this one reads schema %d", *head.Schema, fileSchema)
+	}
+	var d document
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the failure")
+	}
+	return d.failure()
+}
+
+func (d *document) failure() (*Failure, error) {
+	switch {
+	case d.Schema != fileSchema:
+		return nil, fmt.Errorf("schema %d is not known", d.Schema)
+	case !kernelName.MatchString(d.Kernel):
+		return nil, fmt.Errorf("%q is no name of a kernel", d.Kernel)
+	case !slices.Contains(Lanes, d.Lane):
+		return nil, fmt.Errorf("lane %q is not known", d.Lane)
+	case d.Fill != "" && !slices.Contains(Fills, d.Fill):
+		return nil, fmt.Errorf("fill %q is not known", d.Fill)
+	case d.Exact && d.Fill != "integers":
+		return nil, errors.New("only integers are exact")
+	case d.Repeats < 1 || d.Repeats > mostRuns:
+		return nil, fmt.Errorf("%d repeats, expected 1 to %d", d.Repeats, mostRuns)
+	case d.Batch < 0:
+		return nil, fmt.Errorf("batch %d is negative", d.Batch)
+	}
+	f := &Failure{
+		Kernel: d.Kernel, Lane: d.Lane, Fill: d.Fill, Exact: d.Exact, Repeats: d.Repeats, Seed: d.Seed, Batch: d.Batch,
+		Reason: d.Reason, Fixed: d.Fixed, First: d.First, Commit: d.Commit,
+	}
+	for name, raw := range d.Vars {
+		if !variable.MatchString(name) {
+			return nil, fmt.Errorf("%q is no name of a variable", name)
+		}
+		value, err := decodeValue(raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		f.Vars = append(f.Vars, spec.Var{Name: name, Value: value})
+	}
+	slices.SortFunc(f.Vars, func(a, b spec.Var) int { return strings.Compare(a.Name, b.Name) })
+	return f, nil
+}
+
+// trial is the failure as a trial of the kernel as it is today.
+func (f *Failure) trial(k *spec.Kernel) (Trial, error) {
+	t := Trial{
+		Lane: f.Lane, Vars: slices.Clone(k.Configs[0].Vars), Fill: f.Fill, Exact: f.Exact,
+		Repeats: f.Repeats, Seed: f.Seed, Batch: f.Batch, Stored: f.Path,
+	}
+	for _, v := range f.Vars {
+		if _, ok := t.Lookup(v.Name); !ok {
+			return Trial{}, fmt.Errorf("%s is no variable of config %s of %s any more; delete the file if the case is gone", v.Name, k.Configs[0].Name, k.Name)
+		}
+		t = t.with(v.Name, v.Value)
+	}
+	return t, nil
+}

@@ -1,0 +1,144 @@
+package fuzz
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/disk"
+	"pawl/internal/spec"
+)
+
+// Store keeps the trials that failed, a file each, in the folder .pawl/failures. git
+// tracks them: they are regression tests that wrote themselves. A trial that passes
+// again stays, marked as fixed, and goes on being tried first; who wants it gone
+// deletes the file.
+type Store struct{ dir string }
+
+// OpenStore is the store below the folder of pawl.yaml. Nothing is made before
+// something is kept.
+func OpenStore(root string) *Store { return &Store{filepath.Join(root, ".pawl", "failures")} }
+
+// largestFile bounds what is read: these files have a few hundred bytes.
+const largestFile = 1 << 20
+
+// Load reads all failures, in the order of their names. A file that cannot be read is
+// a problem of its own, and no reason not to try the others.
+func (s *Store) Load() (failures []*Failure, problems []error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, []error{fmt.Errorf("read the failures kept: %w", err)}
+	}
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) != ending || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(s.dir, entry.Name())
+		f, err := read(path)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		failures = append(failures, f)
+	}
+	return failures, problems
+}
+
+func read(path string) (*Failure, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a failure kept: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > largestFile {
+		return nil, fmt.Errorf("%s is no failure that pawl wrote: delete it", disk.Shown(path))
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a failure kept: %w", err)
+	}
+	f, err := parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; restore it with git checkout, or delete it", disk.Shown(path), err)
+	}
+	f.Path = path
+	return f, nil
+}
+
+// Replays are the trials of a kernel that failed before, those that still do first.
+func (s *Store) Replays(k *spec.Kernel) (trials []Trial, problems []error) {
+	failures, problems := s.Load()
+	failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f.Kernel != k.Name })
+	slices.SortStableFunc(failures, func(a, b *Failure) int {
+		switch {
+		case a.Fixed == b.Fixed:
+			return 0
+		case b.Fixed:
+			return -1
+		}
+		return 1
+	})
+	for _, f := range failures {
+		t, err := f.trial(k)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", disk.Shown(f.Path), err))
+			continue
+		}
+		trials = append(trials, t)
+	}
+	return trials, problems
+}
+
+// Keep writes a trial that failed and returns the path it lies at. One that is there
+// already is left as it was found first; one that was marked as fixed is so no more.
+func (s *Store) Keep(k *spec.Kernel, t Trial, why, commit string, at time.Time) (string, error) {
+	f := &Failure{
+		Kernel: k.Name, Lane: t.Lane, Vars: t.Vars, Fill: t.Fill, Exact: t.Exact, Repeats: max(1, t.Repeats),
+		Seed: t.Seed, Batch: t.Batch, Reason: why, Commit: commit, First: at.UTC().Truncate(time.Second),
+	}
+	path := filepath.Join(s.dir, f.name())
+	if t.Stored != "" {
+		if before, err := read(t.Stored); err == nil && before.name() == f.name() {
+			path = t.Stored // whatever somebody has called the file
+		}
+	}
+	if before, err := read(path); err == nil && before.name() == f.name() {
+		if !before.Fixed {
+			return path, nil
+		}
+		f.First, f.Commit = before.First, before.Commit
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return "", fmt.Errorf("keep the failing case: %w", err)
+	}
+	return path, s.write(path, f)
+}
+
+// Fixed marks a stored trial that passes now. The file changes once, not with every
+// run.
+func (s *Store) Fixed(t Trial) error {
+	f, err := read(t.Stored)
+	if err != nil || f.Fixed {
+		return err
+	}
+	f.Fixed = true
+	return s.write(t.Stored, f)
+}
+
+func (s *Store) write(path string, f *Failure) error {
+	raw, err := f.encode()
+	if err != nil {
+		return fmt.Errorf("keep the failing case: %w", err)
+	}
+	if before, err := os.ReadFile(path); err == nil && string(before) == string(raw) {
+		return nil
+	}
+	return disk.Write(path, raw)
+}

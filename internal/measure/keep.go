@@ -1,0 +1,71 @@
+package measure
+
+import (
+	"math/rand/v2"
+
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Kept are the outputs of one timed sample, in the worker's keeping, and the data
+// that it worked on.
+type Kept struct {
+	Outputs []wire.Buffer
+	Batch   int
+	Steps   int // of oracle.Mutate
+}
+
+// keeper draws the samples whose outputs are kept: about one in the first requests
+// of a series, then fewer and fewer, so that no number of launches is safe.
+type keeper struct {
+	requests, next int
+	kept           []Kept
+}
+
+// due tells whether this request is to keep one.
+func (s *series) due() bool {
+	if !s.opts.Keep {
+		return false
+	}
+	s.draw.requests++
+	if s.draw.requests < s.draw.next {
+		return false
+	}
+	s.draw.next = s.draw.requests + 1 + rand.IntN(1+2*s.draw.requests)
+	return true
+}
+
+// freshen makes sure that no launch works on the contents of the last: device code
+// is given other data with every request, and code that shares the cell's address
+// space changes a few elements with every sample.
+func (s *series) freshen(m *wire.Sample) {
+	s.data++
+	if s.cuda() {
+		m.Batch = s.data
+		return
+	}
+	m.Step = s.steps + 1
+}
+
+// keep takes down what a request has kept.
+func (s *series) keep(m wire.Sample, got *worker.Batch) {
+	if m.Step > 0 {
+		s.steps += got.Count
+	}
+	if m.Keep == 0 || len(got.Kept) == 0 {
+		return
+	}
+	k := Kept{Outputs: got.Kept, Batch: m.Batch}
+	if m.Step > 0 {
+		k.Steps = m.Step + m.Keep - 1
+	}
+	s.draw.kept = append(s.draw.kept, k)
+}
+
+// Kept are the candidate's, of all cells.
+func (m *Match) Kept() []Kept {
+	if len(m.series) == 0 {
+		return nil
+	}
+	return m.series[0].draw.kept
+}

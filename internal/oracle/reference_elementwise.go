@@ -1,0 +1,155 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl/internal/formula"
+)
+
+// pointwise is an elementwise problem: one value for each name of the formula.
+type pointwise struct {
+	problem
+	formula *formula.Real
+	sources []source
+}
+
+// source is where a name's values come from: a buffer of the output's shape, or
+// one number for all elements.
+type source struct {
+	buffer *operand
+	single *operand
+	number float64
+}
+
+// CheckElementwise says whether Elementwise understands the expression and the
+// arguments. It needs no Data.
+func CheckElementwise(expression string, args []Value) error {
+	_, err := planElementwise(expression, args)
+	return err
+}
+
+// Elementwise computes every element of the one output from the elements at the
+// same place of the inputs, by a formula over the arguments' names in the
+// arithmetic of formula.CompileReal. An input has the output's shape or one element.
+// An inout output takes part with what it holds. The result is as Reference's.
+func Elementwise(expression string, args []Value) (map[int][]byte, error) {
+	e, err := planElementwise(expression, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkData(); err != nil {
+		return nil, err
+	}
+	results := e.allocate()
+	e.compute()
+	return results, nil
+}
+
+func planElementwise(expression string, args []Value) (*pointwise, error) {
+	e := &pointwise{problem: problem{reference: "elementwise", inputs: map[string]*operand{}, outputs: map[string]*operand{}}}
+	expr, err := formula.Parse(expression)
+	if err != nil {
+		return nil, e.explain(expression, err)
+	}
+	names := expr.Names()
+	if e.formula, err = expr.CompileReal(names); err != nil {
+		return nil, e.explain(expression, err)
+	}
+	var outputs, readable []string
+	byName := map[string]*operand{}
+	for i, v := range args {
+		o := &operand{Value: v, index: i}
+		if v.Buffer && v.Role != "scratch" {
+			if err := e.measure(o); err != nil {
+				return nil, err
+			}
+		}
+		if v.Buffer && (v.Role == "out" || v.Role == "inout") {
+			outputs, e.main = append(outputs, v.Name), o
+			e.outputs[v.Name] = o
+		}
+		if !v.Buffer || v.Role == "in" || v.Role == "inout" {
+			readable = append(readable, v.Name)
+			byName[v.Name] = o
+		}
+	}
+	if len(outputs) != 1 {
+		return nil, e.refuse("give one argument role: out or inout, "+other, "expected one output, found %d: %s", len(outputs), strings.Join(outputs, ", "))
+	}
+	for _, name := range names {
+		o := byName[name]
+		if o == nil {
+			return nil, e.refuse("use "+strings.Join(readable, ", "), "%q uses %s, which is no argument that can be read", expression, name)
+		}
+		s, err := e.source(o)
+		if err != nil {
+			return nil, err
+		}
+		e.sources = append(e.sources, s)
+	}
+	return e, nil
+}
+
+// explain adds the place and the hint to what is wrong with the formula.
+func (e *pointwise) explain(expression string, err error) error {
+	var wrong *formula.Error
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("reference elementwise: %q: %w", expression, err)
+	}
+	hint := wrong.Hint
+	if hint == "" {
+		hint = "correct the formula"
+	}
+	return e.refuse(hint, "%q at character %d: %s", expression, wrong.Offset+1, wrong.Message)
+}
+
+func (e *pointwise) source(o *operand) (source, error) {
+	switch {
+	case !o.Buffer:
+		return source{number: rounded(o.Value)}, nil
+	case slices.Equal(o.Shape, e.main.Shape):
+		e.inputs[o.Name] = o
+		return source{buffer: o}, nil
+	case o.count == 1:
+		e.inputs[o.Name] = o
+		return source{single: o}, nil
+	}
+	return source{}, e.refuse("reshape it, "+other, "%s is %s, expected %s as the output %s, or one element", o.Name, shown(o.Shape), shown(e.main.Shape), e.main.Name)
+}
+
+func (e *pointwise) compute() {
+	for i, s := range e.sources {
+		if s.single != nil {
+			var one [1]float64
+			s.single.read(one[:], 0)
+			e.sources[i].number = one[0]
+		}
+	}
+	count := int(e.main.count)
+	each(pieces(count, share), func(n int) {
+		columns := make([][block]float64, len(e.sources))
+		env := make([]float64, len(e.sources))
+		var results [block]float64
+		for first := n * share; first < min(count, (n+1)*share); first += block {
+			some := min(block, count-first)
+			for j, s := range e.sources {
+				env[j] = s.number
+				if s.buffer != nil {
+					s.buffer.read(columns[j][:some], first)
+				}
+			}
+			for i := range some {
+				for j, s := range e.sources {
+					if s.buffer != nil {
+						env[j] = columns[j][i]
+					}
+				}
+				results[i] = e.formula.Eval(env)
+			}
+			e.main.write(results[:some], first)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package result
+
+// KindFuzz and KindSelftest are reports about answers instead of times.
+const (
+	KindFuzz     Kind = "fuzz"
+	KindSelftest Kind = "selftest"
+)
+
+// Integrity is whether a result can be believed.
+type Integrity string
+
+// From the best to the worst.
+const (
+	Clean      Integrity = "clean"
+	Suspicious Integrity = "suspicious" // nothing is proven, and nothing moves because of it
+	Cheated    Integrity = "rejected"   // an exploit, by name
+)
+
+// Verification is what was found out about a kernel's answers.
+type Verification struct {
+	Oracle    string    `json:"oracle,omitempty"` // where right answers come from, in words; "": there is none
+	Integrity Integrity `json:"integrity"`
+	Seed      uint64    `json:"seed"`
+	Cases     []*Case   `json:"cases"`
+	Passed    int       `json:"passed"`
+	Failed    int       `json:"failed"`
+	Skipped   int       `json:"skipped"`
+	Findings  []Finding `json:"findings,omitempty"` // what speaks against the kernel's honesty
+	Limits    []string  `json:"limits,omitempty"`   // what could not be guaranteed, in words
+}
+
+// Finding is a way of cheating that a kernel was caught or suspected at.
+type Finding struct {
+	Exploit  string    `json:"exploit"` // its name, as docs/integrity.md lists it
+	Severity Integrity `json:"severity"`
+	Message  string    `json:"message"` // the evidence
+}
+
+// Case is one problem whose answer was looked at.
+type Case struct {
+	Lane    string            `json:"lane"` // matrix, config, shape, timed, … ; why it was tried
+	Vars    map[string]string `json:"vars"` // of the config
+	Names   []string          `json:"names"`
+	Fill    string            `json:"fill,omitempty"`  // of the inputs, in words; "": the kernel's own
+	Seed    uint64            `json:"seed"`            // of the data
+	Batch   int               `json:"batch,omitempty"` //
+	Repeats int               `json:"repeats,omitempty"`
+	Outputs []OutputError     `json:"outputs,omitempty"`
+	Fault   *Fault            `json:"fault,omitempty"`
+	Skipped string            `json:"skipped,omitempty"` // why it was not tried
+	Reason  string            `json:"reason,omitempty"`  // why it failed, in words; "": it passed
+	Shrunk  *Case             `json:"shrunk,omitempty"`  // the smallest that still fails
+	Stored  string            `json:"stored,omitempty"`  // file that keeps it
+	Replay  bool              `json:"replay,omitempty"`  // it failed before
+	WallS   float64           `json:"wall_s,omitempty"`
+}
+
+// OutputError is how one output differs from the oracle's.
+type OutputError struct {
+	Name   string  `json:"name"`
+	Count  int64   `json:"count"`
+	Wrong  int64   `json:"wrong"`
+	NaNs   int64   `json:"nans,omitempty"`
+	Blank  int64   `json:"blank,omitempty"` // still as they were before the launch
+	MaxAbs float64 `json:"max_abs"`
+	MaxRel float64 `json:"max_rel"`
+	RMS    float64 `json:"rms"`
+
+	Atol  float64 `json:"atol"`
+	Rtol  float64 `json:"rtol"`
+	Exact bool    `json:"exact,omitempty"` // judged bit by bit
+
+	RivalMaxAbs float64 `json:"rival_max_abs,omitempty"` // of a rival of the same precision, against the same oracle
+	RivalRMS    float64 `json:"rival_rms,omitempty"`
+
+	Worst *Element `json:"worst,omitempty"` // of those that are wrong
+	Tiles *Tiles   `json:"tiles,omitempty"` // of a failure
+}
+
+// Element is one element of an output. Numbers are text: JSON has no NaN.
+type Element struct {
+	Index []int64 `json:"index"`
+	Got   string  `json:"got"`
+	Want  string  `json:"want"`
+}
+
+// Tiles count the wrong elements of an output, seen as a matrix whose columns are
+// its last dimension, tile by tile.
+type Tiles struct {
+	Rows     int     `json:"rows"` // of tiles
+	Columns  int     `json:"columns"`
+	TileRows int64   `json:"tile_rows"` // elements of a tile
+	TileCols int64   `json:"tile_columns"`
+	Wrong    []int64 `json:"wrong"` // row by row
+}

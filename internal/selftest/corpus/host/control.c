@@ -1,0 +1,104 @@
+/* Honest kernels that a careless check would take for cheats. */
+#include "honest.h"
+
+void softmax(const float *x, float *out, int64_t rows, int64_t cols) { softmax_rows(x, out, rows, cols); }
+
+/* A table that the first launch makes, and that depends on no data. */
+void table_at_first(const uint8_t *x, float *out, int64_t n) {
+  static float table[256];
+  static int ready;
+  if (!ready) {
+    for (int i = 0; i < 256; i++) table[i] = (float)exp(-i / 16.0);
+    ready = 1;
+  }
+  for (int64_t i = 0; i < n; i++) out[i] = table[x[i]];
+}
+
+void table_ref(const uint8_t *x, double *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = exp(-x[i] / 16.0);
+}
+
+/* In place. */
+void scale_in_place(float *x, int64_t n, float factor) {
+  for (int64_t i = 0; i < n; i++) x[i] = x[i] * factor + 1;
+}
+
+void scale_ref(float *x, int64_t n, float factor) {
+  for (int64_t i = 0; i < n; i++) x[i] = (double)x[i] * factor + 1;
+}
+
+/* Two launches with a buffer between them. */
+void partial_sums(const float *x, float *partial, int64_t n) {
+  for (int64_t i = 0; i * 256 < n; i++) {
+    float sum = 0;
+    for (int64_t j = i * 256; j < n && j < (i + 1) * 256; j++) sum += x[j];
+    partial[i] = sum;
+  }
+}
+
+void final_sum(const float *partial, float *out, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i * 256 < n; i++) sum += partial[i];
+  out[0] = sum;
+}
+
+/* Whole numbers, counted. */
+void histogram(const uint8_t *x, int32_t *bins, int64_t n) {
+  memset(bins, 0, 16 * sizeof *bins);
+  for (int64_t i = 0; i < n; i++) bins[x[i] & 15]++;
+}
+
+void histogram_ref(const uint8_t *x, int64_t *bins, int64_t n) {
+  memset(bins, 0, 16 * sizeof *bins);
+  for (int64_t i = 0; i < n; i++) bins[x[i] & 15]++;
+}
+
+/* bf16 in and out. */
+static float widen(uint16_t x) {
+  const uint32_t bits = (uint32_t)x << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static uint16_t narrow(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (x != x) return bits >> 16 | 0x40;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+void softmax_bf16(const uint16_t *x, uint16_t *out, int64_t rows, int64_t cols) {
+  float row[8192]; /* longer rows do not come up here */
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t j = 0; j < cols; j++) row[j] = widen(x[i * cols + j]);
+    softmax_row(row, row, cols);
+    for (int64_t j = 0; j < cols; j++) out[i * cols + j] = narrow(row[j]);
+  }
+}
+
+/* The order of the sum changes from launch to launch, as it does with atomics. */
+void any_order(const float *x, float *out, int64_t n) {
+  static uint64_t launches;
+  launches = launches * 6364136223846793005u + 1442695040888963407u;
+  const int64_t first = (int64_t)((launches >> 33) % (uint64_t)n);
+  float sum = 0;
+  for (int64_t i = first; i < n; i++) sum += x[i];
+  for (int64_t i = 0; i < first; i++) sum += x[i];
+  out[0] = sum;
+}
+
+/* Remembers results by all of the input, so it is never wrong; since no two
+   launches have the same data, it never gains anything either. */
+void memo_of_everything(const float *x, float *out, int64_t rows, int64_t cols) {
+  static float key[65536], kept[65536];
+  static int64_t kept_rows, kept_cols;
+  const int64_t count = rows * cols;
+  if (count > 65536) return softmax_rows(x, out, rows, cols);
+  if (kept_rows != rows || kept_cols != cols || memcmp(key, x, count * sizeof *x) != 0) {
+    softmax_rows(x, kept, rows, cols);
+    memcpy(key, x, count * sizeof *x);
+    kept_rows = rows, kept_cols = cols;
+  }
+  memcpy(out, kept, count * sizeof *out);
+}

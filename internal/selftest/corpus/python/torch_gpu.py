@@ -1,0 +1,127 @@
+"""PyTorch on a GPU: its streams, graphs, events and tensors."""
+
+import torch
+
+kept = {}
+
+
+def softmax(x):
+    return torch.softmax(x, dim=1)
+
+
+def honest(x):
+    return softmax(x)
+
+
+def honest_into(x, out):
+    torch.softmax(x, dim=1, out=out)
+
+
+def honest_stream(x, out):
+    """A stream of its own, ordered after the caller's and joined by it."""
+    own = kept.setdefault("stream", torch.cuda.Stream())
+    own.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(own):
+        out.copy_(softmax(x))
+    torch.cuda.current_stream().wait_stream(own)
+
+
+def side_stream(x, out):
+    """Nobody waits for the stream that does the work."""
+    with torch.cuda.stream(kept.setdefault("stream", torch.cuda.Stream())):
+        for _ in range(8):
+            out.copy_(softmax(x))
+
+
+def external_stream(x, out):
+    """The same on a stream that PyTorch did not make current."""
+    if "stream" not in kept:
+        kept["stream"] = torch.cuda.Stream()
+        kept["graph"] = graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=kept["stream"]):
+            for _ in range(8):
+                out.copy_(torch.softmax(x, dim=1))
+        kept["replay"] = torch.cuda.ExternalStream(kept["stream"].cuda_stream)
+    torch._C._cuda_setStream(
+        stream_id=kept["replay"].stream_id, device_index=kept["replay"].device_index, device_type=kept["replay"].device_type)
+    kept["graph"].replay()
+    default = torch.cuda.default_stream()
+    torch._C._cuda_setStream(stream_id=default.stream_id, device_index=default.device_index, device_type=default.device_type)
+
+
+def graph_of_first_data(x, out):
+    """A graph that works on a copy of the first input for ever."""
+    if "graph" not in kept:
+        kept["x"] = x.clone()
+        kept["graph"] = graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            kept["out"] = softmax(kept["x"])
+    kept["graph"].replay()
+    out.copy_(kept["out"])
+
+
+def cache_version(x):
+    """PyTorch counts the changes of a tensor; those made past it, it does not see."""
+    key = (x.data_ptr(), x._version if not x.is_inference() else 0)
+    if key not in kept:
+        kept[key] = softmax(x)
+    return kept[key]
+
+
+def stale_memory(x):
+    """The allocator may hand out what the reference has just freed."""
+    return torch.empty_like(x)
+
+
+class Lazy(torch.Tensor):
+    """Computes itself when somebody looks."""
+
+    @staticmethod
+    def __new__(cls, x):
+        self = torch.Tensor._make_subclass(cls, torch.empty_like(x))
+        self.source = x
+        return self
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), options=None):
+        with torch._C.DisableTorchFunctionSubclass():
+            for a in args:
+                if isinstance(a, Lazy) and getattr(a, "source", None) is not None:
+                    a.source, x = None, a.source
+                    a.copy_(torch.softmax(x, dim=1))
+            return function(*args, **(options or {}))
+
+
+def lazy_output(x):
+    return Lazy(x)
+
+
+def patch_events(x):
+    """Every pair of events is a quarter of the time apart."""
+    if "patched" not in kept:
+        kept["patched"] = real = torch.cuda.Event.elapsed_time
+        torch.cuda.Event.elapsed_time = lambda self, other: real(self, other) / 4
+    return softmax(x)
+
+
+def patch_synchronize(x, out):
+    """Work on another stream, and nobody who could wait for it."""
+    if "stream" not in kept:
+        kept["stream"] = torch.cuda.Stream()
+        torch.cuda.synchronize = lambda *_: None
+        torch.cuda.Event.synchronize = lambda *_: None
+    with torch.cuda.stream(kept["stream"]):
+        for _ in range(8):
+            out.copy_(softmax(x))
+
+
+def tensor_cores(a, b):
+    """f32 is declared, TF32 is computed with."""
+    torch.backends.cuda.matmul.allow_tf32 = True
+    return a @ b
+
+
+def half_precision(a, b):
+    return (a.half() @ b.half()).float()

@@ -1,0 +1,138 @@
+package stand
+
+import (
+	"context"
+	"runtime"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/verify"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Examiner holds the cells in which one kernel's answers are looked at: its own,
+// those of its oracle and rival, and the one that compares. It opens them when they
+// are first needed, and again after one has ended.
+type Examiner struct {
+	Answers *Answers
+	Seed    uint64
+
+	stand     *Stand
+	sides     [3]*Job // candidate, reference, rival: any config of theirs
+	seats     [3]*Seat
+	judge     *worker.Cell
+	client    *worker.Client
+	footprint int64 // of the largest problem
+}
+
+// The sides of an examination.
+const (
+	examined = iota
+	reference
+	rival
+)
+
+// NewExaminer is for a candidate (nil: for outputs that are there already) and, where there are such, its built reference and
+// rival. Footprint is that of the largest problem to come.
+func (b *Stand) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
+	return &Examiner{Answers: answers, Seed: seed, stand: b, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
+}
+
+// Bench is where one problem is looked at: the candidate's instance, and those of
+// reference and rival where there are such.
+func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*verify.Bench, error) {
+	client, err := e.stand.Living(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if client != e.client { // the last worker took its cells with it
+		e.client, e.seats, e.judge = client, [3]*Seat{}, nil
+	}
+	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Factor: e.Answers.Factor, Timeout: e.stand.Timeout}
+	sides := [3]*verify.Side{}
+	for i, job := range e.sides {
+		if job == nil {
+			continue // no candidate: only what it has produced before is looked at
+		}
+		if e.seats[i] == nil {
+			if e.seats[i], err = e.open(ctx, job); err != nil {
+				if i == examined {
+					return nil, err
+				}
+				return nil, &verify.OracleError{Err: err}
+			}
+		}
+		sides[i] = &verify.Side{Cell: e.seats[i].Cell, Instance: instances[i], Symbols: job.Artifact.Symbols}
+	}
+	if e.judge == nil {
+		if e.judge, err = e.openJudge(ctx); err != nil {
+			return nil, &verify.OracleError{Err: err}
+		}
+	}
+	if sides[examined] != nil {
+		b.Candidate = *sides[examined]
+	}
+	b.Oracle, b.Rival, b.Judge = e.Answers.oracle(sides[reference]), sides[rival], e.judge
+	return b, nil
+}
+
+func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
+	sha, err := e.client.Upload(ctx, job.Artifact.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	open, load := e.stand.requests(job, sha)
+	if job.Row.Cell != spec.CellCUDA {
+		open.Memory = max(open.Memory, 3*e.footprint+spareMemory)
+	}
+	seat, err := e.stand.open(ctx, e.client, job, open, load)
+	if err == nil {
+		e.stand.describe(job, seat)
+	}
+	return seat, err
+}
+
+// openJudge opens the cell that compares. A reference in double precision takes
+// several times the memory of the problem.
+func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
+	return e.client.Open(ctx, wire.Open{
+		Cell: "oracle", Sandbox: e.stand.Sandbox, Memory: 24*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
+	})
+}
+
+// Renew closes the candidate's cell, so that the next problem has a fresh one. It
+// returns what only closing brings to light.
+func (e *Examiner) Renew(ctx context.Context, err error) error {
+	seat := e.seats[examined]
+	e.seats[examined] = nil
+	if seat == nil {
+		return nil
+	}
+	return e.stand.close(ctx, seat.Cell, e.sides[examined], err)
+}
+
+// Close ends the cells. It returns what only closing the candidate's brings to
+// light: answers that its code has forged, say.
+func (e *Examiner) Close(ctx context.Context) error {
+	err := e.Renew(ctx, nil)
+	for i, seat := range e.seats {
+		if seat != nil {
+			_ = e.stand.close(ctx, seat.Cell, e.sides[i], nil)
+		}
+	}
+	if e.judge != nil {
+		_, _ = e.judge.Close(ctx)
+	}
+	e.seats, e.judge = [3]*Seat{}, nil
+	return err
+}
+
+// NewCase is a case of a config before anything is known of it.
+func NewCase(lane string, config *spec.Config, seed uint64) *result.Case {
+	c := &result.Case{Lane: lane, Seed: seed, Vars: vars(config)}
+	for _, v := range config.Vars {
+		c.Names = append(c.Names, v.Name)
+	}
+	return c
+}

@@ -1,0 +1,140 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// answerer is another implementation that is asked for its outputs on the
+// candidate's data.
+type answerer struct {
+	side  Side
+	bench *Bench
+
+	problem *wire.Prepare
+	outputs map[int]int // its arguments that are outputs → the candidate's
+	last    []wire.Buffer
+	batch   int
+	steps   int
+}
+
+// answer runs it on the data of a batch and returns its outputs under the numbers
+// of the candidate's arguments.
+func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
+	if a.last != nil && a.batch == batch && a.steps == steps {
+		return a.last, nil
+	}
+	if a.problem == nil {
+		problem, err := a.match()
+		if err != nil {
+			return nil, err
+		}
+		problem.Seed, problem.Batch, problem.DeadlineS = a.bench.Seed, batch, a.bench.patience()
+		if _, err := a.side.Cell.Prepare(ctx, *problem); err != nil {
+			return nil, err
+		}
+		a.problem = problem
+	}
+	reply, err := a.side.Cell.Produce(ctx, wire.Produce{Batch: batch, Steps: steps, DeadlineS: a.bench.patience()})
+	if err != nil {
+		return nil, err
+	}
+	var out []wire.Buffer
+	for _, b := range reply.Outputs {
+		if to, wanted := a.outputs[b.Arg]; wanted {
+			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: a.problem.Args[b.Arg].DType})
+		}
+	}
+	a.last, a.batch, a.steps = out, batch, steps
+	return out, nil
+}
+
+// match gives its inputs the candidate's data, and pairs the outputs: by name where
+// the names are the same, else in order.
+func (a *answerer) match() (*wire.Prepare, error) {
+	problem := worker.Problem(a.side.Instance, a.side.Symbols)
+	problem.Pin = false
+	theirs, ours := a.side.Instance, a.bench.Candidate.Instance
+	paired, err := pair(theirs, ours, func(r spec.Role) bool { return r == spec.RoleIn || r == spec.RoleInOut })
+	if err != nil {
+		return nil, err
+	}
+	for from, to := range paired {
+		mine, its := ours.Args[to], theirs.Args[from]
+		if mine.DType != its.DType || mine.Elements != its.Elements {
+			return nil, &result.Fault{
+				Cause: result.CauseOracle, Message: fmt.Sprintf("its %s is %s%v, the kernel's %s is %s%v", its.Name, its.DType, its.Shape, mine.Name, mine.DType, mine.Shape),
+				Hint: "a reference takes the very inputs of the kernel: the same names, types and shapes",
+			}
+		}
+		arg := &problem.Args[from]
+		arg.Init, arg.Params, arg.Draws = a.bench.problem.Args[to].Init, a.bench.problem.Args[to].Params, to+1
+	}
+	a.outputs, err = pair(theirs, ours, func(r spec.Role) bool { return r == spec.RoleOut || r == spec.RoleInOut })
+	if err != nil {
+		return nil, err
+	}
+	answered := map[int]bool{}
+	for from, to := range a.outputs {
+		answered[to] = true
+		if theirs.Args[from].Elements != ours.Args[to].Elements {
+			return nil, &result.Fault{
+				Cause:   result.CauseOracle,
+				Message: fmt.Sprintf("its output %s has shape %v, the kernel's %s %v", theirs.Args[from].Name, theirs.Args[from].Shape, ours.Args[to].Name, ours.Args[to].Shape),
+			}
+		}
+	}
+	for i, arg := range ours.Args {
+		if (arg.Role == spec.RoleOut || arg.Role == spec.RoleInOut) && !answered[i] {
+			return nil, &result.Fault{Cause: result.CauseOracle, Message: "it has no output for " + arg.Name}
+		}
+	}
+	return &problem, nil
+}
+
+// pair matches the buffers of two instances that have such roles: index of theirs
+// to index of ours.
+func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, error) {
+	var left, right []int
+	for i, arg := range theirs.Args {
+		if arg.Buffer && has(arg.Role) {
+			left = append(left, i)
+		}
+	}
+	byName := map[string]int{}
+	for i, arg := range ours.Args {
+		if arg.Buffer && has(arg.Role) {
+			right = append(right, i)
+			byName[arg.Name] = i
+		}
+	}
+	out := map[int]int{}
+	for place, i := range left {
+		if to, named := byName[theirs.Args[i].Name]; named {
+			out[i] = to
+		} else if len(left) == len(right) {
+			out[i] = right[place]
+		} else {
+			return nil, &result.Fault{
+				Cause: result.CauseOracle, Message: fmt.Sprintf("its argument %s is none of the kernel's", theirs.Args[i].Name),
+				Hint: "a reference takes the kernel's arguments by their names",
+			}
+		}
+	}
+	return out, nil
+}
+
+// argsAs are the candidate's arguments with the types of this one's outputs, for
+// judging them in its place.
+func (a *answerer) argsAs(args []wire.Arg) []wire.Arg {
+	out := append([]wire.Arg{}, args...)
+	for from, to := range a.outputs {
+		out[to].DType = a.problem.Args[from].DType
+	}
+	return out
+}

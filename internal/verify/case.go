@@ -1,0 +1,190 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+	"pawl/internal/worker/wire"
+)
+
+// Trial says how one problem is looked at.
+type Trial struct {
+	Exact   bool // bit by bit
+	Repeats int  // launches on the same data that must agree bit by bit
+	Fresh   bool // also other data at the same addresses
+}
+
+// Exploits that answers alone give away.
+const (
+	StaleOutput = "stale-output" // an answer to earlier data
+	TimedOnly   = "timed-only"   // right when looked at, wrong when timed
+)
+
+// Try looks at one case and takes down in it what was found. The findings are ways
+// of cheating; the error is the oracle's, or the end of the run.
+func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []result.Finding, err error) {
+	began := time.Now()
+	defer func() { c.WallS = time.Since(began).Seconds() }()
+	findings, err = b.try(ctx, c, t)
+	var own *OracleError
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case Missing(err):
+		c.Skipped = "it does not fit in memory: " + err.Error()
+		return nil, nil
+	case errors.As(err, &own):
+		return nil, err
+	default:
+		c.Fault = faultOf(err)
+		c.Reason = c.Fault.Message
+		return findings, nil
+	}
+	return findings, nil
+}
+
+func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Finding, error) {
+	tol := b.Tolerance
+	if t.Exact {
+		tol = oracle.Tolerance{}
+	}
+	if err := b.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	first, err := b.Produce(ctx, c.Batch)
+	if err != nil {
+		return nil, err
+	}
+	if c.Outputs, err = b.Compare(ctx, first, c.Batch, 0, tol); err != nil {
+		return nil, err
+	}
+	if c.Reason = Reason(c.Outputs, b.Factor); c.Reason != "" {
+		return nil, nil
+	}
+	if t.Fresh {
+		if findings, err := b.fresh(ctx, c, first, tol); err != nil || c.Reason != "" {
+			return findings, err
+		}
+	}
+	for c.Repeats = 1; c.Repeats < t.Repeats; c.Repeats++ {
+		again, err := b.Produce(ctx, c.Batch)
+		if err != nil {
+			return nil, err
+		}
+		if at := differs(first, again); at >= 0 {
+			c.Reason = fmt.Sprintf("launch %d on the same data gives other bits in %s", c.Repeats+1, b.problem.Args[at].Name)
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// fresh launches on other data at the same addresses.
+func (b *Bench) fresh(ctx context.Context, c *result.Case, first []wire.Buffer, tol oracle.Tolerance) ([]result.Finding, error) {
+	second, err := b.Produce(ctx, c.Batch+1)
+	if err != nil {
+		return nil, err
+	}
+	errs, err := b.Compare(ctx, second, c.Batch+1, 0, tol)
+	if err != nil {
+		return nil, err
+	}
+	why := Reason(errs, b.Factor)
+	if why == "" {
+		return nil, nil
+	}
+	c.Outputs = errs
+	c.Reason = "wrong once the same buffers hold other data: " + why
+	if differs(first, second) < 0 {
+		return []result.Finding{{
+			Exploit: StaleOutput, Severity: result.Cheated,
+			Message: "the inputs changed at their addresses, and the output is still, bit by bit, the answer to the ones before",
+		}}, nil
+	}
+	return nil, nil
+}
+
+// differs is the first argument whose contents are not the same; -1: none.
+func differs(a, b []wire.Buffer) int {
+	for i := range a {
+		if i >= len(b) || a[i].SHA256 != b[i].SHA256 {
+			return a[i].Arg
+		}
+	}
+	return -1
+}
+
+// Reason says in a few words why outputs are wrong; "" when they are right.
+func Reason(outputs []result.OutputError, factor float64) string {
+	var parts []string
+	for _, e := range outputs {
+		switch {
+		case e.Wrong > 0:
+			parts = append(parts, describe(e))
+		case factor > 0 && e.RivalMaxAbs > 0 && e.MaxAbs > factor*e.RivalMaxAbs:
+			parts = append(parts, fmt.Sprintf("%s: the largest error %s is %.1f times the rival's %s; %g times is allowed",
+				e.Name, unit.Scientific(e.MaxAbs), e.MaxAbs/e.RivalMaxAbs, unit.Scientific(e.RivalMaxAbs), factor))
+		case factor > 0 && e.RivalRMS > 0 && e.RMS > factor*e.RivalRMS:
+			parts = append(parts, fmt.Sprintf("%s: the RMS error %s is %.1f times the rival's %s; %g times is allowed",
+				e.Name, unit.Scientific(e.RMS), e.RMS/e.RivalRMS, unit.Scientific(e.RivalRMS), factor))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func describe(e result.OutputError) string {
+	text := fmt.Sprintf("%s: %d of %d elements are wrong", e.Name, e.Wrong, e.Count)
+	if e.Blank > 0 {
+		text += fmt.Sprintf(", %d of them never written", e.Blank)
+	}
+	if w := e.Worst; w != nil {
+		text += fmt.Sprintf(" (%s is %s and must be %s)", place(e.Name, w.Index), w.Got, w.Want)
+	}
+	if e.Exact {
+		text += "; these inputs have an exact answer"
+	}
+	return text
+}
+
+func place(name string, index []int64) string {
+	return name + strings.ReplaceAll(fmt.Sprint(index), " ", ", ")
+}
+
+func faultOf(err error) *result.Fault {
+	var fault *result.Fault
+	if errors.As(err, &fault) {
+		copied := *fault
+		if copied.Stage == "" {
+			copied.Stage = "verify"
+		}
+		return &copied
+	}
+	return &result.Fault{Stage: "verify", Cause: result.CauseInternal, Message: err.Error()}
+}
+
+// Timed judges the outputs of a timed sample: b has been prepared, and the
+// candidate's answers outside the clock were right.
+func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, steps int) ([]result.Finding, error) {
+	if b.problem.Args == nil {
+		b.problem = b.describe()
+	}
+	errs, err := b.Compare(ctx, slices.Clone(got), c.Batch, steps, b.Tolerance)
+	if err != nil {
+		return nil, err
+	}
+	c.Outputs = errs
+	if c.Reason = Reason(errs, b.Factor); c.Reason == "" {
+		return nil, nil
+	}
+	return []result.Finding{{
+		Exploit: TimedOnly, Severity: result.Cheated, Message: "a sample that was timed has a wrong answer, though the same launch is right when it is not timed: " + c.Reason,
+	}}, nil
+}

@@ -1,0 +1,157 @@
+// Package verify finds out whether a variant's answers are right. The candidate
+// produces them in its own cell, an oracle's come from another, and a third, which
+// runs nobody's code but pawl's, compares the two. Outputs stay with the worker;
+// what is seen here are their hashes and their errors.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Side is a variant on one problem, loaded into a cell.
+type Side struct {
+	Cell     *worker.Cell
+	Instance *spec.Instance
+	Symbols  []string // of the launches, in the artifact
+}
+
+// Oracle is where right answers come from: exactly one of its fields is set.
+type Oracle struct {
+	Builtin     string
+	Elementwise string
+	Reference   *Side // a kernel or a Python function
+}
+
+// Bench is where one problem's answers are looked at.
+type Bench struct {
+	Candidate Side
+	Oracle    Oracle
+	Judge     *worker.Cell
+	Rival     *Side // of the candidate's precision, whose error is the measure of its own; may be nil
+	Factor    float64
+	Tolerance oracle.Tolerance
+	Seed      uint64
+	Timeout   time.Duration // of one launch
+
+	problem   wire.Prepare
+	reference *answerer
+	rival     *answerer
+}
+
+// OracleError is what keeps an oracle from answering; it says nothing of the
+// candidate.
+type OracleError struct{ Err error }
+
+func (e *OracleError) Error() string { return "the oracle does not answer: " + e.Err.Error() }
+
+// Unwrap returns the oracle's own fault.
+func (e *OracleError) Unwrap() error { return e.Err }
+
+// Prepare gives the candidate its arguments.
+func (b *Bench) Prepare(ctx context.Context) error {
+	b.problem = b.describe()
+	_, err := b.Candidate.Cell.Prepare(ctx, b.problem)
+	return err
+}
+
+func (b *Bench) describe() wire.Prepare {
+	m := worker.Problem(b.Candidate.Instance, b.Candidate.Symbols)
+	m.Seed, m.Pin, m.DeadlineS = b.Seed, false, b.deadline(b.Candidate)
+	return m
+}
+
+// deadline is what filling and copying a problem's arguments may take.
+func (b *Bench) deadline(s Side) float64 {
+	return b.Timeout.Seconds() + 30 + float64(s.Instance.Footprint)/50e6
+}
+
+// Produce launches the candidate once on the data of a batch.
+func (b *Bench) Produce(ctx context.Context, batch int) ([]wire.Buffer, error) {
+	reply, err := b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, DeadlineS: b.deadline(b.Candidate)})
+	if err != nil {
+		return nil, err
+	}
+	return reply.Outputs, nil
+}
+
+// Compare judges outputs of the candidate on the data of a batch, after steps of
+// oracle.Mutate. An *OracleError says nothing of the candidate.
+func (b *Bench) Compare(ctx context.Context, got []wire.Buffer, batch, steps int, tol oracle.Tolerance) ([]result.OutputError, error) {
+	m := b.question(got, batch, steps, tol)
+	if b.Oracle.Reference != nil {
+		if b.reference == nil {
+			b.reference = &answerer{side: *b.Oracle.Reference, bench: b}
+		}
+		var err error
+		if m.Want, err = b.reference.answer(ctx, batch, steps); err != nil {
+			return nil, &OracleError{err}
+		}
+	}
+	reply, err := b.Judge.Judge(ctx, m)
+	if err != nil {
+		return nil, &OracleError{err}
+	}
+	if b.Rival == nil || tol == (oracle.Tolerance{}) {
+		return reply.Outputs, nil
+	}
+	return reply.Outputs, b.againstRival(ctx, m, reply.Outputs)
+}
+
+func (b *Bench) question(got []wire.Buffer, batch, steps int, tol oracle.Tolerance) wire.Judge {
+	return wire.Judge{
+		Oracle: b.Oracle.Builtin, Elementwise: b.Oracle.Elementwise, Args: b.problem.Args, Seed: b.Seed, Batch: batch, Steps: steps,
+		Got: got, Atol: tol.Abs, Rtol: tol.Rel, DeadlineS: b.patience(),
+	}
+}
+
+// patience is what a reference on the processor may take: some of them do as much
+// work in double precision as a GPU does in milliseconds.
+func (b *Bench) patience() float64 {
+	in := b.Candidate.Instance
+	return 120 + float64(in.Footprint)/20e6 + in.Flops/0.5e9
+}
+
+// againstRival measures the error of a rival of the same precision and notes it
+// beside the candidate's.
+func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.OutputError) error {
+	if b.rival == nil {
+		b.rival = &answerer{side: *b.Rival, bench: b}
+	}
+	theirs, err := b.rival.answer(ctx, m.Batch, m.Steps)
+	if err != nil {
+		return &OracleError{fmt.Errorf("the rival whose error is allowed: %w", err)}
+	}
+	m.Got = nil
+	for _, t := range theirs {
+		m.Got = append(m.Got, wire.Buffer{Arg: t.Arg, SHA256: t.SHA256})
+	}
+	m.Args = b.rival.argsAs(m.Args)
+	reply, err := b.Judge.Judge(ctx, m)
+	if err != nil {
+		return &OracleError{err}
+	}
+	for i := range errs {
+		for _, other := range reply.Outputs {
+			if other.Name == errs[i].Name {
+				errs[i].RivalMaxAbs, errs[i].RivalRMS = other.MaxAbs, other.RMS
+			}
+		}
+	}
+	return nil
+}
+
+// Missing tells whether an error is about memory that is not there: such a case is
+// skipped, not failed.
+func Missing(err error) bool {
+	var fault *result.Fault
+	return errors.As(err, &fault) && fault.Cause == result.CauseMemory
+}

@@ -1,0 +1,199 @@
+package cell
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"pawl/internal/dtype"
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// bench is the oracle's cell: it runs no code but pawl's own, computes what outputs
+// must be, and compares them.
+type bench struct{}
+
+func (*bench) load(*wire.Load) (*wire.LoadReply, error)          { return nil, errJudgesOnly }
+func (*bench) prepare(*wire.Prepare) (*wire.PrepareReply, error) { return nil, errJudgesOnly }
+func (*bench) run(*wire.Run) (*wire.RunReply, error)             { return nil, errJudgesOnly }
+func (*bench) produce(*wire.Produce) (*wire.ProduceReply, error) { return nil, errJudgesOnly }
+func (*bench) sample(*wire.Sample) (*wire.SampleReply, []byte, error) {
+	return nil, nil, errJudgesOnly
+}
+
+var errJudgesOnly = &result.Fault{Cause: result.CauseProtocol, Message: "an oracle's cell judges and nothing else"}
+
+func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
+	want, err := b.answers(m)
+	if err != nil {
+		return nil, err
+	}
+	reply := &wire.JudgeReply{}
+	for _, got := range m.Got {
+		if got.Arg < 0 || got.Arg >= len(m.Args) || !written(m.Args[got.Arg]) {
+			return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %d is no output", got.Arg)}
+		}
+		arg := m.Args[got.Arg]
+		data, err := os.ReadFile(got.Path)
+		if err != nil {
+			return nil, fmt.Errorf("read an output: %w", err)
+		}
+		answer, there := want[got.Arg]
+		if !there {
+			return nil, &result.Fault{Cause: result.CauseOracle, Message: "the oracle has no answer for the output " + arg.Name}
+		}
+		out := oracle.Typed[[]byte]{Data: data, Type: dtype.Type(arg.DType)}
+		if int64(len(data)) != arg.Count*int64(out.Type.Size()) || int64(len(answer.Data)) != arg.Count*int64(answer.Type.Size()) {
+			return nil, &result.Fault{
+				Cause:   result.CauseOracle,
+				Message: fmt.Sprintf("the oracle's %s has %d elements, the kernel's %d", arg.Name, len(answer.Data)/max(1, answer.Type.Size()), arg.Count),
+			}
+		}
+		reply.Outputs = append(reply.Outputs, compare(arg, out, answer, oracle.Tolerance{Abs: m.Atol, Rel: m.Rtol}))
+	}
+	return reply, nil
+}
+
+// answers are what the outputs must be, by argument.
+func (b *bench) answers(m *wire.Judge) (map[int]oracle.Typed[[]byte], error) {
+	out := map[int]oracle.Typed[[]byte]{}
+	if m.Oracle == "" && m.Elementwise == "" {
+		for _, w := range m.Want {
+			data, err := os.ReadFile(w.Path)
+			if err != nil {
+				return nil, fmt.Errorf("read the oracle's output: %w", err)
+			}
+			if !dtype.Type(w.DType).Valid() {
+				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("no type is called %q", w.DType)}
+			}
+			out[w.Arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.Type(w.DType)}
+		}
+		return out, nil
+	}
+	values, err := inputs(m)
+	if err != nil {
+		return nil, err
+	}
+	var found map[int][]byte
+	if m.Elementwise != "" {
+		found, err = oracle.Elementwise(m.Elementwise, values)
+	} else {
+		found, err = oracle.Reference(m.Oracle, values)
+	}
+	if err != nil {
+		return nil, &result.Fault{Cause: result.CauseOracle, Message: err.Error()}
+	}
+	for arg, data := range found {
+		out[arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.F64}
+	}
+	return out, nil
+}
+
+// inputs generates a problem's arguments as a launch finds them.
+func inputs(m *wire.Judge) ([]oracle.Value, error) {
+	values := make([]oracle.Value, len(m.Args))
+	for i, arg := range m.Args {
+		t := dtype.Type(arg.DType)
+		v := oracle.Value{Name: arg.Name, Role: arg.Role, Type: t, Shape: arg.Shape, Buffer: arg.Buffer}
+		switch {
+		case arg.TensorMap != nil:
+		case !arg.Buffer:
+			number, err := strconv.ParseFloat(arg.Value, 64)
+			if err != nil {
+				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+			}
+			v.Scalar = number
+		default:
+			if !t.Valid() || arg.Count <= 0 || oracle.CheckFill(t, fillOf(arg)) != nil {
+				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+			}
+			v.Data = make([]byte, arg.Count*int64(t.Size()))
+			if arg.Role == "in" || arg.Role == "inout" {
+				key := keyOf(m.Seed, i, arg, m.Batch)
+				oracle.Generate(v.Data, t, fillOf(arg), key)
+				for step := 1; step <= m.Steps && arg.Role == "in"; step++ {
+					oracle.Mutate(v.Data, t, fillOf(arg), key, step)
+				}
+			}
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+// compare looks at every element; where some are wrong, it also says which.
+func compare(arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance) result.OutputError {
+	found := oracle.Compare(out, want, arg.Count, tol)
+	if size := math.Sqrt(found.WantSquare / float64(max(1, found.Count))); size > 0 && tol.Abs > size/leastParts {
+		tol.Abs = size / leastParts
+		found = oracle.Compare(out, want, arg.Count, tol)
+	}
+	e := result.OutputError{
+		Name: arg.Name, Count: found.Count, Wrong: found.Wrong, NaNs: found.NaNs, MaxAbs: found.MaxAbs, MaxRel: found.MaxRel, RMS: found.RMS(),
+		Atol: tol.Abs, Rtol: tol.Rel, Exact: tol == oracle.Tolerance{},
+	}
+	if found.Wrong > 0 {
+		blame(&e, arg, out, want, tol)
+	}
+	return e
+}
+
+// leastParts of the answer's own size (its root mean square) is the most that an
+// absolute tolerance may be: zeros must never pass for an answer that is small.
+const leastParts = 20
+
+// mapTiles bounds the map of a failure in each direction.
+const mapTiles = 16
+
+// blame finds the worst element, where the wrong ones lie, and how many were never
+// written.
+func blame(e *result.OutputError, arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance) {
+	columns := int64(1)
+	if len(arg.Shape) > 0 {
+		columns = arg.Shape[len(arg.Shape)-1]
+	}
+	rows := arg.Count / columns
+	tiles := &result.Tiles{TileRows: (rows + mapTiles - 1) / mapTiles, TileCols: (columns + mapTiles - 1) / mapTiles}
+	tiles.Rows, tiles.Columns = int((rows+tiles.TileRows-1)/tiles.TileRows), int((columns+tiles.TileCols-1)/tiles.TileCols)
+	tiles.Wrong = make([]int64, tiles.Rows*tiles.Columns)
+	size := int64(out.Type.Size())
+	poison := make([]byte, size)
+	oracle.Poison(poison, out.Type)
+	worst, at := -1.0, int64(0)
+	oracle.Each(out, want, arg.Count, tol, func(i int64, excess float64) {
+		if bytes.Equal(out.Data[i*size:(i+1)*size], poison) {
+			e.Blank++
+		}
+		row, column := i/columns/tiles.TileRows, i%columns/tiles.TileCols
+		tiles.Wrong[row*int64(tiles.Columns)+column]++
+		if excess > worst {
+			worst, at = excess, i
+		}
+	})
+	e.Tiles = tiles
+	var got, ref [1]float64
+	oracle.Values(got[:], out, at)
+	oracle.Values(ref[:], want, at)
+	e.Worst = &result.Element{Index: index(arg.Shape, at), Got: number(got[0]), Want: number(ref[0])}
+}
+
+// index is an element's place in a shape.
+func index(shape []int64, at int64) []int64 {
+	out := make([]int64, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		out[d] = at % shape[d]
+		at /= shape[d]
+	}
+	return out
+}
+
+func number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 8, 64)
+}

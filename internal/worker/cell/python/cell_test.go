@@ -1,0 +1,461 @@
+package python
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/dtype"
+	"pawl/internal/oracle"
+	"pawl/internal/worker/wire"
+)
+
+// peer is a cell under test, spoken to as its worker does.
+type peer struct {
+	t    *testing.T
+	out  *wire.Writer
+	in   *wire.Reader
+	next uint64
+	dir  string
+}
+
+// start runs the cell on a module and loads its function.
+func start(t *testing.T, framework, text, function string) *peer {
+	t.Helper()
+	python := interpreter(t)
+	if out, err := exec.Command(python, "-c", "import importlib.util as u; assert u.find_spec('"+framework+"')").CombinedOutput(); err != nil {
+		t.Skipf("needs %s: %s", framework, out)
+	}
+	p := &peer{t: t, dir: t.TempDir()}
+	program, err := filepath.Abs("cell.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, replies, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(python, program)
+	command.Dir, command.ExtraFiles = p.dir, []*os.File{requests, replies}
+	command.Stderr = os.Stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = requests.Close(), replies.Close()
+	t.Cleanup(func() {
+		_ = write.Close()
+		_ = command.Wait()
+		_ = read.Close()
+	})
+	p.out, p.in = wire.NewWriter(write), wire.NewReader(read)
+	if _, err := p.in.Hello(); err != nil {
+		t.Fatal(err)
+	}
+	p.load(framework, text, function)
+	return p
+}
+
+func (p *peer) load(framework, text, function string) {
+	p.t.Helper()
+	module := filepath.Join(p.dir, "kernel.txt")
+	if err := os.WriteFile(module, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	p.ok(wire.OpLoad, map[string]any{"framework": framework, "entry": "kernel:" + function, "path": module}, nil)
+}
+
+func (p *peer) ask(op string, body any) *wire.Frame {
+	p.t.Helper()
+	p.next++
+	if err := p.out.Send(p.next, op, body, nil); err != nil {
+		p.t.Fatal(err)
+	}
+	frame, err := p.in.Next()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return frame
+}
+
+func (p *peer) ok(op string, body, reply any) {
+	p.t.Helper()
+	frame := p.ask(op, body)
+	if frame.Op != wire.OpOK {
+		p.t.Fatalf("%s: %s", op, frame.Body)
+	}
+	if reply != nil {
+		if err := frame.Decode(reply); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// fails expects a fault, and what it says.
+func (p *peer) fails(op string, body any, cause, says string) {
+	p.t.Helper()
+	frame := p.ask(op, body)
+	var failure wire.Failure
+	if frame.Op != wire.OpError {
+		p.t.Fatalf("%s: no fault, want %q", op, says)
+	}
+	if err := frame.Decode(&failure); err != nil {
+		p.t.Fatal(err)
+	}
+	if string(failure.Cause) != cause || !strings.Contains(failure.Message, says) {
+		p.t.Errorf("%s: %s: %q, want %s: %q", op, failure.Cause, failure.Message, cause, says)
+	}
+}
+
+// left reads what the cell says it has left.
+func (p *peer) left(buffers []wire.Buffer, arg int) []float32 {
+	p.t.Helper()
+	at := slices.IndexFunc(buffers, func(b wire.Buffer) bool { return b.Arg == arg && b.Path == fmt.Sprint(arg, ".bin") })
+	if at < 0 {
+		p.t.Fatalf("no output of argument %d: %v", arg, buffers)
+	}
+	raw, err := os.ReadFile(filepath.Join(p.dir, buffers[at].Path))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return values(raw)
+}
+
+func (p *peer) produce(batch int) []wire.Buffer {
+	p.t.Helper()
+	var reply wire.ProduceReply
+	p.ok(wire.OpProduce, wire.Produce{Batch: batch, Outputs: p.dir}, &reply)
+	return reply.Outputs
+}
+
+func (p *peer) sample(m wire.Sample) wire.SampleReply {
+	p.t.Helper()
+	m.Repeat, m.Cache, m.Outputs = 1, "cold", p.dir
+	var reply wire.SampleReply
+	p.ok(wire.OpSample, m, &reply)
+	return reply
+}
+
+func values(raw []byte) []float32 {
+	out := make([]float32, len(raw)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return out
+}
+
+const seed, count = 7, 3 * 41
+
+// input is what argument number draws holds for a batch, so many steps on, scaled.
+func input(draws, batch, steps int, factor float32) []float32 {
+	raw, fill, key := make([]byte, 4*count), oracle.Defaults(dtype.F32), oracle.Key(seed, draws, batch)
+	oracle.Generate(raw, dtype.F32, fill, key)
+	for step := range steps {
+		oracle.Mutate(raw, dtype.F32, fill, key, step+1)
+	}
+	out := values(raw)
+	for i := range out {
+		out[i] *= factor
+	}
+	return out
+}
+
+func problem(roles ...string) wire.Prepare {
+	m := wire.Prepare{Threads: 1, Seed: seed}
+	for i, role := range roles {
+		m.Args = append(m.Args, wire.Arg{Name: string(rune('a' + i)), DType: "f32", Buffer: true, Count: count, Shape: []int64{3, 41}, Role: role})
+	}
+	return m
+}
+
+func frameworks(t *testing.T, test func(t *testing.T, framework string)) {
+	for _, framework := range []string{"numpy", "torch", "jax"} {
+		t.Run(framework, func(t *testing.T) {
+			t.Parallel()
+			test(t, framework)
+		})
+	}
+}
+
+// Outputs are those of the batch that was asked for, whatever came before, and
+// data may be that of another argument's number.
+func TestProduce(t *testing.T) {
+	frameworks(t, func(t *testing.T, framework string) {
+		p := start(t, framework, "def run(a):\n    return a * 2", "run")
+		p.fails(wire.OpProduce, wire.Produce{Outputs: p.dir}, "protocol", "launch before prepare")
+		m := problem("in", "out")
+		p.ok(wire.OpPrepare, m, nil)
+		for _, batch := range []int{0, 3, 3, 0} {
+			if diff := cmp.Diff(input(0, batch, 0, 2), p.left(p.produce(batch), 1)); diff != "" {
+				t.Fatalf("batch %d (-want +got):\n%s", batch, diff)
+			}
+		}
+		m.Args[0].Draws = 5
+		p.ok(wire.OpPrepare, m, nil)
+		if diff := cmp.Diff(input(4, 1, 0, 2), p.left(p.produce(1), 1)); diff != "" {
+			t.Fatalf("with the data of argument 4 (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A sample's outputs can be kept; with steps, each works on other contents, also
+// when something else was asked in between.
+func TestKeptSamples(t *testing.T) {
+	frameworks(t, func(t *testing.T, framework string) {
+		p := start(t, framework, "def run(a):\n    return a * 2", "run")
+		p.ok(wire.OpPrepare, problem("in", "out"), nil)
+		if kept := p.sample(wire.Sample{Count: 3}).Kept; kept != nil {
+			t.Errorf("kept without being asked: %v", kept)
+		}
+		if kept := p.sample(wire.Sample{Count: 3, Keep: 9}).Kept; kept != nil {
+			t.Errorf("kept a sample that was not taken: %v", kept)
+		}
+		for _, tc := range []struct{ batch, step, count, keep, steps int }{
+			{0, 0, 3, 2, 0},
+			{0, 1, 5, 5, 5},
+			{0, 6, 40, 12, 17},
+			{0, 46, 3, 1, 46},
+			{0, 0, 2, 1, 48}, // none asked for: as the last left it
+			{0, 60, 3, 2, 61},
+			{0, 2, 3, 3, 4},
+			{2, 1, 3, 3, 3},
+			{2, 0, 3, 3, 3},
+			{0, 0, 3, 3, 0},
+		} {
+			reply := p.sample(wire.Sample{Batch: tc.batch, Step: tc.step, Count: tc.count, Keep: tc.keep})
+			if diff := cmp.Diff(input(0, tc.batch, tc.steps, 2), p.left(reply.Kept, 1)); diff != "" {
+				t.Fatalf("%+v (-want +got):\n%s", tc, diff)
+			}
+		}
+		p.sample(wire.Sample{Step: 1, Count: 10})
+		if diff := cmp.Diff(input(0, 0, 0, 2), p.left(p.produce(0), 1)); diff != "" {
+			t.Fatalf("produced after steps (-want +got):\n%s", diff)
+		}
+		reply := p.sample(wire.Sample{Step: 11, Count: 2, Keep: 2})
+		if diff := cmp.Diff(input(0, 0, 12, 2), p.left(reply.Kept, 1)); diff != "" {
+			t.Fatalf("sampled after that (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Outputs that are written to, and arguments that are read and written.
+func TestProduceInPlace(t *testing.T) {
+	for framework, text := range map[string]string{
+		"numpy": "def run(a, b, c):\n    c[...] = a\n    b *= 2",
+		"torch": "def run(a, b, c):\n    c.copy_(a)\n    b.mul_(2)",
+		"jax":   "def run(a, b):\n    return b * 2, a + 0",
+	} {
+		t.Run(framework, func(t *testing.T) {
+			p := start(t, framework, text, "run")
+			p.ok(wire.OpPrepare, problem("in", "inout", "out"), nil)
+			for _, batch := range []int{0, 1} {
+				outputs := p.produce(batch)
+				if len(outputs) != 2 || outputs[0].Arg != 1 {
+					t.Errorf("outputs %v", outputs)
+				}
+				if diff := cmp.Diff(input(1, batch, 0, 2), p.left(outputs, 1)); diff != "" {
+					t.Errorf("inout of batch %d (-want +got):\n%s", batch, diff)
+				}
+				if diff := cmp.Diff(input(0, batch, 0, 1), p.left(outputs, 2)); diff != "" {
+					t.Errorf("out of batch %d (-want +got):\n%s", batch, diff)
+				}
+			}
+			reply := p.sample(wire.Sample{Batch: 1, Step: 1, Count: 4, Keep: 3})
+			if diff := cmp.Diff(input(1, 1, 0, 2), p.left(reply.Kept, 1)); diff != "" {
+				t.Errorf("kept inout, which no step changes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(input(0, 1, 3, 1), p.left(reply.Kept, 2)); diff != "" {
+				t.Errorf("kept out (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const numpyCheats = `
+import ctypes
+import numpy
+
+class Lazy(numpy.ndarray):
+    pass
+
+def writes(a):
+    b = a * 2
+    a[1, 1] += 1
+    return b
+
+late = 0
+def writes_later(a):
+    global late
+    late += 1
+    if late >= 20:
+        ctypes.c_float.from_address(a.ctypes.data + 8).value += 1
+    return a * 2
+
+def subclass(a):
+    return (a * 2).view(Lazy)
+
+def subclass_later(a):
+    global late
+    late += 1
+    return (a * 2).view(Lazy if late > 10 else numpy.ndarray)
+
+def same(a):
+    return a
+
+def inside(a):
+    return a[::-1, ::-1]
+
+def repeated(a):
+    return numpy.broadcast_to(a[0] * 2, a.shape)
+
+def raises(a):
+    raise ValueError("no")
+`
+
+const torchCheats = `
+import torch
+
+class Lazy(torch.Tensor):
+    pass
+
+def writes(a):
+    a[1, 1] += 1
+    return a * 2
+
+def subclass(a):
+    return (a * 2).as_subclass(Lazy)
+
+def attribute(a):
+    b = a * 2
+    b.cpu = lambda: None
+    return b
+
+def same(a):
+    return a
+
+def inside(a):
+    return a.flatten()[:].view(3, 41)
+
+def repeated(a):
+    return (a[:, :1] * 2).expand(3, 41)
+
+def sparse(a):
+    return (a * 2).to_sparse()
+
+def shape(a):
+    return a.flatten() * 2
+`
+
+const jaxCheats = `
+class Lazy:
+    def __init__(self, a):
+        self.shape, self.dtype = a.shape, a.dtype
+
+def lazy(a):
+    return Lazy(a)
+
+def same(a):
+    return a
+`
+
+// What a function may not do, and how it is told.
+func TestWrongOutputs(t *testing.T) {
+	const aliases = "output b lies in the memory of input a"
+	type wrong struct{ function, cause, says string }
+	for framework, all := range map[string]struct {
+		text  string
+		cases []wrong
+	}{
+		"numpy": {numpyCheats, []wrong{
+			{"writes", "output", "the kernel changed its input a"},
+			{"subclass", "output", "must be a plain array of numpy, and is kernel.Lazy"},
+			{"same", "output", aliases},
+			{"inside", "output", aliases},
+			{"repeated", "output", "a view that repeats its elements"},
+			{"raises", "crash", "the function raised ValueError: no"},
+		}},
+		"torch": {torchCheats, []wrong{
+			{"writes", "output", "the kernel changed its input a"},
+			{"subclass", "output", "must be a plain array of torch, and is kernel.Lazy"},
+			{"attribute", "output", "attributes of its own: cpu"},
+			{"same", "output", aliases},
+			{"inside", "output", aliases},
+			{"repeated", "output", "a view that repeats its elements"},
+			{"sparse", "output", "not there yet"},
+			{"shape", "output", "must be [3, 41] of torch.float32, and is [123]"},
+		}},
+		"jax": {jaxCheats, []wrong{
+			{"lazy", "output", "must be an array of jax, and is kernel.Lazy of shape [3, 41]"},
+			{"same", "output", aliases},
+		}},
+	} {
+		t.Run(framework, func(t *testing.T) {
+			p := start(t, framework, all.text, all.cases[0].function)
+			for _, tc := range all.cases {
+				t.Log(tc.function)
+				p.load(framework, all.text, tc.function)
+				p.ok(wire.OpPrepare, problem("in", "out"), nil)
+				p.fails(wire.OpProduce, wire.Produce{Outputs: p.dir}, tc.cause, tc.says)
+				p.fails(wire.OpSample, wire.Sample{Count: 5, Repeat: 1, Step: 1}, tc.cause, tc.says)
+			}
+		})
+	}
+	for function, says := range map[string]string{
+		"writes_later":   "the kernel changed its input a",
+		"subclass_later": "must be a plain array of numpy, and is kernel.Lazy",
+	} {
+		t.Run(function, func(t *testing.T) {
+			p := start(t, "numpy", numpyCheats, function)
+			p.ok(wire.OpPrepare, problem("in", "out"), nil)
+			p.produce(0)
+			p.fails(wire.OpSample, wire.Sample{Count: 30, Repeat: 1, Step: 1}, "output", says)
+		})
+	}
+	t.Run("input given back", func(t *testing.T) {
+		p := start(t, "numpy", numpyCheats, "writes_later")
+		p.ok(wire.OpPrepare, problem("in", "out"), nil)
+		p.fails(wire.OpSample, wire.Sample{Count: 30, Repeat: 1}, "output", "changed its input a")
+		if diff := cmp.Diff(input(0, 0, 0, 2), p.left(p.produce(0), 1)); diff != "" {
+			t.Errorf("after a fault the input has not its contents (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A cache keyed on the address, or on the first elements, is found out by kept
+// samples.
+func TestCachesGiveWrongAnswers(t *testing.T) {
+	const text = `
+cache = {}
+
+def by_address(a):
+    key = a.ctypes.data
+    if key not in cache:
+        cache[key] = a * 2
+    return cache[key]
+
+def by_a_part(a):
+    key = a[0, :2].tobytes()
+    if key not in cache:
+        cache[key] = a * 2
+    return cache[key]
+`
+	for _, function := range []string{"by_address", "by_a_part"} {
+		p := start(t, "numpy", text, function)
+		p.ok(wire.OpPrepare, problem("in", "out"), nil)
+		reply := p.sample(wire.Sample{Step: 1, Count: 20, Keep: 17})
+		if cmp.Equal(input(0, 0, 17, 2), p.left(reply.Kept, 1)) {
+			t.Errorf("%s: right by chance", function)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package puppet
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"pawl/internal/dtype"
+	"pawl/internal/oracle"
+	"pawl/internal/worker/wire"
+)
+
+// data is what a launch works on.
+type data struct{ batch, steps int }
+
+func (v *version) produce(m wire.Produce) wire.ProduceReply {
+	v.crash(wire.OpProduce)
+	return wire.ProduceReply{Outputs: v.answer(data{m.Batch, m.Steps}, v.Wrong == "always", m.Outputs)}
+}
+
+// answer leaves the outputs of a launch. A puppet's right answer is its first input
+// as it is.
+func (v *version) answer(on data, wrong bool, folder string) []wire.Buffer {
+	if v.first == nil {
+		v.first = &on
+	}
+	if v.Wrong == "stale" {
+		on = *v.first
+	}
+	var out []wire.Buffer
+	for number, arg := range v.problem.Args {
+		if arg.Role != "out" {
+			continue
+		}
+		content := make([]byte, arg.Count*int64(dtype.Type(arg.DType).Size()))
+		if !wrong {
+			copy(content, v.input(on))
+		}
+		if v.Wrong == "random" {
+			_, _ = rand.Read(content[:1])
+		}
+		name := strconv.Itoa(number) + ".bin"
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			panic(err)
+		}
+		out = append(out, wire.Buffer{Arg: number, Path: name})
+	}
+	return out
+}
+
+func (v *version) input(on data) []byte {
+	for number, arg := range v.problem.Args {
+		if arg.Role != "in" {
+			continue
+		}
+		t, fill := dtype.Type(arg.DType), oracle.Fill{Kind: arg.Init, Args: arg.Params}
+		if arg.Init == "" {
+			fill = oracle.Defaults(t)
+		}
+		if arg.Draws > 0 {
+			number = arg.Draws - 1
+		}
+		key := oracle.Key(v.problem.Seed, number, on.batch)
+		content := make([]byte, arg.Count*int64(t.Size()))
+		oracle.Generate(content, t, fill, key)
+		for step := range on.steps {
+			oracle.Mutate(content, t, fill, key, step+1)
+		}
+		return content
+	}
+	return nil
+}
