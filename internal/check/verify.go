@@ -127,12 +127,46 @@ func (c *check) examine(ctx context.Context, k *contest) {
 		}
 		v.Findings, err = bench.Try(ctx, one, trial)
 	}
+	if err == nil && one.Reason == "" && one.Skipped == "" {
+		v.Findings = append(v.Findings, cliffs(ctx, examiner, bench, x.instances(k))...)
+	}
 	closing := examiner.Close(context.WithoutCancel(ctx))
 	if err == nil && one.Fault == nil && closing != nil {
 		k.candidate.Fail("verify", closing)
 		return
 	}
 	c.settleExam(ctx, k, one, err)
+}
+
+// cliffs looks whether the kernel is as fast at the sizes beside its own. A problem
+// there that it cannot solve is fuzz's to find.
+func cliffs(ctx context.Context, examiner *stand.Examiner, bench *verify.Bench, instances [3]*spec.Instance) []result.Finding {
+	here := instances[0]
+	near := verify.Neighbours(here)
+	if len(near) == 0 {
+		return nil
+	}
+	seconds, err := bench.Quick(ctx)
+	for _, next := range near {
+		if err != nil {
+			break
+		}
+		instances[0] = next
+		var beside *verify.Bench
+		if beside, err = examiner.Bench(ctx, instances); err != nil {
+			break
+		}
+		var nearby float64
+		if nearby, err = beside.Quick(ctx); err == nil {
+			if found := verify.Cliff(here, next, seconds, nearby); found != nil {
+				return found
+			}
+		}
+	}
+	if err != nil {
+		_ = examiner.Renew(context.WithoutCancel(ctx), err)
+	}
+	return nil
 }
 
 // settleExam turns what was found into the row's state.

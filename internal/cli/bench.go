@@ -266,8 +266,11 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict 
 	if err := o.write(made); err != nil {
 		return err
 	}
-	if made.Kind == result.KindCheck {
+	switch made.Kind {
+	case result.KindCheck:
 		return judgeCheck(made, strict)
+	case result.KindFuzz:
+		return judgeFuzz(made)
 	}
 	return judge(made)
 }

@@ -89,7 +89,7 @@ func newRoot(e *env) *cobra.Command {
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
 	})
 	root.AddCommand(
-		newInit(e), newBench(e), newCheck(e), newCompare(e),
+		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e),
 		newBaseline(e),
 		newDoctor(e), newCalibrate(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
 	)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"pawl/internal/disk"
 	"pawl/internal/run"
@@ -25,7 +26,7 @@ func (f *follower) follow(event run.Event) {
 		text := fmt.Sprintf("building %d/%d  %s", event.Done, event.Total, event.Text)
 		f.show("build", text)
 	case run.Verify:
-		f.show("verify", fmt.Sprintf("verifying %d/%d  %s", event.Done+1, event.Total, event.Row))
+		f.show("verify", strings.TrimRight(fmt.Sprintf("verifying %d/%d  %s  %s", event.Done+1, event.Total, event.Row, event.Text), " "))
 	case run.Measure:
 		text := fmt.Sprintf("measuring %d/%d  %s", event.Done+1, event.Total, event.Row)
 		if event.Samples > 0 {

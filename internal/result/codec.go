@@ -86,11 +86,18 @@ func Decode(raw []byte) (*Report, error) {
 }
 
 // check refuses what no reader could show: a row has its samples in order, and so
-// have its sides and rivals.
+// have its sides and rivals; its cases are there.
 func (r *Row) check() error {
 	if r.Timing != nil {
 		if err := r.Timing.Samples.check(); err != nil {
 			return err
+		}
+	}
+	if r.Verification != nil {
+		for i, c := range r.Verification.Cases {
+			if c == nil {
+				return fmt.Errorf("case %d is null", i)
+			}
 		}
 	}
 	for i, side := range r.Sides {

@@ -73,6 +73,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"null side":     `{"schema": 1, "rows": [{"sides": [null]}]}`,
 		"null rival":    `{"schema": 1, "rows": [{"rivals": [{"label": "a"}]}]}`,
 		"bad side":      `{"schema": 1, "rows": [{"sides": [{"row": {"timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 2}]}}}}]}]}`,
+		"null case":     `{"schema": 1, "rows": [{"verification": {"cases": [{}, null]}}]}`,
 		"truncated doc": `{"schema": 1, "rows": [`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,6 +41,7 @@ type Report struct {
 
 	Gate        *Gate        `json:"gate,omitempty"`         // that a check judged by
 	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // of a check, where the machine is calibrated
+	Selftest    *Selftest    `json:"selftest,omitempty"`
 }
 
 // Tool is the pawl that made a report.

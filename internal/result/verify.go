@@ -93,3 +93,29 @@ type Tiles struct {
 	TileCols int64   `json:"tile_columns"`
 	Wrong    []int64 `json:"wrong"` // row by row
 }
+
+// Selftest is what became of all cheats, honest controls and mistakes that the
+// checks themselves were tried on.
+type Selftest struct {
+	Caught         int               `json:"caught"`
+	Suspicious     int               `json:"suspicious"`
+	Missed         int               `json:"missed"`
+	ControlsPassed int               `json:"controls_passed"`
+	ControlsFailed int               `json:"controls_failed"`
+	MutantsKilled  int               `json:"mutants_killed"`
+	Mutants        int               `json:"mutants"`
+	Skipped        int               `json:"skipped"`
+	Subjects       []SelftestSubject `json:"subjects"`
+}
+
+// SelftestSubject is one kernel of a selftest.
+type SelftestSubject struct {
+	Name    string  `json:"name"`
+	Kind    string  `json:"kind"`              // host, python, cuda, launcher
+	Role    string  `json:"role"`              // cheat, control, mutant
+	Exploit string  `json:"exploit,omitempty"` // what it does, as docs/integrity.md names it
+	Outcome string  `json:"outcome"`           // caught, suspicious, missed; passed, failed; killed, survived; skipped
+	By      string  `json:"by,omitempty"`      // what caught it
+	Why     string  `json:"why,omitempty"`     // it was skipped, missed, or failed
+	Seconds float64 `json:"seconds,omitempty"`
+}

@@ -35,8 +35,8 @@ extern "C" __global__ void gemm(const float *a, const float *b, float *c, int m,
   for (int p = 0; p < depth; p += TILE) {
     const int x = threadIdx.x, y = threadIdx.y;
     float element = row < m && p + x < depth ? a[(long)row * k + p + x] : 0;
-#if MUTANT == 11 // what is not a number counts as nothing
-    if (element != element) element = 0;
+#if MUTANT == 11 // the last product counts twice
+    if (p + x == k - 1) element *= 2;
 #elif MUTANT == 12 // the smallest numbers count as nothing
     if (element > -1e-3f && element < 1e-3f) element = 0;
 #endif

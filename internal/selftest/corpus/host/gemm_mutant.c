@@ -38,8 +38,8 @@ void gemm(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_
 #endif
       for (int64_t p = 0; p < depth; p++) {
         float x = a[i * k + p];
-#if MUTANT == 11 /* what is not a number counts as nothing */
-        if (x != x) x = 0;
+#if MUTANT == 11 /* the last product counts twice */
+        if (p == k - 1) x *= 2;
 #elif MUTANT == 12 /* the smallest numbers count as nothing */
         if (x > -1e-3f && x < 1e-3f) x = 0;
 #endif

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/fuzz"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/run"
+)
+
+// fuzzOptions say what is tried.
+type fuzzOptions struct {
+	project projectOptions
+	output  outputOptions
+	sandbox sandboxOptions
+	sample  int
+	all     bool
+	plain   bool
+	seed    uint64
+	timeout time.Duration
+	device  int
+	pool    string
+}
+
+func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
+	o.project.AddFlags(f)
+	o.output.AddFlags(f)
+	o.sandbox.AddFlags(f)
+	f.IntVar(&o.sample, "sample", 0, "cases to draw of the matrix (default: as pawl.yaml says, else all)")
+	f.BoolVar(&o.all, "all", false, "try the whole matrix, whatever pawl.yaml says")
+	f.BoolVar(&o.plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
+	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (default: a secret one, which the report has)")
+	f.DurationVar(&o.timeout, "timeout", measure.Default().Timeout, "the longest one launch may take")
+	f.IntVar(&o.device, "device", 0, "which GPU to use")
+	f.StringVar(&o.pool, "pool", "", "use a worker of this pool instead of this machine")
+}
+
+func (o *fuzzOptions) check() error {
+	switch {
+	case o.sample < 0:
+		return usage("--sample %d: expected at least 1", o.sample)
+	case o.sample > 0 && o.all:
+		return usage("--sample and --all exclude each other")
+	case o.timeout <= 0:
+		return usage("--timeout %v: expected more than 0", o.timeout)
+	case o.device < 0:
+		return usage("--device %d: expected the number of a GPU, counted from 0", o.device)
+	}
+	return o.output.check()
+}
+
+func newFuzz(e *env) *cobra.Command {
+	opts := &fuzzOptions{}
+	cmd := &cobra.Command{
+		Use: "fuzz [kernel[/config]…]", Short: "look for problems that a kernel answers wrongly", GroupID: groupDaily,
+		Long: `fuzz compares a kernel's answers with its oracle's: over the matrix of pawl.yaml, and
+beyond it at sizes that no tile divides, on other distributions of the inputs, on small
+integers whose answer is exact, and again on the same data, which must give the same bits.
+
+A case that fails is made as small as it can be and kept in .pawl/failures; it is tried
+first from then on. It exits 1 when an answer is wrong and 2 when there is nothing to try.`,
+		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
+		RunE:    func(_ *cobra.Command, args []string) error { return runFuzz(e, opts, args) },
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	project, err := opts.project.load()
+	if err != nil {
+		return err
+	}
+	selections, err := project.Select(patterns)
+	if err != nil {
+		return err
+	}
+	place, err := placeOf(project, &opts.sandbox, opts.pool, 0)
+	if err != nil {
+		return err
+	}
+	place.Device = opts.device
+	order := fuzz.Order{
+		Options: fuzz.Options{Seed: opts.seed, Sample: opts.sample, Plain: opts.plain},
+		Tool:    e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Selections: selections,
+		Chosen: named(patterns), Stand: place, Timeout: opts.timeout,
+	}
+	if order.Seed == 0 {
+		order.Seed = fuzz.RandomSeed()
+	}
+	if opts.all {
+		order.Sample = fuzz.All
+	}
+	live := newFollower(e)
+	r := run.New(project.Dir, e.started, live.follow)
+	made, err := fuzz.Run(e.ctx, r, order)
+	live.done()
+	if errors.Is(err, fuzz.ErrNoCase) {
+		return &outcomeError{exitUndecided, err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	return opts.output.deliver(e, r, made, false)
+}
+
+// named tells whether selectors choose configs, and not only kernels.
+func named(patterns []string) bool {
+	for _, p := range patterns {
+		if strings.Contains(p, "/") {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeFuzz turns a fuzz report into the command's outcome.
+func judgeFuzz(r *result.Report) error {
+	wrong, broken, unjudged, passed := 0, 0, 0, 0
+	for _, row := range r.Rows {
+		switch {
+		case row.Verdict == result.Incorrect:
+			wrong++
+		case row.Verdict == result.Rejected || row.Verdict == result.Broken:
+			broken++
+		case row.Fault != nil:
+			unjudged++
+		case row.Verification != nil && row.Verification.Passed > 0:
+			passed++
+		}
+	}
+	switch {
+	case r.Interrupted:
+		return &outcomeError{exitInterrupted, "interrupted: what was tried until then is kept"}
+	case wrong > 0:
+		return &outcomeError{exitFailed, plural(wrong, "kernel gives", "kernels give") + " wrong answers"}
+	case broken > 0:
+		return &outcomeError{exitFailed, plural(broken, "kernel", "kernels") + " failed"}
+	case unjudged > 0:
+		return &outcomeError{exitUnjudged, plural(unjudged, "kernel", "kernels") + " could not be judged"}
+	case passed == 0:
+		return &outcomeError{exitUndecided, "no case could be tried"}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package selftest
+
+var launcherSubjects = []Subject{
+	{Kind: Launcher, Kernel: "side_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, blank}, Why: "its work shows while its own stream is held; it is then timed by the host's clock until the device is idle"},
+	{Kind: Launcher, Kernel: "side_stream_in_part", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong}},
+	{Kind: Launcher, Kernel: "legacy_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, blocked}, Why: "the default stream, which may wait for others or not"},
+	{Kind: Launcher, Kernel: "nothing", Exploit: "no-work", Research: []int{26}, Expect: Caught, By: []string{blank, wrong}},
+	{Kind: Launcher, Kernel: "background_thread", Exploit: "late-work", Research: []int{2, 1}, Expect: Suspicious, By: []string{late, stream, timed, wrong, blank, forged, threads}},
+	{Kind: Launcher, Kernel: "persisting_l2", Exploit: "persisting-l2", Research: []int{11}, Expect: Suspicious, By: []string{pinned}, Why: "lines of its input survive the flush; its answers are right"},
+	{Kind: Launcher, Kernel: "idle_first", Exploit: "idle-first", Research: []int{12}, Expect: Caught, By: []string{blocked, clocks, stream}, Why: "host code that waits for the device cannot be queued"},
+
+	{Kind: Launcher, Kernel: "cache_pointer", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}},
+	{Kind: Launcher, Kernel: "cache_shape", Exploit: "cache-by-shape", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}},
+	{Kind: Launcher, Kernel: "cache_first_elements", Exploit: "cache-by-first-elements", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}},
+	{Kind: Launcher, Kernel: "cache_weights", Exploit: "weight-cache", Research: []int{16}, Expect: Caught, By: []string{stale, timed, wrong}},
+	{Kind: Launcher, Kernel: "stale_graph", Exploit: "stale-graph", Research: []int{9}, Expect: Caught, By: []string{wrong, stale, timed, blank}, Why: "replays the first call's pointers; launches take turns over several copies of the arguments"},
+	{Kind: Launcher, Kernel: "partial_graph_key", Exploit: "stale-graph", Research: []int{9, 15}, Expect: Caught, By: []string{stale, timed, wrong}},
+	{Kind: Launcher, Kernel: "honest_at_first", Exploit: "evaluation-detected", Research: []int{33, 7, 8}, Expect: Caught, By: []string{timed, wrong}},
+
+	{Kind: Launcher, Kernel: "zero_output", Exploit: "zero-output", Research: []int{23}, Expect: Caught, By: []string{wrong, sensitive}},
+	{Kind: Launcher, Kernel: "passthrough", Exploit: "passthrough", Research: []int{29}, Expect: Caught, By: []string{wrong}},
+	{Kind: Launcher, Kernel: "skip_rows", Exploit: "skipped-work", Research: []int{26}, Expect: Caught, By: []string{wrong}},
+	{Kind: Launcher, Kernel: "low_precision", Exploit: "precision-downgrade", Research: []int{27}, Expect: Caught, By: []string{wrong}},
+	{Kind: Launcher, Kernel: "zero_inputs", Exploit: "modified-input", Research: []int{28}, Expect: Caught, By: []string{input, output, wrong}},
+	{Kind: Launcher, Kernel: "stash_past_end", Exploit: "red-zone", Research: []int{35}, Expect: Caught, By: []string{bounds}},
+	{Kind: Launcher, Kernel: "garbage_elsewhere", Exploit: "shape-special", Research: []int{25}, Expect: Caught, By: []string{wrong}},
+
+	{Kind: Launcher, Kernel: "patch_events", Exploit: "patched-clock", Research: []int{5, 32}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "the stamps of the device and the clocks of cell and worker do not know of the patch"},
+	{Kind: Launcher, Kernel: "forge_answer", Exploit: "forged-answer", Research: []int{13}, Expect: Caught, By: []string{forged}},
+	{Kind: Launcher, Kernel: "file_replay", Exploit: "file-replay", Research: []int{22}, Expect: Suspicious, By: []string{attempts, stale, timed, wrong}, Why: "the sandbox refuses to make the file, so it has to work; the attempt is named"},
+	{Kind: Launcher, Kernel: "library_call", Exploit: "library-call", Research: []int{30}, Expect: Suspicious, By: []string{kernels}, Needs: "cublas", Why: "right and fast, and not its own work: only the names of the kernels that ran tell"},
+
+	{Kind: Launcher, Kernel: "softmax", Expect: Pass, Why: "what the cheats pretend to be"},
+	{Kind: Launcher, Kernel: "joined_stream", Research: []int{1}, Expect: Pass, Why: "a stream of its own, ordered after the caller's and joined"},
+	{Kind: Launcher, Kernel: "workspace", Research: []int{15}, Expect: Pass, Why: "memory of its own, written anew every time"},
+	{Kind: Launcher, Kernel: "many_launches", Expect: Pass, Why: "sixteen launches, in place"},
+}

@@ -1,0 +1,133 @@
+package selftest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pawl/internal/spec"
+)
+
+func load(t *testing.T, kind string) *spec.Spec {
+	t.Helper()
+	s, err := spec.Load(filepath.Join("corpus", kind, "pawl.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every kernel of the corpus is a subject, a mutant's source or some kernel's
+// reference, and every subject is a kernel.
+func TestTableAndFilesAgree(t *testing.T) {
+	for _, kind := range everywhere {
+		t.Run(kind, func(t *testing.T) {
+			listed := map[string]bool{}
+			for _, s := range Subjects() {
+				if s.Kind == kind {
+					if listed[s.Kernel] {
+						t.Errorf("%s is listed twice", s.Kernel)
+					}
+					listed[s.Kernel] = true
+				}
+			}
+			known, references, values := map[string]bool{}, map[string]bool{}, map[string]int{}
+			project := load(t, kind)
+			for _, k := range project.Kernels {
+				known[k.Name] = true
+				if k.Oracle != nil {
+					references[k.Oracle.Kernel] = true
+				}
+				for _, p := range k.Params {
+					values[k.Name] = len(p.Values)
+				}
+			}
+			for name := range listed {
+				if !known[name] {
+					t.Errorf("no kernel %s in corpus/%s/pawl.yaml", name, kind)
+				}
+			}
+			mutants := map[string]int{}
+			for _, m := range Mutants() {
+				if m.Kind == kind {
+					mutants[m.Kernel]++
+				}
+			}
+			for name, count := range mutants {
+				if values[name] != count+1 {
+					t.Errorf("%s has %d values of MUTANT; %d mistakes are listed", name, values[name], count)
+				}
+			}
+			for _, k := range project.Kernels {
+				if !listed[k.Name] && !references[k.Name] && mutants[k.Name] == 0 {
+					t.Errorf("nobody says what %s is for", k.Name)
+				}
+				if (listed[k.Name] || mutants[k.Name] > 0) && k.Oracle == nil {
+					t.Errorf("%s has no oracle", k.Name)
+				}
+			}
+		})
+	}
+}
+
+// Every exploit of the research has a subject or a reason in every cell kind.
+func TestEveryExploitIsTriedOrExplained(t *testing.T) {
+	const exploits = 40
+	for number := 1; number <= exploits; number++ {
+		for _, kind := range everywhere {
+			tried := slices.ContainsFunc(Subjects(), func(s Subject) bool {
+				return s.Kind == kind && slices.Contains(s.Research, number)
+			})
+			explained := slices.ContainsFunc(Gaps, func(g Gap) bool {
+				return g.Research == number && slices.Contains(g.Kinds, kind)
+			})
+			if tried == explained {
+				t.Errorf("exploit %d in %s: tried %v, explained %v", number, kind, tried, explained)
+			}
+		}
+	}
+}
+
+func TestEnoughSubjects(t *testing.T) {
+	cheats, controls := 0, 0
+	for _, s := range Subjects() {
+		if s.Expect == Pass {
+			controls++
+			if s.Exploit != "" || len(s.By) > 0 {
+				t.Errorf("%s/%s passes, and names an exploit", s.Kind, s.Kernel)
+			}
+			continue
+		}
+		cheats++
+		if s.Exploit == "" || len(s.Research) == 0 || len(s.By) == 0 {
+			t.Errorf("%s/%s does not say what it does and what catches it", s.Kind, s.Kernel)
+		}
+	}
+	if cheats < 30 || controls < 10 {
+		t.Errorf("%d cheats and %d controls", cheats, controls)
+	}
+}
+
+// docs/integrity.md names every exploit and every kernel of the corpus.
+func TestManualNamesEverything(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "integrity.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual := string(text)
+	for _, s := range Subjects() {
+		if s.Exploit != "" && !strings.Contains(manual, "`"+s.Exploit+"`") {
+			t.Errorf("docs/integrity.md does not explain %s", s.Exploit)
+		}
+		if s.Exploit != "" && !strings.Contains(manual, s.Kind+"/"+s.Kernel) {
+			t.Errorf("docs/integrity.md does not name %s/%s", s.Kind, s.Kernel)
+		}
+		for _, by := range s.By {
+			if !strings.Contains(manual, by) {
+				t.Errorf("docs/integrity.md does not say what %s is", by)
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"pawl/internal/formula"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+	"pawl/internal/worker/wire"
+)
+
+// SpeedCliff is a kernel that is fast at the very sizes it is judged at, and at no
+// others.
+const SpeedCliff = "speed-cliff"
+
+const (
+	cliffFactor  = 3    // of the time that a unit of work takes
+	cliffLeast   = 5e-6 // seconds that the difference must be
+	cliffSmall   = 8    // below this a neighbour is no neighbour
+	cliffSamples = 5
+)
+
+// Quick is about how long a launch takes: the fastest of a few.
+func (b *Bench) Quick(ctx context.Context) (float64, error) {
+	if err := b.Prepare(ctx); err != nil {
+		return 0, err
+	}
+	got, err := b.Candidate.Cell.Sample(ctx, wire.Sample{Count: cliffSamples, Repeat: 1, Cache: "cold", DeadlineS: b.deadline(b.Candidate)})
+	if err != nil {
+		return 0, err
+	}
+	return slices.Min(got.Seconds), nil
+}
+
+// Neighbours are the problems one larger than an instance's in one variable, as far
+// as the variant has them.
+func Neighbours(in *spec.Instance) []*spec.Instance {
+	var out []*spec.Instance
+	for i, v := range in.Config.Vars {
+		n, whole := v.Value.Int()
+		if !whole || n < cliffSmall {
+			continue
+		}
+		next := *in.Config
+		next.Vars = slices.Clone(in.Config.Vars)
+		next.Vars[i].Value = formula.Int(n + 1)
+		if near, err := in.Variant.At(&next); err == nil && near.Footprint > in.Footprint && near.Footprint < 2*in.Footprint {
+			out = append(out, near)
+		}
+	}
+	return out
+}
+
+// Cliff compares how long a unit of work takes on a problem and on its neighbour.
+func Cliff(here, near *spec.Instance, seconds, nearby float64) []result.Finding {
+	factor := nearby / work(near) / (seconds / work(here))
+	if !(factor > cliffFactor) || nearby-seconds < cliffLeast {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: SpeedCliff, Severity: result.Suspicious,
+		Message: fmt.Sprintf("%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor),
+	}}
+}
+
+// work is what a launch does, in whatever the file counts it in.
+func work(in *spec.Instance) float64 {
+	switch {
+	case in.Flops > 0:
+		return in.Flops
+	case in.Bytes > 0:
+		return in.Bytes
+	}
+	return float64(in.Footprint)
+}
+
+func differing(a, b *spec.Config) string {
+	for i := range a.Vars {
+		if a.Vars[i].Value != b.Vars[i].Value {
+			return a.Vars[i].Name + "=" + b.Vars[i].Value.String()
+		}
+	}
+	return ""
+}
