@@ -21,11 +21,13 @@ type TextOptions struct {
 // Text writes the report for a terminal: what ran where, a table, and then only
 // what needs attention.
 func Text(w io.Writer, r *result.Report, opts TextOptions) error {
-	if r.Kind == result.KindCompare {
+	switch r.Kind {
+	case result.KindCompare:
 		return compareText(w, r, opts.Style)
-	}
-	if r.Kind == result.KindCheck {
+	case result.KindCheck:
 		return checkText(w, r, opts)
+	case result.KindFuzz:
+		return fuzzText(w, r, opts)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", heading(r))

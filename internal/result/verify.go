@@ -100,6 +100,7 @@ type Selftest struct {
 	Caught         int               `json:"caught"`
 	Suspicious     int               `json:"suspicious"`
 	Missed         int               `json:"missed"`
+	Defused        int               `json:"defused,omitempty"` // cheats whose trick never applies: every launch that counts does its work
 	ControlsPassed int               `json:"controls_passed"`
 	ControlsFailed int               `json:"controls_failed"`
 	MutantsKilled  int               `json:"mutants_killed"`

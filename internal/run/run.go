@@ -76,6 +76,11 @@ func New(root string, started time.Time, follow func(Event)) *Run {
 	return r
 }
 
+// Quiet is a run that leaves no folder behind.
+func Quiet(started time.Time, follow func(Event)) *Run {
+	return &Run{ID: newID(started), Started: started, follow: follow}
+}
+
 // newID is the UTC time and 48 random bits: sortable, and never the same twice.
 func newID(at time.Time) string {
 	var raw [6]byte

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/dtype"
+	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker/wire"
@@ -234,7 +236,7 @@ func problem(cell uint64, mode string) wire.Prepare {
 	}}
 }
 
-// eachKind runs a test for every kind of cell the worker offers.
+// eachKind runs a test for every kind of cell with a kernel that the worker offers.
 func eachKind(t *testing.T, test func(t *testing.T, p *peer, kind string)) {
 	t.Helper()
 	kinds := dial(t).hello.Cells
@@ -242,6 +244,9 @@ func eachKind(t *testing.T, test func(t *testing.T, p *peer, kind string)) {
 		t.Fatal("the worker offers no cells")
 	}
 	for _, kind := range kinds {
+		if kind == "oracle" {
+			continue // it has no kernel: it judges what others have produced
+		}
 		t.Run(kind, func(t *testing.T) {
 			if kind == "python" {
 				needNumPy(t)
@@ -352,6 +357,49 @@ func TestSamples(t *testing.T) {
 	})
 }
 
+// answer is the hash of what the suite's kernel must write.
+func answer(batch, steps int) string {
+	arg, key := problem(0, modeFine).Args[0], oracle.Key(7, 0, batch)
+	raw, fill := make([]byte, 4*arg.Count), oracle.Fill{Kind: arg.Init, Args: arg.Params}
+	oracle.Generate(raw, dtype.F32, fill, key)
+	for step := range steps {
+		oracle.Mutate(raw, dtype.F32, fill, key, step+1)
+	}
+	for i := range int(arg.Count) {
+		dtype.F32.Put(raw, i, dtype.F32.Get(raw, i)*0.5)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Every kind of cell has the same inputs, and so the same outputs: of a launch that
+// is asked for, and of a timed sample that is kept.
+func TestOutputs(t *testing.T) {
+	eachKind(t, func(t *testing.T, p *peer, kind string) {
+		cell := p.ready(kind, modeFine)
+		for _, batch := range []int{0, 4, 4, 0} {
+			var reply wire.ProduceReply
+			p.ok(wire.OpProduce, wire.Produce{Cell: cell, Batch: batch}, nil, &reply)
+			if len(reply.Outputs) != 1 || reply.Outputs[0].Arg != 1 || reply.Outputs[0].SHA256 != answer(batch, 0) {
+				t.Errorf("batch %d: %+v, want %s", batch, reply.Outputs, answer(batch, 0))
+			}
+		}
+		asked, want := wire.Sample{Cell: cell, Count: 10, Repeat: 1, Cache: "hot", Keep: 7}, answer(0, 5+6)
+		if kind == "cuda" {
+			asked.Batch, want = 3, answer(3, 0) // device code cannot remember what it was given
+		} else {
+			p.ok(wire.OpSample, wire.Sample{Cell: cell, Count: 4, Repeat: 1, Cache: "cold", Step: 1}, nil, nil)
+			asked.Step = 5
+		}
+		var reply wire.SampleReply
+		p.ok(wire.OpSample, asked, nil, &reply)
+		if len(reply.Kept) != 1 || reply.Kept[0].SHA256 != want {
+			t.Errorf("kept %+v, want %s", reply.Kept, want)
+		}
+		p.fails(result.CauseProtocol, wire.OpProduce, wire.Produce{Cell: 99}, nil)
+	})
+}
+
 func TestSamplingStopsEarly(t *testing.T) {
 	eachKind(t, func(t *testing.T, p *peer, kind string) {
 		cell := p.ready(kind, modeFine)
@@ -369,6 +417,7 @@ func TestWrongOrder(t *testing.T) {
 		p.fails(result.CauseProtocol, wire.OpPrepare, problem(cell, modeFine), nil)
 		p.fails(result.CauseProtocol, wire.OpSample, wire.Sample{Cell: cell, Count: 1, Repeat: 1}, nil)
 		p.fails(result.CauseProtocol, wire.OpRun, wire.Run{Cell: cell, Launches: 1}, nil)
+		p.fails(result.CauseProtocol, wire.OpProduce, wire.Produce{Cell: cell}, nil)
 		p.fails(result.CauseProtocol, wire.OpLoad, wire.Load{Cell: cell, SHA256: strings.Repeat("0", 64)}, nil)
 	})
 }

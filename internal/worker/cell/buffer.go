@@ -112,12 +112,19 @@ func (b *buffer) fill(key uint64) {
 	}
 }
 
+// advance takes an input to a step, from the one before it or from the beginning.
+func (b *buffer) advance(step int) {
+	if step < b.steps {
+		b.fill(b.key)
+	}
+	for b.steps < step && b.arg.Role == "in" {
+		b.mutate(b.steps + 1)
+	}
+}
+
 // mutate changes a few elements of an input, so that no launch finds the contents
 // of another. The sum follows without reading all of them.
 func (b *buffer) mutate(step int) {
-	if b.arg.Role != "in" {
-		return
-	}
 	var words [8]int
 	distinct := words[:0]
 	for _, place := range oracle.Places(b.key, b.arg.Count, step) {

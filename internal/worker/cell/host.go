@@ -236,7 +236,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	for i := range m.Count {
 		if m.Step > 0 {
 			for _, b := range h.buffers {
-				b.mutate(m.Step + i)
+				b.advance(m.Step + i)
 			}
 		}
 		if i+1 == m.Keep {
@@ -292,9 +292,7 @@ func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	for _, b := range h.buffers {
 		if m.Batch != h.batch || b.steps != m.Steps { // the same addresses with other contents
 			b.fill(keyOf(h.seed, b.number, b.arg, m.Batch))
-			for step := range m.Steps {
-				b.mutate(step + 1)
-			}
+			b.advance(m.Steps)
 		}
 	}
 	h.batch = m.Batch

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/report"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/selftest"
+	"pawl/internal/spec"
+)
+
+type selftestOptions struct {
+	output  outputOptions
+	sandbox sandboxOptions
+	seed    uint64
+	device  int
+}
+
+func (o *selftestOptions) AddFlags(f *pflag.FlagSet) {
+	o.output.AddFlags(f)
+	o.sandbox.AddFlags(f)
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (default: a secret one)")
+	f.IntVar(&o.device, "device", 0, "which GPU to use")
+}
+
+func newSelftest(e *env) *cobra.Command {
+	opts := &selftestOptions{}
+	kinds := []string{selftest.Host, selftest.Python, selftest.CUDA, selftest.Launcher}
+	cmd := &cobra.Command{
+		Use: "selftest [host|python|cuda|launcher…]", Short: "try pawl on kernels that cheat, on honest ones, and on mistakes", GroupID: groupMachine,
+		Long: `selftest puts a corpus of kernels through what yours go through, check and fuzz:
+cheating ones, each of which must be caught by name or at least be suspicious; honest
+ones that look like it, which must pass; and kernels with one planted mistake, which
+must all be found. docs/integrity.md lists them.
+
+It exits 1 when a cheat was missed, an honest kernel was refused or a mistake lives.
+--json prints the totals: caught, suspicious, missed, controls_passed, controls_failed,
+mutants_killed, mutants.`,
+		ValidArgs: kinds,
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, kind := range args {
+				if !slices.Contains(kinds, kind) {
+					return usage("%s: expected %s", kind, strings.Join(kinds, ", "))
+				}
+			}
+			return runSelftest(e, opts, args)
+		},
+	}
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runSelftest(e *env, opts *selftestOptions, kinds []string) error {
+	if err := opts.output.check(); err != nil {
+		return err
+	}
+	place, err := placeOf(&spec.Spec{}, &opts.sandbox, "", 0)
+	if err != nil {
+		return err
+	}
+	place.Device = opts.device
+	if opts.seed == 0 {
+		opts.seed = secretSeed()
+	}
+	live := newFollower(e)
+	made, err := selftest.Run(e.ctx, run.Quiet(e.started, live.follow), selftest.Options{
+		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Kinds: kinds, Stand: place, Seed: opts.seed, Timeout: 20 * time.Second,
+	})
+	live.done()
+	if err != nil {
+		return err
+	}
+	if err := opts.print(e, made); err != nil {
+		return err
+	}
+	if err := opts.output.write(made); err != nil {
+		return err
+	}
+	return judgeSelftest(made)
+}
+
+func (o *selftestOptions) print(e *env, made *result.Report) error {
+	if !o.output.json {
+		return report.Text(e.stdout, made, report.TextOptions{Style: e.style()})
+	}
+	return printJSON(e, made.Selftest)
+}
+
+func judgeSelftest(r *result.Report) error {
+	t := r.Selftest
+	switch {
+	case r.Interrupted:
+		return &outcomeError{exitInterrupted, "interrupted"}
+	case t.Missed > 0:
+		return &outcomeError{exitFailed, plural(t.Missed, "cheat was", "cheats were") + " missed"}
+	case t.ControlsFailed > 0:
+		return &outcomeError{exitFailed, plural(t.ControlsFailed, "honest kernel was", "honest kernels were") + " refused"}
+	case t.MutantsKilled < t.Mutants:
+		return &outcomeError{exitFailed, plural(t.Mutants-t.MutantsKilled, "planted mistake was", "planted mistakes were") + " not found"}
+	case t.Caught+t.Suspicious+t.ControlsPassed == 0:
+		return &outcomeError{exitUnjudged, "nothing could be tried here"}
+	}
+	return nil
+}

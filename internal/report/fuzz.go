@@ -1,0 +1,281 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// tried is a kernel of a fuzz report.
+type tried struct {
+	row         *result.Row
+	v           *result.Verification // never nil
+	interrupted bool
+}
+
+func triedRows(r *result.Report) []tried {
+	out := make([]tried, 0, len(r.Rows))
+	for _, row := range r.Rows {
+		t := tried{row, row.Verification, r.Interrupted}
+		if t.v == nil {
+			t.v = &result.Verification{}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func kernelName(row *result.Row) string { return row.Kernel }
+
+// word is what a kernel came to.
+func (t tried) word() string {
+	switch {
+	case t.row.Verdict == result.Rejected:
+		return "REJECTED"
+	case t.v.Failed > 0 || t.row.Verdict == result.Incorrect:
+		return string(wrong)
+	case t.row.Verdict == result.Broken:
+		return "BROKEN"
+	case t.row.Fault != nil && len(t.v.Cases) > 0 && t.row.Fault.Cause != result.CauseInterrupted:
+		return "ENDED EARLY"
+	case t.row.Fault != nil && t.row.Fault.Cause != result.CauseInterrupted:
+		return "NOT TRIED"
+	case t.v.Passed == 0 && t.interrupted:
+		return "INTERRUPTED"
+	case t.v.Passed == 0 && t.v.Skipped > 0:
+		return "ALL SKIPPED"
+	case t.v.Passed == 0:
+		return "NO CASE"
+	case suspicious(t.row):
+		return "SUSPICIOUS"
+	}
+	return string(passed)
+}
+
+// class is how the word looks.
+func (t tried) class() string {
+	switch t.word() {
+	case string(passed):
+		return "good"
+	case string(wrong), "REJECTED", "BROKEN":
+		return "bad"
+	}
+	return "unsure"
+}
+
+// score counts the cases that passed among those that were judged: "[27/27]".
+func (t tried) score() string {
+	if len(t.v.Cases) == 0 && t.v.Passed+t.v.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[%d/%d]", t.v.Passed, t.v.Passed+t.v.Failed)
+}
+
+// extent says what a kernel was judged by and how much was left out.
+func (t tried) extent() []string {
+	var out []string
+	if t.v.Oracle != "" {
+		out = append(out, "against "+t.v.Oracle)
+	}
+	if t.v.Skipped > 0 {
+		out = append(out, unit.Count(t.v.Skipped)+" skipped")
+	}
+	if names := exploits(t.row); len(names) > 0 {
+		out = append(out, strings.Join(names, ", "))
+	}
+	if t.row.Fault != nil && t.row.Fault.Cause != result.CauseCheat {
+		out = append(out, string(t.row.Fault.Cause))
+	}
+	return out
+}
+
+// took is how long all cases of a kernel took.
+func (t tried) took() float64 {
+	seconds := 0.0
+	for _, c := range t.v.Cases {
+		seconds += c.WallS
+	}
+	return seconds
+}
+
+// of are the cases with a fate, in their order.
+func (t tried) of(f fate) []*result.Case {
+	var out []*result.Case
+	for _, c := range t.v.Cases {
+		if fateOf(c) == f {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// notes are what else there is to say of a case, in a few words.
+func caseNotes(c *result.Case) []string {
+	var out []string
+	if c.Fill != "" {
+		out = append(out, c.Fill)
+	}
+	if o := closest(c); o != nil {
+		if len(c.Outputs) > 1 {
+			out = append(out, "in "+o.Name)
+		}
+		if o.NaNs > 0 {
+			out = append(out, whole(o.NaNs)+" NaN")
+		}
+		if o.RivalMaxAbs > 0 {
+			out = append(out, "rival's max abs "+scientific(o.RivalMaxAbs))
+		}
+	}
+	if c.Repeats > 1 && fateOf(c) == passed {
+		out = append(out, fmt.Sprintf("%d runs alike", c.Repeats))
+	}
+	if c.Replay {
+		out = append(out, "failed before")
+	}
+	if c.Fault != nil {
+		out = append(out, string(c.Fault.Cause))
+	}
+	if c.Skipped != "" {
+		out = append(out, c.Skipped)
+	}
+	return out
+}
+
+// worstOf are the largest errors of cases, output by output; nil where there are none.
+// Tolerances that are not the same for all of them are left out.
+func worstOf(cases []*result.Case) *extremes {
+	var e *extremes
+	for _, c := range cases {
+		for i := range c.Outputs {
+			o := &c.Outputs[i]
+			if e == nil {
+				e = &extremes{abs: o.MaxAbs, rel: o.MaxRel, rms: o.RMS}
+				e.atol, e.rtol = bounds(o)
+				continue
+			}
+			e.abs, e.rel, e.rms = max(e.abs, o.MaxAbs), max(e.rel, o.MaxRel), max(e.rms, o.RMS)
+			if atol, rtol := bounds(o); atol != e.atol || rtol != e.rtol {
+				e.atol, e.rtol = "", ""
+			}
+		}
+	}
+	return e
+}
+
+// extremes are the largest errors of several cases.
+type extremes struct {
+	abs, rel, rms float64
+	atol, rtol    string
+}
+
+// lane is the cases that were tried for one reason.
+type lane struct {
+	name  string
+	cases []*result.Case
+}
+
+// lanesOf are the lanes of cases, in the order they were tried.
+func lanesOf(cases []*result.Case) []*lane {
+	var out []*lane
+	found := map[string]*lane{}
+	for _, c := range cases {
+		l := found[c.Lane]
+		if l == nil {
+			l = &lane{name: c.Lane}
+			found[c.Lane] = l
+			out = append(out, l)
+		}
+		l.cases = append(l.cases, c)
+	}
+	return out
+}
+
+// blow is a failing case that is told in full, and the cases that are the same
+// failure: those that were shrunk to one file.
+type blow struct {
+	*result.Case
+	alike int
+}
+
+func (t tried) blows() []blow {
+	var out []blow
+	at := map[string]int{}
+	for _, c := range t.of(wrong) {
+		if i, seen := at[c.Stored]; seen && c.Stored != "" {
+			out[i].alike++
+			continue
+		}
+		at[c.Stored] = len(out)
+		out = append(out, blow{Case: c})
+	}
+	return out
+}
+
+// smallest says which smaller case still fails, and where it is kept.
+func (b blow) smallest() []string {
+	var out []string
+	if s := b.Shrunk; s != nil {
+		text := "smallest case that still fails: " + sizes(s)
+		if s.Fill != "" {
+			text += " " + s.Fill
+		}
+		if reason := why(s); reason != "" && reason != why(b.Case) {
+			text += ": " + reason
+		}
+		out = append(out, text)
+	}
+	if b.Stored != "" {
+		out = append(out, "kept in "+b.Stored+", and tried first from now on")
+	}
+	if b.alike > 0 {
+		out = append(out, counted(b.alike, "more case")+" shrink to the same")
+	}
+	return out
+}
+
+// replayed says how to try the very same cases again.
+func replayed(r *result.Report) string {
+	for _, t := range triedRows(r) {
+		if t.v.Seed != 0 {
+			return fmt.Sprintf("--seed %d", t.v.Seed)
+		}
+	}
+	if r.Method.Seed != 0 {
+		return fmt.Sprintf("--seed %d", r.Method.Seed)
+	}
+	return ""
+}
+
+// fuzzHeadline is what a run came to.
+func fuzzHeadline(r *result.Report, rows []tried) string {
+	pass, fail, skip := 0, 0, 0
+	words := map[string]int{}
+	for _, t := range rows {
+		pass, fail, skip = pass+t.v.Passed, fail+t.v.Failed, skip+t.v.Skipped
+		words[t.word()]++
+	}
+	var out []string
+	switch {
+	case fail > 0:
+		out = append(out, fmt.Sprintf("%s of %s fail", unit.Count(fail), counted(pass+fail, "case")))
+	case pass > 0:
+		out = append(out, fmt.Sprintf("%s of %s pass", unit.Count(pass), counted(pass, "case")))
+	default:
+		out = append(out, "nothing was tried")
+	}
+	for _, word := range []string{"REJECTED", "BROKEN", "NOT TRIED", "ENDED EARLY", "SUSPICIOUS"} {
+		if n := words[word]; n > 0 {
+			out = append(out, counted(n, "kernel")+" "+strings.ToLower(word))
+		}
+	}
+	if skip > 0 {
+		out = append(out, unit.Count(skip)+" skipped")
+	}
+	text := strings.Join(out, ", ")
+	if r.Interrupted {
+		text = "interrupted: " + text
+	}
+	return text
+}

@@ -1,0 +1,264 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+// How much of a long list a terminal is shown.
+const (
+	mostPassed   = 40 // of a lane, before they become one line
+	mostWrong    = 40
+	mostSkips    = 8
+	mostExpanded = 5  // failures of a kernel that are told in full
+	mostNote     = 90 // characters at the end of a line
+)
+
+// fuzzText writes a fuzz report for a terminal: a line for every case, failures in
+// full below, and at the end what every kernel came to.
+func fuzzText(w io.Writer, r *result.Report, opts TextOptions) error {
+	style := opts.Style
+	rows := triedRows(r)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", printable(fuzzHeading(r, rows)))
+	for _, t := range rows {
+		if len(t.v.Cases) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s\n", style.Bold(printable(t.row.Kernel+variant(t.row))))
+		caseTable(t, style).writeTo(&b)
+		expand(&b, t, style)
+	}
+	accusations(&b, r.Rows, kernelName, style)
+	faults(&b, r, style)
+	if len(rows) > 0 {
+		b.WriteString("\n")
+		scores(rows, style).writeTo(&b)
+	} else {
+		b.WriteString("\n  nothing was tried\n")
+	}
+	notes := limits(r.Rows, kernelName)
+	if text := authorTrust(r.Rows, kernelName); text != "" {
+		notes = append(notes, text)
+	}
+	if len(notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, note := range notes {
+		fmt.Fprintf(&b, "  %s\n", style.Dim(printable(strings.ReplaceAll(note, "\n", " "))))
+	}
+	warnings(&b, r, style)
+	fuzzEnd(&b, r, opts)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func fuzzHeading(r *result.Report, rows []tried) string {
+	cases := 0
+	for _, t := range rows {
+		cases += len(t.v.Cases)
+	}
+	parts := []string{"pawl " + r.Tool.Version, machineLine(r), counted(len(rows), "kernel") + ", " + counted(cases, "case")}
+	if r.Interrupted {
+		parts = append(parts, "interrupted")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func fuzzEnd(b *strings.Builder, r *result.Report, opts TextOptions) {
+	var end []string
+	if text := replayed(r); text != "" {
+		end = append(end, "the same cases again: "+text)
+	}
+	if opts.Path != "" {
+		end = append(end, "report: "+opts.Path)
+	}
+	if len(end) > 0 {
+		fmt.Fprintf(b, "\n  %s\n", strings.Join(end, "   "))
+	}
+}
+
+// caseTable has a line for every case; of a lane that has many, the ones that need
+// no attention share one.
+func caseTable(t tried, style term.Style) *rendered {
+	const right = term.Right
+	table := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
+		{Header: "lane"}, {Header: "case"}, {Header: "max abs", Align: right}, {Header: "max rel", Align: right}, {Header: "RMS", Align: right},
+		{Header: "atol", Align: right}, {Header: "rtol", Align: right}, {}, {},
+	}}}
+	for _, l := range lanesOf(t.v.Cases) {
+		groups := map[fate][]*result.Case{}
+		for _, c := range l.cases {
+			groups[fateOf(c)] = append(groups[fateOf(c)], c)
+		}
+		most := map[fate]int{passed: mostPassed, skipped: mostSkips}
+		listed := map[fate]int{}
+		for _, c := range l.cases {
+			f := fateOf(c)
+			folded := f != wrong && len(groups[f]) > most[f]
+			switch {
+			case folded && listed[f] == 0:
+				table.AddCells(foldLine(l.name, f, groups[f], style)...)
+			case f == wrong && listed[f] == mostWrong:
+				table.AddCells(foldLine(l.name, f, groups[f][mostWrong:], style)...)
+			case !folded && (f != wrong || listed[f] < mostWrong):
+				table.AddCells(caseLine(c, style)...)
+			}
+			listed[f]++
+		}
+	}
+	table.dropEmpty()
+	return table
+}
+
+func caseLine(c *result.Case, style term.Style) []term.Cell {
+	f := fateOf(c)
+	cells := []term.Cell{{Text: c.Lane, Style: style.Dim}, {Text: shorten(sizes(c), mostNote)}, {}, {}, {}, {}, {}}
+	if o := closest(c); o != nil {
+		cells[2].Text, cells[3].Text, cells[4].Text = scientific(o.MaxAbs), scientific(o.MaxRel), scientific(o.RMS)
+		cells[5].Text, cells[6].Text = bounds(o)
+		cells[5].Style, cells[6].Style = style.Dim, style.Dim
+	}
+	return append(cells, term.Cell{Text: string(f), Style: f.paint(style)}, term.Cell{Text: shorten(strings.Join(caseNotes(c), "; "), mostNote), Style: style.Dim})
+}
+
+// foldLine is one line for many cases: their largest errors, or why they were skipped.
+func foldLine(lane string, f fate, cases []*result.Case, style term.Style) []term.Cell {
+	text, note := counted(len(cases), "case"), ""
+	cells := []term.Cell{{Text: lane, Style: style.Dim}, {}, {}, {}, {}, {}, {}}
+	switch f {
+	case skipped:
+		note = reasonsOf(cases)
+	case wrong:
+		text = counted(len(cases), "more case")
+	default:
+		note = "the largest errors of all"
+	}
+	if e := worstOf(cases); e != nil && f == passed {
+		cells[2].Text, cells[3].Text, cells[4].Text = scientific(e.abs), scientific(e.rel), scientific(e.rms)
+		cells[5], cells[6] = term.Cell{Text: e.atol, Style: style.Dim}, term.Cell{Text: e.rtol, Style: style.Dim}
+	}
+	cells[1].Text = text
+	return append(cells, term.Cell{Text: string(f), Style: f.paint(style)}, term.Cell{Text: shorten(note, mostNote), Style: style.Dim})
+}
+
+// reasonsOf says why cases were skipped: the first reason, and how many others there are.
+func reasonsOf(cases []*result.Case) string {
+	var reasons []string
+	for _, c := range cases {
+		if !slices.Contains(reasons, c.Skipped) {
+			reasons = append(reasons, c.Skipped)
+		}
+	}
+	if len(reasons) == 1 {
+		return reasons[0]
+	}
+	return fmt.Sprintf("%s; and %s", shorten(reasons[0], mostNote/2), counted(len(reasons)-1, "other reason"))
+}
+
+func (f fate) paint(style term.Style) func(string) string {
+	switch f {
+	case passed:
+		return style.Green
+	case wrong:
+		return style.Red
+	}
+	return style.Yellow
+}
+
+// shorten cuts a text to so many characters.
+func shorten(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	}
+	return text
+}
+
+// expand tells the failures of a kernel in full.
+func expand(b *strings.Builder, t tried, style term.Style) {
+	blows := t.blows()
+	for _, f := range blows[:min(mostExpanded, len(blows))] {
+		fmt.Fprintf(b, "\n  %s %s\n", style.Red(string(wrong)), style.Bold(printable(strings.TrimSpace(t.row.Kernel+" "+sizes(f.Case)+" "+f.Fill))))
+		fmt.Fprintf(b, "    %s\n", printable(shorten(flat(why(f.Case)), 4*mostNote)))
+		if f.Fault != nil && f.Fault.Hint != "" {
+			fmt.Fprintf(b, "    hint: %s\n", printable(flat(f.Fault.Hint)))
+		}
+		for i := range f.Outputs {
+			if text := worstLine(&f.Outputs[i], f.Reason); text != "" {
+				fmt.Fprintf(b, "    worst: %s\n", printable(flat(text)))
+			}
+		}
+		for _, line := range f.smallest() {
+			fmt.Fprintf(b, "    %s\n", printable(shorten(flat(line), 3*mostNote)))
+		}
+		drawTiles(b, f.Case, style)
+	}
+	if left := len(blows) - mostExpanded; left > 0 {
+		fmt.Fprintf(b, "\n  %s\n", style.Dim("… and "+counted(left, "more failure")+" in the report"))
+	}
+}
+
+func drawTiles(b *strings.Builder, c *result.Case, style term.Style) {
+	drawn := false
+	for _, o := range c.Outputs {
+		if !drawable(o.Tiles) {
+			continue
+		}
+		dimensions := 0
+		if o.Worst != nil {
+			dimensions = len(o.Worst.Index)
+		}
+		m := tileMap{o.Tiles}
+		fmt.Fprintf(b, "    %s\n", printable(flat(m.caption(o.Name, dimensions))))
+		for _, line := range m.lines() {
+			fmt.Fprintf(b, "      %s\n", line)
+		}
+		drawn = true
+	}
+	if drawn {
+		fmt.Fprintf(b, "      %s\n", style.Dim(shadeKey))
+	}
+}
+
+// flat is a text in one line.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// accusations tell what speaks against rows, unless their fault says it.
+func accusations(b *strings.Builder, rows []*result.Row, name func(*result.Row) string, style term.Style) {
+	for _, row := range rows {
+		for _, f := range findings(row.Verification) {
+			if f.told(row) {
+				continue
+			}
+			label := style.Yellow("SUSPICIOUS")
+			if f.Severity == result.Cheated {
+				label = style.Red("REJECTED")
+			}
+			fmt.Fprintf(b, "\n  %s %s: %s: %s\n", label, style.Bold(printable(name(row))), printable(f.Exploit), printable(shorten(flat(f.String()), 4*mostNote)))
+		}
+	}
+}
+
+// scores has a line for every kernel: "[27/27] attention  PASS".
+func scores(rows []tried, style term.Style) *rendered {
+	t := &rendered{term.Table{Indent: 2, Columns: []term.Column{{Align: term.Right}, {}, {}, {}}}}
+	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
+	for _, row := range rows {
+		extent := row.extent()
+		if took := row.took(); took > 0 {
+			extent = append(extent, unit.Duration(took))
+		}
+		t.AddCells(
+			term.Cell{Text: row.score()}, term.Cell{Text: row.row.Kernel, Style: style.Bold},
+			term.Cell{Text: row.word(), Style: paints[row.class()]}, term.Cell{Text: shorten(strings.Join(extent, "; "), mostNote), Style: style.Dim},
+		)
+	}
+	t.dropEmpty()
+	return t
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// fate is what a case came to.
+type fate string
+
+const (
+	passed  fate = "PASS"
+	wrong   fate = "FAIL"
+	skipped fate = "skipped"
+)
+
+func fateOf(c *result.Case) fate {
+	switch {
+	case c.Skipped != "":
+		return skipped
+	case c.Reason != "" || c.Fault != nil:
+		return wrong
+	}
+	return passed
+}
+
+// class is how a fate looks on a page.
+func (f fate) class() string {
+	switch f {
+	case passed:
+		return "good"
+	case wrong:
+		return "bad"
+	}
+	return "unsure"
+}
+
+// sizes are a case's variables in their own order: "S=448 B=16 H=4 D=64".
+func sizes(c *result.Case) string {
+	names := slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool {
+		_, known := c.Vars[name]
+		return !known
+	})
+	for _, name := range sortedKeys(c.Vars) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "default"
+	}
+	for i, name := range names {
+		names[i] = name + "=" + c.Vars[name]
+	}
+	return strings.Join(names, " ")
+}
+
+// scientific is a number of an error column; NaN and infinities are no errors.
+func scientific(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "n/a"
+	case v == 0:
+		return "0"
+	}
+	return unit.Scientific(v)
+}
+
+// bound is a tolerance, which somebody wrote in as few digits as it takes.
+func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
+
+// bounds are the tolerances that an output is judged by.
+func bounds(o *result.OutputError) (atol, rtol string) {
+	if o.Exact {
+		return "exact", ""
+	}
+	return bound(o.Atol), bound(o.Rtol)
+}
+
+// allowed is bounds in words: "atol 2e-03, rtol 1e-03".
+func allowed(o *result.OutputError) string {
+	atol, rtol := bounds(o)
+	if rtol == "" {
+		return atol
+	}
+	return "atol " + atol + ", rtol " + rtol
+}
+
+// closest is the output of a case that is nearest to failing, or that fails worst;
+// nil where nothing was compared.
+func closest(c *result.Case) *result.OutputError {
+	var worst *result.OutputError
+	for i := range c.Outputs {
+		o := &c.Outputs[i]
+		if worst == nil || o.Wrong > worst.Wrong || o.Wrong == worst.Wrong && strain(o) > strain(worst) {
+			worst = o
+		}
+	}
+	return worst
+}
+
+// strain is how much of what is allowed an output needs, roughly.
+func strain(o *result.OutputError) float64 {
+	switch {
+	case o.Atol > 0:
+		return o.MaxAbs / o.Atol
+	case o.Rtol > 0:
+		return o.MaxRel / o.Rtol
+	}
+	return o.MaxAbs
+}
+
+// place is an element as source code would write it: "out[3, 0, 447, 12]".
+func place(name string, index []int64) string {
+	parts := make([]string, len(index))
+	for i, n := range index {
+		parts[i] = fmt.Sprint(n)
+	}
+	return name + "[" + strings.Join(parts, ", ") + "]"
+}
+
+// worstLine is the element of an output that is furthest off; "" when there is none,
+// or when the reason says it already.
+func worstLine(o *result.OutputError, reason string) string {
+	if o.Worst == nil {
+		return ""
+	}
+	at := place(o.Name, o.Worst.Index)
+	if strings.Contains(reason, at) {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s and must be %s", at, o.Worst.Got, o.Worst.Want)
+}
+
+// why is the reason of a failure, whoever gave it.
+func why(c *result.Case) string {
+	switch {
+	case c.Reason != "":
+		return c.Reason
+	case c.Fault != nil && c.Fault.Message != "":
+		return c.Fault.Message
+	case c.Fault != nil:
+		return string(c.Fault.Cause)
+	}
+	return ""
+}
+
+// found is a finding, and how often it was made.
+type found struct {
+	result.Finding
+	times int
+}
+
+// findings are what speaks against a row's honesty, each once, proofs first.
+func findings(v *result.Verification) []found {
+	if v == nil {
+		return nil
+	}
+	var out []found
+	at := map[result.Finding]int{}
+	for _, f := range v.Findings {
+		if _, seen := at[f]; !seen {
+			at[f] = len(out)
+			out = append(out, found{Finding: f})
+		}
+		out[at[f]].times++
+	}
+	slices.SortStableFunc(out, func(a, b found) int { return proof(b) - proof(a) })
+	return out
+}
+
+func proof(f found) int {
+	if f.Severity == result.Cheated {
+		return 1
+	}
+	return 0
+}
+
+// told says whether the row's fault is this very finding.
+func (f found) told(row *result.Row) bool {
+	return row.Fault != nil && row.Fault.Message == f.Exploit+": "+f.Message
+}
+
+func (f found) String() string {
+	text := f.Message
+	if f.times > 1 {
+		text += fmt.Sprintf(" (%s times)", unit.Count(f.times))
+	}
+	return text
+}
+
+// suspicious tells whether something speaks against a row, and nothing is proven.
+func suspicious(row *result.Row) bool {
+	return row.Verification != nil && row.Verification.Integrity == result.Suspicious
+}
+
+// exploits names what a row is accused of.
+func exploits(row *result.Row) []string {
+	var out []string
+	for _, f := range findings(row.Verification) {
+		if f.Exploit != "" && !slices.Contains(out, f.Exploit) {
+			out = append(out, f.Exploit)
+		}
+	}
+	return out
+}
+
+// limits are what could not be guaranteed, each sentence once, with the rows it is
+// about.
+func limits(rows []*result.Row, name func(*result.Row) string) []string {
+	var sentences []string
+	about := map[string][]string{}
+	for _, row := range rows {
+		if row.Verification == nil {
+			continue
+		}
+		for _, sentence := range row.Verification.Limits {
+			if about[sentence] == nil {
+				sentences = append(sentences, sentence)
+			}
+			if names := about[sentence]; len(names) == 0 || names[len(names)-1] != name(row) {
+				about[sentence] = append(names, name(row))
+			}
+		}
+	}
+	for i, sentence := range sentences {
+		sentences[i] = few(about[sentence]) + ": " + sentence
+	}
+	return sentences
+}
+
+// authorTrust says once what cannot be guaranteed of code that runs inside the process
+// that measures or asks it; "" where no row has such code, or where it is said already.
+func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
+	const trustAuthor = "author"
+	var names []string
+	for _, row := range rows {
+		if row.Trust == trustAuthor && !slices.Contains(names, name(row)) {
+			names = append(names, name(row))
+		}
+		if row.Verification != nil && slices.ContainsFunc(row.Verification.Limits, func(s string) bool { return strings.Contains(s, "address space") }) {
+			return ""
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "trust: author for " + few(names) + ": this code shares its cell's address space. Its answers are compared outside that process and its times " +
+		"checked against another clock; that it does not change the process it runs in cannot be proven"
+}

@@ -1,0 +1,335 @@
+package selftest
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/check"
+	"pawl/internal/fuzz"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+)
+
+//go:embed corpus
+var corpus embed.FS
+
+// Options are what a selftest needs to know.
+type Options struct {
+	Tool    result.Tool
+	Command []string
+	Kinds   []string // of cells to try; nil: all that this machine has
+	Stand   stand.Options
+	Seed    uint64
+	Timeout time.Duration // of one launch
+}
+
+// selftest is a run under way.
+type selftest struct {
+	Options
+	run    *run.Run
+	report *result.Report
+	folder string
+	total  int
+}
+
+// Run puts the corpus through what users' kernels go through, check and fuzz, and
+// compares what comes of it with what must. The folder is made and removed by it.
+func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	folder, err := os.MkdirTemp("", "pawl-selftest-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the corpus: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	s := &selftest{Options: opts, run: r, folder: folder, report: &result.Report{
+		Schema: result.Schema, Kind: result.KindSelftest, ID: r.ID, Tool: opts.Tool, Command: opts.Command, Started: r.Started.UTC(),
+		Method: result.Method{Seed: opts.Seed}, Selftest: &result.Selftest{},
+	}}
+	kinds := opts.Kinds
+	if kinds == nil {
+		kinds = everywhere
+	}
+	for _, kind := range kinds {
+		if err := s.kind(ctx, kind); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	s.report.Interrupted = ctx.Err() != nil
+	s.report.Finished = time.Now().UTC()
+	return s.report, nil
+}
+
+// unpack writes one kind's folder of the corpus.
+func (s *selftest) unpack(kind string) (string, error) {
+	root := "corpus/" + kind
+	to := filepath.Join(s.folder, kind)
+	err := fs.WalkDir(corpus, root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(to, filepath.FromSlash(strings.TrimPrefix(path, root)))
+		if d.IsDir() {
+			return os.MkdirAll(at, 0o755)
+		}
+		raw, err := corpus.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(at, raw, 0o644)
+	})
+	return to, err
+}
+
+// kind tries everything of one cell kind.
+func (s *selftest) kind(ctx context.Context, kind string) error {
+	dir, err := s.unpack(kind)
+	if err != nil {
+		return err
+	}
+	project, err := spec.Load(filepath.Join(dir, "pawl.yaml"))
+	if err != nil {
+		return err
+	}
+	var patterns []string
+	for _, subject := range Subjects() {
+		if subject.Kind == kind {
+			patterns = append(patterns, subject.Kernel)
+		}
+	}
+	checked, err := s.check(ctx, project, patterns)
+	if err != nil {
+		return err
+	}
+	fuzzed, err := s.fuzz(ctx, project, patterns)
+	if err != nil {
+		return err
+	}
+	if s.report.DeviceClass == "" || checked.Machine.GPU != nil {
+		s.report.Machine, s.report.DeviceClass = checked.Machine, checked.DeviceClass
+	}
+	for _, subject := range Subjects() {
+		if subject.Kind == kind {
+			s.judge(subject, evidenceOf(subject.Kernel, checked, fuzzed))
+		}
+	}
+	return s.mutants(ctx, kind, project)
+}
+
+// check measures the subjects as `pawl check` does, shortly.
+func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	opts.Budget, opts.Keep, opts.Seed, opts.Timeout = 300*time.Millisecond, true, s.Seed, s.Timeout
+	return check.Run(ctx, s.run, check.Options{
+		Tool: s.Tool, Command: s.Command, Spec: project, Patterns: patterns, Duet: opts, Stand: s.Stand,
+	})
+}
+
+func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
+	selections, err := project.Select(patterns)
+	if err != nil {
+		return nil, err
+	}
+	return fuzz.Run(ctx, s.run, fuzz.Order{
+		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Stand: s.Stand, Timeout: s.Timeout,
+	})
+}
+
+// evidence is all that was said of a kernel.
+type evidence struct {
+	names      []string // verdicts, causes, findings
+	failed     bool     // it may not pass
+	suspicious bool
+	skipped    string // why nothing was said
+	seconds    float64
+}
+
+func evidenceOf(kernel string, reports ...*result.Report) evidence {
+	var e evidence
+	for _, r := range reports {
+		for _, row := range r.Rows {
+			if row.Kernel == kernel {
+				e.add(row)
+			}
+		}
+	}
+	return e
+}
+
+func (e *evidence) add(row *result.Row) {
+	switch row.Verdict {
+	case result.Incorrect, result.Rejected, result.Broken:
+		e.failed = true
+		e.name(string(row.Verdict))
+	}
+	if f := row.Fault; f != nil {
+		if row.Verdict == "" {
+			e.skipped = f.Message
+		}
+		e.name(string(f.Cause))
+		if f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input") {
+			e.name(input)
+		}
+	}
+	if row.Sandbox != nil && len(row.Sandbox.Attempts) > 0 {
+		e.name(attempts)
+		e.suspicious = true
+	}
+	if row.Timing != nil && row.Timing.OtherStreams {
+		e.name(stream)
+		e.suspicious = true
+	}
+	v := row.Verification
+	if v == nil {
+		return
+	}
+	e.suspicious = e.suspicious || v.Integrity == result.Suspicious
+	for _, f := range v.Findings {
+		e.name(f.Exploit)
+	}
+	for _, c := range v.Cases {
+		e.seconds += c.WallS
+		if strings.Contains(c.Reason, "gives other bits") {
+			e.name(varies)
+		}
+	}
+}
+
+func (e *evidence) name(what string) {
+	if !slices.Contains(e.names, what) {
+		e.names = append(e.names, what)
+	}
+}
+
+// by is what of the evidence the subject was to be caught by.
+func (e *evidence) by(wanted []string) []string {
+	var out []string
+	for _, name := range e.names {
+		if slices.Contains(wanted, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// judge compares what came of a subject with what must.
+func (s *selftest) judge(subject Subject, e evidence) {
+	t := s.report.Selftest
+	one := result.SelftestSubject{
+		Name: subject.Kernel, Kind: subject.Kind, Role: "cheat", Exploit: subject.Exploit, Why: subject.Why, Seconds: e.seconds,
+	}
+	by := e.by(subject.By)
+	one.By = strings.Join(by, ", ")
+	switch {
+	case e.skipped != "" && !e.failed:
+		one.Outcome, one.Why = "skipped", e.skipped
+		t.Skipped++
+	case subject.Expect == Pass:
+		one.Role = "control"
+		if e.failed || e.suspicious {
+			one.Outcome, one.By = "failed", strings.Join(e.names, ", ")
+			t.ControlsFailed++
+		} else {
+			one.Outcome = "passed"
+			t.ControlsPassed++
+		}
+	case e.failed && len(by) > 0:
+		one.Outcome = "caught"
+		t.Caught++
+	case e.suspicious && subject.Expect != Caught:
+		one.Outcome, one.By = "suspicious", strings.Join(e.names, ", ")
+		t.Suspicious++
+	case subject.Expect == Defused && !e.failed:
+		one.Outcome = "defused"
+		t.Defused++
+	default:
+		one.Outcome, one.By = "missed", strings.Join(e.names, ", ")
+		t.Missed++
+	}
+	t.Subjects = append(t.Subjects, one)
+}
+
+// mutants tries one planted mistake after the other, as kernels of their own.
+func (s *selftest) mutants(ctx context.Context, kind string, project *spec.Spec) error {
+	planted := *project
+	planted.Kernels = nil
+	var selections []spec.Selection
+	names := map[string]Mutant{}
+	plant := func(m Mutant) {
+		k := mutated(project, m)
+		names[k.Name] = m
+		planted.Kernels = append(planted.Kernels, k)
+		selections = append(selections, spec.Selection{Kernel: k, Configs: k.Configs})
+	}
+	for _, m := range Mutants() {
+		if m.Kind != kind {
+			continue
+		}
+		if m.Number == 1 {
+			plant(Mutant{Kind: kind, Kernel: m.Kernel, What: "no mistake"})
+		}
+		plant(m)
+	}
+	if len(selections) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	report, err := fuzz.Run(ctx, s.run, fuzz.Order{
+		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Stand: s.Stand, Timeout: s.Timeout,
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range planted.Kernels {
+		s.judgeMutant(names[k.Name], k.Name, evidenceOf(k.Name, report))
+	}
+	return nil
+}
+
+// mutated is a mutant's kernel under a name of its own, with its mistake as the
+// default.
+func mutated(project *spec.Spec, m Mutant) *spec.Kernel {
+	at := slices.IndexFunc(project.Kernels, func(k *spec.Kernel) bool { return k.Name == m.Kernel })
+	k := *project.Kernels[at]
+	k.Name = fmt.Sprintf("%s-%d", m.Kernel, m.Number)
+	k.Params = slices.Clone(k.Params)
+	for i, p := range k.Params {
+		if p.Name == "MUTANT" {
+			k.Params[i] = &spec.Param{Name: p.Name, Pos: p.Pos, Values: p.Values[m.Number : m.Number+1]}
+		}
+	}
+	return &k
+}
+
+func (s *selftest) judgeMutant(m Mutant, name string, e evidence) {
+	t := s.report.Selftest
+	one := result.SelftestSubject{Name: name, Kind: m.Kind, Role: "mutant", Exploit: m.What, By: strings.Join(e.names, ", "), Seconds: e.seconds}
+	switch {
+	case e.skipped != "":
+		one.Outcome, one.Why = "skipped", e.skipped
+		t.Skipped++
+	case m.Number == 0:
+		one.Role, one.Exploit, one.Why, one.Outcome = "control", "", "the mutants' source without a mistake", "passed"
+		if e.failed {
+			one.Outcome = "failed"
+			t.ControlsFailed++
+		} else {
+			t.ControlsPassed++
+		}
+	default:
+		t.Mutants++
+		one.Outcome = "survived"
+		if e.failed {
+			one.Outcome = "killed"
+			t.MutantsKilled++
+		}
+	}
+	t.Subjects = append(t.Subjects, one)
+}
