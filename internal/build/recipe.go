@@ -36,6 +36,9 @@ type recipe struct {
 
 // recipe plans a request, reading no file of the user's.
 func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
+	if fault := refuseFlags(request.Variant.Kernel.Name, request.Variant.Kernel.Flags); fault != nil {
+		return nil, fault
+	}
 	k := request.Variant.Kernel
 	tool := b.cc
 	switch filepath.Ext(k.Source) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -18,7 +19,9 @@ import (
 // their batches are far apart.
 const (
 	verifyBatch = 1 << 20
-	timedLooks  = 2 // timed samples of a row whose answers are looked at
+	timedLooks  = 6 // timed samples of a row whose answers are looked at,
+	timedLeast  = 2 // fewer where that takes longer than timedSpan
+	timedSpan   = 2 * time.Second
 )
 
 // exam is what it takes to know a contest's right answers.
@@ -128,7 +131,9 @@ func (c *check) examine(ctx context.Context, k *contest) {
 		v.Findings, err = bench.Try(ctx, one, trial)
 	}
 	if err == nil && one.Reason == "" && one.Skipped == "" {
-		v.Findings = append(v.Findings, cliffs(ctx, examiner, bench, x.instances(k))...)
+		var found []result.Finding
+		found, err = x.beside(ctx, examiner, bench, k.candidate.Instance, c.Duet.Seed)
+		v.Findings = append(v.Findings, found...)
 	}
 	closing := examiner.Close(context.WithoutCancel(ctx))
 	if err == nil && one.Fault == nil && closing != nil {
@@ -138,35 +143,62 @@ func (c *check) examine(ctx context.Context, k *contest) {
 	c.settleExam(ctx, k, one, err)
 }
 
-// cliffs looks whether the kernel is as fast at the sizes beside its own. A problem
-// there that it cannot solve is fuzz's to find.
-func cliffs(ctx context.Context, examiner *stand.Examiner, bench *verify.Bench, instances [3]*spec.Instance) []result.Finding {
-	here := instances[0]
+// beside looks whether the kernel is as right and as fast at the sizes next to its
+// own. What it cannot do there at all is no finding; an answer that its code has
+// forged is an error.
+func (x *exam) beside(ctx context.Context, examiner *stand.Examiner, bench *verify.Bench, here *spec.Instance, seed uint64) ([]result.Finding, error) {
 	near := verify.Neighbours(here)
 	if len(near) == 0 {
-		return nil
+		return nil, nil
 	}
 	seconds, err := bench.Quick(ctx)
 	for _, next := range near {
 		if err != nil {
 			break
 		}
-		instances[0] = next
-		var beside *verify.Bench
-		if beside, err = examiner.Bench(ctx, instances); err != nil {
-			break
-		}
-		var nearby float64
-		if nearby, err = beside.Quick(ctx); err == nil {
-			if found := verify.Cliff(here, next, seconds, nearby); found != nil {
-				return found
-			}
+		var found []result.Finding
+		if found, err = x.besideAt(ctx, examiner, here, next, seconds, seed); found != nil {
+			return found, nil
 		}
 	}
+	var fault *result.Fault
+	if errors.As(err, &fault) && fault.Cause == result.CauseForged {
+		return nil, err
+	}
+	return nil, nil
+}
+
+func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
+	instances := [3]*spec.Instance{next}
+	for i, job := range []*stand.Job{x.reference, x.rival} {
+		if job == nil {
+			continue
+		}
+		var err error
+		if instances[i+1], err = job.Variant.At(next.Config); err != nil {
+			return nil, err
+		}
+	}
+	bench, err := examiner.Bench(ctx, instances)
 	if err != nil {
-		_ = examiner.Renew(context.WithoutCancel(ctx), err)
+		return nil, err
 	}
-	return nil
+	one := stand.NewCase("neighbour", next.Config, seed)
+	one.Batch = verifyBatch
+	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
+		return nil, err
+	}
+	if one.Fault != nil {
+		return nil, one.Fault
+	}
+	if one.Reason != "" {
+		return []result.Finding{verify.Special(here, next, one.Reason)}, nil
+	}
+	nearby, err := bench.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return verify.Cliff(here, next, seconds, nearby), nil
 }
 
 // settleExam turns what was found into the row's state.
@@ -222,7 +254,11 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
 	examiner := c.stand.NewExaminer(x.answers, nil, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	for _, sample := range kept[:min(len(kept), timedLooks)] {
+	began := time.Now()
+	for i, sample := range kept[:min(len(kept), timedLooks)] {
+		if i >= timedLeast && time.Since(began) > timedSpan {
+			break
+		}
 		one := stand.NewCase("timed", k.candidate.Instance.Config, c.Duet.Seed)
 		one.Batch = sample.Batch
 		bench, err := examiner.Bench(ctx, x.instances(k))

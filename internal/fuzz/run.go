@@ -25,6 +25,7 @@ type Order struct {
 	Chosen     bool // configs were selected by name: try those instead of the matrix
 	Stand      stand.Options
 	Timeout    time.Duration // of one launch
+	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
 }
 
 // shrinkTries is how many smaller trials a failure is tried at.
@@ -178,6 +179,9 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 		v.Cases = append(v.Cases, one)
 		v.Findings = append(v.Findings, findings...)
 		f.count(ctx, s, t, one)
+		if f.Brief && (v.Failed > 0 || len(v.Findings) > 0) {
+			break
+		}
 	}
 	for _, skip := range s.plan.Skipped {
 		one := f.newCase(skip.Trial)
@@ -243,7 +247,9 @@ func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Ca
 		}
 	default:
 		v.Failed++
-		f.shrink(ctx, s, t, one)
+		if !f.Brief {
+			f.shrink(ctx, s, t, one)
+		}
 	}
 }
 

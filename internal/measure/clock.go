@@ -71,13 +71,53 @@ func (s *series) checkClock(ctx context.Context) error {
 			queueing = pythonCost
 		}
 		if s.cuda() && !s.Instance.Variant.Kernel.Launcher || check.WorkerS <= contradiction*claimed+queueing+askingCost/float64(launches) {
-			return nil
+			return s.addUp(ctx)
 		}
 	}
 	return &result.Fault{
 		Cause: result.CauseForged,
 		Message: fmt.Sprintf("the cell claims %.3g s a launch; by the worker's clock it takes %.3g s at least",
 			claimed, check.WorkerS),
+		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
+	}
+}
+
+// addUp compares what samples claim with what their requests take by the worker's
+// clock, less what the same requests take without a launch: code that is idle where
+// the worker looks, and lies where it does not, is seen by the sum.
+func (s *series) addUp(ctx context.Context) error {
+	if s.onGPU() || s.cuda() || s.opts.Sustain {
+		return nil
+	}
+	const enough = 10
+	claimed, longer := 0.0, 0.0
+	for range clockTries {
+		m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
+		m.Step = s.steps + 1
+		got, err := s.Cell.Sample(ctx, m)
+		if err != nil {
+			return err
+		}
+		s.steps += got.Count
+		m.Step, m.Dry = s.steps+1, true
+		dry, err := s.Cell.Sample(ctx, m)
+		if err != nil {
+			return err
+		}
+		s.steps += dry.Count
+		if got.Count != dry.Count {
+			return nil
+		}
+		claimed = stat.Mean(got.Seconds) * float64(s.timing.Repeat)
+		longer = (got.WorkerS - dry.WorkerS) / float64(got.Count)
+		if longer <= contradiction*claimed+askingCost/enough {
+			return nil
+		}
+	}
+	return &result.Fault{
+		Cause: result.CauseForged,
+		Message: fmt.Sprintf("the cell claims %.3g s a sample; by the worker's clock requests take %.3g s a sample longer than without launches",
+			claimed, longer),
 		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
 	}
 }

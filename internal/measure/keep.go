@@ -3,6 +3,7 @@ package measure
 import (
 	"math/rand/v2"
 
+	"pawl/internal/spec"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
@@ -15,24 +16,34 @@ type Kept struct {
 	Steps   int // of oracle.Mutate
 }
 
-// keeper draws the samples whose outputs are kept: about one in the first requests
-// of a series, then fewer and fewer, so that no number of launches is safe.
+// keeper draws the samples whose outputs are kept: one of nearly every request at
+// first, then of fewer and fewer, so that no number of launches is safe.
 type keeper struct {
-	requests, next int
-	kept           []Kept
+	requests int
+	kept     []Kept
 }
+
+// Outputs are kept of so many samples, more where they are small.
+const (
+	keptBytes = 64 << 20
+	keptLeast = 2
+	keptMost  = 8
+)
 
 // due tells whether this request is to keep one.
 func (s *series) due() bool {
 	if !s.opts.Keep {
 		return false
 	}
-	s.draw.requests++
-	if s.draw.requests < s.draw.next {
-		return false
+	size := int64(1)
+	for _, arg := range s.Instance.Args {
+		if arg.Role == spec.RoleOut || arg.Role == spec.RoleInOut {
+			size += arg.Bytes
+		}
 	}
-	s.draw.next = s.draw.requests + 1 + rand.IntN(1+2*s.draw.requests)
-	return true
+	few := int(max(keptLeast, min(keptMost, keptBytes/size)))
+	s.draw.requests++
+	return rand.IntN(few+s.draw.requests-1) < few
 }
 
 // freshen makes sure that no launch works on the contents of the last: device code

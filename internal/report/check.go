@@ -168,6 +168,14 @@ func summary(rows []checked) string {
 
 // headline is what the check came to.
 func headline(r *result.Report, rows []checked) string {
+	text := verdictLine(r, rows)
+	if n := suspects(rows); n != "" {
+		text += ", " + n
+	}
+	return text
+}
+
+func verdictLine(r *result.Report, rows []checked) string {
 	switch bad := of(rows, slowed, failed); {
 	case len(rows) == 0:
 		return "nothing to check"

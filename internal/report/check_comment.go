@@ -132,6 +132,9 @@ func (d *bounded) explain(rows []checked) {
 		if !d.add(text) {
 			left++
 		}
+		if text := c.blunders(); !d.add(text) {
+			left++
+		}
 	}
 	if left > 0 {
 		d.printf("… and %s\n\n", counted(left, "more explanation"))

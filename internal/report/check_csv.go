@@ -25,7 +25,7 @@ func checkCSV(r *result.Report) ([]byte, error) {
 			head = append(head, string(role)+"_"+field)
 		}
 	}
-	records := [][]string{append(head, "baseline", "baseline_from_commit", "baseline_from_s", "plan")}
+	records := [][]string{append(append(head, "baseline", "baseline_from_commit", "baseline_from_s", "plan"), verifyFields...)}
 	for _, c := range checkedRows(r) {
 		row := c.row
 		var reasons []string
@@ -41,7 +41,8 @@ func checkCSV(r *result.Report) ([]byte, error) {
 		for _, role := range roles {
 			record = append(record, sideFields(row, role)...)
 		}
-		records = append(records, append(append(record, movedFields(row.Moved)...), row.Plan))
+		record = append(append(record, movedFields(row.Moved)...), row.Plan)
+		records = append(records, append(record, c.verifyRecord()...))
 	}
 	var buf bytes.Buffer
 	if err := csv.NewWriter(&buf).WriteAll(records); err != nil {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -18,7 +17,6 @@ var checkTemplate string
 
 // checkView is what a page of a check has besides that of other runs.
 type checkView struct {
-	Tiles     []tile
 	Cut       string // rows that were left out of the table
 	Same      string // how many are unchanged
 	Unchanged string // their names
@@ -49,21 +47,21 @@ func checkHTML(r *result.Report) ([]byte, error) {
 		failures = failures[:mostProblems]
 		doubts = append(doubts, counted(left, "more problem")+" in the JSON report")
 	}
+	wrong := checkFailures(rows)
+	if wrong.left > 0 {
+		doubts = append(doubts, counted(wrong.left, "more failure")+" in the JSON report")
+	}
 	p := page{
 		Kind: string(r.Kind), Title: headline(r, rows), PlotStyle: template.CSS(plot.Style), Interrupted: r.Interrupted, Facts: checkFacts(r),
 		Results: checkResults(r, rows), Problems: failures, Warnings: doubts, Samples: allStrips(unpaired(r, rows)),
 		Resources: resourceSheet(told), Details: detailSheet(told), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
-		Check: checkViewOf(rows, gateOf(r)),
+		Check: checkViewOf(rows, gateOf(r)), Tiles: tiles(rows), Failures: wrong.list, Verified: verifiedSheet(rows), Notes: checkNotes(r),
 	}
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
-		return nil, fmt.Errorf("render HTML: %w", err)
-	}
-	return bytes.Map(visible, b.Bytes()), nil
+	return execute(p)
 }
 
 func checkViewOf(rows []checked, gate result.Gate) *checkView {
-	p := &checkView{Tiles: tiles(rows), Gate: gateLine(gate)}
+	p := &checkView{Gate: gateLine(gate)}
 	if unchanged := of(rows, same); len(unchanged) > 0 {
 		const most = 400
 		names, _ := gather(unchanged, rows)
@@ -114,6 +112,16 @@ func tiles(rows []checked) []tile {
 	first := of(rows, fresh)
 	add("", "new", movedNote(first), false, first)
 	add("", "planned", "", false, of(rows, planned))
+	if examined(rows) {
+		add("good", "verified", "", true, verifiedOf(rows))
+	}
+	var doubted []checked
+	for _, c := range rows {
+		if suspicious(c.row) {
+			doubted = append(doubted, c)
+		}
+	}
+	add("unsure", "suspicious", "", false, doubted)
 	add("quiet", "unchanged", "", false, of(rows, same))
 	return out
 }

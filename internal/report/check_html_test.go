@@ -118,7 +118,9 @@ func TestCheckPages(t *testing.T) {
 	if *pages == "" {
 		t.Skip("-pages names no folder")
 	}
-	for name, r := range map[string]*result.Report{"check": everything(), "plan": plan(), "sixty": sixty()} {
+	for name, r := range map[string]*result.Report{
+		"check": everything(), "plan": plan(), "sixty": sixty(), "verified": examination(), "fuzz": trials(), "matrix": fuzzOf(matrix()), "selftest": selftestSample(),
+	} {
 		for _, ending := range Endings {
 			if err := WriteFile(filepath.Join(*pages, name+ending), r); err != nil {
 				t.Error(err)

@@ -70,6 +70,7 @@ func checkMarkdown(r *result.Report) string {
 	d.printf("%s", totals(rows))
 	d.printf("%s\n\n", checkOrigin(r))
 	d.room = mostMarkdown - len(end)
+	d.accusations(r.Rows, rowName)
 	for _, part := range checkParts {
 		if some := of(rows, part.sections...); len(some) > 0 {
 			d.printf("## %s\n\n", part.title)
@@ -80,6 +81,7 @@ func checkMarkdown(r *result.Report) string {
 		d.printf("## Unchanged\n\n")
 		d.fold(len(unchanged) > longTable, counted(len(unchanged), "config"), func() { d.names(unchanged, rows) })
 	}
+	d.verification(rows)
 	return d.String() + end
 }
 
@@ -101,8 +103,12 @@ func totals(rows []checked) string {
 	if len(other) > 0 {
 		rest = summary(other)
 	}
-	return fmt.Sprintf("| total | regressions | improvements | maintained | unchanged | new | other | baseline moved |\n%s|\n| %s | %s | %s | %s | %s | %s | %s | %s |\n\n",
-		strings.Repeat("| ---: ", 8), unit.Count(len(rows)), slower, amount(faster), amount(kept), amount(same), amount(fresh), rest, unit.Count(moved))
+	heads := []string{"total", "regressions", "improvements", "maintained", "unchanged", "new", "other", "baseline moved"}
+	cells := []string{unit.Count(len(rows)), slower, amount(faster), amount(kept), amount(same), amount(fresh), rest, unit.Count(moved)}
+	if examined(rows) {
+		heads, cells = append(heads, "verified"), append(cells, unit.Count(len(verifiedOf(rows))))
+	}
+	return fmt.Sprintf("| %s |\n%s|\n| %s |\n\n", strings.Join(heads, " | "), strings.Repeat("| ---: ", len(heads)), strings.Join(cells, " | "))
 }
 
 // checkOrigin says what was measured on what.
@@ -133,6 +139,9 @@ func checkEnd(r *result.Report) string {
 			}
 		}
 		d.printf("\n")
+	}
+	for _, note := range checkNotes(r) {
+		d.printf("%s\n\n", inline(note, 600))
 	}
 	parts := []string{inline(methodLine(r), 100), "δ is positive when slower"}
 	if text := alarms(r); text != "" {

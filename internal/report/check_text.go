@@ -36,8 +36,15 @@ func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if text := summary(rows); len(shown) > many && strings.Contains(text, ",") {
 		fmt.Fprintf(&b, "\n  %s\n", text)
 	}
+	if text := verifiedLines(rows, style); text != "" {
+		b.WriteString("\n" + text)
+	}
+	accusations(&b, r.Rows, rowName, style)
 	faults(&b, r, style)
 	warnings(&b, calm(attentive(r)), style)
+	for _, note := range checkNotes(r) {
+		fmt.Fprintf(&b, "\n  %s\n", style.Dim(printable(flat(note))))
+	}
 	var end []string
 	if text := alarms(r); text != "" {
 		end = append(end, text)
@@ -175,7 +182,9 @@ func (c checked) note(style term.Style) (string, func(string) string) {
 	parts, moves := c.notes(), c.moves()
 	paint := style.Dim
 	switch {
-	case c.accepted():
+	case c.section() == failed && c.honesty() != "":
+		paint = style.Red
+	case c.accepted() || suspicious(c.row):
 		paint = style.Yellow
 	case c.row.Moved != nil && c.row.Moved.Done:
 		paint = style.Green

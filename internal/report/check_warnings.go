@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
 
 // attentive is the report with all that needs attention among its warnings: also
-// sides that could not be had and baselines that did not move, each sentence once;
-// without what its rows say themselves.
+// sides that could not be had, baselines that did not move and answers that nobody
+// knows, each sentence once; without what its rows say themselves.
 func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
@@ -35,8 +36,18 @@ func attentive(r *result.Report) *result.Report {
 				}
 			}
 		}
-		if m := row.Moved; m != nil && m.Refused != "" {
+		m := row.Moved
+		if m != nil && m.Refused != "" {
 			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
+		}
+		if row.Verification == nil {
+			continue
+		}
+		for _, sentence := range row.Verification.Limits {
+			const missing = "no oracle" // which is also why it does not become the baseline
+			if m == nil || !strings.Contains(sentence, missing) || !strings.Contains(m.Refused, missing) {
+				add(&row, sentence, "")
+			}
 		}
 	}
 	for i, sentence := range sentences {

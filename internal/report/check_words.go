@@ -25,6 +25,9 @@ func (c checked) remarks() []string {
 			out = append(out, string(reason))
 		}
 	}
+	if text := c.honesty(); text != "" {
+		out = append(out, text)
+	}
 	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 {
 		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
 	}
@@ -37,7 +40,7 @@ func (c checked) remarks() []string {
 // notes are the remarks with what a verdict has no room for in a narrow column.
 func (c checked) notes() []string {
 	out := c.remarks()
-	if c.row.Fault != nil {
+	if c.row.Fault != nil && (c.row.Fault.Cause != result.CauseCheat || c.honesty() == "") {
 		out = append(out, string(c.row.Fault.Cause))
 	}
 	return out

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 
@@ -30,11 +29,7 @@ func compareHTML(r *result.Report) ([]byte, error) {
 		Results: compareResults(rows), Warnings: allWarnings(r), Charts: charts(drawn), Samples: allStrips(drawn),
 		Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
 	}
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
-		return nil, fmt.Errorf("render HTML: %w", err)
-	}
-	return bytes.Map(visible, b.Bytes()), nil
+	return execute(p)
 }
 
 func compareFacts(r *result.Report, rows []compared) []fact {

@@ -10,11 +10,15 @@ import (
 
 // CSV renders one line a row, times in seconds, for programs.
 func CSV(r *result.Report) ([]byte, error) {
-	if r.Kind == result.KindCompare {
+	switch r.Kind {
+	case result.KindCompare:
 		return compareCSV(r)
-	}
-	if r.Kind == result.KindCheck {
+	case result.KindCheck:
 		return checkCSV(r)
+	case result.KindFuzz:
+		return fuzzCSV(r)
+	case result.KindSelftest:
+		return selftestCSV(r)
 	}
 	all := append(append([]column(nil), columns...), fields...)
 	head := []string{"kernel", "config", "rival", "verdict", "fault", "identity"}

@@ -73,13 +73,14 @@ func (t tried) score() string {
 	return fmt.Sprintf("[%d/%d]", t.v.Passed, t.v.Passed+t.v.Failed)
 }
 
-// extent says what a kernel was judged by and how much was left out.
-func (t tried) extent() []string {
+// extent says what a kernel was judged by and, where no column does, how much was
+// left out.
+func (t tried) extent(skips bool) []string {
 	var out []string
 	if t.v.Oracle != "" {
 		out = append(out, "against "+t.v.Oracle)
 	}
-	if t.v.Skipped > 0 {
+	if skips && t.v.Skipped > 0 {
 		out = append(out, unit.Count(t.v.Skipped)+" skipped")
 	}
 	if names := exploits(t.row); len(names) > 0 {
@@ -111,7 +112,7 @@ func (t tried) of(f fate) []*result.Case {
 	return out
 }
 
-// notes are what else there is to say of a case, in a few words.
+// caseNotes are what else there is to say of a case, in a few words.
 func caseNotes(c *result.Case) []string {
 	var out []string
 	if c.Fill != "" {
@@ -121,8 +122,14 @@ func caseNotes(c *result.Case) []string {
 		if len(c.Outputs) > 1 {
 			out = append(out, "in "+o.Name)
 		}
+		if o.Wrong > 0 {
+			out = append(out, whole(o.Wrong)+" wrong")
+		}
 		if o.NaNs > 0 {
 			out = append(out, whole(o.NaNs)+" NaN")
+		}
+		if o.Wrong == 0 && c.Reason != "" && c.Fault == nil {
+			out = append(out, c.Reason)
 		}
 		if o.RivalMaxAbs > 0 {
 			out = append(out, "rival's max abs "+scientific(o.RivalMaxAbs))
@@ -217,7 +224,11 @@ func (t tried) blows() []blow {
 func (b blow) smallest() []string {
 	var out []string
 	if s := b.Shrunk; s != nil {
-		text := "smallest case that still fails: " + sizes(s)
+		text := "smallest case that still fails"
+		if b.alike > 0 {
+			text += ", of " + counted(b.alike+1, "case") + " alike"
+		}
+		text += ": " + sizes(s)
 		if s.Fill != "" {
 			text += " " + s.Fill
 		}
@@ -228,9 +239,6 @@ func (b blow) smallest() []string {
 	}
 	if b.Stored != "" {
 		out = append(out, "kept in "+b.Stored+", and tried first from now on")
-	}
-	if b.alike > 0 {
-		out = append(out, counted(b.alike, "more case")+" shrink to the same")
 	}
 	return out
 }
@@ -259,9 +267,9 @@ func fuzzHeadline(r *result.Report, rows []tried) string {
 	var out []string
 	switch {
 	case fail > 0:
-		out = append(out, fmt.Sprintf("%s of %s fail", unit.Count(fail), counted(pass+fail, "case")))
+		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(fail), counted(pass+fail, "case"), verb(fail, "fail", "fails")))
 	case pass > 0:
-		out = append(out, fmt.Sprintf("%s of %s pass", unit.Count(pass), counted(pass, "case")))
+		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(pass), counted(pass, "case"), verb(pass, "pass", "passes")))
 	default:
 		out = append(out, "nothing was tried")
 	}
@@ -278,4 +286,12 @@ func fuzzHeadline(r *result.Report, rows []tried) string {
 		text = "interrupted: " + text
 	}
 	return text
+}
+
+// verb agrees with a number.
+func verb(n int, many, one string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

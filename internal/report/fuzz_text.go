@@ -210,12 +210,8 @@ func drawTiles(b *strings.Builder, c *result.Case, style term.Style) {
 		if !drawable(o.Tiles) {
 			continue
 		}
-		dimensions := 0
-		if o.Worst != nil {
-			dimensions = len(o.Worst.Index)
-		}
 		m := tileMap{o.Tiles}
-		fmt.Fprintf(b, "    %s\n", printable(flat(m.caption(o.Name, dimensions))))
+		fmt.Fprintf(b, "    %s\n", printable(flat(m.caption(o.Name, dimensions(&o)))))
 		for _, line := range m.lines() {
 			fmt.Fprintf(b, "      %s\n", line)
 		}
@@ -247,18 +243,25 @@ func accusations(b *strings.Builder, rows []*result.Row, name func(*result.Row) 
 
 // scores has a line for every kernel: "[27/27] attention  PASS".
 func scores(rows []tried, style term.Style) *rendered {
-	t := &rendered{term.Table{Indent: 2, Columns: []term.Column{{Align: term.Right}, {}, {}, {}}}}
+	t := &rendered{term.Table{Indent: 2, Columns: make([]term.Column, 3)}}
 	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
+	wide := 0
 	for _, row := range rows {
-		extent := row.extent()
+		wide = max(wide, len(row.score()))
+	}
+	for _, row := range rows {
+		extent := row.extent(true)
 		if took := row.took(); took > 0 {
 			extent = append(extent, unit.Duration(took))
 		}
+		name := row.row.Kernel
+		if wide > 0 {
+			name = fmt.Sprintf("%*s %s", wide, row.score(), name)
+		}
 		t.AddCells(
-			term.Cell{Text: row.score()}, term.Cell{Text: row.row.Kernel, Style: style.Bold},
-			term.Cell{Text: row.word(), Style: paints[row.class()]}, term.Cell{Text: shorten(strings.Join(extent, "; "), mostNote), Style: style.Dim},
+			term.Cell{Text: name, Style: style.Bold}, term.Cell{Text: row.word(), Style: paints[row.class()]},
+			term.Cell{Text: shorten(strings.Join(extent, "; "), mostNote), Style: style.Dim},
 		)
 	}
-	t.dropEmpty()
 	return t
 }

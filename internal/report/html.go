@@ -19,7 +19,7 @@ var pageText string
 //go:embed style.tmpl
 var styleText string
 
-var pageTemplate = template.Must(template.Must(template.New("page").Parse(pageText)).Parse(styleText + checkTemplate))
+var pageTemplate = template.Must(template.Must(template.New("page").Parse(pageText)).Parse(styleText + checkTemplate + verifyTemplate))
 
 // page is what the template shows.
 type page struct {
@@ -38,6 +38,12 @@ type page struct {
 	Machine     []fact
 	Tool, Run   string
 	Check       *checkView // nil for other kinds
+	Tiles       []tile
+	Failures    []failure
+	Verified    sheet // of a check
+	Cases       *casesView
+	Selftest    *selftestView
+	Notes       []string
 }
 
 // fact is a thing and what it is.
@@ -46,11 +52,15 @@ type fact struct{ Name, Text string }
 // HTML renders the report as one page that needs nothing else: no network, no
 // script, no font. It holds summaries of the samples, not the samples.
 func HTML(r *result.Report) ([]byte, error) {
-	if r.Kind == result.KindCompare {
+	switch r.Kind {
+	case result.KindCompare:
 		return compareHTML(r)
-	}
-	if r.Kind == result.KindCheck {
+	case result.KindCheck:
 		return checkHTML(r)
+	case result.KindFuzz:
+		return fuzzHTML(r)
+	case result.KindSelftest:
+		return selftestHTML(r)
 	}
 	p := page{
 		Kind: string(r.Kind), Title: title(r), PlotStyle: template.CSS(plot.Style),
@@ -58,6 +68,11 @@ func HTML(r *result.Report) ([]byte, error) {
 		Warnings: allWarnings(r), Charts: charts(r), Samples: allStrips(r), Resources: resourceSheet(r),
 		Details: detailSheet(r), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
 	}
+	return execute(p)
+}
+
+// execute makes the page.
+func execute(p page) ([]byte, error) {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("render HTML: %w", err)

@@ -9,6 +9,8 @@ import (
 
 // results is the table of all rows and their rivals.
 type results struct {
+	Subject string // heading of the names; "" where they are kernel/config
+	Nothing string // what it says when it is empty
 	Outcome string // heading of the outcomes
 	Judged  bool   // at least one line came to something
 	Heads   []string

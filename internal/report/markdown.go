@@ -10,11 +10,15 @@ import (
 
 // Markdown renders the report for people who read it in a browser.
 func Markdown(r *result.Report) string {
-	if r.Kind == result.KindCompare {
+	switch r.Kind {
+	case result.KindCompare:
 		return compareMarkdown(r)
-	}
-	if r.Kind == result.KindCheck {
+	case result.KindCheck:
 		return checkMarkdown(r)
+	case result.KindFuzz:
+		return fuzzMarkdown(r)
+	case result.KindSelftest:
+		return selftestMarkdown(r)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# pawl %s: %s\n\n", r.Kind, machineLine(r))

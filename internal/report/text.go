@@ -28,6 +28,8 @@ func Text(w io.Writer, r *result.Report, opts TextOptions) error {
 		return checkText(w, r, opts)
 	case result.KindFuzz:
 		return fuzzText(w, r, opts)
+	case result.KindSelftest:
+		return selftestText(w, r, opts)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", heading(r))

@@ -133,3 +133,22 @@ func (m tileMap) caption(output string, dimensions int) string {
 	}
 	return text
 }
+
+// edges says which rows and columns the tiles of a picture begin at.
+func (m tileMap) edges() string {
+	from := func(n int, size int64) string {
+		if n == 1 {
+			return "0"
+		}
+		return "0, " + whole(size) + when(n > 2, " … "+whole(start(n-1, size)))
+	}
+	return "the stronger the colour, the more of a tile is wrong; tiles begin at rows " + from(m.Rows, m.TileRows) + " and columns " + from(m.Columns, m.TileCols)
+}
+
+// dimensions is how many an output has, as far as it is known.
+func dimensions(o *result.OutputError) int {
+	if o.Worst == nil {
+		return 0
+	}
+	return len(o.Worst.Index)
+}

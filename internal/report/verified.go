@@ -250,6 +250,6 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "trust: author for " + few(names) + ": this code shares its cell's address space. Its answers are compared outside that process and its times " +
-		"checked against another clock; that it does not change the process it runs in cannot be proven"
+	return "trust: author for " + few(names) + ": this code shares its cell's address space; its answers are compared and its times checked from outside, " +
+		"but nothing proves that it leaves the process it runs in alone"
 }

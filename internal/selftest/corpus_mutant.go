@@ -19,7 +19,7 @@ var attentionMistakes = []Mutant{
 	{Number: 6, What: "off-by-one mask: one key too many"},
 	{Number: 7, What: "skipped batch: the first one's answers"},
 	{Number: 8, What: "skipped batch: left as it was"},
-	{Number: 9, What: "no protection from overflow", Lane: "values"},
+	{Number: 9, What: "scores clamped in place of subtracting the largest", Lane: "values"},
 	{Number: 10, What: "older tiles are not rescaled"},
 	{Number: 11, What: "off-by-one mask: queries do not see themselves"},
 	{Number: 12, What: "last query repeats its neighbour"},

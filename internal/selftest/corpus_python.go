@@ -9,7 +9,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "cache_first_elements", Exploit: "cache-by-first-elements", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}},
 	{Kind: Python, Kernel: "cache_fingerprint", Exploit: "cache-by-fingerprint", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}},
 	{Kind: Python, Kernel: "cache_weights", Exploit: "weight-cache", Research: []int{16}, Expect: Caught, By: []string{stale, timed, wrong}},
-	{Kind: Python, Kernel: "skip_when_done", Exploit: "batch-and-skip", Research: []int{6}, Expect: Suspicious, By: []string{repeats, timed, stale, wrong}},
+	{Kind: Python, Kernel: "skip_when_done", Exploit: "batch-and-skip", Research: []int{6}, Expect: Defused, By: []string{repeats, timed, stale, wrong}},
 
 	{Kind: Python, Kernel: "nothing", Exploit: "no-work", Research: []int{26}, Expect: Caught, By: []string{blank, wrong}},
 	{Kind: Python, Kernel: "zero_output", Exploit: "zero-output", Research: []int{23}, Expect: Caught, By: []string{wrong, sensitive}},

@@ -39,7 +39,6 @@ type selftest struct {
 	run    *run.Run
 	report *result.Report
 	folder string
-	total  int
 }
 
 // Run puts the corpus through what users' kernels go through, check and fuzz, and
@@ -139,7 +138,7 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 		return nil, err
 	}
 	return fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Stand: s.Stand, Timeout: s.Timeout,
+		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Stand: s.Stand, Timeout: s.Timeout, Brief: true,
 	})
 }
 
@@ -282,7 +281,7 @@ func (s *selftest) mutants(ctx context.Context, kind string, project *spec.Spec)
 		return nil
 	}
 	report, err := fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Stand: s.Stand, Timeout: s.Timeout,
+		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Stand: s.Stand, Timeout: s.Timeout, Brief: true,
 	})
 	if err != nil {
 		return err

@@ -12,9 +12,11 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// SpeedCliff is a kernel that is fast at the very sizes it is judged at, and at no
-// others.
-const SpeedCliff = "speed-cliff"
+// Kernels that are made for the very sizes they are judged at.
+const (
+	SpeedCliff   = "speed-cliff"   // and slow at others
+	ShapeSpecial = "shape-special" // and wrong at others
+)
 
 const (
 	cliffFactor  = 3    // of the time that a unit of work takes
@@ -64,6 +66,14 @@ func Cliff(here, near *spec.Instance, seconds, nearby float64) []result.Finding 
 		Exploit: SpeedCliff, Severity: result.Suspicious,
 		Message: fmt.Sprintf("%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor),
 	}}
+}
+
+// Special is what is found of a kernel that is wrong at a neighbouring size.
+func Special(here, near *spec.Instance, reason string) result.Finding {
+	return result.Finding{
+		Exploit: ShapeSpecial, Severity: result.Suspicious,
+		Message: fmt.Sprintf("right here, wrong at the next size (%s): %s; where that is no problem of the kernel's, requires: in pawl.yaml says so", differing(here.Config, near.Config), reason),
+	}
 }
 
 // work is what a launch does, in whatever the file counts it in.

@@ -228,7 +228,6 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
 		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
 	}
-	h.poison()
 	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
 	switchesBefore := involuntarySwitches()
@@ -239,12 +238,12 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 				b.advance(m.Step + i)
 			}
 		}
-		if i+1 == m.Keep {
-			h.poison()
-		}
+		h.poison()
 		h.settle(m.Cache == "cold")
 		start := time.Now()
-		h.launch(int64(m.Repeat))
+		if !m.Dry {
+			h.launch(int64(m.Repeat))
+		}
 		seconds = append(seconds, time.Since(start).Seconds()/float64(m.Repeat))
 		ghz = append(ghz, h.clock())
 		if i+1 == m.Keep {
@@ -264,7 +263,8 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	return reply, wire.PackSamples(seconds, ghz), h.trespass()
 }
 
-// poison makes sure that what is found in the outputs was written since.
+// poison makes sure that what is found in the outputs was written since, and that
+// there is nothing to be found before.
 func (h *host) poison() {
 	for _, b := range h.buffers {
 		if b.arg.Role == "out" {

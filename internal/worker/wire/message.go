@@ -220,6 +220,7 @@ type Sample struct {
 	Cache     string  `json:"cache"`             // cold or hot
 	MaxS      float64 `json:"max_s,omitempty"`   // stop early after this long; at least one sample is taken
 	Step      int     `json:"step,omitempty"`    // of the first sample: author cells change their inputs a little before each (oracle.Mutate)
+	Dry       bool    `json:"dry,omitempty"`     // all of it but the launches: what a request takes besides them
 	Keep      int     `json:"keep,omitempty"`    // number of the sample, from 1, whose outputs are kept
 	Outputs   string  `json:"outputs,omitempty"` // folder to keep them in; filled by the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`

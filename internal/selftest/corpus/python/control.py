@@ -32,8 +32,8 @@ def histogram(x):
     return np.bincount(x, minlength=16).astype(np.int32)
 
 
-def histogram_i64(x):
-    return np.bincount(x, minlength=16).astype(np.int64)
+def histogram_by_bin(x):
+    return np.array([(x == b).sum() for b in range(16)], np.int32)
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def weigh(x):
 
 
 def weigh_f64(x):
-    return x.astype(np.float64) * np.float64(powers(x.shape[1]))
+    return (x.astype(np.float64) * powers(x.shape[1])).astype(np.float32)
 
 
 def many_calls(x, out):

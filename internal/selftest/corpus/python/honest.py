@@ -8,10 +8,12 @@ def softmax(x):
     return e / e.sum(axis=1, keepdims=True)
 
 
+# Oracles: they compute in double precision, and answer in the types of the kernel.
+
+
 def softmax_f64(x):
-    """The oracle of some of them."""
-    return softmax(x.astype(np.float64))
+    return softmax(x.astype(np.float64)).astype(x.dtype)
 
 
 def scale_f64(x, factor):
-    return x.astype(np.float64) * factor + 1
+    x[...] = x.astype(np.float64) * factor + 1

@@ -1581,6 +1581,8 @@ class Cell:
             b.plan(step, count)
         cold, most, keep = m.get("cache") == "cold", m.get("max_s") or math.inf, m.get("keep", 0)
         seconds, taken, kept = [], 0, {}
+        dry = m.get("dry", False)
+        call = (lambda: None) if dry else self.once
         gc.collect()
         switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         begin = time.monotonic()
@@ -1592,8 +1594,9 @@ class Cell:
                     b.step(i)
                 if changing and not framework.in_place:
                     self.hand()
-                seconds.append(framework.once(self.once, repeat, cold, self.ready) / repeat)
-                self.results()
+                seconds.append(framework.once(call, repeat, cold, self.ready) / repeat)
+                if not dry:
+                    self.results()
                 if taken == keep:
                     kept = self.outputs()
                 if time.monotonic() - begin > most:
@@ -1630,7 +1633,7 @@ class Cell:
         """One call outside any sample, and what it wrote."""
         if self.call is None:
             raise Fault("protocol", "launch before prepare")
-        self.refresh(m.get("batch", 0), 0)
+        self.refresh(m.get("batch", 0), m.get("steps", 0))
         for b in self.buffers:
             if b.init is None:
                 b.poison()

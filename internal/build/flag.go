@@ -1,0 +1,69 @@
+package build
+
+import (
+	"fmt"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+// Compilers are not held by a sandbox, and flags come from pawl.yaml, which may be
+// a stranger's. Those that make a compiler run or load something else, or write
+// where pawl did not tell it to, are refused.
+var (
+	refusedFlags = []string{
+		"-wrapper", "-fplugin", "-fplugin-arg", "-iplugindir", "-B", "--prefix", "-specs", "--specs", "-fpass-plugin", "-load", "-cc1",
+		"-ccbin", "--compiler-bindir", "-run", "--run", "-optf", "--options-file", "-ptxas-path", "-fuse-ld", "-plugin", "--plugin", "--dynamic-linker", "-dynamic-linker",
+		"-o", "--output", "--output-file", "-odir", "--output-directory", "-MF", "--dependency-output", "-save-temps", "--save-temps", "-keep", "--keep",
+		"-keep-dir", "--keep-dir", "-dumpdir", "-dumpbase", "-fdump", "-fprofile-dir", "-fauxbase", "-aux-info", "-time", "--time", "-ldir", "-target-dir", "--target-directory",
+	}
+	nestedFlags = []string{"-Xcompiler", "--compiler-options", "-Xlinker", "--linker-options", "-Xclang", "-Xptxas", "--ptxas-options", "-Xarchive", "-Xpreprocessor", "-Xassembler"}
+)
+
+// refuseFlags finds the first flag that may not be used.
+func refuseFlags(kernel string, flags []string) *result.Fault {
+	for _, flag := range flags {
+		if bad := refusedIn(flag); bad != "" {
+			return &result.Fault{
+				Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s: the flag %s makes a compiler run, load or write other files, and is refused", kernel, bad),
+				Hint: "take it out of flags: in pawl.yaml; to use another compiler, name it with CC, CXX or NVCC",
+			}
+		}
+	}
+	return nil
+}
+
+func refusedIn(flag string) string {
+	if strings.HasPrefix(flag, "@") {
+		return flag
+	}
+	for _, prefix := range append(nestedFlags, "-Wl", "-Wa", "-Wp") { // -Xcompiler=-wrapper, -Wl,-plugin,x
+		rest, found := strings.CutPrefix(flag, prefix)
+		if !found || rest == "" || rest[0] != '=' && rest[0] != ',' {
+			continue
+		}
+		for word := range strings.SplitSeq(rest[1:], ",") {
+			if refusedIn(strings.Trim(word, `"'`)) != "" {
+				return flag
+			}
+		}
+	}
+	name, _, _ := strings.Cut(flag, "=")
+	for _, refused := range refusedFlags {
+		if name == refused || sticky(refused) && strings.HasPrefix(flag, refused) {
+			return flag
+		}
+	}
+	return ""
+}
+
+// sticky tells whether a flag may have its argument in the same word.
+func sticky(flag string) bool {
+	switch flag {
+	case "-B", "-MF", "-fplugin-arg", "-fdump":
+		return true
+	case "-o":
+		return true // -ofile; there is no flag that begins so but -odir
+	}
+	return false
+}
