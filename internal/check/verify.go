@@ -211,9 +211,7 @@ func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, er
 	case errors.As(err, &own):
 		one.Skipped = own.Error()
 		v.Skipped++
-		k.candidate.Fail("verify", &result.Fault{
-			Cause: result.CauseOracle, Message: own.Error(), Hint: "the oracle is asked in a cell of its own; pawl fuzz " + k.row.Kernel + " shows it at work",
-		})
+		k.candidate.Fail("verify", own.Fault())
 	case err != nil:
 		k.candidate.Fail("verify", err)
 	case one.Skipped != "":

@@ -171,6 +171,10 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 		f.done++
 		one, findings, err := f.one(ctx, s, t, i == 0)
 		if err != nil {
+			var own *verify.OracleError
+			if errors.As(err, &own) {
+				err = own.Fault()
+			}
 			if ctx.Err() == nil {
 				s.candidate.Fail("verify", err)
 			}

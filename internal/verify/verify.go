@@ -56,6 +56,16 @@ func (e *OracleError) Error() string { return "the oracle does not answer: " + e
 // Unwrap returns the oracle's own fault.
 func (e *OracleError) Unwrap() error { return e.Err }
 
+// Fault is what a row says of it.
+func (e *OracleError) Fault() *result.Fault {
+	fault := &result.Fault{Stage: "verify", Cause: result.CauseOracle, Message: e.Error(), Hint: "the oracle is asked in a cell of its own"}
+	var own *result.Fault
+	if errors.As(e.Err, &own) && own.Hint != "" {
+		fault.Hint = own.Hint
+	}
+	return fault
+}
+
 // Prepare gives the candidate its arguments.
 func (b *Bench) Prepare(ctx context.Context) error {
 	b.problem = b.describe()

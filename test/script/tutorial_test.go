@@ -169,7 +169,7 @@ func follow(t *testing.T, path string) {
 func withoutProgress(text string) string {
 	var kept []string
 	for _, line := range strings.Split(text, "\n") {
-		if !strings.HasPrefix(line, "building ") && !strings.HasPrefix(line, "measuring ") {
+		if !strings.HasPrefix(line, "building ") && !strings.HasPrefix(line, "measuring ") && !strings.HasPrefix(line, "verifying ") {
 			kept = append(kept, line)
 		}
 	}
