@@ -27,7 +27,7 @@ var corpus embed.FS
 type Options struct {
 	Tool    result.Tool
 	Command []string
-	Kinds   []string // of cells to try; nil: all that this machine has
+	Kinds   []string // of cells to try; none: all that this machine has
 	Stand   stand.Options
 	Seed    uint64
 	Timeout time.Duration // of one launch
@@ -54,7 +54,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		Method: result.Method{Seed: opts.Seed}, Selftest: &result.Selftest{},
 	}}
 	kinds := opts.Kinds
-	if kinds == nil {
+	if len(kinds) == 0 {
 		kinds = everywhere
 	}
 	for _, kind := range kinds {
