@@ -38,7 +38,8 @@ func newBaselineAccept(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "accept [kernel[/config]…] --reason TEXT", Short: "make the last check's results the baseline, slower or not",
 		Long: `accept makes results of the last check the baseline, whatever they are, and records
-who wanted that and why. Without a selector it takes those that failed as regressions.
+who wanted that and why. Without a selector it takes those that failed as regressions,
+and those that only their unproven answers kept from becoming the baseline.
 Commit the baseline with the change it belongs to: the report of that change shows it.`,
 		Example: "  pawl baseline accept attention/training_512 --reason 'correct for masked rows'",
 		RunE:    func(_ *cobra.Command, args []string) error { return runAccept(e, opts, args) },
@@ -237,7 +238,7 @@ func acceptable(report *result.Report, patterns []string) ([]*result.Row, error)
 	}
 	var rows []*result.Row
 	for _, row := range report.Rows {
-		if slices.Contains(chosen, row.Name()) && (len(patterns) > 0 || row.Verdict == result.Regression) {
+		if slices.Contains(chosen, row.Name()) && (len(patterns) > 0 || row.Verdict == result.Regression || unproven(row)) {
 			rows = append(rows, row)
 		}
 	}
@@ -245,6 +246,12 @@ func acceptable(report *result.Report, patterns []string) ([]*result.Row, error)
 		return nil, &diag.Problem{Message: fmt.Sprintf("run %s has no regression to accept", report.ID), Hint: "name the kernels to accept all the same"}
 	}
 	return rows, nil
+}
+
+// unproven tells whether a row would have moved the baseline if its answers were
+// known: a kernel without an oracle, say.
+func unproven(row *result.Row) bool {
+	return row.Moved != nil && !row.Moved.Done && row.Moved.Refused != "" && row.Verification != nil
 }
 
 type resetOptions struct {

@@ -254,7 +254,7 @@ func (o *outputOptions) check() error {
 // A report that cannot be saved is still shown.
 func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict bool) error {
 	path, saveErr := r.Save(made)
-	if made.Kind == result.KindCheck && saveErr == nil {
+	if (made.Kind == result.KindCheck || made.Kind == result.KindFuzz) && saveErr == nil {
 		path, saveErr = savePages(path, made)
 	}
 	if err := o.print(e, made, relative(path)); err != nil {
@@ -296,7 +296,7 @@ func (o *outputOptions) write(made *result.Report) error {
 	return report.WriteFile(o.file, made)
 }
 
-// savePages writes a check's report for people beside the one for programs, and
+// savePages writes a report for people beside the one for programs, and
 // returns the page's path.
 func savePages(path string, made *result.Report) (string, error) {
 	folder := filepath.Dir(path)

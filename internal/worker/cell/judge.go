@@ -133,7 +133,8 @@ func compare(arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance)
 		found = oracle.Compare(out, want, arg.Count, tol)
 	}
 	e := result.OutputError{
-		Name: arg.Name, Count: found.Count, Wrong: found.Wrong, NaNs: found.NaNs, MaxAbs: found.MaxAbs, MaxRel: found.MaxRel, RMS: found.RMS(),
+		Name: arg.Name, Count: found.Count, Wrong: found.Wrong, NaNs: found.NaNs,
+		MaxAbs: bounded(found.MaxAbs), MaxRel: bounded(found.MaxRel), RMS: bounded(found.RMS()),
 		Atol: tol.Abs, Rtol: tol.Rel, Exact: tol == oracle.Tolerance{},
 	}
 	if found.Wrong > 0 {
@@ -141,6 +142,9 @@ func compare(arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance)
 	}
 	return e
 }
+
+// bounded is a number that JSON has.
+func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 
 // leastParts of the answer's own size (its root mean square) is the most that an
 // absolute tolerance may be: zeros must never pass for an answer that is small.

@@ -1,0 +1,157 @@
+package verify
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+const text = `version: 1
+kernels:
+  k: &k
+    source: k.c
+    entry: k
+    args:
+      - {name: a, dtype: f32, shape: [N, 4]}
+      - {name: b, dtype: f32, shape: [N]}
+      - {name: out, dtype: f32, shape: [N], role: out}
+    requires: ["M % 2 == 0"]
+    work: {flops: N * M}
+    configs: {c: {N: 64, M: 16, T: 2}}
+  byname:
+    <<: *k
+    args:
+      - {name: out, dtype: f64, shape: [N], role: out}
+      - {name: b, dtype: f32, shape: [N]}
+      - {name: a, dtype: f32, shape: [N, 4]}
+  byorder:
+    <<: *k
+    args:
+      - {name: x, dtype: f32, shape: [N, 4]}
+      - {name: y, dtype: f32, shape: [N]}
+      - {name: z, dtype: f32, shape: [N], role: out}
+  other:
+    <<: *k
+    args:
+      - {name: a, dtype: f32, shape: [N, 4]}
+      - {name: mystery, dtype: f32, shape: [N]}
+      - {name: more, dtype: f32, shape: [N]}
+      - {name: out, dtype: f32, shape: [N], role: out}
+  narrow:
+    <<: *k
+    args:
+      - {name: a, dtype: f16, shape: [N, 4]}
+      - {name: b, dtype: f32, shape: [N]}
+      - {name: out, dtype: f32, shape: [N], role: out}
+  short:
+    <<: *k
+    args:
+      - {name: a, dtype: f32, shape: [N, 4]}
+      - {name: b, dtype: f32, shape: [N]}
+      - {name: out, dtype: f32, shape: [N - 1], role: out}
+`
+
+func instance(t *testing.T, kernel string) *spec.Instance {
+	t.Helper()
+	s, err := spec.Parse(filepath.Join(t.TempDir(), "pawl.yaml"), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range s.Kernels {
+		if k.Name == kernel {
+			in, err := k.Default().At(k.Configs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return in
+		}
+	}
+	t.Fatalf("no kernel %s", kernel)
+	return nil
+}
+
+// A reference is given the candidate's data, argument by argument.
+func TestMatch(t *testing.T) {
+	b := &Bench{Candidate: Side{Instance: instance(t, "k")}}
+	b.problem = b.describe()
+	for _, tc := range []struct {
+		kernel  string
+		draws   []int // of its arguments
+		outputs map[int]int
+		says    string
+	}{
+		{"k", []int{1, 2, 0}, map[int]int{2: 2}, ""},
+		{"byname", []int{0, 2, 1}, map[int]int{0: 2}, ""},
+		{"byorder", []int{1, 2, 0}, map[int]int{2: 2}, ""},
+		{"other", nil, nil, "its argument mystery is none of the kernel's"},
+		{"narrow", nil, nil, "its a is f16[64 4], the kernel's a is f32[64 4]"},
+		{"short", nil, nil, "its output out has shape [63], the kernel's out [64]"},
+	} {
+		a := &answerer{side: Side{Instance: instance(t, tc.kernel)}, bench: b}
+		problem, err := a.match()
+		if tc.says != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s: %v", tc.kernel, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tc.kernel, err)
+			continue
+		}
+		for i, want := range tc.draws {
+			if problem.Args[i].Draws != want {
+				t.Errorf("%s: argument %d draws as %d, want %d", tc.kernel, i, problem.Args[i].Draws, want)
+			}
+		}
+		for from, to := range tc.outputs {
+			if got, there := a.outputs[from]; !there || got != to {
+				t.Errorf("%s: outputs %v", tc.kernel, a.outputs)
+			}
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	for name, tc := range map[string]struct {
+		e      result.OutputError
+		factor float64
+		says   string
+	}{
+		"right":       {result.OutputError{Name: "out", Count: 9, MaxAbs: 1}, 0, ""},
+		"wrong":       {result.OutputError{Name: "out", Count: 9, Wrong: 2, Worst: &result.Element{Index: []int64{1, 2}, Got: "NaN", Want: "3"}}, 0, "out: 2 of 9 elements are wrong (out[1, 2] is NaN and must be 3)"},
+		"never":       {result.OutputError{Name: "out", Count: 9, Wrong: 9, Blank: 9}, 0, "9 of them never written"},
+		"exact":       {result.OutputError{Name: "out", Count: 9, Wrong: 1, Exact: true}, 0, "these inputs have an exact answer"},
+		"the rival's": {result.OutputError{Name: "out", Count: 9, MaxAbs: 3e-3, RivalMaxAbs: 1e-3}, 2, "3.0e-03 is 3.0 times the rival's 1.0e-03; 2 times is allowed"},
+		"its RMS":     {result.OutputError{Name: "out", Count: 9, RMS: 3e-3, RivalRMS: 1e-3, MaxAbs: 1, RivalMaxAbs: 1}, 2, "RMS error 3.0e-03"},
+		"as good":     {result.OutputError{Name: "out", Count: 9, MaxAbs: 1.9e-3, RivalMaxAbs: 1e-3}, 2, ""},
+	} {
+		got := Reason([]result.OutputError{tc.e}, tc.factor)
+		if tc.says == "" && got != "" || !strings.Contains(got, tc.says) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Neighbours are one larger in one variable; not those that the kernel is not made
+// for, nor of variables that are no size, nor of sizes too small to have any.
+func TestNeighbours(t *testing.T) {
+	here := instance(t, "k")
+	near := Neighbours(here)
+	if len(near) != 1 || near[0].Footprint <= here.Footprint || differing(here.Config, near[0].Config) != "N=65" {
+		t.Fatalf("%d neighbours", len(near))
+	}
+	if found := Cliff(here, near[0], 100e-6, 290e-6); found != nil {
+		t.Errorf("%+v", found)
+	}
+	found := Cliff(here, near[0], 100e-6, 400e-6)
+	if len(found) != 1 || found[0].Exploit != SpeedCliff || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "N=65") {
+		t.Errorf("%+v", found)
+	}
+	if found := Cliff(here, near[0], 1e-6, 5e-6); found != nil { // less than a launch may vary by
+		t.Errorf("%+v", found)
+	}
+}

@@ -1,0 +1,194 @@
+package cell
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/dtype"
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// output is a file as a worker keeps it.
+func output(t *testing.T, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "output")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func f32s(values ...float32) []byte {
+	var out []byte
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return out
+}
+
+// scaleProblem multiplies by a, four numbers to a row.
+func scaleProblem(count int64) []wire.Arg {
+	return []wire.Arg{
+		{Name: "x", DType: "f32", Buffer: true, Count: count, Shape: []int64{count / 4, 4}, Role: "in"},
+		{Name: "y", DType: "f32", Buffer: true, Count: count, Shape: []int64{count / 4, 4}, Role: "out"},
+		{Name: "a", DType: "f32", Value: "2.0"},
+	}
+}
+
+// inputOf is what a launch finds in x.
+func inputOf(args []wire.Arg, seed uint64, batch, steps int) []float64 {
+	count, key := args[0].Count, oracle.Key(seed, 0, batch)
+	data := make([]byte, 4*count)
+	oracle.Generate(data, dtype.F32, oracle.Defaults(dtype.F32), key)
+	for step := range steps {
+		oracle.Mutate(data, dtype.F32, oracle.Defaults(dtype.F32), key, step+1)
+	}
+	values := make([]float64, count)
+	oracle.Values(values, oracle.Typed[[]byte]{Data: data, Type: dtype.F32}, 0)
+	return values
+}
+
+func TestJudgeOfAFormula(t *testing.T) {
+	args := scaleProblem(64)
+	for _, steps := range []int{0, 3} {
+		var right []float32
+		for _, x := range inputOf(args, 5, 9, steps) {
+			right = append(right, float32(2*x))
+		}
+		m := &wire.Judge{Elementwise: "a * x", Args: args, Seed: 5, Batch: 9, Steps: steps, Got: []wire.Buffer{{Arg: 1, Path: output(t, f32s(right...))}}, Atol: 1e-6}
+		reply, err := (&bench{}).judge(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := reply.Outputs[0]; e.Wrong != 0 || e.Count != 64 || e.Name != "y" || e.Tiles != nil {
+			t.Errorf("after %d steps: %+v", steps, e)
+		}
+		m.Steps++ // other data
+		if reply, err = (&bench{}).judge(m); err != nil || reply.Outputs[0].Wrong == 0 {
+			t.Errorf("the answer to other data passes: %+v, %v", reply, err)
+		}
+	}
+}
+
+// A failure says where it is: the worst element, the tiles, and what was never
+// written.
+func TestBlame(t *testing.T) {
+	args := scaleProblem(64)
+	var values []float32
+	for _, x := range inputOf(args, 1, 0, 0) {
+		values = append(values, float32(2*x))
+	}
+	values[6] += 100
+	values[41] += 1
+	raw := f32s(values...)
+	oracle.Poison(raw[4*60:], dtype.F32)
+	reply, err := (&bench{}).judge(&wire.Judge{Elementwise: "a * x", Args: args, Seed: 1, Got: []wire.Buffer{{Arg: 1, Path: output(t, raw)}}, Atol: 1e-3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := reply.Outputs[0]
+	if e.Wrong != 6 || e.Blank != 4 || e.NaNs != 4 {
+		t.Errorf("%+v", e)
+	}
+	if diff := cmp.Diff([]int64{15, 0}, e.Worst.Index); diff != "" || e.Worst.Got != "NaN" { // NaN is worse than any number
+		t.Errorf("worst %+v", e.Worst)
+	}
+	want := &result.Tiles{Rows: 16, Columns: 4, TileRows: 1, TileCols: 1, Wrong: make([]int64, 64)}
+	for _, at := range []int{6, 41, 60, 61, 62, 63} {
+		want.Wrong[at] = 1
+	}
+	if diff := cmp.Diff(want, e.Tiles); diff != "" {
+		t.Errorf("tiles (-want +got):\n%s", diff)
+	}
+}
+
+// Zeros do not pass for an answer that is small, whatever the tolerance.
+func TestToleranceOfSmallAnswers(t *testing.T) {
+	args := scaleProblem(64)
+	args[2].Value = "1e-6"
+	m := &wire.Judge{Elementwise: "a * x", Args: args, Seed: 1, Got: []wire.Buffer{{Arg: 1, Path: output(t, make([]byte, 256))}}, Atol: 1e-3}
+	reply, err := (&bench{}).judge(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := reply.Outputs[0]; e.Wrong < 32 || e.Atol >= 1e-6 {
+		t.Errorf("%+v", e)
+	}
+	args[2].Value = "0.0" // the answer is zero
+	if reply, err = (&bench{}).judge(m); err != nil || reply.Outputs[0].Wrong != 0 {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
+func TestJudgeAgainstOutputs(t *testing.T) {
+	args := scaleProblem(4)
+	want := make([]byte, 32)
+	for i, v := range []float64{1, 2, 3, math.Inf(1)} {
+		binary.LittleEndian.PutUint64(want[8*i:], math.Float64bits(v))
+	}
+	m := &wire.Judge{
+		Args: args, Got: []wire.Buffer{{Arg: 1, Path: output(t, f32s(1, 2, 3.5, float32(math.Inf(1))))}},
+		Want: []wire.Buffer{{Arg: 1, Path: output(t, want), DType: "f64"}}, Atol: 0.1,
+	}
+	reply, err := (&bench{}).judge(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := reply.Outputs[0]; e.Wrong != 1 || e.MaxAbs != 0.5 {
+		t.Errorf("%+v", e)
+	}
+	for name, tc := range map[string]struct {
+		change func(*wire.Judge)
+		says   string
+	}{
+		"no answer":      {func(m *wire.Judge) { m.Want = nil }, "has no answer for the output y"},
+		"another length": {func(m *wire.Judge) { m.Want[0].Path = output(t, want[:8]) }, "has 1 elements, the kernel's 4"},
+		"no output":      {func(m *wire.Judge) { m.Got[0].Arg = 0 }, "argument 0 is no output"},
+		"unknown type":   {func(m *wire.Judge) { m.Want[0].DType = "f65" }, `no type is called "f65"`},
+		"unknown oracle": {func(m *wire.Judge) { m.Oracle = "fortune" }, "fortune"},
+	} {
+		broken := *m
+		broken.Got, broken.Want = append([]wire.Buffer{}, m.Got...), append([]wire.Buffer{}, m.Want...)
+		tc.change(&broken)
+		if _, err := (&bench{}).judge(&broken); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The sum of an input follows its changes, and sees any other.
+func TestSumFollowsMutation(t *testing.T) {
+	for _, typ := range []dtype.Type{dtype.F64, dtype.F32, dtype.F16, dtype.E4M3} {
+		b, err := newBuffer(0, 0, wire.Arg{Name: "x", DType: string(typ), Buffer: true, Count: 1001, Role: "in"}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := append([]byte{}, b.data()...)
+		b.advance(50)
+		if wordSum(b.data()) != b.sum {
+			t.Errorf("%s: the sum was lost", typ)
+		}
+		if cmp.Equal(before, b.data()) {
+			t.Errorf("%s: nothing has changed", typ)
+		}
+		after := append([]byte{}, b.data()...)
+		b.advance(20)
+		b.advance(50)
+		if !cmp.Equal(after, b.data()) {
+			t.Errorf("%s: step 50 is not always the same", typ)
+		}
+		b.data()[1000] ^= 1
+		if wordSum(b.data()) == b.sum {
+			t.Errorf("%s: a change goes unseen", typ)
+		}
+		b.free()
+	}
+}
