@@ -55,7 +55,7 @@ func timedLooks(row *result.Row) int {
 }
 
 // accuracy is the largest error of some rows, and what was allowed: "max abs 6.1e-07
-// (atol 2e-05)".
+// (atol 2e-05)", with the relative ones where the absolute do not explain it.
 func accuracy(rows ...*result.Row) string {
 	var cases []*result.Case
 	for _, row := range rows {
@@ -68,6 +68,8 @@ func accuracy(rows ...*result.Row) string {
 		return "max abs " + scientific(e.abs)
 	case e.rtol == "":
 		return "max abs " + scientific(e.abs) + " (exact)"
+	case e.beyond:
+		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", scientific(e.abs), scientific(e.rel), e.atol, e.rtol)
 	default:
 		return "max abs " + scientific(e.abs) + " (atol " + e.atol + ")"
 	}
@@ -280,7 +282,6 @@ var verifiedColumns = []sheetColumn[checked]{
 		}
 		return ""
 	}},
-	{"", false, func(c checked) string { return strings.Join(c.row.Verification.Limits, "; ") }},
 }
 
 func (c checked) extreme(text func(*extremes) string) string {

@@ -115,6 +115,32 @@ func TestManyVerified(t *testing.T) {
 	}
 }
 
+func TestAccuracy(t *testing.T) {
+	row := answered(&result.Row{}, "o", 6.1e-7)
+	for _, test := range []struct {
+		want   string
+		change func(*result.OutputError)
+	}{
+		{"max abs 6.1e-07 (atol 2e-05)", func(*result.OutputError) {}},
+		{"max abs 3.0e-05, max rel 1.0e-04 (atol 2e-05, rtol 1e-05)", func(o *result.OutputError) { o.MaxAbs = 3e-5 }},
+		{"max abs 3.0e-05", func(o *result.OutputError) { o.Atol = 1 }},
+	} {
+		test.change(&row.Verification.Cases[0].Outputs[0])
+		if got := accuracy(row); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+	row.Verification.Cases = row.Verification.Cases[:1]
+	row.Verification.Cases[0].Outputs[0] = result.OutputError{Exact: true}
+	if got := accuracy(row); got != "max abs 0 (exact)" {
+		t.Errorf("got %q", got)
+	}
+	row.Verification.Cases = nil
+	if got := accuracy(row); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestSuspicionIsInTheHeadline(t *testing.T) {
 	r := examination()
 	r.Rows = r.Rows[:4]

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl/internal/result"
@@ -101,10 +102,12 @@ func (t tried) took() float64 {
 	return seconds
 }
 
-// of are the cases with a fate, in their order.
-func (t tried) of(f fate) []*result.Case {
+// of are the cases with a fate.
+func (t tried) of(f fate) []*result.Case { return fated(t.v.Cases, f) }
+
+func fated(cases []*result.Case, f fate) []*result.Case {
 	var out []*result.Case
-	for _, c := range t.v.Cases {
+	for _, c := range cases {
 		if fateOf(c) == f {
 			out = append(out, c)
 		}
@@ -158,10 +161,10 @@ func worstOf(cases []*result.Case) *extremes {
 		for i := range c.Outputs {
 			o := &c.Outputs[i]
 			if e == nil {
-				e = &extremes{abs: o.MaxAbs, rel: o.MaxRel, rms: o.RMS}
+				e = &extremes{}
 				e.atol, e.rtol = bounds(o)
-				continue
 			}
+			e.beyond = e.beyond || o.MaxAbs > o.Atol
 			e.abs, e.rel, e.rms = max(e.abs, o.MaxAbs), max(e.rel, o.MaxRel), max(e.rms, o.RMS)
 			if atol, rtol := bounds(o); atol != e.atol || rtol != e.rtol {
 				e.atol, e.rtol = "", ""
@@ -175,6 +178,7 @@ func worstOf(cases []*result.Case) *extremes {
 type extremes struct {
 	abs, rel, rms float64
 	atol, rtol    string
+	beyond        bool // one is larger than atol: its answer is large too
 }
 
 // lane is the cases that were tried for one reason.
@@ -182,6 +186,9 @@ type lane struct {
 	name  string
 	cases []*result.Case
 }
+
+// of are the cases of a lane with a fate.
+func (l *lane) of(f fate) []*result.Case { return fated(l.cases, f) }
 
 // lanesOf are the lanes of cases, in the order they were tried.
 func lanesOf(cases []*result.Case) []*lane {
@@ -254,6 +261,20 @@ func replayed(r *result.Report) string {
 		return fmt.Sprintf("--seed %d", r.Method.Seed)
 	}
 	return ""
+}
+
+// fuzzNotes are what stands below the cases: how they are judged, what was left out,
+// and what cannot be guaranteed.
+func fuzzNotes(r *result.Report) []string {
+	var out []string
+	if slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verification != nil && worstOf(row.Verification.Cases) != nil }) {
+		out = append(out, "an element is right when its error is at most atol + rtol × |the right answer|")
+	}
+	out = append(out, limits(r.Rows, kernelName)...)
+	if text := authorTrust(r.Rows, kernelName); text != "" {
+		out = append(out, text)
+	}
+	return out
 }
 
 // fuzzHeadline is what a run came to.

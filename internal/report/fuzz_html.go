@@ -56,10 +56,6 @@ const mostCases = 5000
 // fuzzHTML renders a fuzz report as the same kind of page as any run.
 func fuzzHTML(r *result.Report) ([]byte, error) {
 	rows := triedRows(r)
-	notes := limits(r.Rows, kernelName)
-	if text := authorTrust(r.Rows, kernelName); text != "" {
-		notes = append(notes, text)
-	}
 	doubts := allWarnings(r)
 	failures := fuzzFailures(rows)
 	if failures.left > 0 {
@@ -68,7 +64,7 @@ func fuzzHTML(r *result.Report) ([]byte, error) {
 	return execute(page{
 		Kind: string(r.Kind), Title: fuzzHeadline(r, rows), PlotStyle: template.CSS(plot.Style), Interrupted: r.Interrupted,
 		Facts: verifyFacts(r), Tiles: fuzzTiles(rows), Results: fuzzResults(rows), Failures: failures.list, Problems: fuzzProblems(r), Warnings: doubts,
-		Notes: notes, Cases: casesOf(rows), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
+		Notes: fuzzNotes(r), Cases: casesOf(rows), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
 	})
 }
 

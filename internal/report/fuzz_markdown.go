@@ -13,7 +13,7 @@ import (
 // all cases folded away. It is as short as a forge wants a comment to be.
 func fuzzMarkdown(r *result.Report) string {
 	rows := triedRows(r)
-	end := verifyEnd(r, limits(r.Rows, kernelName), authorTrust(r.Rows, kernelName))
+	end := fuzzEnding(r)
 	var d bounded
 	d.printf("# pawl fuzz: %s\n\n", fuzzHeadline(r, rows))
 	d.room = mostMarkdown - len(end)
@@ -189,12 +189,9 @@ func caseMarkdown(c *result.Case, f fate) string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inline(c.Lane, 40), inline(sizes(c), 200), strings.Join(cells, " | "), word, inline(strings.Join(caseNotes(c), "; "), 200))
 }
 
-// verifyEnd is what stands below a report about answers.
-func verifyEnd(r *result.Report, notes []string, trust string) string {
+// fuzzEnding is what stands below the cases.
+func fuzzEnding(r *result.Report) string {
 	d := bounded{room: mostMarkdown / 8}
-	if trust != "" {
-		notes = append(notes, trust)
-	}
 	list := func(title string, all []string) {
 		if len(all) == 0 {
 			return
@@ -209,7 +206,7 @@ func verifyEnd(r *result.Report, notes []string, trust string) string {
 		d.printf("\n")
 	}
 	list("Warnings", allWarnings(r))
-	list("Notes", notes)
+	list("Notes", fuzzNotes(r))
 	parts := []string{"pawl " + inline(r.Tool.Version, 40), r.Started.UTC().Format(time.RFC3339)}
 	if text := replayed(r); text != "" {
 		parts = append(parts, "the same cases again: "+text)

@@ -73,7 +73,7 @@ func TestFuzzFolds(t *testing.T) {
 		{report(0, 100, 0), `^  FAIL k F=`, 5},
 		{report(0, 100, 0), `^  … and 95 more failures in the report$`, 1},
 		{report(1, 0, 8), `^  matrix  X=.* skipped +no room$`, 8},
-		{report(1, 0, 9), `^  matrix  9 cases .* skipped +no room$`, 1},
+		{report(1, 0, 9), `^  matrix  9 cases  skipped  no room$`, 1},
 		{report(1, 0, 9), `^  \[1/1\] k  PASS  against built-in sum; 9 skipped`, 1},
 	} {
 		if got := lines(test.text, test.pattern); got != test.want {
@@ -284,11 +284,11 @@ func TestFuzzIsBounded(t *testing.T) {
 	r := fuzzOf()
 	r.Selftest = &result.Selftest{}
 	sample := briefly()
-	for i := range 400 {
+	for i := range 150 {
 		row := *sample.Rows[i%len(sample.Rows)]
 		v := *row.Verification
 		v.Cases = nil
-		for j := range 40 {
+		for j := range 20 {
 			for _, c := range row.Verification.Cases[:min(5, len(row.Verification.Cases))] {
 				one := *c
 				one.Lane, one.Stored = fmt.Sprint(j), ""

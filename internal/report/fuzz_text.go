@@ -33,6 +33,7 @@ func fuzzText(w io.Writer, r *result.Report, opts TextOptions) error {
 		}
 		fmt.Fprintf(&b, "\n  %s\n", style.Bold(printable(t.row.Kernel+variant(t.row))))
 		caseTable(t, style).writeTo(&b)
+		skipTable(t, style).writeTo(&b)
 		expand(&b, t, style)
 	}
 	accusations(&b, r.Rows, kernelName, style)
@@ -43,10 +44,7 @@ func fuzzText(w io.Writer, r *result.Report, opts TextOptions) error {
 	} else {
 		b.WriteString("\n  nothing was tried\n")
 	}
-	notes := limits(r.Rows, kernelName)
-	if text := authorTrust(r.Rows, kernelName); text != "" {
-		notes = append(notes, text)
-	}
+	notes := fuzzNotes(r)
 	if len(notes) > 0 {
 		b.WriteString("\n")
 	}
@@ -84,41 +82,68 @@ func fuzzEnd(b *strings.Builder, r *result.Report, opts TextOptions) {
 	}
 }
 
-// caseTable has a line for every case; of a lane that has many, the ones that need
-// no attention share one.
+// caseTable has a line for every case that was tried; of a lane that has many, the
+// ones that need no attention share one.
 func caseTable(t tried, style term.Style) *rendered {
 	const right = term.Right
 	table := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "lane"}, {Header: "case"}, {Header: "max abs", Align: right}, {Header: "max rel", Align: right}, {Header: "RMS", Align: right},
-		{Header: "atol", Align: right}, {Header: "rtol", Align: right}, {}, {},
+		{Header: "lane"},
+		{Header: "case"},
+		{Header: "max abs", Align: right},
+		{Header: "max rel", Align: right},
+		{Header: "RMS", Align: right},
+		{Header: "atol", Align: right},
+		{Header: "rtol", Align: right},
+		{},
+		{},
 	}}}
 	for _, l := range lanesOf(t.v.Cases) {
-		groups := map[fate][]*result.Case{}
+		good, bad := l.of(passed), l.of(wrong)
+		summed, listed := false, 0
 		for _, c := range l.cases {
-			groups[fateOf(c)] = append(groups[fateOf(c)], c)
-		}
-		most := map[fate]int{passed: mostPassed, skipped: mostSkips}
-		listed := map[fate]int{}
-		for _, c := range l.cases {
-			f := fateOf(c)
-			folded := f != wrong && len(groups[f]) > most[f]
-			switch {
-			case folded && listed[f] == 0:
-				table.AddCells(foldLine(l.name, f, groups[f], style)...)
-			case f == wrong && listed[f] == mostWrong:
-				table.AddCells(foldLine(l.name, f, groups[f][mostWrong:], style)...)
-			case !folded && (f != wrong || listed[f] < mostWrong):
-				table.AddCells(caseLine(c, style)...)
+			switch f := fateOf(c); {
+			case f == skipped:
+			case f == passed && len(good) <= mostPassed, f == wrong && listed < mostWrong:
+				table.AddCells(caseLine(c, f, style)...)
+			case f == passed && !summed:
+				table.AddCells(sumLine(l.name, good, style)...)
+				summed = true
+			case f == wrong && listed == mostWrong:
+				table.AddCells(restLine(l.name, len(bad)-mostWrong, style)...)
 			}
-			listed[f]++
+			if fateOf(c) == wrong {
+				listed++
+			}
 		}
 	}
 	table.dropEmpty()
 	return table
 }
 
-func caseLine(c *result.Case, style term.Style) []term.Cell {
-	f := fateOf(c)
+// skipTable says which cases were not tried and why. They have no errors, so their
+// reasons have the room.
+func skipTable(t tried, style term.Style) *rendered {
+	table := &rendered{term.Table{Indent: 2, Columns: make([]term.Column, 4)}}
+	add := func(lane, what, reason string) {
+		table.AddCells(
+			term.Cell{Text: lane, Style: style.Dim}, term.Cell{Text: shorten(what, mostNote)}, term.Cell{Text: string(skipped), Style: skipped.paint(style)},
+			term.Cell{Text: shorten(reason, mostNote), Style: style.Dim},
+		)
+	}
+	for _, l := range lanesOf(t.v.Cases) {
+		cases := l.of(skipped)
+		if len(cases) > mostSkips {
+			add(l.name, counted(len(cases), "case"), reasonsOf(cases))
+			continue
+		}
+		for _, c := range cases {
+			add(l.name, sizes(c), strings.Join(caseNotes(c), "; "))
+		}
+	}
+	return table
+}
+
+func caseLine(c *result.Case, f fate, style term.Style) []term.Cell {
 	cells := []term.Cell{{Text: c.Lane, Style: style.Dim}, {Text: shorten(sizes(c), mostNote)}, {}, {}, {}, {}, {}}
 	if o := closest(c); o != nil {
 		cells[2].Text, cells[3].Text, cells[4].Text = scientific(o.MaxAbs), scientific(o.MaxRel), scientific(o.RMS)
@@ -128,24 +153,22 @@ func caseLine(c *result.Case, style term.Style) []term.Cell {
 	return append(cells, term.Cell{Text: string(f), Style: f.paint(style)}, term.Cell{Text: shorten(strings.Join(caseNotes(c), "; "), mostNote), Style: style.Dim})
 }
 
-// foldLine is one line for many cases: their largest errors, or why they were skipped.
-func foldLine(lane string, f fate, cases []*result.Case, style term.Style) []term.Cell {
-	text, note := counted(len(cases), "case"), ""
-	cells := []term.Cell{{Text: lane, Style: style.Dim}, {}, {}, {}, {}, {}, {}}
-	switch f {
-	case skipped:
-		note = reasonsOf(cases)
-	case wrong:
-		text = counted(len(cases), "more case")
-	default:
-		note = "the largest errors of all"
-	}
-	if e := worstOf(cases); e != nil && f == passed {
+// sumLine is one line for many cases that pass: their largest errors.
+func sumLine(lane string, cases []*result.Case, style term.Style) []term.Cell {
+	cells := []term.Cell{{Text: lane, Style: style.Dim}, {Text: counted(len(cases), "case")}, {}, {}, {}, {}, {}}
+	if e := worstOf(cases); e != nil {
 		cells[2].Text, cells[3].Text, cells[4].Text = scientific(e.abs), scientific(e.rel), scientific(e.rms)
 		cells[5], cells[6] = term.Cell{Text: e.atol, Style: style.Dim}, term.Cell{Text: e.rtol, Style: style.Dim}
 	}
-	cells[1].Text = text
-	return append(cells, term.Cell{Text: string(f), Style: f.paint(style)}, term.Cell{Text: shorten(note, mostNote), Style: style.Dim})
+	return append(cells, term.Cell{Text: string(passed), Style: passed.paint(style)}, term.Cell{Text: "the largest errors of all", Style: style.Dim})
+}
+
+// restLine is one line for failing cases that are too many to list.
+func restLine(lane string, n int, style term.Style) []term.Cell {
+	cells := make([]term.Cell, 9)
+	cells[0], cells[1] = term.Cell{Text: lane, Style: style.Dim}, term.Cell{Text: counted(n, "more case")}
+	cells[7] = term.Cell{Text: string(wrong), Style: wrong.paint(style)}
+	return cells
 }
 
 // reasonsOf says why cases were skipped: the first reason, and how many others there are.

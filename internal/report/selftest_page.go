@@ -96,9 +96,13 @@ func selftestHTML(r *result.Report) ([]byte, error) {
 
 func selftestTiles(s *result.Selftest) []tile {
 	out := []tile{
-		{"good", unit.Count(s.Caught), "caught", ""}, {"unsure", unit.Count(s.Suspicious), "suspicious", ""}, {"bad", unit.Count(s.Missed), "missed", ""},
-		{"good", unit.Count(s.ControlsPassed), "controls pass", ""}, {"bad", unit.Count(s.ControlsFailed), "controls fail", ""},
-		{"good", unit.Count(s.MutantsKilled), "mutants killed", "of " + unit.Count(s.Mutants)}, {"unsure", unit.Count(s.Skipped), "skipped", ""},
+		{"good", unit.Count(s.Caught), "caught", ""},
+		{"unsure", unit.Count(s.Suspicious), "suspicious", ""},
+		{"bad", unit.Count(s.Missed), "missed", ""},
+		{"good", unit.Count(s.ControlsPassed), "controls pass", ""},
+		{"bad", unit.Count(s.ControlsFailed), "controls fail", ""},
+		{"good", unit.Count(s.MutantsKilled), "mutants killed", "of " + unit.Count(s.Mutants)},
+		{"unsure", unit.Count(s.Skipped), "skipped", ""},
 	}
 	for i := range out {
 		switch {

@@ -229,7 +229,9 @@ func limits(rows []*result.Row, name func(*result.Row) string) []string {
 		}
 	}
 	for i, sentence := range sentences {
-		sentences[i] = few(about[sentence]) + ": " + sentence
+		if names := few(about[sentence]); !strings.HasPrefix(sentence, names+" ") { // or it names them itself
+			sentences[i] = names + ": " + sentence
+		}
 	}
 	return sentences
 }
@@ -239,9 +241,15 @@ func limits(rows []*result.Row, name func(*result.Row) string) []string {
 func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 	const trustAuthor = "author"
 	var names []string
+	known := map[string]bool{}
+	watched := "its answers are compared"
 	for _, row := range rows {
-		if row.Trust == trustAuthor && !slices.Contains(names, name(row)) {
+		if row.Trust == trustAuthor && !known[name(row)] {
+			known[name(row)] = true
 			names = append(names, name(row))
+		}
+		if row.Trust == trustAuthor && measured(row) {
+			watched = "its answers are compared and its times checked"
 		}
 		if row.Verification != nil && slices.ContainsFunc(row.Verification.Limits, func(s string) bool { return strings.Contains(s, "address space") }) {
 			return ""
@@ -250,6 +258,6 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "trust: author for " + few(names) + ": this code shares its cell's address space; its answers are compared and its times checked from outside, " +
-		"but nothing proves that it leaves the process it runs in alone"
+	return "trust: author for " + few(names) + ": this code shares its cell's address space; " + watched +
+		" from outside, but nothing proves that it leaves the process it runs in alone"
 }
