@@ -59,7 +59,8 @@ func TestCompare(t *testing.T) {
 		{"signed bytes", ints(dtype.I8, 0xff), ints(dtype.I8, 1), oracle.Tolerance{}, oracle.Difference{Count: 1, Wrong: 1, MaxAbs: 2, MaxRel: 2, Square: 4, WantSquare: 1}},
 		{"unsigned bytes", ints(dtype.U8, 0xff), ints(dtype.U8, 0xff), oracle.Tolerance{}, oracle.Difference{Count: 1, WantSquare: 255 * 255}},
 		{
-			"one apart, beyond what float64 tells apart", ints(dtype.I64, 1<<62+1), ints(dtype.I64, 1<<62), oracle.Tolerance{},
+			"one apart, beyond what float64 tells apart", ints(dtype.I64, 1<<62+1), ints(dtype.I64, 1<<62),
+			oracle.Tolerance{},
 			oracle.Difference{Count: 1, Wrong: 1, MaxAbs: 1, MaxRel: 0x1p-62, Square: 1, WantSquare: 0x1p124},
 		},
 	} {
