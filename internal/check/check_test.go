@@ -12,6 +12,7 @@ import (
 
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
+	"pawl/internal/run"
 	"pawl/internal/stand"
 	"pawl/internal/worker/puppet"
 )
@@ -346,7 +347,11 @@ func TestInterrupted(t *testing.T) {
 	p.commit("slower")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	time.AfterFunc(600*time.Millisecond, cancel)
+	p.follow = func(e run.Event) {
+		if e.Kind == run.Measure && e.Samples > 0 {
+			cancel()
+		}
+	}
 	report, err := p.runWith(ctx, update)
 	if err != nil {
 		t.Fatal(err)

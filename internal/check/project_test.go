@@ -46,8 +46,9 @@ const class = "test-device"
 
 // project is a repository with kernels in it.
 type project struct {
-	t   *testing.T
-	dir string
+	t      *testing.T
+	dir    string
+	follow func(run.Event) // sees what happens; may be nil
 }
 
 // newProject has kernel k, of 500 µs, on config c; committed.
@@ -159,7 +160,7 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 	for _, c := range change {
 		c(&opts)
 	}
-	return Run(ctx, run.New(p.dir, time.Now(), nil), opts)
+	return Run(ctx, run.New(p.dir, time.Now(), p.follow), opts)
 }
 
 // check is run for those who expect a report.
