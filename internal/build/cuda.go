@@ -163,7 +163,7 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
-		return fault
+		return refused(fault, k.Source, output)
 	}
 	rules, err := os.ReadFile(depfile)
 	if err == nil {
@@ -175,6 +175,9 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return strings.HasPrefix(path, work) })
 	if made.so, err = os.ReadFile(out); err != nil {
 		return internal("read the cubin", err)
+	}
+	if fault := checkLinked(made.so, k.Source); fault != nil {
+		return fault
 	}
 	defined, err := readFunctions(made.so)
 	if err != nil {

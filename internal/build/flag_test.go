@@ -10,7 +10,7 @@ import (
 func TestRefusedFlags(t *testing.T) {
 	for _, flag := range []string{
 		"-wrapper", "-wrapper=./x", "-fplugin=./x.so", "-B.", "-B", "-specs=x", "@more", "-Wl,-plugin,./x.so", "-Wl,--dynamic-linker=./x", "-o", "-o/tmp/x", "-MF", "-MFx",
-		"-ccbin", "-ccbin=./cc", "--compiler-bindir=.", "-Xcompiler=-wrapper,./x", "-Xcompiler=-O3,-fplugin=./x.so", "--options-file=x", "-save-temps", "-save-temps=obj", "-fdump-tree-all",
+		"-ccbin", "-ccbin=./cc", "--compiler-bindir=.", "-Xcompiler=-wrapper,./x", "-Xcompiler=-O3,-fplugin=./x.so", "--options-file=x", "-save-temps", "-save-temps=obj", "-fdump-tree-all", "-Wp,-MD,x", "-Wl,-Map=x", "-fopt-info-all=x", "--ld-path=./ld", "--config=x",
 	} {
 		if refusedIn(flag) == "" {
 			t.Errorf("%s is let through", flag)

@@ -89,7 +89,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
-		return fault
+		return refused(fault, k.Source, output)
 	}
 	made.so = compiled.CUBIN
 	defined, err := readFunctions(made.so)

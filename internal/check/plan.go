@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 
 	"pawl/internal/git"
@@ -83,6 +84,7 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "config", Message: message})
 	}
 	job.Row.Class = class
+	c.fillAsBase(job)
 	x := &contest{row: job.Row, candidate: job, class: class}
 	if file := c.best[class]; file != nil {
 		x.entry = file.Entry(k.Name, own.Name)
@@ -96,6 +98,28 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	x.base = c.baseOf(k.Name, at)
 	x.best = c.bestOf(ctx, x.entry, k.Name, at)
 	return x
+}
+
+// fillAsBase gives a version's inputs the contents that the base's file says: a
+// change does not choose the data it is judged on.
+func (c *check) fillAsBase(job *stand.Job) {
+	if c.base == nil || job.Instance == nil {
+		return
+	}
+	theirs := kernel(c.base.spec, job.Row.Kernel)
+	if theirs == nil {
+		return
+	}
+	for i := range job.Instance.Args {
+		arg := &job.Instance.Args[i]
+		for _, other := range theirs.Args {
+			if other.Name != arg.Name || other.DType != arg.DType || !arg.Buffer || other.Role != arg.Role || reflect.DeepEqual(other.Init, arg.Init) {
+				continue
+			}
+			arg.Init = other.Init
+			job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "init", Message: fmt.Sprintf("%s is filled as the base says, not as this change does", arg.Name)})
+		}
+	}
 }
 
 func sameVars(a, b *spec.Config) bool {

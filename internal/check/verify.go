@@ -29,6 +29,7 @@ type exam struct {
 	answers   *stand.Answers
 	reference *stand.Job
 	rival     *stand.Job
+	varies    bool  // it may give other bits each time
 	err       error // why there are none
 }
 
@@ -86,7 +87,7 @@ func (c *check) examOf(k *contest) *exam {
 	if err != nil {
 		return &exam{err: err}
 	}
-	x := &exam{answers: answers}
+	x := &exam{answers: answers, varies: !from.Deterministic}
 	x.reference, x.rival = answers.Jobs(k.candidate.Instance.Config)
 	if answers.Oracle == nil && k.base != nil && k.base.job != nil && k.base.job.Row.Fault == nil {
 		x.reference = k.base.job
@@ -125,7 +126,7 @@ func (c *check) examine(ctx context.Context, k *contest) {
 	bench, err := examiner.Bench(ctx, x.instances(k))
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
-		if !k.candidate.Variant.Kernel.Deterministic {
+		if x.varies {
 			trial.Repeats = 1
 		}
 		v.Findings, err = bench.Try(ctx, one, trial)
@@ -252,7 +253,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
 	examiner := c.stand.NewExaminer(x.answers, nil, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	began := time.Now()
+	began, looked := time.Now(), 0
 	for i, sample := range kept[:min(len(kept), timedLooks)] {
 		if i >= timedLeast && time.Since(began) > timedSpan {
 			break
@@ -275,7 +276,11 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 			v.Failed++
 		default:
 			v.Passed++
+			looked++
 		}
+	}
+	if looked == 0 && len(v.Findings) == 0 {
+		v.Limits = append(v.Limits, "no timed sample could be looked at: "+v.Cases[len(v.Cases)-1].Skipped)
 	}
 	c.convict(k)
 }

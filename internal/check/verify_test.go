@@ -142,6 +142,19 @@ func TestOracleOfTheBase(t *testing.T) {
 	}
 }
 
+// A change does not choose the data it is judged on, nor whether it may vary.
+func TestDataOfTheBase(t *testing.T) {
+	p := newProject(t)
+	p.script("k", puppet.Script{Micros: 100, Wrong: "always"}) // zeros
+	p.spec("", strings.Replace(entry("k", "deterministic: false"), "{name: in, dtype: f32, shape: [N]}", "{name: in, dtype: f32, shape: [N], init: zero}", 1))
+	p.commit("zeros, for inputs of zeros")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Incorrect)
+	mustWarn(t, row.Warnings, "init", "in is filled as the base says")
+	p.script("k", puppet.Script{Micros: 100, Wrong: "random"})
+	mustBe(t, rowOf(t, p.check(func(o *Options) { o.Base = "HEAD~1" }), "k/c"), result.Incorrect)
+}
+
 // Host code shares its cell with what measures it: a stranger's result moves nothing.
 func TestForkMovesNothing(t *testing.T) {
 	p := newProject(t)

@@ -26,6 +26,8 @@ type fuzzOptions struct {
 	timeout time.Duration
 	device  int
 	pool    string
+
+	sanitize bool
 }
 
 func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
@@ -38,6 +40,7 @@ func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (default: a secret one, which the report has)")
 	f.DurationVar(&o.timeout, "timeout", measure.Default().Timeout, "the longest one launch may take")
 	f.IntVar(&o.device, "device", 0, "which GPU to use")
+	f.BoolVar(&o.sanitize, "sanitize", false, "look at small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
 	f.StringVar(&o.pool, "pool", "", "use a worker of this pool instead of this machine")
 }
 
@@ -64,7 +67,10 @@ beyond it at sizes that no tile divides, on other distributions of the inputs, o
 integers whose answer is exact, and again on the same data, which must give the same bits.
 
 A case that fails is made as small as it can be and kept in .pawl/failures; it is tried
-first from then on. It exits 1 when an answer is wrong and 2 when there is nothing to try.`,
+first from then on. With --sanitize GPU kernels are launched on small cases under
+compute-sanitizer as well, and an error that it finds fails the kernel, with its line.
+
+It exits 1 when an answer is wrong and 2 when there is nothing to try.`,
 		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
 		RunE:    func(_ *cobra.Command, args []string) error { return runFuzz(e, opts, args) },
 	}
@@ -92,7 +98,7 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	order := fuzz.Order{
 		Options: fuzz.Options{Seed: opts.seed, Sample: opts.sample, Plain: opts.plain},
 		Tool:    e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Selections: selections,
-		Chosen: named(patterns), Stand: place, Timeout: opts.timeout,
+		Chosen: named(patterns), Stand: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
 	}
 	if order.Seed == 0 {
 		order.Seed = fuzz.RandomSeed()

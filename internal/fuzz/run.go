@@ -25,6 +25,7 @@ type Order struct {
 	Chosen     bool // configs were selected by name: try those instead of the matrix
 	Stand      stand.Options
 	Timeout    time.Duration // of one launch
+	Sanitize   bool          // GPU kernels also under compute-sanitizer
 	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
 }
 
@@ -85,6 +86,7 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 		}
 		f.try(ctx, s)
 	}
+	f.sanitize(ctx, subjects)
 	f.report.Interrupted = ctx.Err() != nil
 	f.report.Finished = time.Now().UTC()
 	return f.report, nil
@@ -104,6 +106,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		plan, err := NewPlan(f.Spec, variant, opts)
 		if errors.Is(err, ErrNoCase) {
 			empty = errors.Join(empty, fmt.Errorf("%s: %w", selected.Kernel.Name, err))
+			f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "nothing to try", Message: fmt.Sprintf("%s: %v", selected.Kernel.Name, err)})
 			continue
 		}
 		if err != nil {
@@ -163,13 +166,15 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 		}
 	}
 	s.examiner = f.stand.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
-	for i, t := range s.trials {
+	fresh := true // of the first whose data is not a stored one's
+	for _, t := range s.trials {
 		if ctx.Err() != nil {
 			break
 		}
 		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: t.Name(), Done: f.done, Total: f.total})
 		f.done++
-		one, findings, err := f.one(ctx, s, t, i == 0)
+		one, findings, err := f.one(ctx, s, t, fresh && t.Stored == "")
+		fresh = fresh && t.Stored != ""
 		if err != nil {
 			var own *verify.OracleError
 			if errors.As(err, &own) {

@@ -32,7 +32,7 @@ func (s *series) onGPU() bool { return s.cuda() || s.timing.DeviceMemory > 0 }
 func (s *series) checkClock(ctx context.Context) error {
 	for _, arg := range s.Instance.Args {
 		if arg.Buffer && arg.Role == spec.RoleInOut {
-			return nil // launches that do not restore their input are another problem
+			return s.addUp(ctx) // launches that do not restore their input are another problem
 		}
 	}
 	claimed := stat.Median(s.timing.Samples.Kept())

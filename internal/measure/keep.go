@@ -25,7 +25,7 @@ type keeper struct {
 
 // Outputs are kept of so many samples, more where they are small.
 const (
-	keptBytes = 64 << 20
+	keptBytes = 32 << 20
 	keptLeast = 2
 	keptMost  = 8
 )
@@ -46,16 +46,19 @@ func (s *series) due() bool {
 	return rand.IntN(few+s.draw.requests-1) < few
 }
 
-// freshen makes sure that no launch works on the contents of the last: device code
-// is given other data with every request, and code that shares the cell's address
-// space changes a few elements with every sample.
+// freshen makes sure that no launch works on the contents of the last: what runs on
+// a GPU is given other data with every request, and under code that shares the
+// cell's address space a few elements change with every sample.
 func (s *series) freshen(m *wire.Sample) {
 	s.data++
-	if s.cuda() {
+	switch {
+	case s.cuda() && s.Instance.Variant.Kernel.Launcher:
+		m.Batch, m.Step = s.data, 1 // steps are counted within a batch
+	case s.cuda():
 		m.Batch = s.data
-		return
+	default:
+		m.Step = s.steps + 1
 	}
-	m.Step = s.steps + 1
 }
 
 // keep takes down what a request has kept.
@@ -67,6 +70,9 @@ func (s *series) keep(m wire.Sample, got *worker.Batch) {
 		return
 	}
 	k := Kept{Outputs: got.Kept, Batch: m.Batch}
+	if got.Batch != 0 { // one of several copies of the arguments, each with data of its own
+		k.Batch = got.Batch
+	}
 	if m.Step > 0 {
 		k.Steps = m.Step + m.Keep - 1
 	}

@@ -189,6 +189,7 @@ const (
 	CauseThreads     Cause = "threads"       // more threads than it may start
 	CauseOracle      Cause = "oracle"        // no right answer could be had to compare with
 	CauseCheat       Cause = "cheat"         // caught at one of the ways of docs/integrity.md
+	CauseSanitizer   Cause = "sanitizer"     // compute-sanitizer found an error in device code
 	CauseForged      Cause = "forged"        // answers that contradict the worker
 	CauseOverRoof    Cause = "over roof"     // faster than the device was measured to be
 	CauseKilled      Cause = "killed"        // cell or worker ended from outside

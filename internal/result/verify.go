@@ -27,6 +27,8 @@ type Verification struct {
 	Skipped   int       `json:"skipped"`
 	Findings  []Finding `json:"findings,omitempty"` // what speaks against the kernel's honesty
 	Limits    []string  `json:"limits,omitempty"`   // what could not be guaranteed, in words
+
+	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each of its tools, where they were asked for
 }
 
 // Finding is a way of cheating that a kernel was caught or suspected at.

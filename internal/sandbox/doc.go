@@ -43,7 +43,8 @@
 //     removes, links and truncates below Write alone, whichever way it names
 //     them; devices are those of Policy.Devices and a few like /dev/null. It
 //     changes owners, times and attributes nowhere, modes below Write only.
-//   - It creates no socket. (With LocalSockets, ones that it cannot connect.)
+//   - It creates no socket. (With LocalSockets, ones that it cannot connect; with
+//     Peers, not to anything outside.)
 //   - It signals, traces, inspects, reprioritises and limits no process outside.
 //   - It makes no process and executes nothing. (With Processes, children are
 //     bound by all the same rules.)

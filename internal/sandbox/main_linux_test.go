@@ -90,6 +90,8 @@ func helper(name string, args []string) {
 	case "panic":
 		var p *int
 		*p = 1
+	case "connect":
+		connectTo(args[0])
 	case "wait": // until the other end closes
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "worker": // starts a program that never ends and says which

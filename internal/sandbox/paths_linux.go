@@ -170,13 +170,14 @@ func (t thread) locate(dirfd int32, asked string, followLast bool) located {
 type reach struct {
 	pid       int
 	processes bool
+	peers     bool
 	read      []string
 	write     []string // scratch, and devices
 	scratch   []string
 }
 
 func newReach(pid int, c Command) *reach {
-	r := &reach{pid: pid, processes: c.Policy.Processes}
+	r := &reach{pid: pid, processes: c.Policy.Processes, peers: c.Policy.Peers}
 	own := "/proc/" + strconv.Itoa(pid)
 	resolve := func(paths ...string) (out []string) {
 		for _, p := range paths {

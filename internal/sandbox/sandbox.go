@@ -29,6 +29,11 @@ type Policy struct {
 	LocalSockets bool
 	// Processes lets the program fork and execute what it can read.
 	Processes bool
+	// Peers lets processes of the sandbox connect to each other, as NVIDIA's tools
+	// and the programs they look into do, by abstract names that end in the number
+	// of the one that listens. It needs LocalSockets, Processes, and a kernel whose
+	// refusals can be judged one by one.
+	Peers bool
 	// Urgent gives the program a high scheduling priority, where the caller may:
 	// what it measures of itself should not be the neighbours' doing.
 	Urgent bool

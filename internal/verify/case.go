@@ -40,8 +40,8 @@ func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []re
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case Missing(err):
-		c.Skipped = "it does not fit in memory: " + err.Error()
+	case errors.Is(err, errUnfit):
+		c.Skipped = "it does not fit in memory: " + errors.Unwrap(err).Error()
 		return nil, nil
 	case errors.As(err, &own):
 		return nil, err
@@ -53,12 +53,23 @@ func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []re
 	return findings, nil
 }
 
+// unfitError is a problem for which there is no memory.
+type unfitError struct{ error }
+
+func (e *unfitError) Unwrap() error { return e.error }
+
+func (e *unfitError) Is(target error) bool { return target == errUnfit }
+
+var errUnfit = errors.New("it does not fit in memory")
+
 func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Finding, error) {
 	tol := b.Tolerance
 	if t.Exact {
 		tol = oracle.Tolerance{}
 	}
-	if err := b.Prepare(ctx); err != nil {
+	if err := b.Prepare(ctx); Missing(err) { // later it is the candidate's own doing
+		return nil, &unfitError{err}
+	} else if err != nil {
 		return nil, err
 	}
 	first, err := b.Produce(ctx, c.Batch)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -31,6 +32,10 @@ type child struct {
 
 	framework string // of a python cell
 	dirs      []string
+
+	sanitizer string    // tool of compute-sanitizer that it runs under; "": none
+	requests  io.Closer // of out: a cell ends when it is closed
+	report    string    // what the tool wrote; once exited is closed
 
 	frames  chan *wire.Frame // what the cell sent, unread
 	readErr error            // why frames was closed
@@ -83,6 +88,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	c := &child{
 		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch,
 		limits: limits{memory: m.Memory, threads: m.Threads}, device: device, framework: m.Framework, dirs: importFolders(m.Dirs),
+		sanitizer: m.Sanitizer, requests: pipes.requests,
 		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
 	}
 	c.proc, err = sandbox.Start(sandbox.Command{
@@ -154,12 +160,19 @@ func (c *child) supervise(p *pipes) {
 		}
 	}
 	p.closeOurEnds()
+	if c.sanitizer != "" {
+		c.report = readSanitizerLog(c.scratch)
+	}
 	_ = os.RemoveAll(c.scratch)
 	close(c.exited)
 }
 
 func (c *child) greet(ctx context.Context) error {
-	frame, _, err := c.receive(ctx, 0, time.Now(), helloDeadline)
+	limit := helloDeadline
+	if c.sanitizer != "" {
+		limit = sanitizedHello
+	}
+	frame, _, err := c.receive(ctx, 0, time.Now(), limit)
 	if err != nil {
 		return err
 	}
@@ -281,7 +294,7 @@ func (c *child) story() error {
 		fault = died
 	}
 	box := c.sandboxReport()
-	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: peak, CellEnded: true}}
+	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: peak, CellEnded: true, Sanitizer: c.report}}
 }
 
 // ended is a fault that took its cell with it.
@@ -304,6 +317,9 @@ func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 		}
 		return nil, err
 	}
+	if c.sanitizer != "" {
+		c.finish()
+	}
 	_ = c.proc.Kill()
 	<-c.exited
 	for range c.frames {
@@ -312,7 +328,7 @@ func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak}, nil
+	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak, Sanitizer: c.report}, nil
 }
 
 func (c *child) sandboxReport() result.Sandbox {

@@ -72,7 +72,7 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 // keptBytes is how much of what cells have produced is kept; the newest few are,
 // however large they are.
 const (
-	keptBytes  = 2 << 30
+	keptBytes  = 4 << 30
 	keptAlways = 8
 )
 

@@ -16,9 +16,22 @@ type program struct {
 	policy sandbox.Policy
 }
 
-// programOf is the program of a cell that writes below scratch: this binary, or
-// for Python functions the interpreter.
+// programOf is the program of a cell that writes below scratch, with what it is run
+// under.
 func (s *server) programOf(m wire.Open, device, scratch string) (*program, error) {
+	p, err := s.plainProgram(m, device, scratch)
+	if err != nil || m.Sanitizer == "" {
+		return p, err
+	}
+	path, err := findSanitizer()
+	if err != nil {
+		return nil, err
+	}
+	return p, p.sanitize(path, m.Sanitizer, scratch)
+}
+
+// plainProgram is this binary, or for Python functions the interpreter.
+func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, error) {
 	if m.Cell == "python" {
 		return s.pythonProgram(m, device, scratch)
 	}

@@ -117,7 +117,7 @@ func (b *buffer) advance(step int) {
 	if step < b.steps {
 		b.fill(b.key)
 	}
-	for b.steps < step && b.arg.Role == "in" {
+	for b.steps < step && (b.arg.Role == "in" || b.pristine != nil) {
 		b.mutate(b.steps + 1)
 	}
 }
@@ -125,6 +125,11 @@ func (b *buffer) advance(step int) {
 // mutate changes a few elements of an input, so that no launch finds the contents
 // of another. The sum follows without reading all of them.
 func (b *buffer) mutate(step int) {
+	if b.pristine != nil {
+		oracle.Mutate(b.pristine, b.dtype, fillOf(b.arg), b.key, step)
+		b.steps = step
+		return
+	}
 	var words [8]int
 	distinct := words[:0]
 	for _, place := range oracle.Places(b.key, b.arg.Count, step) {

@@ -30,6 +30,9 @@ const ExitMute = 98
 // ErrMute is why such a cell ends.
 var ErrMute = errors.New("the reply descriptor is closed")
 
+// SanitizerVariable names the tool of compute-sanitizer that a cell runs under.
+const SanitizerVariable = "PAWL_CELL_SANITIZER"
+
 // executor is what differs between kinds of cells.
 type executor interface {
 	load(*wire.Load) (*wire.LoadReply, error)
@@ -82,7 +85,18 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 	if err := <-ended; !errors.Is(err, io.EOF) {
 		return err
 	}
+	if os.Getenv(SanitizerVariable) != "" {
+		leaveProperly()
+	}
 	return nil
+}
+
+// leaveProperly ends the process as a C program ends: the Go runtime leaves without
+// a word to the libraries in it, and a sanitizer's has last words.
+func leaveProperly() {
+	if exit, err := dl.Loaded("exit"); err == nil {
+		exit.Call(0)
+	}
 }
 
 // work runs candidate code. It keeps its thread, so that pinning and thread-local

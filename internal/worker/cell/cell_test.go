@@ -161,7 +161,9 @@ func sameOnDevice(t *testing.T, c *cudaCell, typ dtype.Type, fill oracle.Fill, c
 	}
 	for step := range steps {
 		oracle.Mutate(want, typ, fill, 99, step+1)
-		if err := c.helpers.mutate(c.stream, buffer, count, typ, fill, 99, step+1); err != nil {
+	}
+	for _, part := range [][2]int{{1, steps / 3}, {steps/3 + 1, steps}} { // in two launches
+		if err := c.helpers.mutate(c.stream, buffer, count, typ, fill, 99, part[0], part[1]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"fmt"
+	"os"
 
 	"pawl/internal/native/cuda"
 	"pawl/internal/result"
@@ -29,12 +30,15 @@ type cudaCell struct {
 	overhead      float64 // of an empty launch
 	sides         map[int]*cudaSide
 	problems      []*problem
+	sanitizer     string // tool of compute-sanitizer that watches; "": none
 }
 
 // harnessCalls are the launches around every sample, prepared once.
 type harnessCalls struct{ block, stamp, read, empty *cuda.Call }
 
-func newCUDA() *cudaCell { return &cudaCell{sides: map[int]*cudaSide{}} }
+func newCUDA() *cudaCell {
+	return &cudaCell{sides: map[int]*cudaSide{}, sanitizer: os.Getenv(SanitizerVariable)}
+}
 
 // start brings up the device.
 func (c *cudaCell) start(uuid string) error {

@@ -1,6 +1,9 @@
 package cell
 
 import (
+	"math/rand/v2"
+	"slices"
+
 	"pawl/internal/worker/wire"
 )
 
@@ -35,21 +38,35 @@ func (s snapshot) leave(folder string) ([]wire.Buffer, error) {
 	return out, nil
 }
 
-// advance takes the inputs through steps of oracle.Mutate. What follows generates
-// them anew.
-func (c *cudaCell) advance(p *problem, steps int) error {
-	for _, b := range p.inputs() {
-		key := keyOf(p.seed, b.number, b.arg, p.batch)
-		for step := range steps {
-			if err := c.helpers.mutate(c.stream, b.data(), b.arg.Count, b.dtype, fillOf(b.arg), key, step+1); err != nil {
-				return err
-			}
-		}
+// anyOf is one of the sets that a side's next sample works on, any of them: a
+// launch must not know which will be looked at. It is -1 where launches work on
+// each other's results.
+func (s *cudaSide) anyOf(launches int) int {
+	first, count := s.upcoming(launches)
+	if launches > count && s.problem.inPlace() {
+		return -1
 	}
-	p.batch = -1
-	var err error
-	p.want, err = c.hashInputs(p)
-	return err
+	return (first + rand.IntN(count)) % len(s.problem.sets)
+}
+
+// inPlace tells whether a launch changes what it reads.
+func (p *problem) inPlace() bool {
+	return slices.ContainsFunc(p.args, func(a wire.Arg) bool { return a.Buffer && a.Role == "inout" })
+}
+
+// keep leaves the outputs of a sample, and says on which data they are.
+func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.SampleReply) error {
+	found, err := c.snapshot(set)
+	if err != nil {
+		return err
+	}
+	if reply.Kept, err = found.leave(m.Outputs); err != nil {
+		return err
+	}
+	if set.batch != m.Batch {
+		reply.Batch = set.batch
+	}
+	return nil
 }
 
 // produce launches once, outside any sample, and leaves what that wrote.
@@ -58,22 +75,13 @@ func (c *cudaCell) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := side.problem.sets[side.next]
-	err = c.refresh(side.problem, m.Batch)
-	if err == nil && m.Steps > 0 {
-		err = c.advance(side.problem, m.Steps)
-	}
-	if err == nil {
-		err = c.restoreSet(set)
-	}
-	if err == nil {
-		err = c.launch(side)
-	}
-	if err == nil {
-		err = c.driver.Synchronize() // also what a launcher left on other streams
-	}
+	reply := &wire.ProduceReply{}
+	set, err := c.launchOnce(side, m, reply)
 	if err == nil {
 		err = c.trespass()
+	}
+	if err == nil {
+		reply.Retained, err = c.retained(&side.cudaCode)
 	}
 	var found snapshot
 	if err == nil {
@@ -82,6 +90,32 @@ func (c *cudaCell) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	if err != nil {
 		return nil, faultOf(err)
 	}
-	outputs, err := found.leave(m.Outputs)
-	return &wire.ProduceReply{Outputs: outputs}, err
+	reply.Outputs, err = found.leave(m.Outputs)
+	return reply, err
+}
+
+// launchOnce launches on the data that a request names.
+func (c *cudaCell) launchOnce(side *cudaSide, m *wire.Produce, reply *wire.ProduceReply) (*argSet, error) {
+	if err := c.renew(side); err != nil {
+		return nil, err
+	}
+	set := side.problem.sets[side.next]
+	there, err := c.bring(side.problem, set, m.Batch, m.Steps)
+	if err == nil && !there {
+		err = c.look(side.problem)
+	}
+	if err == nil {
+		err = c.restore(side, 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m.Trace && side.launcher != 0 {
+		reply.Kernels, reply.NoKernels, err = c.traced(func() error { return c.launch(side) })
+		return set, err
+	}
+	if err := c.launch(side); err != nil {
+		return nil, err
+	}
+	return set, c.driver.Synchronize() // also what a launcher left on other streams
 }

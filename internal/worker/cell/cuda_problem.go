@@ -18,17 +18,20 @@ import (
 type problem struct {
 	args  []wire.Arg
 	seed  uint64
-	batch int // of the generated data
 	sets  []*argSet
 	owned []cuda.DevicePtr
 	bytes uint64         // of one set
 	sums  cuda.DevicePtr // hashes of the inputs, a word each
-	want  []byte         // the hashes after generating
+	want  []byte         // what the hashes must be
+	moved bool           // inputs have changed since want was taken
 }
 
 // argSet is one copy of a problem's arguments. Launches rotate over several, so
-// that none finds its own output or input in a cache.
+// that none finds its own output or input in a cache, and each has data of its own,
+// so that none finds another's answer either.
 type argSet struct {
+	batch   int             // of the data
+	steps   int             // of oracle.Mutate that the inputs have been through
 	buffers []*deviceBuffer // nil for scalars
 	params  [][]byte
 	slots   []uintptr // of a launcher
@@ -39,6 +42,10 @@ type argSet struct {
 // allows.
 const spareSets = 8
 
+// batchOf is the batch whose data a set holds when a request asks for one: the
+// first set has that very batch, the others have some that nobody else asks for.
+func batchOf(batch, set int) int { return batch + set<<40 }
+
 // problemFor finds the problem a side asks for among those there are, or makes it.
 func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 	for _, p := range c.problems {
@@ -46,11 +53,11 @@ func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 			return p, nil
 		}
 	}
-	p := &problem{args: m.Args, seed: m.Seed, batch: m.Batch}
+	p := &problem{args: m.Args, seed: m.Seed}
 	c.problems = append(c.problems, p)
 	err := c.allocate(p)
 	if err == nil {
-		err = c.generate(p)
+		err = c.refresh(p, m.Batch, 0)
 	}
 	if err != nil {
 		c.free(p)
@@ -90,7 +97,7 @@ func (c *cudaCell) allocate(p *problem) error {
 }
 
 func (c *cudaCell) newSet(p *problem) (*argSet, error) {
-	set := &argSet{buffers: make([]*deviceBuffer, len(p.args)), params: make([][]byte, len(p.args))}
+	set := &argSet{batch: -1, buffers: make([]*deviceBuffer, len(p.args)), params: make([][]byte, len(p.args))}
 	for i, arg := range p.args {
 		switch {
 		case arg.TensorMap != nil: // after all buffers
@@ -128,34 +135,6 @@ func (c *cudaCell) free(p *problem) {
 	c.problems = slices.DeleteFunc(c.problems, func(other *problem) bool { return other == p })
 }
 
-// generate fills the arguments with the data of the problem's batch, the same in
-// every set, and remembers its hashes.
-func (c *cudaCell) generate(p *problem) error {
-	for _, set := range p.sets {
-		for i, b := range set.buffers {
-			if b == nil {
-				continue
-			}
-			if err := c.fillBuffer(b, keyOf(p.seed, i, b.arg, p.batch)); err != nil {
-				return err
-			}
-		}
-	}
-	var err error
-	p.want, err = c.hashInputs(p)
-	return err
-}
-
-// refresh brings a problem's data to another batch: the same addresses with other
-// contents, so that nothing remembered of the last batch is of any use.
-func (c *cudaCell) refresh(p *problem, batch int) error {
-	if p.batch == batch {
-		return nil
-	}
-	p.batch = batch
-	return c.generate(p)
-}
-
 // hashInputs hashes what launches must leave as it is.
 func (c *cudaCell) hashInputs(p *problem) ([]byte, error) {
 	inputs := p.inputs()
@@ -189,6 +168,9 @@ func (p *problem) inputs() []*deviceBuffer {
 // changedInput looks whether a launch wrote to what it may only read.
 func (c *cudaCell) changedInput(p *problem) error {
 	got, err := c.hashInputs(p)
+	if err == nil && p.moved {
+		err = c.replay(p)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -18,9 +17,6 @@ const (
 	expiredWord  = 64 / 4      // on another line: the launch the blocker gave up on
 )
 
-// stampBytes is what the two stamps of a sample take: a clock and a time per SM.
-func (c *cudaCell) stampBytes() int { return 2 * c.sms * 16 }
-
 func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	order := m.Order
 	if len(order) == 0 {
@@ -36,18 +32,16 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			return nil, nil, err
 		}
 	}
-	seconds, kept, err := c.samples(m, sides)
+	reply := &wire.SampleReply{}
+	seconds, err := c.samples(m, sides, reply)
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
-	ghz, err := c.clocks(len(seconds))
+	ghz, global, err := c.clocks(len(seconds))
 	if err != nil {
 		return nil, nil, faultOf(err)
 	}
-	reply := &wire.SampleReply{Count: len(seconds), OverheadS: c.overhead, PairS: c.pair}
-	if reply.Kept, err = kept.leave(m.Outputs); err != nil {
-		return nil, nil, err
-	}
+	reply.Count, reply.OverheadS, reply.PairS, reply.GlobalS = len(seconds), c.overhead, c.pair, global
 	for _, side := range sides {
 		reply.GapS = max(reply.GapS, side.gap)
 		reply.OtherStreams = reply.OtherStreams || side.strays || side.strayed > len(seconds)/2
@@ -57,32 +51,30 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 }
 
 // samples takes turns among the sides, whole rounds of them.
-func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, snapshot, error) {
+func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.SampleReply) ([]float64, error) {
 	if err := c.ready(m, sides); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	most := max(len(sides), min(m.Count, maxBatch/len(sides)*len(sides)))
 	if err := c.driver.MemsetD8(c.stamps, 0, uint64(most*c.stampBytes()), c.stream); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var seconds []float64
-	var kept snapshot
 	begin := time.Now()
 	for i := range most {
 		side := sides[i%len(sides)]
-		set := side.next
-		if i+1 == m.Keep && side.repeat > 1 { // the first that a graph works on, which is not the next one's
-			set = 0
-			if err := c.restoreSet(side.problem.sets[set]); err != nil {
-				return nil, nil, err
+		if m.Step > 0 {
+			if err := c.advance(side.problem, m.Step+i); err != nil {
+				return nil, err
 			}
 		}
+		set := side.anyOf(m.Repeat)
 		took, err := c.timed(side, i, m)
-		if err == nil && i+1 == m.Keep {
-			kept, err = c.snapshot(side.problem.sets[set])
+		if err == nil && i+1 == m.Keep && set >= 0 && !m.Dry {
+			err = c.keep(side.problem.sets[set], m, reply)
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if !side.strays { // its time has no events in it
 			took -= c.pair
@@ -92,13 +84,18 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide) ([]float64, snapsh
 			break
 		}
 	}
-	return seconds, kept, nil
+	return seconds, nil
 }
 
 // ready brings the sides of a request into the state that samples start from.
 func (c *cudaCell) ready(m *wire.Sample, sides []*cudaSide) error {
-	for _, side := range sides {
-		if err := c.refresh(side.problem, m.Batch); err != nil {
+	for i, side := range sides {
+		if !slices.Contains(sides[:i], side) {
+			if err := c.renew(side); err != nil {
+				return err
+			}
+		}
+		if err := c.refresh(side.problem, m.Batch, max(0, m.Step-1)); err != nil {
 			return err
 		}
 		if hot := m.Cache == "hot"; side.hot != hot {
@@ -121,11 +118,15 @@ func (c *cudaCell) ready(m *wire.Sample, sides []*cudaSide) error {
 // timed is one sample of a side.
 func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, error) {
 	if side.strays {
-		return c.exposed(side, m.Cache == "cold", m.Repeat)
+		return c.exposed(side, m)
 	}
 	section := side.several
 	if m.Repeat == 1 {
 		section.launch = func() error { return c.launch(side) }
+		section.graph = nil
+	}
+	if section.launches = m.Repeat; m.Dry {
+		section.launch = func() error { return nil }
 		section.graph = nil
 	}
 	took, err := c.once(side, index, m.Cache == "cold", section)
@@ -139,11 +140,11 @@ func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, er
 // exposed times a side that works on streams of its own: a blocked stream would
 // not hold it back, and events in that stream would not see it. What is left is
 // the host's clock, from the call to the device being idle again.
-func (c *cudaCell) exposed(side *cudaSide, cold bool, repeat int) (float64, error) {
-	if err := c.restore(side); err != nil {
+func (c *cudaCell) exposed(side *cudaSide, m *wire.Sample) (float64, error) {
+	if err := c.restore(side, m.Repeat); err != nil {
 		return 0, err
 	}
-	if cold {
+	if m.Cache == "cold" {
 		if err := c.flush(); err != nil {
 			return 0, err
 		}
@@ -152,7 +153,10 @@ func (c *cudaCell) exposed(side *cudaSide, cold bool, repeat int) (float64, erro
 		return 0, err
 	}
 	start := time.Now()
-	for range repeat {
+	for range m.Repeat {
+		if m.Dry {
+			break
+		}
 		if err := c.launch(side); err != nil {
 			return 0, err
 		}
@@ -163,8 +167,9 @@ func (c *cudaCell) exposed(side *cudaSide, cold bool, repeat int) (float64, erro
 
 // section is what a sample times: one launch in the stream, or a graph of several.
 type section struct {
-	graph  *cuda.GraphExec
-	launch func() error
+	graph    *cuda.GraphExec
+	launch   func() error
+	launches int
 }
 
 // fire queues a section between the two events.
@@ -216,169 +221,11 @@ func (s section) drop() {
 	}
 }
 
-// settleDown makes the first launch of a problem outside any sample, since it may
-// load code lazily; measures what timing itself costs; and makes the graph that
-// samples of several launches run.
-func (c *cudaCell) settleDown(side *cudaSide, repeat int) error {
-	if c.pair == 0 {
-		var err error
-		if c.pair, err = c.typical(section{launch: func() error { return nil }}); err != nil {
-			return err
-		}
-		empty, err := c.typical(section{launch: func() error { return c.calls.empty.Launch(c.stream) }})
-		if err != nil {
-			return err
-		}
-		c.overhead = empty - c.pair
-	}
-	if !side.settled {
-		if err := c.firstLaunch(side); err != nil {
-			return err
-		}
-		side.settled = true
-	}
-	if repeat == 1 || side.repeat == repeat || side.strays {
-		return nil
-	}
-	side.several.drop()
-	side.repeat = 0
-	var err error
-	side.next = 0 // the graphs of all sides go over the same sets
-	if side.several, err = c.capture(repeat, func() error { return c.launch(side) }); err != nil {
-		return err
-	}
-	side.repeat = repeat
-	empty, err := c.capture(repeat, func() error { return c.calls.empty.Launch(c.stream) })
-	if err != nil {
-		return err
-	}
-	defer empty.drop()
-	whole, err := c.typical(empty)
-	side.gap = (whole - c.pair) / float64(repeat)
-	return err
-}
-
-// typical is the median event time of a section that does no work.
-func (c *cudaCell) typical(idle section) (float64, error) {
-	const tries = 31
-	times := make([]float64, tries)
-	for i := range times {
-		var err error
-		if times[i], err = c.once(nil, 0, true, idle); err != nil {
-			return 0, err
-		}
-	}
-	slices.Sort(times)
-	return times[tries/2], nil
-}
-
-// firstLaunch launches once, outside any sample, and looks whether that wrote
-// anything at all: a launcher that launches nothing would be very fast.
-func (c *cudaCell) firstLaunch(side *cudaSide) error {
-	set := side.problem.sets[side.next]
-	free, _, err := c.driver.MemInfo()
-	if err != nil {
-		return err
-	}
-	if err := c.restore(side); err != nil {
-		return err
-	}
-	before, outputs, err := c.hashOutputs(set, c.stream)
-	if err != nil {
-		return err
-	}
-	if err := c.launch(side); err != nil {
-		return err
-	}
-	if err := c.driver.Synchronize(); err != nil {
-		return err
-	}
-	after, _, err := c.hashOutputs(set, c.stream)
-	if err != nil {
-		return err
-	}
-	if outputs > 0 && before == after {
-		return &result.Fault{
-			Cause: result.CauseNoEffect, Message: "the launch wrote none of its outputs",
-			Hint: "does it launch anything, and on the stream it is given?",
-		}
-	}
-	if side.launcher != 0 && outputs > 0 {
-		if err := c.findStrays(side); err != nil {
-			return err
-		}
-	}
-	if left, _, err := c.driver.MemInfo(); err == nil && left < free {
-		side.extra = free - left
-	}
-	return nil
-}
-
-// strayWait is how long work on another stream is given to show itself.
-const strayWait = 20 * time.Millisecond
-
-// findStrays calls a launcher while its stream is held: what is written all the
-// same was not queued there.
-func (c *cudaCell) findStrays(side *cudaSide) error {
-	watch, err := c.driver.NewStream()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = watch.Destroy() }()
-	if err := c.restore(side); err != nil {
-		return err
-	}
-	set := side.problem.sets[side.next]
-	before, _, err := c.hashOutputs(set, c.stream)
-	if err != nil {
-		return err
-	}
-	if err := c.block(); err != nil {
-		return err
-	}
-	err = c.launch(side)
-	var after uint64
-	if err == nil {
-		time.Sleep(strayWait)
-		after, _, err = c.hashOutputs(set, watch)
-	}
-	c.unblock()
-	if err != nil {
-		return err
-	}
-	if err := c.driver.Synchronize(); err != nil {
-		return err
-	}
-	side.strays = after != before
-	return c.expired()
-}
-
-// hashOutputs hashes what the problem's launches must write.
-func (c *cudaCell) hashOutputs(set *argSet, on cuda.Stream) (sum uint64, outputs int, err error) {
-	if err := c.driver.MemsetD8(c.sink, 0, 8, on); err != nil {
-		return 0, 0, err
-	}
-	for _, b := range set.buffers {
-		if b == nil || b.arg.Role != "out" {
-			continue
-		}
-		outputs++
-		if err := c.helpers.hash.Launch(on, c.helpers.wide(), cuda.Param(b.data()), cuda.Param(b.size), cuda.Param(c.sink)); err != nil {
-			return 0, 0, err
-		}
-	}
-	var raw [8]byte
-	if err := c.driver.CopyToHost(raw[:], c.sink, on); err != nil {
-		return 0, 0, err
-	}
-	return binary.LittleEndian.Uint64(raw[:]), outputs, nil
-}
-
 // once is one sample, in the order that docs/measuring.md explains: restore,
 // poison, flush, block, stamp, event, launch, event, stamp, release.
 func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (float64, error) {
 	if side != nil {
-		if err := c.restore(side); err != nil {
+		if err := c.restore(side, timed.launches); err != nil {
 			return 0, err
 		}
 	}
@@ -450,78 +297,4 @@ func (c *cudaCell) joinStreams(side *cudaSide) (float64, error) {
 	}
 	side.strayed++
 	return extra.Seconds(), nil
-}
-
-// restore brings the arguments of a side's next launch into the state it starts from.
-func (c *cudaCell) restore(side *cudaSide) error { return c.restoreSet(side.problem.sets[side.next]) }
-
-func (c *cudaCell) restoreSet(set *argSet) error {
-	for _, b := range set.buffers {
-		if b == nil {
-			continue
-		}
-		var err error
-		switch {
-		case b.pristine != 0:
-			err = c.driver.Copy(b.data(), b.pristine, b.size, c.stream)
-		case b.arg.Role == "out":
-			err = b.poison.Launch(c.stream)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flush replaces the L2's lines by clean ones: writing alone leaves dirty lines,
-// and a memory-bound kernel would pay for writing them back.
-func (c *cudaCell) flush() error {
-	if err := c.driver.MemsetD32(c.flushed[0], c.released, uint64(2*c.l2)/4, c.stream); err != nil {
-		return err
-	}
-	return c.calls.read.Launch(c.stream)
-}
-
-// stamp notes every SM's clock before (0) or after (1) a launch.
-func (c *cudaCell) stamp(index, which int) error {
-	to := c.stamps + cuda.DevicePtr(index*c.stampBytes()+which*c.sms*16)
-	if err := c.calls.stamp.Set(0, cuda.Param(to)); err != nil {
-		return err
-	}
-	return c.calls.stamp.Launch(c.stream)
-}
-
-// clocks computes the SM clock of each sample from its stamps, in GHz.
-func (c *cudaCell) clocks(count int) ([]float64, error) {
-	raw := make([]byte, count*c.stampBytes())
-	if err := c.driver.CopyToHost(raw, c.stamps, c.stream); err != nil {
-		return nil, err
-	}
-	ghz := make([]float64, count)
-	for i := range ghz {
-		ghz[i] = clockOf(raw[i*c.stampBytes():(i+1)*c.stampBytes()], c.sms)
-	}
-	return ghz, nil
-}
-
-// clockOf is the mean clock of the SMs that both stamps reached: cycles over
-// nanoseconds. 0 when there is none.
-func clockOf(stamps []byte, sms int) float64 {
-	word := func(which, sm, field int) uint64 {
-		return binary.LittleEndian.Uint64(stamps[(which*sms+sm)*16+8*field:])
-	}
-	cycles, nanoseconds := 0.0, 0.0
-	for sm := range sms {
-		start, end := word(0, sm, 1), word(1, sm, 1)
-		if start == 0 || end <= start || word(1, sm, 0) <= word(0, sm, 0) {
-			continue
-		}
-		cycles += float64(word(1, sm, 0) - word(0, sm, 0))
-		nanoseconds += float64(end - start)
-	}
-	if nanoseconds == 0 {
-		return 0
-	}
-	return cycles / nanoseconds
 }

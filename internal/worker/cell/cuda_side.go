@@ -14,13 +14,13 @@ import (
 // cudaSide is one of the versions of a kernel that a cell measures against each
 // other.
 type cudaSide struct {
-	module   *cuda.Module
-	launcher dl.Func // instead of module: host code that launches by itself
+	cudaCode
 
-	problem *problem
-	calls   [][]*cuda.Call // of each set of the problem's arguments
-	next    int            // set of the next launch
-	hot     bool           // launches stay on one set, which the caches then hold
+	problem  *problem
+	launches []wire.Launch
+	calls    [][]*cuda.Call // of each set of the problem's arguments
+	next     int            // set of the next launch
+	hot      bool           // launches stay on one set, which the caches then hold
 
 	settled bool
 	strays  bool    // it works on streams of its own, past the one it is given
@@ -46,13 +46,17 @@ func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
 	if isHostObject(image) {
 		side.launcher, err = openLauncher(m.Path)
 	} else {
-		side.module, err = c.driver.LoadModule(image)
+		side.image = image
+		if side.module, err = c.driver.LoadModule(image); err == nil {
+			err = c.keepGlobals(&side.cudaCode)
+		}
 	}
 	if err != nil {
+		c.discard(&side.cudaCode)
 		return nil, faultOf(err)
 	}
 	c.sides[m.Side] = side
-	return &wire.LoadReply{Flush: "write 2×L2, read 2×L2"}, nil
+	return &wire.LoadReply{Flush: "write 2×L2, read 2×L2", Limits: side.limits()}, nil
 }
 
 // unload forgets a side. A launcher's shared object stays: nobody knows what it
@@ -63,10 +67,15 @@ func (c *cudaCell) unload(number int) {
 		return
 	}
 	c.release(old)
-	if old.module != nil {
-		_ = old.module.Unload()
-	}
+	c.discard(&old.cudaCode)
 	delete(c.sides, number)
+}
+
+func (c *cudaCell) discard(code *cudaCode) {
+	c.forgetGlobals(code)
+	if code.module != nil {
+		_ = code.module.Unload()
+	}
 }
 
 // side finds the side a request is about.
@@ -106,6 +115,7 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.PrepareReply, e
 	if side.problem, err = c.problemFor(m); err != nil {
 		return nil, err
 	}
+	side.launches = m.Launches
 	reply := &wire.PrepareReply{Sets: len(side.problem.sets)}
 	for i, set := range side.problem.sets {
 		if side.launcher != 0 {
@@ -142,7 +152,7 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.PrepareReply, e
 func (c *cudaCell) release(side *cudaSide) {
 	side.several.drop()
 	old := side.problem
-	*side = cudaSide{module: side.module, launcher: side.launcher}
+	*side = cudaSide{cudaCode: side.cudaCode}
 	if old == nil {
 		return
 	}
@@ -215,6 +225,9 @@ func (c *cudaCell) run(m *wire.Run) (*wire.RunReply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.restore(side, 1); err != nil {
+		return nil, faultOf(err)
+	}
 	if err := c.stampRun(0); err != nil {
 		return nil, faultOf(err)
 	}
@@ -236,7 +249,7 @@ func (c *cudaCell) run(m *wire.Run) (*wire.RunReply, error) {
 	if err := c.stampRun(1); err != nil {
 		return nil, faultOf(err)
 	}
-	ghz, err := c.clocks(1)
+	ghz, _, err := c.clocks(1)
 	if err != nil {
 		return nil, faultOf(err)
 	}

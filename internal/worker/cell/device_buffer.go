@@ -11,18 +11,21 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// deviceBuffer is one argument in device memory, between red zones.
+// deviceBuffer is one argument in device memory, between red zones; where
+// compute-sanitizer watches over every byte, it is an allocation of its own.
 type deviceBuffer struct {
 	arg      wire.Arg
 	number   int // of the argument
 	dtype    dtype.Type
 	base     cuda.DevicePtr
 	size     uint64
+	zone     uint64         // bytes of a red zone
+	key      uint64         // of the contents
 	pristine cuda.DevicePtr // contents to restore before a launch; inout only
 	poison   *cuda.Call     // what a launch must overwrite; out and scratch only
 }
 
-func (b *deviceBuffer) data() cuda.DevicePtr { return b.base + redZone }
+func (b *deviceBuffer) data() cuda.DevicePtr { return b.base + cuda.DevicePtr(b.zone) }
 
 func (b *deviceBuffer) end() cuda.DevicePtr { return b.data() + cuda.DevicePtr(b.size) }
 
@@ -32,16 +35,21 @@ func (c *cudaCell) newDeviceBuffer(p *problem, number int, arg wire.Arg) (*devic
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
 	}
-	b := &deviceBuffer{arg: arg, number: number, dtype: t, size: uint64(arg.Count) * uint64(t.Size())}
+	b := &deviceBuffer{arg: arg, number: number, dtype: t, size: uint64(arg.Count) * uint64(t.Size()), zone: redZone}
+	if c.sanitizer != "" {
+		b.zone = 0
+	}
 	var err error
-	if b.base, err = c.alloc(p, b.size+2*redZone); err != nil {
+	if b.base, err = c.alloc(p, b.size+2*b.zone); err != nil {
 		return nil, err
 	}
-	if err := c.driver.MemsetD8(b.base, redByte, redZone, c.stream); err != nil {
-		return nil, err
-	}
-	if err := c.driver.MemsetD8(b.end(), redByte, redZone, c.stream); err != nil {
-		return nil, err
+	if b.zone > 0 {
+		if err := c.driver.MemsetD8(b.base, redByte, redZone, c.stream); err != nil {
+			return nil, err
+		}
+		if err := c.driver.MemsetD8(b.end(), redByte, redZone, c.stream); err != nil {
+			return nil, err
+		}
 	}
 	if arg.Role == "out" || arg.Role == "scratch" && arg.Init == "" {
 		b.poison, err = c.helpers.pattern.Prepare(c.helpers.wide(), cuda.Param(b.data()), cuda.Param(b.size), cuda.Param(poisonWord(t)))
@@ -58,17 +66,26 @@ func (c *cudaCell) newDeviceBuffer(p *problem, number int, arg wire.Arg) (*devic
 }
 
 // fillBuffer brings a buffer into the state that launches start from.
-func (c *cudaCell) fillBuffer(b *deviceBuffer, key uint64) error {
+func (c *cudaCell) fillBuffer(b *deviceBuffer) error {
 	if b.poison != nil {
-		return b.poison.Launch(c.stream)
+		return c.poison(b)
 	}
-	if err := c.helpers.fill(c.driver, c.stream, b.data(), b.arg.Count, b.dtype, fillOf(b.arg), key); err != nil {
+	if err := c.helpers.fill(c.driver, c.stream, b.data(), b.arg.Count, b.dtype, fillOf(b.arg), b.key); err != nil {
 		return err
 	}
 	if b.pristine == 0 {
 		return nil
 	}
 	return c.driver.Copy(b.pristine, b.data(), b.size, c.stream)
+}
+
+// poison overwrites what a launch must write. To initcheck that would be its
+// initialisation.
+func (c *cudaCell) poison(b *deviceBuffer) error {
+	if c.sanitizer == "initcheck" {
+		return nil
+	}
+	return b.poison.Launch(c.stream)
 }
 
 // alloc takes device memory for a problem.
@@ -92,7 +109,7 @@ func (c *cudaCell) trespass() error {
 	for _, p := range c.problems {
 		for _, set := range p.sets {
 			for _, b := range set.buffers {
-				if b == nil {
+				if b == nil || b.zone == 0 {
 					continue
 				}
 				for _, side := range []cuda.DevicePtr{b.base, b.end()} {

@@ -86,14 +86,15 @@ func (h *helpers) fill(d *cuda.Driver, s cuda.Stream, to cuda.DevicePtr, count i
 	return h.generate.Launch(s, h.wide(), cuda.Param(to), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), fillParam(t, fill, key))
 }
 
-// mutate takes one step of oracle.Mutate on the device.
-func (h *helpers) mutate(s cuda.Stream, at cuda.DevicePtr, count int64, t dtype.Type, fill oracle.Fill, key uint64, step int) error {
+// mutate takes steps of oracle.Mutate on the device, the last included.
+func (h *helpers) mutate(s cuda.Stream, at cuda.DevicePtr, count int64, t dtype.Type, fill oracle.Fill, key uint64, from, to int) error {
 	fill, changing := oracle.Changing(fill)
-	if !changing {
+	if !changing || from > to {
 		return nil
 	}
 	config := cuda.LaunchConfig{Grid: [3]uint32{1}, Block: [3]uint32{oracle.Changes}}
-	return h.mutation.Launch(s, config, cuda.Param(at), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), fillParam(t, fill, key), cuda.Param(uint64(step)))
+	return h.mutation.Launch(s, config, cuda.Param(at), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), fillParam(t, fill, key),
+		cuda.Param(uint64(from)), cuda.Param(uint64(to)))
 }
 
 // poisonWord is oracle.Poison's pattern, repeated to eight bytes.

@@ -115,7 +115,7 @@ func inputs(m *wire.Judge) ([]oracle.Value, error) {
 			if arg.Role == "in" || arg.Role == "inout" {
 				key := keyOf(m.Seed, i, arg, m.Batch)
 				oracle.Generate(v.Data, t, fillOf(arg), key)
-				for step := 1; step <= m.Steps && arg.Role == "in"; step++ {
+				for step := 1; step <= m.Steps; step++ {
 					oracle.Mutate(v.Data, t, fillOf(arg), key, step)
 				}
 			}

@@ -25,7 +25,7 @@ func mapArg(change func(*wire.TensorMap)) wire.Arg {
 
 // The driver wants the innermost dimension first.
 func TestTiledTensor(t *testing.T) {
-	buffers := []*deviceBuffer{nil, {dtype: dtype.BF16, base: 1 << 20}, nil}
+	buffers := []*deviceBuffer{nil, {dtype: dtype.BF16, base: 1 << 20, zone: redZone}, nil}
 	got, err := tiledTensor(mapArg(nil), buffers)
 	if err != nil {
 		t.Fatal(err)

@@ -84,6 +84,10 @@ type Open struct {
 	Device  int    `json:"device,omitempty"`   // of a cuda or python cell: index into the hello's devices
 	LockMHz int    `json:"lock_mhz,omitempty"` // hold the GPU's clock there until the worker ends
 
+	// A tool of compute-sanitizer to run the cell under: memcheck, racecheck, initcheck
+	// or synccheck. Only what prepare and produce do is then worth anything.
+	Sanitizer string `json:"sanitizer,omitempty"`
+
 	// Of a python cell.
 	Framework string   `json:"framework,omitempty"` // torch, cupy, jax or numpy; numpy needs no GPU
 	Dirs      []string `json:"dirs,omitempty"`      // folders to import from, where the worker's machine has them
@@ -108,6 +112,7 @@ type CloseReply struct {
 	Log        string         `json:"log,omitempty"`
 	Sandbox    result.Sandbox `json:"sandbox"`
 	PeakMemory int64          `json:"peak_memory"`
+	Sanitizer  string         `json:"sanitizer,omitempty"` // what compute-sanitizer wrote, bounded
 }
 
 // Load gives a cell its artifact. The worker fills Path for the cell.
@@ -131,6 +136,8 @@ type Load struct {
 type LoadReply struct {
 	Flush   string `json:"flush"`             // how it evicts caches, or "none"
 	Runtime string `json:"runtime,omitempty"` // what runs it, with versions; python
+
+	Limits []string `json:"limits,omitempty"` // what the cell cannot guarantee of it, and why; cuda
 }
 
 // Prepare gives a cell a problem: its arguments are allocated and filled.
@@ -242,7 +249,10 @@ type SampleReply struct {
 
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 
-	Kept []Buffer `json:"kept,omitempty"` // outputs of the sample that was to be kept
+	Kept  []Buffer `json:"kept,omitempty"`  // outputs of the sample that was to be kept
+	Batch int      `json:"batch,omitempty"` // of their data, where it is not the request's; cuda
+
+	GlobalS float64 `json:"global_s,omitempty"` // seconds of all samples together by the GPU's global timer; 0: unknown; cuda
 
 	State *result.State `json:"state,omitempty"` // by the worker
 }
@@ -255,7 +265,7 @@ type Produce struct {
 	Batch     int     `json:"batch"`             // of the data; another than the last is generated first, at the same addresses
 	Steps     int     `json:"steps,omitempty"`   // of oracle.Mutate that the inputs go through then
 	Outputs   string  `json:"outputs,omitempty"` // folder to write them to; filled by the worker
-	Trace     bool    `json:"trace,omitempty"`   // python: launch once more and list the device's kernels
+	Trace     bool    `json:"trace,omitempty"`   // list the device's kernels: python (of one more launch), cuda (of a launcher)
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
@@ -263,6 +273,10 @@ type Produce struct {
 type ProduceReply struct {
 	Outputs []Buffer `json:"outputs"`           // of the arguments with role out and inout, in order
 	Kernels []string `json:"kernels,omitempty"` // that ran on the device, each once, in order; with Trace
+
+	NoKernels string `json:"no_kernels,omitempty"` // why they are not known, though Trace asks for them; cuda
+
+	Retained bool `json:"retained,omitempty"` // the module's variables hold something else than before the launch; cuda
 }
 
 // Buffer is an output that the worker keeps. A cell names the file in the folder it
@@ -320,6 +334,7 @@ type Failure struct {
 	Sandbox    *result.Sandbox `json:"sandbox,omitempty"`
 	PeakMemory int64           `json:"peak_memory,omitempty"`
 	CellEnded  bool            `json:"cell_ended,omitempty"` // the cell is gone; open another
+	Sanitizer  string          `json:"sanitizer,omitempty"`  // as in CloseReply
 }
 
 // Note is a remark about a request under way, such as waiting for a lock.

@@ -190,14 +190,17 @@ __global__ void pawl_generate(void *dst, uint64_t count, int dtype, Fill fill) {
     for (uint64_t i = first(); i < count; i += stride()) put(dst, i, dtype, fill, i);
 }
 
-// pawl_mutate takes one step of oracle.Mutate with its eight threads, of which the
-// last has the say where they meet.
-__global__ void pawl_mutate(void *dst, uint64_t count, int dtype, Fill fill, uint64_t step) {
-    uint64_t places = mix(fill.key + 1), n = 8 * step + threadIdx.x;
-    uint64_t place = __umul64hi(draw(places, n), count);
-    for (uint64_t later = n + 1; later < 8 * step + 8; later++)
-        if (__umul64hi(draw(places, later), count) == place) return;
-    put(dst, place, dtype, fill, count + n);
+// pawl_mutate takes the steps of oracle.Mutate from one to another with its eight
+// threads, of which the last has the say where they meet.
+__global__ void pawl_mutate(void *dst, uint64_t count, int dtype, Fill fill, uint64_t from, uint64_t to) {
+    uint64_t places = mix(fill.key + 1);
+    for (uint64_t step = from; step <= to; step++) {
+        uint64_t n = 8 * step + threadIdx.x, place = __umul64hi(draw(places, n), count);
+        bool last = true;
+        for (uint64_t later = n + 1; later < 8 * step + 8; later++) last = last && __umul64hi(draw(places, later), count) != place;
+        if (last) put(dst, place, dtype, fill, count + n);
+        __syncthreads();
+    }
 }
 
 // pawl_pattern repeats eight bytes; bytes need not be a multiple of eight.

@@ -1180,7 +1180,8 @@ class Buffer:
         self.data = self.base[self.start:self.start + self.size]
         self.flat = framework.raw(self.data, SIZE[self.dtype])
         self.memory = self.value = framework.view(self.data, self.dtype, arg.get("shape") or [arg["count"]])
-        self.pristine = None
+        self.pristine = None  # bytes that an inout argument starts every call with
+        self.target = self.flat  # what small changes change
         for zone in self.zones():
             zone[:] = RED_BYTE
 
@@ -1195,25 +1196,26 @@ class Buffer:
         if not framework.in_place:
             self.value = framework.array(self.memory)
         elif self.role == "inout" and self.pristine is None:
-            self.pristine = framework.clone(self.value)
+            self.pristine = framework.clone(self.data)
+            self.target = framework.raw(self.pristine, SIZE[self.dtype])
         elif self.role == "inout":
-            framework.copy(self.pristine, self.value)
+            framework.copy(self.pristine, self.data)
         elif self.role == "in":
             self.sum = digest(framework, self.data)
 
     # small changes, step by step
 
     def changes(self):
-        return self.role == "in" and changing(*self.init) is not None
+        return self.role in ("in", "inout") and changing(*self.init) is not None
 
     def plan(self, step, count):
         """Makes the changes of so many steps ready."""
         self.places, self.raw = changes(self.framework, self.arg["count"], self.dtype, *changing(*self.init), self.key, step, step + count)
-        self.old = self.flat[self.places].tolist()
+        self.old = self.target[self.places].tolist()
 
     def step(self, i):
         part = slice(CHANGES * i, CHANGES * (i + 1))
-        self.flat[self.places[part]] = self.raw[part]
+        self.target[self.places[part]] = self.raw[part]
         if not self.framework.in_place:
             self.value = self.framework.changed(self.value, self.places[part], self.raw[part])
 
@@ -1245,7 +1247,7 @@ class Buffer:
 
     def ready(self):
         if self.pristine is not None:
-            self.framework.copy(self.value, self.pristine)
+            self.framework.copy(self.data, self.pristine)
         elif self.role == "out":
             self.poison()
 

@@ -271,8 +271,8 @@ func TestProduceInPlace(t *testing.T) {
 				}
 			}
 			reply := p.sample(wire.Sample{Batch: 1, Step: 1, Count: 4, Keep: 3})
-			if diff := cmp.Diff(input(1, 1, 0, 2), p.left(reply.Kept, 1)); diff != "" {
-				t.Errorf("kept inout, which no step changes (-want +got):\n%s", diff)
+			if diff := cmp.Diff(input(1, 1, 3, 2), p.left(reply.Kept, 1)); diff != "" {
+				t.Errorf("kept inout (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(input(0, 1, 3, 1), p.left(reply.Kept, 2)); diff != "" {
 				t.Errorf("kept out (-want +got):\n%s", diff)

@@ -1,0 +1,53 @@
+package build
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+// nestedWords are what nvcc and NVRTC say about a kernel that launches a kernel.
+var nestedWords = []string{"requires separate compilation mode", "device-side kernel launch could not be processed"}
+
+// refused is the fault of a source that did not compile, with the reason where it
+// is one of pawl's own: what a kernel launches by itself, no clock in its stream
+// waits for.
+func refused(fault *result.Fault, source, output string) *result.Fault {
+	if fault.Cause != result.CauseCompile || !slices.ContainsFunc(nestedWords, func(words string) bool { return strings.Contains(output, words) }) {
+		return fault
+	}
+	return nested(source)
+}
+
+func nested(source string) *result.Fault {
+	return &result.Fault{
+		Stage: stage, Cause: result.CauseCompile, Message: "device-side launches are refused: a kernel in " + source + " launches another",
+		Hint: "a list of launches in pawl.yaml runs kernels one after the other; host code that launches them is a launcher",
+	}
+}
+
+// checkLinked refuses a cubin that nothing has linked: it was compiled with
+// -rdc=true, to launch from the device or to call what is defined elsewhere.
+func checkLinked(cubin []byte, source string) *result.Fault {
+	file, err := elf.NewFile(bytes.NewReader(cubin))
+	if err != nil {
+		return internal("read the cubin", err)
+	}
+	if file.Type != elf.ET_REL {
+		return nil
+	}
+	symbols, _ := file.Symbols() // without any it launches nothing
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF && strings.Contains(s.Name, "LaunchDevice") {
+			return nested(source)
+		}
+	}
+	return &result.Fault{
+		Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s is compiled to be linked with other device code, which pawl does not do", source),
+		Hint: "leave -rdc=true or -dc out of its flags, and include what it calls",
+	}
+}

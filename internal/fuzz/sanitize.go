@@ -1,0 +1,208 @@
+package fuzz
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/sanitizer"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+)
+
+// sanitize runs the kernels of a GPU under compute-sanitizer.
+func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
+	if !f.Sanitize {
+		return
+	}
+	looked := false
+	for _, s := range subjects {
+		if !s.candidate.GPU() {
+			continue
+		}
+		looked = true
+		why := unfit(s)
+		if why == "" && len(f.stand.Devices()) == 0 {
+			why = "there is no GPU here"
+		}
+		if why != "" {
+			f.doubtSanitizer(fmt.Sprintf("%s was not looked at by compute-sanitizer: %s", s.kernel.Name, why), "")
+			continue
+		}
+		for _, tool := range sanitizer.Tools {
+			if ctx.Err() != nil {
+				return
+			}
+			f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: tool, Done: f.done, Total: f.total})
+			one, err := f.sanitizeWith(ctx, s, tool)
+			if err != nil {
+				if ctx.Err() == nil {
+					f.doubtSanitizer("compute-sanitizer looked at nothing: "+err.Error(), hintOf(err))
+				}
+				return // as it would with every kernel
+			}
+			s.row.Verification.Sanitizer = append(s.row.Verification.Sanitizer, *one)
+		}
+		f.judgeSanitizer(s)
+	}
+	if !looked {
+		f.doubtSanitizer("compute-sanitizer looked at nothing: no kernel of this run is one of a GPU", "")
+	}
+}
+
+func (f *fuzzing) doubtSanitizer(message, hint string) {
+	f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "sanitizer", Message: message, Hint: hint})
+}
+
+func hintOf(err error) string {
+	var fault *result.Fault
+	if errors.As(err, &fault) {
+		return fault.Hint
+	}
+	return ""
+}
+
+// unfit says why a kernel cannot be launched under a sanitizer. One that crashes can:
+// nobody says better where.
+func unfit(s *subject) string {
+	fault := s.row.Fault
+	switch {
+	case fault != nil && (s.candidate.Artifact == nil || fault.Cause == result.CauseUnsupported):
+		return fault.Message
+	case s.candidate.Artifact == nil:
+		return "it was not built"
+	case len(s.trials) == 0:
+		return "there is no case to launch it on"
+	}
+	return ""
+}
+
+// sanitizeWith runs one tool. The error is for what keeps every tool from running.
+func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*result.SanitizerRun, error) {
+	began := time.Now()
+	cases, names := smallCases(s)
+	made, err := f.stand.Sanitize(ctx, s.candidate, tool, f.Stand.Sandbox, cases)
+	one, out := readSanitizer(s, tool, made, err)
+	// Device code alone reaches nothing that the sandbox keeps from it.
+	harmless := s.row.Cell == spec.CellCUDA && !s.kernel.Launcher && (f.Stand.Sandbox == "" || f.Stand.Sandbox == "auto")
+	if !out.Summed && made != nil && harmless && ctx.Err() == nil {
+		if again, retryErr := f.stand.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
+			if retried, second := readSanitizer(s, tool, again, retryErr); second.Summed {
+				one, err = retried, retryErr
+				f.doubtOnce("compute-sanitizer does not work inside of this machine's sandbox: device code was looked at without it")
+			}
+		}
+	}
+	if one == nil {
+		return nil, err
+	}
+	one.Cases, one.WallS = names, time.Since(began).Seconds()
+	return one, nil
+}
+
+func (f *fuzzing) doubtOnce(message string) {
+	if !slices.ContainsFunc(f.report.Warnings, func(w result.Warning) bool { return w.Message == message }) {
+		f.doubtSanitizer(message, "")
+	}
+}
+
+// readSanitizer takes down what a tool said. What is not all understood is kept as it
+// was written.
+func readSanitizer(s *subject, tool string, made *stand.Sanitized, err error) (*result.SanitizerRun, *sanitizer.Output) {
+	if made == nil {
+		return nil, &sanitizer.Output{}
+	}
+	out := sanitizer.Parse(tool, made.Text, s.kernel.Source)
+	one := &result.SanitizerRun{Tool: tool, Errors: out.Errors, Findings: out.Findings, Sandbox: &made.Sandbox}
+	for i := range one.Findings {
+		found := &one.Findings[i]
+		found.File = ownFile(found.File, s.kernel.Source)
+		if strings.HasPrefix(found.Kernel, "pawl_") { // fills and looks at the arguments
+			found.Severity = sanitizer.Warning
+		}
+	}
+	if out.Understood() && made.Err == nil {
+		return one, out
+	}
+	one.Raw = strings.TrimSpace(made.Text + "\n" + made.Log)
+	switch {
+	case out.Worst() != nil: // which explains what else there is
+	case !out.Summed:
+		one.Skipped = strings.Join(append([]string{"the tool did not come to its end"}, out.Problems...), "; ")
+	case len(out.Problems) > 0:
+		one.Skipped = strings.Join(out.Problems, "; ")
+	case out.Errors > 0 && len(out.Findings) == 0:
+		one.Skipped = fmt.Sprintf("the tool counts %d errors and names none that is understood", out.Errors)
+	}
+	if cause := cmp.Or(made.Err, err); cause != nil && out.Worst() == nil {
+		one.Skipped = strings.TrimPrefix(one.Skipped+"; the launch ended: "+cause.Error(), "; ")
+	}
+	return one, out
+}
+
+// ownFile is a file as the project names it: some versions of the tool say the name
+// alone, others the whole path.
+func ownFile(file, source string) string {
+	if file != "" && filepath.Base(file) == filepath.Base(source) {
+		return source
+	}
+	return file
+}
+
+// smallCases are the smallest trial, the smallest of those that the file asks for,
+// and the smallest that failed: small, because a launch takes a hundred times as long.
+func smallCases(s *subject) (cases []stand.SanitizedCase, names []string) {
+	v := s.row.Verification
+	wanted := []func(i int) bool{
+		func(int) bool { return true },
+		func(i int) bool { return s.trials[i].Lane == LaneMatrix || s.trials[i].Lane == LaneConfig },
+		func(i int) bool { return i < len(v.Cases) && v.Cases[i].Reason != "" },
+	}
+	var taken []int
+	for _, fits := range wanted {
+		best, bytes := -1, int64(0)
+		for i, t := range s.trials {
+			problem, err := s.plan.Resolve(t)
+			if err == nil && fits(i) && (best < 0 || problem.Instance.Footprint < bytes) {
+				best, bytes = i, problem.Instance.Footprint
+			}
+		}
+		if best >= 0 && !slices.Contains(taken, best) {
+			taken = append(taken, best)
+		}
+	}
+	for _, i := range taken {
+		t := s.trials[i]
+		problem, _ := s.plan.Resolve(t) // as above
+		cases = append(cases, stand.SanitizedCase{Instance: problem.Instance, Seed: t.Seed, Batch: t.Batch})
+		names = append(names, t.Name())
+	}
+	return cases, names
+}
+
+// judgeSanitizer fails a kernel that a tool found an error in. What the answers have
+// shown stands.
+func (f *fuzzing) judgeSanitizer(s *subject) {
+	for _, one := range s.row.Verification.Sanitizer {
+		at := slices.IndexFunc(one.Findings, func(found result.SanitizerFinding) bool { return found.Severity == sanitizer.Error })
+		if at < 0 {
+			continue
+		}
+		found := one.Findings[at]
+		message := fmt.Sprintf("%s: %s", one.Tool, found.Kind)
+		if found.File != "" {
+			message += fmt.Sprintf(" at %s:%d", found.File, found.Line)
+		}
+		if s.row.Fault == nil && s.row.Verdict != result.Incorrect {
+			s.candidate.Fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
+		}
+		return
+	}
+}

@@ -1,0 +1,52 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"encoding/binary"
+	"regexp"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerName is how NVIDIA's tools name the socket of a process they look into.
+var peerName = regexp.MustCompile(`^nv_target_process_([0-9]{1,9})$`)
+
+// connect connects a socket on the program's behalf to another process of the same
+// sandbox. The call itself can never be let through: the address may be another by
+// the time the kernel reads it. It reports false when the address is any other.
+func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result error) {
+	const family, longest = 2, 108 // bytes of a sockaddr_un
+	if nr != unix.SYS_CONNECT || !r.peers || args[2] <= family || args[2] > family+longest {
+		return false, nil
+	}
+	raw := make([]byte, args[2])
+	if n, _ := t.memory(args[1], raw); n != len(raw) || binary.NativeEndian.Uint16(raw) != unix.AF_UNIX || raw[family] != 0 {
+		return false, nil
+	}
+	name := string(raw[family+1:])
+	m := peerName.FindStringSubmatch(name)
+	if m == nil {
+		return false, nil
+	}
+	if pid, err := strconv.Atoi(m[1]); err != nil || pid != r.pid && sessionOf(pid) != r.pid {
+		return false, nil
+	}
+	process, err := unix.PidfdOpen(t.pid, 0)
+	if err != nil {
+		return false, nil
+	}
+	defer unix.Close(process)
+	socket, err := unix.PidfdGetfd(process, int(int32(args[0])), 0)
+	if err != nil {
+		return true, err
+	}
+	defer unix.Close(socket)
+	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
+		return false, nil
+	}
+	// It may wait for the other to accept, and nobody else is judged meanwhile; when
+	// the other ends, so does the wait.
+	return true, unix.Connect(socket, &unix.SockaddrUnix{Name: "@" + name})
+}

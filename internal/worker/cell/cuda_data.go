@@ -1,0 +1,110 @@
+package cell
+
+// generate fills a set with the data of its batch.
+func (c *cudaCell) generate(p *problem, set *argSet) error {
+	set.steps = 0
+	for i, b := range set.buffers {
+		if b == nil {
+			continue
+		}
+		b.key = keyOf(p.seed, i, b.arg, set.batch)
+		if err := c.fillBuffer(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refresh brings all sets to the data of another batch and step: the same
+// addresses with other contents, so that nothing remembered is of any use.
+func (c *cudaCell) refresh(p *problem, batch, steps int) error {
+	fresh := true
+	for i, set := range p.sets {
+		there, err := c.bring(p, set, batchOf(batch, i), steps)
+		if err != nil {
+			return err
+		}
+		fresh = fresh && there
+	}
+	if fresh {
+		return nil
+	}
+	return c.look(p)
+}
+
+// bring takes one set to a batch and a step, and tells whether it was there.
+func (c *cudaCell) bring(p *problem, set *argSet, batch, steps int) (bool, error) {
+	if set.batch == batch && set.steps == steps {
+		return true, nil
+	}
+	if set.batch != batch || set.steps > steps {
+		set.batch = batch
+		if err := c.generate(p, set); err != nil {
+			return false, err
+		}
+	}
+	return false, c.step(set, steps)
+}
+
+// step takes the inputs of a set through steps of oracle.Mutate, up to one. What a
+// launch also writes changes in the contents that it starts from.
+func (c *cudaCell) step(set *argSet, to int) error {
+	for _, b := range set.buffers {
+		if b == nil || b.arg.Role != "in" && b.pristine == 0 {
+			continue
+		}
+		at := b.data()
+		if b.pristine != 0 {
+			at = b.pristine
+		}
+		if err := c.helpers.mutate(c.stream, at, b.arg.Count, b.dtype, fillOf(b.arg), b.key, set.steps+1, to); err != nil {
+			return err
+		}
+	}
+	set.steps = to
+	return nil
+}
+
+// advance takes all sets to a step between two samples. What the inputs must hold
+// after it is found out at the end of the request.
+func (c *cudaCell) advance(p *problem, to int) error {
+	for _, set := range p.sets {
+		if set.steps >= to {
+			continue
+		}
+		p.moved = true
+		if err := c.step(set, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look takes down what the inputs hold, which is what they must hold.
+func (c *cudaCell) look(p *problem) error {
+	var err error
+	p.want, err = c.hashInputs(p)
+	p.moved = false
+	return err
+}
+
+// replay generates the inputs anew and takes them through their steps once more:
+// so they are if nobody else has written to them.
+func (c *cudaCell) replay(p *problem) error {
+	for _, set := range p.sets {
+		for _, b := range set.buffers {
+			if b == nil || b.arg.Role != "in" {
+				continue
+			}
+			if err := c.fillBuffer(b); err != nil {
+				return err
+			}
+		}
+		steps := set.steps
+		set.steps = 0
+		if err := c.step(set, steps); err != nil {
+			return err
+		}
+	}
+	return c.look(p)
+}

@@ -1,0 +1,164 @@
+package cell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"pawl/internal/native/cuda"
+	"pawl/internal/native/dl"
+	"pawl/internal/result"
+)
+
+// cudaCode is what a side was loaded with.
+type cudaCode struct {
+	module   *cuda.Module
+	launcher dl.Func // instead of module: host code that launches by itself
+	image    []byte  // of the module
+
+	globals []global
+	lost    string // why the module's variables cannot be restored; it is then loaded anew for every request
+}
+
+// global is a piece of a module's own memory and a copy of what it held after
+// loading.
+type global struct {
+	live     cuda.Span
+	pristine cuda.DevicePtr
+}
+
+// keepGlobals copies what a module's variables hold, before any launch. A kernel
+// that could remember something from one launch to the next would have an answer
+// ready.
+func (c *cudaCell) keepGlobals(code *cudaCode) error {
+	segments, err := cuda.Segments(code.image)
+	if err != nil {
+		code.lost = err.Error()
+		return nil
+	}
+	for _, s := range segments {
+		if len(s.Managed) > 0 {
+			return &result.Fault{
+				Cause: result.CauseUnsupported, Message: "__managed__ variables are refused: " + strings.Join(s.Managed, ", "),
+				Hint: "pass what kernels share as an argument, with role: scratch if it is nobody else's business",
+			}
+		}
+	}
+	for _, s := range segments {
+		spans, err := s.Locate(code.module.Global)
+		for _, span := range spans {
+			if err == nil {
+				err = c.keepGlobal(code, span)
+			}
+		}
+		var failed *cuda.Error
+		switch {
+		case err == nil:
+		case errors.As(err, &failed) && failed.Sticky():
+			return err
+		case errors.Is(err, cuda.OutOfMemory):
+			return fmt.Errorf("keep a copy of the module's variables (%d bytes): %w", s.Size, err)
+		default:
+			c.forgetGlobals(code)
+			code.lost = err.Error()
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *cudaCell) keepGlobal(code *cudaCode, span cuda.Span) error {
+	pristine, err := c.driver.Alloc(span.Bytes)
+	if err != nil {
+		return err
+	}
+	code.globals = append(code.globals, global{span, pristine})
+	if err := c.driver.Copy(pristine, span.At, span.Bytes, c.stream); err != nil {
+		return err
+	}
+	return c.stream.Synchronize()
+}
+
+func (c *cudaCell) forgetGlobals(code *cudaCode) {
+	for _, g := range code.globals {
+		_ = c.driver.Free(g.pristine)
+	}
+	code.globals = nil
+}
+
+func (c *cudaCell) restoreGlobals(code *cudaCode) error {
+	for _, g := range code.globals {
+		if err := c.driver.Copy(g.live.At, g.pristine, g.live.Bytes, c.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retained tells whether a launch has left something in its module's variables.
+func (c *cudaCell) retained(code *cudaCode) (bool, error) {
+	const part = 4 << 20
+	for _, g := range code.globals {
+		was, is := make([]byte, min(part, g.live.Bytes)), make([]byte, min(part, g.live.Bytes))
+		for at := uint64(0); at < g.live.Bytes; at += part {
+			size, offset := min(part, g.live.Bytes-at), cuda.DevicePtr(at)
+			if err := c.driver.CopyToHost(was[:size], g.pristine+offset, c.stream); err != nil {
+				return false, err
+			}
+			if err := c.driver.CopyToHost(is[:size], g.live.At+offset, c.stream); err != nil {
+				return false, err
+			}
+			if !bytes.Equal(was[:size], is[:size]) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// limits says what a side's code may get away with here.
+func (code *cudaCode) limits() []string {
+	if code.lost == "" {
+		return nil
+	}
+	return []string{"what its kernels keep in __device__ variables is lost between requests, not between samples: " + code.lost}
+}
+
+// renew loads a module anew whose variables cannot be restored.
+func (c *cudaCell) renew(side *cudaSide) error {
+	if side.lost == "" || side.module == nil || side.problem == nil {
+		return nil
+	}
+	err := c.stream.Synchronize()
+	if err == nil {
+		side.several.drop()
+		side.several, side.repeat, side.settled, side.calls = section{}, 0, false, nil
+		err = side.module.Unload()
+		side.module = nil
+	}
+	if err == nil {
+		side.module, err = c.driver.LoadModule(side.image)
+	}
+	for i := 0; err == nil && i < len(side.problem.sets); i++ {
+		err = c.addCalls(side, side.problem.sets[i])
+	}
+	if err != nil {
+		c.release(side) // whoever asks again is told to prepare it
+	}
+	return err
+}
+
+// addCalls prepares a side's launches on one more set of arguments.
+func (c *cudaCell) addCalls(side *cudaSide, set *argSet) error {
+	var calls []*cuda.Call
+	for _, l := range side.launches {
+		call, _, err := c.newCall(side.module, l, set.params)
+		if err != nil {
+			return err
+		}
+		calls = append(calls, call)
+	}
+	side.calls = append(side.calls, calls)
+	return nil
+}

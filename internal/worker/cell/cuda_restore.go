@@ -1,0 +1,58 @@
+package cell
+
+// restore brings what a side's next launches find into the state they start from:
+// the variables of its module, and the arguments that they will work on.
+func (c *cudaCell) restore(side *cudaSide, launches int) error {
+	if err := c.restoreGlobals(&side.cudaCode); err != nil {
+		return err
+	}
+	first, count := side.upcoming(launches)
+	for i := range count {
+		if err := c.restoreSet(side.problem.sets[(first+i)%len(side.problem.sets)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upcoming is which sets of arguments the next sample of so many launches works
+// on. Graphs go over them from the first.
+func (s *cudaSide) upcoming(launches int) (first, count int) {
+	switch {
+	case s.hot:
+		return s.next, 1
+	case launches > 1 && !s.strays:
+		return 0, min(launches, len(s.problem.sets))
+	}
+	return s.next, min(max(1, launches), len(s.problem.sets))
+}
+
+func (c *cudaCell) restoreSet(set *argSet) error {
+	for _, b := range set.buffers {
+		if b == nil {
+			continue
+		}
+		var err error
+		switch {
+		case b.pristine != 0:
+			err = c.driver.Copy(b.data(), b.pristine, b.size, c.stream)
+		case b.poison != nil:
+			err = c.poison(b)
+		case b.arg.Role == "scratch": // no place to remember anything
+			err = c.fillBuffer(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush replaces the L2's lines by clean ones: writing alone leaves dirty lines,
+// and a memory-bound kernel would pay for writing them back.
+func (c *cudaCell) flush() error {
+	if err := c.driver.MemsetD32(c.flushed[0], c.released, uint64(2*c.l2)/4, c.stream); err != nil {
+		return err
+	}
+	return c.calls.read.Launch(c.stream)
+}

@@ -1,0 +1,144 @@
+package worker
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/cell"
+)
+
+const (
+	sanitizerName = "compute-sanitizer"
+	sanitizerLog  = "sanitizer.log" // in the cell's scratch
+
+	// sanitizedHello and sanitizedEnd are what starting and ending a cell may take
+	// under a tool that patches device code and sums up at the end.
+	sanitizedHello = 90 * time.Second
+	sanitizedEnd   = 40 * time.Second
+
+	exitSanitizer = "86" // status that a tool with errors ends with
+)
+
+var sanitizerTools = []string{"memcheck", "racecheck", "initcheck", "synccheck"}
+
+// findSanitizer finds compute-sanitizer: what PAWL_SANITIZER names, else on PATH,
+// else in a toolkit.
+func findSanitizer() (string, error) {
+	if named := os.Getenv("PAWL_SANITIZER"); named != "" {
+		path, err := exec.LookPath(named)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return "", noSanitizer("PAWL_SANITIZER: " + err.Error())
+		}
+		return path, nil
+	}
+	candidates := []string{}
+	if path, err := exec.LookPath(sanitizerName); err == nil {
+		candidates = append(candidates, path)
+	}
+	for _, home := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda"} {
+		if home != "" {
+			candidates = append(candidates, filepath.Join(home, "bin", sanitizerName), filepath.Join(home, sanitizerName, sanitizerName))
+		}
+	}
+	for _, path := range candidates {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		// A toolkit's bin has a script that starts the tool in the folder beside it.
+		if beside := filepath.Join(filepath.Dir(real), "..", sanitizerName, sanitizerName); executable(beside) {
+			return filepath.Abs(beside)
+		}
+		if executable(real) {
+			return filepath.Abs(real)
+		}
+	}
+	return "", noSanitizer(sanitizerName + " was not found on this machine")
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+func noSanitizer(why string) error {
+	return &result.Fault{
+		Cause: result.CauseUnsupported, Message: why,
+		Hint: "it comes with the CUDA toolkit; PAWL_SANITIZER names one that is elsewhere",
+	}
+}
+
+// sanitize puts a tool of compute-sanitizer between the worker and a cell. It starts
+// the cell with a library of its own in it, and the two talk over a local socket.
+func (p *program) sanitize(path, tool, scratch string) error {
+	if !slices.Contains(sanitizerTools, tool) {
+		return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("compute-sanitizer has no tool %q; it has %s", tool, strings.Join(sanitizerTools, ", "))}
+	}
+	args := []string{
+		path, "--tool", tool, "--log-file", filepath.Join(scratch, sanitizerLog), "--error-exitcode", exitSanitizer,
+		"--target-processes", "application-only", // Triton starts compilers
+		"--launch-timeout", "60",
+		"--show-backtrace", "device", // the host is pawl
+	}
+	if tool == "memcheck" {
+		args = append(args, "--report-api-errors", "no") // asking the driver what it can do is no error
+	}
+	p.args = slices.Concat(args, []string{p.path}, p.args[1:])
+	p.path = path
+	p.env = append(p.env,
+		"NV_COMPUTE_SANITIZER_LOCAL_CONNECTION_OVERRIDE=uds", // the sandbox has no network
+		"PYTORCH_NO_CUDA_MEMORY_CACHING=1",                   // or a tensor's end is not its allocation's
+		cell.SanitizerVariable+"="+tool)
+	folder := filepath.Dir(path)
+	p.policy.Read = append(p.policy.Read, folder, filepath.Join(folder, "..", "lib"), filepath.Join(folder, "..", "lib64"), "/etc/passwd", "/etc/nsswitch.conf")
+	p.policy.Processes, p.policy.LocalSockets, p.policy.Peers = true, true, true
+	return nil
+}
+
+// finish lets a cell under compute-sanitizer end by itself: the tool writes its
+// summary then.
+func (c *child) finish() {
+	c.requests.Close()
+	select {
+	case <-c.exited:
+	case <-time.After(sanitizedEnd):
+	}
+}
+
+// sanitizerHalf bounds what is kept of a tool's log: so much of its beginning and
+// of its end. A frame must have room for it, and JSON writes some characters as six.
+const sanitizerHalf = 48 << 10
+
+// readSanitizerLog reads what the tool wrote. The cell's code could write there too:
+// it is as true as the cell.
+func readSanitizerLog(scratch string) string {
+	f, err := os.OpenFile(filepath.Join(scratch, sanitizerLog), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	if info.Size() <= 2*sanitizerHalf {
+		all, _ := io.ReadAll(io.LimitReader(f, 2*sanitizerHalf)) // as much as there is
+		return strings.ToValidUTF8(string(all), "\uFFFD")
+	}
+	head, tail := make([]byte, sanitizerHalf), make([]byte, sanitizerHalf)
+	n, _ := io.ReadFull(f, head)
+	m, _ := f.ReadAt(tail, info.Size()-sanitizerHalf)
+	return strings.ToValidUTF8(fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head[:n], info.Size()-2*sanitizerHalf, tail[:m]), "\uFFFD")
+}
