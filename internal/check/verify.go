@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"pawl/internal/measure"
+	"pawl/internal/native/cuda"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
@@ -136,12 +138,49 @@ func (c *check) examine(ctx context.Context, k *contest) {
 		found, err = x.beside(ctx, examiner, bench, k.candidate.Instance, c.Duet.Seed)
 		v.Findings = append(v.Findings, found...)
 	}
+	if err == nil && one.Reason == "" && one.Skipped == "" && one.Fault == nil && len(v.Findings) == 0 {
+		err = c.listKernels(ctx, k, examiner)
+	}
 	closing := examiner.Close(context.WithoutCancel(ctx))
 	if err == nil && one.Fault == nil && closing != nil {
 		k.candidate.Fail("verify", closing)
 		return
 	}
 	c.settleExam(ctx, k, one, err)
+}
+
+// listKernels takes down what runs on the device when code launches by itself.
+func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Examiner) error {
+	if !k.candidate.GPU() || k.row.Cell == spec.CellCUDA && !k.candidate.Variant.Kernel.Launcher {
+		return nil
+	}
+	v := k.row.Verification
+	bench, err := examiner.Bench(ctx, k.exam.instances(k))
+	if err == nil {
+		err = bench.Prepare(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	kernels, why, err := bench.Trace(ctx, verifyBatch)
+	if err != nil {
+		return err
+	}
+	v.Kernels = kernels
+	if len(kernels) == 0 {
+		v.Limits = append(v.Limits, "which kernels ran is not known: "+cmp.Or(why, "the profiler lists none"))
+		return nil
+	}
+	if k.row.Cell != spec.CellCUDA {
+		return nil // a Python function is made of other people's kernels
+	}
+	own, err := cuda.KernelNames(k.candidate.Artifact.Bytes)
+	if err != nil {
+		v.Limits = append(v.Limits, "which kernels are its own is not known: "+err.Error())
+		return nil
+	}
+	v.Findings = append(v.Findings, verify.Foreign(kernels, own, k.candidate.Variant.Kernel.Flags)...)
+	return nil
 }
 
 // beside looks whether the kernel is as right and as fast at the sizes next to its

@@ -86,31 +86,37 @@ func (s *series) checkClock(ctx context.Context) error {
 // clock, less what the same requests take without a launch: code that is idle where
 // the worker looks, and lies where it does not, is seen by the sum.
 func (s *series) addUp(ctx context.Context) error {
-	if s.onGPU() || s.cuda() || s.opts.Sustain {
+	launcher := s.cuda() && s.Instance.Variant.Kernel.Launcher
+	if s.onGPU() && !launcher || s.opts.Sustain {
 		return nil
+	}
+	queueing := 0.0
+	if launcher {
+		queueing = queueingCost * float64(s.timing.Repeat)
 	}
 	const enough = 10
 	claimed, longer := 0.0, 0.0
 	for range clockTries {
 		m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
-		m.Step = s.steps + 1
+		s.freshen(&m)
 		got, err := s.Cell.Sample(ctx, m)
 		if err != nil {
 			return err
 		}
-		s.steps += got.Count
-		m.Step, m.Dry = s.steps+1, true
+		s.keep(m, got)
+		s.freshen(&m)
+		m.Dry = true
 		dry, err := s.Cell.Sample(ctx, m)
 		if err != nil {
 			return err
 		}
-		s.steps += dry.Count
+		s.keep(m, dry)
 		if got.Count != dry.Count {
 			return nil
 		}
 		claimed = stat.Mean(got.Seconds) * float64(s.timing.Repeat)
 		longer = (got.WorkerS - dry.WorkerS) / float64(got.Count)
-		if longer <= contradiction*claimed+askingCost/enough {
+		if longer <= contradiction*claimed+queueing+askingCost/enough {
 			return nil
 		}
 	}

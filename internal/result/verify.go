@@ -27,6 +27,7 @@ type Verification struct {
 	Skipped   int       `json:"skipped"`
 	Findings  []Finding `json:"findings,omitempty"` // what speaks against the kernel's honesty
 	Limits    []string  `json:"limits,omitempty"`   // what could not be guaranteed, in words
+	Kernels   []string  `json:"kernels,omitempty"`  // that ran on the device, of code that launches by itself
 
 	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each of its tools, where they were asked for
 }

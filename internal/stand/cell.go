@@ -106,6 +106,12 @@ func (b *Stand) describe(p *Job, s *Seat) {
 	if p.Variant.Kernel.Launcher {
 		p.Row.Trust = "author" // host code shares the cell's address space
 	}
+	for _, limit := range s.loaded.Limits {
+		warning := result.Warning{Code: "limit", Message: limit}
+		if !slices.Contains(p.Row.Warnings, warning) {
+			p.Row.Warnings = append(p.Row.Warnings, warning)
+		}
+	}
 	if s.loaded.Runtime != "" {
 		p.Row.Build.Compiler = s.loaded.Runtime
 		b.compiler(p.Row.Cell, s.loaded.Runtime)

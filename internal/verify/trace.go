@@ -1,0 +1,37 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// ForeignKernels is code on the device that the candidate did not bring along.
+const ForeignKernels = "foreign-kernels"
+
+// Trace launches once more and lists the kernels that ran. It is the last thing
+// that a cell does: the profiler stays in it.
+func (b *Bench) Trace(ctx context.Context, batch int) (kernels []string, why string, err error) {
+	reply, err := b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, Trace: true, DeadlineS: b.deadline(b.Candidate)})
+	if err != nil {
+		return nil, "", err
+	}
+	return reply.Kernels, reply.NoKernels, nil
+}
+
+// Foreign are the kernels that ran and are not the candidate's own. Who declares a
+// library may call it.
+func Foreign(ran, own, flags []string) []result.Finding {
+	foreign := slices.DeleteFunc(slices.Clone(ran), func(name string) bool { return slices.Contains(own, name) })
+	if len(foreign) == 0 || slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-l") }) {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: ForeignKernels, Severity: result.Suspicious,
+		Message: fmt.Sprintf("kernels ran that its source does not have: %s; a library that may be called is named in flags: (-lcublas)", strings.Join(foreign, ", ")),
+	}}
+}

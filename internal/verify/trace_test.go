@@ -1,0 +1,26 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"pawl/internal/result"
+)
+
+func TestForeign(t *testing.T) {
+	own := []string{"_Z4mine", "_Z5other"}
+	for name, tc := range map[string]struct {
+		ran, flags []string
+		says       string
+	}{
+		"its own":            {[]string{"_Z4mine"}, nil, ""},
+		"nothing":            {nil, nil, ""},
+		"somebody else's":    {[]string{"_Z4mine", "sgemm_128x64"}, []string{"-O3"}, "sgemm_128x64"},
+		"a declared library": {[]string{"sgemm_128x64"}, []string{"-lcublas"}, ""},
+	} {
+		found := Foreign(tc.ran, own, tc.flags)
+		if tc.says == "" && found != nil || tc.says != "" && (len(found) != 1 || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, tc.says)) {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
