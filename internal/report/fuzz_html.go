@@ -63,7 +63,7 @@ func fuzzHTML(r *result.Report) ([]byte, error) {
 	}
 	return execute(page{
 		Kind: string(r.Kind), Title: fuzzHeadline(r, rows), PlotStyle: template.CSS(plot.Style), Interrupted: r.Interrupted,
-		Facts: verifyFacts(r), Tiles: fuzzTiles(rows), Results: fuzzResults(rows), Failures: failures.list, Problems: fuzzProblems(r), Warnings: doubts,
+		Facts: verifyFacts(r), Tiles: fuzzTiles(rows), Results: fuzzResults(rows), Failures: failures.list, Problems: fuzzProblems(r), Sanitizer: sanitizerPage(rows), Warnings: doubts,
 		Notes: fuzzNotes(r), Cases: casesOf(rows), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
 	})
 }

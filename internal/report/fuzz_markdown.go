@@ -21,6 +21,7 @@ func fuzzMarkdown(r *result.Report) string {
 	d.printf("%s\n\n", checkOrigin(r))
 	d.accusations(r.Rows, kernelName)
 	d.failures(rows)
+	d.sanitizer(rows)
 	left := 0
 	for _, t := range rows {
 		const head = 1000 // bytes around a table

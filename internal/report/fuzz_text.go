@@ -36,6 +36,7 @@ func fuzzText(w io.Writer, r *result.Report, opts TextOptions) error {
 		skipTable(t, style).writeTo(&b)
 		expand(&b, t, style)
 	}
+	sanitizerText(&b, rows, style)
 	accusations(&b, r.Rows, kernelName, style)
 	faults(&b, r, style)
 	if len(rows) > 0 {

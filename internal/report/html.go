@@ -43,6 +43,7 @@ type page struct {
 	Verified    sheet // of a check
 	Cases       *casesView
 	Selftest    *selftestView
+	Sanitizer   *sanitizerView // of a fuzz
 	Notes       []string
 }
 

@@ -31,7 +31,7 @@ var cudaSubjects = []Subject{
 	{Kind: CUDA, Kernel: "uninitialised_shared", Exploit: "uninitialised-memory", Research: []int{34}, Expect: Caught, By: []string{wrong, varies}},
 	{Kind: CUDA, Kernel: "race", Exploit: "race", Research: []int{35}, Expect: Caught, By: []string{wrong, varies, timed}},
 	{Kind: CUDA, Kernel: "device_launch", Exploit: "device-launch", Research: []int{1}, Expect: Caught, By: []string{launches, uncompile, unloaded, refused, "unsupported", wrong}, Why: "code that launches needs the device runtime, which pawl does not link"},
-	{Kind: CUDA, Kernel: "inflated_work", Exploit: "inflated-work", Research: []int{38}, Expect: Caught, By: []string{roofed}, Needs: "roof", Why: "fifty times the bytes that it moves: faster than the device was measured to be"},
+	{Kind: CUDA, Kernel: "inflated_work", Exploit: "inflated-work", Research: []int{38}, Expect: Caught, By: []string{roofed}, Needs: needsRoof, Why: "fifty times the bytes that it moves: faster than the device was measured to be"},
 
 	{Kind: CUDA, Kernel: "softmax", Expect: Pass, Why: "what the cheats pretend to be"},
 	{Kind: CUDA, Kernel: "softmax_in_l2", Research: []int{38}, Expect: Pass, Why: "smaller than the L2: faster than the memory, and no cheat"},

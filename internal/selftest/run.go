@@ -149,6 +149,7 @@ type evidence struct {
 	suspicious bool
 	skipped    string // why nothing was said
 	seconds    float64
+	has        machine
 }
 
 func evidenceOf(kernel string, reports ...*result.Report) evidence {
@@ -164,6 +165,7 @@ func evidenceOf(kernel string, reports ...*result.Report) evidence {
 }
 
 func (e *evidence) add(row *result.Row) {
+	e.has.add(row)
 	switch row.Verdict {
 	case result.Incorrect, result.Rejected, result.Broken:
 		e.failed = true
@@ -227,7 +229,11 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	}
 	by := e.by(subject.By)
 	one.By = strings.Join(by, ", ")
+	lacks := e.lacks(subject.Needs)
 	switch {
+	case lacks != "":
+		one.Outcome, one.By, one.Why = "skipped", "", lacks
+		t.Skipped++
 	case e.skipped != "" && !e.failed:
 		one.Outcome, one.Why = "skipped", e.skipped
 		t.Skipped++

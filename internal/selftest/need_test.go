@@ -1,0 +1,71 @@
+package selftest
+
+import (
+	"strings"
+	"testing"
+
+	"pawl/internal/result"
+)
+
+// What a machine does not have is skipped with its reason; what it has is judged,
+// and a cheat that gets through is missed all the same.
+func TestNeeds(t *testing.T) {
+	roofed := func(percent float64) *result.Row {
+		return &result.Row{Kernel: "k", Timing: &result.Timing{Stats: result.Stats{RoofPct: percent}}}
+	}
+	over := roofed(140)
+	over.Verdict, over.Fault = result.Rejected, &result.Fault{Stage: "measure", Cause: result.CauseOverRoof}
+	wrongToo := roofed(0)
+	wrongToo.Verdict = result.Incorrect
+	ran := func(kernels ...string) *result.Row {
+		return &result.Row{Kernel: "k", Verification: &result.Verification{Integrity: result.Clean, Kernels: kernels}}
+	}
+	caught := ran("gemm_tiles", "cutlass_80_simt_sgemm")
+	caught.Verification.Integrity = result.Suspicious
+	caught.Verification.Findings = []result.Finding{{Exploit: kernels, Severity: result.Suspicious}}
+	broken := func(output string) *result.Row {
+		return &result.Row{
+			Kernel: "k", Verdict: result.Broken, Fault: &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: "nvcc exited with status 1"},
+			Build: &result.Build{Output: output},
+		}
+	}
+	inflated := Subject{Kernel: "k", Expect: Caught, By: []string{string(result.CauseOverRoof)}, Needs: needsRoof}
+	library := Subject{Kernel: "k", Expect: Suspicious, By: []string{kernels}, Needs: needsCuBLAS}
+	for _, test := range []struct {
+		name    string
+		subject Subject
+		row     *result.Row
+		outcome string
+		why     string
+	}{
+		{"no peaks", inflated, roofed(0), "skipped", "pawl calibrate --roofline"},
+		{"no timing", inflated, &result.Row{Kernel: "k"}, "skipped", "pawl calibrate --roofline"},
+		{"under the roof", inflated, roofed(60), "missed", ""},
+		{"over the roof", inflated, over, "caught", ""},
+		{"fails otherwise", inflated, wrongToo, "missed", ""},
+		{"no library to link", library, broken("/usr/bin/ld: cannot find -lcublas"), "skipped", "cuBLAS is missing: nvcc exited"},
+		{"another mistake", library, broken("patch.cu(3): error"), "missed", ""},
+		{"no library to load", library, ran("gemm_tiles"), "skipped", "cuBLAS cannot be loaded"},
+		{"its kernels are not known", library, ran(), "missed", ""},
+		{"the library's kernel, unseen", library, ran("cutlass_80_simt_sgemm"), "missed", ""},
+		{"the library's kernel", library, caught, "suspicious", ""},
+	} {
+		s := &selftest{report: &result.Report{Selftest: &result.Selftest{}}}
+		s.judge(test.subject, evidenceOf("k", &result.Report{Rows: []*result.Row{test.row}}))
+		got := s.report.Selftest.Subjects[0]
+		if got.Outcome != test.outcome || !strings.Contains(got.Why, test.why) {
+			t.Errorf("%s: %s (%s), want %s (%s)", test.name, got.Outcome, got.Why, test.outcome, test.why)
+		}
+	}
+}
+
+// Nobody needs what nothing looks for.
+func TestNeedsAreKnown(t *testing.T) {
+	for _, s := range Subjects() {
+		switch s.Needs {
+		case "", torch, needsRoof, needsCuBLAS:
+		default:
+			t.Errorf("%s/%s needs %s", s.Kind, s.Kernel, s.Needs)
+		}
+	}
+}
