@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
+	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -94,7 +96,7 @@ func (s *series) addUp(ctx context.Context) error {
 	if launcher {
 		queueing = queueingCost * float64(s.timing.Repeat)
 	}
-	const enough = 10
+	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	claimed, longer := 0.0, 0.0
 	for range clockTries {
 		m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
@@ -115,8 +117,8 @@ func (s *series) addUp(ctx context.Context) error {
 			return nil
 		}
 		claimed = stat.Mean(got.Seconds) * float64(s.timing.Repeat)
-		longer = (got.WorkerS - dry.WorkerS) / float64(got.Count)
-		if longer <= contradiction*claimed+queueing+askingCost/enough {
+		longer = (busy(got) - busy(dry)) / float64(got.Count)
+		if longer <= contradiction*claimed+queueing+askingCost/float64(enough) {
 			return nil
 		}
 	}
@@ -126,6 +128,15 @@ func (s *series) addUp(ctx context.Context) error {
 			claimed, longer),
 		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
 	}
+}
+
+// busy is what a request took at least: a cell that had to wait for its core was
+// not slow.
+func busy(b *worker.Batch) float64 {
+	if b.BusyS > 0 {
+		return min(b.WorkerS, b.BusyS)
+	}
+	return b.WorkerS
 }
 
 // claimAgain takes a few more samples, which the statistics leave out, and makes

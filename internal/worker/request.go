@@ -260,9 +260,14 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 		return nil, nil, err
 	}
 	var reply wire.SampleReply
+	busyBefore, clocked := processTime(c.proc.Pid())
 	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)
 	if err != nil {
 		return nil, nil, err
+	}
+	reply.BusyS = 0
+	if busy, ok := processTime(c.proc.Pid()); clocked && ok {
+		reply.BusyS = (busy - busyBefore).Seconds()
 	}
 	seconds, _, err := wire.UnpackSamples(frame.Data, reply.Count)
 	if err == nil && (reply.Count < 1 || reply.Count > m.Count) {

@@ -242,6 +242,7 @@ type SampleReply struct {
 	Preempted int64   `json:"preempted"`        // involuntary context switches
 	GapS      float64 `json:"gap_s,omitempty"`  // cuda, several launches a sample: between two empty ones
 	WorkerS   float64 `json:"worker_s,omitempty"`
+	BusyS     float64 `json:"busy_s,omitempty"` // processor time of the whole cell, by the worker
 
 	OtherStreams bool  `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
 	Exposed      int   `json:"exposed,omitempty"`       // samples in which the device waited for the host; python
