@@ -24,6 +24,7 @@ const (
 	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
 	askingCost    = 500e-6 // seconds a request itself may take
 	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
+	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
 	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
 
@@ -93,8 +94,11 @@ func (s *series) addUp(ctx context.Context) error {
 		return nil
 	}
 	queueing := 0.0
-	if launcher {
+	switch {
+	case launcher:
 		queueing = queueingCost * float64(s.timing.Repeat)
+	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
+		queueing = lookingCost
 	}
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	claimed, longer := 0.0, 0.0
