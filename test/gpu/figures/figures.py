@@ -1,6 +1,6 @@
 """Measures what docs/performance.md says of pawl on a GPU, and prints it as a table.
 
-Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep
+Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep matrix selftest sanitize
 Each stage leaves WORKDIR/<stage>.json and is not run again while that is there.
 """
 import csv, io, json, os, statistics, subprocess, sys, time
@@ -223,6 +223,33 @@ def sweep():
     return {"seconds": time.time() - began, "configs": len(bench_rows), "rivals": len(bench_rows[0]["rivals"]), "measured": measured}
 
 
+def matrix():
+    """The fuzz matrix of the attention example, with the reference on the device: cold build first, then twice."""
+    out = []
+    for _ in range(3):
+        began = time.time()
+        done = subprocess.run([PAWL, "fuzz", "attention_f16", "--plain", "--all", "--json"], cwd=WORK + "/examples/cuda", env=ENV, capture_output=True, text=True)
+        row = json.loads(done.stdout)["rows"][0]
+        found = row["verification"]
+        out.append({"seconds": time.time() - began, "passed": found["passed"], "failed": found["failed"], "skipped": found["skipped"], "fault": row.get("fault")})
+    return out
+
+
+def selftest():
+    began = time.time()
+    done = subprocess.run([PAWL, "selftest", "--json"], cwd=WORK, env=ENV, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    found["seconds"] = time.time() - began
+    return found
+
+
+def sanitize():
+    began = time.time()
+    done = subprocess.run([PAWL, "fuzz", "attention_f16", "softmax", "--plain", "--sample", "1", "--sanitize", "--json"], cwd=WORK + "/examples/cuda", env=ENV, capture_output=True, text=True)
+    rows_ = json.loads(done.stdout)["rows"]
+    return {"seconds": time.time() - began, "kernels": {r["kernel"]: r["verification"].get("sanitizer") for r in rows_}, "stderr": done.stderr[-3000:]}
+
+
 def table():
     def load(stage):
         try:
@@ -249,11 +276,23 @@ def table():
         out.append(("inside / outside the sandbox", f'{s["median"]:.4f} [{s["low"]:.4f}, {s["high"]:.4f}] over {s["pairs"]} pairs', "1.000 +- 0.003"))
     if s := load("sweep"):
         out.append((f'sweep, {s["configs"]} configs x {s["rivals"]} backends', f'{s["seconds"]:.0f} s, {s["measured"]} measured', "<= 60 s for ten"))
+    if s := load("matrix"):
+        last = s[-1]
+        out.append(("fuzz matrix, attention f16", f'{s[0]["seconds"]:.1f} s, then {last["seconds"]:.1f} s: {last["passed"]} right, {last["failed"]} wrong, {last["skipped"]} skipped', "27 right in <= 10 s"))
+    if s := load("selftest"):
+        out.append(("selftest", f'{s["caught"]} caught, {s["suspicious"]} suspicious, {s["missed"]} missed, controls {s["controls_passed"]} of {s["controls_passed"] + s["controls_failed"]}, '
+                    f'mutants {s["mutants_killed"]}/{s["mutants"]}, {s["skipped"]} skipped, {s["seconds"]:.0f} s', "0 missed, 0 rejected, 100%"))
+        for subject in s["subjects"]:
+            if subject["outcome"] in ("missed", "failed", "survived"):
+                out.append((f'  {subject["kind"]} {subject["name"]}', f'{subject["outcome"]}: {subject.get("by", "")}', ""))
+    if s := load("sanitize"):
+        for kernel, runs in s["kernels"].items():
+            out.append((f"sanitizer, {kernel}", "; ".join(f'{r["tool"]} {"skipped: " + r["skipped"][:40] if r.get("skipped") else r.get("errors", 0)}' for r in runs or []), "0 errors"))
     for what, got, bound in out:
         print(f"{what:36} {got:64} {bound}")
 
 
-STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep)
+STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, selftest=selftest, sanitize=sanitize)
 for stage in sys.argv[3:]:
     if stage == "table":
         table()
