@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"pawl/internal/check"
 	"pawl/internal/curve"
 	"pawl/internal/diag"
+	"pawl/internal/fuzz"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -125,7 +124,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	}
 	place.Device = opts.device
 	if opts.measure.Seed == 0 {
-		opts.measure.Seed = secretSeed()
+		opts.measure.Seed = fuzz.RandomSeed()
 	}
 	live := newFollower(e)
 	r := run.New(project.Dir, e.started, live.follow)
@@ -140,14 +139,6 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	}
 	then(made)
 	return opts.output.deliver(e, r, made, opts.strict)
-}
-
-// secretSeed is one that no kernel can be made for. It fits into what JSON readers
-// hold exactly.
-func secretSeed() uint64 {
-	var raw [8]byte
-	_, _ = rand.Read(raw[:])
-	return binary.LittleEndian.Uint64(raw[:])>>16 | 1
 }
 
 // finished refuses a spec that still has guesses in it.

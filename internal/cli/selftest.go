@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pawl/internal/fuzz"
 	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -66,7 +67,7 @@ func runSelftest(e *env, opts *selftestOptions, kinds []string) error {
 	}
 	place.Device = opts.device
 	if opts.seed == 0 {
-		opts.seed = secretSeed()
+		opts.seed = fuzz.RandomSeed()
 	}
 	live := newFollower(e)
 	made, err := selftest.Run(e.ctx, run.Quiet(e.started, live.follow), selftest.Options{
