@@ -29,7 +29,7 @@ func (p *Plan) shapes(base Trial, o Options) {
 			base = base.with(name, formula.Int(bound))
 		}
 	}
-	base.Lane, base.Repeats, base.Optional = LaneShape, 1, true
+	base.Lane, base.Repeats = LaneShape, 1
 	sizes := beside(tiles(p.variant))
 	random := o.random("shapes")
 	perSize := make([][]Trial, len(p.Free))
@@ -124,7 +124,7 @@ func primeAfter(n int64) int64 {
 
 // values adds other distributions of the inputs.
 func (p *Plan) values(base Trial, o Options) {
-	base.Lane, base.Repeats, base.Optional = LaneValues, 1, true
+	base.Lane, base.Repeats = LaneValues, 1
 	for _, name := range p.operation.values() {
 		t := base
 		t.Fill = name
@@ -157,7 +157,7 @@ func (p *Plan) try(t Trial, o Options) bool {
 
 // integers adds the case of small whole numbers, at sizes where it is exact.
 func (p *Plan) integers(base Trial, o Options) {
-	base.Lane, base.Repeats, base.Optional, base.Fill = LaneIntegers, 1, true, "integers"
+	base.Lane, base.Repeats, base.Fill = LaneIntegers, 1, "integers"
 	t, exact, err := p.exactSize(base, o)
 	if err != nil {
 		p.note("exact small integers are not tried: %v", err)

@@ -24,15 +24,14 @@ var Lanes = []string{LaneMatrix, LaneConfig, LaneShape, LaneValues, LaneIntegers
 
 // Trial is one problem to try a kernel at.
 type Trial struct {
-	Lane     string
-	Vars     []spec.Var // of the config, in its order
-	Fill     string     // name of a distribution; "": the inputs as the file fills them
-	Exact    bool       // every bit of the answer must be right
-	Repeats  int        // runs on the same data, which must agree in every bit; at least 1
-	Seed     uint64     // of the data
-	Batch    int        // of the data
-	Optional bool       // pawl's own idea: the first to go where time is short
-	Stored   string     // the file that has kept it since it failed; "" for a new one
+	Lane    string
+	Vars    []spec.Var // of the config, in its order
+	Fill    string     // name of a distribution; "": the inputs as the file fills them
+	Exact   bool       // every bit of the answer must be right
+	Repeats int        // runs on the same data, which must agree in every bit; at least 1
+	Seed    uint64     // of the data
+	Batch   int        // of the data
+	Stored  string     // the file that has kept it since it failed; "" for a new one
 }
 
 // Name tells the trials of a kernel apart, in one line: "S=448 B=16 H=4 D=64", and

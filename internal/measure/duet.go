@@ -301,6 +301,9 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		_, pairs := m.played(set)
 		progress(m, Progress{Samples: pairs + blocks, Median: stat.Median(m.series[0].timing.Samples.Kept()), HalfWidth: m.HalfWidth(set, opts.Floor)})
 	}
+	if err := ctx.Err(); err != nil { // also where no request was under way to notice
+		return -1, err
+	}
 	for i, s := range m.series {
 		if len(m.Cells) == 0 {
 			if err := s.checkClock(ctx); err != nil {

@@ -401,16 +401,14 @@ func TestPlayIsInterrupted(t *testing.T) {
 			if err == nil || !interrupted(err) && !errors.Is(err, context.Canceled) {
 				t.Errorf("ended by %v", err)
 			}
-			// The third was under way, on a busy machine at its very end; for the match
-			// that waited there may be one more try.
-			if n := len(m.Cells); n < 2 || n > 3 || len(host.orders) > 4 {
+			if len(m.Cells) != 2 || len(host.orders) > 4 { // the third and, for the match that waited, one more try
 				t.Errorf("%d cells of %d were played", len(m.Cells), len(host.orders))
 			}
 			timing := m.Timings()[0]
 			if timing.Stopped != "interrupted" || timing.Stats.Count == 0 {
 				t.Errorf("stopped by %q with %d samples: what was measured is not kept", timing.Stopped, timing.Stats.Count)
 			}
-			if _, err := waiting.Err(); err == nil || len(waiting.Cells) < 2 || len(waiting.Cells) > 3 {
+			if _, err := waiting.Err(); err == nil || len(waiting.Cells) != 2 {
 				t.Errorf("the match that waited: %v, %d cells", err, len(waiting.Cells))
 			}
 		})

@@ -41,7 +41,7 @@ func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []re
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errUnfit):
-		c.Skipped = "it does not fit in memory: " + errors.Unwrap(err).Error()
+		c.Skipped = err.Error()
 		return nil, nil
 	case errors.As(err, &own):
 		return nil, err
@@ -53,13 +53,7 @@ func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []re
 	return findings, nil
 }
 
-// unfitError is a problem for which there is no memory.
-type unfitError struct{ error }
-
-func (e *unfitError) Unwrap() error { return e.error }
-
-func (e *unfitError) Is(target error) bool { return target == errUnfit }
-
+// errUnfit is a problem for which there is no memory.
 var errUnfit = errors.New("it does not fit in memory")
 
 func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Finding, error) {
@@ -67,8 +61,8 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	if t.Exact {
 		tol = oracle.Tolerance{}
 	}
-	if err := b.Prepare(ctx); Missing(err) { // later it is the candidate's own doing
-		return nil, &unfitError{err}
+	if err := b.Prepare(ctx); outOfMemory(err) { // later it is the candidate's own doing
+		return nil, fmt.Errorf("%w: %w", errUnfit, err)
 	} else if err != nil {
 		return nil, err
 	}

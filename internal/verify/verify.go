@@ -159,9 +159,8 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 	return nil
 }
 
-// Missing tells whether an error is about memory that is not there: such a case is
-// skipped, not failed.
-func Missing(err error) bool {
+// outOfMemory tells whether an error is about memory that is not there.
+func outOfMemory(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseMemory
 }
