@@ -24,7 +24,9 @@ func (c *check) play(ctx context.Context) {
 		case group[0].row.Fault != nil || group[0].row.Verdict == result.Incorrect:
 		case group[0].alone:
 			for _, k := range group {
-				c.lookAtTimed(ctx, k, c.measure(ctx, k))
+				kept := c.measure(ctx, k)
+				k.lookAtTiming()
+				c.lookAtTimed(ctx, k, kept)
 			}
 		case len(group[0].playing) > 0:
 			c.playGroup(ctx, group, done)
@@ -82,6 +84,7 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	for _, k := range group {
+		k.lookAtTiming()
 		c.lookAtTimed(ctx, k, k.match.Kept())
 		if k.row.Sandbox == nil { // what held the cells held all that played in them
 			k.row.Trust, k.row.Sandbox = jobs[0].Row.Trust, jobs[0].Row.Sandbox

@@ -132,6 +132,7 @@ func (c *check) examine(ctx context.Context, k *contest) {
 			trial.Repeats = 1
 		}
 		v.Findings, err = bench.Try(ctx, one, trial)
+		c.remembers(k, bench.Retained)
 	}
 	if err == nil && one.Reason == "" && one.Skipped == "" {
 		var found []result.Finding
@@ -147,6 +148,22 @@ func (c *check) examine(ctx context.Context, k *contest) {
 		return
 	}
 	c.settleExam(ctx, k, one, err)
+}
+
+// remembers says what it means that launches leave something behind. Before every
+// sample it is taken back; within one there are several launches on the same data
+// only where these are to find it in the cache.
+func (c *check) remembers(k *contest, retained bool) {
+	switch {
+	case !retained:
+	case c.Duet.Cache == "hot":
+		k.row.Verification.Findings = append(k.row.Verification.Findings, verify.Remembers())
+	default:
+		k.row.Warnings = append(k.row.Warnings, result.Warning{
+			Code: "retained", Message: "launches leave something in __device__ variables; no sample finds what the one before it left",
+			Hint: "in your program the next launch will: pass it as an argument if that matters",
+		})
+	}
 }
 
 // listKernels takes down what runs on the device when code launches by itself.
@@ -278,6 +295,18 @@ func (c *check) convict(k *contest) {
 			k.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"})
 			return
 		}
+		v.Integrity = result.Suspicious
+	}
+}
+
+// lookAtTiming takes down what samples have given away besides their time.
+func (k *contest) lookAtTiming() {
+	v, t := k.row.Verification, k.row.Timing
+	if v == nil || t == nil || !t.SetAside {
+		return
+	}
+	v.Findings = append(v.Findings, verify.SetAside())
+	if v.Integrity == result.Clean {
 		v.Integrity = result.Suspicious
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -34,20 +33,21 @@ func newSelftest(e *env) *cobra.Command {
 	opts := &selftestOptions{}
 	kinds := []string{selftest.Host, selftest.Python, selftest.CUDA, selftest.Launcher}
 	cmd := &cobra.Command{
-		Use: "selftest [host|python|cuda|launcher…]", Short: "try pawl on kernels that cheat, on honest ones, and on mistakes", GroupID: groupMachine,
+		Use: "selftest [KIND[/KERNEL]…]", Short: "try pawl on kernels that cheat, on honest ones, and on mistakes", GroupID: groupMachine,
 		Long: `selftest puts a corpus of kernels through what yours go through, check and fuzz:
 cheating ones, each of which must be caught by name or at least be suspicious; honest
 ones that look like it, which must pass; and kernels with one planted mistake, which
-must all be found. docs/integrity.md lists them.
+must all be found. docs/integrity.md lists them. Kinds are host, python, cuda and
+launcher; cuda/cache_* are some of one.
 
 It exits 1 when a cheat was missed, an honest kernel was refused or a mistake lives.
 --json prints the totals: caught, suspicious, missed, controls_passed, controls_failed,
 mutants_killed, mutants.`,
 		ValidArgs: kinds,
 		RunE: func(_ *cobra.Command, args []string) error {
-			for _, kind := range args {
-				if !slices.Contains(kinds, kind) {
-					return usage("%s: expected %s", kind, strings.Join(kinds, ", "))
+			for _, pattern := range args {
+				if !selftest.Known(pattern) {
+					return usage("%s: expected %s, or some kernels of one: host/skip_*", pattern, strings.Join(kinds, ", "))
 				}
 			}
 			return runSelftest(e, opts, args)
@@ -57,7 +57,7 @@ mutants_killed, mutants.`,
 	return cmd
 }
 
-func runSelftest(e *env, opts *selftestOptions, kinds []string) error {
+func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	if err := opts.output.check(); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func runSelftest(e *env, opts *selftestOptions, kinds []string) error {
 	}
 	live := newFollower(e)
 	made, err := selftest.Run(e.ctx, run.Quiet(e.started, live.follow), selftest.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Kinds: kinds, Stand: place, Seed: opts.seed, Timeout: 20 * time.Second,
+		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Only: only, Stand: place, Seed: opts.seed, Timeout: 20 * time.Second,
 	})
 	live.done()
 	if err != nil {

@@ -87,7 +87,7 @@ func unfit(s *subject) string {
 // sanitizeWith runs one tool. The error is for what keeps every tool from running.
 func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*result.SanitizerRun, error) {
 	began := time.Now()
-	cases, names := smallCases(s)
+	cases, names := smallCases(s, f.everything(s))
 	made, err := f.stand.Sanitize(ctx, s.candidate, tool, f.Stand.Sandbox, cases)
 	one, out := readSanitizer(s, tool, made, err)
 	// Device code alone reaches nothing that the sandbox keeps from it.
@@ -156,19 +156,34 @@ func ownFile(file, source string) string {
 	return file
 }
 
+// everything is what a kernel could be tried at, whatever was drawn of it.
+func (f *fuzzing) everything(s *subject) []Trial {
+	opts := f.Options
+	opts.Sample = All
+	if f.Chosen {
+		return nil // nothing was drawn
+	}
+	plan, err := NewPlan(f.Spec, s.candidate.Variant, opts)
+	if err != nil {
+		return nil // as little as what was drawn, then
+	}
+	return plan.Trials
+}
+
 // smallCases are the smallest trial, the smallest of those that the file asks for,
 // and the smallest that failed: small, because a launch takes a hundred times as long.
-func smallCases(s *subject) (cases []stand.SanitizedCase, names []string) {
+func smallCases(s *subject, others []Trial) (cases []stand.SanitizedCase, names []string) {
 	v := s.row.Verification
+	trials := slices.Concat(s.trials, others)
 	wanted := []func(i int) bool{
 		func(int) bool { return true },
-		func(i int) bool { return s.trials[i].Lane == LaneMatrix || s.trials[i].Lane == LaneConfig },
+		func(i int) bool { return trials[i].Lane == LaneMatrix || trials[i].Lane == LaneConfig },
 		func(i int) bool { return i < len(v.Cases) && v.Cases[i].Reason != "" },
 	}
 	var taken []int
 	for _, fits := range wanted {
 		best, bytes := -1, int64(0)
-		for i, t := range s.trials {
+		for i, t := range trials {
 			problem, err := s.plan.Resolve(t)
 			if err == nil && fits(i) && (best < 0 || problem.Instance.Footprint < bytes) {
 				best, bytes = i, problem.Instance.Footprint
@@ -179,7 +194,7 @@ func smallCases(s *subject) (cases []stand.SanitizedCase, names []string) {
 		}
 	}
 	for _, i := range taken {
-		t := s.trials[i]
+		t := trials[i]
 		problem, _ := s.plan.Resolve(t) // as above
 		cases = append(cases, stand.SanitizedCase{Instance: problem.Instance, Seed: t.Seed, Batch: t.Batch})
 		names = append(names, t.Name())

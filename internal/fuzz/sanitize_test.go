@@ -65,7 +65,7 @@ func TestSanitizerFailsTheKernel(t *testing.T) {
 func TestSmallCases(t *testing.T) {
 	p := plan(t, load(t, "", ""), Options{})
 	s := &subject{plan: p, trials: p.Trials, row: &result.Row{Verification: &result.Verification{}}}
-	cases, list := smallCases(s)
+	cases, list := smallCases(s, nil)
 	if len(cases) == 0 || len(cases) > 2 || len(cases) != len(list) {
 		t.Fatalf("%q", list)
 	}

@@ -24,12 +24,53 @@ const (
 	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
 	askingCost    = 500e-6 // seconds a request itself may take
 	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
+	stampingCost  = 20e-6  // seconds that may lie between the stamps of a sample and its events
+	timerCost     = 3e-6   // seconds by which the GPU's timer may be off in a sample
 	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
 	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
 
 // onGPU tells whether the kernel runs on a GPU, as far as its samples have told.
 func (s *series) onGPU() bool { return s.cuda() || s.timing.DeviceMemory > 0 }
+
+// deviceClock holds the GPU's own timer against the events that samples are taken
+// by. The stamps of the timer lie outside of the events, so it says a little more;
+// one that says far more contradicts them.
+type deviceClock struct {
+	samples       int
+	events, timer float64 // seconds of all of them
+	contradicted  int     // requests in a row
+}
+
+// hold takes down what both say of a request's samples.
+func (d *deviceClock) hold(got *worker.Batch, repeat int) error {
+	if got.GlobalS == 0 {
+		return nil // nothing was stamped
+	}
+	count := float64(got.Count)
+	events := stat.Mean(got.Seconds)*count*float64(repeat) + got.PairS*count
+	d.samples, d.events, d.timer = d.samples+got.Count, d.events+events, d.timer+got.GlobalS
+	if got.GlobalS <= contradiction*events+stampingCost*count {
+		d.contradicted = 0
+		return nil
+	}
+	if d.contradicted++; d.contradicted < clockTries {
+		return nil
+	}
+	return &result.Fault{
+		Cause: result.CauseForged,
+		Message: fmt.Sprintf("clock-mismatch: events say that a sample takes %.3g s, the GPU's own timer says %.3g s",
+			events/count, got.GlobalS/count),
+		Hint: "something has tampered with the events, or the driver's are broken",
+	}
+}
+
+// beside fills in what the two say of a sample.
+func (d *deviceClock) beside(check *result.ClockCheck) {
+	if d.samples > 0 {
+		check.EventsS, check.TimerS = d.events/float64(d.samples), d.timer/float64(d.samples)
+	}
+}
 
 // checkClock launches back to back and lets the worker time that from outside.
 func (s *series) checkClock(ctx context.Context) error {
@@ -59,6 +100,7 @@ func (s *series) checkClock(ctx context.Context) error {
 			return err
 		}
 		check.WorkerS = reply.WorkerS / float64(launches)
+		s.device.beside(check)
 		s.timing.Clock = check
 		if reply.EnergyJ != nil && (s.primary || !s.onGPU()) {
 			perLaunch := *reply.EnergyJ / float64(launches)
@@ -101,7 +143,7 @@ func (s *series) addUp(ctx context.Context) error {
 		queueing = lookingCost
 	}
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
-	claimed, longer := 0.0, 0.0
+	claimed, longer, by := 0.0, 0.0, ""
 	for range clockTries {
 		m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
 		s.freshen(&m)
@@ -122,14 +164,23 @@ func (s *series) addUp(ctx context.Context) error {
 		}
 		claimed = stat.Mean(got.Seconds) * float64(s.timing.Repeat)
 		longer = (busy(got) - busy(dry)) / float64(got.Count)
-		if longer <= contradiction*claimed+queueing+askingCost/float64(enough) {
+		by = "the worker's clock"
+		if longer > contradiction*claimed+queueing+askingCost/float64(enough) {
+			continue
+		}
+		if got.GlobalS == 0 || dry.GlobalS == 0 {
+			return nil
+		}
+		longer = (got.GlobalS - dry.GlobalS) / float64(got.Count)
+		by = "the GPU's own timer"
+		if longer <= contradiction*claimed+timerCost {
 			return nil
 		}
 	}
 	return &result.Fault{
 		Cause: result.CauseForged,
-		Message: fmt.Sprintf("the cell claims %.3g s a sample; by the worker's clock requests take %.3g s a sample longer than without launches",
-			claimed, longer),
+		Message: fmt.Sprintf("the cell claims %.3g s a sample; by %s requests take %.3g s a sample longer than without launches",
+			claimed, by, longer),
 		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
 	}
 }

@@ -358,7 +358,7 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 		s.took(got)
 		s.perItem = got.WorkerS / float64(got.Count)
 	}
-	return out, 0, nil
+	return out, -1, at("measure", first.device.hold(got, m.repeat))
 }
 
 // separateTurns lets sides in cells of their own take turns, one active at a time.

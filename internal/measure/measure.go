@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"pawl/internal/result"
@@ -61,6 +62,7 @@ type series struct {
 	warm     bool    // the device has just been busy with another problem
 	steps    int     // of oracle.Mutate that the inputs have been through
 	draw     keeper
+	device   deviceClock
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
@@ -119,7 +121,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.took(got)
-	return nil
+	return s.device.hold(got, m.Repeat)
 }
 
 // took notes what a reply says besides its samples.
@@ -127,6 +129,7 @@ func (s *series) took(got *worker.Batch) {
 	t := s.timing
 	t.CallOverheadS, t.PairS, t.GapS = got.OverheadS, got.PairS, got.GapS
 	t.OtherStreams = t.OtherStreams || got.OtherStreams
+	t.SetAside = t.SetAside || slices.Contains(got.SetAside, s.Index)
 	t.PeakMemory, t.DeviceMemory = max(t.PeakMemory, got.PeakBytes), max(t.DeviceMemory, got.DeviceBytes)
 	t.Exposed += got.Exposed
 	s.note(got.State)

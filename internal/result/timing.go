@@ -22,6 +22,7 @@ type Timing struct {
 	Resources []Resources `json:"resources,omitempty"` // of each launch, as the driver says; CUDA only
 
 	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+	SetAside     bool `json:"set_aside,omitempty"`     // it set a part of the L2 aside, where no flush reaches
 
 	DeviceMemory int64 `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
 	Exposed      int   `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
@@ -80,11 +81,13 @@ type Stats struct {
 	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
 }
 
-// ClockCheck is the worker's own clock beside the cell's claim, for cells that
-// share their address space with the candidate.
+// ClockCheck is other clocks beside the one that samples are taken by.
 type ClockCheck struct {
 	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
-	WorkerS  float64 `json:"worker_s"`  // per launch, by the worker
+	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
+
+	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples
+	TimerS  float64 `json:"timer_s,omitempty"`  // per sample, by the GPU's global timer, from before the first event until after the second
 }
 
 // State is the machine at one moment of a run. Missing readings are absent,

@@ -3,7 +3,7 @@ package selftest
 var cudaSubjects = []Subject{
 	{Kind: CUDA, Kernel: "cache_pointer", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}, Why: "device globals are restored before every sample, and the module is loaded anew to be measured"},
 	{Kind: CUDA, Kernel: "cache_first_elements", Exploit: "cache-by-first-elements", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}},
-	{Kind: CUDA, Kernel: "cache_within_sample", Exploit: "cache-by-first-elements", Research: []int{15, 6}, Expect: Suspicious, By: []string{retained, repeats, stale, timed, wrong}, Why: "a sample of a short kernel has several launches: nothing is restored between them"},
+	{Kind: CUDA, Kernel: "cache_within_sample", Exploit: "cache-by-first-elements", Research: []int{15, 6}, Expect: Defused, By: []string{retained, repeats, stale, timed, wrong}, Why: "a cold sample of several launches has as many copies of the arguments, with data of their own; of hot ones retained-state is said"},
 	{Kind: CUDA, Kernel: "cache_in_scratch", Exploit: "cache-in-scratch", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}, Why: "scratch is restored before every sample"},
 	{Kind: CUDA, Kernel: "skip_when_done", Exploit: "batch-and-skip", Research: []int{6}, Expect: Defused, By: []string{repeats, stale, timed, wrong}, Why: "outputs are poisoned before every sample, and cold launches of one sample have an output each"},
 	{Kind: CUDA, Kernel: "honest_at_first", Exploit: "evaluation-detected", Research: []int{33, 7, 8}, Expect: Defused, By: []string{retained, timed, wrong}, Why: "a counter in device memory starts from nothing every time"},

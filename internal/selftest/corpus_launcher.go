@@ -6,7 +6,7 @@ var launcherSubjects = []Subject{
 	{Kind: Launcher, Kernel: "legacy_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, blocked}, Why: "the default stream, which may wait for others or not"},
 	{Kind: Launcher, Kernel: "nothing", Exploit: "no-work", Research: []int{26}, Expect: Caught, By: []string{blank, wrong}},
 	{Kind: Launcher, Kernel: "background_thread", Exploit: "late-work", Research: []int{2, 1}, Expect: Suspicious, By: []string{late, stream, timed, wrong, blank, forged, threads}},
-	{Kind: Launcher, Kernel: "persisting_l2", Exploit: "persisting-l2", Research: []int{11}, Expect: Suspicious, By: []string{pinned}, Why: "lines of its input survive the flush; its answers are right"},
+	{Kind: Launcher, Kernel: "persisting_l2", Exploit: "persisting-l2", Research: []int{11}, Expect: Suspicious, By: []string{pinned, blocked}, Why: "lines of its input survive the flush; its answers are right"},
 	{Kind: Launcher, Kernel: "idle_first", Exploit: "idle-first", Research: []int{12}, Expect: Caught, By: []string{blocked, clocks, stream}, Why: "host code that waits for the device cannot be queued"},
 
 	{Kind: Launcher, Kernel: "cache_pointer", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ var corpus embed.FS
 type Options struct {
 	Tool    result.Tool
 	Command []string
-	Kinds   []string // of cells to try; none: all that this machine has
+	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
 	Stand   stand.Options
 	Seed    uint64
 	Timeout time.Duration // of one launch
@@ -53,11 +54,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		Schema: result.Schema, Kind: result.KindSelftest, ID: r.ID, Tool: opts.Tool, Command: opts.Command, Started: r.Started.UTC(),
 		Method: result.Method{Seed: opts.Seed}, Selftest: &result.Selftest{},
 	}}
-	kinds := opts.Kinds
-	if len(kinds) == 0 {
-		kinds = everywhere
-	}
-	for _, kind := range kinds {
+	for _, kind := range everywhere {
 		if err := s.kind(ctx, kind); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
@@ -90,6 +87,16 @@ func (s *selftest) unpack(kind string) (string, error) {
 
 // kind tries everything of one cell kind.
 func (s *selftest) kind(ctx context.Context, kind string) error {
+	var subjects []Subject
+	for _, subject := range Subjects() {
+		if subject.Kind == kind && wanted(s.Only, kind, subject.Kernel) {
+			subjects = append(subjects, subject)
+		}
+	}
+	mutants := slices.DeleteFunc(Mutants(), func(m Mutant) bool { return m.Kind != kind || !wanted(s.Only, kind, m.Kernel) })
+	if len(subjects)+len(mutants) == 0 {
+		return nil
+	}
 	dir, err := s.unpack(kind)
 	if err != nil {
 		return err
@@ -98,29 +105,61 @@ func (s *selftest) kind(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	var patterns []string
-	for _, subject := range Subjects() {
-		if subject.Kind == kind {
-			patterns = append(patterns, subject.Kernel)
+	if err := s.try(ctx, project, subjects); err != nil {
+		return err
+	}
+	return s.mutants(ctx, project, mutants)
+}
+
+// wanted tells whether a kernel is among those asked for.
+func wanted(only []string, kind, kernel string) bool {
+	return len(only) == 0 || slices.ContainsFunc(only, func(pattern string) bool {
+		matches, _ := path.Match(pattern, kind+"/"+kernel)
+		return pattern == kind || matches
+	})
+}
+
+// Known tells whether a pattern of Options.Only stands for anything.
+func Known(pattern string) bool {
+	return slices.ContainsFunc(Subjects(), func(s Subject) bool { return wanted([]string{pattern}, s.Kind, s.Kernel) }) ||
+		slices.ContainsFunc(Mutants(), func(m Mutant) bool { return wanted([]string{pattern}, m.Kind, m.Kernel) })
+}
+
+// try checks the subjects, and fuzzes those of which that has not said enough.
+func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subject) error {
+	if len(subjects) == 0 {
+		return nil
+	}
+	reports := make([]*result.Report, 0, 2)
+	for _, look := range []func(context.Context, *spec.Spec, []string) (*result.Report, error){s.check, s.fuzz} {
+		var patterns []string
+		for _, subject := range subjects {
+			if e := evidenceOf(subject.Kernel, reports...); !e.enough(subject) {
+				patterns = append(patterns, subject.Kernel)
+			}
 		}
+		if len(patterns) == 0 {
+			break
+		}
+		made, err := look(ctx, project, patterns)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, made)
 	}
-	checked, err := s.check(ctx, project, patterns)
-	if err != nil {
-		return err
-	}
-	fuzzed, err := s.fuzz(ctx, project, patterns)
-	if err != nil {
-		return err
-	}
-	if s.report.DeviceClass == "" || checked.Machine.GPU != nil {
+	if checked := reports[0]; s.report.DeviceClass == "" || checked.Machine.GPU != nil {
 		s.report.Machine, s.report.DeviceClass = checked.Machine, checked.DeviceClass
 	}
-	for _, subject := range Subjects() {
-		if subject.Kind == kind {
-			s.judge(subject, evidenceOf(subject.Kernel, checked, fuzzed))
-		}
+	for _, subject := range subjects {
+		s.judge(subject, evidenceOf(subject.Kernel, reports...))
 	}
-	return s.mutants(ctx, kind, project)
+	return nil
+}
+
+// enough tells whether a cheat has been found out already: nothing could be said in
+// its favour.
+func (e *evidence) enough(subject Subject) bool {
+	return subject.Expect != Pass && e.failed && len(e.by(subject.By)) > 0
 }
 
 // check measures the subjects as `pawl check` does, shortly.
@@ -263,7 +302,7 @@ func (s *selftest) judge(subject Subject, e evidence) {
 }
 
 // mutants tries one planted mistake after the other, as kernels of their own.
-func (s *selftest) mutants(ctx context.Context, kind string, project *spec.Spec) error {
+func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mutant) error {
 	planted := *project
 	planted.Kernels = nil
 	var selections []spec.Selection
@@ -274,12 +313,9 @@ func (s *selftest) mutants(ctx context.Context, kind string, project *spec.Spec)
 		planted.Kernels = append(planted.Kernels, k)
 		selections = append(selections, spec.Selection{Kernel: k, Configs: k.Configs})
 	}
-	for _, m := range Mutants() {
-		if m.Kind != kind {
-			continue
-		}
+	for _, m := range mutants {
 		if m.Number == 1 {
-			plant(Mutant{Kind: kind, Kernel: m.Kernel, What: "no mistake"})
+			plant(Mutant{Kind: m.Kind, Kernel: m.Kernel, What: "no mistake"})
 		}
 		plant(m)
 	}

@@ -10,8 +10,28 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// ForeignKernels is code on the device that the candidate did not bring along.
-const ForeignKernels = "foreign-kernels"
+// What launches do besides answering.
+const (
+	RetainedState  = "retained-state"  // something for the next launch to find
+	ForeignKernels = "foreign-kernels" // code on the device that the candidate did not bring along
+	PersistingL2   = "persisting-l2"   // lines that a flush does not evict
+)
+
+// SetAside is a launcher's part of the L2 that no flush reaches.
+func SetAside() result.Finding {
+	return result.Finding{
+		Exploit: PersistingL2, Severity: result.Suspicious,
+		Message: "it sets a part of the L2 aside, where the flush before a launch does not reach; --cache hot is the way to measure what finds its arguments there",
+	}
+}
+
+// Remembers is a kernel whose launches find what the last one left.
+func Remembers() result.Finding {
+	return result.Finding{
+		Exploit: RetainedState, Severity: result.Suspicious,
+		Message: "it leaves something in __device__ variables, and hot samples have several launches on the same data: all but the first may have found their answer there",
+	}
+}
 
 // Trace launches once more and lists the kernels that ran. It is the last thing
 // that a cell does: the profiler stays in it.

@@ -42,6 +42,8 @@ type Bench struct {
 	Seed      uint64
 	Timeout   time.Duration // of one launch
 
+	Retained bool // a launch has left something in its module's variables
+
 	problem   wire.Prepare
 	reference *answerer
 	rival     *answerer
@@ -90,6 +92,7 @@ func (b *Bench) Produce(ctx context.Context, batch int) ([]wire.Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.Retained = b.Retained || reply.Retained
 	return reply.Outputs, nil
 }
 

@@ -212,6 +212,12 @@ func TestLaunchers(t *testing.T) {
 	if warned(joined, "streams") {
 		t.Errorf("work that is joined was called stray: %+v", joined.Warnings)
 	}
+	for _, name := range []string{"launch", "launch_joined", "good"} { // the device's timer says a little more than the events
+		c := row(t, report, name).Timing.Clock
+		if c == nil || c.TimerS <= c.EventsS || c.TimerS > 2*c.EventsS+20e-6 {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
 	for _, name := range []string{"launch_elsewhere", "launch_all_elsewhere"} {
 		stray := row(t, report, name)
 		mustMeasure(t, stray)

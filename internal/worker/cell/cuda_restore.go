@@ -1,5 +1,7 @@
 package cell
 
+import "pawl/internal/native/cuda"
+
 // restore brings what a side's next launches find into the state they start from:
 // the variables of its module, and the arguments that they will work on.
 func (c *cudaCell) restore(side *cudaSide, launches int) error {
@@ -55,4 +57,20 @@ func (c *cudaCell) flush() error {
 		return err
 	}
 	return c.calls.read.Launch(c.stream)
+}
+
+// setBack undoes what a launcher did to the L2: lines that it set aside would
+// outlive the flush before its next launch.
+func (c *cudaCell) setBack(side *cudaSide) error {
+	if side.launcher == 0 {
+		return nil
+	}
+	if bytes, err := c.driver.Limit(cuda.LimitPersistingL2); err != nil || bytes == 0 {
+		return nil //nolint:nilerr // a device that sets nothing aside
+	}
+	side.setAside = true
+	if err := c.driver.SetLimit(cuda.LimitPersistingL2, 0); err != nil {
+		return err
+	}
+	return c.driver.ResetPersistingL2()
 }

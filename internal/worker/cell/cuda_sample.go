@@ -42,10 +42,13 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		return nil, nil, faultOf(err)
 	}
 	reply.Count, reply.OverheadS, reply.PairS, reply.GlobalS = len(seconds), c.overhead, c.pair, global
-	for _, side := range sides {
+	for i, side := range sides {
 		reply.GapS = max(reply.GapS, side.gap)
 		reply.OtherStreams = reply.OtherStreams || side.strays || side.strayed > len(seconds)/2
 		reply.DeviceBytes = max(reply.DeviceBytes, int64(side.problem.bytes+side.extra))
+		if side.setAside && !slices.Contains(reply.SetAside, order[i]) {
+			reply.SetAside = append(reply.SetAside, order[i])
+		}
 	}
 	return reply, wire.PackSamples(seconds, ghz), faultOf(c.trespass())
 }
@@ -76,6 +79,9 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.Sample
 		if err != nil {
 			return nil, err
 		}
+		if err := c.setBack(side); err != nil {
+			return nil, err
+		}
 		if !side.strays { // its time has no events in it
 			took -= c.pair
 		}
@@ -101,14 +107,17 @@ func (c *cudaCell) ready(m *wire.Sample, sides []*cudaSide) error {
 		if hot := m.Cache == "hot"; side.hot != hot {
 			side.hot, side.repeat, side.next = hot, 0, 0
 		}
+		side.strayed, side.setAside = 0, false
 		if err := c.settleDown(side, m.Repeat); err != nil {
 			return err
 		}
-		side.strayed = 0
 		if side.hot { // new data, or another side's, is not what a hot launch finds
 			if err := c.launch(side); err != nil {
 				return err
 			}
+		}
+		if err := c.setBack(side); err != nil {
+			return err
 		}
 	}
 	_ = c.driver.ResetPersistingL2() // where the device has none there is nothing to reset

@@ -22,13 +22,14 @@ type cudaSide struct {
 	next     int            // set of the next launch
 	hot      bool           // launches stay on one set, which the caches then hold
 
-	settled bool
-	strays  bool    // it works on streams of its own, past the one it is given
-	several section // of several launches
-	repeat  int     // how many; 0: there is none
-	gap     float64 // seconds between two empty launches in such a graph
-	strayed int     // samples of this request that left work on other streams
-	extra   uint64  // bytes of device memory it took besides its arguments
+	settled  bool
+	strays   bool    // it works on streams of its own, past the one it is given
+	several  section // of several launches
+	repeat   int     // how many; 0: there is none
+	gap      float64 // seconds between two empty launches in such a graph
+	strayed  int     // samples of this request that left work on other streams
+	setAside bool    // it set a part of the L2 aside in this request
+	extra    uint64  // bytes of device memory it took besides its arguments
 }
 
 func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {

@@ -245,6 +245,7 @@ type SampleReply struct {
 	BusyS     float64 `json:"busy_s,omitempty"` // processor time of the whole cell, by the worker
 
 	OtherStreams bool  `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
+	SetAside     []int `json:"set_aside,omitempty"`     // sides that set a part of the L2 aside, where a flush does not reach; cuda
 	Exposed      int   `json:"exposed,omitempty"`       // samples in which the device waited for the host; python
 	DeviceBytes  int64 `json:"device_bytes,omitempty"`  // most memory taken on the device, arguments once
 

@@ -1,9 +1,9 @@
 """Measures what docs/performance.md says of pawl on a GPU, and prints it as a table.
 
-Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep matrix selftest sanitize
+Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep matrix cheats launchers torch sanitize
 Each stage leaves WORKDIR/<stage>.json and is not run again while that is there.
 """
-import csv, io, json, os, statistics, subprocess, sys, time
+import csv, io, json, os, statistics, subprocess, sys, threading, time
 
 PAWL, WORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -235,12 +235,31 @@ def matrix():
     return out
 
 
-def selftest():
+def selftest(*only):
+    """The corpus of one kind; what is under way goes to the stage's log, with the time."""
     began = time.time()
-    done = subprocess.run([PAWL, "selftest", "--json"], cwd=WORK, env=ENV, capture_output=True, text=True)
-    found = json.loads(done.stdout)
+    with subprocess.Popen([PAWL, "selftest", *only, "--json"], cwd=WORK, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        def follow():
+            for line in p.stderr:
+                print(f"{time.time() - began:6.1f} {line}", end="", flush=True)
+        follower = threading.Thread(target=follow)
+        follower.start()
+        found = json.loads(p.stdout.read())
+        follower.join()
     found["seconds"] = time.time() - began
     return found
+
+
+def cheats():
+    return selftest("cuda")
+
+
+def launchers():
+    return selftest("launcher")
+
+
+def torch():
+    return selftest("python/torch_*")
 
 
 def sanitize():
@@ -279,8 +298,10 @@ def table():
     if s := load("matrix"):
         last = s[-1]
         out.append(("fuzz matrix, attention f16", f'{s[0]["seconds"]:.1f} s, then {last["seconds"]:.1f} s: {last["passed"]} right, {last["failed"]} wrong, {last["skipped"]} skipped', "27 right in <= 10 s"))
-    if s := load("selftest"):
-        out.append(("selftest", f'{s["caught"]} caught, {s["suspicious"]} suspicious, {s["missed"]} missed, controls {s["controls_passed"]} of {s["controls_passed"] + s["controls_failed"]}, '
+    for stage in ("cheats", "launchers", "torch"):
+        if not (s := load(stage)):
+            continue
+        out.append((f"selftest, {stage}", f'{s["caught"]} caught, {s["suspicious"]} suspicious, {s["missed"]} missed, controls {s["controls_passed"]} of {s["controls_passed"] + s["controls_failed"]}, '
                     f'mutants {s["mutants_killed"]}/{s["mutants"]}, {s["skipped"]} skipped, {s["seconds"]:.0f} s', "0 missed, 0 rejected, 100%"))
         for subject in s["subjects"]:
             if subject["outcome"] in ("missed", "failed", "survived"):
@@ -292,7 +313,7 @@ def table():
         print(f"{what:36} {got:64} {bound}")
 
 
-STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, selftest=selftest, sanitize=sanitize)
+STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, cheats=cheats, launchers=launchers, torch=torch, sanitize=sanitize)
 for stage in sys.argv[3:]:
     if stage == "table":
         table()
@@ -301,3 +322,5 @@ for stage in sys.argv[3:]:
         with open(f"{WORK}/{stage}.tmp", "w") as f:
             json.dump(result, f, indent=1)
         os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}.json")
+        if stage in ("cheats", "launchers", "torch") and (result["missed"] or result["controls_failed"] or result["mutants_killed"] < result["mutants"]):
+            sys.exit(f"{stage}: pawl was fooled")
