@@ -29,8 +29,9 @@ func System() []string {
 }
 
 // WithCUDA adds what the CUDA driver needs to start and to run kernels: its
-// device nodes, what it asks about the PCI bus and memory, the name of its
-// threads (written below /proc/self), and a local socket of its own.
+// device nodes, what it asks about the PCI bus and memory, and its profiler about
+// the clock, the name of its threads (written below /proc/self), and a local
+// socket of its own.
 func (p Policy) WithCUDA() Policy {
 	glob := func(pattern string) []string {
 		found, _ := filepath.Glob(pattern) // fails for a bad pattern only
@@ -38,7 +39,7 @@ func (p Policy) WithCUDA() Policy {
 	}
 	p.Devices = slices.Concat(p.Devices, glob("/dev/nvidia*"))
 	p.Read = slices.Concat(p.Read, glob("/sys/devices/pci*"),
-		[]string{"/sys/bus/pci", "/sys/devices/system/memory", "/proc/driver/nvidia", "/proc/devices"})
+		[]string{"/sys/bus/pci", "/sys/devices/system/memory", "/sys/devices/system/clocksource", "/proc/driver/nvidia", "/proc/devices"})
 	p.ProcWritable = true
 	p.LocalSockets = true
 	return p

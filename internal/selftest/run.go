@@ -215,6 +215,9 @@ func (e *evidence) add(row *result.Row) {
 			e.skipped = f.Message
 		}
 		e.name(string(f.Cause))
+		if strings.Contains(f.Message, tampered) {
+			e.name(tampered)
+		}
 		if f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input") {
 			e.name(input)
 		}

@@ -388,6 +388,11 @@ class Wall:
     chunk = words = CHUNK
     weights = None
 
+    def relied_on(self):
+        """Places of functions, besides the cell's own, that samples are taken by:
+        (where, what holds it, its name)."""
+        return []
+
     def start_wall(self):
         self.spans = []  # addresses of the arguments, and of their ends
         self.evict, self.flush_name = line_flusher()
@@ -622,6 +627,9 @@ class Jax(NumPy):
             self.jax.block_until_ready(call())
         return (time.perf_counter_ns() - start) * 1e-9
 
+    def relied_on(self):
+        return [("jax", self.jax, "block_until_ready")]
+
     def finish(self, seconds, repeat):
         # Nothing hides the launch here: the device waits for the host each time.
         return seconds, {"exposed": len(seconds)} if self.device else {}
@@ -653,6 +661,7 @@ class Events:
         self.joined = []  # seconds that its stream waited for others at its end
         self.exposed = 0
         self.idle = self.pair = 0.0
+        self.call = self.ready = int
 
     def settle(self, call, repeat, ready):
         """Finds how long queueing a call takes, so that a blocker can hide it; what
@@ -678,6 +687,7 @@ class Events:
         self.idle = max(self.rests(int, int, 15))
         self.strays = median(self.rests(call, ready, 7)) - self.idle > self.stray_least
         self.rest, self.joined, self.exposed = [], [], 0
+        self.call, self.ready = call, ready
         return overhead
 
     def launch_nothing(self):
@@ -696,7 +706,19 @@ class Events:
             self.once(call, 1, False, ready)
         return self.rest
 
+    def strays_still(self, repeat):
+        """Whether the device goes on for longer after the function than after
+        nothing at all, taken in turns: the host may only have become slower."""
+        seen, self.rest = self.rest, []
+        for _ in range(15):
+            self.once(int, repeat, self.cold, int)
+            self.once(self.call, repeat, self.cold, self.ready)
+        nothing, own = self.rest[::2], self.rest[1::2]
+        self.rest = seen
+        return median(own) - median(nothing) > self.stray_least
+
     def once(self, call, repeat, cold, ready):
+        self.cold = cold
         if self.hide and not self.strays:
             self.sleep(self.hide)
         ready()
@@ -729,14 +751,15 @@ class Events:
         doubts = {"pair_s": self.pair}
         seconds = [max(s - self.pair / repeat, 1e-9) for s in seconds]
         left = [max(0.0, rest - self.idle) for rest in self.rest]
-        # One late answer of the host is no work; several of them are.
-        if self.strays or len(left) >= 5 and median(left) > self.stray_least:
-            seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
-            doubts["other_streams"] = True
-        if median(self.joined) > 5e-6:
+        if median(self.joined) - self.pair > self.stray_least:
             doubts["other_streams"] = True
         if self.exposed:
             doubts["exposed"] = self.exposed
+        # One late answer of the host is no work; several of them are.
+        if self.strays or len(left) >= 5 and median(left) > self.stray_least and self.strays_still(repeat):
+            self.strays = True  # from now on
+            seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
+            doubts["other_streams"] = True
         self.rest, self.joined, self.exposed = [], [], 0
         return seconds, doubts
 
@@ -953,6 +976,13 @@ class TorchOnGPU(Torch, Events):
     def read(self):
         self.torch.sum(self.buffers[1], dim=0, dtype=self.torch.int32, out=self.sink)
 
+    def relied_on(self):
+        cuda = self.torch.cuda
+        places = [("torch.cuda", cuda, name) for name in ("synchronize", "current_stream", "_sleep", "Event", "Stream")]
+        places += [("torch.cuda.Event", cuda.Event, name) for name in ("record", "synchronize", "query", "elapsed_time")]
+        places += [("torch.cuda.Stream", cuda.Stream, name) for name in ("wait_event", "wait_stream")]
+        return places + [("torch._C", self.torch._C, "_cuda_setStream")]
+
     def watch_streams(self):
         """Notes the streams that the function makes current, so that their work
         can be waited for on the device. What gets around this is seen by the
@@ -1057,6 +1087,9 @@ class CuPy(Events, NumPy):
 
     def join(self):
         return False
+
+    def relied_on(self):
+        return [("cupy.cuda", self.np.cuda, name) for name in ("get_elapsed_time", "Event", "Device")]
 
 
 def odd_type(value, plain):
@@ -1348,6 +1381,33 @@ class Parameters:
 # ---------------------------------------------------------------- the cell
 
 
+class Seal:
+    """What functions the cell works with, taken down before any of the kernel's
+    code runs: whoever replaces one wants other numbers than there are."""
+
+    def __init__(self, framework):
+        own = [value for value in globals().values() if getattr(value, "__module__", None) == __name__]
+        self.places = [(__name__, globals(), name) for name, value in globals().items() if callable(value)]
+        self.places += [(c.__qualname__, c, name) for c in own if isinstance(c, type) for name, v in vars(c).items() if callable(v)]
+        clocks = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns")
+        self.places += [("time", time, name) for name in clocks if hasattr(time, name)]
+        self.places += [place for place in framework.relied_on() if self.at(place) is not None]
+        self.kept = [self.at(place) for place in self.places]
+
+    @staticmethod
+    def at(place):
+        _, owner, name = place
+        value = owner.get(name) if isinstance(owner, dict) else vars(owner).get(name)
+        return value if value is None else (value, getattr(value, "__code__", None))
+
+    def check(self):
+        for place, kept in zip(self.places, self.kept):
+            found = self.at(place)
+            if found is None or found[0] is not kept[0] or found[1] is not kept[1]:
+                raise Fault("forged", f"tampered-cell: {place[0]}.{place[2]} is not what it was before the kernel's module was imported",
+                            "the kernel shares the cell's process and has replaced what it is measured by")
+
+
 class Cell:
     def __init__(self):
         self.framework = self.function = self.call = None
@@ -1365,6 +1425,7 @@ class Cell:
         except Exception as error:
             show(error)
             raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
+        self.seal = Seal(self.framework)
         self.function, self.file = load_function(m)
         self.framework.loaded()
         self.parameters = Parameters(self.function)
@@ -1609,6 +1670,7 @@ class Cell:
                 b.stepped(taken)
             self.steps += taken if step else 0
         seconds, doubts = framework.finish(seconds, repeat)
+        self.seal.check()
         self.check_arguments()
         reply = {
             "count": len(seconds), "overhead_s": self.overhead,
@@ -1645,6 +1707,7 @@ class Cell:
         self.once()
         self.finished()
         found = self.outputs()
+        self.seal.check()
         self.check_arguments()
         reply = {"outputs": leave(m.get("outputs"), found)}
         if m.get("trace"):

@@ -151,3 +151,23 @@ device.late = True
 seconds, doubts = device.finish([device.once(lambda: World.queue(5e-6), 1, True, int)], 1)
 near(seconds[0], 5e-6)
 assert "other_streams" not in doubts, doubts
+
+# Nor does one that has become slow for good: it is as slow when nothing is called.
+seconds = [device.once(lambda: World.queue(5e-6), 1, True, int) for _ in range(21)]
+seconds, doubts = device.finish(seconds, 1)
+near(sorted(seconds)[10], 5e-6)
+assert "other_streams" not in doubts and "exposed" not in doubts, doubts
+
+
+# A function that begins to stray after it was looked at is found all the same.
+def turns():
+    World.queue(2e-6)
+    if turns.stray:
+        World.queue(100e-6, "side")
+
+
+turns.stray, device = False, Device()
+device.settle(turns, 1, int)
+turns.stray = True
+seconds, doubts = device.finish([device.once(turns, 1, False, int) for _ in range(21)], 1)
+assert doubts.get("other_streams") and 30e-6 < sorted(seconds)[10] < 115e-6, (sorted(seconds)[10], doubts)
