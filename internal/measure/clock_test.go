@@ -2,12 +2,14 @@ package measure
 
 import (
 	"errors"
+	"math"
 	"os"
 	"testing"
 	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
+	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -53,5 +55,47 @@ func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
 				t.Errorf("what was measured is not kept: %+v", timings[0].Stats)
 			}
 		})
+	}
+}
+
+func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
+	batch := func(events, timer float64) *worker.Batch {
+		b := &worker.Batch{Seconds: []float64{events, events}}
+		b.Count, b.PairS, b.GlobalS = 2, 1e-6, 2*timer
+		return b
+	}
+	for name, test := range map[string]struct {
+		events, timer float64 // seconds of a launch and of a sample of four
+		forged        bool
+	}{
+		"honest":       {10e-6, 45e-6, false},
+		"unknown":      {10e-6, 0, false},
+		"short":        {1e-6, 15e-6, false}, // stamps and events are launches too
+		"a quarter":    {25e-6, 400e-6, true},
+		"next to none": {1e-9, 100e-6, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d deviceClock
+			for request := range clockTries {
+				err := d.hold(batch(test.events, test.timer), 4)
+				if last := request == clockTries-1; (err != nil) != (last && test.forged) {
+					t.Fatalf("request %d: %v", request, err)
+				}
+			}
+			check := &result.ClockCheck{}
+			if d.beside(check); test.timer > 0 && (math.Abs(check.TimerS-test.timer) > 1e-12 || math.Abs(check.EventsS-4*test.events-1e-6) > 1e-12) {
+				t.Errorf("%+v", check)
+			}
+		})
+	}
+	var d deviceClock
+	for request := range 3 * clockTries { // a card that is held up now and then accuses nobody
+		timer := 400e-6
+		if request%clockTries == clockTries-1 {
+			timer = 110e-6
+		}
+		if err := d.hold(batch(25e-6, timer), 4); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -69,3 +69,17 @@ func TestNeedsAreKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestPatterns(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		Host: true, "cuda/cache_*": true, "host/attention_mutant": true, "*/softmax": true,
+		"": false, "ho": false, "cuda/": false, "launcher/attention_mutant": false, "host/[": false,
+	} {
+		if Known(pattern) != want {
+			t.Errorf("%q: %v", pattern, !want)
+		}
+	}
+	if wanted([]string{"python/torch_*"}, Python, "softmax") || !wanted([]string{"host", "python/torch_*"}, Python, "torch_softmax") || !wanted(nil, CUDA, "race") {
+		t.Error("patterns choose others")
+	}
+}

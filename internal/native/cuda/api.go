@@ -19,6 +19,7 @@ type api struct {
 	memHostAlloc, memHostGetDevicePointer, memFreeHost, tensorMapEncode    proc
 	streamCreate, streamDestroy, streamSynchronize, streamQuery            proc
 	streamWaitEvent, streamBeginCapture, streamEndCapture                  proc
+	streamGetAttribute, streamSetAttribute                                 proc
 	eventCreate, eventDestroy, eventRecord, eventSynchronize, eventQuery   proc
 	eventElapsedTime                                                       proc
 	graphInstantiate, graphLaunch, graphUpload, graphDestroy, graphExecEnd proc
@@ -90,6 +91,8 @@ func (a *api) symbols() []symbol {
 		{&a.streamWaitEvent, "cuStreamWaitEvent", 0},
 		{&a.streamBeginCapture, "cuStreamBeginCapture_v2", 0},
 		{&a.streamEndCapture, "cuStreamEndCapture", 0},
+		{&a.streamGetAttribute, "cuStreamGetAttribute", 0},
+		{&a.streamSetAttribute, "cuStreamSetAttribute", 0},
 
 		{&a.eventCreate, "cuEventCreate", 0},
 		{&a.eventDestroy, "cuEventDestroy_v2", 0},

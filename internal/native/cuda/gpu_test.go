@@ -160,12 +160,25 @@ func TestGPULimits(t *testing.T) {
 		t.Errorf("heap %d, %v", size, err)
 	}
 	if most := g.attribute(cuda.MaxPersistingL2); most > 0 {
+		size, err := g.Limit(cuda.LimitPersistingL2)
+		t.Logf("%d of %d bytes of L2 are set aside at first, %v", size, most, err)
 		g.must(g.SetLimit(cuda.LimitPersistingL2, uint64(most)))
 		if size, err := g.Limit(cuda.LimitPersistingL2); size == 0 || err != nil {
 			t.Errorf("persisting L2 %d of %d, %v", size, most, err)
 		}
 		g.must(g.SetLimit(cuda.LimitPersistingL2, 0))
 		g.must(g.ResetPersistingL2())
+		size, err = g.Limit(cuda.LimitPersistingL2)
+		t.Logf("%d bytes when none are asked for, %v", size, err)
+		stream, err := g.NewStream()
+		g.must(err)
+		bytes, err := stream.Persists()
+		g.must(err)
+		if bytes != 0 {
+			t.Errorf("a new stream keeps %d bytes", bytes)
+		}
+		g.must(stream.ForgetWindow())
+		g.must(stream.Destroy())
 	}
 }
 

@@ -224,6 +224,20 @@ func TestQueries(t *testing.T) {
 	}
 }
 
+func TestWindowOfAStream(t *testing.T) {
+	t.Parallel()
+	s := openStub(t).DefaultStream()
+	if bytes, err := s.Persists(); bytes != 4096 || err != nil {
+		t.Errorf("%d bytes, %v", bytes, err)
+	}
+	if err := s.ForgetWindow(); err != nil {
+		t.Fatal(err)
+	}
+	if bytes, err := s.Persists(); bytes != 0 || err != nil {
+		t.Errorf("%d bytes after all, %v", bytes, err)
+	}
+}
+
 func TestParam(t *testing.T) {
 	t.Parallel()
 	if got := binary.NativeEndian.Uint32(Param(float32(1.5))); got != math.Float32bits(1.5) {

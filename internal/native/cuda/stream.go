@@ -39,6 +39,39 @@ func (s Stream) Query() error { return s.d.query(&s.d.streamQuery, s.handle) }
 // Wait makes later work in the stream wait for what e recorded.
 func (s Stream) Wait(e Event) error { return s.d.call(&s.d.streamWaitEvent, s.handle, e.handle, 0) }
 
+// window is a CUaccessPolicyWindow in a CUstreamAttrValue: a range of memory whose
+// accesses by the stream's kernels are treated specially in L2.
+type window struct {
+	base     uintptr
+	bytes    uintptr
+	hitRatio float32
+	hit      int32
+	miss     int32
+	_        [64 - 28]byte
+}
+
+const (
+	attributeWindow  = 1 // CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+	accessPersisting = 2 // CU_ACCESS_PROPERTY_PERSISTING
+)
+
+// Persists is how many bytes the stream's launches keep in the part of the L2 that
+// is set aside.
+func (s Stream) Persists() (uint64, error) {
+	var w window
+	err := s.d.call(&s.d.streamGetAttribute, s.handle, attributeWindow, uintptr(unsafe.Pointer(&w)))
+	if err != nil || w.hit != accessPersisting && w.miss != accessPersisting {
+		return 0, err
+	}
+	return uint64(w.bytes), nil
+}
+
+// ForgetWindow makes the stream's launches treat all memory alike.
+func (s Stream) ForgetWindow() error {
+	var none window
+	return s.d.call(&s.d.streamSetAttribute, s.handle, attributeWindow, uintptr(unsafe.Pointer(&none)))
+}
+
 // query spares the pollers the making of an error.
 func (d *Driver) query(p *proc, handle uintptr) error {
 	switch code := Code(int32(p.address.Call(handle))); code {

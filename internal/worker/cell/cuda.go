@@ -30,6 +30,7 @@ type cudaCell struct {
 	overhead      float64 // of an empty launch
 	sides         map[int]*cudaSide
 	problems      []*problem
+	aside         uint64 // bytes of the L2 that were set aside before anybody launched
 	sanitizer     string // tool of compute-sanitizer that watches; "": none
 }
 
@@ -67,6 +68,7 @@ func (c *cudaCell) start(uuid string) error {
 	if c.stream, err = driver.NewStream(); err != nil {
 		return err
 	}
+	c.aside, _ = driver.Limit(cuda.LimitPersistingL2) // where the device has none it is 0
 	if c.helpers, err = loadHelpers(driver, c.sms); err != nil {
 		return err
 	}

@@ -65,12 +65,23 @@ func (c *cudaCell) setBack(side *cudaSide) error {
 	if side.launcher == 0 {
 		return nil
 	}
-	if bytes, err := c.driver.Limit(cuda.LimitPersistingL2); err != nil || bytes == 0 {
-		return nil //nolint:nilerr // a device that sets nothing aside
+	if kept, err := c.stream.Persists(); err == nil && kept > 0 {
+		side.setAside = true
+		if err := c.stream.ForgetWindow(); err != nil {
+			return err
+		}
 	}
-	side.setAside = true
-	if err := c.driver.SetLimit(cuda.LimitPersistingL2, 0); err != nil {
-		return err
+	if now, err := c.driver.Limit(cuda.LimitPersistingL2); err == nil && now > c.aside {
+		side.setAside = true
+		if err := c.driver.SetLimit(cuda.LimitPersistingL2, c.aside); err != nil {
+			return err
+		}
+		if now, err = c.driver.Limit(cuda.LimitPersistingL2); err == nil {
+			c.aside = max(c.aside, now) // the driver may round
+		}
+	}
+	if !side.setAside {
+		return nil
 	}
 	return c.driver.ResetPersistingL2()
 }

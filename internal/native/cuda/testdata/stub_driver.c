@@ -91,6 +91,12 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, co
 }
 
 int cuStreamQuery(void *stream) { return 600; }
+
+/* A window over 4096 bytes, until another one is set. */
+static struct { void *base; size_t bytes; float ratio; int hit, miss; char rest[36]; } window = {(void *)64, 4096, 1, 2, 1};
+int cuStreamGetAttribute(void *stream, int which, void *value) { return which != 1 ? 1 : (memcpy(value, &window, 64), 0); }
+int cuStreamSetAttribute(void *stream, int which, const void *value) { return which != 1 ? 1 : (memcpy(&window, value, 64), 0); }
+
 int cuEventElapsedTime(float *ms, void *start, void *end) { *ms = 0.125f; return 0; }
 
 #ifndef OLD
