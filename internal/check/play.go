@@ -24,9 +24,11 @@ func (c *check) play(ctx context.Context) {
 		case group[0].row.Fault != nil || group[0].row.Verdict == result.Incorrect:
 		case group[0].alone:
 			for _, k := range group {
+				var room examRoom
 				kept := c.measure(ctx, k)
 				k.lookAtTiming()
-				c.lookAtTimed(ctx, k, kept)
+				c.lookAtTimed(ctx, k, kept, &room)
+				room.close(ctx)
 			}
 		case len(group[0].playing) > 0:
 			c.playGroup(ctx, group, done)
@@ -83,9 +85,11 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 	stand.PlayOut(ctx, host, duels, c.Duet, func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
+	var room examRoom
+	defer func() { room.close(ctx) }()
 	for _, k := range group {
 		k.lookAtTiming()
-		c.lookAtTimed(ctx, k, k.match.Kept())
+		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
 		if k.row.Sandbox == nil { // what held the cells held all that played in them
 			k.row.Trust, k.row.Sandbox = jobs[0].Row.Trust, jobs[0].Row.Sandbox
 		}

@@ -22,30 +22,11 @@ import (
 const (
 	verifyBatch = 1 << 20
 	timedLooks  = 6 // timed samples of a row whose answers are looked at,
-	timedLeast  = 2 // fewer where that takes longer than timedSpan
+	timedLeast  = 2 // fewer where that takes longer than timedSpan,
 	timedSpan   = 2 * time.Second
+	deviceSpan  = 200 * time.Millisecond // or this long, of device code: it does not know one launch from another
+	besideSpan  = 3 * time.Second        // of a kernel's configs: then one neighbour of each will do
 )
-
-// exam is what it takes to know a contest's right answers.
-type exam struct {
-	answers   *stand.Answers
-	reference *stand.Job
-	rival     *stand.Job
-	varies    bool  // it may give other bits each time
-	err       error // why there are none
-}
-
-// instances are those of candidate, reference and rival.
-func (x *exam) instances(k *contest) [3]*spec.Instance {
-	out := [3]*spec.Instance{k.candidate.Instance}
-	if x.reference != nil {
-		out[1] = x.reference.Instance
-	}
-	if x.rival != nil {
-		out[2] = x.rival.Instance
-	}
-	return out
-}
 
 // verify looks at the answers of every candidate that is to be measured. One whose
 // answers are wrong is not.
@@ -67,38 +48,19 @@ func (c *check) verify(ctx context.Context) {
 	if err := c.stand.Build(ctx, jobs); err != nil {
 		return // the worker is gone; measuring says so
 	}
+	var room examRoom
 	for i, k := range waiting {
 		if ctx.Err() != nil {
-			return
+			break
 		}
 		c.run.Emit(run.Event{Kind: run.Verify, Row: k.row.Name(), Done: i, Total: len(waiting)})
-		c.examine(ctx, k)
+		c.examine(ctx, k, &room)
 	}
-}
-
-// examOf finds where a contest's right answers come from: what the base's spec says,
-// else the candidate's own. Without an oracle it is the base's version itself.
-func (c *check) examOf(k *contest) *exam {
-	s, from := c.Spec, k.candidate.Variant.Kernel
-	if c.base != nil {
-		if theirs := kernel(c.base.spec, k.row.Kernel); theirs != nil {
-			s, from = c.base.spec, theirs
-		}
-	}
-	answers, err := stand.FindAnswers(s, from)
-	if err != nil {
-		return &exam{err: err}
-	}
-	x := &exam{answers: answers, varies: !from.Deterministic}
-	x.reference, x.rival = answers.Jobs(k.candidate.Instance.Config)
-	if answers.Oracle == nil && k.base != nil && k.base.job != nil && k.base.job.Row.Fault == nil {
-		x.reference = k.base.job
-	}
-	return x
+	room.close(ctx)
 }
 
 // examine looks at one contest's answers.
-func (c *check) examine(ctx context.Context, k *contest) {
+func (c *check) examine(ctx context.Context, k *contest, room *examRoom) {
 	v := &result.Verification{Integrity: result.Clean, Seed: c.Duet.Seed}
 	k.row.Verification = v
 	x := k.exam
@@ -121,7 +83,7 @@ func (c *check) examine(ctx context.Context, k *contest) {
 			return
 		}
 	}
-	examiner := c.stand.NewExaminer(x.answers, k.candidate, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
+	examiner := room.examiner(ctx, c, k, k.candidate)
 	one := stand.NewCase("config", k.candidate.Instance.Config, c.Duet.Seed)
 	one.Batch = verifyBatch
 	v.Cases = append(v.Cases, one)
@@ -136,14 +98,13 @@ func (c *check) examine(ctx context.Context, k *contest) {
 	}
 	if err == nil && one.Reason == "" && one.Skipped == "" {
 		var found []result.Finding
-		found, err = x.beside(ctx, examiner, bench, k.candidate.Instance, c.Duet.Seed)
+		found, err = x.beside(ctx, room, bench, k.candidate.Instance, c.Duet.Seed)
 		v.Findings = append(v.Findings, found...)
 	}
 	if err == nil && one.Reason == "" && one.Skipped == "" && one.Fault == nil && len(v.Findings) == 0 {
 		err = c.listKernels(ctx, k, examiner)
 	}
-	closing := examiner.Close(context.WithoutCancel(ctx))
-	if err == nil && one.Fault == nil && closing != nil {
+	if closing := room.leave(ctx, k, cmp.Or(err, asError(one.Fault))); err == nil && one.Fault == nil && closing != nil {
 		k.candidate.Fail("verify", closing)
 		return
 	}
@@ -203,18 +164,21 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 // beside looks whether the kernel is as right and as fast at the sizes next to its
 // own. What it cannot do there at all is no finding; an answer that its code has
 // forged is an error.
-func (x *exam) beside(ctx context.Context, examiner *stand.Examiner, bench *verify.Bench, here *spec.Instance, seed uint64) ([]result.Finding, error) {
+func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) ([]result.Finding, error) {
 	near := verify.Neighbours(here)
 	if len(near) == 0 {
 		return nil, nil
 	}
+	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+	began := time.Now()
+	defer func() { room.beside += time.Since(began) }()
 	seconds, err := bench.Quick(ctx)
-	for _, next := range near {
-		if err != nil {
+	for i, next := range near {
+		if err != nil || i > 0 && room.beside+time.Since(began) > besideSpan {
 			break
 		}
 		var found []result.Finding
-		if found, err = x.besideAt(ctx, examiner, here, next, seconds, seed); found != nil {
+		if found, err = x.besideAt(ctx, room.open, here, next, seconds, seed); found != nil {
 			return found, nil
 		}
 	}
@@ -313,24 +277,29 @@ func (k *contest) lookAtTiming() {
 
 // lookAtTimed judges the answers of timed samples, drawn at random: a kernel that
 // is right when it is looked at must be right when it is timed.
-func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept) {
+func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept, room *examRoom) {
 	v, x := k.row.Verification, k.exam
 	if v == nil || x == nil || v.Passed == 0 || k.row.Fault != nil || len(kept) == 0 || ctx.Err() != nil {
 		return
 	}
 	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
-	examiner := c.stand.NewExaminer(x.answers, nil, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
-	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	began, looked := time.Now(), 0
+	examiner := room.examiner(ctx, c, k, nil)
+	bench, err := examiner.Bench(ctx, x.instances(k))
+	if err == nil {
+		bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
+	}
+	began, looked, span := time.Now(), 0, timedSpan
+	if harmless(k) {
+		span = deviceSpan
+	}
 	for i, sample := range kept[:min(len(kept), timedLooks)] {
-		if i >= timedLeast && time.Since(began) > timedSpan {
+		if i >= timedLeast && time.Since(began) > span {
 			break
 		}
 		one := stand.NewCase("timed", k.candidate.Instance.Config, c.Duet.Seed)
 		one.Batch = sample.Batch
-		bench, err := examiner.Bench(ctx, x.instances(k))
+		err := err
 		if err == nil {
-			bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
 			var found []result.Finding
 			found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps)
 			v.Findings = append(v.Findings, found...)

@@ -20,6 +20,7 @@ type Kept struct {
 // first, then of fewer and fewer, so that no number of launches is safe.
 type keeper struct {
 	requests int
+	here     int // kept in this cell
 	kept     []Kept
 }
 
@@ -28,6 +29,7 @@ const (
 	keptBytes = 32 << 20
 	keptLeast = 2
 	keptMost  = 8
+	keptHere  = 2 // in one cell, of device code
 )
 
 // due tells whether this request is to keep one.
@@ -41,8 +43,16 @@ func (s *series) due() bool {
 			size += arg.Bytes
 		}
 	}
-	few := int(max(keptLeast, min(keptMost, keptBytes/size)))
 	s.draw.requests++
+	few := int(max(keptLeast, min(keptMost, keptBytes/size)))
+	if s.cuda() && !s.Instance.Variant.Kernel.Launcher {
+		// Device code remembers nothing, so that one sample is as good as another.
+		if s.draw.here == keptHere || len(s.draw.kept) >= few || rand.IntN(2) == 0 {
+			return false
+		}
+		s.draw.here++
+		return true
+	}
 	return rand.IntN(few+s.draw.requests-1) < few
 }
 

@@ -81,7 +81,7 @@ func (s *series) begin(ctx context.Context) error {
 	if err != nil {
 		return at("prepare", err)
 	}
-	s.timing.Pinned, s.sets, s.steps = prepared.Pinned, prepared.Sets, 0
+	s.timing.Pinned, s.sets, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0
 	s.timing.Resources = prepared.Resources
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))

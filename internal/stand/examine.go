@@ -101,6 +101,26 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	})
 }
 
+// Succeed makes another config of the candidate the one that is looked at. If its
+// cell is open it goes on there: Renew first, if that must not be.
+func (e *Examiner) Succeed(candidate *Job) {
+	e.sides[examined] = candidate
+	if seat := e.seats[examined]; seat != nil {
+		e.stand.describe(candidate, seat)
+	}
+}
+
+// Fits tells whether the examiner has the cells for a candidate and its oracle.
+func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
+	for i, job := range [3]*Job{candidate, ref, other} {
+		mine := e.sides[i]
+		if (mine == nil) != (job == nil) || mine != nil && (mine.Artifact.Key != job.Artifact.Key || mine.Variant.Kernel != job.Variant.Kernel) {
+			return false
+		}
+	}
+	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Factor == answers.Factor
+}
+
 // Renew closes the candidate's cell, so that the next problem has a fresh one. It
 // returns what only closing brings to light.
 func (e *Examiner) Renew(ctx context.Context, err error) error {

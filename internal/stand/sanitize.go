@@ -58,7 +58,7 @@ func (b *Stand) Sanitize(ctx context.Context, job *Job, tool, sandbox string, ca
 			break
 		}
 		problem := worker.Problem(one.Instance, job.Artifact.Symbols)
-		problem.Seed, problem.Batch, problem.Pin, problem.DeadlineS = one.Seed, one.Batch, false, deadline
+		problem.Seed, problem.Batch, problem.Pin, problem.Copies, problem.DeadlineS = one.Seed, one.Batch, false, 1, deadline
 		if _, err = cell.Prepare(ctx, problem); err == nil {
 			_, err = cell.Produce(ctx, wire.Produce{Batch: one.Batch, DeadlineS: deadline})
 		}

@@ -58,7 +58,7 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 // the names are the same, else in order.
 func (a *answerer) match() (*wire.Prepare, error) {
 	problem := worker.Problem(a.side.Instance, a.side.Symbols)
-	problem.Pin = false
+	problem.Pin, problem.Copies = false, 1
 	theirs, ours := a.side.Instance, a.bench.Candidate.Instance
 	paired, err := pair(theirs, ours, func(r spec.Role) bool { return r == spec.RoleIn || r == spec.RoleInOut })
 	if err != nil {

@@ -66,7 +66,7 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	} else if err != nil {
 		return nil, err
 	}
-	first, err := b.Produce(ctx, c.Batch)
+	first, second, again, err := b.launches(ctx, c, t)
 	if err != nil {
 		return nil, err
 	}
@@ -78,21 +78,40 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	}
 	var findings []result.Finding
 	if t.Fresh {
-		if findings, err = b.fresh(ctx, c, first, tol); err != nil || c.Reason != "" {
+		if findings, err = b.fresh(ctx, c, first, second, tol); err != nil || c.Reason != "" {
 			return findings, err
 		}
 	}
-	for c.Repeats = 1; c.Repeats < t.Repeats; c.Repeats++ {
-		again, err := b.Produce(ctx, c.Batch)
-		if err != nil {
-			return nil, err
-		}
-		if at := differs(first, again); at >= 0 {
-			c.Reason = fmt.Sprintf("launch %d on the same data gives other bits in %s", c.Repeats+1, b.problem.Args[at].Name)
+	for _, other := range again {
+		c.Repeats++
+		if at := differs(first, other); at >= 0 {
+			c.Reason = fmt.Sprintf("launch %d on the same data gives other bits in %s", c.Repeats, b.problem.Args[at].Name)
 			return findings, nil
 		}
 	}
 	return findings, nil
+}
+
+// launches are all of a case's, before any answer to its data is known to anybody:
+// the first, the one on other data, and those again on the first's.
+func (b *Bench) launches(ctx context.Context, c *result.Case, t Trial) (first, second []wire.Buffer, again [][]wire.Buffer, err error) {
+	if first, err = b.Produce(ctx, c.Batch); err != nil {
+		return nil, nil, nil, err
+	}
+	if t.Fresh {
+		if second, err = b.Produce(ctx, c.Batch+1); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	c.Repeats = 1
+	for range t.Repeats - 1 {
+		other, err := b.Produce(ctx, c.Batch)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		again = append(again, other)
+	}
+	return first, second, again, nil
 }
 
 // drawn tells whether other batches have other data.
@@ -110,12 +129,8 @@ func (b *Bench) drawn() bool {
 	})
 }
 
-// fresh launches on other data at the same addresses.
-func (b *Bench) fresh(ctx context.Context, c *result.Case, first []wire.Buffer, tol oracle.Tolerance) ([]result.Finding, error) {
-	second, err := b.Produce(ctx, c.Batch+1)
-	if err != nil {
-		return nil, err
-	}
+// fresh judges the launch on other data at the same addresses.
+func (b *Bench) fresh(ctx context.Context, c *result.Case, first, second []wire.Buffer, tol oracle.Tolerance) ([]result.Finding, error) {
 	errs, err := b.Compare(ctx, second, c.Batch+1, 0, tol)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ type Bench struct {
 
 	Retained bool // a launch has left something in its module's variables
 
+	prepared  bool
 	problem   wire.Prepare
 	reference *answerer
 	rival     *answerer
@@ -72,12 +73,14 @@ func (e *OracleError) Fault() *result.Fault {
 func (b *Bench) Prepare(ctx context.Context) error {
 	b.problem = b.describe()
 	_, err := b.Candidate.Cell.Prepare(ctx, b.problem)
+	b.prepared = err == nil
 	return err
 }
 
 func (b *Bench) describe() wire.Prepare {
 	m := worker.Problem(b.Candidate.Instance, b.Candidate.Symbols)
-	m.Seed, m.Pin, m.DeadlineS = b.Seed, false, b.deadline(b.Candidate)
+	// At one address, so that other data is other data there.
+	m.Seed, m.Pin, m.Copies, m.DeadlineS = b.Seed, false, 1, b.deadline(b.Candidate)
 	return m
 }
 

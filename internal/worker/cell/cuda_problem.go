@@ -18,10 +18,12 @@ import (
 type problem struct {
 	args  []wire.Arg
 	seed  uint64
+	most  int // sets; 0: as many as no cache holds
 	sets  []*argSet
 	owned []cuda.DevicePtr
 	bytes uint64         // of one set
 	sums  cuda.DevicePtr // hashes of the inputs, a word each
+	zones cuda.DevicePtr // copies of all red zones, to look at
 	want  []byte         // what the hashes must be
 	moved bool           // inputs have changed since want was taken
 }
@@ -49,11 +51,11 @@ func batchOf(batch, set int) int { return batch + set<<40 }
 // problemFor finds the problem a side asks for among those there are, or makes it.
 func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 	for _, p := range c.problems {
-		if p.seed == m.Seed && reflect.DeepEqual(p.args, m.Args) {
+		if p.seed == m.Seed && p.most == m.Copies && reflect.DeepEqual(p.args, m.Args) {
 			return p, nil
 		}
 	}
-	p := &problem{args: m.Args, seed: m.Seed}
+	p := &problem{args: m.Args, seed: m.Seed, most: m.Copies}
 	c.problems = append(c.problems, p)
 	err := c.allocate(p)
 	if err == nil {
@@ -84,6 +86,9 @@ func (c *cudaCell) allocate(p *problem) error {
 	if free, _, err := c.driver.MemInfo(); err == nil && p.bytes > 0 {
 		count = int(min(spareSets, max(1, min(uint64(2*c.l2)/p.bytes+1, free/4/p.bytes))))
 	}
+	if p.most > 0 {
+		count = min(count, p.most)
+	}
 	for range count {
 		set, err := c.newSet(p)
 		if err != nil {
@@ -92,7 +97,10 @@ func (c *cudaCell) allocate(p *problem) error {
 		p.sets = append(p.sets, set)
 	}
 	var err error
-	p.sums, err = c.alloc(p, uint64(8*max(1, inputs*count)))
+	if p.sums, err = c.alloc(p, uint64(8*max(1, inputs*count))); err != nil {
+		return err
+	}
+	p.zones, err = c.alloc(p, uint64(redZone*max(1, len(p.redZones()))))
 	return err
 }
 

@@ -105,21 +105,22 @@ func (c *cudaCell) alloc(p *problem, size uint64) (cuda.DevicePtr, error) {
 
 // trespass looks for writes outside the buffers, and to inputs.
 func (c *cudaCell) trespass() error {
-	zone := make([]byte, redZone)
 	for _, p := range c.problems {
-		for _, set := range p.sets {
-			for _, b := range set.buffers {
-				if b == nil || b.zone == 0 {
-					continue
-				}
-				for _, side := range []cuda.DevicePtr{b.base, b.end()} {
-					if err := c.driver.CopyToHost(zone, side, c.stream); err != nil {
-						return err
-					}
-					if !bytes.Equal(zone, untouched) {
-						return c.trespassed(b, side, zone)
-					}
-				}
+		zones := p.redZones()
+		for i, z := range zones {
+			if err := c.driver.Copy(p.zones+cuda.DevicePtr(i*redZone), z.at, redZone, c.stream); err != nil {
+				return err
+			}
+		}
+		found := make([]byte, len(zones)*redZone)
+		if len(found) > 0 {
+			if err := c.driver.CopyToHost(found, p.zones, c.stream); err != nil {
+				return err
+			}
+		}
+		for i, z := range zones {
+			if zone := found[i*redZone : (i+1)*redZone]; !bytes.Equal(zone, untouched) {
+				return c.trespassed(z.of, z.at, zone)
 			}
 		}
 		if err := c.changedInput(p); err != nil {
@@ -127,6 +128,25 @@ func (c *cudaCell) trespass() error {
 		}
 	}
 	return nil
+}
+
+// zoneOf is where a red zone of a buffer begins.
+type zoneOf struct {
+	of *deviceBuffer
+	at cuda.DevicePtr
+}
+
+// redZones are those of all buffers: together they are looked at in one copy.
+func (p *problem) redZones() []zoneOf {
+	var out []zoneOf
+	for _, set := range p.sets {
+		for _, b := range set.buffers {
+			if b != nil && b.zone > 0 {
+				out = append(out, zoneOf{b, b.base}, zoneOf{b, b.end()})
+			}
+		}
+	}
+	return out
 }
 
 // trespassed says where, and mends the red zone.

@@ -151,6 +151,7 @@ type Prepare struct {
 	Cores     []int    `json:"cores,omitempty"` // which: those of another side it takes turns with; none: the worker chooses
 	Seed      uint64   `json:"seed"`
 	Batch     int      `json:"batch"`
+	Copies    int      `json:"copies,omitempty"` // cuda: of the arguments, at most; 0: as many as no cache holds
 	DeadlineS float64  `json:"deadline_s,omitempty"`
 }
 

@@ -246,11 +246,18 @@ __global__ void pawl_stamp(ulonglong2 *slots) {
 __global__ void pawl_empty() {}
 
 // pawl_hash adds up a hash of every word and its place into *sum, so that the
-// order of the threads does not matter.
+// order of the threads does not matter. A block adds once: as many additions to one
+// place as there are threads would take far longer than the reading.
 __global__ void pawl_hash(const uint8_t *src, uint64_t bytes, uint64_t *sum) {
     uint64_t total = 0, words = bytes / 8;
     for (uint64_t i = first(); i < words; i += stride()) total += mix(reinterpret_cast<const uint64_t *>(src)[i] + (i + 1) * kGolden);
     if (first() < bytes % 8) total += mix(src[words * 8 + first()] + (words + first() + 1) * kGolden + 1);
+    for (int d = 16; d > 0; d /= 2) total += __shfl_down_sync(0xffffffffu, total, d);
+    __shared__ uint64_t warps[32];
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = total;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (unsigned w = 1; w < blockDim.x / 32; w++) total += warps[w];
     atomicAdd(reinterpret_cast<unsigned long long *>(sum), total);
 }
 

@@ -1,0 +1,111 @@
+package check
+
+import (
+	"context"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+)
+
+// exam is what it takes to know a contest's right answers.
+type exam struct {
+	answers   *stand.Answers
+	reference *stand.Job
+	rival     *stand.Job
+	varies    bool  // it may give other bits each time
+	err       error // why there are none
+}
+
+// examOf finds where a contest's right answers come from: what the base's spec says,
+// else the candidate's own. Without an oracle it is the base's version itself.
+func (c *check) examOf(k *contest) *exam {
+	s, from := c.Spec, k.candidate.Variant.Kernel
+	if c.base != nil {
+		if theirs := kernel(c.base.spec, k.row.Kernel); theirs != nil {
+			s, from = c.base.spec, theirs
+		}
+	}
+	answers, err := stand.FindAnswers(s, from)
+	if err != nil {
+		return &exam{err: err}
+	}
+	x := &exam{answers: answers, varies: !from.Deterministic}
+	x.reference, x.rival = answers.Jobs(k.candidate.Instance.Config)
+	if answers.Oracle == nil && k.base != nil && k.base.job != nil && k.base.job.Row.Fault == nil {
+		x.reference = k.base.job
+	}
+	return x
+}
+
+// instances are those of candidate, reference and rival.
+func (x *exam) instances(k *contest) [3]*spec.Instance {
+	out := [3]*spec.Instance{k.candidate.Instance}
+	if x.reference != nil {
+		out[1] = x.reference.Instance
+	}
+	if x.rival != nil {
+		out[2] = x.rival.Instance
+	}
+	return out
+}
+
+// examRoom keeps the cells of an examination open for the next config of the same
+// kernel: starting them takes longer than what they are for. Nothing is measured
+// meanwhile.
+type examRoom struct {
+	open   *stand.Examiner
+	beside time.Duration // spent on neighbours of the kernel's configs
+}
+
+// examiner looks at a contest's candidate; nil: at what it has produced before.
+func (r *examRoom) examiner(ctx context.Context, c *check, k *contest, candidate *stand.Job) *stand.Examiner {
+	x := k.exam
+	if r.open != nil && r.open.Fits(x.answers, candidate, x.reference, x.rival) {
+		r.open.Succeed(candidate)
+		return r.open
+	}
+	r.close(ctx)
+	largest := int64(0)
+	for _, other := range c.contests {
+		if other.row.Kernel == k.row.Kernel && other.candidate.Instance != nil {
+			largest = max(largest, other.candidate.Instance.Footprint)
+		}
+	}
+	r.beside = 0
+	r.open = c.stand.NewExaminer(x.answers, candidate, x.reference, x.rival, largest, c.Duet.Seed)
+	return r.open
+}
+
+// leave ends a contest's examination, and returns what only closing its cell brings
+// to light. Device code may have the next one in the same cell, unless it failed
+// there: it takes nothing along.
+func (r *examRoom) leave(ctx context.Context, k *contest, err error) error {
+	if harmless(k) && err == nil {
+		return nil
+	}
+	return r.open.Renew(context.WithoutCancel(ctx), err)
+}
+
+// harmless tells whether a candidate is device code alone, which reaches nothing of
+// the process and remembers nothing.
+func harmless(k *contest) bool {
+	kernel := k.candidate.Variant.Kernel
+	return kernel.Cell == spec.CellCUDA && !kernel.Launcher
+}
+
+func (r *examRoom) close(ctx context.Context) {
+	if r.open != nil {
+		_ = r.open.Close(context.WithoutCancel(ctx)) // what the candidates' cells had to say has been heard
+		r.open = nil
+	}
+}
+
+// asError is a fault as an error, and none as none.
+func asError(f *result.Fault) error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
