@@ -48,6 +48,8 @@ type child struct {
 	verdict   *result.Fault // why the worker ended it, if it did
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
+	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
+	loaded    bool       // something
 	peak      int64
 	stateRead time.Time // when its device was last looked at; under mu
 }

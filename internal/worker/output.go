@@ -9,8 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -50,7 +53,7 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 // nothing: each must be there, a plain file, and as long as its argument.
 func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error) {
 	c.mu.Lock()
-	args := c.args
+	args, alone := c.args, c.alone
 	c.mu.Unlock()
 	var kept []wire.Buffer
 	for number, arg := range args {
@@ -60,7 +63,7 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 		if !slices.ContainsFunc(claimed, func(b wire.Buffer) bool { return b.Arg == number }) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
-		sha, err := s.store.keep(filepath.Join(c.scratch, "outputs", strconv.Itoa(number)+".bin"), arg.Count*int64(dtype.Type(arg.DType).Size()))
+		sha, err := s.store.keep(filepath.Join(c.scratch, "outputs", strconv.Itoa(number)+".bin"), arg.Count*int64(dtype.Type(arg.DType).Size()), alone)
 		if err != nil {
 			return nil, c.fail(c.forged(fmt.Sprintf("left an output of argument %s that cannot be: %v", arg.Name, err)))
 		}
@@ -76,8 +79,9 @@ const (
 	keptAlways = 8
 )
 
-// keep copies a cell's output: the cell may still write to its own.
-func (s *store) keep(path string, size int64) (string, error) {
+// keep takes a cell's output over. It is copied, since the cell may still write to
+// its own; alone says that nothing runs there that would.
+func (s *store) keep(path string, size int64, alone bool) (string, error) {
 	from, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
@@ -86,26 +90,65 @@ func (s *store) keep(path string, size int64) (string, error) {
 	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() != size {
 		return "", errors.New("it is no file of the argument's size")
 	}
-	to, err := os.CreateTemp(s.outputs(), "copy-")
+	mine := path
+	var to *os.File
+	if !alone {
+		if to, err = os.CreateTemp(s.outputs(), "copy-"); err != nil {
+			return "", err
+		}
+		mine = to.Name()
+	}
+	sha, err := hashParts(from, to, size)
+	if to != nil {
+		if closeErr := to.Close(); err == nil {
+			err = closeErr
+		}
+		_ = os.Remove(path)
+	}
+	if err == nil {
+		err = os.Rename(mine, s.output(sha))
+	}
+	if alone && errors.Is(err, unix.EXDEV) {
+		return s.keep(path, size, false)
+	}
 	if err != nil {
-		return "", err
-	}
-	defer os.Remove(to.Name())
-	sum := sha256.New()
-	_, err = io.CopyN(io.MultiWriter(to, sum), from, size)
-	if closeErr := to.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return "", err
-	}
-	_ = os.Remove(path)
-	sha := hex.EncodeToString(sum.Sum(nil))
-	if err := os.Rename(to.Name(), s.output(sha)); err != nil {
+		_ = os.Remove(mine)
 		return "", err
 	}
 	s.remember(sha, size)
 	return sha, nil
+}
+
+// hashedPart is how much of an output is hashed in one piece.
+const hashedPart = 1 << 20
+
+// hashParts hashes a file, and copies it unless to is nil: the SHA-256 of the
+// SHA-256 of its parts, which all processors take turns at.
+func hashParts(from io.ReaderAt, to *os.File, size int64) (string, error) {
+	count := int((size + hashedPart - 1) / hashedPart)
+	sums := make([]byte, count*sha256.Size)
+	errs := make([]error, count)
+	var next atomic.Int64
+	var hands sync.WaitGroup
+	for range min(count, runtime.GOMAXPROCS(0)) {
+		hands.Go(func() {
+			part := make([]byte, min(hashedPart, size))
+			for n := next.Add(1) - 1; n < int64(count); n = next.Add(1) - 1 {
+				piece := part[:min(hashedPart, size-n*hashedPart)]
+				if _, errs[n] = from.ReadAt(piece, n*hashedPart); errs[n] != nil {
+					return
+				}
+				sum := sha256.Sum256(piece)
+				copy(sums[n*sha256.Size:], sum[:])
+				if to != nil {
+					_, errs[n] = to.WriteAt(piece, n*hashedPart)
+				}
+			}
+		})
+	}
+	hands.Wait()
+	sum := sha256.Sum256(sums)
+	return hex.EncodeToString(sum[:]), errors.Join(errs...)
 }
 
 func (s *store) output(sha string) string { return filepath.Join(s.outputs(), sha) }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -34,11 +35,12 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer handle.Close()
-	sha, err := s.keep(good, 8)
+	sha, err := s.keep(good, 8, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := sha256.Sum256([]byte("12345678")); sha != hex.EncodeToString(sum[:]) {
+	part := sha256.Sum256([]byte("12345678"))
+	if sum := sha256.Sum256(part[:]); sha != hex.EncodeToString(sum[:]) {
 		t.Errorf("hash %s", sha)
 	}
 	if _, err := handle.WriteAt([]byte("other"), 0); err != nil {
@@ -57,7 +59,7 @@ func TestKeep(t *testing.T) {
 		"too short": put("short", "1234567"), "too long": put("long", "123456789"), "a link": filepath.Join(dir, "link"),
 		"a pipe": filepath.Join(dir, "pipe"), "a folder": dir, "nothing": filepath.Join(dir, "nothing"),
 	} {
-		if _, err := s.keep(path, 8); err == nil {
+		if _, err := s.keep(path, 8, false); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
@@ -81,5 +83,75 @@ func TestKeptOutputsAreBounded(t *testing.T) {
 	left, err := os.ReadDir(s.outputs())
 	if err != nil || len(left) != keptAlways || left[len(left)-1].Name() != "t" {
 		t.Errorf("%d left, %v", len(left), err)
+	}
+}
+
+// Large outputs are hashed and copied in parts, or taken as they are from a cell
+// that runs nobody's code; what comes of it is the same.
+func TestKeepLargeOutputs(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	size := 5*hashedPart/2 + 3
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = byte(i * i >> 7)
+	}
+	names := map[string]bool{}
+	for _, alone := range []bool{false, true} {
+		path := filepath.Join(s.dir, "left")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sha, err := s.keep(path, int64(size), alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := os.ReadFile(s.output(sha)); err != nil || !bytes.Equal(kept, data) {
+			t.Errorf("alone %v: %d bytes are other ones, %v", alone, len(kept), err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("alone %v: the cell's file is still there", alone)
+		}
+		names[sha] = true
+	}
+	data[size-1]++
+	path := filepath.Join(s.dir, "left")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sha, err := s.keep(path, int64(size), true)
+	if names[sha] = true; err != nil || len(names) != 2 {
+		t.Errorf("%d names of two contents, %v", len(names), err)
+	}
+}
+
+func TestWhatIsDeviceCode(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	elf := func(machine byte) []byte {
+		return append([]byte("\x7fELF\x02\x01\x01"), append(make([]byte, 11), append([]byte{machine}, make([]byte, 60)...)...)...)
+	}
+	for name, test := range map[string]struct {
+		image []byte
+		want  bool
+	}{
+		"cubin": {elf(190), true}, "shared object": {elf(62), false}, "short": {[]byte("\x7fELF"), false}, "nothing": {nil, false},
+	} {
+		sum := sha256.Sum256([]byte(name))
+		sha := hex.EncodeToString(sum[:])
+		if err := os.WriteFile(s.path(sha), test.image, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.isDeviceCode(sha); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -173,6 +173,10 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 	}
 	var reply wire.LoadReply
 	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
+	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
+	c.mu.Lock()
+	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // whether or not that worked
+	c.mu.Unlock()
 	return &reply, err
 }
 

@@ -5,12 +5,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/worker/cell"
 	"pawl/internal/worker/wire"
 )
 
@@ -88,6 +90,21 @@ func (s *store) path(sha string) string { return filepath.Join(s.blobs(), sha+".
 func (s *store) have(sha string) bool {
 	_, err := os.Stat(s.path(sha))
 	return validHash(sha) && err == nil
+}
+
+// isDeviceCode tells whether a blob is for a GPU alone: nothing in it runs in the
+// process that loads it.
+func (s *store) isDeviceCode(sha string) bool {
+	file, err := os.Open(s.path(sha))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 64)
+	if _, err := io.ReadFull(file, head); err != nil {
+		return false
+	}
+	return !cell.IsHostObject(head)
 }
 
 // validHash keeps what becomes a file name from being anything else.

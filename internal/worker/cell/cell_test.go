@@ -58,7 +58,7 @@ func TestIsHostObject(t *testing.T) {
 	elf := func(machine byte) []byte {
 		return append([]byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00"), machine, 0, 1, 0)
 	}
-	if !isHostObject(elf(62)) || isHostObject(elf(190)) || isHostObject([]byte("text")) || isHostObject(nil) {
+	if !IsHostObject(elf(62)) || IsHostObject(elf(190)) || IsHostObject([]byte("text")) || IsHostObject(nil) {
 		t.Error("shared objects and cubins are confused")
 	}
 }

@@ -7,33 +7,19 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// snapshot is the outputs of a launch, by argument.
-type snapshot map[int][]byte
-
-// snapshot copies what a launch on a set of arguments has written.
-func (c *cudaCell) snapshot(set *argSet) (snapshot, error) {
-	out := snapshot{}
+// leave copies what a launch on a set of arguments has written to where the worker
+// will take it from.
+func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Buffer, error) {
+	var out []wire.Buffer
 	for i, b := range set.buffers {
 		if b == nil || !written(b.arg) {
 			continue
 		}
-		out[i] = make([]byte, b.size)
-		if err := c.driver.CopyToHost(out[i], b.data(), c.stream); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// leave writes the outputs where the worker will take them from.
-func (s snapshot) leave(folder string) ([]wire.Buffer, error) {
-	var out []wire.Buffer
-	for arg, data := range s {
-		b, err := leave(folder, arg, data)
+		left, err := leaveMapped(folder, i, int(b.size), func(to []byte) error { return c.driver.CopyToHost(to, b.data(), c.stream) })
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, b)
+		out = append(out, left)
 	}
 	return out, nil
 }
@@ -56,11 +42,8 @@ func (p *problem) inPlace() bool {
 
 // keep leaves the outputs of a sample, and says on which data they are.
 func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.SampleReply) error {
-	found, err := c.snapshot(set)
-	if err != nil {
-		return err
-	}
-	if reply.Kept, err = found.leave(m.Outputs); err != nil {
+	var err error
+	if reply.Kept, err = c.leave(set, m.Outputs); err != nil {
 		return err
 	}
 	if set.batch != m.Batch {
@@ -83,15 +66,13 @@ func (c *cudaCell) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	if err == nil {
 		reply.Retained, err = c.retained(&side.cudaCode)
 	}
-	var found snapshot
 	if err == nil {
-		found, err = c.snapshot(set)
+		reply.Outputs, err = c.leave(set, m.Outputs)
 	}
 	if err != nil {
 		return nil, faultOf(err)
 	}
-	reply.Outputs, err = found.leave(m.Outputs)
-	return reply, err
+	return reply, nil
 }
 
 // launchOnce launches on the data that a request names.

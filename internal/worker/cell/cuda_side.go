@@ -44,7 +44,7 @@ func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
 	}
 	c.unload(m.Side)
 	side := &cudaSide{}
-	if isHostObject(image) {
+	if IsHostObject(image) {
 		side.launcher, err = openLauncher(m.Path)
 	} else {
 		side.image = image

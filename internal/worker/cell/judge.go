@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 
 	"pawl/internal/dtype"
@@ -28,7 +27,9 @@ func (*bench) sample(*wire.Sample) (*wire.SampleReply, []byte, error) {
 var errJudgesOnly = &result.Fault{Cause: result.CauseProtocol, Message: "an oracle's cell judges and nothing else"}
 
 func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
-	want, err := b.answers(m)
+	var files mapped
+	defer files.free()
+	want, err := b.answers(m, &files)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
 			return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %d is no output", got.Arg)}
 		}
 		arg := m.Args[got.Arg]
-		data, err := os.ReadFile(got.Path)
+		data, err := files.read(got.Path)
 		if err != nil {
 			return nil, fmt.Errorf("read an output: %w", err)
 		}
@@ -59,11 +60,11 @@ func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
 }
 
 // answers are what the outputs must be, by argument.
-func (b *bench) answers(m *wire.Judge) (map[int]oracle.Typed[[]byte], error) {
+func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]byte], error) {
 	out := map[int]oracle.Typed[[]byte]{}
 	if m.Oracle == "" && m.Elementwise == "" {
 		for _, w := range m.Want {
-			data, err := os.ReadFile(w.Path)
+			data, err := files.read(w.Path)
 			if err != nil {
 				return nil, fmt.Errorf("read the oracle's output: %w", err)
 			}

@@ -13,8 +13,8 @@ import (
 // launcherABI is the version of the functions that build's shim exports.
 const launcherABI = 1
 
-// isHostObject tells a shared object from a cubin: both are ELF.
-func isHostObject(image []byte) bool {
+// IsHostObject tells a shared object from a cubin: both are ELF.
+func IsHostObject(image []byte) bool {
 	return len(image) > 20 && bytes.HasPrefix(image, []byte(elf.ELFMAG)) &&
 		elf.Machine(binary.LittleEndian.Uint16(image[18:20])) != elf.EM_CUDA
 }

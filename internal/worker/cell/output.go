@@ -1,23 +1,98 @@
 package cell
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 
 	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
 
-// leave writes an output where the worker will take it from.
-func leave(folder string, arg int, data []byte) (wire.Buffer, error) {
+// snapshot is the outputs of a launch, by argument.
+type snapshot map[int][]byte
+
+// leave writes the outputs where the worker will take them from.
+func (s snapshot) leave(folder string) ([]wire.Buffer, error) {
+	var out []wire.Buffer
+	for arg, data := range s {
+		left, err := leaveMapped(folder, arg, len(data), func(to []byte) error {
+			copy(to, data)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, left)
+	}
+	return out, nil
+}
+
+// leaveMapped makes an output's file and lets fill write to it.
+func leaveMapped(folder string, arg, size int, fill func(to []byte) error) (wire.Buffer, error) {
 	name := strconv.Itoa(arg) + ".bin"
-	if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+	err := writeMapped(filepath.Join(folder, name), size, fill)
+	if err != nil {
 		return wire.Buffer{}, fmt.Errorf("leave the output of argument %d: %w", arg, err)
 	}
 	return wire.Buffer{Arg: arg, Path: name}, nil
+}
+
+// writeMapped makes a file of a size and lets fill write to its pages: outputs are
+// large, and every copy of them takes longer than the launch they come from.
+func writeMapped(path string, size int, fill func(to []byte) error) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	err = unix.Fallocate(int(file.Fd()), 0, 0, int64(size)) // a full disk must not become a signal
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		err = file.Truncate(int64(size))
+	}
+	if err != nil {
+		return err
+	}
+	pages, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	err = fill(pages)
+	if unmapped := unix.Munmap(pages); err == nil {
+		err = unmapped
+	}
+	return err
+}
+
+// mapped are files whose contents are looked at where they are.
+type mapped [][]byte
+
+func (m *mapped) read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return nil, err
+	}
+	pages, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err == nil {
+		*m = append(*m, pages)
+	}
+	return pages, err
+}
+
+func (m *mapped) free() {
+	for _, pages := range *m {
+		_ = unix.Munmap(pages)
+	}
 }
 
 // written tells whether a launch writes an argument that its caller sees.
