@@ -159,7 +159,39 @@ func verifiedLines(rows []checked, style term.Style) string {
 		)
 	}
 	t.dropEmpty()
-	return t.String()
+	text := t.String()
+	for _, w := range all {
+		if ran := kernelsOf(w.rows); len(ran) > 0 {
+			text += "  " + style.Dim(printable(flat(gathered(w.rows, rows)+" ran on the GPU: "+few(ran)))) + "\n"
+		}
+	}
+	return text
+}
+
+// kernelsOf are the kernels that rows were seen to run, each once, in a short form.
+func kernelsOf(rows []checked) []string {
+	var out []string
+	for _, c := range rows {
+		for _, name := range c.row.Verification.Kernels {
+			if name = plainName(name); !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// plainName is a C++ function's own name, where its mangled one begins with it:
+// _Z7softmaxPKfPfi.
+func plainName(mangled string) string {
+	const longest = 60
+	if rest, found := strings.CutPrefix(mangled, "_Z"); found {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		if size, err := strconv.Atoi(rest[:digits]); err == nil && digits+size <= len(rest) {
+			return rest[digits : digits+size]
+		}
+	}
+	return shorten(mangled, longest)
 }
 
 // inShort is a row's verification in a sentence.
@@ -180,6 +212,9 @@ func (c checked) inShort() string {
 	}
 	if n := timedLooks(c.row); n > 0 {
 		text += "; " + counted(n, "timed sample") + " looked at"
+	}
+	if ran := kernelsOf([]checked{c}); len(ran) > 0 {
+		text += "; ran " + few(ran)
 	}
 	return text
 }
@@ -282,6 +317,7 @@ var verifiedColumns = []sheetColumn[checked]{
 		}
 		return ""
 	}},
+	{"ran on the GPU", false, func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
 }
 
 func (c checked) extreme(text func(*extremes) string) string {
@@ -303,7 +339,7 @@ func verifiedSheet(rows []checked) sheet {
 }
 
 // verifyFields are a row's verification for programs.
-var verifyFields = []string{"oracle", "integrity", "cases_passed", "cases_failed", "cases_skipped", "max_abs", "max_rel", "rms", "findings", "wrong"}
+var verifyFields = []string{"oracle", "integrity", "cases_passed", "cases_failed", "cases_skipped", "max_abs", "max_rel", "rms", "findings", "wrong", "kernels"}
 
 func (c checked) verifyRecord() []string {
 	v := c.row.Verification
@@ -314,7 +350,7 @@ func (c checked) verifyRecord() []string {
 	if e := worstOf(v.Cases); e != nil {
 		out[5], out[6], out[7] = zero(e.abs), zero(e.rel), zero(e.rms)
 	}
-	return append(out, strings.Join(exploits(c.row), "; "), c.blunder())
+	return append(out, strings.Join(exploits(c.row), "; "), c.blunder(), strings.Join(v.Kernels, "; "))
 }
 
 // suspects is how many rows are under suspicion, in words; "" when none is.

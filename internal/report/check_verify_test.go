@@ -31,6 +31,7 @@ func examination() *result.Report {
 	unproven.Verification.Limits = []string{"the kernel has no oracle: its answers are those of the base version, which nobody has proven"}
 	unproven.Moved = &result.Moved{Refused: "the kernel has no oracle: its answers are only those of the version before", Hint: "pawl baseline accept --reason makes it the best-known version all the same"}
 	unproven.Trust = "author"
+	unproven.Verification.Kernels = []string{"_Z4ropePKfPfi", "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"}
 	doubtful := answered(s.duet("softmax/rows_1k", result.Improvement, 18e-6, -0.4, nil), "built-in softmax", 1e-9)
 	doubtful.Verification.Integrity = result.Suspicious
 	doubtful.Verification.Findings = []result.Finding{{Exploit: "speed-cliff", Severity: result.Suspicious, Message: "rows_1k is 6.2 times as fast as its neighbours"}}
@@ -146,5 +147,15 @@ func TestSuspicionIsInTheHeadline(t *testing.T) {
 	r.Rows = r.Rows[:4]
 	if got, want := headline(r, checkedRows(r)), "gate passed: 2 improvements, 2 maintained, 1 suspicious"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestPlainName(t *testing.T) {
+	for mangled, want := range map[string]string{
+		"_Z7softmaxPKfPfi": "softmax", "softmax": "softmax", "_Z": "_Z", "_Z9short": "_Z9short", "_ZN3foo3barEv": "_ZN3foo3barEv", "": "",
+	} {
+		if got := plainName(mangled); got != want {
+			t.Errorf("%s: %s, want %s", mangled, got, want)
+		}
 	}
 }
