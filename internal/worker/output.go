@@ -122,8 +122,8 @@ func (s *store) keep(path string, size int64, alone bool) (string, error) {
 // hashedPart is how much of an output is hashed in one piece.
 const hashedPart = 1 << 20
 
-// hashParts hashes a file, and copies it unless to is nil: the SHA-256 of the
-// SHA-256 of its parts, which all processors take turns at.
+// hashParts hashes a file, and copies it unless to is nil. Of several parts, which
+// all processors take turns at, it is the SHA-256 of theirs.
 func hashParts(from io.ReaderAt, to *os.File, size int64) (string, error) {
 	count := int((size + hashedPart - 1) / hashedPart)
 	sums := make([]byte, count*sha256.Size)
@@ -147,8 +147,11 @@ func hashParts(from io.ReaderAt, to *os.File, size int64) (string, error) {
 		})
 	}
 	hands.Wait()
-	sum := sha256.Sum256(sums)
-	return hex.EncodeToString(sum[:]), errors.Join(errs...)
+	if count > 1 {
+		sum := sha256.Sum256(sums)
+		sums = sum[:]
+	}
+	return hex.EncodeToString(sums), errors.Join(errs...)
 }
 
 func (s *store) output(sha string) string { return filepath.Join(s.outputs(), sha) }

@@ -39,8 +39,7 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := sha256.Sum256([]byte("12345678"))
-	if sum := sha256.Sum256(part[:]); sha != hex.EncodeToString(sum[:]) {
+	if sum := sha256.Sum256([]byte("12345678")); sha != hex.EncodeToString(sum[:]) {
 		t.Errorf("hash %s", sha)
 	}
 	if _, err := handle.WriteAt([]byte("other"), 0); err != nil {
