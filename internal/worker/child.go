@@ -26,6 +26,7 @@ type child struct {
 	out     *wire.Writer
 	log     *boundedLog
 	scratch string
+	quick   string // folder in memory for its outputs; "": none
 	limits  limits
 	meter   *machine.Meter
 	device  string // UUID of the GPU, or hostDevice
@@ -48,6 +49,7 @@ type child struct {
 	verdict   *result.Fault // why the worker ended it, if it did
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
+	leaves    string     // folder of its last outputs
 	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
 	loaded    bool       // something
 	peak      int64
@@ -78,17 +80,28 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	if err != nil {
 		return nil, fmt.Errorf("make the cell's scratch folder: %w", err)
 	}
+	quick := s.quickFolder(m)
+	clear := func() {
+		_ = os.RemoveAll(scratch)
+		if quick != "" {
+			_ = os.RemoveAll(quick)
+		}
+	}
 	runs, err := s.programOf(m, device, scratch)
 	if err != nil {
-		_ = os.RemoveAll(scratch)
+		clear()
 		return nil, err
+	}
+	if quick != "" {
+		runs.policy.Write = append(runs.policy.Write, quick)
 	}
 	pipes, err := newPipes()
 	if err != nil {
+		clear()
 		return nil, err
 	}
 	c := &child{
-		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch,
+		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch, quick: quick,
 		limits: limits{memory: m.Memory, threads: m.Threads}, device: device, framework: m.Framework, dirs: importFolders(m.Dirs),
 		sanitizer: m.Sanitizer, requests: pipes.requests,
 		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
@@ -105,13 +118,26 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	pipes.closeChildEnds()
 	if err != nil {
 		pipes.closeOurEnds()
-		_ = os.RemoveAll(scratch)
+		clear()
 		return nil, &result.Fault{Cause: result.CauseInternal, Message: "cannot start a cell: " + err.Error(), Hint: "pawl doctor shows what this kernel can give"}
 	}
 	c.meter = machine.NewMeter(os.Getpid(), os.Getppid(), c.proc.Pid())
 	go c.supervise(pipes)
 	go c.watch()
 	return c, c.greet(ctx)
+}
+
+// quickFolder makes a cell's folder in memory; "": it has none. What a GPU computes
+// in a millisecond takes a disk seconds.
+func (s *server) quickFolder(m wire.Open) string {
+	if m.Cell != "cuda" || s.store.quick == "" {
+		return ""
+	}
+	folder, err := os.MkdirTemp(s.store.quick, "cell-")
+	if err != nil {
+		return ""
+	}
+	return folder
 }
 
 func sandboxMode(name string) (sandbox.Mode, error) {
@@ -166,6 +192,9 @@ func (c *child) supervise(p *pipes) {
 		c.report = readSanitizerLog(c.scratch)
 	}
 	_ = os.RemoveAll(c.scratch)
+	if c.quick != "" {
+		_ = os.RemoveAll(c.quick)
+	}
 	close(c.exited)
 }
 

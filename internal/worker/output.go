@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,13 +24,25 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// outputFolder is where a cell leaves its outputs, inside its scratch.
+// outputFolder is where a cell leaves its next outputs: in memory where it may and
+// they are small beside what is free there, else inside of its scratch.
 func (c *child) outputFolder() (string, error) {
-	folder := filepath.Join(c.scratch, "outputs")
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := int64(0)
+	for _, arg := range c.args {
+		if arg.Role == string(spec.RoleOut) || arg.Role == string(spec.RoleInOut) {
+			size += arg.Count * int64(dtype.Type(arg.DType).Size())
+		}
+	}
+	c.leaves = filepath.Join(c.scratch, "outputs")
+	if c.quick != "" && roomIn(c.quick)/4 > size {
+		c.leaves = c.quick
+	}
+	if err := os.Mkdir(c.leaves, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("make a folder for outputs: %w", err)
 	}
-	return folder, nil
+	return c.leaves, nil
 }
 
 func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
@@ -53,7 +66,7 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 // nothing: each must be there, a plain file, and as long as its argument.
 func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error) {
 	c.mu.Lock()
-	args, alone := c.args, c.alone
+	args, alone, folder := c.args, c.alone, c.leaves
 	c.mu.Unlock()
 	var kept []wire.Buffer
 	for number, arg := range args {
@@ -63,7 +76,7 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 		if !slices.ContainsFunc(claimed, func(b wire.Buffer) bool { return b.Arg == number }) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
-		sha, err := s.store.keep(filepath.Join(c.scratch, "outputs", strconv.Itoa(number)+".bin"), arg.Count*int64(dtype.Type(arg.DType).Size()), alone)
+		sha, err := s.store.keep(filepath.Join(folder, strconv.Itoa(number)+".bin"), arg.Count*int64(dtype.Type(arg.DType).Size()), alone)
 		if err != nil {
 			return nil, c.fail(c.forged(fmt.Sprintf("left an output of argument %s that cannot be: %v", arg.Name, err)))
 		}
@@ -90,10 +103,14 @@ func (s *store) keep(path string, size int64, alone bool) (string, error) {
 	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() != size {
 		return "", errors.New("it is no file of the argument's size")
 	}
+	folder := s.outputs()[0]
+	if s.quick != "" && strings.HasPrefix(path, s.quick) {
+		folder = s.outputs()[1]
+	}
 	mine := path
 	var to *os.File
 	if !alone {
-		if to, err = os.CreateTemp(s.outputs(), "copy-"); err != nil {
+		if to, err = os.CreateTemp(folder, "copy-"); err != nil {
 			return "", err
 		}
 		mine = to.Name()
@@ -106,10 +123,7 @@ func (s *store) keep(path string, size int64, alone bool) (string, error) {
 		_ = os.Remove(path)
 	}
 	if err == nil {
-		err = os.Rename(mine, s.output(sha))
-	}
-	if alone && errors.Is(err, unix.EXDEV) {
-		return s.keep(path, size, false)
+		err = os.Rename(mine, filepath.Join(folder, sha))
 	}
 	if err != nil {
 		_ = os.Remove(mine)
@@ -154,7 +168,17 @@ func hashParts(from io.ReaderAt, to *os.File, size int64) (string, error) {
 	return hex.EncodeToString(sums), errors.Join(errs...)
 }
 
-func (s *store) output(sha string) string { return filepath.Join(s.outputs(), sha) }
+// output is where one is, if it is anywhere.
+func (s *store) output(sha string) string {
+	path := ""
+	for _, folder := range s.outputs() {
+		path = filepath.Join(folder, sha)
+		if _, err := os.Stat(path); err == nil {
+			break
+		}
+	}
+	return path
+}
 
 // remember notes an output as the newest, and forgets old ones.
 func (s *store) remember(sha string, size int64) {
@@ -165,8 +189,14 @@ func (s *store) remember(sha string, size int64) {
 	for _, k := range s.kept {
 		total += k.size
 	}
-	for total > keptBytes && len(s.kept) > keptAlways {
-		_ = os.Remove(s.output(s.kept[0].sha))
+	most := int64(keptBytes)
+	if s.quick != "" {
+		most = min(most, max(keptBytes/8, roomIn(s.quick)/2))
+	}
+	for total > most && len(s.kept) > keptAlways {
+		for _, folder := range s.outputs() {
+			_ = os.Remove(filepath.Join(folder, s.kept[0].sha))
+		}
 		total -= s.kept[0].size
 		s.kept = s.kept[1:]
 	}

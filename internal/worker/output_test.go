@@ -74,14 +74,21 @@ func TestKeptOutputsAreBounded(t *testing.T) {
 	defer s.close()
 	for i := range 20 {
 		sha := string(rune('a' + i))
-		if err := os.WriteFile(s.output(sha), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(s.outputs()[i%len(s.outputs())], sha), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s.remember(sha, keptBytes)
 	}
-	left, err := os.ReadDir(s.outputs())
-	if err != nil || len(left) != keptAlways || left[len(left)-1].Name() != "t" {
-		t.Errorf("%d left, %v", len(left), err)
+	left := 0
+	for _, folder := range s.outputs() {
+		found, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left += len(found)
+	}
+	if _, err := os.Stat(s.output("t")); err != nil || left != keptAlways {
+		t.Errorf("%d left, %v", left, err)
 	}
 }
 
@@ -153,4 +160,45 @@ func TestWhatIsDeviceCode(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+}
+
+// What a cell left in memory stays there, is found, and is gone with the worker; so is
+// what a worker left that was killed.
+func TestOutputsInMemory(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.quick == "" {
+		s.close()
+		t.Skip("no tmpfs with room at " + memoryFolder)
+	}
+	path := filepath.Join(s.quick, "left")
+	if err := os.WriteFile(path, []byte("12345678"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sha, err := s.keep(path, 8, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := s.output(sha); filepath.Dir(kept) != s.outputs()[1] {
+		t.Errorf("kept at %s", kept)
+	}
+	s.held.Close() // as if it had been killed
+	other, err := newStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.quick); err == nil {
+		t.Error("what a dead worker left in memory is still there")
+	}
+	if _, err := os.Stat(s.dir); err != nil {
+		t.Error("a living worker's folder was swept")
+	}
+	other.close()
+	if _, err := os.Stat(other.quick); err == nil {
+		t.Error("what a worker left in memory is still there")
+	}
+	s.close()
 }

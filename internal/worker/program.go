@@ -45,7 +45,7 @@ func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, er
 		policy: sandbox.Policy{Read: append(sandbox.System(), self, s.store.blobs()), Write: []string{scratch}, Urgent: true},
 	}
 	if m.Cell == "oracle" {
-		p.policy.Read = append(p.policy.Read, s.store.outputs())
+		p.policy.Read = append(p.policy.Read, s.store.outputs()...)
 	}
 	if device != hostDevice {
 		p.policy = p.policy.WithCUDA()

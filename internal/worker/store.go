@@ -22,6 +22,8 @@ import (
 type store struct {
 	dir     string
 	lock    *os.File
+	quick   string // folder in memory, for outputs of GPUs; "": there is no room for one
+	held    *os.File
 	partial map[string]*upload
 
 	mu   sync.Mutex
@@ -38,10 +40,44 @@ const storePattern = "pawl-worker-"
 
 // newStore makes the folder, and removes those of workers that were killed.
 func newStore() (*store, error) {
-	sweepStores()
-	dir, err := os.MkdirTemp("", storePattern)
+	dir, lock, err := lockedFolder(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("make the worker's folder: %w", err)
+		return nil, err
+	}
+	s := &store{dir: dir, lock: lock, partial: map[string]*upload{}}
+	if roomIn(memoryFolder) >= memoryLeast {
+		s.quick, s.held, _ = lockedFolder(memoryFolder) // without it all outputs go to the other
+	}
+	for _, folder := range append(s.outputs(), s.blobs()) {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return nil, fmt.Errorf("make the worker's folder: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// memoryFolder is in memory where it is a tmpfs, and is used with that much room.
+const (
+	memoryFolder = "/dev/shm"
+	memoryLeast  = 1 << 30
+)
+
+// roomIn is how many bytes a tmpfs has left; 0 where it is none.
+func roomIn(folder string) int64 {
+	var s unix.Statfs_t
+	if unix.Statfs(folder, &s) != nil || s.Type != unix.TMPFS_MAGIC {
+		return 0
+	}
+	return int64(s.Bavail) * s.Bsize
+}
+
+// lockedFolder makes a folder that nobody sweeps before it is unlocked, after
+// sweeping those whose worker is gone.
+func lockedFolder(parent string) (string, *os.File, error) {
+	sweepStores(parent)
+	dir, err := os.MkdirTemp(parent, storePattern)
+	if err != nil {
+		return "", nil, fmt.Errorf("make the worker's folder: %w", err)
 	}
 	// The lock is held before it has its name: another worker that sweeps must not
 	// find one that nobody holds yet.
@@ -53,20 +89,15 @@ func newStore() (*store, error) {
 		err = os.Rename(lock.Name(), filepath.Join(dir, "lock"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the worker's folder: %w", err)
+		_ = os.RemoveAll(dir)
+		return "", nil, fmt.Errorf("lock the worker's folder: %w", err)
 	}
-	s := &store{dir: dir, lock: lock, partial: map[string]*upload{}}
-	for _, folder := range []string{s.blobs(), s.outputs()} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			return nil, fmt.Errorf("make the worker's folder: %w", err)
-		}
-	}
-	return s, nil
+	return dir, lock, nil
 }
 
 // sweepStores removes the folders whose worker no longer holds their lock.
-func sweepStores() {
-	old, _ := filepath.Glob(filepath.Join(os.TempDir(), storePattern+"*"))
+func sweepStores(parent string) {
+	old, _ := filepath.Glob(filepath.Join(parent, storePattern+"*"))
 	for _, dir := range old {
 		lock, err := os.Open(filepath.Join(dir, "lock"))
 		if err != nil {
@@ -82,8 +113,15 @@ func sweepStores() {
 // blobs is what every cell may read.
 func (s *store) blobs() string { return filepath.Join(s.dir, "blobs") }
 
-// outputs are what cells have produced; only those that judge may read them.
-func (s *store) outputs() string { return filepath.Join(s.dir, "outputs") }
+// outputs are the folders of what cells have produced; only those that judge may
+// read them.
+func (s *store) outputs() []string {
+	folders := []string{filepath.Join(s.dir, "outputs")}
+	if s.quick != "" {
+		folders = append(folders, filepath.Join(s.quick, "outputs"))
+	}
+	return folders
+}
 
 func (s *store) path(sha string) string { return filepath.Join(s.blobs(), sha+".so") }
 
@@ -160,4 +198,8 @@ func (s *store) append(u *upload, m wire.Put, data []byte) error {
 func (s *store) close() {
 	_ = os.RemoveAll(s.dir)
 	s.lock.Close()
+	if s.quick != "" {
+		_ = os.RemoveAll(s.quick)
+		s.held.Close()
+	}
 }

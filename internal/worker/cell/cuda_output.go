@@ -15,7 +15,9 @@ func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Buffer, error) {
 		if b == nil || !written(b.arg) {
 			continue
 		}
-		left, err := leaveMapped(folder, i, int(b.size), func(to []byte) error { return c.driver.CopyToHost(to, b.data(), c.stream) })
+		left, err := leave(folder, i, func(path string) error {
+			return writeMapped(path, int(b.size), func(to []byte) error { return c.driver.CopyToHost(to, b.data(), c.stream) })
+		})
 		if err != nil {
 			return nil, err
 		}

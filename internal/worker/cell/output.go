@@ -21,10 +21,7 @@ type snapshot map[int][]byte
 func (s snapshot) leave(folder string) ([]wire.Buffer, error) {
 	var out []wire.Buffer
 	for arg, data := range s {
-		left, err := leaveMapped(folder, arg, len(data), func(to []byte) error {
-			copy(to, data)
-			return nil
-		})
+		left, err := leave(folder, arg, func(path string) error { return os.WriteFile(path, data, 0o600) })
 		if err != nil {
 			return nil, err
 		}
@@ -33,18 +30,17 @@ func (s snapshot) leave(folder string) ([]wire.Buffer, error) {
 	return out, nil
 }
 
-// leaveMapped makes an output's file and lets fill write to it.
-func leaveMapped(folder string, arg, size int, fill func(to []byte) error) (wire.Buffer, error) {
+// leave makes an output's file.
+func leave(folder string, arg int, write func(path string) error) (wire.Buffer, error) {
 	name := strconv.Itoa(arg) + ".bin"
-	err := writeMapped(filepath.Join(folder, name), size, fill)
-	if err != nil {
+	if err := write(filepath.Join(folder, name)); err != nil {
 		return wire.Buffer{}, fmt.Errorf("leave the output of argument %d: %w", arg, err)
 	}
 	return wire.Buffer{Arg: arg, Path: name}, nil
 }
 
-// writeMapped makes a file of a size and lets fill write to its pages: outputs are
-// large, and every copy of them takes longer than the launch they come from.
+// writeMapped makes a file of a size and lets fill write to its pages: outputs of a
+// GPU are large, and every copy of them takes longer than the launch they come from.
 func writeMapped(path string, size int, fill func(to []byte) error) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
