@@ -52,6 +52,7 @@ type check struct {
 	former   map[string]*ratchet.File // by device class, as the base has it
 	trees    map[string]*version      // by commit
 	contests []*contest
+	answers  map[*spec.Kernel]*stand.Answers
 	curve    *curve.Curve // nil: this machine is not calibrated
 }
 
@@ -86,6 +87,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
 		report: stand.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
 		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
+		answers: map[*spec.Kernel]*stand.Answers{},
 	}
 	place := opts.Stand
 	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Duet.Timeout

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
 )
@@ -27,9 +26,13 @@ func (c *check) examOf(k *contest) *exam {
 			s, from = c.base.spec, theirs
 		}
 	}
-	answers, err := stand.FindAnswers(s, from)
-	if err != nil {
-		return &exam{err: err}
+	answers, known := c.answers[from]
+	if !known { // once a kernel, so that its configs share the oracle
+		var err error
+		if answers, err = stand.FindAnswers(s, from); err != nil {
+			return &exam{err: err}
+		}
+		c.answers[from] = answers
 	}
 	x := &exam{answers: answers, varies: !from.Deterministic}
 	x.reference, x.rival = answers.Jobs(k.candidate.Instance.Config)
@@ -56,7 +59,8 @@ func (x *exam) instances(k *contest) [3]*spec.Instance {
 // meanwhile.
 type examRoom struct {
 	open   *stand.Examiner
-	beside time.Duration // spent on neighbours of the kernel's configs
+	kernel *spec.Kernel
+	beside time.Duration // spent on neighbours of its configs
 }
 
 // examiner looks at a contest's candidate; nil: at what it has produced before.
@@ -66,26 +70,41 @@ func (r *examRoom) examiner(ctx context.Context, c *check, k *contest, candidate
 		r.open.Succeed(candidate)
 		return r.open
 	}
-	r.close(ctx)
+	_ = r.close(ctx) // what the candidates' cells had to say has been heard
 	largest := int64(0)
 	for _, other := range c.contests {
 		if other.row.Kernel == k.row.Kernel && other.candidate.Instance != nil {
 			largest = max(largest, other.candidate.Instance.Footprint)
 		}
 	}
-	r.beside = 0
+	if r.kernel != k.candidate.Variant.Kernel {
+		r.kernel, r.beside = k.candidate.Variant.Kernel, 0
+	}
 	r.open = c.stand.NewExaminer(x.answers, candidate, x.reference, x.rival, largest, c.Duet.Seed)
 	return r.open
 }
 
 // leave ends a contest's examination, and returns what only closing its cell brings
-// to light. Device code may have the next one in the same cell, unless it failed
-// there: it takes nothing along.
-func (r *examRoom) leave(ctx context.Context, k *contest, err error) error {
-	if harmless(k) && err == nil {
+// to light. Device code may have the next one in the same cell, since it takes nothing
+// along; whatever went wrong, in any of the cells, ends them all.
+func (r *examRoom) leave(ctx context.Context, k *contest, failed bool) error {
+	if failed {
+		return r.close(ctx)
+	}
+	if harmless(k) {
 		return nil
 	}
-	return r.open.Renew(context.WithoutCancel(ctx), err)
+	return r.open.Renew(context.WithoutCancel(ctx), nil)
+}
+
+// close ends all cells, and returns what only closing the candidate's brings to light.
+func (r *examRoom) close(ctx context.Context) error {
+	if r.open == nil {
+		return nil
+	}
+	err := r.open.Close(context.WithoutCancel(ctx))
+	r.open = nil
+	return err
 }
 
 // harmless tells whether a candidate is device code alone, which reaches nothing of
@@ -93,19 +112,4 @@ func (r *examRoom) leave(ctx context.Context, k *contest, err error) error {
 func harmless(k *contest) bool {
 	kernel := k.candidate.Variant.Kernel
 	return kernel.Cell == spec.CellCUDA && !kernel.Launcher
-}
-
-func (r *examRoom) close(ctx context.Context) {
-	if r.open != nil {
-		_ = r.open.Close(context.WithoutCancel(ctx)) // what the candidates' cells had to say has been heard
-		r.open = nil
-	}
-}
-
-// asError is a fault as an error, and none as none.
-func asError(f *result.Fault) error {
-	if f == nil {
-		return nil
-	}
-	return f
 }

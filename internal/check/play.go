@@ -26,9 +26,9 @@ func (c *check) play(ctx context.Context) {
 			for _, k := range group {
 				var room examRoom
 				kept := c.measure(ctx, k)
-				k.lookAtTiming()
+				c.lookAtTiming(k)
 				c.lookAtTimed(ctx, k, kept, &room)
-				room.close(ctx)
+				_ = room.close(ctx)
 			}
 		case len(group[0].playing) > 0:
 			c.playGroup(ctx, group, done)
@@ -86,9 +86,9 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	var room examRoom
-	defer func() { room.close(ctx) }()
+	defer func() { _ = room.close(ctx) }()
 	for _, k := range group {
-		k.lookAtTiming()
+		c.lookAtTiming(k)
 		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
 		if k.row.Sandbox == nil { // what held the cells held all that played in them
 			k.row.Trust, k.row.Sandbox = jobs[0].Row.Trust, jobs[0].Row.Sandbox

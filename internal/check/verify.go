@@ -56,7 +56,7 @@ func (c *check) verify(ctx context.Context) {
 		c.run.Emit(run.Event{Kind: run.Verify, Row: k.row.Name(), Done: i, Total: len(waiting)})
 		c.examine(ctx, k, &room)
 	}
-	room.close(ctx)
+	_ = room.close(ctx)
 }
 
 // examine looks at one contest's answers.
@@ -96,15 +96,21 @@ func (c *check) examine(ctx context.Context, k *contest, room *examRoom) {
 		v.Findings, err = bench.Try(ctx, one, trial)
 		c.remembers(k, bench.Retained)
 	}
-	if err == nil && one.Reason == "" && one.Skipped == "" {
+	failed := err != nil || one.Fault != nil || one.Reason != ""
+	if !failed && one.Skipped == "" {
 		var found []result.Finding
-		found, err = x.beside(ctx, room, bench, k.candidate.Instance, c.Duet.Seed)
+		var near error
+		found, near, err = x.beside(ctx, room, bench, k.candidate.Instance, c.Duet.Seed)
 		v.Findings = append(v.Findings, found...)
+		if near != nil { // it says nothing of this config, and the cells may be gone
+			_ = room.close(ctx)
+			examiner = room.examiner(ctx, c, k, k.candidate)
+		}
 	}
-	if err == nil && one.Reason == "" && one.Skipped == "" && one.Fault == nil && len(v.Findings) == 0 {
+	if !failed && err == nil && one.Skipped == "" && len(v.Findings) == 0 {
 		err = c.listKernels(ctx, k, examiner)
 	}
-	if closing := room.leave(ctx, k, cmp.Or(err, asError(one.Fault))); err == nil && one.Fault == nil && closing != nil {
+	if closing := room.leave(ctx, k, failed || err != nil); err == nil && one.Fault == nil && closing != nil {
 		k.candidate.Fail("verify", closing)
 		return
 	}
@@ -162,12 +168,12 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 }
 
 // beside looks whether the kernel is as right and as fast at the sizes next to its
-// own. What it cannot do there at all is no finding; an answer that its code has
-// forged is an error.
-func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) ([]result.Finding, error) {
+// own. What it cannot do there at all is no finding: failed says what that was. An
+// answer that its code has forged is an error.
+func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) (found []result.Finding, failed, err error) {
 	near := verify.Neighbours(here)
 	if len(near) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
 	began := time.Now()
@@ -177,16 +183,15 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 		if err != nil || i > 0 && room.beside+time.Since(began) > besideSpan {
 			break
 		}
-		var found []result.Finding
 		if found, err = x.besideAt(ctx, room.open, here, next, seconds, seed); found != nil {
-			return found, nil
+			return found, err, nil
 		}
 	}
 	var fault *result.Fault
 	if errors.As(err, &fault) && fault.Cause == result.CauseForged {
-		return nil, err
+		return nil, nil, err
 	}
-	return nil, nil
+	return nil, err, nil
 }
 
 func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
@@ -264,9 +269,9 @@ func (c *check) convict(k *contest) {
 }
 
 // lookAtTiming takes down what samples have given away besides their time.
-func (k *contest) lookAtTiming() {
+func (c *check) lookAtTiming(k *contest) {
 	v, t := k.row.Verification, k.row.Timing
-	if v == nil || t == nil || !t.SetAside {
+	if v == nil || t == nil || !t.SetAside || c.Duet.Cache == "hot" {
 		return
 	}
 	v.Findings = append(v.Findings, verify.SetAside())
@@ -279,7 +284,13 @@ func (k *contest) lookAtTiming() {
 // is right when it is looked at must be right when it is timed.
 func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept, room *examRoom) {
 	v, x := k.row.Verification, k.exam
-	if v == nil || x == nil || v.Passed == 0 || k.row.Fault != nil || len(kept) == 0 || ctx.Err() != nil {
+	if v == nil || x == nil || v.Passed == 0 || k.row.Fault != nil || ctx.Err() != nil {
+		return
+	}
+	if len(kept) == 0 {
+		if c.Duet.Keep && k.row.Timing != nil {
+			v.Limits = append(v.Limits, "no timed sample was looked at: none was kept")
+		}
 		return
 	}
 	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
@@ -309,6 +320,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		case err != nil:
 			one.Skipped = err.Error()
 			v.Skipped++
+			defer func() { _ = room.close(ctx) }() // a cell may be gone
 		case one.Reason != "":
 			v.Failed++
 		default:

@@ -163,3 +163,39 @@ func TestForkMovesNothing(t *testing.T) {
 		t.Errorf("moved %+v", row.Moved)
 	}
 }
+
+// What ends a cell at one problem says nothing of the next: neither a candidate that
+// cannot do a neighbouring size, nor an oracle that has no answer there.
+func TestCellsThatEndInAnExamination(t *testing.T) {
+	two := "configs: {c: {N: 64}, d: {N: 128}}\n"
+	for name, tc := range map[string]struct {
+		candidate, ref puppet.Script
+		unjudged       string // config that has no answer
+	}{
+		"the candidate, at a neighbour": {candidate: puppet.Script{Micros: 400, Crash: "produce", Only: 65}, ref: puppet.Script{Micros: 1}},
+		"the oracle, at a neighbour":    {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 65}},
+		"the oracle, at a config":       {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 64}, unjudged: "k/c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.spec(two, strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
+			p.script("k", puppet.Script{Micros: 500})
+			p.script("ref", tc.ref)
+			p.commit("base")
+			p.script("k", tc.candidate)
+			p.commit("change")
+			made := p.check(func(o *Options) { o.Patterns = []string{"k"} })
+			for _, config := range []string{"k/c", "k/d"} {
+				row := rowOf(t, made, config)
+				if config == tc.unjudged {
+					mustBe(t, row, "")
+					continue
+				}
+				if row.Fault != nil || row.Verification.Passed < 2 || row.Verification.Skipped > 0 {
+					t.Errorf("%s: %+v, %+v", config, row.Fault, row.Verification)
+				}
+				mustBe(t, row, result.Improvement)
+			}
+		})
+	}
+}

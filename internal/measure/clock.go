@@ -42,8 +42,9 @@ type deviceClock struct {
 	contradicted  int     // requests in a row
 }
 
-// hold takes down what both say of a request's samples.
-func (d *deviceClock) hold(got *worker.Batch, repeat int) error {
+// hold takes down what both say of a request's samples. Device code reaches neither;
+// a launcher shares the process that reads them.
+func (d *deviceClock) hold(got *worker.Batch, repeat int, launcher bool) error {
 	if got.GlobalS == 0 {
 		return nil // nothing was stamped
 	}
@@ -57,12 +58,14 @@ func (d *deviceClock) hold(got *worker.Batch, repeat int) error {
 	if d.contradicted++; d.contradicted < clockTries {
 		return nil
 	}
-	return &result.Fault{
-		Cause: result.CauseForged,
-		Message: fmt.Sprintf("clock-mismatch: events say that a sample takes %.3g s, the GPU's own timer says %.3g s",
-			events/count, got.GlobalS/count),
-		Hint: "something has tampered with the events, or the driver's are broken",
+	fault := &result.Fault{
+		Cause: result.CauseInternal, Message: fmt.Sprintf("clock-mismatch: events say that a sample takes %.3g s, the GPU's own timer says %.3g s", events/count, got.GlobalS/count),
+		Hint: "the events of this driver, or the timer of this GPU, cannot be relied on",
 	}
+	if launcher {
+		fault.Cause, fault.Hint = result.CauseForged, "candidate code shares the cell's address space and has tampered with its events"
+	}
+	return fault
 }
 
 // beside fills in what the two say of a sample.
@@ -168,11 +171,14 @@ func (s *series) addUp(ctx context.Context) error {
 		if longer > contradiction*claimed+queueing+askingCost/float64(enough) {
 			continue
 		}
-		if got.GlobalS == 0 || dry.GlobalS == 0 {
-			return nil
+		if !launcher || got.OtherStreams {
+			return nil // there is no such timer, or it has nothing to do with the sample
 		}
 		longer = (got.GlobalS - dry.GlobalS) / float64(got.Count)
 		by = "the GPU's own timer"
+		if got.GlobalS == 0 || dry.GlobalS == 0 {
+			longer, by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
+		}
 		if longer <= contradiction*claimed+timerCost {
 			return nil
 		}

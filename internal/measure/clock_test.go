@@ -77,7 +77,7 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var d deviceClock
 			for request := range clockTries {
-				err := d.hold(batch(test.events, test.timer), 4)
+				err := d.hold(batch(test.events, test.timer), 4, true)
 				if last := request == clockTries-1; (err != nil) != (last && test.forged) {
 					t.Fatalf("request %d: %v", request, err)
 				}
@@ -94,7 +94,7 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 		if request%clockTries == clockTries-1 {
 			timer = 110e-6
 		}
-		if err := d.hold(batch(25e-6, timer), 4); err != nil {
+		if err := d.hold(batch(25e-6, timer), 4, true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,9 +63,10 @@ type Match struct {
 	Spent   time.Duration // in cells
 
 	series []*series
-	starts [][]int // of each set: how many samples every side had before
-	order  []int   // of turns, by side
-	repeat int     // launches of a sample: chosen once, so that all cells measure the same
+	starts [][]int     // of each set: how many samples every side had before
+	order  []int       // of turns, by side
+	device deviceClock // of samples that sides took in turns
+	repeat int         // launches of a sample: chosen once, so that all cells measure the same
 	done   bool
 	err    error
 	faulty int // the side that err is about
@@ -358,7 +359,7 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 		s.took(got)
 		s.perItem = got.WorkerS / float64(got.Count)
 	}
-	return out, -1, at("measure", first.device.hold(got, m.repeat))
+	return out, -1, at("measure", m.device.hold(got, m.repeat, false))
 }
 
 // separateTurns lets sides in cells of their own take turns, one active at a time.

@@ -137,7 +137,7 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")
 	}
 	if t.SetAside {
-		warn("persisting-l2", "", "it sets a part of the L2 aside, where the flush before a launch does not reach; that was undone after every sample")
+		warn("persisting-l2", "", "it sets a part of the L2 aside; that was undone after every sample")
 	}
 	if onGPU(t) {
 		// which core launches it does not matter

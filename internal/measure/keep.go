@@ -47,11 +47,7 @@ func (s *series) due() bool {
 	few := int(max(keptLeast, min(keptMost, keptBytes/size)))
 	if s.cuda() && !s.Instance.Variant.Kernel.Launcher {
 		// Device code remembers nothing, so that one sample is as good as another.
-		if s.draw.here == keptHere || len(s.draw.kept) >= few || rand.IntN(2) == 0 {
-			return false
-		}
-		s.draw.here++
-		return true
+		return len(s.draw.kept) == 0 || s.draw.here < keptHere && len(s.draw.kept) < few && rand.IntN(2) == 0
 	}
 	return rand.IntN(few+s.draw.requests-1) < few
 }
@@ -87,6 +83,7 @@ func (s *series) keep(m wire.Sample, got *worker.Batch) {
 		k.Steps = m.Step + m.Keep - 1
 	}
 	s.draw.kept = append(s.draw.kept, k)
+	s.draw.here++
 }
 
 // Kept are the candidate's, of all cells.

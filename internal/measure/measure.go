@@ -121,7 +121,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.took(got)
-	return s.device.hold(got, m.Repeat)
+	return s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
 }
 
 // took notes what a reply says besides its samples.

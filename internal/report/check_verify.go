@@ -187,7 +187,7 @@ func plainName(mangled string) string {
 	const longest = 60
 	if rest, found := strings.CutPrefix(mangled, "_Z"); found {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		if size, err := strconv.Atoi(rest[:digits]); err == nil && digits+size <= len(rest) {
+		if size, err := strconv.Atoi(rest[:digits]); err == nil && size > 0 && size <= len(rest)-digits {
 			return rest[digits : digits+size]
 		}
 	}

@@ -153,6 +153,7 @@ func TestSuspicionIsInTheHeadline(t *testing.T) {
 func TestPlainName(t *testing.T) {
 	for mangled, want := range map[string]string{
 		"_Z7softmaxPKfPfi": "softmax", "softmax": "softmax", "_Z": "_Z", "_Z9short": "_Z9short", "_ZN3foo3barEv": "_ZN3foo3barEv", "": "",
+		"_Z0abc": "_Z0abc", "_Z9223372036854775807abc": "_Z9223372036854775807abc", "_Z99999999999999999999999abc": "_Z99999999999999999999999abc",
 	} {
 		if got := plainName(mangled); got != want {
 			t.Errorf("%s: %s, want %s", mangled, got, want)

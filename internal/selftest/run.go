@@ -215,8 +215,10 @@ func (e *evidence) add(row *result.Row) {
 			e.skipped = f.Message
 		}
 		e.name(string(f.Cause))
-		if strings.Contains(f.Message, tampered) {
-			e.name(tampered)
+		for _, named := range []string{tampered, clocks} {
+			if strings.Contains(f.Message, named) {
+				e.name(named)
+			}
 		}
 		if f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input") {
 			e.name(input)

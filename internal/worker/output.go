@@ -77,8 +77,11 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
 		sha, err := s.store.keep(filepath.Join(folder, strconv.Itoa(number)+".bin"), arg.Count*int64(dtype.Type(arg.DType).Size()), alone)
-		if err != nil {
+		if errors.Is(err, errNoOutput) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left an output of argument %s that cannot be: %v", arg.Name, err)))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("keep the output of argument %s: %w", arg.Name, err)
 		}
 		kept = append(kept, wire.Buffer{Arg: number, SHA256: sha})
 	}
@@ -89,19 +92,22 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 // however large they are.
 const (
 	keptBytes  = 4 << 30
-	keptAlways = 8
+	keptAlways = 16
 )
+
+// errNoOutput is what a cell has left that it was not asked for.
+var errNoOutput = errors.New("it is no file of the argument's size")
 
 // keep takes a cell's output over. It is copied, since the cell may still write to
 // its own; alone says that nothing runs there that would.
 func (s *store) keep(path string, size int64, alone bool) (string, error) {
 	from, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", errNoOutput, err)
 	}
 	defer from.Close()
 	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() != size {
-		return "", errors.New("it is no file of the argument's size")
+		return "", errNoOutput
 	}
 	folder := s.outputs()[0]
 	if s.quick != "" && strings.HasPrefix(path, s.quick) {

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"pawl/internal/dtype"
@@ -91,6 +92,9 @@ func (c *cudaCell) poison(b *deviceBuffer) error {
 // alloc takes device memory for a problem.
 func (c *cudaCell) alloc(p *problem, size uint64) (cuda.DevicePtr, error) {
 	address, err := c.driver.Alloc(size)
+	if err != nil && !errors.Is(err, cuda.OutOfMemory) {
+		return 0, err // what a launch before it has done
+	}
 	if err != nil {
 		free, total, _ := c.driver.MemInfo()
 		return 0, &result.Fault{

@@ -273,13 +273,22 @@ func (h *host) poison() {
 	}
 }
 
-// snapshot copies what a launch has written.
-func (h *host) snapshot() snapshot {
+// outputs are what a launch has written, where it did.
+func (h *host) outputs() snapshot {
 	out := snapshot{}
 	for _, b := range h.buffers {
 		if written(b.arg) {
-			out[b.number] = bytes.Clone(b.data())
+			out[b.number] = b.data()
 		}
+	}
+	return out
+}
+
+// snapshot copies what a launch has written.
+func (h *host) snapshot() snapshot {
+	out := h.outputs()
+	for number, data := range out {
+		out[number] = bytes.Clone(data)
 	}
 	return out
 }
@@ -302,7 +311,7 @@ func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	if err := h.trespass(); err != nil {
 		return nil, err
 	}
-	outputs, err := h.snapshot().leave(m.Outputs)
+	outputs, err := h.outputs().leave(m.Outputs)
 	return &wire.ProduceReply{Outputs: outputs}, err
 }
 

@@ -47,9 +47,15 @@ func writeMapped(path string, size int, fill func(to []byte) error) error {
 		return err
 	}
 	defer file.Close()
-	err = unix.Fallocate(int(file.Fd()), 0, 0, int64(size)) // a full disk must not become a signal
+	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		err = unix.Fallocate(int(file.Fd()), 0, 0, int64(size)) // on a full disk a mapped page would be a signal
+	}
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		err = file.Truncate(int64(size))
+		data := make([]byte, size)
+		if err = fill(data); err == nil {
+			_, err = file.Write(data)
+		}
+		return err
 	}
 	if err != nil {
 		return err

@@ -661,7 +661,6 @@ class Events:
         self.joined = []  # seconds that its stream waited for others at its end
         self.exposed = 0
         self.idle = self.pair = 0.0
-        self.call = self.ready = int
 
     def settle(self, call, repeat, ready):
         """Finds how long queueing a call takes, so that a blocker can hide it; what
@@ -687,7 +686,6 @@ class Events:
         self.idle = max(self.rests(int, int, 15))
         self.strays = median(self.rests(call, ready, 7)) - self.idle > self.stray_least
         self.rest, self.joined, self.exposed = [], [], 0
-        self.call, self.ready = call, ready
         return overhead
 
     def launch_nothing(self):
@@ -706,16 +704,17 @@ class Events:
             self.once(call, 1, False, ready)
         return self.rest
 
-    def strays_still(self, repeat):
-        """Whether the device goes on for longer after the function than after
-        nothing at all, taken in turns: the host may only have become slower."""
-        seen, self.rest = self.rest, []
+    def idles(self, repeat):
+        """How long the device goes on after nothing at all, now: the host may have
+        become slower since settle. The function is not asked again, which would
+        know what for."""
+        taken = self.rest, self.joined, self.exposed
+        self.rest = []
         for _ in range(15):
             self.once(int, repeat, self.cold, int)
-            self.once(self.call, repeat, self.cold, self.ready)
-        nothing, own = self.rest[::2], self.rest[1::2]
-        self.rest = seen
-        return median(own) - median(nothing) > self.stray_least
+        idle = median(self.rest)
+        self.rest, self.joined, self.exposed = taken
+        return idle
 
     def once(self, call, repeat, cold, ready):
         self.cold = cold
@@ -756,7 +755,7 @@ class Events:
         if self.exposed:
             doubts["exposed"] = self.exposed
         # One late answer of the host is no work; several of them are.
-        if self.strays or len(left) >= 5 and median(left) > self.stray_least and self.strays_still(repeat):
+        if self.strays or len(left) >= 5 and median(left) > self.stray_least and median(self.rest) - self.idles(repeat) > self.stray_least:
             self.strays = True  # from now on
             seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
             doubts["other_streams"] = True
@@ -1385,10 +1384,13 @@ class Seal:
     """What functions the cell works with, taken down before any of the kernel's
     code runs: whoever replaces one wants other numbers than there are."""
 
-    def __init__(self, framework):
+    def __init__(self, framework, *objects):
         own = [value for value in globals().values() if getattr(value, "__module__", None) == __name__]
-        self.places = [(__name__, globals(), name) for name, value in globals().items() if callable(value)]
+        self.places = [(__name__, globals(), name) for name, value in globals().items() if callable(value) or isinstance(value, type(sys))]
         self.places += [(c.__qualname__, c, name) for c in own if isinstance(c, type) for name, v in vars(c).items() if callable(v)]
+        self.objects = [framework, *objects]
+        self.hiding = [set(self.hides(thing)) for thing in self.objects]
+        self.places += [("the framework", vars(framework), name) for name, value in vars(framework).items() if isinstance(value, type(sys))]
         clocks = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns")
         self.places += [("time", time, name) for name in clocks if hasattr(time, name)]
         self.places += [place for place in framework.relied_on() if self.at(place) is not None]
@@ -1404,8 +1406,19 @@ class Seal:
         for place, kept in zip(self.places, self.kept):
             found = self.at(place)
             if found is None or found[0] is not kept[0] or found[1] is not kept[1]:
-                raise Fault("forged", f"tampered-cell: {place[0]}.{place[2]} is not what it was before the kernel's module was imported",
-                            "the kernel shares the cell's process and has replaced what it is measured by")
+                self.accuse(f"{place[0]}.{place[2]} is not what it was before the kernel's module was imported")
+        for thing, before in zip(self.objects, self.hiding):
+            for name in self.hides(thing):
+                if name not in before:
+                    self.accuse(f"{type(thing).__name__}.{name} is hidden by another function")
+
+    @staticmethod
+    def hides(thing):
+        """Names that an object has and that are functions of its class."""
+        return [name for name in vars(thing) if any(callable(vars(c).get(name)) for c in type(thing).__mro__)]
+
+    def accuse(self, what):
+        raise Fault("forged", "tampered-cell: " + what, "the kernel shares the cell's process and has replaced what it is measured by")
 
 
 class Cell:
@@ -1425,7 +1438,7 @@ class Cell:
         except Exception as error:
             show(error)
             raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
-        self.seal = Seal(self.framework)
+        self.seal = Seal(self.framework, self)
         self.function, self.file = load_function(m)
         self.framework.loaded()
         self.parameters = Parameters(self.function)
