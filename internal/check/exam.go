@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
+	"pawl/internal/verify"
 )
 
 // exam is what it takes to know a contest's right answers.
@@ -112,4 +114,33 @@ func (r *examRoom) close(ctx context.Context) error {
 func harmless(k *contest) bool {
 	kernel := k.candidate.Variant.Kernel
 	return kernel.Cell == spec.CellCUDA && !kernel.Launcher
+}
+
+// excuse looks at the answers of what a change is slower than: a version that is wrong
+// is no measure of anything.
+func (c *check) excuse(ctx context.Context, k *contest) {
+	x := k.exam
+	if k.row.Verdict != result.Regression || x == nil || x.err != nil || x.answers.Oracle == nil {
+		return
+	}
+	for _, o := range k.playing {
+		if o.side.Change == nil {
+			continue
+		}
+		examiner := c.stand.NewExaminer(x.answers, o.job, x.reference, x.rival, o.job.Instance.Footprint, c.Duet.Seed)
+		one := stand.NewCase("config", o.job.Instance.Config, c.Duet.Seed)
+		one.Batch = verifyBatch
+		instances := x.instances(k)
+		instances[0] = o.job.Instance
+		bench, err := examiner.Bench(ctx, instances)
+		if err == nil {
+			_, err = bench.Try(ctx, one, verify.Trial{})
+		}
+		_ = examiner.Close(context.WithoutCancel(ctx))
+		if err == nil && one.Reason != "" && ctx.Err() == nil {
+			o.side.Change = nil
+			o.side.Reason = append(o.side.Reason, "the "+string(o.side.Role)+" version gives wrong answers: "+one.Reason)
+		}
+	}
+	k.judge(c.gate)
 }

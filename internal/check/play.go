@@ -98,7 +98,8 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		}
 		// What disturbs both sides alike is what duets are for: noise is worth
 		// mentioning where it kept one from being decided.
-		if k.judge(c.gate); k.row.Verdict == result.Inconclusive || k.row.Verdict == "" {
+		k.judge(c.gate)
+		if c.excuse(ctx, k); k.row.Verdict == result.Inconclusive || k.row.Verdict == "" {
 			c.stand.Doubt(k.candidate, c.gate.CV)
 		} else {
 			c.stand.DoubtTrust(k.candidate)

@@ -199,3 +199,20 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 		})
 	}
 }
+
+// To be slower than a version that is wrong is no regression.
+func TestBaseThatIsWrong(t *testing.T) {
+	p := newProject(t)
+	p.script("k", puppet.Script{Micros: 100, Wrong: "always"})
+	p.commit("fast and wrong")
+	p.script("k", puppet.Script{Micros: 500})
+	p.commit("right")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Incomparable)
+	if said := strings.Join(row.Sides[0].Reason, " "); !strings.Contains(said, "the base version gives wrong answers: out: 64 of 64 elements are wrong") {
+		t.Errorf("%q", said)
+	}
+	p.script("k", puppet.Script{Micros: 900})
+	p.commit("slower")
+	mustBe(t, rowOf(t, p.check(), "k/c"), result.Regression)
+}

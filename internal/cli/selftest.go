@@ -25,7 +25,7 @@ type selftestOptions struct {
 func (o *selftestOptions) AddFlags(f *pflag.FlagSet) {
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (default: a secret one)")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (default: a secret one, which is printed)")
 	f.IntVar(&o.device, "device", 0, "which GPU to use")
 }
 
@@ -41,8 +41,8 @@ must all be found. docs/integrity.md lists them. Kinds are host, python, cuda an
 launcher; cuda/cache_* are some of one.
 
 It exits 1 when a cheat was missed, an honest kernel was refused or a mistake lives.
---json prints the totals: caught, suspicious, missed, controls_passed, controls_failed,
-mutants_killed, mutants.`,
+--json prints the totals: caught, suspicious, defused, missed, controls_passed,
+controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`,
 		ValidArgs: kinds,
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, pattern := range args {
@@ -104,7 +104,7 @@ func judgeSelftest(r *result.Report) error {
 		return &outcomeError{exitFailed, plural(t.ControlsFailed, "honest kernel was", "honest kernels were") + " refused"}
 	case t.MutantsKilled < t.Mutants:
 		return &outcomeError{exitFailed, plural(t.Mutants-t.MutantsKilled, "planted mistake was", "planted mistakes were") + " not found"}
-	case t.Caught+t.Suspicious+t.ControlsPassed == 0:
+	case t.Caught+t.Suspicious+t.Defused+t.ControlsPassed+t.Mutants == 0:
 		return &outcomeError{exitUnjudged, "nothing could be tried here"}
 	}
 	return nil

@@ -54,8 +54,11 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 	slower, decided := region(c.Gate, first)
 	verdict := result.Maintained
 	switch {
-	case first.Change.Low > 0 && behind(c.Gate, best) && first != best:
-		verdict = result.Regression // a step that goes too far from the best, however small it is
+	case first != best && step(c.Gate, first) && behind(c.Gate, best):
+		verdict = result.Regression // it goes too far from the best, though it is not large
+		if slower <= 0 || !decided {
+			reasons = append(reasons, result.TooFar)
+		}
 	case !decided:
 		verdict = result.Inconclusive
 	case slower > 0:
@@ -110,6 +113,15 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 
 // small tells whether a slowdown is too small to matter, whatever its percentage.
 func small(o *Opponent) bool { return o.Change.Median*o.Median < LeastSeconds }
+
+// leastStep of the gate is what a step must be that takes a change too far from the
+// best: equal code seems to be that much slower too seldom to matter.
+const leastStep = 0.1
+
+// step tells whether a change is slower at all, and by something that matters.
+func step(gate spec.Gate, o *Opponent) bool {
+	return o.Change.Low > 0 && o.Change.Median >= leastStep*gate.Regression && !small(o)
+}
 
 // behind tells whether the candidate is decidedly behind the best-known version.
 func behind(gate spec.Gate, best *Opponent) bool {

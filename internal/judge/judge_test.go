@@ -108,9 +108,13 @@ func TestVerdict(t *testing.T) {
 		{"2% slower, of 1 µs: inside the gate, not too small", Case{Base: against(0.018, 0.02, 0.022, lasting(1e-6))}, result.Maintained, reasons{result.Slower}},
 
 		// A trio: the base, and the best-known besides.
-		{"a small step that goes too far from the best", Case{Base: against(0.013, 0.015, 0.017), Best: against(0.038, 0.04, 0.042)}, result.Regression, nil},
-		{"a small step, wide, all of it inside", Case{Base: against(0.005, 0.015, 0.025), Best: against(0.038, 0.04, 0.042)}, result.Regression, nil},
-		{"a small step, wide, reaching over the gate: a regression either way", Case{Base: against(0.015, 0.025, 0.035), Best: against(0.05, 0.055, 0.06)}, result.Regression, nil},
+		{"a small step that goes too far from the best", Case{Base: against(0.013, 0.015, 0.017), Best: against(0.038, 0.04, 0.042)}, result.Regression, reasons{result.TooFar}},
+		{"a small step, wide, all of it inside", Case{Base: against(0.005, 0.015, 0.025), Best: against(0.038, 0.04, 0.042)}, result.Regression, reasons{result.TooFar}},
+		{"a small step, wide, reaching over the gate: a regression either way", Case{Base: against(0.015, 0.025, 0.035), Best: against(0.05, 0.055, 0.06)}, result.Regression, reasons{result.TooFar}},
+		{"a step of 0.2%, whatever the best is", Case{Base: against(0.001, 0.002, 0.003), Best: against(0.098, 0.1, 0.102)}, result.Maintained, reasons{result.Slower, result.Creep}},
+		{"a step of 0.3 µs, whatever the best is", Case{
+			Base: against(0.013, 0.015, 0.017, lasting(20e-6)), Best: against(0.098, 0.1, 0.102, lasting(20e-6)),
+		}, result.Maintained, reasons{result.Slower, result.Creep}},
 		{"a small step, not too far from the best", Case{Base: against(0.013, 0.015, 0.017), Best: against(0.023, 0.025, 0.027)}, result.Maintained, reasons{result.Slower}},
 		{"a small step, how far from the best is not known", Case{Base: against(0.013, 0.015, 0.017), Best: against(0.01, 0.04, 0.07)}, result.Maintained, reasons{result.Slower}},
 		{"a small step, behind the best by less than 0.5 µs", Case{
@@ -283,7 +287,7 @@ func TestVerdictNeedsEvidence(t *testing.T) {
 			if change.Median <= c.Gate.Regression && !far {
 				t.Fatalf("%+v fails", change)
 			}
-			if change.Median*c.Base.Median < LeastSeconds && !far {
+			if change.Median*c.Base.Median < LeastSeconds {
 				t.Fatalf("%g s fail", change.Median*c.Base.Median)
 			}
 			if slices.Contains(why, result.Accepted) != c.Accepted {

@@ -97,3 +97,46 @@ func TestCompareWithItself(t *testing.T) {
 		}
 	})
 }
+
+// What no kernel can do better is right, and what nobody has written is wrong, though
+// the reference has NaN there as well.
+func TestRoundedAndUnwritten(t *testing.T) {
+	for _, typ := range []dtype.Type{dtype.F32, dtype.F16, dtype.BF16, dtype.E4M3, dtype.E5M2} {
+		refs := []float64{7.39e-06, 1.0 / 3, -0.012345, 3.1415926535, 1e-9}
+		out := oracle.Typed[[]byte]{make([]byte, len(refs)*typ.Size()), typ}
+		want := oracle.Typed[[]byte]{make([]byte, 8*len(refs)), dtype.F64}
+		for i, ref := range refs {
+			typ.Put(out.Data, i, float32(ref))
+			binary.LittleEndian.PutUint64(want.Data[8*i:], math.Float64bits(ref))
+		}
+		if d := oracle.Compare(out, want, int64(len(refs)), oracle.Tolerance{Abs: 1e-12, Rel: 1e-12}); d.Wrong != 0 {
+			t.Errorf("%s: %d of the nearest numbers are wrong", typ, d.Wrong)
+		}
+		typ.Put(out.Data, 1, 0.5)
+		if d := oracle.Compare(out, want, int64(len(refs)), oracle.Tolerance{Abs: 1e-12, Rel: 1e-12}); d.Wrong != 1 {
+			t.Errorf("%s: %d are wrong", typ, d.Wrong)
+		}
+	}
+	for _, typ := range []dtype.Type{dtype.F64, dtype.F32, dtype.F16, dtype.BF16} {
+		const count = 1 << 18
+		out, want := oracle.Typed[[]byte]{make([]byte, count*typ.Size()), typ}, oracle.Typed[[]byte]{make([]byte, 8*count), dtype.F64}
+		oracle.Poison(out.Data[2*typ.Size():4*typ.Size()], typ)
+		typ.Put(out.Data, 4, float32(math.NaN()))
+		for i := 2; i < 5; i++ {
+			binary.LittleEndian.PutUint64(want.Data[8*i:], math.Float64bits(math.NaN()))
+		}
+		if d := oracle.Compare(out, want, count, oracle.Tolerance{Abs: 1, Rel: 1}); d.Wrong != 2 || d.NaNs != 3 {
+			t.Errorf("%s: %d wrong, %d NaNs", typ, d.Wrong, d.NaNs)
+		}
+		if blanks, first := oracle.Blanks(out, count); blanks != 2 || first != 2 {
+			t.Errorf("%s: %d blanks from %d on", typ, blanks, first)
+		}
+		oracle.Poison(out.Data[(count-1)*typ.Size():], typ)
+		oracle.Poison(out.Data[2*typ.Size():3*typ.Size()], typ)
+		typ.Put(out.Data, 2, 0)
+		typ.Put(out.Data, 3, 0)
+		if blanks, first := oracle.Blanks(out, count); blanks != 1 || first != count-1 {
+			t.Errorf("%s: %d blanks from %d on", typ, blanks, first)
+		}
+	}
+}

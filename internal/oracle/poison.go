@@ -1,7 +1,9 @@
 package oracle
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math"
 
 	"pawl/internal/dtype"
 )
@@ -40,4 +42,47 @@ func Poison(dst []byte, t dtype.Type) {
 	for done := copy(dst, pattern[:t.Size()]); done < len(dst); done *= 2 {
 		copy(dst[done:], dst[:done])
 	}
+}
+
+// Blank tells whether an element still is poison. Of the types with one NaN or none
+// nobody can tell: there it is false.
+func Blank(b Typed[[]byte], i int64) bool {
+	switch b.Type {
+	case dtype.F64, dtype.F32, dtype.F16, dtype.BF16:
+	default:
+		return false
+	}
+	var poison [8]byte
+	size := int64(b.Type.Size())
+	Poison(poison[:size], b.Type)
+	return bytes.Equal(b.Data[i*size:(i+1)*size], poison[:size])
+}
+
+// Blanks is how many elements still are poison, and the first of them; -1: none is.
+func Blanks(b Typed[[]byte], count int64) (blanks, first int64) {
+	parts := make([][2]int64, (count+share-1)/share)
+	each(len(parts), func(n int) {
+		from := int64(n) * share
+		parts[n][1] = -1
+		var values [block]float64
+		for i := from; i < min(from+share, count); i += block {
+			some := values[:min(block, min(from+share, count)-i)]
+			Values(some, b, i)
+			for j, v := range some {
+				if !math.IsNaN(v) || !Blank(b, i+int64(j)) {
+					continue
+				}
+				if parts[n][0]++; parts[n][1] < 0 {
+					parts[n][1] = i + int64(j)
+				}
+			}
+		}
+	})
+	first = -1
+	for _, p := range parts {
+		if blanks += p[0]; first < 0 {
+			first = p[1]
+		}
+	}
+	return blanks, first
 }

@@ -116,7 +116,7 @@ func (c checked) word() string {
 	case c.section() == planned:
 		return "planned"
 	case c.row.Fault != nil:
-		return "not measured"
+		return unknownWord
 	}
 	return "not judged"
 }

@@ -66,7 +66,7 @@ func (d *bounded) table(r *result.Report, rows []checked) {
 		for _, column := range shown {
 			line.WriteString("| " + column.text(c) + " ")
 		}
-		fmt.Fprintf(&line, "| %s | %s |\n", c.loud(), inline(strings.Join(c.markdownNotes(r), "; "), 300))
+		fmt.Fprintf(&line, "| %s | %s |\n", c.loud(), inline(strings.Join(c.markdownNotes(r), "; "), 600))
 		if !d.add(line.String()) {
 			left = len(rows) - i
 			break

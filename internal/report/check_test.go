@@ -74,6 +74,48 @@ func TestCheckHeadingCountsKernels(t *testing.T) {
 	}
 }
 
+// The heading is about what the change does to the code, whatever came of it.
+func TestCheckHeadingOfFailures(t *testing.T) {
+	side := func(role result.Role, identity string, fault *result.Fault) *result.Side {
+		return &result.Side{Role: role, Row: &result.Row{Identity: identity, Fault: fault}}
+	}
+	fault := &result.Fault{Stage: "build", Cause: result.CauseCompile}
+	for _, test := range []struct {
+		want string
+		row  result.Row
+	}{
+		{"1 kernel new", result.Row{Verdict: result.Rejected, Identity: "x"}},
+		{"1 kernel new", result.Row{Verdict: result.Broken, Fault: fault}},
+		{"1 kernel changed", result.Row{Verdict: result.Incorrect, Identity: "x", Sides: []*result.Side{side(result.Base, "y", nil)}}},
+		{"1 kernel unchanged", result.Row{Verdict: result.Incorrect, Identity: "x", Sides: []*result.Side{side(result.Base, "x", nil)}}},
+		{"1 kernel unchanged", result.Row{Verdict: result.Incorrect, Identity: "x", Sides: []*result.Side{side(result.Best, "x", nil)}}},
+		{"1 kernel changed", result.Row{Verdict: result.Incorrect, Identity: "x", Sides: []*result.Side{side(result.Best, "x", nil), side(result.Base, "y", nil)}}},
+		{"1 kernel changed", result.Row{Verdict: result.Broken, Fault: fault, Sides: []*result.Side{side(result.Base, "y", nil)}}},
+		{"1 kernel not measured", result.Row{Verdict: result.Broken, Fault: fault, Sides: []*result.Side{side(result.Base, "", fault)}}},
+	} {
+		test.row.Kernel = "k"
+		if got := kernelsLine(checkedRows(checkOf(&test.row))); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.row, got, test.want)
+		}
+	}
+}
+
+func TestCheckSaysOnceThatTheSandboxWasOff(t *testing.T) {
+	r := checkOf(unchangedRow("a", "c"), unchangedRow("b", "c"))
+	const words = "the sandbox was off"
+	if text := checkedText(t, r, term.Style{}); strings.Contains(text, words) {
+		t.Error("a sandbox that nobody knows of was off")
+	}
+	for _, row := range r.Rows {
+		row.Sandbox = &result.Sandbox{Level: sandboxOff}
+	}
+	for name, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": render(t, r)} {
+		if n := strings.Count(text, words); n != 1 {
+			t.Errorf("%s says %d times that the sandbox was off", name, n)
+		}
+	}
+}
+
 // What a side says is about not having it, unless the row was accepted.
 func TestCheckReasonForBeingSlower(t *testing.T) {
 	s := stage{rand.New(rand.NewPCG(1, 2))}

@@ -26,7 +26,7 @@ func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if len(of(rows, planned)) > 0 {
 		planTable(shown, style).writeTo(&b)
 	} else {
-		checkTable(shown, style).writeTo(&b)
+		checkTable(shown, opts).writeTo(&b)
 	}
 	if len(unchanged) > 0 {
 		line := unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows)
@@ -39,22 +39,17 @@ func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if text := verifiedLines(rows, style); text != "" {
 		b.WriteString("\n" + text)
 	}
-	accusations(&b, r.Rows, rowName, style)
-	faults(&b, r, style)
+	accusations(&b, r.Rows, rowName, opts)
+	faults(&b, r, opts)
 	warnings(&b, calm(attentive(r)), style)
 	for _, note := range checkNotes(r) {
 		fmt.Fprintf(&b, "\n  %s\n", style.Dim(printable(flat(note))))
 	}
-	var end []string
-	if text := alarms(r); text != "" {
-		end = append(end, text)
+	data := ""
+	if examined(rows) {
+		data = prefixed("data: ", replayed(r))
 	}
-	if opts.Path != "" {
-		end = append(end, "report: "+opts.Path)
-	}
-	if len(end) > 0 {
-		fmt.Fprintf(&b, "\n  %s\n", strings.Join(end, "   "))
-	}
+	ending(&b, opts, alarms(r), data)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -72,29 +67,56 @@ func checkHeading(r *result.Report, rows []checked) string {
 	return strings.Join(parts, " · ")
 }
 
+// What a change does to a kernel.
+const (
+	changedWord   = "changed"
+	newWord       = "new"
+	unchangedWord = "unchanged"
+	unknownWord   = "not measured"
+)
+
+// origin is what the change does to a row's code, whatever came of it.
+func (c checked) origin() string {
+	former := c.former()
+	switch at := c.section(); {
+	case at == same, former != nil && c.row.Identity != "" && former.Identity == c.row.Identity:
+		return unchangedWord
+	case at == fresh, len(c.row.Sides) == 0 && (at == planned || at == failed):
+		return newWord
+	case c.word() == unknownWord, former != nil && former.Fault != nil && !measured(c.row): // neither was built
+		return unknownWord
+	}
+	return changedWord
+}
+
+// former is what a row was made from: the base's version or, where there is no base,
+// the best-known; nil where neither is known.
+func (c checked) former() *result.Row {
+	for _, role := range []result.Role{result.Base, result.Best} {
+		for _, side := range c.row.Sides {
+			if side.Role == role {
+				return side.Row
+			}
+		}
+	}
+	return nil
+}
+
 // kernelsLine counts kernels by what the change does to them: "2 kernels changed,
 // 3 unchanged".
 func kernelsLine(rows []checked) string {
-	words := []string{"changed", "new", "unchanged", "not measured"}
+	words := []string{changedWord, newWord, unchangedWord, unknownWord}
 	state := map[string]string{}
 	var names []string
 	for _, c := range rows {
-		word := words[0]
-		switch {
-		case c.section() == fresh || c.section() == planned && len(c.row.Sides) == 0:
-			word = words[1]
-		case c.section() == same:
-			word = words[2]
-		case c.word() == words[3]:
-			word = words[3]
-		}
+		word := c.origin()
 		known, seen := state[c.row.Kernel]
 		switch {
 		case !seen:
 			names = append(names, c.row.Kernel)
 			state[c.row.Kernel] = word
 		case known != word:
-			state[c.row.Kernel] = words[0]
+			state[c.row.Kernel] = changedWord
 		}
 	}
 	var out []string
@@ -126,8 +148,9 @@ func planTable(rows []checked, style term.Style) *rendered {
 
 // checkTable has a line for every row and, where the best-known version played
 // too, one for that.
-func checkTable(rows []checked, style term.Style) *rendered {
+func checkTable(rows []checked, opts TextOptions) *rendered {
 	const right = term.Right
+	style := opts.Style
 	t := &rendered{term.Table{Indent: 2, Columns: []term.Column{{}, {}, {Align: right}, {}, {Align: right}, {Align: right}, {Align: right}, {}}}}
 	dim := func(text string) term.Cell { return term.Cell{Text: text, Style: style.Dim} }
 	for _, c := range rows {
@@ -135,7 +158,7 @@ func checkTable(rows []checked, style term.Style) *rendered {
 		if c.row.Verdict == result.Regression || c.row.Verdict == result.Improvement {
 			effect = prefixed("δ ", c.effect())
 		}
-		text, paint := c.note(style)
+		text, paint := c.note(opts)
 		t.AddCells(
 			term.Cell{Text: c.row.Name(), Style: style.Bold}, term.Cell{Text: c.word(), Style: c.paint(style)},
 			term.Cell{Text: c.changed()}, dim(c.interval()), term.Cell{Text: effect},
@@ -178,8 +201,13 @@ func (c checked) paint(style term.Style) func(string) string {
 }
 
 // note is the end of a line, and its colour.
-func (c checked) note(style term.Style) (string, func(string) string) {
+func (c checked) note(opts TextOptions) (string, func(string) string) {
+	const most = 160
+	style := opts.Style
 	parts, moves := c.notes(), c.moves()
+	for i := range parts {
+		parts[i] = opts.shorten(parts[i], most)
+	}
 	paint := style.Dim
 	switch {
 	case c.section() == failed && c.honesty() != "":

@@ -17,6 +17,9 @@ func rowName(row *result.Row) string { return row.Name() }
 // timedLane is of cases that are timed samples.
 const timedLane = "timed"
 
+// sandboxOff is the level of a sandbox that nobody wanted.
+const sandboxOff = "off"
+
 // verified tells whether a row's answers were looked at and are right.
 func (c checked) verified() bool {
 	v := c.row.Verification
@@ -65,13 +68,13 @@ func accuracy(rows ...*result.Row) string {
 	case e == nil:
 		return ""
 	case e.atol == "":
-		return "max abs " + scientific(e.abs)
+		return "max abs " + far(e.abs)
 	case e.rtol == "":
-		return "max abs " + scientific(e.abs) + " (exact)"
+		return "max abs " + far(e.abs) + " (exact)"
 	case e.beyond:
-		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", scientific(e.abs), scientific(e.rel), e.atol, e.rtol)
+		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), far(e.rel), e.atol, e.rtol)
 	default:
-		return "max abs " + scientific(e.abs) + " (atol " + e.atol + ")"
+		return "max abs " + far(e.abs) + " (atol " + e.atol + ")"
 	}
 }
 
@@ -90,7 +93,7 @@ func (c checked) blunder() string {
 
 // honesty says why a row is wrong, rejected or suspicious, as far as its answers show.
 func (c checked) honesty() string {
-	const most = 160
+	const most = 400
 	accused := strings.Join(exploits(c.row), ", ")
 	switch {
 	case suspicious(c.row):
@@ -233,7 +236,7 @@ func (d *bounded) verification(rows []checked) {
 	d.printf("<details><summary>%s verified</summary>\n\n", counted(len(verifiedOf(rows)), "config"))
 	left := 0
 	for _, c := range some {
-		if left > 0 || !d.add("- "+inline(c.row.Name(), 120)+": "+inline(c.inShort(), 300)+"\n") {
+		if left > 0 || !d.add("- "+inline(c.row.Name(), 120)+": "+inline(c.inShort(), 400)+"\n") {
 			left++
 		}
 	}
@@ -306,9 +309,9 @@ var verifiedColumns = []sheetColumn[checked]{
 	}},
 	{"against", false, func(c checked) string { return c.row.Verification.Oracle }},
 	{"integrity", false, func(c checked) string { return string(c.row.Verification.Integrity) }},
-	{"max abs", true, func(c checked) string { return c.extreme(func(e *extremes) string { return scientific(e.abs) }) }},
-	{"max rel", true, func(c checked) string { return c.extreme(func(e *extremes) string { return scientific(e.rel) }) }},
-	{"RMS", true, func(c checked) string { return c.extreme(func(e *extremes) string { return scientific(e.rms) }) }},
+	{"max abs", true, func(c checked) string { return c.extreme(func(e *extremes) string { return far(e.abs) }) }},
+	{"max rel", true, func(c checked) string { return c.extreme(func(e *extremes) string { return far(e.rel) }) }},
+	{"RMS", true, func(c checked) string { return c.extreme(func(e *extremes) string { return far(e.rms) }) }},
 	{"atol", true, func(c checked) string { return c.extreme(func(e *extremes) string { return e.atol }) }},
 	{"rtol", true, func(c checked) string { return c.extreme(func(e *extremes) string { return e.rtol }) }},
 	{"timed samples looked at", true, func(c checked) string {
@@ -366,8 +369,12 @@ func suspects(rows []checked) string {
 
 // checkNotes are what stands below a check without being a doubt of its own.
 func checkNotes(r *result.Report) []string {
-	if text := authorTrust(r.Rows, rowName); text != "" {
-		return []string{text}
+	var out []string
+	if slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff }) {
+		out = append(out, "the sandbox was off: nothing held the kernels back from what their user may do")
 	}
-	return nil
+	if text := authorTrust(r.Rows, rowName); text != "" {
+		out = append(out, text)
+	}
+	return out
 }

@@ -164,8 +164,9 @@ func worstOf(cases []*result.Case) *extremes {
 				e = &extremes{}
 				e.atol, e.rtol = bounds(o)
 			}
+			abs, rel, rms := errorsOf(o)
 			e.beyond = e.beyond || o.MaxAbs > o.Atol
-			e.abs, e.rel, e.rms = max(e.abs, o.MaxAbs), max(e.rel, o.MaxRel), max(e.rms, o.RMS)
+			e.abs, e.rel, e.rms = max(e.abs, abs), max(e.rel, rel), max(e.rms, rms)
 			if atol, rtol := bounds(o); atol != e.atol || rtol != e.rtol {
 				e.atol, e.rtol = "", ""
 			}
@@ -174,7 +175,7 @@ func worstOf(cases []*result.Case) *extremes {
 	return e
 }
 
-// extremes are the largest errors of several cases.
+// extremes are the largest errors of several cases; NaN is larger than any.
 type extremes struct {
 	abs, rel, rms float64
 	atol, rtol    string

@@ -116,7 +116,7 @@ func fuzzResults(rows []tried) results {
 			cells[0], cells[1], cells[2] = unit.Count(row.v.Passed), unit.Count(row.v.Failed), unit.Count(row.v.Skipped)
 		}
 		if e := worstOf(row.v.Cases); e != nil {
-			cells[3], cells[4], cells[5] = scientific(e.abs), scientific(e.rel), scientific(e.rms)
+			cells[3], cells[4], cells[5] = far(e.abs), far(e.rel), far(e.rms)
 		}
 		if took := row.took(); took > 0 {
 			cells[6] = unit.Duration(took)
@@ -203,7 +203,8 @@ func failureOf(c *result.Case, name string) failure {
 			f.Lines = append(f.Lines, "worst: "+text)
 		}
 		if o.Wrong > 0 {
-			f.Lines = append(f.Lines, fmt.Sprintf("%s: max abs %s, max rel %s, RMS %s; allowed: %s", o.Name, scientific(o.MaxAbs), scientific(o.MaxRel), scientific(o.RMS), allowed(o)))
+			abs, rel, rms := farOff(o)
+			f.Lines = append(f.Lines, fmt.Sprintf("%s: max abs %s, max rel %s, RMS %s; allowed: %s", o.Name, abs, rel, rms, allowed(o)))
 		}
 		if drawable(o.Tiles) {
 			m := tileMap{o.Tiles}
@@ -258,7 +259,8 @@ func caseLines(c *result.Case, f fate) []casePage {
 		if i == 0 {
 			line = first
 		}
-		line.Output, line.Abs, line.Rel, line.RMS = o.Name, scientific(o.MaxAbs), scientific(o.MaxRel), scientific(o.RMS)
+		line.Output = o.Name
+		line.Abs, line.Rel, line.RMS = farOff(o)
 		line.Atol, line.Rtol = bounds(o)
 		out = append(out, line)
 	}

@@ -47,14 +47,14 @@ func (d *bounded) scores(rows []tried) {
 	for i, t := range rows {
 		abs, rel, rms := "", "", ""
 		if e := worstOf(t.v.Cases); e != nil {
-			abs, rel, rms = scientific(e.abs), scientific(e.rel), scientific(e.rms)
+			abs, rel, rms = far(e.abs), far(e.rel), far(e.rms)
 		}
 		word := t.word()
 		if t.class() == "bad" {
 			word = "**" + word + "**"
 		}
 		line := fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", inline(t.row.Kernel, 120), word,
-			unit.Count(t.v.Passed), unit.Count(t.v.Failed), unit.Count(t.v.Skipped), abs, rel, rms, inline(strings.Join(t.extent(false), "; "), 300))
+			unit.Count(t.v.Passed), unit.Count(t.v.Failed), unit.Count(t.v.Skipped), abs, rel, rms, inline(strings.Join(t.extent(false), "; "), 400))
 		if !d.add(line) {
 			d.printf("\n")
 			d.more(len(rows) - i)
@@ -180,14 +180,14 @@ func (d *bounded) cases(t tried) {
 func caseMarkdown(c *result.Case, f fate) string {
 	cells := make([]string, 5)
 	if o := closest(c); o != nil {
-		cells[0], cells[1], cells[2] = scientific(o.MaxAbs), scientific(o.MaxRel), scientific(o.RMS)
+		cells[0], cells[1], cells[2] = farOff(o)
 		cells[3], cells[4] = bounds(o)
 	}
 	word := string(f)
 	if f == wrong {
 		word = "**" + word + "**"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inline(c.Lane, 40), inline(sizes(c), 200), strings.Join(cells, " | "), word, inline(strings.Join(caseNotes(c), "; "), 200))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inline(c.Lane, 40), inline(sizes(c), 200), strings.Join(cells, " | "), word, inline(strings.Join(caseNotes(c), "; "), 400))
 }
 
 // fuzzEnding is what stands below the cases.

@@ -73,7 +73,7 @@ func TestFuzzFolds(t *testing.T) {
 		{report(0, 100, 0), `^  FAIL k F=`, 5},
 		{report(0, 100, 0), `^  … and 95 more failures in the report$`, 1},
 		{report(1, 0, 8), `^  matrix  X=.* skipped +no room$`, 8},
-		{report(1, 0, 9), `^  matrix  9 cases  skipped  no room$`, 1},
+		{report(1, 0, 9), `^  matrix  9 cases +skipped  no room$`, 1},
 		{report(1, 0, 9), `^  \[1/1\] k  PASS  against built-in sum; 9 skipped`, 1},
 	} {
 		if got := lines(test.text, test.pattern); got != test.want {
@@ -205,6 +205,39 @@ func strange(v reflect.Value, numbers []float64, at *int) {
 	}
 }
 
+// An output that no number of can be compared is not shown as one without errors.
+func TestNothingToCompare(t *testing.T) {
+	one := result.OutputError{Name: "y", Count: 8, Wrong: 8, NaNs: 8}
+	for _, test := range []struct {
+		name    string
+		edit    func(o *result.OutputError)
+		text    string
+		csvText string
+	}{
+		{"all NaN", func(*result.OutputError) {}, "NaN", "NaN"},
+		{"all NaN, some rightly", func(o *result.OutputError) { o.Wrong = 5 }, "NaN", "NaN"},
+		{"all NaN, as they must be", func(o *result.OutputError) { o.Wrong = 0 }, "0", "0"},
+		{"NaN and infinite", func(o *result.OutputError) { o.NaNs = 3 }, "NaN", "NaN"},
+		{"infinite", func(o *result.OutputError) { o.NaNs = 0 }, "inf", "+Inf"},
+		{"other bits of the same number", func(o *result.OutputError) { o.NaNs, o.Exact = 0, true }, "0", "0"},
+		{"some NaN, the others right", func(o *result.OutputError) { o.NaNs, o.Wrong = 3, 3 }, "0", "0"},
+		{"some NaN, the others wrong", func(o *result.OutputError) { o.NaNs, o.MaxAbs, o.MaxRel, o.RMS = 3, 0.5, 0.5, 0.5 }, "5.0e-01", "0.5"},
+	} {
+		o := one
+		test.edit(&o)
+		if abs, rel, rms := farOff(&o); abs != test.text || rel != test.text || rms != test.text {
+			t.Errorf("%s: %s, %s, %s", test.name, abs, rel, rms)
+		}
+		if got := outputFields(&o)[5:8]; strings.Join(got, " ") != strings.Join([]string{test.csvText, test.csvText, test.csvText}, " ") {
+			t.Errorf("%s: %q", test.name, got)
+		}
+		c := caseOf("config", "N=8", 1e-6, 1e-5, 1e-7)
+		if e := worstOf([]*result.Case{c, {Outputs: []result.OutputError{o}}, c}); test.text != "0" && far(e.abs) != test.text {
+			t.Errorf("%s: the worst of all is %s", test.name, far(e.abs))
+		}
+	}
+}
+
 func TestStrangeErrors(t *testing.T) {
 	numbers := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e300, 5e-324, math.Copysign(0, -1)}
 	for first := range numbers {
@@ -224,7 +257,7 @@ func TestStrangeErrors(t *testing.T) {
 			strange(reflect.ValueOf(r.Selftest), numbers, &at)
 			page := render(t, r)
 			checkPage(t, page)
-			if at := regexp.MustCompile(`[^ ]NaN|Inf\b`).FindStringIndex(sectionOf(page, "results", "cases", "verified")); at != nil {
+			if at := regexp.MustCompile(`[^ >]NaN|>NaN[^<]|Inf\b`).FindStringIndex(sectionOf(page, "results", "cases", "verified")); at != nil {
 				t.Errorf("%v is shown as a number", numbers[first])
 			}
 			checkedText(t, r, term.Style{})

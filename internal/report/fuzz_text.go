@@ -32,16 +32,15 @@ func fuzzText(w io.Writer, r *result.Report, opts TextOptions) error {
 			continue
 		}
 		fmt.Fprintf(&b, "\n  %s\n", style.Bold(printable(t.row.Kernel+variant(t.row))))
-		caseTable(t, style).writeTo(&b)
-		skipTable(t, style).writeTo(&b)
-		expand(&b, t, style)
+		caseTable(t, opts).writeTo(&b)
+		expand(&b, t, opts)
 	}
-	sanitizerText(&b, rows, style)
-	accusations(&b, r.Rows, kernelName, style)
-	faults(&b, r, style)
+	sanitizerText(&b, rows, opts)
+	accusations(&b, r.Rows, kernelName, opts)
+	faults(&b, r, opts)
 	if len(rows) > 0 {
 		b.WriteString("\n")
-		scores(rows, style).writeTo(&b)
+		scores(rows, opts).writeTo(&b)
 	} else {
 		b.WriteString("\n  nothing was tried\n")
 	}
@@ -53,7 +52,7 @@ func fuzzText(w io.Writer, r *result.Report, opts TextOptions) error {
 		fmt.Fprintf(&b, "  %s\n", style.Dim(printable(strings.ReplaceAll(note, "\n", " "))))
 	}
 	warnings(&b, r, style)
-	fuzzEnd(&b, r, opts)
+	ending(&b, opts, prefixed("the same cases again: ", replayed(r)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -70,23 +69,11 @@ func fuzzHeading(r *result.Report, rows []tried) string {
 	return strings.Join(parts, " · ")
 }
 
-func fuzzEnd(b *strings.Builder, r *result.Report, opts TextOptions) {
-	var end []string
-	if text := replayed(r); text != "" {
-		end = append(end, "the same cases again: "+text)
-	}
-	if opts.Path != "" {
-		end = append(end, "report: "+opts.Path)
-	}
-	if len(end) > 0 {
-		fmt.Fprintf(b, "\n  %s\n", strings.Join(end, "   "))
-	}
-}
-
 // caseTable has a line for every case that was tried; of a lane that has many, the
-// ones that need no attention share one.
-func caseTable(t tried, style term.Style) *rendered {
+// ones that need no attention share one. Those that were not tried are below.
+func caseTable(t tried, opts TextOptions) *rendered {
 	const right = term.Right
+	style := opts.Style
 	table := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
 		{Header: "lane"},
 		{Header: "case"},
@@ -105,7 +92,7 @@ func caseTable(t tried, style term.Style) *rendered {
 			switch f := fateOf(c); {
 			case f == skipped:
 			case f == passed && len(good) <= mostPassed, f == wrong && listed < mostWrong:
-				table.AddCells(caseLine(c, f, style)...)
+				table.AddCells(caseLine(c, f, opts)...)
 			case f == passed && !summed:
 				table.AddCells(sumLine(l.name, good, style)...)
 				summed = true
@@ -117,48 +104,36 @@ func caseTable(t tried, style term.Style) *rendered {
 			}
 		}
 	}
+	for _, l := range lanesOf(t.v.Cases) {
+		cases := l.of(skipped)
+		if len(cases) > mostSkips {
+			table.AddCells(skipLine(l.name, cases, opts)...)
+			continue
+		}
+		for _, c := range cases {
+			table.AddCells(caseLine(c, skipped, opts)...)
+		}
+	}
 	table.dropEmpty()
 	return table
 }
 
-// skipTable says which cases were not tried and why. They have no errors, so their
-// reasons have the room.
-func skipTable(t tried, style term.Style) *rendered {
-	table := &rendered{term.Table{Indent: 2, Columns: make([]term.Column, 4)}}
-	add := func(lane, what, reason string) {
-		table.AddCells(
-			term.Cell{Text: lane, Style: style.Dim}, term.Cell{Text: shorten(what, mostNote)}, term.Cell{Text: string(skipped), Style: skipped.paint(style)},
-			term.Cell{Text: shorten(reason, mostNote), Style: style.Dim},
-		)
-	}
-	for _, l := range lanesOf(t.v.Cases) {
-		cases := l.of(skipped)
-		if len(cases) > mostSkips {
-			add(l.name, counted(len(cases), "case"), reasonsOf(cases))
-			continue
-		}
-		for _, c := range cases {
-			add(l.name, sizes(c), strings.Join(caseNotes(c), "; "))
-		}
-	}
-	return table
-}
-
-func caseLine(c *result.Case, f fate, style term.Style) []term.Cell {
-	cells := []term.Cell{{Text: c.Lane, Style: style.Dim}, {Text: shorten(sizes(c), mostNote)}, {}, {}, {}, {}, {}}
+func caseLine(c *result.Case, f fate, opts TextOptions) []term.Cell {
+	style := opts.Style
+	cells := []term.Cell{{Text: c.Lane, Style: style.Dim}, {Text: opts.shorten(sizes(c), mostNote)}, {}, {}, {}, {}, {}}
 	if o := closest(c); o != nil {
-		cells[2].Text, cells[3].Text, cells[4].Text = scientific(o.MaxAbs), scientific(o.MaxRel), scientific(o.RMS)
+		cells[2].Text, cells[3].Text, cells[4].Text = farOff(o)
 		cells[5].Text, cells[6].Text = bounds(o)
 		cells[5].Style, cells[6].Style = style.Dim, style.Dim
 	}
-	return append(cells, term.Cell{Text: string(f), Style: f.paint(style)}, term.Cell{Text: shorten(strings.Join(caseNotes(c), "; "), mostNote), Style: style.Dim})
+	return append(cells, term.Cell{Text: string(f), Style: f.paint(style)}, term.Cell{Text: opts.shorten(strings.Join(caseNotes(c), "; "), mostNote), Style: style.Dim})
 }
 
 // sumLine is one line for many cases that pass: their largest errors.
 func sumLine(lane string, cases []*result.Case, style term.Style) []term.Cell {
 	cells := []term.Cell{{Text: lane, Style: style.Dim}, {Text: counted(len(cases), "case")}, {}, {}, {}, {}, {}}
 	if e := worstOf(cases); e != nil {
-		cells[2].Text, cells[3].Text, cells[4].Text = scientific(e.abs), scientific(e.rel), scientific(e.rms)
+		cells[2].Text, cells[3].Text, cells[4].Text = far(e.abs), far(e.rel), far(e.rms)
 		cells[5], cells[6] = term.Cell{Text: e.atol, Style: style.Dim}, term.Cell{Text: e.rtol, Style: style.Dim}
 	}
 	return append(cells, term.Cell{Text: string(passed), Style: passed.paint(style)}, term.Cell{Text: "the largest errors of all", Style: style.Dim})
@@ -172,8 +147,18 @@ func restLine(lane string, n int, style term.Style) []term.Cell {
 	return cells
 }
 
+// skipLine is one line for cases that were not tried and are too many to list.
+func skipLine(lane string, cases []*result.Case, opts TextOptions) []term.Cell {
+	style := opts.Style
+	cells := make([]term.Cell, 9)
+	cells[0], cells[1] = term.Cell{Text: lane, Style: style.Dim}, term.Cell{Text: counted(len(cases), "case")}
+	cells[7] = term.Cell{Text: string(skipped), Style: skipped.paint(style)}
+	cells[8] = term.Cell{Text: opts.shorten(reasonsOf(cases, opts), mostNote), Style: style.Dim}
+	return cells
+}
+
 // reasonsOf says why cases were skipped: the first reason, and how many others there are.
-func reasonsOf(cases []*result.Case) string {
+func reasonsOf(cases []*result.Case, opts TextOptions) string {
 	var reasons []string
 	for _, c := range cases {
 		if !slices.Contains(reasons, c.Skipped) {
@@ -183,7 +168,7 @@ func reasonsOf(cases []*result.Case) string {
 	if len(reasons) == 1 {
 		return reasons[0]
 	}
-	return fmt.Sprintf("%s; and %s", shorten(reasons[0], mostNote/2), counted(len(reasons)-1, "other reason"))
+	return fmt.Sprintf("%s; and %s", opts.shorten(reasons[0], mostNote/2), counted(len(reasons)-1, "other reason"))
 }
 
 func (f fate) paint(style term.Style) func(string) string {
@@ -205,11 +190,12 @@ func shorten(text string, most int) string {
 }
 
 // expand tells the failures of a kernel in full.
-func expand(b *strings.Builder, t tried, style term.Style) {
+func expand(b *strings.Builder, t tried, opts TextOptions) {
+	style := opts.Style
 	blows := t.blows()
 	for _, f := range blows[:min(mostExpanded, len(blows))] {
 		fmt.Fprintf(b, "\n  %s %s\n", style.Red(string(wrong)), style.Bold(printable(strings.TrimSpace(t.row.Kernel+" "+sizes(f.Case)+" "+f.Fill))))
-		fmt.Fprintf(b, "    %s\n", printable(shorten(flat(why(f.Case)), 4*mostNote)))
+		fmt.Fprintf(b, "    %s\n", printable(opts.shorten(flat(why(f.Case)), 4*mostNote)))
 		if f.Fault != nil && f.Fault.Hint != "" {
 			fmt.Fprintf(b, "    hint: %s\n", printable(flat(f.Fault.Hint)))
 		}
@@ -219,7 +205,7 @@ func expand(b *strings.Builder, t tried, style term.Style) {
 			}
 		}
 		for _, line := range f.smallest() {
-			fmt.Fprintf(b, "    %s\n", printable(shorten(flat(line), 3*mostNote)))
+			fmt.Fprintf(b, "    %s\n", printable(opts.shorten(flat(line), 3*mostNote)))
 		}
 		drawTiles(b, f.Case, style)
 	}
@@ -250,7 +236,8 @@ func drawTiles(b *strings.Builder, c *result.Case, style term.Style) {
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // accusations tell what speaks against rows, unless their fault says it.
-func accusations(b *strings.Builder, rows []*result.Row, name func(*result.Row) string, style term.Style) {
+func accusations(b *strings.Builder, rows []*result.Row, name func(*result.Row) string, opts TextOptions) {
+	style := opts.Style
 	for _, row := range rows {
 		for _, f := range findings(row.Verification) {
 			if f.told(row) {
@@ -260,13 +247,14 @@ func accusations(b *strings.Builder, rows []*result.Row, name func(*result.Row) 
 			if f.Severity == result.Cheated {
 				label = style.Red("REJECTED")
 			}
-			fmt.Fprintf(b, "\n  %s %s: %s: %s\n", label, style.Bold(printable(name(row))), printable(f.Exploit), printable(shorten(flat(f.String()), 4*mostNote)))
+			fmt.Fprintf(b, "\n  %s %s: %s: %s\n", label, style.Bold(printable(name(row))), printable(f.Exploit), printable(opts.shorten(flat(f.String()), 4*mostNote)))
 		}
 	}
 }
 
 // scores has a line for every kernel: "[27/27] attention  PASS".
-func scores(rows []tried, style term.Style) *rendered {
+func scores(rows []tried, opts TextOptions) *rendered {
+	style := opts.Style
 	t := &rendered{term.Table{Indent: 2, Columns: make([]term.Column, 3)}}
 	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
 	wide := 0
@@ -284,7 +272,7 @@ func scores(rows []tried, style term.Style) *rendered {
 		}
 		t.AddCells(
 			term.Cell{Text: name, Style: style.Bold}, term.Cell{Text: row.word(), Style: paints[row.class()]},
-			term.Cell{Text: shorten(strings.Join(extent, "; "), mostNote), Style: style.Dim},
+			term.Cell{Text: opts.shorten(strings.Join(extent, "; "), mostNote), Style: style.Dim},
 		)
 	}
 	return t

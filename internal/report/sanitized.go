@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"pawl/internal/result"
-	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -134,7 +133,8 @@ func belowFound(f result.SanitizerFinding) []string {
 }
 
 // sanitizerText tells what compute-sanitizer found, kernel by kernel.
-func sanitizerText(b *strings.Builder, rows []tried, style term.Style) {
+func sanitizerText(b *strings.Builder, rows []tried, opts TextOptions) {
+	style := opts.Style
 	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
 	for _, t := range rows {
 		runs := t.sanitized()
@@ -143,11 +143,11 @@ func sanitizerText(b *strings.Builder, rows []tried, style term.Style) {
 		}
 		var tools []string
 		for _, r := range runs {
-			tools = append(tools, printable(flat(r.Tool))+" "+paints[r.class()](printable(shorten(r.word(), mostNote))))
+			tools = append(tools, printable(flat(r.Tool))+" "+paints[r.class()](printable(opts.shorten(r.word(), mostNote))))
 		}
 		fmt.Fprintf(b, "\n  %s: %s\n", style.Bold(printable(flat(t.row.Kernel))), strings.Join(tools, " · "))
 		if text := launchedOn(runs); text != "" {
-			fmt.Fprintf(b, "    %s\n", style.Dim(printable(shorten(flat(text), 2*mostNote))))
+			fmt.Fprintf(b, "    %s\n", style.Dim(printable(opts.shorten(flat(text), 2*mostNote))))
 		}
 		told, left, raw := 0, 0, false
 		for _, r := range runs {
@@ -158,7 +158,7 @@ func sanitizerText(b *strings.Builder, rows []tried, style term.Style) {
 					continue
 				}
 				told++
-				foundText(b, f, style)
+				foundText(b, f, opts)
 			}
 		}
 		if left > 0 {
@@ -170,22 +170,23 @@ func sanitizerText(b *strings.Builder, rows []tried, style term.Style) {
 	}
 }
 
-func foundText(b *strings.Builder, f result.SanitizerFinding, style term.Style) {
+func foundText(b *strings.Builder, f result.SanitizerFinding, opts TextOptions) {
+	style := opts.Style
 	paint := style.Yellow
 	if defect(f) {
 		paint = style.Red
 	}
 	source, device := whereFound(f)
-	parts := []string{paint(printable(flat(f.Severity))) + " " + printable(shorten(flat(f.Kind), 2*mostNote))}
+	parts := []string{paint(printable(flat(f.Severity))) + " " + printable(opts.shorten(flat(f.Kind), 2*mostNote))}
 	if source != "" {
 		parts = append(parts, style.Bold(printable(flat(source))))
 	}
 	if device != "" {
-		parts = append(parts, printable(shorten(flat(device), 2*mostNote)))
+		parts = append(parts, printable(opts.shorten(flat(device), 2*mostNote)))
 	}
 	fmt.Fprintf(b, "    %s\n", strings.Join(parts, "  "))
 	for _, line := range belowFound(f) {
-		fmt.Fprintf(b, "      %s\n", style.Dim(printable(shorten(flat(line), 2*mostNote))))
+		fmt.Fprintf(b, "      %s\n", style.Dim(printable(opts.shorten(flat(line), 2*mostNote))))
 	}
 }
 
@@ -208,11 +209,11 @@ func (d *bounded) sanitizer(rows []tried) {
 		}
 		var tools []string
 		for _, r := range runs {
-			tools = append(tools, inline(r.Tool, 40)+" "+inline(r.word(), 300))
+			tools = append(tools, inline(r.Tool, 40)+" "+inline(r.word(), 400))
 		}
 		text := fmt.Sprintf("**%s**: %s\n\n", inline(t.row.Kernel, 120), strings.Join(tools, " · "))
 		if on := launchedOn(runs); on != "" {
-			text += "- " + inline(on, 300) + "\n\n"
+			text += "- " + inline(on, 400) + "\n\n"
 		}
 		add(text)
 		told := 0
@@ -234,16 +235,16 @@ func (d *bounded) sanitizer(rows []tried) {
 
 func foundMarkdown(f result.SanitizerFinding) string {
 	source, device := whereFound(f)
-	text := fmt.Sprintf("**%s: %s**", inline(f.Severity, 40), inline(f.Kind, 300))
+	text := fmt.Sprintf("**%s: %s**", inline(f.Severity, 40), inline(f.Kind, 400))
 	if source != "" {
-		text += " at " + inline(source, 300)
+		text += " at " + inline(source, 400)
 	}
 	if device != "" {
-		text += " " + inline(device, 300)
+		text += " " + inline(device, 400)
 	}
 	text += "\n\n"
 	for _, line := range belowFound(f) {
-		text += "- " + inline(line, 300) + "\n"
+		text += "- " + inline(line, 400) + "\n"
 	}
 	return strings.TrimRight(text, "\n") + "\n\n"
 }

@@ -85,7 +85,7 @@ func outcomeClass(word string) string {
 func selftestTotals(s *result.Selftest) string {
 	controls := s.ControlsPassed + s.ControlsFailed
 	parts := []string{
-		fmt.Sprintf("%s caught, %s suspicious, %s missed", unit.Count(s.Caught), unit.Count(s.Suspicious), unit.Count(s.Missed)),
+		fmt.Sprintf("%s caught, %s suspicious, %s defused, %s missed", unit.Count(s.Caught), unit.Count(s.Suspicious), unit.Count(s.Defused), unit.Count(s.Missed)),
 		fmt.Sprintf("%s of %s pass", unit.Count(s.ControlsPassed), counted(controls, "control")),
 	}
 	if s.Mutants > 0 {
@@ -100,7 +100,7 @@ func selftestTotals(s *result.Selftest) string {
 
 // healthy tells whether the checks do what they are for.
 func healthy(s *result.Selftest) bool {
-	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.ControlsPassed+s.Mutants > 0
+	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.ControlsPassed+s.Mutants > 0
 }
 
 // summary counts the outcomes of a kind: "14 caught, 1 suspicious".
@@ -165,7 +165,7 @@ func selftestText(w io.Writer, r *result.Report, opts TextOptions) error {
 	for _, group := range byKind(s) {
 		list, more := group.folded()
 		fmt.Fprintf(&b, "\n  %s\n", style.Bold(printable(group.kind)))
-		subjectTable(list, style).writeTo(&b)
+		subjectTable(list, opts).writeTo(&b)
 		for _, line := range more {
 			fmt.Fprintf(&b, "  %s\n", style.Yellow(printable(flat(line))))
 		}
@@ -174,25 +174,24 @@ func selftestText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if !healthy(s) {
 		paint = style.Red
 	}
-	failures(&b, s, style)
+	failures(&b, s, opts)
 	warnings(&b, r, style)
 	fmt.Fprintf(&b, "\n  %s\n", paint(selftestTotals(s)))
-	if opts.Path != "" {
-		fmt.Fprintf(&b, "\n  report: %s\n", opts.Path)
-	}
+	ending(&b, opts, prefixed("the same again: ", replayed(r)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func subjectTable(list []result.SelftestSubject, style term.Style) *rendered {
+func subjectTable(list []result.SelftestSubject, opts TextOptions) *rendered {
+	style := opts.Style
 	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
 		{Header: "subject"}, {Header: "role"}, {Header: "exploit"}, {Header: "outcome"}, {Header: "caught by"},
 	}}}
 	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
 	for _, s := range list {
 		t.AddCells(
-			term.Cell{Text: shorten(s.Name, mostNote)}, term.Cell{Text: s.Role, Style: style.Dim}, term.Cell{Text: shorten(s.Exploit, mostNote/2)},
-			term.Cell{Text: s.Outcome, Style: paints[outcomeClass(s.Outcome)]}, term.Cell{Text: shorten(flat(remark(s)), mostNote), Style: style.Dim},
+			term.Cell{Text: opts.shorten(s.Name, mostNote)}, term.Cell{Text: s.Role, Style: style.Dim}, term.Cell{Text: opts.shorten(s.Exploit, mostNote/2)},
+			term.Cell{Text: s.Outcome, Style: paints[outcomeClass(s.Outcome)]}, term.Cell{Text: opts.shorten(flat(remark(s)), mostNote), Style: style.Dim},
 		)
 	}
 	t.dropEmpty()
@@ -200,12 +199,12 @@ func subjectTable(list []result.SelftestSubject, style term.Style) *rendered {
 }
 
 // failures tell in full what the checks got wrong.
-func failures(b *strings.Builder, s *result.Selftest, style term.Style) {
+func failures(b *strings.Builder, s *result.Selftest, opts TextOptions) {
 	for _, subject := range s.Subjects {
 		if outcomeClass(subject.Outcome) != "bad" {
 			continue
 		}
 		text := strings.Join(slices.DeleteFunc([]string{subject.Kind + " " + subject.Name, subject.Exploit, subject.By, subject.Why}, func(part string) bool { return part == "" }), ": ")
-		fmt.Fprintf(b, "\n  %s %s\n", style.Red(printable(strings.ToUpper(subject.Outcome))), printable(shorten(flat(text), 4*mostNote)))
+		fmt.Fprintf(b, "\n  %s %s\n", opts.Style.Red(printable(strings.ToUpper(subject.Outcome))), printable(opts.shorten(flat(text), 4*mostNote)))
 	}
 }

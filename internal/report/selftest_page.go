@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +50,9 @@ func selftestMarkdown(r *result.Report) string {
 	if r.ID != "" {
 		parts = append(parts, "run "+inline(r.ID, 60))
 	}
+	if text := replayed(r); text != "" {
+		parts = append(parts, "the same again: "+text)
+	}
 	d.printf("%s\n", strings.Join(parts, " · "))
 	return d.String()
 }
@@ -67,7 +69,7 @@ func (d *bounded) subjects(group *subjects) {
 		if outcomeClass(s.Outcome) == "bad" {
 			word = "**" + word + "**"
 		}
-		if !d.add(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inline(s.Name, 120), inline(s.Role, 40), inline(s.Exploit, 80), word, inline(remark(s), 300))) {
+		if !d.add(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inline(s.Name, 120), inline(s.Role, 40), inline(s.Exploit, 80), word, inline(remark(s), 400))) {
 			left = len(list) - i
 			break
 		}
@@ -87,9 +89,8 @@ func (d *bounded) subjects(group *subjects) {
 // selftestHTML renders a selftest as the same kind of page as any run.
 func selftestHTML(r *result.Report) ([]byte, error) {
 	s := selftestOf(r)
-	facts := slices.DeleteFunc(verifyFacts(r), func(f fact) bool { return f.Name == "replay" })
 	return execute(page{
-		Kind: string(r.Kind), Title: selftestTotals(s), PlotStyle: template.CSS(plot.Style), Interrupted: r.Interrupted, Facts: facts, Tiles: selftestTiles(s),
+		Kind: string(r.Kind), Title: selftestTotals(s), PlotStyle: template.CSS(plot.Style), Interrupted: r.Interrupted, Facts: verifyFacts(r), Tiles: selftestTiles(s),
 		Selftest: selftestViewOf(s), Warnings: allWarnings(r), Machine: machineFacts(r), Tool: r.Tool.Version, Run: r.ID,
 	})
 }
@@ -98,6 +99,7 @@ func selftestTiles(s *result.Selftest) []tile {
 	out := []tile{
 		{"good", unit.Count(s.Caught), "caught", ""},
 		{"unsure", unit.Count(s.Suspicious), "suspicious", ""},
+		{"unsure", unit.Count(s.Defused), "defused", ""},
 		{"bad", unit.Count(s.Missed), "missed", ""},
 		{"good", unit.Count(s.ControlsPassed), "controls pass", ""},
 		{"bad", unit.Count(s.ControlsFailed), "controls fail", ""},

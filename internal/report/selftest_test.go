@@ -15,13 +15,14 @@ func selftestSample() *result.Report {
 		return result.SelftestSubject{Kind: kind, Role: role, Name: name, Exploit: exploit, Outcome: outcome, By: by, Why: why, Seconds: 0.8}
 	}
 	s := &result.Selftest{
-		Caught: 4, Suspicious: 1, Missed: 1, ControlsPassed: 2, ControlsFailed: 1, MutantsKilled: 299, Mutants: 300, Skipped: 7,
+		Caught: 4, Suspicious: 1, Defused: 1, Missed: 1, ControlsPassed: 2, ControlsFailed: 1, MutantsKilled: 299, Mutants: 300, Skipped: 7,
 		Subjects: []result.SelftestSubject{
 			subject("cuda", "cheat", "known_seed", "known-seed", "skipped", "", "this machine has no GPU"),
 			subject("host", "control", "in_place", "", "passed", "", ""),
 			subject("host", "cheat", "cache_pointer", "stale-output", "caught", "stale-output: other data at the same addresses", ""),
 			subject("host", "cheat", "skip_rows", "skipped-work", "caught", "wrong answer", ""),
 			subject("host", "cheat", "thread_after", "work-after-return", "suspicious", "worker's clock", "its own clock is 12% ahead"),
+			subject("host", "cheat", "skip_when_done", "batch-and-skip", "defused", "", "several launches in one sample, or back to back, do the work of one; a poisoned output before every launch leaves it nothing to skip"),
 			subject("host", "cheat", "patch_clock", "patched-clock", "missed", "", "the cell and the worker agree: 18.3 µs"),
 			subject("host", "mutant", "drop_tile", "", "killed", "wrong answer in 16 of 256 tiles", ""),
 			subject("host", "mutant", "half_scale", "", "survived", "", "max abs 1.9e-03 is within atol 2e-03"),
@@ -53,11 +54,27 @@ func TestSelftest(t *testing.T) {
 	golden(t, "selftest_csv", string(raw))
 }
 
+// A terminal has little room at the end of a line, a file has it.
+func TestWholeReasons(t *testing.T) {
+	r, end := selftestSample(), "leaves it nothing to skip"
+	if text := checkedText(t, r, term.Style{}); !strings.Contains(text, end) {
+		t.Errorf("a reason is cut:\n%s", text)
+	}
+	var b strings.Builder
+	if err := writeText(&b, r, TextOptions{}); err != nil || strings.Contains(b.String(), end) || !strings.Contains(b.String(), "…") {
+		t.Errorf("a reason is not cut (%v):\n%s", err, b.String())
+	}
+	r.Selftest.Subjects[0].Why = strings.Repeat("long ", 1000)
+	if text := checkedText(t, r, term.Style{}); strings.Contains(text, strings.Repeat("long ", 100)) {
+		t.Error("a reason of 5000 characters is not cut")
+	}
+}
+
 func TestSelftestTotals(t *testing.T) {
 	for want, s := range map[string]result.Selftest{
-		"31 caught, 2 suspicious, 0 missed · 12 of 12 controls pass · mutants 20/20 killed (100%)":            {Caught: 31, Suspicious: 2, ControlsPassed: 12, MutantsKilled: 20, Mutants: 20},
-		"0 caught, 0 suspicious, 1 missed · 1 of 2 controls pass · mutants 999/1000 killed (99%) · 3 skipped": {Missed: 1, ControlsPassed: 1, ControlsFailed: 1, MutantsKilled: 999, Mutants: 1000, Skipped: 3},
-		"0 caught, 0 suspicious, 0 missed · 0 of 0 controls pass":                                             {},
+		"31 caught, 2 suspicious, 3 defused, 0 missed · 12 of 12 controls pass · mutants 20/20 killed (100%)":            {Caught: 31, Suspicious: 2, Defused: 3, ControlsPassed: 12, MutantsKilled: 20, Mutants: 20},
+		"0 caught, 0 suspicious, 0 defused, 1 missed · 1 of 2 controls pass · mutants 999/1000 killed (99%) · 3 skipped": {Missed: 1, ControlsPassed: 1, ControlsFailed: 1, MutantsKilled: 999, Mutants: 1000, Skipped: 3},
+		"0 caught, 0 suspicious, 0 defused, 0 missed · 0 of 0 controls pass":                                             {},
 	} {
 		if got := selftestTotals(&s); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

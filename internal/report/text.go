@@ -16,11 +16,27 @@ import (
 type TextOptions struct {
 	Style term.Style
 	Path  string // where the report was saved; may be empty
+
+	whole bool // it goes to a file or another program, which has room for what a terminal has not
+}
+
+// shorten cuts a text to the characters that a terminal has room for.
+func (o TextOptions) shorten(text string, most int) string {
+	const wholeText = 400 // a report may claim anything
+	if o.whole {
+		most = max(most, wholeText)
+	}
+	return shorten(text, most)
 }
 
 // Text writes the report for a terminal: what ran where, a table, and then only
 // what needs attention.
 func Text(w io.Writer, r *result.Report, opts TextOptions) error {
+	opts.whole = !term.IsTerminal(w)
+	return writeText(w, r, opts)
+}
+
+func writeText(w io.Writer, r *result.Report, opts TextOptions) error {
 	switch r.Kind {
 	case result.KindCompare:
 		return compareText(w, r, opts.Style)
@@ -34,13 +50,19 @@ func Text(w io.Writer, r *result.Report, opts TextOptions) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", heading(r))
 	table(r, opts.Style).writeTo(&b)
-	faults(&b, r, opts.Style)
+	faults(&b, r, opts)
 	warnings(&b, r, opts.Style)
-	if opts.Path != "" {
-		fmt.Fprintf(&b, "\n  report: %s\n", opts.Path)
-	}
+	ending(&b, opts)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// ending is the last line: how to do it again, and where the report is.
+func ending(b *strings.Builder, opts TextOptions, parts ...string) {
+	parts = slices.DeleteFunc(append(parts, prefixed("report: ", opts.Path)), func(part string) bool { return part == "" })
+	if len(parts) > 0 {
+		fmt.Fprintf(b, "\n  %s\n", strings.Join(parts, "   "))
+	}
 }
 
 func heading(r *result.Report) string {
@@ -122,7 +144,7 @@ func (l line) paint(style term.Style) func(string) string {
 
 // faults explains every row that failed, a failed build with the compiler's own
 // words. Rows of one kernel that failed alike are explained once.
-func faults(b *strings.Builder, r *result.Report, style term.Style) {
+func faults(b *strings.Builder, r *result.Report, opts TextOptions) {
 	seen := map[string]bool{}
 	for _, l := range lines(r) {
 		row, f := l.row, l.row.Fault
@@ -138,14 +160,14 @@ func faults(b *strings.Builder, r *result.Report, style term.Style) {
 		if f.Stage == "build" {
 			name = row.Kernel + variant(row)
 		}
-		fmt.Fprintf(b, "\n  %s: %s\n", style.Red(printable(name)), indented(strings.Map(visible, f.Message)))
+		fmt.Fprintf(b, "\n  %s: %s\n", opts.Style.Red(printable(name)), indented(strings.Map(visible, f.Message)))
 		if f.Hint != "" {
 			fmt.Fprintf(b, "    hint: %s\n", printable(f.Hint))
 		}
 		if row.Build != nil && f.Stage == "build" && row.Build.Output != "" {
 			b.WriteString(strings.TrimRight(strings.Map(visible, row.Build.Output), "\n") + "\n")
 		}
-		if text := lastLines(row.Log, 5); text != "" {
+		if text := lastLines(row.Log, 5, opts); text != "" {
 			fmt.Fprintf(b, "    it printed:\n%s", text)
 		}
 	}
@@ -165,7 +187,7 @@ func variant(row *result.Row) string {
 func indented(message string) string { return strings.ReplaceAll(message, "\n", "\n    ") }
 
 // lastLines is the end of a log, indented.
-func lastLines(log string, most int) string {
+func lastLines(log string, most int, opts TextOptions) string {
 	log = strings.TrimRight(log, "\n")
 	if log == "" {
 		return ""
@@ -177,10 +199,7 @@ func lastLines(log string, most int) string {
 	var b strings.Builder
 	for _, line := range lines {
 		const widest = 200
-		if len(line) > widest {
-			line = strings.ToValidUTF8(line[:widest], "") + "…"
-		}
-		fmt.Fprintf(&b, "      %s\n", printable(line))
+		fmt.Fprintf(&b, "      %s\n", printable(opts.shorten(strings.ToValidUTF8(line, ""), widest)))
 	}
 	return b.String()
 }

@@ -102,8 +102,8 @@ func (m tileMap) svg() template.HTML {
 	for _, n := range m.Wrong {
 		total += n
 	}
-	fmt.Fprintf(&b, `<svg class="tilemap" role="img" aria-label="wrong elements by tile: %d in %d of %d tiles" width="%d" height="%d" viewBox="0 0 %d %d">`,
-		total, m.affected(), len(m.Wrong), 16*m.Columns, 16*m.Rows, 16*m.Columns, 16*m.Rows)
+	fmt.Fprintf(&b, `<svg class="tilemap" role="img" aria-label="wrong elements by tile: %d in %d of %s" width="%d" height="%d" viewBox="0 0 %d %d">`,
+		total, m.affected(), count(len(m.Wrong), "tile"), 16*m.Columns, 16*m.Rows, 16*m.Columns, 16*m.Rows)
 	for r := range m.Rows {
 		for c := range m.Columns {
 			fmt.Fprintf(&b, `<rect class="heat%d" x="%d" y="%d" width="15" height="15"><title>rows from %d, columns from %d: %d wrong</title></rect>`,

@@ -71,6 +71,36 @@ func scientific(v float64) string {
 	return unit.Scientific(v)
 }
 
+// errorsOf are an output's largest errors and their RMS. Where no two numbers could be
+// subtracted they are what its elements are: NaN, or infinitely far off.
+func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
+	nothing := o.MaxAbs == 0 && o.RMS == 0 && o.Wrong > 0 && (o.Wrong == o.Count || o.NaNs == o.Count)
+	switch {
+	case nothing && o.NaNs > 0:
+		return math.NaN(), math.NaN(), math.NaN()
+	case nothing && !o.Exact: // bits may differ where numbers do not
+		return math.Inf(1), math.Inf(1), math.Inf(1)
+	}
+	return o.MaxAbs, o.MaxRel, o.RMS
+}
+
+// far is an error in words.
+func far(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 0):
+		return "inf"
+	}
+	return scientific(v)
+}
+
+// farOff is errorsOf in words.
+func farOff(o *result.OutputError) (abs, rel, rms string) {
+	a, b, c := errorsOf(o)
+	return far(a), far(b), far(c)
+}
+
 // bound is a tolerance, which somebody wrote in as few digits as it takes.
 func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
 

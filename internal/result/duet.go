@@ -93,6 +93,7 @@ type Reason string
 const (
 	Bistable           Reason = "bistable"            // cells fall into two groups
 	Creep              Reason = "creep"               // behind the best-known, but not by this change
+	TooFar             Reason = "too far behind best" // a small step, and behind the best-known by more than the gate
 	ClockEffect        Reason = "clock effect"        // there in time, not in cycles
 	OverRoof           Reason = "over roof"           // faster than the device was measured to be
 	FingerprintDiffers Reason = "fingerprint differs" // measured on another machine, or with another toolchain

@@ -109,6 +109,7 @@ type Selftest struct {
 	MutantsKilled  int               `json:"mutants_killed"`
 	Mutants        int               `json:"mutants"`
 	Skipped        int               `json:"skipped"`
+	Seed           uint64            `json:"seed"` // of the data: the same makes the same run
 	Subjects       []SelftestSubject `json:"subjects"`
 }
 

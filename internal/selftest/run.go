@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -52,7 +53,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	defer func() { _ = os.RemoveAll(folder) }()
 	s := &selftest{Options: opts, run: r, folder: folder, report: &result.Report{
 		Schema: result.Schema, Kind: result.KindSelftest, ID: r.ID, Tool: opts.Tool, Command: opts.Command, Started: r.Started.UTC(),
-		Method: result.Method{Seed: opts.Seed}, Selftest: &result.Selftest{},
+		Method: result.Method{Seed: opts.Seed}, Selftest: &result.Selftest{Seed: opts.Seed},
 	}}
 	for _, kind := range everywhere {
 		if err := s.kind(ctx, kind); err != nil {
@@ -271,6 +272,9 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	one := result.SelftestSubject{
 		Name: subject.Kernel, Kind: subject.Kind, Role: "cheat", Exploit: subject.Exploit, Why: subject.Why, Seconds: e.seconds,
 	}
+	if subject.Expect == Pass {
+		one.Role = "control"
+	}
 	by := e.by(subject.By)
 	one.By = strings.Join(by, ", ")
 	lacks := e.lacks(subject.Needs)
@@ -279,10 +283,9 @@ func (s *selftest) judge(subject Subject, e evidence) {
 		one.Outcome, one.By, one.Why = "skipped", "", lacks
 		t.Skipped++
 	case e.skipped != "" && !e.failed:
-		one.Outcome, one.Why = "skipped", e.skipped
+		one.Outcome, one.By, one.Why = "skipped", "", e.skipped
 		t.Skipped++
 	case subject.Expect == Pass:
-		one.Role = "control"
 		if e.failed || e.suspicious {
 			one.Outcome, one.By = "failed", strings.Join(e.names, ", ")
 			t.ControlsFailed++
@@ -297,7 +300,7 @@ func (s *selftest) judge(subject Subject, e evidence) {
 		one.Outcome, one.By = "suspicious", strings.Join(e.names, ", ")
 		t.Suspicious++
 	case subject.Expect == Defused && !e.failed:
-		one.Outcome = "defused"
+		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
 		t.Defused++
 	default:
 		one.Outcome, one.By = "missed", strings.Join(e.names, ", ")
@@ -357,13 +360,15 @@ func mutated(project *spec.Spec, m Mutant) *spec.Kernel {
 func (s *selftest) judgeMutant(m Mutant, name string, e evidence) {
 	t := s.report.Selftest
 	one := result.SelftestSubject{Name: name, Kind: m.Kind, Role: "mutant", Exploit: m.What, By: strings.Join(e.names, ", "), Seconds: e.seconds}
+	if m.Number == 0 {
+		one.Role, one.Exploit, one.Why = "control", "", "the mutants' source without a mistake"
+	}
 	switch {
 	case e.skipped != "":
-		one.Outcome, one.Why = "skipped", e.skipped
+		one.Outcome, one.By, one.Why = "skipped", "", e.skipped
 		t.Skipped++
 	case m.Number == 0:
-		one.Role, one.Exploit, one.Why, one.Outcome = "control", "", "the mutants' source without a mistake", "passed"
-		if e.failed {
+		if one.Outcome = "passed"; e.failed {
 			one.Outcome = "failed"
 			t.ControlsFailed++
 		} else {

@@ -82,6 +82,12 @@ func (a *answerer) match() (*wire.Prepare, error) {
 	answered := map[int]bool{}
 	for from, to := range a.outputs {
 		answered[to] = true
+		if mine, its := ours.Args[to], theirs.Args[from]; mine.DType.Float() && !its.DType.Float() {
+			return nil, &result.Fault{
+				Cause: result.CauseOracle, Message: fmt.Sprintf("its output %s is %s, the kernel's %s is %s", its.Name, its.DType, mine.Name, mine.DType),
+				Hint: "whole numbers cannot say what a floating-point answer must be",
+			}
+		}
 		if theirs.Args[from].Elements != ours.Args[to].Elements {
 			return nil, &result.Fault{
 				Cause:   result.CauseOracle,

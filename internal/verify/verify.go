@@ -86,7 +86,7 @@ func (b *Bench) describe() wire.Prepare {
 
 // deadline is what filling and copying a problem's arguments may take.
 func (b *Bench) deadline(s Side) float64 {
-	return b.Timeout.Seconds() + 30 + float64(s.Instance.Footprint)/50e6
+	return b.Timeout.Seconds() + 5 + float64(s.Instance.Footprint)/50e6
 }
 
 // Produce launches the candidate once on the data of a batch.
@@ -133,7 +133,7 @@ func (b *Bench) question(got []wire.Buffer, batch, steps int, tol oracle.Toleran
 // work in double precision as a GPU does in milliseconds.
 func (b *Bench) patience() float64 {
 	in := b.Candidate.Instance
-	return 120 + float64(in.Footprint)/20e6 + in.Flops/0.5e9
+	return b.Timeout.Seconds() + 30 + float64(in.Footprint)/20e6 + in.Flops/0.5e9
 }
 
 // againstRival measures the error of a rival of the same precision and notes it

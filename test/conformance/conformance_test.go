@@ -243,6 +243,9 @@ func eachKind(t *testing.T, test func(t *testing.T, p *peer, kind string)) {
 	if len(kinds) == 0 {
 		t.Fatal("the worker offers no cells")
 	}
+	if os.Getenv("PAWL_REQUIRE_GPU") == "1" && !slices.Contains(kinds, "cuda") {
+		t.Fatalf("a GPU is required (PAWL_REQUIRE_GPU=1), and the worker offers only %v", kinds)
+	}
 	for _, kind := range kinds {
 		if kind == "oracle" {
 			continue // it has no kernel: it judges what others have produced

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
@@ -18,7 +17,7 @@ var helperPTX []byte
 
 // helpers are the cell's own kernels.
 type helpers struct {
-	generate, mutation, pattern, read, block, stamp, empty, hash, compare cuda.Function
+	generate, mutation, pattern, read, block, stamp, empty, hash cuda.Function
 
 	blocks uint32 // a grid that fills the device
 }
@@ -33,7 +32,7 @@ func loadHelpers(d *cuda.Driver, sms int) (*helpers, error) {
 	h := &helpers{blocks: uint32(8 * sms)}
 	for name, into := range map[string]*cuda.Function{
 		"pawl_generate": &h.generate, "pawl_mutate": &h.mutation, "pawl_pattern": &h.pattern, "pawl_read": &h.read, "pawl_block": &h.block,
-		"pawl_stamp": &h.stamp, "pawl_empty": &h.empty, "pawl_hash": &h.hash, "pawl_compare": &h.compare,
+		"pawl_stamp": &h.stamp, "pawl_empty": &h.empty, "pawl_hash": &h.hash,
 	} {
 		if *into, err = module.Function(name); err != nil {
 			return nil, fmt.Errorf("load pawl's own kernels: %w", err)
@@ -107,26 +106,3 @@ func poisonWord(t dtype.Type) uint64 {
 	}
 	return word
 }
-
-// compareOn judges an output against its reference, both on the device, as
-// oracle.Compare does; found is memory for what it finds.
-func (h *helpers) compareOn(d *cuda.Driver, s cuda.Stream, out, want oracle.Typed[cuda.DevicePtr], count int64, tol oracle.Tolerance, found cuda.DevicePtr) (oracle.Difference, error) {
-	raw := make([]byte, differenceBytes)
-	err := d.MemsetD8(found, 0, differenceBytes, s)
-	if err == nil {
-		limit, over := oracle.Overflow(out.Type)
-		err = h.compare.Launch(s, h.wide(), cuda.Param(out.Data), cuda.Param(deviceTypes[out.Type]), cuda.Param(want.Data), cuda.Param(deviceTypes[want.Type]),
-			cuda.Param(uint64(count)), cuda.Param(tol.Abs), cuda.Param(tol.Rel), cuda.Param(limit), cuda.Param(over), cuda.Param(found))
-	}
-	if err == nil {
-		err = d.CopyToHost(raw, found, s)
-	}
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(raw[8*i:]) }
-	real := func(i int) float64 { return math.Float64frombits(word(i)) }
-	return oracle.Difference{
-		Count: count, Wrong: int64(word(0)), NaNs: int64(word(1)), MaxAbs: real(2), MaxRel: real(3), Square: real(4), WantSquare: real(5),
-	}, err
-}
-
-// differenceBytes is the size of helpers.cu's Difference.
-const differenceBytes = 48

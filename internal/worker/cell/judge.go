@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"pawl/internal/dtype"
 	"pawl/internal/oracle"
@@ -71,7 +72,11 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 			if !dtype.Type(w.DType).Valid() {
 				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("no type is called %q", w.DType)}
 			}
-			out[w.Arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.Type(w.DType)}
+			answer := oracle.Typed[[]byte]{Data: data, Type: dtype.Type(w.DType)}
+			if err := whole(m.Args, w.Arg, answer); err != nil {
+				return nil, err
+			}
+			out[w.Arg] = answer
 		}
 		return out, nil
 	}
@@ -92,6 +97,23 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 		out[arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.F64}
 	}
 	return out, nil
+}
+
+// whole refuses an answer that its oracle has left unwritten, in part or altogether.
+func whole(args []wire.Arg, number int, answer oracle.Typed[[]byte]) error {
+	count := int64(len(answer.Data) / answer.Type.Size())
+	blanks, first := oracle.Blanks(answer, count)
+	if blanks == 0 || number < 0 || number >= len(args) {
+		return nil
+	}
+	place := fmt.Sprint(first)
+	if arg := args[number]; arg.Count == count {
+		place = strings.Trim(strings.ReplaceAll(fmt.Sprint(index(arg.Shape, first)), " ", ", "), "[]")
+	}
+	return &result.Fault{
+		Cause: result.CauseOracle, Message: fmt.Sprintf("it never wrote %s[%s] and %d of %d elements in all", args[number].Name, place, blanks, count),
+		Hint: "a reference must write all of its output",
+	}
 }
 
 // inputs generates a problem's arguments as a launch finds them.

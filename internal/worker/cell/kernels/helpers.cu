@@ -1,5 +1,5 @@
 // The cell's own kernels: inputs, poison, cache flush, stamps, the blocker, and
-// the checks of outputs. Compiled to PTX (make helpers), which the binary embeds,
+// hashes. Compiled to PTX (make helpers), which the binary embeds,
 // so that a machine with only a driver can run them.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -138,26 +138,6 @@ __device__ void put(void *dst, uint64_t i, int dtype, const Fill &fill, uint64_t
     }
 }
 
-__device__ double load(const void *src, uint64_t i, int dtype) {
-    switch (dtype) {
-    case kF64: return static_cast<const double *>(src)[i];
-    case kF32: return static_cast<const float *>(src)[i];
-    case kF16: return __half2float(static_cast<const __half *>(src)[i]);
-    case kBF16: return __bfloat162float(static_cast<const __nv_bfloat16 *>(src)[i]);
-    case kE4M3: return __half2float(__nv_cvt_fp8_to_halfraw(static_cast<const uint8_t *>(src)[i], __NV_E4M3));
-    case kE5M2: return __half2float(__nv_cvt_fp8_to_halfraw(static_cast<const uint8_t *>(src)[i], __NV_E5M2));
-    case kI8: return static_cast<const int8_t *>(src)[i];
-    case kI16: return static_cast<const int16_t *>(src)[i];
-    case kI32: return static_cast<const int32_t *>(src)[i];
-    case kI64: return double(static_cast<const int64_t *>(src)[i]);
-    case kU8: return static_cast<const uint8_t *>(src)[i];
-    case kU16: return static_cast<const uint16_t *>(src)[i];
-    case kU32: return static_cast<const uint32_t *>(src)[i];
-    case kU64: return double(static_cast<const uint64_t *>(src)[i]);
-    }
-    return 0;
-}
-
 __device__ uint64_t globaltimer() {
     uint64_t t;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
@@ -167,19 +147,6 @@ __device__ uint64_t globaltimer() {
 __device__ uint64_t first() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 
 __device__ uint64_t stride() { return uint64_t(gridDim.x) * blockDim.x; }
-
-// distance is exact where doubles are not.
-template <class T> __device__ double distance(T a, T b) { return double(a < b ? uint64_t(b) - uint64_t(a) : uint64_t(a) - uint64_t(b)); }
-
-__device__ double warp_sum(double v) {
-    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffffu, v, d);
-    return v;
-}
-
-__device__ double warp_max(double v) {
-    for (int d = 16; d > 0; d /= 2) v = fmax(v, __shfl_down_sync(0xffffffffu, v, d));
-    return v;
-}
 
 } // namespace
 
@@ -259,54 +226,6 @@ __global__ void pawl_hash(const uint8_t *src, uint64_t bytes, uint64_t *sum) {
     if (threadIdx.x > 0) return;
     for (unsigned w = 1; w < blockDim.x / 32; w++) total += warps[w];
     atomicAdd(reinterpret_cast<unsigned long long *>(sum), total);
-}
-
-// What pawl_compare finds, all of it starting at zero; oracle.Difference is the
-// same in Go.
-struct Difference {
-    unsigned long long wrong;   // elements outside the tolerance, or NaN or infinite on one side only
-    unsigned long long nans;    // elements that are NaN in the output
-    unsigned long long max_abs; // bits of the largest |a - b|
-    unsigned long long max_rel; // bits of the largest |a - b| / |b|
-    double square;              // sum of (a - b)²
-    double want_square;         // sum of b²
-};
-
-// pawl_compare judges an output against its reference. What the output's type
-// cannot hold (at or above limit) becomes over there, in the reference too.
-__global__ void pawl_compare(const void *out, int out_type, const void *want, int want_type, uint64_t count, double atol, double rtol,
-                             double limit, double over, Difference *found) {
-    double square = 0, want_square = 0, max_abs = 0, max_rel = 0;
-    unsigned long long wrong = 0, nans = 0;
-    for (uint64_t i = first(); i < count; i += stride()) {
-        double a = load(out, i, out_type), b = load(want, i, want_type);
-        if (fabs(b) >= limit) b = copysign(over, b);
-        if (isnan(a) || isnan(b)) {
-            nans += isnan(a);
-            wrong += isnan(a) != isnan(b);
-        } else if (isinf(a) || isinf(b)) {
-            wrong += a != b;
-        } else {
-            double d = fabs(a - b);
-            if (out_type == want_type && out_type == kI64) d = distance(static_cast<const int64_t *>(out)[i], static_cast<const int64_t *>(want)[i]);
-            if (out_type == want_type && out_type == kU64) d = distance(static_cast<const uint64_t *>(out)[i], static_cast<const uint64_t *>(want)[i]);
-            square += d * d;
-            want_square += b * b;
-            max_abs = fmax(max_abs, d);
-            if (b != 0) max_rel = fmax(max_rel, d / fabs(b));
-            wrong += !(d <= atol + rtol * fabs(b));
-        }
-    }
-    if (wrong) atomicAdd(&found->wrong, wrong);
-    if (nans) atomicAdd(&found->nans, nans);
-    square = warp_sum(square), want_square = warp_sum(want_square);
-    max_abs = warp_max(max_abs), max_rel = warp_max(max_rel);
-    if (threadIdx.x % 32) return;
-    // Non-negative doubles compare as their bits do.
-    atomicMax(&found->max_abs, (unsigned long long)__double_as_longlong(max_abs));
-    atomicMax(&found->max_rel, (unsigned long long)__double_as_longlong(max_rel));
-    atomicAdd(&found->square, square);
-    atomicAdd(&found->want_square, want_square);
 }
 
 } // extern "C"

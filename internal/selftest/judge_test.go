@@ -1,0 +1,47 @@
+package selftest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/result"
+)
+
+// What a subject is does not depend on what came of it.
+func TestJudge(t *testing.T) {
+	cheat := Subject{Kind: Host, Kernel: "cheat", Expect: Caught, By: []string{wrong}}
+	control := Subject{Kind: Host, Kernel: "control", Expect: Pass}
+	defused := Subject{Kind: Host, Kernel: "defused", Expect: Defused, By: []string{wrong}}
+	skipped, refused := evidence{skipped: "no GPU", names: []string{"unsupported"}}, evidence{failed: true, names: []string{wrong}}
+	mutant, none := Mutant{Kind: Host, Number: 1, What: "wrong scale"}, Mutant{Kind: Host, What: "no mistake"}
+	var s selftest
+	for _, test := range []struct {
+		judge func()
+		want  result.SelftestSubject
+		total result.Selftest
+	}{
+		{func() { s.judge(cheat, refused) }, result.SelftestSubject{Name: "cheat", Role: "cheat", Outcome: "caught", By: wrong}, result.Selftest{Caught: 1}},
+		{func() { s.judge(cheat, evidence{}) }, result.SelftestSubject{Name: "cheat", Role: "cheat", Outcome: "missed"}, result.Selftest{Missed: 1}},
+		{func() { s.judge(cheat, skipped) }, result.SelftestSubject{Name: "cheat", Role: "cheat", Outcome: "skipped", Why: "no GPU"}, result.Selftest{Skipped: 1}},
+		{func() { s.judge(control, evidence{}) }, result.SelftestSubject{Name: "control", Role: "control", Outcome: "passed"}, result.Selftest{ControlsPassed: 1}},
+		{func() { s.judge(control, skipped) }, result.SelftestSubject{Name: "control", Role: "control", Outcome: "skipped", Why: "no GPU"}, result.Selftest{Skipped: 1}},
+		{
+			func() { s.judge(defused, evidence{}) },
+			result.SelftestSubject{Name: "defused", Role: "cheat", Outcome: "defused", Why: "the trick never applies: every launch that counts does its work"},
+			result.Selftest{Defused: 1},
+		},
+		{func() { s.judgeMutant(mutant, "m-1", refused) }, result.SelftestSubject{Name: "m-1", Role: "mutant", Exploit: "wrong scale", Outcome: "killed", By: wrong}, result.Selftest{Mutants: 1, MutantsKilled: 1}},
+		{func() { s.judgeMutant(mutant, "m-1", skipped) }, result.SelftestSubject{Name: "m-1", Role: "mutant", Exploit: "wrong scale", Outcome: "skipped", Why: "no GPU"}, result.Selftest{Skipped: 1}},
+		{func() { s.judgeMutant(none, "m-0", evidence{}) }, result.SelftestSubject{Name: "m-0", Role: "control", Outcome: "passed", Why: "the mutants' source without a mistake"}, result.Selftest{ControlsPassed: 1}},
+		{func() { s.judgeMutant(none, "m-0", skipped) }, result.SelftestSubject{Name: "m-0", Role: "control", Outcome: "skipped", Why: "no GPU"}, result.Selftest{Skipped: 1}},
+	} {
+		s.report = &result.Report{Selftest: &result.Selftest{}}
+		test.judge()
+		test.want.Kind = Host
+		test.total.Subjects = []result.SelftestSubject{test.want}
+		if diff := cmp.Diff(&test.total, s.report.Selftest); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
