@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pawl/internal/curve"
-	"pawl/internal/git"
 	"pawl/internal/judge"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
@@ -51,6 +50,7 @@ type check struct {
 	mine     map[string]*ratchet.File // by device class, as the candidate has it
 	former   map[string]*ratchet.File // by device class, as the base has it
 	trees    map[string]*version      // by commit
+	loose    []string                 // files that are used and not in git
 	contests []*contest
 	answers  map[*spec.Kernel]*stand.Answers
 	curve    *curve.Curve // nil: this machine is not calibrated
@@ -81,7 +81,8 @@ type opponent struct {
 }
 
 // Run builds, measures and judges everything selected. It returns a report
-// whatever happens to the rows; the error is for what concerns the whole run.
+// whatever happens to the rows; the error is for what concerns the whole run. With a
+// *StaysError there are both: all is measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
 	c := &check{
 		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
@@ -119,20 +120,20 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		k.pair(c.Update && k.entry == nil)
 	}
 	c.consult()
+	var stays error
 	if !opts.PlanOnly {
 		c.verify(ctx)
 		c.play(ctx)
 		c.judge()
 		c.cite()
 		c.report.Finished = time.Now().UTC() // which the baseline remembers
-		if err := c.move(ctx); err != nil {
-			return nil, err
-		}
+		stays = c.move(ctx)
 		c.explain(ctx)
+		c.recall(ctx)
 	}
 	c.report.Interrupted = ctx.Err() != nil
 	c.report.Finished = time.Now().UTC()
-	return c.report, nil
+	return c.report, stays
 }
 
 // consult asks the machine's calibration how exact a duet can be here.
@@ -220,11 +221,11 @@ func (c *check) warn(code, hint, format string, args ...any) {
 	c.report.Warnings = append(c.report.Warnings, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// hintOf is what a missing commit's error advises.
+// hintOf is what git, or a missing commit's error, advises.
 func hintOf(err error) string {
-	var missing *git.NoCommitError
-	if errors.As(err, &missing) {
-		return missing.Hint()
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
 	}
 	return ""
 }

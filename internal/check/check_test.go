@@ -79,7 +79,7 @@ func TestTrios(t *testing.T) {
 				}
 				return
 			}
-			mustBe(t, row, result.Regression) // 2% behind its base, 4% behind the best
+			mustBe(t, row, result.Regression, result.TooFar) // 2% behind its base, 4% behind the best
 			if c := against.Change; math.Abs(c.Median-(520.0/510-1)) > 1e-9 || math.Abs(known.Change.Median-0.04) > 1e-9 || !c.Confirmed || len(c.Cells) != 8 {
 				t.Errorf("%s, %d cells", sides(row), len(c.Cells))
 			}

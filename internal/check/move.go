@@ -3,45 +3,96 @@ package check
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"pawl/internal/git"
 	"pawl/internal/judge"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 )
 
+// StaysError is a baseline that could not be written.
+type StaysError struct{ Err error }
+
+// Error says why.
+func (e *StaysError) Error() string { return "baseline stays: " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *StaysError) Unwrap() error { return e.Err }
+
 // move makes the baseline what is provably faster, or first of its name. Without
-// --update-baseline it only says so.
+// --update-baseline it only says so. The error is a StaysError.
 func (c *check) move(ctx context.Context) error {
 	who := ratchet.Who(c.Spec.Dir)
 	byClass := map[string][]*contest{}
 	for _, k := range c.contests {
-		if k.row.Fault != nil || k.row.Timing == nil || ctx.Err() != nil || !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil) {
+		if k.row.Fault != nil || k.row.Timing == nil || ctx.Err() != nil {
+			continue
+		}
+		if gone := k.stuck(); !gone && !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil) {
 			continue
 		}
 		k.row.Moved = &result.Moved{}
 		if k.entry != nil {
 			k.row.Moved.From, k.row.Moved.FromS = k.entry.Commit, k.entry.MedianMS/1e3
 		}
-		if why := c.unproven(k); why != "" {
-			k.row.Moved.Refused, k.row.Moved.Hint = why, "pawl baseline accept --reason makes it the best-known version all the same"
+		if why, hint := c.unfit(k); why != "" {
+			k.row.Moved.Refused, k.row.Moved.Hint = why, hint
 		} else if c.Update {
 			byClass[k.class] = append(byClass[k.class], k)
 		} else {
 			k.row.Moved.Hint = "--update-baseline makes it the best-known version"
 		}
 	}
-	for class, moving := range byClass {
+	var stays error
+	for _, class := range slices.Sorted(maps.Keys(byClass)) {
+		moving := byClass[class]
 		err := c.store.Update(ctx, class, func(file *ratchet.File) error {
 			for _, k := range moving {
 				c.moveOne(file, k, who)
 			}
 			return nil
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			continue
 		}
+		stays = errors.Join(stays, err)
+		for _, k := range moving {
+			if k.row.Moved.Refused == "" {
+				k.row.Moved.Done, k.row.Moved.Refused, k.row.Moved.Hint = false, err.Error(), ""
+			}
+		}
+		c.warn("baseline", "", "baseline stays: %v", err)
+	}
+	if stays != nil {
+		return &StaysError{stays}
 	}
 	return nil
+}
+
+// stuck tells whether a row got faster and cannot show that it is faster than the
+// best-known version, because nobody can build that any more.
+func (k *contest) stuck() bool {
+	return k.row.Verdict == result.Improvement && k.entry != nil && k.best != nil && (k.best.job == nil || k.best.job.Row.Fault != nil)
+}
+
+// unfit says why a row does not become the baseline whatever it took, and what to do;
+// "" when nothing is against it.
+func (c *check) unfit(k *contest) (why, hint string) {
+	switch {
+	case k.stuck():
+		return fmt.Sprintf("the best-known version, of commit %s, cannot be built any more", git.Short(k.entry.Commit)),
+			"pawl baseline accept --reason makes this one the best-known; pawl baseline reset --reason begins anew"
+	case len(c.loose) > 0:
+		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: its commit alone cannot be built", "git add, commit and measure again"
+	}
+	if why = c.unproven(k); why != "" {
+		hint = "pawl baseline accept --reason makes it the best-known version all the same"
+	}
+	return why, hint
 }
 
 // unproven says why a row's answers are not known well enough for it to become the

@@ -199,10 +199,18 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 	if _, known := c.mine[class]; known {
 		return nil
 	}
+	var lost []string
+	if c.Update && !c.PlanOnly {
+		var err error
+		if lost, err = c.store.Recover(ctx, class); err != nil && ctx.Err() == nil {
+			c.warn("samples", "", "samples of the baseline cannot be brought back: %v", err)
+		}
+	}
 	mine, err := c.store.Load(class)
 	if err != nil {
 		return err
 	}
+	c.noteBare(mine, lost)
 	c.mine[class], c.best[class], c.former[class] = mine, mine, mine
 	if c.report.Base == nil {
 		return nil
@@ -223,6 +231,17 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 	maps.Copy(best.Entries, theirs.Entries)
 	c.best[class] = &best
 	return nil
+}
+
+// noteBare says which entries have lost their samples. Nothing is judged by them.
+func (c *check) noteBare(mine *ratchet.File, lost []string) {
+	hint := "pawl check --update-baseline brings back what git's history has"
+	if len(lost) > 0 {
+		hint = fmt.Sprintf("git's history has none either; pawl baseline reset %s --reason …, then pawl check --update-baseline, measures anew", lost[0])
+	}
+	if bare := mine.Bare(); len(bare) > 0 {
+		c.warn("samples", hint, "the baseline has lost the samples of %s", strings.Join(bare[:min(len(bare), 3)], ", "))
+	}
 }
 
 // jobs are all versions that must be built.

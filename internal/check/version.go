@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"pawl/internal/diag"
 	"pawl/internal/git"
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -25,11 +27,19 @@ type version struct {
 // a change must not loosen the gate it has to pass.
 func (c *check) findBase(ctx context.Context) error {
 	dir := c.Spec.Dir
-	if _, ok, err := git.Head(dir); err != nil || !ok {
+	_, ok, err := git.Head(dir)
+	if err != nil { // as of a repository that belongs to somebody else: not to be taken for none
+		return &diag.Problem{Message: err.Error(), Hint: hintOf(err)}
+	}
+	if !ok {
 		if c.Base != "" {
 			return fmt.Errorf("--base %s: there is no git repository with a commit here", c.Base)
 		}
+		c.withoutGit(dir)
 		return nil
+	}
+	if err := c.findLoose(dir); err != nil {
+		return err
 	}
 	base, err := c.chooseBase(ctx, dir)
 	if errors.Is(err, git.ErrNoBase) {
@@ -45,6 +55,10 @@ func (c *check) findBase(ctx context.Context) error {
 		c.warn("base", hintOf(err), "there is no base to compare with: %v", err)
 		return nil
 	}
+	if base.Guess {
+		c.warn("base", "--base names the right one; git fetch origin main:refs/remotes/origin/main, if that is where it goes, lets pawl find it",
+			"%s is only a guess at what to compare with: this clone does not know the branch that the change goes to", base.Ref)
+	}
 	c.report.Base = &result.BaseRef{Ref: base.Ref, SHA: base.SHA}
 	if c.base.spec == nil {
 		c.warn("base", "", "%s (%s) has no kernels to compare with: %s", base.Ref, git.Short(base.SHA), c.base.why)
@@ -53,6 +67,47 @@ func (c *check) findBase(ctx context.Context) error {
 	}
 	if c.gate = c.base.spec.Gate; c.gate != c.Spec.Gate {
 		c.warn("gate", "", "this change has another gate; it is judged by that of %s", base.Ref)
+	}
+	return nil
+}
+
+// withoutGit says what a check cannot do where there is no commit to begin from.
+func (c *check) withoutGit(dir string) {
+	why, hint := "the repository has no commit yet", "git add and git commit make the first"
+	switch _, err := git.Root(dir); {
+	case errors.Is(err, git.ErrNoProgram):
+		why, hint = "there is no git program", "install git"
+	case err != nil:
+		why, hint = "this is no git repository", "git init, git add and git commit make one"
+	}
+	c.warn("git", hint, "%s: nothing is compared with an earlier version, and nothing becomes the baseline", why)
+}
+
+// builtFrom are the endings of files that a kernel may be built from, or compared by.
+var builtFrom = []string{".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hh", ".hpp", ".inc", ".py"}
+
+// findLoose looks for files without which the commit is not what is measured.
+func (c *check) findLoose(dir string) error {
+	named := []string{filepath.Base(c.Spec.File)}
+	for _, k := range c.Spec.Kernels {
+		if filepath.IsLocal(k.Source) {
+			named = append(named, filepath.ToSlash(k.Source))
+		}
+	}
+	missing, err := git.Missing(dir, named)
+	if err != nil {
+		return err
+	}
+	loose, err := git.Loose(dir, builtFrom)
+	if err != nil {
+		return err
+	}
+	loose = append(loose, missing...)
+	slices.Sort(loose)
+	loose = slices.Compact(loose)
+	c.loose = loose
+	if len(loose) > 0 && c.report.Commit != nil {
+		c.report.Commit.Dirty = true
 	}
 	return nil
 }

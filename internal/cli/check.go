@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,11 +137,51 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 		Stand: place, Curves: curve.Folder(),
 	})
 	live.done()
-	if err != nil {
+	if made == nil {
 		return err
 	}
 	then(made)
-	return opts.output.deliver(e, r, made, opts.strict)
+	delivered := opts.output.deliver(e, r, made, opts.strict)
+	if !opts.output.json {
+		sayFirst(e, made)
+	}
+	return gravest(e, judgeCheck(made, opts.strict), err, delivered)
+}
+
+// sayFirst names the rows that became the baseline although nothing about them
+// changed, which have no line of their own.
+func sayFirst(e *env, r *result.Report) {
+	var names []string
+	for _, row := range r.Rows {
+		if row.Verdict == result.Unchanged && row.Moved != nil && row.Moved.Done {
+			names = append(names, row.Name())
+		}
+	}
+	const most = 3
+	switch n := len(names); {
+	case n > most:
+		fmt.Fprintf(e.stdout, "  first baseline of %s and %d more\n", strings.Join(names[:most], ", "), n-most)
+	case n > 0:
+		fmt.Fprintf(e.stdout, "  first baseline of %s\n", strings.Join(names, ", "))
+	}
+}
+
+// gravest is the outcome of a command whose report has a verdict and which met with
+// problems besides, as a file that could not be written: they do not hide a gate that
+// failed.
+func gravest(e *env, verdict error, problems ...error) error {
+	problems = slices.DeleteFunc(problems, func(err error) bool {
+		var judged *outcomeError
+		return err == nil || errors.As(err, &judged)
+	})
+	if code := exitCode(verdict); code != exitFailed && code != exitInterrupted && len(problems) > 0 {
+		last := len(problems) - 1
+		problems, verdict = problems[:last], problems[last]
+	}
+	for _, problem := range problems {
+		e.explain(problem)
+	}
+	return verdict
 }
 
 // finished refuses a spec that still has guesses in it.

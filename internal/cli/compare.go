@@ -104,11 +104,9 @@ func runCompare(e *env, opts *compareOptions, before, after string) error {
 	if err != nil {
 		return err
 	}
-	if err := opts.output.print(e, made, ""); err != nil {
-		return fmt.Errorf("print the comparison: %w", err)
+	printed := opts.output.print(e, made, "")
+	if printed != nil {
+		printed = fmt.Errorf("print the comparison: %w", printed)
 	}
-	if err := opts.output.write(made); err != nil {
-		return err
-	}
-	return judge(made)
+	return gravest(e, judge(made), printed, opts.output.write(made))
 }

@@ -11,19 +11,28 @@ import (
 type Base struct {
 	Ref string // as people name it: origin/main, HEAD, HEAD~1
 	SHA string // the commit itself; it need not be in a shallow clone, see Ensure
+
+	Guess bool // nothing here says which branch is the main one
 }
 
 // ErrNoBase means that there is nothing to compare with: HEAD is the first commit
 // and nothing in the tree has changed since, or there is no commit at all.
 var ErrNoBase = errors.New("there is no earlier commit to compare with")
 
-// mainBranches are where changes usually go, the surest first.
-var mainBranches = []struct{ ref, name string }{
-	{"refs/remotes/origin/HEAD", "origin/HEAD"},
-	{"refs/remotes/origin/main", "origin/main"},
-	{"refs/remotes/origin/master", "origin/master"},
-	{"refs/heads/main", "main"},
-	{"refs/heads/master", "master"},
+// mainBranches are where changes usually go, the surest first; each as git's ref and
+// as people name it.
+func mainBranches(remotes []string) [][2]string {
+	remote := "origin"
+	if len(remotes) == 1 {
+		remote = remotes[0]
+	}
+	return [][2]string{
+		{"refs/remotes/" + remote + "/HEAD", remote + "/HEAD"},
+		{"refs/remotes/" + remote + "/main", remote + "/main"},
+		{"refs/remotes/" + remote + "/master", remote + "/master"},
+		{"refs/heads/main", "main"},
+		{"refs/heads/master", "master"},
+	}
 }
 
 // DefaultBase is what the working tree that holds dir is compared with when
@@ -40,31 +49,53 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 		}
 		return Base{}, ErrNoBase
 	}
-	for _, branch := range mainBranches {
-		tip, err := Resolve(dir, branch.ref)
+	out, err := run(dir, "remote")
+	if err != nil {
+		return Base{}, fmt.Errorf("list the remotes of %s: %w", dir, err)
+	}
+	remotes, guess := strings.Fields(out), true
+	for _, branch := range mainBranches(remotes) {
+		tip, err := Resolve(dir, branch[0])
 		if errors.Is(err, ErrNoCommit) {
 			continue
 		}
 		if err != nil {
 			return Base{}, err
 		}
+		guess = false
 		fork, err := MergeBase(ctx, dir, head.SHA, tip)
 		if err != nil {
 			return Base{}, err
 		}
 		if fork != head.SHA {
-			return Base{Ref: branchName(dir, branch.name), SHA: fork}, nil
+			return Base{Ref: branchName(dir, branch[1]), SHA: fork}, nil
 		}
 		break
 	}
-	if head.Dirty {
-		return Base{Ref: "HEAD", SHA: head.SHA}, nil
+	if guess && len(remotes) == 0 { // the only branch of all has left no other
+		out, err := run(dir, "for-each-ref", "--format=%(refname)", "refs/heads")
+		if err != nil {
+			return Base{}, fmt.Errorf("list the branches of %s: %w", dir, err)
+		}
+		guess = strings.Count(out, "\n") > 1
 	}
-	parent, err := firstParent(dir, head.SHA)
+	if head.Dirty {
+		return Base{Ref: "HEAD", SHA: head.SHA, Guess: guess}, nil
+	}
+	parents, err := parentsOf(dir, head.SHA)
 	if err != nil {
 		return Base{}, err
 	}
-	return Base{Ref: "HEAD~1", SHA: parent}, nil
+	if len(parents) == 0 {
+		return Base{}, ErrNoBase
+	}
+	// A merge that no branch has is how forges check a change out: its first parent
+	// is where the change goes.
+	if guess && len(parents) > 1 {
+		_, err := run(dir, "symbolic-ref", "--quiet", "HEAD")
+		guess = err == nil
+	}
+	return Base{Ref: "HEAD~1", SHA: parents[0], Guess: guess}, nil
 }
 
 // branchName says which branch origin/HEAD is.
@@ -77,22 +108,21 @@ func branchName(dir, name string) string {
 	return name
 }
 
-// firstParent reads the commit itself: a shallow clone hides the parents that it
-// does not have.
-func firstParent(dir, sha string) (string, error) {
+// parentsOf reads the commit itself: a shallow clone hides the parents that it does
+// not have.
+func parentsOf(dir, sha string) ([]string, error) {
 	out, err := run(dir, "cat-file", "commit", sha)
 	if err != nil {
-		return "", fmt.Errorf("read commit %s: %w", Short(sha), err)
+		return nil, fmt.Errorf("read commit %s: %w", Short(sha), err)
 	}
-	for line := range strings.Lines(out) {
+	header, _, _ := strings.Cut(out, "\n\n") // the message may say anything
+	var parents []string
+	for line := range strings.Lines(header) {
 		if parent, ok := strings.CutPrefix(line, "parent "); ok {
-			return strings.TrimSpace(parent), nil
-		}
-		if line == "\n" { // the message may say anything
-			break
+			parents = append(parents, strings.TrimSpace(parent))
 		}
 	}
-	return "", ErrNoBase
+	return parents, nil
 }
 
 // MergeBase returns where the histories of two commits parted. In a shallow clone

@@ -26,6 +26,9 @@ const (
 // repository, or one without a working tree.
 var ErrNoRepository = errors.New("no git repository")
 
+// ErrNoProgram is an ErrNoRepository.
+var ErrNoProgram = fmt.Errorf("%w: there is no git program", ErrNoRepository)
+
 // run asks git something that it answers at once.
 func run(dir string, args ...string) (string, error) {
 	return ask(context.Background(), patience, dir, args...)
@@ -78,7 +81,7 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 	case err == nil:
 		return nil
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("%w: there is no git program", ErrNoRepository)
+		return ErrNoProgram
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
@@ -93,30 +96,45 @@ func explain(err error, stderr string) error {
 	if !errors.As(err, &exit) {
 		return err // not of git: a pipe, or a writer of ours
 	}
-	if strings.Contains(stderr, "not a git repository") || strings.Contains(stderr, "must be run in a work tree") {
+	// "not a git repository: PATH" is of a .git that leads nowhere: there should be one.
+	if strings.Contains(stderr, "not a git repository (or any") || strings.Contains(stderr, "must be run in a work tree") {
 		return ErrNoRepository
 	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	for _, start := range []string{"fatal: ", "error: "} {
 		for _, line := range lines {
 			if text, ok := strings.CutPrefix(line, start); ok {
-				return &failure{text, exit.ExitCode()}
+				return &failure{text, remedy(lines), exit.ExitCode()}
 			}
 		}
 	}
 	if lines[0] == "" {
-		return &failure{err.Error(), exit.ExitCode()}
+		return &failure{err.Error(), "", exit.ExitCode()}
 	}
-	return &failure{lines[0], exit.ExitCode()}
+	return &failure{lines[0], "", exit.ExitCode()}
+}
+
+// remedy finds the command that git advises, on a line of its own.
+func remedy(lines []string) string {
+	for _, line := range lines {
+		if command := strings.TrimSpace(line); command != line && strings.HasPrefix(command, "git ") {
+			return command
+		}
+	}
+	return ""
 }
 
 // failure is git's own word on why it could not.
 type failure struct {
 	message string
+	remedy  string
 	code    int
 }
 
 func (f *failure) Error() string { return f.message }
+
+// Hint is the command that git advises, if it does.
+func (f *failure) Hint() string { return f.remedy }
 
 // exited tells whether git ended with this code.
 func exited(err error, code int) bool {

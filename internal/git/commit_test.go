@@ -130,6 +130,62 @@ func TestDefaultBase(t *testing.T) {
 	}
 }
 
+func TestDefaultBaseIsAGuess(t *testing.T) {
+	upstream := onMain(t)
+	fork := git(t, upstream, "rev-parse", "HEAD")
+	git(t, upstream, "switch", "--quiet", "-c", "feature")
+	commit(t, upstream, "own")
+	own := git(t, upstream, "rev-parse", "HEAD")
+	commit(t, upstream, "own too")
+	git(t, upstream, "switch", "--quiet", "main")
+	commit(t, upstream, "main goes on")
+
+	for _, options := range [][]string{{"--single-branch"}, {"--depth=1"}} {
+		dir := clone(t, upstream, append(options, "--branch=feature")...)
+		got, err := DefaultBase(t.Context(), dir)
+		if err != nil || got != (Base{Ref: "HEAD~1", SHA: own, Guess: true}) {
+			t.Errorf("%v: %+v, %v", options, got, err)
+		}
+		git(t, dir, "fetch", "--quiet", "origin", "main:refs/remotes/origin/main") // as the hint says
+		got, err = DefaultBase(t.Context(), dir)
+		if err != nil || got != (Base{Ref: "origin/main", SHA: fork}) {
+			t.Errorf("%v, main fetched: %+v, %v", options, got, err)
+		}
+	}
+
+	// The remote's main branch has another name, as has the remote.
+	git(t, upstream, "branch", "--quiet", "-M", "trunk")
+	dir := clone(t, upstream, "--origin=elsewhere")
+	git(t, dir, "switch", "--quiet", "-c", "feature", "elsewhere/feature")
+	if got, err := DefaultBase(t.Context(), dir); err != nil || got != (Base{Ref: "elsewhere/trunk", SHA: fork}) {
+		t.Errorf("trunk: %+v, %v", got, err)
+	}
+
+	// The merge that a forge makes of a change, alone.
+	git(t, upstream, "-c", "user.name=a", "-c", "user.email=a@example.com", "merge", "--quiet", "--no-ff", "-m", "merge", "feature")
+	merge := git(t, upstream, "rev-parse", "HEAD")
+	dir = t.TempDir()
+	git(t, dir, "init", "--quiet", "--initial-branch=unborn")
+	git(t, dir, "remote", "add", "origin", "file://"+upstream)
+	git(t, dir, "fetch", "--quiet", "--depth=1", "origin", merge+":refs/remotes/pull/1/merge")
+	git(t, dir, "checkout", "--quiet", "--detach", merge)
+	if got, err := DefaultBase(t.Context(), dir); err != nil || got.Guess || got.SHA != git(t, upstream, "rev-parse", merge+"^1") {
+		t.Errorf("a merge: %+v, %v", got, err)
+	}
+
+	// The only branch of a repository of its own is its main one.
+	dir = repository(t)
+	git(t, dir, "branch", "--quiet", "-M", "trunk")
+	commit(t, dir, "second")
+	if got, err := DefaultBase(t.Context(), dir); err != nil || got.Guess {
+		t.Errorf("one branch: %+v, %v", got, err)
+	}
+	git(t, dir, "switch", "--quiet", "-c", "feature")
+	if got, err := DefaultBase(t.Context(), dir); err != nil || !got.Guess {
+		t.Errorf("two branches: %+v, %v", got, err)
+	}
+}
+
 // A workflow's clone of one commit still knows the hash of the one before.
 func TestDefaultBaseInShallowClone(t *testing.T) {
 	upstream := onMain(t)

@@ -3,8 +3,12 @@
 package git
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -47,6 +51,58 @@ const (
 	wholeTree = ":(top)"
 	notOurs   = ":(top,exclude,glob)**/.pawl/**"
 )
+
+// Loose lists the files below dir that git neither has nor ignores, with one of
+// these endings, and that a file it has, or another such, mentions by name: what is
+// built from them cannot be built from a commit. Names are relative to dir.
+func Loose(dir string, endings []string) ([]string, error) {
+	look := func(err error) error { return fmt.Errorf("look for files of %s that are not in git: %w", dir, err) }
+	list := []string{"ls-files", "--others", "--exclude-standard", "-z", "--", ":(exclude,glob)**/.pawl/**"}
+	search := []string{
+		"grep", "--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column", "-h", "-o", "-I", "-w", "-F", "-f", "-",
+		"--", ":(top)*.yaml", ":(top)*.yml",
+	}
+	for _, ending := range endings {
+		list, search = append(list, "*"+ending), append(search, ":(top)*"+ending)
+	}
+	out, err := run(dir, list...)
+	if err != nil {
+		return nil, look(err)
+	}
+	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
+	if len(files) == 0 {
+		return nil, nil
+	}
+	var names strings.Builder
+	for _, file := range files {
+		names.WriteString(mentioned(file) + "\n")
+	}
+	var found bytes.Buffer
+	err = stream(context.Background(), patience, dir, strings.NewReader(names.String()), &found, search...)
+	if err != nil && !exited(err, 1) { // nothing mentions any
+		return nil, look(err)
+	}
+	mentions := map[string]bool{}
+	for line := range strings.Lines(found.String()) {
+		mentions[strings.TrimSuffix(line, "\n")] = true
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return !mentions[mentioned(file)] }), nil
+}
+
+// Missing are those of some files below dir that git does not have.
+func Missing(dir string, files []string) ([]string, error) {
+	out, err := run(dir, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
+	if err != nil {
+		return nil, fmt.Errorf("look for files of %s that are not in git: %w", dir, err)
+	}
+	has := strings.Split(out, "\x00")
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(has, path.Clean(file)) }), nil
+}
+
+// mentioned is how other files name one: Python's modules without their ending.
+func mentioned(file string) string {
+	return strings.TrimSuffix(path.Base(file), ".py")
+}
 
 // Root returns the top folder of the working tree that holds dir.
 func Root(dir string) (string, error) {

@@ -1,9 +1,11 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -167,5 +169,77 @@ func TestHeadIgnoresTheCallersRepository(t *testing.T) {
 	t.Setenv("GIT_INDEX_FILE", filepath.Join(caller, ".git", "index"))
 	if got := head(t, dir); got.SHA != want || got.Dirty {
 		t.Errorf("%+v, want %s", got, want)
+	}
+}
+
+func TestLoose(t *testing.T) {
+	dir := repository(t)
+	endings := []string{".c", ".h", ".py"}
+	for name, text := range map[string]string{
+		".gitignore":      "ignored.h\n",
+		"sub/kernel.c":    "#include \"used.h\"\n#include \"ignored.h\"\n",
+		"sub/oracle.py":   "from helper import right\n",
+		"sub/inner/has.h": "",
+		"pawl.yaml":       "source: new.c\n",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	commit(t, dir, "tracked")
+	if loose, err := Loose(dir, endings); err != nil || loose != nil {
+		t.Errorf("nothing untracked: %q, %v", loose, err)
+	}
+	for name, text := range map[string]string{
+		"sub/used.h":         "#include \"deeper.h\"\n",
+		"sub/inner/with é.h": "",
+		"sub/inner/deeper.h": "",
+		"sub/ignored.h":      "",
+		"sub/scratch.c":      "int nobody_asks;\n",
+		"sub/helper.py":      "",
+		"sub/.pawl/used.h":   "",
+		"sub/notes.txt":      "",
+		"new.c":              "",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	for folder, want := range map[string][]string{
+		"":    {"new.c", "sub/helper.py", "sub/inner/deeper.h", "sub/used.h"},
+		"sub": {"helper.py", "inner/deeper.h", "used.h"},
+	} {
+		loose, err := Loose(filepath.Join(dir, folder), endings)
+		slices.Sort(loose)
+		if err != nil || !slices.Equal(loose, want) {
+			t.Errorf("in %q: %q, %v; want %q", folder, loose, err, want)
+		}
+	}
+	missing, err := Missing(filepath.Join(dir, "sub"), []string{"ignored.h", "./kernel.c", "inner/has.h", "used.h", "none.c"})
+	if want := []string{"ignored.h", "used.h", "none.c"}; err != nil || !slices.Equal(missing, want) {
+		t.Errorf("missing: %q, %v; want %q", missing, err, want)
+	}
+}
+
+// What git refuses to look at is not "no repository": it says what to do.
+func TestRefusedRepository(t *testing.T) {
+	dir := repository(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	_, ok, err := Head(dir)
+	if err == nil || ok || errors.Is(err, ErrNoRepository) || !strings.Contains(err.Error(), "dubious ownership") {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	var hinted interface{ Hint() string }
+	if !errors.As(err, &hinted) || hinted.Hint() != "git config --global --add safe.directory "+dir {
+		t.Errorf("%#v", err)
+	}
+
+	broken := t.TempDir()
+	write(t, filepath.Join(broken, ".git"), "gitdir: /nowhere/at/all\n")
+	if _, ok, err := Head(broken); err == nil || ok || errors.Is(err, ErrNoRepository) {
+		t.Errorf("a .git that leads nowhere: %v, %v", ok, err)
+	}
+}
+
+func TestNoProgram(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Root(t.TempDir()); !errors.Is(err, ErrNoProgram) || !errors.Is(err, ErrNoRepository) {
+		t.Errorf("%v", err)
 	}
 }

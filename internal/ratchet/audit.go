@@ -1,11 +1,14 @@
 package ratchet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl/internal/disk"
 	"pawl/internal/git"
@@ -111,28 +114,72 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 	}
 	if now := versions[len(versions)-1].file; now != nil {
 		a.Entries = len(now.Entries)
-		a.Findings = append(a.Findings, s.auditSamples(class, now)...)
+		bare, err := s.auditSamples(ctx, class, now)
+		if err != nil {
+			return nil, err
+		}
+		a.Findings = append(a.Findings, bare...)
 	}
 	for _, event := range events(versions) {
 		if event.Move.By != ByCheck {
 			a.Reasons = append(a.Reasons, event)
 		}
 	}
+	a.Reasons = append(a.Reasons, w.chosen...)
+	slices.SortStableFunc(a.Reasons, func(a, b Event) int { return strings.Compare(a.Name, b.Name) })
 	return a, nil
 }
 
-// auditSamples holds the entries of today against the file beside.
-func (s *Store) auditSamples(class string, now *File) []Finding {
+// auditSamples holds the entries of today against the file beside. What is committed
+// so, as by a merge that took one side's file, and is still in git's history, the next
+// writer brings back.
+func (s *Store) auditSamples(ctx context.Context, class string, now *File) ([]Finding, error) {
+	path := disk.Shown(s.samplesPath(class))
+	commit, err := s.samplesCommit(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	remedy := fmt.Sprintf("git checkout HEAD -- %s, or pawl check --update-baseline, which brings back what git's history has", path)
+	if commit != "" {
+		if _, err := s.recover(ctx, now); err != nil {
+			return nil, err
+		}
+	}
 	var out []Finding
 	for _, name := range now.Names() {
 		if _, err := now.Samples(now.Entries[name]); err != nil {
-			out = append(out, Finding{
-				Kind: NoSamples, Name: name, What: err.Error(),
-				Remedy: fmt.Sprintf("git checkout -- %s, or the commit that has them (git log -- %s)", disk.Shown(s.samplesPath(class)), disk.Shown(s.samplesPath(class))),
-			})
+			if commit != "" {
+				remedy = fmt.Sprintf("the commit that has them, in %s; or pawl baseline reset %s --reason …, and pawl check --update-baseline measures it anew", path, name)
+			}
+			out = append(out, Finding{Kind: NoSamples, Commit: commit, Name: name, What: err.Error(), Remedy: remedy})
 		}
 	}
-	return out
+	return out, nil
+}
+
+// samplesCommit is the commit that made the samples what they are now; "": none did.
+func (s *Store) samplesCommit(ctx context.Context, class string) (string, error) {
+	raw, err := readFile(s.samplesPath(class))
+	if err != nil {
+		return "", nil // the findings say so
+	}
+	committed, err := git.Show(ctx, s.dir, "HEAD", folder+"/"+class+samplesEnding)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if !bytes.Equal(raw, committed) {
+		return "", nil
+	}
+	for _, ending := range []string{samplesEnding, ".json"} {
+		commits, err := git.Log(ctx, s.dir, folder+"/"+class+ending)
+		if err != nil {
+			return "", err
+		}
+		if len(commits) > 0 {
+			return commits[0].SHA, nil
+		}
+	}
+	return "", nil
 }
 
 // History tells the story of each name of a class that is or was there, from the
@@ -179,6 +226,8 @@ func events(versions []version) []Event {
 // version is the file in one commit, or, last, as it is now.
 type version struct {
 	commit  string
+	who     string
+	time    time.Time
 	parents []int  // versions before
 	content string // hash of the whole file
 	file    *File
@@ -199,6 +248,7 @@ func (s *Store) versions(ctx context.Context, class string) ([]version, error) {
 	shas, index, hasChild := make([]string, len(commits)), map[string]int{}, make([]bool, len(commits))
 	for i, c := range commits {
 		versions[i].commit, shas[i], index[c.SHA] = c.SHA, c.SHA, i
+		versions[i].who, versions[i].time = c.Author, c.Time
 		for _, parent := range c.Parents {
 			if at, known := index[parent]; known {
 				versions[i].parents = append(versions[i].parents, at)

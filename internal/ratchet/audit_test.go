@@ -226,7 +226,8 @@ func TestAuditFinds(t *testing.T) {
 			p.finds("", want...) // before it is committed
 			commit := p.commit("harm")
 			if strings.HasPrefix(test.want, "no samples") {
-				commit = "" // seen today, wherever it came from
+				p.finds("") // git's history has them
+				return
 			}
 			p.finds(commit, want...)
 			p.git("commit", "--quiet", "--allow-empty", "-m", "other work")
@@ -336,7 +337,68 @@ func TestAuditOfMerges(t *testing.T) {
 		p.git("switch", "--quiet", "side")
 		p.commit("elsewhere")
 		p.git("switch", "--quiet", "main")
-		p.finds(merge(p, from(p, "side")), "rewritten attention/small")
+		at := merge(p, from(p, "side"))
+		p.finds("")
+		if r := p.audit().Reasons; len(r) != 1 || r[0].Name != "attention/small" || r[0].Recorded != at || r[0].Move.By != ByMerge || r[0].Move.Time.IsZero() {
+			t.Errorf("it is not said: %+v", r)
+		}
+		p.move("small", ByCheck, "", -0.1)
+		p.commit("goes on")
+		p.finds("")
+	})
+	t.Run("an entry of one side is left out", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		p.move("large", ByCheck, "", 0)
+		p.commit("new on side")
+		p.git("switch", "--quiet", "main")
+		merge(p, from(p, "main"))
+		p.finds("")
+		if r := p.audit().Reasons; len(r) != 1 || r[0].Name != "attention/large" || r[0].Move.By != ByMerge {
+			t.Errorf("it is not said: %+v", r)
+		}
+		p.move("large", ByCheck, "", 0)
+		p.commit("measured anew")
+		p.finds("")
+	})
+	// Each side moved its own entry: the entries merge, of the samples one file is taken.
+	t.Run("samples of one side", func(t *testing.T) {
+		p := branch(t)
+		p.git("switch", "--quiet", "side")
+		put(p, p.store, moveTo(candidate("large", 9, 50))) // whose samples nothing else has
+		p.commit("new on side")
+		theirs := load(t, p.store)
+		p.git("switch", "--quiet", "main")
+		merge(p, func() {
+			p.git("checkout", "main", "--", ".")
+			f := load(t, p.store)
+			f.Entries["attention/large"] = theirs.Entries["attention/large"]
+			write(t, p.store.Path(class), encoded(t, f))
+		})
+		if bare := load(t, p.store).Bare(); len(bare) != 1 {
+			t.Fatalf("without samples: %q", bare)
+		}
+		p.finds("")
+		if lost, err := p.store.Recover(t.Context(), class); err != nil || lost != nil {
+			t.Fatalf("%q, %v", lost, err)
+		}
+		f := load(t, p.store)
+		if _, err := f.Samples(f.Entry("attention", "large")); err != nil {
+			t.Error(err)
+		}
+		p.git("checkout", "--quiet", "--", ".")
+
+		// Where the other side's history is gone, nothing has them.
+		p.git("checkout", "--quiet", "--orphan", "squashed")
+		at := p.commit("squashed")
+		p.finds(at, "no samples attention/large")
+		if lost, err := p.store.Recover(t.Context(), class); err != nil || len(lost) != 1 {
+			t.Errorf("%q, %v", lost, err)
+		}
+		p.reset("large", "its samples are lost")
+		p.move("large", ByCheck, "", 0)
+		p.commit("measured anew")
+		p.finds("")
 	})
 	t.Run("both moved, one is taken", func(t *testing.T) {
 		for _, ref := range []string{"main", "side"} {

@@ -49,6 +49,7 @@ const (
 	ByCheck  By = "check"  // first of its kind, or faster in a duet
 	ByAccept By = "accept" // somebody wanted it, whatever the duet said
 	ByReset  By = "reset"  // somebody took the entry away
+	ByMerge  By = "merge"  // git merge took one side's entry; only of an Audit, never in a file
 )
 
 // Move is one turn of the ratchet.

@@ -153,13 +153,3 @@ func (s *Store) assemble(class string, raw, packed []byte, packedErr error) (*Fi
 	}
 	return f, nil
 }
-
-// complete tells whether every entry has its samples.
-func (f *File) complete() bool {
-	for _, e := range f.Entries {
-		if _, ok := f.samples[e.Samples.SHA256]; !ok {
-			return false
-		}
-	}
-	return true
-}

@@ -27,7 +27,15 @@ func (s *Store) Update(ctx context.Context, class string, change func(*File) err
 	}
 	defer lock.Close()
 	s.sweep(class)
+	// Samples that are there and cannot be read are not written over.
+	if _, err := readFile(s.samplesPath(class)); err != nil {
+		return err
+	}
 	f, err := s.Read(class)
+	if err != nil {
+		return err
+	}
+	recovered, err := s.recover(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -42,7 +50,7 @@ func (s *Store) Update(ctx context.Context, class string, change func(*File) err
 	if err != nil {
 		return fmt.Errorf("encode the baseline: %w", err)
 	}
-	if bytes.Equal(before, after) {
+	if bytes.Equal(before, after) && !recovered {
 		return nil
 	}
 	if err := f.writable(after); err != nil {
@@ -51,7 +59,7 @@ func (s *Store) Update(ctx context.Context, class string, change func(*File) err
 	return s.write(f, after)
 }
 
-// writable makes sure that what is written can be read again, and that nothing is
+// writable makes sure that what is written can be read again, and that no edit is
 // lost by it.
 func (f *File) writable(encoded []byte) error {
 	again, err := parse(f.path, f.Class, encoded)
@@ -63,11 +71,6 @@ func (f *File) writable(encoded []byte) error {
 			return before // with its place in the file that is there
 		}
 		return err
-	}
-	for _, name := range f.Names() {
-		if _, err := f.Samples(f.Entries[name]); err != nil {
-			return fmt.Errorf("%w; git checkout -- %s restores them", err, f.path[:len(f.path)-len(".json")]+samplesEnding)
-		}
 	}
 	return nil
 }
@@ -82,7 +85,9 @@ func (s *Store) write(f *File, encoded []byte) error {
 	}
 	needed := blocks{}
 	for _, e := range f.Entries {
-		needed[e.Samples.SHA256] = f.samples[e.Samples.SHA256]
+		if text, ok := f.samples[e.Samples.SHA256]; ok {
+			needed[e.Samples.SHA256] = text
+		}
 	}
 	all, err := f.samples.encode()
 	if err != nil {

@@ -16,6 +16,7 @@ type walk struct {
 	path     string
 	findings []Finding
 	keys     map[string]int // findings by what they are about, so that none is made twice
+	chosen   []Event        // merges that took one side's entry and left a move of the other's behind
 }
 
 // state is what a version knows of a name.
@@ -91,6 +92,10 @@ func (w *walk) version(v version, parents []map[string]state) map[string]state {
 			continue
 		}
 		now, has := v.file.item(name)
+		if !has && len(before[name]) < len(parents) { // the side that was taken never had it
+			w.choose(v, name)
+			continue
+		}
 		after[name] = w.step(v, name, now, has, before[name])
 	}
 	return after
@@ -123,6 +128,9 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 		before = []state{{}}
 	}
 	if s, ok := same(now, has, before); ok {
+		if slices.ContainsFunc(before, func(b state) bool { return len(b.story) > len(s.story) && extends(b.story, s.story) }) {
+			w.choose(v, name)
+		}
 		return s
 	}
 	wrong := inherit(before)
@@ -174,8 +182,8 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	return right
 }
 
-// same finds a parent that had the very same item. Choosing it in a merge is no
-// harm unless another parent had gone on from there.
+// same finds a parent that had the very same item: of a merge, either side may be
+// taken.
 func same(now item, has bool, before []state) (state, bool) {
 	var found *state
 	for i, b := range before {
@@ -187,8 +195,14 @@ func same(now item, has bool, before []state) (state, bool) {
 	if found == nil {
 		return state{}, false
 	}
-	gone := slices.ContainsFunc(before, func(b state) bool { return len(b.story) > len(found.story) && extends(b.story, found.story) })
-	return *found, !gone
+	return *found, true
+}
+
+// choose notes what a merge did to a name.
+func (w *walk) choose(v version, name string) {
+	w.chosen = append(w.chosen, Event{Name: name, Recorded: v.commit, Move: Move{
+		By: ByMerge, Who: v.who, Time: v.time, Reason: "one side's entry was taken, without the last move of the other's",
+	}})
 }
 
 // reasoned returns the place after the last move with a reason that no parent knows;
