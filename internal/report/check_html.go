@@ -25,6 +25,7 @@ type checkView struct {
 	Changes   []changeLine
 	Duets     []duet
 	More      string // duets that were left out
+	History   histories
 }
 
 // How much of a very large check a page holds.
@@ -61,7 +62,7 @@ func checkHTML(r *result.Report) ([]byte, error) {
 }
 
 func checkViewOf(rows []checked, gate result.Gate) *checkView {
-	p := &checkView{Gate: gateLine(gate)}
+	p := &checkView{Gate: gateLine(gate), History: allHistories(rows)}
 	if unchanged := of(rows, same); len(unchanged) > 0 {
 		const most = 400
 		names, _ := gather(unchanged, rows)

@@ -119,7 +119,7 @@ func TestCheckPages(t *testing.T) {
 		t.Skip("-pages names no folder")
 	}
 	for name, r := range map[string]*result.Report{
-		"check": everything(), "plan": plan(), "sixty": sixty(), "verified": examination(), "fuzz": trials(), "matrix": fuzzOf(matrix()), "selftest": selftestSample(),
+		"check": everything(), "history": remembered(), "plan": plan(), "sixty": sixty(), "verified": examination(), "fuzz": trials(), "matrix": fuzzOf(matrix()), "selftest": selftestSample(),
 	} {
 		for _, ending := range Endings {
 			if err := WriteFile(filepath.Join(*pages, name+ending), r); err != nil {

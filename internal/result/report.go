@@ -116,6 +116,7 @@ type Row struct {
 	Plan     string            `json:"plan,omitempty"`    // what a check would do with it
 	Moved    *Moved            `json:"moved,omitempty"`   // what became of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
+	History  []HistoryPoint    `json:"history,omitempty"` // of the best-known version before this run, the oldest first; check
 
 	Verification *Verification `json:"verification,omitempty"` // of its answers
 }
