@@ -2,12 +2,14 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pawl/internal/diag"
 	"pawl/internal/fuzz"
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -70,7 +72,7 @@ A case that fails is made as small as it can be and kept in .pawl/failures; it i
 first from then on. With --sanitize GPU kernels are launched on small cases under
 compute-sanitizer as well, and an error that it finds fails the kernel, with its line.
 
-It exits 1 when an answer is wrong and 2 when there is nothing to try.`,
+It exits 1 when an answer is wrong or a kernel breaks, and 2 when there is nothing to try.`,
 		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
 		RunE:    func(_ *cobra.Command, args []string) error { return runFuzz(e, opts, args) },
 	}
@@ -111,12 +113,27 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	made, err := fuzz.Run(e.ctx, r, order)
 	live.done()
 	if errors.Is(err, fuzz.ErrNoCase) {
-		return &outcomeError{exitUndecided, err.Error()}
+		return &outcomeError{exitUndecided, detail(project.File, err)}
 	}
 	if err != nil {
 		return err
 	}
 	return opts.output.deliver(e, r, made, false)
+}
+
+// detail tells problems as those of a file that cannot be read are told: with the line
+// that they stand on, and the remedy.
+func detail(file string, err error) string {
+	problems := diag.Problems(err)
+	if problems == nil {
+		return err.Error()
+	}
+	var list diag.List
+	for _, p := range problems {
+		list.Add(p)
+	}
+	source, _ := os.ReadFile(file) // without it there is no line to show
+	return list.Err(source).Error()
 }
 
 // named tells whether selectors choose configs, and not only kernels.
@@ -131,12 +148,14 @@ func named(patterns []string) bool {
 
 // judgeFuzz turns a fuzz report into the command's outcome.
 func judgeFuzz(r *result.Report) error {
-	wrong, broken, unjudged, passed := 0, 0, 0, 0
+	wrong, rejected, broken, unjudged, passed := 0, 0, 0, 0, 0
 	for _, row := range r.Rows {
 		switch {
 		case row.Verdict == result.Incorrect:
 			wrong++
-		case row.Verdict == result.Rejected || row.Verdict == result.Broken:
+		case row.Verdict == result.Rejected:
+			rejected++
+		case row.Verdict == result.Broken:
 			broken++
 		case row.Fault != nil:
 			unjudged++
@@ -144,13 +163,21 @@ func judgeFuzz(r *result.Report) error {
 			passed++
 		}
 	}
+	var failed []string
+	if wrong > 0 {
+		failed = append(failed, plural(wrong, "kernel gives", "kernels give")+" wrong answers")
+	}
+	if rejected > 0 {
+		failed = append(failed, plural(rejected, "kernel is", "kernels are")+" rejected")
+	}
+	if broken > 0 {
+		failed = append(failed, plural(broken, "kernel is", "kernels are")+" broken")
+	}
 	switch {
 	case r.Interrupted:
 		return &outcomeError{exitInterrupted, "interrupted: what was tried until then is kept"}
-	case wrong > 0:
-		return &outcomeError{exitFailed, plural(wrong, "kernel gives", "kernels give") + " wrong answers"}
-	case broken > 0:
-		return &outcomeError{exitFailed, plural(broken, "kernel", "kernels") + " failed"}
+	case len(failed) > 0:
+		return &outcomeError{exitFailed, strings.Join(failed, ", ")}
 	case unjudged > 0:
 		return &outcomeError{exitUnjudged, plural(unjudged, "kernel", "kernels") + " could not be judged"}
 	case passed == 0:

@@ -171,8 +171,9 @@ func (o Options) random(purpose string) *rand.Rand {
 
 // free are the variables that trials of pawl's own may change: sizes of buffers, and
 // only those that the file itself gives several values. A head dimension that is 64
-// wherever it stands is often compiled in.
-func free(s *spec.Spec, k *spec.Kernel) (names, fixed []string) {
+// wherever it stands is often compiled in, and what is no whole number now and then is
+// no size.
+func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	for _, name := range k.Sizes() {
 		seen := map[formula.Value]bool{}
 		whole := true
@@ -196,13 +197,16 @@ func free(s *spec.Spec, k *spec.Kernel) (names, fixed []string) {
 				}
 			}
 		}
-		if len(seen) > 1 && whole {
-			names = append(names, name)
-		} else {
+		switch {
+		case len(seen) <= 1:
 			fixed = append(fixed, name)
+		case whole:
+			names = append(names, name)
+		default:
+			broken = append(broken, name)
 		}
 	}
-	return names, fixed
+	return names, fixed, broken
 }
 
 // reason is why a variant has no instance, in one line.

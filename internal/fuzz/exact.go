@@ -22,8 +22,14 @@ func (op operation) integers(in *spec.Instance) (contents, error) {
 	switch {
 	case out < 0 || !in.Args[out].DType.Float():
 		return contents{}, errWhole
-	case len(list) == 0 || outputs(in) > 1 || op.name != elementwise && mixed(in):
-		return contents{}, errRounds
+	case len(list) == 0:
+		return contents{}, errNoFloat
+	case op.name == "":
+		return contents{}, errUnknown
+	case outputs(in) > 1:
+		return contents{}, errSeveral
+	case op.name != elementwise && mixed(in):
+		return contents{}, errMixed
 	}
 	switch op.name {
 	case attention, attentionCausal:
@@ -64,8 +70,12 @@ func (op operation) integers(in *spec.Instance) (contents, error) {
 }
 
 var (
-	errRounds = errors.New("what is computed is rounded even of whole numbers")
-	errWhole  = errors.New("its outputs are whole numbers, and every case is exact")
+	errRounds  = errors.New("what is computed is rounded even of whole numbers")
+	errWhole   = errors.New("its outputs are whole numbers, and every case is exact")
+	errUnknown = errors.New("the oracle, directly or through a kernel, is no built-in one: nobody knows whether it rounds")
+	errSeveral = errors.New("it has several outputs, and one of them may be rounded")
+	errMixed   = errors.New("it reads whole numbers as well, whose bounds nobody knows")
+	errShape   = errors.New("its values have no sequence that the built-in oracle knows")
 )
 
 // mixed: integers are read as well, whose bounds are not known here.
@@ -186,8 +196,11 @@ func (op operation) evenAttention(in *spec.Instance, list []int, out int) (conte
 		return contents{}, errRounds
 	}
 	query, value := list[0], in.Args[list[2]]
-	if in.Args[query].Init.Kind != "" || len(value.Shape) < 2 {
+	switch {
+	case in.Args[query].Init.Kind != "":
 		return contents{}, errOwn
+	case len(value.Shape) < 2:
+		return contents{}, errShape
 	}
 	keys := value.Shape[len(value.Shape)-2]
 	answer := in.Args[out].DType

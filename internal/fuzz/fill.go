@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // Fills are the names of distributions that a Trial may have.
-var Fills = []string{"positive", "negative", "large", "tiny", "outliers", "rows", "equal", "integers", "specials"}
+var Fills = []string{"positive", "negative", "large", "tiny", "outliers", "rows", "equal", "integers", "specials", "sparse"}
 
 // fill makes a named distribution concrete: it depends on what is computed, on the
 // types, and on the sizes.
@@ -22,7 +23,7 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 	}
 	list := op.open(in)
 	if len(list) == 0 {
-		return contents{}, errOwn
+		return contents{}, op.closed(in)
 	}
 	c := contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1}
 	var err error
@@ -49,10 +50,15 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 		op.rows(&c, in, list)
 	case "specials":
 		for _, i := range list {
-			// About one in two rows has one: rows that have none show that NaN does not spread.
-			c.args[i] = oracle.Fill{Kind: oracle.Specials, Args: []float64{0, 1, float64(max(64, 2*width(in, i)))}}
+			c.args[i] = oracle.Fill{Kind: oracle.Specials, Args: []float64{0, 1, float64(max(4, in.Args[i].Elements/enoughSpecials))}}
 		}
 		c.words = "specials"
+	case "sparse":
+		for _, i := range list {
+			// One a row, on average: rows that have none show that NaN does not spread.
+			c.args[i] = oracle.Fill{Kind: oracle.Specials, Args: []float64{0, 1, float64(max(4, width(in, i)))}}
+		}
+		c.words = "sparse specials"
 	default:
 		err = fmt.Errorf("no distribution is called %q: expected one of %s", name, strings.Join(Fills, ", "))
 	}
@@ -60,6 +66,19 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 		return contents{}, err
 	}
 	return c, c.check(in)
+}
+
+// enoughSpecials is how many special values an input has, on average, however large
+// it is: one of their six kinds is missing once in 30 000 times. One in four elements
+// of a smaller input is special.
+const enoughSpecials = 72
+
+// fewRows tells whether an input has so few rows that enoughSpecials reach all of them.
+func (op operation) fewRows(in *spec.Instance) bool {
+	return slices.ContainsFunc(op.open(in), func(i int) bool {
+		rows := in.Args[i].Elements / width(in, i)
+		return rows > 1 && rows < enoughSpecials/2
+	})
 }
 
 // each fills all alike.

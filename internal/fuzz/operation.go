@@ -129,6 +129,14 @@ func (op operation) open(in *spec.Instance) []int {
 	return slices.DeleteFunc(list, func(i int) bool { return in.Args[i].Init.Kind != "" })
 }
 
+// closed is why no input is open.
+func (op operation) closed(in *spec.Instance) error {
+	if slices.ContainsFunc(op.inputs(in), func(i int) bool { return in.Args[i].Init.Kind != "" }) {
+		return errOwn
+	}
+	return errNoFloat
+}
+
 // outputs is the number of things that a kernel writes.
 func outputs(in *spec.Instance) int {
 	count := 0
@@ -193,8 +201,9 @@ func smallestNormal(t dtype.Type) float64 {
 }
 
 var (
-	errOwn  = errors.New("its inputs have an init in the file, and keep it")
-	errRoom = errors.New("the element types have no room for it")
+	errOwn     = errors.New("its inputs have an init in the file, and keep it")
+	errNoFloat = errors.New("it has no floating-point input that they would suit")
+	errRoom    = errors.New("the element types have no room for it")
 )
 
 // contents is what a named distribution comes to at an instance.

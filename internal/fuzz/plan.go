@@ -54,8 +54,8 @@ func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 	if o.Sample == All {
 		o.Sample = 0
 	}
-	var fixed []string
-	p.Free, fixed = free(s, k)
+	var fixed, broken []string
+	p.Free, fixed, broken = free(s, k)
 	wanted, notes, err := cases(s, k, o)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 		}
 	}
 	if len(p.Trials) == 0 {
-		return p, p.nothing()
+		return p, p.nothing(s)
 	}
 	if k.Deterministic {
 		p.Trials[largest(resolved).trial].Repeats = repeats
@@ -76,7 +76,7 @@ func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 		p.note("%s is not deterministic, by its own word: repeated runs are not compared", k.Name)
 	}
 	if !o.Plain {
-		p.beyond(p.Trials[smallest(resolved).trial], fixed, o)
+		p.beyond(smallest(resolved), fixed, broken, o)
 	}
 	for i := range p.Trials {
 		p.Trials[i].Seed, p.Trials[i].Batch = o.Seed, i
@@ -98,15 +98,19 @@ func largest(list []sized) sized {
 	return slices.MaxFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
 }
 
-// enough is how many bytes the buffers of a problem should have for its values to
-// say something.
-const enough = 64 << 10
+// The buffers of a problem should have enough bytes for its values to say something,
+// and not so many that it takes long, or has no room.
+const (
+	enough = 64 << 10
+	vast   = 1 << 30
+)
 
-// smallest is the smallest that is large enough, or else the largest.
+// smallest is the smallest that is large enough, or else the largest that is not vast.
 func smallest(list []sized) sized {
-	found := largest(list)
+	found := slices.MinFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
 	for _, s := range list {
-		if s.instance.Footprint >= enough && s.instance.Footprint < found.instance.Footprint {
+		was, is := found.instance.Footprint, s.instance.Footprint
+		if was < enough && is > was && is <= vast || is >= enough && is < was {
 			found = s
 		}
 	}
@@ -137,24 +141,43 @@ func (p *Plan) possible(t Trial, o Options) (in *spec.Instance, why string) {
 	return in, ""
 }
 
-func (p *Plan) nothing() error {
-	first := p.Skipped[0]
-	return fmt.Errorf("%w: %w", ErrNoCase, &diag.Problem{
-		Pos:     p.variant.Kernel.Pos,
-		Message: fmt.Sprintf("none of the %d cases of %s can be tried", len(p.Skipped), p.variant.Kernel.Name),
-		Hint:    fmt.Sprintf("%s: %s", first.Trial.Name(), first.Reason),
-	})
+// nothing says why none of the trials can be made: the first reasons, each once.
+func (p *Plan) nothing(s *spec.Spec) error {
+	const most = 3
+	name := p.variant.Kernel.Name
+	var reasons []string
+	for _, skip := range p.Skipped {
+		if known := slices.ContainsFunc(reasons, func(text string) bool { return strings.HasSuffix(text, ": "+skip.Reason) }); !known {
+			reasons = append(reasons, skip.Trial.Name()+": "+skip.Reason)
+		}
+	}
+	if len(reasons) > most {
+		reasons = append(reasons[:most], "…")
+	}
+	message := fmt.Sprintf("the only case of %s cannot be tried: ", name)
+	if n := len(p.Skipped); n > 1 {
+		message = fmt.Sprintf("none of the %s cases of %s can be tried: ", unit.Count(n), name)
+	}
+	problem := &diag.Problem{Pos: p.variant.Kernel.Pos, Message: message + strings.Join(reasons, "; "), Hint: "give it a config that it is made for"}
+	if p.Skipped[0].Trial.Lane == LaneMatrix {
+		problem.Pos, problem.Hint = s.Fuzz.Pos, "give the fuzz matrix values that the kernel is made for, or leave it out to try the configs"
+	}
+	return fmt.Errorf("%w: %w", ErrNoCase, problem)
 }
 
 // beyond adds the trials that the file does not ask for. They are small and few.
-func (p *Plan) beyond(smallest Trial, fixed []string, o Options) {
+func (p *Plan) beyond(from sized, fixed, broken []string, o Options) {
 	if len(fixed) > 0 {
 		p.note("%s: one value in the whole file, so no other is tried", strings.Join(fixed, ", "))
 	}
-	p.shapes(smallest, o)
-	p.values(smallest, o)
-	p.integers(smallest, o)
-	p.specials(smallest, o)
+	if len(broken) > 0 {
+		p.note("%s: not always a whole number, so no other value is tried", strings.Join(broken, ", "))
+	}
+	base := p.Trials[from.trial]
+	p.shapes(base, max(from.instance.Footprint, roomy), o)
+	p.values(base, o)
+	p.integers(base, o)
+	p.specials(base, o)
 }
 
 // Problem is a trial as a cell is given it.
@@ -162,6 +185,15 @@ type Problem struct {
 	Instance   *spec.Instance // its arguments have the trial's fills as Init
 	Fill       string         // of the inputs, in words; "": as the file says
 	Atol, Rtol float64        // to judge by; zero where every bit counts
+}
+
+// footprint is the memory that the buffers of a trial take, as far as it has any.
+func (p *Plan) footprint(t Trial) int64 {
+	in, err := p.variant.At(t.Config())
+	if err != nil {
+		return 0
+	}
+	return in.Footprint
 }
 
 // Resolve evaluates a trial: sizes, the contents of every input, and the tolerance

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"pawl/internal/diag"
 	"pawl/internal/measure"
-	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
-	"pawl/internal/verify"
 )
 
 // Order is what a run of pawl fuzz is asked for.
@@ -95,7 +96,7 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 // plan lists every kernel's trials. Kernels without an oracle have none.
 func (f *fuzzing) plan() ([]*subject, error) {
 	var subjects []*subject
-	var empty error
+	var empty diag.Errors
 	for _, selected := range f.Selections {
 		opts := f.Options
 		if f.Chosen {
@@ -105,8 +106,16 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		variant := selected.Kernel.Default()
 		plan, err := NewPlan(f.Spec, variant, opts)
 		if errors.Is(err, ErrNoCase) {
-			empty = errors.Join(empty, fmt.Errorf("%s: %w", selected.Kernel.Name, err))
-			f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "nothing to try", Message: fmt.Sprintf("%s: %v", selected.Kernel.Name, err)})
+			for _, problem := range diag.Problems(err) {
+				message := problem.Message
+				if !strings.Contains(message, selected.Kernel.Name) {
+					message = selected.Kernel.Name + ": " + message
+				}
+				f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "nothing to try", Message: message, Hint: problem.Hint})
+				if !slices.ContainsFunc(empty, func(known *diag.Problem) bool { return *known == *problem }) {
+					empty = append(empty, problem) // an empty matrix is one of all kernels
+				}
+			}
 			continue
 		}
 		if err != nil {
@@ -118,6 +127,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 			f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: problem.Error(), Hint: "mend or delete the file; the others are tried"})
 		}
 		s.trials = append(replays, plan.Trials...)
+		f.total += len(s.trials)
 		first := selected.Kernel.Configs[0]
 		s.candidate = stand.NewJob(f.Spec.Dir, variant, first)
 		s.row = s.candidate.Row
@@ -138,175 +148,9 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		s.row.Verification.Oracle = s.answers.String()
 		s.reference, s.rival = s.answers.Jobs(first)
 		subjects = append(subjects, s)
-		f.total += len(s.trials)
 	}
 	if len(subjects) == 0 {
-		return nil, empty
+		return nil, fmt.Errorf("%w: %w", ErrNoCase, empty)
 	}
 	return subjects, nil
-}
-
-// try makes all trials of a kernel.
-func (f *fuzzing) try(ctx context.Context, s *subject) {
-	v := s.row.Verification
-	for _, job := range []*stand.Job{s.reference, s.rival} {
-		if job != nil && job.Row.Fault != nil && s.row.Fault == nil {
-			s.candidate.Fail("verify", &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint,
-			})
-		}
-	}
-	if s.row.Fault != nil {
-		return
-	}
-	largest := int64(0)
-	for _, t := range s.trials {
-		if p, err := s.plan.Resolve(t); err == nil {
-			largest = max(largest, p.Instance.Footprint)
-		}
-	}
-	s.examiner = f.stand.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
-	fresh := true // of the first whose data is not a stored one's
-	for _, t := range s.trials {
-		if ctx.Err() != nil {
-			break
-		}
-		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: t.Name(), Done: f.done, Total: f.total})
-		f.done++
-		one, findings, err := f.one(ctx, s, t, fresh && t.Stored == "")
-		fresh = fresh && t.Stored != ""
-		if err != nil {
-			var own *verify.OracleError
-			if errors.As(err, &own) {
-				err = own.Fault()
-			}
-			if ctx.Err() == nil {
-				s.candidate.Fail("verify", err)
-			}
-			break
-		}
-		v.Cases = append(v.Cases, one)
-		v.Findings = append(v.Findings, findings...)
-		f.count(ctx, s, t, one)
-		if f.Brief && (v.Failed > 0 || len(v.Findings) > 0) {
-			break
-		}
-	}
-	for _, skip := range s.plan.Skipped {
-		one := f.newCase(skip.Trial)
-		one.Skipped = skip.Reason
-		v.Cases = append(v.Cases, one)
-		v.Skipped++
-	}
-	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.row.Fault == nil {
-		s.candidate.Fail("verify", err) // answers that only closing shows to be forged
-	}
-	f.verdict(s)
-}
-
-// one makes one trial. The error is for what keeps all others from being made too.
-func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, []result.Finding, error) {
-	one := f.newCase(t)
-	problem, err := s.plan.Resolve(t)
-	if err != nil {
-		one.Skipped = err.Error()
-		return one, nil, nil
-	}
-	one.Fill = problem.Fill
-	instances := [3]*spec.Instance{problem.Instance}
-	for i, job := range []*stand.Job{s.reference, s.rival} {
-		if job == nil {
-			continue
-		}
-		if instances[i+1], err = job.Variant.At(t.Config()); err != nil {
-			one.Skipped = "the oracle has no such problem: " + err.Error()
-			return one, nil, nil
-		}
-	}
-	bench, err := s.examiner.Bench(ctx, instances)
-	if err != nil {
-		return nil, nil, err
-	}
-	bench.Seed, bench.Tolerance = t.Seed, oracle.Tolerance{Abs: problem.Atol, Rel: problem.Rtol}
-	findings, err := bench.Try(ctx, one, verify.Trial{Exact: t.Exact, Repeats: t.Repeats, Fresh: fresh})
-	if one.Fault != nil {
-		if closing := s.examiner.Renew(ctx, one.Fault); closing != nil && ctx.Err() == nil {
-			one.Reason = one.Fault.Message
-		}
-	}
-	return one, findings, err
-}
-
-func (f *fuzzing) newCase(t Trial) *result.Case {
-	one := stand.NewCase(t.Lane, t.Config(), t.Seed)
-	one.Batch, one.Replay = t.Batch, t.Stored != ""
-	return one
-}
-
-// count takes note of how a trial went; one that failed is shrunk and kept.
-func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Case) {
-	v := s.row.Verification
-	switch {
-	case one.Skipped != "":
-		v.Skipped++
-	case one.Reason == "":
-		v.Passed++
-		if t.Stored != "" {
-			f.warn(f.store.Fixed(t))
-		}
-	default:
-		v.Failed++
-		if !f.Brief {
-			f.shrink(ctx, s, t, one)
-		}
-	}
-}
-
-// shrink looks for the smallest trial that still fails, and keeps it.
-func (f *fuzzing) shrink(ctx context.Context, s *subject, t Trial, one *result.Case) {
-	var last *result.Case
-	smallest := Shrink(ctx, t, s.plan.Free, func(smaller Trial) bool {
-		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: "smaller: " + smaller.Name(), Done: f.done, Total: f.total})
-		tried, _, err := f.one(ctx, s, smaller, false)
-		if err != nil || tried.Reason == "" || (tried.Fault == nil) != (one.Fault == nil) {
-			return false
-		}
-		last = tried
-		return true
-	}, shrinkTries)
-	why := one.Reason
-	if last != nil {
-		one.Shrunk, why = last, last.Reason
-	}
-	commit := ""
-	if f.report.Commit != nil {
-		commit = f.report.Commit.SHA
-	}
-	path, err := f.store.Keep(s.kernel, smallest, why, commit, time.Now().UTC())
-	f.warn(err)
-	one.Stored = path
-}
-
-func (f *fuzzing) warn(err error) {
-	if err != nil {
-		f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: err.Error()})
-	}
-}
-
-// verdict is what all cases of a kernel come to.
-func (f *fuzzing) verdict(s *subject) {
-	v := s.row.Verification
-	for _, found := range v.Findings {
-		if found.Severity == result.Cheated {
-			v.Integrity = result.Cheated
-			if s.row.Fault == nil {
-				s.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
-			}
-		} else if v.Integrity == result.Clean {
-			v.Integrity = result.Suspicious
-		}
-	}
-	if s.row.Fault == nil && v.Failed > 0 {
-		s.row.Verdict = result.Incorrect
-	}
 }

@@ -24,15 +24,16 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 	}
 	looked := false
 	for _, s := range subjects {
+		if s.candidate.GPU() && f.unfit(s) == "" {
+			f.total += len(sanitizer.Tools)
+		}
+	}
+	for _, s := range subjects {
 		if !s.candidate.GPU() {
 			continue
 		}
 		looked = true
-		why := unfit(s)
-		if why == "" && len(f.stand.Devices()) == 0 {
-			why = "there is no GPU here"
-		}
-		if why != "" {
+		if why := f.unfit(s); why != "" {
 			f.doubtSanitizer(fmt.Sprintf("%s was not looked at by compute-sanitizer: %s", s.kernel.Name, why), "")
 			continue
 		}
@@ -41,6 +42,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 				return
 			}
 			f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: tool, Done: f.done, Total: f.total})
+			f.done++
 			one, err := f.sanitizeWith(ctx, s, tool)
 			if err != nil {
 				if ctx.Err() == nil {
@@ -71,7 +73,7 @@ func hintOf(err error) string {
 
 // unfit says why a kernel cannot be launched under a sanitizer. One that crashes can:
 // nobody says better where.
-func unfit(s *subject) string {
+func (f *fuzzing) unfit(s *subject) string {
 	fault := s.row.Fault
 	switch {
 	case fault != nil && (s.candidate.Artifact == nil || fault.Cause == result.CauseUnsupported):
@@ -80,6 +82,8 @@ func unfit(s *subject) string {
 		return "it was not built"
 	case len(s.trials) == 0:
 		return "there is no case to launch it on"
+	case len(f.stand.Devices()) == 0:
+		return "there is no GPU here"
 	}
 	return ""
 }

@@ -1,0 +1,292 @@
+package fuzz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/build"
+	"pawl/internal/diag"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/sandbox"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+	"pawl/internal/worker"
+	"pawl/internal/worker/cell"
+)
+
+// The test binary stands in for pawl: kernels are really compiled, and run in a cell
+// of a worker as the shipped one runs them.
+func TestMain(m *testing.M) {
+	if sandbox.EnterIfAsked(os.Args) {
+		return
+	}
+	if len(os.Args) > 1 {
+		var err error
+		switch os.Args[1] {
+		case "worker":
+			err = worker.Serve(context.Background(), os.Stdin, os.Stdout, worker.ServeOptions{Tool: result.Tool{Version: "test"}})
+		case "cell":
+			err = cell.Serve(os.Args[2], os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
+		default:
+			os.Exit(m.Run())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// bench is a kernel y = 2x + 1 of N elements, as C has it.
+type bench struct {
+	body   string // of the C function k(x, y, n)
+	rest   string // of the file
+	plain  bool
+	follow func(run.Event)
+}
+
+const benchSheet = `version: 1
+kernels:
+  k:
+    source: k.c
+    entry: k
+    args: [{name: x, dtype: f32, shape: [N]}, {name: y, dtype: f32, shape: [N], role: out}, {name: n, dtype: i64, value: N}]
+    oracle: {elementwise: 2 * x + 1}
+    configs: {small: {N: 4096}, large: {N: 5000}}
+`
+
+const right = "for (long i = 0; i < n; i++) y[i] = 2 * x[i] + 1;"
+
+func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, dir string, err error) {
+	t.Helper()
+	t.Parallel()
+	dir = t.TempDir()
+	for name, text := range map[string]string{
+		"pawl.yaml": benchSheet + b.rest, "k.c": "#include <time.h>\nvoid k(float *x, float *y, long n) { " + b.body + " }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := spec.Load(filepath.Join(dir, "pawl.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	selections, err := s.Select(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Locks of its own: nobody is measured here, and one that hangs would keep others waiting.
+	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
+	report, err = Run(ctx, run.New(dir, time.Now(), b.follow), Order{
+		Options: Options{Seed: 5, Plain: b.plain}, Spec: s, Selections: selections, Timeout: 200 * time.Millisecond,
+		Stand: stand.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
+	})
+	return report, dir, err
+}
+
+// row is of a run that is made to its end.
+func (b bench) row(t *testing.T) (*result.Row, string) {
+	t.Helper()
+	report, dir, err := b.run(t.Context(), t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Rows) != 1 || report.Rows[0].Verification == nil {
+		t.Fatalf("rows %+v", report.Rows)
+	}
+	return report.Rows[0], dir
+}
+
+func kept(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, ".pawl", "failures", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// What a kernel is called depends on how it fails: broken, or wrong.
+func TestVerdict(t *testing.T) {
+	for name, test := range map[string]struct {
+		body string
+		want result.Verdict
+	}{
+		"right":         {right, ""},
+		"wrong":         {right + " y[0] = 7;", result.Incorrect},
+		"crash":         {"*(volatile int *)0 = 1;", result.Broken},
+		"out of bounds": {right + " y[n] = 1;", result.Broken},
+		"both":          {right + " y[0] = 7; if (n > 4500) *(volatile int *)0 = 1;", result.Incorrect},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row, _ := bench{body: test.body, plain: true}.row(t)
+			if row.Verdict != test.want || row.Fault != nil {
+				t.Errorf("%q, %v, want %q", row.Verdict, row.Fault, test.want)
+			}
+		})
+	}
+}
+
+// A kernel that hangs costs one launch: neither smaller cases nor the others are tried.
+func TestHanging(t *testing.T) {
+	row, dir := bench{body: "for (;;) { struct timespec second = {1, 0}; nanosleep(&second, 0); }", rest: "fuzz: {matrix: {N: [64, 65, 66]}}\n", plain: true}.row(t)
+	v := row.Verification
+	if row.Verdict != result.Broken || v.Failed != 1 || v.Skipped != 2 || len(v.Cases) != 3 {
+		t.Fatalf("%s: %d failed, %d skipped of %d", row.Verdict, v.Failed, v.Skipped, len(v.Cases))
+	}
+	if first := v.Cases[0]; first.Shrunk != nil || first.Stored == "" || len(kept(t, dir)) != 1 {
+		t.Errorf("shrunk to %+v, kept in %q", first.Shrunk, first.Stored)
+	}
+	if last := v.Cases[2]; last.Skipped != "not tried after N=64, which ran out of time" {
+		t.Errorf("skipped because %q", last.Skipped)
+	}
+	if notes := strings.Join(v.Limits, "\n"); !strings.Contains(notes, "N=64 ran out of time (--timeout 200ms): 2 cases after it are not tried") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// The largest case has no room: the one that comes after it is run several times.
+func TestRepeatsMove(t *testing.T) {
+	const unsteady = "static int calls; float more = calls++ % 2 ? 1e-6f : 0; for (long i = 0; i < n; i++) y[i] = 2 * x[i] + 1 + more;"
+	huge := "fuzz: {matrix: {N: [64, 4096, 4000000000000, 128]}}\n"
+	row, _ := bench{body: unsteady, rest: huge, plain: true}.row(t)
+	v := row.Verification
+	if v.Passed != 2 || v.Failed != 1 || v.Skipped != 1 || !strings.Contains(v.Cases[1].Reason, "gives other bits") {
+		t.Errorf("%d passed, %d failed, %d skipped; N=4096: %q", v.Passed, v.Failed, v.Skipped, v.Cases[1].Reason)
+	}
+}
+
+// One that is steady is counted once.
+func TestRepeatsMoveAndPass(t *testing.T) {
+	var far []run.Event
+	row, _ := bench{
+		body: right, rest: "fuzz: {matrix: {N: [64, 4096, 4000000000000]}}\n",
+		follow: func(e run.Event) {
+			if e.Kind == run.Verify && e.Done >= e.Total {
+				far = append(far, e)
+			}
+		},
+	}.row(t)
+	v := row.Verification
+	if v.Failed != 0 || v.Skipped != 1 || v.Passed != len(v.Cases)-1 || v.Cases[1].Repeats != repeats {
+		t.Errorf("%d passed, %d failed, %d skipped of %d; N=4096 ran %d times", v.Passed, v.Failed, v.Skipped, len(v.Cases), v.Cases[1].Repeats)
+	}
+	if len(far) > 0 {
+		t.Errorf("progress beyond its end: %+v", far)
+	}
+}
+
+// Progress never passes its end, whatever is made smaller, and the time that it takes
+// is counted.
+func TestProgressOfShrinking(t *testing.T) {
+	smaller := 0
+	row, _ := bench{
+		body: right + " y[n / 2] = 7;", plain: true,
+		follow: func(e run.Event) {
+			if e.Kind != run.Verify {
+				return
+			}
+			if strings.HasPrefix(e.Text, "smaller: ") {
+				smaller++
+			}
+			if e.Done < 0 || e.Done >= e.Total {
+				t.Errorf("%d of %d: %s", e.Done, e.Total, e.Text)
+			}
+		},
+	}.row(t)
+	one := row.Verification.Cases[0]
+	if smaller == 0 || one.Shrunk == nil || one.WallS <= one.Shrunk.WallS {
+		t.Errorf("%d smaller ones; %v s, of which the smallest took %v s", smaller, one.WallS, one.Shrunk)
+	}
+}
+
+// An interrupt ends everything: of what was half made smaller nothing is kept, and the
+// kernel is not blamed for cells that are gone.
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	smaller, after := 0, 0
+	report, dir, err := bench{
+		body: right + " y[n / 2] = 7;", plain: true,
+		follow: func(e run.Event) {
+			if e.Kind != run.Verify {
+				return
+			}
+			if ctx.Err() != nil {
+				after++
+			}
+			if strings.HasPrefix(e.Text, "smaller: ") {
+				smaller++
+			}
+			if smaller == 2 {
+				interrupt()
+			}
+		},
+	}.run(ctx, t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := report.Rows[0]
+	if ctx.Err() == nil || !report.Interrupted || row.Fault != nil || after > 0 {
+		t.Errorf("interrupted %t, fault %v, %d more tried", report.Interrupted, row.Fault, after)
+	}
+	if files := kept(t, dir); len(files) > 0 || row.Verification.Cases[0].Shrunk != nil || row.Verification.Cases[0].Stored != "" {
+		t.Errorf("kept %q", files)
+	}
+	if row.Verdict != result.Incorrect || row.Verification.Failed != 1 {
+		t.Errorf("what was seen until then: %s, %d failed", row.Verdict, row.Verification.Failed)
+	}
+}
+
+// A kernel without a case is an error of its own, and among others a warning.
+func TestKernelsWithoutCase(t *testing.T) {
+	s, err := spec.Parse("pawl.yaml", []byte(benchSheet+`  other:
+    source: k.c
+    entry: k
+    args: [{name: y, dtype: f32, shape: [M], role: out}]
+    configs: {small: {M: 64}}
+fuzz: {matrix: {N: [0], M: [5]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		patterns []string
+		err      bool
+	}{{[]string{"k"}, true}, {nil, false}} {
+		selections, err := s.Select(test.patterns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := &result.Report{}
+		f := &fuzzing{Order: Order{Spec: s, Selections: selections}, report: report, store: OpenStore(t.TempDir())}
+		subjects, err := f.plan()
+		if (err != nil) != test.err || !test.err && len(subjects) != 1 {
+			t.Fatalf("%v: %v", test.patterns, err)
+		}
+		const want = "the only case of k cannot be tried: N=0: shape of x must be at least 1"
+		if test.err {
+			problems := diag.Problems(err)
+			if !errors.Is(err, ErrNoCase) || len(problems) != 1 || !strings.HasPrefix(problems[0].Message, want) || problems[0].Hint == "" {
+				t.Errorf("%v", err)
+			}
+		}
+		if w := report.Warnings; len(w) != 1 || !strings.HasPrefix(w[0].Message, want) || w[0].Hint == "" {
+			t.Errorf("warnings %+v", w)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package fuzz
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+	"pawl/internal/unit"
+	"pawl/internal/verify"
+)
+
+// try makes all trials of a kernel.
+func (f *fuzzing) try(ctx context.Context, s *subject) {
+	v := s.row.Verification
+	for _, job := range []*stand.Job{s.reference, s.rival} {
+		if job != nil && job.Row.Fault != nil && s.row.Fault == nil {
+			s.candidate.Fail("verify", &result.Fault{
+				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint,
+			})
+		}
+	}
+	end := f.done + len(s.trials)
+	if s.row.Fault != nil {
+		f.done = end
+		return
+	}
+	largest := int64(0)
+	for _, t := range s.trials {
+		largest = max(largest, s.plan.footprint(t))
+	}
+	s.examiner = f.stand.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
+	if f.trials(ctx, s) {
+		f.repeatElsewhere(ctx, s)
+	}
+	f.done = max(f.done, end)
+	for _, skip := range s.plan.Skipped {
+		f.skip(s, skip.Trial, skip.Reason)
+	}
+	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.row.Fault == nil && (ctx.Err() == nil || forged(err)) {
+		s.candidate.Fail("verify", err) // answers that only closing shows to be forged
+	}
+	f.verdict(s)
+}
+
+// forged: a worker that is ending has other things to say of its cells.
+func forged(err error) bool {
+	var fault *result.Fault
+	return errors.As(err, &fault) && fault.Cause == result.CauseForged
+}
+
+// trials makes one after the other; false: not all of them, for a reason that keeps
+// more from being made.
+func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
+	v := s.row.Verification
+	fresh := true // of the first whose data is not a stored one's
+	for i, t := range s.trials {
+		one, ok := f.next(ctx, s, t, fresh && t.Stored == "")
+		fresh = fresh && t.Stored != ""
+		if !ok {
+			return false
+		}
+		v.Cases = append(v.Cases, one)
+		f.count(ctx, s, t, one)
+		if f.Brief && (v.Failed > 0 || len(v.Findings) > 0) {
+			return false
+		}
+		if rest := s.trials[i+1:]; hung(one) {
+			f.giveUp(s, t, rest)
+			return false
+		}
+	}
+	return true
+}
+
+// next makes a trial; false ends those of the kernel.
+func (f *fuzzing) next(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, bool) {
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: t.Name(), Done: f.done, Total: f.total})
+	f.done++
+	one, findings, err := f.one(ctx, s, t, fresh)
+	switch {
+	case ctx.Err() != nil && (err != nil || one.Fault != nil):
+		return nil, false // it ended because the run does
+	case err != nil:
+		var own *verify.OracleError
+		if errors.As(err, &own) {
+			err = own.Fault()
+		}
+		s.candidate.Fail("verify", err)
+		return nil, false
+	}
+	s.row.Verification.Findings = append(s.row.Verification.Findings, findings...)
+	return one, true
+}
+
+func hung(one *result.Case) bool { return one.Fault != nil && one.Fault.Cause == result.CauseTimeout }
+
+// giveUp skips what is left of a kernel that hangs: every case would take as long as
+// a launch may.
+func (f *fuzzing) giveUp(s *subject, t Trial, rest []Trial) {
+	if len(rest) == 0 {
+		return
+	}
+	for _, other := range rest {
+		f.skip(s, other, fmt.Sprintf("not tried after %s, which ran out of time", t.Name()))
+	}
+	cases := "the case after it is"
+	if len(rest) > 1 {
+		cases = unit.Count(len(rest)) + " cases after it are"
+	}
+	v := s.row.Verification
+	v.Limits = append(v.Limits, fmt.Sprintf("%s ran out of time (--timeout %v): %s not tried, and it is not made smaller", t.Name(), f.Timeout, cases))
+}
+
+func (f *fuzzing) skip(s *subject, t Trial, why string) {
+	one := f.newCase(t)
+	one.Skipped = why
+	s.row.Verification.Cases = append(s.row.Verification.Cases, one)
+	s.row.Verification.Skipped++
+}
+
+// repeatElsewhere runs the largest case that could be tried several times, where the
+// one that was to be had no room.
+func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
+	v := s.row.Verification
+	missed := slices.IndexFunc(s.trials, func(t Trial) bool { return t.Repeats > 1 && t.Stored == "" })
+	if missed < 0 || v.Cases[missed].Skipped == "" {
+		return
+	}
+	var passed []int
+	for i, t := range s.trials {
+		if one := v.Cases[i]; t.Stored == "" && one.Skipped == "" && one.Reason == "" {
+			passed = append(passed, i)
+		}
+	}
+	slices.SortStableFunc(passed, func(a, b int) int {
+		return cmp.Compare(s.plan.footprint(s.trials[b]), s.plan.footprint(s.trials[a]))
+	})
+	for _, i := range passed {
+		t := s.trials[i]
+		t.Repeats = s.trials[missed].Repeats
+		f.total++
+		one, ok := f.next(ctx, s, t, false)
+		if !ok {
+			return
+		}
+		if one.Skipped != "" {
+			continue
+		}
+		v.Passed-- // it is counted again
+		v.Cases[i] = one
+		f.count(ctx, s, t, one)
+		return
+	}
+}
+
+// one makes one trial. The error is for what keeps all others from being made too.
+func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, []result.Finding, error) {
+	one := f.newCase(t)
+	problem, err := s.plan.Resolve(t)
+	if err != nil {
+		one.Skipped = err.Error()
+		return one, nil, nil
+	}
+	one.Fill = problem.Fill
+	instances := [3]*spec.Instance{problem.Instance}
+	for i, job := range []*stand.Job{s.reference, s.rival} {
+		if job == nil {
+			continue
+		}
+		if instances[i+1], err = job.Variant.At(t.Config()); err != nil {
+			one.Skipped = "the oracle has no such problem: " + err.Error()
+			return one, nil, nil
+		}
+	}
+	bench, err := s.examiner.Bench(ctx, instances)
+	if err != nil {
+		return nil, nil, err
+	}
+	bench.Seed, bench.Tolerance = t.Seed, oracle.Tolerance{Abs: problem.Atol, Rel: problem.Rtol}
+	findings, err := bench.Try(ctx, one, verify.Trial{Exact: t.Exact, Repeats: t.Repeats, Fresh: fresh})
+	if one.Fault != nil {
+		if closing := s.examiner.Renew(ctx, one.Fault); closing != nil && ctx.Err() == nil {
+			one.Reason = one.Fault.Message
+		}
+	}
+	return one, findings, err
+}
+
+func (f *fuzzing) newCase(t Trial) *result.Case {
+	one := stand.NewCase(t.Lane, t.Config(), t.Seed)
+	one.Batch, one.Replay = t.Batch, t.Stored != ""
+	return one
+}
+
+// count takes note of how a trial went; one that failed is shrunk and kept.
+func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Case) {
+	v := s.row.Verification
+	switch {
+	case one.Skipped != "":
+		v.Skipped++
+	case one.Reason == "":
+		v.Passed++
+		if t.Stored != "" {
+			f.warn(f.store.Fixed(t))
+		}
+	default:
+		v.Failed++
+		if !f.Brief {
+			f.keep(ctx, s, t, one)
+		}
+	}
+}
+
+// keep stores the smallest trial that still fails as one does. A launch that hangs is
+// not tried at smaller sizes, where it would hang as well; and of a search that was
+// interrupted nothing is kept, since another run would keep something else.
+func (f *fuzzing) keep(ctx context.Context, s *subject, t Trial, one *result.Case) {
+	smallest, why := t, one.Reason
+	if !hung(one) {
+		began := time.Now()
+		if smallest, one.Shrunk = f.shrink(ctx, s, t, one); one.Shrunk != nil {
+			why = one.Shrunk.Reason
+		}
+		one.WallS += time.Since(began).Seconds()
+	}
+	if ctx.Err() != nil {
+		one.Shrunk = nil
+		return
+	}
+	commit := ""
+	if f.report.Commit != nil {
+		commit = f.report.Commit.SHA
+	}
+	path, err := f.store.Keep(s.kernel, smallest, why, commit, time.Now().UTC())
+	f.warn(err)
+	one.Stored = path
+}
+
+// shrink looks for the smallest trial that still fails, until one of those hangs.
+func (f *fuzzing) shrink(ctx context.Context, s *subject, t Trial, one *result.Case) (smallest Trial, last *result.Case) {
+	patience, end := context.WithCancel(ctx)
+	defer end()
+	smallest = Shrink(patience, t, s.plan.Free, func(smaller Trial) bool {
+		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: "smaller: " + smaller.Name(), Done: f.done - 1, Total: f.total})
+		tried, _, err := f.one(ctx, s, smaller, false)
+		if err != nil || ctx.Err() != nil || hung(tried) {
+			end()
+			return false
+		}
+		if tried.Reason == "" || (tried.Fault == nil) != (one.Fault == nil) {
+			return false
+		}
+		last = tried
+		return true
+	}, shrinkTries)
+	return smallest, last
+}
+
+func (f *fuzzing) warn(err error) {
+	if err != nil {
+		f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: err.Error()})
+	}
+}
+
+// verdict is what all cases of a kernel come to.
+func (f *fuzzing) verdict(s *subject) {
+	v := s.row.Verification
+	for _, found := range v.Findings {
+		if found.Severity == result.Cheated {
+			v.Integrity = result.Cheated
+			if s.row.Fault == nil {
+				s.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
+			}
+		} else if v.Integrity == result.Clean {
+			v.Integrity = result.Suspicious
+		}
+	}
+	if s.row.Fault == nil && v.Failed > 0 {
+		s.row.Verdict = result.Broken
+		if slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Reason != "" && c.Fault == nil }) {
+			s.row.Verdict = result.Incorrect
+		}
+	}
+}
