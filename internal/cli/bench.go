@@ -263,16 +263,14 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict 
 	if saveErr != nil {
 		e.warn("%v", saveErr)
 	}
-	if err := o.write(made); err != nil {
-		return err
-	}
+	verdict := judge(made)
 	switch made.Kind {
 	case result.KindCheck:
-		return judgeCheck(made, strict)
+		verdict = judgeCheck(made, strict)
 	case result.KindFuzz:
-		return judgeFuzz(made)
+		verdict = judgeFuzz(made)
 	}
-	return judge(made)
+	return gravest(e, verdict, o.write(made))
 }
 
 // print shows the report on stdout, for people or for programs. path is where it

@@ -80,10 +80,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	if err := opts.print(e, made); err != nil {
 		return err
 	}
-	if err := opts.output.write(made); err != nil {
-		return err
-	}
-	return judgeSelftest(made)
+	return gravest(e, judgeSelftest(made), opts.output.write(made))
 }
 
 func (o *selftestOptions) print(e *env, made *result.Report) error {
