@@ -33,9 +33,12 @@ func (f *follower) follow(event run.Event) {
 			text += fmt.Sprintf("  %s samples", unit.Count(event.Samples))
 		}
 		if event.MedianS > 0 {
-			text += fmt.Sprintf("  %s ± %s", unit.Duration(event.MedianS), unit.PercentPlain(event.HalfWidth))
+			text += "  " + unit.Duration(event.MedianS)
 		}
-		f.show(event.Row, text)
+		if event.HalfWidth > 0 && event.HalfWidth < 1 { // of the ratio, where there is one
+			text += " ± " + unit.PercentPlain(event.HalfWidth)
+		}
+		f.show("measure", text) // one stage: rows that take turns change all the time
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)
 	case run.Stage, run.RowDone, run.Finished:

@@ -218,6 +218,13 @@ func TestLaunchers(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
+	short := row(t, report, "good").Timing // a few microseconds: several launches a sample, as a graph
+	if short.Repeat < 2 || short.GapS <= 0 || short.GapS > 5e-6 {
+		t.Errorf("%d launches a sample, %g s between two empty ones", short.Repeat, short.GapS)
+	}
+	if short.EnergyJ == nil || *short.EnergyJ <= 0 {
+		t.Errorf("a launch takes %v J", short.EnergyJ)
+	}
 	for _, name := range []string{"launch_elsewhere", "launch_all_elsewhere"} {
 		stray := row(t, report, name)
 		mustMeasure(t, stray)
