@@ -24,8 +24,10 @@ const (
 	timedLooks  = 6 // timed samples of a row whose answers are looked at,
 	timedLeast  = 2 // fewer where that takes longer than timedSpan,
 	timedSpan   = 2 * time.Second
-	deviceSpan  = 200 * time.Millisecond // or this long, of device code: it does not know one launch from another
-	besideSpan  = 3 * time.Second        // of a kernel's configs: then one neighbour of each will do
+	deviceLeast = 1 // and of device code, which does not know one launch from another
+	deviceSpan  = 100 * time.Millisecond
+	besideSpan  = 3 * time.Second // for the neighbours of a kernel's first config,
+	besideMore  = time.Second     // and after so long one neighbour of each of the others will do
 )
 
 // verify looks at the answers of every candidate that is to be measured. One whose
@@ -177,10 +179,14 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 	}
 	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
 	began := time.Now()
+	enough := besideSpan
+	if room.beside > 0 {
+		enough = besideMore
+	}
 	defer func() { room.beside += time.Since(began) }()
 	seconds, err := bench.Quick(ctx)
 	for i, next := range near {
-		if err != nil || i > 0 && room.beside+time.Since(began) > besideSpan {
+		if err != nil || i > 0 && room.beside+time.Since(began) > enough {
 			break
 		}
 		if found, err = x.besideAt(ctx, room.open, here, next, seconds, seed); found != nil {
@@ -299,12 +305,12 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 	if err == nil {
 		bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
 	}
-	began, looked, span := time.Now(), 0, timedSpan
+	began, looked, least, span := time.Now(), 0, timedLeast, timedSpan
 	if harmless(k) {
-		span = deviceSpan
+		least, span = deviceLeast, deviceSpan
 	}
 	for i, sample := range kept[:min(len(kept), timedLooks)] {
-		if i >= timedLeast && time.Since(began) > span {
+		if i >= least && time.Since(began) > span {
 			break
 		}
 		one := stand.NewCase("timed", k.candidate.Instance.Config, c.Duet.Seed)

@@ -50,7 +50,7 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.measure.Cache, "cache", o.measure.Cache, "state of the caches before a launch: cold or hot")
 	f.DurationVar(&o.measure.Budget, "budget", o.measure.Budget, "time to measure each config for, if it takes that long to be sure")
 	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
-	f.Uint64Var(&o.measure.Seed, "seed", 0, "seed of the generated inputs (default: a secret one, which the report has)")
+	f.Uint64Var(&o.measure.Seed, "seed", 0, "seed of the generated inputs (0: a secret one, which the report has)")
 	f.BoolVar(&o.fork, "fork", false, "the change is a stranger's: results of code that shares its cell's address space move nothing")
 	f.IntVar(&o.device, "device", 0, "which GPU to measure on")
 	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")

@@ -39,7 +39,7 @@ func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.sample, "sample", 0, "cases to draw of the matrix (default: as pawl.yaml says, else all)")
 	f.BoolVar(&o.all, "all", false, "try the whole matrix, whatever pawl.yaml says")
 	f.BoolVar(&o.plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
-	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (default: a secret one, which the report has)")
+	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (0: a secret one, which the report has)")
 	f.DurationVar(&o.timeout, "timeout", measure.Default().Timeout, "the longest one launch may take")
 	f.IntVar(&o.device, "device", 0, "which GPU to use")
 	f.BoolVar(&o.sanitize, "sanitize", false, "look at small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")

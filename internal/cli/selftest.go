@@ -25,7 +25,7 @@ type selftestOptions struct {
 func (o *selftestOptions) AddFlags(f *pflag.FlagSet) {
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (default: a secret one, which is printed)")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (0: a secret one, which is printed)")
 	f.IntVar(&o.device, "device", 0, "which GPU to use")
 }
 
