@@ -43,6 +43,10 @@ func (c *check) move(ctx context.Context) error {
 			k.row.Moved.Refused, k.row.Moved.Hint = why, hint
 		} else if c.Update {
 			byClass[k.class] = append(byClass[k.class], k)
+		} else if commit := c.report.Commit; commit == nil {
+			k.row.Moved = nil // the report says that there is no repository
+		} else if k.row.Moved.Uncommitted = commit.Dirty; commit.Dirty {
+			k.row.Moved.Hint = "commit it; then --update-baseline makes it the best-known version"
 		} else {
 			k.row.Moved.Hint = "--update-baseline makes it the best-known version"
 		}

@@ -76,6 +76,8 @@ func (c checked) moves() string {
 		return ""
 	case m.Refused != "":
 		return "baseline stays"
+	case m.Uncommitted:
+		return "would become the baseline once it is committed (--update-baseline)"
 	case !m.Done:
 		return "would become the baseline (--update-baseline)"
 	case m.From == "" && m.FromS == 0:

@@ -52,6 +52,8 @@ type Moved struct {
 	From    string  `json:"from,omitempty"`   // its commit
 	Refused string  `json:"refused,omitempty"`
 	Hint    string  `json:"hint,omitempty"`
+
+	Uncommitted bool `json:"uncommitted,omitempty"` // it would move, once the tree is committed
 }
 
 // Change is the candidate's time against another side's: 0.05 is 5% slower.
