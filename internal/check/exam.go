@@ -93,7 +93,7 @@ func (r *examRoom) leave(ctx context.Context, k *contest, failed bool) error {
 	if failed {
 		return r.close(ctx)
 	}
-	if harmless(k) {
+	if k.candidate.Variant.Kernel.DeviceCode() {
 		return nil
 	}
 	return r.open.Renew(context.WithoutCancel(ctx), nil)
@@ -107,13 +107,6 @@ func (r *examRoom) close(ctx context.Context) error {
 	err := r.open.Close(context.WithoutCancel(ctx))
 	r.open = nil
 	return err
-}
-
-// harmless tells whether a candidate is device code alone, which reaches nothing of
-// the process and remembers nothing.
-func harmless(k *contest) bool {
-	kernel := k.candidate.Variant.Kernel
-	return kernel.Cell == spec.CellCUDA && !kernel.Launcher
 }
 
 // excuse looks at the answers of what a change is slower than: a version that is wrong

@@ -137,7 +137,7 @@ func (c *check) remembers(k *contest, retained bool) {
 
 // listKernels takes down what runs on the device when code launches by itself.
 func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Examiner) error {
-	if !k.candidate.GPU() || k.row.Cell == spec.CellCUDA && !k.candidate.Variant.Kernel.Launcher {
+	if !k.candidate.GPU() || k.candidate.Variant.Kernel.DeviceCode() {
 		return nil
 	}
 	v := k.row.Verification
@@ -306,7 +306,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
 	}
 	began, looked, least, span := time.Now(), 0, timedLeast, timedSpan
-	if harmless(k) {
+	if k.candidate.Variant.Kernel.DeviceCode() {
 		least, span = deviceLeast, deviceSpan
 	}
 	for i, sample := range kept[:min(len(kept), timedLooks)] {

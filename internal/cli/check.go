@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,28 +141,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	}
 	then(made)
 	delivered := opts.output.deliver(e, r, made, opts.strict)
-	if !opts.output.json {
-		sayFirst(e, made)
-	}
 	return gravest(e, judgeCheck(made, opts.strict), err, delivered)
-}
-
-// sayFirst names the rows that became the baseline although nothing about them
-// changed, which have no line of their own.
-func sayFirst(e *env, r *result.Report) {
-	var names []string
-	for _, row := range r.Rows {
-		if row.Verdict == result.Unchanged && row.Moved != nil && row.Moved.Done {
-			names = append(names, row.Name())
-		}
-	}
-	const most = 3
-	switch n := len(names); {
-	case n > most:
-		fmt.Fprintf(e.stdout, "  first baseline of %s and %d more\n", strings.Join(names[:most], ", "), n-most)
-	case n > 0:
-		fmt.Fprintf(e.stdout, "  first baseline of %s\n", strings.Join(names, ", "))
-	}
 }
 
 // gravest is the outcome of a command whose report has a verdict and which met with

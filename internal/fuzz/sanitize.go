@@ -13,7 +13,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sanitizer"
-	"pawl/internal/spec"
 	"pawl/internal/stand"
 )
 
@@ -95,7 +94,7 @@ func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*r
 	made, err := f.stand.Sanitize(ctx, s.candidate, tool, f.Stand.Sandbox, cases)
 	one, out := readSanitizer(s, tool, made, err)
 	// Device code alone reaches nothing that the sandbox keeps from it.
-	harmless := s.row.Cell == spec.CellCUDA && !s.kernel.Launcher && (f.Stand.Sandbox == "" || f.Stand.Sandbox == "auto")
+	harmless := s.kernel.DeviceCode() && (f.Stand.Sandbox == "" || f.Stand.Sandbox == "auto")
 	if !out.Summed && made != nil && harmless && ctx.Err() == nil {
 		if again, retryErr := f.stand.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
 			if retried, second := readSanitizer(s, tool, again, retryErr); second.Summed {

@@ -118,7 +118,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		case s.timing.DeviceMemory > 0:
 			queueing = pythonCost
 		}
-		if s.cuda() && !s.Instance.Variant.Kernel.Launcher || check.WorkerS <= contradiction*claimed+queueing+askingCost/float64(launches) {
+		if s.Instance.Variant.Kernel.DeviceCode() || check.WorkerS <= contradiction*claimed+queueing+askingCost/float64(launches) {
 			return s.addUp(ctx)
 		}
 	}

@@ -45,7 +45,7 @@ func (s *series) due() bool {
 	}
 	s.draw.requests++
 	few := int(max(keptLeast, min(keptMost, keptBytes/size)))
-	if s.cuda() && !s.Instance.Variant.Kernel.Launcher {
+	if s.Instance.Variant.Kernel.DeviceCode() {
 		// Device code remembers nothing, so that one sample is as good as another.
 		return len(s.draw.kept) == 0 || s.draw.here < keptHere && len(s.draw.kept) < few && rand.IntN(2) == 0
 	}

@@ -31,6 +31,9 @@ func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if len(unchanged) > 0 {
 		line := unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows)
 		fmt.Fprintf(&b, "\n  %s\n", style.Dim(printable(line)))
+		if first := firstOf(unchanged); len(first) > 0 {
+			fmt.Fprintf(&b, "  first baseline of %s\n", printable(few(first)))
+		}
 	}
 	const many = 12 // more lines than are counted at a glance
 	if text := summary(rows); len(shown) > many && strings.Contains(text, ",") {
@@ -223,4 +226,15 @@ func (c checked) note(opts TextOptions) (string, func(string) string) {
 		parts = append(parts, moves)
 	}
 	return strings.Join(parts, "; "), paint
+}
+
+// firstOf names the rows that became the baseline although nothing about them changed.
+func firstOf(rows []checked) []string {
+	var names []string
+	for _, c := range rows {
+		if m := c.row.Moved; m != nil && m.Done {
+			names = append(names, c.row.Name())
+		}
+	}
+	return names
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"pawl/internal/result"
-	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
 
@@ -20,7 +19,7 @@ func RefuseUnfit(jobs []*Job, gpu *result.GPU) {
 		}
 		fault := unfitMemory(p, gpu)
 		for i := range p.Instance.Launches {
-			if fault == nil && p.Row.Cell == spec.CellCUDA && !p.Variant.Kernel.Launcher {
+			if fault == nil && p.Variant.Kernel.DeviceCode() {
 				fault = unfitLaunch(p, i, gpu)
 			}
 		}

@@ -45,7 +45,7 @@ func (h *Host) requests(job *Job, sha string) (wire.Open, wire.Load) {
 // the process that launches it, everything else can.
 func (h *Host) oneCell() bool {
 	for _, side := range h.sides {
-		if side.Row.Cell != spec.CellCUDA || side.Variant.Kernel.Launcher {
+		if !side.Variant.Kernel.DeviceCode() {
 			return false
 		}
 	}
