@@ -84,7 +84,7 @@ fuzz: ## every fuzz target, FUZZTIME each
 gpu-bundle: build ## one folder with all that a GPU host needs to run the GPU tests and figures
 	@GO='$(GO)' tools/gpu-bundle gpu-bundle
 
-helpers: ## compile the cell's own CUDA kernels to PTX; needs nvcc
+helpers: ## compile the cell's own CUDA kernels; needs nvcc
 	@internal/worker/cell/kernels/generate.sh
 
 clean: ## remove what was built here

@@ -64,6 +64,14 @@ func F16Bits(v float32) uint16 {
 
 // F16Value is the number that IEEE binary16 bits stand for.
 func F16Value(bits uint16) float32 {
+	if exponent := bits & 0x7c00; exponent != 0 && exponent != 0x7c00 { // nearly always: the mantissa in place, the bias made up
+		return math.Float32frombits(uint32(bits&0x8000)<<16 | (uint32(bits&0x7fff)<<13 + (127-15)<<23))
+	}
+	return f16Rare(bits)
+}
+
+// f16Rare is the value of zero, a subnormal number, an infinity or a NaN.
+func f16Rare(bits uint16) float32 {
 	code := uint32(bits & 0x7fff)
 	if code > f16Max {
 		return math.Float32frombits(uint32(bits&0x8000)<<16 | inf32 | (code&0x3ff)<<13)

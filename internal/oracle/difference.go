@@ -83,23 +83,37 @@ func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
 
 func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Difference {
 	found := Difference{Count: last - first}
-	walk(out, want, first, last, func(_ int64, got, ref, distance float64) {
-		if math.IsNaN(got) {
-			found.NaNs++
+	gap := gapOf(out, want)
+	var a, b [block]float64
+	for i := first; i < last; i += block {
+		n := int(min(block, last-i))
+		Values(a[:n], out, i)
+		Values(b[:n], want, i)
+		for j, got := range a[:n] {
+			ref, distance := b[j], math.Abs(got-b[j])
+			size := math.Abs(ref)
+			if !(distance <= tol.Abs+tol.Rel*size) || size >= gap.limit || gap.wide { // else both are finite
+				ref, distance = gap.at(i+int64(j), got, ref)
+				if math.IsNaN(got) {
+					found.NaNs++
+				}
+				if !tol.holds(got, ref, distance) && !rounds(out.Type, ref, got) {
+					found.Wrong++
+				}
+				if size = math.Abs(ref); !finite(got) || !finite(ref) {
+					continue
+				}
+			}
+			found.Square += distance * distance
+			found.WantSquare += ref * ref
+			if distance > found.MaxAbs {
+				found.MaxAbs = distance
+			}
+			if distance > found.MaxRel*size && size > 0 {
+				found.MaxRel = distance / size
+			}
 		}
-		if !tol.holds(got, ref, distance) && !rounds(out.Type, ref, got) {
-			found.Wrong++
-		}
-		if !finite(got) || !finite(ref) {
-			return
-		}
-		found.Square += distance * distance
-		found.WantSquare += ref * ref
-		found.MaxAbs = max(found.MaxAbs, distance)
-		if ref != 0 {
-			found.MaxRel = max(found.MaxRel, distance/math.Abs(ref))
-		}
-	})
+	}
 	return found
 }
 
@@ -120,28 +134,44 @@ func Each(out, want Typed[[]byte], count int64, tol Tolerance, wrong func(i int6
 
 // walk visits elements first to last−1 with their values and what lies between them.
 func walk(out, want Typed[[]byte], first, last int64, visit func(i int64, got, ref, distance float64)) {
-	limit, over := Overflow(out.Type)
-	wide := out.Type == want.Type && out.Type.Size() == 8 && !out.Type.Float()
+	gap := gapOf(out, want)
 	var a, b [block]float64
 	for i := first; i < last; i += block {
 		n := int(min(block, last-i))
 		Values(a[:n], out, i)
 		Values(b[:n], want, i)
 		for j := range n {
-			got, ref := a[j], b[j]
-			if math.IsNaN(got) && math.IsNaN(ref) && Blank(out, i+int64(j)) {
-				ref = 0 // nobody has written that NaN
-			}
-			if math.Abs(ref) >= limit {
-				ref = math.Copysign(over, ref)
-			}
-			d := math.Abs(got - ref)
-			if wide {
-				d = wideDistance(out, want, i+int64(j))
-			}
-			visit(i+int64(j), got, ref, d)
+			ref, distance := gap.at(i+int64(j), a[j], b[j])
+			visit(i+int64(j), a[j], ref, distance)
 		}
 	}
+}
+
+// gap is what lies between the elements of an output and of its reference.
+type gap struct {
+	out, want   Typed[[]byte]
+	limit, over float64 // what the output's type does not hold, and what it becomes
+	wide        bool    // integers that float64 does not hold
+}
+
+func gapOf(out, want Typed[[]byte]) gap {
+	g := gap{out: out, want: want, wide: out.Type == want.Type && out.Type.Size() == 8 && !out.Type.Float()}
+	g.limit, g.over = Overflow(out.Type)
+	return g
+}
+
+// at is what an element must be, given both values, and how far it is from that.
+func (g *gap) at(i int64, got, ref float64) (must, distance float64) {
+	if math.IsNaN(got) && math.IsNaN(ref) && Blank(g.out, i) {
+		ref = 0 // nobody has written that NaN
+	}
+	if math.Abs(ref) >= g.limit {
+		ref = math.Copysign(g.over, ref)
+	}
+	if g.wide {
+		return ref, wideDistance(g.out, g.want, i)
+	}
+	return ref, math.Abs(got - ref)
 }
 
 // holds tells whether an element is inside the tolerance.
@@ -189,6 +219,18 @@ func Values(into []float64, from Typed[[]byte], first int64) {
 	case dtype.F64:
 		for i := range into {
 			into[i] = math.Float64frombits(le.Uint64(src[8*i:]))
+		}
+	case dtype.F32:
+		for i := range into {
+			into[i] = float64(math.Float32frombits(le.Uint32(src[4*i:])))
+		}
+	case dtype.F16:
+		for i := range into {
+			into[i] = float64(dtype.F16Value(le.Uint16(src[2*i:])))
+		}
+	case dtype.BF16:
+		for i := range into {
+			into[i] = float64(dtype.BF16Value(le.Uint16(src[2*i:])))
 		}
 	case dtype.I8:
 		for i := range into {

@@ -31,6 +31,7 @@ type cudaCell struct {
 	sides         map[int]*cudaSide
 	problems      []*problem
 	aside         uint64 // bytes of the L2 that were set aside before anybody launched
+	staging       []byte // what outputs pass through on their way to a file
 	sanitizer     string // tool of compute-sanitizer that watches; "": none
 }
 
@@ -69,7 +70,7 @@ func (c *cudaCell) start(uuid string) error {
 		return err
 	}
 	c.aside, _ = driver.Limit(cuda.LimitPersistingL2) // where the device has none it is 0
-	if c.helpers, err = loadHelpers(driver, c.sms); err != nil {
+	if c.helpers, err = loadHelpers(driver, c.device); err != nil {
 		return err
 	}
 	return c.allocateHarness()

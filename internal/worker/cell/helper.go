@@ -1,9 +1,11 @@
 package cell
 
 import (
-	_ "embed"
+	"embed"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/klauspost/compress/zstd"
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
@@ -15,6 +17,33 @@ import (
 //go:embed kernels/helpers.ptx
 var helperPTX []byte
 
+// helperCubins are the same for the generations of devices that were known. What the
+// driver makes of PTX it makes anew for every cell, which takes longer than all else
+// that a cell needs to start.
+//
+//go:embed kernels/helpers.sm_*.zst
+var helperCubins embed.FS
+
+// helperCubin is the code for a device of some compute capability: any of the same
+// generation that is not newer runs on it. It is nil where there is none.
+func helperCubin(major, minor int) []byte {
+	for ; minor >= 0; minor-- {
+		packed, err := helperCubins.ReadFile(fmt.Sprintf("kernels/helpers.sm_%d%d.zst", major, minor))
+		if err != nil {
+			continue
+		}
+		reader, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil
+		}
+		defer reader.Close()
+		if code, err := reader.DecodeAll(packed, nil); err == nil {
+			return code
+		}
+	}
+	return nil
+}
+
 // helpers are the cell's own kernels.
 type helpers struct {
 	generate, mutation, pattern, read, block, stamp, empty, hash cuda.Function
@@ -24,10 +53,35 @@ type helpers struct {
 
 const helperThreads = 256
 
-func loadHelpers(d *cuda.Driver, sms int) (*helpers, error) {
-	module, err := d.LoadModule(append(helperPTX, 0))
+// loadHelpers loads the code for a device, or, where there is none or the driver is
+// too old for it, its PTX.
+func loadHelpers(d *cuda.Driver, device cuda.Device) (*helpers, error) {
+	major, err := device.Attribute(cuda.CapabilityMajor)
+	if err != nil {
+		return nil, err
+	}
+	minor, err := device.Attribute(cuda.CapabilityMinor)
+	if err != nil {
+		return nil, err
+	}
+	var module *cuda.Module
+	code := helperCubin(major, minor)
+	if code != nil {
+		module, err = d.LoadModule(code)
+	}
+	if code == nil || err != nil {
+		module, err = d.LoadModule(append(helperPTX, 0))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load pawl's own kernels: %w", err)
+	}
+	return newHelpers(module, device)
+}
+
+func newHelpers(module *cuda.Module, device cuda.Device) (*helpers, error) {
+	sms, err := device.Attribute(cuda.SMCount)
+	if err != nil {
+		return nil, err
 	}
 	h := &helpers{blocks: uint32(8 * sms)}
 	for name, into := range map[string]*cuda.Function{

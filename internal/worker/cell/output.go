@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,38 +36,6 @@ func leave(folder string, arg int, write func(path string) error) (wire.Buffer, 
 		return wire.Buffer{}, fmt.Errorf("leave the output of argument %d: %w", arg, err)
 	}
 	return wire.Buffer{Arg: arg, Path: name}, nil
-}
-
-// writeMapped makes a file of a size and lets fill write to its pages: outputs of a
-// GPU are large, and every copy of them takes longer than the launch they come from.
-func writeMapped(path string, size int, fill func(to []byte) error) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-		err = unix.Fallocate(int(file.Fd()), 0, 0, int64(size)) // on a full disk a mapped page would be a signal
-	}
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		data := make([]byte, size)
-		if err = fill(data); err == nil {
-			_, err = file.Write(data)
-		}
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	pages, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return err
-	}
-	err = fill(pages)
-	if unmapped := unix.Munmap(pages); err == nil {
-		err = unmapped
-	}
-	return err
 }
 
 // mapped are files whose contents are looked at where they are.
