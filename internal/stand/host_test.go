@@ -18,6 +18,10 @@ import (
 
 // The test binary stands in for pawl's worker and cells.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "gpu-worker" {
+		beWorkerWithGPU()
+		return
+	}
 	if !puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
 		os.Exit(puppet.Run(m))
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +47,7 @@ type Stand struct {
 	peaks  map[string]*roof.Peaks // by device class, nil for those without
 	shared *sync.Mutex            // over what several stands write to the report
 	uuid   string                 // of the GPU
+	known  bool                   // the report says what the machine is
 }
 
 // New makes a stand that writes to the report.
@@ -96,7 +98,7 @@ func (b *Stand) Devices() []result.GPU {
 func (b *Stand) Start(ctx context.Context) error {
 	_, err := b.Living(ctx)
 	if err == nil {
-		b.Report.Machine, b.Report.DeviceClass = b.worker.Hello().Machine, b.worker.Hello().DeviceClass
+		b.adopt(nil)
 	}
 	return err
 }
@@ -131,21 +133,16 @@ func (b *Stand) Build(ctx context.Context, jobs []*Job) error {
 		started <- err
 	}()
 	var startErr error
-	if cuda {
-		startErr = <-started // the GPU says what to compile for
-		b.adoptGPU(jobs)
-		b.refuseCUDA(jobs)
+	if cuda { // the GPU says what to compile for
+		if startErr = <-started; startErr == nil {
+			b.adopt(jobs)
+			b.refuseCUDA(jobs)
+		}
 	}
 	b.compile(ctx, jobs)
 	if !cuda {
-		startErr = <-started
-	}
-	if startErr == nil {
-		b.Report.Machine, b.Report.DeviceClass = b.worker.Hello().Machine, b.worker.Hello().DeviceClass
-		b.adoptGPU(jobs)
-		b.doubtMachine()
-		if b.Class != "" {
-			b.Report.DeviceClass = b.Class
+		if startErr = <-started; startErr == nil {
+			b.adopt(jobs)
 		}
 	}
 	for _, p := range jobs {
@@ -211,24 +208,39 @@ func (b *Stand) note(write func(*result.Report)) {
 	write(b.Report)
 }
 
-// adoptGPU makes the run one on the chosen GPU, if there is one to run on, and
-// refuses what cannot fit there.
-func (b *Stand) adoptGPU(jobs []*Job) {
-	onGPU := false
-	for _, p := range jobs {
-		onGPU = onGPU || p.GPU()
+// adopt makes the run one on the worker's machine and, once there are jobs for a
+// GPU, on the chosen one of its GPUs.
+func (b *Stand) adopt(jobs []*Job) {
+	hello := b.worker.Hello()
+	if !b.known {
+		b.Report.Machine, b.Report.DeviceClass = hello.Machine, hello.DeviceClass
+		b.known = true
 	}
-	if b.worker == nil || !onGPU || b.Device >= len(b.worker.Hello().Devices) {
+	onGPU := slices.ContainsFunc(jobs, (*Job).GPU)
+	if onGPU && b.Device < len(hello.Devices) {
+		b.adoptGPU(hello.Devices[b.Device])
+		RefuseUnfit(jobs, b.Report.Machine.GPU)
+	}
+	if b.Class != "" {
+		b.Report.DeviceClass = b.Class
+	}
+}
+
+func (b *Stand) adoptGPU(gpu result.GPU) {
+	if b.Report.Machine.GPU != nil {
 		return
 	}
-	gpu := b.worker.Hello().Devices[b.Device]
 	b.uuid = gpu.UUID
 	b.Report.Machine.GPU = &gpu
 	b.Report.DeviceClass = machine.Slug(gpu.Name)
 	if b.Options.Build.Arch == "" {
 		b.Options.Build.Arch = gpu.Arch
 	}
-	RefuseUnfit(jobs, &gpu)
+	if why := b.worker.Hello().NoState; why != "" {
+		b.Report.Warnings = append(b.Report.Warnings, result.Warning{
+			Code: "nvml", Message: "temperature, power, throttling and other processes on the GPU are not watched: " + why, Hint: "pawl doctor shows what is missing",
+		})
+	}
 }
 
 // refuseCUDA gives kernels that no GPU can run the reason for it, which the worker
@@ -250,15 +262,6 @@ func (b *Stand) refuseCUDA(jobs []*Job) {
 				Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a only builds",
 			})
 		}
-	}
-}
-
-// doubtMachine says what of the GPU is not watched.
-func (b *Stand) doubtMachine() {
-	if why := b.worker.Hello().NoState; why != "" && b.Report.Machine.GPU != nil {
-		b.Report.Warnings = append(b.Report.Warnings, result.Warning{
-			Code: "nvml", Message: "temperature, power, throttling and other processes on the GPU are not watched: " + why, Hint: "pawl doctor shows what is missing",
-		})
 	}
 }
 
