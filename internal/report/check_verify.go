@@ -370,6 +370,9 @@ func suspects(rows []checked) string {
 // checkNotes are what stands below a check without being a doubt of its own.
 func checkNotes(r *result.Report) []string {
 	var out []string
+	if text := waiting(r.Rows); text != "" {
+		out = append(out, text)
+	}
 	if slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff }) {
 		out = append(out, "the sandbox was off: nothing held the kernels back from what their user may do")
 	}

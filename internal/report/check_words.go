@@ -76,14 +76,28 @@ func (c checked) moves() string {
 		return ""
 	case m.Refused != "":
 		return "baseline stays"
-	case m.Uncommitted:
-		return "would become the baseline once it is committed (--update-baseline)"
-	case !m.Done:
-		return "would become the baseline (--update-baseline)"
+	case !m.Done: // how it would, waiting says once for all rows
+		return "would become the baseline"
 	case m.From == "" && m.FromS == 0:
 		return "becomes the baseline"
 	}
 	return "baseline moves"
+}
+
+// waiting says what it takes for the rows to become the baseline that would; "" when
+// there are none.
+func waiting(rows []*result.Row) string {
+	text := ""
+	for _, row := range rows {
+		switch m := row.Moved; {
+		case m == nil || m.Done || m.Refused != "":
+		case m.Uncommitted:
+			return "once it is committed, pawl check --update-baseline makes it the baseline"
+		default:
+			text = "pawl check --update-baseline makes it the baseline"
+		}
+	}
+	return text
 }
 
 // moved is moves, with from where to where it went.
