@@ -81,6 +81,11 @@ func showBuild(e *env, outcomes []build.Outcome, exported string) error {
 		switch {
 		case o.Fault != nil && o.Fault.Cause == result.CauseUnsupported:
 			unable++
+			name = o.Request.Variant.Kernel.Name
+			if noted[name+o.Fault.Message] { // of every variant it is the same
+				continue
+			}
+			noted[name+o.Fault.Message] = true
 			fmt.Fprintf(e.stdout, "%s: %s\n", style.Yellow(name), o.Fault.Message)
 		case o.Fault != nil:
 			failed++
@@ -97,7 +102,8 @@ func showBuild(e *env, outcomes []build.Outcome, exported string) error {
 		if output != "" {
 			fmt.Fprint(e.stdout, ensureNewline(output))
 		}
-		if o.Fault != nil && o.Fault.Hint != "" {
+		if o.Fault != nil && o.Fault.Hint != "" && !noted[o.Fault.Hint] {
+			noted[o.Fault.Hint] = true
 			fmt.Fprintf(e.stdout, "  hint: %s\n", o.Fault.Hint)
 		}
 		for _, note := range o.Notes {
@@ -108,8 +114,12 @@ func showBuild(e *env, outcomes []build.Outcome, exported string) error {
 		}
 	}
 	built := len(outcomes) - failed - unable
-	fmt.Fprintf(e.stdout, "%s: %d compiled, %d from the cache, %d failed, in %s\n",
-		plural(len(outcomes), "variant", "variants"), built-cached, cached, failed, unit.Duration(time.Since(e.started).Seconds()))
+	elsewhere := ""
+	if unable > 0 {
+		elsewhere = fmt.Sprintf(", %d not for this machine", unable)
+	}
+	fmt.Fprintf(e.stdout, "%s: %d compiled, %d from the cache, %d failed%s, in %s\n",
+		plural(len(outcomes), "variant", "variants"), built-cached, cached, failed, elsewhere, unit.Duration(time.Since(e.started).Seconds()))
 	if exported != "" {
 		fmt.Fprintf(e.stdout, "wrote %s/build.ninja and %s/compile_commands.json\n", exported, exported)
 	}

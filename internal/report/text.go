@@ -143,7 +143,8 @@ func (l line) paint(style term.Style) func(string) string {
 }
 
 // faults explains every row that failed, a failed build with the compiler's own
-// words. Rows of one kernel that failed alike are explained once.
+// words. Rows of one kernel that failed alike are explained once, and all kernels
+// together that this machine cannot build for one reason.
 func faults(b *strings.Builder, r *result.Report, opts TextOptions) {
 	seen := map[string]bool{}
 	for _, l := range lines(r) {
@@ -151,15 +152,20 @@ func faults(b *strings.Builder, r *result.Report, opts TextOptions) {
 		if f == nil || f.Cause == result.CauseInterrupted {
 			continue
 		}
-		id := row.Kernel + "\x00" + f.Message
+		name, id := row.Name(), row.Kernel+"\x00"+f.Message
+		if f.Stage == "build" {
+			name = row.Kernel + variant(row)
+		}
+		if unbuildable(f) {
+			id = f.Message
+			if alike := kernelsWith(r, f.Message); len(alike) > 1 {
+				name = few(alike)
+			}
+		}
 		if f.Stage == "build" && seen[id] {
 			continue
 		}
 		seen[id] = true
-		name := row.Name()
-		if f.Stage == "build" {
-			name = row.Kernel + variant(row)
-		}
 		fmt.Fprintf(b, "\n  %s: %s\n", opts.Style.Red(printable(name)), indented(strings.Map(visible, f.Message)))
 		if f.Hint != "" {
 			fmt.Fprintf(b, "    hint: %s\n", printable(f.Hint))
@@ -171,6 +177,22 @@ func faults(b *strings.Builder, r *result.Report, opts TextOptions) {
 			fmt.Fprintf(b, "    it printed:\n%s", text)
 		}
 	}
+}
+
+// unbuildable tells whether a fault is the machine's and not the kernel's.
+func unbuildable(f *result.Fault) bool {
+	return f != nil && f.Stage == "build" && f.Cause == result.CauseUnsupported
+}
+
+// kernelsWith are those that this machine cannot build for one reason.
+func kernelsWith(r *result.Report, message string) []string {
+	var names []string
+	for _, l := range lines(r) {
+		if f := l.row.Fault; unbuildable(f) && f.Message == message && !slices.Contains(names, l.row.Kernel) {
+			names = append(names, l.row.Kernel)
+		}
+	}
+	return names
 }
 
 func variant(row *result.Row) string {

@@ -8,7 +8,7 @@ import (
 
 var toleranceKeys = []key[toleranceDraft]{
 	{"atol", func(d *decoder, t *toleranceDraft, n *node) { t.atol = d.bound(n, "atol") }},
-	{"rtol", func(d *decoder, t *toleranceDraft, n *node) { t.rtol = d.bound(n, "rtol") }},
+	{"rtol", (*decoder).rtol},
 	{"rival", (*decoder).rival},
 	{"factor", (*decoder).factor},
 }
@@ -31,6 +31,12 @@ func (d *decoder) bound(n *node, what string) *float64 {
 		return nil
 	}
 	return &v
+}
+
+func (d *decoder) rtol(t *toleranceDraft, n *node) {
+	if t.rtol = d.bound(n, "rtol"); t.rtol != nil && *t.rtol >= 1 {
+		d.fail(n, "expected rtol to be less than 1, found %s", n.text).Hint = "from 1 on a kernel that writes zeros would be right"
+	}
 }
 
 func (d *decoder) tolerance(k *kernelDraft, n *node) {
