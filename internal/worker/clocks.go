@@ -1,11 +1,14 @@
 package worker
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	"pawl/internal/native/nvml"
@@ -18,6 +21,7 @@ import (
 type clockLock struct {
 	guard *exec.Cmd
 	input io.WriteCloser
+	said  bytes.Buffer // what the guard had to say
 }
 
 // lockClocks holds a GPU's SM clock at mhz.
@@ -43,7 +47,7 @@ func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 	// The guard is there before there is anything to give back, in a session of
 	// its own so that no signal meant for this run ends it.
 	lock := &clockLock{guard: exec.Command(self, "cell", "unlock", uuid)}
-	lock.guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	lock.guard.SysProcAttr, lock.guard.Stderr = &syscall.SysProcAttr{Setsid: true}, &lock.said
 	if lock.input, err = lock.guard.StdinPipe(); err == nil {
 		err = lock.guard.Start()
 	}
@@ -51,16 +55,21 @@ func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 		return nil, refuse(err)
 	}
 	if err := device.SetLockedClocks(mhz, mhz); err != nil {
-		lock.release()
+		_ = lock.release() // there is nothing to give back
 		return nil, refuse(err)
 	}
 	return lock, nil
 }
 
-// release gives the clocks back and waits until that is done.
-func (l *clockLock) release() {
+// release gives the clocks back and waits until that is done. The error says what
+// the user must do himself.
+func (l *clockLock) release() error {
 	_ = l.input.Close()
-	_ = l.guard.Wait()
+	err := l.guard.Wait()
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the GPU's clocks stay locked (%s); nvidia-smi --reset-gpu-clocks gives them back", cmp.Or(strings.TrimSpace(l.said.String()), err.Error()))
 }
 
 // Unlock waits for the end of input and then gives a GPU's clocks back.

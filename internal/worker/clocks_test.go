@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -97,6 +98,28 @@ func TestClocksThatMayNotBeLocked(t *testing.T) {
 	}
 }
 
+func TestClocksThatCannotBeGivenBack(t *testing.T) {
+	fakeNVML(t)
+	t.Setenv(nvmltest.KeepVariable, "1")
+	cmd := exec.Command(os.Args[0], "lock-clocks", nvmltest.UUID0)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); strings.TrimSpace(line) != "locked" {
+		t.Fatalf("the child says %q, %v: %s", line, err, &said)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "stay locked (give the clocks back: ") || !strings.Contains(said.String(), "--reset-gpu-clocks") {
+		t.Errorf("%v: %s", err, &said)
+	}
+}
+
 // lockForTest is what the child does: lock, say so, wait for a signal or an end.
 func lockForTest(uuid string) error {
 	gauges, err := openGauges()
@@ -114,6 +137,5 @@ func lockForTest(uuid string) error {
 	wait := make(chan os.Signal, 1)
 	notifyInterrupt(wait)
 	<-wait
-	lock.release()
-	return nil
+	return lock.release()
 }

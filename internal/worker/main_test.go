@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 			if os.Args[2] == "unlock" {
 				if err := Unlock(os.Stdin, os.Args[3]); err != nil {
 					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
 				}
 				return
 			}

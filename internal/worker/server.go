@@ -242,7 +242,9 @@ func (s *server) shutdown(stop context.CancelFunc) {
 		<-c.exited
 	}
 	for _, clocks := range s.clocks {
-		clocks.release()
+		if err := clocks.release(); err != nil {
+			_ = s.out.Send(0, wire.OpNote, wire.Note{Text: err.Error()}, nil)
+		}
 	}
 	for _, lock := range s.locks {
 		lock.Close()

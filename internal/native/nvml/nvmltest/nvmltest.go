@@ -28,6 +28,8 @@ const (
 	LogVariable = "FAKE_NVML_LOG"
 	// DenyVariable, if set, makes locking clocks a matter of permission.
 	DenyVariable = "FAKE_NVML_DENY"
+	// KeepVariable, if set, makes only giving them back one.
+	KeepVariable = "FAKE_NVML_KEEP"
 	// UnsupportedVariable lists functions of devices that this card lacks,
 	// separated by commas.
 	UnsupportedVariable = "FAKE_NVML_UNSUPPORTED"

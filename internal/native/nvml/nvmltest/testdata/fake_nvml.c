@@ -149,7 +149,7 @@ int nvmlDeviceSetGpuLockedClocks(struct gpu *g, unsigned low, unsigned high) {
 }
 int nvmlDeviceResetGpuLockedClocks(struct gpu *g) {
 	REFUSE(g);
-	if (getenv("FAKE_NVML_DENY")) return NO_PERMISSION;
+	if (getenv("FAKE_NVML_DENY") || getenv("FAKE_NVML_KEEP")) return NO_PERMISSION;
 	g->low = g->high = 0;
 	note("reset %s\n", g->uuid);
 	return 0;
