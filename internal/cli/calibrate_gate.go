@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/calibrate"
 	"pawl/internal/curve"
+	"pawl/internal/foreign"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/spec"
+	"pawl/internal/stat"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -42,6 +44,9 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 	if err != nil && !interrupted {
 		return err
 	}
+	if interrupted && !decided(made) {
+		return &outcomeError{exitInterrupted, "interrupted before anything was decided"}
+	}
 	if showErr := showCurve(e, opts, made); showErr != nil {
 		return fmt.Errorf("print the calibration: %w", showErr)
 	}
@@ -49,6 +54,10 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 		return &outcomeError{exitInterrupted, "interrupted: what was decided until then is kept; another call goes on"}
 	}
 	return nil
+}
+
+func decided(c *curve.Curve) bool {
+	return c != nil && slices.ContainsFunc(c.Levels, func(l *curve.Level) bool { return l.Decisions() > 0 || l.Truth != nil })
 }
 
 func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
@@ -96,6 +105,9 @@ func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
 	if alarms := c.Alarms(10); alarms != nil {
 		fmt.Fprintf(e.stdout, "\n  false alarms: ≤ %.2f%% of decisions, ≤ %.1f%% of runs with ten configs (one-sided 95%% bounds)", 100*alarms.PerDecision, 100*alarms.PerRun)
 	}
+	if decisions == 0 {
+		return nil
+	}
 	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(curve.Path(curve.Folder(), c.DeviceClass)))
 	return err
 }
@@ -138,23 +150,19 @@ func runPowerFrom(e *env, opts *calibrateOptions) error {
 	if err != nil {
 		return err
 	}
-	raw, err := os.ReadFile(opts.from)
+	file, err := foreign.Read(opts.from, foreign.Options{})
 	if err != nil {
 		return fmt.Errorf("--from: %w", err)
 	}
-	report, err := result.Decode(raw)
-	if err != nil {
-		return fmt.Errorf("--from %s: %w", opts.from, err)
-	}
 	var rows []power
-	for _, row := range report.Rows {
+	for _, row := range file.Report.Rows {
 		p := power{Name: row.Name()}
 		switch change := firstChange(row); {
 		case change != nil:
 			p.Duet, p.Had, p.Need, p.Noise = true, len(change.Cells), measure.DuetNeeds(change.Cells, effect), measure.CellNoise(change.Cells)
-		case row.Timing != nil && row.Timing.Stats.Count > 1:
-			p.Had, p.Noise = row.Timing.Stats.Count, row.Timing.Stats.CV
-			p.Need = measure.SamplesNeeded(row.Timing.Samples.Kept(), effect)
+		case row.Timing != nil && len(row.Timing.Samples.Kept()) > 1:
+			kept := row.Timing.Samples.Kept()
+			p.Had, p.Noise, p.Need = len(kept), stat.Summarize(kept).CV, measure.SamplesNeeded(kept, effect)
 		default:
 			continue
 		}

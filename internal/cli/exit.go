@@ -81,7 +81,7 @@ func judgeComparison(r *result.Report) error {
 		verdicts[row.Verdict]++
 	}
 	undecided := verdicts[result.Inconclusive] + verdicts[result.Incomparable]
-	judged := undecided + verdicts[result.Regression] + verdicts[result.Improvement] + verdicts[result.Maintained]
+	judged := undecided + verdicts[result.Regression] + verdicts[result.Improvement] + verdicts[result.Maintained] + verdicts[result.Unchanged]
 	switch {
 	case verdicts[result.Regression] > 0:
 		return &outcomeError{exitFailed, plural(verdicts[result.Regression], "regression", "regressions")}

@@ -164,8 +164,13 @@ func (c *comparison) row(p pair) *result.Row {
 	is, to := c.side(p.after)
 	other := &result.Side{Role: result.Other, Row: was}
 	is.Sides = []*result.Side{other}
-	if why := c.unmeasured(was, is); len(why) > 0 {
+	if was.Identity != "" && was.Identity == is.Identity && p.before.Verdict == result.Unchanged && p.after.Verdict == result.Unchanged {
+		is.Verdict = result.Unchanged // which is why neither was measured
+		return is
+	}
+	if why := c.unfit(p, was, is); len(why) > 0 {
 		is.Verdict, other.Reason = result.Incomparable, why
+		is.Warnings = slices.DeleteFunc(is.Warnings, func(w result.Warning) bool { return w.Code == foreign.Exit }) // that is why
 		return is
 	}
 	if c.opts.Paired {
@@ -216,21 +221,37 @@ func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
 	return row, kept
 }
 
-// unmeasured says which side has nothing to compare, and why.
-func (c *comparison) unmeasured(was, is *result.Row) []string {
+// unfit says which side has nothing that could be compared, and why. What gives wrong
+// answers, or fails where the other does not, is not faster.
+func (c *comparison) unfit(p pair, was, is *result.Row) []string {
 	var why []string
 	for _, side := range []struct {
-		file string
-		row  *result.Row
-	}{{c.before.Path, was}, {c.after.Path, is}} {
+		file               string
+		given, read, other *result.Row
+	}{{c.before.Path, p.before, was, is}, {c.after.Path, p.after, is, was}} {
+		failed := exits(side.read)
 		switch {
-		case side.row.Fault != nil:
-			why = append(why, fmt.Sprintf("in %s: %s", side.file, side.row.Fault.Message))
-		case side.row.Timing == nil || side.row.Timing.Stats.Count == 0:
+		case side.read.Fault != nil:
+			why = append(why, fmt.Sprintf("in %s: %s", side.file, side.read.Fault.Message))
+		case side.given.Verdict == result.Incorrect || side.given.Verdict == result.Rejected || side.given.Verdict == result.Broken:
+			why = append(why, fmt.Sprintf("in %s it is %s", side.file, side.given.Verdict))
+		case side.read.Timing == nil || side.read.Timing.Stats.Count == 0:
 			why = append(why, "no samples in "+side.file)
+		case failed != "" && exits(side.other) == "":
+			why = append(why, fmt.Sprintf("in %s: %s", side.file, failed))
 		}
 	}
 	return why
+}
+
+// exits is what a file says of runs that failed; "" when none did.
+func exits(row *result.Row) string {
+	for _, w := range row.Warnings {
+		if w.Code == foreign.Exit {
+			return w.Message
+		}
+	}
+	return ""
 }
 
 // cycles is the change in clock cycles, where both sides know their clock.

@@ -80,6 +80,12 @@ func row(seconds, extra string) string {
 	return fmt.Sprintf(`{"kernel": "k", "config": "c"%s, "timing": {"samples": {"seconds": %s}}}`, extra, seconds)
 }
 
+// hyper is a file of hyperfine's; all of the command's runs end alike.
+func hyper(times string, code int) string {
+	codes := strings.TrimSuffix(strings.Repeat(fmt.Sprint(code, ", "), 1+strings.Count(times, ",")), ", ")
+	return fmt.Sprintf(`{"results": [{"command": "k", "mean": 1.0, "times": %s, "exit_codes": [%s]}]}`, times, codes)
+}
+
 // nvbenchStates is a file of a machine with two GPUs, one benchmark on both, one on
 // the device given.
 func nvbenchStates(device int) string {
@@ -160,6 +166,27 @@ func TestVerdicts(t *testing.T) {
 			"a kernel that broke", pawlReport("g", "", row(same, "")), pawlReport("g", "", `{"kernel": "k", "config": "c", "verdict": "broken", "fault": {"message": "it crashed"}}`),
 			Options{},
 			"k/c: incomparable; in x.after: it crashed\n",
+		},
+		{
+			"a kernel that is wrong", pawlReport("g", "", row(same, "")), pawlReport("g", "", row(fast, `, "verdict": "incorrect"`)),
+			Options{},
+			"k/c: incomparable; in x.after it is incorrect\n",
+		},
+		{
+			"a command that fails now", hyper(same, 0), hyper(fast, 139),
+			Options{},
+			"k: incomparable; in x.after: the command failed in 30 of 30 runs\n",
+		},
+		{
+			"a command that always fails", hyper(same, 1), hyper(slow, 1),
+			Options{},
+			"k: regression; ! x.before: the command failed in 30 of 30 runs; ! x.after: the command failed in 30 of 30 runs\n" + apart,
+		},
+		{
+			"not measured, since nothing had changed", pawlReport("g", "", `{"kernel": "k", "config": "c", "identity": "i", "verdict": "unchanged"}`),
+			pawlReport("g", "", `{"kernel": "k", "config": "c", "identity": "i", "verdict": "unchanged"}`),
+			Options{},
+			"k/c: unchanged\n",
 		},
 		{
 			"no samples kept", pawlReport("g", "", row("[1]", "")), pawlReport("g", "", `{"kernel": "k", "config": "c", "timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 1}]}}}`),

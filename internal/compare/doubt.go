@@ -110,6 +110,9 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		row  *result.Row
 	}{{c.before.Path, was}, {c.after.Path, is}} {
 		file := filepath.Base(side.file)
+		if file == filepath.Base(c.before.Path) && file == filepath.Base(c.after.Path) { // the reports of two runs
+			file = filepath.Join(filepath.Base(filepath.Dir(side.file)), file)
+		}
 		for _, w := range side.row.Warnings {
 			w.Message = file + ": " + w.Message
 			out = append(out, w)

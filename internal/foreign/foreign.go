@@ -36,6 +36,9 @@ const (
 	CSVList  Format = "CSV"
 )
 
+// Exit is the code of the warning that runs of a benchmark failed.
+const Exit = "exit"
+
 // File is a result file that was read.
 type File struct {
 	Path   string

@@ -255,13 +255,13 @@ func TestBadInput(t *testing.T) {
 		{"nvbench: no sidecar", nv, "x:1:69: k/n=1: its samples are in out/r.json-bin/0.bin: file does not exist"},
 		{"nvbench: twice", `{"devices": [], "benchmarks": [{"name": "k", "states": [{"name": "a"}, {"name": "a"}]}]}`, "x:1:72: k/a is there twice"},
 
-		{"pawl: schema", `{"schema": 9, "rows": []}`, "x: read report: expected schema 1, got 9"},
+		{"pawl: schema", `{"schema": 9, "rows": []}`, "x: the report has schema 9 and this pawl reads 1: use the newer pawl"},
 		{"pawl: kind", `{"schema": 1, "kind": "compare", "rows": [{}]}`, `x: a report of kind "compare"; expected bench or check`},
 		{"pawl: no rows", `{"schema": 1, "kind": "bench", "rows": []}`, "x: the report has no rows"},
 		{"pawl: twice", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a"}, {"kernel": "a"}]}`, "x: rows[1]: a is there twice"},
 		{"pawl: zero", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [1, 0]}}}]}`, "x:1:95: rows[0].timing.samples.seconds[1]: expected a time above 0, got 0"},
 		{"pawl: clocks", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [1, 1], "ghz": [2]}}}]}`, "x: rows[0].timing.samples: 1 clocks for 2 times"},
-		{"pawl: NaN", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [NaN]}}}]}`, "x: read report: invalid character 'N'"},
+		{"pawl: NaN", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [NaN]}}}]}`, "x: this is no report of pawl's (report.json of a run, or what --json prints): invalid character 'N'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, err := parse(test.text)

@@ -65,7 +65,7 @@ func hyperfineResult(s *scanner, c *collector) error {
 	}
 	if failed > 0 {
 		row.Warnings = append(row.Warnings, result.Warning{
-			Code: "exit", Message: fmt.Sprintf("the command failed in %d of %d runs", failed, len(times)),
+			Code: Exit, Message: fmt.Sprintf("the command failed in %d of %d runs", failed, len(times)),
 		})
 	}
 	return nil

@@ -36,8 +36,10 @@ func Unpaired(before, after []float64, was, is result.Stats, gate spec.Gate) (*r
 		// than that, so the ranks must say it too.
 		apart = apart && p < alpha
 	}
+	// Ranks speak of a shift of all samples. Where samples have two states, medians can
+	// jump between them although hardly anything has shifted: nothing is shown then.
 	margin := math.Log1p(gate.Regression)
-	equivalent := !apart && stat.TOSTLists(before, after, -margin, margin) < alpha
+	equivalent := !apart && math.Abs(math.Log1p(c.Median)) <= margin && stat.TOSTLists(before, after, -margin, margin) < alpha
 	verdict, reasons := unpairedVerdict(c, apart, equivalent, gate)
 	return c, verdict, reasons
 }

@@ -139,6 +139,7 @@ func TestUnpaired(t *testing.T) {
 		{"three and three, far apart", []float64{1, 1.1, 1.2}, []float64{2, 2.1, 2.2}, result.Inconclusive, []result.Reason{result.TooFew}},
 		{"four and four, far apart", []float64{1, 1.1, 1.2, 1.3}, []float64{2, 2.1, 2.2, 2.3}, result.Regression, nil},
 		{"two that happen to be slow", []float64{1.2, 1.3}, append(noisy(90, 1, 0.01, 1), slices.Repeat([]float64{1.4}, 20)...), result.Inconclusive, nil},
+		{"two states, medians in different ones", append(noisy(52, 1, 0.002, 1), noisy(48, 1.1, 0.002, 2)...), append(noisy(48, 1, 0.002, 3), noisy(52, 1.1, 0.002, 4)...), result.Inconclusive, nil},
 		{"all equal", []float64{1, 1, 1, 1, 1, 1, 1, 1}, []float64{1, 1, 1, 1, 1, 1, 1, 1}, result.Maintained, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func median(r *result.Row) string {
 
 func (c compared) samples() string {
 	if c.change != nil && c.change.Paired {
-		return count(c.change.Pairs, "pair")
+		return counted(c.change.Pairs, "pair")
 	}
 	var out []string
 	for _, r := range []*result.Row{c.before, c.after} {

@@ -69,17 +69,20 @@ func indent(compact []byte) []byte {
 func Decode(raw []byte) (*Report, error) {
 	var r Report
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("read report: %w", err)
+		return nil, fmt.Errorf("this is no report of pawl's (report.json of a run, or what --json prints): %w", err)
 	}
-	if r.Schema != Schema {
-		return nil, fmt.Errorf("read report: expected schema %d, got %d", Schema, r.Schema)
+	switch {
+	case r.Schema > Schema:
+		return nil, fmt.Errorf("the report has schema %d and this pawl reads %d: use the newer pawl that wrote it", r.Schema, Schema)
+	case r.Schema != Schema:
+		return nil, fmt.Errorf("this is no report of pawl's: expected schema %d, got %d", Schema, r.Schema)
 	}
 	for i, row := range r.Rows {
 		if row == nil {
-			return nil, fmt.Errorf("read report: row %d is null", i)
+			return nil, fmt.Errorf("the report is damaged: row %d is null", i)
 		}
 		if err := row.check(); err != nil {
-			return nil, fmt.Errorf("read report: %s: %w", row.Name(), err)
+			return nil, fmt.Errorf("the report is damaged: %s: %w", row.Name(), err)
 		}
 	}
 	return &r, nil
