@@ -91,6 +91,9 @@ func (r *repository) check(args ...string) (*result.Report, int) {
 	if err != nil {
 		r.t.Fatalf("%v\n%s", err, &stderr)
 	}
+	if report.Machine.GPU == nil || report.Machine.GPU.Name == "" {
+		r.t.Errorf("the report does not say which GPU: %+v", report.Machine)
+	}
 	return report, cmd.ProcessState.ExitCode()
 }
 
