@@ -68,11 +68,14 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	startErr := b.stand.Build(ctx, jobs)
 	defer b.stand.Close()
-	lanes, err := b.lanes(len(plans))
+	lanes, err := b.lanes(plans)
 	if err != nil {
 		return nil, err
 	}
 	b.measureAll(ctx, lanes, plans, startErr)
+	for _, p := range plans {
+		p.compareSound()
+	}
 	b.report.Interrupted = ctx.Err() != nil
 	b.report.Finished = time.Now().UTC()
 	return b.report, nil

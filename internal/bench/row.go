@@ -67,8 +67,19 @@ func (b *bench) measure(ctx context.Context, lane *stand.Stand, client *worker.C
 		if err != nil {
 			side.Fail("measure", err)
 		}
-		if i > 0 && open[0] == p && err == nil {
+		if i > 0 && open[0] == p {
 			p.rival(side).Ratio = ratios[i-1]
+		}
+	}
+}
+
+// compareSound takes the ratios back where one of the two sides has come to nothing.
+// It is asked when all rows are done: what is wrong with a side may come to light
+// after its turns, at the roof or when its cell is closed.
+func (p *plan) compareSound() {
+	for _, r := range p.Row.Rivals {
+		if p.Row.Fault != nil || r.Row.Fault != nil {
+			r.Ratio = nil
 		}
 	}
 }

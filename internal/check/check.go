@@ -53,7 +53,7 @@ type check struct {
 	loose    []string                 // files that are used and not in git
 	contests []*contest
 	answers  map[*spec.Kernel]*stand.Answers
-	curve    *curve.Curve // nil: this machine is not calibrated
+	curves   map[string]*curve.Curve // by device class, nil for those that are not calibrated
 }
 
 // contest is one row: the candidate and what it plays against.
@@ -67,6 +67,7 @@ type contest struct {
 	mine      *ratchet.Entry // as this change has it
 	former    *ratchet.Entry // as the base has it
 	accepted  bool
+	gone      bool // it is the best-known version, and the commit that the entry names cannot be built any more
 
 	exam    *exam // of its answers; nil: they are not looked at
 	alone   bool  // it is measured without anybody to play against
@@ -88,7 +89,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
 		report: stand.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
 		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
-		answers: map[*spec.Kernel]*stand.Answers{},
+		answers: map[*spec.Kernel]*stand.Answers{}, curves: map[string]*curve.Curve{},
 	}
 	place := opts.Stand
 	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Duet.Timeout
@@ -136,38 +137,6 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	return c.report, stays
 }
 
-// consult asks the machine's calibration how exact a duet can be here.
-func (c *check) consult() {
-	driver := ""
-	if gpu := c.report.Machine.GPU; gpu != nil {
-		driver = gpu.Driver
-	}
-	found, err := curve.Load(c.Curves, c.report.DeviceClass)
-	switch {
-	case err != nil:
-		c.warn("calibration", "pawl calibrate --fresh begins anew", "the calibration is left out: %v", err)
-	case found != nil && found.Fits(c.gate, driver):
-		c.curve = found
-		c.Duet.Floor = max(c.Duet.Floor, found.Floor())
-	}
-}
-
-// cite states how often such a run fails without a cause.
-func (c *check) cite() {
-	if c.curve == nil {
-		return
-	}
-	judged := 0
-	for _, k := range c.contests {
-		if len(k.playing) > 0 {
-			judged++
-		}
-	}
-	if judged > 0 {
-		c.report.FalseAlarms = c.curve.Alarms(judged)
-	}
-}
-
 // judge gives every row its verdict.
 func (c *check) judge() {
 	for _, k := range c.contests {
@@ -181,9 +150,13 @@ func (k *contest) judge(gate spec.Gate) {
 
 // evidence is what the verdict depends on.
 func (k *contest) evidence(gate spec.Gate) judge.Case {
+	best := k.best.evidence(k.candidate)
+	if best != nil && k.gone {
+		best.Same = true
+	}
 	return judge.Case{
 		Gate: gate, Fault: k.row.Fault, Incorrect: k.row.Verdict == result.Incorrect, Accepted: k.accepted,
-		Base: k.base.evidence(k.candidate), Best: k.best.evidence(k.candidate),
+		Base: k.base.evidence(k.candidate), Best: best,
 	}
 }
 
@@ -191,7 +164,7 @@ func (o *opponent) evidence(candidate *stand.Job) *judge.Opponent {
 	if o == nil {
 		return nil
 	}
-	e := &judge.Opponent{Missing: o.job == nil || o.job.Row.Fault != nil, Change: o.side.Change}
+	e := &judge.Opponent{Missing: o.missing(), Change: o.side.Change}
 	if !e.Missing {
 		e.Same = o.job.Row.Identity == candidate.Row.Identity && candidate.Row.Identity != ""
 		if t := o.job.Row.Timing; t != nil {

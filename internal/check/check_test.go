@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"pawl/internal/diag"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -99,12 +100,13 @@ func TestImprovementMovesTheBaseline(t *testing.T) {
 		t.Errorf("moved %+v", m)
 	}
 	now := p.stored()
-	if math.Abs(now.MedianMS-0.4) > 1e-9 || len(now.Moves) != 2 || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.2) > 1e-6 || now.Cells != 8 {
-		t.Errorf("stored %+v", now)
+	if math.Abs(now.MedianMS-0.4) > 1e-9 || len(now.Moves) != 2 || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.2) > 1e-6 || row.Moved.ToS != now.MedianMS/1e3 {
+		t.Errorf("stored %+v, moved %+v", now, row.Moved)
 	}
 	// What is stored is what was measured again, in the confirming cells alone.
-	if all := len(row.Timing.Samples.Kept()); now.Samples.Of == 0 || now.Samples.Of >= all {
-		t.Errorf("stored %d of %d samples", now.Samples.Of, all)
+	all := sideOf(t, row, result.Base).Change
+	if n := len(row.Timing.Samples.Kept()); now.Samples.Of == 0 || now.Samples.Of >= n || len(all.Cells) != 8 || now.Cells != 4 || now.Pairs == 0 || now.Pairs >= all.Pairs {
+		t.Errorf("stored %d of %d samples, %d of %d cells, %d of %d pairs", now.Samples.Of, n, now.Cells, len(all.Cells), now.Pairs, all.Pairs)
 	}
 	p.commit("baseline")
 	audit, err := ratchet.Open(p.dir).Audit(t.Context(), class)
@@ -218,6 +220,8 @@ func TestOtherBases(t *testing.T) {
 	}
 	if _, err := p.run(func(o *Options) { o.Base = "mian" }); err == nil || !strings.Contains(err.Error(), "mian is not in this clone") {
 		t.Errorf("a base that is not: %v", err)
+	} else if problems := diag.Problems(err); len(problems) != 1 || problems[0].Hint != "did you mean main?" {
+		t.Errorf("without a hint: %v", err)
 	}
 }
 
@@ -226,20 +230,21 @@ func TestCommitThatIsGone(t *testing.T) {
 	p := newProject(t)
 	p.baseline()
 	gone := p.stored().Commit
-	p.git("checkout", "--quiet", "--orphan", "anew")
-	p.git("commit", "--quiet", "-m", "squashed")
-	p.git("branch", "--quiet", "-D", "main")
-	p.git("reflog", "expire", "--expire=now", "--all")
-	p.git("gc", "--quiet", "--prune=now")
+	p.squash()
+	mustBe(t, rowOf(t, p.check(), "k/c"), result.Unchanged) // the version itself is here
+	p.replace("k.c", "n & 7", "n & 3")
+	p.git("commit", "--quiet", "--amend", "-am", "squashed, and other code")
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.Incomparable)
 	side := sideOf(t, row, result.Best)
-	if side.Commit != gone || len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "commit "+gone[:7]+" is not in this clone") || side.Row != nil {
+	if side.Commit != gone || len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "commit "+gone[:7]+" is not in this clone") || side.Row != nil || math.Abs(side.StoredS-500e-6) > 1e-12 {
 		t.Errorf("%+v", side)
 	}
 	if row.Moved != nil {
 		t.Errorf("moved %+v", row.Moved)
 	}
+	p.kernel("k", 500)
+	p.git("commit", "--quiet", "--amend", "-am", "squashed")
 	p.kernel("k", 510)
 	p.commit("slower")
 	// The base is the best-known, by its identity: the commit is not needed.

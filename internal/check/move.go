@@ -29,26 +29,8 @@ func (c *check) move(ctx context.Context) error {
 	who := ratchet.Who(c.Spec.Dir)
 	byClass := map[string][]*contest{}
 	for _, k := range c.contests {
-		if k.row.Fault != nil || k.row.Timing == nil || ctx.Err() != nil {
-			continue
-		}
-		if gone := k.stuck(); !gone && !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil) {
-			continue
-		}
-		k.row.Moved = &result.Moved{}
-		if k.entry != nil {
-			k.row.Moved.From, k.row.Moved.FromS = k.entry.Commit, k.entry.MedianMS/1e3
-		}
-		if why, hint := c.unfit(k); why != "" {
-			k.row.Moved.Refused, k.row.Moved.Hint = why, hint
-		} else if c.Update {
+		if ctx.Err() == nil && c.offer(k) {
 			byClass[k.class] = append(byClass[k.class], k)
-		} else if commit := c.report.Commit; commit == nil {
-			k.row.Moved = nil // the report says that there is no repository
-		} else if k.row.Moved.Uncommitted = commit.Dirty; commit.Dirty {
-			k.row.Moved.Hint = "commit it; then --update-baseline makes it the best-known version"
-		} else {
-			k.row.Moved.Hint = "--update-baseline makes it the best-known version"
 		}
 	}
 	var stays error
@@ -66,7 +48,7 @@ func (c *check) move(ctx context.Context) error {
 		stays = errors.Join(stays, err)
 		for _, k := range moving {
 			if k.row.Moved.Refused == "" {
-				k.row.Moved.Done, k.row.Moved.Refused, k.row.Moved.Hint = false, err.Error(), ""
+				k.row.Moved.Done, k.row.Moved.ToS, k.row.Moved.Refused, k.row.Moved.Hint = false, 0, err.Error(), ""
 			}
 		}
 		c.warn("baseline", "", "baseline stays: %v", err)
@@ -77,10 +59,64 @@ func (c *check) move(ctx context.Context) error {
 	return nil
 }
 
+// offer says what is to become of a row and the baseline, and tells whether to write
+// it down.
+func (c *check) offer(k *contest) bool {
+	if k.row.Fault != nil || k.row.Verdict == result.Incorrect {
+		return false
+	}
+	if k.already() {
+		if k.row.Timing != nil && !k.accepted { // else it says so itself
+			k.row.Moved = movedFrom(k.former)
+			k.row.Moved.Already = true
+		}
+		return false
+	}
+	if !k.gone && (k.row.Timing == nil || !k.stuck() && !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil)) {
+		return false
+	}
+	m := movedFrom(k.entry)
+	m.Anchor = k.gone
+	k.row.Moved = m
+	hint := "--update-baseline makes it the best-known version"
+	if k.gone {
+		hint = "--update-baseline binds the baseline to this commit"
+	}
+	why, remedy := c.unfit(k)
+	switch commit := c.report.Commit; {
+	case why != "":
+		m.Refused, m.Hint = why, remedy
+	case c.Update:
+		return true
+	case commit == nil:
+		k.row.Moved = nil // the report says that there is no repository
+	case commit.Dirty:
+		m.Uncommitted, m.Hint = true, "commit it; then "+hint
+	default:
+		m.Hint = hint
+	}
+	return false
+}
+
+// movedFrom is a move away from an entry, or from nothing.
+func movedFrom(e *ratchet.Entry) *result.Moved {
+	if e == nil {
+		return &result.Moved{}
+	}
+	return &result.Moved{From: e.Commit, FromS: e.MedianMS / 1e3}
+}
+
+// already tells whether a row is what this branch has made the baseline before, in
+// another commit than the base's.
+func (k *contest) already() bool {
+	return k.mine != nil && k.row.Identity != "" && k.mine.Identity == k.row.Identity &&
+		(k.former == nil || k.former.Commit != k.mine.Commit) && !(k.gone && k.entry.Commit == k.mine.Commit)
+}
+
 // stuck tells whether a row got faster and cannot show that it is faster than the
 // best-known version, because nobody can build that any more.
 func (k *contest) stuck() bool {
-	return k.row.Verdict == result.Improvement && k.entry != nil && k.best != nil && (k.best.job == nil || k.best.job.Row.Fault != nil)
+	return k.row.Verdict == result.Improvement && k.entry != nil && k.best != nil && k.best.missing()
 }
 
 // unfit says why a row does not become the baseline whatever it took, and what to do;
@@ -92,6 +128,10 @@ func (c *check) unfit(k *contest) (why, hint string) {
 			"pawl baseline accept --reason makes this one the best-known; pawl baseline reset --reason begins anew"
 	case len(c.loose) > 0:
 		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: its commit alone cannot be built", "git add, commit and measure again"
+	case k.gone && c.Fork:
+		return "it is a stranger's change: such a check moves nothing", "pawl check --update-baseline where the change was merged"
+	case k.gone: // its answers were looked at when it became the baseline
+		return "", ""
 	}
 	if why = c.unproven(k); why != "" {
 		hint = "pawl baseline accept --reason makes it the best-known version all the same"
@@ -119,19 +159,24 @@ func (c *check) unproven(k *contest) string {
 // trustHarness is of cells whose candidate cannot reach the code that measures it.
 const trustHarness = "harness"
 
+// moveOne moves a row's entry, and notes what came of it.
 func (c *check) moveOne(file *ratchet.File, k *contest, who string) {
 	candidate := ratchet.CandidateOf(c.report, k.row, file.Entry(k.row.Kernel, k.row.Config), who)
 	candidate.Class = k.class
-	if k.match != nil { // stored as re-measured, so that luck does not accumulate
-		row := *k.row
-		row.Timing = k.match.Remeasured(0)
-		candidate.Row = &row
+	var entry *ratchet.Entry
+	var err error
+	if k.gone {
+		entry, err = file.Anchor(candidate, fmt.Sprintf("commit %s cannot be built any more, and this is the same version", git.Short(k.entry.Commit)))
+	} else {
+		if k.match != nil { // so that luck does not accumulate
+			candidate = candidate.Remeasured(k.match.Remeasured(0))
+		}
+		entry, err = file.Move(candidate)
 	}
-	_, err := file.Move(candidate)
 	var refused *ratchet.Refusal
 	switch {
 	case err == nil:
-		k.row.Moved.Done = true
+		k.row.Moved.Done, k.row.Moved.ToS = true, entry.MedianMS/1e3
 	case errors.As(err, &refused):
 		k.row.Moved.Refused, k.row.Moved.Hint = refused.Why, refused.Hint
 	default:

@@ -21,7 +21,7 @@ func (c *check) plan(ctx context.Context) error {
 		return err
 	}
 	for _, s := range selections {
-		class := c.stand.ClassOf(s.Kernel)
+		class := c.stand.ClassOf(ctx, c.Spec.Dir, s.Kernel)
 		if err := c.loadBaseline(ctx, class); err != nil {
 			return err
 		}
@@ -96,7 +96,9 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		x.former = former.Entry(k.Name, own.Name)
 	}
 	x.base = c.baseOf(k.Name, at)
-	x.best = c.bestOf(ctx, x.entry, k.Name, at)
+	if x.best = c.bestOf(ctx, x.entry, k.Name, at); x.best != nil {
+		x.best.side.StoredS = x.entry.MedianMS / 1e3
+	}
 	return x
 }
 
@@ -149,6 +151,7 @@ func (c *check) baseOf(name string, at *spec.Config) *opponent {
 
 func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Config) *opponent {
 	job := stand.NewJob(v.tree.Folder, variant, at)
+	job.Beside = true
 	return &opponent{side: &result.Side{Role: role, Commit: v.sha, Row: job.Row}, job: job}
 }
 
@@ -258,11 +261,12 @@ func (k *contest) jobs() []*stand.Job {
 // pair decides, once identities are known, who plays. What is to be the first
 // baseline of its name is measured also when it is unchanged.
 func (k *contest) pair(first bool) {
-	if k.bestIsBase() {
+	k.gone = k.best != nil && k.best.missing() && k.row.Identity != "" && k.entry.Identity == k.row.Identity
+	if k.bestIsBase() || k.gone && k.base != nil {
 		k.best = nil
 	}
 	for _, o := range []*opponent{k.base, k.best} {
-		if o != nil {
+		if o != nil && !(k.gone && o == k.best) { // nobody need build it: here it is
 			k.row.Sides = append(k.row.Sides, o.side)
 		}
 	}
@@ -285,11 +289,11 @@ func (k *contest) pair(first bool) {
 		var move ratchet.Move
 		if move, k.accepted = k.mine.AcceptedSince(k.former); k.accepted {
 			k.row.Warnings = append(k.row.Warnings, result.Warning{
-				Code: "accepted", Message: fmt.Sprintf("slower on purpose, says %s: %s", orSomebody(move.Who), move.Reason),
+				Code: "accepted", Message: fmt.Sprintf("accepted by %s: %s", orSomebody(move.Who), move.Reason),
 			})
 		}
 	}
-	if unchanged(k.base, k.row) || k.base == nil && unchanged(k.best, k.row) {
+	if unchanged(k.base, k.row) || k.base == nil && (k.gone || unchanged(k.best, k.row)) {
 		k.playing, k.alone = nil, first
 		if k.row.Verdict, k.row.Plan = result.Unchanged, "nothing: unchanged"; first {
 			k.row.Plan = "measure alone: unchanged, and the first baseline"
@@ -321,11 +325,14 @@ func (k *contest) bestIsBase() bool {
 		return false
 	}
 	identity := k.base.job.Row.Identity
-	if k.best.job == nil {
+	if k.best.missing() {
 		return k.entry.Identity == identity
 	}
 	return k.best.job.Row.Identity == identity
 }
+
+// missing tells whether a version cannot be had.
+func (o *opponent) missing() bool { return o.job == nil || o.job.Row.Fault != nil }
 
 func unchanged(o *opponent, row *result.Row) bool {
 	return o != nil && o.job != nil && o.job.Row.Fault == nil && o.job.Row.Identity == row.Identity && row.Identity != ""

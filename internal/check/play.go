@@ -82,7 +82,7 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 			return k.row.Verdict
 		}})
 	}
-	stand.PlayOut(ctx, host, duels, c.Duet, func(m *measure.Match, p measure.Progress) {
+	stand.PlayOut(ctx, host, duels, c.duet(group[0]), func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	var room examRoom
@@ -91,7 +91,7 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		c.lookAtTiming(k)
 		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
 		if k.row.Sandbox == nil { // what held the cells held all that played in them
-			k.row.Trust, k.row.Sandbox = jobs[0].Row.Trust, jobs[0].Row.Sandbox
+			k.row.Trust, k.row.Sandbox, k.row.Flush = jobs[0].Row.Trust, jobs[0].Row.Sandbox, jobs[0].Row.Flush
 		}
 		for _, job := range k.jobs() {
 			c.stand.HoldAgainstRoof(job)
@@ -126,7 +126,7 @@ func (c *check) settle(ctx context.Context, k *contest) {
 		}
 	}
 	for i, o := range k.playing {
-		o.side.Change = m.Change(i+1, roles, c.Duet)
+		o.side.Change = m.Change(i+1, roles, c.duet(k))
 	}
 	side, err := m.Err()
 	if ctx.Err() != nil && (err != nil || m.Stopped == "") {

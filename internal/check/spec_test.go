@@ -169,7 +169,7 @@ func (p *project) accept(reason string) {
 // in the pull request, then on main with --update-baseline, and for this code alone.
 func TestAcceptedRegression(t *testing.T) {
 	t.Parallel()
-	const says = "slower on purpose, says Ann: correct now"
+	const says = "accepted by Ann: correct now"
 	for name, before := range map[string]bool{"there is a baseline": true, "it is the first": false} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)

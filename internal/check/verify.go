@@ -112,6 +112,9 @@ func (c *check) examine(ctx context.Context, k *contest, room *examRoom) {
 	if !failed && err == nil && one.Skipped == "" && len(v.Findings) == 0 {
 		err = c.listKernels(ctx, k, examiner)
 	}
+	if !failed && err == nil && one.Skipped == "" && len(v.Findings) == 0 {
+		err = c.novel(ctx, k, examiner)
+	}
 	if closing := room.leave(ctx, k, failed || err != nil); err == nil && one.Fault == nil && closing != nil {
 		k.candidate.Fail("verify", closing)
 		return
@@ -133,6 +136,24 @@ func (c *check) remembers(k *contest, retained bool) {
 			Hint: "in your program the next launch will: pass it as an argument if that matters",
 		})
 	}
+}
+
+// novel looks whether code that could remember its last data and answers lives on
+// them. What runs on a GPU has other data with every request.
+func (c *check) novel(ctx context.Context, k *contest, examiner *stand.Examiner) error {
+	if k.candidate.GPU() {
+		return nil
+	}
+	bench, err := examiner.Bench(ctx, k.exam.instances(k))
+	if err == nil {
+		err = bench.Prepare(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	found, err := bench.Novel(ctx)
+	k.row.Verification.Findings = append(k.row.Verification.Findings, found...)
+	return err
 }
 
 // listKernels takes down what runs on the device when code launches by itself.
@@ -277,11 +298,20 @@ func (c *check) convict(k *contest) {
 // lookAtTiming takes down what samples have given away besides their time.
 func (c *check) lookAtTiming(k *contest) {
 	v, t := k.row.Verification, k.row.Timing
-	if v == nil || t == nil || !t.SetAside || c.Duet.Cache == "hot" {
+	if v == nil || t == nil {
 		return
 	}
-	v.Findings = append(v.Findings, verify.SetAside())
-	if v.Integrity == result.Clean {
+	found := len(v.Findings)
+	if t.SetAside && c.Duet.Cache != "hot" {
+		v.Findings = append(v.Findings, verify.SetAside())
+	}
+	for _, o := range k.playing {
+		if skew := verify.Skew(t, o.job.Row.Timing); len(skew) > 0 {
+			v.Findings = append(v.Findings, skew...)
+			break
+		}
+	}
+	if len(v.Findings) > found && v.Integrity == result.Clean {
 		v.Integrity = result.Suspicious
 	}
 }

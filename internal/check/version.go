@@ -49,8 +49,11 @@ func (c *check) findBase(ctx context.Context) error {
 		c.base, err = c.at(ctx, base.SHA)
 	}
 	if err != nil {
-		if c.Base != "" || ctx.Err() != nil {
-			return fmt.Errorf("the base to compare with: %w", err)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case c.Base != "":
+			return &diag.Problem{Message: fmt.Sprintf("the base to compare with: %v", err), Hint: baseHint(err)}
 		}
 		c.warn("base", hintOf(err), "there is no base to compare with: %v", err)
 		return nil
@@ -69,6 +72,16 @@ func (c *check) findBase(ctx context.Context) error {
 		c.warn("gate", "", "this change has another gate; it is judged by that of %s", base.Ref)
 	}
 	return nil
+}
+
+// baseHint says what to do about a base that cannot be had: perhaps its name is
+// mistyped.
+func baseHint(err error) string {
+	var missing *git.NoCommitError
+	if errors.As(err, &missing) && diag.Nearest(missing.Commit, missing.Others) != "" {
+		return diag.Meant(missing.Commit, missing.Others)
+	}
+	return hintOf(err)
 }
 
 // withoutGit says what a check cannot do where there is no commit to begin from.
@@ -116,14 +129,7 @@ func (c *check) chooseBase(ctx context.Context, dir string) (git.Base, error) {
 	if c.Base == "" {
 		return git.DefaultBase(ctx, dir)
 	}
-	sha, err := git.Resolve(dir, c.Base)
-	if err != nil {
-		return git.Base{}, err
-	}
-	if sha, err = git.MergeBase(ctx, dir, "HEAD", sha); err != nil {
-		return git.Base{}, err
-	}
-	return git.Base{Ref: c.Base, SHA: sha}, nil
+	return git.NamedBase(ctx, dir, c.Base)
 }
 
 // at checks a commit out and reads its spec, once.

@@ -63,14 +63,14 @@ func runAccept(e *env, opts *acceptOptions, patterns []string) error {
 	if err := current(dir, report); err != nil {
 		return err
 	}
-	rows, err := acceptable(report, patterns)
+	rows, err := acceptable(report, opts.class, patterns)
 	if err != nil {
 		return err
 	}
 	store, who := ratchet.Open(dir), ratchet.Who(dir)
 	byClass := map[string][]*result.Row{}
 	for _, row := range rows {
-		class := cmp.Or(row.Class, report.DeviceClass)
+		class := classOf(report, row)
 		byClass[class] = append(byClass[class], row)
 	}
 	var accepted []*ratchet.Entry
@@ -143,10 +143,29 @@ func (o *acceptOptions) report(e *env, dir string) (*result.Report, error) {
 		return nil, &diag.Problem{
 			Message: fmt.Sprintf("%s is the report of a %s; only a check says what a result is worth", path, report.Kind), Hint: "pawl check first",
 		}
-	case o.class != "" && o.class != report.DeviceClass:
-		return nil, &diag.Problem{Message: fmt.Sprintf("%s was measured on %s, not on %s", path, report.DeviceClass, o.class)}
+	}
+	if classes := classesOf(report); o.class != "" && !slices.Contains(classes, o.class) {
+		return nil, &diag.Problem{Message: fmt.Sprintf("%s was measured on %s, not on %s", path, strings.Join(classes, " and "), o.class)}
 	}
 	return report, nil
+}
+
+// classOf is the device class whose baseline a row belongs to.
+func classOf(report *result.Report, row *result.Row) string {
+	return cmp.Or(row.Class, report.DeviceClass)
+}
+
+// classesOf are the device classes of a report's rows.
+func classesOf(report *result.Report) []string {
+	if len(report.Rows) == 0 {
+		return []string{report.DeviceClass}
+	}
+	var classes []string
+	for _, row := range report.Rows {
+		classes = append(classes, classOf(report, row))
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes)
 }
 
 func readReport(path string) (*result.Report, error) {
@@ -226,18 +245,22 @@ func current(dir string, report *result.Report) error {
 	return nil
 }
 
-// acceptable are the rows that the user named, or those that failed as regressions.
-func acceptable(report *result.Report, patterns []string) ([]*result.Row, error) {
+// acceptable are the rows that the user named, or those that failed as regressions;
+// only those of a class, unless it is "".
+func acceptable(report *result.Report, class string, patterns []string) ([]*result.Row, error) {
+	var there []*result.Row
 	var names []string
 	for _, row := range report.Rows {
-		names = append(names, row.Name())
+		if class == "" || class == classOf(report, row) {
+			there, names = append(there, row), append(names, row.Name())
+		}
 	}
 	chosen, err := ratchet.Select(names, patterns)
 	if err != nil {
 		return nil, err
 	}
 	var rows []*result.Row
-	for _, row := range report.Rows {
+	for _, row := range there {
 		if slices.Contains(chosen, row.Name()) && (len(patterns) > 0 || row.Verdict == result.Regression || unproven(row)) {
 			rows = append(rows, row)
 		}

@@ -72,7 +72,8 @@ A case that fails is made as small as it can be and kept in .pawl/failures; it i
 first from then on. With --sanitize GPU kernels are launched on small cases under
 compute-sanitizer as well, and an error that it finds fails the kernel, with its line.
 
-It exits 1 when an answer is wrong or a kernel breaks, and 2 when there is nothing to try.`,
+It exits 1 when an answer is wrong or a kernel breaks, and 2 when there is nothing to try,
+or nothing of what pawl.yaml asks for could be.`,
 		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
 		RunE:    func(_ *cobra.Command, args []string) error { return runFuzz(e, opts, args) },
 	}
@@ -149,6 +150,7 @@ func named(patterns []string) bool {
 // judgeFuzz turns a fuzz report into the command's outcome.
 func judgeFuzz(r *result.Report) error {
 	wrong, rejected, broken, unjudged, passed := 0, 0, 0, 0, 0
+	var untried []string
 	for _, row := range r.Rows {
 		switch {
 		case row.Verdict == result.Incorrect:
@@ -159,6 +161,8 @@ func judgeFuzz(r *result.Report) error {
 			broken++
 		case row.Fault != nil:
 			unjudged++
+		case row.Verdict == result.Inconclusive:
+			untried = append(untried, row.Kernel)
 		case row.Verification != nil && row.Verification.Passed > 0:
 			passed++
 		}
@@ -180,6 +184,8 @@ func judgeFuzz(r *result.Report) error {
 		return &outcomeError{exitFailed, strings.Join(failed, ", ")}
 	case unjudged > 0:
 		return &outcomeError{exitUnjudged, plural(unjudged, "kernel", "kernels") + " could not be judged"}
+	case len(untried) > 0:
+		return &outcomeError{exitUndecided, "nothing that pawl.yaml asks for was tried of " + strings.Join(untried, ", ") + ": every such case was skipped"}
 	case passed == 0:
 		return &outcomeError{exitUndecided, "no case could be tried"}
 	}

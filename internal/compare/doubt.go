@@ -41,7 +41,9 @@ func differences(before, after *result.Report) difference {
 		if was == "" || is == "" || was == is {
 			return false
 		}
-		d.texts = append(d.texts, fmt.Sprintf("%s %s → %s", what, was, is))
+		if text := fmt.Sprintf("%s %s → %s", what, was, is); !slices.Contains(d.texts, text) {
+			d.texts = append(d.texts, text)
+		}
 		return true
 	}
 	count := func(n int) string {
@@ -68,7 +70,11 @@ func differences(before, after *result.Report) difference {
 		add(name, a.Compilers[name], b.Compilers[name])
 	}
 	add("cache", before.Method.Cache, after.Method.Cache)
-	add("flush", before.Method.Flush, after.Method.Flush)
+	for _, p := range match(before.Rows, after.Rows) {
+		if p.before != nil && p.after != nil {
+			add("flush", before.FlushOf(p.before), after.FlushOf(p.after))
+		}
+	}
 	return d
 }
 

@@ -20,6 +20,8 @@ import (
 func (op operation) integers(in *spec.Instance) (contents, error) {
 	list, out := op.inputs(in), output(in)
 	switch {
+	case out >= 0 && op.allWhole(in):
+		return op.farApart(in)
 	case out < 0 || !in.Args[out].DType.Float():
 		return contents{}, errWhole
 	case len(list) == 0:

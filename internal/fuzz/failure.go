@@ -60,9 +60,14 @@ type document struct {
 }
 
 // name tells failures apart by what fails, not by the data it was found with: the
-// same bug found twice is one file.
+// same bug found twice is one file. A distribution is tried at one size, and how far
+// that can be made smaller depends on what was drawn: it is no part of the name. Equal
+// numbers are not drawn, and Shrink takes them to show where a shape fails.
 func (f *Failure) name() string {
 	vars := slices.Clone(f.Vars)
+	if f.Fill != "" && f.Fill != "equal" {
+		vars = nil
+	}
 	slices.SortFunc(vars, func(a, b spec.Var) int { return strings.Compare(a.Name, b.Name) })
 	h := sha256.New()
 	fmt.Fprintf(h, "pawl failure 1\n%q\n%q %t %t\n", f.Kernel, f.Fill, f.Exact, f.Repeats > 1)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 )
 
 // Fills are the names of distributions that a Trial may have.
-var Fills = []string{"positive", "negative", "large", "tiny", "outliers", "rows", "equal", "integers", "specials", "sparse"}
+var Fills = []string{"positive", "negative", "large", "tiny", "outliers", "rows", "equal", "integers", specials, sparse}
 
 // fill makes a named distribution concrete: it depends on what is computed, on the
 // types, and on the sizes.
@@ -48,17 +47,8 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 		err = op.outliers(&c, in, list)
 	case "rows":
 		op.rows(&c, in, list)
-	case "specials":
-		for _, i := range list {
-			c.args[i] = oracle.Fill{Kind: oracle.Specials, Args: []float64{0, 1, float64(max(4, in.Args[i].Elements/enoughSpecials))}}
-		}
-		c.words = "specials"
-	case "sparse":
-		for _, i := range list {
-			// One a row, on average: rows that have none show that NaN does not spread.
-			c.args[i] = oracle.Fill{Kind: oracle.Specials, Args: []float64{0, 1, float64(max(4, width(in, i)))}}
-		}
-		c.words = "sparse specials"
+	case specials, sparse:
+		op.specialFills(&c, in, list, name)
 	default:
 		err = fmt.Errorf("no distribution is called %q: expected one of %s", name, strings.Join(Fills, ", "))
 	}
@@ -66,19 +56,6 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 		return contents{}, err
 	}
 	return c, c.check(in)
-}
-
-// enoughSpecials is how many special values an input has, on average, however large
-// it is: one of their six kinds is missing once in 30 000 times. One in four elements
-// of a smaller input is special.
-const enoughSpecials = 72
-
-// fewRows tells whether an input has so few rows that enoughSpecials reach all of them.
-func (op operation) fewRows(in *spec.Instance) bool {
-	return slices.ContainsFunc(op.open(in), func(i int) bool {
-		rows := in.Args[i].Elements / width(in, i)
-		return rows > 1 && rows < enoughSpecials/2
-	})
 }
 
 // each fills all alike.
@@ -92,7 +69,9 @@ func (c *contents) each(list []int, f oracle.Fill) {
 func words(f oracle.Fill) string {
 	parts := make([]string, len(f.Args))
 	for i, a := range f.Args {
-		parts[i] = strconv.FormatFloat(a, 'g', 6, 64)
+		if parts[i] = strconv.FormatFloat(a, 'g', 6, 64); a == math.Trunc(a) && math.Abs(a) <= 1<<53 {
+			parts[i] = strconv.FormatFloat(a, 'f', 0, 64)
+		}
 	}
 	return f.Kind + "(" + strings.Join(parts, ", ") + ")"
 }
@@ -109,6 +88,8 @@ func width(in *spec.Instance, i int) int64 {
 func (op operation) large(c *contents, in *spec.Instance, list []int) error {
 	normal := func(std float64) oracle.Fill { return oracle.Fill{Kind: oracle.Normal, Args: []float64{0, std}} }
 	switch op.name {
+	case elementwise:
+		return op.wide(c, in, list)
 	case softmax:
 		// Beyond 88, where exp overflows in f32 unless the greatest is subtracted first.
 		c.each(list, normal(32))

@@ -45,12 +45,17 @@ func (p *Plan) try(t Trial, o Options) bool {
 	return true
 }
 
-// integers adds the case of small whole numbers, at sizes where it is exact.
+// integers adds the case of small whole numbers, at sizes where it is exact, or of ones
+// far apart where there are no others.
 func (p *Plan) integers(base Trial, o Options) {
 	base.Lane, base.Repeats, base.Fill = LaneIntegers, 1, "integers"
 	t, exact, err := p.exactSize(base, o)
 	if err != nil {
-		p.note("exact small integers are not tried: %v", err)
+		which := "exact small integers"
+		if in, why := p.possible(base, o); why == "" && p.operation.allWhole(in) {
+			which = "whole numbers that are further apart"
+		}
+		p.note("%s are not tried: %v", which, err)
 		return
 	}
 	t.Exact = exact
@@ -123,12 +128,12 @@ func (p *Plan) specials(base Trial, o Options) {
 	if p.Specials != spec.SpecialsPropagate {
 		return
 	}
-	base.Lane, base.Repeats, base.Fill = LaneSpecials, 1, "specials"
+	base.Lane, base.Repeats, base.Fill = LaneSpecials, 1, specials
 	if !p.try(base, o) {
 		return
 	}
 	if in, why := p.possible(base, o); why == "" && p.operation.fewRows(in) {
-		base.Fill = "sparse"
+		base.Fill = sparse
 		p.try(base, o)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type operation struct {
 	name    string // "" for a Python function, or no oracle at all
 	formula string // of elementwise
+	rtol    float64
 }
 
 // The operations.
@@ -39,7 +40,7 @@ func operationOf(s *spec.Spec, k *spec.Kernel) operation {
 		case k.Oracle == nil:
 			return operation{}
 		case k.Oracle.Elementwise != "":
-			return operation{elementwise, k.Oracle.Elementwise}
+			return operation{name: elementwise, formula: k.Oracle.Elementwise}
 		case k.Oracle.Kernel == "":
 			return operation{name: k.Oracle.Builtin}
 		}
@@ -66,7 +67,7 @@ func (op operation) values() []string {
 	case sum:
 		return []string{"positive", "large", "tiny", "outliers"}
 	case elementwise:
-		return []string{"positive", "negative", "tiny", "rows"}
+		return []string{"positive", "negative", "large", "tiny", "rows"}
 	}
 	return []string{"positive", "tiny"}
 }
@@ -91,10 +92,13 @@ var parts = map[string][][]string{
 
 // inputs are the floating-point buffers that a kernel reads: those whose part is told
 // by their name first, then in order, and last what it also writes.
-func (op operation) inputs(in *spec.Instance) []int {
+func (op operation) inputs(in *spec.Instance) []int { return op.read(in, dtype.Type.Float) }
+
+// read are the buffers of certain types that a kernel reads, in that order.
+func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int {
 	var list []int
 	for i, a := range in.Args {
-		if a.Buffer && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut) && a.DType.Float() {
+		if a.Buffer && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut) && wanted(a.DType) {
 			list = append(list, i)
 		}
 	}
@@ -158,6 +162,9 @@ func output(in *spec.Instance) int {
 // terms is how many products or elements one element of the output is the sum of.
 func (op operation) terms(in *spec.Instance) float64 {
 	list, out := op.inputs(in), output(in)
+	if op.allWhole(in) {
+		list = op.wholeInputs(in)
+	}
 	if len(list) == 0 || out < 0 {
 		return 1
 	}
@@ -211,6 +218,7 @@ type contents struct {
 	args       map[int]oracle.Fill
 	words      string
 	atol, rtol float64 // factors of the tolerance
+	least      float64 // atol is at least this
 	exact      bool    // an honest kernel has no rounding error here
 }
 

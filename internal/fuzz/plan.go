@@ -45,6 +45,7 @@ const repeats = 3
 func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 	k := v.Kernel
 	p := &Plan{variant: v, operation: operationOf(s, k), Specials: spec.SpecialsNone}
+	p.operation.rtol = k.Tolerance.Rtol
 	if s.Fuzz != nil {
 		p.Specials = s.Fuzz.Specials
 		if o.Sample == 0 {
@@ -81,6 +82,7 @@ func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 	for i := range p.Trials {
 		p.Trials[i].Seed, p.Trials[i].Batch = o.Seed, i
 	}
+	p.settleAll()
 	return p, nil
 }
 
@@ -211,7 +213,7 @@ func (p *Plan) Resolve(t Trial) (*Problem, error) {
 			return nil, fmt.Errorf("fill the inputs with %s: %w", t.Fill, err)
 		}
 		problem.Fill = f.apply(in)
-		problem.Atol *= f.atol
+		problem.Atol = max(problem.Atol*f.atol, f.least)
 		problem.Rtol *= f.rtol
 		if t.Exact && !f.exact {
 			return nil, errors.New("at these sizes an honest kernel may round")

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ func TestMain(m *testing.M) {
 type bench struct {
 	body   string // of the C function k(x, y, n)
 	rest   string // of the file
+	oracle string // instead of the formula
+	failed string // a file of a failure that was kept before
 	plain  bool
 	follow func(run.Event)
 }
@@ -64,6 +67,8 @@ kernels:
     configs: {small: {N: 4096}, large: {N: 5000}}
 `
 
+const formulaLine = "oracle: {elementwise: 2 * x + 1}"
+
 const right = "for (long i = 0; i < n; i++) y[i] = 2 * x[i] + 1;"
 
 func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, dir string, err error) {
@@ -71,9 +76,16 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	t.Parallel()
 	dir = t.TempDir()
 	for name, text := range map[string]string{
-		"pawl.yaml": benchSheet + b.rest, "k.c": "#include <time.h>\nvoid k(float *x, float *y, long n) { " + b.body + " }\n",
+		"pawl.yaml": strings.Replace(benchSheet, formulaLine, cmp.Or(b.oracle, formulaLine), 1) + b.rest,
+		"k.c": "#include <time.h>\nvoid k(float *x, float *y, long n) { " + b.body + " }\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.failed != "" {
+		folder := filepath.Join(dir, ".pawl", "failures")
+		if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, "k-before.json"), []byte(b.failed), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -288,5 +300,41 @@ fuzz: {matrix: {N: [0], M: [5]}}
 		if w := report.Warnings; len(w) != 1 || !strings.HasPrefix(w[0].Message, want) || w[0].Hint == "" {
 			t.Errorf("warnings %+v", w)
 		}
+	}
+}
+
+// What was kept before is as small as it was made then: to make it smaller again would
+// add a file with every run.
+func TestReplaysAreNotMadeSmaller(t *testing.T) {
+	const before = `{"schema": 1, "kernel": "k", "vars": {"N": 300}, "repeats": 1, "seed": 5, "batch": 0, "lane": "shape", "fixed": false, "first_seen": "2026-11-15T12:00:00Z"}`
+	row, dir := bench{body: right + " if (n < 4000) y[0] = 7;", failed: before, plain: true}.row(t)
+	first := row.Verification.Cases[0]
+	if !first.Replay || first.Reason == "" || first.Shrunk != nil || filepath.Base(first.Stored) != "k-before.json" {
+		t.Errorf("%+v", first)
+	}
+	if files := kept(t, dir); len(files) != 1 {
+		t.Errorf("kept %q", files)
+	}
+}
+
+// Cases of pawl's own do not stand for those that the file asks for.
+func TestNothingAskedForWasTried(t *testing.T) {
+	for rest, want := range map[string]result.Verdict{"[4000000000000]": result.Inconclusive, "[64, 4000000000000]": ""} {
+		t.Run(rest, func(t *testing.T) {
+			row, _ := bench{body: right, rest: "fuzz: {matrix: {N: " + rest + "}}\n"}.row(t)
+			v := row.Verification
+			said := strings.Contains(strings.Join(v.Limits, "\n"), "nothing of what the file asks for was tried")
+			if row.Verdict != want || said != (want != "") || v.Passed == 0 || v.Skipped == 0 {
+				t.Errorf("verdict %q, %d passed, %d skipped, notes %q", row.Verdict, v.Passed, v.Skipped, v.Limits)
+			}
+		})
+	}
+}
+
+// Of a kernel that nobody can judge there is nothing else to say.
+func TestNoNotesWithoutOracle(t *testing.T) {
+	row, _ := bench{body: right, oracle: "requires: []"}.row(t)
+	if v := row.Verification; row.Fault == nil || row.Fault.Cause != result.CauseOracle || len(v.Limits) > 0 {
+		t.Errorf("%v, notes %q", row.Fault, v.Limits)
 	}
 }

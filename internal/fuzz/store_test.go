@@ -262,3 +262,22 @@ func FuzzParseFailure(f *testing.F) {
 		}
 	})
 }
+
+// A distribution that fails is one file, however small it could be made with what was
+// drawn; a shape that fails is one for each.
+func TestNameOfFailure(t *testing.T) {
+	k := load(t, "", "").Kernels[0]
+	for fill, files := range map[string]int{"": 2, "equal": 2, "large": 1, "integers": 1, specials: 1, sparse: 1} {
+		s := OpenStore(t.TempDir())
+		for m := range int64(2) {
+			trial := failing(k, 7+m)
+			trial.Fill, trial.Seed = fill, uint64(m)
+			if _, err := s.Keep(k, trial, "", "", noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if failures, problems := s.Load(); len(failures) != files || problems != nil {
+			t.Errorf("fill %q: %d files, %v", fill, len(failures), problems)
+		}
+	}
+}

@@ -30,6 +30,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	end := f.done + len(s.trials)
 	if s.row.Fault != nil {
 		f.done = end
+		s.withoutNotes()
 		return
 	}
 	largest := int64(0)
@@ -48,6 +49,15 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 		s.candidate.Fail("verify", err) // answers that only closing shows to be forged
 	}
 	f.verdict(s)
+	s.withoutNotes()
+}
+
+// withoutNotes leaves out what was decided about cases of a kernel that nobody can
+// judge: beside that it says nothing.
+func (s *subject) withoutNotes() {
+	if v := s.row.Verification; s.row.Fault != nil && s.row.Fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
+		v.Limits = v.Limits[min(len(v.Limits), len(s.plan.Notes)):]
+	}
 }
 
 // forged: a worker that is ending has other things to say of its cells.
@@ -98,6 +108,9 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t Trial, fresh bool) (*r
 		}
 		s.candidate.Fail("verify", err)
 		return nil, false
+	}
+	if s.plan.fewAnswers(t) {
+		findings = slices.DeleteFunc(findings, func(found result.Finding) bool { return found.Exploit == verify.Insensitive })
 	}
 	s.row.Verification.Findings = append(s.row.Verification.Findings, findings...)
 	return one, true
@@ -166,7 +179,12 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 
 // one makes one trial. The error is for what keeps all others from being made too.
 func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, []result.Finding, error) {
+	t, err := s.plan.settle(t, false)
 	one := f.newCase(t)
+	if err != nil {
+		one.Skipped = err.Error()
+		return one, nil, nil
+	}
 	problem, err := s.plan.Resolve(t)
 	if err != nil {
 		one.Skipped = err.Error()
@@ -223,11 +241,12 @@ func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Ca
 }
 
 // keep stores the smallest trial that still fails as one does. A launch that hangs is
-// not tried at smaller sizes, where it would hang as well; and of a search that was
-// interrupted nothing is kept, since another run would keep something else.
+// not tried at smaller sizes, where it would hang as well; one that was kept before is
+// as small as it was made then, and would become a file a run; and of a search that
+// was interrupted nothing is kept, since another run would keep something else.
 func (f *fuzzing) keep(ctx context.Context, s *subject, t Trial, one *result.Case) {
 	smallest, why := t, one.Reason
-	if !hung(one) {
+	if !hung(one) && t.Stored == "" {
 		began := time.Now()
 		if smallest, one.Shrunk = f.shrink(ctx, s, t, one); one.Shrunk != nil {
 			why = one.Shrunk.Reason
@@ -286,10 +305,29 @@ func (f *fuzzing) verdict(s *subject) {
 			v.Integrity = result.Suspicious
 		}
 	}
+	if s.row.Fault == nil && v.Failed == 0 && s.unasked() {
+		s.row.Verdict = result.Inconclusive
+		v.Limits = append(v.Limits, fmt.Sprintf("nothing of what the file asks for was tried: every case of its %s was skipped", s.plan.Trials[0].Lane))
+	}
 	if s.row.Fault == nil && v.Failed > 0 {
 		s.row.Verdict = result.Broken
 		if slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Reason != "" && c.Fault == nil }) {
 			s.row.Verdict = result.Incorrect
 		}
 	}
+}
+
+// unasked tells whether all cases were skipped that the file asks for. Those that were
+// tried are pawl's own idea, and do not stand for them.
+func (s *subject) unasked() bool {
+	asked, tried := 0, 0
+	for _, c := range s.row.Verification.Cases {
+		if (c.Lane == LaneMatrix || c.Lane == LaneConfig) && !c.Replay {
+			asked++
+			if c.Skipped == "" {
+				tried++
+			}
+		}
+	}
+	return asked > 0 && tried == 0
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,10 @@ type NoCommitError struct {
 	Commit  string // its hash, or the name it was asked for by
 	Shallow bool   // the clone is, so that the commit may exist elsewhere
 	Cause   error  // why it could not be fetched; nil: nobody tried
+
+	Remote string   // that was asked; empty: origin
+	Absent bool     // it has no branch or tag of that name
+	Others []string // names that there are, when the one asked for may be mistyped
 }
 
 // Error says what is missing, and what was tried.
@@ -29,15 +34,22 @@ func (e *NoCommitError) Error() string {
 	if e.Shallow {
 		b.WriteString(" (it is shallow)")
 	}
-	if e.Cause != nil {
-		fmt.Fprintf(&b, " and could not be fetched from origin: %v", e.Cause)
+	remote := cmp.Or(e.Remote, "origin")
+	switch {
+	case e.Absent:
+		fmt.Fprintf(&b, ", and %s has no branch or tag of that name", remote)
+	case e.Cause != nil:
+		fmt.Fprintf(&b, " and could not be fetched from %s: %v", remote, e.Cause)
 	}
 	return b.String()
 }
 
 // Hint says what to do about it.
 func (e *NoCommitError) Hint() string {
-	if e.Shallow {
+	switch {
+	case e.Absent || e.Others != nil && !e.Shallow:
+		return "git branch --all lists the branches that there are"
+	case e.Shallow:
 		return "git fetch --unshallow; in a GitHub workflow: actions/checkout with fetch-depth: 0"
 	}
 	return "git fetch, or push the branch that has it"
@@ -103,11 +115,7 @@ func Fetch(ctx context.Context, dir, sha string) error {
 	if err != nil {
 		return err
 	}
-	depth := ""
-	if shallow { // in a whole clone a depth would make it shallow
-		depth = "--depth=1"
-	}
-	err = fetch(ctx, dir, depth, sha)
+	err = fetch(ctx, dir, depthOf(shallow), sha)
 	if err == nil {
 		_, err = Resolve(dir, sha)
 	}
@@ -117,16 +125,29 @@ func Fetch(ctx context.Context, dir, sha string) error {
 	return err
 }
 
+// depthOf says how much of history to fetch: in a whole clone a depth would make it
+// shallow.
+func depthOf(shallow bool) string {
+	if shallow {
+		return "--depth=1"
+	}
+	return ""
+}
+
 // fetch leaves no trace but objects: no tags, no FETCH_HEAD, no submodules. depth
 // is an option, or empty; without commits it fetches what the clone follows.
 func fetch(ctx context.Context, dir, depth string, shas ...string) error {
 	if _, err := run(dir, "remote", "get-url", "origin"); err != nil {
 		return errors.New("there is no remote of that name")
 	}
+	return fetchFrom(ctx, dir, "origin", depth, shas...)
+}
+
+func fetchFrom(ctx context.Context, dir, remote, depth string, shas ...string) error {
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"}
 	if depth != "" {
 		args = append(args, depth)
 	}
-	_, err := work(ctx, dir, append(append(args, "origin"), shas...)...)
+	_, err := work(ctx, dir, append(append(args, remote), shas...)...)
 	return err
 }

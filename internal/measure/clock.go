@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"pawl/internal/result"
@@ -20,6 +21,7 @@ import (
 const (
 	contradiction = 2.0
 	clockTries    = 5
+	beyondTries   = 3      // requests of which it is taken down what they take beyond their claims
 	clockSpan     = 0.01   // seconds of launches a try takes
 	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
 	askingCost    = 500e-6 // seconds a request itself may take
@@ -29,9 +31,6 @@ const (
 	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
 	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
-
-// onGPU tells whether the kernel runs on a GPU, as far as its samples have told.
-func (s *series) onGPU() bool { return s.cuda() || s.timing.DeviceMemory > 0 }
 
 // deviceClock holds the GPU's own timer against the events that samples are taken
 // by. The stamps of the timer lie outside of the events, so it says a little more;
@@ -82,7 +81,11 @@ func (s *series) checkClock(ctx context.Context) error {
 			return s.addUp(ctx) // launches that do not restore their input are another problem
 		}
 	}
-	claimed := stat.Median(s.timing.Samples.Kept())
+	kept := s.timing.Samples.Kept()
+	if len(kept) == 0 {
+		return nil // nothing is claimed
+	}
+	claimed := stat.Median(kept)
 	span := clockSpan
 	if s.onGPU() && s.primary {
 		span = energySpan
@@ -115,7 +118,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		switch {
 		case s.cuda():
 			queueing = queueingCost
-		case s.timing.DeviceMemory > 0:
+		case s.onGPU():
 			queueing = pythonCost
 		}
 		if s.Instance.Variant.Kernel.DeviceCode() || check.WorkerS <= contradiction*claimed+queueing+askingCost/float64(launches) {
@@ -147,6 +150,7 @@ func (s *series) addUp(ctx context.Context) error {
 	}
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	claimed, longer, by := 0.0, 0.0, ""
+	var beyond, disturbed []float64 // per launch, of requests that do not contradict their claims
 	for range clockTries {
 		m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
 		s.freshen(&m)
@@ -171,8 +175,19 @@ func (s *series) addUp(ctx context.Context) error {
 		if longer > contradiction*claimed+queueing+askingCost/float64(enough) {
 			continue
 		}
-		if !launcher || got.OtherStreams {
-			return nil // there is no such timer, or it has nothing to do with the sample
+		if launcher && got.OtherStreams {
+			return nil // the timer has nothing to do with the sample
+		}
+		if !launcher { // there is no such timer
+			more := (longer - claimed) / float64(s.timing.Repeat)
+			if got.Preempted+dry.Preempted > 0 { // its claims have time in them that was not its own
+				disturbed = append(disturbed, more)
+				continue
+			}
+			if beyond = append(beyond, more); len(beyond) == beyondTries {
+				break
+			}
+			continue
 		}
 		longer = (got.GlobalS - dry.GlobalS) / float64(got.Count)
 		by = "the GPU's own timer"
@@ -182,6 +197,15 @@ func (s *series) addUp(ctx context.Context) error {
 		if longer <= contradiction*claimed+timerCost {
 			return nil
 		}
+	}
+	if len(beyond) == 0 {
+		beyond = disturbed
+	}
+	if len(beyond) > 0 {
+		if s.timing.Clock != nil {
+			s.timing.Clock.Beyond = []float64{slices.Min(beyond), slices.Max(beyond)}
+		}
+		return nil
 	}
 	return &result.Fault{
 		Cause: result.CauseForged,

@@ -99,3 +99,28 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 		}
 	}
 }
+
+// Python may take longer to queue what a GPU then runs than that takes itself.
+func TestPythonQueuesSlowly(t *testing.T) {
+	honest, slow := puppet.Script{Micros: 50}, puppet.Script{Micros: 50, Spin: 75} // some 200 launches
+	for name, test := range map[string]struct {
+		onDevice bool
+		want     result.Cause
+	}{"on the processor": {false, result.CauseForged}, "on a GPU": {true, ""}} {
+		t.Run(name, func(t *testing.T) {
+			client := newWorker(t)
+			first, rival := loaded(t, client, honest), loaded(t, client, slow)
+			rival.OnDevice = test.onDevice
+			sides := []Side{{Cell: first, Instance: sized(spec.CellHost, 8)}, {Cell: rival, Instance: sized(spec.CellPython, 8)}}
+			timings, _, errs := Turns(t.Context(), sides, quickly(), func(Progress) {})
+			var fault *result.Fault
+			got := result.Cause("")
+			if errors.As(errs[1], &fault) {
+				got = fault.Cause
+			}
+			if got != test.want || timings[0].OnDevice || timings[1].OnDevice != test.onDevice {
+				t.Errorf("cause %q (%v), want %q; on a GPU: %t, %t", got, errs[1], test.want, timings[0].OnDevice, timings[1].OnDevice)
+			}
+		})
+	}
+}

@@ -96,9 +96,6 @@ const (
 	preemptRate = 0.2  // preemptions per sample
 )
 
-// onGPU tells whether a timing is of something that ran on a GPU.
-func onGPU(t *result.Timing) bool { return len(t.Resources) > 0 || t.DeviceMemory > 0 }
-
 // Doubts says what is questionable about a timing, with the evidence. cv is the
 // gate's bound on the coefficient of variation.
 func Doubts(t *result.Timing, cv float64) []result.Warning {
@@ -123,7 +120,7 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if t.Stopped == "budget" && t.HalfWidth > known {
 		warn("width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
 	}
-	if each := st.Median * float64(t.Repeat); !onGPU(t) && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
+	if each := st.Median * float64(t.Repeat); !t.OnDevice && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
 		hint := ""
 		if t.Repeat == 1 {
 			hint = "--cache hot puts several launches into a sample, or choose a larger config"
@@ -139,7 +136,7 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if t.SetAside {
 		warn("persisting-l2", "", "it sets a part of the L2 aside; that was undone after every sample")
 	}
-	if onGPU(t) {
+	if t.OnDevice {
 		// which core launches it does not matter
 	} else if len(t.Pinned) == 0 {
 		warn("pin", "", "the kernel could not be kept on its own cores")
@@ -151,7 +148,11 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 			continue
 		}
 		if v := state.TemperatureC; v != nil && *v > hotCelsius {
-			warn("temperature", "let it cool down", "the processor reached %.0f °C", *v)
+			what := "processor"
+			if t.OnDevice {
+				what = "GPU"
+			}
+			warn("temperature", "let it cool down", "the %s reached %.0f °C", what, *v)
 		}
 		if v := state.StealPct; v != nil && *v > stealPct {
 			warn("steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", *v)

@@ -82,7 +82,7 @@ func (s *series) begin(ctx context.Context) error {
 		return at("prepare", err)
 	}
 	s.timing.Pinned, s.sets, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0
-	s.timing.Resources = prepared.Resources
+	s.timing.Resources, s.timing.OnDevice = prepared.Resources, s.onGPU()
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))
 }
@@ -150,7 +150,7 @@ const (
 func (s *series) warmUp(ctx context.Context) error {
 	start, first := time.Now(), len(s.timing.Samples.Seconds)
 	least := warmMinimum
-	if s.warm && s.onGPU() {
+	if s.warm && s.onGPU() && (s.cuda() || first > 0) { // a Python function is given the whole time once
 		least = warmAgain
 	}
 	if err := s.batch(ctx, 1); err != nil {

@@ -116,10 +116,11 @@ func TestDoubts(t *testing.T) {
 		change func(*result.Timing)
 		want   []string
 	}{
-		"quiet":       {func(*result.Timing) {}, nil},
-		"no samples":  {func(r *result.Timing) { r.Stats = result.Stats{} }, nil},
-		"noise":       {func(r *result.Timing) { r.Stats.CV = 0.13 }, []string{"cv"}},
-		"at the gate": {func(r *result.Timing) { r.Stats.CV = 0.12 }, nil},
+		"a GPU's host": {func(r *result.Timing) { r.OnDevice, r.Pinned, r.Preempted, r.Stats.Median = true, nil, 20, 1e-6 }, nil},
+		"quiet":        {func(*result.Timing) {}, nil},
+		"no samples":   {func(r *result.Timing) { r.Stats = result.Stats{} }, nil},
+		"noise":        {func(r *result.Timing) { r.Stats.CV = 0.13 }, []string{"cv"}},
+		"at the gate":  {func(r *result.Timing) { r.Stats.CV = 0.12 }, nil},
 		"drift": {func(r *result.Timing) {
 			for i := 20; i < 40; i++ {
 				r.Samples.Seconds[i] = 1.03e-3
@@ -150,5 +151,18 @@ func TestDoubts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestDoubtsNameWhatIsHot(t *testing.T) {
+	celsius := 85.0
+	for onDevice, want := range map[bool]string{false: "the processor reached 85 °C", true: "the GPU reached 85 °C"} {
+		timing := &result.Timing{
+			OnDevice: onDevice, Pinned: []int{1}, Stopped: "width", Stats: result.Stats{Count: 1, Median: 1e-3},
+			Samples: result.Samples{Seconds: []float64{1e-3}}, State: []result.State{{When: "during", TemperatureC: &celsius}},
+		}
+		if got := Doubts(timing, 0.12); len(got) != 1 || got[0].Message != want {
+			t.Errorf("%+v, want %q", got, want)
+		}
 	}
 }

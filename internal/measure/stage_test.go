@@ -29,6 +29,23 @@ func newWorker(t *testing.T) *worker.Client {
 	return client
 }
 
+// loaded is a puppet's cell.
+func loaded(t *testing.T, client *worker.Client, script puppet.Script) *worker.Cell {
+	t.Helper()
+	sha, err := client.Upload(t.Context(), []byte(script.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Load(t.Context(), wire.Load{SHA256: sha}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // stage is a Host of puppets: script says what a side does in the nth cells.
 type stage struct {
 	t      *testing.T

@@ -33,7 +33,10 @@ func (s *series) stretch(ctx context.Context) error {
 	for _, span := range []time.Duration{stretchRamp, stretchSpan} {
 		launches := int64(max(1, math.Ceil(span.Seconds()/each)))
 		began := time.Now()
-		reply, err := s.Cell.Run(ctx, wire.Run{Side: s.Index, Launches: launches, DeadlineS: s.opts.Timeout.Seconds() + 10*span.Seconds()})
+		reply, err := s.Cell.Run(ctx, wire.Run{
+			Side: s.Index, Launches: launches, DeadlineS: s.opts.Timeout.Seconds() + 10*span.Seconds(),
+			State: span == stretchSpan, // a look before it would let the device rest
+		})
 		if err != nil {
 			return err
 		}
@@ -43,6 +46,7 @@ func (s *series) stretch(ctx context.Context) error {
 		t := s.timing
 		t.Samples.Seconds, t.Samples.GHz = append(t.Samples.Seconds, each), append(t.Samples.GHz, reply.GHz)
 		s.perItem = time.Since(began).Seconds()
+		s.note(reply.State)
 	}
 	return nil
 }

@@ -10,24 +10,12 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker/puppet"
-	"pawl/internal/worker/wire"
 )
 
 // sustained measures a puppet in stretches.
 func sustained(t *testing.T, script puppet.Script, in *spec.Instance) (*result.Timing, error) {
 	t.Helper()
-	client := newWorker(t)
-	sha, err := client.Upload(t.Context(), []byte(script.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "off"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Load(t.Context(), wire.Load{SHA256: sha}); err != nil {
-		t.Fatal(err)
-	}
+	c := loaded(t, newWorker(t), script)
 	opts := Default()
 	opts.Sustain, opts.Budget, opts.MinSamples = true, time.Second, 1000
 	timings, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: in}}, opts, func(Progress) {})
@@ -61,5 +49,22 @@ func TestStretchesNeedInputsThatStay(t *testing.T) {
 	var fault *result.Fault
 	if !errors.As(err, &fault) || fault.Cause != result.CauseUnsupported || !strings.Contains(fault.Message, "argument x") || !strings.Contains(fault.Hint, "--sustain") {
 		t.Errorf("%v: %+v", err, fault)
+	}
+}
+
+// Readings that were taken while it warmed up say nothing of the clock it can hold.
+func TestStretchesLookAtTheMachine(t *testing.T) {
+	t.Parallel()
+	script := puppet.Script{Micros: 5, Spin: 60} // both runs together last long enough for another look
+	s := newSeries(Side{Cell: loaded(t, newWorker(t), script), Instance: sized(spec.CellHost, 8)}, quickly(), func(Progress) {})
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.timing.State = nil
+	if err := s.stretch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if state := s.timing.State; len(state) != 2 || state[0].When != "during" || state[0].Load1 == nil {
+		t.Errorf("%+v", state)
 	}
 }

@@ -22,6 +22,9 @@ type Side struct {
 
 func (s Side) cuda() bool { return s.Instance.Variant.Kernel.Cell == spec.CellCUDA }
 
+// onGPU tells whether the kernel runs on a GPU: of Python only its cell knows.
+func (s Side) onGPU() bool { return s.cuda() || s.Cell.OnDevice }
+
 // Sides taking turns: every turn is about turnSpan long, so that whatever the
 // machine does for longer than a round it does to all sides alike.
 const (
@@ -32,9 +35,9 @@ const (
 
 // Turns measures all sides in short alternating blocks; one alone until its own
 // median is known well enough. It returns their timings and, for every side but
-// the first, how many times slower than the first it is. A side that fails is left
-// out of the later rounds; its error stands in errs, and what it measured before
-// is kept.
+// the first, how many times slower than the first it is; nil where one of the two
+// failed. A side that fails is left out of the later rounds; its error stands in
+// errs, and what it measured before is kept.
 func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progress)) (timings []*result.Timing, ratios []*result.Ratio, errs []error) {
 	all := make([]*series, len(sides))
 	errs = make([]error, len(sides))
@@ -63,52 +66,74 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 			opts.OnKept(s.draw.kept)
 		}
 		timings = append(timings, s.timing)
-		ratios = append(ratios, ratioOf(perRound[i], perRound[0]))
+		ratios = append(ratios, nil)
+		if errs[0] == nil && errs[i] == nil { // both have played roundsLeast rounds
+			ratios[i] = ratioOf(perRound[i], perRound[0])
+		}
 	}
 	return timings, ratios[1:], errs
 }
 
 // alternate runs the rounds and returns every side's median of every round that
-// it and the first side both finished.
+// it finished. Who has not failed goes on without the others, the first of all
+// sides included: a rival's time is worth knowing for itself.
 func alternate(ctx context.Context, all []*series, errs []error, opts Options, progress func(Progress)) [][]float64 {
 	perRound := make([][]float64, len(all))
 	budget := opts.Budget * time.Duration(len(all))
 	start := time.Now()
-	for round := 0; errs[0] == nil; round++ {
-		order := turnOrder(len(all), round)
-		for _, i := range order {
-			s := all[i]
-			if errs[i] != nil {
-				continue
-			}
-			before := len(s.timing.Samples.Seconds)
-			if errs[i] = at("measure", s.turn(ctx)); errs[i] == nil {
-				perRound[i] = append(perRound[i], stat.Median(s.timing.Samples.Seconds[before:]))
-			}
-		}
-		done, widest := true, 0.0
-		for i := range all[1:] {
-			if r := ratioOf(perRound[i+1], perRound[0]); errs[i+1] == nil && r != nil {
-				widest = max(widest, r.HalfWidth())
-				done = done && r.HalfWidth() <= opts.HalfWidth
-			}
-		}
-		enough := round+1 >= roundsLeast && (opts.Sustain || len(all[0].timing.Samples.Kept()) >= opts.MinSamples)
-		progress(Progress{Samples: len(all[0].timing.Samples.Kept()), Median: stat.Median(perRound[0]), HalfWidth: widest})
-		if enough && (done || time.Since(start) >= budget) {
-			stopped := "budget"
-			if done {
-				stopped = "width"
-			}
-			for i, s := range all {
-				if errs[i] == nil {
-					s.timing.Stopped = stopped
+	for round := 0; ; round++ {
+		for _, i := range turnOrder(len(all), round) {
+			if s := all[i]; errs[i] == nil {
+				before := len(s.timing.Samples.Seconds)
+				if errs[i] = at("measure", s.turn(ctx)); errs[i] == nil {
+					perRound[i] = append(perRound[i], stat.Median(s.timing.Samples.Seconds[before:]))
 				}
 			}
-			break
+		}
+		lead := slices.IndexFunc(errs, func(err error) bool { return err == nil })
+		if lead < 0 {
+			return perRound
+		}
+		kept, width := all[lead].timing.Samples.Kept(), widest(all, errs, perRound, lead)
+		told := Progress{Samples: len(kept)}
+		if lead == 0 { // a rival's median is not the row's
+			told.Median, told.HalfWidth = stat.Median(perRound[0]), width
+		}
+		progress(told)
+		enough := round+1 >= roundsLeast && (opts.Sustain || len(kept) >= opts.MinSamples)
+		switch {
+		case enough && width <= opts.HalfWidth:
+			stop(all, errs, "width")
+			return perRound
+		case enough && time.Since(start) >= budget:
+			stop(all, errs, "budget")
+			return perRound
 		}
 	}
-	return perRound
+}
+
+// widest is the half-width of what is known least well: of the ratios to the lead,
+// or of its own median where nobody is left to compare it with.
+func widest(all []*series, errs []error, perRound [][]float64, lead int) float64 {
+	width, alone := 0.0, true
+	for i := lead + 1; i < len(all); i++ {
+		if errs[i] == nil {
+			width, alone = max(width, ratioOf(perRound[i], perRound[lead]).HalfWidth()), false
+		}
+	}
+	if alone {
+		return stat.HalfWidth(all[lead].timing.Samples.Kept())
+	}
+	return width
+}
+
+// stop says why sampling ended, of those that it did not end early for.
+func stop(all []*series, errs []error, why string) {
+	for i, s := range all {
+		if errs[i] == nil {
+			s.timing.Stopped = why
+		}
+	}
 }
 
 // turn is one side's part of a round.
@@ -132,16 +157,12 @@ func turnOrder(n, round int) []int {
 	return order
 }
 
-// ratioOf compares two sides round by round; nil when there is no round of both.
+// ratioOf compares two sides by the rounds that both have finished, at least one.
 func ratioOf(side, first []float64) *result.Ratio {
-	n := min(len(side), len(first))
-	if n == 0 {
-		return nil
-	}
-	each := make([]float64, n)
+	each := make([]float64, min(len(side), len(first)))
 	for i := range each {
 		each[i] = side[i] / first[i]
 	}
 	low, high, _ := stat.MedianCI(each)
-	return &result.Ratio{Median: stat.Median(each), Low: low, High: high, Rounds: n}
+	return &result.Ratio{Median: stat.Median(each), Low: low, High: high, Rounds: len(each)}
 }

@@ -48,6 +48,7 @@ type By string
 const (
 	ByCheck  By = "check"  // first of its kind, or faster in a duet
 	ByAccept By = "accept" // somebody wanted it, whatever the duet said
+	ByAnchor By = "anchor" // the same version, which is built from another commit from now on
 	ByReset  By = "reset"  // somebody took the entry away
 	ByMerge  By = "merge"  // git merge took one side's entry; only of an Audit, never in a file
 )

@@ -113,7 +113,7 @@ func parse(path, class string, raw []byte) (*File, error) {
 		if it, _ := f.item(name); it.problem != "" {
 			at := p.key(name)
 			at.Message = fmt.Sprintf("%s was edited by hand: %s", name, it.problem)
-			at.Hint = fmt.Sprintf("git checkout -- %s restores it; pawl baseline reset %s --reason … gives it up", path, name)
+			at.Hint = fmt.Sprintf("pawl baseline verify says since which commit, and how to restore it; pawl baseline reset %s --reason … gives it up", name)
 			f.damage = append(f.damage, at)
 		}
 	}

@@ -149,7 +149,7 @@ func TestHandEditsAreFound(t *testing.T) {
 			if len(problems) == 0 {
 				t.Fatal("not found")
 			}
-			if p := problems[0]; p.Pos.Line < 2 || !strings.Contains(p.Excerpt, "attention/") || !strings.Contains(p.Hint, "git checkout") {
+			if p := problems[0]; p.Pos.Line < 2 || !strings.Contains(p.Excerpt, "attention/") || !strings.Contains(p.Hint, "pawl baseline verify") {
 				t.Errorf("%s", p.Detail())
 			}
 		})

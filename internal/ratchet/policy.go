@@ -1,7 +1,6 @@
 package ratchet
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,39 +14,6 @@ import (
 	"pawl/internal/git"
 	"pawl/internal/result"
 )
-
-// Candidate is a result that may become the baseline.
-type Candidate struct {
-	Class   string
-	Row     *result.Row    // as measured last: what is stored is not the lucky first try
-	Change  *result.Change // against the entry there is; nil: it was not measured
-	Against string         // commit of that entry, when Change was measured
-	Commit  *result.Commit
-	Machine result.Fingerprint
-	Run     string
-	Time    time.Time
-	Who     string
-}
-
-// CandidateOf takes a row's result out of a report. former is the entry it may
-// replace, or nil: the side that is it says what Change is.
-func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) Candidate {
-	c := Candidate{Class: cmp.Or(row.Class, r.DeviceClass), Row: row, Commit: r.Commit, Machine: r.Machine, Run: r.ID, Time: r.Finished, Who: who}
-	if former == nil {
-		return c
-	}
-	for _, side := range row.Sides {
-		same := side.Role == result.Best && side.Commit == former.Commit ||
-			side.Row != nil && side.Row.Identity != "" && side.Row.Identity == former.Identity
-		if same && side.Change != nil {
-			c.Change, c.Against = side.Change, former.Commit
-			if side.Role == result.Best {
-				break
-			}
-		}
-	}
-	return c
-}
 
 // Refusal is why a result does not become the baseline.
 type Refusal struct {
@@ -66,6 +32,9 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	if err := f.presentable(c); err != nil {
 		return nil, err
 	}
+	if err := c.timed(); err != nil {
+		return nil, err
+	}
 	refuse := func(why, hint string) (*Entry, error) {
 		return nil, &Refusal{Name: c.Row.Name(), Why: why, Hint: hint}
 	}
@@ -81,13 +50,48 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	case c.Change == nil || !c.Change.Paired:
 		return refuse("it was not measured in turns with the baseline", "")
 	case c.Against != former.Commit:
-		return refuse(fmt.Sprintf("the baseline has moved to commit %s meanwhile", git.Short(former.Commit)), "pawl check again")
+		return refuse(movedMeanwhile(former), "pawl check again")
 	case !c.Change.Confirmed:
 		return refuse("no second set of cells has confirmed that it is faster", "")
 	case !(c.Change.Median < 0) || !(c.Change.High < 0):
 		return refuse("it is not shown to be faster", "")
 	}
 	return f.put(c, ByCheck, ""), nil
+}
+
+// Anchor binds the entry to the candidate's commit: it is the same version, and the
+// commit that it was built from cannot be had any more, as after a squash merge. What
+// it took stays as it is stored. The error is a Refusal.
+func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
+	if err := f.presentable(c); err != nil {
+		return nil, err
+	}
+	name := c.Row.Name()
+	former := f.Entries[name]
+	reason = oneLine(reason)
+	switch {
+	case reason == "":
+		return nil, &Refusal{Name: name, Why: "there is no reason given"}
+	case former == nil || former.Identity != c.Row.Identity:
+		return nil, &Refusal{Name: name, Why: "it is not the best-known version"}
+	case former.Commit != c.Gone:
+		return nil, &Refusal{Name: name, Why: movedMeanwhile(former), Hint: "pawl check again"}
+	}
+	moved := *former
+	moved.Commit, moved.Params, moved.Key = c.Commit.SHA, c.Row.Params, c.Row.Key
+	e := plain(&moved)
+	e.Name = name
+	e.Moves = appendMove(f.Class, name, former.Moves, Move{
+		By: ByAnchor, Who: c.Who, Reason: reason, Run: c.Run, Time: stamp(c.Time), Commit: e.Commit, MedianMS: e.MedianMS,
+		From: &From{MedianMS: former.MedianMS, Commit: former.Commit},
+	})
+	e.Sum = e.sum(f.Class)
+	f.Entries[name] = e
+	return e, nil
+}
+
+func movedMeanwhile(former *Entry) string {
+	return fmt.Sprintf("the baseline has moved to commit %s meanwhile", git.Short(former.Commit))
 }
 
 // Accept makes a result the baseline because somebody wants it, and says why. The
@@ -99,6 +103,12 @@ func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	name := c.Row.Name()
 	reason = oneLine(reason)
 	former := f.Entries[name]
+	if former != nil && former.Identity == c.Row.Identity && former.Commit == c.Gone {
+		return f.Anchor(c, reason)
+	}
+	if err := c.timed(); err != nil {
+		return nil, err
+	}
 	switch {
 	case reason == "":
 		return nil, &Refusal{Name: name, Why: "there is no reason given", Hint: "--reason says why slower is wanted"}
@@ -148,8 +158,8 @@ func (f *File) Reset(name string, by Actor, reason string) (*Removed, error) {
 	return r, nil
 }
 
-// presentable refuses what nobody could want as a baseline: no number, no commit
-// to build it from again, or a number that cannot be trusted.
+// presentable refuses what nobody could want as a baseline: what cannot be trusted,
+// and what there is no commit for to build it from again.
 func (f *File) presentable(c Candidate) error {
 	row := c.Row
 	why, hint := "", ""
@@ -166,10 +176,6 @@ func (f *File) presentable(c Candidate) error {
 		why = "it tried what its sandbox refuses: " + row.Sandbox.Attempts[0]
 	case slices.Contains(row.Reasons, result.OverRoof):
 		why = "it is faster than the device was measured to be"
-	case row.Timing == nil:
-		why = "it was not measured"
-	case !measured(row.Timing):
-		why = "its times are no times"
 	case row.Identity == "":
 		why = "it has no identity"
 	case c.Commit == nil || c.Commit.SHA == "":
@@ -184,13 +190,6 @@ func (f *File) presentable(c Candidate) error {
 		}
 	}
 	return &Refusal{Name: row.Name(), Why: why, Hint: hint}
-}
-
-func measured(t *result.Timing) bool {
-	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
-	s := t.Stats
-	return good(s.Median) && good(s.Low) && good(s.High) && s.Low <= s.Median && s.Median <= s.High &&
-		len(t.Samples.Kept()) > 0 && !slices.ContainsFunc(t.Samples.Kept(), func(v float64) bool { return !good(v) })
 }
 
 // put stores the candidate.

@@ -237,6 +237,11 @@ func illegal(moves []Move, from int) (kind Kind, about, what string) {
 				return Unreasoned, m.Sum, fmt.Sprintf("%s without a reason", m.By)
 			}
 			return kind, about, what
+		case m.By == ByAnchor && m.Reason == "":
+			return Unreasoned, m.Sum, fmt.Sprintf("%s without a reason", m.By)
+		case m.By == ByAnchor && (m.From == nil || m.From.MedianMS != m.MedianMS):
+			kind, about, what = Worse, m.Sum, "bound to another commit, and its time is another too"
+		case m.By == ByAnchor:
 		case m.By != ByCheck:
 			return Edited, m.Sum, fmt.Sprintf("moved by %q, which nothing of pawl does", m.By)
 		case first:

@@ -234,7 +234,7 @@ func alarms(r *result.Report) string {
 		return ""
 	}
 	where := "this machine"
-	if r.Machine.GPU != nil {
+	if onGPU(r) && !slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Class != "" && row.Class != r.DeviceClass }) {
 		where = "this GPU"
 	}
 	// A bound is rounded up, or it would be none.

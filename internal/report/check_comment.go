@@ -113,7 +113,7 @@ func (d *bounded) explain(rows []checked) {
 		text := ""
 		switch f := c.row.Fault; {
 		case c.section() == onPurpose && c.why() != "":
-			text = fmt.Sprintf("**%s is slower on purpose: %s**\n\n", inline(c.row.Name(), 120), inline(c.why(), 1000))
+			text = fmt.Sprintf("**%s is slower on purpose, %s**\n\n", inline(c.row.Name(), 120), inline(c.why(), 1000))
 		case f != nil && f.Cause != result.CauseInterrupted:
 			name := c.row.Name()
 			if f.Stage == "build" {

@@ -81,7 +81,8 @@ func sideFields(row *result.Row, role result.Role) []string {
 	return make([]string, 16)
 }
 
-// movedFields say what became of the baseline: moved, would move, or refused.
+// movedFields say what became of the baseline: moved, would move, refused, or that
+// this branch moved it before.
 func movedFields(m *result.Moved) []string {
 	switch {
 	case m == nil:
@@ -90,6 +91,8 @@ func movedFields(m *result.Moved) []string {
 		return []string{"moved", m.From, number(m.FromS)}
 	case m.Refused != "":
 		return []string{"refused", m.From, number(m.FromS)}
+	case m.Already:
+		return []string{"already", m.From, number(m.FromS)}
 	}
 	return []string{"would move", m.From, number(m.FromS)}
 }

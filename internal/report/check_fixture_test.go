@@ -79,7 +79,7 @@ func everything() *result.Report {
 	creep.Timing.Stats.CV = 0.15
 	maintained := s.duet("attention/inference_4k", result.Maintained, 861e-6, 0.012, nil, result.Slower)
 	wanted := s.duet("softmax/rows_1k", result.Regression, 18.3e-6, 0.081, nil, result.Accepted)
-	wanted.Warnings = []result.Warning{{Code: "accepted", Message: "deterministic sums are worth 8%"}}
+	wanted.Warnings = []result.Warning{{Code: "accepted", Message: "accepted by ann: deterministic sums are worth 8%"}}
 	cycles := -0.002
 	clocked := s.duet("softmax/rows_8k", result.Regression, 94e-6, 0.041, nil, result.Bistable, result.ClockEffect)
 	clocked.Sides[0].Change.Cycles = &cycles
@@ -87,7 +87,7 @@ func everything() *result.Report {
 		clocked.Sides[0].Change.Cells[i].Median += []float64{-0.03, 0.03}[i/2%2]
 	}
 	moved := s.duet("gemm/4k", result.Improvement, 1.21e-3, -0.124, nil)
-	moved.Moved = &result.Moved{Done: true, FromS: 1.2e-3, From: bestCommit}
+	moved.Moved = &result.Moved{Done: true, FromS: 1.2e-3, From: bestCommit, ToS: 1.09e-3}
 	would := s.duet("gemm/8k", result.Improvement, 9.3e-3, -0.071, nil)
 	would.Moved = &result.Moved{FromS: 9.2e-3, From: bestCommit, Hint: "--update-baseline makes it the best-known version"}
 	refused := s.duet("gemm/skinny", result.Improvement, 44e-6, -0.093, nil)
@@ -105,7 +105,7 @@ func everything() *result.Report {
 			Kernel: "fused", Config: "mlp", Fault: &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: "nvcc exited with status 1"},
 			Build: &result.Build{Output: "fused.cu(3): error: expected a \";\"\n"},
 		}},
-		{Role: result.Best, Commit: bestCommit, Reason: []string{"the best-known version cannot be rebuilt: commit 1a2b3c4 is not in this clone (git fetch --unshallow)"}},
+		{Role: result.Best, Commit: bestCommit, StoredS: 337e-6, Reason: []string{"the best-known version cannot be rebuilt: commit 1a2b3c4 is not in this clone (git fetch --unshallow)"}},
 	}}
 	broken := &result.Row{
 		Kernel: "reduction", Config: "n_1m", Params: map[string]string{"LANES": "8"}, Verdict: result.Broken, Plan: "nothing: it cannot be built",

@@ -80,7 +80,8 @@ func TestCheckHTML(t *testing.T) {
 	page := render(t, everything())
 	for _, want := range []string{
 		"<h1>gate failed: 2 regressions, 2 broken</h1>", "<b>2</b> regressions", "<b>11</b> unchanged", "false alarms on this GPU: &lt; 0.3% per run",
-		"against</span> best 1a2b3c4", "creep: behind best by 6.1%", "baseline moved: 1.20 ms (1a2b3c4) → 1.06 ms (0123456)", "accepted: deterministic sums are worth 8%",
+		"against</span> best 1a2b3c4", "creep: behind best by 6.1%", "baseline moved: 1.20 ms (1a2b3c4) → 1.09 ms (0123456)", "accepted by ann: deterministic sums are worth 8%",
+		"best-known 337 µs as stored, −1",
 		"each cell against base 89abcde", "fused (base 89abcde)", "attention (base 89abcde)", `class="point second"`, "base loaded first", "best 1a2b3c4, as stored",
 	} {
 		if !strings.Contains(page, want) {

@@ -130,12 +130,61 @@ func TestCheckReasonForBeingSlower(t *testing.T) {
 			t.Errorf("%s warns of it besides", name)
 		}
 	}
-	if !strings.Contains(Markdown(r), "**k/c is slower on purpose: fewer registers for the next step**") {
+	if !strings.Contains(Markdown(r), "**k/c is slower on purpose, accepted: fewer registers for the next step**") {
 		t.Error("the comment does not say it loudly")
 	}
 	row.Sides[0].Reason = nil
 	if got := checkedText(t, r, term.Style{}); !strings.Contains(got, "  accepted\n") {
 		t.Errorf("without a reason: %s", got)
+	}
+}
+
+// What happens to the baseline besides moving forward.
+func TestCheckBaselineOfThisVersion(t *testing.T) {
+	s := stage{rand.New(rand.NewPCG(1, 2))}
+	for name, test := range map[string]struct {
+		moved result.Moved
+		row   string // of a table
+		lines []string
+		never string
+	}{
+		"moved on this branch": {
+			result.Moved{Already: true, From: bestCommit, FromS: 1.2e-3}, "is the baseline of this branch already", nil, "--update-baseline",
+		},
+		"of a commit that is gone": {
+			result.Moved{Anchor: true, From: bestCommit, FromS: 1.2e-3, Hint: "--update-baseline binds the baseline to this commit"},
+			"is the baseline, of a commit that is gone",
+			[]string{"k/c: is the best-known version, whose commit 1a2b3c4 cannot be built any more", "--update-baseline binds the baseline to this commit"},
+			"makes it the baseline",
+		},
+		"not committed": {
+			result.Moved{Anchor: true, From: bestCommit, FromS: 1.2e-3, Refused: "files have changed since its commit", Hint: "commit them"},
+			"baseline stays",
+			[]string{"; the baseline stays bound to that: files have changed since its commit", "commit them"},
+			"does not become",
+		},
+		"bound to this commit": {
+			result.Moved{Anchor: true, Done: true, From: bestCommit, FromS: 1.2e-3, ToS: 1.2e-3}, "baseline bound to this commit", nil, "baseline moved:",
+		},
+	} {
+		row := s.duet("k/c", result.Improvement, 1e-3, -0.2, nil)
+		row.Moved = &test.moved
+		r := checkOf(row)
+		for form, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": render(t, r)} {
+			for _, want := range append(test.lines, test.row) {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s: %s does not say %q", name, form, want)
+				}
+			}
+			if strings.Contains(got, test.never) {
+				t.Errorf("%s: %s says %q", name, form, test.never)
+			}
+		}
+	}
+	same := unchangedRow("k", "c")
+	same.Moved = &result.Moved{Anchor: true, Done: true, From: bestCommit, FromS: 1.2e-3, ToS: 1.2e-3}
+	if got := checkedText(t, checkOf(same), term.Style{}); !strings.Contains(got, "  baseline bound to this commit: k/c\n") || strings.Contains(got, "first baseline") {
+		t.Error(got)
 	}
 }
 

@@ -31,8 +31,11 @@ func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if len(unchanged) > 0 {
 		line := unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows)
 		fmt.Fprintf(&b, "\n  %s\n", style.Dim(printable(line)))
-		if first := firstOf(unchanged); len(first) > 0 {
+		if first := movedOf(unchanged, false); len(first) > 0 {
 			fmt.Fprintf(&b, "  first baseline of %s\n", printable(few(first)))
+		}
+		if bound := movedOf(unchanged, true); len(bound) > 0 {
+			fmt.Fprintf(&b, "  baseline bound to this commit: %s\n", printable(few(bound)))
 		}
 	}
 	const many = 12 // more lines than are counted at a glance
@@ -228,11 +231,12 @@ func (c checked) note(opts TextOptions) (string, func(string) string) {
 	return strings.Join(parts, "; "), paint
 }
 
-// firstOf names the rows that became the baseline although nothing about them changed.
-func firstOf(rows []checked) []string {
+// movedOf names the rows whose entry moved although nothing about them changed: those
+// that are the first of their name, or those whose commit alone is another.
+func movedOf(rows []checked, anchor bool) []string {
 	var names []string
 	for _, c := range rows {
-		if m := c.row.Moved; m != nil && m.Done {
+		if m := c.row.Moved; m != nil && m.Done && m.Anchor == anchor {
 			names = append(names, c.row.Name())
 		}
 	}

@@ -37,7 +37,11 @@ func attentive(r *result.Report) *result.Report {
 			}
 		}
 		m := row.Moved
-		if m != nil && m.Refused != "" {
+		switch {
+		case m == nil || m.Done:
+		case m.Anchor:
+			add(&row, lost(m), m.Hint)
+		case m.Refused != "":
 			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
 		}
 		if row.Verification == nil {
@@ -54,6 +58,16 @@ func attentive(r *result.Report) *result.Report {
 		out.Warnings = append(out.Warnings, result.Warning{Message: few(about[sentence]) + ": " + sentence, Hint: hints[i]})
 	}
 	return &out
+}
+
+// lost says that the commit of a best-known version is gone, and that the version is
+// here all the same.
+func lost(m *result.Moved) string {
+	text := "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more"
+	if m.Refused != "" {
+		text += "; the baseline stays bound to that: " + m.Refused
+	}
+	return text
 }
 
 // unrest are the doubts that a duet is made for: whatever the machine does, it does

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -16,7 +17,7 @@ func (c checked) remarks() []string {
 		switch {
 		case reason == result.NoBaseline && c.row.Moved != nil: // which says more
 		case reason == result.Accepted:
-			out = append(out, strings.TrimSuffix("accepted: "+c.why(), ": "))
+			out = append(out, cmp.Or(c.why(), string(reason)))
 		case reason == result.Creep && c.lag() > 0:
 			out = append(out, "creep: behind best by "+unit.PercentPlain(c.lag()))
 		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
@@ -26,6 +27,9 @@ func (c checked) remarks() []string {
 		}
 	}
 	if text := c.honesty(); text != "" {
+		out = append(out, text)
+	}
+	if text := c.stored(); text != "" {
 		out = append(out, text)
 	}
 	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 {
@@ -54,7 +58,27 @@ func (c checked) lag() float64 {
 	return 0
 }
 
-// why is the recorded reason for being slower; "" when the report does not have it.
+// stored is what is known of a best-known version that could not play; "" where that
+// would add nothing. It was measured on another day: nobody is judged by it.
+func (c checked) stored() string {
+	if c.row.Verdict != result.Incomparable || !measured(c.row) {
+		return ""
+	}
+	for _, side := range c.row.Sides {
+		if side.Role != result.Best || side.StoredS <= 0 {
+			continue
+		}
+		cause := "commit " + shortSHA(side.Commit) + " cannot be built again"
+		if side.Row != nil && side.Row.Fault != nil {
+			cause = "commit " + shortSHA(side.Commit) + " failed: " + string(side.Row.Fault.Cause)
+		}
+		return fmt.Sprintf("best-known %s as stored, %s: not judged, %s", unit.Duration(side.StoredS), unit.Percent(c.row.Timing.Stats.Median/side.StoredS-1), cause)
+	}
+	return ""
+}
+
+// why says who accepted that a row is slower, and for what reason; "" when the report
+// does not have it.
 func (c checked) why() string {
 	for _, w := range c.row.Warnings {
 		if w.Code == string(result.Accepted) {
@@ -63,7 +87,7 @@ func (c checked) why() string {
 	}
 	for _, side := range c.row.Sides {
 		if side.Change != nil && len(side.Reason) > 0 {
-			return strings.Join(side.Reason, "; ")
+			return "accepted: " + strings.Join(side.Reason, "; ")
 		}
 	}
 	return ""
@@ -76,6 +100,12 @@ func (c checked) moves() string {
 		return ""
 	case m.Refused != "":
 		return "baseline stays"
+	case m.Already:
+		return "is the baseline of this branch already"
+	case m.Anchor && m.Done:
+		return "baseline bound to this commit"
+	case m.Anchor: // a warning says what to do
+		return "is the baseline, of a commit that is gone"
 	case !m.Done: // how it would, waiting says once for all rows
 		return "would become the baseline"
 	case m.From == "" && m.FromS == 0:
@@ -90,7 +120,7 @@ func waiting(rows []*result.Row) string {
 	text := ""
 	for _, row := range rows {
 		switch m := row.Moved; {
-		case m == nil || m.Done || m.Refused != "":
+		case m == nil || m.Done || m.Refused != "" || m.Already || m.Anchor:
 		case m.Uncommitted:
 			return "once it is committed, pawl check --update-baseline makes it the baseline"
 		default:
@@ -103,14 +133,18 @@ func waiting(rows []*result.Row) string {
 // moved is moves, with from where to where it went.
 func (c checked) moved(r *result.Report) string {
 	m := c.row.Moved
-	if m == nil || !m.Done || m.FromS <= 0 || !measured(c.row) {
+	if m == nil || !m.Done || m.Anchor || m.FromS <= 0 || !measured(c.row) {
 		return c.moves()
+	}
+	stored := c.times(nil)
+	if m.ToS > 0 {
+		stored = unit.Duration(m.ToS)
 	}
 	to := ""
 	if r.Commit != nil {
 		to = " (" + shortSHA(r.Commit.SHA) + ")"
 	}
-	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), c.times(nil), to)
+	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), stored, to)
 }
 
 // extent is how much was measured.

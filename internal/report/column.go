@@ -3,8 +3,11 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
+	"pawl/internal/machine"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -135,9 +138,15 @@ func present(all []line) []column {
 // measured tells whether a row has a number to show.
 func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Count > 0 }
 
+// onGPU tells whether the run's own rows ran on its GPU: their oracles and rivals may
+// have, where they did not.
+func onGPU(r *result.Report) bool {
+	return r.Machine.GPU != nil && r.DeviceClass != machine.Class(r.Machine)
+}
+
 // machineLine names what the run ran on.
 func machineLine(r *result.Report) string {
-	if r.Machine.GPU != nil {
+	if onGPU(r) {
 		return r.Machine.GPU.Name
 	}
 	cpu := r.Machine.CPU
@@ -152,12 +161,46 @@ func machineLine(r *result.Report) string {
 }
 
 // methodLine says how it was measured.
-func methodLine(r *result.Report) string {
+func methodLine(r *result.Report) string { return cacheLine(r, false) }
+
+// cacheLine says what the caches were like and, on demand, how they were made so.
+func cacheLine(r *result.Report, how bool) string {
 	line := "cache " + r.Method.Cache
-	if r.Method.Cache == "cold" && r.Method.Flush == "none" {
-		line = "cache warm (this machine cannot flush it)"
+	if r.Method.Cache != "cold" {
+		return line
+	}
+	ways, warm := flushes(r)
+	if len(ways) == 0 && len(warm) > 0 {
+		return "cache warm (this machine cannot flush it)"
+	}
+	if how && len(ways) > 0 {
+		line += " (" + strings.Join(ways, "; ") + ")"
+	}
+	if len(warm) > 0 {
+		line += ", warm for " + few(warm) + " (this machine cannot flush it there)"
 	}
 	return line
+}
+
+// flushes are the ways in which caches were made cold, each once, and the kernels
+// whose caches were not.
+func flushes(r *result.Report) (ways, warm []string) {
+	add := func(list []string, item string) []string {
+		if slices.Contains(list, item) {
+			return list
+		}
+		return append(list, item)
+	}
+	for _, l := range lines(r) {
+		switch how := r.FlushOf(l.row); how {
+		case "":
+		case "none":
+			warm = add(warm, l.row.Kernel)
+		default:
+			ways = add(ways, how)
+		}
+	}
+	return ways, warm
 }
 
 // status is a row's outcome in a few words; "" when there is nothing to say.

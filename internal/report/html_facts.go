@@ -12,10 +12,7 @@ import (
 // method says how it was measured, in one line.
 func method(r *result.Report) string {
 	m := r.Method
-	parts := []string{methodLine(r)}
-	if m.Cache == "cold" && m.Flush != "" && m.Flush != "none" {
-		parts[0] += " (" + m.Flush + ")"
-	}
+	parts := []string{cacheLine(r, true)}
 	if m.HalfWidth > 0 && m.BudgetS > 0 {
 		parts = append(parts, "sampling until ± "+unit.PercentPlain(m.HalfWidth)+" or "+short(strconv.FormatFloat(m.BudgetS, 'f', 3, 64))+" s")
 	}

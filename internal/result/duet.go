@@ -19,6 +19,8 @@ type Side struct {
 	Row    *Row     `json:"row,omitempty"`    // what it measured; absent when it could not be had
 	Change *Change  `json:"change,omitempty"` // of the candidate, against it
 	Reason []string `json:"reason,omitempty"` // why it could not be had, in sentences
+
+	StoredS float64 `json:"stored_s,omitempty"` // median when it became the baseline; of a best-known version
 }
 
 // BaseRef is the commit that a change is made to.
@@ -50,10 +52,13 @@ type Moved struct {
 	Done    bool    `json:"done"`
 	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none
 	From    string  `json:"from,omitempty"`   // its commit
+	ToS     float64 `json:"to_s,omitempty"`   // median that was stored; it need not be the row's, which luck may have chosen
 	Refused string  `json:"refused,omitempty"`
 	Hint    string  `json:"hint,omitempty"`
 
 	Uncommitted bool `json:"uncommitted,omitempty"` // it would move, once the tree is committed
+	Already     bool `json:"already,omitempty"`     // this branch made it the baseline before, and the base does not know yet
+	Anchor      bool `json:"anchor,omitempty"`      // it is the best-known version, and only the commit that it is built from changes
 }
 
 // Change is the candidate's time against another side's: 0.05 is 5% slower.

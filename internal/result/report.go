@@ -3,7 +3,10 @@
 // written and nothing of how its numbers came about.
 package result
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Schema is the version of the Report's JSON form. Readers accept this major
 // version only.
@@ -65,7 +68,7 @@ type Commit struct {
 // Method is how the run measured.
 type Method struct {
 	Cache      string  `json:"cache"`                 // cold or hot
-	Flush      string  `json:"flush,omitempty"`       // how cold was reached
+	Flush      string  `json:"flush,omitempty"`       // how cold was reached, in reports whose rows do not say it
 	BudgetS    float64 `json:"budget_s"`              // per row
 	MinSamples int     `json:"min_samples"`           //
 	MaxSamples int     `json:"max_samples,omitempty"` // 0: no bound but the budget
@@ -73,6 +76,10 @@ type Method struct {
 	Seed       uint64  `json:"seed"`                  // of the inputs
 	Interval   string  `json:"interval,omitempty"`    // of medians, in a comparison
 }
+
+// FlushOf is how a row's caches were made cold, or none; "" where nobody says. Older
+// reports say it once for all rows.
+func (r *Report) FlushOf(row *Row) string { return cmp.Or(row.Flush, r.Method.Flush) }
 
 // Verdict is what a row came to.
 type Verdict string
@@ -101,6 +108,7 @@ type Row struct {
 	Trust    string            `json:"trust,omitempty"`
 	Class    string            `json:"class,omitempty"`  // device class that its numbers belong to; check
 	Device   string            `json:"device,omitempty"` // UUID of the GPU, where several shared the rows
+	Flush    string            `json:"flush,omitempty"`  // how cold was reached, or none
 	Key      string            `json:"key,omitempty"`
 	Code     string            `json:"code,omitempty"`
 	Identity string            `json:"identity,omitempty"`

@@ -24,6 +24,7 @@ type Timing struct {
 	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
 	SetAside     bool `json:"set_aside,omitempty"`     // it set a part of the L2 aside, where no flush reaches
 
+	OnDevice     bool  `json:"on_device,omitempty"`     // the launches ran on a GPU
 	DeviceMemory int64 `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
 	Exposed      int   `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
 
@@ -85,6 +86,10 @@ type Stats struct {
 type ClockCheck struct {
 	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
 	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
+
+	// What a launch of a sample takes longer by the worker's clock than it claims to,
+	// less what the same request takes without launches: at least and at most, of several.
+	Beyond []float64 `json:"beyond_s,omitempty"`
 
 	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples
 	TimerS  float64 `json:"timer_s,omitempty"`  // per sample, by the GPU's global timer, from before the first event until after the second

@@ -49,31 +49,41 @@ const (
 type Run struct {
 	ID      string
 	Started time.Time
-	Dir     string // its folder; empty when it could not be made
+	Dir     string // its folder, which the first event makes; empty: it has none
 
+	home   string // the .pawl folder
+	opened sync.Once
 	dirErr error
 	follow func(Event)
 	mu     sync.Mutex
 	events *os.File
 }
 
-// New starts a run in the .pawl folder below root. A folder that cannot be made
-// does not stop the run: Save then says so and saves elsewhere. follow sees every
-// event as it happens; it may be nil.
+// New starts a run in the .pawl folder below root. A run that ends before anything
+// happened, as on a mistyped name, leaves no folder. One that cannot be made does not
+// stop the run: Save then says so and saves elsewhere. follow sees every event as it
+// happens; it may be nil.
 func New(root string, started time.Time, follow func(Event)) *Run {
-	r := &Run{ID: newID(started), Started: started, follow: follow}
-	home := filepath.Join(root, ".pawl")
-	dir := filepath.Join(home, "runs", r.ID)
-	if r.dirErr = makeHome(home); r.dirErr == nil {
-		r.dirErr = os.MkdirAll(dir, 0o755)
-	}
-	if r.dirErr == nil {
-		r.events, r.dirErr = os.OpenFile(filepath.Join(dir, "events.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	}
-	if r.dirErr == nil {
-		r.Dir = dir
-	}
+	r := &Run{ID: newID(started), Started: started, home: filepath.Join(root, ".pawl"), follow: follow}
+	r.Dir = filepath.Join(r.home, "runs", r.ID)
 	return r
+}
+
+// open makes the folder, once there is something to keep.
+func (r *Run) open() error {
+	r.opened.Do(func() {
+		if r.Dir == "" {
+			r.dirErr = errors.New("this run keeps nothing")
+			return
+		}
+		if r.dirErr = makeHome(r.home); r.dirErr == nil {
+			r.dirErr = os.MkdirAll(r.Dir, 0o755)
+		}
+		if r.dirErr == nil {
+			r.events, r.dirErr = os.OpenFile(filepath.Join(r.Dir, "events.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		}
+	})
+	return r.dirErr
 }
 
 // Quiet is a run that leaves no folder behind.
@@ -106,7 +116,7 @@ func makeHome(home string) error {
 // an error.
 func (r *Run) Emit(e Event) {
 	e.Time = time.Now()
-	if r.events != nil {
+	if r.open() == nil {
 		if line, err := json.Marshal(e); err == nil {
 			r.mu.Lock()
 			_, _ = r.events.Write(append(line, '\n'))
@@ -126,7 +136,7 @@ func (r *Run) Save(report *result.Report) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
 	}
-	problem := r.dirErr
+	problem := r.open()
 	if problem == nil {
 		path := filepath.Join(r.Dir, "report.json")
 		if problem = disk.Write(path, raw); problem == nil {

@@ -64,9 +64,23 @@ func TestOwnGitignoreIsKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	New(root, time.Now(), nil)
+	New(root, time.Now(), nil).Emit(Event{Kind: Note})
 	if got, _ := os.ReadFile(path); string(got) != "mine\n" {
 		t.Errorf("became %q", got)
+	}
+}
+
+// Nothing is left of a run that ended before anything happened.
+func TestNothingToKeep(t *testing.T) {
+	root := t.TempDir()
+	r := New(root, time.Now(), nil)
+	left, err := os.ReadDir(root)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	r.Emit(Event{Kind: Note, Text: "something"})
+	if _, err := os.Stat(filepath.Join(r.Dir, "events.jsonl")); err != nil {
+		t.Error(err)
 	}
 }
 

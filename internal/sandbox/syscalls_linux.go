@@ -177,6 +177,8 @@ var argCalls = []argCall{
 		unix.PR_SET_SECCOMP:   "prctl(PR_SET_SECCOMP)", // a filter that hides attempts
 		unix.PR_SET_MM:        "prctl(PR_SET_MM)",
 		unix.PR_SCHED_CORE:    "prctl(PR_SCHED_CORE)",
+		// a handler that answers the cell's own system calls
+		unix.PR_SET_SYSCALL_USER_DISPATCH: "prctl(PR_SET_SYSCALL_USER_DISPATCH)",
 	}},
 	// A descriptor can be told to signal any process of the same user.
 	{unix.SYS_FCNTL, 1, map[uint32]string{

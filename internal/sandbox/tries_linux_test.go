@@ -142,6 +142,7 @@ var denied = []try{
 	{"seccomp", "EPERM", "seccomp"},
 	{"pdeathsig", "EPERM", "prctl(PR_SET_PDEATHSIG)"},
 	{"dumpable", "EPERM", "prctl(PR_SET_DUMPABLE)"},
+	{"dispatch", "EPERM", "prctl(PR_SET_SYSCALL_USER_DISPATCH)"},
 	{"personality", "EPERM", "personality"},
 	{"setsid", "EPERM", "setsid"},
 	{"shmget", "EPERM", "shmget"},

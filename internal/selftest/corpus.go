@@ -54,6 +54,7 @@ const (
 	repeats   = "skips-repeats"    // a second launch on the same data takes next to no time
 	attempts  = "sandbox-attempt"  // it tried what the sandbox refuses
 	retained  = "retained-state"   // it leaves something behind for its next launch
+	patched   = "incremental"      // it lives on its last answers
 	cliff     = "speed-cliff"      // neighbouring shapes are several times slower
 	sensitive = "insensitive"      // its output does not depend on its input
 	varies    = "nondeterministic" // other bits from the same data, undeclared
@@ -94,7 +95,7 @@ var (
 var Gaps = []Gap{
 	{1, []string{Host}, "a processor has no streams; threads are number 2"},
 	{2, []string{CUDA}, "device code only: nothing of the author's runs on the host"},
-	{3, compiled, "outputs are pawl's own buffers, and plain memory"},
+	{3, []string{CUDA, Launcher}, "outputs are pawl's own buffers, and plain memory that the device writes"},
 	{4, compiled, "nothing is looked up by name when a sample is taken; patching machine code is number 5"},
 	{5, []string{Python}, "the same instructions through ctypes as host/patch_clock, contradicted by the same clock"},
 	{5, []string{CUDA}, "device code only"},

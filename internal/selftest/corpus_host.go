@@ -6,6 +6,7 @@ var hostSubjects = []Subject{
 	{Kind: Host, Kernel: "cache_first_elements", Exploit: "cache-by-first-elements", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}, Why: "notices a new batch, not the few elements that change before each timed sample"},
 	{Kind: Host, Kernel: "cache_fingerprint", Exploit: "cache-by-fingerprint", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}, Why: "one element of 64 is hashed: most changes go past it"},
 	{Kind: Host, Kernel: "cache_weights", Exploit: "weight-cache", Research: []int{16}, Expect: Caught, By: []string{stale, timed, wrong}, Why: "no input is declared constant, so the second matrix changes as well"},
+	{Kind: Host, Kernel: "incremental", Exploit: "incremental", Research: []int{15}, Expect: Suspicious, By: []string{patched}, Why: "data that it has never seen takes it several times as long as the same data again"},
 	{Kind: Host, Kernel: "skip_when_done", Exploit: "batch-and-skip", Research: []int{6}, Expect: Defused, By: []string{repeats, timed, stale, wrong}, Why: "several launches in one sample, or back to back, do the work of one; a poisoned output before every launch leaves it nothing to skip"},
 	{Kind: Host, Kernel: "known_seed", Exploit: "known-seed", Research: []int{21, 36}, Expect: Caught, By: []string{wrong}, Why: "answers for seed 0 are prepared when the library is loaded; the seed is secret"},
 
@@ -38,6 +39,7 @@ var hostSubjects = []Subject{
 	{Kind: Host, Kernel: "slow_warmup", Exploit: "warm-up-detected", Research: []int{8, 15}, Expect: Caught, By: []string{timed, stale, wrong}, Why: "there is a least number of samples, and they are judged"},
 
 	{Kind: Host, Kernel: "background_thread", Exploit: "late-work", Research: []int{2}, Expect: Caught, By: []string{late, wrong, timed, blank, threads, forged, roofed}, Why: "outputs are taken as they are when the launch returns"},
+	{Kind: Host, Kernel: "lazy_output", Exploit: "lazy-output", Research: []int{3}, Expect: Caught, By: []string{tampered}, Why: "a handler of SIGSEGV computes what is read; handlers are looked at before anything is"},
 	{Kind: Host, Kernel: "patch_clock", Exploit: "patched-clock", Research: []int{5, 32}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "the worker has a clock of its own"},
 	{Kind: Host, Kernel: "patch_clock_and_skip", Exploit: "patched-clock", Research: []int{5, 6}, Expect: Suspicious, By: []string{repeats, clocks, forged, tampered}, Why: "idle in the launches that the worker times; what is left is that the claims do not add up to the time of their request"},
 	{Kind: Host, Kernel: "forge_answer", Exploit: "forged-answer", Research: []int{13}, Expect: Caught, By: []string{forged}},

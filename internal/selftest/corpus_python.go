@@ -9,6 +9,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "cache_first_elements", Exploit: "cache-by-first-elements", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}},
 	{Kind: Python, Kernel: "cache_fingerprint", Exploit: "cache-by-fingerprint", Research: []int{15}, Expect: Caught, By: []string{timed, stale, wrong}},
 	{Kind: Python, Kernel: "cache_weights", Exploit: "weight-cache", Research: []int{16}, Expect: Caught, By: []string{stale, timed, wrong}},
+	{Kind: Python, Kernel: "incremental", Exploit: "incremental", Research: []int{15}, Expect: Suspicious, By: []string{patched}},
 	{Kind: Python, Kernel: "skip_when_done", Exploit: "batch-and-skip", Research: []int{6}, Expect: Defused, By: []string{repeats, timed, stale, wrong}},
 
 	{Kind: Python, Kernel: "nothing", Exploit: "no-work", Research: []int{26}, Expect: Caught, By: []string{blank, wrong}},
@@ -26,6 +27,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "lazy_output", Exploit: "lazy-output", Research: []int{3}, Expect: Caught, By: []string{output, wrong, late}, Why: "an output must be a plain array, not a subclass"},
 	{Kind: Python, Kernel: "returns_view", Exploit: "lazy-output", Research: []int{3, 29}, Expect: Caught, By: []string{output, wrong}},
 	{Kind: Python, Kernel: "background_thread", Exploit: "late-work", Research: []int{2}, Expect: Caught, By: []string{late, wrong, timed, blank, threads, forged}},
+	{Kind: Python, Kernel: "second_process", Exploit: "second-process", Research: []int{2}, Expect: Caught, By: []string{threads}, Why: "a child process computes half of it on another core; the time of children is looked at during launches"},
 
 	{Kind: Python, Kernel: "patch_clock", Exploit: "patched-clock", Research: []int{4}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "time.perf_counter and its kin, replaced"},
 	{Kind: Python, Kernel: "patch_comparison", Exploit: "patched-comparison", Research: []int{31, 20}, Expect: Caught, By: []string{wrong, tampered}, Why: "nothing is compared in the process"},

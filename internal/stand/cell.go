@@ -23,7 +23,7 @@ const (
 // Seat is a cell with a job's artifact loaded.
 type Seat struct {
 	Cell   *worker.Cell
-	loaded *wire.LoadReply
+	loaded *wire.LoadReply // of the job it was opened for
 
 	client *worker.Client
 	id     string // of what is loaded
@@ -56,7 +56,7 @@ func (b *Stand) Seats(ctx context.Context, client *worker.Client, sides []*Job) 
 	opening.Wait()
 	for i, side := range sides {
 		if errs[i] == nil {
-			b.describe(side, seats[i])
+			b.describe(side, seats[i], seats[i].loaded)
 		}
 	}
 	return seats, errs
@@ -98,25 +98,25 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 	return &Seat{Cell: cell, loaded: loaded, client: client, id: p.loadID(), memory: open.Memory}, nil
 }
 
-// describe records what a cell said of itself.
-func (b *Stand) describe(p *Job, s *Seat) {
+// describe records what a cell said of itself, and of the job when it was loaded.
+func (b *Stand) describe(p *Job, s *Seat, loaded *wire.LoadReply) {
 	s.last = p
 	p.Row.Trust = s.Cell.Info.Trust
 	p.held(s.Cell.Info.Sandbox)
 	if p.Variant.Kernel.Launcher {
 		p.Row.Trust = "author" // host code shares the cell's address space
 	}
-	for _, limit := range s.loaded.Limits {
+	for _, limit := range loaded.Limits {
 		warning := result.Warning{Code: "limit", Message: limit}
 		if !slices.Contains(p.Row.Warnings, warning) {
 			p.Row.Warnings = append(p.Row.Warnings, warning)
 		}
 	}
-	if s.loaded.Runtime != "" {
-		p.Row.Build.Compiler = s.loaded.Runtime
-		b.compiler(p.Row.Cell, s.loaded.Runtime)
+	if loaded.Runtime != "" {
+		p.Row.Build.Compiler = loaded.Runtime
+		b.compiler(p.Row.Cell, loaded.Runtime)
 	}
-	b.note(func(r *result.Report) { r.Method.Flush = s.loaded.Flush })
+	p.Row.Flush = loaded.Flush
 }
 
 // held records what held a cell. A row may have had several: what was tried in any

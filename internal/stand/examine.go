@@ -88,7 +88,7 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
 	}
 	seat, err := e.stand.open(ctx, e.client, job, open, load)
 	if err == nil {
-		e.stand.describe(job, seat)
+		e.stand.describe(job, seat, seat.loaded)
 	}
 	return seat, err
 }
@@ -106,7 +106,7 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 func (e *Examiner) Succeed(candidate *Job) {
 	e.sides[examined] = candidate
 	if seat := e.seats[examined]; seat != nil {
-		e.stand.describe(candidate, seat)
+		e.stand.describe(candidate, seat, seat.loaded)
 	}
 }
 

@@ -79,26 +79,27 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, err
 		}
 		open, load := h.requests(job, sha)
 		load.Side = index
-		if cell == nil {
-			cell, err = h.stand.open(ctx, client, job, open, load)
-		} else {
-			err = h.loadAnother(ctx, cell, job, load)
+		var loaded *wire.LoadReply
+		if cell != nil {
+			loaded, err = h.loadAnother(ctx, cell, job, load)
+		} else if cell, err = h.stand.open(ctx, client, job, open, load); err == nil {
+			loaded = cell.loaded
 		}
 		if err != nil {
 			return nil, side, err
 		}
-		h.stand.describe(job, cell)
+		h.stand.describe(job, cell, loaded)
 		h.seats[side], places[side] = cell, measure.Place{Cell: cell.Cell, Index: index}
 	}
 	return places, 0, nil
 }
 
-func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.Load) error {
-	_, err := cell.Cell.Load(ctx, load)
+func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.Load) (*wire.LoadReply, error) {
+	loaded, err := cell.Cell.Load(ctx, load)
 	if err != nil {
-		return h.stand.close(ctx, cell.Cell, job, err)
+		return nil, h.stand.close(ctx, cell.Cell, job, err)
 	}
-	return nil
+	return loaded, nil
 }
 
 // openEach starts a cell for every side, in order.
@@ -119,7 +120,7 @@ func (h *Host) openEach(ctx context.Context, order []int, places []measure.Place
 		open, load := h.requests(job, sha)
 		if h.seats[side], errs[side] = h.stand.open(ctx, client, job, open, load); errs[side] == nil {
 			places[side] = measure.Place{Cell: h.seats[side].Cell}
-			h.stand.describe(job, h.seats[side])
+			h.stand.describe(job, h.seats[side], h.seats[side].loaded)
 		}
 	}
 	var opening sync.WaitGroup

@@ -94,8 +94,8 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 	if errs := host.Close(t.Context(), make([]error, 3)); slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 		t.Error(errs)
 	}
-	if b.Report.Method.Flush != "none" {
-		t.Errorf("flush %q", b.Report.Method.Flush)
+	if row := sides[1].Row; row.Flush != "none" {
+		t.Errorf("flush %q", row.Flush)
 	}
 	if sides[1].Row.Sandbox.Level == "off" {
 		t.Skip("this system confines nothing")

@@ -23,6 +23,7 @@ type Job struct {
 	Dir      string // its sources are relative to
 	Module   []byte // of a Python rival that ships with pawl
 	Keywords map[string]any
+	Beside   bool // it is no row's own but an oracle, a rival or an earlier version
 }
 
 // NewJob resolves one variant on one config.

@@ -17,27 +17,38 @@ func (b *Stand) peaksOf(cell string) *roof.Peaks {
 	if b.Peaks == "" {
 		return nil
 	}
-	class := machine.Class(b.Report.Machine)
+	here := b.machine()
+	class := machine.Class(here)
 	if cell != spec.CellHost {
-		if b.Report.Machine.GPU == nil {
+		if here.GPU == nil {
 			return nil
 		}
-		class = machine.Slug(b.Report.Machine.GPU.Name)
+		class = machine.Slug(here.GPU.Name)
 	}
-	if p, asked := b.peaks[class]; asked {
-		return p
-	}
-	p, err := roof.Load(b.Peaks, class)
-	if err != nil {
-		b.Report.Warnings = append(b.Report.Warnings, result.Warning{
-			Code: "peaks", Message: "percent of roof is left out: " + err.Error(), Hint: "pawl calibrate --roofline writes the file anew",
-		})
-	}
-	if b.peaks == nil {
-		b.peaks = map[string]*roof.Peaks{}
-	}
-	b.peaks[class] = p
-	return p
+	var found *roof.Peaks
+	b.note(func(r *result.Report) {
+		known, asked := b.shared.peaks[class]
+		if found = known; asked {
+			return
+		}
+		var err error
+		if found, err = roof.Load(b.Peaks, class); err != nil {
+			r.Warnings = append(r.Warnings, result.Warning{
+				Code: "peaks", Message: "percent of roof is left out: " + err.Error(), Hint: "pawl calibrate --roofline writes the file anew",
+			})
+		}
+		if b.shared.peaks == nil {
+			b.shared.peaks = map[string]*roof.Peaks{}
+		}
+		b.shared.peaks[class] = found
+	})
+	return found
+}
+
+// machine is what the report says of it so far.
+func (b *Stand) machine() (m result.Fingerprint) {
+	b.note(func(r *result.Report) { m = r.Machine })
+	return m
 }
 
 // HoldAgainstRoof says what part of the device's best a row reached, and rejects
@@ -56,7 +67,7 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 	}
 	bound, known := peaks.Bind(roof.Work{
 		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
-		Caches: roof.Caches(p.Row.Cell, b.Report.Machine), Float: roof.Float(p.Instance),
+		Caches: roof.Caches(p.Row.Cell, b.machine()), Float: roof.Float(p.Instance),
 	})
 	if !known {
 		return

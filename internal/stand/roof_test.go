@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"pawl/internal/dtype"
@@ -30,7 +31,7 @@ func peaksIn(t *testing.T, folder string) {
 
 func newRoofed(folder string) *Stand {
 	return &Stand{
-		Options: Options{Peaks: folder},
+		Options: Options{Peaks: folder}, shared: &shared{},
 		Report: &result.Report{Machine: result.Fingerprint{
 			CPU: result.CPU{Model: "Example"}, GPU: &result.GPU{Name: "NVIDIA H200", L2Bytes: 60 << 20},
 		}},
@@ -132,5 +133,32 @@ func TestBrokenPeaks(t *testing.T) {
 	}
 	if w := b.Report.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, folder) || !strings.Contains(w[0].Hint, "--roofline") {
 		t.Errorf("%+v", w)
+	}
+}
+
+// Stands on several GPUs find it out once for all of them, whichever is first.
+func TestPeaksAreShared(t *testing.T) {
+	t.Parallel()
+	b := standWithGPU(t, "")
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.Peaks = t.TempDir()
+	b.Report.Machine.GPU = &b.Devices()[0]
+	if err := os.WriteFile(roof.Path(b.Peaks, "some-gpu"), []byte(`{"schema": 1,`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var busy sync.WaitGroup
+	for _, lane := range []*Stand{b, b.Another(1)} {
+		busy.Go(func() {
+			for range 10 {
+				lane.compiler(spec.CellCUDA, "nvcc 13")
+				lane.HoldAgainstRoof(jobOf(spec.CellCUDA, 0, 5000, 0))
+			}
+		})
+	}
+	busy.Wait()
+	if len(b.Report.Warnings) != 1 {
+		t.Errorf("%+v", b.Report.Warnings)
 	}
 }

@@ -43,16 +43,22 @@ type Stand struct {
 
 	run    *run.Run
 	worker *worker.Client
-	kept   []*Seat                // Python cells that the next row may use
-	peaks  map[string]*roof.Peaks // by device class, nil for those without
-	shared *sync.Mutex            // over what several stands write to the report
-	uuid   string                 // of the GPU
-	known  bool                   // the report says what the machine is
+	kept   []*Seat // Python cells that the next row may use
+	shared *shared
+	uuid   string // of the GPU
+	known  bool   // the report says what the machine is
+}
+
+// shared is what the stands of one run have together, besides the report: whoever
+// writes to a part of that which is no row's holds the lock.
+type shared struct {
+	sync.Mutex
+	peaks map[string]*roof.Peaks // by device class, nil for those without
 }
 
 // New makes a stand that writes to the report.
 func New(r *run.Run, report *result.Report, opts Options) *Stand {
-	return &Stand{Options: opts, Report: report, run: r, shared: &sync.Mutex{}}
+	return &Stand{Options: opts, Report: report, run: r, shared: &shared{}}
 }
 
 // NewReport is the report of a run, as far as it is known at its start.
@@ -77,7 +83,7 @@ func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string,
 // Another is a stand beside this one, on another GPU, with a worker of its own.
 func (b *Stand) Another(device int) *Stand {
 	other := *b
-	other.Device, other.worker, other.kept, other.peaks = device, nil, nil, nil
+	other.Device, other.worker, other.kept = device, nil, nil
 	other.uuid = b.worker.Hello().Devices[device].UUID
 	return &other
 }
@@ -103,17 +109,28 @@ func (b *Stand) Start(ctx context.Context) error {
 	return err
 }
 
-// ClassOf is the device class that a kernel's numbers belong to.
-func (b *Stand) ClassOf(k *spec.Kernel) string {
+// ClassOf is the device class that the numbers of a folder's kernel belong to.
+func (b *Stand) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
 	hello := b.worker.Hello()
-	gpu := k.Cell == spec.CellCUDA || k.Cell == spec.CellPython && framework(k, nil) != "numpy"
 	switch {
 	case b.Class != "":
 		return b.Class
-	case gpu && b.Device < len(hello.Devices):
+	case b.Device < len(hello.Devices) && b.willUseGPU(ctx, dir, k):
 		return machine.Slug(hello.Devices[b.Device].Name)
 	}
 	return hello.DeviceClass
+}
+
+// willUseGPU is what GPU says of a kernel's jobs once they are built. Of some Python
+// modules only their imports tell, and to build one is to read them.
+func (b *Stand) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
+	p := &Job{Row: &result.Row{Cell: k.Cell}, Variant: k.Default(), Dir: dir}
+	if k.Cell == spec.CellPython && k.Framework == "" {
+		if builder, err := build.New(b.Options.Build); err == nil {
+			p.Artifact = builder.Build(ctx, []build.Request{{Dir: dir, Variant: p.Variant}})[0].Artifact
+		}
+	}
+	return p.GPU()
 }
 
 // Build compiles what the jobs need, and starts the worker where it has not been:
@@ -141,9 +158,10 @@ func (b *Stand) Build(ctx context.Context, jobs []*Job) error {
 	}
 	b.compile(ctx, jobs)
 	if !cuda {
-		if startErr = <-started; startErr == nil {
-			b.adopt(jobs)
-		}
+		startErr = <-started
+	}
+	if startErr == nil {
+		b.adopt(jobs) // what Python modules run on is known only now
 	}
 	for _, p := range jobs {
 		if p.Artifact != nil && p.Artifact.Compiler != "" {
@@ -209,7 +227,8 @@ func (b *Stand) note(write func(*result.Report)) {
 }
 
 // adopt makes the run one on the worker's machine and, once there are jobs for a
-// GPU, on the chosen one of its GPUs.
+// GPU, on the chosen one of its GPUs. Its class is that of its rows: what these are
+// compared with may run elsewhere.
 func (b *Stand) adopt(jobs []*Job) {
 	hello := b.worker.Hello()
 	if !b.known {
@@ -220,6 +239,9 @@ func (b *Stand) adopt(jobs []*Job) {
 	if onGPU && b.Device < len(hello.Devices) {
 		b.adoptGPU(hello.Devices[b.Device])
 		RefuseUnfit(jobs, b.Report.Machine.GPU)
+		if slices.ContainsFunc(jobs, func(p *Job) bool { return p.GPU() && !p.Beside }) {
+			b.Report.DeviceClass = machine.Slug(b.Report.Machine.GPU.Name)
+		}
 	}
 	if b.Class != "" {
 		b.Report.DeviceClass = b.Class
@@ -232,7 +254,6 @@ func (b *Stand) adoptGPU(gpu result.GPU) {
 	}
 	b.uuid = gpu.UUID
 	b.Report.Machine.GPU = &gpu
-	b.Report.DeviceClass = machine.Slug(gpu.Name)
 	if b.Options.Build.Arch == "" {
 		b.Options.Build.Arch = gpu.Arch
 	}

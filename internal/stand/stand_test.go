@@ -1,36 +1,69 @@
 package stand
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"pawl/internal/build"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/worker/wire"
 )
 
-// beWorkerWithGPU is a worker that says what its machine has, and nothing else.
+// beWorkerWithGPU is a worker whose machine has GPUs. It opens cells that load
+// anything, have something to say of each side, and do nothing else.
 func beWorkerWithGPU() {
 	hello := wire.Hello{
-		Protocol: "1.0", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
-		Devices: []result.GPU{{Name: "Some GPU", UUID: "GPU-1", Arch: "sm_90a"}}, NoState: "there is no NVML",
+		Protocol: "1.1", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
+		Devices: []result.GPU{{Name: "Some GPU", UUID: "GPU-1", Arch: "sm_90a"}, {Name: "Some GPU", UUID: "GPU-2", Arch: "sm_90a"}}, NoState: "there is no NVML",
 	}
-	_ = wire.NewWriter(os.Stdout).Send(0, wire.OpHello, hello, nil)
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	out, in := wire.NewWriter(os.Stdout), wire.NewReader(os.Stdin)
+	_ = out.Send(0, wire.OpHello, hello, nil)
+	for {
+		frame, err := in.Next()
+		if err != nil {
+			return
+		}
+		var body any
+		switch frame.Op {
+		case wire.OpHave:
+			body = wire.HaveReply{Have: true}
+		case wire.OpOpen:
+			body = wire.OpenReply{Cell: 1, Trust: "harness"}
+		case wire.OpLoad:
+			var m wire.Load
+			_ = frame.Decode(&m)
+			body = wire.LoadReply{Flush: fmt.Sprintf("way %d", m.Side), Limits: []string{fmt.Sprintf("limit of side %d", m.Side)}}
+		case wire.OpClose:
+			body = wire.CloseReply{}
+		}
+		_ = out.Send(frame.ID, wire.OpOK, body, nil)
+	}
+}
+
+// standWithGPU is a stand at the worker above.
+func standWithGPU(t *testing.T, class string) *Stand {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Worker: []string{self, "gpu-worker"}, Class: class})
+	t.Cleanup(b.Close)
+	return b
 }
 
 // What a run has found out about its machine stays, whatever else is built in it:
 // the oracles of kernels that run on a GPU often need no GPU, and nothing built.
 func TestBuildKeepsTheMachine(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
 kernels:
   k:
@@ -43,8 +76,7 @@ kernels:
 		t.Fatal(err)
 	}
 	for _, class := range []string{"", "my-cards"} {
-		b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Worker: []string{self, "gpu-worker"}, Class: class})
-		t.Cleanup(b.Close)
+		b := standWithGPU(t, class)
 		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
 		job.Fail("build", io.ErrUnexpectedEOF) // so that nothing is compiled
 		if err := b.Start(t.Context()); err != nil {
@@ -71,4 +103,120 @@ kernels:
 			}
 		}
 	}
+}
+
+const pythonYAML = `version: 1
+kernels:
+  compiled: {source: k.c, entry: k, args: &args [{name: y, dtype: f32, shape: [1], role: out}]}
+  numbers: {python: "numbers_only:run", args: *args}
+  torch: {python: "with_torch:run", args: *args}
+  helper: {python: "with_helper:run", args: *args}
+  named: {python: "numbers_only:run", framework: cupy, args: *args}
+`
+
+// pythonSpec is the spec above beside its modules.
+func pythonSpec(t *testing.T) *spec.Spec {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"numbers_only.py": "import numpy\n", "with_torch.py": "import torch\n", "with_helper.py": "import helper\n", "helper.py": "import jax\n",
+		"k.c": "", "pawl.yaml": pythonYAML,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := spec.Load(filepath.Join(dir, "pawl.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Which device a Python kernel runs on is known before it is built: its baseline is
+// that device's.
+func TestClassOf(t *testing.T) {
+	t.Parallel()
+	s, b := pythonSpec(t), standWithGPU(t, "")
+	b.Options.Build.CacheDir = t.TempDir()
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"compiled": "some-processor", "numbers": "some-processor", "torch": "some-gpu", "helper": "some-gpu", "named": "some-gpu",
+	}
+	for _, k := range s.Kernels {
+		if got := b.ClassOf(t.Context(), s.Dir, k); got != want[k.Name] {
+			t.Errorf("%s: %s, want %s", k.Name, got, want[k.Name])
+		}
+	}
+	b.Class = "my-cards"
+	if got := b.ClassOf(t.Context(), s.Dir, s.Kernels[0]); got != "my-cards" {
+		t.Errorf("named by the user: %s", got)
+	}
+}
+
+// A report's class is that of its rows: an oracle or a rival on the GPU does not
+// change it.
+func TestWhatIsBesideRowsHasNoClass(t *testing.T) {
+	t.Parallel()
+	s, b := pythonSpec(t), standWithGPU(t, "")
+	b.Options.Build.CacheDir = t.TempDir()
+	row := NewJob(s.Dir, s.Kernels[1].Default(), s.Kernels[1].Configs[0])
+	rival, err := FindRival(s, s.Kernels[1], "with_torch:run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(jobs ...*Job) {
+		t.Helper()
+		if err := b.Build(t.Context(), jobs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build(row)
+	if b.Report.DeviceClass != "some-processor" || b.Report.Machine.GPU != nil {
+		t.Fatalf("class %q, GPU %+v", b.Report.DeviceClass, b.Report.Machine.GPU)
+	}
+	oracle := rival.Job(s.Dir, row.Instance.Config)
+	build(oracle)
+	if b.Report.DeviceClass != "some-processor" || b.Report.Machine.GPU == nil || !oracle.GPU() {
+		t.Errorf("beside a torch oracle: class %q, GPU %+v", b.Report.DeviceClass, b.Report.Machine.GPU)
+	}
+	build(NewJob(s.Dir, s.Kernels[2].Default(), s.Kernels[2].Configs[0]))
+	if b.Report.DeviceClass != "some-gpu" || len(b.Report.Warnings) != 1 {
+		t.Errorf("with a row on the GPU: class %q, warnings %v", b.Report.DeviceClass, b.Report.Warnings)
+	}
+}
+
+// Versions that share a cell are each told their own limits.
+func TestSidesHaveTheirOwnLimits(t *testing.T) {
+	t.Parallel()
+	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
+kernels:
+  k: {source: k.cu, entry: k, launch: {grid: 1, block: 1}, args: [{name: y, dtype: f32, shape: [1], role: out}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := standWithGPU(t, "")
+	var sides []*Job
+	for range 2 {
+		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
+		job.Artifact, job.Row.Build = &build.Artifact{Bytes: []byte("code"), Symbols: []string{"k"}}, &result.Build{}
+		sides = append(sides, job)
+	}
+	host := b.NewHost(sides)
+	if _, _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 0} { // they are numbered as they are loaded
+		row := sides[i].Row
+		if limit := (result.Warning{Code: "limit", Message: fmt.Sprintf("limit of side %d", want)}); !slices.Equal(row.Warnings, []result.Warning{limit}) {
+			t.Errorf("side %d: %+v", i, row.Warnings)
+		}
+		if row.Flush != fmt.Sprintf("way %d", want) {
+			t.Errorf("side %d: flush %q", i, row.Flush)
+		}
+	}
+	host.Close(t.Context(), make([]error, 2))
 }

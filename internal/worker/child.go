@@ -44,6 +44,7 @@ type child struct {
 	state   *os.ProcessState
 
 	asking sync.Mutex // one request in flight
+	help   help       // that it got from children; under asking
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
@@ -52,6 +53,7 @@ type child struct {
 	leaves    string     // folder of its last outputs
 	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
 	loaded    bool       // something
+	processor bool       // what it loaded runs there, GPU or no GPU
 	peak      int64
 	stateRead time.Time // when its device was last looked at; under mu
 }
@@ -67,8 +69,13 @@ const helloDeadline = 20 * time.Second
 // hostDevice stands for the machine's processors where a GPU has its UUID.
 const hostDevice = "host"
 
-// onGPU tells whether the cell's kernels run on a GPU.
-func (c *child) onGPU() bool { return c.device != hostDevice }
+// onGPU tells whether the cell's kernels run on a GPU: it has one, and its framework
+// uses it.
+func (c *child) onGPU() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.device != hostDevice && !c.processor
+}
 
 // openChild starts a cell and waits for its hello.
 func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device string) (*child, error) {
@@ -224,11 +231,16 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 		return nil, 0, c.fail(c.forged("answered before it was asked"))
 	}
 	id := unguessable()
+	c.watchHelp(op)
 	start := time.Now()
 	if err := c.out.Send(id, op, body, nil); err != nil {
 		return nil, 0, c.fail(nil)
 	}
-	return c.receive(ctx, id, start, deadline)
+	reply, took, err = c.receive(ctx, id, start, deadline)
+	if err == nil {
+		err = c.judgeHelp(took)
+	}
+	return reply, took, err
 }
 
 func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadline time.Duration) (*wire.Frame, time.Duration, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -230,8 +231,10 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 	c.pending[id] = answer
 	c.mu.Unlock()
 	if err := c.out.Send(id, op, body, data); err != nil {
-		<-c.gone
-		return nil, c.lost
+		c.mu.Lock()
+		delete(c.pending, id)
+		c.mu.Unlock()
+		return nil, c.unsent(ctx, err)
 	}
 	done := ctx.Done()
 	timer := time.NewTimer(limit + graceful)
@@ -251,6 +254,24 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 			<-c.gone
 			return nil, &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the worker itself did not answer %s within %v", op, limit+graceful)}
 		}
+	}
+}
+
+// unsent says why a request could not be sent: it cannot be put into a frame, or
+// the worker no longer reads, which is soon known to be its end.
+func (c *Client) unsent(ctx context.Context, err error) error {
+	if broken := (*fs.PathError)(nil); !errors.As(err, &broken) {
+		return err
+	}
+	select {
+	case <-c.gone:
+		return c.lost
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(graceful):
+		c.kill()
+		<-c.gone
+		return c.lost
 	}
 }
 

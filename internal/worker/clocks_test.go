@@ -133,9 +133,9 @@ func lockForTest(uuid string) error {
 		}
 		return err
 	}
-	fmt.Println("locked")
 	wait := make(chan os.Signal, 1)
 	notifyInterrupt(wait)
+	fmt.Println("locked")
 	<-wait
 	return lock.release()
 }

@@ -14,6 +14,8 @@ type Cell struct {
 	client *Client
 	id     uint64
 	Info   wire.OpenReply
+
+	OnDevice bool // what it has loaded runs on a GPU
 }
 
 // Upload makes sure that the worker holds data and returns its hash.
@@ -55,6 +57,7 @@ func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 	m.Cell = c.id
 	reply := &wire.LoadReply{}
 	_, err := c.client.call(ctx, wire.OpLoad, m, nil, deadline(m.DeadlineS), reply)
+	c.OnDevice = reply.OnDevice
 	return reply, err
 }
 

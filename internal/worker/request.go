@@ -173,9 +173,11 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 	}
 	var reply wire.LoadReply
 	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
+	reply.OnDevice = reply.OnDevice && c.device != hostDevice // nobody runs on what he was not given
 	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
 	c.mu.Lock()
 	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // whether or not that worked
+	c.processor = err == nil && c.kind == "python" && !reply.OnDevice
 	c.mu.Unlock()
 	return &reply, err
 }
@@ -294,7 +296,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 		}
 	}
 	c.mu.Lock()
-	reply.PeakBytes = c.peak
+	reply.PeakBytes, reply.State = c.peak, nil
 	c.mu.Unlock()
 	if c.dueForState() {
 		state := s.state(c, "during")
@@ -323,7 +325,8 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Cell = 0
+	look := m.State
+	m.Cell, m.State = 0, false
 	reply := &wire.RunReply{}
 	energyBefore, metered := s.energy(c)
 	cpuBefore, clocked := processTime(c.proc.Pid())
@@ -332,14 +335,19 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 		return nil, err
 	}
 	// A cell that had to wait for its core was not slow: the smaller of the two
-	// clocks is what its launches took at least.
-	if cpu, ok := processTime(c.proc.Pid()); !c.onGPU() && clocked && ok {
+	// clocks is what its launches took at least. One that can reach a GPU may let
+	// that work while it sleeps, whatever it said when it was loaded.
+	if cpu, ok := processTime(c.proc.Pid()); c.device == hostDevice && clocked && ok {
 		took = min(took, cpu-cpuBefore)
 	}
-	reply.WorkerS = took.Seconds()
+	reply.WorkerS, reply.EnergyJ, reply.State = took.Seconds(), nil, nil
 	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
 		used := energy - energyBefore
 		reply.EnergyJ = &used
+	}
+	if look && c.dueForState() {
+		state := s.state(c, "during")
+		reply.State = &state
 	}
 	return reply, nil
 }

@@ -16,10 +16,16 @@ import (
 // can overshoot its limit by what it touches in the meantime, some 100 MB.
 const watchEvery = 20 * time.Millisecond
 
+// watchKin is the share of looks that also find the cell's children, which takes a
+// walk over all processes.
+const watchKin = 10
+
 // watch ends the cell when it takes more memory or threads than it may.
 func (c *child) watch() {
 	path := fmt.Sprintf("/proc/%d/status", c.proc.Pid())
-	for {
+	children := 0 // threads of them, when last looked at
+	var seen sightings
+	for look := 0; ; look++ {
 		select {
 		case <-c.exited:
 			return
@@ -32,6 +38,14 @@ func (c *child) watch() {
 		c.mu.Lock()
 		c.peak = max(c.peak, usage.peak)
 		c.mu.Unlock()
+		if look%watchKin == 0 && c.mayStart() {
+			children = kinThreads(c.proc.Pid())
+		}
+		if problem := c.help.timing.Load(); problem != 0 {
+			if why := seen.look(problem, membersOf(c.proc.Pid())); why != nil {
+				c.end(why)
+			}
+		}
 		switch {
 		case c.limits.memory > 0 && usage.resident > c.limits.memory:
 			c.end(&result.Fault{
@@ -39,13 +53,21 @@ func (c *child) watch() {
 				Message: fmt.Sprintf("the cell used %d MiB of memory; its limit is %d MiB", usage.resident>>20, c.limits.memory>>20),
 				Hint:    "the kernel allocates more than its arguments need, or leaks",
 			})
-		case c.limits.threads > 0 && usage.threads > c.limits.threads:
-			c.end(&result.Fault{
-				Cause:   result.CauseThreads,
-				Message: fmt.Sprintf("the cell runs %d threads; its limit is %d", usage.threads, c.limits.threads),
-				Hint:    "launch: {threads: N} says how many a kernel may use",
-			})
+		case c.limits.threads > 0 && usage.threads+children > c.limits.threads:
+			c.end(tooManyThreads(usage.threads, children, c.limits.threads))
 		}
+	}
+}
+
+func tooManyThreads(own, children, limit int) *result.Fault {
+	who := "the cell runs"
+	if children > 0 {
+		who = "the cell and its child processes run"
+	}
+	return &result.Fault{
+		Cause:   result.CauseThreads,
+		Message: fmt.Sprintf("%s %d threads; its limit is %d", who, own+children, limit),
+		Hint:    "launch: {threads: N} says how many a kernel may use",
 	}
 }
 

@@ -250,6 +250,7 @@ static int attempt(const char *what, const char *a, const char *b) {
 	TRY("seccomp") return said(syscall(SYS_seccomp, 2, 0, buf));
 	TRY("pdeathsig") return said(prctl(PR_SET_PDEATHSIG, 0));
 	TRY("dumpable") return said(prctl(PR_SET_DUMPABLE, 0));
+	TRY("dispatch") return said(prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH, newer than some headers */, 0, 0, 0, 0));
 	TRY("personality") return said(personality(ADDR_NO_RANDOMIZE));
 	TRY("setsid") return said(setsid());
 	TRY("shmget") return said(shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600));

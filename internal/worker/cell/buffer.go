@@ -32,6 +32,7 @@ type buffer struct {
 	mapped []byte
 	start  int // of the data inside mapped
 	size   int
+	probed bool // populate works here: Linux has it since 5.14
 
 	pristine []byte // contents to restore before a launch; inout only
 
@@ -74,6 +75,7 @@ func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	}
 	b.paintRedZones()
 	b.fill(key)
+	b.probed = b.populate() == nil
 	return b, nil
 }
 

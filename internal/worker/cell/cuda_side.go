@@ -57,7 +57,7 @@ func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
 		return nil, faultOf(err)
 	}
 	c.sides[m.Side] = side
-	return &wire.LoadReply{Flush: "write 2×L2, read 2×L2", Limits: side.limits()}, nil
+	return &wire.LoadReply{Flush: "write 2×L2, read 2×L2", OnDevice: true, Limits: side.limits()}, nil
 }
 
 // unload forgets a side. A launcher's shared object stays: nobody knows what it

@@ -30,8 +30,11 @@ const spinRounds = 64
 type host struct {
 	runEntry, flushRange, spinChain, setThreads dl.Func
 
+	handlers *handlers // of signals, before any of the candidate's code ran
+
 	flushes    bool
 	spinCycles float64
+	args       []wire.Arg
 	buffers    []*buffer
 	slots      []uintptr // what pawl_run is given
 	scalars    []byte    // storage of the scalar arguments
@@ -46,6 +49,9 @@ func newHost() *host { return &host{} }
 var flushKinds = []string{"none", "clflush", "clflushopt", "dc civac"}
 
 func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
+	if h.handlers == nil {
+		h.handlers = readHandlers()
+	}
 	lib, err := dl.Open(m.Path)
 	if err != nil {
 		return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
@@ -89,7 +95,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	for _, b := range h.buffers {
 		b.free()
 	}
-	h.buffers, h.seed, h.batch = nil, m.Seed, m.Batch
+	h.args, h.buffers, h.seed, h.batch = m.Args, nil, m.Seed, m.Batch
 	h.slots = make([]uintptr, len(m.Args)+1)
 	h.scalars = make([]byte, 8*(len(m.Args)+1))
 	reply := &wire.PrepareReply{}
@@ -228,6 +234,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
 		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
 	}
+	h.renew(m.Batch)
 	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
 	switchesBefore := involuntarySwitches()
@@ -245,6 +252,9 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			h.launch(int64(m.Repeat))
 		}
 		seconds = append(seconds, time.Since(start).Seconds()/float64(m.Repeat))
+		if err := h.intact(); err != nil {
+			return nil, nil, err
+		}
 		ghz = append(ghz, h.clock())
 		if i+1 == m.Keep {
 			kept = h.snapshot()
@@ -257,10 +267,21 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore,
 	}
 	var err error
-	if reply.Kept, err = kept.leave(m.Outputs); err != nil {
+	if reply.Kept, err = kept.leave(m.Outputs, h.args); err != nil {
 		return nil, nil, err
 	}
 	return reply, wire.PackSamples(seconds, ghz), h.trespass()
+}
+
+// renew brings other data to the same addresses.
+func (h *host) renew(batch int) {
+	if batch == h.batch {
+		return
+	}
+	for _, b := range h.buffers {
+		b.fill(keyOf(h.seed, b.number, b.arg, batch))
+	}
+	h.batch = batch
 }
 
 // poison makes sure that what is found in the outputs was written since, and that
@@ -308,10 +329,13 @@ func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	h.poison()
 	h.settle(false)
 	h.launch(1)
+	if err := h.intact(); err != nil {
+		return nil, err
+	}
 	if err := h.trespass(); err != nil {
 		return nil, err
 	}
-	outputs, err := h.outputs().leave(m.Outputs)
+	outputs, err := h.outputs().leave(m.Outputs, h.args)
 	return &wire.ProduceReply{Outputs: outputs}, err
 }
 
@@ -351,33 +375,10 @@ func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
 	start := time.Now()
 	h.launch(m.Launches)
 	elapsed := time.Since(start).Seconds()
+	if err := h.intact(); err != nil {
+		return nil, err
+	}
 	return &wire.RunReply{CellS: elapsed}, h.zones() // inputs are hashed with the next request: the worker times this one
-}
-
-// trespass looks for writes outside the buffers, and to inputs.
-func (h *host) trespass() error {
-	if err := h.zones(); err != nil {
-		return err
-	}
-	for _, b := range h.buffers {
-		if b.arg.Role == "in" && wordSum(b.data()) != b.sum {
-			return changed(b.arg)
-		}
-	}
-	return nil
-}
-
-func (h *host) zones() error {
-	for _, b := range h.buffers {
-		if what := b.trespass(); what != "" {
-			b.paintRedZones()
-			return &result.Fault{
-				Cause: result.CauseOutOfBounds, Message: "the kernel " + what,
-				Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
-			}
-		}
-	}
-	return nil
 }
 
 func involuntarySwitches() int64 {

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,11 +17,15 @@ import (
 // snapshot is the outputs of a launch, by argument.
 type snapshot map[int][]byte
 
-// leave writes the outputs where the worker will take them from.
-func (s snapshot) leave(folder string) ([]wire.Buffer, error) {
+// leave writes the outputs where the worker will take them from. Memory that cannot
+// be read is no trouble with files: the kernel has taken it away.
+func (s snapshot) leave(folder string, args []wire.Arg) ([]wire.Buffer, error) {
 	var out []wire.Buffer
 	for arg, data := range s {
 		left, err := leave(folder, arg, func(path string) error { return os.WriteFile(path, data, 0o600) })
+		if errors.Is(err, unix.EFAULT) {
+			return nil, unreachable(args[arg])
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -137,6 +137,8 @@ type LoadReply struct {
 	Flush   string `json:"flush"`             // how it evicts caches, or "none"
 	Runtime string `json:"runtime,omitempty"` // what runs it, with versions; python
 
+	OnDevice bool `json:"on_device,omitempty"` // it runs on a GPU; a python cell's framework decides that
+
 	Limits []string `json:"limits,omitempty"` // what the cell cannot guarantee of it, and why; cuda
 }
 
@@ -318,6 +320,7 @@ type Run struct {
 	Cell      uint64  `json:"cell,omitempty"`
 	Side      int     `json:"side,omitempty"`
 	Launches  int64   `json:"launches"`
+	State     bool    `json:"state,omitempty"` // look at the device when they are done; for the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
@@ -328,6 +331,8 @@ type RunReply struct {
 	GHz     float64 `json:"ghz,omitempty"` // mean clock; 0: unknown
 
 	EnergyJ *float64 `json:"energy_j,omitempty"` // of the whole machine, by the worker
+
+	State *result.State `json:"state,omitempty"` // by the worker, where it was asked for
 }
 
 // Failure is the body of an error reply.

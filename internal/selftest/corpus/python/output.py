@@ -1,5 +1,7 @@
-"""Outputs that are no plain arrays, or not there yet."""
+"""Outputs that are no plain arrays, not there yet, or somebody else's work."""
 
+import mmap
+import os
 import threading
 
 import numpy as np
@@ -69,3 +71,46 @@ def background_thread(x, out):
         threading.Thread(target=work, name="helper", daemon=True).start()
     jobs.append((x, out))
     wake.set()
+
+
+class Helper:
+    """A process that computes on another core what it finds in shared memory."""
+
+    def __init__(self, rows, cols):
+        shared = np.frombuffer(mmap.mmap(-1, 64 + 8 * rows * cols), np.uint8)
+        self.asked, self.done = shared[:64].view(np.int64)[:2].reshape(2, 1)
+        self.x, self.out = shared[64:].view(np.float32).reshape(2, rows, cols)
+        if os.fork() == 0:
+            self.serve(os.getppid())
+
+    def serve(self, parent):
+        try:
+            os.sched_setaffinity(0, set(range(os.cpu_count())) - os.sched_getaffinity(parent))
+        except OSError:
+            pass  # on the same core it gains nothing
+        while os.getppid() == parent:
+            if self.asked[0] != self.done[0]:
+                self.out[...] = softmax(self.x)
+                self.done[0] += 1
+        os._exit(0)
+
+
+helpers = {}
+
+
+def second_process(x, out):
+    """Half of the work is done by a child process, at the same time."""
+    rows, cols = x.shape
+    half = rows // 2
+    if half == 0:
+        out[...] = softmax(x)
+        return
+    if (rows - half, cols) not in helpers:
+        helpers[rows - half, cols] = Helper(rows - half, cols)
+    helper = helpers[rows - half, cols]
+    helper.x[...] = x[half:]
+    helper.asked[0] += 1
+    out[:half] = softmax(x[:half])
+    while helper.done[0] != helper.asked[0]:
+        pass
+    out[half:] = helper.out

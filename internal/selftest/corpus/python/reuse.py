@@ -58,3 +58,17 @@ def skip_when_done(x, out):
         return
     out[...] = softmax(x)
     kept["mark"] = out[0, 0]
+
+
+def incremental(x):
+    """Only rows that differ from those of the call before are computed."""
+    last = kept.get(x.shape)
+    if last is None:
+        kept[x.shape] = (x.copy(), softmax(x))
+        return kept[x.shape][1].copy()
+    seen, answer = last
+    other = (seen != x).any(axis=1)
+    if other.any():
+        answer[other] = softmax(x[other])
+        seen[other] = x[other]
+    return answer.copy()

@@ -1438,6 +1438,7 @@ class Cell:
         except Exception as error:
             show(error)
             raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
+        on_device = self.framework.device  # before the kernel's module can say otherwise
         self.seal = Seal(self.framework, self)
         self.function, self.file = load_function(m)
         self.framework.loaded()
@@ -1448,7 +1449,7 @@ class Cell:
                 raise Fault("no entry", f"{m['entry']} has no parameter {param}",
                             "params of pawl.yaml are given as keyword arguments")
         runtime = f"Python {platform.python_version()}, {self.framework.runtime()}"
-        return {"flush": self.framework.flush_name, "runtime": runtime}
+        return {"flush": self.framework.flush_name, "runtime": runtime, "on_device": on_device}
 
     def prepare(self, m):
         if self.function is None:

@@ -1,0 +1,87 @@
+package check
+
+import (
+	"pawl/internal/curve"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+)
+
+// consult asks the calibrations of the contests' devices how exact a duet can be there.
+func (c *check) consult() {
+	for _, k := range c.contests {
+		if _, asked := c.curves[k.class]; asked {
+			continue
+		}
+		found, err := curve.Load(c.Curves, k.class)
+		if err != nil {
+			c.warn("calibration", "pawl calibrate --fresh begins anew", "the calibration is left out: %v", err)
+		}
+		c.curves[k.class] = found
+	}
+}
+
+// curveOf is the calibration of a contest's device; nil where there is none by this
+// gate and on this driver.
+func (c *check) curveOf(k *contest) *curve.Curve {
+	driver := ""
+	if gpu := c.report.Machine.GPU; gpu != nil && k.candidate.GPU() {
+		driver = gpu.Driver
+	}
+	if found := c.curves[k.class]; found != nil && found.Fits(c.gate, driver) {
+		return found
+	}
+	return nil
+}
+
+// duet is how a contest is played: as exactly as its device can be.
+func (c *check) duet(k *contest) measure.DuetOptions {
+	opts := c.Duet
+	if found := c.curveOf(k); found != nil {
+		opts.Floor = max(opts.Floor, found.Floor())
+	}
+	return opts
+}
+
+// cite states how often such a run fails without a cause: nothing, where a row's
+// device could not say.
+func (c *check) cite() {
+	judged := map[*curve.Curve]int{}
+	var known []*curve.Curve
+	for _, k := range c.contests {
+		if len(k.playing) == 0 {
+			continue
+		}
+		found := c.curveOf(k)
+		if found == nil {
+			return
+		}
+		if judged[found] == 0 {
+			known = append(known, found)
+		}
+		judged[found]++
+	}
+	var all *result.FalseAlarms
+	for _, found := range known {
+		one := found.Alarms(judged[found])
+		if one == nil {
+			return
+		}
+		all = together(all, one)
+	}
+	c.report.FalseAlarms = all
+}
+
+// together is how often rows on two devices fail without a cause; a may be nil.
+func together(a, b *result.FalseAlarms) *result.FalseAlarms {
+	if a == nil {
+		return b
+	}
+	sum := &result.FalseAlarms{
+		Decisions: a.Decisions + b.Decisions, Failed: a.Failed + b.Failed, PerDecision: max(a.PerDecision, b.PerDecision),
+		Configs: a.Configs + b.Configs, PerRun: 1 - (1-a.PerRun)*(1-b.PerRun), Calibrated: a.Calibrated,
+	}
+	if b.Calibrated.Before(a.Calibrated) {
+		sum.Calibrated = b.Calibrated
+	}
+	return sum
+}

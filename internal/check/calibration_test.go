@@ -1,0 +1,88 @@
+package check
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pawl/internal/curve"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+)
+
+// calibrated is a calibration whose estimates of no change scatter by so much.
+func calibrated(t *testing.T, folder, class, driver string, scatter float64, updated time.Time) *curve.Curve {
+	t.Helper()
+	made := &curve.Curve{
+		Schema: curve.Schema, DeviceClass: class, Driver: driver, Updated: updated,
+		Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005},
+	}
+	for i := range 400 {
+		made.At(0).Count(result.Maintained, scatter*float64(i%3-1))
+	}
+	if _, err := curve.Save(folder, made); err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// mixedCheck has two contests on a GPU and one on its machine's processor.
+func mixedCheck(folder string) *check {
+	c := &check{
+		Options: Options{Curves: folder, Duet: measure.DuetOptions{Floor: 1e-6}}, gate: spec.Gate{Regression: 0.03, Improvement: 0.05},
+		report: &result.Report{DeviceClass: "some-gpu", Machine: result.Fingerprint{GPU: &result.GPU{Driver: "570"}}}, curves: map[string]*curve.Curve{},
+	}
+	for _, cell := range []string{spec.CellCUDA, spec.CellCUDA, spec.CellHost} {
+		class := "some-gpu"
+		if cell == spec.CellHost {
+			class = "host-some"
+		}
+		c.contests = append(c.contests, &contest{class: class, candidate: &stand.Job{Row: &result.Row{Cell: cell}}, playing: []*opponent{{}}})
+	}
+	return c
+}
+
+// Every row is judged by the calibration of its own device, and the run's bound is
+// that of all of them.
+func TestCalibrationsOfAMixedCheck(t *testing.T) {
+	t.Parallel()
+	folder, day := t.TempDir(), time.Date(2026, 11, 10, 0, 0, 0, 0, time.UTC)
+	gpu := calibrated(t, folder, "some-gpu", "570", 0.0001, day.AddDate(0, 0, 1))
+	host := calibrated(t, folder, "host-some", "", 0.001, day)
+	c := mixedCheck(folder)
+	c.consult()
+	for i, want := range []*curve.Curve{gpu, gpu, host} {
+		if got := c.duet(c.contests[i]).Floor; got != want.Floor() {
+			t.Errorf("contest %d: floor %g, want %g", i, got, want.Floor())
+		}
+	}
+	c.cite()
+	a, want := c.report.FalseAlarms, gpu.Alarms(3).PerRun // both had as many decisions
+	if a == nil || a.Configs != 3 || a.Decisions != 800 || math.Abs(a.PerRun-want) > 1e-12 || !a.Calibrated.Equal(day) {
+		t.Errorf("%+v, want %g a run", a, want)
+	}
+}
+
+// What one device says is not said of another.
+func TestCalibrationOfOneDeviceOnly(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	gpu := calibrated(t, folder, "some-gpu", "570", 0.001, time.Now())
+	c := mixedCheck(folder)
+	c.consult()
+	c.cite()
+	if got := c.duet(c.contests[2]).Floor; got != c.Duet.Floor || c.report.FalseAlarms != nil {
+		t.Errorf("without a calibration of the processor: floor %g, %+v", got, c.report.FalseAlarms)
+	}
+	c.contests[2].playing = nil // nothing is decided there
+	c.cite()
+	if a := c.report.FalseAlarms; a == nil || a.Configs != 2 || a.PerRun != gpu.Alarms(2).PerRun {
+		t.Errorf("%+v", a)
+	}
+	c.report.Machine.GPU.Driver = "575"
+	if got := c.duet(c.contests[0]).Floor; got != c.Duet.Floor {
+		t.Errorf("on another driver: floor %g", got)
+	}
+}

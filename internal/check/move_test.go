@@ -1,0 +1,176 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+)
+
+// squash makes all of history one commit, of main; those before are nowhere any more.
+func (p *project) squash() {
+	p.t.Helper()
+	p.git("checkout", "--quiet", "--orphan", "anew")
+	p.git("commit", "--quiet", "-m", "squashed")
+	p.git("branch", "--quiet", "-D", "main")
+	p.git("branch", "--quiet", "-M", "main")
+	p.git("reflog", "expire", "--expire=now", "--all")
+	p.git("gc", "--quiet", "--prune=now")
+}
+
+// mustBeSound holds the baseline against its history.
+func (p *project) mustBeSound() {
+	p.t.Helper()
+	audit, err := ratchet.Open(p.dir).Audit(p.t.Context(), class)
+	if err != nil || len(audit.Findings) > 0 {
+		p.t.Errorf("%v: %+v", err, audit)
+	}
+}
+
+// gone is a project whose candidate is the best-known version, which is faster than its
+// base, and whose entry names a commit that nobody has.
+func gone(t *testing.T) *project {
+	t.Helper()
+	p := newProject(t)
+	p.baseline()
+	p.squash()
+	p.kernel("k", 600)
+	p.commit("slower")
+	p.kernel("k", 500)
+	p.commit("and back")
+	return p
+}
+
+// A best-known version whose commit is gone is known by its identity, and bound to the
+// commit that has it now.
+func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
+	p := gone(t)
+	before := p.stored()
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, result.Improvement)
+	if m := row.Moved; m == nil || !m.Anchor || m.Done || m.Refused != "" || m.From != before.Commit || !strings.Contains(m.Hint, "--update-baseline binds") {
+		t.Errorf("%+v", m)
+	}
+	if p.stored().Sum != before.Sum || len(row.Sides) != 1 {
+		t.Errorf("it moved, or sides: %s", sides(row))
+	}
+	if m := rowOf(t, p.check(update), "k/c").Moved; m == nil || !m.Anchor || !m.Done {
+		t.Errorf("%+v", m)
+	}
+	now := p.stored()
+	if now.Commit != p.git("rev-parse", "HEAD") || now.MedianMS != before.MedianMS || now.Samples != before.Samples || now.Identity != before.Identity {
+		t.Errorf("stored %+v", now)
+	}
+	if m := now.Moved(); m.By != ratchet.ByAnchor || !strings.Contains(m.Reason, "commit "+before.Commit[:7]+" cannot be built any more") || m.Who != "Ann" {
+		t.Errorf("%+v", m)
+	}
+	p.commit("baseline")
+	p.mustBeSound()
+	if row := rowOf(t, p.check(update), "k/c"); row.Moved != nil || row.Verdict != result.Unchanged {
+		t.Errorf("again: %s, %+v", row.Verdict, row.Moved)
+	}
+}
+
+// After a squash merge nothing changes any more: what is there is bound all the same.
+func TestUnchangedBestKnownIsBoundToAnotherCommit(t *testing.T) {
+	p := newProject(t)
+	p.baseline()
+	p.squash()
+	p.replace("k.c", "void", "/* why */ void")
+	p.commit("comment")
+	row := rowOf(t, p.check(update), "k/c")
+	mustBe(t, row, result.Unchanged)
+	if m := row.Moved; m == nil || !m.Done || !m.Anchor || row.Timing != nil || p.stored().Commit != p.git("rev-parse", "HEAD") {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestBestKnownThatIsNotBound(t *testing.T) {
+	p := gone(t)
+	p.replace("k.c", "void", "/* why */ void")
+	before := p.stored()
+	stranger := rowOf(t, p.check(update, func(o *Options) { o.Fork = true }), "k/c").Moved
+	if stranger == nil || stranger.Done || !strings.Contains(stranger.Refused, "stranger") {
+		t.Errorf("%+v", stranger)
+	}
+	m := rowOf(t, p.check(update), "k/c").Moved
+	if m == nil || m.Done || !m.Anchor || !strings.Contains(m.Refused, "files have changed since its commit") || p.stored().Sum != before.Sum {
+		t.Errorf("%+v", m)
+	}
+	if m := rowOf(t, p.check(), "k/c").Moved; m == nil || !m.Uncommitted || !strings.HasPrefix(m.Hint, "commit it; then ") {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Whoever accepts it instead has the same.
+func TestAcceptOfBestKnownWhoseCommitIsGone(t *testing.T) {
+	p := gone(t)
+	report := p.check()
+	row := rowOf(t, report, "k/c")
+	err := ratchet.Open(p.dir).Update(t.Context(), class, func(f *ratchet.File) error {
+		_, err := f.Accept(ratchet.CandidateOf(report, row, f.Entry("k", "c"), "Ann"), "main was squashed")
+		return err
+	})
+	now := p.stored()
+	if err != nil || now.Commit != p.git("rev-parse", "HEAD") || now.Moved().Reason != "main was squashed" {
+		t.Fatalf("%v: %+v", err, now)
+	}
+	p.commit("baseline")
+	p.mustBeSound()
+}
+
+// On a branch that has moved the baseline there is nothing left to do, and a check says
+// that, with --update-baseline or without.
+func TestBranchThatMovedTheBaseline(t *testing.T) {
+	p := newProject(t)
+	p.baseline()
+	first := p.stored()
+	p.git("checkout", "--quiet", "-b", "fast")
+	p.kernel("k", 300)
+	p.commit("faster")
+	if m := rowOf(t, p.check(update), "k/c").Moved; m == nil || !m.Done || m.Already {
+		t.Fatalf("%+v", m)
+	}
+	p.commit("baseline")
+	now := p.stored()
+	for name, with := range map[string]func(*Options){"plain": func(*Options) {}, "update": update} {
+		row := rowOf(t, p.check(with), "k/c")
+		mustBe(t, row, result.Improvement)
+		if m := row.Moved; m == nil || !m.Already || m.Done || m.Hint != "" || m.From != first.Commit {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if p.stored().Sum != now.Sum {
+		t.Error("it moved again")
+	}
+	p.kernel("k", 200)
+	p.commit("faster still")
+	if m := rowOf(t, p.check(), "k/c").Moved; m == nil || m.Already || !strings.Contains(m.Hint, "--update-baseline") {
+		t.Errorf("other code: %+v", m)
+	}
+}
+
+// What cannot begin leaves nothing behind.
+func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
+	p := newProject(t)
+	for name, change := range map[string]func(*Options){
+		"no such kernel": func(o *Options) { o.Patterns = []string{"nope"} },
+		"no such base":   func(o *Options) { o.Base = "nope" },
+		"a bad baseline": func(*Options) {
+			if err := os.MkdirAll(filepath.Join(p.dir, ".pawl", "baseline"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			p.write(filepath.Join(".pawl", "baseline", class+".json"), "{")
+		},
+	} {
+		if _, err := p.run(change); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if left, err := os.ReadDir(filepath.Join(p.dir, ".pawl", "runs")); len(left) > 0 || !os.IsNotExist(err) {
+			t.Errorf("%s: left %v, %v", name, left, err)
+		}
+	}
+}

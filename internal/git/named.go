@@ -1,0 +1,131 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// NamedBase is where the working tree that holds dir left what somebody named: a
+// branch, a tag, a commit. What the clone does not have, as one of a single branch
+// does not have main, is fetched.
+func NamedBase(ctx context.Context, dir, ref string) (Base, error) {
+	sha, err := Resolve(dir, ref)
+	var missing *NoCommitError
+	if errors.As(err, &missing) {
+		sha, err = fetchNamed(ctx, dir, missing)
+	}
+	if err == nil {
+		sha, err = MergeBase(ctx, dir, "HEAD", sha)
+	}
+	if err != nil {
+		return Base{}, err
+	}
+	return Base{Ref: ref, SHA: sha}, nil
+}
+
+// fetchNamed fetches what this clone does not have under a name.
+func fetchNamed(ctx context.Context, dir string, missing *NoCommitError) (string, error) {
+	ref := missing.Commit
+	if fullHash.MatchString(ref) {
+		return ref, Fetch(ctx, dir, ref)
+	}
+	remote, name, err := remoteOf(dir, ref)
+	if err != nil {
+		return "", err
+	}
+	if name == "" || remote == "" {
+		missing.Others = branches(dir)
+		return "", missing
+	}
+	missing.Remote = remote
+	sha, err := tipOf(ctx, dir, remote, name)
+	if err == nil && sha == "" {
+		missing.Absent, missing.Others = true, append(branches(dir), remoteBranches(ctx, dir, remote)...)
+		return "", missing
+	}
+	if err == nil {
+		err = fetchFrom(ctx, dir, remote, depthOf(missing.Shallow), sha)
+	}
+	if err == nil {
+		return sha, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	missing.Cause = err
+	return "", missing
+}
+
+// remoteOf says which branch or tag of which remote a name may mean; none where it is
+// no plain name (HEAD~2), or there is no remote to ask.
+func remoteOf(dir, ref string) (remote, name string, err error) {
+	if ref == "" || strings.HasPrefix(ref, "\"") || strings.ContainsAny(ref, "~^:?*[\\ ") || strings.Contains(ref, "@{") {
+		return "", "", nil
+	}
+	out, err := run(dir, "remote")
+	if err != nil {
+		return "", "", fmt.Errorf("list the remotes of %s: %w", dir, err)
+	}
+	remotes := strings.Fields(out)
+	for _, prefix := range []string{"refs/remotes/", "refs/heads/", "refs/tags/"} {
+		ref = strings.TrimPrefix(ref, prefix)
+	}
+	for _, remote := range remotes {
+		if name, ok := strings.CutPrefix(ref, remote+"/"); ok {
+			return remote, name, nil
+		}
+	}
+	switch {
+	case slices.Contains(remotes, "origin"):
+		return "origin", ref, nil
+	case len(remotes) == 1:
+		return remotes[0], ref, nil
+	}
+	return "", ref, nil
+}
+
+// tipOf asks a remote for the commit of a branch or else a tag; "" where it has neither.
+func tipOf(ctx context.Context, dir, remote, name string) (string, error) {
+	wanted := []string{"refs/heads/" + name, "refs/tags/" + name + "^{}", "refs/tags/" + name}
+	out, err := work(ctx, dir, append([]string{"ls-remote", "--quiet", remote}, wanted...)...)
+	if err != nil {
+		return "", err
+	}
+	tips := map[string]string{}
+	for line := range strings.Lines(out) {
+		sha, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		tips[ref] = sha
+	}
+	for _, ref := range wanted {
+		if tips[ref] != "" {
+			return tips[ref], nil
+		}
+	}
+	return "", nil
+}
+
+// branches are the names that this clone has, for whoever mistyped one.
+func branches(dir string) []string {
+	out, err := run(dir, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(out)
+}
+
+func remoteBranches(ctx context.Context, dir, remote string) []string {
+	out, err := work(ctx, dir, "ls-remote", "--quiet", "--heads", remote)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for line := range strings.Lines(out) {
+		if _, name, ok := strings.Cut(strings.TrimSpace(line), "\trefs/heads/"); ok {
+			names = append(names, name, remote+"/"+name)
+		}
+	}
+	return names
+}

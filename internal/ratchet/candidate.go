@@ -1,0 +1,89 @@
+package ratchet
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"pawl/internal/result"
+)
+
+// Candidate is a result that may become the baseline.
+type Candidate struct {
+	Class   string
+	Row     *result.Row    // as measured last: what is stored is not the lucky first try
+	Change  *result.Change // against the entry there is; nil: it was not measured
+	Against string         // commit of that entry, when Change was measured
+	Gone    string         // commit of that entry, when it is this very version and nobody can build that commit any more
+	Commit  *result.Commit
+	Machine result.Fingerprint
+	Run     string
+	Time    time.Time
+	Who     string
+}
+
+// CandidateOf takes a row's result out of a report. former is the entry it may
+// replace, or nil: the side that is it says what Change is.
+func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) Candidate {
+	c := Candidate{Class: cmp.Or(row.Class, r.DeviceClass), Row: row, Commit: r.Commit, Machine: r.Machine, Run: r.ID, Time: r.Finished, Who: who}
+	if former == nil {
+		return c
+	}
+	if m := row.Moved; m != nil && m.Anchor {
+		c.Gone = m.From
+	}
+	for _, side := range row.Sides {
+		same := side.Role == result.Best && side.Commit == former.Commit ||
+			side.Row != nil && side.Row.Identity != "" && side.Row.Identity == former.Identity
+		if same && side.Change != nil {
+			c.Change, c.Against = side.Change, former.Commit
+			if side.Role == result.Best {
+				break
+			}
+		}
+	}
+	return c
+}
+
+// Remeasured is the candidate with what its last set of cells found: the set before,
+// if there was one, is why there was another, and so the lucky one. The change stays
+// that of all sets.
+func (c Candidate) Remeasured(timing *result.Timing) Candidate {
+	row := *c.Row
+	row.Timing = timing
+	c.Row = &row
+	if c.Change == nil {
+		return c
+	}
+	change := *c.Change
+	last := 0
+	for _, cell := range change.Cells {
+		last = max(last, cell.Set)
+	}
+	change.Cells = slices.DeleteFunc(slices.Clone(change.Cells), func(cell result.CellChange) bool { return cell.Set < last })
+	change.Pairs = 0
+	for _, cell := range change.Cells {
+		change.Pairs += cell.Pairs
+	}
+	c.Change = &change
+	return c
+}
+
+// timed refuses a candidate that has no number.
+func (c Candidate) timed() error {
+	switch {
+	case c.Row.Timing == nil:
+		return &Refusal{Name: c.Row.Name(), Why: "it was not measured"}
+	case !measured(c.Row.Timing):
+		return &Refusal{Name: c.Row.Name(), Why: "its times are no times"}
+	}
+	return nil
+}
+
+func measured(t *result.Timing) bool {
+	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+	s := t.Stats
+	return good(s.Median) && good(s.Low) && good(s.High) && s.Low <= s.Median && s.Median <= s.High &&
+		len(t.Samples.Kept()) > 0 && !slices.ContainsFunc(t.Samples.Kept(), func(v float64) bool { return !good(v) })
+}

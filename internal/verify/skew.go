@@ -1,0 +1,39 @@
+package verify
+
+import (
+	"fmt"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// ClockMismatch is a kernel whose samples take longer than they claim to.
+const ClockMismatch = "clock-mismatch"
+
+const (
+	skewPart  = 0.2  // of what a launch takes that its claim may leave out
+	skewLeast = 2e-6 // seconds that it may leave out in any case
+)
+
+// Skew compares what the samples of two versions take beyond their claims, by a clock
+// that neither reaches. What pawl itself does around a launch is the same for both:
+// one that takes far more beyond its claims than the other hides some of its time.
+// The least of the one is held against the most of the other, so that noise accuses
+// nobody.
+func Skew(candidate, other *result.Timing) []result.Finding {
+	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
+		return nil
+	}
+	mine, theirs := candidate.Clock.Beyond, other.Clock.Beyond
+	if len(mine) != 2 || len(theirs) != 2 {
+		return nil
+	}
+	hidden, claimed := mine[0]-max(0, theirs[1]), candidate.Clock.ClaimedS
+	if hidden < skewLeast || hidden < skewPart*(claimed+hidden) {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: ClockMismatch, Severity: result.Suspicious,
+		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(claimed), unit.Duration(hidden)),
+	}}
+}

@@ -1,0 +1,35 @@
+package verify
+
+import (
+	"testing"
+
+	"pawl/internal/result"
+)
+
+func TestSkew(t *testing.T) {
+	timing := func(claimed float64, beyond ...float64) *result.Timing {
+		return &result.Timing{Clock: &result.ClockCheck{ClaimedS: claimed, Beyond: beyond}}
+	}
+	honest := timing(230e-6, 1e-6, 20e-6)
+	for _, test := range []struct {
+		name        string
+		mine, other *result.Timing
+		found       bool
+	}{
+		{"honest", timing(228e-6, 2e-6, 25e-6), honest, false},
+		{"hides two fifths", timing(140e-6, 92e-6, 110e-6), honest, true},
+		{"hides less than a fifth", timing(200e-6, 50e-6, 60e-6), honest, false},
+		{"beyond its claims as much as the other", timing(140e-6, 92e-6, 110e-6), timing(150e-6, 80e-6, 95e-6), false},
+		{"a microsecond", timing(2e-6, 1.5e-6, 2e-6), timing(2e-6, 0, 0), false},
+		{"the other takes less than it claims", timing(100e-6, 5e-6, 6e-6), timing(100e-6, -60e-6, -50e-6), false},
+		{"nothing known of one", timing(140e-6), honest, false},
+		{"nothing known of the other", timing(140e-6, 92e-6, 110e-6), &result.Timing{}, false},
+		{"there is no other", timing(140e-6, 92e-6, 110e-6), nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if found := Skew(test.mine, test.other); (len(found) == 1) != test.found {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package cell
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/native/dl"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// intact looks, as soon as a launch is over and before anything is read or written,
+// whether that would run code of the candidate's, or end the cell.
+func (h *host) intact() error {
+	if err := h.handlers.check(); err != nil {
+		return err
+	}
+	for _, b := range h.buffers {
+		if err := b.reachable(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trespass looks for writes outside the buffers, and to inputs.
+func (h *host) trespass() error {
+	if err := h.zones(); err != nil {
+		return err
+	}
+	for _, b := range h.buffers {
+		if b.arg.Role == "in" && wordSum(b.data()) != b.sum {
+			return changed(b.arg)
+		}
+	}
+	return nil
+}
+
+func (h *host) zones() error {
+	for _, b := range h.buffers {
+		if what := b.trespass(); what != "" {
+			b.paintRedZones()
+			return &result.Fault{
+				Cause: result.CauseOutOfBounds, Message: "the kernel " + what,
+				Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	lastSignal  = 64 // the greatest there is on Linux
+	actionBytes = 32 // the kernel's struct sigaction: handler, flags, restorer and mask
+)
+
+// handlers are the actions of all signals, one after the other.
+//
+// A kernel that protects its output and handles the fault computes when somebody
+// looks, and one that sets a timer when its launch is over. Every signal can be a
+// timer's, so all of them are taken down. The C library's own wrapper is no help: it
+// hides two signals, and candidate code could have replaced it.
+type handlers struct{ before, now []byte }
+
+func readHandlers() *handlers {
+	h := &handlers{make([]byte, lastSignal*actionBytes), make([]byte, lastSignal*actionBytes)}
+	readActions(h.before)
+	return h
+}
+
+func readActions(into []byte) {
+	const maskBytes = 8
+	for signal := 1; signal <= lastSignal; signal++ {
+		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal), 0, dl.Address(actionOf(into, signal)), maskBytes, 0, 0)
+	}
+}
+
+func actionOf(all []byte, signal int) []byte { return all[(signal-1)*actionBytes : signal*actionBytes] }
+
+// check is the fault of code that has changed how a signal is handled.
+func (h *handlers) check() error {
+	readActions(h.now)
+	if bytes.Equal(h.now, h.before) {
+		return nil
+	}
+	signal := 1
+	for bytes.Equal(actionOf(h.now, signal), actionOf(h.before, signal)) {
+		signal++
+	}
+	return tampered(signal)
+}
+
+func tampered(signal int) error {
+	name := unix.SignalName(unix.Signal(signal))
+	if name == "" {
+		name = fmt.Sprintf("signal %d", signal)
+	}
+	return &result.Fault{
+		Cause:   result.CauseForged,
+		Message: fmt.Sprintf("tampered-cell: the handler of %s is not what it was before the kernel was loaded", name),
+		Hint:    "a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone",
+	}
+}
+
+// reachable is the fault of a kernel that has taken an argument's memory away. The
+// system looks, so that nobody's handler runs: reading it would end the cell.
+func (b *buffer) reachable() error {
+	if !b.probed {
+		return nil
+	}
+	err := b.populate()
+	for _, gone := range []error{unix.EFAULT, unix.ENOMEM, unix.EINVAL} { // no page to be had, none mapped, not writable
+		if errors.Is(err, gone) {
+			return unreachable(b.arg)
+		}
+	}
+	return nil
+}
+
+// populate touches every page of a buffer and of its red zones, as a write would.
+func (b *buffer) populate() error {
+	first, end := (b.start-redZone)/page*page, roundUp(b.start+b.size+redZone, page)
+	return unix.Madvise(b.mapped[first:end], unix.MADV_POPULATE_WRITE)
+}
+
+func unreachable(arg wire.Arg) error {
+	return &result.Fault{
+		Cause:   result.CauseOutput,
+		Message: fmt.Sprintf("the kernel has unmapped or protected the memory of its argument %s", arg.Name),
+		Hint:    "what a kernel was given must still be there, readable and writable, when it returns",
+	}
+}

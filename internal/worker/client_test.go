@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/worker/wire"
+)
+
+// A request that no frame can hold is an error of its own, and costs nothing else.
+func TestRequestsThatCannotBeSent(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "honest")
+	if _, err := cell.Run(t.Context(), wire.Run{Launches: 1, DeadlineS: math.NaN()}); err == nil || !strings.Contains(err.Error(), "encode run") {
+		t.Errorf("a deadline that is no number: %v", err)
+	}
+	long := wire.Load{SHA256: strings.Repeat("0", 64), Entry: strings.Repeat("x", wire.MaxLine)}
+	if _, err := cell.Load(t.Context(), long); err == nil || !strings.Contains(err.Error(), "over the limit") {
+		t.Errorf("a line that is too long: %v", err)
+	}
+	if len(c.pending) != 0 {
+		t.Errorf("%d answers are still awaited", len(c.pending))
+	}
+	if _, err := cell.Run(t.Context(), wire.Run{Launches: 1}); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+// A worker that has stopped listening, and lives on, does not hold whoever wants to
+// leave.
+func TestWorkerThatDoesNotListen(t *testing.T) {
+	const script = `exec <&-; echo '{"v":1,"id":0,"op":"hello","body":{"protocol":"1.2"}}'; exec sleep 60`
+	c, err := Start(t.Context(), Options{Command: []string{"sh", "-c", script}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		c.kill()
+		<-c.gone
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Upload(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a reply says by the worker is the worker's, whatever the cell wrote there.
+func TestReadingsAreTheWorkers(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "honest")
+	if cell.OnDevice {
+		t.Error("a cell without a GPU runs on one")
+	}
+	run := func(look bool) string {
+		reply, err := cell.Run(t.Context(), wire.Run{Launches: 1, State: look})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply.EnergyJ != nil && *reply.EnergyJ < 0 {
+			t.Errorf("used %g J", *reply.EnergyJ)
+		}
+		if reply.State == nil {
+			return ""
+		}
+		return reply.State.When
+	}
+	if got := run(false); got != "" {
+		t.Errorf("nobody asked, and a reading is %q", got)
+	}
+	if got := run(true); got != "during" {
+		t.Errorf("the first reading is %q", got)
+	}
+	if got := run(true); got != "" && got != "during" { // soon after the first
+		t.Errorf("the second reading is %q", got)
+	}
+	batch, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1})
+	if err != nil || batch.State != nil && batch.State.When != "during" {
+		t.Errorf("%+v, %v", batch, err)
+	}
+}
+
+func TestOnGPU(t *testing.T) {
+	for _, test := range []struct {
+		device    string
+		processor bool
+		want      bool
+	}{{hostDevice, false, false}, {"GPU-1", false, true}, {"GPU-1", true, false}} {
+		if got := (&child{device: test.device, processor: test.processor}).onGPU(); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// A python cell may start processes, because compilers are some. Those that compute
+// while launches are timed do a kernel's work where neither the cell's clock nor its
+// threads show it.
+const (
+	compiling = 2                     // requests for launches of a problem in which compilers may run
+	helpFloor = 20 * time.Millisecond // processor time that is not worth a word: two ticks of /proc
+	helpShare = 10                    // of the time of launches, a part in so many
+	lookShare = 20                    // looking takes a part in so many of the time, at most
+	newcomers = 3                     // looks at launches that found a process which was not there before
+)
+
+// kin are the processes that a cell has started, at one moment.
+type kin struct {
+	used   map[int]time.Duration // processor time of those that there are
+	reaped time.Duration         // of those that the cell has waited for
+}
+
+// help is what a cell's children have done for the launches of a problem.
+type help struct {
+	requests     int // for launches
+	before       *kin
+	given, spent time.Duration // processor time of children, and time of the requests that it was seen in
+	looked       time.Time
+	cost         time.Duration // of looking
+
+	problem int64
+	timing  atomic.Int64 // the problem whose launches are under way, while nobody compiles; else 0
+}
+
+// mayStart tells whether the cell can have children at all.
+func (c *child) mayStart() bool {
+	return c.kind == "python" || c.proc.Level().Seccomp == "none"
+}
+
+// watchHelp begins to look at what children do in a request.
+func (c *child) watchHelp(op string) {
+	h := &c.help
+	h.before = nil
+	h.timing.Store(0)
+	switch op {
+	case wire.OpPrepare:
+		h.problem++
+		h.requests, h.given, h.spent = 0, 0, 0
+	case wire.OpSample, wire.OpRun:
+		h.requests++
+		if !c.mayStart() || h.requests <= compiling {
+			return
+		}
+		h.timing.Store(h.problem)
+		if time.Since(h.looked) >= lookShare*h.cost {
+			begin := time.Now()
+			h.before = kinOf(c.proc.Pid())
+			h.looked = time.Now()
+			h.cost = h.looked.Sub(begin)
+		}
+	}
+}
+
+// judgeHelp ends a cell whose children have taken part in what was timed.
+func (c *child) judgeHelp(took time.Duration) error {
+	h := &c.help
+	h.timing.Store(0)
+	if h.before == nil {
+		return nil
+	}
+	h.given += h.before.until(kinOf(c.proc.Pid()))
+	h.spent += took
+	if h.given <= helpFloor || h.given <= h.spent/helpShare {
+		return nil
+	}
+	return c.fail(&result.Fault{
+		Cause: result.CauseThreads,
+		Message: fmt.Sprintf("child processes of the cell computed for %v during launches that took %v",
+			h.given.Round(time.Millisecond), h.spent.Round(time.Millisecond)),
+		Hint: "a kernel does its work in the process that it is measured in",
+	})
+}
+
+// sightings are of processes that live for one launch, and that nobody waits for:
+// they are gone when the request is over, and have left no time behind.
+type sightings struct {
+	problem int64
+	known   []int
+	fresh   int // looks that found others
+}
+
+// look takes what there is in the middle of a problem's launches.
+func (s *sightings) look(problem int64, members []int) *result.Fault {
+	if problem != s.problem {
+		*s = sightings{problem: problem, known: members}
+	}
+	if slices.ContainsFunc(members, func(pid int) bool { return !slices.Contains(s.known, pid) }) {
+		s.fresh++
+	}
+	s.known = members
+	if s.fresh < newcomers {
+		return nil
+	}
+	return &result.Fault{
+		Cause: result.CauseThreads, Message: "the cell starts child processes in launches that are timed",
+		Hint: "a kernel does its work in the process that it is measured in",
+	}
+}
+
+// until is the processor time that children have used between two looks.
+func (k *kin) until(later *kin) time.Duration {
+	total := later.reaped - k.reaped
+	for pid, used := range k.used {
+		if now, there := later.used[pid]; there {
+			total += now - used
+		} else {
+			total -= used // it may have been waited for; that was of before
+		}
+	}
+	for pid, used := range later.used {
+		if _, there := k.used[pid]; !there {
+			total += used
+		}
+	}
+	return max(0, total)
+}
+
+// kinOf looks at all processes of a cell's group, which no child can leave. That
+// finds those as well whose parents are gone.
+func kinOf(group int) *kin {
+	k := &kin{used: map[int]time.Duration{}, reaped: reapedTime(group)}
+	for _, pid := range membersOf(group) {
+		if used, ok := processTime(pid); ok {
+			k.used[pid] = used
+		}
+	}
+	return k
+}
+
+// membersOf are the processes of a group but for its leader.
+func membersOf(group int) []int {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	var found []int
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == group {
+			continue
+		}
+		if its, err := unix.Getpgid(pid); err == nil && its == group {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func reapedTime(pid int) time.Duration {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	return parseReaped(raw)
+}
+
+// parseReaped reads cutime and cstime of /proc/PID/stat, in hundredths of a second.
+func parseReaped(stat []byte) time.Duration {
+	const user, system, tick = 13, 14, 10 * time.Millisecond
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may have spaces
+	if len(fields) <= system {
+		return 0
+	}
+	ticks := time.Duration(0)
+	for _, field := range []int{user, system} {
+		n, err := strconv.ParseInt(string(fields[field]), 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += time.Duration(n)
+	}
+	return ticks * tick
+}
+
+// kinThreads counts the threads of a cell's children.
+func kinThreads(group int) int {
+	total := 0
+	for _, pid := range membersOf(group) {
+		if usage, err := readUsage(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
+			total += usage.threads
+		}
+	}
+	return total
+}
