@@ -21,15 +21,18 @@ import (
 const (
 	contradiction = 2.0
 	clockTries    = 5
-	beyondTries   = 3      // requests of which it is taken down what they take beyond their claims
-	clockSpan     = 0.01   // seconds of launches a try takes
-	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
-	askingCost    = 500e-6 // seconds a request itself may take
-	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
-	stampingCost  = 20e-6  // seconds that may lie between the stamps of a sample and its events
-	timerCost     = 3e-6   // seconds by which the GPU's timer may be off in a sample
-	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
-	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
+	// Requests whose core was taken away in between acquit nobody: of the others so many
+	// must contradict, and none agree.
+	contradictedLeast = 3
+	beyondTries       = 3      // requests of which it is taken down what they take beyond their claims
+	clockSpan         = 0.01   // seconds of launches a try takes
+	energySpan        = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
+	askingCost        = 500e-6 // seconds a request itself may take
+	queueingCost      = 20e-6  // seconds a launcher may take to queue one launch
+	stampingCost      = 20e-6  // seconds that may lie between the stamps of a sample and its events
+	timerCost         = 3e-6   // seconds by which the GPU's timer may be off in a sample
+	lookingCost       = 100e-6 // seconds a Python cell may take to look at what a call returned
+	pythonCost        = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
 
 // deviceClock holds the GPU's own timer against the events that samples are taken
@@ -141,64 +144,28 @@ func (s *series) addUp(ctx context.Context) error {
 	if s.onGPU() && !launcher || s.opts.Sustain {
 		return nil
 	}
-	queueing := 0.0
-	switch {
-	case launcher:
-		queueing = queueingCost * float64(s.timing.Repeat)
-	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
-		queueing = lookingCost
-	}
-	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
-	claimed, longer, by := 0.0, 0.0, ""
+	var lie sum
 	var beyond, disturbed []float64 // per launch, of requests that do not contradict their claims
-	for range clockTries {
-		m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
-		s.freshen(&m)
-		got, err := s.Cell.Sample(ctx, m)
-		if err != nil {
+	contradicted := 0
+	for try := 0; try < 2*clockTries && contradicted < clockTries && len(beyond) < beyondTries; try++ {
+		one, err := s.addOnce(ctx, launcher)
+		if err != nil || one.unknown {
 			return err
 		}
-		s.keep(m, got)
-		s.freshen(&m)
-		m.Dry = true
-		dry, err := s.Cell.Sample(ctx, m)
-		if err != nil {
-			return err
-		}
-		s.keep(m, dry)
-		if got.Count != dry.Count {
+		more := (one.longer - one.claimed) / float64(s.timing.Repeat)
+		switch {
+		case one.contradicts:
+			lie = one
+			contradicted++
+		case launcher:
 			return nil
-		}
-		claimed = stat.Mean(got.Seconds) * float64(s.timing.Repeat)
-		longer = (busy(got) - busy(dry)) / float64(got.Count)
-		by = "the worker's clock"
-		if longer > contradiction*claimed+queueing+askingCost/float64(enough) {
-			continue
-		}
-		if launcher && got.OtherStreams {
-			return nil // the timer has nothing to do with the sample
-		}
-		if !launcher { // there is no such timer
-			more := (longer - claimed) / float64(s.timing.Repeat)
-			if got.Preempted+dry.Preempted > 0 { // its claims have time in them that was not its own
-				disturbed = append(disturbed, more)
-				continue
-			}
-			if beyond = append(beyond, more); len(beyond) == beyondTries {
-				break
-			}
-			continue
-		}
-		longer = (got.GlobalS - dry.GlobalS) / float64(got.Count)
-		by = "the GPU's own timer"
-		if got.GlobalS == 0 || dry.GlobalS == 0 {
-			longer, by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
-		}
-		if longer <= contradiction*claimed+timerCost {
-			return nil
+		case one.disturbed: // its claims have time in them that was not its own
+			disturbed = append(disturbed, more)
+		default:
+			beyond = append(beyond, more)
 		}
 	}
-	if len(beyond) == 0 {
+	if len(beyond) == 0 && contradicted < contradictedLeast {
 		beyond = disturbed
 	}
 	if len(beyond) > 0 {
@@ -210,9 +177,58 @@ func (s *series) addUp(ctx context.Context) error {
 	return &result.Fault{
 		Cause: result.CauseForged,
 		Message: fmt.Sprintf("the cell claims %.3g s a sample; by %s requests take %.3g s a sample longer than without launches",
-			claimed, by, longer),
+			lie.claimed, lie.by, lie.longer),
 		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
 	}
+}
+
+// sum is what a request claims a sample, and what it takes longer than without
+// launches by some other clock.
+type sum struct {
+	claimed, longer                 float64
+	by                              string
+	contradicts, disturbed, unknown bool
+}
+
+// addOnce asks for samples, and for the same without launches.
+func (s *series) addOnce(ctx context.Context, launcher bool) (sum, error) {
+	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
+	var asked [2]*worker.Batch
+	for i := range asked {
+		s.freshen(&m)
+		m.Dry = i == 1
+		var err error
+		if asked[i], err = s.Cell.Sample(ctx, m); err != nil {
+			return sum{}, err
+		}
+		s.keep(m, asked[i])
+	}
+	got, dry := asked[0], asked[1]
+	if got.Count != dry.Count {
+		return sum{unknown: true}, nil
+	}
+	queueing := 0.0
+	switch {
+	case launcher:
+		queueing = queueingCost * float64(s.timing.Repeat)
+	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
+		queueing = lookingCost
+	}
+	one := sum{
+		claimed: stat.Mean(got.Seconds) * float64(s.timing.Repeat), longer: (busy(got) - busy(dry)) / float64(got.Count),
+		by: "the worker's clock", disturbed: got.Preempted+dry.Preempted > 0,
+	}
+	one.contradicts = one.longer > contradiction*one.claimed+queueing+askingCost/float64(enough)
+	if one.contradicts || !launcher || got.OtherStreams { // the GPU's timer has nothing to do with other streams
+		return one, nil
+	}
+	one.longer, one.by = (got.GlobalS-dry.GlobalS)/float64(got.Count), "the GPU's own timer"
+	if got.GlobalS == 0 || dry.GlobalS == 0 {
+		one.longer, one.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
+	}
+	one.contradicts = one.longer > contradiction*one.claimed+timerCost
+	return one, nil
 }
 
 // busy is what a request took at least: a cell that had to wait for its core was

@@ -49,8 +49,9 @@
 //   - It makes no process and executes nothing. (With Processes, children are
 //     bound by all the same rules.)
 //   - It reaches no kernel service that works around the filter: io_uring, bpf,
-//     perf events, userfaultfd, keys, mounts, namespaces, System V IPC, message
-//     queues, 32-bit calls, calls newer than this package.
+//     perf events, userfaultfd, user dispatch of system calls, keys, mounts,
+//     namespaces, System V IPC, message queues, 32-bit calls, calls newer than
+//     this package.
 //   - It gains no privilege. As root it stays user 0, without any capability.
 //   - It ends with the process that started it, however that ends, and Kill and
 //     Wait leave no child of it behind.
