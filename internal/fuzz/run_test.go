@@ -77,7 +77,7 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	dir = t.TempDir()
 	for name, text := range map[string]string{
 		"pawl.yaml": strings.Replace(benchSheet, formulaLine, cmp.Or(b.oracle, formulaLine), 1) + b.rest,
-		"k.c": "#include <time.h>\nvoid k(float *x, float *y, long n) { " + b.body + " }\n",
+		"k.c":       "#include <time.h>\nvoid k(float *x, float *y, long n) { " + b.body + " }\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -114,7 +114,7 @@ func (p *Plan) settle(t Trial, complete bool) (Trial, error) {
 		elements += in.Args[i].Elements
 	}
 	for range min(settleTries, settleElements/elements) {
-		if held := c.held(in, t); !held.Greatest && (held.all(c, in) || !complete && held != (holding{})) {
+		if held, all := c.held(in, t); !held.Greatest && (all || !complete && held != (oracle.Held{})) {
 			return t, nil
 		}
 		t.Batch += settleStride
@@ -122,29 +122,23 @@ func (p *Plan) settle(t Trial, complete bool) (Trial, error) {
 	return t, errGreatest
 }
 
-// holding is which special values the inputs of a trial hold.
-type holding oracle.Held
-
-func (c contents) held(in *spec.Instance, t Trial) holding {
-	var all oracle.Held
+// held is which special values the inputs of a trial hold together, and whether they
+// are complete: every kind is there that the types have, and NaN in each input that is
+// large enough for it, since an operation need not make anything of another's.
+func (c contents) held(in *spec.Instance, t Trial) (together oracle.Held, complete bool) {
+	complete = true
+	finite := true
 	for i, f := range c.args {
-		if all = all.And(oracle.HeldBy(in.Args[i].DType, f, oracle.Key(t.Seed, i, t.Batch), in.Args[i].Elements)); all.Greatest {
-			break
+		a := in.Args[i]
+		held := oracle.HeldBy(a.DType, f, oracle.Key(t.Seed, i, t.Batch), a.Elements)
+		if together = together.And(held); together.Greatest {
+			return together, false
 		}
+		complete = complete && (held.NaN || a.Elements < 4*gentleSpecials)
+		finite = finite && a.DType == dtype.E4M3
 	}
-	return holding(all)
-}
-
-// all tells whether every kind is there that the types have.
-func (h holding) all(c contents, in *spec.Instance) bool {
-	infinite := h.Infinity && h.NegativeInfinity
-	if !infinite {
-		infinite = true
-		for i := range c.args {
-			infinite = infinite && in.Args[i].DType == dtype.E4M3
-		}
-	}
-	return h.NaN && infinite && h.NegativeZero && h.Smallest
+	infinite := together.Infinity && together.NegativeInfinity || finite
+	return together, complete && infinite && together.NaN && together.NegativeZero && together.Smallest
 }
 
 // settleAll leaves out the trials for which there is no batch.

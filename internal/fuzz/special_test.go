@@ -75,3 +75,25 @@ func TestHonestKernelsBearSpecials(t *testing.T) {
 		}
 	}
 }
+
+// A NaN in one input says nothing about another.
+func TestEveryInputHasNaN(t *testing.T) {
+	s := sheetOf(t, "elementwise", dtype.F32)
+	s.Fuzz = &spec.Fuzz{Specials: spec.SpecialsPropagate}
+	for seed := range uint64(20) {
+		p := plan(t, s, Options{Seed: seed})
+		trial := p.Trials[len(p.Trials)-1]
+		if trial.Fill != specials {
+			t.Fatalf("last trial %+v", trial)
+		}
+		problem, err := p.Resolve(trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range problem.Instance.Args[:2] {
+			if held := oracle.HeldBy(a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(trial.Seed, i, trial.Batch), a.Elements); !held.NaN {
+				t.Errorf("seed %d: none in %s", seed, a.Name)
+			}
+		}
+	}
+}

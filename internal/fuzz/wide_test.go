@@ -62,7 +62,7 @@ kernels:
     entry: k
     args: [{name: x, dtype: %[1]s, shape: [N]}, {name: y, dtype: %[1]s, shape: [N]}, {name: out, dtype: %[1]s, shape: [N], role: out}]
     oracle: {elementwise: "%[2]s"}
-    configs: {one: {N: 20000}}
+    configs: {one: {N: 4000}}
 `, typ, formula))
 	if err != nil {
 		t.Fatal(err)

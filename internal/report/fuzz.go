@@ -49,6 +49,8 @@ func (t tried) word() string {
 		return "ALL SKIPPED"
 	case t.v.Passed == 0:
 		return "NO CASE"
+	case t.row.Verdict == result.Inconclusive: // nothing that the file asks for
+		return "NOT TRIED"
 	case suspicious(t.row):
 		return "SUSPICIOUS"
 	}

@@ -114,8 +114,12 @@ func (b *Bench) launches(ctx context.Context, c *result.Case, t Trial) (first, s
 	return first, second, again, nil
 }
 
-// drawn tells whether other batches have other data.
-func (b *Bench) drawn() bool {
+// fewWhole is how many different whole numbers are too few to expect other answers of:
+// the greatest of many is always the same.
+const fewWhole = 1 << 16
+
+// drawn tells whether other batches have other data, whole numbers of so many at least.
+func (b *Bench) drawn(whole float64) bool {
 	return slices.ContainsFunc(b.problem.Args, func(a wire.Arg) bool {
 		if !a.Buffer || a.Role != "in" && a.Role != "inout" {
 			return false
@@ -123,6 +127,9 @@ func (b *Bench) drawn() bool {
 		fill := oracle.Fill{Kind: a.Init, Args: a.Params}
 		if a.Init == "" {
 			fill = oracle.Defaults(dtype.Type(a.DType))
+		}
+		if fill.Kind == oracle.Integers && len(fill.Args) == 2 && fill.Args[1]-fill.Args[0] < whole {
+			return false
 		}
 		_, changes := oracle.Changing(fill)
 		return changes
@@ -136,7 +143,7 @@ func (b *Bench) fresh(ctx context.Context, c *result.Case, first, second []wire.
 		return nil, err
 	}
 	why := Reason(errs, b.Factor)
-	if why == "" && differs(first, second) < 0 && b.drawn() {
+	if why == "" && differs(first, second) < 0 && b.drawn(fewWhole) {
 		return []result.Finding{{
 			Exploit: Insensitive, Severity: result.Suspicious,
 			Message: "other inputs have, bit by bit, the same answer: whoever writes that answer without computing it would pass",

@@ -30,7 +30,7 @@ const (
 // they take on nearly the same data again. Both are generated, all of it, right
 // before: to code that remembers nothing there is no difference.
 func (b *Bench) Novel(ctx context.Context) ([]result.Finding, error) {
-	if !b.drawn() {
+	if !b.drawn(1) {
 		return nil, nil // there is no other data
 	}
 	var seen, unseen float64
