@@ -65,6 +65,9 @@ const (
 // hides two signals, and candidate code could have replaced it.
 type handlers struct{ before, now []byte }
 
+// readHandlers takes them down where the system may write: not on a stack, which moves.
+//
+//go:noinline
 func readHandlers() *handlers {
 	h := &handlers{make([]byte, lastSignal*actionBytes), make([]byte, lastSignal*actionBytes)}
 	readActions(h.before)

@@ -23,9 +23,14 @@ func faultIn(t *testing.T, err error) *result.Fault {
 	return fault
 }
 
+// onHeap holds what the system reads, which must not move with the stack.
+var onHeap []byte
+
 // setAction is rt_sigaction(2).
 func setAction(t *testing.T, signal int, to []byte) {
 	t.Helper()
+	onHeap = bytes.Clone(to)
+	to = onHeap
 	if _, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal), dl.Address(to), 0, 8, 0, 0); errno != 0 {
 		t.Fatal(errno)
 	}
