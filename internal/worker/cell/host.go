@@ -252,16 +252,22 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			h.launch(int64(m.Repeat))
 		}
 		seconds = append(seconds, time.Since(start).Seconds()/float64(m.Repeat))
-		if err := h.intact(); err != nil {
+		if err := h.handlers.check(); err != nil {
 			return nil, nil, err
 		}
 		ghz = append(ghz, h.clock())
 		if i+1 == m.Keep {
+			if err := h.reachable(); err != nil {
+				return nil, nil, err
+			}
 			kept = h.snapshot()
 		}
 		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}
+	}
+	if err := h.reachable(); err != nil {
+		return nil, nil, err
 	}
 	reply := &wire.SampleReply{
 		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore,

@@ -18,6 +18,12 @@ func (h *host) intact() error {
 	if err := h.handlers.check(); err != nil {
 		return err
 	}
+	return h.reachable()
+}
+
+// reachable looks at every page of the arguments, which takes its time: within a
+// request only what is read must be there.
+func (h *host) reachable() error {
 	for _, b := range h.buffers {
 		if err := b.reachable(); err != nil {
 			return err
