@@ -2,8 +2,10 @@ package cell
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 
@@ -83,8 +85,21 @@ func readHandlers() *handlers {
 func readActions(into []byte) {
 	const maskBytes = 8
 	for signal := 1; signal <= lastSignal; signal++ {
-		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal), 0, dl.Address(actionOf(into, signal)), maskBytes, 0, 0)
+		action := actionOf(into, signal)
+		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal), 0, dl.Address(action), maskBytes, 0, 0)
+		forgetRestorer(action)
 	}
+}
+
+// forgetRestorer leaves out how a handler returns, where that is part of its action:
+// whoever puts a handler back through the C library, as system(3) does, changes that.
+func forgetRestorer(action []byte) {
+	if runtime.GOARCH != "amd64" {
+		return
+	}
+	const flags, restorer, mask = 8, 16, 24
+	binary.LittleEndian.PutUint64(action[flags:], binary.LittleEndian.Uint64(action[flags:])&^0x04000000) // SA_RESTORER
+	clear(action[restorer:mask])
 }
 
 func actionOf(all []byte, signal int) []byte { return all[(signal-1)*actionBytes : signal*actionBytes] }
