@@ -224,7 +224,7 @@ type Sample struct {
 	Cell      uint64  `json:"cell,omitempty"`
 	Side      int     `json:"side,omitempty"`
 	Order     []int   `json:"order,omitempty"`   // cuda: sides that take turns, again and again; instead of Side
-	Batch     int     `json:"batch,omitempty"`   // cuda: of the data; another than the last is generated first
+	Batch     int     `json:"batch,omitempty"`   // of the data; another than the last is generated first
 	Count     int     `json:"count"`             // of all sides together, whole rounds of Order
 	Repeat    int     `json:"repeat"`            // launches per sample
 	Cache     string  `json:"cache"`             // cold or hot
