@@ -39,7 +39,8 @@ func (c *child) outputFolder() (string, error) {
 	if c.quick != "" && roomIn(c.quick)/4 > size {
 		c.leaves = c.quick
 	}
-	if err := os.Mkdir(c.leaves, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	err := os.Mkdir(c.leaves, 0o700)
+	if err != nil && !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrNotExist) { // a cell that has just ended: who asks it hears how
 		return "", fmt.Errorf("make a folder for outputs: %w", err)
 	}
 	return c.leaves, nil

@@ -202,3 +202,20 @@ func TestOutputsInMemory(t *testing.T) {
 	}
 	s.close()
 }
+
+// Between its last answer and the next request a cell may have ended, and its scratch
+// with it: asking it says how, a folder that is missing would not.
+func TestOutputsOfACellThatHasEnded(t *testing.T) {
+	c := &child{scratch: filepath.Join(t.TempDir(), "gone")}
+	if _, err := c.outputFolder(); err != nil {
+		t.Errorf("%v", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.scratch = file
+	if _, err := c.outputFolder(); err == nil {
+		t.Error("made a folder below a file")
+	}
+}
