@@ -1,6 +1,5 @@
 // Host code that is given a stream.
 #include <cuda_runtime.h>
-#include <unistd.h>
 
 __global__ void scale(const float *x, float *y, long n) {
     long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -14,12 +13,6 @@ __global__ void busy(float *y, long rounds) {
 }
 
 extern "C" void launch(cudaStream_t stream, const float *x, float *y, long n) { scale<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n); }
-
-// While this sleeps, the kernel that holds the stream back spins.
-extern "C" void launch_late(cudaStream_t stream, const float *x, float *y, long n) {
-  usleep(700 * 1000);
-  launch(stream, x, y, n);
-}
 
 extern "C" void launch_nothing(cudaStream_t stream, const float *x, float *y, long n) {}
 
