@@ -15,14 +15,14 @@ import (
 )
 
 // contradiction is how many times slower than claimed a launch must be by the
-// worker's clock before the claim is called forged. It must be so in all of
-// clockTries, each with a fresh claim, so that a machine that was descheduled or
-// became slower accuses nobody.
+// worker's clock before the claim is called forged. It must be so in clockTries,
+// each with a fresh claim, and in none that was left alone may it be otherwise, so
+// that a machine that was descheduled or became slower accuses nobody.
 const (
 	contradiction = 2.0
 	clockTries    = 5
-	// Requests whose core was taken away in between acquit nobody: of the others so many
-	// must contradict, and none agree.
+	// Where requests are added up, those whose core was taken away in between acquit
+	// nobody: if no other agrees, so many that contradict are enough.
 	contradictedLeast = 3
 	beyondSpan        = 100 * time.Millisecond
 	beyondTries       = 3      // requests of which it is taken down what they take beyond their claims
