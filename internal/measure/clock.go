@@ -16,24 +16,22 @@ import (
 
 // contradiction is how many times slower than claimed a launch must be by the
 // worker's clock before the claim is called forged. It must be so in clockTries,
-// each with a fresh claim, and in none that was left alone may it be otherwise, so
-// that a machine that was descheduled or became slower accuses nobody.
+// each with a fresh claim, or over all of addTries pairs of requests, so that a
+// machine that was descheduled or became slower accuses nobody.
 const (
 	contradiction = 2.0
 	clockTries    = 5
-	// Where requests are added up, those whose core was taken away in between acquit
-	// nobody: if no other agrees, so many that contradict are enough.
-	contradictedLeast = 3
-	beyondSpan        = 100 * time.Millisecond
-	beyondTries       = 3      // requests of which it is taken down what they take beyond their claims
-	clockSpan         = 0.01   // seconds of launches a try takes
-	energySpan        = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
-	askingCost        = 500e-6 // seconds a request itself may take
-	queueingCost      = 20e-6  // seconds a launcher may take to queue one launch
-	stampingCost      = 20e-6  // seconds that may lie between the stamps of a sample and its events
-	timerCost         = 3e-6   // seconds by which the GPU's timer may be off in a sample
-	lookingCost       = 100e-6 // seconds a Python cell may take to look at what a call returned
-	pythonCost        = 300e-6 // seconds Python may take to queue what a GPU then runs faster
+	addTries      = 10
+	beyondSpan    = 200 * time.Millisecond
+	beyondTries   = 5      // requests of which it is taken down what they take beyond their claims
+	clockSpan     = 0.01   // seconds of launches a try takes
+	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
+	askingCost    = 500e-6 // seconds a request itself may take
+	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
+	stampingCost  = 20e-6  // seconds that may lie between the stamps of a sample and its events
+	timerCost     = 3e-6   // seconds by which the GPU's timer may be off in a sample
+	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
+	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
 )
 
 // deviceClock holds the GPU's own timer against the events that samples are taken
@@ -146,38 +144,39 @@ func (s *series) addUp(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	var lie sum
-	var beyond, disturbed []float64 // per launch, of requests that do not contradict their claims
-	contradicted := 0
-	acquit := func() bool { // several times over where it costs little
-		return len(beyond) >= beyondTries || len(beyond)+len(disturbed) > 0 && time.Since(began) > beyondSpan
-	}
-	for try := 0; try < 2*clockTries && contradicted < clockTries && !acquit(); try++ {
-		one, err := s.addOnce(ctx, launcher)
-		if err != nil || one.unknown {
+	worker, timer := &tally{by: "the worker's clock"}, &tally{by: "the GPU's own timer"}
+	var beyond []float64 // per launch
+	for try := range addTries {
+		with, without, err := s.withAndWithout(ctx, try)
+		if err != nil {
 			return err
 		}
-		more := (one.longer - one.claimed) / float64(s.timing.Repeat)
-		switch {
-		case one.contradicts:
-			lie = one
-			contradicted++
-		case launcher:
+		claimed := undisturbed(with) * float64(s.timing.Repeat)
+		longer := worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), busy(with), busy(without), with.Count, without.Count)
+		beyond = append(beyond, (longer-claimed)/float64(s.timing.Repeat))
+		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
+			took := with.GlobalS
+			if with.GlobalS == 0 || without.GlobalS == 0 {
+				took, timer.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
+			}
+			timer.add(claimed, timerCost, took, without.GlobalS, with.Count, without.Count)
+		}
+		if worker.contradicts() || timer.contradicts() {
+			continue
+		}
+		if launcher {
 			return nil
-		case one.disturbed: // its claims have time in them that was not its own
-			disturbed = append(disturbed, more)
-		default:
-			beyond = append(beyond, more)
+		}
+		if len(beyond) >= beyondTries || time.Since(began) > beyondSpan {
+			if s.timing.Clock != nil {
+				s.timing.Clock.Beyond = []float64{slices.Min(beyond), slices.Max(beyond)}
+			}
+			return nil
 		}
 	}
-	if len(beyond) == 0 && contradicted < contradictedLeast {
-		beyond = disturbed
-	}
-	if len(beyond) > 0 {
-		if s.timing.Clock != nil {
-			s.timing.Clock.Beyond = []float64{slices.Min(beyond), slices.Max(beyond)}
-		}
-		return nil
+	lie := worker
+	if !worker.contradicts() {
+		lie = timer
 	}
 	return &result.Fault{
 		Cause: result.CauseForged,
@@ -187,53 +186,77 @@ func (s *series) addUp(ctx context.Context) error {
 	}
 }
 
-// sum is what a request claims a sample, and what it takes longer than without
-// launches by some other clock.
-type sum struct {
-	claimed, longer                 float64
-	by                              string
-	contradicts, disturbed, unknown bool
-}
-
-// addOnce asks for samples, and for the same without launches.
-func (s *series) addOnce(ctx context.Context, launcher bool) (sum, error) {
+// withAndWithout asks for samples, and for the same without launches; every other
+// time in the other order, so that a machine that becomes slower favours neither.
+func (s *series) withAndWithout(ctx context.Context, try int) (with, without *worker.Batch, err error) {
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
-	var asked [2]*worker.Batch
-	for i := range asked {
+	for turn := range 2 {
 		s.freshen(&m)
-		m.Dry = i == 1
-		var err error
-		if asked[i], err = s.Cell.Sample(ctx, m); err != nil {
-			return sum{}, err
+		m.Dry = (turn+try)%2 == 1
+		got, err := s.Cell.Sample(ctx, m)
+		if err != nil {
+			return nil, nil, err
 		}
-		s.keep(m, asked[i])
+		s.keep(m, got)
+		if m.Dry {
+			without = got
+		} else {
+			with = got
+		}
 	}
-	got, dry := asked[0], asked[1]
-	if got.Count != dry.Count {
-		return sum{unknown: true}, nil
-	}
-	queueing := 0.0
+	return with, without, nil
+}
+
+// besidesLaunching is what a sample may take beyond its claim, in seconds.
+func (s *series) besidesLaunching(launcher bool) float64 {
 	switch {
 	case launcher:
-		queueing = queueingCost * float64(s.timing.Repeat)
+		return queueingCost * float64(s.timing.Repeat)
 	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
-		queueing = lookingCost
+		return lookingCost
 	}
-	one := sum{
-		claimed: stat.Mean(got.Seconds) * float64(s.timing.Repeat), longer: (busy(got) - busy(dry)) / float64(got.Count),
-		by: "the worker's clock", disturbed: got.Preempted+dry.Preempted > 0,
+	return 0
+}
+
+// A tally holds requests with launches against the same without, by one clock. All
+// numbers are seconds a sample.
+type tally struct {
+	by              string
+	with            []float64 // less what the claims allow for
+	without         []float64
+	claimed, longer float64 // of the last pair
+}
+
+// add takes down a pair, and says how much longer the one with launches took.
+func (t *tally) add(claimed, besides, with, without float64, count, countWithout int) float64 {
+	with, without = with/float64(count), without/float64(countWithout)
+	t.with, t.without = append(t.with, with-contradiction*claimed-besides), append(t.without, without)
+	t.claimed, t.longer = claimed, with-without
+	return t.longer
+}
+
+// contradicts tells whether requests with launches take longer than can be, as far
+// as is known: each but the quickest takes longer, even less all that it may, than
+// each without but the slowest. If launches take what they claim, however much the
+// machine varies, that is so by chance after addTries pairs in one of 1,829 cases at
+// most. What has once been found otherwise stays so.
+func (t *tally) contradicts() bool {
+	n := len(t.with)
+	if n < 2 {
+		return n == 1 && t.with[0] > t.without[0]
 	}
-	one.contradicts = one.longer > contradiction*one.claimed+queueing+askingCost/float64(enough)
-	if one.contradicts || !launcher || got.OtherStreams { // the GPU's timer has nothing to do with other streams
-		return one, nil
-	}
-	one.longer, one.by = (got.GlobalS-dry.GlobalS)/float64(got.Count), "the GPU's own timer"
-	if got.GlobalS == 0 || dry.GlobalS == 0 {
-		one.longer, one.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
-	}
-	one.contradicts = one.longer > contradiction*one.claimed+timerCost
-	return one, nil
+	slices.Sort(t.with)
+	slices.Sort(t.without)
+	return t.with[1] > t.without[n-2]
+}
+
+// undisturbed is the mean of a request's samples, in seconds a launch, without the
+// slowest, one for each time that the core was taken away: by the processor's time,
+// which claims are held against, those took no longer.
+func undisturbed(b *worker.Batch) float64 {
+	seconds := slices.Sorted(slices.Values(b.Seconds))
+	return stat.Mean(seconds[:len(seconds)-int(min(b.Preempted, int64(len(seconds)/2)))])
 }
 
 // busy is what a request took at least: a cell that had to wait for its core was

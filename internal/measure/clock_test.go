@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -96,6 +97,83 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 		}
 		if err := d.hold(batch(25e-6, timer), 4, true); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Requests are held against each other where the machine's noise is many times what
+// is looked for: the honest are not accused, and who hides more than it is found.
+func TestRequestsAddUpUnderNoise(t *testing.T) {
+	const (
+		machines = 4000
+		claimed  = 1e-6 // seconds
+		flush    = 30e-6
+	)
+	noises := map[string]func(*rand.Rand) float64{
+		"none":   func(*rand.Rand) float64 { return 0 },
+		"even":   func(r *rand.Rand) float64 { return 20e-6 * r.NormFloat64() },
+		"spikes": func(r *rand.Rand) float64 { return 20e-6 * math.Exp(2*r.NormFloat64()) },
+		"modes":  func(r *rand.Rand) float64 { return 20e-6 * float64(r.IntN(2)) },
+	}
+	for name, noise := range noises {
+		for takes, want := range map[float64]string{claimed: "few", 50 * claimed: "", 1000 * claimed: "all"} {
+			accused := 0
+			r := rand.New(rand.NewPCG(1, 2))
+			for range machines {
+				var requests tally
+				for range addTries {
+					requests.add(claimed, 0, 100*(flush+takes+noise(r)), 10*(flush+noise(r)), 100, 10)
+				}
+				if requests.contradicts() {
+					accused++
+				}
+			}
+			most := machines / 1000 // one in 1,829, and a little luck
+			if want == "few" && accused > most || want == "all" && name != "spikes" && accused < machines {
+				t.Errorf("%s: of %d machines on which a sample that claims %g s takes %g s, %d are accused; want %s", name, machines, claimed, takes, accused, want)
+			}
+		}
+	}
+}
+
+// One request in which something else happened decides nothing, two do; and what has
+// been found not to contradict is never found otherwise.
+func TestContradictions(t *testing.T) {
+	const claimed, flush, lie = 1e-6, 30e-6, 20e-6
+	for agree := range 4 {
+		var requests tally
+		wasOpen := true
+		for try := range addTries {
+			takes := lie
+			if try%3 == 1 && try/3 < agree {
+				takes = claimed
+			}
+			requests.add(claimed, 0, flush+takes, flush, 1, 1)
+			if open := requests.contradicts(); try > 0 {
+				if open && !wasOpen {
+					t.Errorf("%d agree: contradicts again at pair %d", agree, try)
+				}
+				wasOpen = open
+			}
+		}
+		if got, want := requests.contradicts(), agree < 2; got != want {
+			t.Errorf("%d of %d requests agree with their claims: contradicts %t", agree, addTries, got)
+		}
+		if requests.claimed != claimed || math.Abs(requests.longer-lie) > 1e-12 {
+			t.Errorf("%+v", requests)
+		}
+	}
+}
+
+func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
+	for _, test := range []struct {
+		preempted int64
+		want      float64
+	}{{0, 4}, {1, 2}, {2, 1.5}, {100, 1.5}} {
+		b := &worker.Batch{Seconds: []float64{10, 1, 3, 2}}
+		b.Preempted = test.preempted
+		if got := undisturbed(b); got != test.want {
+			t.Errorf("%d times preempted: %g, want %g", test.preempted, got, test.want)
 		}
 	}
 }

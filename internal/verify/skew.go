@@ -18,8 +18,8 @@ const (
 // Skew compares what the samples of two versions take beyond their claims, by a clock
 // that neither reaches. What pawl itself does around a launch is the same for both:
 // one that takes far more beyond its claims than the other hides some of its time.
-// The least of the one is held against the most of the other, so that noise accuses
-// nobody.
+// The least of the one is held against the most of the other, and the gap against how
+// far apart the requests of either are, so that noise accuses nobody.
 func Skew(candidate, other *result.Timing) []result.Finding {
 	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
 		return nil
@@ -29,7 +29,8 @@ func Skew(candidate, other *result.Timing) []result.Finding {
 		return nil
 	}
 	hidden, claimed := mine[0]-max(0, theirs[1]), candidate.Clock.ClaimedS
-	if hidden < skewLeast || hidden < skewPart*(claimed+hidden) {
+	apart := max(mine[1]-mine[0], theirs[1]-theirs[0])
+	if hidden < max(skewLeast, skewPart*(claimed+hidden), apart/2) {
 		return nil
 	}
 	return []result.Finding{{
