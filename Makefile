@@ -63,10 +63,10 @@ unit: ## the tests beside the code, with the race detector
 		PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=1 $(GO) test -race -timeout 4m $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/'))
 
 script: build ## scripts that drive the shipped binary
-	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 2m ./test/script/...)
+	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 5m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 4m ./test/system/... ./test/conformance/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 6m ./test/system/... ./test/conformance/...)
 
 bench: build ## benchmarks, of the rooms and of the shipped binary, beside rivals
 	@tools/setup cc ninja git python3
