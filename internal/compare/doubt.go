@@ -72,7 +72,7 @@ func differences(before, after *result.Report) difference {
 	add("cache", before.Method.Cache, after.Method.Cache)
 	for _, p := range match(before.Rows, after.Rows) {
 		if p.before != nil && p.after != nil {
-			add("flush", before.FlushOf(p.before), after.FlushOf(p.after))
+			add("flush", p.before.Flush, p.after.Flush)
 		}
 	}
 	return d

@@ -8,11 +8,11 @@ import (
 )
 
 // Rows of one file may have had their caches emptied in several ways: each is held
-// against its own, also where an older file says it once for all.
+// against its own.
 func TestFlushOfRows(t *testing.T) {
 	t.Parallel()
-	of := func(all string, rows ...string) *result.Report {
-		r := &result.Report{Method: result.Method{Flush: all}}
+	of := func(rows ...string) *result.Report {
+		r := &result.Report{}
 		for i, flush := range rows {
 			r.Rows = append(r.Rows, &result.Row{Kernel: string(rune('a' + i)), Config: "c", Flush: flush})
 		}
@@ -22,11 +22,10 @@ func TestFlushOfRows(t *testing.T) {
 		before, after *result.Report
 		want          []string
 	}{
-		"alike":            {of("", "way 1", "way 2"), of("", "way 1", "way 2"), nil},
-		"fewer rows":       {of("", "way 1", "way 2"), of("", "way 1"), nil},
-		"each said once":   {of("", "way 1", "way 1", "way 2"), of("", "way 3", "way 3", "none"), []string{"flush way 1 → way 3", "flush way 2 → none"}},
-		"an old file":      {of("way 1", "", ""), of("", "way 1", "way 2"), []string{"flush way 1 → way 2"}},
-		"nothing measured": {of("", "way 1", ""), of("", "", "way 2"), nil},
+		"alike":            {of("way 1", "way 2"), of("way 1", "way 2"), nil},
+		"fewer rows":       {of("way 1", "way 2"), of("way 1"), nil},
+		"each said once":   {of("way 1", "way 1", "way 2"), of("way 3", "way 3", "none"), []string{"flush way 1 → way 3", "flush way 2 → none"}},
+		"nothing measured": {of("way 1", ""), of("", "way 2"), nil},
 	} {
 		if got := differences(test.before, test.after).texts; !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

@@ -49,6 +49,9 @@ func (s stage) side(row *result.Row, role result.Role, commit string, median, ch
 }
 
 func checkOf(rows ...*result.Row) *result.Report {
+	for _, row := range rows {
+		row.Flush = "clean"
+	}
 	return &result.Report{
 		Schema: result.Schema, Kind: result.KindCheck, ID: "20261110T142233Z-7f3a9c2b1d04", Tool: result.Tool{Version: "0.1.0"},
 		Command: []string{"pawl", "check", "--base", "main"},
@@ -58,7 +61,7 @@ func checkOf(rows ...*result.Row) *result.Report {
 			OS: "Ubuntu 24.04", Kernel: "6.8.0", Arch: "amd64", CPU: result.CPU{Model: "Example CPU", Cores: 16},
 			GPU: &result.GPU{Name: "NVIDIA H200", Arch: "sm_90a", Driver: "580.65", CUDA: "13.0", SMs: 132, MemoryBytes: 139 << 30},
 		},
-		Method: result.Method{Cache: "cold", Flush: "clean", BudgetS: 10, MinSamples: 20, MaxSamples: 20000, HalfWidth: 0.005, Seed: 42},
+		Method: result.Method{Cache: "cold", BudgetS: 10, MinSamples: 20, MaxSamples: 20000, HalfWidth: 0.005, Seed: 42},
 		Rows:   rows,
 	}
 }

@@ -192,7 +192,7 @@ func flushes(r *result.Report) (ways, warm []string) {
 		return append(list, item)
 	}
 	for _, l := range lines(r) {
-		switch how := r.FlushOf(l.row); how {
+		switch how := l.row.Flush; how {
 		case "":
 		case "none":
 			warm = add(warm, l.row.Kernel)

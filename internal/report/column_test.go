@@ -7,10 +7,9 @@ import (
 	"pawl/internal/result"
 )
 
-// flushed is a report whose rows' caches were emptied so; all is what an older
-// report says of every row.
-func flushed(cache, all string, ways ...string) *result.Report {
-	r := &result.Report{Method: result.Method{Cache: cache, Flush: all}}
+// flushed is a report whose rows' caches were emptied so.
+func flushed(cache string, ways ...string) *result.Report {
+	r := &result.Report{Method: result.Method{Cache: cache}}
 	for i, way := range ways {
 		r.Rows = append(r.Rows, &result.Row{Kernel: "k" + string(rune('1'+i)), Config: "c", Flush: way})
 	}
@@ -25,14 +24,12 @@ func TestMethodOfMixedRows(t *testing.T) {
 		report     *result.Report
 		line, page string
 	}{
-		"one way":          {flushed("cold", "", "clflush", "clflush"), "cache cold", "cache cold (clflush)"},
-		"two ways":         {flushed("cold", "", "write 2×L2", "clflush"), "cache cold", "cache cold (write 2×L2; clflush)"},
-		"none at all":      {flushed("cold", "", "none", ""), warm, warm},
-		"none of one":      {flushed("cold", "", "clflush", "none"), "cache cold, warm for k2 (this machine cannot flush it there)", "cache cold (clflush), warm for k2 (this machine cannot flush it there)"},
-		"hot":              {flushed("hot", "", "none"), "cache hot", "cache hot"},
-		"an old report":    {flushed("cold", "clflush", "", ""), "cache cold", "cache cold (clflush)"},
-		"an old warm one":  {flushed("cold", "none", ""), warm, warm},
-		"nothing measured": {flushed("cold", "", ""), "cache cold", "cache cold"},
+		"one way":          {flushed("cold", "clflush", "clflush"), "cache cold", "cache cold (clflush)"},
+		"two ways":         {flushed("cold", "write 2×L2", "clflush"), "cache cold", "cache cold (write 2×L2; clflush)"},
+		"none at all":      {flushed("cold", "none", ""), warm, warm},
+		"none of one":      {flushed("cold", "clflush", "none"), "cache cold, warm for k2 (this machine cannot flush it there)", "cache cold (clflush), warm for k2 (this machine cannot flush it there)"},
+		"hot":              {flushed("hot", "none"), "cache hot", "cache hot"},
+		"nothing measured": {flushed("cold", ""), "cache cold", "cache cold"},
 	} {
 		if got := methodLine(test.report); got != test.line {
 			t.Errorf("%s: %q, want %q", name, got, test.line)

@@ -53,7 +53,7 @@ func sweep() *result.Report {
 			},
 			Compilers: map[string]string{"cuda": "nvcc 13.0.88"},
 		},
-		Method:   result.Method{Cache: "cold", Flush: "clean", BudgetS: 1, MinSamples: 20, MaxSamples: 20000, HalfWidth: 0.005, Seed: 42},
+		Method:   result.Method{Cache: "cold", BudgetS: 1, MinSamples: 20, MaxSamples: 20000, HalfWidth: 0.005, Seed: 42},
 		Warnings: []result.Warning{{Code: "foreign", Message: "another process used the GPU for 3% of the run", Hint: "stop it"}},
 	}
 	rivals := []struct {

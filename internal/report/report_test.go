@@ -39,10 +39,10 @@ func sample() *result.Report {
 		Started: time.Date(2026, 11, 10, 14, 22, 33, 0, time.UTC), DeviceClass: "host-example",
 		Commit:  &result.Commit{SHA: "0123456789abcdef0123", Dirty: true},
 		Machine: result.Fingerprint{CPU: result.CPU{Model: "Example CPU", Cores: 8}},
-		Method:  result.Method{Cache: "cold", Flush: "clflushopt"},
+		Method:  result.Method{Cache: "cold"},
 		Rows: []*result.Row{
 			{
-				Kernel: "gemm", Config: "square", Timing: nearRoof, Warnings: noisy("15%"),
+				Kernel: "gemm", Config: "square", Flush: "clflushopt", Timing: nearRoof, Warnings: noisy("15%"),
 				Rivals: []*result.Rival{
 					{
 						Label: "gemm_ref", Row: &result.Row{Kernel: "gemm_ref", Config: "square", Timing: farFromRoof},

@@ -4,7 +4,6 @@
 package result
 
 import (
-	"cmp"
 	"time"
 )
 
@@ -68,7 +67,6 @@ type Commit struct {
 // Method is how the run measured.
 type Method struct {
 	Cache      string  `json:"cache"`                 // cold or hot
-	Flush      string  `json:"flush,omitempty"`       // how cold was reached, in reports whose rows do not say it
 	BudgetS    float64 `json:"budget_s"`              // per row
 	MinSamples int     `json:"min_samples"`           //
 	MaxSamples int     `json:"max_samples,omitempty"` // 0: no bound but the budget
@@ -76,10 +74,6 @@ type Method struct {
 	Seed       uint64  `json:"seed"`                  // of the inputs
 	Interval   string  `json:"interval,omitempty"`    // of medians, in a comparison
 }
-
-// FlushOf is how a row's caches were made cold, or none; "" where nobody says. Older
-// reports say it once for all rows.
-func (r *Report) FlushOf(row *Row) string { return cmp.Or(row.Flush, r.Method.Flush) }
 
 // Verdict is what a row came to.
 type Verdict string
