@@ -70,8 +70,10 @@ func (b *bench) measureAll(ctx context.Context, lanes []*stand.Stand, plans []*p
 		busy.Go(func() {
 			mine := []chan int{first, shared}
 			if n > 0 {
-				defer lane.Close()
 				mine = mine[1:]
+			}
+			if len(lanes) > 1 { // another run may wait for this GPU while this one waits for its other
+				defer lane.Close()
 			}
 			startErr := startErr
 			for _, waiting := range mine {

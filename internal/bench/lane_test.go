@@ -49,7 +49,11 @@ func beWorkerWithGPUs(command []string) {
 			if frame.Op != wire.OpOpen || frame.Decode(&open) != nil || open.Cell != spec.CellPython {
 				return true
 			}
-			_ = out.Send(frame.ID, wire.OpError, wire.Failure{Fault: result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("refused on GPU %d", open.Device)}}, nil)
+			refused := fmt.Sprintf("refused on GPU %d", open.Device)
+			if open.Processor {
+				refused += " and the processor"
+			}
+			_ = out.Send(frame.ID, wire.OpError, wire.Failure{Fault: result.Fault{Cause: result.CauseUnsupported, Message: refused}}, nil)
 			return false
 		})
 	}()
@@ -137,16 +141,18 @@ func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options)) *result.Report 
 	return report
 }
 
-// Rows on the processor stay with one worker: it keeps the processor until it ends.
+// Rows on the processor stay with one worker: it keeps the processor until it ends,
+// and takes it before its GPU.
 func TestLanesShareOnlyTheGPUs(t *testing.T) {
 	t.Parallel()
+	refused := map[string]string{"GPU-0": "refused on GPU 0 and the processor", "GPU-1": "refused on GPU 1"}
 	for _, row := range bothGPUs(t, mixed(t), nil).Rows {
 		switch {
 		case row.Cell == spec.CellHost:
 			if row.Fault != nil || row.Timing == nil || row.Device != "" {
 				t.Errorf("%s: fault %v, device %q", row.Name(), row.Fault, row.Device)
 			}
-		case !slices.Contains([]string{"GPU-0", "GPU-1"}, row.Device) || row.Fault == nil || row.Fault.Message != "refused on GPU "+row.Device[4:]:
+		case row.Fault == nil || row.Fault.Message != refused[row.Device]:
 			t.Errorf("%s: fault %v, device %q", row.Name(), row.Fault, row.Device)
 		}
 	}
@@ -160,7 +166,7 @@ func TestLanesWithRivalsOnTheProcessor(t *testing.T) {
 		o.Against = []string{"host"}
 	})
 	for _, row := range report.Rows {
-		if row.Fault == nil || row.Fault.Message != "refused on GPU 0" {
+		if row.Fault == nil || row.Fault.Message != "refused on GPU 0 and the processor" {
 			t.Errorf("%s: %v", row.Name(), row.Fault)
 		}
 		if rival := row.Rivals[0].Row; rival.Fault != nil || rival.Timing == nil {

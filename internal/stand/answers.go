@@ -59,9 +59,11 @@ func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error
 func (a *Answers) Jobs(config *spec.Config) (reference, rival *Job) {
 	if a.reference != nil {
 		reference = a.reference.Job(a.dir, config)
+		reference.Untimed = true
 	}
 	if a.rival != nil {
 		rival = a.rival.Job(a.dir, config)
+		rival.Untimed = true
 	}
 	return reference, rival
 }

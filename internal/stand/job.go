@@ -24,6 +24,7 @@ type Job struct {
 	Module   []byte // of a Python rival that ships with pawl
 	Keywords map[string]any
 	Beside   bool // it is no row's own but an oracle, a rival or an earlier version
+	Untimed  bool // it is only asked for answers
 }
 
 // NewJob resolves one variant on one config.

@@ -41,12 +41,13 @@ type Stand struct {
 	Report  *result.Report
 	Largest int64 // bytes of the largest problem's arguments
 
-	run    *run.Run
-	worker *worker.Client
-	kept   []*Seat // Python cells that the next row may use
-	shared *shared
-	uuid   string // of the GPU
-	known  bool   // the report says what the machine is
+	run       *run.Run
+	worker    *worker.Client
+	kept      []*Seat // Python cells that the next row may use
+	shared    *shared
+	uuid      string // of the GPU
+	known     bool   // the report says what the machine is
+	processor bool   // something is timed on the processor
 }
 
 // shared is what the stands of one run have together, besides the report: whoever
@@ -80,10 +81,11 @@ func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string,
 	return report
 }
 
-// Another is a stand beside this one, on another GPU, with a worker of its own.
+// Another is a stand beside this one, on another GPU, with a worker of its own. What
+// is timed on the processor stays with the first.
 func (b *Stand) Another(device int) *Stand {
 	other := *b
-	other.Device, other.worker, other.kept = device, nil, nil
+	other.Device, other.worker, other.kept, other.processor = device, nil, nil, false
 	other.uuid = b.worker.Hello().Devices[device].UUID
 	return &other
 }
@@ -164,6 +166,7 @@ func (b *Stand) Build(ctx context.Context, jobs []*Job) error {
 		b.adopt(jobs) // what Python modules run on is known only now
 	}
 	for _, p := range jobs {
+		b.processor = b.processor || !p.Untimed && !p.GPU()
 		if p.Artifact != nil && p.Artifact.Compiler != "" {
 			b.compiler(p.Row.Cell, p.Artifact.Compiler)
 		}

@@ -47,8 +47,10 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 		}
 		device = s.devices[m.Device].UUID
 	}
-	if err := s.lockOnce(ctx, id, device); err != nil {
-		return nil, err
+	for _, needed := range toLock(m, device) {
+		if err := s.lockOnce(ctx, id, needed); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.lockClocks(m.LockMHz, device); err != nil {
 		return nil, err
@@ -65,6 +67,18 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	s.cells[number] = c
 	s.mu.Unlock()
 	return &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: trust, Sandbox: c.sandboxReport()}, nil
+}
+
+// toLock are the devices that a cell's run needs to itself, in the order in which
+// all runs take them.
+func toLock(m wire.Open, device string) []string {
+	switch {
+	case device == hostDevice && (m.Untimed || m.Cell == "oracle"):
+		return nil
+	case device != hostDevice && m.Processor:
+		return []string{hostDevice, device}
+	}
+	return []string{device}
 }
 
 // lockOnce takes a device with its first cell and keeps it: a run is not
@@ -85,7 +99,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 		return nil
 	}
 	lock, err := lockDevice(ctx, device, func() {
-		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: "another pawl is measuring on this device; waiting for it"}, nil)
+		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: "another pawl is measuring on " + s.nameOf(device) + "; waiting for it"}, nil)
 	})
 	if err != nil {
 		return err
@@ -94,6 +108,14 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	defer s.mu.Unlock()
 	s.locks[device] = lock
 	return nil
+}
+
+// nameOf names a device as people do.
+func (s *server) nameOf(device string) string {
+	if i := slices.IndexFunc(s.devices, func(gpu result.GPU) bool { return gpu.UUID == device }); i >= 0 {
+		return fmt.Sprintf("GPU %d", i)
+	}
+	return "this processor"
 }
 
 // lockClocks holds a GPU's clocks, once, when asked to.

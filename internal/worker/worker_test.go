@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -236,6 +237,29 @@ func TestStoresThatStartTogether(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// Whoever needs two devices takes them in the order of everybody else.
+func TestWhatACellLocks(t *testing.T) {
+	const gpu = "GPU-1"
+	for name, test := range map[string]struct {
+		open   wire.Open
+		device string
+		want   []string
+	}{
+		"host":                         {wire.Open{Cell: "host"}, hostDevice, []string{hostDevice}},
+		"host, for answers":            {wire.Open{Cell: "host", Untimed: true}, hostDevice, nil},
+		"judge":                        {wire.Open{Cell: "oracle"}, hostDevice, nil},
+		"cuda":                         {wire.Open{Cell: "cuda"}, gpu, []string{gpu}},
+		"cuda, for answers":            {wire.Open{Cell: "cuda", Untimed: true}, gpu, []string{gpu}},
+		"cuda, host kernels to come":   {wire.Open{Cell: "cuda", Processor: true}, gpu, []string{hostDevice, gpu}},
+		"python, host kernels to come": {wire.Open{Cell: "python", Processor: true, Untimed: true}, gpu, []string{hostDevice, gpu}},
+		"python without a GPU":         {wire.Open{Cell: "python", Processor: true}, hostDevice, []string{hostDevice}},
+	} {
+		if got := toLock(test.open, test.device); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
 }
 
 func TestDeviceLock(t *testing.T) {

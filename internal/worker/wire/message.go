@@ -84,6 +84,11 @@ type Open struct {
 	Device  int    `json:"device,omitempty"`   // of a cuda or python cell: index into the hello's devices
 	LockMHz int    `json:"lock_mhz,omitempty"` // hold the GPU's clock there until the worker ends
 
+	// Runs that measure at the same place wait for each other. Those that use the
+	// processor and a GPU take the processor first, so that no two wait for ever.
+	Processor bool `json:"processor,omitempty"` // on a GPU: the run needs the processor to itself, too
+	Untimed   bool `json:"untimed,omitempty"`   // on a processor: nothing is measured in this cell, nobody waits for it
+
 	// A tool of compute-sanitizer to run the cell under: memcheck, racecheck, initcheck
 	// or synccheck. Only what prepare and produce do is then worth anything.
 	Sanitizer string `json:"sanitizer,omitempty"`
