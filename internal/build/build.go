@@ -257,8 +257,8 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		o.Artifact, o.Fault = run.readModule(r)
 		return o
 	}
-	for _, paths := range run.reads(r) {
-		deps, ok := run.files.dependencies(r.dir, paths)
+	for _, list := range run.reads(r) {
+		deps, ok := run.files.dependencies(r.dir, list)
 		if !ok {
 			continue
 		}

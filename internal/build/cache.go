@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ import (
 // cache is a folder that any number of pawls share:
 //
 //	<key[:2]>/<key>/artifact.so meta.json deps    an artifact
-//	reads/<recipe[:2]>/<recipe>                   lists of the files that compilations of a recipe read
+//	reads/<recipe[:2]>/<recipe>                   lists of the files that compilations of a recipe looked for
 //	compilers/<id>                                what a compiler said about itself
 //	size                                          bytes in all, roughly
 //	lock                                          held by whoever changes the above
@@ -39,9 +38,6 @@ const (
 	artifactFile = "artifact.so"
 	metaFile     = "meta.json"
 	depsFile     = "deps"
-
-	readsFolder = "reads"
-	mostLists   = 8 // of files read, per recipe
 )
 
 // open finds and makes the cache's folder.
@@ -149,37 +145,6 @@ func (c *cache) read(key string) (*meta, []byte, error) {
 	return &m, so, nil
 }
 
-// reads returns the lists of files that compilations of a recipe read, the
-// newest first.
-func (c *cache) reads(recipe string) [][]string {
-	if c.err != nil {
-		return nil
-	}
-	path := c.readsPath(recipe)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	now := time.Now()
-	_ = os.Chtimes(path, now, now)
-	return parseReads(string(data))
-}
-
-func (c *cache) readsPath(recipe string) string {
-	return filepath.Join(c.dir, readsFolder, recipe[:2], recipe)
-}
-
-// parseReads needs no check of its own: of a damaged list no artifact is found.
-func parseReads(text string) [][]string {
-	var lists [][]string
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		if paragraph = strings.Trim(paragraph, "\n"); paragraph != "" {
-			lists = append(lists, strings.Split(paragraph, "\n"))
-		}
-	}
-	return lists
-}
-
 // store adds an artifact made by a recipe from these files. When another
 // process has added it meanwhile, that one stays.
 func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) error {
@@ -222,6 +187,10 @@ func (c *cache) write(deps []dependency, m *meta, so []byte) (string, error) {
 	}
 	var list strings.Builder // as sha256sum -c reads it
 	for _, dep := range deps {
+		if dep.SHA256 == "" {
+			fmt.Fprintf(&list, "# absent: %s\n", dep.Path)
+			continue
+		}
 		fmt.Fprintf(&list, "%s  %s\n", dep.SHA256, dep.Path)
 	}
 	for name, content := range map[string][]byte{artifactFile: so, metaFile: data, depsFile: []byte(list.String())} {
@@ -231,30 +200,6 @@ func (c *cache) write(deps []dependency, m *meta, so []byte) (string, error) {
 		}
 	}
 	return temp, nil
-}
-
-// addReads puts a list of files before the others of its recipe and returns by
-// how many bytes that grew.
-func (c *cache) addReads(recipe string, deps []dependency) (int64, error) {
-	list := make([]string, len(deps))
-	for i, dep := range deps {
-		if strings.Contains(dep.Path, "\n") {
-			return 0, fmt.Errorf("%q has a line break in its name", dep.Path)
-		}
-		list[i] = dep.Path
-	}
-	path := c.readsPath(recipe)
-	before, _ := os.ReadFile(path)
-	lists := slices.DeleteFunc(parseReads(string(before)), func(old []string) bool { return slices.Equal(old, list) })
-	lists = append([][]string{list}, lists...)
-	var text strings.Builder
-	for _, list := range lists[:min(len(lists), mostLists)] {
-		text.WriteString(strings.Join(list, "\n") + "\n\n")
-	}
-	if text.String() == string(before) {
-		return 0, nil
-	}
-	return int64(text.Len() - len(before)), c.replace(path, []byte(text.String()))
 }
 
 // readNote reads a small sealed record; false when there is none to be had.

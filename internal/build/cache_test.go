@@ -183,7 +183,7 @@ func TestEvictionOrder(t *testing.T) {
 		t.Errorf("left: %v, expected %v", there, want)
 	}
 	if got := c.reads(sha256Hex([]byte("entry1"))); got != nil {
-		t.Errorf("the list of an evicted recipe is still there: %q", got)
+		t.Errorf("the list of an evicted recipe is still there: %v", got)
 	}
 	size, err := os.ReadFile(filepath.Join(c.dir, "size"))
 	var total int64

@@ -53,7 +53,8 @@ type command struct {
 	name string // of the tool, for messages: cc
 	task string // what it does: "compiling kernels/a.c"
 	dir  string
-	temp string // for its temporary files, so that a killed compiler leaves none behind
+	env  []string // besides pawl's own
+	temp string   // for its temporary files, so that a killed compiler leaves none behind
 	wait time.Duration
 }
 
@@ -63,7 +64,7 @@ func (c *command) run(ctx context.Context) (string, *result.Fault) {
 	var output bounded
 	cmd := exec.CommandContext(limited, c.args[0], c.args[1:]...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+c.temp)
+	cmd.Env = append(append(os.Environ(), c.env...), "TMPDIR="+c.temp)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	// cc only starts the programs that do the work, so all of its group must end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

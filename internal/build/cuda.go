@@ -173,6 +173,9 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 		return internal("learn what was compiled", err)
 	}
 	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return strings.HasPrefix(path, work) })
+	for i, path := range made.paths { // those of instances are absolute, and another checkout must not find them
+		made.paths[i] = nameIn(r.dir, path)
+	}
 	if made.so, err = os.ReadFile(out); err != nil {
 		return internal("read the cubin", err)
 	}

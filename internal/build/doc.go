@@ -39,10 +39,15 @@
 // The key is the hash of what goes in: compiler, target, flags, defines, shim,
 // and every file that the compiler read, by path and content. Which files those
 // are is known only after compiling, so the cache keeps, per recipe, the lists
-// of paths that earlier compilations read; a lookup hashes what is at those
-// paths now. As in ccache's direct mode, a header that newly shadows another on
-// the include path goes unseen until one of the listed files changes, and so
-// does what .incbin reads.
+// of paths that earlier compilations looked for; a lookup hashes what is at those
+// paths now. A list has what was not there too: every name that a file of the
+// user's includes or asks for with __has_include, in each folder that is searched
+// before the one where it was found, or in all of them. When such a file appears,
+// the list does not hold any more. Folders of the compiler and the system do not
+// count, and ccache is used without its direct mode, which sees no new files.
+// Unseen stay a header that newly shadows another where a macro gives the name
+// (#include MACRO), a library that does so on the linker's path, and what .incbin
+// reads.
 //
 // The code is the hash of what came out: everything that is loaded and run, the
 // names of imported functions included, but no names of its own, no debug

@@ -14,8 +14,9 @@ import (
 
 // files hashes files, each once for all the variants of one Build.
 type files struct {
-	mu   sync.Mutex
-	seen map[string]*fileState
+	mu    sync.Mutex
+	seen  map[string]*fileState
+	there map[string]bool
 }
 
 // fileState is a file's content as it was at one moment.
@@ -34,7 +35,7 @@ type fileStat struct {
 	mtime, ctime time.Time
 }
 
-func newFiles() *files { return &files{seen: map[string]*fileState{}} }
+func newFiles() *files { return &files{seen: map[string]*fileState{}, there: map[string]bool{}} }
 
 // sum is the hash of a file as it was when first asked for.
 func (f *files) sum(path string) (string, error) {
@@ -114,33 +115,65 @@ func statOf(info os.FileInfo) fileStat {
 	return s
 }
 
+// exists tells whether there was a file when first asked.
+func (f *files) exists(path string) bool {
+	f.mu.Lock()
+	there, known := f.there[path]
+	f.mu.Unlock()
+	if !known {
+		there = isFile(path)
+		f.mu.Lock()
+		f.there[path] = there
+		f.mu.Unlock()
+	}
+	return there
+}
+
+// isFile tells whether a compiler would read what is at a path; it passes over
+// folders.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // dependencies hashes the files that an earlier compilation read; false when
-// one of them is gone.
-func (f *files) dependencies(dir string, paths []string) ([]dependency, bool) {
-	deps := make([]dependency, len(paths))
-	for i, path := range paths {
-		sum, err := f.sum(within(dir, path))
-		if err != nil {
+// one of them is gone, or one is there now that was not then.
+func (f *files) dependencies(dir string, list []lookup) ([]dependency, bool) {
+	deps := make([]dependency, len(list))
+	for i, l := range list {
+		deps[i].Path = l.path
+		path := verbatim(dir, l.path)
+		if l.absent {
+			if f.exists(path) {
+				return nil, false
+			}
+			continue
+		}
+		var err error
+		if deps[i].SHA256, err = f.sum(path); err != nil {
 			return nil, false
 		}
-		deps[i] = dependency{Path: path, SHA256: sum}
 	}
 	return deps, true
 }
 
 // dependenciesNow hashes the files that a compilation has just read, and tells
 // one that changed after it began, if there is such a file.
-func (f *files) dependenciesNow(dir string, paths []string, began time.Time) (deps []dependency, changed string, err error) {
-	deps = make([]dependency, len(paths))
-	for i, path := range paths {
-		sum, at, err := f.sumNow(within(dir, path))
+func (f *files) dependenciesNow(dir string, list []lookup, began time.Time) (deps []dependency, changed string, err error) {
+	deps = make([]dependency, len(list))
+	for i, l := range list {
+		deps[i].Path = l.path
+		if l.absent {
+			continue
+		}
+		sum, at, err := f.sumNow(verbatim(dir, l.path))
 		if err != nil {
 			return nil, "", err
 		}
 		if at.After(began) {
-			changed = path
+			changed = l.path
 		}
-		deps[i] = dependency{Path: path, SHA256: sum}
+		deps[i].SHA256 = sum
 	}
 	return deps, changed, nil
 }
@@ -150,4 +183,13 @@ func within(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
+}
+
+// verbatim is within for paths as a compiler opens them: a/../b is not b where a
+// is a link, or missing.
+func verbatim(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return dir + "/" + path
 }

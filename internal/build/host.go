@@ -26,7 +26,8 @@ type product struct {
 
 	resources []result.Resources
 	seconds   float64
-	paths     []string // of the files that were read
+	paths     []string // of the files that the compiler read
+	linked    []string // and of those that the linker read
 	deps      []dependency
 	untracked string // why it is not known what was read, and nothing can be cached
 }
@@ -60,7 +61,7 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 			return made, fault
 		}
 		var err error
-		made.deps, changed, err = run.files.dependenciesNow(r.dir, made.paths, place.began)
+		made.deps, changed, err = run.files.dependenciesNow(r.dir, run.lookups(r, made), place.began)
 		if err != nil {
 			return made, internal("hash what was compiled", err)
 		}
@@ -130,11 +131,10 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 		return fault
 	}
 	if tracked {
-		linked, err := linkInputs(linkDeps, run.temp)
-		if err != nil {
+		var err error
+		if made.linked, err = linkInputs(linkDeps, run.temp); err != nil {
 			return internal("read what was linked", err)
 		}
-		made.paths = append(made.paths, linked...)
 	}
 	var err error
 	if made.so, err = os.ReadFile(so); err != nil {
@@ -172,12 +172,14 @@ func readSource(dir, source string) ([]byte, *result.Fault) {
 // command is a run of the compiler in the spec's folder.
 func (run *batch) command(r *recipe, temp, task string, compiles bool, args []string) *command {
 	full := slices.Concat(r.compiler.Command, args)
+	var env []string
 	if compiles && run.ccache != "" {
 		full = append([]string{run.ccache}, full...)
+		env = []string{"CCACHE_NODIRECT=1"} // its direct mode does not see that a header has appeared
 	}
 	return &command{
 		args: full, name: filepath.Base(r.compiler.Command[0]), task: task,
-		dir: r.dir, temp: temp, wait: run.deadline,
+		dir: r.dir, env: env, temp: temp, wait: run.deadline,
 	}
 }
 

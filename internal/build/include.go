@@ -15,6 +15,7 @@ import (
 type include struct {
 	name   string
 	quoted bool // "name": the folder of the file that includes it is searched too
+	next   bool // #include_next: the search goes on behind that folder
 }
 
 // included is what one file includes.
@@ -120,6 +121,7 @@ func nameIn(dir, file string) string {
 var (
 	includeLine = regexp.MustCompile(`^(?:include|include_next|import)\b\s*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))?`)
 	hasInclude  = regexp.MustCompile(`\b__has_include(?:_next)?\s*\(\s*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))`)
+	nextOnly    = regexp.MustCompile(`^(?:__has_)?include_next\b`)
 	splices     = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
@@ -134,7 +136,7 @@ func parseIncludes(text string) *included {
 		case m[3] != "":
 			found.computed = m[3]
 		default:
-			inc := include{name: m[1] + m[2], quoted: m[1] != ""}
+			inc := include{name: m[1] + m[2], quoted: m[1] != "", next: nextOnly.MatchString(m[0])}
 			if !slices.Contains(found.list, inc) {
 				found.list = append(found.list, inc)
 			}

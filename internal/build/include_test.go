@@ -12,8 +12,8 @@ import (
 )
 
 func TestParseIncludes(t *testing.T) {
-	quote := func(name string) include { return include{name, true} }
-	angle := func(name string) include { return include{name, false} }
+	quote := func(name string) include { return include{name: name, quoted: true} }
+	angle := func(name string) include { return include{name: name} }
 	for _, tc := range []struct {
 		name, text string
 		want       []include
@@ -24,7 +24,7 @@ func TestParseIncludes(t *testing.T) {
 		{"windows lines", "#include \"a.h\"\r\n#include <b.h>\r\n", []include{quote("a.h"), angle("b.h")}, ""},
 		{"both branches", "#if 0\n#include \"a.h\"\n#else\n#include \"b.h\"\n#endif\n", []include{quote("a.h"), quote("b.h")}, ""},
 		{"twice", "#include <a.h>\n#include <a.h>\n", []include{angle("a.h")}, ""},
-		{"next", "#include_next <a.h>\n", []include{angle("a.h")}, ""},
+		{"next", "#include_next <a.h>\n#if __has_include_next(\"b.h\")\n", []include{{name: "a.h", next: true}, {name: "b.h", quoted: true, next: true}}, ""},
 		{"in comments", "// #include \"a.h\"\n/* \n#include \"b.h\"\n*/\n", nil, ""},
 		{"after a comment", "/* one */ #include \"a.h\"\n#include /* two */ \"b.h\"\n", []include{quote("a.h"), quote("b.h")}, ""},
 		{"comment begins behind it", "#include \"a.h\" /* from here\n#include \"b.h\"\n*/\n#include \"c.h\"\n", []include{quote("a.h"), quote("c.h")}, ""},
@@ -62,7 +62,7 @@ func TestParseIncludesAmongOtherText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "before"), "") +
 			"#include \"wanted.h\"\n" + strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "after"), "")
-		if !slices.Contains(parseIncludes(text).list, include{"wanted.h", true}) {
+		if !slices.Contains(parseIncludes(text).list, include{name: "wanted.h", quoted: true}) {
 			t.Fatalf("not found in\n%s", text)
 		}
 	})
@@ -130,7 +130,7 @@ func FuzzParseIncludes(f *testing.F) {
 			}
 		}
 		// What stands before on whole lines of its own hides nothing behind it.
-		if got := parseIncludes("#include \"wanted.h\"\n" + text); !slices.Contains(got.list, include{"wanted.h", true}) {
+		if got := parseIncludes("#include \"wanted.h\"\n" + text); !slices.Contains(got.list, include{name: "wanted.h", quoted: true}) {
 			t.Fatalf("lost: %+v", got)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 )
 
 // format changes whenever older cache entries must not be found any more.
-const format = "pawl artifact 1"
+const format = "pawl artifact 2"
 
 // digest hashes fields, each preceded by its length, so that no two lists of
 // fields hash alike.
@@ -52,10 +52,11 @@ func sha256Hex(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// dependency is a file that went into a build, by the path the compiler gave.
+// dependency is a file that went into a build, by the path the compiler gave, or
+// one that was looked for and not there.
 type dependency struct {
 	Path   string
-	SHA256 string
+	SHA256 string // "": it was not there
 }
 
 // keyOf is the address of what a recipe makes of these files.

@@ -54,7 +54,7 @@ func (run *batch) scanned(r *recipe) (paths []string, computed string) {
 
 // reads are the lists of files that compiling a recipe may read. NVRTC does not say
 // what it read, but what it would read can be seen before.
-func (run *batch) reads(r *recipe) [][]string {
+func (run *batch) reads(r *recipe) [][]lookup {
 	if r.cuda == nil || r.cuda.runtime == nil {
 		return run.cache.reads(r.hash)
 	}
@@ -62,7 +62,7 @@ func (run *batch) reads(r *recipe) [][]string {
 	if computed != "" {
 		return nil
 	}
-	return [][]string{paths}
+	return [][]lookup{filesRead(paths)}
 }
 
 // compileRuntime makes the cubin in this process.

@@ -43,7 +43,7 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 		imports := newImports(r.dir, k.Source)
 		imports.follow(text)
 		var ok bool
-		if local, ok = run.files.dependencies(r.dir, imports.files); !ok {
+		if local, ok = run.files.dependencies(r.dir, filesRead(imports.files)); !ok {
 			return nil, internal("read what "+k.Source+" imports", os.ErrNotExist)
 		}
 		framework = cmp.Or(k.Framework, guessFramework(text), guessFramework(imports.text), "numpy")

@@ -1,0 +1,88 @@
+package build
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// lookups are the files that compiling a recipe read, and what it found out by not
+// finding it: every name that one of the user's files includes or asks for, in
+// every folder that is searched before the one that has it. A file that is there
+// but was not read counts as read: __has_include may have seen it.
+func (run *batch) lookups(r *recipe, made *product) []lookup {
+	read := slices.Concat(made.paths, made.linked)
+	list := filesRead(read)
+	if r.cuda != nil && r.cuda.runtime != nil {
+		return list // they are all that could have been read
+	}
+	known := map[string]bool{}
+	for _, path := range read {
+		known[filepath.Clean(path)] = true
+	}
+	search, system := r.searchPath(), r.compiler.systemFolders()
+	there := map[string]bool{}
+	look := func(from string, inc include) {
+		for _, path := range search.candidates(from, inc) {
+			if system.have(path) {
+				continue
+			}
+			if _, asked := there[path]; !asked {
+				there[path] = isFile(verbatim(r.dir, path))
+				if !there[path] || !known[filepath.Clean(path)] {
+					list = append(list, lookup{path: path, absent: !there[path]})
+				}
+			}
+			if there[path] && !inc.next {
+				return
+			}
+		}
+	}
+	for _, name := range search.forced {
+		look("", include{name: name, quoted: true})
+	}
+	for _, path := range made.paths {
+		if system.have(path) {
+			continue
+		}
+		if found := run.includes.file(verbatim(r.dir, path)); found != nil {
+			for _, inc := range found.list {
+				look(path[:strings.LastIndex(path, "/")+1], inc)
+			}
+		}
+	}
+	return list
+}
+
+// folders are absolute paths.
+type folders []string
+
+// have tells whether a file is in one of the folders; one that is named relative
+// to the project is the user's wherever that lies.
+func (f folders) have(path string) bool {
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	path = filepath.Clean(path)
+	return slices.ContainsFunc(f, func(folder string) bool { return below(folder, path) })
+}
+
+// systemFolders are where the compiler's own headers are and the system's.
+func (c *compiler) systemFolders() folders {
+	all := folders{"/usr/include", "/usr/lib", "/usr/local/include"}
+	program := c.Command[0]
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		real = program
+	}
+	for _, path := range []string{program, real} {
+		prefix := filepath.Dir(filepath.Dir(path))
+		for _, name := range []string{"include", "lib", "lib64", "targets"} {
+			all = append(all, filepath.Join(prefix, name))
+		}
+		if c.Target != "" {
+			all = append(all, filepath.Join(prefix, c.Target))
+		}
+	}
+	return all
+}

@@ -1,0 +1,135 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// searchPath is where a compiler looks for headers before its own folders.
+type searchPath struct {
+	quote   []string // for quoted names only
+	folders []string
+	forced  []string // headers that flags include
+}
+
+// searchFlags are followed by a folder or header: in the next word, behind =, and
+// those of one dash in the same word.
+var searchFlags = map[string]string{
+	"-I": "-I", "--include-directory": "-I", "--include-path": "-I",
+	"-isystem": "-isystem", "--system-include": "-isystem",
+	"-iquote": "-iquote", "-idirafter": "-idirafter", "--include-directory-after": "-idirafter",
+	"-include": "-include", "--include": "-include", "--pre-include": "-include", "-imacros": "-include", "--imacros": "-include",
+}
+
+func (r *recipe) searchPath() searchPath {
+	flags := r.compile
+	if r.compiler.Name == "nvcc" {
+		flags = slices.Concat(strings.Fields(os.Getenv("NVCC_PREPEND_FLAGS")), flags, strings.Fields(os.Getenv("NVCC_APPEND_FLAGS")))
+	}
+	named := parseSearchFlags(slices.Concat(r.compiler.Command[1:], flags), r.compiler.Name == "nvcc")
+	system := named["-isystem"]
+	// What is named as both is searched as the latter.
+	plain := slices.DeleteFunc(named["-I"], func(folder string) bool { return slices.Contains(system, folder) })
+	return searchPath{
+		quote: named["-iquote"],
+		folders: slices.Concat(plain, folderList("CPATH"), system,
+			folderList("C_INCLUDE_PATH"), folderList("CPLUS_INCLUDE_PATH"), named["-idirafter"]),
+		forced: named["-include"],
+	}
+}
+
+// folderList are the folders of an environment variable; an empty one is the
+// folder that the compiler runs in.
+func folderList(variable string) []string { return filepath.SplitList(os.Getenv(variable)) }
+
+// parseSearchFlags are the values of the flags that matter, by the flag's usual
+// name.
+func parseSearchFlags(flags []string, commas bool) map[string][]string {
+	named := map[string][]string{}
+	add := func(name, value string) {
+		values := []string{value}
+		if commas { // nvcc takes several at once
+			values = strings.Split(value, ",")
+		}
+		named[name] = append(named[name], values...)
+	}
+	waiting := ""
+	for _, word := range unnested(flags) {
+		name, value, hasValue := strings.Cut(word, "=")
+		switch {
+		case waiting != "":
+			add(waiting, word)
+			waiting = ""
+		case searchFlags[word] != "":
+			waiting = searchFlags[word]
+		case hasValue && searchFlags[name] != "":
+			add(searchFlags[name], value)
+		default:
+			for flag, usual := range searchFlags {
+				if value, ok := strings.CutPrefix(word, flag); ok && !strings.HasPrefix(flag, "--") {
+					add(usual, value)
+				}
+			}
+		}
+	}
+	return named
+}
+
+// passedOn are flags whose value is words for another program that reads headers.
+var passedOn = []string{"-Xcompiler", "--compiler-options", "-Xpreprocessor", "-Xclang"}
+
+// unnested are flags with those among them that one program hands to another.
+func unnested(flags []string) []string {
+	split := func(words string) []string {
+		return strings.FieldsFunc(words, func(c rune) bool { return c == ',' || c == ' ' })
+	}
+	var all []string
+	inside := false
+	for _, flag := range flags {
+		name, value, hasValue := strings.Cut(flag, "=")
+		words, preprocessor := strings.CutPrefix(flag, "-Wp,")
+		switch {
+		case inside:
+			all = append(all, split(flag)...)
+			inside = false
+		case slices.Contains(passedOn, flag):
+			inside = true
+		case hasValue && slices.Contains(passedOn, name):
+			all = append(all, split(value)...)
+		case preprocessor:
+			all = append(all, split(words)...)
+		default:
+			all = append(all, flag)
+		}
+	}
+	return all
+}
+
+// candidates are the paths that are tried for an include of a file in from, in
+// order.
+func (s searchPath) candidates(from string, inc include) []string {
+	if filepath.IsAbs(inc.name) {
+		return []string{inc.name}
+	}
+	var paths []string
+	if inc.quoted {
+		paths = append(paths, from+inc.name)
+		for _, folder := range s.quote {
+			paths = append(paths, inFolder(folder, inc.name))
+		}
+	}
+	for _, folder := range s.folders {
+		paths = append(paths, inFolder(folder, inc.name))
+	}
+	return paths
+}
+
+// inFolder leaves the path as a compiler opens it.
+func inFolder(folder, name string) string {
+	if folder == "" || folder == "." {
+		return name
+	}
+	return strings.TrimSuffix(folder, "/") + "/" + name
+}
