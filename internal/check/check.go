@@ -66,8 +66,10 @@ type contest struct {
 	entry     *ratchet.Entry // the best-known that counts
 	mine      *ratchet.Entry // as this change has it
 	former    *ratchet.Entry // as the base has it
+	own       *opponent      // what mine names, when the base does not know it; nil: nothing
 	accepted  bool
-	gone      bool // it is the best-known version, and the commit that the entry names cannot be built any more
+	same      bool // it is the best-known version, and the commit that the entry names could not be built
+	gone      bool // nor will it ever be
 
 	exam    *exam // of its answers; nil: they are not looked at
 	alone   bool  // it is measured without anybody to play against
@@ -79,6 +81,7 @@ type contest struct {
 type opponent struct {
 	side *result.Side
 	job  *stand.Job // nil: it could not be had, and side says why
+	gone bool       // then: nobody has it any more
 }
 
 // Run builds, measures and judges everything selected. It returns a report
@@ -91,14 +94,14 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
 		answers: map[*spec.Kernel]*stand.Answers{}, curves: map[string]*curve.Curve{},
 	}
-	place := opts.Stand
-	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Duet.Timeout
-	c.stand = stand.New(r, c.report, place)
-	defer c.stand.Close()
 	defer c.closeTrees()
 	if err := c.findBase(ctx); err != nil {
 		return nil, err
 	}
+	place := opts.Stand
+	place.Class, place.Timeout = c.deviceClass(), opts.Duet.Timeout
+	c.stand = stand.New(r, c.report, place)
+	defer c.stand.Close()
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
 	if err := c.stand.Start(ctx); err != nil {
 		return nil, err
@@ -118,7 +121,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		}
 	}
 	for _, k := range c.contests {
-		k.pair(c.Update && k.entry == nil)
+		k.pair(c.Update && k.entry == nil && !k.row.Dropped)
 	}
 	c.consult()
 	var stays error
@@ -151,7 +154,7 @@ func (k *contest) judge(gate spec.Gate) {
 // evidence is what the verdict depends on.
 func (k *contest) evidence(gate spec.Gate) judge.Case {
 	best := k.best.evidence(k.candidate)
-	if best != nil && k.gone {
+	if best != nil && k.same {
 		best.Same = true
 	}
 	return judge.Case{

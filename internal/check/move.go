@@ -62,20 +62,20 @@ func (c *check) move(ctx context.Context) error {
 // offer says what is to become of a row and the baseline, and tells whether to write
 // it down.
 func (c *check) offer(k *contest) bool {
-	if k.row.Fault != nil || k.row.Verdict == result.Incorrect {
+	if k.row.Fault != nil || k.row.Verdict == result.Incorrect || k.row.Dropped {
 		return false
 	}
 	if k.already() {
 		if k.row.Timing != nil && !k.accepted { // else it says so itself
-			k.row.Moved = movedFrom(k.former)
+			k.row.Moved = k.movedFrom(k.former)
 			k.row.Moved.Already = true
 		}
 		return false
 	}
-	if !k.gone && (k.row.Timing == nil || !k.stuck() && !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil)) {
+	if !k.gone && (k.row.Timing == nil || !c.stuck(k) && !judge.Moves(k.evidence(c.gate), k.row.Verdict, k.entry == nil)) {
 		return false
 	}
-	m := movedFrom(k.entry)
+	m := k.movedFrom(k.entry)
 	m.Anchor = k.gone
 	k.row.Moved = m
 	hint := "--update-baseline makes it the best-known version"
@@ -99,33 +99,40 @@ func (c *check) offer(k *contest) bool {
 }
 
 // movedFrom is a move away from an entry, or from nothing.
-func movedFrom(e *ratchet.Entry) *result.Moved {
+func (k *contest) movedFrom(e *ratchet.Entry) *result.Moved {
 	if e == nil {
 		return &result.Moved{}
 	}
-	return &result.Moved{From: e.Commit, FromS: e.MedianMS / 1e3}
+	m := &result.Moved{From: e.Commit}
+	if k.solves(e) {
+		m.FromS = e.MedianMS / 1e3
+	}
+	return m
 }
 
 // already tells whether a row is what this branch has made the baseline before, in
 // another commit than the base's.
 func (k *contest) already() bool {
-	return k.mine != nil && k.row.Identity != "" && k.mine.Identity == k.row.Identity &&
-		(k.former == nil || k.former.Commit != k.mine.Commit) && !(k.gone && k.entry.Commit == k.mine.Commit)
+	return k.isMine() && (k.former == nil || k.former.Commit != k.mine.Commit) && !(k.gone && k.entry.Commit == k.mine.Commit)
 }
 
-// stuck tells whether a row got faster and cannot show that it is faster than the
-// best-known version, because nobody can build that any more.
-func (k *contest) stuck() bool {
-	return k.row.Verdict == result.Improvement && k.entry != nil && k.best != nil && k.best.missing()
+// stuck tells whether a row that is to move the baseline cannot show that it is faster
+// than the best-known version, because that could not be built.
+func (c *check) stuck(k *contest) bool {
+	wanted := k.row.Verdict == result.Improvement || k.row.Verdict == result.Incomparable && c.Update
+	return wanted && k.entry != nil && k.best != nil && k.best.missing() && !k.same
 }
 
 // unfit says why a row does not become the baseline whatever it took, and what to do;
 // "" when nothing is against it.
 func (c *check) unfit(k *contest) (why, hint string) {
 	switch {
-	case k.stuck():
-		return fmt.Sprintf("the best-known version, of commit %s, cannot be built any more", git.Short(k.entry.Commit)),
-			"pawl baseline accept --reason makes this one the best-known; pawl baseline reset --reason begins anew"
+	case c.stuck(k):
+		why, hint = "cannot be built any more", "pawl baseline accept --reason makes this one the best-known; pawl baseline reset --reason begins anew"
+		if !k.best.lost() {
+			why, hint = "could not be had this time", "pawl check again where it can be; "+hint
+		}
+		return fmt.Sprintf("the best-known version, of commit %s, %s", git.Short(k.entry.Commit), why), hint
 	case len(c.loose) > 0:
 		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: its commit alone cannot be built", "git add, commit and measure again"
 	case k.gone && c.Fork:

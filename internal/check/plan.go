@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"strings"
 
-	"pawl/internal/git"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -84,7 +82,17 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "config", Message: message})
 	}
 	job.Row.Class = class
-	c.fillAsBase(job)
+	if config(k, own.Name) == nil {
+		job.Row.Dropped = true
+		job.Row.Warnings = append(job.Row.Warnings, result.Warning{
+			Code: "config", Message: fmt.Sprintf("this change has no config %s any more; it is judged by that of the base, and does not become the baseline", own.Name),
+			Hint: "a config that has another name now begins anew: pawl baseline reset takes the old one away",
+		})
+	}
+	theirs := c.inputsOfBase(k.Name)
+	for _, name := range fill(job.Instance, theirs) {
+		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "init", Message: name + " is filled as the base says, not as this change does"})
+	}
 	x := &contest{row: job.Row, candidate: job, class: class}
 	if file := c.best[class]; file != nil {
 		x.entry = file.Entry(k.Name, own.Name)
@@ -96,32 +104,28 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		x.former = former.Entry(k.Name, own.Name)
 	}
 	x.base = c.baseOf(k.Name, at)
-	if x.best = c.bestOf(ctx, x.entry, k.Name, at); x.best != nil {
+	x.best = c.bestOf(ctx, x.entry, k.Name, at)
+	if x.best != nil && x.solves(x.entry) {
 		x.best.side.StoredS = x.entry.MedianMS / 1e3
 	}
-	return x
-}
-
-// fillAsBase gives a version's inputs the contents that the base's file says: a
-// change does not choose the data it is judged on.
-func (c *check) fillAsBase(job *stand.Job) {
-	if c.base == nil || job.Instance == nil {
-		return
-	}
-	theirs := kernel(c.base.spec, job.Row.Kernel)
-	if theirs == nil {
-		return
-	}
-	for i := range job.Instance.Args {
-		arg := &job.Instance.Args[i]
-		for _, other := range theirs.Args {
-			if other.Name != arg.Name || other.DType != arg.DType || !arg.Buffer || other.Role != arg.Role || reflect.DeepEqual(other.Init, arg.Init) {
-				continue
-			}
-			arg.Init = other.Init
-			job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "init", Message: fmt.Sprintf("%s is filled as the base says, not as this change does", arg.Name)})
+	for _, o := range []*opponent{x.base, x.best} {
+		if o != nil && o.job != nil && job.Instance != nil && job.Instance.Config != at && !sameSizes(o.job.Instance, job.Instance) {
+			o.job, o.side.Row = nil, nil
+			o.side.Reason = append(o.side.Reason, fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.side.Role, own.Name))
 		}
 	}
+	if x.best != nil && x.best.job != nil { // it plays on their data, not on that of its day
+		fill(x.best.job.Instance, k.Args)
+		fill(x.best.job.Instance, theirs)
+	}
+	switch {
+	case x.mine == nil || x.former != nil && x.former.Commit == x.mine.Commit: // the base knows it
+	case x.mine == x.entry:
+		x.own = x.best
+	default:
+		x.own = c.bestOf(ctx, x.mine, k.Name, at)
+	}
+	return x
 }
 
 func sameVars(a, b *spec.Config) bool {
@@ -153,47 +157,6 @@ func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Co
 	job := stand.NewJob(v.tree.Folder, variant, at)
 	job.Beside = true
 	return &opponent{side: &result.Side{Role: role, Commit: v.sha, Row: job.Row}, job: job}
-}
-
-// bestOf is the best-known version, from the commit and with the params that the
-// baseline names.
-func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, at *spec.Config) *opponent {
-	if entry == nil {
-		return nil
-	}
-	missing := func(format string, args ...any) *opponent {
-		return &opponent{side: &result.Side{Role: result.Best, Commit: entry.Commit, Reason: []string{fmt.Sprintf(format, args...)}}}
-	}
-	v, err := c.at(ctx, entry.Commit)
-	if err != nil {
-		text := err.Error()
-		if hint := hintOf(err); hint != "" {
-			text += " (" + hint + ")"
-		}
-		return missing("the best-known version cannot be rebuilt: %s", text)
-	}
-	k := kernel(v.spec, name)
-	if k == nil {
-		why := v.why
-		if why == "" {
-			why = "it has no kernel " + name
-		}
-		return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), why)
-	}
-	variant := k.Default()
-	for param, value := range entry.Params {
-		with, err := variant.With(param, value)
-		if err != nil {
-			return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), firstLine(err))
-		}
-		variant = with
-	}
-	return newOpponent(result.Best, v, variant, at)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // loadBaseline reads a class's baseline twice: as the base has it, which is what
@@ -245,95 +208,4 @@ func (c *check) noteBare(mine *ratchet.File, lost []string) {
 	if bare := mine.Bare(); len(bare) > 0 {
 		c.warn("samples", hint, "the baseline has lost the samples of %s", strings.Join(bare[:min(len(bare), 3)], ", "))
 	}
-}
-
-// jobs are all versions that must be built.
-func (k *contest) jobs() []*stand.Job {
-	out := []*stand.Job{k.candidate}
-	for _, o := range []*opponent{k.base, k.best} {
-		if o != nil && o.job != nil {
-			out = append(out, o.job)
-		}
-	}
-	return out
-}
-
-// pair decides, once identities are known, who plays. What is to be the first
-// baseline of its name is measured also when it is unchanged.
-func (k *contest) pair(first bool) {
-	k.gone = k.best != nil && k.best.missing() && k.row.Identity != "" && k.entry.Identity == k.row.Identity
-	if k.bestIsBase() || k.gone && k.base != nil {
-		k.best = nil
-	}
-	for _, o := range []*opponent{k.base, k.best} {
-		if o != nil && !(k.gone && o == k.best) { // nobody need build it: here it is
-			k.row.Sides = append(k.row.Sides, o.side)
-		}
-	}
-	for _, o := range []*opponent{k.base, k.best} {
-		if o == nil || o.job == nil {
-			continue
-		}
-		if fault := o.job.Row.Fault; fault != nil {
-			o.side.Reason = append(o.side.Reason, fmt.Sprintf("the %s version cannot be had: %s", o.side.Role, fault.Message))
-		} else if o.job.Row.Identity != k.row.Identity {
-			k.playing = append(k.playing, o)
-		}
-	}
-	if k.row.Fault != nil {
-		k.playing = nil
-		k.row.Plan = "nothing: it cannot be built"
-		return
-	}
-	if k.mine != nil && k.mine.Identity == k.row.Identity {
-		var move ratchet.Move
-		if move, k.accepted = k.mine.AcceptedSince(k.former); k.accepted {
-			k.row.Warnings = append(k.row.Warnings, result.Warning{
-				Code: "accepted", Message: fmt.Sprintf("accepted by %s: %s", orSomebody(move.Who), move.Reason),
-			})
-		}
-	}
-	if unchanged(k.base, k.row) || k.base == nil && (k.gone || unchanged(k.best, k.row)) {
-		k.playing, k.alone = nil, first
-		if k.row.Verdict, k.row.Plan = result.Unchanged, "nothing: unchanged"; first {
-			k.row.Plan = "measure alone: unchanged, and the first baseline"
-		}
-		return
-	}
-	var against []string
-	for _, o := range k.playing {
-		against = append(against, fmt.Sprintf("%s %s", o.side.Role, git.Short(o.side.Commit)))
-	}
-	k.alone = len(against) == 0
-	if k.row.Plan = "measure alone"; !k.alone {
-		k.row.Plan = "play against " + strings.Join(against, " and ")
-	}
-}
-
-func orSomebody(who string) string {
-	if who == "" {
-		return "somebody"
-	}
-	return who
-}
-
-// bestIsBase tells whether the base is the best-known version: by the baseline's
-// own word where that version cannot be rebuilt, as after a squash merge, whose
-// commit nobody has.
-func (k *contest) bestIsBase() bool {
-	if k.base == nil || k.best == nil || k.base.job == nil || k.base.job.Row.Identity == "" {
-		return false
-	}
-	identity := k.base.job.Row.Identity
-	if k.best.missing() {
-		return k.entry.Identity == identity
-	}
-	return k.best.job.Row.Identity == identity
-}
-
-// missing tells whether a version cannot be had.
-func (o *opponent) missing() bool { return o.job == nil || o.job.Row.Fault != nil }
-
-func unchanged(o *opponent, row *result.Row) bool {
-	return o != nil && o.job != nil && o.job.Row.Fault == nil && o.job.Row.Identity == row.Identity && row.Identity != ""
 }

@@ -210,7 +210,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 		if err != nil || i > 0 && room.beside+time.Since(began) > enough {
 			break
 		}
-		if found, err = x.besideAt(ctx, room.open, here, next, seconds, seed); found != nil {
+		if found, err = x.besideAt(ctx, room.open, bench, next, seconds, seed); found != nil {
 			return found, err, nil
 		}
 	}
@@ -221,7 +221,9 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 	return nil, err, nil
 }
 
-func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
+// besideAt looks at one of the sizes next to that of here, where a launch takes so many
+// seconds.
+func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}
 	for i, job := range []*stand.Job{x.reference, x.rival} {
 		if job == nil {
@@ -245,13 +247,9 @@ func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here, nex
 		return nil, one.Fault
 	}
 	if one.Reason != "" {
-		return []result.Finding{verify.Special(here, next, one.Reason)}, nil
+		return []result.Finding{verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
 	}
-	nearby, err := bench.Quick(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return verify.Cliff(here, next, seconds, nearby), nil
+	return here.Cliff(ctx, bench, seconds)
 }
 
 // settleExam turns what was found into the row's state.

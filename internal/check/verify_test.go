@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -72,6 +73,25 @@ func TestRightAnswers(t *testing.T) {
 	}
 	if v.Integrity != result.Clean || v.Passed != 1+timedLooks || v.Failed+v.Skipped != 0 || lanes != "config "+strings.Repeat("timed ", timedLooks) || v.Cases[0].Repeats != 2 {
 		t.Errorf("%s: %+v", lanes, v)
+	}
+}
+
+// A neighbouring size that is slow whenever it is timed is a cliff; one that was slow
+// once, while the machine was busy, is none.
+func TestCliffs(t *testing.T) {
+	for slow, found := range map[int]bool{0: false, 5: false, 15: false, 1000: true} {
+		t.Run(fmt.Sprint(slow), func(t *testing.T) {
+			p := newProject(t)
+			p.script("k", puppet.Script{Micros: 400, Odd: slow})
+			p.commit("faster")
+			v := rowOf(t, p.check(), "k/c").Verification
+			if got := len(v.Findings) > 0; got != found || (v.Integrity == result.Clean) == found {
+				t.Fatalf("%s: %+v", v.Integrity, v.Findings)
+			}
+			if found && (v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "400 µs here, 4.00 ms at the next size (N=65): 9.8 times")) {
+				t.Errorf("%+v", v.Findings)
+			}
+		})
 	}
 }
 

@@ -74,6 +74,16 @@ func (c *check) findBase(ctx context.Context) error {
 	return nil
 }
 
+// deviceClass is the class that the project names, if it does: the base's, since another
+// one has another baseline.
+func (c *check) deviceClass() string {
+	if c.base == nil || c.base.spec.DeviceClass == c.Spec.DeviceClass {
+		return c.Spec.DeviceClass
+	}
+	c.warn("class", "", "this change has another device_class; the baseline is that of %s", c.report.Base.Ref)
+	return c.base.spec.DeviceClass
+}
+
 // baseHint says what to do about a base that cannot be had: perhaps its name is
 // mistyped.
 func baseHint(err error) string {

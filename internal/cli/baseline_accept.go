@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"pawl/internal/git"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
-	"pawl/internal/unit"
 )
 
 type acceptOptions struct {
@@ -67,63 +65,17 @@ func runAccept(e *env, opts *acceptOptions, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	store, who := ratchet.Open(dir), ratchet.Who(dir)
-	byClass := map[string][]*result.Row{}
-	for _, row := range rows {
-		class := classOf(report, row)
-		byClass[class] = append(byClass[class], row)
-	}
-	var accepted []*ratchet.Entry
-	for _, class := range slices.Sorted(maps.Keys(byClass)) {
-		err := store.Update(e.ctx, class, func(f *ratchet.File) error {
-			var problems diag.Errors
-			for _, row := range byClass[class] {
-				entry, err := f.Accept(ratchet.CandidateOf(report, row, f.Entry(row.Kernel, row.Config), who), opts.reason)
-				if err != nil {
-					problems = append(problems, refusal(err))
-					continue
-				}
-				accepted = append(accepted, entry)
-			}
-			if problems != nil {
-				return problems
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
+	store := ratchet.Open(dir)
+	accepted, err := acceptance{store: store, report: report, who: ratchet.Who(dir), reason: opts.reason}.all(e.ctx, rows)
 	style := e.style()
-	for _, entry := range accepted {
-		fmt.Fprintf(e.stdout, "%s %s: %s\n", style.Yellow("accepted"), style.Bold(entry.Name), sideBySide(entry))
+	for _, a := range accepted {
+		fmt.Fprintf(e.stdout, "%s %s: %s\n", style.Yellow("accepted"), style.Bold(a.entry.Name), a)
 	}
-	fmt.Fprintf(e.stdout, "reason: %s\n", accepted[0].Moved().Reason)
-	fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(filepath.Dir(store.Path(report.DeviceClass))))
-	return nil
-}
-
-// sideBySide says what an accepted entry replaces.
-func sideBySide(entry *ratchet.Entry) string {
-	m := entry.Moved()
-	if m.From == nil {
-		return unit.Duration(m.MedianMS/1e3) + ", the first of its kind"
+	if len(accepted) > 0 {
+		fmt.Fprintf(e.stdout, "reason: %s\n", accepted[0].entry.Moved().Reason)
+		fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(filepath.Dir(store.Path(report.DeviceClass))))
 	}
-	text := unit.Pair(m.From.MedianMS/1e3, m.MedianMS/1e3)
-	if m.Change == nil {
-		return text + ", not measured against each other"
-	}
-	return fmt.Sprintf("%s [%s, %s] against commit %s, %s", unit.Percent(m.Change.Median),
-		unit.Percent(m.Change.Low), unit.Percent(m.Change.High), git.Short(m.From.Commit), text)
-}
-
-// refusal is an error of the ratchet as a problem with its hint.
-func refusal(err error) *diag.Problem {
-	var r *ratchet.Refusal
-	if errors.As(err, &r) {
-		return &diag.Problem{Message: r.Error(), Hint: r.Hint}
-	}
-	return &diag.Problem{Message: err.Error()}
+	return err
 }
 
 // report is the one that the user named, or that of the last check.
@@ -275,68 +227,4 @@ func acceptable(report *result.Report, class string, patterns []string) ([]*resu
 // known: a kernel without an oracle, say.
 func unproven(row *result.Row) bool {
 	return row.Moved != nil && !row.Moved.Done && row.Moved.Refused != "" && row.Verification != nil
-}
-
-type resetOptions struct {
-	baselineOptions
-	reason string
-}
-
-func newBaselineReset(e *env) *cobra.Command {
-	opts := &resetOptions{}
-	cmd := &cobra.Command{
-		Use: "reset kernel[/config]… --reason TEXT", Short: "take entries out of the baseline, for a reason",
-		Long: `reset takes entries away and records who wanted that and why. The next check of
-such a kernel starts anew. '*' stands for all.`,
-		RunE: func(_ *cobra.Command, args []string) error { return runReset(e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&opts.reason, "reason", "", "why; it stays in the baseline (required)")
-	return cmd
-}
-
-func runReset(e *env, opts *resetOptions, patterns []string) error {
-	switch {
-	case strings.TrimSpace(opts.reason) == "":
-		return usage("--reason: say why these entries shall go")
-	case len(patterns) == 0:
-		return usage("name what to reset: kernel or kernel/config, '*' for all")
-	}
-	store, classes, err := opts.open()
-	if err != nil {
-		return err
-	}
-	if len(classes) > 1 {
-		return usage("--class: which of %s?", strings.Join(classes, ", "))
-	}
-	dir, err := opts.folder()
-	if err != nil {
-		return err
-	}
-	actor := ratchet.Actor{Who: ratchet.Who(dir), Time: e.started}
-	if head, ok, err := git.Head(dir); err == nil && ok {
-		actor.Commit = head.SHA
-	}
-	var gone []string
-	err = store.Update(e.ctx, classes[0], func(f *ratchet.File) error {
-		chosen, err := ratchet.Select(f.Names(), patterns)
-		if err != nil {
-			return err
-		}
-		for _, name := range chosen {
-			if _, err := f.Reset(name, actor, opts.reason); err != nil {
-				return err
-			}
-		}
-		gone = chosen
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, name := range gone {
-		fmt.Fprintf(e.stdout, "%s %s\n", e.style().Yellow("removed"), e.style().Bold(name))
-	}
-	fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(filepath.Dir(store.Path(classes[0]))))
-	return nil
 }

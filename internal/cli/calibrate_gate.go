@@ -11,6 +11,7 @@ import (
 
 	"pawl/internal/calibrate"
 	"pawl/internal/curve"
+	"pawl/internal/diag"
 	"pawl/internal/foreign"
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -36,7 +37,7 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 		if err != nil {
 			return err
 		}
-		return showPower(e, opts, effect, []power{{Name: "this machine, pawl's own kernel", Need: measure.DuetNeeds(duet.Cells, effect), Duet: true}})
+		return showPower(e, opts, effect, []power{duetPower("this machine, pawl's own kernel", duet.Cells, effect)})
 	}
 	made, err := calibrate.Gate(e.ctx, gate)
 	live.done()
@@ -140,8 +141,12 @@ type power struct {
 	Duet  bool    `json:"duet"` // Need counts cells, else samples of each side
 	Need  int     `json:"need"`
 	Had   int     `json:"had,omitempty"`
-	Noise float64 `json:"noise,omitempty"` // between cells, or of samples
-	Fault string  `json:"fault,omitempty"`
+	Noise float64 `json:"noise"` // between cells, or of samples
+}
+
+// duetPower is what a duet needs, by what its cells found.
+func duetPower(name string, cells []result.CellChange, effect float64) power {
+	return power{Name: name, Duet: true, Had: len(cells), Need: measure.DuetNeeds(cells, effect), Noise: measure.CellNoise(cells)}
 }
 
 // runPowerFrom says what the rows of a report need.
@@ -155,23 +160,28 @@ func runPowerFrom(e *env, opts *calibrateOptions) error {
 		return fmt.Errorf("--from: %w", err)
 	}
 	var rows []power
+	single := false
 	for _, row := range file.Report.Rows {
-		p := power{Name: row.Name()}
+		var kept []float64
+		if row.Timing != nil {
+			kept = row.Timing.Samples.Kept()
+		}
 		switch change := firstChange(row); {
 		case change != nil:
-			p.Duet, p.Had, p.Need, p.Noise = true, len(change.Cells), measure.DuetNeeds(change.Cells, effect), measure.CellNoise(change.Cells)
-		case row.Timing != nil && len(row.Timing.Samples.Kept()) > 1:
-			kept := row.Timing.Samples.Kept()
-			p.Had, p.Noise, p.Need = len(kept), stat.Summarize(kept).CV, measure.SamplesNeeded(kept, effect)
-		default:
-			continue
+			rows = append(rows, duetPower(row.Name(), change.Cells, effect))
+		case len(kept) > 1:
+			rows = append(rows, power{Name: row.Name(), Had: len(kept), Noise: stat.Summarize(kept).CV, Need: measure.SamplesNeeded(kept, effect)})
+		case len(kept) == 1:
+			single = true
 		}
-		rows = append(rows, p)
 	}
-	if len(rows) == 0 {
-		return fmt.Errorf("--from %s: no row of it was measured", opts.from)
+	switch {
+	case len(rows) > 0:
+		return showPower(e, opts, effect, rows)
+	case single:
+		return &diag.Problem{Message: fmt.Sprintf("--from %s: too few samples: one says nothing of how they scatter", opts.from), Hint: "at least two of a row; twenty say more"}
 	}
-	return showPower(e, opts, effect, rows)
+	return fmt.Errorf("--from %s: no row of it was measured", opts.from)
 }
 
 func firstChange(row *result.Row) *result.Change {
@@ -193,14 +203,12 @@ func showPower(e *env, opts *calibrateOptions, effect float64, rows []power) err
 		{Header: "kernel/config"}, {Header: "needs", Align: term.Right}, {Header: ""}, {Header: "noise", Align: term.Right}, {Header: ""},
 	}}
 	for _, p := range rows {
-		need, what, noise, of := unit.Count(p.Need), "samples a side, unpaired", "", "of a sample"
+		what, of := "samples a side, unpaired", "of a sample"
 		if p.Duet {
 			what, of = "cells of a duet", "between cells"
 		}
-		if p.Noise > 0 {
-			noise = unit.PercentPlain(p.Noise)
-		}
-		table.AddCells(term.Cell{Text: p.Name, Style: style.Bold}, term.Cell{Text: need}, term.Cell{Text: what}, term.Cell{Text: noise}, term.Cell{Text: of, Style: style.Dim})
+		table.AddCells(term.Cell{Text: p.Name, Style: style.Bold}, term.Cell{Text: unit.Count(p.Need)}, term.Cell{Text: what},
+			term.Cell{Text: unit.PercentPlain(p.Noise)}, term.Cell{Text: of, Style: style.Dim})
 	}
 	_, err := fmt.Fprint(e.stdout, table)
 	return err

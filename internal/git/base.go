@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,7 @@ var ErrNoBase = errors.New("there is no earlier commit to compare with")
 // mainBranches are where changes usually go, the surest first; each as git's ref and
 // as people name it.
 func mainBranches(remotes []string) [][2]string {
-	remote := "origin"
-	if len(remotes) == 1 {
-		remote = remotes[0]
-	}
+	remote := cmp.Or(mainRemote(remotes), "origin") // a workflow may fetch by address into that name
 	return [][2]string{
 		{"refs/remotes/" + remote + "/HEAD", remote + "/HEAD"},
 		{"refs/remotes/" + remote + "/main", remote + "/main"},
@@ -49,11 +47,11 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 		}
 		return Base{}, ErrNoBase
 	}
-	out, err := run(dir, "remote")
+	remotes, err := remotesOf(dir)
 	if err != nil {
-		return Base{}, fmt.Errorf("list the remotes of %s: %w", dir, err)
+		return Base{}, err
 	}
-	remotes, guess := strings.Fields(out), true
+	guess := true
 	for _, branch := range mainBranches(remotes) {
 		tip, err := Resolve(dir, branch[0])
 		if errors.Is(err, ErrNoCommit) {
@@ -147,10 +145,11 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 	if !shallow {
 		return "", fmt.Errorf("%s and %s have no common history", Short(a), Short(b))
 	}
+	var remote string
 	var fetchErr error
 	for _, more := range []string{"--deepen=64", "--deepen=1024"} {
-		if fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
-			fetchErr = fetch(ctx, dir, more) // one of them was never pushed
+		if remote, fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
+			remote, fetchErr = fetch(ctx, dir, more) // one of them was never pushed
 		}
 		if fetchErr != nil {
 			break
@@ -162,7 +161,7 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
-	return "", &NoCommitError{Commit: fmt.Sprintf("the commit where %s and %s parted", Short(a), Short(b)), Shallow: true, Cause: fetchErr}
+	return "", &NoCommitError{Commit: fmt.Sprintf("the commit where %s and %s parted", Short(a), Short(b)), Shallow: true, Remote: remote, Cause: fetchErr}
 }
 
 var errUnrelated = errors.New("no common history")

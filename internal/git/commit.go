@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +17,7 @@ type NoCommitError struct {
 	Shallow bool   // the clone is, so that the commit may exist elsewhere
 	Cause   error  // why it could not be fetched; nil: nobody tried
 
-	Remote string   // that was asked; empty: origin
+	Remote string   // that was asked; empty: there was none to ask
 	Absent bool     // it has no branch or tag of that name
 	Others []string // names that there are, when the one asked for may be mistyped
 }
@@ -34,12 +33,13 @@ func (e *NoCommitError) Error() string {
 	if e.Shallow {
 		b.WriteString(" (it is shallow)")
 	}
-	remote := cmp.Or(e.Remote, "origin")
 	switch {
 	case e.Absent:
-		fmt.Fprintf(&b, ", and %s has no branch or tag of that name", remote)
+		fmt.Fprintf(&b, ", and %s has no branch or tag of that name", e.Remote)
+	case e.Cause != nil && e.Remote != "":
+		fmt.Fprintf(&b, " and could not be fetched from %s: %v", e.Remote, e.Cause)
 	case e.Cause != nil:
-		fmt.Fprintf(&b, " and could not be fetched from %s: %v", remote, e.Cause)
+		fmt.Fprintf(&b, " and could not be fetched: %v", e.Cause)
 	}
 	return b.String()
 }
@@ -60,6 +60,20 @@ func (e *NoCommitError) Is(target error) bool { return target == ErrNoCommit }
 
 // Unwrap returns why it could not be fetched.
 func (e *NoCommitError) Unwrap() error { return e.Cause }
+
+// Gone tells whether nobody is left who may have the commit: the remote says that it
+// has not, or the clone is whole and has no remote. That a remote could not be asked,
+// or a disk is full, says nothing.
+func (e *NoCommitError) Gone() bool {
+	if errors.Is(e.Cause, errNoRemote) {
+		return !e.Shallow
+	}
+	var answer *failure
+	return errors.As(e.Cause, &answer) && refusal.MatchString(answer.message)
+}
+
+// refusal is how servers say that they do not have a commit, or do not give it away.
+var refusal = regexp.MustCompile(`not our ref|unadvertised object|want [0-9a-f]+ not valid`)
 
 var fullHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
@@ -96,7 +110,7 @@ func IsShallow(dir string) (bool, error) {
 	return strings.TrimSpace(out) == "true", nil
 }
 
-// Ensure makes sure that a commit is in the clone, fetching it from origin when
+// Ensure makes sure that a commit is in the clone, fetching it from its remote when
 // it is not.
 func Ensure(ctx context.Context, dir, sha string) error {
 	_, err := Resolve(dir, sha)
@@ -106,7 +120,7 @@ func Ensure(ctx context.Context, dir, sha string) error {
 	return err
 }
 
-// Fetch gets one commit, named by its whole hash, from origin.
+// Fetch gets one commit, named by its whole hash, from the main remote.
 func Fetch(ctx context.Context, dir, sha string) error {
 	if !fullHash.MatchString(sha) {
 		return &NoCommitError{Commit: fmt.Sprintf("%q", sha), Cause: errors.New("that is no whole hash")}
@@ -115,39 +129,12 @@ func Fetch(ctx context.Context, dir, sha string) error {
 	if err != nil {
 		return err
 	}
-	err = fetch(ctx, dir, depthOf(shallow), sha)
+	remote, err := fetch(ctx, dir, depthOf(shallow), sha)
 	if err == nil {
 		_, err = Resolve(dir, sha)
 	}
 	if err != nil && ctx.Err() == nil {
-		return &NoCommitError{Commit: sha, Shallow: shallow, Cause: err}
+		return &NoCommitError{Commit: sha, Shallow: shallow, Remote: remote, Cause: err}
 	}
-	return err
-}
-
-// depthOf says how much of history to fetch: in a whole clone a depth would make it
-// shallow.
-func depthOf(shallow bool) string {
-	if shallow {
-		return "--depth=1"
-	}
-	return ""
-}
-
-// fetch leaves no trace but objects: no tags, no FETCH_HEAD, no submodules. depth
-// is an option, or empty; without commits it fetches what the clone follows.
-func fetch(ctx context.Context, dir, depth string, shas ...string) error {
-	if _, err := run(dir, "remote", "get-url", "origin"); err != nil {
-		return errors.New("there is no remote of that name")
-	}
-	return fetchFrom(ctx, dir, "origin", depth, shas...)
-}
-
-func fetchFrom(ctx context.Context, dir, remote, depth string, shas ...string) error {
-	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"}
-	if depth != "" {
-		args = append(args, depth)
-	}
-	_, err := work(ctx, dir, append(append(args, remote), shas...)...)
 	return err
 }

@@ -3,8 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -65,11 +63,10 @@ func remoteOf(dir, ref string) (remote, name string, err error) {
 	if ref == "" || strings.HasPrefix(ref, "\"") || strings.ContainsAny(ref, "~^:?*[\\ ") || strings.Contains(ref, "@{") {
 		return "", "", nil
 	}
-	out, err := run(dir, "remote")
+	remotes, err := remotesOf(dir)
 	if err != nil {
-		return "", "", fmt.Errorf("list the remotes of %s: %w", dir, err)
+		return "", "", err
 	}
-	remotes := strings.Fields(out)
 	for _, prefix := range []string{"refs/remotes/", "refs/heads/", "refs/tags/"} {
 		ref = strings.TrimPrefix(ref, prefix)
 	}
@@ -78,13 +75,7 @@ func remoteOf(dir, ref string) (remote, name string, err error) {
 			return remote, name, nil
 		}
 	}
-	switch {
-	case slices.Contains(remotes, "origin"):
-		return "origin", ref, nil
-	case len(remotes) == 1:
-		return remotes[0], ref, nil
-	}
-	return "", ref, nil
+	return mainRemote(remotes), ref, nil
 }
 
 // tipOf asks a remote for the commit of a branch or else a tag; "" where it has neither.

@@ -32,6 +32,8 @@ func TestNamedBaseIsFetched(t *testing.T) {
 		{"--single-branch", []string{"main", "origin/main", "refs/heads/main", "v1", tip}},
 		{"--depth=1", []string{"main", "origin/main", "refs/heads/main", "v1", tip}},
 		{"--single-branch --origin=far", []string{"main", "far/main"}},
+		{"--depth=1 --origin=far", []string{"main", "far/main", tip}},
+		{"--depth=1 --no-single-branch --origin=far", []string{"far/main"}},
 	} {
 		for _, ref := range test.refs {
 			dir := clone(t, upstream, append(strings.Fields(test.options), "--no-tags", "--branch=feature")...)

@@ -34,7 +34,7 @@ func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) C
 		c.Gone = m.From
 	}
 	for _, side := range row.Sides {
-		same := side.Role == result.Best && side.Commit == former.Commit ||
+		same := side.Role == result.Best && side.Commit == former.Commit || side.Known == former.Commit ||
 			side.Row != nil && side.Row.Identity != "" && side.Row.Identity == former.Identity
 		if same && side.Change != nil {
 			c.Change, c.Against = side.Change, former.Commit

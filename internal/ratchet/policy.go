@@ -178,6 +178,8 @@ func (f *File) presentable(c Candidate) error {
 		why = "it is faster than the device was measured to be"
 	case row.Identity == "":
 		why = "it has no identity"
+	case row.Dropped:
+		why, hint = "its commit has no config "+row.Config, "drop the config in a change of its own, before the one that makes it slower"
 	case c.Commit == nil || c.Commit.SHA == "":
 		why, hint = "there is no commit to build it from again", "put the project under git and commit it"
 	case c.Commit.Dirty:

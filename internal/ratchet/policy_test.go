@@ -35,6 +35,7 @@ func TestMoveRefuses(t *testing.T) {
 		"NaN":            {func(c *Candidate) { c.Row.Timing.Stats.High = math.NaN() }, "no times"},
 		"no samples":     {func(c *Candidate) { c.Row.Timing.Samples.Seconds = nil }, "no times"},
 		"no identity":    {func(c *Candidate) { c.Row.Identity = "" }, "no identity"},
+		"dropped":        {func(c *Candidate) { c.Row.Dropped = true }, "its commit has no config"},
 		"no name":        {func(c *Candidate) { c.Row.Config = "../x" }, "no name"},
 		"same code":      {func(c *Candidate) { c.Row.Identity = "identity 1" }, "the baseline already"},
 		"no duet":        {func(c *Candidate) { c.Change = nil }, "not measured in turns"},

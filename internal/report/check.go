@@ -115,7 +115,7 @@ func (c checked) word() string {
 		return string(c.row.Verdict)
 	case c.section() == planned:
 		return "planned"
-	case c.row.Fault != nil:
+	case c.row.Fault != nil && !cutShort(c.row):
 		return unknownWord
 	}
 	return "not judged"

@@ -81,18 +81,22 @@ func sideFields(row *result.Row, role result.Role) []string {
 	return make([]string, 16)
 }
 
-// movedFields say what became of the baseline: moved, would move, refused, or that
-// this branch moved it before.
+// movedFields say what became of the baseline: moved, would move, refused, that this
+// branch moved it before, or that only its commit is another.
 func movedFields(m *result.Moved) []string {
 	switch {
 	case m == nil:
 		return make([]string, 3)
+	case m.Done && m.Anchor:
+		return []string{"bound", m.From, number(m.FromS)}
 	case m.Done:
 		return []string{"moved", m.From, number(m.FromS)}
 	case m.Refused != "":
 		return []string{"refused", m.From, number(m.FromS)}
 	case m.Already:
 		return []string{"already", m.From, number(m.FromS)}
+	case m.Anchor:
+		return []string{"would be bound", m.From, number(m.FromS)}
 	}
 	return []string{"would move", m.From, number(m.FromS)}
 }

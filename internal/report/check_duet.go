@@ -226,7 +226,11 @@ func cells(c checked, side *result.Side) cellsPanel {
 
 func cellNotes(change *result.Change, left int) []string {
 	out := []string{count(len(change.Cells), "cell"), counted(change.Pairs, "pair")}
-	if change.Stopped != "" {
+	switch change.Stopped {
+	case "":
+	case "interrupted":
+		out = append(out, change.Stopped)
+	default:
 		out = append(out, "stopped by "+change.Stopped)
 	}
 	if left > 0 {

@@ -17,9 +17,10 @@ var checkTemplate string
 
 // checkView is what a page of a check has besides that of other runs.
 type checkView struct {
-	Cut       string // rows that were left out of the table
-	Same      string // how many are unchanged
-	Unchanged string // their names
+	Cut       string   // rows that were left out of the table
+	Same      string   // how many are unchanged
+	Unchanged string   // their names
+	Moved     []string // what became of their baseline
 	Gate      string
 	Axis      template.HTML // of the changes
 	Changes   []changeLine
@@ -66,7 +67,7 @@ func checkViewOf(rows []checked, gate result.Gate) *checkView {
 	if unchanged := of(rows, same); len(unchanged) > 0 {
 		const most = 400
 		names, _ := gather(unchanged, rows)
-		p.Same = unit.Count(len(unchanged)) + " unchanged"
+		p.Same, p.Moved = unit.Count(len(unchanged))+" unchanged", movedLines(unchanged)
 		p.Unchanged = strings.Join(names[:min(most, len(names))], ", ")
 		if left := len(names) - most; left > 0 {
 			p.Unchanged += fmt.Sprintf(" and %s more", unit.Count(left))
@@ -148,19 +149,14 @@ func alike(rows []checked) string {
 }
 
 func movedNote(rows []checked) string {
-	n := 0
-	for _, c := range rows {
-		if c.row.Moved != nil && c.row.Moved.Done {
-			n++
-		}
-	}
-	switch {
-	case n == 0:
+	switch n := advanced(rows); n {
+	case 0:
 		return ""
-	case n == len(rows):
+	case len(rows):
 		return "baseline moved"
+	default:
+		return fmt.Sprintf("baseline moved by %s", unit.Count(n))
 	}
-	return fmt.Sprintf("baseline moved by %s", unit.Count(n))
 }
 
 func gateLine(gate result.Gate) string {
@@ -185,6 +181,9 @@ func checkFacts(r *result.Report) []fact {
 // checkResults is the table: what was measured, the gravest first.
 func checkResults(r *result.Report, rows []checked) results {
 	t := results{Outcome: "verdict", Judged: true}
+	if slices.ContainsFunc(rows, func(c checked) bool { return measured(c.row) }) {
+		t.Nothing = "Nothing was compared."
+	}
 	shown := used(rows)
 	// The change first: on a narrow screen the rest is out of sight.
 	shown = append(slices.DeleteFunc(slices.Clone(shown), func(c checkColumn) bool { return c.time }), slices.DeleteFunc(shown, func(c checkColumn) bool { return !c.time })...)

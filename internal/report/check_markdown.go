@@ -80,6 +80,9 @@ func checkMarkdown(r *result.Report) string {
 	if unchanged := of(rows, same); len(unchanged) > 0 {
 		d.printf("## Unchanged\n\n")
 		d.fold(len(unchanged) > longTable, counted(len(unchanged), "config"), func() { d.names(unchanged, rows) })
+		for _, line := range movedLines(unchanged) {
+			d.add(inline(line, 600) + "\n\n")
+		}
 	}
 	d.verification(rows)
 	return d.String() + end
@@ -87,12 +90,6 @@ func checkMarkdown(r *result.Report) string {
 
 // totals is the summary: how many rows came to what.
 func totals(rows []checked) string {
-	moved := 0
-	for _, c := range rows {
-		if c.row.Moved != nil && c.row.Moved.Done {
-			moved++
-		}
-	}
 	amount := func(sections ...section) string { return unit.Count(len(of(rows, sections...))) }
 	slower := unit.Count(len(of(rows, slowed, onPurpose)))
 	if accepted := of(rows, onPurpose); len(accepted) > 0 {
@@ -104,7 +101,7 @@ func totals(rows []checked) string {
 		rest = summary(other)
 	}
 	heads := []string{"total", "regressions", "improvements", "maintained", "unchanged", "new", "other", "baseline moved"}
-	cells := []string{unit.Count(len(rows)), slower, amount(faster), amount(kept), amount(same), amount(fresh), rest, unit.Count(moved)}
+	cells := []string{unit.Count(len(rows)), slower, amount(faster), amount(kept), amount(same), amount(fresh), rest, unit.Count(advanced(rows))}
 	if examined(rows) {
 		heads, cells = append(heads, "verified"), append(cells, unit.Count(len(verifiedOf(rows))))
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -139,52 +140,29 @@ func TestCheckReasonForBeingSlower(t *testing.T) {
 	}
 }
 
-// What happens to the baseline besides moving forward.
-func TestCheckBaselineOfThisVersion(t *testing.T) {
+// A row that was cut short has numbers that nobody judged, and no other reason.
+func TestCheckInterrupted(t *testing.T) {
 	s := stage{rand.New(rand.NewPCG(1, 2))}
-	for name, test := range map[string]struct {
-		moved result.Moved
-		row   string // of a table
-		lines []string
-		never string
-	}{
-		"moved on this branch": {
-			result.Moved{Already: true, From: bestCommit, FromS: 1.2e-3}, "is the baseline of this branch already", nil, "--update-baseline",
-		},
-		"of a commit that is gone": {
-			result.Moved{Anchor: true, From: bestCommit, FromS: 1.2e-3, Hint: "--update-baseline binds the baseline to this commit"},
-			"is the baseline, of a commit that is gone",
-			[]string{"k/c: is the best-known version, whose commit 1a2b3c4 cannot be built any more", "--update-baseline binds the baseline to this commit"},
-			"makes it the baseline",
-		},
-		"not committed": {
-			result.Moved{Anchor: true, From: bestCommit, FromS: 1.2e-3, Refused: "files have changed since its commit", Hint: "commit them"},
-			"baseline stays",
-			[]string{"; the baseline stays bound to that: files have changed since its commit", "commit them"},
-			"does not become",
-		},
-		"bound to this commit": {
-			result.Moved{Anchor: true, Done: true, From: bestCommit, FromS: 1.2e-3, ToS: 1.2e-3}, "baseline bound to this commit", nil, "baseline moved:",
-		},
-	} {
-		row := s.duet("k/c", result.Improvement, 1e-3, -0.2, nil)
-		row.Moved = &test.moved
-		r := checkOf(row)
-		for form, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": render(t, r)} {
-			for _, want := range append(test.lines, test.row) {
-				if !strings.Contains(got, want) {
-					t.Errorf("%s: %s does not say %q", name, form, want)
-				}
-			}
-			if strings.Contains(got, test.never) {
-				t.Errorf("%s: %s says %q", name, form, test.never)
-			}
+	row := s.duet("k/c", "", 1e-3, -0.332, nil)
+	row.Fault = &result.Fault{Stage: "measure", Cause: result.CauseInterrupted, Message: "interrupted"}
+	row.Sides[0].Change.Stopped = "interrupted"
+	r := checkOf(row)
+	r.Interrupted = true
+	text, page := checkedText(t, r, term.Style{}), render(t, r)
+	if !strings.Contains(text, " · 1 kernel changed · ") || !regexp.MustCompile(`k/c +not judged +−33\.2% .* interrupted\n`).MatchString(text) {
+		t.Error(text)
+	}
+	for form, got := range map[string]string{"text": text, "markdown": Markdown(r), "html": page} {
+		if strings.Contains(got, "not measured") || strings.Contains(got, "stopped by interrupted") || !strings.Contains(got, "interrupted") {
+			t.Errorf("%s:\n%s", form, got)
 		}
 	}
-	same := unchangedRow("k", "c")
-	same.Moved = &result.Moved{Anchor: true, Done: true, From: bestCommit, FromS: 1.2e-3, ToS: 1.2e-3}
-	if got := checkedText(t, checkOf(same), term.Style{}); !strings.Contains(got, "  baseline bound to this commit: k/c\n") || strings.Contains(got, "first baseline") {
-		t.Error(got)
+	if !strings.Contains(Markdown(r), "interrupted: 1 not judged") {
+		t.Error(Markdown(r))
+	}
+	row.Timing, row.Sides[0].Change = nil, nil
+	if text := checkedText(t, r, term.Style{}); !strings.Contains(text, "not measured") {
+		t.Error(text)
 	}
 }
 

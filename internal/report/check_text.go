@@ -31,11 +31,8 @@ func checkText(w io.Writer, r *result.Report, opts TextOptions) error {
 	if len(unchanged) > 0 {
 		line := unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows)
 		fmt.Fprintf(&b, "\n  %s\n", style.Dim(printable(line)))
-		if first := movedOf(unchanged, false); len(first) > 0 {
-			fmt.Fprintf(&b, "  first baseline of %s\n", printable(few(first)))
-		}
-		if bound := movedOf(unchanged, true); len(bound) > 0 {
-			fmt.Fprintf(&b, "  baseline bound to this commit: %s\n", printable(few(bound)))
+		for _, line := range movedLines(unchanged) {
+			fmt.Fprintf(&b, "  %s\n", printable(line))
 		}
 	}
 	const many = 12 // more lines than are counted at a glance
@@ -229,16 +226,4 @@ func (c checked) note(opts TextOptions) (string, func(string) string) {
 		parts = append(parts, moves)
 	}
 	return strings.Join(parts, "; "), paint
-}
-
-// movedOf names the rows whose entry moved although nothing about them changed: those
-// that are the first of their name, or those whose commit alone is another.
-func movedOf(rows []checked, anchor bool) []string {
-	var names []string
-	for _, c := range rows {
-		if m := c.row.Moved; m != nil && m.Done && m.Anchor == anchor {
-			names = append(names, c.row.Name())
-		}
-	}
-	return names
 }

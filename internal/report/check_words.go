@@ -147,6 +147,39 @@ func (c checked) moved(r *result.Report) string {
 	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), stored, to)
 }
 
+// movedLines say what became of the baseline of rows that nothing else is said about:
+// those that have their first, and those whose commit alone is another.
+func movedLines(unchanged []checked) []string {
+	var lines, first, bound []string
+	for _, c := range unchanged {
+		switch m := c.row.Moved; {
+		case m == nil || !m.Done:
+		case m.Anchor:
+			bound = append(bound, c.row.Name())
+		default:
+			first = append(first, c.row.Name())
+		}
+	}
+	if first != nil {
+		lines = append(lines, "first baseline of "+few(first))
+	}
+	if bound != nil {
+		lines = append(lines, "baseline bound to this commit: "+few(bound))
+	}
+	return lines
+}
+
+// advanced counts the rows that are the best-known version since this run.
+func advanced(rows []checked) int {
+	n := 0
+	for _, c := range rows {
+		if m := c.row.Moved; m != nil && m.Done && !m.Anchor {
+			n++
+		}
+	}
+	return n
+}
+
 // extent is how much was measured.
 func (c checked) extent() string {
 	switch {

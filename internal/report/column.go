@@ -124,7 +124,11 @@ func (l line) outcome() string {
 // present are the columns that at least one row has something in.
 func present(all []line) []column {
 	var out []column
-	for _, c := range columns {
+	some := columns
+	if uuids := devices(all); uuids != nil {
+		some = append(slices.Clone(columns), deviceColumn(uuids))
+	}
+	for _, c := range some {
 		for _, l := range all {
 			if measured(l.row) && c.text(l.row) != "" {
 				out = append(out, c)
@@ -138,6 +142,12 @@ func present(all []line) []column {
 // measured tells whether a row has a number to show.
 func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Count > 0 }
 
+// cutShort tells whether a row was interrupted while it was measured: it has numbers,
+// and nothing was made of them.
+func cutShort(r *result.Row) bool {
+	return measured(r) && r.Fault != nil && r.Fault.Cause == result.CauseInterrupted
+}
+
 // onGPU tells whether the run's own rows ran on its GPU: their oracles and rivals may
 // have, where they did not.
 func onGPU(r *result.Report) bool {
@@ -147,6 +157,9 @@ func onGPU(r *result.Report) bool {
 // machineLine names what the run ran on.
 func machineLine(r *result.Report) string {
 	if onGPU(r) {
+		if n := len(devices(lines(r))); n > 0 {
+			return fmt.Sprintf("%d × %s", n, r.Machine.GPU.Name)
+		}
 		return r.Machine.GPU.Name
 	}
 	cpu := r.Machine.CPU
@@ -208,6 +221,8 @@ func status(r *result.Row) string {
 	switch {
 	case r.Fault != nil && r.Verdict != "":
 		return string(r.Verdict) + ": " + string(r.Fault.Cause)
+	case cutShort(r):
+		return string(r.Fault.Cause)
 	case r.Fault != nil:
 		return "not measured: " + string(r.Fault.Cause)
 	}

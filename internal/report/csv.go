@@ -21,6 +21,9 @@ func CSV(r *result.Report) ([]byte, error) {
 		return selftestCSV(r)
 	}
 	all := append(append([]column(nil), columns...), fields...)
+	if uuids := devices(lines(r)); uuids != nil {
+		all = append(all, deviceColumn(uuids))
+	}
 	head := []string{"kernel", "config", "rival", "verdict", "fault", "identity"}
 	for _, c := range all {
 		head = append(head, c.field)

@@ -137,6 +137,9 @@ func runFacts(r *result.Report) []fact {
 		}
 		facts = append(facts, fact{"commit", commit})
 	}
+	if uuids := devices(lines(r)); uuids != nil {
+		facts = append(facts, deviceFact(uuids))
+	}
 	facts = append(facts, fact{"method", method(r)})
 	if len(r.Command) > 0 {
 		facts = append(facts, fact{"command", shellLine(r.Command)})

@@ -58,6 +58,10 @@ func Markdown(r *result.Report) string {
 			b.WriteString(" with local changes")
 		}
 	}
+	if uuids := devices(lines(r)); uuids != nil {
+		f := deviceFact(uuids)
+		fmt.Fprintf(&b, " · %s: %s", f.Name, escape(f.Text))
+	}
 	if r.Interrupted {
 		b.WriteString(" · interrupted")
 	}

@@ -20,7 +20,8 @@ type Side struct {
 	Change *Change  `json:"change,omitempty"` // of the candidate, against it
 	Reason []string `json:"reason,omitempty"` // why it could not be had, in sentences
 
-	StoredS float64 `json:"stored_s,omitempty"` // median when it became the baseline; of a best-known version
+	StoredS float64 `json:"stored_s,omitempty"` // median when it became the baseline, of the same problem; of a best-known version
+	Known   string  `json:"known,omitempty"`    // commit that the baseline names, when this is that very version too
 }
 
 // BaseRef is the commit that a change is made to.
@@ -50,7 +51,7 @@ type FalseAlarms struct {
 // Moved says that a row became the best-known version, or why it did not.
 type Moved struct {
 	Done    bool    `json:"done"`
-	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none
+	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none, or it solved another problem
 	From    string  `json:"from,omitempty"`   // its commit
 	ToS     float64 `json:"to_s,omitempty"`   // median that was stored; it need not be the row's, which luck may have chosen
 	Refused string  `json:"refused,omitempty"`

@@ -106,6 +106,7 @@ type Row struct {
 	Key      string            `json:"key,omitempty"`
 	Code     string            `json:"code,omitempty"`
 	Identity string            `json:"identity,omitempty"`
+	Dropped  bool              `json:"dropped,omitempty"` // only the base has this config: it is judged and never stored
 	Verdict  Verdict           `json:"verdict,omitempty"` // empty: measured, nothing to judge against
 	Build    *Build            `json:"build,omitempty"`
 	Sandbox  *Sandbox          `json:"sandbox,omitempty"`

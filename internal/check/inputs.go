@@ -1,0 +1,69 @@
+package check
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"pawl/internal/spec"
+)
+
+// inputsOfBase are the arguments of a kernel as the base's file describes them: a
+// change does not choose the data it is judged on. nil: the base has no such kernel.
+func (c *check) inputsOfBase(name string) []*spec.Arg {
+	if c.base == nil {
+		return nil
+	}
+	k := kernel(c.base.spec, name)
+	if k == nil {
+		return nil
+	}
+	return k.Args
+}
+
+// sameSizes tells whether two versions have as many elements to read and to write. One
+// that could not be resolved has a reason of its own.
+func sameSizes(a, b *spec.Instance) bool {
+	return a == nil || b == nil || maps.Equal(elements(a), elements(b))
+}
+
+func elements(in *spec.Instance) map[spec.Role]int64 {
+	out := map[spec.Role]int64{}
+	for _, arg := range in.Args {
+		out[arg.Role] += arg.Elements
+	}
+	delete(out, spec.RoleScratch)
+	return out
+}
+
+// fill gives a version's buffers the contents that another's arguments have, and
+// returns the names of those that had others.
+func fill(in *spec.Instance, as []*spec.Arg) []string {
+	if in == nil {
+		return nil
+	}
+	var changed []string
+	for i := range in.Args {
+		arg, other := &in.Args[i], counterpart(in, i, as)
+		if other == nil || !arg.Buffer || other.DType != arg.DType || other.Role != arg.Role || reflect.DeepEqual(other.Init, arg.Init) {
+			continue
+		}
+		arg.Init = other.Init
+		changed = append(changed, arg.Name)
+	}
+	return changed
+}
+
+// counterpart is the argument of the same name or, where it was only renamed, the one
+// in the same place.
+func counterpart(in *spec.Instance, i int, others []*spec.Arg) *spec.Arg {
+	for _, other := range others {
+		if other.Name == in.Args[i].Name {
+			return other
+		}
+	}
+	if i >= len(others) || slices.ContainsFunc(in.Args, func(a spec.InstanceArg) bool { return a.Name == others[i].Name }) {
+		return nil
+	}
+	return others[i]
+}

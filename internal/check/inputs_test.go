@@ -1,0 +1,106 @@
+package check
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// contestOf is the row k/c with what it plays against, before anything is built.
+func (p *project) contestOf() *contest {
+	p.t.Helper()
+	c := &check{
+		Options: Options{Spec: p.load()}, report: &result.Report{}, store: ratchet.Open(p.dir), trees: map[string]*version{},
+		best: map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{},
+	}
+	p.t.Cleanup(c.closeTrees)
+	if err := c.findBase(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := c.loadBaseline(p.t.Context(), class); err != nil {
+		p.t.Fatal(err)
+	}
+	k := c.Spec.Kernels[0]
+	return c.contest(p.t.Context(), k, k.Configs[0], class)
+}
+
+const plainInput = "{name: in, dtype: f32, shape: [N]}"
+
+// Whoever plays has the same data: that of the base or, where there is none, that of
+// the change.
+func TestAllPlayOnTheSameData(t *testing.T) {
+	t.Parallel()
+	early, late, own := "{name: in, dtype: f32, shape: [N], init: {uniform: [0, 0.1]}}", "{name: in, dtype: f32, shape: [N], init: {uniform: [0.9, 1]}}",
+		"{name: in, dtype: f32, shape: [N], init: {constant: 3}}"
+	renamed := "{name: x, dtype: f32, shape: [N], init: {constant: 3}}"
+	uniform, constant := spec.Init{Kind: "uniform", Args: []float64{0.9, 1}}, spec.Init{Kind: "constant", Args: []float64{3}}
+	for name, test := range map[string]struct {
+		base, change string
+		orphan       bool // the change has no base
+		warns        bool
+		want         spec.Init
+	}{
+		"the base's has moved on":          {base: late, change: late, want: uniform},
+		"the change has its own":           {base: late, change: own, warns: true, want: uniform},
+		"the change calls it another":      {base: late, change: renamed, warns: true, want: uniform},
+		"the base has none":                {base: plainInput, change: own, warns: true},
+		"there is no base":                 {base: late, change: own, orphan: true, want: constant},
+		"there is no base, and a new name": {base: late, change: renamed, orphan: true, want: constant},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.replace("pawl.yaml", plainInput, early)
+			p.replace("pawl.yaml", "oracle: {elementwise: in}\n", "")
+			p.commit("early data")
+			p.accept("nobody knows its answers")
+			p.replace("pawl.yaml", early, test.base)
+			p.kernel("k", 510)
+			p.commit("later data")
+			if test.orphan {
+				p.git("branch", "--quiet", "-M", "before")
+				p.git("checkout", "--quiet", "--orphan", "anew")
+			}
+			if test.base != test.change {
+				p.replace("pawl.yaml", test.base, test.change)
+			}
+			p.kernel("k", 520)
+			p.commit("change")
+			x := p.contestOf()
+			if (x.base == nil) != test.orphan || x.best == nil || x.best.job == nil {
+				t.Fatalf("base %+v, best %+v", x.base, x.best)
+			}
+			for who, job := range map[string]*spec.Instance{"candidate": x.candidate.Instance, "best": x.best.job.Instance} {
+				if got := job.Args[0].Init; !reflect.DeepEqual(got, test.want) {
+					t.Errorf("%s has %+v, want %+v", who, got, test.want)
+				}
+			}
+			if test.warns != (len(x.row.Warnings) > 0) || len(x.best.side.Row.Warnings) > 0 {
+				t.Errorf("warnings %+v, of the best %+v", x.row.Warnings, x.best.side.Row.Warnings)
+			}
+		})
+	}
+}
+
+// Where the base's values mean nothing here any more, a version with other sizes is
+// nothing to be judged by: a change does not get faster by making its problem smaller.
+func TestOtherSizesAreNotCompared(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[string]result.Verdict{"32": result.Improvement, "16": result.Incomparable} {
+		t.Run("M is "+m, func(t *testing.T) {
+			p := newProject(t)
+			p.baseline()
+			p.spec("configs: {c: {M: "+m+"}}\n", strings.NewReplacer("N]", "2 * M]", "value: N", "value: 2 * M").Replace(entry("k")))
+			p.kernel("k", 250)
+			p.commit("another variable")
+			row := rowOf(t, p.check(), "k/c")
+			mustBe(t, row, want)
+			if side := sideOf(t, row, result.Base); want == result.Incomparable && (len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "another problem")) {
+				t.Errorf("%+v", side)
+			}
+		})
+	}
+}

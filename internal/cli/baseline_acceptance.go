@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"pawl/internal/diag"
+	"pawl/internal/git"
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// acceptance makes rows of a report the baseline, for a reason.
+type acceptance struct {
+	store  *ratchet.Store
+	report *result.Report
+	who    string
+	reason string
+}
+
+// acceptedEntry is a row that has become the baseline.
+type acceptedEntry struct {
+	entry    *ratchet.Entry
+	opponent *result.Side // that it was measured against; nil: it was not
+}
+
+// all accepts the rows of all device classes or, where one is refused, none. What it
+// returns has been written, also when a disk then failed.
+func (a acceptance) all(ctx context.Context, rows []*result.Row) ([]acceptedEntry, error) {
+	byClass := map[string][]*result.Row{}
+	for _, row := range rows {
+		class := classOf(a.report, row)
+		byClass[class] = append(byClass[class], row)
+	}
+	classes := slices.Sorted(maps.Keys(byClass))
+	if err := a.try(classes, byClass); err != nil {
+		return nil, err
+	}
+	var out []acceptedEntry
+	for _, class := range classes {
+		var here []acceptedEntry
+		err := a.store.Update(ctx, class, func(f *ratchet.File) error {
+			var problems diag.Errors
+			if here, problems = a.in(f, byClass[class]); problems != nil {
+				return problems
+			}
+			return nil
+		})
+		if err != nil {
+			return out, err
+		}
+		out = append(out, here...)
+	}
+	return out, nil
+}
+
+// try finds out what would be refused: a class has a file of its own, and the first
+// is written before the second is looked at.
+func (a acceptance) try(classes []string, rows map[string][]*result.Row) error {
+	var problems diag.Errors
+	var damaged error
+	for _, class := range classes {
+		f, err := a.store.Read(class)
+		if err != nil {
+			return err
+		}
+		_, refused := a.in(f, rows[class])
+		problems = append(problems, refused...)
+		if damaged == nil {
+			damaged = f.Damaged()
+		}
+	}
+	if problems != nil {
+		return problems
+	}
+	return damaged
+}
+
+// in accepts rows in the file of their class, which nobody has written yet.
+func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]acceptedEntry, diag.Errors) {
+	var out []acceptedEntry
+	var problems diag.Errors
+	for _, row := range rows {
+		candidate := ratchet.CandidateOf(a.report, row, f.Entry(row.Kernel, row.Config), a.who)
+		entry, err := f.Accept(candidate, a.reason)
+		if err != nil {
+			problems = append(problems, refusal(err))
+			continue
+		}
+		made := acceptedEntry{entry: entry}
+		for _, side := range row.Sides {
+			if side.Change != nil && side.Change == candidate.Change {
+				made.opponent = side
+			}
+		}
+		out = append(out, made)
+	}
+	return out, problems
+}
+
+// String says what the entry replaces. The opponent's time is that of the duet: the
+// stored one is of another day, and may contradict the change.
+func (a acceptedEntry) String() string {
+	m := a.entry.Moved()
+	now := unit.Duration(m.MedianMS / 1e3)
+	switch {
+	case m.From == nil:
+		return now + ", the first of its kind"
+	case m.By == ratchet.ByAnchor:
+		return fmt.Sprintf("bound to commit %s instead of %s, its time stays: %s", git.Short(m.Commit), git.Short(m.From.Commit), now)
+	case m.Change == nil:
+		return unit.Pair(m.From.MedianMS/1e3, m.MedianMS/1e3) + ", not measured against each other"
+	}
+	if a.opponent != nil && a.opponent.Row != nil && a.opponent.Row.Timing != nil && a.opponent.Row.Timing.Stats.Median > 0 {
+		now = unit.Pair(a.opponent.Row.Timing.Stats.Median, m.MedianMS/1e3)
+	}
+	return fmt.Sprintf("%s [%s, %s] against commit %s, %s", unit.Percent(m.Change.Median),
+		unit.Percent(m.Change.Low), unit.Percent(m.Change.High), git.Short(m.From.Commit), now)
+}
+
+// refusal is an error of the ratchet as a problem with its hint.
+func refusal(err error) *diag.Problem {
+	var r *ratchet.Refusal
+	if errors.As(err, &r) {
+		return &diag.Problem{Message: r.Error(), Hint: r.Hint}
+	}
+	return &diag.Problem{Message: err.Error()}
+}
