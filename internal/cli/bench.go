@@ -124,7 +124,7 @@ func newBench(e *env) *cobra.Command {
 	opts := &benchOptions{}
 	cmd := &cobra.Command{
 		Use: "bench [kernel[/config]…]", Short: "build and time kernels", GroupID: groupDaily,
-		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md",
+		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md\n  pawl bench attention --against sdpa,sdpa:flash -o sweep.md -o sweep.html",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runBench(e, opts, args)
 		},
@@ -230,22 +230,20 @@ func (o *projectOptions) load() (*spec.Spec, error) {
 
 // outputOptions say where the report goes besides the run folder.
 type outputOptions struct {
-	json bool
-	file string
+	json  bool
+	files []string
 }
 
 func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
-	f.StringVarP(&o.file, "output", "o", "", "also write the report to this file: "+strings.Join(report.Endings, " "))
+	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(report.Endings, " ")+" (may be repeated)")
 }
 
 func (o *outputOptions) check() error {
-	if o.file == "" {
-		return nil
-	}
-	ending := report.Ending(o.file)
-	if !slices.Contains(report.Endings, ending) {
-		return usage("-o %s: %q is no form of a report (%s)", o.file, ending, diag.Meant(ending, report.Endings))
+	for _, file := range o.files {
+		if ending := report.Ending(file); !slices.Contains(report.Endings, ending) {
+			return usage("-o %s: %q is no form of a report (%s)", file, ending, diag.Meant(ending, report.Endings))
+		}
 	}
 	return nil
 }
@@ -270,7 +268,7 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict 
 	case result.KindFuzz:
 		verdict = judgeFuzz(made)
 	}
-	return gravest(e, verdict, o.write(made))
+	return gravest(e, verdict, o.write(made)...)
 }
 
 // print shows the report on stdout, for people or for programs. path is where it
@@ -286,12 +284,16 @@ func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 	return err
 }
 
-// write writes the report to the file that was asked for.
-func (o *outputOptions) write(made *result.Report) error {
-	if o.file == "" {
-		return nil
+// write writes the report to all files that were asked for, also when one of them
+// cannot be.
+func (o *outputOptions) write(made *result.Report) []error {
+	var problems []error
+	for _, file := range o.files {
+		if err := report.WriteFile(file, made); err != nil {
+			problems = append(problems, err)
+		}
 	}
-	return report.WriteFile(o.file, made)
+	return problems
 }
 
 // savePages writes a report for people beside the one for programs, and

@@ -108,5 +108,5 @@ func runCompare(e *env, opts *compareOptions, before, after string) error {
 	if printed != nil {
 		printed = fmt.Errorf("print the comparison: %w", printed)
 	}
-	return gravest(e, judge(made), printed, opts.output.write(made))
+	return gravest(e, judge(made), append(opts.output.write(made), printed)...)
 }

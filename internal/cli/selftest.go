@@ -80,7 +80,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	if err := opts.print(e, made); err != nil {
 		return err
 	}
-	return gravest(e, judgeSelftest(made), opts.output.write(made))
+	return gravest(e, judgeSelftest(made), opts.output.write(made)...)
 }
 
 func (o *selftestOptions) print(e *env, made *result.Report) error {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
+
+	"pawl/internal/worker"
 )
 
 // frameworks are asked for by the names they are imported under.
@@ -57,9 +60,12 @@ func (s *system) python() probe {
 func (s *system) lookPython(ctx context.Context, checks []Check) {
 	interpreter, packages := &checks[0], checks[1:]
 	fix := s.install("python3", "python3", "python", "Python 3.9 or later: https://www.python.org/downloads")
-	path := find("python3", nil)
+	named := os.Getenv("PAWL_PYTHON")
+	path := find(worker.PythonName(), nil)
 	if path == "" {
-		interpreter.Status = Missing
+		if named != "" {
+			interpreter.Note, fix = "PAWL_PYTHON names "+clip(named)+", which is not there", "unset PAWL_PYTHON, or let it name a Python 3.9 or later"
+		}
 		for i := range checks {
 			checks[i].Status, checks[i].Fix = Missing, fix
 		}
@@ -80,7 +86,7 @@ func (s *system) lookPython(ctx context.Context, checks []Check) {
 		p := &packages[i]
 		v, found := answer.Found[p.Name]
 		if !found {
-			p.Status, p.Fix = Missing, pip(p.Name, answer.Managed)
+			p.Status, p.Fix = Missing, pip(p.Name, named, answer.Managed)
 			continue
 		}
 		p.Status, p.Value = OK, clip(v)
@@ -105,9 +111,15 @@ func askPython(ctx context.Context, path string) (pythonAnswer, error) {
 	return answer, nil
 }
 
-func pip(name string, managed bool) string {
-	if managed {
-		return "python3 -m venv .venv && . .venv/bin/activate && pip install " + name
+// pip is the command that installs a package for the Python that cells run in: the
+// one that PAWL_PYTHON names, or else python3.
+func pip(name, named string, managed bool) string {
+	python, after := "python3", ""
+	if named != "" {
+		python, after = named, " && unset PAWL_PYTHON"
 	}
-	return "python3 -m pip install " + name
+	if managed {
+		return python + " -m venv .venv && . .venv/bin/activate && pip install " + name + after
+	}
+	return python + " -m pip install " + name
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,34 @@ echo '{"version": "3.12.3", "managed": true, "found": {"torch": "2.11.0+cu130", 
 	}
 }
 
+// Kernels run in the Python that PAWL_PYTHON names, so that is the one to look at.
+func TestPythonThatIsNamed(t *testing.T) {
+	answer := func(version string, managed bool) string {
+		return fmt.Sprintf("echo '{\"version\": %q, \"managed\": %t, \"found\": {\"torch\": \"2.0\"}}'\n", version, managed)
+	}
+	dir := fakes(t, map[string]string{"python3": "exit 1\n", "other": answer("3.9.1", false), "managed": answer("3.9.2", true)})
+	for named, want := range map[string]struct{ path, version, fix string }{
+		"other":                       {"other", "3.9.1", "other -m pip install jax"},
+		filepath.Join(dir, "managed"): {"managed", "3.9.2", dir + "/managed -m venv .venv && . .venv/bin/activate && pip install jax && unset PAWL_PYTHON"},
+	} {
+		t.Setenv("PAWL_PYTHON", named)
+		report := examine(t, Options{})
+		if c := report.find(t, "python3"); c.Status != OK || c.Value != want.version || c.Path != filepath.Join(dir, want.path) {
+			t.Errorf("%s: %+v", named, c)
+		}
+		if c := report.find(t, "torch"); c.Status != OK || c.Value != "2.0" {
+			t.Errorf("%s: %+v", named, c)
+		}
+		if c := report.find(t, "jax"); c.Status != Missing || c.Fix != want.fix {
+			t.Errorf("%s: %+v", named, c)
+		}
+	}
+	t.Setenv("PAWL_PYTHON", filepath.Join(dir, "nothing"))
+	if c := examine(t, Options{}).find(t, "python3"); c.Status != Missing || !strings.Contains(c.Note, "PAWL_PYTHON") || c.Fix == "" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestPythonThatMakesNoSense(t *testing.T) {
 	for _, script := range []string{"echo hello\n", "echo '{}'\n", ":\n", "echo '[1]'\n"} {
 		fakes(t, map[string]string{"python3": script})
@@ -42,6 +71,7 @@ func TestPythonThatMakesNoSense(t *testing.T) {
 // The real interpreter, in a folder with files that pose as modules, and with
 // one framework of our own making.
 func TestRealPython(t *testing.T) {
+	t.Setenv("PAWL_PYTHON", "")
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3 here")

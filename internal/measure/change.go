@@ -19,7 +19,7 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 		Median: math.Expm1(e.Median), Low: finite(math.Expm1(e.Low), -1), High: finite(math.Expm1(e.High), 1e3),
 		Paired: true, Pairs: e.Pairs, Stopped: m.Stopped,
 	}
-	if c.Stopped == "" { // neither of the ways a set ends
+	if c.Stopped == "" || cancelled(m.err) { // neither of the ways a set ends
 		c.Stopped = "interrupted"
 	}
 	c.Exact = (e.High-e.Low)/2 <= opts.HalfWidth

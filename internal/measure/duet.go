@@ -101,10 +101,8 @@ func (m *Match) Err() (side int, err error) { return m.faulty, m.err }
 func (m *Match) Timings() []*result.Timing {
 	var out []*result.Timing
 	for _, s := range m.series {
+		s.timing.Stopped = m.Stopped // finish knows better where it was interrupted
 		s.finish(m.err)
-		if s.timing.Stopped == "" {
-			s.timing.Stopped = m.Stopped
-		}
 		out = append(out, s.timing)
 	}
 	return out

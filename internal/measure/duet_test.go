@@ -115,6 +115,22 @@ func TestBudgetEndsAMatch(t *testing.T) {
 	if c := m.Change(1, make([]result.Role, 2), opts); c.Exact || c.Stopped != "budget" || c.HalfWidth() < opts.HalfWidth {
 		t.Errorf("%+v", c)
 	}
+	if got := m.Timings()[0].Stopped; got != "budget" {
+		t.Errorf("the timing was stopped by %q", got)
+	}
+
+	// What ended the last set is said of the duet and of its times alike.
+	opts = brief()
+	Play(t.Context(), []*Match{m}, host, 1, opts, quiet)
+	if change, timing := m.Change(1, make([]result.Role, 2), opts).Stopped, m.Timings()[0].Stopped; change != "width" || timing != "width" {
+		t.Errorf("stopped by %q, its times by %q", change, timing)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	Play(ctx, []*Match{m}, host, 2, opts, quiet)
+	if change, timing := m.Change(1, make([]result.Role, 2), opts).Stopped, m.Timings()[0].Stopped; change != "interrupted" || timing != "interrupted" {
+		t.Errorf("interrupted: stopped by %q, its times by %q", change, timing)
+	}
 }
 
 // turnsSeen are the turns that the cells of one round saw, warm-up included.
@@ -398,7 +414,7 @@ func TestPlayIsInterrupted(t *testing.T) {
 				}
 			})
 			_, err := m.Err()
-			if err == nil || !interrupted(err) && !errors.Is(err, context.Canceled) {
+			if !cancelled(err) {
 				t.Errorf("ended by %v", err)
 			}
 			if len(m.Cells) != 2 || len(host.orders) > 4 { // the third and, for the match that waited, one more try

@@ -31,6 +31,7 @@ const (
 	turnSpan    = 20 * time.Millisecond
 	turnLeast   = 5 // samples
 	roundsLeast = 8
+	roundsMany  = 50 // that the most samples of a side are to suffice for
 )
 
 // Turns measures all sides in short alternating blocks; one alone until its own
@@ -67,7 +68,7 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 		}
 		timings = append(timings, s.timing)
 		ratios = append(ratios, nil)
-		if errs[0] == nil && errs[i] == nil { // both have played roundsLeast rounds
+		if errs[0] == nil && errs[i] == nil { // both have played at least one round
 			ratios[i] = ratioOf(perRound[i], perRound[0])
 		}
 	}
@@ -80,12 +81,13 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 func alternate(ctx context.Context, all []*series, errs []error, opts Options, progress func(Progress)) [][]float64 {
 	perRound := make([][]float64, len(all))
 	budget := opts.Budget * time.Duration(len(all))
+	most := mostOfTurn(opts.MaxSamples)
 	start := time.Now()
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
-			if s := all[i]; errs[i] == nil {
+			if s := all[i]; errs[i] == nil && s.left() > 0 {
 				before := len(s.timing.Samples.Seconds)
-				if errs[i] = at("measure", s.turn(ctx)); errs[i] == nil {
+				if errs[i] = at("measure", s.turn(ctx, most)); errs[i] == nil {
 					perRound[i] = append(perRound[i], stat.Median(s.timing.Samples.Seconds[before:]))
 				}
 			}
@@ -100,10 +102,14 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 			told.Median, told.HalfWidth = stat.Median(perRound[0]), width
 		}
 		progress(told)
-		enough := round+1 >= roundsLeast && (opts.Sustain || len(kept) >= opts.MinSamples)
+		sampled := opts.Sustain || len(kept) >= opts.MinSamples
+		enough := sampled && round+1 >= roundsLeast
 		switch {
 		case enough && width <= opts.HalfWidth:
 			stop(all, errs, "width")
+			return perRound
+		case sampled && anyFull(all, errs):
+			stop(all, errs, "samples")
 			return perRound
 		case enough && time.Since(start) >= budget:
 			stop(all, errs, "budget")
@@ -136,12 +142,38 @@ func stop(all []*series, errs []error, why string) {
 	}
 }
 
-// turn is one side's part of a round.
-func (s *series) turn(ctx context.Context) error {
+// turn is one side's part of a round: at most so many samples.
+func (s *series) turn(ctx context.Context, most int) error {
 	if s.opts.Sustain {
 		return s.stretch(ctx)
 	}
-	return s.batch(ctx, s.fitting(turnSpan, turnLeast))
+	return s.batch(ctx, min(s.fitting(turnSpan, turnLeast), most, s.left()))
+}
+
+// left is how many samples a side may still take.
+func (s *series) left() int {
+	most := s.opts.MaxSamples
+	if s.opts.Sustain {
+		most = max(most, stretchLeast)
+	}
+	return most - len(s.timing.Samples.Kept())
+}
+
+// anyFull tells whether a side that has not failed may take no more samples: there
+// is nothing left to compare it by.
+func anyFull(all []*series, errs []error) bool {
+	for i, s := range all {
+		if errs[i] == nil && s.left() <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mostOfTurn spreads the samples that a side may take over many rounds, or over
+// few where turns would become too short.
+func mostOfTurn(samples int) int {
+	return max(1, min(samples/roundsLeast, max(turnLeast, samples/roundsMany)))
 }
 
 // turnOrder lets every side go first, last and in between equally often: it

@@ -14,7 +14,7 @@ import (
 )
 
 // inTurns lets puppets take turns, each in a cell of its own.
-func inTurns(t *testing.T, scripts ...puppet.Script) ([]*result.Timing, []*result.Ratio, []error) {
+func inTurns(t *testing.T, opts Options, scripts ...puppet.Script) ([]*result.Timing, []*result.Ratio, []error) {
 	t.Helper()
 	client := newWorker(t)
 	var sides []Side
@@ -23,7 +23,7 @@ func inTurns(t *testing.T, scripts ...puppet.Script) ([]*result.Timing, []*resul
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	return Turns(ctx, sides, quickly(), func(Progress) {})
+	return Turns(ctx, sides, opts, func(Progress) {})
 }
 
 func quickly() Options {
@@ -56,7 +56,7 @@ func TestTurnsWithoutSomebody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			timings, ratios, errs := inTurns(t, test.scripts...)
+			timings, ratios, errs := inTurns(t, quickly(), test.scripts...)
 			for i, want := range test.failed {
 				if errors.Is(errs[i], context.DeadlineExceeded) || (errs[i] != nil) != want {
 					t.Errorf("side %d: %v", i, errs[i])
@@ -68,6 +68,58 @@ func TestTurnsWithoutSomebody(t *testing.T) {
 			for i, want := range test.ratios {
 				if got := ratios[i]; (got != nil) != (want > 0) || got != nil && math.Abs(got.Median-want) > 1e-9 {
 					t.Errorf("ratio of side %d: %+v, want %g", i+1, got, want)
+				}
+			}
+		})
+	}
+}
+
+// No side takes more samples than it may, however many there could be in the budget.
+func TestTurnsStopAtTheMostSamples(t *testing.T) {
+	t.Parallel()
+	quick, slow := puppet.Script{Micros: 10}, puppet.Script{Micros: 5000} // whose turn is always of turnLeast samples
+	for name, test := range map[string]struct {
+		scripts     []puppet.Script
+		least, most int
+		sustain     bool
+		rounds      int // that is certain where turns are no longer than turnLeast
+	}{
+		"a few":                   {[]puppet.Script{quick, quick}, 5, 30, false, 10},
+		"fewer than rounds":       {[]puppet.Script{quick, quick, quick}, 1, 3, false, 3},
+		"one":                     {[]puppet.Script{quick, quick}, 1, 1, false, 1},
+		"many":                    {[]puppet.Script{quick, quick}, 20, 5000, false, 0},
+		"a slow rival":            {[]puppet.Script{quick, slow}, 20, 300, false, 0},
+		"a slow first":            {[]puppet.Script{slow, quick}, 20, 300, false, 0},
+		"a slow first needs more": {[]puppet.Script{slow, quick}, 280, 300, false, 0},
+		"sustained":               {[]puppet.Script{quick, quick}, 1, 10, true, 10},
+		"sustained, too few":      {[]puppet.Script{quick, quick}, 1, 2, true, stretchLeast},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := quickly()
+			opts.Budget, opts.HalfWidth = time.Hour, -1 // neither ends it
+			opts.MinSamples, opts.MaxSamples, opts.Sustain = test.least, test.most, test.sustain
+			timings, ratios, errs := inTurns(t, opts, test.scripts...)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			want, reached := test.most, false
+			if test.sustain {
+				want = max(want, stretchLeast)
+			}
+			for i, timing := range timings {
+				count := timing.Stats.Count
+				if count > want || timing.Stopped != "samples" {
+					t.Errorf("side %d: %d samples, stopped by %q; want %d at most", i, count, timing.Stopped, want)
+				}
+				reached = reached || count == want
+			}
+			if first := timings[0].Stats.Count; !reached || first < test.least {
+				t.Errorf("ended by nobody, or too early: %d samples of the first side", first)
+			}
+			for i, ratio := range ratios {
+				if ratio.Rounds < min(test.most, roundsLeast) || test.rounds > 0 && ratio.Rounds != test.rounds {
+					t.Errorf("ratio of side %d: %d rounds", i+1, ratio.Rounds)
 				}
 			}
 		})

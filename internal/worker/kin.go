@@ -22,8 +22,9 @@ const (
 	compiling = 2                     // requests for launches of a problem in which compilers may run
 	helpFloor = 20 * time.Millisecond // processor time that is not worth a word: two ticks of /proc
 	helpShare = 10                    // of the time of launches, a part in so many
+	helpTimes = 3                     // requests with help; a function that is specialised late has a compiler run in one
 	lookShare = 20                    // looking takes a part in so many of the time, at most
-	newcomers = 3                     // looks at launches that found a process which was not there before
+	newcomers = 3                     // requests in which a process was found that was not there before
 )
 
 // kin are the processes that a cell has started, at one moment.
@@ -36,13 +37,18 @@ type kin struct {
 type help struct {
 	requests     int // for launches
 	before       *kin
-	given, spent time.Duration // processor time of children, and time of the requests that it was seen in
+	given, spent time.Duration // processor time of children, and time of the requests that were looked at
+	times        int           // requests that they took part in
 	looked       time.Time
 	cost         time.Duration // of looking
 
-	problem int64
-	timing  atomic.Int64 // the problem whose launches are under way, while nobody compiles; else 0
+	problem int
+	timing  atomic.Pointer[timed] // nil while no launches are under way, and while compilers may run
 }
+
+// timed are launches that are under way: of a cell's nth problem, in the nth request
+// for them.
+type timed struct{ problem, request int }
 
 // mayStart tells whether the cell can have children at all.
 func (c *child) mayStart() bool {
@@ -53,18 +59,18 @@ func (c *child) mayStart() bool {
 func (c *child) watchHelp(op string) {
 	h := &c.help
 	h.before = nil
-	h.timing.Store(0)
+	h.timing.Store(nil)
 	switch op {
 	case wire.OpPrepare:
 		h.problem++
-		h.requests, h.given, h.spent = 0, 0, 0
+		h.requests, h.given, h.spent, h.times = 0, 0, 0, 0
 	case wire.OpSample, wire.OpRun:
 		h.requests++
 		if !c.mayStart() || h.requests <= compiling {
 			return
 		}
-		h.timing.Store(h.problem)
-		if time.Since(h.looked) >= lookShare*h.cost {
+		h.timing.Store(&timed{h.problem, h.requests})
+		if h.times > 0 || time.Since(h.looked) >= lookShare*h.cost { // who was seen once is not let out of sight
 			begin := time.Now()
 			h.before = kinOf(c.proc.Pid())
 			h.looked = time.Now()
@@ -76,13 +82,16 @@ func (c *child) watchHelp(op string) {
 // judgeHelp ends a cell whose children have taken part in what was timed.
 func (c *child) judgeHelp(took time.Duration) error {
 	h := &c.help
-	h.timing.Store(0)
+	h.timing.Store(nil)
 	if h.before == nil {
 		return nil
 	}
-	h.given += h.before.until(kinOf(c.proc.Pid()))
-	h.spent += took
-	if h.given <= helpFloor || h.given <= h.spent/helpShare {
+	given := h.before.until(kinOf(c.proc.Pid()))
+	h.given, h.spent = h.given+given, h.spent+took
+	if given > took/helpShare {
+		h.times++
+	}
+	if h.times < helpTimes || h.given <= helpFloor || h.given <= h.spent/helpShare {
 		return nil
 	}
 	return c.fail(&result.Fault{
@@ -96,17 +105,23 @@ func (c *child) judgeHelp(took time.Duration) error {
 // sightings are of processes that live for one launch, and that nobody waits for:
 // they are gone when the request is over, and have left no time behind.
 type sightings struct {
-	problem int64
-	known   []int
-	fresh   int // looks that found others
+	during timed
+	known  []int
+	fresh  int  // requests in which others were found
+	found  bool // in this one
 }
 
-// look takes what there is in the middle of a problem's launches.
-func (s *sightings) look(problem int64, members []int) *result.Fault {
-	if problem != s.problem {
-		*s = sightings{problem: problem, known: members}
+// look takes what there is in the middle of launches.
+func (s *sightings) look(during timed, members []int) *result.Fault {
+	switch {
+	case during.problem != s.during.problem:
+		*s = sightings{known: members}
+	case during.request != s.during.request:
+		s.found = false
 	}
-	if slices.ContainsFunc(members, func(pid int) bool { return !slices.Contains(s.known, pid) }) {
+	s.during = during
+	if !s.found && slices.ContainsFunc(members, func(pid int) bool { return !slices.Contains(s.known, pid) }) {
+		s.found = true
 		s.fresh++
 	}
 	s.known = members

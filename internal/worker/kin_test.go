@@ -2,10 +2,14 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
@@ -48,39 +52,136 @@ const (
 	busy = "(while :; do :; done) >/dev/null &"
 )
 
-// launches asks for launches that take some milliseconds,
-// until the cell is ended or so many are over.
-func launches(c *child, count int) error {
+// requestSpan is what requests are said to take, however busy the machine is.
+const requestSpan = 20 * time.Millisecond
+
+// request asks for launches, during which something happens.
+func request(c *child, during func()) error {
+	c.watchHelp(wire.OpSample)
+	during()
+	return c.judgeHelp(requestSpan)
+}
+
+// requests asks for launches until the cell is ended, or so many times.
+func requests(c *child, count int, during func()) error {
 	for range count {
-		c.watchHelp(wire.OpSample)
-		begin := time.Now()
-		time.Sleep(5 * time.Millisecond)
-		if err := c.judgeHelp(time.Since(begin)); err != nil {
+		if err := request(c, during); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func nothing() { time.Sleep(time.Millisecond) }
+
+// helping waits until the cell's children have computed for a while.
+func helping(c *child) func() {
+	return func() {
+		pid := c.proc.Pid()
+		for before := kinOf(pid); before.until(kinOf(pid)) < requestSpan/2; {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// halted is a cell's only child, which computes when it is told to.
+type halted int
+
+func halt(t *testing.T, c *child) halted {
+	t.Helper()
+	members := membersOf(c.proc.Pid())
+	if len(members) != 1 {
+		t.Fatalf("children %v", members)
+	}
+	h := halted(members[0])
+	h.stop(t)
+	return h
+}
+
+func (h halted) stop(t *testing.T) {
+	t.Helper()
+	if err := unix.Kill(int(h), unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(stat, []byte(") T ")) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// compute uses so much processor time, and takes as long as it takes.
+func (h halted) compute(t *testing.T, span time.Duration) {
+	t.Helper()
+	before, _ := processTime(int(h))
+	if err := unix.Kill(int(h), unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for now := before; now < before+span; now, _ = processTime(int(h)) {
+		time.Sleep(time.Millisecond)
+	}
+	h.stop(t)
+}
+
+// A function that is specialised late has a compiler run in the middle of a row.
+func TestChildrenThatComputeNowAndThen(t *testing.T) {
+	t.Run("in a row", func(t *testing.T) {
+		c := startFamily(t, busy)
+		child := halt(t, c)
+		if err := requests(c, compiling, nothing); err != nil {
+			t.Fatal(err)
+		}
+		for i := range helpTimes - 1 {
+			if err := request(c, func() { child.compute(t, 3*requestSpan) }); err != nil {
+				t.Fatalf("by compiler %d: %v", i+1, err)
+			}
+			if err := requests(c, 10, nothing); err != nil {
+				t.Fatalf("after compiler %d: %v", i+1, err)
+			}
+		}
+		if err := request(c, func() { child.compute(t, 3*requestSpan) }); causeOf(err) != result.CauseThreads {
+			t.Errorf("compilers in %d requests: %v", helpTimes, err)
+		}
+	})
+	t.Run("of several problems", func(t *testing.T) {
+		c := startFamily(t, busy)
+		child := halt(t, c)
+		for range 2 * helpTimes {
+			c.watchHelp(wire.OpPrepare)
+			if err := requests(c, compiling, nothing); err != nil {
+				t.Fatal(err)
+			}
+			if err := requests(c, helpTimes-1, func() { child.compute(t, 2*requestSpan) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestChildrenThatComputeInLaunches(t *testing.T) {
 	t.Run("busy", func(t *testing.T) {
 		c := startFamily(t, busy)
-		if err := launches(c, compiling); err != nil {
+		if err := requests(c, compiling, helping(c)); err != nil {
 			t.Fatalf("while compilers may run: %v", err)
 		}
-		err := launches(c, 1000)
+		err := requests(c, 100, helping(c))
 		if causeOf(err) != result.CauseThreads || !strings.Contains(err.Error(), "child processes of the cell computed for") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("orphaned", func(t *testing.T) {
 		c := startFamily(t, "("+busy+")\n"+idle)
-		if err := launches(c, 1000); causeOf(err) != result.CauseThreads {
+		if err := requests(c, 100, helping(c)); causeOf(err) != result.CauseThreads {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("idle", func(t *testing.T) {
-		if err := launches(startFamily(t, idle+idle), 30); err != nil {
+		if err := requests(startFamily(t, idle+idle), 30, nothing); err != nil {
 			t.Error(err)
 		}
 	})
@@ -88,7 +189,7 @@ func TestChildrenThatComputeInLaunches(t *testing.T) {
 		c := startFamily(t, busy)
 		for range 20 {
 			c.watchHelp(wire.OpPrepare)
-			if err := launches(c, compiling); err != nil {
+			if err := requests(c, compiling, helping(c)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,23 +245,32 @@ func TestKinUntil(t *testing.T) {
 }
 
 func TestSightings(t *testing.T) {
-	look := func(s *sightings, problem int64, members ...int) bool { return s.look(problem, members) != nil }
 	var s sightings
+	request := 0
+	look := func(problem int, members ...int) bool {
+		request++
+		return s.look(timed{problem, request}, members) != nil
+	}
 	for range 10 {
-		if look(&s, 1, 4, 5) {
+		if look(1, 4, 5) {
 			t.Fatal("those that were there before are no newcomers")
 		}
 	}
-	for i := range newcomers - 1 {
-		if look(&s, 1, 4, 5, 100+i) || look(&s, 1, 4, 5) {
-			t.Fatalf("accused after %d newcomers", i+1)
+	for i := range 10 { // a compiler driver and what it starts
+		if s.look(timed{1, request}, []int{4, 5, 50 + i}) != nil {
+			t.Fatal("one request is enough to be accused")
 		}
 	}
-	if look(&s, 2, 4, 200) || look(&s, 2, 4, 201) || look(&s, 2, 4, 202) {
+	for i := range newcomers - 2 {
+		if look(1, 4, 5, 100+i) || look(1, 4, 5) {
+			t.Fatalf("accused after %d newcomers", i+2)
+		}
+	}
+	if look(2, 4, 200) || look(2, 4, 201) || look(2, 4, 202) {
 		t.Error("another problem counts anew")
 	}
-	if !look(&s, 2, 4, 203) {
-		t.Error("newcomers in look after look are none")
+	if !look(2, 4, 203) {
+		t.Error("newcomers in request after request are none")
 	}
 }
 

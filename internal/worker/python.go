@@ -38,11 +38,11 @@ print()
 print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "user_base": base or ""}))
 `
 
-// pythonName is the command that starts Python.
-func pythonName() string { return cmp.Or(os.Getenv("PAWL_PYTHON"), "python3") }
+// PythonName is the command that starts Python.
+func PythonName() string { return cmp.Or(os.Getenv("PAWL_PYTHON"), "python3") }
 
 func hasPython() bool {
-	_, err := exec.LookPath(pythonName())
+	_, err := exec.LookPath(PythonName())
 	return err == nil
 }
 
@@ -55,7 +55,7 @@ func findPython(dir string) (*interpreter, error) {
 			Hint: "install Python 3.9 or newer, or name one with PAWL_PYTHON",
 		}
 	}
-	path, err := exec.LookPath(pythonName())
+	path, err := exec.LookPath(PythonName())
 	if err != nil {
 		return nil, fault("no Python was found on this machine: %v", err)
 	}

@@ -104,10 +104,10 @@ func TestPythonProgram(t *testing.T) {
 
 // A real interpreter, held by the sandbox, says what is wrong with a module.
 func TestPythonFaults(t *testing.T) {
-	if _, err := exec.LookPath(pythonName()); err != nil {
+	if _, err := exec.LookPath(PythonName()); err != nil {
 		t.Skipf("needs Python: %v", err)
 	}
-	if out, err := exec.Command(pythonName(), "-c", "import numpy").CombinedOutput(); err != nil {
+	if out, err := exec.Command(PythonName(), "-c", "import numpy").CombinedOutput(); err != nil {
 		t.Skipf("needs NumPy: %s", out)
 	}
 	c := connect(t)

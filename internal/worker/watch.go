@@ -41,8 +41,8 @@ func (c *child) watch() {
 		if look%watchKin == 0 && c.mayStart() {
 			children = kinThreads(c.proc.Pid())
 		}
-		if problem := c.help.timing.Load(); problem != 0 {
-			if why := seen.look(problem, membersOf(c.proc.Pid())); why != nil {
+		if during := c.help.timing.Load(); during != nil {
+			if why := seen.look(*during, membersOf(c.proc.Pid())); why != nil {
 				c.end(why)
 			}
 		}

@@ -1,7 +1,7 @@
 """Measures what docs/performance.md says of pawl on a GPU, and prints it as a table.
 
 Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep matrix ten cheats launchers torch sanitize
-Each stage leaves WORKDIR/<stage>.json and is not run again while that is there.
+Each stage leaves WORKDIR/<stage>.json, unless something in it is wrong, and is not run again while that is there.
 """
 import csv, io, json, os, shutil, statistics, subprocess, sys, threading, time
 
@@ -217,7 +217,7 @@ SWEEP = [f"attention_f16/{c}" for c in ("training_512", "training_1k", "inferenc
 def sweep():
     began = time.time()
     report = bench(*SWEEP, "--against", "sdpa,sdpa:flash,sdpa:cudnn,sdpa:efficient,sdpa:math", "--budget", "100ms",
-                   "-o", WORK + "/sweep.html", cwd=WORK + "/examples/cuda", check=False)
+                   "-o", WORK + "/sweep.md", "-o", WORK + "/sweep.html", cwd=WORK + "/examples/cuda", check=False)
     bench_rows = report["rows"]
     measured = sum(1 for r in bench_rows for v in r["rivals"] if v["row"].get("timing"))
     return {"seconds": time.time() - began, "configs": len(bench_rows), "rivals": len(bench_rows[0]["rivals"]), "measured": measured}
@@ -297,12 +297,8 @@ def sanitize():
     return {"seconds": time.time() - began, "kernels": {r["kernel"]: r["verification"].get("sanitizer") for r in rows_}, "stderr": done.stderr[-3000:]}
 
 
-def table():
-    def load(stage):
-        try:
-            return json.load(open(f"{WORK}/{stage}.json"))
-        except OSError:
-            return None
+def table(results):
+    load = results.get
     out = []
     if s := load("start"):
         out.append(("process start to first sample", f'{s["first_sample_s"]["median"]:.2f} s (worst {s["first_sample_s"]["worst"]:.2f})', "<= 0.8 s"))
@@ -327,7 +323,7 @@ def table():
         last = s[-1]
         out.append(("fuzz matrix, attention f16", f'{s[0]["seconds"]:.1f} s, then {last["seconds"]:.1f} s: {last["passed"]} right, {last["failed"]} wrong, {last["skipped"]} skipped', "27 right in <= 10 s"))
     if s := load("ten"):
-        out.append(("ten configs judged", ", ".join(f'{r["seconds"]:.1f} s ({r["maintained"]} maintained; measuring from {r["verified_after"]:.1f} s on)' for r in s), "<= 20 s"))
+        out.append(("ten configs judged", ", ".join(f'{r["seconds"]:.1f} s ({r["maintained"]} maintained; measuring from {r["verified_after"] or r["seconds"]:.1f} s on)' for r in s), "<= 20 s"))
     for stage in ("cheats", "launchers", "torch"):
         if not (s := load(stage)):
             continue
@@ -360,16 +356,32 @@ def wrong(stage, s):
 
 
 STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, cheats=cheats, launchers=launchers, torch=torch, sanitize=sanitize)
+
+
+def results():
+    found = {}
+    for stage in STAGES:
+        if os.path.exists(f"{WORK}/{stage}.json"):
+            with open(f"{WORK}/{stage}.json") as f:
+                found[stage] = json.load(f)
+    return found
+
+
+def settle(stage):
+    """Measures, and keeps a right result for good; a wrong one only to be looked at, until the next is there."""
+    result = STAGES[stage]()
+    found = wrong(stage, result)
+    with open(f"{WORK}/{stage}.tmp", "w") as f:
+        json.dump(result, f, indent=1)
+    os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}.wrong")
+    if found:
+        table({stage: result})
+        sys.exit(f"{stage}: {found}")
+    os.rename(f"{WORK}/{stage}.wrong", f"{WORK}/{stage}.json")
+
+
 for stage in sys.argv[3:]:
     if stage == "table":
-        table()
-        continue
-    if not os.path.exists(f"{WORK}/{stage}.json"):
-        result = STAGES[stage]()
-        with open(f"{WORK}/{stage}.tmp", "w") as f:
-            json.dump(result, f, indent=1)
-        os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}.json")
-    with open(f"{WORK}/{stage}.json") as f:
-        found = wrong(stage, json.load(f))
-    if found:
-        sys.exit(f"{stage}: {found}")
+        table(results())
+    elif not os.path.exists(f"{WORK}/{stage}.json"):
+        settle(stage)
