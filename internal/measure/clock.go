@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,6 +26,7 @@ const (
 	beyondSpan    = 200 * time.Millisecond
 	beyondTries   = 5      // requests of which it is taken down what they take beyond their claims
 	clockSpan     = 0.01   // seconds of launches a try takes
+	addMost       = 0.5    // seconds that a request may take for the sake of having several samples
 	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
 	askingCost    = 500e-6 // seconds a request itself may take
 	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
@@ -94,6 +96,13 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
 	check := &result.ClockCheck{ClaimedS: claimed, WorkerS: math.Inf(1)}
+	queueing := 0.0
+	switch {
+	case s.cuda():
+		queueing = queueingCost
+	case s.onGPU():
+		queueing = pythonCost
+	}
 	for try := range clockTries {
 		if try > 0 { // the machine may have become slower since: what does the cell claim now?
 			if err := s.claimAgain(ctx, check); err != nil {
@@ -115,16 +124,20 @@ func (s *series) checkClock(ctx context.Context) error {
 			s.timing.EnergyJ = &perLaunch
 		}
 		// Device code cannot reach the cell's clock, and launches of very short
-		// kernels queue more slowly than they run: there is nothing to accuse.
-		queueing := 0.0
-		switch {
-		case s.cuda():
-			queueing = queueingCost
-		case s.onGPU():
-			queueing = pythonCost
-		}
-		if s.Instance.Variant.Kernel.DeviceCode() || check.WorkerS <= contradiction*claimed+queueing+askingCost/float64(launches) {
+		// kernels queue more slowly than they run: there is nothing to accuse. Of
+		// several threads processor time says nothing, and the wall's clock goes on
+		// while they wait for their cores, which most samples do not.
+		may := queueing + askingCost/float64(launches)
+		if s.Instance.Variant.Kernel.DeviceCode() || s.threads() > 1 || check.WorkerS <= contradiction*claimed+may {
 			return s.addUp(ctx)
+		}
+		if s.onGPU() { // what the host does for a launch is hidden from samples, and not from the worker
+			if err := s.unhide(ctx, check); err != nil {
+				return err
+			}
+			if check.WorkerS <= contradiction*check.HostS+may {
+				return s.addUp(ctx)
+			}
 		}
 	}
 	return &result.Fault{
@@ -143,6 +156,16 @@ func (s *series) addUp(ctx context.Context) error {
 	if s.onGPU() && !launcher || s.opts.Sustain {
 		return nil
 	}
+	var host float64
+	if launcher {
+		check := cmp.Or(s.timing.Clock, &result.ClockCheck{})
+		if check.HostS == 0 {
+			if err := s.unhide(ctx, check); err != nil {
+				return err
+			}
+		}
+		host = check.HostS * float64(s.timing.Repeat)
+	}
 	began := time.Now()
 	worker, timer := &tally{by: "the worker's clock"}, &tally{by: "the GPU's own timer"}
 	var beyond []float64 // per launch
@@ -151,8 +174,9 @@ func (s *series) addUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		claimed := undisturbed(with) * float64(s.timing.Repeat)
-		longer := worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), busy(with), busy(without), with.Count, without.Count)
+		took, claimed := s.undisturbed(with)
+		other, _ := s.undisturbed(without)
+		longer := worker.add(max(claimed, host), s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
 		beyond = append(beyond, (longer-claimed)/float64(s.timing.Repeat))
 		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
 			took := with.GlobalS
@@ -190,7 +214,10 @@ func (s *series) addUp(ctx context.Context) error {
 // time in the other order, so that a machine that becomes slower favours neither.
 func (s *series) withAndWithout(ctx context.Context, try int) (with, without *worker.Batch, err error) {
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
-	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.opts.Timeout.Seconds()}
+	if s.perItem > 0 {
+		enough = max(1, min(enough, int(addMost/s.perItem)))
+	}
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.deadline(enough)}
 	for turn := range 2 {
 		s.freshen(&m)
 		m.Dry = (turn+try)%2 == 1
@@ -251,21 +278,42 @@ func (t *tally) contradicts() bool {
 	return t.with[1] > t.without[n-2]
 }
 
-// undisturbed is the mean of a request's samples, in seconds a launch, without the
-// slowest, one for each time that the core was taken away: by the processor's time,
-// which claims are held against, those took no longer.
-func undisturbed(b *worker.Batch) float64 {
-	seconds := slices.Sorted(slices.Values(b.Seconds))
-	return stat.Mean(seconds[:len(seconds)-int(min(b.Preempted, int64(len(seconds)/2)))])
+// undisturbed is what a request took, and what its samples claim each, both in
+// seconds. A cell that had to wait for its core was not slow: where it worked for
+// less time than has passed, the former is the processor's, and the claims are those
+// without the slowest, one for each time that the core was taken away. Threads work
+// for more than has passed, and then all claims count.
+func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
+	seconds := b.Seconds
+	took = b.WorkerS
+	if s.threads() == 1 && b.BusyS > 0 && b.BusyS < b.WorkerS {
+		took, seconds = b.BusyS, slices.Sorted(slices.Values(seconds))
+		seconds = seconds[:len(seconds)-int(min(b.Preempted, int64(len(seconds)/2)))]
+	}
+	return took, stat.Mean(seconds) * float64(s.timing.Repeat)
 }
 
-// busy is what a request took at least: a cell that had to wait for its core was
-// not slow.
-func busy(b *worker.Batch) float64 {
-	if b.BusyS > 0 {
-		return min(b.WorkerS, b.BusyS)
+// threads are those that the kernel may compute with on a processor.
+func (s *series) threads() int {
+	most := 1
+	for _, launch := range s.Instance.Launches {
+		most = max(most, launch.Threads)
 	}
-	return b.WorkerS
+	return most
+}
+
+// unhide asks what a launch takes with the host's part in it, by the cell's own clock.
+func (s *series) unhide(ctx context.Context, check *result.ClockCheck) error {
+	const enough = 7
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: 1, Cache: s.opts.Cache, Unhidden: true, DeadlineS: s.deadline(enough)}
+	s.freshen(&m)
+	got, err := s.Cell.Sample(ctx, m)
+	if err != nil {
+		return err
+	}
+	s.keep(m, got)
+	check.HostS = stat.Median(got.Seconds)
+	return nil
 }
 
 // claimAgain takes a few more samples, which the statistics leave out, and makes

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,9 +27,14 @@ func TestMain(m *testing.M) {
 func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
 	client := newWorker(t)
 	for name, test := range map[string]struct {
-		spins int // milliseconds, of which it claims a nanosecond
-		want  result.Cause
-	}{"slow": {30, result.CauseForged}, "quick": {0, ""}} {
+		spins   int // milliseconds, of which it claims a nanosecond
+		problem *spec.Instance
+		want    result.Cause
+	}{
+		"slow": {30, sized(spec.CellHost, 8), result.CauseForged}, "quick": {0, sized(spec.CellHost, 8), ""},
+		// Of threads, which work for more time than passes, only the sums count.
+		"slow threads": {30, instance(spec.RoleIn), ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			sha, err := client.Upload(t.Context(), []byte(puppet.Script{Micros: 1e-3, Spin: test.spins}.String()))
 			if err != nil {
@@ -43,7 +49,7 @@ func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
 			}
 			opts := Default()
 			opts.Budget = 50 * time.Millisecond
-			timings, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: instance(spec.RoleIn)}}, opts, func(Progress) {})
+			timings, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: test.problem}}, opts, func(Progress) {})
 			var fault *result.Fault
 			got := result.Cause("")
 			if errors.As(errs[0], &fault) {
@@ -165,16 +171,57 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+// What a request took and what its samples claim are of one clock: the processor's,
+// without what waited for it, or the wall's.
 func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
-	for _, test := range []struct {
-		preempted int64
-		want      float64
-	}{{0, 4}, {1, 2}, {2, 1.5}, {100, 1.5}} {
+	for name, test := range map[string]struct {
+		threads       int
+		preempted     int64
+		busy          float64
+		took, claimed float64
+	}{
+		"left alone":              {1, 0, 17, 17, 8},
+		"preempted once":          {1, 1, 11, 11, 4},
+		"preempted twice":         {1, 2, 9, 9, 3},
+		"preempted all the time":  {1, 100, 9, 9, 3},
+		"processor time unknown":  {1, 1, 0, 20, 8},
+		"as busy as time goes by": {1, 1, 21, 20, 8},
+		"two threads":             {2, 1, 39, 20, 8},
+		"two threads that wait":   {2, 1, 19, 20, 8},
+	} {
 		b := &worker.Batch{Seconds: []float64{10, 1, 3, 2}}
-		b.Preempted = test.preempted
-		if got := undisturbed(b); got != test.want {
-			t.Errorf("%d times preempted: %g, want %g", test.preempted, got, test.want)
+		b.Preempted, b.WorkerS, b.BusyS = test.preempted, 20, test.busy
+		s := &series{Side: Side{Instance: &spec.Instance{Launches: []spec.InstanceLaunch{{Threads: test.threads}}}}, timing: &result.Timing{Repeat: 2}}
+		if took, claimed := s.undisturbed(b); took != test.took || claimed != test.claimed {
+			t.Errorf("%s: %g and %g, want %g and %g", name, took, claimed, test.took, test.claimed)
 		}
+	}
+}
+
+// The host may take far longer for a launch than the GPU, which samples do not show.
+func TestHostBoundIsNotForged(t *testing.T) {
+	const spins = 50 // some ten launches
+	honest, slow := puppet.Script{Micros: 1000, Spin: spins, Host: 5000}, puppet.Script{Micros: 1000, Spin: spins}
+	for name, test := range map[string]struct {
+		script puppet.Script
+		want   result.Cause
+	}{"the host is slow": {honest, ""}, "nothing is": {slow, result.CauseForged}} {
+		t.Run(name, func(t *testing.T) {
+			client := newWorker(t)
+			first, rival := loaded(t, client, puppet.Script{Micros: 50}), loaded(t, client, test.script)
+			rival.OnDevice = true
+			sides := []Side{{Cell: first, Instance: sized(spec.CellHost, 8)}, {Cell: rival, Instance: sized(spec.CellPython, 8)}}
+			timings, _, errs := Turns(t.Context(), sides, quickly(), func(Progress) {})
+			var fault *result.Fault
+			got := result.Cause("")
+			if errors.As(errs[1], &fault) {
+				got = fault.Cause
+			}
+			said := slices.ContainsFunc(Doubts(timings[1], 1), func(w result.Warning) bool { return w.Code == "host-bound" })
+			if got != test.want || test.want == "" && !said {
+				t.Errorf("cause %q (%v), want %q; host-bound is said: %t; %+v", got, errs[1], test.want, said, timings[1].Clock)
+			}
+		})
 	}
 }
 

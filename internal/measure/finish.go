@@ -17,7 +17,7 @@ import (
 func (s *series) finish(err error) {
 	t := s.timing
 	t.WallS = time.Since(s.began).Seconds()
-	if errors.Is(err, context.Canceled) || interrupted(err) {
+	if cancelled(err) {
 		t.Stopped = "interrupted"
 	}
 	kept := t.Samples.Kept()
@@ -38,9 +38,10 @@ func (s *series) finish(err error) {
 	}
 }
 
-func interrupted(err error) bool {
+// cancelled tells whether an error is that the user ended the run, whoever noticed.
+func cancelled(err error) bool {
 	var fault *result.Fault
-	return errors.As(err, &fault) && fault.Cause == result.CauseInterrupted
+	return errors.Is(err, context.Canceled) || errors.As(err, &fault) && fault.Cause == result.CauseInterrupted
 }
 
 // note keeps the machine's state: the first reading, the worst of each kind in
@@ -129,6 +130,9 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	}
 	if n := len(t.Samples.Seconds); 2*t.Exposed > n {
 		warn("launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, n)
+	}
+	if c := t.Clock; c != nil && c.HostS > 0 && c.WorkerS > contradiction*c.ClaimedS+queueingCost {
+		warn("host-bound", "fewer or larger launches, or a CUDA graph", "launched back to back it takes %s, of which the GPU works for %s: the host is slower", unit.Duration(c.WorkerS), unit.Duration(c.ClaimedS))
 	}
 	if t.OtherStreams {
 		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")

@@ -103,10 +103,14 @@ func (s Side) problem(seed uint64) wire.Prepare {
 	return m
 }
 
+// deadline is how many seconds a request for so many samples may take.
+func (s *series) deadline(count int) float64 {
+	return s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
+}
+
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
-	limit := s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
-	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: limit}
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	if s.due() {
 		m.Keep = 1 + rand.IntN(count)

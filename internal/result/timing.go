@@ -87,6 +87,8 @@ type ClockCheck struct {
 	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
 	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
 
+	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, which samples on a GPU are without, where it was asked for
+
 	// What a launch of a sample takes longer by the worker's clock than it claims to,
 	// less what the same request takes without launches: at least and at most, of several.
 	Beyond []float64 `json:"beyond_s,omitempty"`

@@ -1,9 +1,11 @@
 package stand
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -93,10 +95,25 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 	p.Row.Trust = cell.Info.Trust
 	p.held(cell.Info.Sandbox)
 	loaded, err := cell.Load(ctx, load)
+	if err == nil {
+		err = misplaced(p, len(client.Hello().Devices), loaded)
+	}
 	if err != nil {
 		return nil, b.close(ctx, cell, p, err)
 	}
 	return &Seat{Cell: cell, loaded: loaded, client: client, id: p.loadID(), memory: open.Memory}, nil
+}
+
+// misplaced is that a function would be timed on the processor and taken for one on
+// the GPU. Whoever is only asked for answers may give them anywhere.
+func misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
+	if p.Row.Cell != spec.CellPython || !p.GPU() || p.Untimed || gpus == 0 || loaded.OnDevice {
+		return nil
+	}
+	return &result.Fault{
+		Stage: "load", Cause: result.CauseUnsupported, Message: fmt.Sprintf("%s does not find the GPU of this machine", cmp.Or(loaded.Runtime, "the framework of "+p.Row.Kernel)),
+		Hint: "install a build of it with CUDA (PAWL_PYTHON names the interpreter); with CUDA_VISIBLE_DEVICES= before pawl the processor is measured",
+	}
 }
 
 // describe records what a cell said of itself, and of the job when it was loaded.

@@ -28,8 +28,10 @@ type Script struct {
 	Micros float64 // a launch takes; 0: as many nanoseconds as its scalar argument says
 	Factor float64 // and that is multiplied by this; 0: it is not
 	Slow   int     // so many samples of a problem take three times as long at first
+	Odd    int     // so many samples of problems whose scalar argument is odd take ten times as long at first
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
+	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
 	After  int     // of sample: only once so many samples of the problem were taken
 	Only   int     // only problems whose scalar argument is this one end it
@@ -39,8 +41,8 @@ type Script struct {
 
 // String is the text that makes an artifact of a script.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d ramp=%t spin=%d crash=%s after=%d only=%d reach=%t wrong=%s;",
-		s.Micros, s.Factor, s.Slow, s.Ramp, s.Spin, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d ramp=%t spin=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
+		s.Micros, s.Factor, s.Slow, s.Odd, s.Ramp, s.Spin, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
@@ -62,10 +64,14 @@ func read(artifact []byte) Script {
 			s.Factor, _ = strconv.ParseFloat(value, 64)
 		case "slow":
 			s.Slow = n
+		case "odd":
+			s.Odd = n
 		case "ramp":
 			s.Ramp = value == "true"
 		case "spin":
 			s.Spin = n
+		case "host":
+			s.Host, _ = strconv.ParseFloat(value, 64)
 		case "crash":
 			s.Crash = value
 		case "after":
@@ -110,6 +116,7 @@ type version struct {
 	Script
 	scalar int64
 	taken  int // samples of the problem
+	odd    int // samples of odd problems
 	runs   int
 
 	problem wire.Prepare
@@ -128,6 +135,11 @@ func (v *version) sample() float64 {
 	seconds := v.seconds()
 	if v.taken < v.Slow {
 		seconds *= 3
+	}
+	if v.scalar%2 == 1 {
+		if v.odd++; v.odd <= v.Odd {
+			seconds *= 10
+		}
 	}
 	v.taken++
 	return seconds
@@ -227,6 +239,9 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		side := order[i%len(order)]
 		// Every side runs at a clock of its own, so that cycles are not just time.
 		seconds[i], ghz[i] = sides[side].sample(), float64(1+side)
+		if m.Unhidden {
+			seconds[i] += sides[side].Host * 1e-6
+		}
 		total += seconds[i] * float64(m.Repeat)
 	}
 	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log

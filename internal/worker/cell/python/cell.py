@@ -33,6 +33,9 @@ import warnings
 REQUESTS, REPLIES = 3, 4
 MUTE = 98  # exit status of a cell whose reply descriptor somebody closed
 MAX_FRAME = 1 << 20
+FORGET_BRANCHES = 64  # rounds over all places of branches
+FORGET_PRIVATE = 16 << 20  # bytes, more than a core has for itself
+FORGET_CORES = 64  # more take too long to visit
 
 
 class Fault(Exception):
@@ -363,14 +366,33 @@ def line_flusher():
         # again: clflushopt [rdi]; add rdi, 64; cmp rdi, rsi; jb again; mfence; ret
         loop = (b"\x66" if optimized else b"") + bytes.fromhex("0fae3f 4883c740 4839f7")
         code = loop + bytes([0x72, 256 - len(loop) - 2]) + bytes.fromhex("0faef0 c3")
-        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-        page.write(code)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(page))
-        evict = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
-        evict.page = page  # lives as long as the function
-        return evict, "clflushopt" if optimized else "clflush"
+        return machine_code(code), "clflushopt" if optimized else "clflush"
     except (OSError, ValueError):
         return None, ""
+
+
+def machine_code(code):
+    """A function of two words."""
+    page = mmap.mmap(-1, len(code), prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(code)
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+    function.page = page  # lives as long as the function
+    return function
+
+
+def branches():
+    """A function (rounds, seed) of branches that nobody can predict, as a host cell
+    has it; None where nothing may be made executable."""
+    if platform.machine() != "x86_64":
+        return None
+    # add rax, rax; jnc over; xor rax, 27; over:
+    places = bytes.fromhex("4801c0 7304 4883f01b") * 4096
+    back = struct.pack("<i", -len(places) - 9)
+    try:
+        # mov rax, rsi; again: places; dec rdi; jnz again; ret
+        return machine_code(bytes.fromhex("4889f0") + places + bytes.fromhex("48ffcf 0f85") + back + b"\xc3")
+    except (OSError, ValueError):
+        return None
 
 
 def on_processor(call, repeat):
@@ -388,12 +410,18 @@ class Wall:
     chunk = words = CHUNK
     weights = None
 
+    def blank(self, dtype, shape):
+        """An array that nobody has written to."""
+        return self.view(self.empty(math.prod(shape) * SIZE[dtype]), dtype, shape)
+
     def relied_on(self):
         """Places of functions, besides the cell's own, that samples are taken by:
         (where, what holds it, its name)."""
         return []
 
     def start_wall(self):
+        self.branches = branches()
+        self.forgets, self.forgot = (), False  # what forget is called with, and whether it could
         self.spans = []  # addresses of the arguments, and of their ends
         self.evict, self.flush_name = line_flusher()
         if self.evict is None:
@@ -401,7 +429,28 @@ class Wall:
             self.flush_name = f"read 2×LLC ({self.flush_bytes >> 20} MiB)"
             self.flushed = None
 
+    def forget(self, size, threads):
+        """Makes the processor forget what it has seen of memory and of branches, and
+        tells whether it could. Several threads leave traces on other cores."""
+        home = os.sched_getaffinity(0)
+        if self.branches is None or threads > 1 and len(home) > FORGET_CORES:
+            return False
+        try:
+            for core in home if threads > 1 else ():
+                os.sched_setaffinity(0, {core})
+                self.scan(self.ones(FORGET_PRIVATE // 8))
+                self.branches(FORGET_BRANCHES, time.perf_counter_ns())
+            os.sched_setaffinity(0, home)
+            self.scan(self.ones(size // 8))
+            self.branches(FORGET_BRANCHES, time.perf_counter_ns())
+            return True
+        except (MemoryError, OSError, RuntimeError):  # which is no fault of the function
+            os.sched_setaffinity(0, home)
+            return False
+
     def flush(self):
+        if self.forgets:
+            self.forgot = self.forget(*self.forgets) and self.forgot
         if self.evict is not None:
             for start, end in self.spans:
                 self.evict(start, end)
@@ -571,6 +620,7 @@ class Jax(NumPy):
         super().__init__(load)
         self.jax = framework_module("jax")
         self.jax.config.update("jax_default_matmul_precision", "highest")
+        self.blanks = {}
         self.kind = type(self.jax.numpy.zeros(()))
         # As integers: arithmetic on narrow floats has its own NaN.
         bits = self.jax.lax.bitcast_convert_type
@@ -611,6 +661,12 @@ class Jax(NumPy):
 
     def spoil(self, value, dtype):
         pass
+
+    def blank(self, dtype, shape):
+        """Nobody writes to it, so that one is enough."""
+        if (dtype, shape) not in self.blanks:
+            self.blanks[dtype, shape] = self.array(super().blank(dtype, shape))
+        return self.blanks[dtype, shape]
 
     def flush(self):
         if not self.device:
@@ -660,6 +716,7 @@ class Events:
         self.rest = []  # seconds that the device went on after a sample's stream
         self.joined = []  # seconds that its stream waited for others at its end
         self.exposed = 0
+        self.unhidden = False  # samples begin on an idle device: the host's part is in them
         self.idle = self.pair = 0.0
 
     def settle(self, call, repeat, ready):
@@ -718,13 +775,14 @@ class Events:
 
     def once(self, call, repeat, cold, ready):
         self.cold = cold
-        if self.hide and not self.strays:
+        alone = self.strays or self.unhidden
+        if self.hide and not alone:
             self.sleep(self.hide)
         ready()
         if cold:
             self.write()
             self.read()
-        if self.strays:
+        if alone:
             self.synchronize()
         self.began.record()
         self.hold(self.began)
@@ -733,7 +791,7 @@ class Events:
         joined = self.join()
         self.ended.record()
         # Done already: the device has waited for the host.
-        if self.began.query():
+        if self.began.query() and not self.unhidden:
             self.exposed += 1
             if not self.waits and not self.strays:
                 self.hide = min(self.most_hidden, 2 * self.hide + 50e-6)
@@ -1458,7 +1516,8 @@ class Cell:
         self.buffers, self.returned, self.result, self.seen = [], [], None, []
         self.seed, self.batch, self.steps = m.get("seed", 0), None, 0
         framework.spans = []
-        framework.prepare(self.seed, m.get("threads", 1))
+        self.threads = m.get("threads", 1)
+        framework.prepare(self.seed, self.threads)
         call = self.bind(m)
         self.refresh(m.get("batch", 0), 0)
         reply = {"buffers": [
@@ -1603,6 +1662,12 @@ class Cell:
                 self.seen.append((arg, value))
         return {number: value for (number, _), value in zip(self.returned, values)}
 
+    def pretend(self):
+        """Memory like that which a call returns. To look at it and to poison it may
+        take longer than the call, and is no part of what that takes."""
+        blank = [self.framework.blank(arg["dtype"], tuple(arg.get("shape") or [arg["count"]])) for _, arg in self.returned]
+        self.result = blank[0] if len(blank) == 1 else blank
+
     def check_result(self, arg, value):
         """Whether an output is apart from all arguments."""
         framework, name = self.framework, arg["name"]
@@ -1652,7 +1717,11 @@ class Cell:
         batch, framework = m.get("batch", 0), self.framework
         self.refresh(batch, step - 1 if step else self.steps if batch == self.batch else 0)
         framework.begin()
+        framework.unhidden = False
         self.settle(repeat)
+        framework.unhidden = m.get("unhidden", False)
+        forgets = not framework.device and m.get("forget_bytes", 0)
+        framework.forgets, framework.forgot = (forgets, self.threads) if forgets else (), bool(forgets)
         changing = [b for b in self.buffers if step and b.changes()]
         for b in changing:
             b.plan(step, count)
@@ -1672,8 +1741,9 @@ class Cell:
                 if changing and not framework.in_place:
                     self.hand()
                 seconds.append(framework.once(call, repeat, cold, self.ready) / repeat)
-                if not dry:
-                    self.results()
+                if dry:
+                    self.pretend()
+                self.results()
                 if taken == keep:
                     kept = self.outputs()
                 if time.monotonic() - begin > most:
@@ -1688,7 +1758,7 @@ class Cell:
         self.check_arguments()
         reply = {
             "count": len(seconds), "overhead_s": self.overhead,
-            "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, **doubts,
+            "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, "forgot": framework.forgot, **doubts,
         }
         if kept:
             reply["kept"] = leave(m.get("outputs"), kept)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -249,6 +250,27 @@ func TestKeptSamples(t *testing.T) {
 }
 
 // Outputs that are written to, and arguments that are read and written.
+func TestForget(t *testing.T) {
+	frameworks(t, func(t *testing.T, framework string) {
+		p := start(t, framework, "def run(a):\n    return a * 2", "run")
+		for _, threads := range []int{1, 2} {
+			m := problem("in", "out")
+			m.Threads = threads
+			p.ok(wire.OpPrepare, m, nil)
+			if p.sample(wire.Sample{Count: 1, Forget: true}).Forgot {
+				t.Error("it forgot, and there was no memory for it")
+			}
+			reply := p.sample(wire.Sample{Step: 3, Count: 2, Keep: 2, Forget: true, ForgetBytes: 1 << 20})
+			if reply.Forgot != (runtime.GOARCH == "amd64") {
+				t.Errorf("%d threads: forgot %v", threads, reply.Forgot)
+			}
+			if diff := cmp.Diff(input(0, 0, 4, 2), p.left(reply.Kept, 1)); diff != "" {
+				t.Fatalf("%d threads (-want +got):\n%s", threads, diff)
+			}
+		}
+	})
+}
+
 func TestProduceInPlace(t *testing.T) {
 	for framework, text := range map[string]string{
 		"numpy": "def run(a, b, c):\n    c[...] = a\n    b *= 2",
