@@ -109,9 +109,6 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t Trial, fresh bool) (*r
 		s.candidate.Fail("verify", err)
 		return nil, false
 	}
-	if s.plan.fewAnswers(t) {
-		findings = slices.DeleteFunc(findings, func(found result.Finding) bool { return found.Exploit == verify.Insensitive })
-	}
 	s.row.Verification.Findings = append(s.row.Verification.Findings, findings...)
 	return one, true
 }

@@ -140,10 +140,3 @@ func (op operation) unsigned(in *spec.Instance, list []int) bool {
 		return low == 0
 	})
 }
-
-// fewAnswers tells whether other data has the same answer now and then: the greatest of
-// many small whole numbers is mostly the same one.
-func (p *Plan) fewAnswers(t Trial) bool {
-	in, err := p.variant.At(t.Config())
-	return err == nil && p.operation.name == maximum && p.operation.allWhole(in)
-}

@@ -55,4 +55,8 @@ var hostSubjects = []Subject{
 	{Kind: Host, Kernel: "sum_with_scratch", Expect: Pass, Why: "two launches and a scratch buffer"},
 	{Kind: Host, Kernel: "histogram", Expect: Pass, Why: "whole numbers, exact"},
 	{Kind: Host, Kernel: "any_order", Expect: Pass, Why: "not deterministic, and says so"},
+	{Kind: Host, Kernel: "gather", Research: []int{36}, Expect: Pass, Why: "the same data again finds its part of a table in the caches, which is no memory of the kernel's"},
+	{Kind: Host, Kernel: "partition", Expect: Pass, Why: "the same data again finds its branches predicted"},
+	{Kind: Host, Kernel: "two_threads", Expect: Pass, Why: "a second thread that stays, and waits actively for a while"},
+	{Kind: Host, Kernel: "slow", Expect: Pass, Why: "few samples, each long"},
 }

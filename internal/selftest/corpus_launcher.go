@@ -33,5 +33,6 @@ var launcherSubjects = []Subject{
 	{Kind: Launcher, Kernel: "softmax", Expect: Pass, Why: "what the cheats pretend to be"},
 	{Kind: Launcher, Kernel: "joined_stream", Research: []int{1}, Expect: Pass, Why: "a stream of its own, ordered after the caller's and joined"},
 	{Kind: Launcher, Kernel: "workspace", Research: []int{15}, Expect: Pass, Why: "memory of its own, written anew every time"},
+	{Kind: Launcher, Kernel: "slow_host", Expect: Pass, Why: "takes far longer on the host than on the GPU"},
 	{Kind: Launcher, Kernel: "many_launches", Expect: Pass, Why: "sixteen launches, in place"},
 }

@@ -23,6 +23,8 @@ const (
 	cliffLeast   = 5e-6 // seconds that the difference must be
 	cliffSmall   = 8    // below this a neighbour is no neighbour
 	cliffSamples = 5
+	cliffTries   = 3    // after the first, that must all agree
+	cliffSpan    = 0.25 // seconds that samples are taken for
 )
 
 // Quick is about how long a launch takes: the fastest of a few. What Prepare has
@@ -33,11 +35,23 @@ func (b *Bench) Quick(ctx context.Context) (float64, error) {
 			return 0, err
 		}
 	}
-	got, err := b.Candidate.Cell.Sample(ctx, wire.Sample{Count: cliffSamples, Repeat: 1, Cache: "cold", DeadlineS: b.deadline(b.Candidate)})
+	got, err := b.Candidate.Cell.Sample(ctx, b.few())
 	if err != nil {
 		return 0, err
 	}
 	return slices.Min(got.Seconds), nil
+}
+
+// few asks for a few samples. They stop early, so that no more than one launch can take
+// all the time that a launch may.
+func (b *Bench) few() wire.Sample {
+	return wire.Sample{Count: cliffSamples, Repeat: 1, Cache: "cold", MaxS: cliffSpan, DeadlineS: cliffSpan + b.deadline(b.Candidate)}
+}
+
+// again is Quick where other problems have been prepared since.
+func (b *Bench) again(ctx context.Context) (float64, error) {
+	b.prepared = false
+	return b.Quick(ctx)
 }
 
 // Neighbours are the problems one larger than an instance's in one variable, as far
@@ -59,16 +73,44 @@ func Neighbours(in *spec.Instance) []*spec.Instance {
 	return out
 }
 
-// Cliff compares how long a unit of work takes on a problem and on its neighbour.
-func Cliff(here, near *spec.Instance, seconds, nearby float64) []result.Finding {
-	factor := nearby / work(near) / (seconds / work(here))
-	if !(factor > cliffFactor) || nearby-seconds < cliffLeast {
-		return nil
+// Cliff looks whether a unit of work takes far longer on the neighbouring problem, whose
+// bench was prepared last, than on b's, where a launch took so many seconds.
+func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64) ([]result.Finding, error) {
+	nearby, err := near.Quick(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return cliff(b.Candidate.Instance, near.Candidate.Instance, seconds, nearby, func() (here, there float64, err error) {
+		if here, err = b.again(ctx); err != nil {
+			return 0, 0, err
+		}
+		there, err = near.again(ctx)
+		return here, there, err
+	})
+}
+
+// cliff has both problems timed again, in turns, for as long as there is a cliff. The
+// quickest there is held against the slowest here, so that noise accuses nobody.
+func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (here, there float64, err error)) ([]result.Finding, error) {
+	factor := func() float64 { return nearby / work(near) / (seconds / work(here)) }
+	steep := func() bool { return factor() > cliffFactor && nearby-seconds >= cliffLeast }
+	for range cliffTries {
+		if !steep() {
+			return nil, nil
+		}
+		slower, quicker, err := again()
+		if err != nil {
+			return nil, err
+		}
+		seconds, nearby = max(seconds, slower), min(nearby, quicker)
+	}
+	if !steep() {
+		return nil, nil
 	}
 	return []result.Finding{{
 		Exploit: SpeedCliff, Severity: result.Suspicious,
-		Message: fmt.Sprintf("%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor),
-	}}
+		Message: fmt.Sprintf("%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()),
+	}}, nil
 }
 
 // Special is what is found of a kernel that is wrong at a neighbouring size.

@@ -103,14 +103,9 @@ func (b *Bench) Produce(ctx context.Context, batch int) ([]wire.Buffer, error) {
 // oracle.Mutate. An *OracleError says nothing of the candidate.
 func (b *Bench) Compare(ctx context.Context, got []wire.Buffer, batch, steps int, tol oracle.Tolerance) ([]result.OutputError, error) {
 	m := b.question(got, batch, steps, tol)
-	if b.Oracle.Reference != nil {
-		if b.reference == nil {
-			b.reference = &answerer{side: *b.Oracle.Reference, bench: b}
-		}
-		var err error
-		if m.Want, err = b.reference.answer(ctx, batch, steps); err != nil {
-			return nil, &OracleError{err}
-		}
+	var err error
+	if m.Want, err = b.want(ctx, batch, steps); err != nil {
+		return nil, err
 	}
 	reply, err := b.Judge.Judge(ctx, m)
 	if err != nil {
@@ -120,6 +115,21 @@ func (b *Bench) Compare(ctx context.Context, got []wire.Buffer, batch, steps int
 		return reply.Outputs, nil
 	}
 	return reply.Outputs, b.againstRival(ctx, m, reply.Outputs)
+}
+
+// want is what a reference answers to the data of a batch; nothing where there is none.
+func (b *Bench) want(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
+	if b.Oracle.Reference == nil {
+		return nil, nil
+	}
+	if b.reference == nil {
+		b.reference = &answerer{side: *b.Oracle.Reference, bench: b}
+	}
+	out, err := b.reference.answer(ctx, batch, steps)
+	if err != nil {
+		return nil, &OracleError{err}
+	}
+	return out, nil
 }
 
 func (b *Bench) question(got []wire.Buffer, batch, steps int, tol oracle.Tolerance) wire.Judge {

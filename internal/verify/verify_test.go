@@ -144,14 +144,4 @@ func TestNeighbours(t *testing.T) {
 	if len(near) != 1 || near[0].Footprint <= here.Footprint || differing(here.Config, near[0].Config) != "N=65" {
 		t.Fatalf("%d neighbours", len(near))
 	}
-	if found := Cliff(here, near[0], 100e-6, 290e-6); found != nil {
-		t.Errorf("%+v", found)
-	}
-	found := Cliff(here, near[0], 100e-6, 400e-6)
-	if len(found) != 1 || found[0].Exploit != SpeedCliff || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "N=65") {
-		t.Errorf("%+v", found)
-	}
-	if found := Cliff(here, near[0], 1e-6, 5e-6); found != nil { // less than a launch may vary by
-		t.Errorf("%+v", found)
-	}
 }

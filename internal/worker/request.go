@@ -287,6 +287,9 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	if err != nil {
 		return nil, nil, err
 	}
+	if m.ForgetBytes = 0; m.Forget {
+		m.ForgetBytes = s.forgetBytes(c)
+	}
 	var reply wire.SampleReply
 	busyBefore, clocked := processTime(c.proc.Pid())
 	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)

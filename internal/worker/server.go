@@ -35,6 +35,7 @@ type server struct {
 	devices  []result.GPU
 	noDevice string // why there are none
 	gauges   *gauges
+	caches   []result.Cache               // of a processor
 	python   func() (*interpreter, error) // asked once
 
 	locking chan struct{} // held while a device's lock is taken
@@ -74,6 +75,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	ctx, stop := context.WithCancel(ctx)
 	defer s.shutdown(stop)
 	fingerprint := machine.Fingerprint()
+	s.caches = fingerprint.CPU.Caches
 	err = s.out.Send(0, wire.OpHello, wire.Hello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),
 		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices, NoDevices: s.noDevice, NoState: noState,

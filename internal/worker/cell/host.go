@@ -41,6 +41,7 @@ type host struct {
 	overhead   float64
 	seed       uint64
 	batch      int // of the generated data
+	threads    int
 }
 
 func newHost() *host { return &host{} }
@@ -126,7 +127,8 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 			keepOff(m.Cores)
 		}
 	}
-	h.setThreads.Call(uintptr(max(1, m.Threads)))
+	h.threads = max(1, m.Threads)
+	h.setThreads.Call(uintptr(h.threads))
 	h.overhead = h.measureOverhead()
 	return reply, nil
 }
@@ -237,6 +239,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	h.renew(m.Batch)
 	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
+	forgot := m.ForgetBytes > 0
 	switchesBefore := involuntarySwitches()
 	begin := time.Now()
 	for i := range m.Count {
@@ -246,6 +249,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			}
 		}
 		h.poison()
+		forgot = forgot && forget(m.ForgetBytes, h.threads)
 		h.settle(m.Cache == "cold")
 		start := time.Now()
 		if !m.Dry {
@@ -270,7 +274,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		return nil, nil, err
 	}
 	reply := &wire.SampleReply{
-		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore,
+		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore, Forgot: forgot,
 	}
 	var err error
 	if reply.Kept, err = kept.leave(m.Outputs, h.args); err != nil {

@@ -71,13 +71,16 @@ const (
 // looks, and one that sets a timer when its launch is over. Every signal can be a
 // timer's, so all of them are taken down. The C library's own wrapper is no help: it
 // hides two signals, and candidate code could have replaced it.
-type handlers struct{ before, now []byte }
+type handlers struct {
+	before, now []byte
+	library     mapping // the C library's code
+}
 
 // readHandlers takes them down where the system may write: not on a stack, which moves.
 //
 //go:noinline
 func readHandlers() *handlers {
-	h := &handlers{make([]byte, lastSignal*actionBytes), make([]byte, lastSignal*actionBytes)}
+	h := &handlers{make([]byte, lastSignal*actionBytes), make([]byte, lastSignal*actionBytes), libraryCode()}
 	readActions(h.before)
 	return h
 }
@@ -110,11 +113,17 @@ func (h *handlers) check() error {
 	if bytes.Equal(h.now, h.before) {
 		return nil
 	}
-	signal := 1
-	for bytes.Equal(actionOf(h.now, signal), actionOf(h.before, signal)) {
-		signal++
+	for signal := 1; signal <= lastSignal; signal++ {
+		before, now := actionOf(h.before, signal), actionOf(h.now, signal)
+		if bytes.Equal(before, now) {
+			continue
+		}
+		if !h.librarysOwn(signal, now) {
+			return tampered(signal)
+		}
+		copy(before, now)
 	}
-	return tampered(signal)
+	return nil
 }
 
 func tampered(signal int) error {

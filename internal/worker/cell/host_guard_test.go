@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"runtime"
@@ -47,6 +48,15 @@ func rawAction(t *testing.T, signal int) []byte {
 	return bytes.Clone(onHeap)
 }
 
+// toggleIgnored ignores a signal that is not, which it may be from birth.
+func toggleIgnored(action []byte) {
+	ignored := binary.NativeEndian.Uint64(action) == 1
+	clear(action)
+	if !ignored {
+		action[0] = 1
+	}
+}
+
 func TestChangedHandlersAreNamed(t *testing.T) {
 	h := readHandlers()
 	if err := h.check(); err != nil {
@@ -62,7 +72,8 @@ func TestChangedHandlersAreNamed(t *testing.T) {
 		{int(unix.SIGALRM), "SIGALRM", func(action []byte) { clear(action) }},
 		{int(unix.SIGSYS), "SIGSYS", func(action []byte) { clear(action) }},
 		{int(unix.SIGUSR2), "SIGUSR2", func(action []byte) { action[mask] ^= 1 }},
-		{32, "signal 32", func(action []byte) { action[0] ^= 1 }}, // from default to ignored, or back
+		{signalCancel, "signal 32", toggleIgnored},
+		{signalSetxid, "signal 33", toggleIgnored},
 		{lastSignal, "signal 64", func(action []byte) { clear(action) }},
 	} {
 		was := rawAction(t, tc.signal)

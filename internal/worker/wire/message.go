@@ -226,16 +226,23 @@ type Range struct {
 
 // Sample asks for timed launches.
 type Sample struct {
-	Cell      uint64  `json:"cell,omitempty"`
-	Side      int     `json:"side,omitempty"`
-	Order     []int   `json:"order,omitempty"`   // cuda: sides that take turns, again and again; instead of Side
-	Batch     int     `json:"batch,omitempty"`   // of the data; another than the last is generated first
-	Count     int     `json:"count"`             // of all sides together, whole rounds of Order
-	Repeat    int     `json:"repeat"`            // launches per sample
-	Cache     string  `json:"cache"`             // cold or hot
-	MaxS      float64 `json:"max_s,omitempty"`   // stop early after this long; at least one sample is taken
-	Step      int     `json:"step,omitempty"`    // of the first sample: author cells change their inputs a little before each (oracle.Mutate)
-	Dry       bool    `json:"dry,omitempty"`     // all of it but the launches: what a request takes besides them
+	Cell   uint64  `json:"cell,omitempty"`
+	Side   int     `json:"side,omitempty"`
+	Order  []int   `json:"order,omitempty"` // cuda: sides that take turns, again and again; instead of Side
+	Batch  int     `json:"batch,omitempty"` // of the data; another than the last is generated first
+	Count  int     `json:"count"`           // of all sides together, whole rounds of Order
+	Repeat int     `json:"repeat"`          // launches per sample
+	Cache  string  `json:"cache"`           // cold or hot
+	MaxS   float64 `json:"max_s,omitempty"` // stop early after this long; at least one sample is taken
+	Step   int     `json:"step,omitempty"`  // of the first sample: author cells change their inputs a little before each (oracle.Mutate)
+	Dry    bool    `json:"dry,omitempty"`   // all of it but the launches: what a request takes besides them
+
+	// On the processor: it forgets what it has seen of memory and of branches before each sample.
+	Forget      bool  `json:"forget,omitempty"`
+	ForgetBytes int64 `json:"forget_bytes,omitempty"` // that are read for it, 0: there is no memory; filled by the worker
+
+	// On a GPU: nothing hides what the host does for a launch, which is in the times.
+	Unhidden  bool    `json:"unhidden,omitempty"`
 	Keep      int     `json:"keep,omitempty"`    // number of the sample, from 1, whose outputs are kept
 	Outputs   string  `json:"outputs,omitempty"` // folder to keep them in; filled by the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`
@@ -258,6 +265,8 @@ type SampleReply struct {
 	DeviceBytes  int64 `json:"device_bytes,omitempty"`  // most memory taken on the device, arguments once
 
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
+
+	Forgot bool `json:"forgot,omitempty"` // before every sample, as Forget asks
 
 	Kept  []Buffer `json:"kept,omitempty"`  // outputs of the sample that was to be kept
 	Batch int      `json:"batch,omitempty"` // of their data, where it is not the request's; cuda
@@ -310,6 +319,7 @@ type Judge struct {
 	Steps       int      `json:"steps,omitempty"` // of oracle.Mutate that the inputs have been through
 	Got         []Buffer `json:"got"`
 	Want        []Buffer `json:"want,omitempty"`
+	Other       *int     `json:"other,omitempty"` // a batch whose right answers, in Got where they are in Want, are compared in place of outputs
 	Atol        float64  `json:"atol"`
 	Rtol        float64  `json:"rtol"`
 	DeadlineS   float64  `json:"deadline_s,omitempty"`

@@ -102,3 +102,48 @@ void memo_of_everything(const float *x, float *out, int64_t rows, int64_t cols) 
   }
   memcpy(out, kept, count * sizeof *out);
 }
+
+/* A large table that the first launch makes: other data finds other lines of it. */
+void gather(const uint32_t *x, float *out, int64_t n) {
+  enum { SIZE = 1 << 20 };
+  static float table[SIZE];
+  if (table[1] == 0) {
+    for (int64_t i = 0; i < SIZE; i++) table[i] = (float)i / 2;
+  }
+  for (int64_t i = 0; i < n; i++) out[i] = table[x[i] % SIZE];
+}
+
+void gather_ref(const uint32_t *x, double *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = (x[i] & 0xfffff) / 2.0;
+}
+
+/* Branches that a processor learns when the same data comes again. */
+void partition(const float *x, float *out, int64_t n) {
+  int64_t first = 0, last = n;
+  for (int64_t i = 0; i < n; i++) {
+    if (x[i] < 0) out[first++] = x[i];
+    else out[--last] = x[i];
+  }
+}
+
+void partition_ref(const float *x, double *out, int64_t n) {
+  int64_t first = 0, last = n;
+  for (int64_t i = 0; i < n; i++) {
+    if (x[i] < 0) out[first++] = x[i];
+    else out[--last] = x[i];
+  }
+}
+
+/* A launch of some 50 ms. */
+static uint32_t stir(uint32_t v) {
+  for (int round = 0; round < 400000; round++) v ^= v << 13, v ^= v >> 17, v ^= v << 5;
+  return v;
+}
+
+void slow(const uint32_t *x, uint32_t *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = stir(x[i]);
+}
+
+void slow_ref(const uint32_t *x, int64_t *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = stir(x[i]);
+}

@@ -1,0 +1,67 @@
+package verify
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/result"
+)
+
+// A cliff is one only if every look shows it: the slowest here and the quickest there
+// are what counts.
+func TestCliff(t *testing.T) {
+	here := instance(t, "k")
+	near := Neighbours(here)[0]
+	type times struct{ here, there float64 }
+	same := func(here, there float64) []times {
+		return []times{{here, there}, {here, there}, {here, there}, {here, there}}
+	}
+	for _, tc := range []struct {
+		name  string
+		looks []times
+		says  string // "": nothing is found
+		taken int    // looks
+	}{
+		{"none", same(100e-6, 290e-6), "", 1},
+		{"a cliff", same(100e-6, 400e-6), "100 µs here, 400 µs at the next size (N=65): 3.9 times as long", 4},
+		{"less than a launch may vary by", same(1e-6, 5e-6), "", 1},
+		{"once", []times{{148e-6, 2.53e-3}, {148e-6, 150e-6}}, "", 2},
+		{"twice", []times{{148e-6, 2.53e-3}, {148e-6, 2.6e-3}, {2.6e-3, 2.5e-3}}, "", 3},
+		{"all but the last", []times{{1e-4, 1e-3}, {1e-4, 1e-3}, {1e-4, 1e-3}, {1e-4, 1e-4}}, "", 4},
+		{"each steep, and not to each other", []times{{1e-4, 4e-4}, {1e-3, 4e-3}}, "", 2},
+		{"the least of it counts", []times{{1e-4, 1e-3}, {2e-4, 4e-3}, {1e-4, 8e-4}, {1e-4, 9e-4}}, "200 µs here, 800 µs at the next size (N=65): 3.9 times", 4},
+	} {
+		taken := 1
+		again := func() (float64, float64, error) {
+			look := tc.looks[taken]
+			taken++
+			return look.here, look.there, nil
+		}
+		found, err := cliff(here, near, tc.looks[0].here, tc.looks[0].there, again)
+		if err != nil || taken != tc.taken || (len(found) == 1) != (tc.says != "") {
+			t.Errorf("%s: %+v, %v after %d looks", tc.name, found, err, taken)
+			continue
+		}
+		if tc.says != "" && (found[0].Exploit != SpeedCliff || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, tc.says)) {
+			t.Errorf("%s: %+v", tc.name, found[0])
+		}
+	}
+	gone := errors.New("the cell is gone")
+	if found, err := cliff(here, near, 1e-4, 1e-3, func() (float64, float64, error) { return 0, 0, gone }); found != nil || !errors.Is(err, gone) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// Launches that take nearly all the time that they may are no reason to be cut off.
+func TestFewSlowLaunches(t *testing.T) {
+	b := &Bench{Candidate: Side{Instance: instance(t, "k")}, Timeout: time.Minute}
+	m, spent := b.few(), 0.0
+	for taken := 0; taken < m.Count && (taken == 0 || spent <= m.MaxS); taken++ { // as a cell takes them
+		spent += b.Timeout.Seconds()
+	}
+	if spent > m.DeadlineS {
+		t.Errorf("samples may take %v s, and are cut off after %v s", spent, m.DeadlineS)
+	}
+}

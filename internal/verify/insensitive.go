@@ -1,0 +1,125 @@
+package verify
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"pawl/internal/dtype"
+	"pawl/internal/oracle"
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// insensitive is what is found of a kernel that gives one answer to the data of a batch
+// and of the next, near enough to the right ones. Where these are the same, as the
+// greatest of many small numbers mostly is, nobody could give another: then it counts
+// whether it still gives that answer where it is wrong.
+func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) ([]result.Finding, error) {
+	alike, err := b.alike(ctx, batch, batch+1, got)
+	message := "other inputs have another answer, and this kernel's is, bit by bit, the same: within the tolerance it is right for both, and whoever writes it without computing would pass"
+	if err == nil && alike {
+		var constant bool
+		if constant, err = b.constant(ctx, batch, got); !constant {
+			return nil, err
+		}
+		message = "it gives, bit by bit, the same answer to inputs from the middle of their range, where it is wrong"
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []result.Finding{{Exploit: Insensitive, Severity: result.Suspicious, Message: message}}, nil
+}
+
+// alike tells whether the right answers to the data of two batches are the same, as
+// far as the outputs of got can say them.
+func (b *Bench) alike(ctx context.Context, batch, other int, got []wire.Buffer) (bool, error) {
+	m := b.question(got, batch, 0, oracle.Tolerance{})
+	m.Other = &other
+	if b.Oracle.Reference != nil {
+		var err error
+		if m.Got, err = b.want(ctx, other, 0); err != nil {
+			return false, err
+		}
+		if m.Want, err = b.want(ctx, batch, 0); err != nil {
+			return false, err
+		}
+	}
+	reply, err := b.Judge.Judge(ctx, m)
+	if err != nil {
+		return false, &OracleError{err}
+	}
+	return !slices.ContainsFunc(reply.Outputs, func(e result.OutputError) bool { return e.Wrong > 0 }), nil
+}
+
+// constant tells whether an answer that is right for all of the inputs' range is also
+// given, bit by bit, to its middle, and wrong there. The next launch needs Prepare.
+func (b *Bench) constant(ctx context.Context, batch int, got []wire.Buffer) (bool, error) {
+	middle := *b
+	middle.reference, middle.rival = nil, nil
+	var narrower bool
+	if middle.problem.Args, narrower = narrowed(b.problem.Args); !narrower {
+		return false, nil
+	}
+	b.prepared, b.reference, b.rival = false, nil, nil // the cells have the other problem
+	if _, err := b.Candidate.Cell.Prepare(ctx, middle.problem); err != nil {
+		return false, err
+	}
+	same, err := middle.Produce(ctx, batch)
+	if err != nil || differs(got, same) >= 0 {
+		return false, err
+	}
+	errs, err := middle.Compare(ctx, same, batch, 0, b.Tolerance)
+	return Reason(errs, b.Factor) != "", err
+}
+
+// narrowed are arguments whose inputs come from the middle of what they came from, so
+// that a kernel that bears the ones bears the others; false: there is none.
+func narrowed(args []wire.Arg) (out []wire.Arg, some bool) {
+	out = slices.Clone(args)
+	for i, a := range args {
+		if !read(a) {
+			continue
+		}
+		fill := fillOf(a)
+		switch p := fill.Args; fill.Kind {
+		case oracle.Uniform:
+			quarter := (p[1] - p[0]) / 4
+			fill.Args = []float64{p[0] + quarter, p[1] - quarter}
+		case oracle.Integers:
+			quarter := (p[1] - p[0]) / 4
+			fill.Args = []float64{math.Ceil(p[0] + quarter), math.Floor(p[1] - quarter)}
+		case oracle.Normal:
+			fill.Args = []float64{p[0], p[1] / 4}
+		}
+		if slices.Equal(fill.Args, fillOf(a).Args) || oracle.CheckFill(dtype.Type(a.DType), fill) != nil {
+			continue
+		}
+		out[i].Init, out[i].Params, some = fill.Kind, fill.Args, true
+	}
+	return out, some
+}
+
+// drawn tells whether other batches have other data.
+func (b *Bench) drawn() bool {
+	return slices.ContainsFunc(b.problem.Args, func(a wire.Arg) bool {
+		if !read(a) {
+			return false
+		}
+		fill := fillOf(a)
+		if fill.Kind == oracle.Integers && len(fill.Args) == 2 && fill.Args[0] == fill.Args[1] {
+			return false
+		}
+		_, changes := oracle.Changing(fill)
+		return changes
+	})
+}
+
+func read(a wire.Arg) bool { return a.Buffer && (a.Role == "in" || a.Role == "inout") }
+
+func fillOf(a wire.Arg) oracle.Fill {
+	if a.Init == "" {
+		return oracle.Defaults(dtype.Type(a.DType))
+	}
+	return oracle.Fill{Kind: a.Init, Args: a.Params}
+}

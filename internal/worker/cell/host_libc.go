@@ -1,0 +1,83 @@
+package cell
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strings"
+
+	"pawl/internal/native/dl"
+)
+
+// The C library handles these two signals itself: from the first pthread_cancel, or
+// from the first setuid with threads, on.
+const (
+	signalCancel = 32
+	signalSetxid = 33
+)
+
+// mapping is the memory that a file lies in, as /proc/self/maps has it; the zero
+// mapping is nowhere.
+type mapping struct {
+	line       string
+	start, end uint64
+}
+
+// libraryCode is where the C library's code lies: to be asked for before anybody could
+// have put something else there.
+func libraryCode() mapping {
+	cancel, err := dl.Loaded("pthread_cancel")
+	if err != nil {
+		return mapping{}
+	}
+	return mappingAt(uint64(cancel))
+}
+
+func mappingAt(address uint64) mapping {
+	file, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return mapping{}
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		m := mapping{line: lines.Text()}
+		if _, err := fmt.Sscanf(m.line, "%x-%x ", &m.start, &m.end); err == nil && m.holds(address) {
+			return m
+		}
+	}
+	return mapping{}
+}
+
+func (m mapping) holds(address uint64) bool { return m.start <= address && address < m.end }
+
+// pristine tells whether the mapping is what it was, and all of its pages the file's:
+// the system keeps a copy of its own of each that somebody has written to.
+func (m mapping) pristine() bool {
+	file, err := os.Open("/proc/self/smaps")
+	if err != nil || m.line == "" {
+		return false
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() && lines.Text() != m.line {
+	}
+	copies := map[string]string{}
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		if strings.Contains(name, "-") {
+			break // the next mapping
+		}
+		copies[name] = strings.TrimSpace(value)
+	}
+	return copies["Anonymous"] == "0 kB" && copies["Swap"] == "0 kB"
+}
+
+// librarysOwn tells whether an action is the C library's for one of its own signals.
+// It lies where the library's code always was, and nobody has written there.
+func (h *handlers) librarysOwn(signal int, action []byte) bool {
+	if signal != signalCancel && signal != signalSetxid {
+		return false
+	}
+	return h.library.holds(binary.NativeEndian.Uint64(action)) && h.library.pristine()
+}
