@@ -368,16 +368,15 @@ def results():
 
 
 def settle(stage):
-    """Measures, and keeps a right result for good; a wrong one only to be looked at, until the next is there."""
+    """Measures, and keeps a right result for good; a wrong one only to be looked at."""
     result = STAGES[stage]()
     found = wrong(stage, result)
     with open(f"{WORK}/{stage}.tmp", "w") as f:
         json.dump(result, f, indent=1)
-    os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}.wrong")
+    os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}." + ("wrong" if found else "json"))
     if found:
         table({stage: result})
         sys.exit(f"{stage}: {found}")
-    os.rename(f"{WORK}/{stage}.wrong", f"{WORK}/{stage}.json")
 
 
 for stage in sys.argv[3:]:
