@@ -1,10 +1,12 @@
 package build
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -202,17 +204,125 @@ func TestNewCUDAHeader(t *testing.T) {
 func TestCUDATemplatesElsewhere(t *testing.T) {
 	b := newCUDABuilder(t)
 	const body = "template <int Size> __global__ void scale(float *x, long n) { *x = Size + R; }\n"
-	spec := strings.Replace(cudaYAML, "[64, 32]", "[64]", 1)
-	files := map[string]string{"pawl.yaml": strings.Replace(spec, "ENTRY", `"scale<M>"`, 1), "k.cu": "#include \"a.h\"\n" + body, "a.h": "#define R 1\n"}
-	here, there := newProject(t, files), newProject(t, files)
-	there.write("a.h", "#define R 2\n")
+	spec := strings.Replace(strings.Replace(cudaYAML, "[64, 32]", "[64]", 1), "ENTRY", `"scale<M>"`, 1)
+	for _, source := range []string{"k.cu", "../k.cu", "./src/../../k.cu"} {
+		t.Run(source, func(t *testing.T) {
+			yaml := strings.Replace(spec, "k.cu", source, 1)
+			beside := func(name string) string { return filepath.Join(filepath.Dir(source), name) }
+			expectNothingOfElsewhere(t, b, yaml, beside("a.h"), map[string]string{beside("k.cu"): "#include \"a.h\"\n" + body, "src/x": ""})
+		})
+	}
+}
+
+// expectNothingOfElsewhere compiles two projects of one repository's layout, in places
+// of their own, that differ in a header alone.
+func expectNothingOfElsewhere(t *testing.T, b *Builder, yaml, header string, files map[string]string) {
+	t.Helper()
+	place := func() *project {
+		p := &project{t: t, dir: filepath.Join(t.TempDir(), "a/b/c/proj")}
+		p.write("pawl.yaml", yaml)
+		p.write(header, "#define R 1\n")
+		for name, text := range files {
+			p.write(name, text)
+		}
+		return p
+	}
+	here, there := place(), place()
+	there.write(header, "#define R 2\n")
 	first := here.artifact(b)
 	if got := there.artifact(b); got.Cached || got.Code == first.Code {
 		t.Errorf("what was compiled here was found for another source there: %v", got.Cached)
 	}
-	there.write("a.h", "#define R 1\n")
+	there.write(header, "#define R 1\n")
 	if got := there.artifact(b); !got.Cached || got.Key != first.Key {
 		t.Errorf("equal sources were compiled twice: %v", got.Cached)
+	}
+}
+
+// What lies outside the spec's folder belongs to the checkout all the same.
+func TestSourcesOutsideElsewhere(t *testing.T) {
+	const source = "#include INCLUDED\nvoid run(float *x, long n) { *x = R; }\n"
+	for _, test := range []struct{ name, flags, included, header string }{
+		{"beside the source", "-O1", `"a.h"`, "../a.h"},
+		{"by -I", "-I../../inc", "<a.h>", "../../inc/a.h"},
+		{"by -isystem", "-isystem, ../../inc", "<a.h>", "../../inc/a.h"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			expectNothingOfElsewhere(t, newBuilder(t), yaml("../k.c", "entry: run", "flags: ["+test.flags+"]"), test.header,
+				map[string]string{"../k.c": strings.Replace(source, "INCLUDED", test.included, 1)})
+		})
+	}
+}
+
+// gcc shortens the path of a system's header where its place has a shorter name.
+func TestSystemHeadersElsewhere(t *testing.T) {
+	const far = "./././././././././././././././././././././././././././././././././././././././././././././././././../../../inc"
+	const source = "#include <a.h>\n"
+	t.Run("host", func(t *testing.T) {
+		expectNothingOfElsewhere(t, newBuilder(t), yaml("k.c", "entry: run", "flags: [-isystem, "+far+"]"), "../../../inc/b.h",
+			map[string]string{"../../../inc/a.h": "#include \"b.h\"\n", "k.c": source + "void run(float *x, long n) { *x = R; }\n"})
+	})
+	cuda := strings.Replace(strings.Replace(cudaYAML, "[64, 32]", "[64]", 1), "ENTRY", "run\n    flags: [-isystem, "+far+"]", 1)
+	t.Run("CUDA", func(t *testing.T) {
+		expectNothingOfElsewhere(t, newCUDABuilder(t), cuda, "../../../inc/b.h",
+			map[string]string{"../../../inc/a.h": "#include \"b.h\"\n", "k.cu": source + "__global__ void run(float *x, long n) { *x = R; }\n"})
+	})
+}
+
+// A header that nothing reads, and that nobody may read, keeps nothing from being built.
+func TestUnreadableHeader(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	p := newProject(t, map[string]string{"k.c": "#if 0\n#include \"secret.h\"\n#endif\n" + plainSource, "secret.h": ""})
+	secret := filepath.Join(p.dir, "secret.h")
+	if err := os.Chmod(secret, 0); err != nil {
+		t.Fatal(err)
+	}
+	b := newBuilder(t)
+	p.artifact(b)
+	if !p.artifact(b).Cached {
+		t.Error("not cached")
+	}
+	if err := os.Chmod(secret, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if p.artifact(b).Cached {
+		t.Error("a header that can be read now went unseen")
+	}
+}
+
+// asNobody runs a test again as a user whom file modes bind.
+func asNobody(t *testing.T) {
+	t.Helper()
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "") // those of testing are closed to others
+	if err == nil {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	binary := filepath.Join(dir, "test")
+	if err := os.WriteFile(binary, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	output, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		t.Errorf("%v\n%s", err, output)
+	case err != nil:
+		t.Skipf("cannot become another user: %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -92,10 +93,32 @@ func (c *command) run(ctx context.Context) (string, *result.Fault) {
 	default:
 		fault.Message = fmt.Sprintf("%s was ended by a signal %s: %v", c.name, c.task, exit)
 	}
-	if strings.Contains(output.String(), "Killed signal terminated program") {
+	if killed(exit, output.String()) {
+		fault.Cause = result.CauseInternal // says nothing of the source, which may compile tomorrow
 		fault.Hint = "the machine may have run out of memory: try fewer jobs"
 	}
 	return output.String(), fault
+}
+
+// killedChild is what gcc, its linker, clang and nvcc say when somebody killed a
+// program of theirs. A crash has other words and is the source's doing: it comes again.
+var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signal terminated program|ld terminated with signal 9\b)` +
+	`|^[^\s:]+: error: unable to execute command: Killed` +
+	`|^nvcc error\s*: '[^']+' died due to signal 9\b`)
+
+// killed tells whether a compiler was ended from outside, or one of its programs.
+func killed(exit *exec.ExitError, output string) bool {
+	if exit == nil {
+		return false
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		switch status.Signal() {
+		case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP:
+			return false
+		}
+		return true
+	}
+	return killedChild.MatchString(output)
 }
 
 func interrupted() *result.Fault {

@@ -110,6 +110,48 @@ func TestCompilerDeadline(t *testing.T) {
 	expectGone(t, pid)
 }
 
+// A compiler that is killed says nothing of the source; one that crashes does.
+func TestKilledCompiler(t *testing.T) {
+	p := newProject(t, map[string]string{"k.c": plainSource})
+	for _, test := range []struct {
+		name, script string
+		cause        result.Cause
+	}{
+		{"itself", "kill -KILL $$", result.CauseInternal},
+		{"asked to end", "kill -TERM $$", result.CauseInternal},
+		{"gcc's", "echo 'cc: fatal error: Killed signal terminated program cc1'; echo compilation terminated.; exit 1", result.CauseInternal},
+		{"gcc's linker", "echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1", result.CauseInternal},
+		{"clang's", "echo 'clang: error: unable to execute command: Killed'; exit 254", result.CauseInternal},
+		{"nvcc's", `echo "nvcc error   : 'cicc' died due to signal 9 (Kill signal)"; exit 9`, result.CauseInternal},
+		{"crashed", "kill -SEGV $$", result.CauseCompile},
+		{"gave up", "kill -ABRT $$", result.CauseCompile},
+		{"crashed in a child", "echo 'k.c:1:1: internal compiler error: Segmentation fault'; exit 4", result.CauseCompile},
+		{"gcc's crashed", "echo 'cc: fatal error: Segmentation fault signal terminated program cc1'; exit 1", result.CauseCompile},
+		{"nvcc's crashed", `echo "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)"; exit 11`, result.CauseCompile},
+		{"words of the source", `echo 'k.c:1:2: error: #error cc: fatal error: Killed signal terminated program cc1'; exit 1`, result.CauseCompile},
+	} {
+		b := newBuilder(t)
+		b.cc.words = []string{script(t, "cc", `case "$*" in *-c\ *) ;; *) exec cc "$@" ;; esac`+"\n"+test.script+"\n")}
+		o := p.one(b)
+		if o.Fault == nil || o.Fault.Cause != test.cause || (o.Fault.Hint != "") != (test.cause == result.CauseInternal) {
+			t.Errorf("%s: %+v", test.name, o.Fault)
+		}
+	}
+}
+
+// The words are those of the compiler that is here.
+func TestKilledCompilersChild(t *testing.T) {
+	if !strings.Contains(mustRun(t, ".", "cc", "--version"), "Free Software Foundation") {
+		t.Skip("cc is not gcc")
+	}
+	t.Setenv("COMPILER_PATH", filepath.Dir(script(t, "as", "kill -KILL $$\n")))
+	t.Setenv("LC_ALL", "C")
+	p := newProject(t, map[string]string{"k.c": plainSource})
+	if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Cause != result.CauseInternal {
+		t.Errorf("%+v\n%s", o.Fault, o.Output)
+	}
+}
+
 func TestOutputIsBounded(t *testing.T) {
 	p := newProject(t, map[string]string{"k.c": plainSource})
 	b := newBuilder(t)

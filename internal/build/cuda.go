@@ -151,7 +151,7 @@ func (c *cubin) instances(source string) string {
 func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
 	k, work := r.variant.Kernel, place.dir
 	source := k.Source
-	if wrapper := r.cuda.instances(within(r.dir, k.Source)); wrapper != "" {
+	if wrapper := r.cuda.instances(verbatim(r.dir, k.Source)); wrapper != "" {
 		source = filepath.Join(work, "instances.cu")
 		if err := os.WriteFile(source, []byte(wrapper), 0o644); err != nil {
 			return internal("write the template instances", err)
@@ -159,7 +159,7 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	}
 	out, depfile := filepath.Join(work, "kernel.cubin"), filepath.Join(work, "kernel.d")
 	output, fault := run.command(r, work, "compiling "+k.Source, true,
-		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, source, "-o", out})).run(ctx)
+		slices.Concat(r.compile, r.tracking(depfile), []string{source, "-o", out})).run(ctx)
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
@@ -173,7 +173,7 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 		return internal("learn what was compiled", err)
 	}
 	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return strings.HasPrefix(path, work) })
-	for i, path := range made.paths { // those of instances are absolute, and another checkout must not find them
+	for i, path := range made.paths { // instances names the whole path, ../ and all, and another checkout must not find this one's
 		made.paths[i] = nameIn(r.dir, path)
 	}
 	if made.so, err = os.ReadFile(out); err != nil {

@@ -2,9 +2,38 @@ package build
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
+
+// tracking are the flags with which a compiler lists the files that it reads. gcc writes
+// a system header by its whole path where that is shorter, as for -isystem ../../lib in
+// a short folder, and another checkout would then find this one's.
+func (r *recipe) tracking(depfile string) []string {
+	flags := []string{"-MD", "-MF", depfile}
+	if !slices.ContainsFunc(r.searchPath().folders, func(folder string) bool { return !filepath.IsAbs(folder) }) {
+		return flags
+	}
+	const verbatim = "-fno-canonical-system-headers"
+	switch {
+	case strings.Contains(r.compiler.Version, "Free Software Foundation"):
+		flags = append(flags, verbatim)
+	case r.compiler.Name == "nvcc" && !r.namesHostCompiler():
+		flags = append(flags, "-Xcompiler", verbatim)
+	}
+	return flags
+}
+
+// namesHostCompiler tells whether nvcc is told to use another compiler than gcc.
+func (r *recipe) namesHostCompiler() bool {
+	words := slices.Concat(r.compiler.Command[1:], r.compile,
+		strings.Fields(os.Getenv("NVCC_PREPEND_FLAGS")), strings.Fields(os.Getenv("NVCC_APPEND_FLAGS")))
+	return os.Getenv("NVCC_CCBIN") != "" || slices.ContainsFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "-ccbin") || strings.HasPrefix(word, "--compiler-bindir")
+	})
+}
 
 // parseDepfile returns the prerequisites of a make rule as compilers write it,
 // sorted, each once. Backslash-newline continues a line, `\ ` and `\#` stand for

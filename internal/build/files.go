@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // files hashes files, each once for all the variants of one Build.
@@ -129,11 +131,11 @@ func (f *files) exists(path string) bool {
 	return there
 }
 
-// isFile tells whether a compiler would read what is at a path; it passes over
-// folders.
+// isFile tells whether a compiler could read what is at a path. One that may not be
+// opened went into nothing that compiled.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.R_OK) == nil
 }
 
 // dependencies hashes the files that an earlier compilation read; false when

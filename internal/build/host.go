@@ -101,7 +101,7 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	k, work := r.variant.Kernel, place.dir
 	object, depfile := filepath.Join(work, "kernel.o"), filepath.Join(work, "kernel.d")
 	output, fault := run.command(r, work, "compiling "+k.Source, true,
-		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, "-c", k.Source, "-o", object})).run(ctx)
+		slices.Concat(r.compile, r.tracking(depfile), []string{"-c", k.Source, "-o", object})).run(ctx)
 	made.output += output
 	if fault != nil {
 		return fault

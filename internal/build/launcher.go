@@ -78,7 +78,7 @@ func (run *batch) compileLauncher(ctx context.Context, r *recipe, place *workpla
 	k, work := r.variant.Kernel, place.dir
 	object, depfile := filepath.Join(work, "launcher.o"), filepath.Join(work, "launcher.d")
 	output, fault := run.command(r, work, "compiling "+k.Source, true,
-		slices.Concat(r.compile, []string{"-MD", "-MF", depfile, "-c", k.Source, "-o", object})).run(ctx)
+		slices.Concat(r.compile, r.tracking(depfile), []string{"-c", k.Source, "-o", object})).run(ctx)
 	made.output += output
 	if fault != nil {
 		return fault

@@ -65,8 +65,9 @@ type contest struct {
 	best      *opponent      // nil also when it is the base
 	entry     *ratchet.Entry // the best-known that counts
 	mine      *ratchet.Entry // as this change has it
+	at        *spec.Config   // what its opponents play
 	former    *ratchet.Entry // as the base has it
-	own       *opponent      // what mine names, when the base does not know it; nil: nothing
+	own       *opponent      // what mine names, where the base does not know it and the row is other code; nil: nothing
 	accepted  bool
 	same      bool // it is the best-known version, and the commit that the entry names could not be built
 	gone      bool // nor will it ever be
@@ -82,6 +83,7 @@ type opponent struct {
 	side *result.Side
 	job  *stand.Job // nil: it could not be had, and side says why
 	gone bool       // then: nobody has it any more
+	odd  bool       // then: it could be had, and solves another problem
 }
 
 // Run builds, measures and judges everything selected. It returns a report
@@ -120,6 +122,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 			}
 		}
 	}
+	c.buildOwn(ctx)
 	for _, k := range c.contests {
 		k.pair(c.Update && k.entry == nil && !k.row.Dropped)
 	}

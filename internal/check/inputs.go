@@ -3,7 +3,6 @@ package check
 import (
 	"maps"
 	"reflect"
-	"slices"
 
 	"pawl/internal/spec"
 )
@@ -44,7 +43,8 @@ func fill(in *spec.Instance, as []*spec.Arg) []string {
 	}
 	var changed []string
 	for i := range in.Args {
-		arg, other := &in.Args[i], counterpart(in, i, as)
+		arg := &in.Args[i]
+		other := named(as, arg.Name)
 		if other == nil || !arg.Buffer || other.DType != arg.DType || other.Role != arg.Role || reflect.DeepEqual(other.Init, arg.Init) {
 			continue
 		}
@@ -54,16 +54,13 @@ func fill(in *spec.Instance, as []*spec.Arg) []string {
 	return changed
 }
 
-// counterpart is the argument of the same name or, where it was only renamed, the one
-// in the same place.
-func counterpart(in *spec.Instance, i int, others []*spec.Arg) *spec.Arg {
-	for _, other := range others {
-		if other.Name == in.Args[i].Name {
-			return other
+// named finds an argument. One in the same place under another name may mean something
+// else: an index that is filled as another one crashes what is right.
+func named(args []*spec.Arg, name string) *spec.Arg {
+	for _, arg := range args {
+		if arg.Name == name {
+			return arg
 		}
 	}
-	if i >= len(others) || slices.ContainsFunc(in.Args, func(a spec.InstanceArg) bool { return a.Name == others[i].Name }) {
-		return nil
-	}
-	return others[i]
+	return nil
 }

@@ -30,26 +30,28 @@ func (p *project) contestOf() *contest {
 
 const plainInput = "{name: in, dtype: f32, shape: [N]}"
 
-// Whoever plays has the same data: that of the base or, where there is none, that of
-// the change.
+// Whoever plays has the same data, of arguments of the same name: that of the base or,
+// where there is none, that of the change.
 func TestAllPlayOnTheSameData(t *testing.T) {
 	t.Parallel()
 	early, late, own := "{name: in, dtype: f32, shape: [N], init: {uniform: [0, 0.1]}}", "{name: in, dtype: f32, shape: [N], init: {uniform: [0.9, 1]}}",
 		"{name: in, dtype: f32, shape: [N], init: {constant: 3}}"
 	renamed := "{name: x, dtype: f32, shape: [N], init: {constant: 3}}"
+	first := spec.Init{Kind: "uniform", Args: []float64{0, 0.1}}
 	uniform, constant := spec.Init{Kind: "uniform", Args: []float64{0.9, 1}}, spec.Init{Kind: "constant", Args: []float64{3}}
 	for name, test := range map[string]struct {
 		base, change string
 		orphan       bool // the change has no base
 		warns        bool
 		want         spec.Init
+		best         *spec.Init // nil: as the candidate
 	}{
-		"the base's has moved on":          {base: late, change: late, want: uniform},
-		"the change has its own":           {base: late, change: own, warns: true, want: uniform},
-		"the change calls it another":      {base: late, change: renamed, warns: true, want: uniform},
-		"the base has none":                {base: plainInput, change: own, warns: true},
-		"there is no base":                 {base: late, change: own, orphan: true, want: constant},
-		"there is no base, and a new name": {base: late, change: renamed, orphan: true, want: constant},
+		"the base's has moved on":             {base: late, change: late, want: uniform},
+		"the change has its own":              {base: late, change: own, warns: true, want: uniform},
+		"the change has another in its place": {base: late, change: renamed, want: constant, best: &uniform},
+		"the base has none":                   {base: plainInput, change: own, warns: true},
+		"there is no base":                    {base: late, change: own, orphan: true, want: constant},
+		"there is no base, and a new name":    {base: late, change: renamed, orphan: true, want: constant, best: &first},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
@@ -73,10 +75,14 @@ func TestAllPlayOnTheSameData(t *testing.T) {
 			if (x.base == nil) != test.orphan || x.best == nil || x.best.job == nil {
 				t.Fatalf("base %+v, best %+v", x.base, x.best)
 			}
-			for who, job := range map[string]*spec.Instance{"candidate": x.candidate.Instance, "best": x.best.job.Instance} {
-				if got := job.Args[0].Init; !reflect.DeepEqual(got, test.want) {
-					t.Errorf("%s has %+v, want %+v", who, got, test.want)
-				}
+			if got := x.candidate.Instance.Args[0].Init; !reflect.DeepEqual(got, test.want) {
+				t.Errorf("candidate has %+v, want %+v", got, test.want)
+			}
+			if test.best == nil {
+				test.best = &test.want
+			}
+			if got := x.best.job.Instance.Args[0].Init; !reflect.DeepEqual(got, *test.best) {
+				t.Errorf("best has %+v, want %+v", got, *test.best)
 			}
 			if test.warns != (len(x.row.Warnings) > 0) || len(x.best.side.Row.Warnings) > 0 {
 				t.Errorf("warnings %+v, of the best %+v", x.row.Warnings, x.best.side.Row.Warnings)
@@ -100,6 +106,9 @@ func TestOtherSizesAreNotCompared(t *testing.T) {
 			mustBe(t, row, want)
 			if side := sideOf(t, row, result.Base); want == result.Incomparable && (len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "another problem")) {
 				t.Errorf("%+v", side)
+			}
+			if m := rowOf(t, p.check(update), "k/c").Moved; want == result.Incomparable && (m == nil || m.Done || !strings.HasSuffix(m.Refused, "solved another problem") || strings.Contains(m.Hint, "pawl check again")) {
+				t.Errorf("%+v", m)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 )
 
 // bestOf is the best-known version, from the commit and with the params that the
@@ -86,6 +87,27 @@ func (o *opponent) lost() bool {
 	}
 	fault := o.job.Row.Fault
 	return fault != nil && (fault.Cause == result.CauseSpec || fault.Cause == result.CauseCompile || fault.Cause == result.CauseNoEntry)
+}
+
+// buildOwn builds what the branch's own entries name, for rows that are other code:
+// another compiler may have made that of the same sources.
+func (c *check) buildOwn(ctx context.Context) {
+	var jobs []*stand.Job
+	for _, k := range c.contests {
+		switch {
+		case k.mine == nil || k.former != nil && k.former.Commit == k.mine.Commit: // the base knows it
+		case k.row.Identity == "" || k.mine.Identity == k.row.Identity:
+		case k.mine == k.entry:
+			k.own = k.best
+		default:
+			if k.own = c.bestOf(ctx, k.mine, k.row.Kernel, k.at); k.own.job != nil {
+				jobs = append(jobs, k.own.job)
+			}
+		}
+	}
+	if len(jobs) > 0 {
+		_ = c.stand.Build(ctx, jobs) // the error is for the worker, which is there
+	}
 }
 
 // isMine tells whether the row is the version that the branch's own entry names. Another

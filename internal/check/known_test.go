@@ -225,7 +225,7 @@ func TestIncomparableBaseline(t *testing.T) {
 			}
 			row = rowOf(t, p.check(update), "k/c")
 			mustBe(t, row, result.Incomparable)
-			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "cannot be built any more") || !strings.Contains(m.Hint, "pawl baseline reset") || (m.FromS > 0) != (n == "64") {
+			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "cannot be built any more") || !strings.Contains(m.Hint, "pawl baseline accept k/c --reason … makes") || !strings.Contains(m.Hint, "pawl baseline reset k/c") || (m.FromS > 0) != (n == "64") {
 				t.Errorf("%+v", m)
 			}
 			if p.stored().Sum != before.Sum {

@@ -117,7 +117,7 @@ func (k *contest) already() bool {
 }
 
 // stuck tells whether a row that is to move the baseline cannot show that it is faster
-// than the best-known version, because that could not be built.
+// than the best-known version, because that could not be built, or has other sizes.
 func (c *check) stuck(k *contest) bool {
 	wanted := k.row.Verdict == result.Improvement || k.row.Verdict == result.Incomparable && c.Update
 	return wanted && k.entry != nil && k.best != nil && k.best.missing() && !k.same
@@ -128,8 +128,12 @@ func (c *check) stuck(k *contest) bool {
 func (c *check) unfit(k *contest) (why, hint string) {
 	switch {
 	case c.stuck(k):
-		why, hint = "cannot be built any more", "pawl baseline accept --reason makes this one the best-known; pawl baseline reset --reason begins anew"
-		if !k.best.lost() {
+		name := k.row.Name()
+		why, hint = "cannot be built any more", fmt.Sprintf("pawl baseline accept %s --reason … makes this one the best-known; pawl baseline reset %s --reason … begins anew", name, name)
+		switch {
+		case k.best.odd:
+			why = "solved another problem"
+		case !k.best.lost():
 			why, hint = "could not be had this time", "pawl check again where it can be; "+hint
 		}
 		return fmt.Sprintf("the best-known version, of commit %s, %s", git.Short(k.entry.Commit), why), hint

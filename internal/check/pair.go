@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"pawl/internal/git"
@@ -10,11 +9,11 @@ import (
 	"pawl/internal/stand"
 )
 
-// jobs are all versions that must be built.
+// jobs are all versions that must be built to know who plays.
 func (k *contest) jobs() []*stand.Job {
 	out := []*stand.Job{k.candidate}
-	for _, o := range []*opponent{k.base, k.best, k.own} {
-		if o != nil && o.job != nil && !slices.Contains(out, o.job) {
+	for _, o := range []*opponent{k.base, k.best} {
+		if o != nil && o.job != nil {
 			out = append(out, o.job)
 		}
 	}

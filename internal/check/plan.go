@@ -93,7 +93,7 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	for _, name := range fill(job.Instance, theirs) {
 		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "init", Message: name + " is filled as the base says, not as this change does"})
 	}
-	x := &contest{row: job.Row, candidate: job, class: class}
+	x := &contest{row: job.Row, candidate: job, class: class, at: at}
 	if file := c.best[class]; file != nil {
 		x.entry = file.Entry(k.Name, own.Name)
 	}
@@ -110,20 +110,13 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	}
 	for _, o := range []*opponent{x.base, x.best} {
 		if o != nil && o.job != nil && job.Instance != nil && job.Instance.Config != at && !sameSizes(o.job.Instance, job.Instance) {
-			o.job, o.side.Row = nil, nil
+			o.job, o.side.Row, o.odd = nil, nil, true
 			o.side.Reason = append(o.side.Reason, fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.side.Role, own.Name))
 		}
 	}
 	if x.best != nil && x.best.job != nil { // it plays on their data, not on that of its day
 		fill(x.best.job.Instance, k.Args)
 		fill(x.best.job.Instance, theirs)
-	}
-	switch {
-	case x.mine == nil || x.former != nil && x.former.Commit == x.mine.Commit: // the base knows it
-	case x.mine == x.entry:
-		x.own = x.best
-	default:
-		x.own = c.bestOf(ctx, x.mine, k.Name, at)
 	}
 	return x
 }

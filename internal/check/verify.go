@@ -303,6 +303,7 @@ func (c *check) lookAtTiming(k *contest) {
 	if t.SetAside && c.Duet.Cache != "hot" {
 		v.Findings = append(v.Findings, verify.SetAside())
 	}
+	v.Findings = append(v.Findings, verify.Hidden(t)...)
 	for _, o := range k.playing {
 		if skew := verify.Skew(t, o.job.Row.Timing); len(skew) > 0 {
 			v.Findings = append(v.Findings, skew...)

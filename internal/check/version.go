@@ -18,6 +18,7 @@ import (
 // version is the project as it was in a commit.
 type version struct {
 	sha  string
+	err  error // why it cannot be had; then there is nothing else
 	tree *git.Tree
 	spec *spec.Spec // nil: it has none, or none that can be read
 	why  string     // then
@@ -142,13 +143,15 @@ func (c *check) chooseBase(ctx context.Context, dir string) (git.Base, error) {
 	return git.NamedBase(ctx, dir, c.Base)
 }
 
-// at checks a commit out and reads its spec, once.
+// at checks a commit out and reads its spec, once: also a server that does not answer
+// is waited for only once.
 func (c *check) at(ctx context.Context, sha string) (*version, error) {
 	if v := c.trees[sha]; v != nil {
-		return v, nil
+		return v, v.err
 	}
 	tree, err := git.Checkout(ctx, c.Spec.Dir, sha)
 	if err != nil {
+		c.trees[sha] = &version{sha: sha, err: err}
 		return nil, err
 	}
 	v := &version{sha: sha, tree: tree}
@@ -168,7 +171,9 @@ func (c *check) at(ctx context.Context, sha string) (*version, error) {
 
 func (c *check) closeTrees() {
 	for _, v := range c.trees {
-		_ = v.tree.Close()
+		if v.tree != nil {
+			_ = v.tree.Close()
+		}
 	}
 }
 

@@ -197,8 +197,8 @@ func current(dir string, report *result.Report) error {
 	return nil
 }
 
-// acceptable are the rows that the user named, or those that failed as regressions;
-// only those of a class, unless it is "".
+// acceptable are the rows that the user named, or those that failed as regressions or
+// are unproven; only those of a class, unless it is "".
 func acceptable(report *result.Report, class string, patterns []string) ([]*result.Row, error) {
 	var there []*result.Row
 	var names []string
@@ -224,7 +224,13 @@ func acceptable(report *result.Report, class string, patterns []string) ([]*resu
 }
 
 // unproven tells whether a row would have moved the baseline if its answers were
-// known: a kernel without an oracle, say.
+// known: a kernel without an oracle, say. One that was not measured against the
+// best-known version may be slower than that, and must be named.
 func unproven(row *result.Row) bool {
-	return row.Moved != nil && !row.Moved.Done && row.Moved.Refused != "" && row.Verification != nil
+	if row.Moved == nil || row.Moved.Done || row.Moved.Refused == "" || row.Verification == nil {
+		return false
+	}
+	return row.Verdict != result.Incomparable && !slices.ContainsFunc(row.Sides, func(s *result.Side) bool {
+		return s.Role == result.Best && s.Change == nil
+	})
 }

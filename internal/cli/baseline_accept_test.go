@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pawl/internal/result"
 )
 
 const mixedReport = `{"schema": 1, "kind": "check", "id": "1", "device_class": "some-gpu", "rows": [
@@ -45,5 +47,36 @@ func TestAcceptOfAClass(t *testing.T) {
 	opts.class = "host-other"
 	if _, err := opts.report(nil, ""); err == nil || !strings.Contains(err.Error(), "was measured on host-some and some-gpu, not on host-other") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Without a selector nothing replaces a best-known version that it did not play
+// against: it may be slower.
+func TestAcceptOfWhatWasNotCompared(t *testing.T) {
+	unplayed := []*result.Side{{Role: result.Base, Change: &result.Change{}}, {Role: result.Best}}
+	played := []*result.Side{{Role: result.Base, Change: &result.Change{}}, {Role: result.Best, Change: &result.Change{}}}
+	for name, test := range map[string]struct {
+		verdict result.Verdict
+		sides   []*result.Side
+		want    bool
+	}{
+		"new": {result.New, nil, true},
+		"faster than the base, which is the best": {result.Improvement, played[:1], true},
+		"faster than both":                        {result.Improvement, played, true},
+		"faster than the base alone":              {result.Improvement, unplayed, false},
+		"incomparable":                            {result.Incomparable, unplayed[1:], false},
+		"incomparable, and there is no side":      {result.Incomparable, nil, false},
+	} {
+		row := &result.Row{
+			Kernel: "k", Config: "c", Verdict: test.verdict, Sides: test.sides,
+			Moved: &result.Moved{Refused: "why"}, Verification: &result.Verification{},
+		}
+		report := &result.Report{Rows: []*result.Row{row}}
+		if _, err := acceptable(report, "", nil); (err == nil) != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if rows, err := acceptable(report, "", []string{"k/c"}); err != nil || len(rows) != 1 {
+			t.Errorf("%s, named: %v", name, err)
+		}
 	}
 }

@@ -239,8 +239,14 @@ func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(report.Endings, " ")+" (may be repeated)")
 }
 
+// named are the files that were asked for: -o "$REPORT" asks for none where the
+// variable is not set.
+func (o *outputOptions) named() []string {
+	return slices.DeleteFunc(slices.Clone(o.files), func(file string) bool { return file == "" })
+}
+
 func (o *outputOptions) check() error {
-	for _, file := range o.files {
+	for _, file := range o.named() {
 		if ending := report.Ending(file); !slices.Contains(report.Endings, ending) {
 			return usage("-o %s: %q is no form of a report (%s)", file, ending, diag.Meant(ending, report.Endings))
 		}
@@ -288,7 +294,7 @@ func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 // cannot be.
 func (o *outputOptions) write(made *result.Report) []error {
 	var problems []error
-	for _, file := range o.files {
+	for _, file := range o.named() {
 		if err := report.WriteFile(file, made); err != nil {
 			problems = append(problems, err)
 		}

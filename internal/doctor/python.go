@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"pawl/internal/term"
 	"pawl/internal/worker"
 )
 
@@ -116,7 +117,7 @@ func askPython(ctx context.Context, path string) (pythonAnswer, error) {
 func pip(name, named string, managed bool) string {
 	python, after := "python3", ""
 	if named != "" {
-		python, after = named, " && unset PAWL_PYTHON"
+		python, after = term.ShellLine(named), " && unset PAWL_PYTHON"
 	}
 	if managed {
 		return python + " -m venv .venv && . .venv/bin/activate && pip install " + name + after

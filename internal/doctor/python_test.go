@@ -32,10 +32,11 @@ func TestPythonThatIsNamed(t *testing.T) {
 	answer := func(version string, managed bool) string {
 		return fmt.Sprintf("echo '{\"version\": %q, \"managed\": %t, \"found\": {\"torch\": \"2.0\"}}'\n", version, managed)
 	}
-	dir := fakes(t, map[string]string{"python3": "exit 1\n", "other": answer("3.9.1", false), "managed": answer("3.9.2", true)})
+	dir := fakes(t, map[string]string{"python3": "exit 1\n", "other": answer("3.9.1", false), "managed": answer("3.9.2", true), "my py": answer("3.9.3", false)})
 	for named, want := range map[string]struct{ path, version, fix string }{
 		"other":                       {"other", "3.9.1", "other -m pip install jax"},
 		filepath.Join(dir, "managed"): {"managed", "3.9.2", dir + "/managed -m venv .venv && . .venv/bin/activate && pip install jax && unset PAWL_PYTHON"},
+		filepath.Join(dir, "my py"):   {"my py", "3.9.3", "'" + dir + "/my py' -m pip install jax"},
 	} {
 		t.Setenv("PAWL_PYTHON", named)
 		report := examine(t, Options{})

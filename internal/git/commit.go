@@ -18,6 +18,7 @@ type NoCommitError struct {
 	Cause   error  // why it could not be fetched; nil: nobody tried
 
 	Remote string   // that was asked; empty: there was none to ask
+	Silent []string // remotes that nobody asked
 	Absent bool     // it has no branch or tag of that name
 	Others []string // names that there are, when the one asked for may be mistyped
 }
@@ -61,19 +62,27 @@ func (e *NoCommitError) Is(target error) bool { return target == ErrNoCommit }
 // Unwrap returns why it could not be fetched.
 func (e *NoCommitError) Unwrap() error { return e.Cause }
 
-// Gone tells whether nobody is left who may have the commit: the remote says that it
-// has not, or the clone is whole and has no remote. That a remote could not be asked,
-// or a disk is full, says nothing.
+// Gone tells whether nobody is left who may have the commit: the only remote says that
+// it has not, or the clone is whole and has no remote. That a remote could not be
+// asked, or a disk is full, says nothing.
 func (e *NoCommitError) Gone() bool {
 	if errors.Is(e.Cause, errNoRemote) {
 		return !e.Shallow
 	}
 	var answer *failure
-	return errors.As(e.Cause, &answer) && refusal.MatchString(answer.message)
+	if len(e.Silent) > 0 || !errors.As(e.Cause, &answer) {
+		return false
+	}
+	return unknown.MatchString(answer.message) || !e.Shallow && unadvertised.MatchString(answer.message)
 }
 
-// refusal is how servers say that they do not have a commit, or do not give it away.
-var refusal = regexp.MustCompile(`not our ref|unadvertised object|want [0-9a-f]+ not valid`)
+var (
+	// unknown is how a server says that it does not have a commit.
+	unknown = regexp.MustCompile(`not our ref`)
+	// unadvertised is said of every commit that is not the tip of a branch, by servers
+	// that hand out nothing else: it may lie in the history that a shallow clone lacks.
+	unadvertised = regexp.MustCompile(`unadvertised object|want [0-9a-f]+ not valid`)
+)
 
 var fullHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
@@ -129,12 +138,16 @@ func Fetch(ctx context.Context, dir, sha string) error {
 	if err != nil {
 		return err
 	}
+	remotes, err := remotesOf(dir)
+	if err != nil {
+		return err
+	}
 	remote, err := fetch(ctx, dir, depthOf(shallow), sha)
 	if err == nil {
 		_, err = Resolve(dir, sha)
 	}
 	if err != nil && ctx.Err() == nil {
-		return &NoCommitError{Commit: sha, Shallow: shallow, Remote: remote, Cause: err}
+		return &NoCommitError{Commit: sha, Shallow: shallow, Remote: remote, Silent: besides(remotes, remote), Cause: err}
 	}
 	return err
 }

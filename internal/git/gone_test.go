@@ -23,6 +23,9 @@ func TestGone(t *testing.T) {
 		"origin is not there":                      {setup: []string{"remote", "set-url", "origin", filepath.Join(t.TempDir(), "nowhere")}},
 		"origin does not answer":                   {setup: []string{"remote", "set-url", "origin", "http://127.0.0.1:1/x.git"}},
 		"nothing says which remote is to be asked": {setup: []string{"remote", "rename", "origin", "a"}},
+		"another remote was not asked":             {setup: []string{"remote", "add", "other", "file://" + upstream}},
+		"origin gives tips only":                   {setup: []string{"config", "protocol.version", "0"}, want: true},
+		"it does, and the clone is shallow":        {options: []string{"--depth=1"}, setup: []string{"config", "protocol.version", "0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := clone(t, upstream, test.options...)

@@ -29,6 +29,10 @@ func mainRemote(remotes []string) string {
 	return ""
 }
 
+func besides(remotes []string, asked string) []string {
+	return slices.DeleteFunc(remotes, func(remote string) bool { return remote == asked })
+}
+
 var errNoRemote = errors.New("it has no remote")
 
 // fetch gets commits from the main remote and says which that is. Without commits it

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -34,6 +33,7 @@ const (
 	timerCost     = 3e-6   // seconds by which the GPU's timer may be off in a sample
 	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
 	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
+	hostShare     = 0.75   // of what is plausible: a host that takes longer is timed, too
 )
 
 // deviceClock holds the GPU's own timer against the events that samples are taken
@@ -96,13 +96,6 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
 	check := &result.ClockCheck{ClaimedS: claimed, WorkerS: math.Inf(1)}
-	queueing := 0.0
-	switch {
-	case s.cuda():
-		queueing = queueingCost
-	case s.onGPU():
-		queueing = pythonCost
-	}
 	for try := range clockTries {
 		if try > 0 { // the machine may have become slower since: what does the cell claim now?
 			if err := s.claimAgain(ctx, check); err != nil {
@@ -127,16 +120,18 @@ func (s *series) checkClock(ctx context.Context) error {
 		// kernels queue more slowly than they run: there is nothing to accuse. Of
 		// several threads processor time says nothing, and the wall's clock goes on
 		// while they wait for their cores, which most samples do not.
-		may := queueing + askingCost/float64(launches)
-		if s.Instance.Variant.Kernel.DeviceCode() || s.threads() > 1 || check.WorkerS <= contradiction*claimed+may {
+		asking := askingCost / float64(launches)
+		if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() && s.threads() > 1 || check.WorkerS <= s.plausible(claimed)+asking {
 			return s.addUp(ctx)
 		}
-		if s.onGPU() { // what the host does for a launch is hidden from samples, and not from the worker
-			if err := s.unhide(ctx, check); err != nil {
+		if s.onGPU() && !s.unhidden { // has the host become slower, or is something done behind the samples' back?
+			host, err := s.unhide(ctx)
+			if err != nil {
 				return err
 			}
-			if check.WorkerS <= contradiction*check.HostS+may {
-				return s.addUp(ctx)
+			if check.WorkerS <= s.plausible(host)+asking {
+				check.HostS = host
+				return nil
 			}
 		}
 	}
@@ -156,18 +151,8 @@ func (s *series) addUp(ctx context.Context) error {
 	if s.onGPU() && !launcher || s.opts.Sustain {
 		return nil
 	}
-	var host float64
-	if launcher && s.timing.Repeat == 1 { // several launches are a graph, which needs no host
-		check := cmp.Or(s.timing.Clock, &result.ClockCheck{})
-		if check.HostS == 0 {
-			if err := s.unhide(ctx, check); err != nil {
-				return err
-			}
-		}
-		host = check.HostS
-	}
 	began := time.Now()
-	worker, timer := &tally{by: "the worker's clock"}, &tally{by: "the GPU's own timer"}
+	worker, timer := &tally{by: "the worker's clock"}, &tally{}
 	var beyond []float64 // per launch
 	for try := range addTries {
 		with, without, err := s.withAndWithout(ctx, try)
@@ -176,11 +161,11 @@ func (s *series) addUp(ctx context.Context) error {
 		}
 		took, claimed := s.undisturbed(with)
 		other, _ := s.undisturbed(without)
-		longer := worker.add(max(claimed, host), s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
+		longer := worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
 		beyond = append(beyond, (longer-claimed)/float64(s.timing.Repeat))
 		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
 			took := with.GlobalS
-			if with.GlobalS == 0 || without.GlobalS == 0 {
+			if timer.by = "the GPU's own timer"; with.GlobalS == 0 || without.GlobalS == 0 {
 				took, timer.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
 			}
 			timer.add(claimed, timerCost, took, without.GlobalS, with.Count, without.Count)
@@ -217,7 +202,7 @@ func (s *series) withAndWithout(ctx context.Context, try int) (with, without *wo
 	if s.perItem > 0 {
 		enough = max(1, min(enough, int(addMost/s.perItem)))
 	}
-	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, DeadlineS: s.deadline(enough)}
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.unhidden, DeadlineS: s.deadline(enough)}
 	for turn := range 2 {
 		s.freshen(&m)
 		m.Dry = (turn+try)%2 == 1
@@ -239,7 +224,7 @@ func (s *series) withAndWithout(ctx context.Context, try int) (with, without *wo
 func (s *series) besidesLaunching(launcher bool) float64 {
 	switch {
 	case launcher:
-		return queueingCost * float64(s.timing.Repeat)
+		return queueingCost*float64(s.timing.Repeat) + s.hostS
 	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
 		return lookingCost
 	}
@@ -267,7 +252,7 @@ func (t *tally) add(claimed, besides, with, without float64, count, countWithout
 // as is known: each but the quickest takes longer, even less all that it may, than
 // each without but the slowest. If launches take what they claim, however much the
 // machine varies, that is so by chance after addTries pairs in one of 1,829 cases at
-// most. What has once been found otherwise stays so.
+// most. What has been found otherwise from the second pair on stays so.
 func (t *tally) contradicts() bool {
 	n := len(t.with)
 	if n < 2 {
@@ -302,18 +287,52 @@ func (s *series) threads() int {
 	return most
 }
 
+// plausible is how many seconds a launch may take by the worker's clock that takes so
+// many by the cell's.
+func (s *series) plausible(claimed float64) float64 {
+	switch {
+	case s.cuda():
+		return contradiction*claimed + queueingCost
+	case s.onGPU():
+		return contradiction*claimed + pythonCost
+	}
+	return contradiction * claimed
+}
+
+// lookAtHost finds out whether samples must have the host's part of a launch in them.
+// Where that takes far longer than the GPU, nobody can tell whether it is work that
+// ought to be timed, done elsewhere while the samples' stream is held.
+func (s *series) lookAtHost(ctx context.Context, claimed float64) error {
+	if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() || s.opts.Sustain || s.looked {
+		return nil
+	}
+	s.looked = true
+	host, err := s.unhide(ctx)
+	if err != nil {
+		return err
+	}
+	if s.timing.HostBound = host > hostShare*s.plausible(claimed); s.timing.HostBound {
+		s.expose()
+	} else {
+		s.hostS = host
+	}
+	return nil
+}
+
+// expose lets samples begin on an idle device from now on.
+func (s *series) expose() { s.unhidden, s.timing.Repeat = true, 1 }
+
 // unhide asks what a launch takes with the host's part in it, by the cell's own clock.
-func (s *series) unhide(ctx context.Context, check *result.ClockCheck) error {
+func (s *series) unhide(ctx context.Context) (float64, error) {
 	const enough = 7
 	m := wire.Sample{Side: s.Index, Count: enough, Repeat: 1, Cache: s.opts.Cache, Unhidden: true, DeadlineS: s.deadline(enough)}
 	s.freshen(&m)
 	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.keep(m, got)
-	check.HostS = stat.Median(got.Seconds)
-	return nil
+	return stat.Median(got.Seconds), nil
 }
 
 // claimAgain takes a few more samples, which the statistics leave out, and makes

@@ -131,8 +131,11 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if n := len(t.Samples.Seconds); 2*t.Exposed > n {
 		warn("launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, n)
 	}
-	if c := t.Clock; c != nil && c.HostS > 0 && c.WorkerS > contradiction*c.ClaimedS+queueingCost {
-		warn("host-bound", "fewer or larger launches, or a CUDA graph", "launched back to back it takes %s, of which the GPU works for %s: the host is slower", unit.Duration(c.WorkerS), unit.Duration(c.ClaimedS))
+	if t.HostBound {
+		warn("host-bound", "fewer or larger launches, or a CUDA graph", "the host takes longer for a launch than the GPU; that time is counted")
+	}
+	if c := t.Clock; c != nil && c.HostS > 0 {
+		warn("host-bound", "a quieter machine", "a launch is said to take %s, and takes %s back to back: on the host, or the GPU is busy when nobody looks", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))
 	}
 	if t.OtherStreams {
 		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")

@@ -61,6 +61,9 @@ type series struct {
 	cores    []int   // to be kept on; nil: the worker's choice
 	warm     bool    // the device has just been busy with another problem
 	steps    int     // of oracle.Mutate that the inputs have been through
+	looked   bool    // at what the host does for a launch
+	hostS    float64 // what a launch takes with that in it, where samples are without; 0: not known
+	unhidden bool    // samples are with it
 	draw     keeper
 	device   deviceClock
 }
@@ -110,7 +113,7 @@ func (s *series) deadline(count int) float64 {
 
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
-	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, MaxS: 0.25, DeadlineS: s.deadline(count)}
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.unhidden, MaxS: 0.25, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	if s.due() {
 		m.Keep = 1 + rand.IntN(count)
@@ -172,8 +175,9 @@ func (s *series) warmUp(ctx context.Context) error {
 	}
 	warm := s.timing.Samples.Seconds[first:]
 	s.timing.Samples.Dropped = append(s.timing.Samples.Dropped, result.Drop{From: first, To: first + len(warm), Cause: "warm-up"})
-	s.timing.Repeat = s.repeat(stat.Median(warm[len(warm)/2:]))
-	return nil
+	median := stat.Median(warm[len(warm)/2:])
+	s.timing.Repeat = s.repeat(median)
+	return s.lookAtHost(ctx, median)
 }
 
 func steady(samples []float64) bool {
@@ -200,6 +204,9 @@ const (
 )
 
 func (s *series) repeat(median float64) int {
+	if s.unhidden {
+		return 1
+	}
 	for _, arg := range s.Instance.Args {
 		if arg.Buffer && arg.Role == spec.RoleInOut {
 			return 1

@@ -35,11 +35,12 @@ func TestAnchor(t *testing.T) {
 	_, err = f.Anchor(dirty, "why")
 	refused(t, err, "files have changed")
 
+	c.Row.Vars = map[string]string{"M": "64"} // as the config calls it now
 	now, err := f.Anchor(c, "commit 1111111 cannot be had any more")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Entry("attention", "small") != now || now.Commit != sha(2) || now.Key != "another key" || now.MedianMS != 2 || now.Samples != former.Samples || !now.Time.Equal(former.Time) {
+	if f.Entry("attention", "small") != now || now.Commit != sha(2) || now.Key != "another key" || now.Vars["M"] != "64" || now.MedianMS != 2 || now.Samples != former.Samples || !now.Time.Equal(former.Time) {
 		t.Errorf("%+v", now)
 	}
 	if m := now.Moved(); m.By != ByAnchor || *m.From != (From{2, sha(1)}) || m.MedianMS != 2 || m.Reason != "commit 1111111 cannot be had any more" || m.Run != "run-2" {

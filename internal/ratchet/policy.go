@@ -78,7 +78,7 @@ func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
 		return nil, &Refusal{Name: name, Why: movedMeanwhile(former), Hint: "pawl check again"}
 	}
 	moved := *former
-	moved.Commit, moved.Params, moved.Key = c.Commit.SHA, c.Row.Params, c.Row.Key
+	moved.Commit, moved.Params, moved.Vars, moved.Key = c.Commit.SHA, c.Row.Params, c.Row.Vars, c.Row.Key
 	e := plain(&moved)
 	e.Name = name
 	e.Moves = appendMove(f.Class, name, former.Moves, Move{

@@ -68,7 +68,7 @@ func (c checked) stored() string {
 		if side.Role != result.Best || side.StoredS <= 0 {
 			continue
 		}
-		cause := "commit " + shortSHA(side.Commit) + " cannot be built again"
+		cause := "commit " + shortSHA(side.Commit) + " could not be built"
 		if side.Row != nil && side.Row.Fault != nil {
 			cause = "commit " + shortSHA(side.Commit) + " failed: " + string(side.Row.Fault.Cause)
 		}

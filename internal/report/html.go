@@ -5,12 +5,12 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"strings"
 	"time"
 	"unicode"
 
 	"pawl/internal/plot"
 	"pawl/internal/result"
+	"pawl/internal/term"
 )
 
 //go:embed page.tmpl
@@ -142,7 +142,7 @@ func runFacts(r *result.Report) []fact {
 	}
 	facts = append(facts, fact{"method", method(r)})
 	if len(r.Command) > 0 {
-		facts = append(facts, fact{"command", shellLine(r.Command)})
+		facts = append(facts, fact{"command", term.ShellLine(r.Command...)})
 	}
 	return facts
 }
@@ -153,17 +153,4 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return d.Round(time.Second).String()
-}
-
-// shellLine writes a command so that a shell reads it back as it was.
-func shellLine(words []string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./:,@%"
-	var out []string
-	for _, word := range words {
-		if word == "" || strings.Trim(word, plain) != "" {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		out = append(out, word)
-	}
-	return strings.Join(out, " ")
 }

@@ -273,13 +273,6 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-func TestShellLine(t *testing.T) {
-	got := shellLine([]string{"pawl", "bench", "attention/*", "it's", "", "--set", "N=4"})
-	if want := `pawl bench 'attention/*' 'it'\''s' '' --set N=4`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestFocusLeavesStraysOut(t *testing.T) {
 	var sorted []float64
 	for i := range 100 {

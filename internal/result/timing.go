@@ -25,6 +25,7 @@ type Timing struct {
 	SetAside     bool `json:"set_aside,omitempty"`     // it set a part of the L2 aside, where no flush reaches
 
 	OnDevice     bool  `json:"on_device,omitempty"`     // the launches ran on a GPU
+	HostBound    bool  `json:"host_bound,omitempty"`    // and have the host's part in their time, which is longer than the GPU's
 	DeviceMemory int64 `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
 	Exposed      int   `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
 
@@ -87,7 +88,7 @@ type ClockCheck struct {
 	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
 	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
 
-	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, which samples on a GPU are without, where it was asked for
+	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, where that alone explains what the worker says
 
 	// What a launch of a sample takes longer by the worker's clock than it claims to,
 	// less what the same request takes without launches: at least and at most, of several.

@@ -96,7 +96,7 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 	p.held(cell.Info.Sandbox)
 	loaded, err := cell.Load(ctx, load)
 	if err == nil {
-		err = misplaced(p, len(client.Hello().Devices), loaded)
+		err = b.misplaced(p, len(client.Hello().Devices), loaded)
 	}
 	if err != nil {
 		return nil, b.close(ctx, cell, p, err)
@@ -106,8 +106,8 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 
 // misplaced is that a function would be timed on the processor and taken for one on
 // the GPU. Whoever is only asked for answers may give them anywhere.
-func misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
-	if p.Row.Cell != spec.CellPython || !p.GPU() || p.Untimed || gpus == 0 || loaded.OnDevice {
+func (b *Stand) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
+	if p.Row.Cell != spec.CellPython || !p.GPU() || p.Untimed || b.Report.Kind == result.KindFuzz || gpus == 0 || loaded.OnDevice {
 		return nil
 	}
 	return &result.Fault{

@@ -17,19 +17,22 @@ func TestFunctionsThatDoNotFindTheGPU(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		job      *Job
+		kind     result.Kind
 		gpus     int
 		onDevice bool
 		refused  bool
 	}{
-		"PyTorch for the processor":   {job(spec.CellPython, "torch", false), 1, false, true},
-		"PyTorch for GPUs":            {job(spec.CellPython, "torch", false), 1, true, false},
-		"there is no GPU":             {job(spec.CellPython, "torch", false), 0, false, false},
-		"it is only asked":            {job(spec.CellPython, "torch", true), 1, false, false},
-		"NumPy":                       {job(spec.CellPython, "numpy", false), 1, false, false},
-		"C":                           {job(spec.CellHost, "", false), 1, false, false},
-		"device code, whatever it is": {job(spec.CellCUDA, "", false), 1, true, false},
+		"PyTorch for the processor":   {job(spec.CellPython, "torch", false), result.KindBench, 1, false, true},
+		"PyTorch for GPUs":            {job(spec.CellPython, "torch", false), result.KindBench, 1, true, false},
+		"a fuzz times nothing":        {job(spec.CellPython, "torch", false), result.KindFuzz, 1, false, false},
+		"there is no GPU":             {job(spec.CellPython, "torch", false), result.KindBench, 0, false, false},
+		"it is only asked":            {job(spec.CellPython, "torch", true), result.KindBench, 1, false, false},
+		"NumPy":                       {job(spec.CellPython, "numpy", false), result.KindBench, 1, false, false},
+		"C":                           {job(spec.CellHost, "", false), result.KindBench, 1, false, false},
+		"device code, whatever it is": {job(spec.CellCUDA, "", false), result.KindBench, 1, true, false},
 	} {
-		err := misplaced(test.job, test.gpus, &wire.LoadReply{Runtime: "PyTorch 2.11", OnDevice: test.onDevice})
+		b := &Stand{Report: &result.Report{Kind: test.kind}}
+		err := b.misplaced(test.job, test.gpus, &wire.LoadReply{Runtime: "PyTorch 2.11", OnDevice: test.onDevice})
 		var fault *result.Fault
 		if refused := errors.As(err, &fault) && fault.Cause == result.CauseUnsupported; refused != test.refused {
 			t.Errorf("%s: %v", name, err)

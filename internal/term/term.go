@@ -1,5 +1,5 @@
 // Package term writes for people: colour where it is wanted, aligned tables,
-// and a progress line that leaves nothing behind.
+// a progress line that leaves nothing behind, and commands to copy into a shell.
 package term
 
 import (

@@ -15,6 +15,18 @@ const (
 	skewLeast = 2e-6 // seconds that it may leave out in any case
 )
 
+// Hidden is a kernel on a GPU whose launches take far longer back to back than its
+// samples claim, which only what happens outside of them explains.
+func Hidden(t *result.Timing) []result.Finding {
+	if t.Clock == nil || t.Clock.HostS == 0 {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: ClockMismatch, Severity: result.Suspicious,
+		Message: fmt.Sprintf("its launches claim %s; back to back each takes %s by the worker's clock, and as long by its own where nothing hides what the host does: that has become slower, or more is done than is timed", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.WorkerS)),
+	}}
+}
+
 // Skew compares what the samples of two versions take beyond their claims, by a clock
 // that neither reaches. What pawl itself does around a launch is the same for both:
 // one that takes far more beyond its claims than the other hides some of its time.

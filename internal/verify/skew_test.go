@@ -6,6 +6,15 @@ import (
 	"pawl/internal/result"
 )
 
+func TestHidden(t *testing.T) {
+	for _, clock := range []*result.ClockCheck{nil, {ClaimedS: 1e-5, WorkerS: 1e-4}, {ClaimedS: 1e-5, WorkerS: 1e-4, HostS: 9e-5}} {
+		want := clock != nil && clock.HostS > 0
+		if found := Hidden(&result.Timing{Clock: clock}); (len(found) == 1) != want {
+			t.Errorf("%+v: %+v", clock, found)
+		}
+	}
+}
+
 func TestSkew(t *testing.T) {
 	timing := func(claimed float64, beyond ...float64) *result.Timing {
 		return &result.Timing{Clock: &result.ClockCheck{ClaimedS: claimed, Beyond: beyond}}

@@ -246,7 +246,7 @@ func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (fl
 		}
 	}
 	if timed.unhidden {
-		return c.unblocked(timed)
+		return c.unblocked(index, timed)
 	}
 	err := c.block()
 	if err == nil {
@@ -273,14 +273,21 @@ func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (fl
 }
 
 // unblocked is a sample that begins on an idle device.
-func (c *cudaCell) unblocked(timed section) (float64, error) {
-	if err := c.stream.Synchronize(); err != nil {
-		return 0, err
+func (c *cudaCell) unblocked(index int, timed section) (float64, error) {
+	err := c.stream.Synchronize()
+	if err == nil {
+		err = c.stamp(index, 0)
 	}
-	if err := c.fire(timed); err != nil {
-		return 0, err
+	if err == nil {
+		err = c.fire(timed)
 	}
-	if err := c.stream.Synchronize(); err != nil {
+	if err == nil {
+		err = c.stamp(index, 1)
+	}
+	if err == nil {
+		err = c.stream.Synchronize()
+	}
+	if err != nil {
 		return 0, err
 	}
 	milliseconds, err := cuda.Elapsed(c.before, c.after)

@@ -410,10 +410,6 @@ class Wall:
     chunk = words = CHUNK
     weights = None
 
-    def blank(self, dtype, shape):
-        """An array that nobody has written to."""
-        return self.view(self.empty(math.prod(shape) * SIZE[dtype]), dtype, shape)
-
     def relied_on(self):
         """Places of functions, besides the cell's own, that samples are taken by:
         (where, what holds it, its name)."""
@@ -620,7 +616,7 @@ class Jax(NumPy):
         super().__init__(load)
         self.jax = framework_module("jax")
         self.jax.config.update("jax_default_matmul_precision", "highest")
-        self.blanks = {}
+        self.blanks = {}  # nobody writes to them, so that one of a kind is enough
         self.kind = type(self.jax.numpy.zeros(()))
         # As integers: arithmetic on narrow floats has its own NaN.
         bits = self.jax.lax.bitcast_convert_type
@@ -661,12 +657,6 @@ class Jax(NumPy):
 
     def spoil(self, value, dtype):
         pass
-
-    def blank(self, dtype, shape):
-        """Nobody writes to it, so that one is enough."""
-        if (dtype, shape) not in self.blanks:
-            self.blanks[dtype, shape] = self.array(super().blank(dtype, shape))
-        return self.blanks[dtype, shape]
 
     def flush(self):
         if not self.device:
@@ -1147,6 +1137,15 @@ class CuPy(Events, NumPy):
 
     def relied_on(self):
         return [("cupy.cuda", self.np.cuda, name) for name in ("get_elapsed_time", "Event", "Device")]
+
+
+def blank(framework, dtype, shape):
+    """An array that nobody has written to."""
+    if framework.in_place:
+        return framework.view(framework.empty(math.prod(shape) * SIZE[dtype]), dtype, shape)
+    if (dtype, shape) not in framework.blanks:
+        framework.blanks[dtype, shape] = framework.array(framework.np.zeros(shape, framework.dtype(dtype)))
+    return framework.blanks[dtype, shape]
 
 
 def odd_type(value, plain):
@@ -1665,8 +1664,8 @@ class Cell:
     def pretend(self):
         """Memory like that which a call returns. To look at it and to poison it may
         take longer than the call, and is no part of what that takes."""
-        blank = [self.framework.blank(arg["dtype"], tuple(arg.get("shape") or [arg["count"]])) for _, arg in self.returned]
-        self.result = blank[0] if len(blank) == 1 else blank
+        made = [blank(self.framework, arg["dtype"], tuple(arg.get("shape") or [arg["count"]])) for _, arg in self.returned]
+        self.result = made[0] if len(made) == 1 else made
 
     def check_result(self, arg, value):
         """Whether an output is apart from all arguments."""
