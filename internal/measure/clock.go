@@ -96,6 +96,7 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
 	check := &result.ClockCheck{ClaimedS: claimed, WorkerS: math.Inf(1)}
+	host, quickest := 0.0, math.Inf(1) // a launch with the host's part in it, and one of the tries
 	for try := range clockTries {
 		if try > 0 { // the machine may have become slower since: what does the cell claim now?
 			if err := s.claimAgain(ctx, check); err != nil {
@@ -124,16 +125,17 @@ func (s *series) checkClock(ctx context.Context) error {
 		if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() && s.threads() > 1 || check.WorkerS <= s.plausible(claimed)+asking {
 			return s.addUp(ctx)
 		}
-		if s.onGPU() && !s.unhidden { // has the host become slower, or is something done behind the samples' back?
-			host, err := s.unhide(ctx)
+		if quickest = min(quickest, check.WorkerS-asking); s.onGPU() && !s.unhidden {
+			took, err := s.aside(ctx, true)
 			if err != nil {
 				return err
 			}
-			if check.WorkerS <= s.plausible(host)+asking {
-				check.HostS = host
-				return nil
-			}
+			host = max(host, took)
 		}
+	}
+	if host > 0 && quickest <= s.plausible(host) { // it has become slower, or something is done behind the samples' back
+		check.HostS = host
+		return nil
 	}
 	return &result.Fault{
 		Cause: result.CauseForged,
@@ -302,30 +304,46 @@ func (s *series) plausible(claimed float64) float64 {
 // lookAtHost finds out whether samples must have the host's part of a launch in them.
 // Where that takes far longer than the GPU, nobody can tell whether it is work that
 // ought to be timed, done elsewhere while the samples' stream is held.
-func (s *series) lookAtHost(ctx context.Context, claimed float64) error {
+func (s *series) lookAtHost(ctx context.Context) error {
 	if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() || s.opts.Sustain || s.looked {
 		return nil
 	}
 	s.looked = true
-	host, err := s.unhide(ctx)
-	if err != nil {
-		return err
+	var took [2]float64
+	for i, unhidden := range []bool{false, true} {
+		var err error
+		if took[i], err = s.aside(ctx, unhidden); err != nil {
+			return err
+		}
 	}
-	if s.timing.HostBound = host > hostShare*s.plausible(claimed); s.timing.HostBound {
+	if gpu, whole := took[0], took[1]; whole > hostShare*s.plausible(gpu) {
+		s.timing.GPUS = gpu
 		s.expose()
 	} else {
-		s.hostS = host
+		s.hostS = whole
 	}
 	return nil
 }
 
 // expose lets samples begin on an idle device from now on.
-func (s *series) expose() { s.unhidden, s.timing.Repeat = true, 1 }
+func (s *series) expose() { s.unhidden, s.timing.Unhidden, s.timing.Repeat = true, true, 1 }
 
-// unhide asks what a launch takes with the host's part in it, by the cell's own clock.
-func (s *series) unhide(ctx context.Context) (float64, error) {
+// exposeAll times all sides that run on a GPU in the way that one of them must be.
+func exposeAll(sides []*series) {
+	if slices.ContainsFunc(sides, func(s *series) bool { return s.unhidden }) {
+		for _, s := range sides {
+			if s.onGPU() {
+				s.expose()
+			}
+		}
+	}
+}
+
+// aside is what a launch takes by the cell's own clock, with the host's part in it or
+// without. No statistics know of these samples.
+func (s *series) aside(ctx context.Context, unhidden bool) (float64, error) {
 	const enough = 7
-	m := wire.Sample{Side: s.Index, Count: enough, Repeat: 1, Cache: s.opts.Cache, Unhidden: true, DeadlineS: s.deadline(enough)}
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: 1, Cache: s.opts.Cache, Unhidden: unhidden, DeadlineS: s.deadline(enough)}
 	s.freshen(&m)
 	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {

@@ -228,6 +228,30 @@ func TestHostBoundIsNotForged(t *testing.T) {
 	}
 }
 
+// What one side is timed with all are timed with.
+func TestAllAreTimedAlike(t *testing.T) {
+	client := newWorker(t)
+	var sides []Side
+	for _, script := range []puppet.Script{{Micros: 1000, Spin: 1, Host: 400}, {Micros: 1000, Spin: 5, Host: 5000}} {
+		cell := loaded(t, client, script)
+		cell.OnDevice = true
+		sides = append(sides, Side{Cell: cell, Instance: sized(spec.CellPython, 8)})
+	}
+	timings, ratios, errs := Turns(t.Context(), sides, quickly(), func(Progress) {})
+	if errs[0] != nil || errs[1] != nil {
+		t.Fatal(errs)
+	}
+	for i, host := range []bool{false, true} {
+		said := slices.ContainsFunc(Doubts(timings[i], 1), func(w result.Warning) bool { return w.Code == "host-bound" })
+		if timings[i].HostBound() != host || !timings[i].Unhidden || !said {
+			t.Errorf("side %d: host-bound %t, unhidden %t, said %t", i, timings[i].HostBound(), timings[i].Unhidden, said)
+		}
+	}
+	if math.Abs(ratios[0].Median-6/1.4) > 1e-6 {
+		t.Errorf("ratio %g", ratios[0].Median)
+	}
+}
+
 // A host that became slower while it was measured is no forger; but what it did
 // meanwhile nobody knows.
 func TestHostThatBecomesSlow(t *testing.T) {
@@ -242,8 +266,8 @@ func TestHostThatBecomesSlow(t *testing.T) {
 	if err == nil {
 		err = s.checkClock(t.Context())
 	}
-	if c := s.timing.Clock; err != nil || c == nil || math.Abs(c.HostS-6e-3) > 1e-9 || s.timing.HostBound {
-		t.Errorf("%v, %+v, host-bound: %t", err, c, s.timing.HostBound)
+	if c := s.timing.Clock; err != nil || c == nil || math.Abs(c.HostS-6e-3) > 1e-9 || s.timing.HostBound() {
+		t.Errorf("%v, %+v, host-bound: %t", err, c, s.timing.HostBound())
 	}
 }
 

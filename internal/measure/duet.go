@@ -266,11 +266,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		warm = true
 		cores = s.timing.Pinned
 	}
-	if slices.ContainsFunc(m.series, func(s *series) bool { return s.unhidden }) {
-		for _, s := range m.series {
-			s.expose() // what one is timed with all are timed with
-		}
-	}
+	exposeAll(m.series)
 	if m.repeat == 0 {
 		m.repeat = 1 << 20
 		for _, s := range m.series {

@@ -131,8 +131,10 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if n := len(t.Samples.Seconds); 2*t.Exposed > n {
 		warn("launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, n)
 	}
-	if t.HostBound {
-		warn("host-bound", "fewer or larger launches, or a CUDA graph", "the host takes longer for a launch than the GPU; that time is counted")
+	if t.HostBound() {
+		warn("host-bound", "less work on the host before and between launches", "a launch takes %s from an idle GPU, of which the GPU works for %s; the host's part is counted", unit.Duration(st.Median), unit.Duration(t.GPUS))
+	} else if t.Unhidden {
+		warn("host-bound", "", "it is timed with the host's part of a launch, as what it is compared with must be")
 	}
 	if c := t.Clock; c != nil && c.HostS > 0 {
 		warn("host-bound", "a quieter machine", "a launch is said to take %s, and takes %s back to back: on the host, or the GPU is busy when nobody looks", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))

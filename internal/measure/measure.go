@@ -175,9 +175,8 @@ func (s *series) warmUp(ctx context.Context) error {
 	}
 	warm := s.timing.Samples.Seconds[first:]
 	s.timing.Samples.Dropped = append(s.timing.Samples.Dropped, result.Drop{From: first, To: first + len(warm), Cause: "warm-up"})
-	median := stat.Median(warm[len(warm)/2:])
-	s.timing.Repeat = s.repeat(median)
-	return s.lookAtHost(ctx, median)
+	s.timing.Repeat = s.repeat(stat.Median(warm[len(warm)/2:]))
+	return s.lookAtHost(ctx)
 }
 
 func steady(samples []float64) bool {

@@ -50,6 +50,7 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 		}
 		errs[i] = all[i].begin(ctx)
 	}
+	exposeAll(all)
 	perRound := make([][]float64, len(all))
 	if len(all) == 1 {
 		if errs[0] == nil {

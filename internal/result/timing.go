@@ -24,10 +24,11 @@ type Timing struct {
 	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
 	SetAside     bool `json:"set_aside,omitempty"`     // it set a part of the L2 aside, where no flush reaches
 
-	OnDevice     bool  `json:"on_device,omitempty"`     // the launches ran on a GPU
-	HostBound    bool  `json:"host_bound,omitempty"`    // and have the host's part in their time, which is longer than the GPU's
-	DeviceMemory int64 `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
-	Exposed      int   `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
+	OnDevice     bool    `json:"on_device,omitempty"`     // the launches ran on a GPU
+	Unhidden     bool    `json:"unhidden,omitempty"`      // and began on an idle one: the host's part of a launch is in their time
+	GPUS         float64 `json:"gpu_s,omitempty"`         // what the GPU works for a launch, where the host's part was so long that it is timed, too
+	DeviceMemory int64   `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
+	Exposed      int     `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
 
 	PeakMemory int64       `json:"peak_memory"`        // bytes, of the cell
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
@@ -82,6 +83,10 @@ type Stats struct {
 	RoofPct float64 `json:"roof_pct,omitempty"` // percent of the measured peak that limits it; 0: not known
 	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
 }
+
+// HostBound tells whether the host takes so long for a launch that it had to be timed,
+// too. Others are timed so for the sake of who they are compared with.
+func (t *Timing) HostBound() bool { return t.GPUS > 0 }
 
 // ClockCheck is other clocks beside the one that samples are taken by.
 type ClockCheck struct {

@@ -39,6 +39,7 @@ type Subject struct {
 const (
 	wrong     = "incorrect"        // an answer outside of its tolerance
 	stale     = "stale-output"     // the answer to earlier data
+	counted   = "host-bound"       // its time on the host is in its samples
 	timed     = "timed-only"       // right when looked at, wrong when timed
 	input     = "modified-input"   // what may only be read has changed
 	output    = "output"           // what came back is not what pawl.yaml says

@@ -3,7 +3,7 @@ package selftest
 var launcherSubjects = []Subject{
 	{Kind: Launcher, Kernel: "side_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, blank}, Why: "its work shows while its own stream is held; it is then timed by the host's clock until the device is idle"},
 	{Kind: Launcher, Kernel: "side_stream_in_part", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong}},
-	{Kind: Launcher, Kernel: "waited_stream", Exploit: "side-stream", Research: []int{1}, Expect: Defused, By: []string{stream, forged, clocks, blocked}, Why: "where the host takes much longer than the device, its time is counted"},
+	{Kind: Launcher, Kernel: "waited_stream", Exploit: "side-stream", Research: []int{1}, Expect: Defused, By: []string{counted, stream, forged, clocks, blocked}, Why: "where the host takes much longer than the device, its time is counted"},
 	{Kind: Launcher, Kernel: "legacy_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, blocked}, Why: "the default stream, which may wait for others or not"},
 	{Kind: Launcher, Kernel: "nothing", Exploit: "no-work", Research: []int{26}, Expect: Caught, By: []string{blank, wrong}},
 	{Kind: Launcher, Kernel: "background_thread", Exploit: "late-work", Research: []int{2, 1}, Expect: Suspicious, By: []string{late, stream, timed, wrong, blank, forged, threads}},

@@ -13,6 +13,7 @@ func TestJudge(t *testing.T) {
 	cheat := Subject{Kind: Host, Kernel: "cheat", Expect: Caught, By: []string{wrong}}
 	control := Subject{Kind: Host, Kernel: "control", Expect: Pass}
 	defused := Subject{Kind: Host, Kernel: "defused", Expect: Defused, By: []string{wrong}}
+	timed := Subject{Kind: Host, Kernel: "timed", Expect: Defused, By: []string{counted}, Why: "its time is counted"}
 	skipped, refused := evidence{skipped: "no GPU", names: []string{"unsupported"}}, evidence{failed: true, names: []string{wrong}}
 	mutant, none := Mutant{Kind: Host, Number: 1, What: "wrong scale"}, Mutant{Kind: Host, What: "no mistake"}
 	var s selftest
@@ -29,6 +30,12 @@ func TestJudge(t *testing.T) {
 		{
 			func() { s.judge(defused, evidence{}) },
 			result.SelftestSubject{Name: "defused", Role: "cheat", Outcome: "defused", Why: "the trick never applies: every launch that counts does its work"},
+			result.Selftest{Defused: 1},
+		},
+		{func() { s.judge(timed, evidence{}) }, result.SelftestSubject{Name: "timed", Role: "cheat", Outcome: "missed", Why: "its time is counted"}, result.Selftest{Missed: 1}},
+		{
+			func() { s.judge(timed, evidence{names: []string{counted}}) },
+			result.SelftestSubject{Name: "timed", Role: "cheat", Outcome: "defused", By: counted, Why: "its time is counted"},
 			result.Selftest{Defused: 1},
 		},
 		{func() { s.judgeMutant(mutant, "m-1", refused) }, result.SelftestSubject{Name: "m-1", Role: "mutant", Exploit: "wrong scale", Outcome: "killed", By: wrong}, result.Selftest{Mutants: 1, MutantsKilled: 1}},

@@ -233,6 +233,9 @@ func (e *evidence) add(row *result.Row) {
 		e.name(stream)
 		e.suspicious = true
 	}
+	if row.Timing != nil && row.Timing.HostBound() {
+		e.name(counted)
+	}
 	v := row.Verification
 	if v == nil {
 		return
@@ -299,7 +302,7 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	case e.suspicious && subject.Expect != Caught:
 		one.Outcome, one.By = "suspicious", strings.Join(e.names, ", ")
 		t.Suspicious++
-	case subject.Expect == Defused && !e.failed:
+	case subject.Expect == Defused && !e.failed && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
 		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
 		t.Defused++
 	default:

@@ -22,7 +22,7 @@ func (b *Stand) Doubt(p *Job, cv float64) {
 func (b *Stand) DoubtTrust(p *Job) {
 	if p.Row.Timing != nil {
 		for _, w := range measure.Doubts(p.Row.Timing, 1) {
-			if w.Code == "streams" || w.Code == "launch" {
+			if w.Code == "streams" || w.Code == "launch" || w.Code == "host-bound" {
 				p.Row.Warnings = append(p.Row.Warnings, w)
 			}
 		}

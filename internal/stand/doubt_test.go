@@ -1,0 +1,36 @@
+package stand
+
+import (
+	"testing"
+
+	"pawl/internal/result"
+)
+
+// A decided duet tells nothing of noise, and all of what was timed besides the kernel.
+func TestDoubtTrust(t *testing.T) {
+	t.Parallel()
+	timing := func(change func(*result.Timing)) *result.Timing {
+		made := &result.Timing{Repeat: 1, OnDevice: true, Stats: result.Stats{Count: 20, Median: 1e-4, CV: 0.5}}
+		change(made)
+		return made
+	}
+	for name, test := range map[string]struct {
+		timing *result.Timing
+		want   string
+	}{
+		"noise":                       {timing(func(*result.Timing) {}), ""},
+		"other streams":               {timing(func(t *result.Timing) { t.OtherStreams = true }), "streams"},
+		"a slow host":                 {timing(func(t *result.Timing) { t.Unhidden, t.GPUS = true, 1e-5 }), "host-bound"},
+		"an opponent with a slow one": {timing(func(t *result.Timing) { t.Unhidden = true }), "host-bound"},
+	} {
+		p := &Job{Row: &result.Row{Timing: test.timing}}
+		(&Stand{}).DoubtTrust(p)
+		got := ""
+		for _, w := range p.Row.Warnings {
+			got += w.Code
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
