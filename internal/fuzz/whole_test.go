@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"pawl/internal/dtype"
 	"pawl/internal/oracle"
 	"pawl/internal/spec"
 )
@@ -78,17 +77,7 @@ func TestFarApart(t *testing.T) {
 func TestFarApartTellsTypesApart(t *testing.T) {
 	p := plan(t, wholeSheet(t, "[{name: a, dtype: i32, shape: [M, K]}, {name: b, dtype: i32, shape: [K, N]}, {name: c, dtype: i32, shape: [M, N], role: out}]", "gemm"), Options{Seed: 3})
 	trial := p.Trials[len(p.Trials)-1]
-	problem, err := p.Resolve(trial)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := make([]oracle.Value, 3)
-	for i, a := range problem.Instance.Args {
-		values[i] = oracle.Value{Name: a.Name, Role: string(a.Role), Type: a.DType, Shape: a.Shape, Buffer: true, Data: make([]byte, a.Bytes)}
-		if a.Role == spec.RoleIn {
-			oracle.Generate(values[i].Data, dtype.I32, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(trial.Seed, i, trial.Batch))
-		}
-	}
+	_, values := filled(t, p, trial)
 	want, err := oracle.Reference("gemm", values)
 	if err != nil {
 		t.Fatal(err)

@@ -79,20 +79,27 @@ kernels:
 	return p, Trial{}, false
 }
 
-// wrongOf counts the wrong answers of a kernel.
-func wrongOf(t *testing.T, p *Plan, trial Trial, run func(x, y float32) float32) int64 {
+// filled is a trial's problem, and its arguments with their inputs generated.
+func filled(t *testing.T, p *Plan, trial Trial) (*Problem, []oracle.Value) {
 	t.Helper()
 	problem, err := p.Resolve(trial)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := make([]oracle.Value, 3)
+	values := make([]oracle.Value, len(problem.Instance.Args))
 	for i, a := range problem.Instance.Args {
 		values[i] = oracle.Value{Name: a.Name, Role: string(a.Role), Type: a.DType, Shape: a.Shape, Buffer: true, Data: make([]byte, a.Bytes)}
 		if a.Role == spec.RoleIn {
 			oracle.Generate(values[i].Data, a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(trial.Seed, i, trial.Batch))
 		}
 	}
+	return problem, values
+}
+
+// wrongOf counts the wrong answers of a kernel.
+func wrongOf(t *testing.T, p *Plan, trial Trial, run func(x, y float32) float32) int64 {
+	t.Helper()
+	problem, values := filled(t, p, trial)
 	want, err := oracle.Elementwise(p.operation.formula, values)
 	if err != nil {
 		t.Fatal(err)

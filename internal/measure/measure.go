@@ -63,7 +63,6 @@ type series struct {
 	steps    int     // of oracle.Mutate that the inputs have been through
 	looked   bool    // at what the host does for a launch
 	hostS    float64 // what a launch takes with that in it, where samples are without; 0: not known
-	unhidden bool    // samples are with it
 	draw     keeper
 	device   deviceClock
 }
@@ -113,7 +112,7 @@ func (s *series) deadline(count int) float64 {
 
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
-	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.unhidden, MaxS: 0.25, DeadlineS: s.deadline(count)}
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: 0.25, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	if s.due() {
 		m.Keep = 1 + rand.IntN(count)
@@ -203,7 +202,7 @@ const (
 )
 
 func (s *series) repeat(median float64) int {
-	if s.unhidden {
+	if s.timing.Unhidden {
 		return 1
 	}
 	for _, arg := range s.Instance.Args {

@@ -62,7 +62,7 @@ func TestRepeat(t *testing.T) {
 		{"hot", spec.RoleInOut, 1e-6, 1}, // a launch would find the last one's output
 		{"cold", spec.RoleIn, 1e-6, 1},   // the second launch would not be cold
 	} {
-		s := &series{Side: Side{Instance: instance(tc.role)}, opts: Options{Cache: tc.cache}}
+		s := newSeries(Side{Instance: instance(tc.role)}, Options{Cache: tc.cache}, nil)
 		if got := s.repeat(tc.median); got != tc.want {
 			t.Errorf("%+v: %d launches a sample", tc, got)
 		}

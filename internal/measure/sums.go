@@ -1,0 +1,159 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stat"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// addUp compares what samples claim with what their requests take by the worker's
+// clock, less what the same requests take without a launch: code that is idle where
+// the worker looks, and lies where it does not, is seen by the sum.
+func (s *series) addUp(ctx context.Context) error {
+	launcher := s.cuda() && s.Instance.Variant.Kernel.Launcher
+	if s.onGPU() && !launcher || s.opts.Sustain {
+		return nil
+	}
+	began := time.Now()
+	worker, timer := &tally{by: "the worker's clock"}, &tally{}
+	var beyond []float64 // per launch
+	for try := range addTries {
+		with, without, err := s.withAndWithout(ctx, try)
+		if err != nil {
+			return err
+		}
+		took, claimed := s.undisturbed(with)
+		other, _ := s.undisturbed(without)
+		longer := worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
+		beyond = append(beyond, (longer-claimed)/float64(s.timing.Repeat))
+		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
+			took := with.GlobalS
+			if timer.by = "the GPU's own timer"; with.GlobalS == 0 || without.GlobalS == 0 {
+				took, timer.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
+			}
+			timer.add(claimed, timerCost, took, without.GlobalS, with.Count, without.Count)
+		}
+		if worker.contradicts() || timer.contradicts() {
+			continue
+		}
+		if launcher {
+			return nil
+		}
+		if len(beyond) >= beyondTries || time.Since(began) > beyondSpan {
+			if s.timing.Clock != nil {
+				s.timing.Clock.Beyond = []float64{slices.Min(beyond), slices.Max(beyond)}
+			}
+			return nil
+		}
+	}
+	lie := worker
+	if !worker.contradicts() {
+		lie = timer
+	}
+	return &result.Fault{
+		Cause: result.CauseForged,
+		Message: fmt.Sprintf("the cell claims %.3g s a sample; by %s requests take %.3g s a sample longer than without launches",
+			lie.claimed, lie.by, lie.longer),
+		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
+	}
+}
+
+// withAndWithout asks for samples, and for the same without launches; every other
+// time in the other order, so that a machine that becomes slower favours neither.
+func (s *series) withAndWithout(ctx context.Context, try int) (with, without *worker.Batch, err error) {
+	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
+	if s.perItem > 0 {
+		enough = max(1, min(enough, int(addMost/s.perItem)))
+	}
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, DeadlineS: s.deadline(enough)}
+	for turn := range 2 {
+		s.freshen(&m)
+		m.Dry = (turn+try)%2 == 1
+		got, err := s.Cell.Sample(ctx, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.keep(m, got)
+		if m.Dry {
+			without = got
+		} else {
+			with = got
+		}
+	}
+	return with, without, nil
+}
+
+// besidesLaunching is what a sample may take beyond its claim, in seconds.
+func (s *series) besidesLaunching(launcher bool) float64 {
+	switch {
+	case launcher:
+		return queueingCost*float64(s.timing.Repeat) + s.hostS
+	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
+		return lookingCost
+	}
+	return 0
+}
+
+// A tally holds requests with launches against the same without, by one clock. All
+// numbers are seconds a sample.
+type tally struct {
+	by              string
+	with            []float64 // less what the claims allow for
+	without         []float64
+	claimed, longer float64 // of the last pair
+}
+
+// add takes down a pair, and says how much longer the one with launches took.
+func (t *tally) add(claimed, besides, with, without float64, count, countWithout int) float64 {
+	with, without = with/float64(count), without/float64(countWithout)
+	t.with, t.without = append(t.with, with-contradiction*claimed-besides), append(t.without, without)
+	t.claimed, t.longer = claimed, with-without
+	return t.longer
+}
+
+// contradicts tells whether requests with launches take longer than can be, as far
+// as is known: each but the quickest takes longer, even less all that it may, than
+// each without but the slowest. If launches take what they claim, however much the
+// machine varies, that is so by chance after addTries pairs in one of 1,829 cases at
+// most. What has been found otherwise from the second pair on stays so.
+func (t *tally) contradicts() bool {
+	n := len(t.with)
+	if n < 2 {
+		return n == 1 && t.with[0] > t.without[0]
+	}
+	slices.Sort(t.with)
+	slices.Sort(t.without)
+	return t.with[1] > t.without[n-2]
+}
+
+// undisturbed is what a request took, and what its samples claim each, both in
+// seconds. A cell that had to wait for its core was not slow: where it worked for
+// less time than has passed, the former is the processor's, and the claims are those
+// without the slowest, one for each time that the core was taken away. Threads work
+// for more than has passed, and then all claims count.
+func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
+	seconds := b.Seconds
+	took = b.WorkerS
+	if s.threads() == 1 && b.BusyS > 0 && b.BusyS < b.WorkerS {
+		took, seconds = b.BusyS, slices.Sorted(slices.Values(seconds))
+		seconds = seconds[:len(seconds)-int(min(b.Preempted, int64(len(seconds)/2)))]
+	}
+	return took, stat.Mean(seconds) * float64(s.timing.Repeat)
+}
+
+// threads are those that the kernel may compute with on a processor.
+func (s *series) threads() int {
+	most := 1
+	for _, launch := range s.Instance.Launches {
+		most = max(most, launch.Threads)
+	}
+	return most
+}
