@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"pawl/internal/measure"
@@ -169,13 +170,14 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 	if err != nil {
 		return err
 	}
-	kernels, why, err := bench.Trace(ctx, verifyBatch)
+	traced, err := bench.Trace(ctx, verifyBatch)
 	if err != nil {
 		return err
 	}
-	v.Kernels = kernels
-	if len(kernels) == 0 {
-		v.Limits = append(v.Limits, "which kernels ran is not known: "+cmp.Or(why, "the profiler lists none"))
+	v.Kernels = traced.Kernels
+	v.Findings = append(v.Findings, verify.Ahead(traced.Ahead)...)
+	if len(v.Kernels) == 0 {
+		v.Limits = append(v.Limits, "which kernels ran is not known: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
 		return nil
 	}
 	if k.row.Cell != spec.CellCUDA {
@@ -186,7 +188,7 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 		v.Limits = append(v.Limits, "which kernels are its own is not known: "+err.Error())
 		return nil
 	}
-	v.Findings = append(v.Findings, verify.Foreign(kernels, own, k.candidate.Variant.Kernel.Flags)...)
+	v.Findings = append(v.Findings, verify.Foreign(v.Kernels, own, k.candidate.Variant.Kernel.Flags)...)
 	return nil
 }
 
@@ -329,6 +331,9 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		return
 	}
 	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
+	if last := slices.IndexFunc(kept, func(one measure.Kept) bool { return one.Last }); last > 0 {
+		kept[0], kept[last] = kept[last], kept[0]
+	}
 	examiner := room.examiner(ctx, c, k, nil)
 	bench, err := examiner.Bench(ctx, x.instances(k))
 	if err == nil {

@@ -79,6 +79,9 @@ func (d *deviceClock) beside(check *result.ClockCheck) {
 
 // checkClock launches back to back and lets the worker time that from outside.
 func (s *series) checkClock(ctx context.Context) error {
+	if err := s.lookLast(ctx); err != nil {
+		return err
+	}
 	for _, arg := range s.Instance.Args {
 		if arg.Buffer && arg.Role == spec.RoleInOut {
 			return s.addUp(ctx) // launches that do not restore their input are another problem
@@ -150,10 +153,9 @@ func (s *series) claimAgain(ctx context.Context, check *result.ClockCheck) error
 	const enough = 20
 	samples := &s.timing.Samples
 	from := len(samples.Seconds)
-	if err := s.batch(ctx, enough); err != nil {
+	if err := s.beside(ctx, enough, "clock check"); err != nil {
 		return err
 	}
-	samples.Dropped = append(samples.Dropped, result.Drop{From: from, To: len(samples.Seconds), Cause: "clock check"})
 	check.ClaimedS = stat.Median(samples.Seconds[from:])
 	return nil
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"pawl/internal/spec"
@@ -13,14 +14,16 @@ import (
 type Kept struct {
 	Outputs []wire.Buffer
 	Batch   int
-	Steps   int // of oracle.Mutate
+	Steps   int  // of oracle.Mutate
+	Last    bool // after all that are timed, by code that may count
 }
 
 // keeper draws the samples whose outputs are kept: one of nearly every request at
 // first, then of fewer and fewer, so that no number of launches is safe.
 type keeper struct {
 	requests int
-	here     int // kept in this cell
+	here     int  // kept in this cell
+	last     bool // the next request keeps one
 	kept     []Kept
 }
 
@@ -45,6 +48,9 @@ func (s *series) due() bool {
 	}
 	s.draw.requests++
 	few := int(max(keptLeast, min(keptMost, keptBytes/size)))
+	if s.draw.last {
+		return true
+	}
 	if s.Instance.Variant.Kernel.DeviceCode() {
 		// Device code remembers nothing, so that one sample is as good as another.
 		return len(s.draw.kept) == 0 || s.draw.here < keptHere && len(s.draw.kept) < few && rand.IntN(2) == 0
@@ -75,7 +81,7 @@ func (s *series) keep(m wire.Sample, got *worker.Batch) {
 	if m.Keep == 0 || len(got.Kept) == 0 {
 		return
 	}
-	k := Kept{Outputs: got.Kept, Batch: m.Batch}
+	k := Kept{Outputs: got.Kept, Batch: m.Batch, Last: s.draw.last}
 	if got.Batch != 0 { // one of several copies of the arguments, each with data of its own
 		k.Batch = got.Batch
 	}
@@ -84,6 +90,18 @@ func (s *series) keep(m wire.Sample, got *worker.Batch) {
 	}
 	s.draw.kept = append(s.draw.kept, k)
 	s.draw.here++
+}
+
+// lookLast keeps one more of code that may count its launches, when enough are timed,
+// which no code knows: being right at first is not enough. The statistics leave these
+// samples out.
+func (s *series) lookLast(ctx context.Context) error {
+	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.timing.Samples.Seconds) == 0 {
+		return nil
+	}
+	s.draw.last = true
+	defer func() { s.draw.last = false }()
+	return s.beside(ctx, warmWindow, "last look")
 }
 
 // Kept are the candidate's, of all cells.

@@ -130,6 +130,17 @@ func (s *series) batch(ctx context.Context, count int) error {
 	return s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
 }
 
+// beside takes samples that the statistics leave out.
+func (s *series) beside(ctx context.Context, count int, cause string) error {
+	samples := &s.timing.Samples
+	from := len(samples.Seconds)
+	if err := s.batch(ctx, count); err != nil {
+		return err
+	}
+	samples.Dropped = append(samples.Dropped, result.Drop{From: from, To: len(samples.Seconds), Cause: cause})
+	return nil
+}
+
 // took notes what a reply says besides its samples.
 func (s *series) took(got *worker.Batch) {
 	t := s.timing

@@ -58,6 +58,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "torch_side_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: torch, Why: "the time of a stream that PyTorch knows is counted, and the report says so"},
 	{Kind: Python, Kernel: "torch_external_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: torch},
 	{Kind: Python, Kernel: "torch_waited_stream", Exploit: "side-stream", Research: []int{1}, Expect: Defused, By: []string{counted, stream, forged, clocks}, Needs: torch, Why: "where the host takes much longer than the device, its time is counted"},
+	{Kind: Python, Kernel: "torch_stream_ahead", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: torch, Why: "the profiler lists its kernels while the stream that is timed is held"},
 	{Kind: Python, Kernel: "torch_graph_of_first_data", Exploit: "stale-graph", Research: []int{9, 15}, Expect: Caught, By: []string{stale, timed, wrong}, Needs: torch},
 	{Kind: Python, Kernel: "torch_cache_version", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}, Needs: torch},
 	{Kind: Python, Kernel: "torch_stale_memory", Exploit: "memory-scan", Research: []int{17}, Expect: Caught, By: []string{wrong, timed, stale}, Needs: torch, Why: "the reference has never been in that process"},

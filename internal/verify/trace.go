@@ -15,6 +15,7 @@ const (
 	RetainedState  = "retained-state"  // something for the next launch to find
 	ForeignKernels = "foreign-kernels" // code on the device that the candidate did not bring along
 	PersistingL2   = "persisting-l2"   // lines that a flush does not evict
+	SideStream     = "side-stream"     // work past the stream that is timed
 )
 
 // SetAside is a launcher's part of the L2 that no flush reaches.
@@ -35,12 +36,19 @@ func Remembers() result.Finding {
 
 // Trace launches once more and lists the kernels that ran. It is the last thing
 // that a cell does: the profiler stays in it.
-func (b *Bench) Trace(ctx context.Context, batch int) (kernels []string, why string, err error) {
-	reply, err := b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, Trace: true, DeadlineS: b.deadline(b.Candidate)})
-	if err != nil {
-		return nil, "", err
+func (b *Bench) Trace(ctx context.Context, batch int) (*wire.ProduceReply, error) {
+	return b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, Trace: true, DeadlineS: b.deadline(b.Candidate)})
+}
+
+// Ahead is work that was done while the stream was held that it is timed on.
+func Ahead(kernels []string) []result.Finding {
+	if len(kernels) == 0 {
+		return nil
 	}
-	return reply.Kernels, reply.NoKernels, nil
+	return []result.Finding{{
+		Exploit: SideStream, Severity: result.Suspicious,
+		Message: fmt.Sprintf("kernels ran before the stream that it is timed on had begun: %s; work on another stream is to wait for the caller's (wait_stream)", strings.Join(kernels, ", ")),
+	}}
 }
 
 // Foreign are the kernels that ran and are not the candidate's own. Who declares a

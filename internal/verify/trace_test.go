@@ -24,3 +24,13 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+func TestAhead(t *testing.T) {
+	if found := Ahead(nil); found != nil {
+		t.Errorf("nothing ran ahead: %+v", found)
+	}
+	found := Ahead([]string{"softmax", "copy"})
+	if len(found) != 1 || found[0].Exploit != SideStream || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "softmax, copy") {
+		t.Errorf("%+v", found)
+	}
+}

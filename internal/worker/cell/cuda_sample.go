@@ -44,7 +44,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	reply.Count, reply.OverheadS, reply.PairS, reply.GlobalS = len(seconds), c.overhead, c.pair, global
 	for i, side := range sides {
 		reply.GapS = max(reply.GapS, side.gap)
-		reply.OtherStreams = reply.OtherStreams || side.strays || side.strayed > len(seconds)/2
+		reply.OtherStreams = side.lingers(len(seconds)) || reply.OtherStreams
 		reply.DeviceBytes = max(reply.DeviceBytes, int64(side.problem.bytes+side.extra))
 		if side.setAside && !slices.Contains(reply.SetAside, order[i]) {
 			reply.SetAside = append(reply.SetAside, order[i])
@@ -316,8 +316,26 @@ func (c *cudaCell) expired() error {
 	}
 }
 
-// strayLeast is more than an idle device takes to say that it is.
-const strayLeast = 30 * time.Microsecond
+// An idle device takes less than strayLeast to say that it is, mostly: a host that is
+// late now and then, or for a while, is not the launcher's doing.
+const (
+	strayLeast    = 50 * time.Microsecond
+	strayRequests = 3 // in a row, each of straySamples at least
+	straySamples  = 5
+)
+
+// lingers tells whether the device goes on after the side's launches, now that a
+// request for so many samples is done.
+func (s *cudaSide) lingers(samples int) bool {
+	switch {
+	case samples < straySamples:
+	case 2*s.strayed > samples:
+		s.lingered++
+	default:
+		s.lingered = 0
+	}
+	return s.strays || s.lingered >= strayRequests
+}
 
 // joinStreams waits for whatever else runs on the device. A launcher that left
 // work on another stream has not finished when its own stream has: that time is

@@ -27,7 +27,8 @@ type cudaSide struct {
 	several  section // of several launches
 	repeat   int     // how many; 0: there is none
 	gap      float64 // seconds between two empty launches in such a graph
-	strayed  int     // samples of this request that left work on other streams
+	strayed  int     // samples of this request after which the device went on
+	lingered int     // requests in a row of which most samples are of that kind
 	setAside bool    // it set a part of the L2 aside in this request
 	extra    uint64  // bytes of device memory it took besides its arguments
 }

@@ -463,8 +463,9 @@ class Wall:
         """Samples follow."""
 
     def trace(self, call):
-        """The names of the device's kernels that a call runs."""
-        return []
+        """The names of the device's kernels that a call runs, and of those that ran
+        while the stream was held that it is timed on."""
+        return [], []
 
     def settle(self, call, repeat, ready):
         """Measures what an empty call costs."""
@@ -696,7 +697,11 @@ class Events:
     flush_name = "write 2×L2, read 2×L2"
     blocked = 10e-3  # seconds; a function that takes this long behind a blocker waits for it
     most_hidden = 50e-3
-    stray_least = 10e-6  # seconds beyond what waiting for an idle device takes
+    # Seconds beyond what waiting for an idle device takes. The host needs tens of
+    # microseconds more for it now and then, and after many launches always.
+    stray_least, stray_share = 50e-6, 0.05  # the latter of the time until then
+    stray_requests = 3  # in a row
+    joined_least = 10e-6  # seconds that events are apart
 
     def start_events(self):
         self.began, self.ended, self.own = self.event(), self.event(), self.event()
@@ -704,7 +709,9 @@ class Events:
         self.waits = False  # the function waits for the device
         self.strays = False  # it leaves work on streams that nobody knows of
         self.rest = []  # seconds that the device went on after a sample's stream
-        self.joined = []  # seconds that its stream waited for others at its end
+        self.lasted = []  # seconds that the sample took until then
+        self.lingered = 0  # requests in a row after which it went on for long
+        self.joined = []  # seconds that its stream waited for others at its end, where the blocker hid the host
         self.exposed = 0
         self.unhidden = False  # samples begin on an idle device: the host's part is in them
         self.idle = self.pair = 0.0
@@ -730,10 +737,29 @@ class Events:
         self.pair = median(self.once(int, 1, True, int) for _ in range(31))
         overhead = median(self.once(self.launch_nothing, 1, True, int) for _ in range(31)) - self.pair
         self.strays = True
-        self.idle = max(self.rests(int, int, 15))
-        self.strays = median(self.rests(call, ready, 7)) - self.idle > self.stray_least
-        self.rest, self.joined, self.exposed = [], [], 0
+        self.strays = all(self.lingers(call, ready) for _ in range(self.stray_requests))
+        self.forget_samples()
+        self.lingered = 0
         return overhead
+
+    def lingers(self, call, ready):
+        """Whether the device goes on after the stream, by a few calls on an idle one."""
+        self.forget_samples()
+        for _ in range(15):
+            self.once(int, 1, False, int)
+        self.idle = max(self.rest)
+        self.forget_samples()
+        for _ in range(7):
+            self.once(call, 1, False, ready)
+        return self.beyond(self.idle)
+
+    def beyond(self, idle):
+        """Whether the device went on after the stream for longer than an idle one
+        may seem to."""
+        return median(self.rest) - idle > max(self.stray_least, self.stray_share * median(self.lasted))
+
+    def forget_samples(self):
+        self.rest, self.lasted, self.joined, self.exposed = [], [], [], 0
 
     def launch_nothing(self):
         self.sleep(0)
@@ -742,25 +768,18 @@ class Events:
         pass
 
     def trace(self, call):
-        return []
-
-    def rests(self, call, ready, count):
-        """How long the device goes on after the stream, call by call."""
-        self.rest = []
-        for _ in range(count):
-            self.once(call, 1, False, ready)
-        return self.rest
+        return [], []
 
     def idles(self, repeat):
         """How long the device goes on after nothing at all, now: the host may have
         become slower since settle. The function is not asked again, which would
         know what for."""
-        taken = self.rest, self.joined, self.exposed
-        self.rest = []
+        taken = self.rest, self.lasted, self.joined, self.exposed
+        self.forget_samples()
         for _ in range(15):
             self.once(int, repeat, self.cold, int)
         idle = median(self.rest)
-        self.rest, self.joined, self.exposed = taken
+        self.rest, self.lasted, self.joined, self.exposed = taken
         return idle
 
     def once(self, call, repeat, cold, ready):
@@ -780,8 +799,8 @@ class Events:
             call()
         joined = self.join()
         self.ended.record()
-        # Done already: the device has waited for the host.
-        if self.began.query() and not self.unhidden:
+        waited = self.began.query()  # done already: the device has waited for the host
+        if waited and not self.unhidden:
             self.exposed += 1
             if not self.waits and not self.strays:
                 self.hide = min(self.most_hidden, 2 * self.hide + 50e-6)
@@ -789,8 +808,10 @@ class Events:
         start = time.perf_counter()
         self.synchronize()
         self.rest.append(time.perf_counter() - start)
-        self.joined.append(self.elapsed(self.own, self.ended) if joined else 0.0)
-        return max(self.elapsed(self.began, self.ended), 1e-9)
+        if joined and not waited:
+            self.joined.append(self.elapsed(self.own, self.ended))
+        self.lasted.append(max(self.elapsed(self.began, self.ended), 1e-9))
+        return self.lasted[-1]
 
     def finish(self, seconds, repeat):
         """Counts what the function left on other streams. Those that were waited
@@ -798,16 +819,18 @@ class Events:
         doubts = {"pair_s": self.pair}
         seconds = [max(s - self.pair / repeat, 1e-9) for s in seconds]
         left = [max(0.0, rest - self.idle) for rest in self.rest]
-        if median(self.joined) - self.pair > self.stray_least:
+        if self.joined and median(self.joined) - self.pair > self.joined_least:
             doubts["other_streams"] = True
         if self.exposed:
             doubts["exposed"] = self.exposed
-        # One late answer of the host is no work; several of them are.
-        if self.strays or len(left) >= 5 and median(left) > self.stray_least and median(self.rest) - self.idles(repeat) > self.stray_least:
-            self.strays = True  # from now on
+        # A late answer of the host is no work, nor is a host that is late for a while.
+        if len(left) >= 5 and not self.strays:
+            self.lingered = self.lingered + 1 if self.beyond(self.idle) and self.beyond(self.idles(repeat)) else 0
+            self.strays = self.lingered >= self.stray_requests  # from now on
+        if self.strays:
             seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
             doubts["other_streams"] = True
-        self.rest, self.joined, self.exposed = [], [], 0
+        self.forget_samples()
         return seconds, doubts
 
 
@@ -1001,11 +1024,18 @@ class TorchOnGPU(Torch, Events):
         """By CUPTI, through PyTorch's profiler."""
         profiler, on_device = self.torch.profiler, self.torch.autograd.DeviceType.CUDA
         with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+            self.sleep(self.most_hidden)
+            self.began.record()
+            self.hold(self.began)
             call()
             self.synchronize()
         ran = [e for e in profile.events() if e.device_type == on_device and not getattr(e, "is_user_annotation", False)]
-        names = [e.name for e in sorted(ran, key=lambda e: e.time_range.start)]
-        return list(dict.fromkeys(name for name in names if not name.startswith(("Memcpy ", "Memset "))))
+        ran = sorted((e for e in ran if not e.name.startswith(("Memcpy ", "Memset "))), key=lambda e: e.time_range.start)
+        held = []
+        if ran and "spin_kernel" in ran[0].name:  # the device was idle, so that it is the first
+            blocker = ran.pop(0).time_range
+            held = [e for e in ran if e.time_range.start < (blocker.start + blocker.end) / 2]
+        return [list(dict.fromkeys(e.name for e in events)) for events in (ran, held)]
 
     def event(self):
         return self.torch.cuda.Event(enable_timing=True)
@@ -1796,7 +1826,7 @@ class Cell:
         if m.get("trace"):
             self.ready()
             try:
-                reply["kernels"] = self.framework.trace(self.once)
+                reply["kernels"], reply["ahead"] = self.framework.trace(self.once)
             except Exception as error:
                 show(error)  # the outputs are there all the same
         return reply
