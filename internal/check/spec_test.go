@@ -63,7 +63,7 @@ func TestBaseWithoutASpec(t *testing.T) {
 	p.write("pawl.yaml", string(good))
 	p.commit("sense")
 	report := p.check(planOnly)
-	mustWarn(t, report.Warnings, "base", "has no kernels to compare with: ")
+	mustWarn(t, report.Warnings, "base", "has no kernels to compare with: pawl.yaml:2:")
 	if row := rowOf(t, report, "k/c"); row.Plan != "measure alone" {
 		t.Errorf("plan %q", row.Plan)
 	}

@@ -175,7 +175,7 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 		return err
 	}
 	v.Kernels = traced.Kernels
-	v.Findings = append(v.Findings, verify.Ahead(traced.Ahead)...)
+	v.Findings = append(v.Findings, verify.Untimed(traced.Untimed)...)
 	if len(v.Kernels) == 0 {
 		v.Limits = append(v.Limits, "which kernels ran is not known: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
 		return nil
@@ -340,8 +340,9 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
 	}
 	began, looked, least, span := time.Now(), 0, timedLeast, timedSpan
+	late := "none was kept" // why none of those was looked at that came last
 	if k.candidate.Variant.Kernel.DeviceCode() {
-		least, span = deviceLeast, deviceSpan
+		least, span, late = deviceLeast, deviceSpan, ""
 	}
 	for i, sample := range kept[:min(len(kept), timedLooks)] {
 		if i >= least && time.Since(began) > span {
@@ -356,10 +357,16 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 			v.Findings = append(v.Findings, found...)
 		}
 		v.Cases = append(v.Cases, one)
+		if sample.Last {
+			late = ""
+		}
 		switch {
 		case err != nil:
 			one.Skipped = err.Error()
 			v.Skipped++
+			if sample.Last {
+				late = one.Skipped
+			}
 			defer func() { _ = room.close(ctx) }() // a cell may be gone
 		case one.Reason != "":
 			v.Failed++
@@ -370,6 +377,8 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 	}
 	if looked == 0 && len(v.Findings) == 0 {
 		v.Limits = append(v.Limits, "no timed sample could be looked at: "+v.Cases[len(v.Cases)-1].Skipped)
+	} else if late != "" {
+		v.Limits = append(v.Limits, "none of the samples was looked at that came when all were timed: "+late)
 	}
 	c.convict(k)
 }

@@ -161,12 +161,27 @@ func (c *check) at(ctx context.Context, sha string) (*version, error) {
 	}
 	file := filepath.Join(tree.Folder, filepath.Base(c.Spec.File))
 	if v.spec, err = spec.Load(file); err != nil {
-		v.spec, v.why = nil, err.Error()
+		v.spec, v.why = nil, unreadable(err)
 		if _, missing := os.Stat(file); errors.Is(missing, fs.ErrNotExist) {
 			v.why = "it has no " + filepath.Base(c.Spec.File)
 		}
 	}
 	return v, nil
+}
+
+// unreadable says on one line what is wrong with an earlier commit's file, wherever it
+// was checked out to.
+func unreadable(err error) string {
+	problems := diag.Problems(err)
+	if len(problems) == 0 {
+		return err.Error()
+	}
+	first := *problems[0]
+	first.Pos.File = filepath.Base(first.Pos.File)
+	if more := len(problems) - 1; more > 0 {
+		return fmt.Sprintf("%s (and %d more)", first.Error(), more)
+	}
+	return first.Error()
 }
 
 func (c *check) closeTrees() {

@@ -148,6 +148,7 @@ func (m *Match) begin(opts DuetOptions) {
 		for _, side := range m.Sides {
 			m.series = append(m.series, newSeries(Side{Instance: side.Instance, Symbols: side.Symbols}, opts.Options, func(Progress) {}))
 		}
+		m.series[0].judged = true
 		m.order = turnsOf(len(m.Sides))
 	}
 	start := make([]int, len(m.series))

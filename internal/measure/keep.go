@@ -15,7 +15,7 @@ type Kept struct {
 	Outputs []wire.Buffer
 	Batch   int
 	Steps   int  // of oracle.Mutate
-	Last    bool // after all that are timed, by code that may count
+	Last    bool // after all that were timed in its cell, by code that may count
 }
 
 // keeper draws the samples whose outputs are kept: one of nearly every request at
@@ -37,7 +37,7 @@ const (
 
 // due tells whether this request is to keep one.
 func (s *series) due() bool {
-	if !s.opts.Keep {
+	if !s.opts.Keep || !s.judged {
 		return false
 	}
 	size := int64(1)
@@ -56,6 +56,15 @@ func (s *series) due() bool {
 		return len(s.draw.kept) == 0 || s.draw.here < keptHere && len(s.draw.kept) < few && rand.IntN(2) == 0
 	}
 	return rand.IntN(few+s.draw.requests-1) < few
+}
+
+// drawn is the sample of a request that is kept, of those that the cell takes before it
+// stops, most seconds after it has begun.
+func (s *series) drawn(count int, most float64) int {
+	if s.perItem > 0 {
+		count = max(1, min(count, int(most/s.perItem)))
+	}
+	return 1 + rand.IntN(count)
 }
 
 // freshen makes sure that no launch works on the contents of the last: what runs on
@@ -96,11 +105,13 @@ func (s *series) keep(m wire.Sample, got *worker.Batch) {
 // which no code knows: being right at first is not enough. The statistics leave these
 // samples out.
 func (s *series) lookLast(ctx context.Context) error {
-	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.timing.Samples.Seconds) == 0 {
+	if !s.opts.Keep || !s.judged || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.timing.Samples.Seconds) == 0 {
 		return nil
 	}
 	s.draw.last = true
-	defer func() { s.draw.last = false }()
+	defer func(perItem float64) { // which has the keeping in it now
+		s.draw.last, s.perItem = false, perItem
+	}(s.perItem)
 	return s.beside(ctx, warmWindow, "last look")
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -56,6 +55,7 @@ type series struct {
 	timing   *result.Timing
 	perItem  float64 // wall seconds of one sample, flush included
 	primary  bool    // the row itself, not one of its rivals
+	judged   bool    // its timed samples are looked at
 	sets     int     // copies of the arguments that launches rotate over
 	data     int     // batch of the generated data
 	cores    []int   // to be kept on; nil: the worker's choice
@@ -115,7 +115,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: 0.25, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	if s.due() {
-		m.Keep = 1 + rand.IntN(count)
+		m.Keep = s.drawn(count, m.MaxS)
 	}
 	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {

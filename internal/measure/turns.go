@@ -44,7 +44,7 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 	errs = make([]error, len(sides))
 	for i, side := range sides {
 		all[i] = newSeries(side, opts, func(Progress) {})
-		all[i].primary = i == 0
+		all[i].primary, all[i].judged = i == 0, i == 0
 		if len(sides) == 1 {
 			all[i].progress = progress
 		}

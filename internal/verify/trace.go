@@ -40,14 +40,14 @@ func (b *Bench) Trace(ctx context.Context, batch int) (*wire.ProduceReply, error
 	return b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, Trace: true, DeadlineS: b.deadline(b.Candidate)})
 }
 
-// Ahead is work that was done while the stream was held that it is timed on.
-func Ahead(kernels []string) []result.Finding {
+// Untimed is work that was done past the stream that is timed.
+func Untimed(kernels []string) []result.Finding {
 	if len(kernels) == 0 {
 		return nil
 	}
 	return []result.Finding{{
 		Exploit: SideStream, Severity: result.Suspicious,
-		Message: fmt.Sprintf("kernels ran before the stream that it is timed on had begun: %s; work on another stream is to wait for the caller's (wait_stream)", strings.Join(kernels, ", ")),
+		Message: fmt.Sprintf("kernels ran before the stream that it is timed on had begun, or after it was done: %s; work on another stream waits for the caller's stream, which waits for it in turn (wait_stream)", strings.Join(kernels, ", ")),
 	}}
 }
 

@@ -25,11 +25,11 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-func TestAhead(t *testing.T) {
-	if found := Ahead(nil); found != nil {
-		t.Errorf("nothing ran ahead: %+v", found)
+func TestUntimed(t *testing.T) {
+	if found := Untimed(nil); found != nil {
+		t.Errorf("all is timed: %+v", found)
 	}
-	found := Ahead([]string{"softmax", "copy"})
+	found := Untimed([]string{"softmax", "copy"})
 	if len(found) != 1 || found[0].Exploit != SideStream || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "softmax, copy") {
 		t.Errorf("%+v", found)
 	}

@@ -44,7 +44,10 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	reply.Count, reply.OverheadS, reply.PairS, reply.GlobalS = len(seconds), c.overhead, c.pair, global
 	for i, side := range sides {
 		reply.GapS = max(reply.GapS, side.gap)
-		reply.OtherStreams = side.lingers(len(seconds)) || reply.OtherStreams
+		if !m.Dry && !slices.Contains(sides[:i], side) {
+			side.lingers(len(seconds))
+		}
+		reply.OtherStreams = reply.OtherStreams || side.strays || side.lingered >= strayRequests
 		reply.DeviceBytes = max(reply.DeviceBytes, int64(side.problem.bytes+side.extra))
 		if side.setAside && !slices.Contains(reply.SetAside, order[i]) {
 			reply.SetAside = append(reply.SetAside, order[i])
@@ -324,9 +327,9 @@ const (
 	straySamples  = 5
 )
 
-// lingers tells whether the device goes on after the side's launches, now that a
+// lingers takes down whether the device goes on after the side's launches, now that a
 // request for so many samples is done.
-func (s *cudaSide) lingers(samples int) bool {
+func (s *cudaSide) lingers(samples int) {
 	switch {
 	case samples < straySamples:
 	case 2*s.strayed > samples:
@@ -334,7 +337,6 @@ func (s *cudaSide) lingers(samples int) bool {
 	default:
 		s.lingered = 0
 	}
-	return s.strays || s.lingered >= strayRequests
 }
 
 // joinStreams waits for whatever else runs on the device. A launcher that left

@@ -36,6 +36,7 @@ MAX_FRAME = 1 << 20
 FORGET_BRANCHES = 64  # rounds over all places of branches
 FORGET_PRIVATE = 16 << 20  # bytes, more than a core has for itself
 FORGET_CORES = 64  # more take too long to visit
+CLOCK_JITTER = 5.0  # microseconds by which a profiler's times may be off
 
 
 class Fault(Exception):
@@ -464,7 +465,7 @@ class Wall:
 
     def trace(self, call):
         """The names of the device's kernels that a call runs, and of those that ran
-        while the stream was held that it is timed on."""
+        before or after what is timed."""
         return [], []
 
     def settle(self, call, repeat, ready):
@@ -818,17 +819,22 @@ class Events:
         for are in the time already."""
         doubts = {"pair_s": self.pair}
         seconds = [max(s - self.pair / repeat, 1e-9) for s in seconds]
-        left = [max(0.0, rest - self.idle) for rest in self.rest]
+        idle, lingers = self.idle, False
         if self.joined and median(self.joined) - self.pair > self.joined_least:
             doubts["other_streams"] = True
         if self.exposed:
             doubts["exposed"] = self.exposed
-        # A late answer of the host is no work, nor is a host that is late for a while.
-        if len(left) >= 5 and not self.strays:
-            self.lingered = self.lingered + 1 if self.beyond(self.idle) and self.beyond(self.idles(repeat)) else 0
+        # A late answer of the host is no work, nor is a host that is late for a while:
+        # what lasts that long is counted, and called work when it goes on.
+        if len(self.rest) >= 5 and not self.strays:
+            if self.beyond(idle):
+                idle = max(idle, self.idles(repeat))
+                lingers = self.beyond(idle)
+            self.lingered = self.lingered + 1 if lingers else 0
             self.strays = self.lingered >= self.stray_requests  # from now on
+        if self.strays or lingers:
+            seconds = [s + max(0.0, rest - idle) / repeat for s, rest in zip(seconds, self.rest)]
         if self.strays:
-            seconds = [s + rest / repeat for s, rest in zip(seconds, left)]
             doubts["other_streams"] = True
         self.forget_samples()
         return seconds, doubts
@@ -1023,19 +1029,18 @@ class TorchOnGPU(Torch, Events):
     def trace(self, call):
         """By CUPTI, through PyTorch's profiler."""
         profiler, on_device = self.torch.profiler, self.torch.autograd.DeviceType.CUDA
+        self.synchronize()
         with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
             self.sleep(self.most_hidden)
             self.began.record()
             self.hold(self.began)
             call()
+            self.join()
+            self.sleep(0)
             self.synchronize()
         ran = [e for e in profile.events() if e.device_type == on_device and not getattr(e, "is_user_annotation", False)]
-        ran = sorted((e for e in ran if not e.name.startswith(("Memcpy ", "Memset "))), key=lambda e: e.time_range.start)
-        held = []
-        if ran and "spin_kernel" in ran[0].name:  # the device was idle, so that it is the first
-            blocker = ran.pop(0).time_range
-            held = [e for e in ran if e.time_range.start < (blocker.start + blocker.end) / 2]
-        return [list(dict.fromkeys(e.name for e in events)) for events in (ran, held)]
+        ran = [e for e in ran if not e.name.startswith(("Memcpy ", "Memset "))]
+        return untimed(sorted(ran, key=lambda e: e.time_range.start), "spin_kernel")
 
     def event(self):
         return self.torch.cuda.Event(enable_timing=True)
@@ -1092,6 +1097,21 @@ class TorchOnGPU(Torch, Events):
         for stream in others:
             current.wait_stream(stream)
         return bool(others)
+
+
+def untimed(ran, sleeper):
+    """The names of the kernels that ran between two that pawl has put around them on
+    the stream that is timed, and of those that began well before the first had ended,
+    or ended after the second. Others may sleep as well, on streams of their own."""
+    around = [e for e in ran if sleeper in e.name]
+    around = [e for e in around if e.device_resource_id == around[0].device_resource_id]
+    if len(around) < 2:
+        return [], []  # nothing is known
+    ran = [e for e in ran if e is not around[0] and e is not around[-1]]
+    first, last = around[0].time_range, around[-1].time_range
+    begin, end = (first.start + first.end) / 2, last.end + CLOCK_JITTER
+    past = [e for e in ran if e.time_range.start < begin or e.time_range.end > end]
+    return [list(dict.fromkeys(e.name for e in events)) for events in (ran, past)]
 
 
 def torch_here(load):
@@ -1826,7 +1846,7 @@ class Cell:
         if m.get("trace"):
             self.ready()
             try:
-                reply["kernels"], reply["ahead"] = self.framework.trace(self.once)
+                reply["kernels"], reply["untimed"] = self.framework.trace(self.once)
             except Exception as error:
                 show(error)  # the outputs are there all the same
         return reply

@@ -60,7 +60,7 @@ func TestOldGrammar(t *testing.T) {
 
 // How a function is given its arguments, and what is made of a device's events.
 func TestScripts(t *testing.T) {
-	for _, script := range []string{"parameters.py", "events.py", "seal.py", "device.py"} {
+	for _, script := range []string{"parameters.py", "events.py", "seal.py", "device.py", "trace.py"} {
 		command := exec.Command(interpreter(t), filepath.Join("testdata", script))
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)

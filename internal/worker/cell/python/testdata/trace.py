@@ -1,0 +1,131 @@
+"""Checks what the cell makes of a profiler's list of kernels, on a PyTorch that is
+made up: streams in time, and a profiler that writes down what they ran."""
+
+import importlib.util
+import os
+import sys
+import types
+
+sys.dont_write_bytecode = True
+here = os.path.dirname(os.path.abspath(__file__))
+spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
+cell = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cell)
+
+SPIN = "at::cuda::(anonymous namespace)::spin_kernel(long)"
+
+
+class Profile:
+    """All times are microseconds."""
+
+    now, busy, ran, on = 0.0, {}, [], False
+
+    def __enter__(self):
+        Profile.on = True
+        return self
+
+    def __exit__(self, *error):
+        Profile.on = False
+
+    def events(self):
+        host = types.SimpleNamespace(device_type="CPU", name="cudaLaunchKernel", time_range=None)
+        marked = types.SimpleNamespace(device_type="CUDA", name="range", is_user_annotation=True)
+        return [host, marked, *reversed(Profile.ran)]  # in no order
+
+
+def launch(name, took=10.0, stream=7):
+    Profile.now += 5
+    start = max(Profile.now, Profile.busy.get(stream, 0.0))
+    Profile.busy[stream] = start + took
+    if Profile.on:
+        Profile.ran.append(types.SimpleNamespace(
+            device_type="CUDA", name=name, device_resource_id=stream, time_range=types.SimpleNamespace(start=start, end=start + took)))
+
+
+def wait(one, other):
+    Profile.busy[one] = max(Profile.busy.get(one, 0.0), Profile.busy.get(other, 0.0))
+
+
+class Framework(cell.TorchOnGPU):
+    def __init__(self, known=None):
+        Profile.now, Profile.busy, Profile.ran = 0.0, {}, []
+        self.known = known  # a stream
+        self.began = types.SimpleNamespace(record=lambda: None)
+        self.torch = types.SimpleNamespace(
+            profiler=types.SimpleNamespace(profile=lambda activities: Profile(), ProfilerActivity=types.SimpleNamespace(CUDA=1)),
+            autograd=types.SimpleNamespace(DeviceType=types.SimpleNamespace(CUDA="CUDA")))
+
+    def synchronize(self):
+        Profile.now = max([Profile.now, *Profile.busy.values()])
+
+    def sleep(self, seconds):
+        launch(SPIN, 1e6 * seconds + 1)
+
+    def hold(self, event):
+        if self.known:
+            wait(self.known, 7)
+
+    def join(self):
+        if self.known:
+            wait(7, self.known)
+
+
+def traced(call, known=None):
+    kernels, untimed = Framework(known).trace(call)
+    return sorted(kernels), sorted(untimed)
+
+
+def on_its_stream():
+    launch("a")
+    launch("Memcpy DtoD (Device -> Device)")
+    launch("a")
+    launch("b", 1e4)
+
+
+def joined():
+    wait(8, 7)
+    launch("a", stream=8)
+    wait(7, 8)
+
+
+def never_waits():
+    launch("a", stream=8)
+    wait(7, 8)
+    launch("b")
+
+
+def nobody_waits():
+    wait(8, 7)
+    launch("a", 30, stream=8)
+    launch("b", 1)
+
+
+def sleeps_too():
+    launch(SPIN, 20)
+    launch("a")
+
+
+def sleeps_elsewhere():
+    wait(8, 7)
+    launch(SPIN, 1, stream=8)
+    launch("a", 100, stream=8)
+    launch(SPIN, 1, stream=8)
+
+
+assert traced(on_its_stream) == (["a", "b"], [])
+assert traced(joined) == (["a"], [])
+assert traced(never_waits) == (["a", "b"], ["a"])
+assert traced(nobody_waits) == (["a", "b"], ["a"])
+assert traced(sleeps_too) == (sorted(["a", SPIN]), [])
+assert traced(sleeps_elsewhere) == (sorted(["a", SPIN]), sorted(["a", SPIN]))
+assert traced(lambda: None) == ([], [])
+for call in (never_waits, nobody_waits):  # of a stream that pawl holds and joins
+    assert traced(call, known=8) == (["a", "b"], []), call
+
+# A profiler that says nothing of pawl's own kernels knows nothing of others.
+Framework()
+launch("a")
+Profile.on = True
+launch("b")
+Profile.on = False
+assert cell.untimed(Profile.ran, "spin_kernel") == ([], [])
