@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -311,25 +312,56 @@ func TestAnotherProcessIsNoticed(t *testing.T) {
 func TestKilledParentFreesTheDevice(t *testing.T) {
 	for i := range 6 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			entry := []string{"good", "endless"}[i%2]
-			p := newProject(t, kernel(entry))
-			cmd := exec.Command(pawl, "bench", "--min-samples", "10000000", "--max-samples", "10000000", "--timeout", "60s")
-			cmd.Dir, cmd.Env = p.dir, p.env
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Duration(2500+137*i) * time.Millisecond)
-			children := descendants(cmd.Process.Pid)
-			_ = cmd.Process.Signal(syscall.SIGKILL)
-			_ = cmd.Wait()
-			killed := time.Now()
-			for !allGone(children) {
-				if time.Since(killed) > 2*time.Second {
-					t.Fatalf("still there after 2 s: %v", children)
+			killed(t, kernel([]string{"good", "endless"}[i%2]), func(int) {
+				time.Sleep(time.Duration(2500+137*i) * time.Millisecond)
+			})
+		})
+	}
+	t.Run("while the blocker spins", func(t *testing.T) {
+		killed(t, launcher("launch_late"), func(pid int) {
+			for began := time.Now(); !slices.ContainsFunc(descendants(pid), hasThread("held")); {
+				if time.Since(began) > 30*time.Second {
+					t.Fatal("the stream is never held")
 				}
 				time.Sleep(5 * time.Millisecond)
 			}
-			mustMeasure(t, row(t, newProject(t, kernel("good")).bench(), "good"))
+		})
+	})
+}
+
+// killed kills a run once ready returns, and looks whether what is left of it ends.
+func killed(t *testing.T, kernels string, ready func(pid int)) {
+	t.Helper()
+	p := newProject(t, kernels)
+	cmd := exec.Command(pawl, "bench", "--min-samples", "10000000", "--max-samples", "10000000", "--timeout", "60s")
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	ready(cmd.Process.Pid)
+	children := descendants(cmd.Process.Pid)
+	_ = cmd.Process.Signal(syscall.SIGKILL)
+	_ = cmd.Wait()
+	for since := time.Now(); !allGone(children); {
+		if time.Since(since) > 2*time.Second {
+			t.Fatalf("still there after 2 s: %v", children)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	mustMeasure(t, row(t, newProject(t, kernel("good")).bench(), "good"))
+}
+
+// hasThread tells whether a process has a thread of that name.
+func hasThread(name string) func(pid int) bool {
+	return func(pid int) bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
+		return slices.ContainsFunc(threads, func(file string) bool {
+			found, err := os.ReadFile(file)
+			return err == nil && strings.TrimSpace(string(found)) == name
 		})
 	}
 }

@@ -1,5 +1,7 @@
 // Host code that is given a stream.
 #include <cuda_runtime.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 __global__ void scale(const float *x, float *y, long n) {
     long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -46,6 +48,18 @@ extern "C" void launch_joined(cudaStream_t stream, const float *x, float *y, lon
     busy<<<1, 1, 0, other>>>(y, 200000);
     cudaEventRecord(joined, other);
     cudaStreamWaitEvent(stream, joined, 0);
+}
+
+// Takes its time, and shows it by the name of its thread. All calls but the first are
+// made while the stream is held.
+extern "C" void launch_late(cudaStream_t stream, const float *x, float *y, long n) {
+    static int calls;
+    if (calls++ > 0) {
+        prctl(PR_SET_NAME, "held");
+        usleep(700000);
+        prctl(PR_SET_NAME, "free");
+    }
+    scale<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
 }
 
 // Takes 64 MiB of its own.
