@@ -68,6 +68,16 @@ func TestBaseWithoutASpec(t *testing.T) {
 		t.Errorf("plan %q", row.Plan)
 	}
 	p.git("rm", "--quiet", "pawl.yaml")
+	if err := os.Mkdir(filepath.Join(p.dir, "pawl.yaml"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.write("pawl.yaml/file", "")
+	p.commit("a folder")
+	p.git("rm", "--quiet", "-r", "pawl.yaml")
+	p.write("pawl.yaml", string(good))
+	p.commit("sense in between")
+	mustWarn(t, p.check(planOnly).Warnings, "base", "has no kernels to compare with: read pawl.yaml: is a directory")
+	p.git("rm", "--quiet", "pawl.yaml")
 	p.commit("no spec at all")
 	p.write("pawl.yaml", string(good))
 	p.commit("sense again")

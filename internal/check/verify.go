@@ -167,7 +167,7 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 	if err == nil {
 		err = bench.Prepare(ctx)
 	}
-	if err != nil {
+	if err != nil || !bench.Candidate.Cell.OnDevice {
 		return err
 	}
 	traced, err := bench.Trace(ctx, verifyBatch)

@@ -172,8 +172,12 @@ func (c *check) at(ctx context.Context, sha string) (*version, error) {
 // unreadable says on one line what is wrong with an earlier commit's file, wherever it
 // was checked out to.
 func unreadable(err error) string {
+	var path *fs.PathError
 	problems := diag.Problems(err)
-	if len(problems) == 0 {
+	switch {
+	case errors.As(err, &path):
+		return fmt.Sprintf("%s %s: %v", path.Op, filepath.Base(path.Path), path.Err)
+	case len(problems) == 0:
 		return err.Error()
 	}
 	first := *problems[0]

@@ -701,7 +701,7 @@ class Events:
     # Seconds beyond what waiting for an idle device takes. The host needs tens of
     # microseconds more for it now and then, and after many launches always.
     stray_least, stray_share = 50e-6, 0.05  # the latter of the time until then
-    stray_requests = 3  # in a row
+    stray_requests, stray_samples = 3, 5  # the former in a row, of the latter at least together
     joined_least = 10e-6  # seconds that events are apart
 
     def start_events(self):
@@ -711,6 +711,7 @@ class Events:
         self.strays = False  # it leaves work on streams that nobody knows of
         self.rest = []  # seconds that the device went on after a sample's stream
         self.lasted = []  # seconds that the sample took until then
+        self.recent = []  # both, of the last requests that were too short to tell
         self.lingered = 0  # requests in a row after which it went on for long
         self.joined = []  # seconds that its stream waited for others at its end, where the blocker hid the host
         self.exposed = 0
@@ -740,7 +741,7 @@ class Events:
         self.strays = True
         self.strays = all(self.lingers(call, ready) for _ in range(self.stray_requests))
         self.forget_samples()
-        self.lingered = 0
+        self.recent, self.lingered = [], 0
         return overhead
 
     def lingers(self, call, ready):
@@ -752,12 +753,13 @@ class Events:
         self.forget_samples()
         for _ in range(7):
             self.once(call, 1, False, ready)
-        return self.beyond(self.idle)
+        return self.beyond(self.idle, list(zip(self.rest, self.lasted)))
 
-    def beyond(self, idle):
+    def beyond(self, idle, samples):
         """Whether the device went on after the stream for longer than an idle one
         may seem to."""
-        return median(self.rest) - idle > max(self.stray_least, self.stray_share * median(self.lasted))
+        rest, lasted = (median(values) for values in zip(*samples))
+        return rest - idle > max(self.stray_least, self.stray_share * lasted)
 
     def forget_samples(self):
         self.rest, self.lasted, self.joined, self.exposed = [], [], [], 0
@@ -772,13 +774,13 @@ class Events:
         return [], []
 
     def idles(self, repeat):
-        """How long the device goes on after nothing at all, now: the host may have
-        become slower since settle. The function is not asked again, which would
-        know what for."""
+        """How long the device seems to go on after launches of nothing, now: the host
+        may have become slower since settle. The function is not asked again, which
+        would know what for."""
         taken = self.rest, self.lasted, self.joined, self.exposed
         self.forget_samples()
         for _ in range(15):
-            self.once(int, repeat, self.cold, int)
+            self.once(self.launch_nothing, repeat, self.cold, int)
         idle = median(self.rest)
         self.rest, self.lasted, self.joined, self.exposed = taken
         return idle
@@ -822,20 +824,23 @@ class Events:
         idle, lingers = self.idle, False
         if self.joined and median(self.joined) - self.pair > self.joined_least:
             doubts["other_streams"] = True
-        if self.exposed:
-            doubts["exposed"] = self.exposed
         # A late answer of the host is no work, nor is a host that is late for a while:
         # what lasts that long is counted, and called work when it goes on.
-        if len(self.rest) >= 5 and not self.strays:
-            if self.beyond(idle):
+        self.recent += zip(self.rest, self.lasted)
+        if len(self.recent) >= self.stray_samples:
+            if not self.strays and self.beyond(idle, self.recent):
                 idle = max(idle, self.idles(repeat))
-                lingers = self.beyond(idle)
-            self.lingered = self.lingered + 1 if lingers else 0
-            self.strays = self.lingered >= self.stray_requests  # from now on
+                lingers = self.beyond(idle, self.recent)
+            self.recent, self.lingered = [], self.lingered + 1 if lingers else 0
+            self.strays = self.strays or self.lingered >= self.stray_requests  # from now on
         if self.strays or lingers:
             seconds = [s + max(0.0, rest - idle) / repeat for s, rest in zip(seconds, self.rest)]
         if self.strays:
             doubts["other_streams"] = True
+        elif lingers:
+            self.exposed = len(seconds)  # to the host, as far as is known
+        if self.exposed:
+            doubts["exposed"] = self.exposed
         self.forget_samples()
         return seconds, doubts
 
@@ -1030,16 +1035,17 @@ class TorchOnGPU(Torch, Events):
         """By CUPTI, through PyTorch's profiler."""
         profiler, on_device = self.torch.profiler, self.torch.autograd.DeviceType.CUDA
         self.synchronize()
+        timed = self.torch.cuda.current_stream()
         with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
             self.sleep(self.most_hidden)
             self.began.record()
             self.hold(self.began)
             call()
-            self.join()
-            self.sleep(0)
+            with self.torch.cuda.stream(timed):
+                self.join()
+                self.sleep(0)
             self.synchronize()
         ran = [e for e in profile.events() if e.device_type == on_device and not getattr(e, "is_user_annotation", False)]
-        ran = [e for e in ran if not e.name.startswith(("Memcpy ", "Memset "))]
         return untimed(sorted(ran, key=lambda e: e.time_range.start), "spin_kernel")
 
     def event(self):
@@ -1101,17 +1107,18 @@ class TorchOnGPU(Torch, Events):
 
 def untimed(ran, sleeper):
     """The names of the kernels that ran between two that pawl has put around them on
-    the stream that is timed, and of those that began well before the first had ended,
-    or ended after the second. Others may sleep as well, on streams of their own."""
+    the stream that is timed, and of those that began before the first had ended, or
+    ended after the second; of the latter also copies on the device. Others may sleep
+    as well, on streams of their own."""
     around = [e for e in ran if sleeper in e.name]
     around = [e for e in around if e.device_resource_id == around[0].device_resource_id]
     if len(around) < 2:
         return [], []  # nothing is known
     ran = [e for e in ran if e is not around[0] and e is not around[-1]]
-    first, last = around[0].time_range, around[-1].time_range
-    begin, end = (first.start + first.end) / 2, last.end + CLOCK_JITTER
+    begin, end = around[0].time_range.end - CLOCK_JITTER, around[-1].time_range.end + CLOCK_JITTER
     past = [e for e in ran if e.time_range.start < begin or e.time_range.end > end]
-    return [list(dict.fromkeys(e.name for e in events)) for events in (ran, past)]
+    kernels = [e.name for e in ran if not e.name.startswith(("Memcpy ", "Memset "))]
+    return list(dict.fromkeys(kernels)), list(dict.fromkeys(e.name for e in past if e.name in kernels or e.name.startswith("Memcpy DtoD")))
 
 
 def torch_here(load):

@@ -46,20 +46,36 @@ def wait(one, other):
     Profile.busy[one] = max(Profile.busy.get(one, 0.0), Profile.busy.get(other, 0.0))
 
 
+class Current:
+    """The stream that the framework launches on, and a change of it."""
+
+    stream = 7
+
+    def __init__(self, stream):
+        self.next = stream
+
+    def __enter__(self):
+        self.before, Current.stream = Current.stream, self.next
+
+    def __exit__(self, *error):
+        Current.stream = self.before
+
+
 class Framework(cell.TorchOnGPU):
     def __init__(self, known=None):
-        Profile.now, Profile.busy, Profile.ran = 0.0, {}, []
+        Profile.now, Profile.busy, Profile.ran, Current.stream = 0.0, {}, [], 7
         self.known = known  # a stream
         self.began = types.SimpleNamespace(record=lambda: None)
         self.torch = types.SimpleNamespace(
             profiler=types.SimpleNamespace(profile=lambda activities: Profile(), ProfilerActivity=types.SimpleNamespace(CUDA=1)),
-            autograd=types.SimpleNamespace(DeviceType=types.SimpleNamespace(CUDA="CUDA")))
+            autograd=types.SimpleNamespace(DeviceType=types.SimpleNamespace(CUDA="CUDA")),
+            cuda=types.SimpleNamespace(current_stream=lambda: Current.stream, stream=Current))
 
     def synchronize(self):
         Profile.now = max([Profile.now, *Profile.busy.values()])
 
     def sleep(self, seconds):
-        launch(SPIN, 1e6 * seconds + 1)
+        launch(SPIN, 1e6 * seconds + 1, Current.stream)
 
     def hold(self, event):
         if self.known:
@@ -112,6 +128,29 @@ def sleeps_elsewhere():
     launch(SPIN, 1, stream=8)
 
 
+def moves_on():
+    launch("a", stream=8)
+    Current.stream = 9
+
+
+def late_but_ahead():
+    Profile.now += 4e4
+    launch("a", 5e3, stream=8)
+
+
+COPY = "Memcpy DtoD (Device -> Device)"
+
+
+def copies_elsewhere():
+    launch(COPY, 40, stream=8)
+    launch("Memcpy HtoD (Pageable -> Device)", 40, stream=8)
+    launch("Memset (Device)", 40, stream=8)
+    launch("a")
+
+
+assert traced(moves_on) == (["a"], ["a"])
+assert traced(late_but_ahead) == (["a"], ["a"])
+assert traced(copies_elsewhere) == (["a"], [COPY])
 assert traced(on_its_stream) == (["a", "b"], [])
 assert traced(joined) == (["a"], [])
 assert traced(never_waits) == (["a", "b"], ["a"])
