@@ -16,21 +16,19 @@ func (r *recipe) tracking(depfile string) []string {
 	if !slices.ContainsFunc(r.searchPath().folders, func(folder string) bool { return !filepath.IsAbs(folder) }) {
 		return flags
 	}
-	const verbatim = "-fno-canonical-system-headers"
+	const asNamed = "-fno-canonical-system-headers"
 	switch {
 	case strings.Contains(r.compiler.Version, "Free Software Foundation"):
-		flags = append(flags, verbatim)
+		flags = append(flags, asNamed)
 	case r.compiler.Name == "nvcc" && !r.namesHostCompiler():
-		flags = append(flags, "-Xcompiler", verbatim)
+		flags = append(flags, "-Xcompiler", asNamed)
 	}
 	return flags
 }
 
 // namesHostCompiler tells whether nvcc is told to use another compiler than gcc.
 func (r *recipe) namesHostCompiler() bool {
-	words := slices.Concat(r.compiler.Command[1:], r.compile,
-		strings.Fields(os.Getenv("NVCC_PREPEND_FLAGS")), strings.Fields(os.Getenv("NVCC_APPEND_FLAGS")))
-	return os.Getenv("NVCC_CCBIN") != "" || slices.ContainsFunc(words, func(word string) bool {
+	return os.Getenv("NVCC_CCBIN") != "" || slices.ContainsFunc(r.flags(), func(word string) bool {
 		return strings.HasPrefix(word, "-ccbin") || strings.HasPrefix(word, "--compiler-bindir")
 	})
 }

@@ -23,12 +23,16 @@ var searchFlags = map[string]string{
 	"-include": "-include", "--include": "-include", "--pre-include": "-include", "-imacros": "-include", "--imacros": "-include",
 }
 
-func (r *recipe) searchPath() searchPath {
-	flags := r.compile
-	if r.compiler.Name == "nvcc" {
-		flags = slices.Concat(strings.Fields(os.Getenv("NVCC_PREPEND_FLAGS")), flags, strings.Fields(os.Getenv("NVCC_APPEND_FLAGS")))
+// flags are all that the compiler compiles with, those of its environment too.
+func (r *recipe) flags() []string {
+	if r.compiler.Name != "nvcc" {
+		return slices.Concat(r.compiler.Command[1:], r.compile)
 	}
-	named := parseSearchFlags(slices.Concat(r.compiler.Command[1:], flags), r.compiler.Name == "nvcc")
+	return slices.Concat(r.compiler.Command[1:], strings.Fields(os.Getenv("NVCC_PREPEND_FLAGS")), r.compile, strings.Fields(os.Getenv("NVCC_APPEND_FLAGS")))
+}
+
+func (r *recipe) searchPath() searchPath {
+	named := parseSearchFlags(r.flags(), r.compiler.Name == "nvcc")
 	system := named["-isystem"]
 	// What is named as both is searched as the latter.
 	plain := slices.DeleteFunc(named["-I"], func(folder string) bool { return slices.Contains(system, folder) })

@@ -175,7 +175,7 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 		return err
 	}
 	v.Kernels = traced.Kernels
-	v.Findings = append(v.Findings, verify.Untimed(traced.Untimed)...)
+	v.Findings = append(v.Findings, verify.Outside(traced.Outside)...)
 	if len(v.Kernels) == 0 {
 		v.Limits = append(v.Limits, "which kernels ran is not known: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
 		return nil
@@ -357,22 +357,19 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 			v.Findings = append(v.Findings, found...)
 		}
 		v.Cases = append(v.Cases, one)
-		if sample.Last {
-			late = ""
-		}
 		switch {
 		case err != nil:
 			one.Skipped = err.Error()
 			v.Skipped++
-			if sample.Last {
-				late = one.Skipped
-			}
 			defer func() { _ = room.close(ctx) }() // a cell may be gone
 		case one.Reason != "":
 			v.Failed++
 		default:
 			v.Passed++
 			looked++
+		}
+		if sample.Last {
+			late = one.Skipped
 		}
 	}
 	if looked == 0 && len(v.Findings) == 0 {

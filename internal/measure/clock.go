@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -20,19 +19,12 @@ import (
 const (
 	contradiction = 2.0
 	clockTries    = 5
-	addTries      = 10
-	beyondSpan    = 200 * time.Millisecond
-	beyondTries   = 5      // requests of which it is taken down what they take beyond their claims
 	clockSpan     = 0.01   // seconds of launches a try takes
-	addMost       = 0.5    // seconds that a request may take for the sake of having several samples
 	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
 	askingCost    = 500e-6 // seconds a request itself may take
 	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
 	stampingCost  = 20e-6  // seconds that may lie between the stamps of a sample and its events
-	timerCost     = 3e-6   // seconds by which the GPU's timer may be off in a sample
-	lookingCost   = 100e-6 // seconds a Python cell may take to look at what a call returned
 	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
-	hostShare     = 0.75   // of what is plausible: a host that takes longer is timed, too
 )
 
 // deviceClock holds the GPU's own timer against the events that samples are taken

@@ -50,11 +50,7 @@ func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
 			opts := Default()
 			opts.Budget = 50 * time.Millisecond
 			timings, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: test.problem}}, opts, func(Progress) {})
-			var fault *result.Fault
-			got := result.Cause("")
-			if errors.As(errs[0], &fault) {
-				got = fault.Cause
-			}
+			got := causeOf(errs[0])
 			if got != test.want {
 				t.Errorf("cause %q (%v), want %q", got, errs[0], test.want)
 			}
@@ -212,11 +208,7 @@ func TestHostBoundIsNotForged(t *testing.T) {
 			rival.OnDevice = true
 			sides := []Side{{Cell: first, Instance: sized(spec.CellHost, 8)}, {Cell: rival, Instance: sized(spec.CellPython, 8)}}
 			timings, _, errs := Turns(t.Context(), sides, quickly(), func(Progress) {})
-			var fault *result.Fault
-			got := result.Cause("")
-			if errors.As(errs[1], &fault) {
-				got = fault.Cause
-			}
+			got := causeOf(errs[1])
 			said := slices.ContainsFunc(Doubts(timings[1], 1), func(w result.Warning) bool { return w.Code == "host-bound" })
 			if got != test.want || said != (test.want == "") {
 				t.Errorf("cause %q (%v), want %q; host-bound is said: %t; %+v", got, errs[1], test.want, said, timings[1].Clock)
@@ -284,14 +276,19 @@ func TestPythonQueuesSlowly(t *testing.T) {
 			rival.OnDevice = test.onDevice
 			sides := []Side{{Cell: first, Instance: sized(spec.CellHost, 8)}, {Cell: rival, Instance: sized(spec.CellPython, 8)}}
 			timings, _, errs := Turns(t.Context(), sides, quickly(), func(Progress) {})
-			var fault *result.Fault
-			got := result.Cause("")
-			if errors.As(errs[1], &fault) {
-				got = fault.Cause
-			}
+			got := causeOf(errs[1])
 			if got != test.want || timings[0].OnDevice || timings[1].OnDevice != test.onDevice {
 				t.Errorf("cause %q (%v), want %q; on a GPU: %t, %t", got, errs[1], test.want, timings[0].OnDevice, timings[1].OnDevice)
 			}
 		})
 	}
+}
+
+// causeOf is that of the fault which an error is, or none.
+func causeOf(err error) result.Cause {
+	var fault *result.Fault
+	if errors.As(err, &fault) {
+		return fault.Cause
+	}
+	return ""
 }

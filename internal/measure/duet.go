@@ -148,13 +148,13 @@ func (m *Match) begin(opts DuetOptions) {
 		for _, side := range m.Sides {
 			m.series = append(m.series, newSeries(Side{Instance: side.Instance, Symbols: side.Symbols}, opts.Options, func(Progress) {}))
 		}
-		m.series[0].judged = true
 		m.order = turnsOf(len(m.Sides))
 	}
 	start := make([]int, len(m.series))
 	for i, s := range m.series {
 		start[i] = len(s.timing.Samples.Seconds)
 		s.opts = opts.Options
+		s.opts.Keep = opts.Keep && i == 0 // only the candidate's are judged
 	}
 	m.starts = append(m.starts, start)
 }
@@ -267,7 +267,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		warm = true
 		cores = s.timing.Pinned
 	}
-	exposeAll(m.series)
+	unhideAll(m.series)
 	if m.repeat == 0 {
 		m.repeat = 1 << 20
 		for _, s := range m.series {

@@ -37,7 +37,7 @@ const (
 
 // due tells whether this request is to keep one.
 func (s *series) due() bool {
-	if !s.opts.Keep || !s.judged {
+	if !s.opts.Keep {
 		return false
 	}
 	size := int64(1)
@@ -105,7 +105,7 @@ func (s *series) keep(m wire.Sample, got *worker.Batch) {
 // which no code knows: being right at first is not enough. The statistics leave these
 // samples out.
 func (s *series) lookLast(ctx context.Context) error {
-	if !s.opts.Keep || !s.judged || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.timing.Samples.Seconds) == 0 {
+	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.timing.Samples.Seconds) == 0 {
 		return nil
 	}
 	s.draw.last = true

@@ -55,7 +55,6 @@ type series struct {
 	timing   *result.Timing
 	perItem  float64 // wall seconds of one sample, flush included
 	primary  bool    // the row itself, not one of its rivals
-	judged   bool    // its timed samples are looked at
 	sets     int     // copies of the arguments that launches rotate over
 	data     int     // batch of the generated data
 	cores    []int   // to be kept on; nil: the worker's choice

@@ -14,6 +14,15 @@ import (
 	"pawl/internal/worker/wire"
 )
 
+const (
+	addTries    = 10  // pairs of requests that must contradict what is claimed
+	addMost     = 0.5 // seconds that a request may take for the sake of having several samples
+	beyondSpan  = 200 * time.Millisecond
+	beyondTries = 5      // requests of which it is taken down what they take beyond their claims
+	timerCost   = 3e-6   // seconds by which the GPU's timer may be off in a sample
+	lookingCost = 100e-6 // seconds a Python cell may take to look at what a call returned
+)
+
 // addUp compares what samples claim with what their requests take by the worker's
 // clock, less what the same requests take without a launch: code that is idle where
 // the worker looks, and lies where it does not, is seen by the sum.

@@ -44,13 +44,13 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 	errs = make([]error, len(sides))
 	for i, side := range sides {
 		all[i] = newSeries(side, opts, func(Progress) {})
-		all[i].primary, all[i].judged = i == 0, i == 0
+		all[i].primary, all[i].opts.Keep = i == 0, opts.Keep && i == 0
 		if len(sides) == 1 {
 			all[i].progress = progress
 		}
 		errs[i] = all[i].begin(ctx)
 	}
-	exposeAll(all)
+	unhideAll(all)
 	perRound := make([][]float64, len(all))
 	if len(all) == 1 {
 		if errs[0] == nil {

@@ -8,6 +8,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
+const hostShare = 0.75 // of what is plausible: a host that takes longer is timed, too
+
 // lookAtHost finds out whether samples must have the host's part of a launch in them.
 // Where that takes far longer than the GPU, nobody can tell whether it is work that
 // ought to be timed, done elsewhere while the samples' stream is held.
@@ -25,22 +27,22 @@ func (s *series) lookAtHost(ctx context.Context) error {
 	}
 	if gpu, whole := took[0], took[1]; whole > hostShare*s.plausible(gpu) {
 		s.timing.GPUS = gpu
-		s.expose()
+		s.unhide()
 	} else {
 		s.hostS = whole
 	}
 	return nil
 }
 
-// expose lets samples begin on an idle device from now on.
-func (s *series) expose() { s.timing.Unhidden, s.timing.Repeat = true, 1 }
+// unhide lets samples begin on an idle device from now on.
+func (s *series) unhide() { s.timing.Unhidden, s.timing.Repeat = true, 1 }
 
-// exposeAll times all sides that run on a GPU in the way that one of them must be.
-func exposeAll(sides []*series) {
+// unhideAll times all sides that run on a GPU in the way that one of them must be.
+func unhideAll(sides []*series) {
 	if slices.ContainsFunc(sides, func(s *series) bool { return s.timing.Unhidden }) {
 		for _, s := range sides {
 			if s.onGPU() {
-				s.expose()
+				s.unhide()
 			}
 		}
 	}

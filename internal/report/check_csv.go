@@ -84,19 +84,21 @@ func sideFields(row *result.Row, role result.Role) []string {
 // movedFields say what became of the baseline: moved, would move, refused, that this
 // branch moved it before, or that only its commit is another.
 func movedFields(m *result.Moved) []string {
-	switch {
-	case m == nil:
+	if m == nil {
 		return make([]string, 3)
-	case m.Done && m.Anchor:
-		return []string{"bound", m.From, number(m.FromS)}
-	case m.Done:
-		return []string{"moved", m.From, number(m.FromS)}
-	case m.Refused != "":
-		return []string{"refused", m.From, number(m.FromS)}
-	case m.Already:
-		return []string{"already", m.From, number(m.FromS)}
-	case m.Anchor:
-		return []string{"would be bound", m.From, number(m.FromS)}
 	}
-	return []string{"would move", m.From, number(m.FromS)}
+	state := "would move"
+	switch {
+	case m.Done && m.Anchor:
+		state = "bound"
+	case m.Done:
+		state = "moved"
+	case m.Refused != "":
+		state = "refused"
+	case m.Already:
+		state = "already"
+	case m.Anchor:
+		state = "would be bound"
+	}
+	return []string{state, m.From, number(m.FromS)}
 }

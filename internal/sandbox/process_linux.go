@@ -37,12 +37,6 @@ func (p *Process) Attempts() []Attempt {
 	return list
 }
 
-// Further counts attempts beyond those that Attempts has room for.
-func (p *Process) Further() int {
-	_, n := p.log.snapshot()
-	return n
-}
-
 // Kill ends the program, and its children, at once. After Wait has returned
 // it is os.ErrProcessDone.
 func (p *Process) Kill() error {

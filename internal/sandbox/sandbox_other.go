@@ -66,9 +66,6 @@ func (p *Process) Level() Level { return p.level }
 // Attempts is empty: nobody looks.
 func (p *Process) Attempts() []Attempt { return nil }
 
-// Further is zero: nobody looks.
-func (p *Process) Further() int { return 0 }
-
 // Kill ends the program at once.
 func (p *Process) Kill() error { return p.proc.Kill() }
 

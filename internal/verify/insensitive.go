@@ -17,16 +17,15 @@ import (
 // whether it still gives that answer where it is wrong.
 func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) ([]result.Finding, error) {
 	alike, err := b.alike(ctx, batch, batch+1, got)
+	if err != nil {
+		return nil, err
+	}
 	message := "other inputs have another answer, and this kernel's is, bit by bit, the same: within the tolerance it is right for both, and whoever writes it without computing would pass"
-	if err == nil && alike {
-		var constant bool
-		if constant, err = b.constant(ctx, batch, got); !constant {
+	if alike {
+		if constant, err := b.constant(ctx, batch, got); err != nil || !constant {
 			return nil, err
 		}
 		message = "it gives, bit by bit, the same answer to inputs from the middle of their range, where it is wrong"
-	}
-	if err != nil {
-		return nil, err
 	}
 	return []result.Finding{{Exploit: Insensitive, Severity: result.Suspicious, Message: message}}, nil
 }

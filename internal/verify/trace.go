@@ -40,8 +40,8 @@ func (b *Bench) Trace(ctx context.Context, batch int) (*wire.ProduceReply, error
 	return b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, Trace: true, DeadlineS: b.deadline(b.Candidate)})
 }
 
-// Untimed is work that was done past the stream that is timed.
-func Untimed(kernels []string) []result.Finding {
+// Outside is work that was done past the stream that is timed.
+func Outside(kernels []string) []result.Finding {
 	if len(kernels) == 0 {
 		return nil
 	}

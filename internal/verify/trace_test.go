@@ -25,11 +25,11 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-func TestUntimed(t *testing.T) {
-	if found := Untimed(nil); found != nil {
+func TestOutside(t *testing.T) {
+	if found := Outside(nil); found != nil {
 		t.Errorf("all is timed: %+v", found)
 	}
-	found := Untimed([]string{"softmax", "copy"})
+	found := Outside([]string{"softmax", "copy"})
 	if len(found) != 1 || found[0].Exploit != SideStream || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "softmax, copy") {
 		t.Errorf("%+v", found)
 	}

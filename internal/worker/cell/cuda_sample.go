@@ -248,10 +248,11 @@ func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (fl
 			return 0, err
 		}
 	}
+	begin := c.block
 	if timed.unhidden {
-		return c.unblocked(index, timed)
+		begin = c.stream.Synchronize // until the device is idle
 	}
-	err := c.block()
+	err := begin()
 	if err == nil {
 		err = c.stamp(index, 0)
 	}
@@ -268,29 +269,7 @@ func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (fl
 	if err := c.stream.Synchronize(); err != nil {
 		return 0, err
 	}
-	if err := c.expired(); err != nil {
-		return 0, err
-	}
-	milliseconds, err := cuda.Elapsed(c.before, c.after)
-	return max(float64(milliseconds)*1e-3, 1e-9), err
-}
-
-// unblocked is a sample that begins on an idle device.
-func (c *cudaCell) unblocked(index int, timed section) (float64, error) {
-	err := c.stream.Synchronize()
-	if err == nil {
-		err = c.stamp(index, 0)
-	}
-	if err == nil {
-		err = c.fire(timed)
-	}
-	if err == nil {
-		err = c.stamp(index, 1)
-	}
-	if err == nil {
-		err = c.stream.Synchronize()
-	}
-	if err != nil {
+	if err := c.expired(); err != nil && !timed.unhidden { // else nothing was held
 		return 0, err
 	}
 	milliseconds, err := cuda.Elapsed(c.before, c.after)

@@ -293,7 +293,7 @@ type ProduceReply struct {
 	Outputs []Buffer `json:"outputs"`           // of the arguments with role out and inout, in order
 	Kernels []string `json:"kernels,omitempty"` // that ran on the device, each once, in order; with Trace
 
-	Untimed   []string `json:"untimed,omitempty"`    // of these, those that ran before the stream that is timed had begun, or after it was done; python
+	Outside   []string `json:"outside,omitempty"`    // of these, those that ran before the stream that is timed had begun, or after it was done; python
 	NoKernels string   `json:"no_kernels,omitempty"` // why they are not known, though Trace asks for them; cuda
 
 	Retained bool `json:"retained,omitempty"` // the module's variables hold something else than before the launch; cuda

@@ -418,7 +418,6 @@ class Wall:
 
     def start_wall(self):
         self.branches = branches()
-        self.forgets, self.forgot = (), False  # what forget is called with, and whether it could
         self.spans = []  # addresses of the arguments, and of their ends
         self.evict, self.flush_name = line_flusher()
         if self.evict is None:
@@ -446,8 +445,6 @@ class Wall:
             return False
 
     def flush(self):
-        if self.forgets:
-            self.forgot = self.forget(*self.forgets) and self.forgot
         if self.evict is not None:
             for start, end in self.spans:
                 self.evict(start, end)
@@ -770,9 +767,6 @@ class Events:
     def begin(self):
         pass
 
-    def trace(self, call):
-        return [], []
-
     def idles(self, repeat):
         """How long the device seems to go on after launches of nothing, now: the host
         may have become slower since settle. The function is not asked again, which
@@ -1046,7 +1040,7 @@ class TorchOnGPU(Torch, Events):
                 self.sleep(0)
             self.synchronize()
         ran = [e for e in profile.events() if e.device_type == on_device and not getattr(e, "is_user_annotation", False)]
-        return untimed(sorted(ran, key=lambda e: e.time_range.start), "spin_kernel")
+        return outside(sorted(ran, key=lambda e: e.time_range.start), "spin_kernel")
 
     def event(self):
         return self.torch.cuda.Event(enable_timing=True)
@@ -1105,7 +1099,7 @@ class TorchOnGPU(Torch, Events):
         return bool(others)
 
 
-def untimed(ran, sleeper):
+def outside(ran, sleeper):
     """The names of the kernels that ran between two that pawl has put around them on
     the stream that is timed, and of those that began before the first had ended, or
     ended after the second; of the latter also copies on the device. Others may sleep
@@ -1776,8 +1770,14 @@ class Cell:
         framework.unhidden = False
         self.settle(repeat)
         framework.unhidden = m.get("unhidden", False)
-        forgets = not framework.device and m.get("forget_bytes", 0)
-        framework.forgets, framework.forgot = (forgets, self.threads) if forgets else (), bool(forgets)
+        forgets = 0 if framework.device else m.get("forget_bytes", 0)
+        forgot = forgets > 0
+
+        def ready():
+            nonlocal forgot
+            self.ready()
+            forgot = forgot and framework.forget(forgets, self.threads)
+
         changing = [b for b in self.buffers if step and b.changes()]
         for b in changing:
             b.plan(step, count)
@@ -1796,7 +1796,7 @@ class Cell:
                     b.step(i)
                 if changing and not framework.in_place:
                     self.hand()
-                seconds.append(framework.once(call, repeat, cold, self.ready) / repeat)
+                seconds.append(framework.once(call, repeat, cold, ready) / repeat)
                 if dry:
                     self.pretend()
                 self.results()
@@ -1814,7 +1814,7 @@ class Cell:
         self.check_arguments()
         reply = {
             "count": len(seconds), "overhead_s": self.overhead,
-            "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, "forgot": framework.forgot, **doubts,
+            "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, "forgot": forgot, **doubts,
         }
         if kept:
             reply["kept"] = leave(m.get("outputs"), kept)
@@ -1853,7 +1853,7 @@ class Cell:
         if m.get("trace"):
             self.ready()
             try:
-                reply["kernels"], reply["untimed"] = self.framework.trace(self.once)
+                reply["kernels"], reply["outside"] = self.framework.trace(self.once)
             except Exception as error:
                 show(error)  # the outputs are there all the same
         return reply

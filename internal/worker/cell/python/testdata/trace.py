@@ -87,8 +87,8 @@ class Framework(cell.TorchOnGPU):
 
 
 def traced(call, known=None):
-    kernels, untimed = Framework(known).trace(call)
-    return sorted(kernels), sorted(untimed)
+    kernels, outside = Framework(known).trace(call)
+    return sorted(kernels), sorted(outside)
 
 
 def on_its_stream():
@@ -167,4 +167,4 @@ launch("a")
 Profile.on = True
 launch("b")
 Profile.on = False
-assert cell.untimed(Profile.ran, "spin_kernel") == ([], [])
+assert cell.outside(Profile.ran, "spin_kernel") == ([], [])
