@@ -14,9 +14,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"pawl/internal/diag"
-	"pawl/internal/formula"
 	"pawl/internal/result"
-	"pawl/internal/spec"
 )
 
 // cubin is what is special about compiling a CUDA kernel: device code only, for
@@ -24,6 +22,7 @@ import (
 type cubin struct {
 	arch    string
 	entries []string         // of the launches, template arguments evaluated
+	passed  []string         // the params that these arguments name
 	runtime *runtimeCompiler // in nvcc's place
 }
 
@@ -55,11 +54,12 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 	}
 	r := &recipe{dir: dir, variant: request.Variant, cuda: &cubin{arch: b.arch}}
 	for _, launch := range k.Launches {
-		entry, err := instantiated(launch.Entry, request.Variant)
+		entry, passed, err := instantiated(launch.Entry, request.Variant)
 		if err != nil {
 			return nil, &result.Fault{Stage: stage, Cause: result.CauseSpec, Message: fmt.Sprintf("entry %s: %v", launch.Entry, err)}
 		}
 		r.cuda.entries = append(r.cuda.entries, entry)
+		r.cuda.passed = append(r.cuda.passed, passed...)
 	}
 	_, missing := b.nvcc.locate()
 	wanted := os.Getenv("PAWL_NVRTC") != "" && os.Getenv("NVCC") == "" && !k.Launcher // who names it means it
@@ -96,57 +96,6 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 	return r, nil
 }
 
-// instantiated evaluates the template arguments of an entry: with BLOCK_M=64,
-// "attention<BLOCK_M, 64>" is "attention<64, 64>".
-func instantiated(entry string, v spec.Variant) (string, error) {
-	name, rest, isTemplate := strings.Cut(entry, "<")
-	if !isTemplate {
-		return entry, nil
-	}
-	inside, closed := strings.CutSuffix(strings.TrimSpace(rest), ">")
-	if !closed {
-		return "", fmt.Errorf("expected > at its end")
-	}
-	var names []string
-	for _, p := range v.Kernel.Params {
-		names = append(names, p.Name)
-	}
-	var args []string
-	for _, arg := range strings.Split(inside, ",") {
-		text := strings.TrimSpace(arg)
-		if expr, err := formula.Parse(text); err == nil {
-			if program, err := expr.Compile(names); err == nil {
-				value, err := program.Eval(v.Values)
-				if err != nil {
-					return "", err
-				}
-				text = value.String()
-				if b, ok := value.Bool(); ok {
-					text = strconv.FormatBool(b)
-				}
-			}
-		}
-		args = append(args, text) // what is no formula is a type
-	}
-	return strings.TrimSpace(name) + "<" + strings.Join(args, ", ") + ">", nil
-}
-
-// instances is a source that includes the user's and refers to every template
-// that is launched, which makes the compiler instantiate it. It is empty when
-// there are none.
-func (c *cubin) instances(source string) string {
-	var refs []string
-	for _, entry := range c.entries {
-		if strings.Contains(entry, "<") {
-			refs = append(refs, "(void *)&"+entry)
-		}
-	}
-	if refs == nil {
-		return ""
-	}
-	return fmt.Sprintf("#include %q\nstatic __attribute__((used)) void *pawl_instances[] = {%s};\n", source, strings.Join(refs, ", "))
-}
-
 // compileCUDA makes the cubin in a folder of its own.
 func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
 	k, work := r.variant.Kernel, place.dir
@@ -159,11 +108,11 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	}
 	out, depfile := filepath.Join(work, "kernel.cubin"), filepath.Join(work, "kernel.d")
 	output, fault := run.command(r, work, "compiling "+k.Source, true,
-		slices.Concat(r.compile, r.tracking(depfile), []string{source, "-o", out})).run(ctx)
+		slices.Concat(r.cuda.without(r.compile, place.text), r.tracking(depfile), []string{source, "-o", out})).run(ctx)
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
-		return refused(fault, k.Source, output)
+		return r.cuda.explain(refused(fault, k.Source, output), output)
 	}
 	rules, err := os.ReadFile(depfile)
 	if err == nil {
@@ -192,29 +141,37 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 			return fault
 		}
 		resources := found[symbol]
-		resources.Entry = entry
+		resources.Entry, resources.Constant = entry, declaredConstants(made.so)
 		made.symbols = append(made.symbols, symbol)
 		made.resources = append(made.resources, resources)
 	}
 	return nil
 }
 
-// resolveKernel finds the symbol of an entry: the C name, or the one function
-// whose demangled name it is.
+// resolveKernel finds the symbol of an entry: the C name, the one function whose
+// demangled name it is, or the only instance of its template: the compiler may call
+// "scale<1>" scale<true>, and "scale<half>" scale<__half>.
 func resolveKernel(entry, source string, symbols []string, text []byte) (string, *result.Fault) {
 	if slices.Contains(symbols, entry) {
 		return entry, nil
 	}
 	want := strings.Join(strings.Fields(entry), "")
-	var matches, names []string
+	template, _, isTemplate := strings.Cut(want, "<")
+	var matches, instances, names []string
 	for _, symbol := range symbols {
 		name := kernelName(symbol)
 		names = append(names, name)
-		if strings.Join(strings.Fields(name), "") == want {
+		plain := strings.Join(strings.Fields(name), "")
+		if plain == want {
 			matches = append(matches, symbol)
+		}
+		if of, _, ok := strings.Cut(plain, "<"); ok && isTemplate && of == template {
+			instances = append(instances, symbol)
 		}
 	}
 	switch {
+	case len(matches) == 0 && len(instances) == 1:
+		return instances[0], nil
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:

@@ -76,7 +76,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 		// The whole path: headers beside the source are found by it.
 		Source: string(place.text), Name: within(r.dir, k.Source), Headers: runtimeHeaders, NameExpressions: r.cuda.templates(),
 	}
-	for _, option := range r.compile {
+	for _, option := range r.cuda.without(r.compile, place.text) {
 		if folder, ok := strings.CutPrefix(option, "--include-path="); ok {
 			option = "--include-path=" + within(r.dir, folder)
 		}
@@ -89,7 +89,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 	var found map[string]result.Resources
 	found, made.output = splitPTXAS(output)
 	if fault != nil {
-		return refused(fault, k.Source, output)
+		return r.cuda.explain(refused(fault, k.Source, output), output)
 	}
 	made.so = compiled.CUBIN
 	defined, err := readFunctions(made.so)
@@ -108,22 +108,11 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 			}
 		}
 		resources := found[symbol]
-		resources.Entry = entry
+		resources.Entry, resources.Constant = entry, declaredConstants(made.so)
 		made.symbols = append(made.symbols, symbol)
 		made.resources = append(made.resources, resources)
 	}
 	return nil
-}
-
-// templates are the entries that must be instantiated to be there.
-func (c *cubin) templates() []string {
-	var list []string
-	for _, entry := range c.entries {
-		if strings.Contains(entry, "<") && !slices.Contains(list, entry) {
-			list = append(list, entry)
-		}
-	}
-	return list
 }
 
 // callRuntime runs NVRTC on a thread of its own. A compilation cannot be stopped;

@@ -12,11 +12,10 @@ import (
 )
 
 var (
-	ptxasEntry    = regexp.MustCompile(`^ptxas info\s*: (?:Compiling entry function|Function properties for) '?([^' ]+)'?`)
-	ptxasSpills   = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	ptxasUsed     = regexp.MustCompile(`Used (\d+) registers`)
-	ptxasShared   = regexp.MustCompile(`(\d+)(?:\+(\d+))? bytes smem`)
-	ptxasConstant = regexp.MustCompile(`(\d+) bytes cmem`)
+	ptxasEntry  = regexp.MustCompile(`^ptxas info\s*: (?:Compiling entry function|Function properties for) '?([^' ]+)'?`)
+	ptxasSpills = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	ptxasUsed   = regexp.MustCompile(`Used (\d+) registers`)
+	ptxasShared = regexp.MustCompile(`(\d+)(?:\+(\d+))? bytes smem`)
 )
 
 // splitPTXAS reads what ptxas -v says of each kernel, by symbol, and returns the
@@ -46,9 +45,6 @@ func splitPTXAS(output string) (map[string]result.Resources, string) {
 			for _, m := range ptxasShared.FindAllStringSubmatch(line, -1) {
 				r.Shared += number(m[1]) + number(m[2])
 			}
-			for _, m := range ptxasConstant.FindAllStringSubmatch(line, -1) {
-				r.Constant += number(m[1])
-			}
 		}
 		found[entry] = r
 	}
@@ -58,6 +54,22 @@ func splitPTXAS(output string) (map[string]result.Resources, string) {
 func number(digits string) int64 {
 	n, _ := strconv.ParseInt(digits, 10, 64)
 	return n
+}
+
+// declaredConstants is how many bytes of constant memory a cubin's source declares.
+// It is all of a module's, as the driver counts it; ptxas no longer says it of each
+// kernel.
+func declaredConstants(image []byte) (bytesUsed int64) {
+	file, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return 0
+	}
+	for _, section := range file.Sections {
+		if section.Name == ".nv.constant3" {
+			bytesUsed += int64(section.Size)
+		}
+	}
+	return bytesUsed
 }
 
 // cubinHash hashes what a cubin does when loaded: code, constants, attributes,

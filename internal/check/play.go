@@ -96,14 +96,9 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		for _, job := range k.jobs() {
 			c.stand.HoldAgainstRoof(job)
 		}
-		// What disturbs both sides alike is what duets are for: noise is worth
-		// mentioning where it kept one from being decided.
 		k.judge(c.gate)
-		if c.excuse(ctx, k); k.row.Verdict == result.Inconclusive || k.row.Verdict == "" {
-			c.stand.Doubt(k.candidate, c.gate.CV)
-		} else {
-			c.stand.DoubtTrust(k.candidate)
-		}
+		c.excuse(ctx, k)
+		c.stand.Doubt(k.candidate, c.gate.CV)
 	}
 }
 

@@ -167,7 +167,7 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 			warn("steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", *v)
 		}
 		if len(state.Throttled) > 0 {
-			warn("throttled", "let it cool down, or judge by turns with a rival", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
+			warn("throttled", "let it cool down; kernels that take turns are slowed alike", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
 		}
 		if v := state.Processes; v != nil && *v > 0 {
 			warn("foreign-gpu", "stop what else uses the GPU", "%d other processes used the GPU", *v)

@@ -155,7 +155,7 @@ type Resources struct {
 	Entry       string  `json:"entry"`
 	Registers   int     `json:"registers"`    // per thread
 	Shared      int64   `json:"shared"`       // bytes per block, static
-	Constant    int64   `json:"constant"`     // bytes, parameters included
+	Constant    int64   `json:"constant"`     // bytes that the source declares, of the whole module
 	Stack       int64   `json:"stack"`        // bytes per thread
 	SpillStores int64   `json:"spill_stores"` // bytes per thread
 	SpillLoads  int64   `json:"spill_loads"`

@@ -17,20 +17,6 @@ func (b *Stand) Doubt(p *Job, cv float64) {
 	b.checkLock(p)
 }
 
-// DoubtTrust adds only what noise does not explain: what the sandbox refused, work
-// on other streams, a clock that was not held.
-func (b *Stand) DoubtTrust(p *Job) {
-	if p.Row.Timing != nil {
-		for _, w := range measure.Doubts(p.Row.Timing, 1) {
-			if w.Code == "streams" || w.Code == "launch" || w.Code == "host-bound" {
-				p.Row.Warnings = append(p.Row.Warnings, w)
-			}
-		}
-	}
-	doubtSandbox(p.Row)
-	b.checkLock(p)
-}
-
 // doubtSandbox names what the row's cell was refused.
 func doubtSandbox(row *result.Row) {
 	if box := row.Sandbox; box != nil && len(box.Attempts) > 0 {

@@ -6,8 +6,8 @@ import (
 	"pawl/internal/result"
 )
 
-// A decided duet tells nothing of noise, and all of what was timed besides the kernel.
-func TestDoubtTrust(t *testing.T) {
+// A row tells of noise and of what was timed besides the kernel.
+func TestDoubt(t *testing.T) {
 	t.Parallel()
 	timing := func(change func(*result.Timing)) *result.Timing {
 		made := &result.Timing{Repeat: 1, OnDevice: true, Stats: result.Stats{Count: 20, Median: 1e-4, CV: 0.5}}
@@ -18,16 +18,16 @@ func TestDoubtTrust(t *testing.T) {
 		timing *result.Timing
 		want   string
 	}{
-		"noise":                       {timing(func(*result.Timing) {}), ""},
-		"other streams":               {timing(func(t *result.Timing) { t.OtherStreams = true }), "streams"},
-		"a slow host":                 {timing(func(t *result.Timing) { t.Unhidden, t.GPUS = true, 1e-5 }), "host-bound"},
-		"an opponent with a slow one": {timing(func(t *result.Timing) { t.Unhidden = true }), "host-bound"},
+		"noise":                       {timing(func(*result.Timing) {}), "cv "},
+		"other streams":               {timing(func(t *result.Timing) { t.OtherStreams = true }), "cv streams "},
+		"a slow host":                 {timing(func(t *result.Timing) { t.Unhidden, t.GPUS = true, 1e-5 }), "cv host-bound "},
+		"an opponent with a slow one": {timing(func(t *result.Timing) { t.Unhidden = true }), "cv host-bound "},
 	} {
 		p := &Job{Row: &result.Row{Timing: test.timing}}
-		(&Stand{}).DoubtTrust(p)
+		(&Stand{}).Doubt(p, 0.12)
 		got := ""
 		for _, w := range p.Row.Warnings {
-			got += w.Code
+			got += w.Code + " "
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
