@@ -15,13 +15,17 @@ import (
 )
 
 const (
-	addTries    = 10  // pairs of requests that must contradict what is claimed
-	addMost     = 0.5 // seconds that a request may take for the sake of having several samples
-	beyondSpan  = 200 * time.Millisecond
-	beyondTries = 5      // requests of which it is taken down what they take beyond their claims
+	addTries    = 10     // pairs of requests that must contradict what is claimed
+	addMost     = 0.5    // seconds that a request may take for the sake of having several samples
 	timerCost   = 3e-6   // seconds by which the GPU's timer may be off in a sample
 	lookingCost = 100e-6 // seconds a Python cell may take to look at what a call returned
 )
+
+// enoughBeyond tells whether so many requests, taken in so long, are enough to know
+// what they take beyond their claims: five, and fewer only of long ones.
+func enoughBeyond(requests int, spent time.Duration) bool {
+	return requests >= 5 && spent > 200*time.Millisecond || requests >= 3 && spent > time.Second
+}
 
 // addUp compares what samples claim with what their requests take by the worker's
 // clock, less what the same requests take without a launch: code that is idle where
@@ -56,12 +60,15 @@ func (s *series) addUp(ctx context.Context) error {
 		if launcher {
 			return nil
 		}
-		if len(beyond) >= beyondTries || time.Since(began) > beyondSpan {
-			if s.timing.Clock != nil {
-				s.timing.Clock.Beyond = []float64{slices.Min(beyond), slices.Max(beyond)}
-			}
-			return nil
+		if enoughBeyond(len(beyond), time.Since(began)) {
+			break
 		}
+	}
+	if !worker.contradicts() && !timer.contradicts() {
+		if s.timing.Clock != nil {
+			s.timing.Clock.Beyond = slices.Sorted(slices.Values(beyond))
+		}
+		return nil
 	}
 	lie := worker
 	if !worker.contradicts() {

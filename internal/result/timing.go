@@ -96,7 +96,7 @@ type ClockCheck struct {
 	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, where that alone explains what the worker says
 
 	// What a launch of a sample takes longer by the worker's clock than it claims to,
-	// less what the same request takes without launches: at least and at most, of several.
+	// less what the same request takes without launches: of several, in ascending order.
 	Beyond []float64 `json:"beyond_s,omitempty"`
 
 	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples

@@ -31,17 +31,20 @@ func Hidden(t *result.Timing) []result.Finding {
 // that neither reaches. What pawl itself does around a launch is the same for both:
 // one that takes far more beyond its claims than the other hides some of its time.
 // The least of the one is held against the most of the other, and the gap against how
-// far apart the requests of either are, so that noise accuses nobody.
+// far apart the requests of either are, so that noise accuses nobody; of five or more
+// a quarter at either end does not count, so that noise excuses nobody either.
 func Skew(candidate, other *result.Timing) []result.Finding {
 	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
 		return nil
 	}
-	mine, theirs := candidate.Clock.Beyond, other.Clock.Beyond
-	if len(mine) != 2 || len(theirs) != 2 {
+	mine, theirs := inner(candidate.Clock.Beyond), inner(other.Clock.Beyond)
+	if len(mine) < 2 || len(theirs) < 2 {
 		return nil
 	}
-	hidden, claimed := mine[0]-max(0, theirs[1]), candidate.Clock.ClaimedS
-	apart := max(mine[1]-mine[0], theirs[1]-theirs[0])
+	mineLeast, mineMost := mine[0], mine[len(mine)-1]
+	theirLeast, theirMost := theirs[0], theirs[len(theirs)-1]
+	hidden, claimed := mineLeast-max(0, theirMost), candidate.Clock.ClaimedS
+	apart := max(mineMost-mineLeast, theirMost-theirLeast)
 	if hidden < max(skewLeast, skewPart*(claimed+hidden), apart/2) {
 		return nil
 	}
@@ -49,4 +52,12 @@ func Skew(candidate, other *result.Timing) []result.Finding {
 		Exploit: ClockMismatch, Severity: result.Suspicious,
 		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(claimed), unit.Duration(hidden)),
 	}}
+}
+
+func inner(ascending []float64) []float64 {
+	cut := 0
+	if len(ascending) >= 5 {
+		cut = len(ascending) / 4
+	}
+	return ascending[cut : len(ascending)-cut]
 }

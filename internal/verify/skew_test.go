@@ -29,6 +29,8 @@ func TestSkew(t *testing.T) {
 		{"hides two fifths", timing(140e-6, 92e-6, 110e-6), honest, true},
 		{"hides less than a fifth", timing(200e-6, 50e-6, 60e-6), honest, false},
 		{"beyond its claims as much as the other", timing(140e-6, 92e-6, 110e-6), timing(150e-6, 80e-6, 95e-6), false},
+		{"one request of each was disturbed", timing(140e-6, -50e-6, 92e-6, 95e-6, 100e-6, 300e-6), timing(230e-6, -90e-6, 1e-6, 5e-6, 20e-6, 200e-6), true},
+		{"half of them were", timing(140e-6, 60e-6, 92e-6, 95e-6, 250e-6, 300e-6), timing(230e-6, 1e-6, 5e-6, 20e-6, 160e-6, 200e-6), false},
 		{"its requests are far apart", timing(140e-6, 92e-6, 300e-6), honest, false},
 		{"the other's requests are far apart", timing(140e-6, 92e-6, 110e-6), timing(230e-6, -200e-6, 20e-6), false},
 		{"a microsecond", timing(2e-6, 1.5e-6, 2e-6), timing(2e-6, 0, 0), false},
