@@ -17,6 +17,7 @@ import (
 // it compiles against: what builds CUDA kernels where there is no nvcc.
 type runtimeCompiler struct {
 	library *nvrtc.Library
+	file    string   // of the library
 	version string   // NVRTC 13.0
 	headers []string // folders, in the order they are searched
 	id      string   // of this state of the library and the headers
@@ -45,6 +46,17 @@ func noCompiler(nvcc, runtime error) *result.Fault {
 	}
 }
 
+// FindNVRTC is the file and the version, as NVRTC 13.0, of what compiles CUDA
+// kernels where there is no nvcc. An [nvrtc.ErrNoNVRTC] says that there is none,
+// any other error why the one there is cannot be used.
+func FindNVRTC() (file, version string, err error) {
+	c, err := findRuntimeCompiler()
+	if err != nil {
+		return "", "", err
+	}
+	return c.file, c.version, nil
+}
+
 func findRuntimeCompiler() (*runtimeCompiler, error) {
 	var named []string
 	if path := os.Getenv("PAWL_NVRTC"); path != "" {
@@ -70,13 +82,12 @@ func findRuntimeCompiler() (*runtimeCompiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &runtimeCompiler{library: library, version: fmt.Sprintf("NVRTC %d.%d", major, minor)}
+	c := &runtimeCompiler{library: library, file: libraryFile(library.Path()), version: fmt.Sprintf("NVRTC %d.%d", major, minor)}
 	if major < 12 { // from there on it may be called from several threads at once
 		c.serial = &sync.Mutex{}
 	}
-	file := libraryFile(library.Path())
 	var tried []string
-	for _, folder := range headerFolders(file, named, wheels) {
+	for _, folder := range headerFolders(c.file, named, wheels) {
 		if _, err := os.Stat(filepath.Join(folder, "cuda.h")); err == nil {
 			c.headers = withRelatives(folder)
 			break
@@ -84,18 +95,18 @@ func findRuntimeCompiler() (*runtimeCompiler, error) {
 		tried = append(tried, folder)
 	}
 	if c.headers == nil {
-		return nil, fmt.Errorf("%s (%s) has no CUDA headers: no cuda.h in %s", c.version, file, strings.Join(tried, ", "))
+		return nil, fmt.Errorf("%s (%s) has no CUDA headers: no cuda.h in %s", c.version, c.file, strings.Join(tried, ", "))
 	}
-	c.id, err = c.identify(file)
+	c.id, err = c.identify()
 	return c, err
 }
 
 // identify hashes what tells one installation from another. Headers are not read:
 // those of a toolkit change with it, and cuda.h with them.
-func (c *runtimeCompiler) identify(file string) (string, error) {
+func (c *runtimeCompiler) identify() (string, error) {
 	sum := newDigest("nvrtc 1")
 	sum.field(c.version)
-	library, err := fileID(file, nil)
+	library, err := fileID(c.file, nil)
 	if err != nil {
 		return "", err
 	}

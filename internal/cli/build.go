@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"pawl/internal/build"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/stand"
 	"pawl/internal/unit"
 )
 
@@ -45,9 +47,15 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 		return err
 	}
 	var requests []build.Request
+	var refused []build.Outcome
 	for _, s := range selections {
 		for variant := range s.Kernel.Variants() {
-			requests = append(requests, build.Request{Dir: project.Dir, Variant: variant})
+			request := build.Request{Dir: project.Dir, Variant: variant}
+			if fault := stand.Unfit(variant, os.Getenv("PAWL_CUDA_ARCH")); fault != nil {
+				refused = append(refused, build.Outcome{Request: request, Fault: fault})
+				continue
+			}
+			requests = append(requests, request)
 		}
 	}
 	live := newFollower(e)
@@ -67,7 +75,7 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 	}
 	outcomes := builder.Build(e.ctx, requests)
 	live.done()
-	return showBuild(e, outcomes, opts.output)
+	return showBuild(e, append(refused, outcomes...), opts.output)
 }
 
 // showBuild prints what the compilers wrote, under its variant, and the sum.

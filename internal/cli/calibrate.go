@@ -35,7 +35,7 @@ func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
 	f.Lookup("device").DefValue = "0" // which the help leaves out; the number that stands for "first" says nothing
 	f.DurationVar(&o.span, "for", 10*time.Minute, "begin no further round after this long; another call goes on from there")
-	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is")
+	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is; with --roofline: the peaks, of which the higher are kept otherwise")
 	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")
 	o.sandbox.AddFlags(f)
@@ -53,6 +53,7 @@ time and goes on where it stopped.
 --roofline measures the peaks of this machine's first GPU, or of one core of its
 processor where there is none. From then on bench and check say what percent of
 the roof a kernel reaches, and reject a GPU kernel that claims more than 105% of it.
+Measured again, the higher rate of each peak stays: a busy machine reaches less.
 
 --power says how many cells, or samples, a change of a given size needs to be seen:
 on this machine, or for the rows of a report.`,
@@ -62,7 +63,6 @@ on this machine, or for the rows of a report.`,
 	opts.AddFlags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("roofline", "power")
 	cmd.MarkFlagsMutuallyExclusive("roofline", "for")
-	cmd.MarkFlagsMutuallyExclusive("roofline", "fresh")
 	return cmd
 }
 
@@ -106,8 +106,12 @@ func runCalibrate(e *env, opts *calibrateOptions) error {
 	if err != nil {
 		return err
 	}
+	var kept []roof.Kept
+	if !opts.fresh {
+		kept = keepHigher(e, peaks)
+	}
 	path, saveErr := roof.Save(roof.Folder(), peaks)
-	if err := showPeaks(e, opts, peaks, path); err != nil {
+	if err := showPeaks(e, opts, peaks, kept, path); err != nil {
 		return fmt.Errorf("print the peaks: %w", err)
 	}
 	if failed := len(peaks.Failed); saveErr == nil && failed > 0 {
@@ -116,7 +120,34 @@ func runCalibrate(e *env, opts *calibrateOptions) error {
 	return saveErr
 }
 
-func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, path string) error {
+// keepHigher puts back what an earlier run reached and this one did not.
+func keepHigher(e *env, peaks *roof.Peaks) []roof.Kept {
+	earlier, err := roof.Load(roof.Folder(), peaks.DeviceClass)
+	if err != nil {
+		e.warn("%v; it is written anew", err)
+	}
+	if earlier == nil {
+		return nil
+	}
+	return peaks.KeepHigher(earlier)
+}
+
+// doubtPeaks warns of those that are not known well.
+func doubtPeaks(e *env, peaks *roof.Peaks) {
+	doubtful := false
+	for _, p := range peaks.Peaks {
+		if width := p.HalfWidth(); width > roof.Wide {
+			e.warn("the peak %s, %s, is known to ± %s only", p.Name, rate(p, p.Rate), unit.PercentPlain(width))
+			doubtful = true
+		}
+	}
+	if doubtful {
+		e.hint("measure on a quieter machine, or with a longer --budget; --fresh forgets what earlier runs reached")
+	}
+}
+
+func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, kept []roof.Kept, path string) error {
+	doubtPeaks(e, peaks)
 	if opts.json {
 		raw, err := peaks.Encode()
 		if err != nil {
@@ -140,9 +171,16 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, path string) e
 	for _, p := range peaks.Failed {
 		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{}, term.Cell{}, term.Cell{Text: "failed: " + firstFault(p), Style: style.Red})
 	}
-	_, err := fmt.Fprint(e.stdout, table)
+	_, err := fmt.Fprintln(e.stdout, table)
+	for _, k := range kept {
+		now := "not measured"
+		if k.Now > 0 {
+			now = rate(k.Peak, k.Now)
+		}
+		fmt.Fprintf(e.stdout, "  kept: %s %s of %s; this time %s (--fresh forgets it)\n", k.Name, rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
+	}
 	if path != "" {
-		fmt.Fprintf(e.stdout, "\n  peaks: %s\n", relative(path))
+		fmt.Fprintf(e.stdout, "  peaks: %s\n", relative(path))
 	}
 	return err
 }

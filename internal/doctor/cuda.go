@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"pawl/internal/build"
+	"pawl/internal/native/nvrtc"
 	"pawl/internal/unit"
 )
 
@@ -29,14 +32,14 @@ func (s *system) cuda() []probe {
 	return []probe{
 		tool{
 			check:   Check{Group: CUDA, Name: "nvcc", Gives: "CUDA kernels"},
-			command: []string{"nvcc"},
+			command: compilerCommand("NVCC", "nvcc"),
 			folders: s.toolkitFolders("bin"),
 			version: nvccVersion,
 			fix:     toolkit,
 		}.probe(),
 		{
 			checks: []Check{{Group: CUDA, Name: "NVRTC", Gives: "CUDA kernels where nvcc is missing"}},
-			look:   func(_ context.Context, c []Check) { s.lookNVRTC(&c[0], toolkit) },
+			look:   func(_ context.Context, c []Check) { lookNVRTC(&c[0], toolkit) },
 		},
 		{
 			checks: []Check{{Group: CUDA, Name: "driver", Gives: "runs CUDA kernels"}},
@@ -94,25 +97,24 @@ func nvccVersion(said string) string {
 	return version(said)
 }
 
-func (s *system) lookNVRTC(c *Check, fix string) {
-	c.Path = s.library("libnvrtc.so", append(s.toolkitFolders("lib64"), s.toolkitFolders("lib")...))
-	if c.Path == "" {
+// lookNVRTC finds the one that builds use, headers included.
+func lookNVRTC(c *Check, fix string) {
+	file, said, err := build.FindNVRTC()
+	switch named := os.Getenv("PAWL_NVRTC"); {
+	case err == nil:
+		c.Status, c.Path, c.Value = OK, file, version(said)
+	case !errors.Is(err, nvrtc.ErrNoNVRTC):
+		c.Status, c.Note, c.Fix = Limited, clip(err.Error()), fix
+	case named != "":
+		c.Status, c.Note, c.Fix = Missing, "PAWL_NVRTC names "+clip(named)+", which has none", "let PAWL_NVRTC name NVRTC's folder, or unset it"
+	default:
 		c.Status, c.Fix = Missing, fix
-		return
 	}
-	c.Status = OK
-	real, err := filepath.EvalSymlinks(c.Path)
-	if err != nil {
-		c.Status, c.Note, c.Fix = Limited, err.Error(), fix
-		return
-	}
-	_, c.Value, _ = strings.Cut(filepath.Base(real), ".so.")
 }
 
-// library finds a shared library as the dynamic linker would, and then in the
-// given folders. Asking ldconfig would start a process for what its cache,
+// library finds a shared library as the dynamic linker would. Asking ldconfig would start a process for what its cache,
 // plain strings between zero bytes, tells as well.
-func (s *system) library(prefix string, folders []string) string {
+func (s *system) library(prefix string) string {
 	inFolder := func(folder string) string {
 		found, _ := filepath.Glob(filepath.Join(folder, prefix+"*"))
 		if len(found) == 0 {
@@ -132,7 +134,7 @@ func (s *system) library(prefix string, folders []string) string {
 			}
 		}
 	}
-	for _, folder := range append(folders, s.path("usr/lib/wsl/lib"), s.path("usr/lib64"), s.path("usr/lib")) {
+	for _, folder := range []string{s.path("usr/lib/wsl/lib"), s.path("usr/lib64"), s.path("usr/lib")} {
 		if path := inFolder(folder); path != "" {
 			return path
 		}
@@ -142,7 +144,7 @@ func (s *system) library(prefix string, folders []string) string {
 
 func (s *system) lookDriver(c *Check) {
 	c.Value = version(s.text("proc/driver/nvidia/version"))
-	c.Path = s.library("libcuda.so.1", nil)
+	c.Path = s.library("libcuda.so.1")
 	fix := s.installNVIDIA("nvidia-driver", "nvidia-open", driverPage)
 	if s.ubuntu {
 		fix = s.sudo + "ubuntu-drivers install"

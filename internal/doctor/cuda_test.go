@@ -1,9 +1,15 @@
 package doctor
 
 import (
+	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pawl/internal/build"
+	"pawl/internal/native/nvrtc"
 )
 
 // root lays out system files below a temporary folder.
@@ -54,24 +60,70 @@ func TestDriver(t *testing.T) {
 	}
 }
 
+// fakeNVRTC compiles a library that has NVRTC's functions and says that it is 13.7.
+func fakeNVRTC(t *testing.T) string {
+	t.Helper()
+	source := "int nvrtcVersion(int *major, int *minor) { *major = 13; *minor = 7; return 0; }\n"
+	for _, name := range []string{
+		"GetErrorString", "CreateProgram", "DestroyProgram", "AddNameExpression", "CompileProgram", "GetProgramLogSize", "GetProgramLog",
+		"GetCUBINSize", "GetCUBIN", "GetPTXSize", "GetPTX", "GetLoweredName",
+	} {
+		source += "int nvrtc" + name + "(void) { return 1; }\n"
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "libnvrtc.so.13")
+	writeFile(t, filepath.Join(dir, "nvrtc.c"), source)
+	if said, err := exec.Command("cc", "-shared", "-fPIC", "-o", file, filepath.Join(dir, "nvrtc.c")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	library, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(library)
+}
+
 func TestNVRTC(t *testing.T) {
+	library := fakeNVRTC(t)
 	fakes(t, nil)
-	var got Check
-	root(t, nil).lookNVRTC(&got, "fix")
-	if got != (Check{Status: Missing, Fix: "fix"}) {
-		t.Errorf("without: %+v", got)
+	if file, _, err := build.FindNVRTC(); !errors.Is(err, nvrtc.ErrNoNVRTC) {
+		t.Skipf("there is one for everybody here: %s, %v", file, err)
 	}
-	s := root(t, map[string]string{"usr/local/cuda/lib64/libnvrtc.so.13.0.88": ""})
-	got = Check{}
-	s.lookNVRTC(&got, "fix")
-	if got.Status != OK || got.Value != "13.0.88" || !strings.HasPrefix(got.Path, s.root) {
-		t.Errorf("in the toolkit: %+v", got)
+	const wheel = "lib/python3.11/site-packages/nvidia/cu13"
+	for name, c := range map[string]struct {
+		files    map[string]string // NVRTC and its headers
+		variable string            // that names their folder
+		want     Check
+	}{
+		"none":              {want: Check{Status: Missing, Fix: "fix"}},
+		"named":             {map[string]string{"lib/libnvrtc.so.13": library, "include/cuda.h": ""}, "PAWL_NVRTC", Check{Status: OK, Value: "13.7"}},
+		"toolkit":           {map[string]string{"lib64/libnvrtc.so.13": library, "include/cuda.h": ""}, "CUDA_HOME", Check{Status: OK, Value: "13.7"}},
+		"package of Python": {map[string]string{"bin/python3": "", wheel + "/lib/libnvrtc.so.13": library, wheel + "/include/cuda.h": ""}, "PATH", Check{Status: OK, Value: "13.7"}},
+		"no headers":        {map[string]string{"lib/libnvrtc.so.13": library}, "PAWL_NVRTC", Check{Status: Limited, Note: "has no CUDA headers", Fix: "fix"}},
+		"named, not there":  {map[string]string{"lib/other": ""}, "PAWL_NVRTC", Check{Status: Missing, Note: "which has none", Fix: "let PAWL_NVRTC name NVRTC's folder, or unset it"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := root(t, c.files).root
+			if c.variable == "PATH" {
+				t.Setenv("PATH", filepath.Join(folder, "bin"))
+			} else if c.variable != "" {
+				t.Setenv(c.variable, folder)
+			}
+			var got Check
+			lookNVRTC(&got, "fix")
+			if got.Status != c.want.Status || got.Value != c.want.Value || got.Fix != c.want.Fix || !strings.Contains(got.Note, c.want.Note) ||
+				(got.Note == "") != (c.want.Note == "") || strings.HasPrefix(got.Path, folder) != (c.want.Status == OK) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
 	}
-	t.Setenv("CUDA_HOME", filepath.Join(root(t, map[string]string{"lib64/libnvrtc.so.12": ""}).root))
-	got = Check{}
-	s.lookNVRTC(&got, "fix")
-	if got.Value != "12" {
-		t.Errorf("CUDA_HOME goes first: %+v", got)
+}
+
+func TestNamedNVCC(t *testing.T) {
+	fakes(t, nil)
+	t.Setenv("NVCC", filepath.Join(root(t, map[string]string{"nvcc": "#!/bin/sh\necho release 13.0, V13.0.88\n"}).root, "nvcc"))
+	if c := examine(t, Options{}).find(t, "nvcc"); c.Status != OK || c.Value != "13.0.88" {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -24,7 +24,7 @@ func fakes(t *testing.T, scripts map[string]string) string {
 		writeFile(t, filepath.Join(dir, name), "#!/bin/sh\n"+script)
 	}
 	t.Setenv("PATH", dir)
-	for _, name := range []string{"CC", "CXX", "PAWL_PYTHON", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH"} {
+	for _, name := range []string{"CC", "CXX", "NVCC", "PAWL_NVRTC", "PAWL_PYTHON", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH"} {
 		t.Setenv(name, "")
 	}
 	return dir

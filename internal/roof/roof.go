@@ -55,12 +55,13 @@ type Peaks struct {
 
 // Peak is the best that was reached.
 type Peak struct {
-	Name  Name    `json:"name"`
-	Rate  float64 `json:"rate"`
-	Unit  string  `json:"unit"` // GB/s or GFLOP/s
-	Of    string  `json:"of"`   // what reached it, in words
-	GHz   float64 `json:"ghz,omitempty"`
-	Tried []Try   `json:"tried"` // everything that was measured for it, in order
+	Name     Name      `json:"name"`
+	Rate     float64   `json:"rate"`
+	Unit     string    `json:"unit"` // GB/s or GFLOP/s
+	Of       string    `json:"of"`   // what reached it, in words
+	GHz      float64   `json:"ghz,omitempty"`
+	Measured time.Time `json:"measured,omitzero"` // when it was kept from an earlier run: that one's
+	Tried    []Try     `json:"tried"`             // everything that was measured for it, in order
 }
 
 // Try is one kernel that might have reached a peak.

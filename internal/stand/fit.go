@@ -1,13 +1,53 @@
 package stand
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"pawl/internal/result"
+	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
+
+// sharedOf is the dynamic shared memory that a block can have at most, in KiB, by
+// architecture: what a kernel must ask for, not what it has by itself.
+var sharedOf = map[int]int64{
+	75: 64,
+	80: 163, 87: 163,
+	86: 99, 89: 99, 120: 99, 121: 99,
+	90: 227, 100: 227, 103: 227, 110: 227,
+}
+
+// limitsOf are those that every GPU of an architecture has: of one that is not
+// known, none.
+func limitsOf(arch string) *result.GPU {
+	number, ok := archNumber(arch)
+	if !ok || sharedOf[number] == 0 {
+		return &result.GPU{}
+	}
+	return &result.GPU{Name: arch, Arch: arch, MaxShared: sharedOf[number] << 10, MaxThreads: 1024}
+}
+
+// Unfit says why a variant can run with none of its kernel's configs on an
+// architecture, if its formulas alone say so.
+func Unfit(v spec.Variant, arch string) *result.Fault {
+	gpu := limitsOf(arch)
+	if gpu.Arch == "" || !v.Kernel.DeviceCode() {
+		return nil
+	}
+	var first *result.Fault
+	for _, config := range v.Kernel.Configs {
+		p := NewJob("", v, config)
+		RefuseUnfit([]*Job{p}, gpu)
+		if p.Row.Fault == nil {
+			return nil
+		}
+		first = cmp.Or(first, p.Row.Fault)
+	}
+	return first
+}
 
 // RefuseUnfit fails the jobs whose formulas alone say that they cannot run on the
 // GPU, before anything is compiled for them. A limit that is not known, 0, refuses
@@ -44,16 +84,22 @@ func unfitLaunch(p *Job, i int, gpu *result.GPU) *result.Fault {
 		return refuse("", "wants blocks of %d threads (block: %s); at most %d are possible on %s",
 			threads, p.Instance.Explain(formulas.Block...), gpu.MaxThreads, gpu.Name)
 	case launch.Cluster != [3]int64{} && before(gpu.Arch, 90):
-		return refuse("", "wants clusters of blocks (cluster: %s); they need sm_90, and %s is %s",
-			p.Instance.Explain(formulas.Cluster...), gpu.Name, gpu.Arch)
+		return refuse("", "wants clusters of blocks (cluster: %s); they need sm_90, and %s has none",
+			p.Instance.Explain(formulas.Cluster...), gpu.Name)
 	}
 	return nil
 }
 
 // before tells whether an architecture, such as sm_90a, is an older one.
 func before(arch string, number int) bool {
+	n, ok := archNumber(arch)
+	return ok && n < number
+}
+
+// archNumber is 90 of sm_90a.
+func archNumber(arch string) (int, bool) {
 	n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af"))
-	return err == nil && n < number
+	return n, err == nil
 }
 
 // unfitMemory says that the arguments do not fit into the GPU's memory, if so.

@@ -18,7 +18,7 @@ kernels:
   k:
     source: k.cu
     entry: k
-    params: {BLOCK: [64, 256], STAGES: [1, 4]}
+    params: {BLOCK: [64, 256], STAGES: [1, 2, 4]}
     launch: {grid: "ceildiv(N, BLOCK)", block: [BLOCK, 2], shared: STAGES * WIDE * 1024}
     args: [{name: y, dtype: f32, shape: [N, 4], role: out}, {name: n, dtype: i64, value: N}]
   clustered:
@@ -114,7 +114,7 @@ func TestRefuseUnfit(t *testing.T) {
 		{"memory that is enough", hopper, nil, "k/huge", "", ""},
 		{"memory of a launcher", small, nil, "launcher/huge", result.CauseMemory, "of it y"},
 		{"the host's memory", small, nil, "host/huge", "", ""},
-		{"clusters", small, nil, "clustered/small", result.CauseLaunch, "they need sm_90, and Small is sm_86"},
+		{"clusters", small, nil, "clustered/small", result.CauseLaunch, "they need sm_90, and Small has none"},
 		{"clusters that are", hopper, nil, "clustered/small", "", ""},
 		{"nothing known", &result.GPU{Name: "?"}, []setting{{"STAGES", "4"}}, "k/wide", "", ""},
 	} {
@@ -135,6 +135,60 @@ func TestRefuseUnfit(t *testing.T) {
 				t.Errorf("verdict %q", row.Verdict)
 			}
 		})
+	}
+}
+
+// A variant is compiled for all configs at once: one that fits with any is not refused.
+func TestUnfitForAnArchitecture(t *testing.T) {
+	const narrow, wide = "STAGES * 1024 * 32", "STAGES * WIDE * 1024"
+	for _, tc := range []struct {
+		name, arch, shared, stages, block string
+		says                              string // "": not refused
+	}{
+		{"fits", "sm_86", narrow, "1", "64", ""},
+		{"too much", "sm_86", narrow, "4", "64", "k wants 131072 bytes of dynamic shared memory (shared: STAGES * 1024 * 32 with STAGES=4); a block has at most 101376 on sm_86"},
+		{"as much on a larger one", "sm_80", narrow, "4", "64", ""},
+		{"on the oldest", "sm_75", narrow, "4", "64", "at most 65536 on sm_75"},
+		{"with a suffix", "sm_90a", "STAGES * 1024 * 57", "4", "64", "at most 232448 on sm_90a"},
+		{"with another suffix", "sm_120f", narrow, "4", "64", "at most 101376 on sm_120f"},
+		{"all that there is", "sm_90", "STAGES * 58112", "4", "64", ""},
+		{"too much for one config", "sm_86", wide, "4", "64", ""},
+		{"too many threads", "sm_90a", narrow, "1", "1024", "has 2048 threads in all; at most 1024 are possible"},
+		{"an unknown one", "sm_999", narrow, "4", "1024", ""},
+		{"none", "", narrow, "4", "64", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := strings.NewReplacer("[64, 256]", "[64, 256, 1024]", wide, tc.shared).Replace(unfitYAML)
+			s, err := spec.Parse("pawl.yaml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := s.Kernels[0].Default()
+			for _, set := range []setting{{"STAGES", tc.stages}, {"BLOCK", tc.block}} {
+				if v, err = v.With(set.name, set.value); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fault := Unfit(v, tc.arch)
+			if (fault != nil) != (tc.says != "") || fault != nil && !strings.Contains(fault.Message, tc.says) {
+				t.Errorf("%+v, want %q", fault, tc.says)
+			}
+		})
+	}
+}
+
+// Where no GPU says what it has, the architecture that is compiled for does.
+func TestUnfitWithoutAGPU(t *testing.T) {
+	for arch, refused := range map[string]bool{"sm_86": true, "sm_90a": false, "": false} {
+		b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Build: build.Options{Arch: arch}})
+		jobs := unfitJobs(t, setting{"STAGES", "2"})
+		b.refuseCUDA(jobs)
+		if f := jobNamed(t, jobs, "k/wide").Row.Fault; (f != nil) != refused {
+			t.Errorf("%q: %+v", arch, f)
+		}
+		if f := jobNamed(t, jobs, "k/small").Row.Fault; f != nil {
+			t.Errorf("%q: %+v", arch, f)
+		}
 	}
 }
 

@@ -58,16 +58,21 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 	if p.Row.Fault != nil || p.Instance == nil || t == nil || t.Stats.Count == 0 {
 		return
 	}
-	if p.manyCores() {
+	here := b.machine()
+	cell := p.Row.Cell
+	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
+		cell = spec.CellHost // it ran on the processor
+	}
+	if cell == spec.CellHost && p.manyCores() {
 		return // a processor's peaks are those of one
 	}
-	peaks := b.peaksOf(p.Row.Cell)
+	peaks := b.peaksOf(cell)
 	if peaks == nil {
 		return
 	}
 	bound, known := peaks.Bind(roof.Work{
 		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
-		Caches: roof.Caches(p.Row.Cell, b.machine()), Float: roof.Float(p.Instance),
+		Caches: roof.Caches(cell, here), Float: roof.Float(p.Instance),
 	})
 	if !known {
 		return
@@ -78,7 +83,7 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 	}
 	hint := "is work in pawl.yaml what the kernel does? Peaks that are out of date: pawl calibrate --roofline"
 	message := fmt.Sprintf("%s of the roof: the kernel would do %s", unit.PercentPlain(bound.Fraction), bound)
-	if p.Row.Cell == spec.CellHost {
+	if cell == spec.CellHost {
 		// A core shares its caches and its memory, and had less of them when it was measured.
 		p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "roof", Message: message, Hint: hint})
 		return
@@ -86,14 +91,11 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 	p.Fail("measure", &result.Fault{Cause: result.CauseOverRoof, Message: message, Hint: hint})
 }
 
-// manyCores tells whether the plan's kernel may use several cores of the
-// processor. NumPy's libraries do as they like.
+// manyCores tells whether the job's kernel, on the processor, may use several cores
+// of it. PyTorch is told how many; the libraries of NumPy and JAX do as they like.
 func (p *Job) manyCores() bool {
-	switch p.Row.Cell {
-	case spec.CellHost:
-		return slices.ContainsFunc(p.Instance.Launches, func(l spec.InstanceLaunch) bool { return l.Threads > 1 })
-	case spec.CellPython:
-		return p.Artifact != nil && p.Artifact.Framework == "numpy"
+	if p.Row.Cell == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(p.Instance.Launches, func(l spec.InstanceLaunch) bool { return l.Threads > 1 })
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"pawl/internal/build"
 	"pawl/internal/dtype"
 	"pawl/internal/result"
 	"pawl/internal/roof"
@@ -38,6 +39,21 @@ func newRoofed(folder string) *Stand {
 	}
 }
 
+// onProcessor is newRoofed on a machine without a GPU.
+func onProcessor(folder string) *Stand {
+	b := newRoofed(folder)
+	b.Report.Machine.GPU = nil
+	b.Report.Machine.CPU.Caches = []result.Cache{{Level: 2, Bytes: 2 << 20}}
+	return b
+}
+
+// pythonOf is a measured row of a function that a framework runs.
+func pythonOf(framework string, threads int, gbps float64) *Job {
+	p := jobOf(spec.CellPython, threads, gbps, 0)
+	p.Artifact = &build.Artifact{Framework: framework}
+	return p
+}
+
 // jobOf is a measured row of a cell.
 func jobOf(cell string, threads int, gbps, gflops float64) *Job {
 	return &Job{
@@ -54,27 +70,36 @@ func jobOf(cell string, threads int, gbps, gflops float64) *Job {
 func TestHoldAgainstRoof(t *testing.T) {
 	folder := t.TempDir()
 	peaksIn(t, folder)
-	b := newRoofed(folder)
+	gpu, processor := newRoofed(folder), onProcessor(folder)
 	for name, c := range map[string]struct {
+		stand    *Stand
 		job      *Job
 		pct      float64
 		roof     string
 		rejected bool
 		warned   bool
 	}{
-		"below":              {jobOf(spec.CellCUDA, 0, 2480, 0), 62, "dram", false, false},
-		"computing":          {jobOf(spec.CellCUDA, 0, 400, 720e3), 80, "f16", false, false},
-		"within the margin":  {jobOf(spec.CellCUDA, 0, 4160, 0), 104, "dram", false, false},
-		"over the memory":    {jobOf(spec.CellCUDA, 0, 5000, 0), 125, "dram", true, false},
-		"over the cores":     {jobOf(spec.CellCUDA, 0, 100, 990e3), 110, "f16", true, false},
-		"over, in Python":    {jobOf(spec.CellPython, 0, 5000, 0), 125, "dram", true, false},
-		"nothing said":       {jobOf(spec.CellCUDA, 0, 0, 0), 0, "", false, false},
-		"host":               {jobOf(spec.CellHost, 1, 5, 0), 50, "dram", false, false},
-		"host over its roof": {jobOf(spec.CellHost, 1, 20, 0), 200, "dram", false, true},
-		"host, many cores":   {jobOf(spec.CellHost, 4, 20, 0), 0, "", false, false},
+		"below":                         {gpu, jobOf(spec.CellCUDA, 0, 2480, 0), 62, "dram", false, false},
+		"computing":                     {gpu, jobOf(spec.CellCUDA, 0, 400, 720e3), 80, "f16", false, false},
+		"within the margin":             {gpu, jobOf(spec.CellCUDA, 0, 4160, 0), 104, "dram", false, false},
+		"over the memory":               {gpu, jobOf(spec.CellCUDA, 0, 5000, 0), 125, "dram", true, false},
+		"over the cores":                {gpu, jobOf(spec.CellCUDA, 0, 100, 990e3), 110, "f16", true, false},
+		"over, in Python":               {gpu, pythonOf("torch", 1, 5000), 125, "dram", true, false},
+		"nothing said":                  {gpu, jobOf(spec.CellCUDA, 0, 0, 0), 0, "", false, false},
+		"host":                          {gpu, jobOf(spec.CellHost, 1, 5, 0), 50, "dram", false, false},
+		"host over its roof":            {gpu, jobOf(spec.CellHost, 1, 20, 0), 200, "dram", false, true},
+		"host, many cores":              {gpu, jobOf(spec.CellHost, 4, 20, 0), 0, "", false, false},
+		"NumPy beside a GPU":            {gpu, pythonOf("numpy", 1, 5), 0, "", false, false},
+		"JAX on a GPU":                  {gpu, pythonOf("jax", 1, 2480), 62, "dram", false, false},
+		"no GPU, host":                  {processor, jobOf(spec.CellHost, 1, 5, 0), 50, "dram", false, false},
+		"no GPU, PyTorch":               {processor, pythonOf("torch", 1, 5), 50, "dram", false, false},
+		"no GPU, PyTorch over its roof": {processor, pythonOf("torch", 1, 20), 200, "dram", false, true},
+		"no GPU, PyTorch on many cores": {processor, pythonOf("torch", 4, 20), 0, "", false, false},
+		"no GPU, NumPy":                 {processor, pythonOf("numpy", 1, 5), 0, "", false, false},
+		"no GPU, JAX":                   {processor, pythonOf("jax", 1, 5), 0, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b.HoldAgainstRoof(c.job)
+			c.stand.HoldAgainstRoof(c.job)
 			row := c.job.Row
 			if s := row.Timing.Stats; math.Abs(s.RoofPct-c.pct) > 1e-9 || s.Roof != c.roof {
 				t.Errorf("%v%% of %q, want %v%% of %q", s.RoofPct, s.Roof, c.pct, c.roof)
@@ -90,8 +115,8 @@ func TestHoldAgainstRoof(t *testing.T) {
 			}
 		})
 	}
-	if len(b.Report.Warnings) != 0 {
-		t.Errorf("warnings of the run: %+v", b.Report.Warnings)
+	if len(gpu.Report.Warnings)+len(processor.Report.Warnings) != 0 {
+		t.Errorf("warnings of the run: %+v, %+v", gpu.Report.Warnings, processor.Report.Warnings)
 	}
 }
 

@@ -5,6 +5,7 @@
 package stand
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -267,10 +268,15 @@ func (b *Stand) adoptGPU(gpu result.GPU) {
 	}
 }
 
-// refuseCUDA gives kernels that no GPU can run the reason for it, which the worker
-// knows better than a compiler that is not told what to compile for.
+// refuseCUDA gives kernels that no GPU can run the reason for it: that no GPU of the
+// architecture can, or what the worker knows better than a compiler that is not told
+// what to compile for.
 func (b *Stand) refuseCUDA(jobs []*Job) {
-	if b.worker == nil || b.Options.Build.Arch != "" || os.Getenv("PAWL_CUDA_ARCH") != "" {
+	arch := cmp.Or(b.Options.Build.Arch, os.Getenv("PAWL_CUDA_ARCH"))
+	if b.Report.Machine.GPU == nil { // whose own limits adopt knows
+		RefuseUnfit(jobs, limitsOf(arch))
+	}
+	if b.worker == nil || arch != "" {
 		return
 	}
 	why := b.worker.Hello().NoDevices
