@@ -299,6 +299,9 @@ func TestFrameworks(t *testing.T) {
 // The CUDA driver starts under its policy and gives no cause for alarm.
 func TestCUDA(t *testing.T) {
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
+		if os.Getenv("PAWL_REQUIRE_GPU") == "1" {
+			t.Fatal("no NVIDIA device")
+		}
 		t.Skip("no NVIDIA device")
 	}
 	dir := t.TempDir()
