@@ -272,9 +272,36 @@ func TestProcWritable(t *testing.T) {
 	}
 }
 
+// Frameworks see whose PCI devices there are, and nothing else of them.
+func TestFrameworks(t *testing.T) {
+	devices, err := filepath.Glob("/sys/bus/pci/devices/*")
+	if err != nil || len(devices) == 0 {
+		t.Skip("no PCI device")
+	}
+	for _, test := range []struct{ do, path, want string }{
+		{"read", devices[0] + "/vendor", "ok"},
+		{"read", devices[0] + "/device", "ok"},
+		{"read", devices[0] + "/config", "EACCES"},
+		{"append", devices[0] + "/device", "EACCES"},
+		{"append", "/proc/self/comm", "ok"},
+		{"append", "/proc/sys/kernel/core_pattern", "EACCES"},
+	} {
+		out, _ := run(t, Command{
+			Path: filepath.Join(programs(t), "tries"), Args: []string{"tries", test.do, test.path},
+			Policy: Policy{Read: System()}.WithFrameworks(), Mode: Require,
+		})
+		if got := errorName(out); got != test.want {
+			t.Errorf("%s %s: %s, want %s", test.do, test.path, got, test.want)
+		}
+	}
+}
+
 // The CUDA driver starts under its policy and gives no cause for alarm.
 func TestCUDA(t *testing.T) {
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
+		if os.Getenv("PAWL_REQUIRE_GPU") == "1" {
+			t.Fatal("no NVIDIA device")
+		}
 		t.Skip("no NVIDIA device")
 	}
 	dir := t.TempDir()

@@ -18,6 +18,9 @@ func System() []string { return nil }
 // WithCUDA adds nothing: see System.
 func (p Policy) WithCUDA() Policy { return p }
 
+// WithFrameworks adds nothing: see System.
+func (p Policy) WithFrameworks() Policy { return p }
+
 // Probe says what this system can give: nothing.
 func Probe() Level { return Level{Seccomp: SeccompNone, Missing: []string{missingAll}} }
 

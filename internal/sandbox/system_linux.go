@@ -33,14 +33,24 @@ func System() []string {
 // the clock, the name of its threads (written below /proc/self), and a local
 // socket of its own.
 func (p Policy) WithCUDA() Policy {
-	glob := func(pattern string) []string {
-		found, _ := filepath.Glob(pattern) // fails for a bad pattern only
-		return found
-	}
 	p.Devices = slices.Concat(p.Devices, glob("/dev/nvidia*"))
 	p.Read = slices.Concat(p.Read, glob("/sys/devices/pci*"),
 		[]string{"/sys/bus/pci", "/sys/devices/system/memory", "/sys/devices/system/clocksource", "/proc/driver/nvidia", "/proc/devices"})
 	p.ProcWritable = true
 	p.LocalSockets = true
 	return p
+}
+
+// WithFrameworks adds what frameworks of Python do where there is no GPU: JAX looks
+// for devices of its maker on the PCI bus, and several name their threads, which is
+// written below /proc/self. The rest of a PCI device, its memory too, stays closed.
+func (p Policy) WithFrameworks() Policy {
+	p.Read = slices.Concat(p.Read, []string{"/sys/bus/pci"}, glob("/sys/bus/pci/devices/*/vendor"), glob("/sys/bus/pci/devices/*/device"))
+	p.ProcWritable = true
+	return p
+}
+
+func glob(pattern string) []string {
+	found, _ := filepath.Glob(pattern) // fails for a bad pattern only
+	return found
 }

@@ -31,7 +31,7 @@ type Subject struct {
 	Research []int  // numbers of the exploit in docs/integrity.md's list
 	Expect   Outcome
 	By       []string // findings, causes and verdicts of which one at least must be named
-	Needs    string   // what a machine must have for it: torch, cublas, roof
+	Needs    string   // what a machine must have for it: torch, torch-gpu, cublas, roof
 	Why      string
 }
 

@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,14 +13,16 @@ import (
 const (
 	needsRoof   = "roof"
 	needsCuBLAS = "cublas"
+	needsGPU    = "torch-gpu" // PyTorch runs without one, too: its cell says nothing
 )
 
 // ownProduct is the kernel that launcher/library_call launches where there is no
 // library to call: it is then as honest as any.
 const ownProduct = "gemm_tiles"
 
-// machine is what rows say of what the machine has.
+// machine is what reports say of what the machine has.
 type machine struct {
+	gpu      bool   // the run used one
 	roof     bool   // a row was held against measured peaks
 	unlinked string // why a library could not be linked
 	own      bool   // kernels were listed, and all are library_call's own
@@ -40,6 +43,8 @@ func (m *machine) add(row *result.Row) {
 // lacks says why a subject could not be tried here; "" when it could.
 func (e *evidence) lacks(need string) string {
 	switch {
+	case need == needsGPU && !e.has.gpu:
+		return cmp.Or(e.skipped, "this machine has no GPU that PyTorch could use: pawl doctor shows what it has")
 	case need == needsRoof && !e.has.roof && !e.failed:
 		return "the machine's peaks are not measured: pawl calibrate --roofline"
 	case need == needsCuBLAS && e.has.unlinked != "":

@@ -31,27 +31,40 @@ func TestNeeds(t *testing.T) {
 	}
 	inflated := Subject{Kernel: "k", Expect: Caught, By: []string{string(result.CauseOverRoof)}, Needs: needsRoof}
 	library := Subject{Kernel: "k", Expect: Suspicious, By: []string{kernels}, Needs: needsCuBLAS}
+	aside := Subject{Kernel: "k", Expect: Suspicious, By: []string{stream}, Needs: needsGPU}
+	joined := Subject{Kernel: "k", Expect: Pass, Needs: needsGPU}
+	cached := Subject{Kernel: "k", Expect: Caught, By: []string{stale}, Needs: torch}
+	crash := &result.Row{Kernel: "k", Verdict: result.Broken, Fault: &result.Fault{Stage: "verify", Cause: result.CauseCrash, Message: "the function raised RuntimeError"}}
+	missing := &result.Row{Kernel: "k", Fault: &result.Fault{Stage: "load", Cause: result.CauseUnsupported, Message: "python3 has no torch"}}
+	gpu := &result.GPU{Name: "NVIDIA H200"}
 	for _, test := range []struct {
 		name    string
 		subject Subject
 		row     *result.Row
+		gpu     *result.GPU
 		outcome string
 		why     string
 	}{
-		{"no peaks", inflated, roofed(0), "skipped", "pawl calibrate --roofline"},
-		{"no timing", inflated, &result.Row{Kernel: "k"}, "skipped", "pawl calibrate --roofline"},
-		{"under the roof", inflated, roofed(60), "missed", ""},
-		{"over the roof", inflated, over, "caught", ""},
-		{"fails otherwise", inflated, wrongToo, "missed", ""},
-		{"no library to link", library, broken("/usr/bin/ld: cannot find -lcublas"), "skipped", "cuBLAS is missing: nvcc exited"},
-		{"another mistake", library, broken("patch.cu(3): error"), "missed", ""},
-		{"no library to load", library, ran("gemm_tiles"), "skipped", "cuBLAS cannot be loaded"},
-		{"its kernels are not known", library, ran(), "missed", ""},
-		{"the library's kernel, unseen", library, ran("cutlass_80_simt_sgemm"), "missed", ""},
-		{"the library's kernel", library, caught, "suspicious", ""},
+		{"no peaks", inflated, roofed(0), gpu, "skipped", "pawl calibrate --roofline"},
+		{"no timing", inflated, &result.Row{Kernel: "k"}, gpu, "skipped", "pawl calibrate --roofline"},
+		{"under the roof", inflated, roofed(60), gpu, "missed", ""},
+		{"over the roof", inflated, over, gpu, "caught", ""},
+		{"fails otherwise", inflated, wrongToo, gpu, "missed", ""},
+		{"no library to link", library, broken("/usr/bin/ld: cannot find -lcublas"), gpu, "skipped", "cuBLAS is missing: nvcc exited"},
+		{"another mistake", library, broken("patch.cu(3): error"), gpu, "missed", ""},
+		{"no library to load", library, ran("gemm_tiles"), gpu, "skipped", "cuBLAS cannot be loaded"},
+		{"its kernels are not known", library, ran(), gpu, "missed", ""},
+		{"the library's kernel, unseen", library, ran("cutlass_80_simt_sgemm"), gpu, "missed", ""},
+		{"the library's kernel", library, caught, gpu, "suspicious", ""},
+		{"no GPU, a cheat", aside, crash, nil, "skipped", "no GPU"},
+		{"no GPU, a control", joined, crash, nil, "skipped", "no GPU"},
+		{"neither a GPU nor PyTorch", aside, missing, nil, "skipped", "has no torch"},
+		{"a GPU, a cheat", aside, crash, gpu, "missed", ""},
+		{"a GPU, a control", joined, crash, gpu, "failed", ""},
+		{"PyTorch alone is enough", cached, crash, nil, "missed", ""},
 	} {
 		s := &selftest{report: &result.Report{Selftest: &result.Selftest{}}}
-		s.judge(test.subject, evidenceOf("k", &result.Report{Rows: []*result.Row{test.row}}))
+		s.judge(test.subject, evidenceOf("k", &result.Report{Machine: result.Fingerprint{GPU: test.gpu}, Rows: []*result.Row{test.row}}))
 		got := s.report.Selftest.Subjects[0]
 		if got.Outcome != test.outcome || !strings.Contains(got.Why, test.why) {
 			t.Errorf("%s: %s (%s), want %s (%s)", test.name, got.Outcome, got.Why, test.outcome, test.why)
@@ -63,7 +76,7 @@ func TestNeeds(t *testing.T) {
 func TestNeedsAreKnown(t *testing.T) {
 	for _, s := range Subjects() {
 		switch s.Needs {
-		case "", torch, needsRoof, needsCuBLAS:
+		case "", torch, needsGPU, needsRoof, needsCuBLAS:
 		default:
 			t.Errorf("%s/%s needs %s", s.Kind, s.Kernel, s.Needs)
 		}

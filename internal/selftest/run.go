@@ -195,6 +195,7 @@ type evidence struct {
 func evidenceOf(kernel string, reports ...*result.Report) evidence {
 	var e evidence
 	for _, r := range reports {
+		e.has.gpu = e.has.gpu || r.Machine.GPU != nil
 		for _, row := range r.Rows {
 			if row.Kernel == kernel {
 				e.add(row)

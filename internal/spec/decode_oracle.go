@@ -20,17 +20,24 @@ var oracleKeys = []key[Oracle]{
 			o.Elementwise = o.formula.Text
 		}
 	}},
-	{"python", func(d *decoder, o *Oracle, n *node) {
-		if text, ok := d.text(n, "a Python function as module:function"); ok {
-			if !pythonName.MatchString(text) {
-				d.expect(n, "a Python function as module:function")
-			}
-			o.Python = text
-		}
-	}},
+	{"python", (*decoder).pythonOracle},
 }
 
 var pythonName = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+
+// pythonOracle reads a function, or plain sdpa: PyTorch's attention with the backend
+// that it chooses ships with pawl, as those that are named after a colon do.
+func (d *decoder) pythonOracle(o *Oracle, n *node) {
+	const expected = "a Python function as module:function, or sdpa"
+	text, ok := d.text(n, expected)
+	if !ok {
+		return
+	}
+	if text != "sdpa" && !PythonName(text) {
+		d.expect(n, expected)
+	}
+	o.Python = text
+}
 
 const elementwiseExample = `{elementwise: "max(x, 0) * 2"}`
 

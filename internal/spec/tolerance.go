@@ -48,14 +48,7 @@ func (d *decoder) tolerance(k *kernelDraft, n *node) {
 // compute in f64, and no kernel is as exact.
 var rivalKeys = []key[Oracle]{
 	{"kernel", func(d *decoder, o *Oracle, n *node) { o.Kernel, _ = d.text(n, "the name of a kernel") }},
-	{"python", func(d *decoder, o *Oracle, n *node) {
-		if text, ok := d.text(n, "a Python function as module:function"); ok {
-			if !pythonName.MatchString(text) {
-				d.expect(n, "a Python function as module:function")
-			}
-			o.Python = text
-		}
-	}},
+	{"python", (*decoder).pythonOracle},
 }
 
 func (d *decoder) rival(t *toleranceDraft, n *node) {

@@ -41,11 +41,11 @@ func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error
 	if o == nil || o.Kernel == "" && o.Python == "" {
 		return nil, nil
 	}
-	name := o.Kernel
+	name, find := o.Kernel, FindRival
 	if name == "" {
-		name = o.Python
+		name, find = o.Python, findFunction
 	}
-	found, err := FindRival(s, k, name)
+	found, err := find(s, k, name)
 	if err != nil {
 		return nil, &result.Fault{
 			Stage: "verify", Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s of %s is not there: %v", name, k.Name, err),

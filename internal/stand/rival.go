@@ -47,6 +47,11 @@ func FindRival(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 	if other := kernelNamed(s, name); other != nil {
 		return &Rival{Variant: other.Default(), keywords: Keywords(other.Default())}, nil
 	}
+	return findFunction(s, k, name)
+}
+
+// findFunction is FindRival past the kernels: one may be called sdpa, too.
+func findFunction(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 	if slices.Contains(Attention, name) {
 		return attention(k, name)
 	}

@@ -139,6 +139,21 @@ func TestPythonRivals(t *testing.T) {
 	}
 }
 
+// python: sdpa is PyTorch's, whatever kernels there are: nobody is his own judge.
+func TestKernelsCalledSDPA(t *testing.T) {
+	s := rivals(t)
+	k := kernelNamed(s, "attention")
+	k.Name, k.Oracle = "sdpa", &spec.Oracle{Python: "sdpa"}
+	k.Tolerance.Rival = &spec.Oracle{Kernel: "sdpa"}
+	a, err := FindAnswers(s, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reference := a.reference.Variant.Kernel.Python; reference != attentionEntries["sdpa"] || a.rival.Variant.Kernel != k {
+		t.Errorf("the oracle is function %q, the rival kernel %s", reference, a.rival.Variant.Kernel.Name)
+	}
+}
+
 // Params reach Python as what they are.
 func TestKeywords(t *testing.T) {
 	s := rivals(t)

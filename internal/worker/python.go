@@ -119,9 +119,11 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		}
 	}
 	visible := ""
-	if device != hostDevice {
+	if device == hostDevice {
+		p.policy = p.policy.WithFrameworks()
+	} else {
 		visible = device
-		p.policy = p.policy.WithCUDA()
+		p.policy = p.policy.WithCUDA() // and more than the frameworks ask for
 	}
 	p.env = append(p.env, "CUDA_VISIBLE_DEVICES="+visible)
 	return p, nil

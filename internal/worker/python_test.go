@@ -90,7 +90,7 @@ func TestPythonProgram(t *testing.T) {
 	if !slices.Contains(p.policy.Read, project) || slices.Contains(p.policy.Read, elsewhere) || slices.Contains(p.policy.Read, "relative") {
 		t.Errorf("may read %v", p.policy.Read)
 	}
-	if !p.policy.Processes || p.policy.LocalSockets {
+	if !p.policy.Processes || p.policy.LocalSockets || len(p.policy.Devices) > 0 {
 		t.Errorf("policy %+v", p.policy)
 	}
 	gpu, err := s.pythonProgram(wire.Open{}, "GPU-1", "/scratch")
@@ -143,6 +143,57 @@ func TestPythonFaults(t *testing.T) {
 			_, err = cell.Load(t.Context(), load)
 			if causeOf(err) != tc.cause || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %q: %v", causeOf(err), err)
+			}
+			closed, err := cell.Close(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(closed.Sandbox.Attempts) > 0 {
+				t.Errorf("attempts: %v", closed.Sandbox.Attempts)
+			}
+		})
+	}
+}
+
+// What frameworks do when they start is no attempt at anything: JAX looks at the PCI
+// bus, and several name threads that are not the one that asks.
+func TestPythonHabits(t *testing.T) {
+	if _, err := exec.LookPath(PythonName()); err != nil {
+		t.Skipf("needs Python: %v", err)
+	}
+	if out, err := exec.Command(PythonName(), "-c", "import numpy").CombinedOutput(); err != nil {
+		t.Skipf("needs NumPy: %s", out)
+	}
+	c := connect(t)
+	for name, text := range map[string]string{
+		"thread names": `
+import ctypes, threading
+event = threading.Event()
+helper = threading.Thread(target=event.wait, daemon=True)
+helper.start()
+failed = ctypes.CDLL(None).pthread_setname_np(ctypes.c_ulong(helper.ident), b"helper")
+event.set()
+assert failed == 0, failed
+`,
+		"PCI bus": `
+import glob, os
+if os.path.exists("/sys/bus/pci/devices"):
+    os.listdir("/sys/bus/pci/devices")
+for path in glob.glob("/sys/bus/pci/devices/*/vendor") + glob.glob("/sys/bus/pci/devices/*/device"):
+    open(path).read()
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			sha, err := c.Upload(t.Context(), []byte(text+"\ndef run(x): pass\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cell, err := c.Open(t.Context(), wire.Open{Cell: "python", Sandbox: "auto", Framework: "numpy"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := cell.Load(t.Context(), wire.Load{SHA256: sha, Entry: "m:run"}); err != nil {
+				t.Error(err)
 			}
 			closed, err := cell.Close(t.Context())
 			if err != nil {

@@ -19,7 +19,7 @@ func newRepository(t *testing.T) *repository {
 	t.Helper()
 	need(t)
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
+		missing(t, "no git")
 	}
 	r := &repository{newProject(t, "")}
 	r.env = append(r.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "PAWL_LOCK_DIR="+t.TempDir(),

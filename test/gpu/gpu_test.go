@@ -32,9 +32,14 @@ func need(t *testing.T) {
 	} else if _, err := exec.LookPath("nvcc"); err != nil {
 		reason = "no nvcc"
 	}
-	if reason == "" {
-		return
+	if reason != "" {
+		missing(t, reason)
 	}
+}
+
+// missing skips a test for what the machine lacks, or fails it where that is required.
+func missing(t *testing.T, reason string) {
+	t.Helper()
 	if os.Getenv("PAWL_REQUIRE_GPU") == "1" {
 		t.Fatal(reason)
 	}

@@ -150,7 +150,7 @@ def stray(x, y):
 func TestPythonOnAnotherStream(t *testing.T) {
 	p := newProject(t, kernel("good"))
 	if out, err := exec.Command("python3", "-c", "import torch").CombinedOutput(); err != nil {
-		t.Skipf("no PyTorch: %s", out)
+		missing(t, "no PyTorch: "+string(out))
 	}
 	p.write("streams.py", strayPython)
 	yaml := "version: 1\nkernels:\n"

@@ -112,7 +112,7 @@ func TestTensorMaps(t *testing.T) {
 // The kernels compile where there is no GPU.
 func TestTensorMapsCompile(t *testing.T) {
 	if pawl == "" {
-		t.Skip("PAWL_BIN names no binary")
+		missing(t, "PAWL_BIN names no binary")
 	}
 	dir := t.TempDir()
 	writeTiles(t, dir)
@@ -120,7 +120,7 @@ func TestTensorMapsCompile(t *testing.T) {
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+cache, "PAWL_CUDA_ARCH=sm_90a")
 	out, err := cmd.CombinedOutput()
 	if strings.Contains(string(out), "no CUDA compiler") {
-		t.Skipf("%s", out)
+		missing(t, string(out))
 	}
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

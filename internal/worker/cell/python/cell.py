@@ -36,6 +36,7 @@ MAX_FRAME = 1 << 20
 FORGET_BRANCHES = 64  # rounds over all places of branches
 FORGET_PRIVATE = 16 << 20  # bytes, more than a core has for itself
 FORGET_CORES = 64  # more take too long to visit
+DOCTOR = "pawl doctor shows what this machine has"
 CLOCK_JITTER = 5.0  # microseconds by which a profiler's times may be off
 
 
@@ -1229,7 +1230,7 @@ FRAMEWORKS = {"torch": torch_here, "cupy": CuPy, "jax": Jax, "numpy": NumPy}
 # ------------------------------------------------------------ the function
 
 
-def load_function(load):
+def load_function(load, device):
     """Imports the kernel's module from the artifact, under its own name, and
     finds the function."""
     module_name, _, path = load["entry"].partition(":")
@@ -1262,7 +1263,7 @@ def load_function(load):
         raise Fault("compile", f"{os.path.basename(error.filename or file)}:{error.lineno}: {error.msg}") from None
     except Exception as error:
         show(error)
-        raise Fault("crash", f"importing {module_name} raised {last_line(error)}{place(error, file)}") from None
+        raise raised(f"importing {module_name}", error, file, device) from None
     found = module
     for part in path.split("."):
         if not hasattr(found, part):
@@ -1295,6 +1296,14 @@ def place(error, file):
         if frame.filename == file:
             line = frame.lineno
     return f" ({os.path.basename(file)}, line {line})" if line else ""
+
+
+def raised(what, error, file, device):
+    """The fault of an exception. Triton is no framework of arrays, and looks for its
+    device when it is first used: that there is none is no mistake of the function's."""
+    if not device and "0 active drivers" in str(error):
+        return Fault("unsupported", f"Triton finds no GPU: {last_line(error)}", DOCTOR)
+    return Fault("crash", f"{what} raised {last_line(error)}{place(error, file)}")
 
 
 class Buffer:
@@ -1545,10 +1554,10 @@ class Cell:
             raise
         except Exception as error:
             show(error)
-            raise Fault("unsupported", f"{name} does not start: {last_line(error)}", "pawl doctor shows what this machine has") from None
+            raise Fault("unsupported", f"{name} does not start: {last_line(error)}", DOCTOR) from None
         on_device = self.framework.device  # before the kernel's module can say otherwise
         self.seal = Seal(self.framework, self)
-        self.function, self.file = load_function(m)
+        self.function, self.file = load_function(m, on_device)
         self.framework.loaded()
         self.parameters = Parameters(self.function)
         self.params = m.get("params") or {}
@@ -1880,7 +1889,7 @@ class Cell:
             kind = type(error).__name__
             if isinstance(error, MemoryError) or kind in ("OutOfMemoryError", "CUDAOutOfMemoryError"):
                 raise Fault("memory", last_line(error), "choose a smaller config, or a device with more memory") from None
-            raise Fault("crash", f"the function raised {last_line(error)}{place(error, getattr(self, 'file', ''))}") from None
+            raise raised("the function", error, getattr(self, "file", ""), getattr(self.framework, "device", False)) from None
 
 
 def describe(value):

@@ -446,6 +446,32 @@ func TestWrongOutputs(t *testing.T) {
 	})
 }
 
+const deviceless = `
+def first_use(a):
+    raise RuntimeError("0 active drivers ([]). There should only be one.")
+
+def other(a):
+    raise RuntimeError("2 active drivers")
+`
+
+// Triton without a GPU is what this machine lacks, whenever it looks for one.
+func TestTritonWithoutGPU(t *testing.T) {
+	const says = "Triton finds no GPU: RuntimeError: 0 active drivers"
+	p := start(t, "numpy", deviceless, "first_use")
+	p.ok(wire.OpPrepare, problem("in", "out"), nil)
+	p.fails(wire.OpProduce, wire.Produce{Outputs: p.dir}, "unsupported", says)
+	p.fails(wire.OpSample, wire.Sample{Count: 5, Repeat: 1}, "unsupported", says)
+	p.load("numpy", deviceless, "other")
+	p.ok(wire.OpPrepare, problem("in", "out"), nil)
+	p.fails(wire.OpSample, wire.Sample{Count: 5, Repeat: 1}, "crash", "the function raised RuntimeError: 2 active drivers (kernel.py, line 6)")
+
+	module := filepath.Join(p.dir, "kernel.txt")
+	if err := os.WriteFile(module, []byte(deviceless+"first_use(None)\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.fails(wire.OpLoad, map[string]any{"framework": "numpy", "entry": "kernel:other", "path": module}, "unsupported", says)
+}
+
 // What a function returned is poisoned before the next call: it cannot be the
 // answer again, neither out of a cache nor as memory that was not written to.
 func TestReturnedOnceOnly(t *testing.T) {

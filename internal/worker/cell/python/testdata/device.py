@@ -55,6 +55,13 @@ for device in (False, True):
     assert told(device, plain) is device, device
     # The kernel's module has no say in it.
     assert told(device, f"import cell\ncell.framework.device = {not device}\n" + plain) is device, device
+    # That Triton finds no device is a lack of the machine where there is none.
+    try:
+        told(device, "raise RuntimeError('0 active drivers ([]). There should only be one.')")
+    except cell.Fault as fault:
+        assert fault.body["cause"] == ("crash" if device else "unsupported"), fault.body
+    else:
+        raise AssertionError("no fault")
 
 assert (cell.TorchOnProcessor.device, cell.TorchOnGPU.device, cell.CuPy.device) == (False, True, True)
 try:
