@@ -87,6 +87,9 @@ func showBuild(e *env, outcomes []build.Outcome, exported string) error {
 		name := o.Request.Variant.Kernel.Name + " " + o.Request.Variant.Name()
 		output := o.Output
 		switch {
+		case o.Fault != nil && o.Fault.Cause == result.CauseLaunch: // it is too large for the GPU
+			unable++
+			fmt.Fprintf(e.stdout, "%s: %s\n", style.Yellow(name), o.Fault.Message)
 		case o.Fault != nil && o.Fault.Cause == result.CauseUnsupported:
 			unable++
 			name = o.Request.Variant.Kernel.Name

@@ -48,7 +48,7 @@ func newCalibrate(e *env) *cobra.Command {
 		Long: `calibrate tries the gate on a kernel whose slowdown is known (0% to 5%), again and
 again, and keeps how often it failed: the operating curve of the gate on this very
 machine, false alarms included. Every check cites it. It can be interrupted at any
-time and goes on where it stopped.
+time, and goes on with the round of decisions, about a minute, that it was in.
 
 --roofline measures the peaks of this machine's first GPU, or of one core of its
 processor where there is none. From then on bench and check say what percent of

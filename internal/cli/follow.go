@@ -23,9 +23,10 @@ func newFollower(e *env) *follower {
 func (f *follower) follow(event run.Event) {
 	switch event.Kind {
 	case run.Build:
-		text := fmt.Sprintf("building %d/%d  %s", event.Done, event.Total, event.Text)
-		f.show("build", text)
+		f.progress.Part(event.Done, event.Total)
+		f.show("build", fmt.Sprintf("building %d/%d  %s", event.Done, event.Total, event.Text))
 	case run.Verify:
+		f.progress.Part(event.Done, event.Total)
 		f.show("verify", strings.TrimRight(fmt.Sprintf("verifying %d/%d  %s  %s", event.Done+1, event.Total, event.Row, event.Text), " "))
 	case run.Measure:
 		text := fmt.Sprintf("measuring %d/%d  %s", event.Done+1, event.Total, event.Row)
@@ -38,6 +39,7 @@ func (f *follower) follow(event run.Event) {
 		if event.HalfWidth > 0 && event.HalfWidth < 1 { // of the ratio, where there is one
 			text += " ± " + unit.PercentPlain(event.HalfWidth)
 		}
+		f.progress.Part(event.Done, event.Total)
 		f.show("measure", text) // one stage: rows that take turns change all the time
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)

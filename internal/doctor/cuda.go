@@ -112,8 +112,8 @@ func lookNVRTC(c *Check, fix string) {
 	}
 }
 
-// library finds a shared library as the dynamic linker would. Asking ldconfig would start a process for what its cache,
-// plain strings between zero bytes, tells as well.
+// library finds a shared library as the dynamic linker would. Asking ldconfig would
+// start a process for what its cache, plain strings between zero bytes, tells as well.
 func (s *system) library(prefix string) string {
 	inFolder := func(folder string) string {
 		found, _ := filepath.Glob(filepath.Join(folder, prefix+"*"))

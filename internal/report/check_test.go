@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -259,6 +260,18 @@ func TestUnchangedAreGathered(t *testing.T) {
 	all := checkedRows(checkOf(rows...))
 	if got, want := gathered(of(all, same), all), "a/*, b/1, c/2, d/1 and 3 more"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Rows that say the same share a line; what one row says twice, of two files, are two.
+func TestAllWarnings(t *testing.T) {
+	noisy := func(file string) result.Warning { return result.Warning{Code: "cv", Message: file + ": samples vary"} }
+	r := &result.Report{Rows: []*result.Row{
+		{Kernel: "a", Warnings: []result.Warning{noisy("old"), noisy("new")}}, {Kernel: "b", Warnings: []result.Warning{noisy("old")}},
+	}}
+	want := []string{"a: old: samples vary; likewise b", "a: new: samples vary"}
+	if got := allWarnings(r); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

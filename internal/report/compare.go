@@ -212,7 +212,6 @@ type compareColumn struct {
 	head  string
 	align term.Align
 	text  func(compared) string
-	paper bool // for pages: a terminal is not wide enough
 }
 
 var compareColumns = []compareColumn{
@@ -221,7 +220,7 @@ var compareColumns = []compareColumn{
 	{head: "change", align: term.Right, text: compared.changed},
 	{head: "95% interval", text: compared.interval},
 	{head: "δ", align: term.Right, text: compared.effect},
-	{head: "U", align: term.Right, text: compared.u, paper: true},
+	{head: "U", align: term.Right, text: compared.u},
 	{head: "p", align: term.Right, text: compared.p},
 	{head: "before", align: term.Right, text: func(c compared) string { return median(c.before) }},
 	{head: "after", align: term.Right, text: func(c compared) string { return median(c.after) }},
@@ -230,10 +229,10 @@ var compareColumns = []compareColumn{
 }
 
 // filled are the columns that have something in them.
-func filled(rows []compared, paper bool) []compareColumn {
+func filled(rows []compared) []compareColumn {
 	var out []compareColumn
 	for _, column := range compareColumns {
-		if (paper || !column.paper) && slices.ContainsFunc(rows, func(c compared) bool { return column.text(c) != "" }) {
+		if slices.ContainsFunc(rows, func(c compared) bool { return column.text(c) != "" }) {
 			out = append(out, column)
 		}
 	}
@@ -242,7 +241,7 @@ func filled(rows []compared, paper bool) []compareColumn {
 
 func compareTable(rows []compared, style term.Style) *rendered {
 	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim}}
-	shown := filled(rows, false)
+	shown := filled(rows)
 	for _, column := range shown {
 		t.Columns = append(t.Columns, term.Column{Header: column.head, Align: column.align})
 	}

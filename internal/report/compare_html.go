@@ -49,7 +49,7 @@ func compareFacts(r *result.Report, rows []compared) []fact {
 func compareResults(rows []compared) results {
 	t := results{Outcome: "verdict", Judged: true}
 	var shown []compareColumn
-	for _, column := range filled(rows, true) {
+	for _, column := range filled(rows) {
 		if column.head != "benchmark" && column.head != "verdict" { // they have a place of their own
 			shown = append(shown, column)
 			t.Heads = append(t.Heads, column.head)

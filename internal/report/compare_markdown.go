@@ -61,7 +61,7 @@ func compareMarkdownTable(b *strings.Builder, rows []compared) (left int) {
 	if len(rows) == 0 {
 		return 0
 	}
-	shown := filled(rows, true)
+	shown := filled(rows)
 	for _, column := range shown {
 		b.WriteString("| " + column.head + " ")
 	}

@@ -106,32 +106,38 @@ func escape(text string) string {
 }
 
 // allWarnings lists the warnings of the run and of its rows; one that several rows
-// share stands once, with the evidence of the first.
+// share stands once, with the evidence of the first. Of one row all stand: two files
+// may both be noisy.
 func allWarnings(r *result.Report) []string {
 	var out []string
 	for _, w := range r.Warnings {
 		out = append(out, hinted(w.Message, w.Hint))
 	}
-	rows := map[string][]string{}
-	first := map[string]result.Warning{}
-	var codes []string
+	type kind struct {
+		code string
+		nth  int // of a row's
+	}
+	rows := map[kind][]string{}
+	first := map[kind]result.Warning{}
+	var kinds []kind
 	for _, row := range r.Rows {
+		seen := map[string]int{}
 		for _, w := range row.Warnings {
-			if rows[w.Code] == nil {
-				codes = append(codes, w.Code)
-				first[w.Code] = w
+			k := kind{w.Code, seen[w.Code]}
+			seen[w.Code]++
+			if rows[k] == nil {
+				kinds = append(kinds, k)
+				first[k] = w
 			}
-			if names := rows[w.Code]; len(names) == 0 || names[len(names)-1] != row.Name() {
-				rows[w.Code] = append(names, row.Name())
-			}
+			rows[k] = append(rows[k], row.Name())
 		}
 	}
-	for _, code := range codes {
-		text := rows[code][0] + ": " + first[code].Message
-		if more := len(rows[code]) - 1; more > 0 {
-			text += fmt.Sprintf("; likewise %s", few(rows[code][1:]))
+	for _, k := range kinds {
+		text := rows[k][0] + ": " + first[k].Message
+		if more := len(rows[k]) - 1; more > 0 {
+			text += fmt.Sprintf("; likewise %s", few(rows[k][1:]))
 		}
-		out = append(out, hinted(text, first[code].Hint))
+		out = append(out, hinted(text, first[k].Hint))
 	}
 	return out
 }

@@ -20,8 +20,9 @@ type Policy struct {
 	// What does not exist is skipped.
 	Devices []string
 	// ProcWritable lets the program write below /proc/self, which the CUDA
-	// driver insists on, and who names a thread other than its own. The rest of /proc is never writable: as root,
-	// /proc/sys and /proc/sysrq-trigger need no capability.
+	// driver insists on, and which naming another thread takes. The rest of
+	// /proc is never writable: as root, /proc/sys and /proc/sysrq-trigger
+	// need no capability.
 	ProcWritable bool
 	// LocalSockets lets the program create connection-oriented AF_UNIX
 	// sockets, which the CUDA driver does on start. It may listen on them

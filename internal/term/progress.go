@@ -13,6 +13,8 @@ const (
 	lineEvery    = 5 * time.Second
 )
 
+const barWidth = 20
+
 const clearLine = "\r\x1b[K"
 
 type progressMode int
@@ -34,6 +36,7 @@ type Progress struct {
 
 	mu    sync.Mutex
 	text  string      // latest, plain
+	bar   string      // live: before the text
 	shown string      // live: on the terminal now; lines: printed last
 	last  time.Time   // of the latest draw or line
 	begin time.Time   // before which live draws nothing
@@ -92,6 +95,17 @@ func (p *Progress) Set(text string) {
 		if p.last.IsZero() || time.Since(p.last) >= lineEvery {
 			p.printText()
 		}
+	}
+}
+
+// Part says how much of the stage is done: on a terminal a bar shows it from the next
+// Stage or Set on.
+func (p *Progress) Part(done, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar = ""; total > 1 {
+		full := barWidth * min(max(done, 0), total) / total
+		p.bar = strings.Repeat("█", full) + strings.Repeat("░", barWidth-full) + " "
 	}
 }
 
@@ -160,7 +174,7 @@ func (p *Progress) schedule() {
 func (p *Progress) draw() {
 	// The last column stays free: a cursor behind it is on the next line on some
 	// terminals.
-	text := truncate(p.text, p.width()-1)
+	text := truncate(p.bar+p.text, p.width()-1)
 	p.last = time.Now()
 	if text == p.shown {
 		return

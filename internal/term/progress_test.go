@@ -37,6 +37,7 @@ func TestProgressInLines(t *testing.T) {
 		p.Stage("building")
 		for i := range 12 {
 			time.Sleep(time.Second)
+			p.Part(i, 12) // a bar is for terminals
 			p.Set(fmt.Sprintf("building %d of 12, a text that is wider than twenty columns", i+1))
 		}
 		p.Line("warning: something")
@@ -125,6 +126,30 @@ func TestProgressLiveIsTruncatedAndPlain(t *testing.T) {
 		p.Set("a\x1b[2Jbc\ndefghijkl")
 		p.Done()
 		if diff := cmp.Diff([]string{clearLine + "a [2Jbc de…", clearLine}, out.writes); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestProgressBar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := newJournal()
+		p := newProgress(out, live, columns(80))
+		for _, part := range [][2]int{{0, 4}, {1, 4}, {4, 4}, {9, 4}, {-1, 4}, {0, 1}, {0, 0}} {
+			p.Part(part[0], part[1])
+			p.Set(fmt.Sprintf("verifying %d/%d", part[0], part[1]))
+			time.Sleep(time.Second)
+		}
+		p.Done()
+		bar := func(full int) string { return strings.Repeat("█", full) + strings.Repeat("░", 20-full) + " " }
+		var want []string
+		for _, text := range []string{
+			bar(0) + "verifying 0/4", bar(5) + "verifying 1/4", bar(20) + "verifying 4/4", bar(20) + "verifying 9/4", bar(0) + "verifying -1/4",
+			"verifying 0/1", "verifying 0/0", "",
+		} {
+			want = append(want, clearLine+text)
+		}
+		if diff := cmp.Diff(want, out.writes); diff != "" {
 			t.Error(diff)
 		}
 	})
