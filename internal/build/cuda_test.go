@@ -171,7 +171,7 @@ ptxas warning : something else
 `
 	found, rest := splitPTXAS(output)
 	want := map[string]result.Resources{
-		"_Z1av": {Registers: 255, Shared: 16400, Constant: 556, Stack: 48, SpillStores: 44, SpillLoads: 52},
+		"_Z1av": {Registers: 255, Shared: 16400, Stack: 48, SpillStores: 44, SpillLoads: 52},
 		"b":     {Registers: 8},
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
