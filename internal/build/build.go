@@ -84,6 +84,10 @@ type Builder struct {
 	deadline time.Duration
 }
 
+// Arch is the architecture that CUDA kernels are compiled for: the device's where that
+// is known, else what PAWL_CUDA_ARCH names; "" when neither says.
+func Arch(device string) string { return cmp.Or(device, os.Getenv("PAWL_CUDA_ARCH")) }
+
 // New makes a Builder. A cache that cannot be used is no error: builds then say
 // so in their notes.
 func New(options Options) (*Builder, error) {
@@ -99,7 +103,7 @@ func New(options Options) (*Builder, error) {
 		cc:       newTool("cc", "CC", "C", "gcc", c),
 		cxx:      newTool("c++", "CXX", "C++", "g++", c),
 		nvcc:     newTool("nvcc", "NVCC", "CUDA", "nvidia-cuda-toolkit", c),
-		arch:     cmp.Or(options.Arch, os.Getenv("PAWL_CUDA_ARCH")),
+		arch:     Arch(options.Arch),
 		cache:    c,
 		jobs:     options.Jobs,
 		progress: options.OnProgress,

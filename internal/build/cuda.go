@@ -140,10 +140,7 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 		if fault != nil {
 			return fault
 		}
-		resources := found[symbol]
-		resources.Entry, resources.Constant = entry, declaredConstants(made.so)
-		made.symbols = append(made.symbols, symbol)
-		made.resources = append(made.resources, resources)
+		made.add(entry, symbol, found[symbol])
 	}
 	return nil
 }

@@ -32,6 +32,13 @@ type product struct {
 	untracked string // why it is not known what was read, and nothing can be cached
 }
 
+// add takes down the kernel of a launch and what it needs, as far as ptxas says it.
+func (made *product) add(entry, symbol string, needs result.Resources) {
+	needs.Entry, needs.Constant = entry, declaredConstants(made.so)
+	made.symbols = append(made.symbols, symbol)
+	made.resources = append(made.resources, needs)
+}
+
 // make compiles a recipe and learns which files it depends on. A file that is
 // written meanwhile could be cached under a content that was not compiled, so
 // then the work is done again until two attempts read the same.

@@ -107,10 +107,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 				Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("%q in %s is no __global__ function", entry, k.Source),
 			}
 		}
-		resources := found[symbol]
-		resources.Entry, resources.Constant = entry, declaredConstants(made.so)
-		made.symbols = append(made.symbols, symbol)
-		made.resources = append(made.resources, resources)
+		made.add(entry, symbol, found[symbol])
 	}
 	return nil
 }

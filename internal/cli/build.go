@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,7 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 	for _, s := range selections {
 		for variant := range s.Kernel.Variants() {
 			request := build.Request{Dir: project.Dir, Variant: variant}
-			if fault := stand.Unfit(variant, os.Getenv("PAWL_CUDA_ARCH")); fault != nil {
+			if fault := stand.Unfit(variant, build.Arch("")); fault != nil {
 				refused = append(refused, build.Outcome{Request: request, Fault: fault})
 				continue
 			}

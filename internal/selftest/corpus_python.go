@@ -1,7 +1,5 @@
 package selftest
 
-const torch = "torch"
-
 var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "cache_pointer", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}, Why: "also returns one and the same array every time"},
 	{Kind: Python, Kernel: "cache_identity", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}, Why: "keyed on id()"},
@@ -55,21 +53,21 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "histogram", Expect: Pass, Why: "whole numbers"},
 	{Kind: Python, Kernel: "few_of_many", Expect: Pass, Why: "most of its output is memory that the system hands out as zeros: to poison it takes longer than the call"},
 
-	{Kind: Python, Kernel: "torch_side_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsGPU, Why: "the time of a stream that PyTorch knows is counted, and the report says so"},
-	{Kind: Python, Kernel: "torch_external_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsGPU},
-	{Kind: Python, Kernel: "torch_waited_stream", Exploit: "side-stream", Research: []int{1}, Expect: Defused, By: []string{counted, stream, forged, clocks}, Needs: needsGPU, Why: "where the host takes much longer than the device, its time is counted"},
-	{Kind: Python, Kernel: "torch_left_behind", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsGPU, Why: "the profiler lists kernels that ran after the stream that is timed was done"},
-	{Kind: Python, Kernel: "torch_stream_ahead", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsGPU, Why: "the profiler lists kernels that ran before the stream that is timed had begun"},
-	{Kind: Python, Kernel: "torch_graph_of_first_data", Exploit: "stale-graph", Research: []int{9, 15}, Expect: Caught, By: []string{stale, timed, wrong}, Needs: needsGPU},
-	{Kind: Python, Kernel: "torch_cache_version", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}, Needs: torch},
-	{Kind: Python, Kernel: "torch_stale_memory", Exploit: "memory-scan", Research: []int{17}, Expect: Caught, By: []string{wrong, timed, stale}, Needs: torch, Why: "the reference has never been in that process"},
-	{Kind: Python, Kernel: "torch_lazy_output", Exploit: "lazy-output", Research: []int{3}, Expect: Caught, By: []string{output, wrong, late}, Needs: torch},
-	{Kind: Python, Kernel: "torch_patch_events", Exploit: "patched-clock", Research: []int{4}, Expect: Caught, By: []string{forged, clocks, tampered}, Needs: needsGPU},
-	{Kind: Python, Kernel: "torch_patch_synchronize", Exploit: "patched-clock", Research: []int{4, 1}, Expect: Caught, By: []string{forged, clocks, tampered, stream, wrong, timed}, Needs: needsGPU},
-	{Kind: Python, Kernel: "torch_tensor_cores", Exploit: "precision-downgrade", Research: []int{27}, Expect: Caught, By: []string{wrong}, Needs: needsGPU, Why: "ten bits of mantissa where f32 is declared"},
-	{Kind: Python, Kernel: "torch_half_precision", Exploit: "precision-downgrade", Research: []int{27}, Expect: Caught, By: []string{wrong}, Needs: torch},
-	{Kind: Python, Kernel: "torch_softmax", Expect: Pass, Needs: torch, Why: "returns its output"},
-	{Kind: Python, Kernel: "torch_softmax_into", Expect: Pass, Needs: torch, Why: "writes to it"},
-	{Kind: Python, Kernel: "torch_many_calls", Expect: Pass, Needs: torch, Why: "300 small operations, which Python queues more slowly than the GPU does them"},
-	{Kind: Python, Kernel: "torch_joined_stream", Expect: Pass, Needs: needsGPU, Why: "a stream of its own, joined"},
+	{Kind: Python, Kernel: "torch_side_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsTorchGPU, Why: "the time of a stream that PyTorch knows is counted, and the report says so"},
+	{Kind: Python, Kernel: "torch_external_stream", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsTorchGPU},
+	{Kind: Python, Kernel: "torch_waited_stream", Exploit: "side-stream", Research: []int{1}, Expect: Defused, By: []string{counted, stream, forged, clocks}, Needs: needsTorchGPU, Why: "where the host takes much longer than the device, its time is counted"},
+	{Kind: Python, Kernel: "torch_left_behind", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsTorchGPU, Why: "the profiler lists kernels that ran after the stream that is timed was done"},
+	{Kind: Python, Kernel: "torch_stream_ahead", Exploit: "side-stream", Research: []int{1}, Expect: Suspicious, By: []string{stream, timed, wrong, forged}, Needs: needsTorchGPU, Why: "the profiler lists kernels that ran before the stream that is timed had begun"},
+	{Kind: Python, Kernel: "torch_graph_of_first_data", Exploit: "stale-graph", Research: []int{9, 15}, Expect: Caught, By: []string{stale, timed, wrong}, Needs: needsTorchGPU},
+	{Kind: Python, Kernel: "torch_cache_version", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Caught, By: []string{stale, timed, wrong}, Needs: needsTorch},
+	{Kind: Python, Kernel: "torch_stale_memory", Exploit: "memory-scan", Research: []int{17}, Expect: Caught, By: []string{wrong, timed, stale}, Needs: needsTorch, Why: "the reference has never been in that process"},
+	{Kind: Python, Kernel: "torch_lazy_output", Exploit: "lazy-output", Research: []int{3}, Expect: Caught, By: []string{output, wrong, late}, Needs: needsTorch},
+	{Kind: Python, Kernel: "torch_patch_events", Exploit: "patched-clock", Research: []int{4}, Expect: Caught, By: []string{forged, clocks, tampered}, Needs: needsTorchGPU},
+	{Kind: Python, Kernel: "torch_patch_synchronize", Exploit: "patched-clock", Research: []int{4, 1}, Expect: Caught, By: []string{forged, clocks, tampered, stream, wrong, timed}, Needs: needsTorchGPU},
+	{Kind: Python, Kernel: "torch_tensor_cores", Exploit: "precision-downgrade", Research: []int{27}, Expect: Caught, By: []string{wrong}, Needs: needsTorchGPU, Why: "ten bits of mantissa where f32 is declared"},
+	{Kind: Python, Kernel: "torch_half_precision", Exploit: "precision-downgrade", Research: []int{27}, Expect: Caught, By: []string{wrong}, Needs: needsTorch},
+	{Kind: Python, Kernel: "torch_softmax", Expect: Pass, Needs: needsTorch, Why: "returns its output"},
+	{Kind: Python, Kernel: "torch_softmax_into", Expect: Pass, Needs: needsTorch, Why: "writes to it"},
+	{Kind: Python, Kernel: "torch_many_calls", Expect: Pass, Needs: needsTorch, Why: "300 small operations, which Python queues more slowly than the GPU does them"},
+	{Kind: Python, Kernel: "torch_joined_stream", Expect: Pass, Needs: needsTorchGPU, Why: "a stream of its own, joined"},
 }

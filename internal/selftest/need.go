@@ -8,12 +8,13 @@ import (
 	"pawl/internal/result"
 )
 
-// What a subject may need of a machine. A framework that is not there needs no word
-// here: its cell says so, and the subject is skipped for that.
+// What a subject may need of a machine. That a framework is not there its cell says,
+// and the subject is skipped for that.
 const (
-	needsRoof   = "roof"
-	needsCuBLAS = "cublas"
-	needsGPU    = "torch-gpu" // PyTorch runs without one, too: its cell says nothing
+	needsTorch    = "torch"
+	needsRoof     = "roof"
+	needsCuBLAS   = "cublas"
+	needsTorchGPU = "torch-gpu" // PyTorch runs without one, too: its cell says nothing
 )
 
 // ownProduct is the kernel that launcher/library_call launches where there is no
@@ -43,7 +44,7 @@ func (m *machine) add(row *result.Row) {
 // lacks says why a subject could not be tried here; "" when it could.
 func (e *evidence) lacks(need string) string {
 	switch {
-	case need == needsGPU && !e.has.gpu:
+	case need == needsTorchGPU && !e.has.gpu:
 		return cmp.Or(e.skipped, "this machine has no GPU that PyTorch could use: pawl doctor shows what it has")
 	case need == needsRoof && !e.has.roof && !e.failed:
 		return "the machine's peaks are not measured: pawl calibrate --roofline"

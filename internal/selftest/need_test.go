@@ -31,9 +31,9 @@ func TestNeeds(t *testing.T) {
 	}
 	inflated := Subject{Kernel: "k", Expect: Caught, By: []string{string(result.CauseOverRoof)}, Needs: needsRoof}
 	library := Subject{Kernel: "k", Expect: Suspicious, By: []string{kernels}, Needs: needsCuBLAS}
-	aside := Subject{Kernel: "k", Expect: Suspicious, By: []string{stream}, Needs: needsGPU}
-	joined := Subject{Kernel: "k", Expect: Pass, Needs: needsGPU}
-	cached := Subject{Kernel: "k", Expect: Caught, By: []string{stale}, Needs: torch}
+	aside := Subject{Kernel: "k", Expect: Suspicious, By: []string{stream}, Needs: needsTorchGPU}
+	joined := Subject{Kernel: "k", Expect: Pass, Needs: needsTorchGPU}
+	cached := Subject{Kernel: "k", Expect: Caught, By: []string{stale}, Needs: needsTorch}
 	crash := &result.Row{Kernel: "k", Verdict: result.Broken, Fault: &result.Fault{Stage: "verify", Cause: result.CauseCrash, Message: "the function raised RuntimeError"}}
 	missing := &result.Row{Kernel: "k", Fault: &result.Fault{Stage: "load", Cause: result.CauseUnsupported, Message: "python3 has no torch"}}
 	gpu := &result.GPU{Name: "NVIDIA H200"}
@@ -76,7 +76,7 @@ func TestNeeds(t *testing.T) {
 func TestNeedsAreKnown(t *testing.T) {
 	for _, s := range Subjects() {
 		switch s.Needs {
-		case "", torch, needsGPU, needsRoof, needsCuBLAS:
+		case "", needsTorch, needsTorchGPU, needsRoof, needsCuBLAS:
 		default:
 			t.Errorf("%s/%s needs %s", s.Kind, s.Kernel, s.Needs)
 		}

@@ -5,10 +5,8 @@
 package stand
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -272,7 +270,7 @@ func (b *Stand) adoptGPU(gpu result.GPU) {
 // architecture can, or what the worker knows better than a compiler that is not told
 // what to compile for.
 func (b *Stand) refuseCUDA(jobs []*Job) {
-	arch := cmp.Or(b.Options.Build.Arch, os.Getenv("PAWL_CUDA_ARCH"))
+	arch := build.Arch(b.Options.Build.Arch)
 	if b.Report.Machine.GPU == nil { // whose own limits adopt knows
 		RefuseUnfit(jobs, limitsOf(arch))
 	}
