@@ -21,7 +21,7 @@ type compileCommand struct {
 }
 
 // Export writes what people and editors need to build without pawl: in dir, a
-// build.ninja that makes the same shared objects, and a compile_commands.json
+// build.ninja that makes the same shared objects and cubins, and a compile_commands.json
 // for the user's sources with the defines of each kernel's default variant.
 //
 // The symbol of a C++ entry is known only once the source is compiled, so
@@ -37,6 +37,7 @@ func (b *Builder) Export(ctx context.Context, dir string, requests []Request) er
 	out := &export{dir: dir, files: map[string]string{"pawl.map": versionScript()}, built: map[string]bool{}}
 	out.ninja.WriteString("# Written by pawl; `ninja` makes every variant.\n" +
 		"rule compile\n  command = $compiler $flags -MD -MF $out.d -c $source -o $out\n  depfile = $out.d\n  deps = gcc\n" +
+		"rule cubin\n  command = $compiler $flags -MD -MF $out.d $source -o $out\n  depfile = $out.d\n  deps = gcc\n" +
 		"rule link\n  command = $compiler -shared -o $out $in $flags\n\n")
 	for _, o := range b.Build(ctx, requests) {
 		if ctx.Err() != nil {
@@ -74,6 +75,12 @@ type export struct {
 // compiler is told is absolute; -fmacro-prefix-map keeps __FILE__, and so the
 // code, as in pawl's own builds.
 func (e *export) add(r *recipe, made *Artifact) error {
+	switch {
+	case r.cuda != nil:
+		return e.addCubin(r)
+	case r.launcher:
+		return e.addLauncher(r)
+	}
 	k := r.variant.Kernel
 	var symbols []string
 	for _, launch := range k.Launches {
@@ -100,18 +107,68 @@ func (e *export) add(r *recipe, made *Artifact) error {
 			"compiler": compiler, "flags": shellWords(shimFlags), "source": shellWords([]string{shimName + ".c"}),
 		})
 	}
-	source := within(r.dir, k.Source)
 	flags := append(absoluteFlags(r.dir, r.compile), "-fmacro-prefix-map="+r.dir+"/=")
+	if err := e.compile(r, name+".o", "compile", within(r.dir, k.Source), flags); err != nil {
+		return err
+	}
+	e.build(name+".so", "link", []string{name + ".o", shimObject}, map[string]string{
+		"compiler": compiler,
+		"flags":    shellWords(append(absoluteFlags(r.dir, r.link), "-Wl,--version-script=pawl.map")),
+	})
+	return nil
+}
+
+// addCubin writes the one step of device code.
+func (e *export) addCubin(r *recipe) error {
+	k := r.variant.Kernel
+	if r.cuda.runtime != nil {
+		return fmt.Errorf("%s: NVRTC compiles inside pawl alone; install nvcc, or name it in NVCC", k.Name)
+	}
+	name := fileName(k.Name, r)
+	if e.built[name+".cubin"] {
+		return nil
+	}
+	e.variants = append(e.variants, name+".cubin")
+	text, _ := readSource(r.dir, k.Source) // one that is missing fails under ninja
+	source := within(r.dir, k.Source)
+	if wrapper := r.cuda.instances(source); wrapper != "" {
+		source = name + ".cu"
+		e.files[source] = wrapper
+	}
+	return e.compile(r, name+".cubin", "cubin", source, absoluteFlags(r.dir, r.cuda.without(r.compile, text)))
+}
+
+// addLauncher writes the two steps of host code that launches by itself.
+func (e *export) addLauncher(r *recipe) error {
+	k := r.variant.Kernel
+	shim, err := launcherShim(k)
+	if err != nil {
+		return err
+	}
+	name := fileName(k.Name, r)
+	if e.built[name+".so"] {
+		return nil
+	}
+	e.variants = append(e.variants, name+".so")
+	e.files[name+"-shim.c"] = shim
+	if err := e.compile(r, name+".o", "compile", within(r.dir, k.Source), absoluteFlags(r.dir, r.compile)); err != nil {
+		return err
+	}
+	e.build(name+".so", "link", []string{name + ".o", name + "-shim.c"}, map[string]string{
+		"compiler": shellWords(r.compiler.Command), "flags": shellWords(append([]string{"-Xcompiler", "-fPIC"}, absoluteFlags(r.dir, r.link)...)),
+	})
+	return nil
+}
+
+// compile writes the step that compiles a variant's source.
+func (e *export) compile(r *recipe, target, rule, source string, flags []string) error {
+	k := r.variant.Kernel
 	if strings.Contains(source+strings.Join(flags, "")+strings.Join(r.link, ""), "\n") {
 		return fmt.Errorf("%s %s: a line break in a flag or name cannot be written to build.ninja", k.Name, r.variant.Name())
 	}
 	fmt.Fprintf(&e.ninja, "# %s %s\n", oneLine(k.Name), oneLine(r.variant.Name()))
-	e.build(name+".o", "compile", []string{source}, map[string]string{
-		"compiler": compiler, "flags": shellWords(flags), "source": shellWords([]string{source}),
-	})
-	e.build(name+".so", "link", []string{name + ".o", shimObject}, map[string]string{
-		"compiler": compiler,
-		"flags":    shellWords(append(absoluteFlags(r.dir, r.link), "-Wl,--version-script=pawl.map")),
+	e.build(target, rule, []string{source}, map[string]string{
+		"compiler": shellWords(r.compiler.Command), "flags": shellWords(flags), "source": shellWords([]string{source}),
 	})
 	return nil
 }
@@ -176,9 +233,14 @@ func (b *Builder) compileCommands(ctx context.Context, requests []Request) (stri
 		if fault != nil {
 			return "", fault
 		}
+		flags := r.compile
+		if r.cuda != nil {
+			text, _ := readSource(r.dir, k.Source)
+			flags = r.cuda.without(flags, text)
+		}
 		commands = append(commands, compileCommand{
 			Directory: r.dir, File: k.Source,
-			Arguments: slices.Concat(r.compiler.Command, r.compile, []string{"-c", k.Source}),
+			Arguments: slices.Concat(r.compiler.Command, flags, []string{"-c", k.Source}),
 		})
 	}
 	text, err := json.MarshalIndent(commands, "", "  ")

@@ -155,3 +155,59 @@ func TestShellWords(t *testing.T) {
 		t.Errorf("the shell reads %q", got)
 	}
 }
+
+// Cubins are the same, too: of templates as well, whatever they call their parameters.
+func TestExportCUDA(t *testing.T) {
+	b := newCUDABuilder(t)
+	if _, err := exec.LookPath("ninja"); err != nil {
+		t.Skip("ninja is not installed")
+	}
+	p := newProject(t, map[string]string{
+		"pawl.yaml": strings.Replace(cudaYAML, "ENTRY", `"scale<M>"`, 1),
+		"k.cu":      "#include \"factor.h\"\ntemplate <int M> __global__ void scale(float *x, long n) { *x = M * FACTOR + n; }\n",
+		"factor.h":  "#define FACTOR 3\n",
+	})
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := b.Export(t.Context(), dir, p.requests()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "compile_commands.json")); err != nil || strings.Contains(string(text), "-DM=") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	mustRun(t, dir, "ninja")
+	if again := mustRun(t, dir, "ninja"); !strings.Contains(again, "no work to do") {
+		t.Errorf("a second run of ninja did: %s", again)
+	}
+	built, err := filepath.Glob(filepath.Join(dir, "*.cubin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes, want []string
+	for _, path := range built {
+		image, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := cubinHash(image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, code)
+	}
+	for _, o := range b.Build(t.Context(), p.requests()) {
+		code, err := cubinHash(o.Artifact.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, code)
+	}
+	slices.Sort(codes)
+	slices.Sort(want)
+	if !slices.Equal(codes, want) {
+		t.Errorf("ninja made other code: %q, expected %q", codes, want)
+	}
+	p.write("factor.h", "#define FACTOR 4\n")
+	if again := mustRun(t, dir, "ninja"); strings.Count(again, "-cubin") != 2 {
+		t.Errorf("a changed header made ninja do: %s", again)
+	}
+}
