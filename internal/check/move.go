@@ -12,6 +12,8 @@ import (
 	"pawl/internal/judge"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
 )
 
 // StaysError is a baseline that could not be written.
@@ -139,6 +141,8 @@ func (c *check) unfit(k *contest) (why, hint string) {
 		return fmt.Sprintf("the best-known version, of commit %s, %s", git.Short(k.entry.Commit), why), hint
 	case len(c.loose) > 0:
 		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: its commit alone cannot be built", "git add, commit and measure again"
+	case !k.gone && k.slowTail(c.gate) != "":
+		return k.slowTail(c.gate), "look at the distribution in report.html; pawl baseline accept --reason makes it the best-known version all the same"
 	case k.gone && c.Fork:
 		return "it is a stranger's change: such a check moves nothing", "pawl check --update-baseline where the change was merged"
 	case k.gone: // its answers were looked at when it became the baseline
@@ -148,6 +152,18 @@ func (c *check) unfit(k *contest) (why, hint string) {
 		hint = "pawl baseline accept --reason makes it the best-known version all the same"
 	}
 	return why, hint
+}
+
+// slowTail says of whom the slowest tenth of a row's launches is slower than the gate
+// allows; "" where it is not.
+func (k *contest) slowTail(gate spec.Gate) string {
+	for _, o := range k.playing {
+		if judge.SlowTail(gate, o.evidence(k.candidate)) {
+			t := o.side.Change.Tail
+			return fmt.Sprintf("one launch in ten is slower than with the %s version: P90 %s → %s", o.side.Role, unit.Duration(t.BeforeS), unit.Duration(t.AfterS))
+		}
+	}
+	return ""
 }
 
 // unproven says why a row's answers are not known well enough for it to become the

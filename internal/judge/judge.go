@@ -132,6 +132,20 @@ func behind(gate spec.Gate, best *Opponent) bool {
 	return decided && where > 0
 }
 
+// tailChance is how seldom slow samples must fall to the candidate by chance before
+// its tail is called slow: one-sided, on stretches of turns.
+const tailChance = 0.01
+
+// SlowTail reports whether the slowest tenth of the candidate's launches became
+// slower by more than the gate, and not by chance. A median knows nothing of it.
+func SlowTail(gate spec.Gate, o *Opponent) bool {
+	if !measured(o) || o.Change.Tail == nil {
+		return false
+	}
+	t := o.Change.Tail
+	return t.Change > gate.Regression && t.AfterS-t.BeforeS >= LeastSeconds && t.P < tailChance
+}
+
 // remarks are what a verdict does not say by itself.
 func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 	var out []result.Reason
@@ -148,6 +162,9 @@ func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 		if change.Confirmed {
 			out = append(out, result.NotConfirmed)
 		}
+	}
+	if verdict != result.Regression && SlowTail(c.Gate, first) {
+		out = append(out, result.SlowTail)
 	}
 	if verdict != result.Regression && behind(c.Gate, c.Best) {
 		out = append(out, result.Creep)

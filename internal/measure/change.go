@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+	"slices"
 
 	"pawl/internal/result"
 	"pawl/internal/stat"
@@ -17,29 +18,55 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 	e := stat.CellEstimate(cells, opts.Floor)
 	c := &result.Change{
 		Median: math.Expm1(e.Median), Low: finite(math.Expm1(e.Low), -1), High: finite(math.Expm1(e.High), 1e3),
-		Paired: true, Pairs: e.Pairs, Stopped: m.Stopped,
+		Paired: true, Stopped: m.Stopped,
 	}
 	if c.Stopped == "" || cancelled(m.err) { // neither of the ways a set ends
 		c.Stopped = "interrupted"
 	}
 	c.Exact = (e.High-e.Low)/2 <= opts.HalfWidth
-	_, c.Bistable = stat.ClustersOf(cells)
-	var pairs, cycles []float64
+	var all, cycles, fastest, tails []float64
+	var pairs [][]float64
 	for _, cell := range m.Cells {
-		pairs = append(pairs, cell.Logs[side]...)
-		cycles = append(cycles, cell.Cycles[side]...)
+		all, cycles = append(all, cell.Logs[side]...), append(cycles, cell.Cycles[side]...)
+		fastest, tails = append(fastest, cell.Fastest[side]...), append(tails, cell.Tails[side]...)
+		pairs = append(pairs, cell.Pairs[side])
+		c.Pairs += len(cell.Pairs[side])
 		c.Confirmed = c.Confirmed || cell.Set > 0
 		c.Cells = append(c.Cells, result.CellChange{
-			Median: math.Expm1(stat.Median(cell.Logs[side])), Pairs: len(cell.Logs[side]), Set: cell.Set, First: roles[cell.First],
+			Median: math.Expm1(stat.Median(cell.Logs[side])), Pairs: len(cell.Pairs[side]), Set: cell.Set, First: roles[cell.First],
 		})
 	}
-	c.Delta = stat.SignDelta(pairs)
-	if len(cycles) == len(pairs) && m.series[0].cuda() {
-		v := math.Expm1(stat.Median(cycles))
-		c.Cycles = &v
+	_, c.Bistable = stat.ClustersOf(pairs)
+	c.Delta = stat.SignDelta(slices.Concat(pairs...))
+	if len(cycles) == len(all) && m.series[0].cuda() {
+		c.Cycles = change(cycles)
 	}
-	c.Shift = stat.HodgesLehmann(m.series[side].timing.Samples.Kept(), m.series[0].timing.Samples.Kept())
+	if len(fastest) > 0 {
+		c.Fastest = change(fastest)
+	}
+	is, was := m.series[0].timing.Samples.Kept(), m.series[side].timing.Samples.Kept()
+	c.Shift = stat.HodgesLehmann(was, is)
+	c.Tail = tail(is, was, tails)
 	return c
+}
+
+// change is what log-ratios say in the middle.
+func change(logs []float64) *float64 {
+	v := math.Expm1(stat.Median(logs))
+	return &v
+}
+
+// tailed is the share of samples that are not slow.
+const tailed = 90
+
+// tail compares the slow samples of two sides.
+func tail(is, was, shares []float64) *result.Tail {
+	if len(is) == 0 || len(was) == 0 {
+		return nil
+	}
+	t := &result.Tail{BeforeS: stat.Percentile(was, tailed), AfterS: stat.Percentile(is, tailed), P: stat.PositiveMean(shares)}
+	t.Change = t.AfterS/t.BeforeS - 1
+	return t
 }
 
 // finite replaces what JSON cannot hold: an interval that one cell alone cannot

@@ -3,7 +3,6 @@ package measure
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +32,9 @@ func logCell(set, first int, logs ...float64) MatchCell {
 	for i := range logs {
 		halves[i] = logs[i] / 2
 	}
-	return MatchCell{Set: set, First: first, Logs: [][]float64{nil, logs}, Cycles: [][]float64{nil, halves}}
+	c := newMatchCell(set, first, 2)
+	c.Logs[1], c.Pairs[1], c.Cycles[1] = logs, logs, halves
+	return *c
 }
 
 var roles = []result.Role{"", result.Base}
@@ -47,7 +48,7 @@ func TestChange(t *testing.T) {
 	cycles := math.Expm1(0.025)
 	want := &result.Change{
 		Median: math.Expm1(e.Median), Low: math.Expm1(e.Low), High: math.Expm1(e.High), Paired: true, Pairs: 8, Delta: 0.75, Shift: 1e-3,
-		Cycles: &cycles, Confirmed: true, Stopped: "width", Exact: (e.High-e.Low)/2 <= opts.HalfWidth,
+		Cycles: &cycles, Tail: &result.Tail{BeforeS: 1e-3, AfterS: 2e-3, Change: 1, P: 1}, Confirmed: true, Stopped: "width", Exact: (e.High-e.Low)/2 <= opts.HalfWidth,
 		Cells: []result.CellChange{
 			{Median: math.Expm1(0.055), Pairs: 2},
 			{Median: math.Expm1(0.045), Pairs: 2, First: result.Base},
@@ -117,38 +118,6 @@ func TestChangeOfTwoGroupsOfCells(t *testing.T) {
 	}
 	if matched(spec.CellHost, cells[0], cells[2], cells[4], cells[6]).Change(1, roles, brief()).Bistable {
 		t.Error("cells that agree are called bistable")
-	}
-}
-
-// A block is the geometric mean of a side's two turns over the other's.
-func TestBlocksAreLogRatios(t *testing.T) {
-	m := newMatch(spec.CellHost, "m", 1000, 1000, 1000)
-	m.begin(brief())
-	c := MatchCell{Logs: make([][]float64, 3), Cycles: make([][]float64, 3)}
-	var turns []turn
-	for i, side := range m.order {
-		took := float64(int(1) << side) // 1, 2, 4
-		if i >= 6 {
-			took *= 3 // the machine slows down for whole blocks
-		}
-		ghz := 1.0
-		if i >= 12 {
-			ghz = 0 // and its clock is lost
-		}
-		turns = append(turns, turn{took, ghz})
-	}
-	c.add(m, turns)
-	for side := 1; side < 3; side++ {
-		want := -float64(side) * math.Ln2
-		if len(c.Logs[side]) != 3 || slices.ContainsFunc(c.Logs[side], func(v float64) bool { return math.Abs(v-want) > 1e-12 }) {
-			t.Errorf("side %d: %v, want three times %g", side, c.Logs[side], want)
-		}
-		if len(c.Cycles[side]) != 2 {
-			t.Errorf("side %d: cycles of %d blocks, the clock is known in 2", side, len(c.Cycles[side]))
-		}
-	}
-	if c.Logs[0] != nil {
-		t.Errorf("the candidate against itself: %v", c.Logs[0])
 	}
 }
 

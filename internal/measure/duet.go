@@ -26,9 +26,8 @@ const (
 	longestBlock = 512 / 8
 )
 
-// A side's turn where every side has a cell of its own. On a processor whatever
-// disturbs a launch only adds to it, so a turn is its fastest sample; of more
-// samples the fastest is steadier, and of too many the turns are too far apart.
+// A side's turn where every side has a cell of its own: more samples say more of
+// one side, but with too many the turns of two sides are too far apart.
 const (
 	turnHost   = 20 * time.Millisecond
 	turnFewest = 3
@@ -70,14 +69,6 @@ type Match struct {
 	done   bool
 	err    error
 	faulty int // the side that err is about
-}
-
-// MatchCell is what one cell found.
-type MatchCell struct {
-	Set    int
-	First  int         // the side that was loaded first
-	Logs   [][]float64 // by side: log of its time over the candidate's, block by block
-	Cycles [][]float64 // the same in clock cycles; empty where the clock is not known
 }
 
 // Place is where a side is loaded.
@@ -278,14 +269,15 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		s.timing.Repeat = m.repeat
 	}
 	shared := places[0].Cell == places[len(places)-1].Cell && len(places) > 1
-	record := MatchCell{Set: set, First: loading[0], Logs: make([][]float64, len(m.Sides)), Cycles: make([][]float64, len(m.Sides))}
+	record := newMatchCell(set, loading[0], len(m.Sides))
+	_, before := m.played(set)
+	width := m.HalfWidth(set, opts.Floor) // of the cells before: this one counts when it is whole
 	span := visitHost
 	if m.series[0].onGPU() {
 		span = visitGPU
 	}
 	start := time.Now()
-	rounds := len(m.Sides) // blocks in one order of turns
-	for blocks := 0; blocks*cellsLeast < blocksLeast || blocks < visitBlocks && time.Since(start) < span; {
+	for record.Blocks*cellsLeast < blocksLeast || record.Blocks < visitBlocks && time.Since(start) < span {
 		var took [][]turn
 		if shared {
 			took, side, err = m.sharedTurns(ctx)
@@ -295,13 +287,17 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		if err != nil {
 			return side, err
 		}
-		blocks += len(took) * rounds
 		for _, turns := range took {
-			record.add(m, turns)
+			if shared {
+				record.addBlocks(turns)
+			} else {
+				record.addNeighbours(turns)
+			}
+			record.addTails(turns)
 		}
-		_, pairs := m.played(set)
-		progress(m, Progress{Samples: pairs + blocks, Median: stat.Median(m.series[0].timing.Samples.Kept()), HalfWidth: m.HalfWidth(set, opts.Floor)})
+		progress(m, Progress{Samples: before + record.Blocks, Median: stat.Median(m.series[0].timing.Samples.Kept()), HalfWidth: width})
 	}
+	record.finish()
 	if err := ctx.Err(); err != nil { // also where no request was under way to notice
 		return -1, err
 	}
@@ -312,12 +308,9 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 			}
 		}
 	}
-	m.Cells = append(m.Cells, record)
+	m.Cells = append(m.Cells, *record)
 	return 0, nil
 }
-
-// turn is what one side took in one turn.
-type turn struct{ seconds, ghz float64 }
 
 // sharedTurns asks a cell that has all sides for several orders of turns at once.
 func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
@@ -351,7 +344,7 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 			s := m.series[side]
 			s.timing.Samples.Seconds = append(s.timing.Samples.Seconds, got.Seconds[i+k])
 			s.timing.Samples.GHz = append(s.timing.Samples.GHz, got.GHz[i+k])
-			turns = append(turns, turn{got.Seconds[i+k], got.GHz[i+k]})
+			turns = append(turns, turn{side, got.Seconds[i+k : i+k+1], got.GHz[i+k : i+k+1]})
 		}
 		out = append(out, turns)
 	}
@@ -375,35 +368,9 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
 		if err := s.batch(ctx, count); err != nil {
 			return nil, side, at("measure", err)
 		}
-		took := s.timing.Samples.Seconds[before:]
-		t := turn{slices.Min(took), stat.Median(s.timing.Samples.GHz[before:])}
-		if s.onGPU() {
-			t.seconds = stat.Median(took)
-		}
-		turns = append(turns, t)
+		turns = append(turns, turn{side, slices.Clone(s.timing.Samples.Seconds[before:]), slices.Clone(s.timing.Samples.GHz[before:])})
 	}
 	return [][]turn{turns}, 0, nil
-}
-
-// add turns one order of turns into a log-ratio per block and side.
-func (c *MatchCell) add(m *Match, turns []turn) {
-	sides := len(m.Sides)
-	for block := 0; block < len(turns); block += 2 * sides {
-		logs, cycles := make([]float64, sides), make([]float64, sides)
-		known := true
-		for k := block; k < block+2*sides; k++ {
-			side := m.order[k]
-			logs[side] += math.Log(turns[k].seconds) / 2
-			cycles[side] += math.Log(turns[k].seconds*turns[k].ghz) / 2
-			known = known && turns[k].ghz > 0
-		}
-		for side := 1; side < sides; side++ {
-			c.Logs[side] = append(c.Logs[side], logs[0]-logs[side])
-			if known {
-				c.Cycles[side] = append(c.Cycles[side], cycles[0]-cycles[side])
-			}
-		}
-	}
 }
 
 // played is how many cells a set has, and how many blocks.
@@ -411,7 +378,7 @@ func (m *Match) played(set int) (cells, blocks int) {
 	for _, c := range m.Cells {
 		if c.Set == set {
 			cells++
-			blocks += len(c.Logs[1])
+			blocks += c.Blocks
 		}
 	}
 	return cells, blocks

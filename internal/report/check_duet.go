@@ -233,6 +233,12 @@ func cellNotes(change *result.Change, left int) []string {
 	default:
 		out = append(out, "stopped by "+change.Stopped)
 	}
+	if change.Fastest != nil {
+		out = append(out, "fastest samples "+unit.Percent(*change.Fastest))
+	}
+	if change.Tail != nil {
+		out = append(out, "P90 "+unit.Percent(change.Tail.Change))
+	}
 	if left > 0 {
 		out = append(out, counted(left, "more cell")+" in the JSON report")
 	}

@@ -203,6 +203,11 @@ func (c checked) paint(style term.Style) func(string) string {
 	return nil
 }
 
+// doubtful reports whether a reason is one to look into, though nothing fails.
+func doubtful(r result.Reason) bool {
+	return r == result.Creep || r == result.Bistable || r == result.SlowTail
+}
+
 // note is the end of a line, and its colour.
 func (c checked) note(opts TextOptions) (string, func(string) string) {
 	const most = 160
@@ -219,7 +224,7 @@ func (c checked) note(opts TextOptions) (string, func(string) string) {
 		paint = style.Yellow
 	case c.row.Moved != nil && c.row.Moved.Done:
 		paint = style.Green
-	case slices.Contains(c.row.Reasons, result.Creep) || slices.Contains(c.row.Reasons, result.Bistable):
+	case slices.ContainsFunc(c.row.Reasons, doubtful):
 		paint = style.Yellow
 	}
 	if moves != "" {

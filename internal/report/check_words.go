@@ -22,6 +22,8 @@ func (c checked) remarks() []string {
 			out = append(out, "creep: behind best by "+unit.PercentPlain(c.lag()))
 		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
 			out = append(out, "clock effect: "+unit.Percent(*c.change.Cycles)+" in cycles")
+		case reason == result.SlowTail && c.change != nil && c.change.Tail != nil:
+			out = append(out, "slow tail: P90 "+unit.Percent(c.change.Tail.Change))
 		default:
 			out = append(out, string(reason))
 		}

@@ -70,17 +70,29 @@ type Change struct {
 
 	Paired bool         `json:"paired"`           // measured in turns; else two lists
 	Cells  []CellChange `json:"cells,omitempty"`  // of a duet: what each cell alone found
-	Pairs  int          `json:"pairs,omitempty"`  //
+	Pairs  int          `json:"pairs,omitempty"`  // of turns that were compared
 	Delta  float64      `json:"delta"`            // effect size: of paired signs, or Cliff's; 1: always slower
 	Shift  float64      `json:"shift_s"`          // Hodges–Lehmann, seconds
 	U      *float64     `json:"u,omitempty"`      // Mann–Whitney, of unpaired lists
 	P      *float64     `json:"p,omitempty"`      // of U, two-sided
 	Cycles *float64     `json:"cycles,omitempty"` // the same change in clock cycles, where the clock is known
 
+	Fastest *float64 `json:"fastest,omitempty"` // the change of the fastest samples of turns: a diagnostic
+	Tail    *Tail    `json:"tail,omitempty"`    // of a duet: how the slow samples changed
+
 	Bistable  bool   `json:"bistable,omitempty"`  // the cells fall into two groups
 	Exact     bool   `json:"exact"`               // the interval is as narrow as was asked for
 	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells agreed
 	Stopped   string `json:"stopped,omitempty"`   // width, budget, interrupted
+}
+
+// Tail compares the slow samples of two sides: medians say nothing of a tenth of
+// the launches.
+type Tail struct {
+	BeforeS float64 `json:"before_p90_s"`
+	AfterS  float64 `json:"after_p90_s"`
+	Change  float64 `json:"change"` // of the P90
+	P       float64 `json:"p"`      // that slow samples fall to the candidate this often by chance, one-sided
 }
 
 // HalfWidth is half the interval's width.
@@ -100,6 +112,7 @@ type Reason string
 // The reasons there are.
 const (
 	Bistable           Reason = "bistable"            // cells fall into two groups
+	SlowTail           Reason = "slow tail"           // the median is inside the gate, the slowest tenth is not
 	Creep              Reason = "creep"               // behind the best-known, but not by this change
 	TooFar             Reason = "too far behind best" // a small step, and behind the best-known by more than the gate
 	ClockEffect        Reason = "clock effect"        // there in time, not in cycles

@@ -29,6 +29,8 @@ type Script struct {
 	Factor float64 // and that is multiplied by this; 0: it is not
 	Slow   int     // so many samples of a problem take three times as long at first
 	Odd    int     // so many samples of problems whose scalar argument is odd take ten times as long at first
+	Part   int     // of a hundred samples, drawn at random, that take By times as long
+	By     float64 //
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
@@ -41,8 +43,8 @@ type Script struct {
 
 // String is the text that makes an artifact of a script.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d ramp=%t spin=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
-		s.Micros, s.Factor, s.Slow, s.Odd, s.Ramp, s.Spin, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g ramp=%t spin=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
+		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Ramp, s.Spin, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
@@ -66,6 +68,10 @@ func read(artifact []byte) Script {
 			s.Slow = n
 		case "odd":
 			s.Odd = n
+		case "part":
+			s.Part = n
+		case "by":
+			s.By, _ = strconv.ParseFloat(value, 64)
 		case "ramp":
 			s.Ramp = value == "true"
 		case "spin":
@@ -118,6 +124,7 @@ type version struct {
 	taken  int // samples of the problem
 	odd    int // samples of odd problems
 	runs   int
+	drawn  uint64 // for Part
 
 	problem wire.Prepare
 	first   *data // it answered to
@@ -140,6 +147,10 @@ func (v *version) sample() float64 {
 		if v.odd++; v.odd <= v.Odd {
 			seconds *= 10
 		}
+	}
+	// Knuth's generator: no pattern that turns of a few samples could follow.
+	if v.drawn = v.drawn*6364136223846793005 + 1442695040888963407; int(v.drawn>>33%100) < v.Part {
+		seconds *= v.By
 	}
 	v.taken++
 	return seconds

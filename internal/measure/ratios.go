@@ -1,0 +1,177 @@
+package measure
+
+import (
+	"math"
+	"slices"
+
+	"pawl/internal/stat"
+)
+
+// MatchCell is what one cell found. Its lists are by side, the candidate's empty;
+// ratios are logarithms of the candidate's time over the side's.
+type MatchCell struct {
+	Set    int
+	First  int         // the side that was loaded first
+	Blocks int         // of turns that read the same backwards
+	Logs   [][]float64 // the ratios that the estimate is the median of
+	Cycles [][]float64 // the same in clock cycles; empty where the clock is not known
+
+	// Pairs has one ratio for each two turns that were compared: of a block where
+	// sides share a cell, else of neighbouring turns.
+	Pairs [][]float64
+
+	// Fastest has the ratios of the fastest samples of turns, block by block: a
+	// diagnostic, since what a kernel does at its best is not what its users get.
+	Fastest [][]float64
+
+	// Tails has, of one stretch of turns after the other, whether the slow samples
+	// are the candidate's: stat.TailShare.
+	Tails [][]float64
+
+	last    []turn // by side: the last turn of that side or of the candidate
+	stretch []turn // not yet in Tails
+}
+
+// turn is what one side took in one turn.
+type turn struct {
+	side         int
+	seconds, ghz []float64
+}
+
+// logs are the logarithms of a turn's times, in seconds or in cycles.
+func (t turn) logs(cycles bool) []float64 {
+	out := make([]float64, len(t.seconds))
+	for i, s := range t.seconds {
+		if out[i] = math.Log(s); cycles {
+			out[i] += math.Log(t.ghz[i])
+		}
+	}
+	return out
+}
+
+// clocked reports whether the clock of every sample is known.
+func (t turn) clocked() bool {
+	return len(t.ghz) == len(t.seconds) && !slices.ContainsFunc(t.ghz, func(v float64) bool { return !(v > 0) })
+}
+
+func newMatchCell(set, first, sides int) *MatchCell {
+	lists := func() [][]float64 { return make([][]float64, sides) }
+	return &MatchCell{Set: set, First: first, Logs: lists(), Cycles: lists(), Pairs: lists(), Fastest: lists(), Tails: lists(), last: make([]turn, sides)}
+}
+
+func (c *MatchCell) sides() int { return len(c.Logs) }
+
+// addBlocks takes one order of turns of sides that share a cell. A turn is one
+// sample there, and a block gives one ratio: the mean of the candidate's two
+// logarithms less that of the side's.
+func (c *MatchCell) addBlocks(turns []turn) {
+	seconds := func(t turn) float64 { return t.seconds[0] }
+	cycles := func(t turn) float64 { return t.seconds[0] * t.ghz[0] }
+	for block := range slices.Chunk(turns, 2*c.sides()) {
+		c.eachSide(block, seconds, func(side int, ratio float64) {
+			c.Logs[side] = append(c.Logs[side], ratio)
+			c.Pairs[side] = append(c.Pairs[side], ratio)
+		})
+		if !slices.ContainsFunc(block, func(t turn) bool { return !t.clocked() }) {
+			c.eachSide(block, cycles, func(side int, ratio float64) { c.Cycles[side] = append(c.Cycles[side], ratio) })
+		}
+		c.Blocks++
+	}
+}
+
+// addNeighbours takes one order of turns of sides in cells of their own: all ratios
+// between a sample of the candidate and one of the side, of turns that follow each
+// other when the turns of third sides are left out.
+func (c *MatchCell) addNeighbours(turns []turn) {
+	for _, t := range turns {
+		for side := 1; side < c.sides(); side++ {
+			if t.side != 0 && t.side != side {
+				continue
+			}
+			last := c.last[side]
+			c.last[side] = t
+			switch {
+			case last.seconds == nil || last.side == t.side:
+			case t.side == 0:
+				c.compare(side, t, last)
+			default:
+				c.compare(side, last, t)
+			}
+		}
+	}
+	fastest := func(t turn) float64 { return slices.Min(t.seconds) }
+	for block := range slices.Chunk(turns, 2*c.sides()) {
+		c.eachSide(block, fastest, func(side int, ratio float64) { c.Fastest[side] = append(c.Fastest[side], ratio) })
+		c.Blocks++
+	}
+}
+
+// compare adds the ratios of two neighbouring turns.
+func (c *MatchCell) compare(side int, candidate, other turn) {
+	ratios := across(candidate.logs(false), other.logs(false))
+	c.Logs[side] = append(c.Logs[side], ratios...)
+	c.Pairs[side] = append(c.Pairs[side], stat.Median(ratios))
+	if candidate.clocked() && other.clocked() {
+		c.Cycles[side] = append(c.Cycles[side], across(candidate.logs(true), other.logs(true))...)
+	}
+}
+
+// across are all differences between two lists.
+func across(a, b []float64) []float64 {
+	out := make([]float64, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, x-y)
+		}
+	}
+	return out
+}
+
+// eachSide gives every side's ratio in one block, by what is made of a turn.
+func (c *MatchCell) eachSide(block []turn, of func(turn) float64, give func(side int, ratio float64)) {
+	logs := make([]float64, c.sides())
+	for _, t := range block {
+		logs[t.side] += math.Log(of(t)) / 2
+	}
+	for side := 1; side < c.sides(); side++ {
+		give(side, logs[0]-logs[side])
+	}
+}
+
+// tailLeast is how many samples of a side a stretch has at least: of fewer, the
+// slowest tenth is a matter of one or two.
+const tailLeast = 24
+
+// addTails takes one order of turns for what it says of slow samples.
+func (c *MatchCell) addTails(turns []turn) {
+	c.stretch = append(c.stretch, turns...)
+	count := 0
+	for _, t := range c.stretch {
+		if t.side == 0 {
+			count += len(t.seconds)
+		}
+	}
+	if count >= tailLeast {
+		c.closeStretch()
+	}
+}
+
+func (c *MatchCell) closeStretch() {
+	all := make([][]float64, c.sides())
+	for _, t := range c.stretch {
+		all[t.side] = append(all[t.side], t.seconds...)
+	}
+	for side := 1; side < c.sides(); side++ {
+		c.Tails[side] = append(c.Tails[side], stat.TailShare(all[0], all[side]))
+	}
+	c.stretch = nil
+}
+
+// finish forgets what only later turns would need. A cell with few samples is one
+// stretch.
+func (c *MatchCell) finish() {
+	if len(c.stretch) > 0 && len(c.Tails[1]) == 0 {
+		c.closeStretch()
+	}
+	c.last, c.stretch = nil, nil
+}
