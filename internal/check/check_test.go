@@ -115,6 +115,44 @@ func TestImprovementMovesTheBaseline(t *testing.T) {
 	}
 }
 
+// A median says nothing of one launch in five: the row does, and the baseline stays,
+// against whichever version that is so.
+func TestSlowTailMovesNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		between float64 // a commit before, and after the best-known one, that takes so long; 0: none
+		change  puppet.Script
+		want    result.Verdict
+		reasons []result.Reason
+		says    string
+	}{
+		"faster, but not always": {0, puppet.Script{Micros: 400, Part: 20, By: 3}, result.Improvement, []result.Reason{result.SlowTail}, "with the base version: P90 500 µs → 1.20 ms"},
+		"as fast, but not always": {
+			900, puppet.Script{Micros: 400, Part: 20, By: 2}, result.Improvement, nil, "with the best version: P90 500 µs → 800 µs",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.baseline()
+			before := p.stored()
+			if test.between > 0 {
+				p.kernel("k", test.between)
+				p.commit("slower")
+			}
+			p.script("k", test.change)
+			p.commit("change")
+			row := rowOf(t, p.check(update), "k/c")
+			mustBe(t, row, test.want, test.reasons...)
+			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, test.says) || !strings.Contains(m.Hint, "baseline accept") {
+				t.Errorf("moved %+v, want it refused: %s", m, test.says)
+			}
+			if p.stored().Sum != before.Sum {
+				t.Error("the baseline moved")
+			}
+		})
+	}
+}
+
 // A change is judged by the gate that was there before it, to the tenth of a percent.
 func TestGateIsTheBases(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,14 @@ func bistable(o *Opponent) { o.Change.Bistable = true }
 
 func inCycles(change float64) func(*Opponent) { return func(o *Opponent) { o.Change.Cycles = &change } }
 
+// withTail is a P90 that changed by so much, with this p-value.
+func withTail(change, p float64) func(*Opponent) {
+	return func(o *Opponent) {
+		was := 1.2 * o.Median
+		o.Change.Tail = &result.Tail{BeforeS: was, AfterS: was * (1 + change), Change: change, P: p}
+	}
+}
+
 func missing(o *Opponent) { o.Missing = true }
 
 var (
@@ -106,6 +114,16 @@ func TestVerdict(t *testing.T) {
 		{"twice as slow, of 0.4 µs", Case{Base: against(0.99, 1, 1.01, lasting(0.4e-6))}, result.Maintained, reasons{result.TooSmall}},
 		{"twice as fast, of 0.4 µs: not a matter of failing", Case{Base: against(-0.502, -0.5, -0.498, lasting(0.4e-6))}, result.Improvement, nil},
 		{"2% slower, of 1 µs: inside the gate, not too small", Case{Base: against(0.018, 0.02, 0.022, lasting(1e-6))}, result.Maintained, reasons{result.Slower}},
+
+		// The slowest tenth, of which a median knows nothing.
+		{"equal, with a slow tail", Case{Base: against(-0.002, 0, 0.002, withTail(0.4, 0.001))}, result.Maintained, reasons{result.SlowTail}},
+		{"faster than the gate, with a slow tail", Case{Base: against(-0.082, -0.08, -0.078, withTail(0.031, 0.009))}, result.Improvement, reasons{result.SlowTail}},
+		{"undecided, with a slow tail", Case{Base: against(-0.1, 0, 0.1, withTail(0.4, 0.001))}, result.Inconclusive, reasons{result.SlowTail}},
+		{"slower than the gate: the tail adds nothing", Case{Base: against(0.04, 0.04, 0.04, withTail(0.4, 0))}, result.Regression, nil},
+		{"a tail inside the gate", Case{Base: against(-0.002, 0, 0.002, withTail(0.03, 0))}, result.Maintained, nil},
+		{"a tail that may be chance", Case{Base: against(-0.002, 0, 0.002, withTail(0.4, 0.01))}, result.Maintained, nil},
+		{"a tail of 0.4 µs", Case{Base: against(-0.002, 0, 0.002, lasting(1e-6), withTail(0.33, 0))}, result.Maintained, nil},
+		{"a faster tail", Case{Base: against(-0.002, 0, 0.002, withTail(-0.4, 0))}, result.Maintained, nil},
 
 		// A trio: the base, and the best-known besides.
 		{"a small step that goes too far from the best", Case{Base: against(0.013, 0.015, 0.017), Best: against(0.038, 0.04, 0.042)}, result.Regression, reasons{result.TooFar}},

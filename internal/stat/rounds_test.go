@@ -147,22 +147,6 @@ func TestEstimatorsOnRealRounds(t *testing.T) {
 	}
 }
 
-// decide plays the rule of DESIGN §6 on cells handed out one by one: at least
-// four, then more until the half-width is 0.5%, at most 16; a regression is
-// confirmed by a second set of as many cells as the first had, pooled.
-func decide(next func() []float64) (regression, reached bool, used int) {
-	first, ok := untilNarrow(next)
-	if !ok || math.Expm1(first.estimate.Median) <= 0.03 {
-		return false, ok, len(first.cells)
-	}
-	both := first.cells
-	for range first.cells {
-		both = append(both, next())
-	}
-	e := CellEstimate(both, 0)
-	return math.Expm1(e.Median) > 0.03 && e.HalfWidth() <= 0.005, true, len(both)
-}
-
 type played struct {
 	cells    [][]float64
 	estimate Estimate
@@ -179,89 +163,6 @@ func untilNarrow(next func() []float64) (p played, ok bool) {
 		}
 	}
 	return p, false
-}
-
-// What a stored baseline does on this data, and what a duet does.
-func TestRulesOnRealRounds(t *testing.T) {
-	r := readRounds(t)
-
-	for name, list := range map[string][]series1{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
-		var medians []float64
-		for _, s := range list {
-			medians = append(medians, Median(s.MS))
-		}
-		t.Logf("%-16s medians of separate rounds: %.4f to %.4f ms, %.0f%% apart", name, slices.Min(medians), slices.Max(medians), 100*(slices.Max(medians)/slices.Min(medians)-1))
-		alarms, of := storedBaseline(list, list)
-		t.Logf("stored baseline, %-16s called slower than itself in %.1f%% of %d", name, percent(alarms, of), of)
-		if percent(alarms, of) < 5 {
-			t.Errorf("%s: the stored baseline's rule is sound here", name)
-		}
-	}
-	found, of := storedBaseline(r.CopyA, r.CopyB)
-	t.Logf("stored baseline, +5%% copy found in %.1f%% of %d", percent(found, of), of)
-
-	same, slower := logRatios(r.SameBig), logRatios(r.Copy)
-	above := func(cells [][]float64) (count int) {
-		for _, cell := range cells {
-			if math.Expm1(Median(cell)) > 0.03 {
-				count++
-			}
-		}
-		return count
-	}
-	t.Logf("duet, every round by itself: A/A called slower in %d of %d, +5%% copies found in %d of %d", above(same), len(same), above(slower), len(slower))
-	if above(same) != 0 || percent(above(slower), len(slower)) < 99 {
-		t.Error("a single round decides wrongly")
-	}
-
-	inOrder := func(cells [][]float64) (regressions, duets, undecided, used int) {
-		next := 0
-		for next+4 <= len(cells) {
-			begun := next
-			regression, reached, n := decide(func() []float64 {
-				next++
-				return cells[(next-1)%len(cells)]
-			})
-			if next > len(cells) && begun > 0 {
-				break // the last one began again at the first round
-			}
-			duets++
-			used += n
-			if regression {
-				regressions++
-			}
-			if !reached {
-				undecided++
-			}
-		}
-		return regressions, duets, undecided, used
-	}
-	regressions, duets, undecided, used := inOrder(same)
-	t.Logf("duet, rounds in order as cells: A/A called slower in %d of %d (undecided %d; %.1f cells each)", regressions, duets, undecided, float64(used)/float64(duets))
-	if regressions != 0 || undecided != 0 {
-		t.Error("false alarm, or no decision")
-	}
-	regressions, duets, undecided, used = inOrder(slower)
-	t.Logf("duet, rounds in order as cells: +5%% copies found in %d of %d (undecided %d; %.1f cells each, confirmation included)", regressions, duets, undecided, float64(used)/float64(duets))
-	if regressions != duets || undecided != 0 {
-		t.Error("a copy was missed")
-	}
-
-	const trials = 500
-	random := rand.New(rand.NewPCG(42, 3))
-	draw := func(cells [][]float64) (count int) {
-		for range trials {
-			if regression, _, _ := decide(func() []float64 { return cells[random.IntN(len(cells))] }); regression {
-				count++
-			}
-		}
-		return count
-	}
-	alarms, hits := draw(same), draw(slower)
-	t.Logf("duet, rounds drawn at random as cells: A/A called slower in %d of %d, +5%% copies found in %d of %d", alarms, trials, hits, trials)
-	if alarms != 0 || percent(hits, trials) < 99 {
-		t.Error("false alarm, or copies missed")
-	}
 }
 
 // A test of significance answers another question: neighbouring rounds of the same
@@ -293,68 +194,6 @@ func TestSignificanceOnRealRounds(t *testing.T) {
 			name, percent(significant, len(ps)), percent(held, len(ps)), percent(large, len(ps)))
 		if percent(held, len(ps)) < 25 {
 			t.Errorf("%s: significance would do as a rule", name)
-		}
-	}
-}
-
-// storedBaseline compares every round with every other one: median more than 3%
-// slower, and 95% intervals apart.
-func storedBaseline(before, after []series1) (slower, of int) {
-	type summary struct{ median, low, high float64 }
-	summarize := func(list []series1) (all []summary) {
-		for _, s := range list {
-			low, high := BootstrapMedianExact(s.MS)
-			all = append(all, summary{Median(s.MS), low, high})
-		}
-		return all
-	}
-	old, current := summarize(before), summarize(after)
-	for i, a := range old {
-		for j, b := range current {
-			if i == j {
-				continue
-			}
-			of++
-			if b.median > 1.03*a.median && b.low > a.high {
-				slower++
-			}
-		}
-	}
-	return slower, of
-}
-
-// The operating curve of the rule under the real noise between and inside rounds:
-// the A/A rounds, made slower by a known factor.
-func TestOperatingCurveOnRealRounds(t *testing.T) {
-	same := logRatios(readRounds(t).SameBig)
-	truth := newTruth(same)
-	random := rand.New(rand.NewPCG(42, 4))
-	for _, change := range []float64{0, 0.01, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05} {
-		const trials = 400
-		failed, reached, cells := 0, 0, 0
-		for range trials {
-			regression, ok, used := decide(func() []float64 {
-				cell := same[random.IntN(len(same))]
-				moved := make([]float64, len(cell))
-				for i, x := range cell {
-					moved[i] = x - truth + math.Log1p(change)
-				}
-				return moved
-			})
-			cells += used
-			if ok {
-				reached++
-			}
-			if regression {
-				failed++
-			}
-		}
-		t.Logf("true %+.1f%%: fails in %.2f%% of %d; width reached in %.1f%%; %.1f cells", 100*change, percent(failed, trials), trials, percent(reached, trials), float64(cells)/trials)
-		switch rate := percent(failed, trials); {
-		case change == 0 && rate > 0, change <= 0.02 && rate > 2:
-			t.Errorf("true %v fails in %.2f%%", change, rate)
-		case change >= 0.05 && rate < 99.5, change >= 0.04 && rate < 98:
-			t.Errorf("true %v is found in %.2f%%", change, rate)
 		}
 	}
 }
