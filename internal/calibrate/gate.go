@@ -6,9 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"pawl/internal/curve"
+	"pawl/internal/diag"
 	"pawl/internal/formula"
 	"pawl/internal/judge"
 	"pawl/internal/measure"
@@ -18,20 +20,8 @@ import (
 	"pawl/internal/stand"
 )
 
-// Slowdowns that the gate is tried with, and how many decisions are wanted of
-// each: equal code most, because the claim about it is the strongest. A round
-// makes perRound of them in one set of cells, as a check of so many configs would.
-var levels = []struct {
-	percent  int64
-	wanted   int
-	perRound int
-}{{0, 400, 16}, {1, 100, 4}, {2, 200, 8}, {3, 100, 4}, {4, 200, 8}, {5, 200, 8}}
-
-// A level's truth is established by one long duet.
-const (
-	truthWidth  = 0.001
-	truthBudget = 10 * time.Minute
-)
+// overtime is how long a set of decisions may go on after the time that was given.
+var overtime = 10 * time.Second
 
 // GateOptions say how long the gate is tried.
 type GateOptions struct {
@@ -40,18 +30,17 @@ type GateOptions struct {
 	Folder string        // of curves
 	For    time.Duration // at most so long; more can be added later
 	Fresh  bool          // forget what there is
-	Report func(*curve.Curve)
 }
 
 // gate is a calibration under way.
 type gate struct {
 	GateOptions
-	stand *stand.Stand
-	run   *run.Run
-	curve *curve.Curve
-	job   *stand.Job
-	duet  measure.DuetOptions
-	host  *stand.Host
+	stand  *stand.Stand
+	run    *run.Run
+	curve  *curve.Curve
+	jobs   []*stand.Job // pawl's own kernels
+	duet   measure.DuetOptions
+	trials []trial
 }
 
 // Gate tries the gate on kernels whose slowdown is known, and keeps the curve as
@@ -73,11 +62,11 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 		return nil, err
 	}
 	defer leave()
-	m, err := g.match(0, "the same kernel twice")
+	m, err := g.match(trial{}, "the same kernel twice")
 	if err != nil {
 		return nil, err
 	}
-	measure.Play(ctx, []*measure.Match{m}, g.host, 0, g.duet, g.progress(0))
+	measure.Play(ctx, []*measure.Match{m}, g.host(trial{}), 0, g.duet, g.progress(1, 1))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -87,7 +76,7 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 	return m.Change(1, make([]result.Role, 2), g.duet), nil
 }
 
-// enter builds pawl's own kernel and opens a stand for it.
+// enter builds pawl's own kernels and opens a stand for them.
 func enter(ctx context.Context, opts GateOptions) (*gate, func(), error) {
 	here, err := look(ctx, opts.Options)
 	if err != nil {
@@ -130,20 +119,20 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	return g.build(ctx, s, here)
 }
 
-// load continues the curve there is, unless another gate or driver made it.
+// load continues the curve there is, unless another driver made it.
 func (g *gate) load(here *place) error {
 	driver, device := "", here.machine.CPU.Model
 	if here.gpu != nil {
 		driver, device = here.gpu.Driver, here.gpu.Name
 	}
-	c, err := curve.Load(g.Folder, here.class)
+	c, err := curve.Load(g.Folder, here.class, g.GateOptions.Gate)
 	if err != nil && !g.Fresh {
 		return err
 	}
 	if c == nil || g.Fresh || !c.Fits(g.GateOptions.Gate, driver) {
 		now := time.Now().UTC()
 		c = &curve.Curve{
-			Schema: curve.Schema, DeviceClass: here.class, Device: device, Cell: here.cell(), Driver: driver, Started: now, Updated: now,
+			Schema: curve.Schema, Method: curve.Method, DeviceClass: here.class, Device: device, Cell: here.cell(), Driver: driver, Started: now, Updated: now,
 			Gate: curve.Gate{Regression: g.GateOptions.Gate.Regression, Improvement: g.GateOptions.Gate.Improvement, HalfWidth: g.duet.HalfWidth},
 		}
 	}
@@ -153,178 +142,195 @@ func (g *gate) load(here *place) error {
 }
 
 func (g *gate) build(ctx context.Context, s *spec.Spec, here *place) error {
-	k := s.Kernels[0]
-	if here.gpu != nil {
-		for _, c := range k.Configs {
-			for i := range c.Vars {
-				if c.Vars[i].Name == "SMS" {
-					c.Vars[i].Value = formula.Int(int64(here.gpu.SMs))
-				}
-			}
+	for _, k := range s.Kernels {
+		if here.gpu != nil {
+			set(k.Configs[0], "SMS", int64(here.gpu.SMs))
 		}
+		set(k.Configs[0], "MOST", g.slower(mostSlower))
+		g.jobs = append(g.jobs, stand.NewJob(s.Dir, k.Default(), k.Configs[0]))
 	}
-	g.job = stand.NewJob(s.Dir, k.Default(), k.Configs[0])
-	if err := g.stand.Build(ctx, []*stand.Job{g.job}); err != nil {
+	g.trials = slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.kernel >= len(g.jobs) || t.wanted == 0 })
+	if err := g.stand.Build(ctx, g.jobs); err != nil {
 		return err
 	}
-	if g.job.Row.Fault != nil {
-		return g.job.Row.Fault
+	for _, job := range g.jobs {
+		if job.Row.Fault != nil {
+			return job.Row.Fault
+		}
 	}
-	g.host = g.stand.NewHost([]*stand.Job{g.job, g.job})
 	return nil
 }
 
-// match lets a kernel that is so much slower play against itself.
-func (g *gate) match(percent int64, name string) (*measure.Match, error) {
-	k := g.job.Variant.Kernel
+// set changes a variable of a config.
+func set(c *spec.Config, name string, value int64) {
+	for i := range c.Vars {
+		if c.Vars[i].Name == name {
+			c.Vars[i].Value = formula.Int(value)
+		}
+	}
+}
+
+// slower is a part of the gate's regression as the kernels take it: in parts of a
+// hundred thousand.
+func (g *gate) slower(part float64) int64 {
+	return int64(math.Round(1e5 * part * g.GateOptions.Gate.Regression))
+}
+
+// nominal is the slowdown of a trial, by the work that its kernel is given.
+func (g *gate) nominal(t trial) float64 { return float64(g.slower(t.part)) / 1e5 }
+
+func (g *gate) level(t trial) *curve.Level {
+	return g.curve.At(g.jobs[t.kernel].Variant.Kernel.Name, g.nominal(t), t.behind)
+}
+
+// host gives the sides of a trial their cells.
+func (g *gate) host(t trial) *stand.Host {
+	job := g.jobs[t.kernel]
+	if t.behind {
+		return g.stand.NewHost([]*stand.Job{job, job, job})
+	}
+	return g.stand.NewHost([]*stand.Job{job, job})
+}
+
+// match lets a kernel that is so much slower play against itself: the candidate, the
+// base and, of trials that are behind it, the best-known version.
+func (g *gate) match(t trial, name string) (*measure.Match, error) {
+	parts := []float64{t.part, 0}
+	if t.behind {
+		parts = []float64{t.part + behindBy, behindBy, 0}
+	}
+	job := g.jobs[t.kernel]
 	m := &measure.Match{Name: name}
-	for _, p := range []int64{percent, 0} {
-		var config *spec.Config
-		for _, c := range k.Configs {
-			for _, v := range c.Vars {
-				if n, ok := v.Value.Int(); ok && v.Name == "SLOWER" && n == p {
-					config = c
-				}
-			}
-		}
-		if config == nil {
-			return nil, fmt.Errorf("pawl's own kernel has no config that is %d%% slower", p)
-		}
-		in, err := g.job.Variant.At(config)
+	for _, part := range parts {
+		config := *job.Variant.Kernel.Configs[0]
+		config.Vars = slices.Clone(config.Vars)
+		set(&config, "SLOWER", g.slower(part))
+		in, err := job.Variant.At(&config)
 		if err != nil {
 			return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 		}
-		m.Sides = append(m.Sides, measure.Entrant{Instance: in, Symbols: g.job.Artifact.Symbols})
+		m.Sides = append(m.Sides, measure.Entrant{Instance: in, Symbols: job.Artifact.Symbols})
 	}
 	return m, nil
 }
 
-// try goes on until all decisions that are wanted are made and the truth of every
-// level is known, or time is up.
+// try goes on until all decisions that are wanted are made, or time is up. A set of
+// decisions counts whole or not at all: those that end first are not like the rest.
 func (g *gate) try(ctx context.Context) error {
-	began := time.Now()
-	for round := 0; ctx.Err() == nil && time.Since(began) < g.For; round++ {
-		done, err := g.round(ctx, round)
-		if err != nil {
+	end := g.Started.Add(g.For)
+	within, cancel := context.WithDeadline(ctx, end.Add(overtime))
+	defer cancel()
+	longest := time.Duration(0)
+	for number := g.curve.Sets; ; number++ {
+		made := func(t trial) int { return len(g.level(t).Decisions) }
+		chosen := nextSet(g.trials, made, perSet(g.curve.Cell), number)
+		if len(chosen) == 0 {
+			return ctx.Err()
+		}
+		began := time.Now()
+		if err := g.decide(within, chosen, number, end); err != nil {
 			return err
 		}
-		if done {
-			return g.truths(ctx, began)
-		}
-	}
-	return ctx.Err()
-}
-
-// truths establishes what the slowdowns really are.
-func (g *gate) truths(ctx context.Context, began time.Time) error {
-	for _, l := range levels {
-		level := g.curve.At(float64(l.percent) / 100)
-		if level.Truth != nil || ctx.Err() != nil || time.Since(began) > g.For {
-			continue
-		}
-		m, err := g.match(l.percent, fmt.Sprintf("the truth of +%d%%", l.percent))
-		if err != nil {
-			return err
-		}
-		opts := g.duet
-		opts.HalfWidth, opts.Budget, opts.Floor = truthWidth, truthBudget, 0
-		measure.Play(ctx, []*measure.Match{m}, g.host, 0, opts, g.progress(0))
-		if ctx.Err() != nil {
-			return ctx.Err() // half a truth is none
-		}
-		if _, err := m.Err(); err != nil {
-			return fmt.Errorf("find out what +%d%% truly is: %w", l.percent, err)
-		}
-		c := m.Change(1, make([]result.Role, 2), opts)
-		level.Truth = &curve.Truth{Median: c.Median, Low: c.Low, High: c.High, Cells: len(c.Cells), Pairs: c.Pairs}
-		if err := g.save(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *gate) progress(done int) func(*measure.Match, measure.Progress) {
-	return func(m *measure.Match, p measure.Progress) {
-		g.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: g.total(), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
-	}
-}
-
-func (g *gate) total() int {
-	n := 0
-	for _, l := range levels {
-		n += l.wanted
-	}
-	return n
-}
-
-// round makes as many decisions as one set of cells serves.
-func (g *gate) round(ctx context.Context, number int) (done bool, err error) {
-	var duels []*stand.Duel
-	var percents []int64
-	made := 0
-	for _, l := range levels {
-		made += g.curve.At(float64(l.percent) / 100).Decisions()
-	}
-	for _, l := range levels {
-		left := l.wanted - g.curve.At(float64(l.percent)/100).Decisions()
-		for i := range min(left, l.perRound) {
-			m, err := g.match(l.percent, fmt.Sprintf("+%d%%, decision %d", l.percent, l.wanted-left+i+1))
-			if err != nil {
-				return false, err
+		if within.Err() != nil && ctx.Err() == nil && g.curve.Decisions() == 0 {
+			return &diag.Problem{
+				Message: fmt.Sprintf("no set of %d decisions ended within %v", len(chosen), g.For),
+				Hint:    "give it more time: --for 10m",
 			}
-			duels = append(duels, &stand.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m) }})
-			percents = append(percents, l.percent)
+		}
+		longest = max(longest, time.Since(began))
+		if within.Err() != nil || !time.Now().Before(end) || time.Now().Add(longest).After(end.Add(overtime)) {
+			return ctx.Err()
 		}
 	}
-	if len(duels) == 0 {
-		return true, nil
-	}
-	// Neighbours in a cell should not be of one level in every round.
-	for i := range duels {
-		j := (i*7 + number*5) % len(duels)
-		duels[i], duels[j] = duels[j], duels[i]
-		percents[i], percents[j] = percents[j], percents[i]
+}
+
+// decide makes the decisions of one set of cells and keeps them.
+func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.Time) error {
+	var duels []*stand.Duel
+	for i, t := range chosen {
+		m, err := g.match(t, g.name(t, i+1, len(chosen)))
+		if err != nil {
+			return err
+		}
+		duels = append(duels, &stand.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m) }})
 	}
 	began := time.Now()
-	stand.PlayOut(ctx, g.host, duels, g.duet, g.progress(made))
+	stand.PlayOut(ctx, g.host(chosen[0]), duels, g.duet, g.progress(len(chosen), g.expected(end)))
 	if ctx.Err() != nil {
-		return false, nil // half a round is no decision
+		return nil
 	}
-	alarm := false
-	for i, d := range duels {
+	for _, d := range duels {
 		if _, err := d.Match.Err(); err != nil {
-			return false, fmt.Errorf("%s: %w", d.Match.Name, err)
+			return fmt.Errorf("%s: %w", d.Match.Name, err)
 		}
-		verdict := g.judge(d.Match)
-		g.curve.At(float64(percents[i])/100).Count(verdict, d.Match.Change(1, make([]result.Role, 2), g.duet).Median)
-		alarm = alarm || percents[i] == 0 && verdict == result.Regression
 	}
-	g.curve.Runs++
-	if alarm {
-		g.curve.FalseRuns++
+	for i, d := range duels {
+		level := g.level(chosen[i])
+		level.Decisions = append(level.Decisions, curve.Decision{Set: number, Verdict: g.judge(d.Match), Change: g.change(d.Match, 1).Median})
 	}
+	g.curve.Sets = number + 1
 	g.curve.Seconds += time.Since(began).Seconds()
-	return false, g.save()
+	g.curve.Updated = time.Now().UTC()
+	_, err := curve.Save(g.Folder, g.curve)
+	return err
+}
+
+func (g *gate) name(t trial, nth, of int) string {
+	name := fmt.Sprintf("%s +%.3g%%", g.jobs[t.kernel].Variant.Kernel.Name, 100*g.nominal(t))
+	if t.behind {
+		name += ", behind the best"
+	}
+	return fmt.Sprintf("%s, decision %d of %d in this set", name, nth, of)
+}
+
+// expected is how many decisions there will be when time is up.
+func (g *gate) expected(end time.Time) int {
+	total := 0
+	for _, t := range g.trials {
+		total += t.wanted
+	}
+	each := g.each()
+	if each == 0 {
+		return total
+	}
+	return min(total, g.curve.Decisions()+max(1, int(time.Until(end).Seconds()/each)))
+}
+
+// each is how many seconds a decision took so far; 0: none was made.
+func (g *gate) each() float64 { return g.curve.Seconds / max(1, float64(g.curve.Decisions())) }
+
+// progress tells how far a set of so many decisions has come, of so many in all. They
+// end together: until then, the time that has passed says how far they are.
+func (g *gate) progress(count, total int) func(*measure.Match, measure.Progress) {
+	before, each, began := g.curve.Decisions(), g.each(), time.Now()
+	return func(m *measure.Match, p measure.Progress) {
+		done := before
+		if each > 0 {
+			done += min(count-1, int(time.Since(began).Seconds()/each))
+		}
+		g.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: max(total, done+1), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
+	}
+}
+
+// change is the candidate of a match against one of its other sides.
+func (g *gate) change(m *measure.Match, side int) *result.Change {
+	return m.Change(side, make([]result.Role, len(m.Sides)), g.duet)
 }
 
 // judge decides as a check does.
 func (g *gate) judge(m *measure.Match) result.Verdict {
-	change := m.Change(1, make([]result.Role, 2), g.duet)
-	if change == nil || math.IsNaN(change.Median) {
-		return result.Inconclusive
+	var others []*judge.Opponent
+	for side := 1; side < len(m.Sides); side++ {
+		change := g.change(m, side)
+		if change == nil {
+			return result.Inconclusive
+		}
+		others = append(others, &judge.Opponent{Change: change, Median: m.Timings()[side].Stats.Median})
 	}
-	verdict, _ := judge.Verdict(judge.Case{
-		Gate: g.GateOptions.Gate, Base: &judge.Opponent{Change: change, Median: m.Timings()[1].Stats.Median},
-	})
+	c := judge.Case{Gate: g.GateOptions.Gate, Base: others[0]}
+	if len(others) > 1 {
+		c.Best = others[1]
+	}
+	verdict, _ := judge.Verdict(c)
 	return verdict
-}
-
-func (g *gate) save() error {
-	g.curve.Updated = time.Now().UTC()
-	_, err := curve.Save(g.Folder, g.curve)
-	if g.GateOptions.Report != nil {
-		g.GateOptions.Report(g.curve)
-	}
-	return err
 }

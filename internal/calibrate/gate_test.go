@@ -11,11 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pawl/internal/build"
 	"pawl/internal/curve"
+	"pawl/internal/diag"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/stand"
 	"pawl/internal/worker/puppet"
 )
 
@@ -32,88 +35,104 @@ func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"XDG_CACHE_HOME": home, "PAWL_LOCK_DIR": home, "GORACE": "atexit_sleep_ms=0"} {
 		_ = os.Setenv(name, value)
 	}
+	overtime = time.Minute // a busy machine must not decide what a test sees
 	code := puppet.Run(m)
 	_ = os.RemoveAll(home)
 	os.Exit(code)
 }
 
-// trying lets the gate be tried with one decision a round of each level, until
-// there are so many.
-func trying(t *testing.T, wanted map[int64]int) {
+// trying lets the gate be tried with these alone.
+func trying(t *testing.T, these ...trial) {
 	t.Helper()
-	before := levels
-	t.Cleanup(func() { levels = before })
-	levels = nil
-	for _, l := range before {
-		if n, asked := wanted[l.percent]; asked {
-			l.wanted, l.perRound = n, 1
-			levels = append(levels, l)
-		}
-	}
+	before := trials
+	t.Cleanup(func() { trials = before })
+	trials = these
 }
 
-// once are options for one round.
+// once are options for one set of decisions.
 func once(t *testing.T) GateOptions {
 	t.Helper()
 	return GateOptions{
 		Options: Options{Tool: result.Tool{Version: "test"}, Device: FirstDevice, Host: true, Sandbox: "off", Started: time.Now()},
-		Gate:    spec.DefaultGate, Folder: t.TempDir(), For: 100 * time.Millisecond,
+		Gate:    spec.DefaultGate, Folder: t.TempDir(), For: time.Nanosecond,
 	}
 }
 
 // reload reads the one curve in a folder.
 func reload(t *testing.T, opts GateOptions, class string) *curve.Curve {
 	t.Helper()
-	c, err := curve.Load(opts.Folder, class)
+	c, err := curve.Load(opts.Folder, class, opts.Gate)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// Calls add up: decisions first, and when there are enough the truth of each level.
+// mustBeDecided holds a level against what is wanted of it: estimates, in order, and
+// how many of them fail.
+func mustBeDecided(t *testing.T, l *curve.Level, failed int, changes ...float64) {
+	t.Helper()
+	ok := len(l.Decisions) == len(changes) && l.Failed() == failed && l.Undecided() == 0
+	for i := range min(len(changes), len(l.Decisions)) {
+		ok = ok && math.Abs(l.Decisions[i].Change-changes[i]) < 1e-4
+	}
+	if !ok {
+		t.Errorf("%s +%g, behind %t: %+v; want %d of %v to fail", l.Kernel, l.Nominal, l.Behind, l.Decisions, failed, changes)
+	}
+}
+
+// Calls add up, a set of cells each, until all that is wanted is decided.
 func TestGateGoesOnWhereItStopped(t *testing.T) {
-	trying(t, map[int64]int{0: 2, 5: 1})
+	trying(t, trial{0, 0, false, 6}, trial{0, 5.0 / 3, false, 1}, trial{0, 0, true, 1}, trial{1, 4.0 / 3, false, 1})
 	opts := once(t)
 	var last *curve.Curve
-	for call := 1; call <= 2; call++ {
+	for call := 1; call <= 4; call++ {
+		opts.Started = time.Now()
 		c, err := Gate(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, slower := c.At(0), c.At(0.05)
-		if same.Decisions() != call || same.Passed != call || slower.Decisions() != 1 || slower.Failed != 1 {
-			t.Fatalf("call %d: %+v, %+v", call, same, slower)
-		}
-		if math.Abs(same.Changes[call-1]) > 1e-9 || math.Abs(slower.Changes[0]-0.05) > 1e-9 || same.Truth != nil {
-			t.Errorf("call %d: %+v, %+v", call, same, slower)
-		}
-		if c.Runs != call || c.FalseRuns != 0 || c.Seconds <= 0 {
-			t.Errorf("call %d: %+v", call, c)
+		if c.Sets != call || c.Seconds <= 0 || c.Method != curve.Method {
+			t.Errorf("call %d: %d sets, %g s, method %d", call, c.Sets, c.Seconds, c.Method)
 		}
 		if diff := cmp.Diff(c, reload(t, opts, c.DeviceClass)); diff != "" {
 			t.Errorf("call %d: what is kept differs (-made +kept):\n%s", call, diff)
 		}
-		if last != nil && (!c.Started.Equal(last.Started) || !c.Updated.After(last.Updated)) {
-			t.Errorf("started %v, then %v", last.Started, c.Started)
+		if last != nil && (!c.Started.Equal(last.Started) || !c.Updated.After(last.Updated) || c.Decisions() <= last.Decisions()) {
+			t.Errorf("call %d: started %v, then %v; %d decisions, then %d", call, last.Started, c.Started, last.Decisions(), c.Decisions())
 		}
 		last = c
 	}
-	opts.For = time.Minute
+	mustBeDecided(t, last.At("compute", 0, false), 0, make([]float64, 6)...)
+	mustBeDecided(t, last.At("compute", 0.05, false), 1, 0.05)
+	mustBeDecided(t, last.At("compute", 0, true), 0, 0)
+	mustBeDecided(t, last.At("memory", 0.04, false), 1, 0.04)
+	// Everything is known: nothing more is measured.
+	opts.For = time.Hour
+	again, err := Gate(t.Context(), opts)
+	if diff := cmp.Diff(last, again); err != nil || diff != "" {
+		t.Errorf("%v (-before +after):\n%s", err, diff)
+	}
+}
+
+// A calibration is of the gate that it is given: a tighter one is tried with smaller
+// steps.
+func TestGateIsTheProjects(t *testing.T) {
+	trying(t, trial{0, 5.0 / 3, false, 1}, trial{0, 2.0 / 3, false, 1})
+	opts := once(t)
+	opts.Gate.Regression = 0.012
 	c, err := Gate(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for percent, want := range map[float64]float64{0: 0, 0.05: 0.05} {
-		l := c.At(percent)
-		if l.Decisions() != last.At(percent).Decisions() || l.Truth == nil || math.Abs(l.Truth.Median-want) > 1e-9 || l.Truth.Cells < 4 || l.Truth.Pairs < 30 {
-			t.Errorf("level %g: %d decisions, truth %+v", percent, l.Decisions(), l.Truth)
-		}
+	mustBeDecided(t, c.At("compute", 0.02, false), 1, 0.02)
+	mustBeDecided(t, c.At("compute", 0.008, false), 0, 0.008)
+	if c.Gate.Regression != 0.012 || reload(t, opts, c.DeviceClass) == nil {
+		t.Errorf("%+v", c.Gate)
 	}
-	// All is known: nothing more is measured.
-	again, err := Gate(t.Context(), opts)
-	if diff := cmp.Diff(c, again); err != nil || diff != "" {
-		t.Errorf("%v (-before +after):\n%s", err, diff)
+	opts.Gate.Regression = 0.03
+	if kept := reload(t, opts, c.DeviceClass); kept != nil {
+		t.Errorf("another gate has %+v", kept)
 	}
 }
 
@@ -132,58 +151,96 @@ func interruptedAt(t *testing.T, opts *GateOptions, says string, nth int) contex
 	return ctx
 }
 
-// Half a round is no decision, half a truth is none, and what was known is kept.
+// Half a set is no decision, and what was known is kept.
 func TestGateIsInterrupted(t *testing.T) {
-	trying(t, map[int64]int{0: 1})
+	trying(t, trial{0, 0, false, 1}, trial{0, 0, true, 1})
 	opts := once(t)
-	c, err := Gate(interruptedAt(t, &opts, "decision 1", 5), opts)
-	if !errors.Is(err, context.Canceled) || c.At(0).Decisions() != 0 || c.Runs != 0 {
-		t.Errorf("in a round: %v, %+v", err, c)
+	if _, err := Gate(t.Context(), opts); err != nil {
+		t.Fatal(err)
 	}
-	if kept := reload(t, opts, c.DeviceClass); kept != nil {
-		t.Errorf("half a round is kept: %+v", kept)
+	opts.Started, opts.For = time.Now(), time.Minute
+	c, err := Gate(interruptedAt(t, &opts, "behind the best, decision 1 of 1", 5), opts)
+	if !errors.Is(err, context.Canceled) || c.Decisions() != 1 || c.Sets != 1 {
+		t.Errorf("in a set: %v, %+v", err, c)
 	}
-	opts.Follow = nil
-	if c, err = Gate(t.Context(), opts); err != nil || c.At(0).Decisions() != 1 {
-		t.Fatal(err, c)
-	}
-	opts.For = time.Minute
-	c, err = Gate(interruptedAt(t, &opts, "the truth of +0%", 5), opts)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("in a truth: %v", err)
-	}
-	if kept := reload(t, opts, c.DeviceClass); kept.At(0).Decisions() != 1 || kept.At(0).Truth != nil {
-		t.Errorf("kept %+v", kept.At(0))
+	if kept := reload(t, opts, c.DeviceClass); kept.Decisions() != 1 {
+		t.Errorf("kept %+v", kept)
 	}
 	if _, err := Duet(interruptedAt(t, &opts, "the same kernel twice", 5), opts); !errors.Is(err, context.Canceled) {
 		t.Errorf("in a duet: %v", err)
 	}
 }
 
+// Time that is up ends a set of decisions, which then count for nothing; without any
+// other there is nothing to show.
+func TestGateEndsInTime(t *testing.T) {
+	trying(t, trial{0, 0, false, 1}, trial{0, 0, true, 1})
+	opts := once(t)
+	opts.Started = time.Now().Add(-overtime - time.Hour)
+	opts.For = time.Hour
+	var problem *diag.Problem
+	if _, err := Gate(t.Context(), opts); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--for") {
+		t.Errorf("no time at all: %v", err)
+	}
+	opts.Started, opts.For = time.Now(), time.Nanosecond
+	if _, err := Gate(t.Context(), opts); err != nil {
+		t.Fatal(err)
+	}
+	opts.Started, opts.For = time.Now().Add(-overtime-time.Hour), time.Hour
+	if c, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 1 {
+		t.Errorf("%v: %d decisions, want those of before", err, c.Decisions())
+	}
+}
+
+// What is done grows while a set is under way, and never beyond what is expected.
+func TestGateTellsHowFarItIs(t *testing.T) {
+	trying(t, trial{0, 0, false, 9})
+	opts := once(t)
+	opts.For = time.Minute
+	seen := map[int]bool{}
+	opts.Follow = func(e run.Event) {
+		if e.Kind != run.Measure {
+			return
+		}
+		seen[e.Done] = true
+		if e.Done >= e.Total || e.Total > 9 {
+			t.Errorf("%d of %d", e.Done, e.Total)
+		}
+	}
+	if _, err := Gate(t.Context(), opts); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) <= 2 { // sets
+		t.Errorf("progress was told at %v alone", seen)
+	}
+}
+
 func TestGateOfWhatThereIs(t *testing.T) {
-	trying(t, map[int64]int{0: 0}) // nothing is wanted: nothing is measured but the truth, and that is known
+	trying(t) // nothing is wanted
 	opts := once(t)
 	here, err := look(t.Context(), opts.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	there := &curve.Curve{
-		Schema: curve.Schema, DeviceClass: here.class, Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005},
-		Levels: []*curve.Level{{Truth: &curve.Truth{Median: 0.7}}},
+		Schema: curve.Schema, Method: curve.Method, DeviceClass: here.class, Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005},
+		Levels: []*curve.Level{{Kernel: "compute", Decisions: []curve.Decision{{Verdict: result.Maintained, Change: 0.007}}}},
 	}
 	path, err := curve.Save(opts.Folder, there)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := Gate(t.Context(), opts)
-	if err != nil || c.At(0).Truth == nil || c.At(0).Truth.Median != 0.7 || c.Tool.Version != "test" {
+	if err != nil || c.Decisions() != 1 || c.Tool.Version != "test" {
 		t.Errorf("%v: what there is was not taken: %+v", err, c)
 	}
-	// What another gate has decided says nothing of this one.
-	other := opts
-	other.Gate.Regression, other.For = 0.1, time.Nanosecond
-	if c, err := Gate(t.Context(), other); err != nil || c.At(0).Truth != nil || c.Gate.Regression != 0.1 || c.Cell != "host" {
-		t.Errorf("%v: another gate goes on with %+v", err, c)
+	// What another method has decided says nothing of today's.
+	there.Method--
+	if _, err := curve.Save(opts.Folder, there); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 0 || c.Method != curve.Method {
+		t.Errorf("%v: another method goes on with %+v", err, c)
 	}
 	if err := os.WriteFile(path, []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
@@ -191,8 +248,8 @@ func TestGateOfWhatThereIs(t *testing.T) {
 	if _, err := Gate(t.Context(), opts); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a damaged file: %v", err)
 	}
-	opts.Fresh, opts.For = true, time.Nanosecond
-	if c, err := Gate(t.Context(), opts); err != nil || len(c.At(0).Changes) > 0 {
+	opts.Fresh = true
+	if c, err := Gate(t.Context(), opts); err != nil || c.Decisions() > 0 || c.Cell != "host" {
 		t.Errorf("afresh: %v, %+v", err, c)
 	}
 	opts.Host, opts.Device = false, 99
@@ -213,43 +270,92 @@ func TestDuetOfTheSameKernel(t *testing.T) {
 	}
 }
 
-// Every slowdown that the gate is tried with has its config, for either kind of device.
-func TestGateKernelsHaveEveryLevel(t *testing.T) {
+// Every slowdown that the gate is tried with is so much more work, in buffers that
+// hold it, of either kind of device and for any gate.
+func TestGateKernelsDoAsMuchWork(t *testing.T) {
 	for _, cell := range []string{spec.CellHost, spec.CellCUDA} {
-		folder := t.TempDir()
-		if err := writeKernels("gate/"+cell, folder); err != nil {
-			t.Fatal(err)
-		}
-		s, err := spec.Load(folder + "/" + spec.FileName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := s.Kernels[0]
-		if k.Cell != cell {
-			t.Errorf("%s: kernel of a %s cell", cell, k.Cell)
-		}
-		work := map[int64]int64{}
-		for _, c := range k.Configs {
-			in, err := k.Default().At(c)
+		for _, regression := range []float64{0.001, 0.03, 0.5} {
+			folder := t.TempDir()
+			if err := writeKernels("gate/"+cell, folder); err != nil {
+				t.Fatal(err)
+			}
+			s, err := spec.Load(folder + "/" + spec.FileName)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var slower int64
-			for _, v := range c.Vars {
-				if n, ok := v.Value.Int(); ok && v.Name == "SLOWER" {
-					slower = n
+			g := &gate{GateOptions: GateOptions{Gate: spec.Gate{Regression: regression}}}
+			for _, k := range s.Kernels {
+				if k.Cell != cell {
+					t.Errorf("%s: kernel of a %s cell", cell, k.Cell)
 				}
+				set(k.Configs[0], "MOST", g.slower(mostSlower))
+				g.jobs = append(g.jobs, &stand.Job{Variant: k.Default(), Artifact: &build.Artifact{}})
 			}
-			for _, arg := range in.Args {
-				if n, ok := arg.Scalar.Int(); ok && !arg.Buffer {
-					work[slower] = max(work[slower], n)
+			for _, trial := range trials {
+				if trial.kernel >= len(g.jobs) {
+					continue
+				}
+				m, err := g.match(trial, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var work []float64
+				for _, side := range m.Sides {
+					size := int64(math.MaxInt64)
+					for _, arg := range side.Instance.Args {
+						if arg.Buffer {
+							size = min(size, arg.Elements)
+						} else if n, ok := arg.Scalar.Int(); ok {
+							work = append(work, float64(n))
+						}
+					}
+					if g.jobs[trial.kernel].Variant.Kernel.Name == "memory" && work[len(work)-1] > float64(size) {
+						t.Errorf("%s, gate %g: %g elements of %d", cell, regression, work[len(work)-1], size)
+					}
+				}
+				if got, want := work[0]/work[1], 1+trial.part*regression; math.Abs(got-want) > 2e-5 {
+					t.Errorf("%s, gate %g, %+v: %g times the work, want %g", cell, regression, trial, got, want)
+				}
+				if trial.behind && work[1]/work[2] <= 1+regression {
+					t.Errorf("%s: %g times the best's work is not behind it", cell, work[1]/work[2])
 				}
 			}
 		}
-		for _, l := range levels {
-			if got, want := float64(work[l.percent])/float64(work[0]), 1+float64(l.percent)/100; math.Abs(got-want) > 1e-4 {
-				t.Errorf("%s, +%d%%: %g times the work", cell, l.percent, got)
-			}
+	}
+}
+
+// Sets come from the group that is furthest behind, all wanted decisions are made, and
+// none beyond.
+func TestNextSet(t *testing.T) {
+	made := map[trial]int{}
+	have := func(t trial) int { return made[t] }
+	groups, sets := map[bool]int{}, 0
+	for number := 0; ; number++ {
+		next := nextSet(trials, have, 6, number)
+		if next == nil {
+			break
 		}
+		sets++
+		for _, one := range next {
+			if !one.together(next[0]) {
+				t.Fatalf("%+v and %+v in one set", one, next[0])
+			}
+			if made[one]++; made[one] > one.wanted {
+				t.Fatalf("%+v is decided %d times", one, made[one])
+			}
+			groups[one.behind]++
+		}
+		if number == 9 && (groups[true] == 0 || groups[false] == 0 || made[trials[0]] == 0 || made[trials[7]] == 0) {
+			t.Errorf("after ten sets: %v", made)
+		}
+	}
+	total := 0
+	for _, one := range trials {
+		if total += one.wanted; made[one] != one.wanted {
+			t.Errorf("%+v: %d decisions", one, made[one])
+		}
+	}
+	if sets > total/6+5 {
+		t.Errorf("%d sets for %d decisions", sets, total)
 	}
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"pawl/internal/curve"
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -12,7 +14,7 @@ func (c *check) consult() {
 		if _, asked := c.curves[k.class]; asked {
 			continue
 		}
-		found, err := curve.Load(c.Curves, k.class)
+		found, err := curve.Load(c.Curves, k.class, c.gate)
 		if err != nil {
 			c.warn("calibration", "pawl calibrate --fresh begins anew", "the calibration is left out: %v", err)
 		}
@@ -77,8 +79,11 @@ func together(a, b *result.FalseAlarms) *result.FalseAlarms {
 		return b
 	}
 	sum := &result.FalseAlarms{
-		Decisions: a.Decisions + b.Decisions, Failed: a.Failed + b.Failed, PerDecision: max(a.PerDecision, b.PerDecision),
-		Configs: a.Configs + b.Configs, PerRun: 1 - (1-a.PerRun)*(1-b.PerRun), Calibrated: a.Calibrated,
+		KernelAlarms: result.KernelAlarms{
+			Kernel: a.Kernel + " and " + b.Kernel, Decisions: a.Decisions + b.Decisions, Sets: a.Sets + b.Sets, Failed: a.Failed + b.Failed,
+			PerDecision: max(a.PerDecision, b.PerDecision),
+		},
+		Configs: a.Configs + b.Configs, PerRun: 1 - (1-a.PerRun)*(1-b.PerRun), Calibrated: a.Calibrated, Others: append(slices.Clone(a.Others), b.Others...),
 	}
 	if b.Calibrated.Before(a.Calibrated) {
 		sum.Calibrated = b.Calibrated

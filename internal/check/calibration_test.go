@@ -16,11 +16,12 @@ import (
 func calibrated(t *testing.T, folder, class, driver string, scatter float64, updated time.Time) *curve.Curve {
 	t.Helper()
 	made := &curve.Curve{
-		Schema: curve.Schema, DeviceClass: class, Driver: driver, Updated: updated,
+		Schema: curve.Schema, Method: curve.Method, DeviceClass: class, Driver: driver, Updated: updated,
 		Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005},
 	}
+	same := made.At("k", 0, false)
 	for i := range 400 {
-		made.At(0).Count(result.Maintained, scatter*float64(i%3-1))
+		same.Decisions = append(same.Decisions, curve.Decision{Set: i, Verdict: result.Maintained, Change: scatter * float64(i%3-1)})
 	}
 	if _, err := curve.Save(folder, made); err != nil {
 		t.Fatal(err)

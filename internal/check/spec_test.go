@@ -304,16 +304,17 @@ func TestCalibrationIsCited(t *testing.T) {
 	p.kernel("k", 510)
 	p.commit("change")
 	folder := t.TempDir()
-	made := &curve.Curve{Schema: curve.Schema, DeviceClass: class, Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005}}
+	made := &curve.Curve{Schema: curve.Schema, Method: curve.Method, DeviceClass: class, Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005}}
+	same := made.At("compute", 0, false)
 	for i := range 400 {
-		made.At(0).Count(result.Maintained, 0.001*float64(i%3-1))
+		same.Decisions = append(same.Decisions, curve.Decision{Set: i, Verdict: result.Maintained, Change: 0.001 * float64(i%3-1)})
 	}
 	path, err := curve.Save(folder, made)
 	if err != nil {
 		t.Fatal(err)
 	}
 	report := p.check(func(o *Options) { o.Curves = folder })
-	if a := report.FalseAlarms; a == nil || a.Decisions != 400 || a.Configs != 1 || math.Abs(a.PerRun-0.00746) > 1e-4 {
+	if a := report.FalseAlarms; a == nil || a.Kernel != "compute" || a.Decisions != 400 || a.Configs != 1 || math.Abs(a.PerRun-0.00746) > 1e-4 {
 		t.Errorf("%+v", a)
 	}
 	if c := sideOf(t, rowOf(t, report, "k/c"), result.Base).Change; math.Abs(c.HalfWidth()/made.Floor()-1.02) > 0.001 {
@@ -324,8 +325,15 @@ func TestCalibrationIsCited(t *testing.T) {
 	}
 	report = p.check(planOnly, func(o *Options) { o.Curves = folder })
 	mustWarn(t, report.Warnings, "calibration", "the calibration is left out: read the calibration "+path)
-	// Another gate's curve says nothing of this one.
+	// The curve of another gate, or by another method, says nothing of this one.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	made.Gate.Regression = 0.02
+	if _, err := curve.Save(folder, made); err != nil {
+		t.Fatal(err)
+	}
+	made.Gate.Regression, made.Method = 0.03, curve.Method-1
 	if _, err := curve.Save(folder, made); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.host, "host", false, "measure the processor, also where there is a GPU")
 	f.IntVar(&o.device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
 	f.Lookup("device").DefValue = "0" // which the help leaves out; the number that stands for "first" says nothing
-	f.DurationVar(&o.span, "for", 10*time.Minute, "begin no further round after this long; another call goes on from there")
+	f.DurationVar(&o.span, "for", 10*time.Minute, "end after about this long, and keep what is decided; another call goes on from there")
 	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is; with --roofline: the peaks, of which the higher are kept otherwise")
 	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")
@@ -45,10 +45,11 @@ func newCalibrate(e *env) *cobra.Command {
 	opts := &calibrateOptions{}
 	cmd := &cobra.Command{
 		Use: "calibrate", Short: "find out how far this machine's verdicts can be trusted, and what it can do at best", GroupID: groupMachine, Args: cobra.NoArgs,
-		Long: `calibrate tries the gate on a kernel whose slowdown is known (0% to 5%), again and
-again, and keeps how often it failed: the operating curve of the gate on this very
-machine, false alarms included. Every check cites it. It can be interrupted at any
-time, and goes on with the round of decisions, about a minute, that it was in.
+		Long: `calibrate tries the gate on kernels whose slowdown is known (0% to 5%, where the gate
+is 3%), again and again, and keeps how often it failed: the operating curve of the
+gate on this very machine, false alarms included. Every check cites it. In a project
+the gate is that of its pawl.yaml. It can be interrupted at any time, and goes on with
+the set of decisions, some seconds, that it was in.
 
 --roofline measures the peaks of this machine's first GPU, or of one core of its
 processor where there is none. From then on bench and check say what percent of

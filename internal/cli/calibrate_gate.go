@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 
@@ -23,14 +23,18 @@ import (
 
 // runGate tries the gate, and shows the curve there is by then.
 func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *follower) error {
+	var err error
 	effect := 0.0
 	if opts.power != "" {
-		var err error
 		if effect, err = percentage(opts.power); err != nil {
 			return err
 		}
 	}
-	gate := calibrate.GateOptions{Options: settings, Gate: spec.DefaultGate, Folder: curve.Folder(), For: opts.span, Fresh: opts.fresh}
+	own, err := projectGate()
+	if err != nil {
+		return err
+	}
+	gate := calibrate.GateOptions{Options: settings, Gate: own, Folder: curve.Folder(), For: opts.span, Fresh: opts.fresh}
 	if effect > 0 {
 		duet, err := calibrate.Duet(e.ctx, gate)
 		live.done()
@@ -45,7 +49,7 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 	if err != nil && !interrupted {
 		return err
 	}
-	if interrupted && !decided(made) {
+	if interrupted && (made == nil || made.Decisions() == 0) {
 		return &outcomeError{exitInterrupted, "interrupted before anything was decided"}
 	}
 	if showErr := showCurve(e, opts, made); showErr != nil {
@@ -57,8 +61,18 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 	return nil
 }
 
-func decided(c *curve.Curve) bool {
-	return c != nil && slices.ContainsFunc(c.Levels, func(l *curve.Level) bool { return l.Decisions() > 0 || l.Truth != nil })
+// projectGate is the gate of the project that pawl is called in; the default where
+// there is none.
+func projectGate() (spec.Gate, error) {
+	file, err := spec.Find(".")
+	if err != nil {
+		return spec.DefaultGate, nil
+	}
+	s, err := spec.Load(file)
+	if err != nil {
+		return spec.Gate{}, err
+	}
+	return s.Gate, nil
 }
 
 func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
@@ -68,49 +82,60 @@ func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · the gate at %s\n\n", version, c.Device, unit.PercentPlain(c.Gate.Regression))
 	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "slower by"},
+		{Header: "kernel"},
+		{Header: "slower by", Align: term.Right},
 		{Header: "truly", Align: term.Right},
 		{Header: ""},
 		{Header: "decisions", Align: term.Right},
+		{Header: "sets", Align: term.Right},
 		{Header: "failed", Align: term.Right},
 		{Header: "", Align: term.Right},
 		{Header: "95% bound"},
 		{Header: "undecided", Align: term.Right},
 	}}
 	for _, l := range c.Levels {
-		if l.Decisions() == 0 && l.Truth == nil {
-			continue
+		if len(l.Decisions) > 0 {
+			table.AddCells(levelCells(c, l, style)...)
 		}
-		truth, interval := "", ""
-		if l.Truth != nil {
-			truth, interval = unit.Percent(l.Truth.Median), fmt.Sprintf("± %s", unit.PercentPlain((l.Truth.High-l.Truth.Low)/2))
-		}
-		rate, bound := "", ""
-		if n := l.Decisions(); n > 0 {
-			rate = fmt.Sprintf("%.1f%%", 100*float64(l.Failed)/float64(n))
-			if bound = fmt.Sprintf("≤ %.2f%%", 100*l.FailBound()); l.Nominal > c.Gate.Regression {
-				bound = fmt.Sprintf("≥ %.2f%%", 100*(1-l.PassBound()))
-			}
-		}
-		table.AddCells(term.Cell{Text: unit.PercentPlain(l.Nominal), Style: style.Bold}, term.Cell{Text: truth}, term.Cell{Text: interval, Style: style.Dim},
-			term.Cell{Text: unit.Count(l.Decisions())}, term.Cell{Text: unit.Count(l.Failed)}, term.Cell{Text: rate}, term.Cell{Text: bound}, term.Cell{Text: unit.Count(l.Inconclusive)})
 	}
 	fmt.Fprint(e.stdout, table)
-	decisions := 0
-	for _, l := range c.Levels {
-		decisions += l.Decisions()
-	}
-	if decisions > 0 {
-		fmt.Fprintf(e.stdout, "\n  %s a decision, %s decisions to a set of cells", unit.Duration(c.Seconds/float64(decisions)), unit.Count(decisions/max(1, c.Runs)))
-	}
-	if alarms := c.Alarms(10); alarms != nil {
-		fmt.Fprintf(e.stdout, "\n  false alarms: ≤ %.2f%% of decisions, ≤ %.1f%% of runs with ten configs (one-sided 95%% bounds)", 100*alarms.PerDecision, 100*alarms.PerRun)
-	}
+	decisions := c.Decisions()
 	if decisions == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(curve.Path(curve.Folder(), c.DeviceClass)))
+	fmt.Fprintf(e.stdout, "\n  %s a decision; decisions of one set of cells are alike, and count as fewer in the bounds", unit.Duration(c.Seconds/float64(decisions)))
+	if alarms := c.Alarms(10); alarms != nil {
+		fmt.Fprintf(e.stdout, "\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
+	}
+	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(curve.Path(curve.Folder(), c.DeviceClass, spec.Gate{Regression: c.Gate.Regression, Improvement: c.Gate.Improvement})))
 	return err
+}
+
+// levelCells is a level's line of the table.
+func levelCells(c *curve.Curve, l *curve.Level, style term.Style) []term.Cell {
+	name, truth, interval := l.Kernel, "", ""
+	if l.Behind {
+		name += ", behind the best"
+	}
+	if median, half := l.Truth(); !math.IsNaN(median) && half < 1 {
+		truth, interval = unit.Percent(median), fmt.Sprintf("± %s", unit.PercentPlain(half))
+	}
+	bound := fmt.Sprintf("≤ %.2f%%", 100*l.FailBound())
+	if l.Nominal > c.Gate.Regression {
+		bound = fmt.Sprintf("≥ %.2f%%", 100*(1-l.PassBound()))
+	}
+	return []term.Cell{
+		{Text: name, Style: style.Bold},
+		{Text: unit.PercentPlain(l.Nominal)},
+		{Text: truth},
+		{Text: interval, Style: style.Dim},
+		{Text: unit.Count(len(l.Decisions))},
+		{Text: unit.Count(l.Sets())},
+		{Text: unit.Count(l.Failed())},
+		{Text: fmt.Sprintf("%.1f%%", 100*float64(l.Failed())/float64(len(l.Decisions)))},
+		{Text: bound},
+		{Text: unit.Count(l.Undecided())},
+	}
 }
 
 func writeJSON(e *env, v any) error {

@@ -1,30 +1,33 @@
-// Package curve holds the operating curve of the gate on a device class: how often
-// a change that is truly so much slower fails it, a change that is none included.
+// Package curve holds the operating curve of a gate on a device class: how often a
+// change that is truly so much slower fails it, a change that is none included.
 // calibrate measures it, once per machine and for as long as one likes; every
 // check cites it.
 package curve
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
-	"pawl/internal/disk"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
 )
 
 // Schema is the version of the file's form.
-const Schema = 1
+const Schema = 2
 
-// Curve is all that was found out about the gate on a device class.
+// Method numbers the way decisions are made: how samples are taken and estimated,
+// when sampling stops, and how a verdict is reached. It is raised when one of these
+// changes: decisions of another method say nothing of today's.
+//
+//	1  a processor's turn was its fastest sample
+//	2  all ratios of neighbouring samples
+const Method = 2
+
+// Curve is all that was found out about a gate on a device class.
 type Curve struct {
 	Schema      int         `json:"schema"`
+	Method      int         `json:"method"`
 	DeviceClass string      `json:"device_class"`
 	Device      string      `json:"device"` // product name
 	Cell        string      `json:"cell"`   // cuda or host
@@ -34,9 +37,8 @@ type Curve struct {
 	Started     time.Time   `json:"started"`
 	Updated     time.Time   `json:"updated"`
 	Levels      []*Level    `json:"levels"`
-	Runs        int         `json:"runs"`       // of cells that served a whole set of decisions
-	FalseRuns   int         `json:"false_runs"` // in which something failed that was not slower
-	Seconds     float64     `json:"seconds"`    // spent on decisions
+	Sets        int         `json:"sets"`    // of cells, each of which served several decisions
+	Seconds     float64     `json:"seconds"` // spent on decisions
 }
 
 // Gate is what the decisions were made by.
@@ -46,166 +48,169 @@ type Gate struct {
 	HalfWidth   float64 `json:"half_width"`
 }
 
-// Level is one true slowdown.
+// Level is one true slowdown of one kernel.
 type Level struct {
-	Nominal      float64   `json:"nominal"`         // by the work it was given
-	Truth        *Truth    `json:"truth,omitempty"` // by one long duet
-	Failed       int       `json:"failed"`          // decisions: regression
-	Passed       int       `json:"passed"`          // maintained, or improvement
-	Improved     int       `json:"improved"`        // of those, improvement
-	Inconclusive int       `json:"inconclusive"`
-	Changes      []float64 `json:"changes"` // the estimates, in order
+	Kernel    string     `json:"kernel"`                // of pawl's own
+	Nominal   float64    `json:"nominal"`               // the slowdown, by the work it was given
+	Behind    bool       `json:"behind_best,omitempty"` // the version it is compared with lies behind the best-known one, by more than the gate
+	Decisions []Decision `json:"decisions"`
 }
 
-// Truth is what a long duet says of a level.
-type Truth struct {
-	Median float64 `json:"median"`
-	Low    float64 `json:"ci_95_low"`
-	High   float64 `json:"ci_95_high"`
-	Cells  int     `json:"cells"`
-	Pairs  int     `json:"pairs"`
+// Decision is one verdict. Those of one set were made in the same cells.
+type Decision struct {
+	Set     int            `json:"set"`
+	Verdict result.Verdict `json:"verdict"`
+	Change  float64        `json:"change"` // the estimate
 }
 
-// Decisions is how many there were.
-func (l *Level) Decisions() int { return l.Failed + l.Passed + l.Inconclusive }
-
-// FailBound is the one-sided 95% upper bound of how often the level fails.
-func (l *Level) FailBound() float64 { return stat.RateBound(l.Failed, l.Decisions()) }
-
-// PassBound is the same of how often it does not: passes, or is left undecided.
-func (l *Level) PassBound() float64 {
-	return stat.RateBound(l.Passed+l.Inconclusive, l.Decisions())
-}
-
-// At is the level with a nominal slowdown, made where it is missing.
-func (c *Curve) At(nominal float64) *Level {
+// At is the level of a kernel with a nominal slowdown, made where it is missing.
+func (c *Curve) At(kernel string, nominal float64, behind bool) *Level {
 	for _, l := range c.Levels {
-		if l.Nominal == nominal {
+		if l.Kernel == kernel && l.Nominal == nominal && l.Behind == behind {
 			return l
 		}
 	}
-	l := &Level{Nominal: nominal}
+	l := &Level{Kernel: kernel, Nominal: nominal, Behind: behind}
 	c.Levels = append(c.Levels, l)
 	return l
 }
 
-// Count takes a decision down.
-func (l *Level) Count(v result.Verdict, change float64) {
-	switch v {
-	case result.Regression:
-		l.Failed++
-	case result.Improvement:
-		l.Improved++
-		l.Passed++
-	case result.Maintained, result.Unchanged:
-		l.Passed++
-	default:
-		l.Inconclusive++
+// Decisions is how many there were.
+func (c *Curve) Decisions() int {
+	n := 0
+	for _, l := range c.Levels {
+		n += len(l.Decisions)
 	}
-	l.Changes = append(l.Changes, change)
+	return n
 }
 
-// Floor is half the width below which no interval on this machine can be
-// believed: what estimates of no change scatter by. It is 0 while too little is
-// known, and never more than half of what a decision asks for.
+// Failed is how many decisions were a regression.
+func (l *Level) Failed() int {
+	return l.count(func(v result.Verdict) bool { return v == result.Regression })
+}
+
+// Undecided is how many decisions there were that decided nothing.
+func (l *Level) Undecided() int {
+	return l.count(func(v result.Verdict) bool { return v == result.Inconclusive })
+}
+
+func (l *Level) count(is func(result.Verdict) bool) int {
+	n := 0
+	for _, d := range l.Decisions {
+		if is(d.Verdict) {
+			n++
+		}
+	}
+	return n
+}
+
+// Sets is how many sets of cells the decisions were made in.
+func (l *Level) Sets() int { return len(l.bySet()) }
+
+// bySet are the estimates, set by set.
+func (l *Level) bySet() [][]float64 {
+	var out [][]float64
+	at := map[int]int{}
+	for _, d := range l.Decisions {
+		i, known := at[d.Set]
+		if !known {
+			i = len(out)
+			at[d.Set] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], d.Change)
+	}
+	return out
+}
+
+// FailBound is the one-sided 95% upper bound of how often the level fails. Decisions
+// of one set of cells are alike; they count as few as their estimates say.
+func (l *Level) FailBound() float64 { return l.bound(l.Failed()) }
+
+// PassBound is the same of how often it does not: passes, or is left undecided.
+func (l *Level) PassBound() float64 { return l.bound(len(l.Decisions) - l.Failed()) }
+
+func (l *Level) bound(events int) float64 {
+	n := float64(len(l.Decisions))
+	if n == 0 {
+		return 1
+	}
+	effective := stat.EffectiveSize(l.bySet())
+	return stat.RateBound(float64(events)*effective/n, effective)
+}
+
+// Truth is what the level's slowdown really is, by all its duets together, and half
+// the width of its 95% interval, by what differs between sets of cells; NaN and
+// infinite where too little is known.
+func (l *Level) Truth() (median, half float64) {
+	logs := l.bySet()
+	for _, set := range logs {
+		for i := range set {
+			set[i] = math.Log1p(set[i])
+		}
+	}
+	e := stat.CellEstimate(logs, 0)
+	return math.Expm1(e.Median), e.HalfWidth()
+}
+
+// Floor is half the width below which no interval on this machine can be believed:
+// what estimates of no change scatter by. It is 0 while too little is known, and
+// never more than half of what a decision asks for.
 func (c *Curve) Floor() float64 {
 	const enough = 20
-	same := c.At(0)
-	if len(same.Changes) < enough {
+	var same []float64
+	for _, l := range c.Levels {
+		if l.Nominal == 0 && !l.Behind && l.Kernel == c.Levels[0].Kernel {
+			for _, d := range l.Decisions {
+				same = append(same, d.Change)
+			}
+		}
+	}
+	if len(same) < enough {
 		return 0
 	}
 	// Half the distance between the outer sixths of a normal distribution is its
 	// standard deviation, and an estimate far out does not change it.
-	spread := (stat.Percentile(same.Changes, 84.1) - stat.Percentile(same.Changes, 15.9)) / 2
-	return min(1.96*spread, c.Gate.HalfWidth/2)
+	spread := (stat.Percentile(same, 84.1) - stat.Percentile(same, 15.9)) / 2
+	return max(0, min(1.96*spread, c.Gate.HalfWidth/2))
 }
 
-// Alarms says how often a run of so many decisions fails without a cause, at most.
-func (c *Curve) Alarms(decisions int) *result.FalseAlarms {
-	same := c.At(0)
-	if same.Decisions() == 0 {
+// Alarms says how often a run of so many rows fails without a cause, at most: by the
+// kernel that most decisions are of, and for each other kernel by itself. nil: no
+// decision on equal code was made.
+func (c *Curve) Alarms(rows int) *result.FalseAlarms {
+	var all []result.KernelAlarms
+	for _, l := range c.Levels {
+		if l.Nominal == 0 && !l.Behind && len(l.Decisions) > 0 {
+			all = append(all, c.alarmsOf(l.Kernel))
+		}
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	bound := same.FailBound()
 	return &result.FalseAlarms{
-		Decisions: same.Decisions(), Failed: same.Failed, PerDecision: bound,
-		Configs: decisions, PerRun: 1 - math.Pow(1-bound, float64(decisions)), Calibrated: c.Updated,
+		KernelAlarms: all[0], Others: all[1:], Configs: rows, PerRun: 1 - math.Pow(1-all[0].PerDecision, float64(rows)), Calibrated: c.Updated,
 	}
 }
 
-// Fits tells whether the curve was made by a gate, and on a driver.
-func (c *Curve) Fits(gate spec.Gate, driver string) bool {
-	return c.Gate.Regression == gate.Regression && c.Gate.Improvement == gate.Improvement && c.Driver == driver
-}
-
-// Folder is where curves are kept.
-func Folder() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "pawl", "calibration")
-}
-
-// Path is the file of a device class.
-func Path(folder, class string) string { return filepath.Join(folder, class+".json") }
-
-// Load reads the curve of a class; nil when there is none.
-func Load(folder, class string) (*Curve, error) {
-	if folder == "" {
-		return nil, nil
-	}
-	path := Path(folder, class)
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the calibration: %w", err)
-	}
-	c := &Curve{}
-	if err := json.Unmarshal(raw, c); err != nil {
-		return nil, fmt.Errorf("read the calibration %s: %w", path, err)
-	}
-	if err := c.check(class); err != nil {
-		return nil, fmt.Errorf("read the calibration %s: %w", path, err)
-	}
-	return c, nil
-}
-
-func (c *Curve) check(class string) error {
-	switch {
-	case c.Schema != Schema:
-		return fmt.Errorf("expected schema %d, got %d", Schema, c.Schema)
-	case c.DeviceClass != class:
-		return fmt.Errorf("it is of %q, not of %q", c.DeviceClass, class)
-	}
+// alarmsOf counts what fails of a kernel that did not change. Where rows that lie
+// behind the best-known version were tried too, which may fail for a step that is
+// none, the larger bound counts.
+func (c *Curve) alarmsOf(kernel string) result.KernelAlarms {
+	out := result.KernelAlarms{Kernel: kernel}
 	for _, l := range c.Levels {
-		switch {
-		case l == nil:
-			return errors.New("a level is null")
-		case l.Failed < 0 || l.Passed < 0 || l.Inconclusive < 0 || l.Decisions() != len(l.Changes):
-			return fmt.Errorf("level %v counts %d decisions and lists %d", l.Nominal, l.Decisions(), len(l.Changes))
-		}
-		if err := stat.Check(l.Changes); err != nil {
-			return fmt.Errorf("level %v: %w", l.Nominal, err)
+		if l.Kernel == kernel && l.Nominal == 0 {
+			out.Decisions += len(l.Decisions)
+			out.Sets += l.Sets()
+			out.Failed += l.Failed()
+			out.PerDecision = max(out.PerDecision, l.FailBound())
 		}
 	}
-	return nil
+	return out
 }
 
-// Save writes a curve, whole or not at all.
-func Save(folder string, c *Curve) (string, error) {
-	raw, err := json.MarshalIndent(c, "", " ")
-	if err != nil {
-		return "", fmt.Errorf("write the calibration: %w", err)
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", fmt.Errorf("write the calibration: %w", err)
-	}
-	path := Path(folder, c.DeviceClass)
-	if err := disk.Write(path, append(raw, '\n')); err != nil {
-		return "", fmt.Errorf("write the calibration: %w", err)
-	}
-	return path, nil
+// Fits tells whether the curve was made by a gate, on a driver, and the way that
+// decisions are made today.
+func (c *Curve) Fits(gate spec.Gate, driver string) bool {
+	return c.Method == Method && c.Gate.Regression == gate.Regression && c.Gate.Improvement == gate.Improvement && c.Driver == driver
 }

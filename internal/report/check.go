@@ -239,5 +239,7 @@ func alarms(r *result.Report) string {
 	}
 	// A bound is rounded up, or it would be none.
 	bound := math.Ceil(1000*a.PerRun-1e-9) / 1000
-	return fmt.Sprintf("false alarms on %s: < %s per run (calibrated %s)", where, unit.PercentPlain(bound), a.Calibrated.UTC().Format("2006-01-02"))
+	row := math.Ceil(1000*a.PerDecision-1e-9) / 1000
+	return fmt.Sprintf("false alarms on %s: < %s per run of %s (< %s a row, with pawl's own kernel %s, calibrated %s)",
+		where, unit.PercentPlain(bound), counted(a.Configs, "row"), unit.PercentPlain(row), printable(shorten(a.Kernel, 40)), a.Calibrated.UTC().Format("2006-01-02"))
 }

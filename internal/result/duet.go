@@ -40,12 +40,20 @@ type Gate struct {
 // FalseAlarms is how often the gate fails a change that is none, as this machine's
 // calibration bounds it.
 type FalseAlarms struct {
-	Decisions   int       `json:"decisions"`    // of the calibration, on equal code
-	Failed      int       `json:"failed"`       // of those
-	PerDecision float64   `json:"per_decision"` // one-sided 95% bound
-	Configs     int       `json:"configs"`      // judged in this run
-	PerRun      float64   `json:"per_run"`      // the bound for all of them together
-	Calibrated  time.Time `json:"calibrated"`
+	KernelAlarms
+	Configs    int            `json:"configs"` // judged in this run
+	PerRun     float64        `json:"per_run"` // the bound for all of them together
+	Calibrated time.Time      `json:"calibrated"`
+	Others     []KernelAlarms `json:"others,omitempty"` // the same of other kernels, with fewer decisions
+}
+
+// KernelAlarms is how often equal code failed, of one of pawl's own kernels.
+type KernelAlarms struct {
+	Kernel      string  `json:"kernel"`
+	Decisions   int     `json:"decisions"`    // of the calibration, on equal code
+	Sets        int     `json:"sets"`         // of cells that they were made in
+	Failed      int     `json:"failed"`       // of those
+	PerDecision float64 `json:"per_decision"` // one-sided 95% bound
 }
 
 // Moved says that a row became the best-known version, or why it did not.

@@ -1,45 +1,30 @@
 package stat
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
 
 // RateBound is the one-sided 95% upper bound of a probability after so many events
 // in so many trials (Clopper and Pearson's, exact): a larger one would have given
-// that few events in less than 5% of cases. For no trials it is 1.
-func RateBound(events, trials int) float64 {
-	if trials <= 0 || events >= trials {
-		return 1
-	}
-	if events < 0 {
+// that few events in less than 5% of cases. Trials that are not independent count
+// as fewer, and need not be whole. For no trials it is 1.
+func RateBound(events, trials float64) float64 {
+	switch {
+	case events < 0 || math.IsNaN(events) || math.IsNaN(trials):
 		return math.NaN()
+	case trials <= 0 || events >= trials:
+		return 1
 	}
 	low, high := 0.0, 1.0
 	for range 100 {
 		p := (low + high) / 2
-		if atMost(events, trials, p) > 1-level {
+		if atMost := mathext.RegIncBeta(trials-events, events+1, 1-p); atMost > 1-level {
 			low = p
 		} else {
 			high = p
 		}
 	}
 	return high
-}
-
-// atMost is the probability of at most k events in n trials, each with
-// probability p.
-func atMost(k, n int, p float64) float64 {
-	if p <= 0 {
-		return 1
-	}
-	if p >= 1 {
-		return 0
-	}
-	sum := 0.0
-	logs := func(x int) float64 {
-		v, _ := math.Lgamma(float64(x) + 1)
-		return v
-	}
-	for i := 0; i <= k; i++ {
-		sum += math.Exp(logs(n) - logs(i) - logs(n-i) + float64(float64(i)*math.Log(p)) + float64(float64(n-i)*math.Log1p(-p)))
-	}
-	return min(1, sum)
 }

@@ -1,6 +1,6 @@
 // As much work as it is told to do, part memory and part arithmetic: what it takes
 // longer for more elements is known.
-extern "C" __global__ void gate(const float4 *x, float4 *y, long count) {
+extern "C" __global__ void mixed(const float4 *x, float4 *y, long count) {
     for (long i = blockIdx.x * (long)blockDim.x + threadIdx.x; i < count; i += (long)gridDim.x * blockDim.x) {
         float4 v = x[i];
 #pragma unroll

@@ -1,0 +1,97 @@
+package calibrate
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"pawl/internal/spec"
+)
+
+// trial is one kind of decision that the gate is tried with.
+type trial struct {
+	kernel int     // of pawl's own, in the order of their spec
+	part   float64 // of the gate's regression that the change is slower by
+	behind bool    // both sides lie behind the best-known version, which plays too
+	wanted int     // decisions
+}
+
+// trials are all that is tried, for as long as there is time. Equal code most,
+// because the claim about it is the strongest. Rows that lie behind the best-known
+// version may fail for a step of a tenth of the gate: equal code must not seem to
+// be one. The second kernel, where there is one, says whether memory-bound ones are
+// judged as well.
+var trials = []trial{
+	{0, 0, false, 240},
+	{0, 1.0 / 3, false, 80},
+	{0, 2.0 / 3, false, 160},
+	{0, 1, false, 80},
+	{0, 4.0 / 3, false, 160},
+	{0, 5.0 / 3, false, 160},
+	{0, 0, true, 240},
+	{1, 0, false, 80},
+	{1, 2.0 / 3, false, 40},
+	{1, 4.0 / 3, false, 40},
+	{1, 5.0 / 3, false, 40},
+}
+
+// behindBy is how far behind the best-known version trials are that are behind, as a
+// part of the gate's regression.
+const behindBy = 5.0 / 3
+
+// mostSlower is the largest part of the gate's regression that anything is slower by.
+const mostSlower = 5.0 / 3
+
+// perSet is how many decisions share a set of cells, as the configs of a check would.
+// Fewer say more, since decisions of one set are alike; but each set costs the start
+// of its cells, which is long where a driver is loaded.
+func perSet(cell string) int {
+	if cell == spec.CellCUDA {
+		return 12
+	}
+	return 6
+}
+
+// together reports whether two trials can be decided in one set of cells.
+func (t trial) together(o trial) bool { return t.kernel == o.kernel && t.behind == o.behind }
+
+// nextSet chooses what to decide next: of the group of trials that is furthest from
+// what is wanted, those that are furthest, in an order that changes from set to set.
+// made tells how many decisions of a trial there are.
+func nextSet(trials []trial, made func(trial) int, count, number int) []trial {
+	have := map[trial]int{}
+	share := func(t trial) float64 { return float64(have[t]) / float64(t.wanted) }
+	group := map[trial][2]int{} // by its first trial: made, wanted
+	var first []trial
+	for _, t := range trials {
+		have[t] = made(t)
+		at := slices.IndexFunc(first, t.together)
+		if at < 0 {
+			first = append(first, t)
+			at = len(first) - 1
+		}
+		sum := group[first[at]]
+		group[first[at]] = [2]int{sum[0] + min(have[t], t.wanted), sum[1] + t.wanted}
+	}
+	done := func(t trial) float64 { return float64(group[t][0]) / float64(group[t][1]) }
+	first = slices.DeleteFunc(first, func(t trial) bool { return group[t][0] >= group[t][1] })
+	if len(first) == 0 {
+		return nil
+	}
+	chosen := slices.MinFunc(first, func(a, b trial) int { return cmp.Compare(done(a), done(b)) })
+	candidates := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return !t.together(chosen) })
+	var out []trial
+	for range count {
+		left := slices.DeleteFunc(slices.Clone(candidates), func(t trial) bool { return have[t] >= t.wanted })
+		if len(left) == 0 {
+			break
+		}
+		next := slices.MinFunc(left, func(a, b trial) int { return cmp.Compare(share(a), share(b)) })
+		have[next]++
+		out = append(out, next)
+	}
+	// Neighbours in a cell should not be the same in every set.
+	random := rand.New(rand.NewPCG(uint64(number), 1))
+	random.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
