@@ -22,13 +22,13 @@ type trial struct {
 // be one. The second kernel, where there is one, says whether memory-bound ones are
 // judged as well.
 var trials = []trial{
-	{0, 0, false, 240},
-	{0, 1.0 / 3, false, 80},
-	{0, 2.0 / 3, false, 160},
-	{0, 1, false, 80},
-	{0, 4.0 / 3, false, 160},
-	{0, 5.0 / 3, false, 160},
-	{0, 0, true, 240},
+	{0, 0, false, 220},
+	{0, 1.0 / 3, false, 60},
+	{0, 2.0 / 3, false, 140},
+	{0, 1, false, 60},
+	{0, 4.0 / 3, false, 150},
+	{0, 5.0 / 3, false, 150},
+	{0, 0, true, 220},
 	{1, 0, false, 80},
 	{1, 2.0 / 3, false, 40},
 	{1, 4.0 / 3, false, 40},
