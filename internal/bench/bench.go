@@ -1,5 +1,6 @@
 // Package bench builds and measures kernels, each row in a cell of its own, and
-// returns the Report. It judges nothing: there is nothing to judge against.
+// returns the Report. It judges no speed: there is nothing to judge against. Where
+// rivals take part, all answers are compared with the kernel's oracle.
 package bench
 
 import (
@@ -35,6 +36,7 @@ type Setting struct{ Name, Value string }
 type plan struct {
 	*stand.Job
 	rivals []*plan
+	exam   *exam // of a row with rivals
 }
 
 // bench is a run under way.
@@ -65,6 +67,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		for _, side := range p.sides() {
 			jobs = append(jobs, side.Job)
 		}
+		jobs = append(jobs, p.exam.jobs()...)
 	}
 	startErr := b.stand.Build(ctx, jobs)
 	defer b.stand.Close()

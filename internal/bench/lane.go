@@ -76,9 +76,11 @@ func (b *bench) measureAll(ctx context.Context, lanes []*stand.Stand, plans []*p
 				defer lane.Close()
 			}
 			startErr := startErr
+			room := &examRoom{lane: lane}
+			defer room.close(ctx)
 			for _, waiting := range mine {
 				for i := range waiting {
-					tried := b.measureOne(ctx, lane, plans, i, len(lanes) > 1, startErr)
+					tried := b.measureOne(ctx, room, plans, i, len(lanes) > 1, startErr)
 					if tried && killed(startErr) { // costs this row; the next one tries another worker
 						startErr = nil
 					}
@@ -92,13 +94,13 @@ func (b *bench) measureAll(ctx context.Context, lanes []*stand.Stand, plans []*p
 
 // measureOne measures one of the rows unless it has failed before, and tells of it;
 // among several GPUs the row names its own.
-func (b *bench) measureOne(ctx context.Context, lane *stand.Stand, plans []*plan, i int, several bool, startErr error) (tried bool) {
+func (b *bench) measureOne(ctx context.Context, room *examRoom, plans []*plan, i int, several bool, startErr error) (tried bool) {
 	p := plans[i]
 	if tried = p.Row.Fault == nil; tried {
 		if several && p.GPU() {
-			p.Row.Device = lane.UUID()
+			p.Row.Device = room.lane.UUID()
 		}
-		b.row(ctx, lane, p, startErr, i, len(plans))
+		b.row(ctx, room, p, startErr, i, len(plans))
 	}
 	b.run.Emit(run.Event{Kind: run.RowDone, Row: p.Row.Name(), Fault: p.Row.Fault, MedianS: median(p.Row), Done: i + 1, Total: len(plans)})
 	return tried

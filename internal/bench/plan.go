@@ -29,6 +29,7 @@ func (b *bench) plan() ([]*plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		answers, unknown := b.answers(s.Kernel)
 		for _, config := range s.Configs {
 			p := &plan{Job: stand.NewJob(b.Spec.Dir, variant, config)}
 			b.report.Rows = append(b.report.Rows, p.Row)
@@ -36,6 +37,9 @@ func (b *bench) plan() ([]*plan, error) {
 				other := &plan{Job: rival.Job(b.Spec.Dir, config)}
 				p.rivals = append(p.rivals, other)
 				p.Row.Rivals = append(p.Row.Rivals, &result.Rival{Label: b.Against[i], Row: other.Row})
+			}
+			if len(rivals) > 0 {
+				p.exam = newExam(answers, unknown, config)
 			}
 			plans = append(plans, p)
 		}

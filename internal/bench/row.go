@@ -12,7 +12,7 @@ import (
 )
 
 // row measures one row in a fresh cell.
-func (b *bench) row(ctx context.Context, lane *stand.Stand, p *plan, startErr error, done, total int) {
+func (b *bench) row(ctx context.Context, room *examRoom, p *plan, startErr error, done, total int) {
 	if ctx.Err() != nil {
 		p.Fail("measure", context.Canceled)
 		return
@@ -21,13 +21,18 @@ func (b *bench) row(ctx context.Context, lane *stand.Stand, p *plan, startErr er
 		p.Fail("load", startErr)
 		return
 	}
-	b.run.Emit(run.Event{Kind: run.Measure, Row: p.Row.Name(), Done: done, Total: total})
+	kind := run.Measure
+	if p.exam != nil {
+		kind = run.Verify // an oracle on the processor may take longer than all samples
+	}
+	b.run.Emit(run.Event{Kind: kind, Row: p.Row.Name(), Done: done, Total: total})
+	lane := room.lane
 	client, err := lane.Living(ctx)
 	if err != nil {
 		p.Fail("load", err)
 		return
 	}
-	b.measure(ctx, lane, client, p, func(m measure.Progress) {
+	b.measure(ctx, room, client, p, func(m measure.Progress) {
 		b.run.Emit(run.Event{
 			Kind: run.Measure, Row: p.Row.Name(), Done: done, Total: total,
 			Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth,
@@ -39,9 +44,11 @@ func (b *bench) row(ctx context.Context, lane *stand.Stand, p *plan, startErr er
 	}
 }
 
-// measure opens a cell for the row and each of its rivals, lets them take turns,
-// and closes the cells. A rival that fails does not stop the others.
-func (b *bench) measure(ctx context.Context, lane *stand.Stand, client *worker.Client, p *plan, progress func(measure.Progress)) {
+// measure opens a cell for the row and each of its rivals, compares their answers,
+// lets them take turns, and closes the cells. A rival that fails does not stop the
+// others.
+func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Client, p *plan, progress func(measure.Progress)) {
+	lane := room.lane
 	waiting := slices.DeleteFunc(p.sides(), func(side *plan) bool { return side.Row.Fault != nil })
 	seats, openErrs := lane.Seats(ctx, client, jobsOf(waiting))
 	var open []*plan
@@ -50,6 +57,10 @@ func (b *bench) measure(ctx context.Context, lane *stand.Stand, client *worker.C
 	for i, side := range waiting {
 		if openErrs[i] != nil {
 			side.Fail("load", openErrs[i])
+			continue
+		}
+		if err := room.examine(ctx, p, side, seats[i], b.Measure.Seed); err != nil {
+			side.Fail("verify", lane.Leave(ctx, seats[i], side.Job, err))
 			continue
 		}
 		open, seated = append(open, side), append(seated, seats[i])

@@ -187,6 +187,7 @@ const (
 	CauseExit        Cause = "exit"          // the kernel ended its own process
 	CauseLaunch      Cause = "launch"        // the device refuses the launch: too much shared memory, too many registers
 	CauseOutput      Cause = "output"        // what came back is not what the spec says
+	CauseWrong       Cause = "wrong answers" // they are not the oracle's
 	CauseNoEffect    Cause = "no effect"     // none of its outputs was written
 	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use

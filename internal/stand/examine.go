@@ -24,6 +24,7 @@ type Examiner struct {
 	judge     *worker.Cell
 	client    *worker.Client
 	footprint int64 // of the largest problem
+	borrowed  *Seat // the candidate's, which somebody else closes
 }
 
 // The sides of an examination.
@@ -108,6 +109,23 @@ func (e *Examiner) Succeed(candidate *Job) {
 	if seat := e.seats[examined]; seat != nil {
 		e.stand.describe(candidate, seat, seat.loaded)
 	}
+}
+
+// Borrow makes a cell that is open already, and stays so, the one that is looked at.
+// Return ends that.
+func (e *Examiner) Borrow(candidate *Job, seat *Seat) {
+	if e.client != seat.client { // the last worker took its cells with it
+		e.client, e.seats, e.judge = seat.client, [3]*Seat{}, nil
+	}
+	e.sides[examined], e.seats[examined], e.borrowed = candidate, seat, seat
+}
+
+// Return gives a borrowed cell back.
+func (e *Examiner) Return() {
+	if e.seats[examined] == e.borrowed {
+		e.seats[examined] = nil
+	}
+	e.sides[examined], e.borrowed = nil, nil
 }
 
 // Fits tells whether the examiner has the cells for a candidate and its oracle.

@@ -101,6 +101,8 @@ func (p *Job) Fail(stage string, err error) {
 	switch fault.Cause {
 	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
 		p.Row.Verdict = result.Rejected
+	case result.CauseWrong:
+		p.Row.Verdict = result.Incorrect
 	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseOracle:
 		p.Row.Verdict = "" // says nothing of the kernel
 	default:

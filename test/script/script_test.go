@@ -36,8 +36,8 @@ func TestScripts(t *testing.T) {
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Condition: func(name string) (bool, error) {
 			switch name {
-			case "numpy":
-				return exec.Command(python, "-c", "import numpy").Run() == nil, nil
+			case "numpy", "torch":
+				return exec.Command(python, "-c", "import "+name).Run() == nil, nil
 			case "slow":
 				return os.Getenv("PAWL_SLOW") == "1", nil
 			}

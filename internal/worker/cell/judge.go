@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -15,7 +16,10 @@ import (
 
 // bench is the oracle's cell: it runs no code but pawl's own, computes what outputs
 // must be, and compares them.
-type bench struct{}
+type bench struct {
+	asked string                       // the last problem it has computed itself,
+	known map[int]oracle.Typed[[]byte] // and the answers to it: several may be judged by them
+}
 
 func (*bench) load(*wire.Load) (*wire.LoadReply, error)          { return nil, errJudgesOnly }
 func (*bench) prepare(*wire.Prepare) (*wire.PrepareReply, error) { return nil, errJudgesOnly }
@@ -83,6 +87,14 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 		}
 		return out, nil
 	}
+	problem, err := json.Marshal(wire.Judge{Oracle: m.Oracle, Elementwise: m.Elementwise, Args: m.Args, Seed: m.Seed, Batch: m.Batch, Steps: m.Steps})
+	if err != nil {
+		return nil, err
+	}
+	if b.known != nil && b.asked == string(problem) {
+		return b.known, nil
+	}
+	b.known = nil
 	values, err := inputs(m)
 	if err != nil {
 		return nil, err
@@ -99,6 +111,7 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 	for arg, data := range found {
 		out[arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.F64}
 	}
+	b.asked, b.known = string(problem), out
 	return out, nil
 }
 

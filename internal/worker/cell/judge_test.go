@@ -78,6 +78,51 @@ func TestJudgeOfAFormula(t *testing.T) {
 	}
 }
 
+// Answers that were computed once serve for the same problem, and for no other.
+func TestJudgeComputesAProblemOnce(t *testing.T) {
+	args := scaleProblem(64)
+	var right []float32
+	for _, x := range inputOf(args, 5, 9, 0) {
+		right = append(right, float32(2*x))
+	}
+	asked := wire.Judge{Elementwise: "a * x", Args: args, Seed: 5, Batch: 9, Got: []wire.Buffer{{Arg: 1, Path: output(t, f32s(right...))}}, Atol: 1e-6}
+	b := &bench{}
+	wrong := func(m wire.Judge) int64 {
+		reply, err := b.judge(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Outputs[0].Wrong
+	}
+	if n := wrong(asked); n != 0 {
+		t.Fatalf("%d of the right answers are wrong", n)
+	}
+	b.known[1].Data[0] ^= 1 // seen by whoever is judged by the same answers
+	b.known[1].Data[7] ^= 1
+	if n := wrong(asked); n != 1 {
+		t.Errorf("the same problem was computed again: %d wrong", n)
+	}
+	for name, change := range map[string]func(*wire.Judge){
+		"seed":    func(m *wire.Judge) { m.Seed++ },
+		"batch":   func(m *wire.Judge) { m.Batch++ },
+		"steps":   func(m *wire.Judge) { m.Steps++ },
+		"formula": func(m *wire.Judge) { m.Elementwise = "a * x + 1" },
+		"scalar": func(m *wire.Judge) {
+			m.Args = scaleProblem(64)
+			m.Args[2].Value = "3.0"
+		},
+	} {
+		other := asked
+		change(&other)
+		if n := wrong(other); n < 2 {
+			t.Errorf("another %s: %d wrong", name, n)
+		}
+		if n := wrong(asked); n != 0 {
+			t.Errorf("after another %s: %d wrong", name, n)
+		}
+	}
+}
+
 // A failure says where it is: the worst element, the tiles, and what was never
 // written.
 func TestBlame(t *testing.T) {

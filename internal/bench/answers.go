@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/stand"
+	"pawl/internal/verify"
+)
+
+// verifyBatch is far from the batches of data that are timed.
+const verifyBatch = 1 << 20
+
+// exam is what it takes to know the right answers of a row and its rivals.
+type exam struct {
+	answers   *stand.Answers
+	reference *stand.Job
+	rival     *stand.Job
+	unknown   string // why the right answers are not known; "": they are
+}
+
+// answers finds a kernel's oracle, or says why there is none.
+func (b *bench) answers(k *spec.Kernel) (found *stand.Answers, unknown string) {
+	if k.Oracle == nil {
+		return nil, stand.ErrNoOracle.Error()
+	}
+	found, err := stand.FindAnswers(b.Spec, k)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return found, ""
+}
+
+func newExam(answers *stand.Answers, unknown string, config *spec.Config) *exam {
+	x := &exam{answers: answers, unknown: unknown}
+	if answers != nil {
+		x.reference, x.rival = answers.Jobs(config)
+	}
+	return x
+}
+
+// jobs are what must be built to know the answers.
+func (x *exam) jobs() []*stand.Job {
+	var out []*stand.Job
+	if x == nil {
+		return nil
+	}
+	for _, job := range []*stand.Job{x.reference, x.rival} {
+		if job != nil {
+			out = append(out, job)
+		}
+	}
+	return out
+}
+
+// settle finds out, once for a row, whether its oracle can be asked.
+func (x *exam) settle(row *result.Row) bool {
+	for _, job := range x.jobs() {
+		if x.unknown == "" && job.Row.Fault != nil {
+			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.answers, job.Row.Fault.Message)
+		}
+	}
+	if x.unknown != "" {
+		warning := result.Warning{Code: "unverified", Message: "what the rivals answer was not compared: " + x.unknown, Hint: "docs/fuzzing.md lists the oracles"}
+		if !slices.Contains(row.Warnings, warning) {
+			row.Warnings = append(row.Warnings, warning)
+		}
+	}
+	return x.unknown == ""
+}
+
+// examRoom keeps the cells of a lane's oracle open from one row to the next.
+type examRoom struct {
+	lane *stand.Stand
+	open *stand.Examiner
+}
+
+func (r *examRoom) close(ctx context.Context) {
+	if r.open != nil {
+		_ = r.open.Close(context.WithoutCancel(ctx))
+		r.open = nil
+	}
+}
+
+// examine compares what one side of a row with rivals answers in its cell with what
+// the oracle of the row's kernel says. The error is why the side is not measured.
+func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *stand.Seat, seed uint64) error {
+	x := p.exam
+	if x == nil || !x.settle(p.Row) {
+		return nil
+	}
+	if r.open == nil || !r.open.Fits(x.answers, nil, x.reference, x.rival) {
+		r.close(ctx)
+		r.open = r.lane.NewExaminer(x.answers, nil, x.reference, x.rival, r.lane.Largest, seed)
+	}
+	r.open.Borrow(side.Job, seat)
+	defer r.open.Return()
+	instances := [3]*spec.Instance{side.Instance}
+	for i, job := range []*stand.Job{x.reference, x.rival} {
+		if job != nil {
+			instances[i+1] = job.Instance
+		}
+	}
+	one := stand.NewCase("config", side.Instance.Config, seed)
+	one.Batch = verifyBatch
+	v := &result.Verification{Oracle: x.answers.String(), Seed: seed, Cases: []*result.Case{one}}
+	side.Row.Verification = v
+	reason, err := r.compare(ctx, one, instances)
+	var own *verify.OracleError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &own):
+		v.Skipped++
+		one.Skipped = own.Error()
+		side.Row.Warnings = append(side.Row.Warnings, result.Warning{Code: "unverified", Message: "its answers were not compared: " + one.Skipped})
+		return nil
+	case err != nil:
+		v.Failed++
+		return err
+	case reason == "":
+		v.Passed++
+		return nil
+	}
+	v.Failed++
+	one.Reason = reason
+	return &result.Fault{
+		Stage: "verify", Cause: result.CauseWrong, Message: reason,
+		Hint: fmt.Sprintf("the right answers are those of %s, the oracle of %s, within its tolerance", v.Oracle, p.Row.Kernel),
+	}
+}
+
+// compare looks at one launch, and says why its outputs are wrong; "" when they are
+// right. The error is an *OracleError or the cell's own.
+func (r *examRoom) compare(ctx context.Context, one *result.Case, instances [3]*spec.Instance) (reason string, err error) {
+	bench, err := r.open.Bench(ctx, instances)
+	if err != nil {
+		return "", err
+	}
+	if err := bench.Prepare(ctx); err != nil {
+		return "", err
+	}
+	got, err := bench.Produce(ctx, one.Batch)
+	if err != nil {
+		return "", err
+	}
+	if one.Outputs, err = bench.Compare(ctx, got, one.Batch, 0, bench.Tolerance); err != nil {
+		return "", err
+	}
+	return verify.Reason(one.Outputs, bench.Factor), nil
+}
