@@ -1,9 +1,13 @@
 """Measures what docs/performance.md says of pawl on a GPU, and prints it as a table.
 
-Usage: figures.py PAWL WORKDIR STAGE…   stages: start agreement spread sandbox dobench sweep matrix ten cheats launchers torch sanitize
-Each stage leaves WORKDIR/<stage>.json, unless something in it is wrong, and is not run again while that is there.
+Usage: figures.py PAWL WORKDIR STAGE…   the stages are those of STAGES below; table prints what there is
+Each stage leaves WORKDIR/<stage>.json, unless something in it is out of its bounds (bounds.py), and is not run again while that is there.
+One that cannot be tried here leaves WORKDIR/<stage>.skipped and exits 77, unless PAWL_REQUIRE names it (or all).
 """
 import csv, io, json, os, shutil, statistics, subprocess, sys, threading, time
+
+import bounds, frameworks, sdpa_time
+from table import table
 
 PAWL, WORK = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -118,98 +122,6 @@ def sandbox(pairs=12):
             "low": min(every), "high": max(every)}
 
 
-SDPA = """
-import json, sys, torch, torch.nn.functional as F
-shapes = {"training_512": (32, 8, 512, 64), "inference_4k": (4, 16, 4096, 64)}
-problems = {n: [torch.randn(*s, device="cuda", dtype=torch.float16) for _ in range(3)] for n, s in shapes.items()}
-"""
-
-DO_BENCH = SDPA + """
-from triton.testing import do_bench, runtime
-driver = runtime.driver.active
-dirty = driver.clear_cache
-other = torch.zeros(256 << 20, dtype=torch.int8, device="cuda")
-def clean(cache):
-    dirty(cache)
-    other.view(torch.int64).max()
-run = lambda fn: do_bench(fn, warmup=25, rep=100, return_mode="median") * 1e-3
-print("ready", flush=True)
-for line in sys.stdin:
-    out = {}
-    for n, p in problems.items():
-        attend = lambda: F.scaled_dot_product_attention(*p)
-        driver.clear_cache = dirty
-        out[n] = run(attend)
-        driver.clear_cache = clean
-        out[n + " clean"] = run(attend)
-    driver.clear_cache = dirty
-    out["nothing"] = run(lambda: None)
-    print(json.dumps(out), flush=True)
-"""
-
-BARE = SDPA + """
-for _ in range(3):
-    for p in problems.values(): F.scaled_dot_product_attention(*p)
-torch.cuda.synchronize()
-torch.cuda.cudart().cudaProfilerStart()
-for p in problems.values():
-    for _ in range(12): F.scaled_dot_product_attention(*p)
-torch.cuda.synchronize()
-torch.cuda.cudart().cudaProfilerStop()
-"""
-
-
-def ncu_sdpa():
-    out = subprocess.run(["ncu", "--profile-from-start", "off", "--metrics", "gpu__time_duration.sum", "--clock-control", "none", "--cache-control", "all", "--csv",
-                          "--print-units", "base", sys.executable, "-c", BARE], capture_output=True, text=True)
-    lines = [l for l in out.stdout.splitlines() if l.startswith('"')]
-    values = [float(r["Metric Value"].replace(",", "")) * 1e-9 for r in csv.DictReader(io.StringIO("\n".join(lines)))]
-    if not values or len(values) % 24:
-        raise SystemExit(f"ncu gave {len(values)} values\n{out.stdout[-1500:]}{out.stderr[-1500:]}")
-    each = len(values) // 24  # kernels of one call
-    calls = [sum(values[each * i:each * (i + 1)]) for i in range(24)]
-    return {"training_512": statistics.median(calls[2:12]), "inference_4k": statistics.median(calls[14:24])}
-
-
-def dobench(rounds=10, arbitrations=3):
-    """do_bench counts the time of its two events, which is what it says of a function that does nothing, and flushes with writes alone, so that
-    their lines must leave the cache while the kernel runs. So it is asked a second time with a flush that reads afterwards, and Nsight Compute is
-    asked who is right."""
-    configs = ["training_512", "inference_4k"]
-    other = subprocess.Popen([sys.executable, "-c", DO_BENCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    other.stdout.readline()
-    got = {c: {"pawl": [], "sustained": [], "do_bench": [], "clean": [], "ncu": []} for c in configs}
-    nothing = []
-
-    def pawl(into, *flags):
-        report = bench(*[f"attention_f16/{c}" for c in configs], "--against", "sdpa", *flags, cwd=WORK + "/examples/cuda", check=False)
-        for name, row in rows(report).items():
-            got[name.split("/")[1]][into].append(row["rivals"][0]["row"]["timing"]["stats"]["median"])
-    for i in range(rounds):
-        other.stdin.write("go\n")
-        other.stdin.flush()
-        theirs = json.loads(other.stdout.readline())
-        nothing.append(theirs["nothing"])
-        for c in configs:
-            got[c]["do_bench"].append(theirs[c])
-            got[c]["clean"].append(theirs[c + " clean"])
-        pawl("pawl", "--budget", "200ms")
-        if i < arbitrations:
-            pawl("sustained", "--budget", "500ms", "--sustain")
-            for c, value in ncu_sdpa().items():
-                got[c]["ncu"].append(value)
-    other.stdin.close()
-    out = {}
-    for c in configs:
-        g = got[c]
-        ratios = [a / b for a, b in zip(g["pawl"], g["do_bench"])]
-        net = [a / (b - n) for a, b, n in zip(g["pawl"], g["clean"], nothing)]
-        out[c] = {"rounds": rounds, "ratio": statistics.median(ratios), "low": min(ratios), "high": max(ratios),
-                  "clean_net_ratio": statistics.median(net), "clean_net_low": min(net), "clean_net_high": max(net),
-                  "nothing_us": statistics.median(nothing) * 1e6, **{k + "_us": statistics.median(v) * 1e6 for k, v in g.items()}, "all": g}
-    return out
-
-
 SWEEP = [f"attention_f16/{c}" for c in ("training_512", "training_1k", "inference_2k", "inference_4k", "b16_h8_s448", "b16_h4_s512", "b32_h16_s512",
                                        "b48_h16_s640", "causal_512", "causal_2k")]
 
@@ -219,8 +131,35 @@ def sweep():
     report = bench(*SWEEP, "--against", "sdpa,sdpa:flash,sdpa:cudnn,sdpa:efficient,sdpa:math", "--budget", "100ms",
                    "-o", WORK + "/sweep.md", "-o", WORK + "/sweep.html", cwd=WORK + "/examples/cuda", check=False)
     bench_rows = report["rows"]
+    took = time.time() - began
     measured = sum(1 for r in bench_rows for v in r["rivals"] if v["row"].get("timing"))
-    return {"seconds": time.time() - began, "configs": len(bench_rows), "rivals": len(bench_rows[0]["rivals"]), "measured": measured}
+    right = sum((side.get("verification") or {}).get("passed", 0) for r in bench_rows for side in [r, *(v["row"] for v in r["rivals"])])
+    return {"seconds": took, "configs": len(bench_rows), "rivals": len(bench_rows[0]["rivals"]), "measured": measured, "right": right}
+
+
+BACKENDS = ["sdpa", "sdpa:flash", "sdpa:cudnn", "sdpa:efficient", "sdpa:math"]
+REFUSABLE = ("grouped", "odd")
+
+
+def rivals():
+    """What PyTorch's backends answer: masks, scales and grouped heads in two types, against the oracle of a kernel that is none of them."""
+    began = time.time()
+    report = bench("f16", "bf16", "--against", ",".join(BACKENDS), "--budget", "10ms", "--min-samples", "3", "--max-samples", "10", cwd=WORK + "/figures/sdpa", check=False)
+    out = {b: {"right": 0, "wrong": [], "unknown": [], "missing": [], "refused": []} for b in BACKENDS}
+    for row in report["rows"]:
+        name = f'{row["kernel"]}/{row["config"]}'
+        for rival in row["rivals"]:
+            got, side = out[rival["label"]], rival["row"]
+            fault = (side.get("fault") or {}).get("cause")
+            if fault == "wrong answers":
+                got["wrong"].append(f'{name}: {side["fault"]["message"]}')
+            elif fault == "unsupported":
+                got["refused" if row["config"] in REFUSABLE else "missing"].append(f'{name}: {side["fault"]["message"]}')
+            elif fault or not (side.get("verification") or {}).get("passed"):
+                got["unknown"].append(f'{name}: {(side.get("fault") or {}).get("message", "its answers were not compared")}')
+            else:
+                got["right"] += 1
+    return {"seconds": time.time() - began, "backends": out}
 
 
 def matrix():
@@ -251,7 +190,7 @@ def selftest(*only):
 
 
 def cheats():
-    subprocess.run([PAWL, "calibrate", "--roofline"], cwd=WORK, env=ENV, capture_output=True)  # for the kernel that claims too much work
+    subprocess.run([PAWL, "calibrate", "--roofline"], cwd=WORK, env=ENV, capture_output=True, check=True)  # for the kernel that claims too much work
     return selftest("cuda")
 
 
@@ -297,90 +236,88 @@ def sanitize():
     return {"seconds": time.time() - began, "kernels": {r["kernel"]: r["verification"].get("sanitizer") for r in rows_}, "stderr": done.stderr[-3000:]}
 
 
-def table(results):
-    load = results.get
-    out = []
-    if s := load("start"):
-        out.append(("process start to first sample", f'{s["first_sample_s"]["median"]:.2f} s (worst {s["first_sample_s"]["worst"]:.2f})', "<= 0.8 s"))
-        for name, c in s["per_sample"].items():
-            out.append((f"wall per sample, {name}", f'{c["wall_us"]:.0f} us = {c["ratio"]:.2f} x (flush + kernel)', "<= 2 x"))
-    if s := load("agreement"):
-        for name, c in s.items():
-            out.append((f"against ncu, {name}", f'{c["ratio"]:.4f} ({c["difference_us"]:+.2f} us) [{c["low"]:.3f}, {c["high"]:.3f}]', "2% or 1 us"))
-    if s := load("dobench"):
-        for name, c in s.items():
-            out.append((f"against do_bench, SDPA {name}", f'{c["ratio"]:.4f} [{c["low"]:.3f}, {c["high"]:.3f}]  {c["pawl_us"]:.1f} / {c["do_bench_us"]:.1f} us', "2% or 1 us"))
-            out.append(("  flush clean, empty subtracted", f'{c["clean_net_ratio"]:.4f} [{c["clean_net_low"]:.3f}, {c["clean_net_high"]:.3f}]  {c["clean_us"]:.1f} - {c["nothing_us"]:.1f} us', "2% or 1 us"))
-            out.append(("  against ncu", f'{c["pawl_us"] / c["ncu_us"]:.4f}  {c["pawl_us"]:.1f} / {c["ncu_us"]:.1f} us; do_bench {c["do_bench_us"] / c["ncu_us"]:.4f}; sustained {c["sustained_us"]:.1f} us', "2% or 1 us"))
-    if s := load("spread"):
-        for name, c in s.items():
-            out.append((f"p5-p95 spread, {name}", f'{c["blocked_pct"]:.2f}%  (plain event pairs {c["plain_pct"]:.2f}%, median {c["plain_median_us"] / c["median_us"] - 1:+.1%})', "<= 3%"))
-    if s := load("sandbox"):
-        out.append(("inside / outside the sandbox", f'{s["median"]:.4f} [{s["low"]:.4f}, {s["high"]:.4f}] over {s["pairs"]} pairs', "1.000 +- 0.003"))
-    if s := load("sweep"):
-        out.append((f'sweep, {s["configs"]} configs x {s["rivals"]} backends', f'{s["seconds"]:.0f} s, {s["measured"]} measured', "<= 60 s for ten"))
-    if s := load("matrix"):
-        last = s[-1]
-        out.append(("fuzz matrix, attention f16", f'{s[0]["seconds"]:.1f} s, then {last["seconds"]:.1f} s: {last["passed"]} right, {last["failed"]} wrong, {last["skipped"]} skipped', "27 right in <= 10 s"))
-    if s := load("ten"):
-        out.append(("ten configs judged", ", ".join(f'{r["seconds"]:.1f} s ({r["maintained"]} maintained; measuring from {r["verified_after"] or r["seconds"]:.1f} s on)' for r in s), "<= 20 s"))
-    for stage in ("cheats", "launchers", "torch"):
-        if not (s := load(stage)):
-            continue
-        out.append((f"selftest, {stage}", f'{s["caught"]} caught, {s["suspicious"]} suspicious, {s["missed"]} missed, controls {s["controls_passed"]} of {s["controls_passed"] + s["controls_failed"]}, '
-                    f'mutants {s["mutants_killed"]}/{s["mutants"]}, {s["skipped"]} skipped, {s["seconds"]:.0f} s', "0 missed, 0 rejected, 100%"))
-        for subject in s["subjects"]:
-            if subject["outcome"] in ("missed", "failed", "survived"):
-                out.append((f'  {subject["kind"]} {subject["name"]}', f'{subject["outcome"]}: {subject.get("by", "")}', ""))
-    if s := load("sanitize"):
-        for kernel, runs in s["kernels"].items():
-            out.append((f"sanitizer, {kernel}", "; ".join(f'{r["tool"]} {"skipped: " + r["skipped"][:40] if r.get("skipped") else r.get("errors", 0)}' for r in runs or []), "0 errors"))
-    for what, got, bound in out:
-        print(f"{what:36} {got:64} {bound}")
+def demo():
+    began = time.time()
+    done = subprocess.run([PAWL, "demo"], cwd=WORK, env=ENV, capture_output=True, text=True)
+    print(done.stdout)
+    return {"seconds": time.time() - began, "code": done.returncode, "chapters": done.stdout.count("  exit code "), "said": done.stderr.strip().splitlines()[-3:]}
 
 
-def wrong(stage, s):
-    """What must not be in a stage's result, whatever the machine; "" when nothing is. Times are for the table."""
-    if stage in ("cheats", "launchers", "torch"):
-        if s["missed"] or s["controls_failed"] or s["mutants_killed"] < s["mutants"] or not s["caught"]:
-            return "pawl was fooled, or tried nothing"
-    if stage == "matrix" and any(r["passed"] != 27 or r["failed"] or r["skipped"] or r["fault"] for r in s):
-        return "not all 27 cases are right"
-    if stage == "ten" and any(r["maintained"] != 10 for r in s):
-        return "not all ten configs are maintained"
-    if stage == "sweep" and s["measured"] < s["configs"] * s["rivals"]:
-        return "not everything was measured"
-    if stage == "sanitize" and any(not runs or any(r.get("skipped") or r["errors"] for r in runs) for runs in s["kernels"].values()):
-        return "compute-sanitizer found something, or nothing could be looked at"
-    return ""
+def calibrate():
+    """The operating curve, as far as it is after six more minutes: what was decided before is kept in WORKDIR/cache."""
+    done = subprocess.run([PAWL, "calibrate", "--for", "6m", "--json"], cwd=WORK, env=ENV, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"pawl calibrate ended with {done.returncode}")
+    return json.loads(done.stdout)
 
 
-STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, cheats=cheats, launchers=launchers, torch=torch, sanitize=sanitize)
+STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, cheats=cheats, launchers=launchers,
+              torch=torch, sanitize=sanitize, demo=demo, calibrate=calibrate,
+              **{name: lambda name=name: frameworks.measure(name, PAWL, WORK, ENV) for name in frameworks.KERNELS})
+SKIPPED = 77
 
 
 def results():
     found = {}
     for stage in STAGES:
-        if os.path.exists(f"{WORK}/{stage}.json"):
-            with open(f"{WORK}/{stage}.json") as f:
-                found[stage] = json.load(f)
+        for kept in (".skipped", ".json"):
+            if os.path.exists(f"{WORK}/{stage}{kept}"):
+                with open(f"{WORK}/{stage}{kept}") as f:
+                    found[stage] = json.load(f)
     return found
+
+
+def required(stage):
+    return {stage, "all"} & set(os.environ.get("PAWL_REQUIRE", "").replace(",", " ").split())
+
+
+def fault(stage, result):
+    """What is wrong with a stage's result; "" when nothing is."""
+    if why := bounds.skipped(result):
+        return f"required, and not there: {why}" if required(stage) else ""
+    return bounds.wrong(stage, result)
 
 
 def settle(stage):
     """Measures, and keeps a right result for good; a wrong one only to be looked at."""
     result = STAGES[stage]()
-    found = wrong(stage, result)
+    found = fault(stage, result)
+    skipped = "" if found else bounds.skipped(result)
     with open(f"{WORK}/{stage}.tmp", "w") as f:
         json.dump(result, f, indent=1)
-    os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}." + ("wrong" if found else "json"))
+    os.rename(f"{WORK}/{stage}.tmp", f"{WORK}/{stage}." + ("wrong" if found else "skipped" if skipped else "json"))
     if found:
-        table({stage: result})
+        tell(stage, result)
         sys.exit(f"{stage}: {found}")
+    if os.path.exists(f"{WORK}/{stage}.skipped") and not skipped:
+        os.remove(f"{WORK}/{stage}.skipped")
+    if skipped:
+        print(f"{stage}: {skipped}")
+        sys.exit(SKIPPED)
+
+
+def tell(stage, result):
+    """Prints a stage's part of the table; returns which figure that takes is missing."""
+    try:
+        table({stage: result})
+    except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return f"a figure is missing ({type(error).__name__}: {error})"
+    return ""
+
+
+def show():
+    """Prints the table. Results that were kept are held to the bounds again."""
+    wrong = []
+    for stage, result in results().items():
+        untold = tell(stage, result)
+        if why := fault(stage, result) or untold:
+            wrong.append(f"{stage}: {why}")
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 for stage in sys.argv[3:]:
     if stage == "table":
-        table(results())
+        show()
     elif not os.path.exists(f"{WORK}/{stage}.json"):
         settle(stage)

@@ -1,0 +1,141 @@
+"""Made-up results just inside of every bound are accepted, just outside of it figures.py fails."""
+import copy, json, os, subprocess, sys, tempfile, unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import bounds
+
+
+def selftest(mutants):
+    return {"caught": 3, "suspicious": 0, "missed": 0, "controls_passed": 2, "controls_failed": 0, "mutants": mutants, "mutants_killed": mutants, "skipped": 0, "seconds": 9, "subjects": []}
+
+
+def attention(**more):
+    return dict({"ratio": 0.93, "low": 0.9, "high": 0.95, "clean_net_ratio": 0.99, "clean_net_low": 0.98, "clean_net_high": 1, "nothing_us": 1.3, "pawl_us": 47.8, "sustained_us": 49.9,
+                 "do_bench_us": 50.9, "clean_us": 49.8, "ncu_us": 46.85}, **more)
+
+
+def ended(verdict, change=None):
+    return {"verdict": verdict, "change": change, "integrity": "clean", "fault": None}
+
+
+def framework(clock="events"):
+    return {"seconds": 50, "kernels": {"k": {"clock": clock, "plain_us": 100, "pawl_us": 90, "fuzzed": {"passed": 9, "failed": 0}, "innocent": ended("maintained", 0.001),
+                                             "slower": ended("regression", 0.2), "wrong": ended("incorrect")}}}
+
+
+ROWS = ["scale/short", "scale/medium", "scale/long", "fma/medium", "fma/long"]
+TOOLS = [{"tool": t, "errors": 0} for t in ("memcheck", "racecheck", "initcheck", "synccheck")]
+GOOD = {
+    "start": {"first_sample_s": {"median": 0.5, "worst": 0.8}, "flush_us": 60, "per_sample": {n: {"wall_us": 100, "flush_and_kernel_us": 50, "ratio": 2.0} for n in ("scale/medium", "fma/medium", "fma/long")}},
+    "agreement": {n: {"ratio": 1.0199, "low": 1, "high": 1, "difference_us": 9, "rounds": 10} for n in ROWS},
+    "spread": {n: {"median_us": 60, "blocked_pct": 3 if n in ROWS[2:] else 9, "plain_pct": 4, "plain_median_us": 61} for n in ROWS},
+    "sandbox": {"pairs": 12, "by_kernel": {n: 1.009 for n in ROWS}, "median": 0.9971, "low": 0.99, "high": 1.009},
+    "dobench": {"training_512": attention(), "inference_4k": attention(pawl_us=576, sustained_us=613, ncu_us=579, do_bench_us=619, clean_us=616)},
+    "sweep": {"seconds": 60, "configs": 10, "rivals": 5, "measured": 50, "right": 60},
+    "rivals": {"seconds": 30, "backends": {b: {"right": 8, "wrong": [], "unknown": [], "missing": [], "refused": ["f16/odd"]} for b in ("sdpa", "sdpa:flash", "sdpa:cudnn", "sdpa:efficient", "sdpa:math")}},
+    "matrix": [{"seconds": 10, "passed": 27, "failed": 0, "skipped": 0, "fault": None} for _ in range(3)],
+    "ten": [{"seconds": s, "verified_after": 5, "maintained": 10} for s in (40, 20, 20)],
+    "cheats": selftest(26), "launchers": selftest(0), "torch": selftest(0),
+    "sanitize": {"seconds": 9, "kernels": {"attention_f16": TOOLS, "softmax": TOOLS}},
+    "demo": {"seconds": 120, "code": 0, "chapters": 6, "said": []},
+    "triton": framework(), "cupy": framework(), "jax": framework("wall"), "pytorch": framework(),
+    "calibrate": {"levels": [{"nominal": n, "failed": f, "passed": p, "inconclusive": 5} for n, f, p in ((0, 0, 300), (0.02, 0, 300), (0.03, 50, 50), (0.05, 300, 0))]},
+}
+# stage, where in its result, and a value beyond the bound
+BEYOND = [
+    ("start", "first_sample_s.worst", 0.81), ("start", "first_sample_s.worst", float("nan")), ("start", "per_sample.fma/long.ratio", 2.01), ("start", "per_sample", {}),
+    ("agreement", "fma/long.ratio", 1.021), ("agreement", "scale/short.ratio", 0.979), ("agreement", "fma/long.ratio", float("nan")), ("agreement", "", {}),
+    ("spread", "scale/long.blocked_pct", 3.1), ("spread", "fma/medium.blocked_pct", 3.1), ("spread", "fma/long.blocked_pct", 3.1),
+    ("sandbox", "median", 1.0031), ("sandbox", "median", 0.9969), ("sandbox", "by_kernel.fma/long", 1.011), ("sandbox", "by_kernel", {}),
+    ("dobench", "training_512.ncu_us", 46.7), ("dobench", "inference_4k.ncu_us", 560), ("dobench", "inference_4k.sustained_us", 590), ("dobench", "training_512.nothing_us", 5), ("dobench", "", {}),
+    ("sweep", "seconds", 60.1), ("sweep", "measured", 49), ("sweep", "right", 59), ("sweep", "configs", 9),
+    ("rivals", "backends.sdpa:cudnn.wrong", ["f16/causal"]), ("rivals", "backends.sdpa.unknown", ["f16/plain"]), ("rivals", "backends.sdpa:flash.missing", ["f16/scaled"]),
+    ("rivals", "backends.sdpa:math.right", 7), ("rivals", "backends", {}),
+    ("matrix", "1.seconds", 10.1), ("matrix", "2.passed", 26), ("matrix", "0.failed", 1), ("matrix", "0.skipped", 1), ("matrix", "0.fault", {"cause": "crash"}), ("matrix", "", []),
+    ("ten", "1.seconds", 20.1), ("ten", "0.maintained", 9), ("ten", "", []),
+    *[(stage, *change) for stage in ("cheats", "launchers", "torch") for change in (("missed", 1), ("controls_failed", 1), ("caught", 0), ("controls_passed", 0))],
+    ("cheats", "mutants_killed", 25), ("cheats", "mutants", 0),
+    ("sanitize", "kernels.softmax", [dict(TOOLS[0], errors=1), *TOOLS[1:]]), ("sanitize", "kernels.softmax", TOOLS[:3]), ("sanitize", "kernels.softmax", None),
+    ("sanitize", "kernels.softmax", [dict(TOOLS[0], skipped="no room"), *TOOLS[1:]]), ("sanitize", "kernels", {"softmax": TOOLS}),
+    ("demo", "code", 1), ("demo", "chapters", 5), ("demo", "seconds", 121),
+    *[(stage, *change) for stage in ("triton", "cupy", "jax", "pytorch") for change in (
+        ("kernels.k.pawl_us", 201), ("kernels.k.pawl_us", 49), ("kernels.k.pawl_us", None), ("kernels.k.fuzzed.failed", 1), ("kernels.k.fuzzed.passed", 0), ("kernels", {}),
+        ("kernels.k.innocent.verdict", "regression"), ("kernels.k.innocent.verdict", "inconclusive"), ("kernels.k.innocent.integrity", "suspicious"),
+        ("kernels.k.slower.verdict", "maintained"), ("kernels.k.slower.change", 0.19), ("kernels.k.slower.change", None), ("kernels.k.wrong.verdict", "maintained"))],
+    ("triton", "kernels.k.pawl_us", 131), ("triton", "kernels.k.pawl_us", 76),
+    ("calibrate", "levels.0.failed", 1), ("calibrate", "levels.1.failed", 1), ("calibrate", "levels.3.passed", 1), ("calibrate", "levels.3.failed", 0), ("calibrate", "levels.0.inconclusive", 60),
+    ("calibrate", "levels", []),
+]
+
+
+GONE = object()
+
+
+def changed(result, path, value):
+    if not path:
+        return value
+    result, keys = copy.deepcopy(result), [int(k) if k.isdigit() else k for k in path.split(".")]
+    at = result
+    for key in keys[:-1]:
+        at = at[key]
+    if value is GONE:
+        del at[keys[-1]]
+    else:
+        at[keys[-1]] = value
+    return result
+
+
+class Bounds(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.TemporaryDirectory()
+        self.addCleanup(self.work.cleanup)
+
+    def judged(self, results, kept="json", **environment):
+        for stage, result in results.items():
+            with open(f"{self.work.name}/{stage}.{kept}", "w") as f:
+                json.dump(result, f)
+        done = subprocess.run([sys.executable, "-B", HERE + "/figures.py", "pawl", self.work.name, "table"], capture_output=True, text=True, env=dict(os.environ, **environment))
+        self.assertNotIn("Traceback", done.stderr)
+        return done
+
+    def test_every_stage_has_bounds(self):
+        self.assertEqual(set(GOOD), set(bounds.BOUNDS))
+        self.assertEqual({stage for stage, _, _ in BEYOND}, set(GOOD))
+
+    def test_inside(self):
+        done = self.judged(GOOD)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for stage, result in GOOD.items():
+            self.assertEqual(bounds.wrong(stage, result), "", stage)
+
+    def test_beyond(self):
+        for stage, path, value in BEYOND:
+            self.assertTrue(bounds.wrong(stage, changed(GOOD[stage], path, value)), f"{stage} {path} {value}")
+
+    def test_missing(self):
+        for stage, path in {(stage, path) for stage, path, _ in BEYOND if path}:
+            self.assertTrue(bounds.wrong(stage, changed(GOOD[stage], path, GONE)), f"{stage} without {path}")
+
+    def test_exit(self):
+        """One at a time, so that each alone fails the whole."""
+        for stage, path, value in {stage: (stage, path, value) for stage, path, value in BEYOND}.values():
+            with self.subTest(stage):
+                done = self.judged(dict(GOOD, **{stage: changed(GOOD[stage], path, value)}))
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(done.stderr, f"^{stage}: .*\n$")
+
+    def test_skipped(self):
+        skipped = {"skipped": "ModuleNotFoundError: no jax"}
+        done = self.judged({"jax": skipped}, "skipped")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, "jax .*skipped: .*no jax .*not tried")
+        for names in ("jax", "cupy, jax", "all"):
+            done = self.judged({"jax": skipped}, "skipped", PAWL_REQUIRE=names)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("jax: required, and not there: ", done.stderr)
+        self.assertEqual(self.judged({"jax": skipped}, "skipped", PAWL_REQUIRE="cupy").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

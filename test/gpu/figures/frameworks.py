@@ -1,0 +1,128 @@
+"""Checks, measures and fuzzes the kernels of one Python framework, in the project beside this file, and plants mistakes in them."""
+import json, os, shutil, subprocess, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONFIG = os.environ.get("PAWL_FRAMEWORKS_CONFIG", "large")  # small: where they run on a processor
+PYTHON = os.environ.get("PAWL_PYTHON", "python3")
+KERNELS = {"triton": ["triton_softmax"], "cupy": ["cupy_raw", "cupy_elementwise"], "jax": ["jax_softmax"], "pytorch": ["torch_softmax"]}
+MODULES = {"triton": "triton", "cupy": "cupy", "jax": "jax", "pytorch": "torch"}
+SOURCES = {"triton": "triton_softmax.py", "cupy": "cupy_scale.py", "jax": "jax_softmax.py", "pytorch": "torch_softmax.py"}
+
+# Half of the rows once more, and answers that are 1% off.
+SLOWER = {
+    "triton": [("    launch(x, y, WARPS)\n", "    launch(x, y, WARPS)\n    launch(x[: len(x) // 2], y[: len(x) // 2], WARPS)\n")],
+    "cupy": [(f"    {f}(x, y, a)\n", f"    {f}(x, y, a)\n    {f}(x[: len(x) // 2], y[: len(x) // 2], a)\n") for f in ("launch", "apply")],
+    "jax": [("    return forward(x)\n", "    forward(x[: len(x) // 2]).block_until_ready()\n    return forward(x)\n")],
+    "pytorch": [("    forward(x, y)\n", "    forward(x, y)\n    forward(x[: len(x) // 2], y[: len(x) // 2])\n")],
+}
+WRONG = {
+    "triton": [("weights / tl.sum", "1.01 * weights / tl.sum")],
+    "cupy": [("y[i] = a * x[i] + 1", "y[i] = a * x[i] + 1.01"), ('"y = a * x + 1"', '"y = a * x + 1.01"')],
+    "jax": [("return weights / ", "return 1.01 * weights / ")],
+    "pytorch": [("    forward(x, y)\n", "    forward(x, y)\n    y *= 1.01\n")],
+}
+
+# One function timed without pawl: the median of 50, the caches flushed by writing and then reading four times an L2.
+PLAIN = """
+import importlib, json, statistics, sys, time
+sys.path.insert(0, ".")
+framework, entry, shape, keywords = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
+module, name = entry.split(":")
+function = getattr(importlib.import_module(module), name)
+clock, times = "wall", []
+if framework == "jax":
+    import jax
+    x = jax.random.normal(jax.random.key(1), shape)
+    def once():
+        began = time.perf_counter()
+        jax.block_until_ready(function(x, **keywords))
+        return time.perf_counter() - began
+else:
+    if framework == "cupy":
+        import cupy
+        clock, x = "events", cupy.random.standard_normal(shape, dtype="float32")
+        y, other = cupy.empty_like(x), cupy.zeros(256 << 20, dtype="int8")
+        clear = lambda: (other.fill(1), other.view("int64").max())
+        event, between = (lambda: cupy.cuda.Event()), (lambda a, b: cupy.cuda.get_elapsed_time(a, b) * 1e-3)
+    else:
+        import torch
+        place = "cuda" if torch.cuda.is_available() else "cpu"
+        x = torch.randn(shape, device=place)
+        y, other = torch.empty_like(x), torch.zeros(256 << 20 if place == "cuda" else 8, dtype=torch.int8, device=place)
+        clear = lambda: (other.fill_(1), other.view(torch.int64).max())
+        if place == "cuda":
+            clock = "events"
+            event, between = (lambda: torch.cuda.Event(enable_timing=True)), (lambda a, b: a.elapsed_time(b) * 1e-3)
+    def once():
+        if clock == "wall":
+            began = time.perf_counter()
+            function(x, y, **keywords)
+            return time.perf_counter() - began
+        first, last = event(), event()
+        clear()
+        first.record()
+        function(x, y, **keywords)
+        last.record()
+        last.synchronize()
+        return between(first, last)
+for _ in range(60): times.append(once())
+print(json.dumps({"clock": clock, "plain_us": statistics.median(times[10:]) * 1e6}))
+"""
+ENTRIES = {"triton_softmax": "triton_softmax:softmax", "torch_softmax": "torch_softmax:softmax", "jax_softmax": "jax_softmax:softmax", "cupy_raw": "cupy_scale:raw", "cupy_elementwise": "cupy_scale:elementwise"}
+SHAPES = {"softmax": {"large": [32768, 1024], "small": [512, 256]}, "cupy": {"large": [33554432], "small": [131072]}}
+KEYWORDS = {"triton_softmax": {"WARPS": 8}, "cupy_raw": {"a": 2.5}, "cupy_elementwise": {"a": 2.5}}
+
+
+def missing(framework):
+    """Why the framework cannot be tried; "" when it can."""
+    done = subprocess.run([PYTHON, "-c", f"import {MODULES[framework]}"], capture_output=True, text=True)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+
+
+def report(pawl, project, env, *args):
+    done = subprocess.run([pawl, *args, "--json"], cwd=project, env=env, capture_output=True, text=True)
+    print(f"pawl {' '.join(args)}: {done.returncode}\n{done.stderr[-3000:]}", flush=True)
+    return {r["kernel"]: r for r in json.loads(done.stdout)["rows"]}
+
+
+def plain(framework, kernel, project):
+    shape = SHAPES["cupy" if framework == "cupy" else "softmax"][CONFIG]
+    done = subprocess.run([PYTHON, "-c", PLAIN, framework, ENTRIES[kernel], json.dumps(shape), json.dumps(KEYWORDS.get(kernel, {}))], cwd=project, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{kernel} timed plainly: {done.stderr[-2000:]}")
+    return json.loads(done.stdout)
+
+
+def measure(framework, pawl, work, env):
+    """Everything that is known of one framework's kernels; a dict with only "skipped" where it is not installed."""
+    if why := missing(framework):
+        return {"skipped": why}
+    began, project = time.time(), f"{work}/frameworks-{framework}"
+    shutil.rmtree(project, ignore_errors=True)
+    shutil.copytree(HERE + "/frameworks", project, ignore=shutil.ignore_patterns("__pycache__", ".pawl"))
+    git = ["git", "-c", "user.name=pawl", "-c", "user.email=pawl@example.com"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *command], cwd=project, check=True)
+    rows = [f"{k}/{CONFIG}" for k in KERNELS[framework]]
+    found = {k: plain(framework, k, project) for k in KERNELS[framework]}
+    for kernel, row in report(pawl, project, env, "bench", *rows).items():
+        found[kernel]["pawl_us"] = row["timing"]["stats"]["median"] * 1e6 if row.get("timing") and not row.get("fault") else None
+    for kernel, row in report(pawl, project, env, "fuzz", *KERNELS[framework], "--sample", "4").items():
+        v = row.get("verification") or {}
+        found[kernel]["fuzzed"] = {"passed": v.get("passed", 0), "failed": v.get("failed", 0) + bool(row.get("fault"))}
+    source = f"{project}/{SOURCES[framework]}"
+    with open(source) as f:
+        text = f.read()
+    for change, edits in (("innocent", []), ("slower", SLOWER[framework]), ("wrong", WRONG[framework])):
+        planted = text + "\n\ndef other():\n    return 1\n"
+        for old, new in edits:
+            if planted.count(old) != 1:
+                raise SystemExit(f"{source}: {old!r} is not there once")
+            planted = planted.replace(old, new)
+        with open(source, "w") as f:
+            f.write(planted)
+        for kernel, row in report(pawl, project, env, "check", *rows).items():
+            base = next((s for s in row.get("sides") or [] if s.get("change")), None)
+            found[kernel][change] = {"verdict": row.get("verdict"), "change": base and base["change"]["median"], "integrity": (row.get("verification") or {}).get("integrity"),
+                                     "fault": row.get("fault")}
+    return {"seconds": time.time() - began, "kernels": found}

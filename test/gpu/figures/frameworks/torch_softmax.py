@@ -1,0 +1,9 @@
+import torch
+
+
+def forward(x, y):
+    torch.softmax(x, dim=1, out=y)
+
+
+def softmax(x, y):
+    forward(x, y)
