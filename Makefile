@@ -81,8 +81,9 @@ fuzz: ## every fuzz target, FUZZTIME each
 		done; \
 	done
 
-gpu-bundle: build ## one folder with all that a GPU host needs to run the GPU tests and figures
-	@GO='$(GO)' tools/gpu-bundle gpu-bundle
+gpu-bundle: build ## gpu-bundle.sh, one file with all that a GPU host needs to run the GPU tests and figures
+	@tools/setup python3
+	@GO='$(GO)' tools/gpu-bundle gpu-bundle.sh
 
 helpers: ## compile the cell's own CUDA kernels; needs nvcc
 	@internal/worker/cell/kernels/generate.sh
