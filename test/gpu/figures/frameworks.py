@@ -32,7 +32,7 @@ function = getattr(importlib.import_module(module), name)
 clock, times = "wall", []
 if framework == "jax":
     import jax
-    x = jax.random.normal(jax.random.key(1), shape)
+    x = jax.random.normal(jax.random.key(1), tuple(shape))
     def once():
         began = time.perf_counter()
         jax.block_until_ready(function(x, **keywords))
@@ -40,7 +40,7 @@ if framework == "jax":
 else:
     if framework == "cupy":
         import cupy
-        clock, x = "events", cupy.random.standard_normal(shape, dtype="float32")
+        clock, x = "events", cupy.random.standard_normal(tuple(shape), dtype="float32")
         y, other = cupy.empty_like(x), cupy.zeros(256 << 20, dtype="int8")
         clear = lambda: (other.fill(1), other.view("int64").max())
         event, between = (lambda: cupy.cuda.Event()), (lambda a, b: cupy.cuda.get_elapsed_time(a, b) * 1e-3)
