@@ -24,6 +24,10 @@ def framework(clock="events"):
                                              "slower": ended("regression", 0.2), "wrong": ended("incorrect")}}}
 
 
+def level(nominal, **verdicts):
+    return {"kernel": "fma", "nominal": nominal, "decisions": [{"set": 1, "verdict": v, "change": nominal} for v, count in verdicts.items() for _ in range(count)]}
+
+
 ROWS = ["scale/short", "scale/medium", "scale/long", "fma/medium", "fma/long"]
 TOOLS = [{"tool": t, "errors": 0} for t in ("memcheck", "racecheck", "initcheck", "synccheck")]
 GOOD = {
@@ -40,7 +44,8 @@ GOOD = {
     "sanitize": {"seconds": 9, "kernels": {"attention_f16": TOOLS, "softmax": TOOLS}},
     "demo": {"seconds": 120, "code": 0, "chapters": 6, "said": []},
     "triton": framework(), "cupy": framework(), "jax": framework("wall"), "pytorch": framework(),
-    "calibrate": {"levels": [{"nominal": n, "failed": f, "passed": p, "inconclusive": 5} for n, f, p in ((0, 0, 300), (0.02, 0, 300), (0.03, 50, 50), (0.05, 300, 0))]},
+    "calibrate": {"sets": 60, "levels": [level(0, maintained=300, inconclusive=15), level(0.02, maintained=300, inconclusive=15), level(0.03, regression=50, maintained=50, inconclusive=90),
+                                         level(0.05, regression=250, inconclusive=10), dict(level(0, regression=1, improvement=9), behind_best=True)]},
 }
 # stage, where in its result, and a value beyond the bound
 BEYOND = [
@@ -64,8 +69,9 @@ BEYOND = [
         ("kernels.k.innocent.verdict", "regression"), ("kernels.k.innocent.verdict", "inconclusive"), ("kernels.k.innocent.integrity", "suspicious"),
         ("kernels.k.slower.verdict", "maintained"), ("kernels.k.slower.change", 0.19), ("kernels.k.slower.change", None), ("kernels.k.wrong.verdict", "maintained"))],
     ("triton", "kernels.k.pawl_us", 131), ("triton", "kernels.k.pawl_us", 76),
-    ("calibrate", "levels.0.failed", 1), ("calibrate", "levels.1.failed", 1), ("calibrate", "levels.3.passed", 1), ("calibrate", "levels.3.failed", 0), ("calibrate", "levels.0.inconclusive", 60),
-    ("calibrate", "levels", []),
+    ("calibrate", "levels.0", level(0, maintained=300, regression=1)), ("calibrate", "levels.1", level(0.02, maintained=300, regression=1)),
+    ("calibrate", "levels.3", level(0.05, regression=250, maintained=1)), ("calibrate", "levels.3", level(0.05, regression=250, improvement=1)),
+    ("calibrate", "levels.3", level(0.05, regression=100)), ("calibrate", "levels.0", level(0, maintained=300, inconclusive=30)), ("calibrate", "levels", []),
 ]
 
 

@@ -55,7 +55,8 @@ def table(results):
             out.append((name, f'{k["pawl_us"] or 0:.1f} us, plain {k["clock"]} {k["plain_us"]:.1f}; fuzz {k["fuzzed"]["passed"]} right, {k["fuzzed"]["failed"]} wrong', f'x {bounds.PLAIN[k["clock"]]}, 0 wrong'))
             out.append(("  changes", ", ".join(f'{c} {k[c]["verdict"]}' + (f' {k[c]["change"]:+.1%}' if k[c]["change"] else "") for c in ("innocent", "slower", "wrong")), "maintained, regression, incorrect"))
     if s := load("calibrate"):
-        for level in s["levels"]:
-            out.append((f'{level["nominal"]:.1%} slower', f'{level["failed"]} failed, {level["passed"]} passed, {level["inconclusive"]} undecided', ""))
+        for level in bounds.levels(s):
+            out.append((f'{level["kernel"]} {level["nominal"]:.1%} slower{", behind the best" if level["behind"] else ""}',
+                        f'{level["failed"]} failed, {level["passed"]} passed, {level["undecided"]} undecided', f'of {s["sets"]} sets of cells'))
     for what, got, bound in out:
         print(f"{what:36} {got:64} {bound}")
