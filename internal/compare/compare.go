@@ -65,6 +65,9 @@ func Parsed(ctx context.Context, before, after *foreign.File, opts Options) (*re
 	}
 	c.resample = len(pairs) <= mostResampled
 	rows, err := c.rows(ctx, pairs)
+	if err == nil {
+		err = c.adjust(ctx, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,14 +182,46 @@ func (c *comparison) row(p pair) *result.Row {
 		other.Change, is.Verdict, is.Reasons = judge.Unpaired(from, to, was.Timing.Stats, is.Timing.Stats, c.opts.Gate)
 	}
 	other.Change.Cycles = cycles(&was.Timing.Samples, &is.Timing.Samples)
-	switch {
-	case !c.opts.Force && (c.differ.class || otherDevice(was, is)):
+	if !c.opts.Force && (c.differ.class || otherDevice(was, is)) {
 		is.Verdict, is.Reasons = result.Incomparable, []result.Reason{result.FingerprintDiffers}
-	case judge.ByClock(is.Verdict, other.Change):
-		is.Reasons = append(is.Reasons, result.ClockEffect)
 	}
-	is.Warnings = c.doubts(was, is)
 	return is
+}
+
+// adjust takes into account how many comparisons the files make together, and adds
+// what depends on the verdicts.
+func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
+	var judged []*result.Row
+	var family []judge.Comparison
+	for _, row := range rows {
+		if len(row.Sides) == 0 || row.Sides[0].Change == nil || row.Verdict == result.Incomparable || slices.Contains(row.Reasons, result.TooFew) {
+			continue
+		}
+		judged = append(judged, row)
+		family = append(family, judge.Comparison{Before: row.Sides[0].Row.Timing.Samples.Kept(), After: row.Timing.Samples.Kept(), Verdict: row.Verdict})
+	}
+	if len(family) > 1 {
+		adjusted, err := judge.AdjustP(ctx, family, c.opts.Paired, c.opts.Gate)
+		if err != nil {
+			return err
+		}
+		for i, row := range judged {
+			if p := adjusted[i]; !math.IsNaN(p) {
+				row.Sides[0].Change.PAdjusted, row.Sides[0].Change.Family = &p, len(family)
+				row.Verdict, row.Reasons = judge.AmongMany(row.Verdict, row.Reasons, p)
+			}
+		}
+	}
+	for _, row := range rows {
+		if len(row.Sides) == 0 || row.Sides[0].Change == nil {
+			continue
+		}
+		if judge.ByClock(row.Verdict, row.Sides[0].Change) {
+			row.Reasons = append(row.Reasons, result.ClockEffect)
+		}
+		row.Warnings = c.doubts(row.Sides[0].Row, row)
+	}
+	return nil
 }
 
 // otherDevice compares the devices of rows, where files know them: nvbench may use

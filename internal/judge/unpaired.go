@@ -17,24 +17,13 @@ const alpha = 0.05
 // The interval of the change reaches from the least ratio that the medians'
 // intervals allow to the greatest: it excludes 0 exactly when they are apart.
 func Unpaired(before, after []float64, was, is result.Stats, gate spec.Gate) (*result.Change, result.Verdict, []result.Reason) {
-	u, p, _ := stat.MannWhitney(before, after)
-	c := &result.Change{
-		Median: is.Median/was.Median - 1,
-		Low:    is.Low/was.High - 1,
-		High:   is.High/was.Low - 1,
-		Delta:  stat.CliffDelta(before, after),
-		Shift:  stat.HodgesLehmann(before, after),
-		U:      &u,
-		P:      &p,
+	c, apart := medianChange(before, after, was, is)
+	c.Shift = stat.HodgesLehmann(before, after)
+	if c.P == nil {
+		rankSum(c, before, after)
 	}
 	if !enough(len(before), len(after)) {
 		return c, result.Inconclusive, []result.Reason{result.TooFew}
-	}
-	apart := c.Low > 0 || c.High < 0
-	if min(len(before), len(after)) < stat.MinInterval {
-		// There is no 95% interval of so few: they may be apart by chance more often
-		// than that, so the ranks must say it too.
-		apart = apart && p < alpha
 	}
 	// Ranks speak of a shift of all samples. Where samples have two states, medians can
 	// jump between them although hardly anything has shifted: nothing is shown then.
@@ -42,6 +31,30 @@ func Unpaired(before, after []float64, was, is result.Stats, gate spec.Gate) (*r
 	equivalent := !apart && math.Abs(math.Log1p(c.Median)) <= margin && stat.TOSTLists(before, after, -margin, margin) < alpha
 	verdict, reasons := unpairedVerdict(c, apart, equivalent, gate)
 	return c, verdict, reasons
+}
+
+// medianChange is the change of the medians and its effect size, and whether the
+// medians' intervals are apart.
+func medianChange(before, after []float64, was, is result.Stats) (c *result.Change, apart bool) {
+	c = &result.Change{
+		Median: is.Median/was.Median - 1,
+		Low:    is.Low/was.High - 1,
+		High:   is.High/was.Low - 1,
+		Delta:  stat.CliffDelta(before, after),
+	}
+	apart = c.Low > 0 || c.High < 0
+	if min(len(before), len(after)) < stat.MinInterval {
+		// There is no 95% interval of so few: they may be apart by chance more often
+		// than that, so the ranks must say it too.
+		rankSum(c, before, after)
+		apart = apart && *c.P < alpha
+	}
+	return c, apart
+}
+
+func rankSum(c *result.Change, before, after []float64) {
+	u, p, _ := stat.MannWhitney(before, after)
+	c.U, c.P = &u, &p
 }
 
 // enough tells whether lists of these lengths can show anything: of one sample
@@ -100,21 +113,30 @@ func Paired(before, after []float64, gate spec.Gate) (*result.Change, result.Ver
 	for i := range ratios {
 		ratios[i] = math.Log(after[i] / before[i])
 	}
-	c := &result.Change{Paired: true, Pairs: len(ratios), Delta: stat.SignDelta(ratios), Shift: stat.HodgesLehmann(before, after)}
-	stretches := cut(ratios)
+	c := duetOf(ratios)
+	c.Shift = stat.HodgesLehmann(before, after)
 	if len(ratios) < leastPairs {
-		c.Median = math.Expm1(stat.Median(ratios))
-		c.Low, c.High = c.Median, c.Median
 		return c, result.Inconclusive, []result.Reason{result.TooFew}
 	}
-	estimate := stat.CellEstimate(stretches, 0)
-	c.Median, c.Low, c.High = math.Expm1(estimate.Median), math.Expm1(estimate.Low), math.Expm1(estimate.High)
-	c.Exact = c.HalfWidth() <= narrow
-	for _, s := range stretches {
+	for _, s := range cut(ratios) {
 		c.Cells = append(c.Cells, result.CellChange{Median: math.Expm1(stat.Median(s)), Pairs: len(s)})
 	}
 	verdict, reasons := pairedVerdict(c, gate)
 	return c, verdict, reasons
+}
+
+// duetOf is the change that log-ratios in order of time show.
+func duetOf(ratios []float64) *result.Change {
+	c := &result.Change{Paired: true, Pairs: len(ratios), Delta: stat.SignDelta(ratios)}
+	if len(ratios) < leastPairs {
+		c.Median = math.Expm1(stat.Median(ratios))
+		c.Low, c.High = c.Median, c.Median
+		return c
+	}
+	estimate := stat.CellEstimate(cut(ratios), 0)
+	c.Median, c.Low, c.High = math.Expm1(estimate.Median), math.Expm1(estimate.Low), math.Expm1(estimate.High)
+	c.Exact = c.HalfWidth() <= narrow
+	return c
 }
 
 // cut makes stretches of neighbours, as equal in length as can be.

@@ -52,6 +52,8 @@ func (c compared) remarks() string {
 	for _, reason := range c.row.Reasons {
 		switch {
 		case reason == result.Removed:
+		case reason == result.AmongMany && c.change != nil:
+			out = append(out, "not significant among "+unit.Count(c.change.Family)+" comparisons")
 		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
 			out = append(out, "clock effect: "+unit.Percent(*c.change.Cycles)+" in cycles")
 		default:
@@ -95,13 +97,27 @@ func (c compared) u() string {
 }
 
 func (c compared) p() string {
-	switch {
-	case c.change == nil || c.change.P == nil:
+	if c.change == nil {
 		return ""
-	case *c.change.P < 0.001:
+	}
+	return probability(c.change.P)
+}
+
+func (c compared) adjusted() string {
+	if c.change == nil {
+		return ""
+	}
+	return probability(c.change.PAdjusted)
+}
+
+func probability(p *float64) string {
+	switch {
+	case p == nil:
+		return ""
+	case *p < 0.001:
 		return "<0.001"
 	}
-	return fmt.Sprintf("%.3f", *c.change.P)
+	return fmt.Sprintf("%.3f", *p)
 }
 
 // median writes a side's median with half the width of its interval.
@@ -222,6 +238,7 @@ var compareColumns = []compareColumn{
 	{head: "δ", align: term.Right, text: compared.effect},
 	{head: "U", align: term.Right, text: compared.u},
 	{head: "p", align: term.Right, text: compared.p},
+	{head: "p adjusted", align: term.Right, text: compared.adjusted},
 	{head: "before", align: term.Right, text: func(c compared) string { return median(c.before) }},
 	{head: "after", align: term.Right, text: func(c compared) string { return median(c.after) }},
 	{head: "samples", align: term.Right, text: compared.samples},

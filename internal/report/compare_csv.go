@@ -15,7 +15,7 @@ func compareCSV(r *result.Report) ([]byte, error) {
 		"kernel", "config", "verdict", "reasons",
 		"before_median_s", "before_ci_95_low_s", "before_ci_95_high_s", "before_samples",
 		"median_s", "ci_95_low_s", "ci_95_high_s", "samples",
-		"change", "change_low", "change_high", "delta", "shift_s", "u", "p", "cycles", "paired",
+		"change", "change_low", "change_high", "delta", "shift_s", "u", "p", "p_adjusted", "cycles", "paired",
 	}}
 	exact := func(v *float64) string {
 		if v == nil {
@@ -35,9 +35,9 @@ func compareCSV(r *result.Report) ([]byte, error) {
 		record := []string{row.Kernel, row.Config, c.verdict, c.notes}
 		record = append(append(record, stats(c.before)...), stats(c.after)...)
 		if ch := c.change; ch != nil {
-			record = append(record, zero(ch.Median), zero(ch.Low), zero(ch.High), zero(ch.Delta), zero(ch.Shift), exact(ch.U), exact(ch.P), exact(ch.Cycles), strconv.FormatBool(ch.Paired))
+			record = append(record, zero(ch.Median), zero(ch.Low), zero(ch.High), zero(ch.Delta), zero(ch.Shift), exact(ch.U), exact(ch.P), exact(ch.PAdjusted), exact(ch.Cycles), strconv.FormatBool(ch.Paired))
 		} else {
-			record = append(record, make([]string, 9)...)
+			record = append(record, make([]string, 10)...)
 		}
 		records = append(records, record)
 	}

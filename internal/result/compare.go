@@ -16,4 +16,7 @@ type Input struct {
 const (
 	TooFew  Reason = "too few samples" // so few that not even lists apart from each other would show anything
 	Removed Reason = "removed"         // only the first file has it
+
+	// It would be a regression or an improvement if the two files held nothing else.
+	AmongMany Reason = "not significant among all comparisons"
 )

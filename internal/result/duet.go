@@ -85,6 +85,11 @@ type Change struct {
 	P      *float64     `json:"p,omitempty"`      // of U, two-sided
 	Cycles *float64     `json:"cycles,omitempty"` // the same change in clock cycles, where the clock is known
 
+	// Of claims among several comparisons: the chance that files without any change
+	// hold a claim as strong, of the same direction, anywhere; and how many they are.
+	PAdjusted *float64 `json:"p_adjusted,omitempty"`
+	Family    int      `json:"family,omitempty"`
+
 	Fastest *float64 `json:"fastest,omitempty"` // the change of the fastest samples of turns: a diagnostic
 	Tail    *Tail    `json:"tail,omitempty"`    // of a duet: how the slow samples changed
 
