@@ -14,28 +14,19 @@ const (
 	bistableGap = 0.01
 )
 
-// Clusters reports whether the cells' estimates (log-ratios) fall into two
-// groups: a bistable kernel, of which each cell is dealt one state. The split
-// lies between the groups; it is NaN when there are not two.
+// ClustersOf reports whether the medians of cells of log-ratios fall into two
+// groups: a bistable kernel, of which each cell is dealt one state. The split lies
+// between the groups; it is NaN when there are not two.
 //
 // Groups have at least two members each, and means at least 1% apart. The gap
 // between them must be 3.6 times the spread inside them, where one degree of
-// freedom speaks for a spread of 0.3%, the ordinary one, since few cells know
-// their own too poorly. With fewer than twelve cells the spread inside must not
-// exceed 0.5% either.
+// freedom speaks for the ordinary spread, since few cells know their own too
+// poorly. With fewer than twelve cells the spread inside must not exceed 0.5%
+// either. What is ordinary is 0.3%, or more where the noise inside the cells is: on
+// a noisy machine cells differ more, and nothing is bistable about that.
 //
 // Cells with normal noise of up to 0.4% are called bistable in less than 1%, two
-// groups 2% apart with noise of 0.2% are found in more than 98%. No rule can do
-// both at every scale: with noise of about 1% four cells fall into such groups by
-// chance in 10%, and nothing in four numbers tells. Where the pairs are at hand,
-// ClustersOf can tell.
-func Clusters(values []float64) (split float64, two bool) {
-	return clusters(values, ordinaryNoise)
-}
-
-// ClustersOf is Clusters of the cells' medians, with what is ordinary taken from
-// the noise inside the cells where that exceeds 0.3%: on a noisy machine cells
-// differ more, and nothing is bistable about that.
+// groups 2% apart with noise of 0.2% are found in more than 98%.
 func ClustersOf(cells [][]float64) (split float64, two bool) {
 	var medians, errors []float64
 	for _, cell := range cells {

@@ -1,9 +1,6 @@
 package stat
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // CliffDelta is Cliff's δ of two lists: how much more often a sample of b is
 // larger than one of a than smaller, over all pairs of them. Positive: b is
@@ -33,22 +30,6 @@ func dominance(a, b []float64) (smaller, equal float64) {
 		equal += float64(upTo - less)
 	}
 	return smaller, equal
-}
-
-// EffectName puts an effect size, Cliff's or that of signs, into a word; its
-// sign does not matter. The limits are those of Romano et al. (2006).
-func EffectName(delta float64) string {
-	switch d := math.Abs(delta); {
-	case d < 0.147:
-		return "negligible"
-	case d < 0.33:
-		return "small"
-	case d < 0.474:
-		return "medium"
-	case d <= 1:
-		return "large"
-	}
-	return "undefined"
 }
 
 // HodgesLehmann is the shift of b against a: the median of all differences
@@ -144,33 +125,4 @@ func unordered(n uint64) float64 {
 		return math.Float64frombits(n &^ (1 << 63))
 	}
 	return math.Float64frombits(^n)
-}
-
-// Holm adjusts p-values for their number, so that the chance of any false claim
-// among all that stay below a level is that level: Holm's step-down form of
-// Bonferroni's. A NaN is a test that was not made: it stays one and is not
-// counted.
-func Holm(p []float64) []float64 {
-	adjusted := slices.Clone(p)
-	order := make([]int, 0, len(p))
-	for i, x := range p {
-		if !math.IsNaN(x) {
-			order = append(order, i)
-		}
-	}
-	slices.SortFunc(order, func(i, j int) int {
-		switch {
-		case p[i] < p[j]:
-			return -1
-		case p[i] > p[j]:
-			return 1
-		}
-		return 0
-	})
-	least := 0.0
-	for rank, i := range order {
-		least = max(least, min(1, float64(len(order)-rank)*p[i]))
-		adjusted[i] = least
-	}
-	return adjusted
 }

@@ -49,19 +49,6 @@ func TestListsOfFew(t *testing.T) {
 	}
 }
 
-func TestEffectName(t *testing.T) {
-	for delta, want := range map[float64]string{
-		0: "negligible", 0.146: "negligible", -0.147: "small", 0.32: "small", 0.33: "medium", -0.47: "medium", 0.474: "large", -1: "large",
-	} {
-		if got := EffectName(delta); got != want {
-			t.Errorf("%v is %s, want %s", delta, got, want)
-		}
-	}
-	if got := EffectName(math.NaN()); got != "undefined" {
-		t.Errorf("NaN is %s", got)
-	}
-}
-
 // Few different values, so that there are ties.
 var list = rapid.Custom(func(t *rapid.T) []float64 {
 	from := rapid.SampledFrom([]int{4, 50, 1 << 30}).Draw(t, "values")
@@ -186,31 +173,6 @@ func TestListsOfMany(t *testing.T) {
 	if _, _, exact := MannWhitney(b[:8], a); exact {
 		t.Error("eight against a million is enumerated")
 	}
-}
-
-func TestHolmProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 0, 20).Draw(t, "p")
-		before := slices.Clone(p)
-		adjusted := Holm(p)
-		if !slices.Equal(p, before) {
-			t.Fatal("the values were modified")
-		}
-		for i := range p {
-			if !(p[i] <= adjusted[i] && adjusted[i] <= min(1, float64(len(p))*p[i])) {
-				t.Fatalf("%v became %v", p[i], adjusted[i])
-			}
-			for j := range p {
-				if p[i] < p[j] && adjusted[i] > adjusted[j] {
-					t.Fatalf("the order changed: %v, %v", p, adjusted)
-				}
-			}
-		}
-		with := Holm(append(before, math.NaN()))
-		if !slices.Equal(with[:len(p)], adjusted) || !math.IsNaN(with[len(p)]) {
-			t.Fatalf("a test that was not made counts: %v, %v", adjusted, with)
-		}
-	})
 }
 
 func BenchmarkLists(b *testing.B) {

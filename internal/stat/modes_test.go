@@ -37,7 +37,7 @@ func TestClustersOfFew(t *testing.T) {
 		{"one cell far off is no group", []float64{0, 0.001, 0.002, 0.05}, nan, false},
 		{"a row", []float64{0, 0.01, 0.02, 0.03}, nan, false},
 	} {
-		split, two := Clusters(test.values)
+		split, two := clusters(test.values, ordinaryNoise)
 		if two != test.two || !same(split, test.split) && !close2(split, test.split) {
 			t.Errorf("%s: %v, %v", test.name, split, two)
 		}
@@ -58,13 +58,13 @@ func TestClustersFalseAlarms(t *testing.T) {
 			random := rand.New(rand.NewPCG(42, uint64(n)))
 			found := 0
 			for range trials {
-				if _, two := Clusters(normal(n, 0, noise, random)); two {
+				if _, two := clusters(normal(n, 0, noise, random), ordinaryNoise); two {
 					found++
 				}
 			}
 			rate := percent(found, trials)
 			t.Logf("%2d normal cells that vary by %.1f%%: called bistable in %.2f%%", n, 100*noise, rate)
-			most := 12.0 // see Clusters
+			most := 12.0 // see ClustersOf
 			if noise <= 0.004 || n >= 12 {
 				most = 1
 			}
@@ -103,7 +103,7 @@ func TestClustersAreFound(t *testing.T) {
 		found := 0
 		for range trials {
 			values := slices.Concat(normal(groups[0], 0.02, 0.002, random), normal(groups[1], 0, 0.002, random))
-			if split, two := Clusters(values); two && split > 0.004 && split < 0.016 {
+			if split, two := clusters(values, ordinaryNoise); two && split > 0.004 && split < 0.016 {
 				found++
 			}
 		}
@@ -147,7 +147,7 @@ func TestClustersOnRealRounds(t *testing.T) {
 		for range trials {
 			some := someOf(cells, 4, random)
 			_, medians := newEstimate(some)
-			if _, two := Clusters(medians); two {
+			if _, two := clusters(medians, ordinaryNoise); two {
 				found++
 			}
 			if _, two := ClustersOf(some); two {
@@ -161,116 +161,6 @@ func TestClustersOnRealRounds(t *testing.T) {
 	}
 }
 
-func TestBimodality(t *testing.T) {
-	mixed := func(n int, apart, part float64, random *rand.Rand) []float64 {
-		values := normal(n, 0, 1, random)
-		for i := range values {
-			if random.Float64() < part {
-				values[i] += apart
-			}
-		}
-		return values
-	}
-	for _, test := range []struct {
-		name        string
-		draw        func(n int, random *rand.Rand) []float64
-		least, most float64 // percent above 1 for n = 100
-	}{
-		{"uniform", func(n int, random *rand.Rand) []float64 {
-			values := make([]float64, n)
-			for i := range values {
-				values[i] = random.Float64()
-			}
-			return values
-		}, 0.2, 2},
-		{"normal", func(n int, random *rand.Rand) []float64 { return normal(n, 0, 1, random) }, 0, 0.5},
-		{"exponential", func(n int, random *rand.Rand) []float64 {
-			values := make([]float64, n)
-			for i := range values {
-				values[i] = random.ExpFloat64()
-			}
-			return values
-		}, 0, 0.5},
-		{"spikes", func(n int, random *rand.Rand) []float64 { return mixed(n, 20, 0.03, random) }, 0, 0.5},
-		{"a clock of seven ticks", func(n int, random *rand.Rand) []float64 {
-			values := normal(n, 0, 1, random)
-			for i := range values {
-				values[i] = math.Round(values[i])
-			}
-			return values
-		}, 0, 2},
-		{"two modes", func(n int, random *rand.Rand) []float64 { return mixed(n, 6, 0.5, random) }, 98, 100},
-		{"two modes of a ticking clock", func(n int, random *rand.Rand) []float64 {
-			values := mixed(n, 6, 0.5, random)
-			for i := range values {
-				values[i] = math.Round(values[i])
-			}
-			return values
-		}, 90, 100},
-	} {
-		random := rand.New(rand.NewPCG(42, 7))
-		const trials = 1000
-		above := 0
-		for range trials {
-			if Bimodality(test.draw(100, random)) > 1 {
-				above++
-			}
-		}
-		rate := percent(above, trials)
-		t.Logf("%s: more than one mode in %.1f%%", test.name, rate)
-		if rate < test.least || rate > test.most {
-			t.Errorf("%s: more than one mode in %.1f%%", test.name, rate)
-		}
-	}
-	for name, test := range map[string]struct {
-		samples []float64
-		want    float64
-	}{
-		"nothing": {nil, 0}, "one": {[]float64{1}, 0}, "three": {[]float64{1, 2, 9}, 0},
-		"a NaN": {[]float64{1, 2, 3, math.NaN()}, math.NaN()}, "an infinity": {[]float64{1, 2, 3, math.Inf(1)}, math.NaN()},
-	} {
-		if got := Bimodality(test.samples); !same(got, test.want) {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
-	}
-	if got := Bimodality(slices.Repeat([]float64{3}, 50)); got >= 1 {
-		t.Errorf("equal samples: %v", got)
-	}
-}
-
-func TestBimodalityOnRealSeries(t *testing.T) {
-	r := readRounds(t)
-	dips, sarles, of := 0, 0, 0
-	for _, list := range [][]series1{r.Small, r.Big, r.CopyA} {
-		for _, s := range list {
-			of++
-			if Bimodality(s.MS) > 1 {
-				dips++
-			}
-			if sarle(s.MS) > 5.0/9 {
-				sarles++
-			}
-		}
-	}
-	t.Logf("%d real series: the dip sees more than one mode in %.0f%%, Sarle's coefficient in %.0f%%", of, percent(dips, of), percent(sarles, of))
-	if dips*3 > sarles {
-		t.Error("the dip is no better than Sarle's coefficient")
-	}
-}
-
-// sarle is what Bimodality is not.
-func sarle(samples []float64) float64 {
-	n, mean := float64(len(samples)), Mean(samples)
-	var m2, m3, m4 float64
-	for _, x := range samples {
-		d := x - mean
-		m2, m3, m4 = m2+d*d/n, m3+d*d*d/n, m4+d*d*d*d/n
-	}
-	skew := m3 / math.Pow(m2, 1.5) * math.Sqrt(n*(n-1)) / (n - 2)
-	kurtosis := (n - 1) / ((n - 2) * (n - 3)) * ((n+1)*(m4/(m2*m2)-3) + 6)
-	return (skew*skew + 1) / (kurtosis + 3*(n-1)*(n-1)/((n-2)*(n-3)))
-}
-
 func TestModesProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(-1, 1), 4, 60).Draw(t, "values")
@@ -280,20 +170,12 @@ func TestModesProperties(t *testing.T) {
 			}
 		}
 		before := slices.Clone(values)
-		b := Bimodality(values)
-		split, two := Clusters(values)
+		split, two := clusters(values, ordinaryNoise)
 		if !slices.Equal(values, before) {
 			t.Fatal("the values were modified")
 		}
-		if d := dip(sorted(values)); !(d > 0 && d <= 0.25+1e-12) {
-			t.Fatalf("a dip of %v", d)
-		}
 		if two && (countBelow(values, split) < 2 || countBelow(values, split) > len(values)-2) {
 			t.Fatalf("%v parts %v", split, values)
-		}
-		turned := scaled(rapid.Permutation(values).Draw(t, "shuffled"), -4)
-		if again := Bimodality(turned); math.Abs(again-b) > 1e-9 {
-			t.Fatalf("order, sign or scale matters: %v, %v", b, again)
 		}
 	})
 }
@@ -309,14 +191,9 @@ func countBelow(values []float64, x float64) (n int) {
 
 func BenchmarkModes(b *testing.B) {
 	samples := series(1000)
-	b.Run("Bimodality", func(b *testing.B) {
-		for b.Loop() {
-			Bimodality(samples)
-		}
-	})
 	b.Run("Clusters", func(b *testing.B) {
 		for b.Loop() {
-			Clusters(samples[:16])
+			clusters(samples[:16], ordinaryNoise)
 		}
 	})
 }

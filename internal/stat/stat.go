@@ -63,10 +63,6 @@ func Std(samples []float64) float64 {
 	return math.Sqrt(sum / float64(len(samples)-1))
 }
 
-// CV is the coefficient of variation: Std as a fraction of the mean's
-// magnitude. It is 0 when there is no spread.
-func CV(samples []float64) float64 { return ratio(Std(samples), math.Abs(Mean(samples))) }
-
 func ratio(std, mean float64) float64 {
 	if std == 0 {
 		return 0
