@@ -8,22 +8,30 @@ import (
 
 	"pawl/internal/compare"
 	"pawl/internal/foreign"
+	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
 
 const compareHelp = `compare judges two result files: what a change did to the time of every benchmark
 that both have. They may be pawl's own (a report.json or a run's folder), nvbench
-JSON (--jsonbin for the samples), Google Benchmark JSON, go test -bench output,
-pytest-benchmark JSON, hyperfine JSON, or plain lists of times: a JSON list, an
-object of name to list, CSV of values or of name and value. Each file says itself
-which it is, and the two need not be alike.
+JSON (--jsonbin for the samples), Google Benchmark JSON, go test -bench output
+(plain or -json), pytest-benchmark JSON, hyperfine JSON, or plain lists of times: a
+JSON list, an object of name to list, CSV of values or of name and value. Each file
+says itself which it is, and the two need not be alike. One hyperfine file with two
+commands may stand alone: the second is compared with the first.
+
+Plain lists are in seconds, unless --unit or a CSV's heading says otherwise (time_ms,
+"median [us]", ns/op). A heading that names a unit in a way that is not understood is
+refused.
 
 The verdicts:
   regression    more than 3% slower (--gate), and the medians' 95% intervals are apart
   improvement   more than 10% faster (--improvement), the intervals are apart, |δ| ≥ 0.3
   maintained    shown to be within the gate, or a difference smaller than that
-  inconclusive  no significant difference
+  inconclusive  no significant difference, or none among so many benchmarks: a claim
+                must be stronger than what chance shows anywhere in files without
+                a change, but in 2.5% of cases (p adjusted)
   incomparable  measured on different devices, or without samples on one side
 
 Files that were measured at different times differ by what the machine did in
@@ -81,26 +89,31 @@ func (o *compareOptions) options(e *env) (compare.Options, error) {
 func newCompare(e *env) *cobra.Command {
 	opts := &compareOptions{}
 	cmd := &cobra.Command{
-		Use: "compare BEFORE AFTER", Short: "judge two result files, pawl's or another tool's", GroupID: groupDaily, Long: compareHelp,
-		Example: "  pawl compare old.json new.json\n  pawl compare old.txt new.txt -o change.md\n  pawl compare a.csv b.csv --unit ms --paired",
+		Use: "compare BEFORE AFTER | HYPERFINE-FILE", Short: "judge two result files, pawl's or another tool's", GroupID: groupDaily, Long: compareHelp,
+		Example: "  pawl compare old.json new.json\n  pawl compare old.txt new.txt -o change.md\n  pawl compare a.csv b.csv --unit ms --paired\n  pawl compare two-commands.json",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usage("compare takes two files, before and after; got %d", len(args))
+			if len(args) < 1 || len(args) > 2 {
+				return usage("compare takes two files, before and after, or one hyperfine file with two commands; got %d", len(args))
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runCompare(e, opts, args[0], args[1]) },
+		RunE: func(_ *cobra.Command, args []string) error { return runCompare(e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runCompare(e *env, opts *compareOptions, before, after string) error {
+func runCompare(e *env, opts *compareOptions, files []string) error {
 	how, err := opts.options(e)
 	if err != nil {
 		return err
 	}
-	made, err := compare.Files(e.ctx, before, after, how)
+	var made *result.Report
+	if len(files) == 1 {
+		made, err = compare.File(e.ctx, files[0], how)
+	} else {
+		made, err = compare.Files(e.ctx, files[0], files[1], how)
+	}
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,20 @@ func Files(ctx context.Context, before, after string, opts Options) (*result.Rep
 	return Parsed(ctx, files[0], files[1], opts)
 }
 
+// File compares the two commands of one hyperfine file, the first as it was before
+// a change.
+func File(ctx context.Context, path string, opts Options) (*result.Report, error) {
+	file, err := foreign.Read(path, foreign.Options{Unit: opts.Unit})
+	if err != nil {
+		return nil, err
+	}
+	before, after, err := file.Halves()
+	if err != nil {
+		return nil, err
+	}
+	return Parsed(ctx, before, after, opts)
+}
+
 // Parsed compares two files that were read already.
 func Parsed(ctx context.Context, before, after *foreign.File, opts Options) (*result.Report, error) {
 	c := &comparison{opts: opts, before: before, after: after, differ: differences(before.Report, after.Report)}

@@ -75,7 +75,7 @@ func Read(path string, opts Options) (*File, error) {
 // to: nvbench keeps samples beside its JSON.
 func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (*File, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
-	src := source{path, text}
+	src := source{file: path, text: text}
 	switch trimmed := strings.TrimSpace(text); {
 	case trimmed == "":
 		return nil, &diag.Problem{
@@ -85,15 +85,19 @@ func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (
 		return nil, src.problem(0, "the text is UTF-16; expected UTF-8", "PowerShell's > writes it so: use the tool's own output option, or Out-File -Encoding utf8")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return nil, src.problem(invalid(text), "this is no text; expected a result file", formats)
+	case isGoEvents(text):
+		return finish(src, GoTest, readGoEvents)
 	case trimmed[0] == '{' || trimmed[0] == '[':
 		return parseJSON(src, opts, open)
+	case googleTable(text) >= 0:
+		return nil, src.problem(googleTable(text), "this is the table that Google Benchmark prints; expected its JSON", googleHint)
 	case isGoTest(text):
 		return finish(src, GoTest, readGoTest)
 	}
 	return finish(src, CSVList, func(s source, c *collector) error { return readCSV(s, c, opts) })
 }
 
-const formats = "pawl compares reports of its own, nvbench JSON, Google Benchmark JSON, go test -bench output, " +
+const formats = "pawl compares reports of its own, nvbench JSON, Google Benchmark JSON, go test -bench output (plain or -json), " +
 	"pytest-benchmark JSON, hyperfine JSON, and plain lists of times in JSON or CSV"
 
 // invalid is the offset of the first byte that no text has.
@@ -131,9 +135,6 @@ func parseJSON(src source, opts Options, open func(string) ([]byte, error)) (*Fi
 			keys[key] = s.next()
 			return s.skip()
 		})
-	}
-	if _, ok := keys["Action"]; ok && err == nil {
-		return nil, src.problem(0, "this is the output of go test -json; expected its plain output", "leave -json away")
 	}
 	if err == nil {
 		err = s.end()

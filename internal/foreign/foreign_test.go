@@ -50,6 +50,12 @@ bytesx.Equal-2: 5 × 1.171e-07 … 1.101e-07 s
 mathx.Sqrt-2: 5 × 2.551e-09 … 2.546e-09 s
 mathx.Copy-2: 5 × 9.985e-10 … 9.12e-10 s
 `,
+		"go_events.json": `go test -bench
+a.F-2: 3 × 5.12e-09 … 6.085e-09 s
+a.G/n=1-2: 3 × 2.258e-07 … 1.886e-07 s
+b.F-2: 3 × 6.21e-09 … 4.355e-09 s
+b.G/n=1-2: 3 × 2.962e-07 … 2.357e-07 s
+`,
 		"go_test_v.txt": `go test -bench
 bytesx.Copy/n=1024-2: 2 × 2.277e-08 … 2.222e-08 s
 bytesx.Copy/n=65536-2: 2 × 2.047e-06 … 1.869e-06 s
@@ -143,7 +149,7 @@ func TestLists(t *testing.T) {
 		{"two columns with a header", "name;seconds\na;1\n", "CSV\na: 1 × 1 … 1 s\n"},
 		{"tabs", "name\ttime_ns\na b\t5\n", "CSV\na b: 1 × 5e-09 … 5e-09 s\n"},
 		{"quotes", "name,s\n\"f(1, 2)\",5\n\"say \"\"x\"\"\", 6\n", "CSV\nf(1, 2): 1 × 5 … 5 s\nsay \"x\": 1 × 6 … 6 s\n"},
-		{"a header that names no unit", "value\n2\n", "CSV\nsamples: 1 × 2 … 2 s\n"},
+		{"a header that names no unit", "value\n2\n", "CSV\nsamples: 1 × 2 … 2 s\n! the heading \"value\" names no unit: its times were taken as seconds\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, err := parse(test.text)
@@ -228,7 +234,7 @@ func TestBadInput(t *testing.T) {
 		{"a name twice", `{"a": [1], "a": [2]}`, "x:1:17: a: a second list of that name"},
 		{"some other JSON", `{"name": "pawl", "version": 2}`, "x:1:10: name: expected a list of times"},
 
-		{"CSV: no number", "a,1\nb,fast\n", `x:2:3: expected a time in seconds, got "fast"`},
+		{"CSV: no number", "a,1\nb,fast\n", `x:2:3: expected a time as a plain number, got "fast"`},
 		{"CSV: NaN", "1\nnan\n", "x:2:1: expected a time, got NaN"},
 		{"CSV: negative", "name,s\na,-1\n", "x:2:3: expected a time above 0, got -1"},
 		{"CSV: a column missing", "a,1\nb\n", "x:2:1: 1 columns; expected 2, as before"},
@@ -242,7 +248,17 @@ func TestBadInput(t *testing.T) {
 		{"go: NaN", "BenchmarkF-8 100 NaN ns/op", "x:1:18: expected a time, got NaN"},
 		{"go: no times", "BenchmarkF-8 100 3 B/op", "x:1:1: 1 results, and none has a time"},
 		{"go: no results", "goos: linux\nPASS\n", "x: no benchmarks in this go test -bench file"},
-		{"go: JSON", `{"Time":"t","Action":"start"}` + "\n" + `{"Action":"output"}`, "x:1:1: this is the output of go test -json"},
+		{"go: events without results", `{"Time":"t","Action":"start","Package":"p"}` + "\n" + `{"Action":"output","Package":"p","Output":"PASS\n"}`, "x: no benchmarks in this go test -bench file"},
+		{"go: events, a bad line", `{"Action":"output","Package":"p","Output":"BenchmarkF 1"}` + "\n" + `{"Action":"output","Package":"p","Output":"0 0 ns/op\n"}`, "x:2:1: expected a time above 0, got 0"},
+		{"go: events cut off", `{"Action":"output","Package":"p","Output":"BenchmarkF 10 5 ns/op\n"}` + "\n" + `{"Action":"out`, "x:2:15: Action: the file ends here"},
+		{"CSV: a unit in the cell", "1ms\n2ms\n", `x:1:1: expected a time as a plain number, got "1ms"`},
+		{"CSV: a remark names the unit", "# times in ms\n1\n2\n", "x:1:1: the remark names a unit, and remarks are not read"},
+		{"CSV: a name ends in a unit", "gemm_ms,1\n", `x:1:1: "gemm_ms" ends in a unit; expected a list that says`},
+		{"JSON: a name ends in a unit", `{"gemm_us": [1, 2]}`, `x:1:13: "gemm_us" ends in a unit`},
+		{"google: the table", "Run on (2 X 2100 MHz CPU s)\n-----\nBenchmark      Time         CPU   Iterations\n-----\nBM_a       12.3 ns     12.3 ns   1000\n", "x:3:1: this is the table that Google Benchmark prints"},
+		{"google: the table in colour", "Benchmark      Time         CPU   Iterations\n-----\n\x1b[0;32mBM_a  \x1b[m\x1b[0;33m 12.3 ns  12.3 ns \x1b[m\x1b[0;36m  1000\x1b[m\n", "x:1:1: this is the table that Google Benchmark prints"},
+		{"google: lines of the table", "BenchmarkA/8       12 ns     12 ns   1000\nBM_b/real_time_mean  1.2 us   1.1 us   10\n", "x:1:1: this is the table that Google Benchmark prints"},
+		{"google: CSV", "name,iterations,real_time,cpu_time,time_unit\n\"a\",1,2,3,ns\n", "x:1:17: 5 columns; expected one of times, or two of names and times"},
 
 		{"hyperfine: no times", `{"results": [{"command": "a"}]}`, `x:1:14: results[0]: "a" has no times`},
 		{"hyperfine: negative", `{"results": [{"command": "a", "times": [1, -1]}]}`, "x:1:44: results[0].times[1]: expected a time above 0, got -1"},

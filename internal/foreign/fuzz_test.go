@@ -61,12 +61,17 @@ func FuzzGoTest(f *testing.F) {
 	reader(f, "pkg: p\nBenchmarkF-8 10 ", "goos: linux\npkg: a/b\nBenchmarkF\nBenchmarkF-8   \t 100\t 12.5 ns/op\t 3 B/op\nPASS\nok  \ta/b\t0.1s\n")
 }
 
+func FuzzGoEvents(f *testing.F) {
+	reader(f, `{"Action":"output","Package":"p","Output":"BenchmarkF-8 10 `,
+		`{"Action":"start","Package":"a/b"}`+"\n"+`{"Action":"output","Package":"a/b","Output":"BenchmarkF-8   \t"}`+"\n"+`{"Action":"output","Package":"a/b","Output":" 100\t 12.5 ns/op\n"}`+"\n")
+}
+
 func FuzzList(f *testing.F) {
 	reader(f, `{"a": [`, "[1, 2.5e-3]", `{"a": [1], "b\u00e9": [2]}`)
 }
 
 func FuzzCSV(f *testing.F) {
-	reader(f, "name;seconds\n", "name,time_ms\na,1\n\"b, c\",2\n", "1\n2\n")
+	reader(f, "name;seconds\n", "name,time_ms\na,1\n\"b, c\",2\n", "1\n2\n", "# in us\ntime (10 ms/iter)\n3\n")
 }
 
 // FuzzScanner holds the scanner against encoding/json: they agree on what is JSON,

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"pawl/internal/result"
@@ -130,6 +131,41 @@ func (r *googleRun) collect(s *scanner, c *collector) error {
 	}
 	add(row, r.real*unit)
 	return nil
+}
+
+const googleHint = "write the results as JSON: --benchmark_out=FILE --benchmark_out_format=json, or --benchmark_format=json instead of the table; " +
+	"with --benchmark_repetitions=10 it holds samples"
+
+var (
+	terminalColour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	// The heading of the table, and a line of it where somebody cut the heading off.
+	googleHeading = regexp.MustCompile(`(?m)^Benchmark +Time +CPU\b.*$`)
+	googleLine    = regexp.MustCompile(`(?m)^\S.*? +[0-9.e+]+ (?:ns|us|ms|s) +[0-9.e+]+ (?:ns|us|ms|s)(?: +[0-9]+\b.*)?$`)
+)
+
+// googleTable is the offset of the table that Google Benchmark prints for people,
+// -1 where there is none at the beginning of a text.
+func googleTable(text string) int {
+	text = text[:min(len(text), 64<<10)]
+	plain := text
+	if strings.Contains(text, "\x1b") {
+		plain = terminalColour.ReplaceAllString(text, "")
+	}
+	for _, pattern := range []*regexp.Regexp{googleHeading, googleLine} {
+		if place := pattern.FindStringIndex(plain); place != nil {
+			return lineStart(text, strings.Count(plain[:place[0]], "\n"))
+		}
+	}
+	return -1
+}
+
+// lineStart is the offset of a line, counted from 0.
+func lineStart(text string, line int) int {
+	at := 0
+	for range line {
+		at += strings.IndexByte(text[at:], '\n') + 1
+	}
+	return at
 }
 
 func googleContext(s *scanner, r *result.Report) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"pawl/internal/diag"
 	"pawl/internal/result"
 )
 
@@ -13,6 +14,34 @@ func readHyperfine(src source, c *collector) error {
 	return s.fields(map[string]func() error{"results": func() error {
 		return s.array(func(int) error { return hyperfineResult(s, c) })
 	}})
+}
+
+// Halves splits a file of hyperfine's that holds two commands into two files, the
+// first command's and the second's.
+func (f *File) Halves() (first, second *File, err error) {
+	n := len(f.Report.Rows)
+	switch {
+	case f.Format != Hyper:
+		return nil, nil, &diag.Problem{
+			Pos: diag.Pos{File: f.Path}, Message: fmt.Sprintf("one %s file; expected two files, before and after a change", f.Format),
+			Hint: "only a hyperfine file with two commands is compared by itself",
+		}
+	case n != 2:
+		message := fmt.Sprintf("%d commands; expected two in a file that is compared by itself", n)
+		if n == 1 {
+			message = "one command; expected two in a file that is compared by itself"
+		}
+		return nil, nil, &diag.Problem{
+			Pos: diag.Pos{File: f.Path}, Message: message,
+			Hint: "let hyperfine --export-json write a file for each command, and give the two to compare",
+		}
+	}
+	half := func(i int) *File {
+		report := *f.Report
+		report.Rows = report.Rows[i : i+1]
+		return &File{Path: fmt.Sprintf("%s#%d", f.Path, i+1), Format: f.Format, Report: &report}
+	}
+	return half(0), half(1), nil
 }
 
 func hyperfineResult(s *scanner, c *collector) error {

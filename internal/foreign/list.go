@@ -1,10 +1,13 @@
 package foreign
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pawl/internal/result"
 )
 
 // unnamed is what the samples of a list without names are called.
@@ -13,25 +16,28 @@ const unnamed = "samples"
 // readList reads a JSON list of times, or an object of name → list.
 func readList(src source, c *collector, opts Options) error {
 	s := &scanner{source: src}
-	unit := opts.Unit
-	if unit == 0 {
-		unit = 1
-	}
 	if s.next() == '[' {
-		return list(s, c, unnamed, unit)
+		return list(s, c, unnamed, opts.Unit)
 	}
 	return s.object(func(name string) error {
 		if s.next() != '[' {
 			return s.fail(s.at, "expected a list of times: this is no result file that is known", formats)
 		}
-		return list(s, c, name, unit)
+		return list(s, c, name, opts.Unit)
 	})
 }
 
-func list(s *scanner, c *collector, name string, unit float64) error {
+func list(s *scanner, c *collector, name string, given float64) error {
 	at := s.at
+	unit := given
+	if unit == 0 {
+		unit = 1
+	}
 	times, err := s.times(unit)
 	if err != nil {
+		return err
+	}
+	if err := mindName(&s.source, at, name, given); err != nil {
 		return err
 	}
 	row, isNew := c.only(name, "")
@@ -45,56 +51,139 @@ func list(s *scanner, c *collector, name string, unit float64) error {
 	return nil
 }
 
-// readCSV reads one column of times, or two of names and times, with or without
-// a header.
+// table is a CSV under way: one column of times, or two of names and times.
+type table struct {
+	source
+	*collector
+	unit    float64 // of the times, in seconds; 0: nothing says it
+	width   int     // columns
+	remarks []cell  // before the first line
+}
+
+// readCSV reads a table with or without a header.
 func readCSV(src source, c *collector, opts Options) error {
-	separator := separatorOf(src.text)
-	unit, width, at := opts.Unit, 0, 0
+	t := &table{source: src, collector: c, unit: opts.Unit}
+	separator, at := separatorOf(src.text), 0
 	for line := range strings.Lines(src.text) {
 		start := at
 		at += len(line)
-		if text := strings.TrimSpace(line); text == "" || text[0] == '#' {
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "":
+			continue
+		case text[0] == '#':
+			if t.width == 0 {
+				t.remarks = append(t.remarks, cell{strings.TrimSpace(strings.TrimLeft(text, "#")), start})
+			}
 			continue
 		}
 		cells := split(line, start, separator)
-		value := cells[len(cells)-1]
-		if width == 0 { // the first line with anything in it
-			width = len(cells)
-			if width > 2 {
-				return src.problem(cells[2].at, fmt.Sprintf("%d columns; expected one of times, or two of names and times", width),
-					"summaries hold no samples: use the JSON that the tool writes")
+		if t.width == 0 { // the first line with anything in it
+			heading, err := t.begin(cells, start)
+			if err != nil {
+				return err
 			}
-			if !numeric(value.text) {
-				if slices.ContainsFunc(cells, isProse) {
-					return src.problem(start, "expected a result file", formats)
-				}
-				if named := unitOf(value.text); named != 0 {
-					unit = named
-				}
+			if heading {
 				continue
 			}
 		}
-		if len(cells) != width {
-			return src.problem(start, fmt.Sprintf("%d columns; expected %d, as before", len(cells), width), "a cut-off line, or a decimal comma: write 0.0015")
+		if err := t.line(cells, start); err != nil {
+			return err
 		}
-		v, err := strconv.ParseFloat(value.text, 64)
-		if err != nil && !numeric(value.text) || value.text == "" {
-			return src.problem(value.at, fmt.Sprintf("expected a time in seconds, got %q", value.text), "")
-		}
-		if unit == 0 {
-			unit = 1
-		}
-		v *= unit
-		if message, hint := notATime(v); message != "" {
-			return src.problem(value.at, message, hint)
-		}
-		name := unnamed
-		if width == 2 {
-			name = cells[0].text
-		}
-		add(c.row(name, ""), v)
 	}
 	return nil
+}
+
+// begin looks at the first line and reports whether it is a heading.
+func (t *table) begin(cells []cell, start int) (heading bool, err error) {
+	t.width = len(cells)
+	if t.width > 2 {
+		hint := "summaries hold no samples: use the JSON that the tool writes"
+		if cells[0].text == "name" && cells[1].text == "iterations" {
+			hint = googleHint
+		}
+		return false, t.problem(cells[2].at, fmt.Sprintf("%d columns; expected one of times, or two of names and times", t.width), hint)
+	}
+	value := cells[t.width-1]
+	if numeric(value.text) {
+		return false, t.mindRemarks()
+	}
+	unit, problem, unclear := headingUnit(value.text)
+	switch {
+	case unit == 0 && slices.ContainsFunc(cells, isProse):
+		return false, t.problem(start, "expected a result file", formats)
+	case problem != "" && !(unclear && t.unit != 0):
+		hint := "name the column for what it holds: time_ms, time_us, time_ns, time_s"
+		if unclear {
+			hint += "; or give --unit"
+		}
+		return false, t.problem(value.at, problem, hint)
+	case unit != 0:
+		t.unit = unit
+	case t.unit == 0:
+		t.report.Warnings = append(t.report.Warnings, result.Warning{
+			Code: "unit", Message: fmt.Sprintf("the heading %q names no unit: its times were taken as seconds", value.text),
+			Hint: "call it time_s, time_ms, time_us or time_ns, or give --unit",
+		})
+	}
+	return true, nil
+}
+
+// mindRemarks refuses a list without a heading whose remarks name a unit.
+func (t *table) mindRemarks() error {
+	for _, remark := range t.remarks {
+		if unit, problem, _ := headingUnit(remark.text); t.unit == 0 && unit != 0 && unit != 1 && problem == "" {
+			return t.problem(remark.at, "the remark names a unit, and remarks are not read; expected a heading such as time_ms", "leave the # away if this is the heading, or give --unit")
+		}
+	}
+	return nil
+}
+
+// line reads one sample.
+func (t *table) line(cells []cell, start int) error {
+	if len(cells) != t.width {
+		return t.problem(start, fmt.Sprintf("%d columns; expected %d, as before", len(cells), t.width), "a cut-off line, or a decimal comma: write 0.0015")
+	}
+	value := cells[t.width-1]
+	v, err := strconv.ParseFloat(value.text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		hint := ""
+		if list, _ := headingWords(value.text); len(list) > 0 && listUnits[list[len(list)-1].text] != 0 {
+			hint = "the unit belongs into the heading: time_ms"
+		}
+		return t.problem(value.at, fmt.Sprintf("expected a time as a plain number, got %q", value.text), hint)
+	}
+	name := cell{unnamed, start}
+	if t.width == 2 {
+		name = cells[0]
+	}
+	if err := mindName(&t.source, name.at, name.text, t.unit); err != nil {
+		return err
+	}
+	if t.unit != 0 {
+		v *= t.unit
+	}
+	if message, hint := notATime(v); message != "" {
+		return t.problem(value.at, message, hint)
+	}
+	add(t.row(name.text, ""), v)
+	return nil
+}
+
+// mindName refuses a name that ends in a unit where nothing says the unit: whether
+// the times are in it, nobody can tell.
+func mindName(src *source, at int, name string, unit float64) error {
+	list, _ := headingWords(name)
+	if unit != 0 || len(list) == 0 {
+		return nil
+	}
+	found, problem, _ := headingUnit(name)
+	last := list[len(list)-1].text
+	if problem != "" || found == 0 || found == 1 || listUnits[last] != found {
+		return nil
+	}
+	return src.problem(at, fmt.Sprintf("%q ends in a unit; expected a list that says whether its times are in %s or in seconds", name, last),
+		"give --unit "+last+", or --unit s if it is only a name")
 }
 
 // separatorOf is what stands between columns: the first line that has one tells.
@@ -153,22 +242,3 @@ func numeric(text string) bool {
 
 // isProse tells a sentence from a heading, which has a few words.
 func isProse(c cell) bool { return len(c.text) > 40 || len(strings.Fields(c.text)) > 4 }
-
-var listUnits = map[string]float64{
-	"s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
-	"ms": 1e-3, "msec": 1e-3, "milliseconds": 1e-3,
-	"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "usec": 1e-6, "microseconds": 1e-6,
-	"ns": 1e-9, "nsec": 1e-9, "nanoseconds": 1e-9,
-}
-
-// Unit is the seconds that a unit's name stands for, 0 when it is none.
-func Unit(name string) float64 { return listUnits[strings.ToLower(name)] }
-
-// unitOf finds a unit at the end of a heading: time_ms, "time (ns)", seconds.
-func unitOf(heading string) float64 {
-	words := strings.FieldsFunc(heading, func(r rune) bool { return strings.ContainsRune(" _-()[]/.", r) })
-	if len(words) == 0 {
-		return 0
-	}
-	return Unit(words[len(words)-1])
-}

@@ -12,10 +12,17 @@ import (
 type source struct {
 	file string
 	text string
+
+	pieces []piece // where the text was joined of pieces of the whole file
+	whole  string
 }
 
 // problem is what is wrong at an offset of the text.
 func (s *source) problem(at int, message, hint string) *diag.Problem {
+	if s.pieces != nil {
+		file := source{file: s.file, text: s.whole}
+		return file.problem(origin(s.pieces, at), message, hint)
+	}
 	at = min(at, len(s.text))
 	before := s.text[:at]
 	start := strings.LastIndexByte(before, '\n') + 1
