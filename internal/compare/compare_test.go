@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -310,5 +312,48 @@ func TestFiles(t *testing.T) {
 	cancel()
 	if _, err := Files(ctx, a, b, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Files without a change hold no claim, though many of their benchmarks would be
+// claims by themselves; the rows that lost one say so, and nothing else about it.
+func TestAmongManyComparisons(t *testing.T) {
+	noise := func(seed uint64, factor float64) *foreign.File {
+		random := rand.New(rand.NewPCG(seed, 1))
+		f := &foreign.File{Path: "x", Format: foreign.JSONList, Report: &result.Report{}}
+		for i := range 600 {
+			seconds := make([]float64, 20)
+			for j := range seconds {
+				seconds[j] = 1 + 0.1*random.NormFloat64()
+				if i == 0 {
+					seconds[j] *= factor
+				}
+			}
+			f.Report.Rows = append(f.Report.Rows, &result.Row{Kernel: fmt.Sprint("k", i), Identity: "same", Timing: &result.Timing{Samples: result.Samples{Seconds: seconds}}})
+		}
+		return f
+	}
+	lost := 0
+	for i, row := range run(t, noise(1, 1), noise(2, 1.5), Options{}).Rows {
+		change := row.Sides[0].Change
+		switch {
+		case i == 0:
+			if row.Verdict != result.Regression || change.PAdjusted == nil || *change.PAdjusted > 0.01 || change.Family != 600 || len(row.Warnings) == 0 {
+				t.Errorf("the changed one: %s %v %+v", row.Verdict, row.Reasons, change)
+			}
+		case row.Verdict == result.Regression || row.Verdict == result.Improvement:
+			t.Errorf("%s is called %s", row.Name(), row.Verdict)
+		case slices.Contains(row.Reasons, result.AmongMany):
+			lost++
+			same := func(w result.Warning) bool { return w.Code == "identity" }
+			if row.Verdict != result.Inconclusive || !(*change.PAdjusted > 0.025) || change.Family != 600 || slices.ContainsFunc(row.Warnings, same) {
+				t.Errorf("%s: %s %+v %v", row.Name(), row.Verdict, change, row.Warnings)
+			}
+		case change.PAdjusted != nil:
+			t.Errorf("%s claims nothing and has an adjusted p", row.Name())
+		}
+	}
+	if lost == 0 {
+		t.Error("no benchmark looked slower by chance: the noise is no test")
 	}
 }

@@ -39,19 +39,17 @@ func AdjustP(ctx context.Context, comparisons []Comparison, paired bool, gate sp
 	for i := range adjusted {
 		adjusted[i] = math.NaN()
 	}
-	if len(f.slower.members)+len(f.faster.members) == 0 {
+	if len(f.claims) == 0 {
 		return adjusted, nil
 	}
 	made, err := f.shuffle(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, claims := range []*claims{&f.slower, &f.faster} {
-		largest := 0.0
-		for k, i := range claims.members {
-			largest = max(largest, float64(1+claims.exceeded[k])/float64(1+made))
-			adjusted[i] = largest
-		}
+	largest := 0.0 // no claim is taken for surer than a stronger one
+	for _, c := range f.claims {
+		largest = max(largest, float64(1+c.exceeded)/float64(1+made))
+		adjusted[c.row] = largest
 	}
 	return adjusted, nil
 }
@@ -64,27 +62,35 @@ func AmongMany(v result.Verdict, reasons []result.Reason, p float64) (result.Ver
 	return v, reasons
 }
 
-// claims are the comparisons of one verdict, the strongest first.
-type claims struct {
-	verdict  result.Verdict
-	sign     float64 // of the change that makes it one
-	members  []int
-	strength []float64
-	rank     map[int]int
-	exceeded []int // shufflings in which the rest of the family had a claim as strong
+// The directions of claims.
+const (
+	slower = iota
+	faster
+)
+
+var claimed = [2]result.Verdict{slower: result.Regression, faster: result.Improvement}
+
+// claim is a comparison that is a regression or an improvement by itself.
+type claim struct {
+	row       int
+	direction int
+	strength  float64
+	exceeded  int // shufflings in which it, or a weaker comparison, has a claim as strong
 }
 
 // family is a set of comparisons that are judged together.
 type family struct {
-	gate           spec.Gate
-	contrasts      []*contrast
-	typical        float64 // variance, see stat.PriorVariance
-	weight         float64
-	slower, faster claims
+	gate      spec.Gate
+	contrasts []*contrast
+	typical   float64 // variance, see stat.PriorVariance
+	weight    float64
+	claims    []*claim    // the strongest first
+	rank      map[int]int // row → place in claims
+	weakest   [2]float64  // strength of claims
 }
 
 func newFamily(comparisons []Comparison, paired bool, gate spec.Gate) *family {
-	f := &family{gate: gate, slower: claims{verdict: result.Regression, sign: 1}, faster: claims{verdict: result.Improvement, sign: -1}}
+	f := &family{gate: gate, rank: map[int]int{}, weakest: [2]float64{math.Inf(1), math.Inf(1)}}
 	var variances, degrees []float64
 	for _, c := range comparisons {
 		x := newUnpaired(c.Before, c.After)
@@ -96,21 +102,20 @@ func newFamily(comparisons []Comparison, paired bool, gate spec.Gate) *family {
 		degrees = append(degrees, x.degrees+1)
 	}
 	f.typical, f.weight = stat.PriorVariance(variances, degrees)
-	for _, of := range []*claims{&f.slower, &f.faster} {
-		strengths := map[int]float64{}
-		for i, c := range comparisons {
-			if c.Verdict == of.verdict {
-				of.members = append(of.members, i)
-				strengths[i] = of.sign * f.strength(f.contrasts[i], f.contrasts[i].observed)
+	for i, c := range comparisons {
+		if direction := slices.Index(claimed[:], c.Verdict); direction >= 0 {
+			// Means may say the opposite of medians: the weakest of claims.
+			strength := f.strength(f.contrasts[i], f.contrasts[i].observed)
+			if direction == faster {
+				strength = -strength
 			}
+			f.claims = append(f.claims, &claim{row: i, direction: direction, strength: max(0, strength)})
+			f.weakest[direction] = min(f.weakest[direction], max(0, strength))
 		}
-		slices.SortStableFunc(of.members, func(i, j int) int { return cmp.Compare(strengths[j], strengths[i]) })
-		of.rank = make(map[int]int, len(of.members))
-		of.exceeded = make([]int, len(of.members))
-		for k, i := range of.members {
-			of.strength = append(of.strength, strengths[i])
-			of.rank[i] = k
-		}
+	}
+	slices.SortStableFunc(f.claims, func(a, b *claim) int { return cmp.Compare(b.strength, a.strength) })
+	for k, c := range f.claims {
+		f.rank[c.row] = k
 	}
 	return f
 }
@@ -152,14 +157,14 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 	hopeless := int(familyLevel * float64(1+wanted)) // exceeded so often, p stays above the level
 	for made := 0; made < wanted; {
 		batch := min(shufflingBatch, wanted-made)
-		counts := make([][2][]bool, batch)
+		exceeded := make([][]bool, batch)
 		var next atomic.Int64
 		var workers sync.WaitGroup
 		for range min(runtime.GOMAXPROCS(0), batch) {
 			workers.Go(func() {
-				scratch := &scratch{}
+				s := &scratch{}
 				for b := next.Add(1) - 1; b < int64(batch) && ctx.Err() == nil; b = next.Add(1) - 1 {
-					counts[b] = f.once(rows, rand.NewPCG(shufflingSeed, uint64(made)+uint64(b)), scratch)
+					exceeded[b] = f.once(rows, rand.NewPCG(shufflingSeed, uint64(made)+uint64(b)), s)
 				}
 			})
 		}
@@ -169,15 +174,13 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 		}
 		made += batch
 		open := false
-		for side, of := range []*claims{&f.slower, &f.faster} {
-			for k := range of.exceeded {
-				for b := range counts {
-					if counts[b][side][k] {
-						of.exceeded[k]++
-					}
+		for k, c := range f.claims {
+			for _, in := range exceeded {
+				if in[k] {
+					c.exceeded++
 				}
-				open = open || of.exceeded[k] < hopeless
 			}
+			open = open || c.exceeded < hopeless
 		}
 		if !open {
 			return made, nil
@@ -186,38 +189,37 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 	return wanted, nil
 }
 
-// once shuffles every benchmark, and reports for each claim whether it is exceeded.
-func (f *family) once(rows []int, source *rand.PCG, s *scratch) (exceeded [2][]bool) {
-	sides := [2]*claims{&f.slower, &f.faster}
-	strongest := [2][]float64{} // of each claim's own benchmark, and last of all others
-	for side, of := range sides {
-		strongest[side] = make([]float64, len(of.members)+1)
-		exceeded[side] = make([]bool, len(of.members))
+// once shuffles every benchmark, and reports for each claim whether it is exceeded:
+// by a claim of its direction of its own benchmark or of one that is not a stronger
+// claim.
+func (f *family) once(rows []int, source *rand.PCG, s *scratch) []bool {
+	n := len(f.claims)
+	var strongest [2][]float64 // of each claim's own benchmark, and last of all others
+	for direction := range strongest {
+		strongest[direction] = slices.Repeat([]float64{-1}, n+1)
 	}
 	for _, i := range rows {
 		x := f.contrasts[i]
-		difference := x.deal(source, s)
-		strength := f.strength(x, difference)
-		side := 0
+		strength, direction := f.strength(x, x.deal(source, s)), slower
 		if strength < 0 {
-			side, strength = 1, -strength
+			strength, direction = -strength, faster
 		}
-		of := sides[side]
-		if n := len(of.members); n == 0 || strength < of.strength[n-1] || x.judge(s, f.gate) != of.verdict {
+		if strength < f.weakest[direction] || x.judge(s, f.gate) != claimed[direction] {
 			continue
 		}
-		at := len(of.members)
-		if k, claimed := of.rank[i]; claimed {
-			at = k
+		at, ok := f.rank[i]
+		if !ok {
+			at = n
 		}
-		strongest[side][at] = max(strongest[side][at], strength)
+		strongest[direction][at] = max(strongest[direction][at], strength)
 	}
-	for side, of := range sides {
-		rest := strongest[side][len(of.members)]
-		for k := len(of.members) - 1; k >= 0; k-- {
-			rest = max(rest, strongest[side][k])
-			exceeded[side][k] = rest >= of.strength[k]
+	exceeded := make([]bool, n)
+	rest := [2]float64{strongest[slower][n], strongest[faster][n]}
+	for k := n - 1; k >= 0; k-- {
+		for direction := range rest {
+			rest[direction] = max(rest[direction], strongest[direction][k])
 		}
+		exceeded[k] = rest[f.claims[k].direction] >= f.claims[k].strength
 	}
 	return exceeded
 }
