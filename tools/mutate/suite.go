@@ -99,7 +99,7 @@ func (t *target) build(ctx context.Context, folder string, mutants []*mutant, pk
 func (s *suite) survey(ctx context.Context, folder string, mutants int) error {
 	binary := filepath.Join(folder, "survey")
 	note := filepath.Join(folder, "reached")
-	if err := s.write(binary, note); err != nil {
+	if err := s.write(binary, ""); err != nil {
 		return err
 	}
 	defer os.Remove(binary)
@@ -117,7 +117,7 @@ func (s *suite) survey(ctx context.Context, folder string, mutants int) error {
 			return err
 		}
 		began := time.Now()
-		if said, err := s.run(ctx, binary, name, 5*time.Minute); err != nil {
+		if said, err := s.run(ctx, binary, name, 5*time.Minute, noteVariable+"="+note); err != nil {
 			return fmt.Errorf("%s of %s fails without a mutant: %w\n%s", name, s.pkg, err, said)
 		}
 		reached, err := os.ReadFile(note)
@@ -143,11 +143,11 @@ func (s *suite) write(path, setting string) error {
 	return os.WriteFile(path, binary, 0o755)
 }
 
-func (s *suite) run(ctx context.Context, binary, name string, limit time.Duration) ([]byte, error) {
+func (s *suite) run(ctx context.Context, binary, name string, limit time.Duration, more ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, binary, "-test.run", "^"+name+"$", "-test.failfast", "-test.count=1")
-	c.Dir = s.folder
+	c.Dir, c.Env = s.folder, append(os.Environ(), more...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = 5 * time.Second

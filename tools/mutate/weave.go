@@ -44,11 +44,13 @@ func weave(text []byte, mutants []*mutant) []byte {
 	return out.Bytes()
 }
 
-// setting is what a binary's copy is told: the number of its mutant, or the file to
-// note in which mutants were reached.
 const (
-	settingMark = "pawl-mutant-setting:"
-	settingSize = 256
+	settingMark = "pawl-mutant-setting:" // the number of the mutant follows
+	settingSize = 8
+
+	// noteVariable names the file to note in which mutants were reached. Confined
+	// processes are not given it: their supervisor would report the attempt to open it.
+	noteVariable = "PAWL_MUTANTS_REACHED"
 )
 
 // switchboard is the file that the package gets besides its mutants.
@@ -71,8 +73,12 @@ func mutantSet() (int, []byte) {
 	if number, err := mutantStrconv.Atoi(setting); err == nil {
 		return number, nil
 	}
-	file, err := mutantOS.OpenFile(setting, mutantOS.O_RDWR, 0)
-	if err != nil { // none, or a confined process
+	note := mutantOS.Getenv("` + noteVariable + `")
+	if note == "" {
+		return 0, nil
+	}
+	file, err := mutantOS.OpenFile(note, mutantOS.O_RDWR, 0)
+	if err != nil {
 		return 0, nil
 	}
 	defer file.Close()
