@@ -41,6 +41,9 @@ func TestSamplesComeBack(t *testing.T) {
 		kept := make([]Samples, len(lists))
 		for i, list := range lists {
 			kept[i] = b.add(list)
+			if kept[i].Count != min(len(list), MaxSamples) || kept[i].Of != len(list) {
+				t.Fatalf("of %d: %+v", len(list), kept[i])
+			}
 		}
 		raw, err := b.encode()
 		if err != nil {

@@ -287,6 +287,9 @@ func (f *finder) returned(s *ast.ReturnStmt) {
 	}
 	for i, e := range s.Results {
 		last := s.Results[len(s.Results)-1]
+		if literal, is := e.(*ast.CompositeLit); is && literal.Elts == nil && f.text(e) == f.name(f.results.At(i).Type())+"{}" {
+			continue
+		}
 		switch f.text(e) {
 		case "nil", "false", "0", `""`:
 			continue
