@@ -228,8 +228,8 @@ func TestPlaces(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}` + "\n": "1:1 {}",
 		"{\n  \"schema\": 1,\n  \"class\": \"nvidia-h200\",\n  \"entries\": 7\n}": `4:14   "entries": 7`,
-		"{\n  \"schema\": 9,\n  \"class\": \"nvidia-h200\"\n}":                   `2:3   "schema": 9,`,
-		"{\n  \"schema\": 1,\n  \"class\": x\n}":                                 `3:12   "class": x`,
+		"{\n  \"schema\": 9,\n  \"class\": \"nvidia-h200\"\n}":                    `2:3   "schema": 9,`,
+		"{\n  \"schema\": 1,\n  \"class\": x\n}":                                  `3:12   "class": x`,
 	} {
 		_, err := parse("x.json", class, []byte(text))
 		problems := diag.Problems(err)
