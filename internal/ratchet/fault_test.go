@@ -168,6 +168,16 @@ func TestUnwritableEntries(t *testing.T) {
 	}
 }
 
+func TestClassesThatAreNone(t *testing.T) {
+	p := newProject(t)
+	if _, err := p.store.Audit(t.Context(), "../x"); err == nil || errors.Is(err, ErrNone) {
+		t.Errorf("audit: %v", err)
+	}
+	if _, err := p.store.History(t.Context(), "../x"); err == nil {
+		t.Error("there is a history of a path")
+	}
+}
+
 func TestLoadAtOfAnEditedCommit(t *testing.T) {
 	p := newProject(t)
 	p.move("small", ByCheck, "", 0)

@@ -33,7 +33,7 @@ type options struct {
 	results  string
 	list     bool
 	retry    bool
-	only     string
+	only     []string
 }
 
 func main() {
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if o.list {
 		for _, m := range sampled {
-			fmt.Fprintf(out, "%s:%d\t%s\n", m.File, m.Line, m.Key)
+			fmt.Fprintf(out, "%d\t%s\n", m.Line, m.Key)
 		}
 		return nil
 	}
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		earlier, tried := known[m.Key]
 		switch {
 		case equivalent[m.Key] != "":
-		case !strings.Contains(m.File+":"+m.Key, o.only):
+		case o.only != nil && !slices.ContainsFunc(o.only, func(text string) bool { return strings.Contains(m.Key, text) }):
 		case tried && !(o.retry && earlier.Status == survived):
 		default:
 			todo = append(todo, m)
@@ -104,7 +104,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 func parse(args []string) (options, error) {
 	o := options{}
-	var also, confined string
+	var also, confined, only string
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	flags.StringVar(&also, "also", "", "comma-separated `packages` whose tests exercise the package too")
 	flags.StringVar(&confined, "confined", "", "like -also; tests that run the package in confined processes, for mutants that no other test reaches")
@@ -114,7 +114,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.results, "results", "", "JSON lines, appended to; what is in it is not tried again")
 	flags.BoolVar(&o.retry, "retry", false, "try those again that survived")
 	flags.BoolVar(&o.list, "list", false, "list the sample and try nothing")
-	flags.StringVar(&o.only, "only", "", "only mutants whose `text` (file:key) contains this")
+	flags.StringVar(&only, "only", "", "comma-separated `texts`: try only mutants whose line in the list has one of them")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -122,7 +122,7 @@ func parse(args []string) (options, error) {
 		return o, errors.New("name one package: mutate [flags] ./internal/judge")
 	}
 	o.pkg = flags.Arg(0)
-	o.also, o.confined = fields(also), fields(confined)
+	o.also, o.confined, o.only = fields(also), fields(confined), fields(only)
 	if o.results == "" {
 		o.results = "mutate-" + strings.ReplaceAll(strings.Trim(o.pkg, "./"), "/", "-") + "-" + o.seed + ".jsonl"
 	}
@@ -180,7 +180,7 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 		if a.err != nil {
 			return a.err
 		}
-		fmt.Fprintf(out, "%d/%d %s %s:%d %s (%s, %.1f s)\n", done+1, len(todo), a.Status, a.File, a.Line, a.Key, a.By, a.Seconds)
+		fmt.Fprintf(out, "%d/%d %s line %d, %s (%s, %.1f s)\n", done+1, len(todo), a.Status, a.Line, a.Key, a.By, a.Seconds)
 		if err := record(a.outcome); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func summary(out io.Writer, t *target, sampled []*mutant, known map[string]outco
 		}
 	}
 	for _, m := range alive {
-		fmt.Fprintf(out, "survived %s:%d %s (%s)\n", m.File, m.Line, m.Key, known[m.Key].By)
+		fmt.Fprintf(out, "survived line %d, %s (%s)\n", m.Line, m.Key, known[m.Key].By)
 	}
 	rate := 0.0
 	if judged := dead + len(alive); judged > 0 {
