@@ -501,7 +501,7 @@ func TestRefusedRequests(t *testing.T) {
 		_, err = w.sample(m)
 		refuse(fmt.Sprintf("%d samples of %d", m.Count, m.Repeat), err, result.CauseProtocol)
 	}
-	for _, arg := range []wire.Arg{{Name: "n", DType: "i8", Value: "1000"}, {Name: "b", Buffer: true, DType: "f32"}} {
+	for _, arg := range []wire.Arg{{Name: "n", DType: "i8", Value: "1000"}, {Name: "b", Buffer: true, DType: "f32"}, {Name: "f", Buffer: true, DType: "f32", Count: 4, Role: "in", Init: "nonsense"}} {
 		_, err = answer(w, w.host.prepare, &wire.Prepare{Args: []wire.Arg{arg}})
 		refuse("argument "+arg.Name, err, result.CauseProtocol)
 	}
