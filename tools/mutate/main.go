@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		earlier, tried := known[m.Key]
 		switch {
 		case equivalent[m.Key] != "":
-		case o.only != nil && !slices.ContainsFunc(o.only, func(text string) bool { return strings.Contains(m.Key, text) }):
+		case len(o.only) > 0 && !slices.ContainsFunc(o.only, func(text string) bool { return strings.Contains(m.Key, text) }):
 		case tried && !(o.retry && earlier.Status == survived):
 		default:
 			todo = append(todo, m)
