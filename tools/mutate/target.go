@@ -39,7 +39,9 @@ type source struct {
 
 // load reads and type-checks a package.
 func load(ctx context.Context, pkg string) (*target, error) {
-	list := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Name,Dir,Export,GoFiles,DepOnly,Module", pkg)
+	// The switchboard's imports come along, should the package have others.
+	list := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Name,Dir,Export,GoFiles,DepOnly,Module",
+		pkg, "os", "strconv", "strings", "syscall")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
@@ -61,7 +63,7 @@ func load(ctx context.Context, pkg string) (*target, error) {
 			return nil, err
 		}
 		exports[p.ImportPath] = p.Export
-		if !p.DepOnly {
+		if !p.DepOnly && p.Module != nil {
 			t.path, t.name, t.folder, t.root, names = p.ImportPath, p.Name, p.Dir, p.Module.Dir, p.GoFiles
 		}
 	}
