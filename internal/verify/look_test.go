@@ -26,6 +26,7 @@ func TestInsensitive(t *testing.T) {
 		"the answer is always the same":  {"k", "for (long i = 0; i < n; i++) y[i] = 5;", "5", 1e-5, ""},
 		"the greatest, computed":         {"most", greatest, greatest, 0, ""},
 		"the greatest, guessed":          {"most", "y[0] = 10;", greatest, 0, "the same answer to inputs from the middle of their range, where it is wrong"},
+		"wrong in the middle, otherwise": {"most", greatest + " if (best < 10) y[0] = 3;", greatest, 0, ""},
 		"a reference that guesses too":   {"most", "y[0] = 10;", "y[0] = 10;", 0, ""},
 		"a reference that answers twice": {"most", "y[0] = 10;", "static int calls; y[0] = calls++ % 2 ? 10 : 8;", 3, "other inputs have another answer"},
 	} {
