@@ -24,7 +24,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build demo test setup lint fmt unit script system bench fuzz gpu-bundle helpers clean help
+.PHONY: all build demo test setup lint fmt unit script system bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -80,6 +80,13 @@ fuzz: ## every fuzz target, FUZZTIME each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$package; \
 		done; \
 	done
+
+SEED  ?= 1
+COUNT ?= 150
+mutate: ## mutants of PACKAGE that its tests (and those of ALSO) do not notice; SEED=1 COUNT=150
+	@[ -n '$(PACKAGE)' ] || { echo 'mutate: name a package: make mutate PACKAGE=./internal/judge' >&2; exit 2; }
+	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=0 $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
+		-results 'build/mutants-$(subst /,-,$(patsubst ./%,%,$(PACKAGE)))-$(SEED).jsonl' '$(PACKAGE)'
 
 gpu-bundle: build ## gpu-bundle.sh, one file with all that a GPU host needs to run the GPU tests and figures
 	@tools/setup python3

@@ -60,6 +60,10 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
+// judgedTimed is how many timed samples docs/architecture.md says are judged where
+// that is quick. It is no constant of the code: fewer would let more cheats pass.
+const judgedTimed = 6
+
 func TestRightAnswers(t *testing.T) {
 	p := newProject(t)
 	p.kernel("k", 400)
@@ -71,7 +75,7 @@ func TestRightAnswers(t *testing.T) {
 	for _, c := range v.Cases {
 		lanes += c.Lane + " "
 	}
-	if v.Integrity != result.Clean || v.Passed != 1+timedLooks || v.Failed+v.Skipped != 0 || lanes != "config "+strings.Repeat("timed ", timedLooks) || v.Cases[0].Repeats != 2 {
+	if v.Integrity != result.Clean || v.Passed != 1+judgedTimed || v.Failed+v.Skipped != 0 || lanes != "config "+strings.Repeat("timed ", judgedTimed) || v.Cases[0].Repeats != 2 {
 		t.Errorf("%s: %+v", lanes, v)
 	}
 }
@@ -125,7 +129,7 @@ func TestNoOracle(t *testing.T) {
 	p.commit("faster")
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.Improvement)
-	if v := row.Verification; v.Oracle != "the base version" || v.Passed != 1+timedLooks || len(v.Limits) != 1 {
+	if v := row.Verification; v.Oracle != "the base version" || v.Passed != 1+judgedTimed || len(v.Limits) != 1 {
 		t.Errorf("%+v", v)
 	}
 	p.script("k", puppet.Script{Micros: 400, Wrong: "always"})

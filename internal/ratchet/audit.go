@@ -159,10 +159,7 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File) ([]Fi
 
 // samplesCommit is the commit that made the samples what they are now; "": none did.
 func (s *Store) samplesCommit(ctx context.Context, class string) (string, error) {
-	raw, err := readFile(s.samplesPath(class))
-	if err != nil {
-		return "", nil // the findings say so
-	}
+	raw, _ := readFile(s.samplesPath(class)) // what cannot be read is no commit's; the findings say so
 	committed, err := git.Show(ctx, s.dir, "HEAD", folder+"/"+class+samplesEnding)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err

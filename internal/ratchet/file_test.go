@@ -3,6 +3,7 @@ package ratchet
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -220,4 +221,24 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("damage came or went: %v, then %v", file.Damaged(), again.Damaged())
 		}
 	})
+}
+
+// A problem shows its line, and where in it.
+func TestPlaces(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}` + "\n": "1:1 {}",
+		"{\n  \"schema\": 1,\n  \"class\": \"nvidia-h200\",\n  \"entries\": 7\n}": `4:14   "entries": 7`,
+		"{\n  \"schema\": 9,\n  \"class\": \"nvidia-h200\"\n}":                    `2:3   "schema": 9,`,
+		"{\n  \"schema\": 1,\n  \"class\": x\n}":                                  `3:12   "class": x`,
+	} {
+		_, err := parse("x.json", class, []byte(text))
+		problems := diag.Problems(err)
+		if len(problems) != 1 {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got := fmt.Sprintf("%d:%d %s", problems[0].Pos.Line, problems[0].Pos.Column, problems[0].Excerpt); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

@@ -41,6 +41,9 @@ func TestSamplesComeBack(t *testing.T) {
 		kept := make([]Samples, len(lists))
 		for i, list := range lists {
 			kept[i] = b.add(list)
+			if kept[i].Count != min(len(list), MaxSamples) || kept[i].Of != len(list) {
+				t.Fatalf("of %d: %+v", len(list), kept[i])
+			}
 		}
 		raw, err := b.encode()
 		if err != nil {
@@ -69,6 +72,9 @@ func TestSamplesComeBack(t *testing.T) {
 
 func TestDamagedSamples(t *testing.T) {
 	b := blocks{}
+	if many := b.add(make([]float64, 3*MaxSamples)); many.Count != MaxSamples || many.Of != 3*MaxSamples {
+		t.Errorf("%+v", many)
+	}
 	kept := b.add([]float64{1e-3, 2e-3})
 	for name, spoil := range map[string]func(Samples) Samples{
 		"another hash":  func(s Samples) Samples { s.SHA256 = "0"; return s },

@@ -66,7 +66,7 @@ func (w *walk) version(v version, parents []map[string]state) map[string]state {
 		if len(before) == 0 && v.absent() {
 			return after
 		}
-		finding := 0
+		var finding int
 		if v.absent() {
 			finding = w.found(Vanished, v, wholeFile, v.commit, "the file was removed, with all its entries",
 				"git checkout "+restoreFrom(v)+" -- "+w.path+"; pawl baseline reset removes entries with a reason")
@@ -160,8 +160,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	case goesOn && from == len(right.story) && !restored:
 		return fail(Edited, now.content, "edited: no move made it what it is, and its checksums were made to fit",
 			fmt.Sprintf("git checkout %s -- %s restores it", restoreFrom(v), w.path))
-	case settled >= 0:
-		from = settled
+	case settled >= 0: // illegal looks no further back than that move
 	case !goesOn:
 		lost := longest(before)
 		what := "it does not go on from the entry before: that one's last move is gone"

@@ -1,6 +1,7 @@
 package ratchet
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -190,6 +191,54 @@ func TestHarmIsFound(t *testing.T) {
 		s.add(after, len(s.versions)-1)
 		if len(s.findings()) == 0 {
 			t.Fatalf("%s of %s was forgotten", how, name)
+		}
+	})
+}
+
+// unreadable is a version that is no baseline.
+func (s *story) unreadable(parents ...int) {
+	n := len(s.versions)
+	s.versions = append(s.versions, version{commit: fmt.Sprintf("commit %d", n), parents: parents, content: fmt.Sprint(n), err: errors.New("it is no JSON")})
+}
+
+// What a version that nobody can read hides is still known after it.
+func TestBehindAnUnreadableVersion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := newFile(class, "x.json")
+		former, err := first.Move(candidate("a", 1, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := copied(t, first)
+		if _, err := second.Move(candidate("a", 2, 1.8).against(former, -0.1)); err != nil {
+			t.Fatal(err)
+		}
+		empty := newFile(class, "x.json")
+		for name, test := range map[string]struct {
+			then *File
+			kind Kind // "": all is well again
+		}{
+			"it is put back":    {second, ""},
+			"it went back":      {first, Rewritten},
+			"its entry is gone": {empty, Vanished},
+		} {
+			s := &story{T: t}
+			s.add(first)
+			s.add(copied(t, first), 0)
+			s.add(second, 0)
+			order := []int{1, 2}
+			if rapid.Bool().Draw(t, "the other side first") {
+				order = []int{2, 1}
+			}
+			s.unreadable(order...)
+			if found := s.findings(); len(found) != 1 || found[0].Kind != Unreadable {
+				t.Fatalf("%+v", found)
+			}
+			s.add(copied(t, test.then), 3)
+			found := s.findings()
+			if test.kind == "" && found != nil || test.kind != "" && (len(found) != 1 || found[0].Kind != test.kind) {
+				t.Fatalf("%s: %+v", name, found)
+			}
 		}
 	})
 }

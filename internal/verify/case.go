@@ -195,12 +195,10 @@ func faultOf(err error) *result.Fault {
 	return &result.Fault{Stage: "verify", Cause: result.CauseInternal, Message: err.Error()}
 }
 
-// Timed judges the outputs of a timed sample: b has been prepared, and the
-// candidate's answers outside the clock were right.
+// Timed judges the outputs of a timed sample: the candidate's answers outside the
+// clock were right.
 func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, steps int) ([]result.Finding, error) {
-	if b.problem.Args == nil {
-		b.problem = b.describe()
-	}
+	b.problem = b.describe()
 	errs, err := b.Compare(ctx, slices.Clone(got), c.Batch, steps, b.Tolerance)
 	if err != nil {
 		return nil, err

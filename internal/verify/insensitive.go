@@ -16,7 +16,7 @@ import (
 // greatest of many small numbers mostly is, nobody could give another: then it counts
 // whether it still gives that answer where it is wrong.
 func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) ([]result.Finding, error) {
-	alike, err := b.alike(ctx, batch, batch+1, got)
+	alike, err := b.alike(ctx, batch, batch+1)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +31,16 @@ func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) (
 }
 
 // alike tells whether the right answers to the data of two batches are the same, as
-// far as the outputs of got can say them.
-func (b *Bench) alike(ctx context.Context, batch, other int, got []wire.Buffer) (bool, error) {
-	m := b.question(got, batch, 0, oracle.Tolerance{})
+// far as the candidate's outputs can say them.
+func (b *Bench) alike(ctx context.Context, batch, other int) (bool, error) {
+	theirs, err := b.want(ctx, other, 0)
+	if err != nil {
+		return false, err
+	}
+	m := b.question(theirs, batch, 0, oracle.Tolerance{})
 	m.Other = &other
-	if b.Oracle.Reference != nil {
-		var err error
-		if m.Got, err = b.want(ctx, other, 0); err != nil {
-			return false, err
-		}
-		if m.Want, err = b.want(ctx, batch, 0); err != nil {
-			return false, err
-		}
+	if m.Want, err = b.want(ctx, batch, 0); err != nil {
+		return false, err
 	}
 	reply, err := b.Judge.Judge(ctx, m)
 	if err != nil {

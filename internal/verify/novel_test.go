@@ -12,6 +12,7 @@ func TestDiffer(t *testing.T) {
 	}{
 		"a cheat":                        {134e-6, 50e-6, 16384, true},
 		"a cheat in Python":              {3.7e-3, 1.3e-3, 262144, true},
+		"twice as long":                  {200e-6, 100e-6, 1000, true},
 		"a table of its own":             {133e-6, 130e-6, 4096, false},
 		"branches":                       {11e-6, 10.7e-6, 1000, false},
 		"a quarter longer":               {125e-6, 100e-6, 1000, false},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,32 @@ func TestOnGPU(t *testing.T) {
 	}{{hostDevice, false, false}, {"GPU-1", false, true}, {"GPU-1", true, false}} {
 		if got := (&child{device: test.device, processor: test.processor}).onGPU(); got != test.want {
 			t.Errorf("%+v: %t", test, got)
+		}
+	}
+}
+
+// A parent that asks for nothing pings well before the worker's lease is over, and
+// goes on doing so.
+func TestParentPings(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan string, 100)
+	c, err := Start(t.Context(), Options{Command: []string{self, "listener"}, OnNote: func(op string) { heard <- op }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 2 {
+		select {
+		case op := <-heard:
+			if op != wire.OpPing {
+				t.Errorf("it heard %q", op)
+			}
+		case <-time.After(DefaultLease):
+			t.Fatal("it heard nothing for the whole lease")
 		}
 	}
 }

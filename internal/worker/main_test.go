@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			return
+		case "listener":
+			listen()
+			return
 		case "lock-clocks":
 			if err := lockForTest(os.Args[2]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -54,6 +57,19 @@ func TestMain(m *testing.M) {
 func asFault(err error, into **result.Fault) bool { return errors.As(err, into) }
 
 func notifyInterrupt(c chan os.Signal) { signal.Notify(c, os.Interrupt) }
+
+// listen is a worker that does nothing but say what it is asked for.
+func listen() {
+	in, out := wire.NewReader(os.Stdin), wire.NewWriter(os.Stdout)
+	_ = out.Send(0, wire.OpHello, wire.Hello{Protocol: "1.0"}, nil)
+	for {
+		frame, err := in.Next()
+		if err != nil {
+			return
+		}
+		_ = out.Send(0, wire.OpNote, wire.Note{Text: frame.Op}, nil)
+	}
+}
 
 // lie is a cell that answers as its artifact says.
 func lie(requests, replies *os.File) {

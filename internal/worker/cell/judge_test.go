@@ -237,3 +237,46 @@ func TestSumFollowsMutation(t *testing.T) {
 		b.free()
 	}
 }
+
+// A reference that left some of its answer unwritten is named with the place, if the
+// argument has one like it.
+func TestUnwrittenAnswers(t *testing.T) {
+	args := scaleProblem(8)
+	blank := make([]byte, 4*8)
+	for i := range 8 {
+		copy(blank[4*i:], f32s(float32(i)))
+	}
+	oracle.Poison(blank[4*6:4*7], dtype.F32)
+	for name, test := range map[string]struct {
+		arg  int
+		data []byte
+		says string
+	}{
+		"all of its elements": {1, blank, "it never wrote y[1, 2] and 1 of 8 elements in all"},
+		"fewer elements":      {1, blank[:4*7], "it never wrote y[6] and 1 of 7 elements in all"},
+		"no such argument":    {3, blank, "no answer for the output y"},
+		"before the first":    {-1, blank, "no answer for the output y"},
+	} {
+		m := &wire.Judge{Args: args, Got: []wire.Buffer{{Arg: 1, Path: output(t, blank)}}, Want: []wire.Buffer{{Arg: test.arg, DType: "f32", Path: output(t, test.data)}}}
+		_, err := (&bench{}).judge(m)
+		if fault := faultIn(t, err); fault.Cause != result.CauseOracle || !strings.Contains(fault.Message, test.says) {
+			t.Errorf("%s: %+v", name, fault)
+		}
+	}
+}
+
+// An output of one number has no shape, and a tensor map no value.
+func TestJudgeOfOneNumber(t *testing.T) {
+	args := []wire.Arg{
+		{Name: "x", DType: "f32", Buffer: true, Count: 1, Role: "in"},
+		{Name: "y", DType: "f32", Buffer: true, Count: 1, Role: "out"},
+		{Name: "map", TensorMap: &wire.TensorMap{}},
+	}
+	reply, err := (&bench{}).judge(&wire.Judge{Elementwise: "x", Args: args, Got: []wire.Buffer{{Arg: 1, Path: output(t, f32s(1e6))}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := reply.Outputs[0]; e.Wrong != 1 || e.Worst == nil || len(e.Worst.Index) != 0 || e.Worst.Got != "1000000" || e.Tiles.Rows != 1 || e.Tiles.Columns != 1 {
+		t.Errorf("%+v", e)
+	}
+}

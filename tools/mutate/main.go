@@ -1,0 +1,208 @@
+// Mutate finds out which mistakes the tests of a package would notice. It makes a
+// seeded sample of small changes to the package (mutants), runs the tests on each,
+// and lists those that no test fails on.
+//
+// All mutants are compiled into one test binary, switched off. A run switches one of
+// them on by writing its number into a copy of the binary, so that processes which
+// the tests start from it, confined ones too, have the same mutant.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+type options struct {
+	pkg      string   // import path or ./folder of what is mutated
+	also     []string // packages whose tests exercise it too
+	confined []string // those of them that do so in confined processes
+	seed     string
+	count    int
+	jobs     int
+	results  string
+	list     bool
+	retry    bool
+	only     []string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	target, err := load(ctx, o.pkg)
+	if err != nil {
+		return err
+	}
+	sampled, err := target.sample(o.seed, o.count)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		for _, m := range sampled {
+			fmt.Fprintf(out, "%d\t%s\n", m.Line, m.Key)
+		}
+		return nil
+	}
+	equivalent, err := readEquivalent(filepath.Join(target.root, "tools/mutate/equivalent.txt"))
+	if err != nil {
+		return err
+	}
+	known, err := readResults(o.results)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(o.results, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+
+	var todo []*mutant
+	for _, m := range sampled {
+		earlier, tried := known[m.Key]
+		switch {
+		case equivalent[m.Key] != "":
+		case len(o.only) > 0 && !slices.ContainsFunc(o.only, func(text string) bool { return strings.Contains(m.Key, text) }):
+		case tried && !(o.retry && earlier.Status == survived):
+		default:
+			todo = append(todo, m)
+		}
+	}
+	if len(todo) > 0 {
+		record := json.NewEncoder(file)
+		err = try(ctx, target, sampled, todo, o, out, func(r outcome) error {
+			known[r.Key] = r
+			return record.Encode(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return summary(out, target, sampled, known, equivalent)
+}
+
+func parse(args []string) (options, error) {
+	o := options{}
+	var also, confined, only string
+	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
+	flags.StringVar(&also, "also", "", "comma-separated `packages` whose tests exercise the package too")
+	flags.StringVar(&confined, "confined", "", "like -also; tests that run the package in confined processes, for mutants that no other test reaches")
+	flags.StringVar(&o.seed, "seed", "1", "of the sample")
+	flags.IntVar(&o.count, "count", 150, "mutants in the sample")
+	flags.IntVar(&o.jobs, "jobs", 2, "mutants tried at once")
+	flags.StringVar(&o.results, "results", "", "JSON lines, appended to; what is in it is not tried again")
+	flags.BoolVar(&o.retry, "retry", false, "try those again that survived")
+	flags.BoolVar(&o.list, "list", false, "list the sample and try nothing")
+	flags.StringVar(&only, "only", "", "comma-separated `texts`: try only mutants whose line in the list has one of them")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() != 1 {
+		return o, errors.New("name one package: mutate [flags] ./internal/judge")
+	}
+	o.pkg = flags.Arg(0)
+	o.also, o.confined, o.only = fields(also), fields(confined), fields(only)
+	if o.results == "" {
+		o.results = "mutate-" + strings.ReplaceAll(strings.Trim(o.pkg, "./"), "/", "-") + "-" + o.seed + ".jsonl"
+	}
+	return o, nil
+}
+
+func fields(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// try builds the binaries, finds out which tests reach which mutants, and runs them.
+func try(ctx context.Context, target *target, sampled, todo []*mutant, o options, out io.Writer, record func(outcome) error) error {
+	folder, err := os.MkdirTemp("", "mutate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	began := time.Now()
+	suites, err := target.build(ctx, folder, sampled, slices.Concat([]string{o.pkg}, o.also, o.confined), o.confined)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d mutants in %d test binaries, built in %.0f s\n", len(sampled), len(suites), time.Since(began).Seconds())
+	for _, s := range suites {
+		if err := s.survey(ctx, folder, len(sampled)); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: %d tests, %.1f s\n", s.pkg, len(s.tests), s.seconds())
+	}
+
+	type answer struct {
+		outcome
+		err error
+	}
+	queue, answers := make(chan *mutant), make(chan answer)
+	for worker := range o.jobs {
+		go func() {
+			for m := range queue {
+				r, err := kill(ctx, suites, m, filepath.Join(folder, fmt.Sprint("worker", worker)))
+				answers <- answer{r, err}
+			}
+		}()
+	}
+	go func() {
+		defer close(queue)
+		for _, m := range todo {
+			queue <- m
+		}
+	}()
+	for done := range todo {
+		a := <-answers
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if a.err != nil {
+			return a.err
+		}
+		fmt.Fprintf(out, "%d/%d %s line %d, %s (%s, %.1f s)\n", done+1, len(todo), a.Status, a.Line, a.Key, a.By, a.Seconds)
+		if err := record(a.outcome); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readResults(path string) (map[string]outcome, error) {
+	known := map[string]outcome{}
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return known, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var r outcome
+		if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may have been cut off
+			known[r.Key] = r
+		}
+	}
+	return known, lines.Err()
+}
