@@ -2,7 +2,6 @@ package stat
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 )
 
@@ -86,9 +85,3 @@ func oneInfinity(sorted []float64) bool {
 
 // unit turns random bits into a number in [0, 1).
 func unit(random uint64) float64 { return float64(random>>11) * 0x1p-53 }
-
-// below turns random bits into a number from 0 to n−1. Its bias is n/2⁶⁴.
-func below(random uint64, n int) int {
-	high, _ := bits.Mul64(random, uint64(n))
-	return int(high)
-}

@@ -40,7 +40,7 @@ func TestMiddleRanksAreThoseOfResamples(t *testing.T) {
 		ranks := make([]int, n)
 		for range resamples {
 			for i := range ranks {
-				ranks[i] = below(random.Uint64(), n)
+				ranks[i] = int(random.Uint64() % uint64(n))
 			}
 			slices.Sort(ranks)
 			lower, upper := ranks[(n-1)/2], ranks[n/2]

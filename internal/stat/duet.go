@@ -2,7 +2,6 @@ package stat
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -99,72 +98,6 @@ func newEstimate(cells [][]float64) (e Estimate, medians []float64) {
 	return e, medians
 }
 
-// HierarchicalBootstrap is CellEstimate with another interval: cells are drawn
-// with replacement, then as many pairs from each as it has, also with
-// replacement, and the 2.5th and 97.5th percentile of the resamples' medians are
-// its ends. It assumes no shape, but it needs cells: with four it is narrower
-// than it should be, since resampling knows nothing of the uncertainty of a
-// spread that was estimated from four. It costs a draw for every pair of every
-// resample.
-func HierarchicalBootstrap(cells [][]float64, resamples int, seed uint64) Estimate {
-	e, medians := newEstimate(cells)
-	if math.IsNaN(e.Median) || len(medians) < 2 || resamples < 1 {
-		return e
-	}
-	all, ranks := pool(cells)
-	if !oneInfinity(all) {
-		return e
-	}
-	random := rand.NewPCG(seed, uint64(e.Pairs))
-	drawn := make([]float64, resamples)
-	counts := make([]int, len(all))
-	for i := range drawn {
-		clear(counts)
-		total := 0
-		for range ranks {
-			cell := ranks[below(random.Uint64(), len(ranks))]
-			total += len(cell)
-			for range cell {
-				counts[cell[below(random.Uint64(), len(cell))]]++
-			}
-		}
-		drawn[i] = countedMedian(all, counts, total)
-	}
-	slices.Sort(drawn)
-	e.Low, e.High = percentile(drawn, 100*lowTail), percentile(drawn, 100*highTail)
-	return e
-}
-
-// pool sorts all pairs and gives the places of each cell's.
-func pool(cells [][]float64) (all []float64, ranks [][]int32) {
-	all = sorted(slices.Concat(cells...))
-	for _, cell := range cells {
-		if len(cell) == 0 {
-			continue
-		}
-		places := make([]int32, len(cell))
-		for i, x := range cell {
-			at, _ := slices.BinarySearch(all, x)
-			places[i] = int32(at)
-		}
-		ranks = append(ranks, places)
-	}
-	return all, ranks
-}
-
-func countedMedian(sorted []float64, counts []int, total int) float64 {
-	seen, i := 0, 0
-	for seen+counts[i] < (total+1)/2 {
-		seen += counts[i]
-		i++
-	}
-	j := i
-	for seen += counts[i]; seen < total/2+1; seen += counts[j] {
-		j++
-	}
-	return midpoint(sorted[i], sorted[j])
-}
-
 // SignDelta is the effect size of a duet: the part of pairs in which the second
 // side was slower, less the part in which it was faster. It is NaN for no pairs.
 func SignDelta(logRatios []float64) float64 {
@@ -181,29 +114,4 @@ func SignDelta(logRatios []float64) float64 {
 		}
 	}
 	return float64(sum) / float64(len(logRatios))
-}
-
-// TOST is the p-value of equivalence for a duet: two one-sided t tests, of a
-// log-ratio above low and of one below high, the larger p of the two. Below 0.05
-// it is shown that the change lies between low and high; that is so exactly when
-// the 90% interval does. It is 1 where nothing can be shown (one cell, no pairs)
-// and NaN for a NaN.
-func TOST(e Estimate, low, high float64) float64 {
-	if math.IsNaN(low) || math.IsNaN(high) || (e.Pairs > 0 && math.IsNaN(e.Median)) {
-		return math.NaN()
-	}
-	if e.Cells < 2 || math.IsInf(e.HalfWidth(), 1) {
-		return 1
-	}
-	// From the interval and not from the cells, so that its floor counts.
-	kept := keptCells(e.Cells)
-	se := e.HalfWidth() / factor95(kept)
-	room := min(e.Median-low, high-e.Median)
-	if se == 0 {
-		if room > 0 {
-			return 0
-		}
-		return 1
-	}
-	return tAbove(room/se, float64(kept-1))
 }

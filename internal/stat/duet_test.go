@@ -3,7 +3,6 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -33,17 +32,6 @@ func TestCellEstimateOfFew(t *testing.T) {
 		if !sameEstimate(got, test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
-		// The bootstrap differs in nothing but the interval between equal cells.
-		boot := HierarchicalBootstrap(test.cells, 100, 1)
-		if test.floor > 0 && got.Cells > 1 {
-			continue
-		}
-		if !sameEstimate(boot, test.want) && test.name != "an infinite cell" && test.name != "an infinite pair" {
-			t.Errorf("%s: bootstrap %+v, want %+v", test.name, boot, test.want)
-		}
-	}
-	if e := HierarchicalBootstrap([][]float64{{1}, {2}}, 0, 1); !math.IsInf(e.HalfWidth(), 1) {
-		t.Errorf("no resamples: %+v", e)
 	}
 }
 
@@ -64,28 +52,6 @@ func TestSignDelta(t *testing.T) {
 	} {
 		if got := SignDelta(test.ratios); !same(got, test.want) {
 			t.Errorf("%v: %v, want %v", test.ratios, got, test.want)
-		}
-	}
-}
-
-func TestTOSTOfFew(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	for _, test := range []struct {
-		name      string
-		e         Estimate
-		low, high float64
-		want      float64
-	}{
-		{"one cell", CellEstimate([][]float64{{0, 0}}, 0), -1, 1, 1},
-		{"no pairs", CellEstimate(nil, 0), -1, 1, 1},
-		{"a NaN", CellEstimate([][]float64{{0}, {nan}}, 0), -1, 1, nan},
-		{"no bound", CellEstimate([][]float64{{0}, {0}}, 0), nan, 1, nan},
-		{"no spread, inside", CellEstimate([][]float64{{0}, {0}}, 0), -1, 1, 0},
-		{"no spread, outside", CellEstimate([][]float64{{2}, {2}}, 0), -1, 1, 1},
-		{"bounds without end", CellEstimate([][]float64{{0}, {1}}, 0), -inf, inf, 0},
-	} {
-		if got := TOST(test.e, test.low, test.high); !same(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
 }
@@ -143,26 +109,6 @@ func TestCellEstimateProperties(t *testing.T) {
 		if mirrored.Median != -e.Median || !close2(mirrored.Low, -e.High) || !close2(mirrored.High, -e.Low) {
 			t.Fatalf("not symmetric: %+v, %+v", e, mirrored)
 		}
-
-		// Equivalence at 5% and a 90% interval inside of the bounds are one thing.
-		if e.Cells > 1 && e.HalfWidth() > 0 {
-			low, high := rapid.Float64Range(-0.6, 0).Draw(t, "low"), rapid.Float64Range(0, 0.6).Draw(t, "high")
-			df := float64(e.Cells - 1)
-			half := e.HalfWidth() * TQuantile(0.95, df) / TQuantile(0.975, df)
-			room := min(e.Median-half-low, high-e.Median-half)
-			if p := TOST(e, low, high); math.Abs(room) > 1e-9 && (p < 0.05) != (room > 0) {
-				t.Fatalf("p is %v where the 90%% interval has %v to spare", p, room)
-			}
-		}
-
-		boot := HierarchicalBootstrap(cells, 50, 7)
-		if boot.Median != e.Median || boot.Low > boot.High || !sameEstimate(boot, HierarchicalBootstrap(cells, 50, 7)) {
-			t.Fatalf("bootstrap %+v, estimate %+v", boot, e)
-		}
-		all := slices.Concat(cells...)
-		if e.Cells > 1 && (boot.Low < slices.Min(all) || boot.High > slices.Max(all)) {
-			t.Fatalf("%+v is outside of the pairs", boot)
-		}
 	})
 }
 
@@ -213,9 +159,9 @@ func TestCellEstimateCoverage(t *testing.T) {
 		for _, n := range []int{4, 8} {
 			random := rand.New(rand.NewPCG(42, uint64(n)))
 			const trials = 1000
-			covered, boot, boots := 0, 0, 0
+			covered := 0
 			var pooled, means []float64
-			for trial := range trials {
+			for range trials {
 				cells := make([][]float64, n)
 				for i := range cells {
 					cells[i] = test.cell(16, random)
@@ -226,16 +172,10 @@ func TestCellEstimateCoverage(t *testing.T) {
 				}
 				_, medians := newEstimate(cells)
 				pooled, means = append(pooled, e.Median), append(means, Mean(medians))
-				if trial%20 == 0 {
-					boots++
-					if h := HierarchicalBootstrap(cells, 200, BootstrapSeed); h.Low <= 0 && 0 <= h.High {
-						boot++
-					}
-				}
 			}
 			rate := percent(covered, trials)
-			t.Logf("%-22s %d cells: covers %.1f%% (hierarchical bootstrap %.0f%%); standard deviation of the median of all pairs %.3f%%, of the mean of medians %.3f%%",
-				test.name, n, rate, percent(boot, boots), 100*Std(pooled), 100*Std(means))
+			t.Logf("%-22s %d cells: covers %.1f%%; standard deviation of the median of all pairs %.3f%%, of the mean of medians %.3f%%",
+				test.name, n, rate, 100*Std(pooled), 100*Std(means))
 			if rate < 92 || rate > 98.5 {
 				t.Errorf("%s, %d cells: covers %.1f%%", test.name, n, rate)
 			}
@@ -286,14 +226,7 @@ func BenchmarkCellEstimate(b *testing.B) {
 	for range 4 {
 		cells = append(cells, machine{within: 0.01}.cell(30, random))
 	}
-	b.Run("t", func(b *testing.B) {
-		for b.Loop() {
-			CellEstimate(cells, 0)
-		}
-	})
-	b.Run("bootstrap", func(b *testing.B) {
-		for b.Loop() {
-			HierarchicalBootstrap(cells, BootstrapResamples, BootstrapSeed)
-		}
-	})
+	for b.Loop() {
+		CellEstimate(cells, 0)
+	}
 }

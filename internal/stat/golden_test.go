@@ -34,7 +34,7 @@ type golden struct {
 	Duets []struct {
 		Cells           [][]float64
 		Median, Sign    float64
-		Low, High, TOST *float64
+		Low, High *float64
 	}
 }
 
@@ -184,9 +184,6 @@ func TestDuetsAgainstSciPy(t *testing.T) {
 		}
 		if !closeTo(e.Low, *row.Low) || !closeTo(e.High, *row.High) {
 			t.Errorf("case %d: [%v, %v], want [%v, %v]", i, e.Low, e.High, *row.Low, *row.High)
-		}
-		if got := TOST(e, math.Log(0.95), math.Log(1.03)); !closeTo(got, *row.TOST) {
-			t.Errorf("case %d: equivalence has p %v, want %v", i, got, *row.TOST)
 		}
 	}
 }
