@@ -163,7 +163,7 @@ func (c *check) at(ctx context.Context, sha string) (*version, error) {
 		c.warn("submodule", "", "%s: %s", git.Short(sha), note)
 	}
 	file := filepath.Join(tree.Folder, filepath.Base(c.Spec.File))
-	if v.spec, err = spec.Load(file); err == nil {
+	if v.spec, err = spec.LoadEarlier(file); err == nil {
 		v.spec, v.drafts = finished(v.spec)
 	} else {
 		v.spec, v.why = nil, unreadable(err)

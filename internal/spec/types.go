@@ -120,6 +120,9 @@ type Arg struct {
 	Value *Formula   // scalar
 
 	TensorMap *TensorMap
+
+	dtypeAt    diag.Pos // of the dtype's name
+	dtypeWidth int
 }
 
 // TensorMap describes a buffer and its tiles to the bulk copy engine of a GPU, in a
