@@ -137,5 +137,5 @@ const (
 	Accepted           Reason = "accepted" // slower on purpose: a recorded reason covers it
 	NoBaseline         Reason = "no baseline"
 	BaseDraft          Reason = "base is a draft" // its pawl.yaml still has TODO comments about the kernel: it judges nothing
-	NotConfirmed       Reason = "not confirmed" // a second set of cells did not agree
+	NotConfirmed       Reason = "not confirmed"   // a second set of cells did not agree
 )
