@@ -346,10 +346,10 @@ func (c cNumeric) agrees(t dtype.Type, buffer bool) bool {
 		return !t.Float() && t.Size() == c.dtype.Size()
 	case t.Size() != c.dtype.Size(): // bytes may be anything's; wider integers hold packed elements
 		return c.dtype.Size() == 1 || t.Size() < c.dtype.Size()
-	case t.Float():
-		return c.dtype.Size() == 1 || unsigned(c.dtype)
+	case t.Float() && c.dtype.Size() == 1:
+		return true
 	}
-	return c.loose
+	return c.loose || unsigned(c.dtype) // which carry anybody's bits
 }
 
 func unsigned(t dtype.Type) bool { return strings.HasPrefix(string(t), "u") }
