@@ -198,7 +198,10 @@ func (p *place) sizes() map[string]int64 {
 	last := int64(0)
 	for _, c := range roof.Caches(spec.CellHost, p.machine) {
 		name := "L2"
-		if c.Name == roof.LLC {
+		switch c.Name {
+		case roof.L1:
+			continue
+		case roof.LLC:
 			name = "LLC"
 		}
 		sizes[name] = whole(c.Bytes)

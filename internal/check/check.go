@@ -69,6 +69,8 @@ type contest struct {
 	former    *ratchet.Entry // as the base has it
 	own       *opponent      // what mine names, where the base does not know it and the row is other code; nil: nothing
 	accepted  bool
+	draft     bool // the base, or the best-known version, is only a draft of the kernel
+	draftBest bool // the latter
 	same      bool // it is the best-known version, and the commit that the entry names could not be built
 	gone      bool // nor will it ever be
 
@@ -161,7 +163,7 @@ func (k *contest) evidence(gate spec.Gate) judge.Case {
 		best.Same = true
 	}
 	return judge.Case{
-		Gate: gate, Fault: k.row.Fault, Incorrect: k.row.Verdict == result.Incorrect, Accepted: k.accepted,
+		Gate: gate, Fault: k.row.Fault, Incorrect: k.row.Verdict == result.Incorrect, Accepted: k.accepted, Draft: k.draft,
 		Base: k.base.evidence(k.candidate), Best: best,
 	}
 }

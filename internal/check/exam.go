@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"pawl/internal/result"
@@ -24,8 +25,14 @@ type exam struct {
 func (c *check) examOf(k *contest) *exam {
 	s, from := c.Spec, k.candidate.Variant.Kernel
 	if c.base != nil {
-		if theirs := kernel(c.base.spec, k.row.Kernel); theirs != nil {
+		theirs := kernel(c.base.spec, k.row.Kernel)
+		if theirs != nil && c.base.drafts.oracle(theirs) == "" {
 			s, from = c.base.spec, theirs
+		} else if theirs != nil {
+			k.row.Warnings = append(k.row.Warnings, result.Warning{
+				Code:    "draft",
+				Message: fmt.Sprintf("kernel %s, which the base's right answers come from, is a draft there; this change's own oracle is asked", c.base.drafts.oracle(theirs)),
+			})
 		}
 	}
 	answers, known := c.answers[from]

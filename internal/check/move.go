@@ -139,6 +139,10 @@ func (c *check) unfit(k *contest) (why, hint string) {
 			why, hint = "could not be had this time", "pawl check again where it can be; "+hint
 		}
 		return fmt.Sprintf("the best-known version, of commit %s, %s", git.Short(k.entry.Commit), why), hint
+	case k.draftBest:
+		name := k.row.Name()
+		return fmt.Sprintf("the baseline names commit %s, whose pawl.yaml is a draft of the kernel", git.Short(k.entry.Commit)),
+			fmt.Sprintf("pawl baseline accept %s --reason … makes this one the best-known; pawl baseline reset %s --reason … begins anew", name, name)
 	case len(c.loose) > 0:
 		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: its commit alone cannot be built", "git add, commit and measure again"
 	case !k.gone && k.slowTail(c.gate) != "":

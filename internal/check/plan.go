@@ -105,6 +105,8 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	}
 	x.base = c.baseOf(k.Name, at)
 	x.best = c.bestOf(ctx, x.entry, k.Name, at)
+	c.noteDrafts(x, k.Name, own.Name)
+	c.dropDraftBest(x, k.Name)
 	if x.best != nil && x.solves(x.entry) {
 		x.best.side.StoredS = x.entry.MedianMS / 1e3
 	}

@@ -20,8 +20,10 @@ type version struct {
 	sha  string
 	err  error // why it cannot be had; then there is nothing else
 	tree *git.Tree
-	spec *spec.Spec // nil: it has none, or none that can be read
+	spec *spec.Spec // without what is a draft; nil: it has none, or none that can be read
 	why  string     // then
+
+	drafts drafts
 }
 
 // findBase finds what the candidate is compared with, and takes the gate from it:
@@ -69,7 +71,8 @@ func (c *check) findBase(ctx context.Context) error {
 		c.base = nil
 		return nil
 	}
-	if c.gate = c.base.spec.Gate; c.gate != c.Spec.Gate {
+	if c.base.spec.Gate != c.Spec.Gate && c.baseKeeps("gate") {
+		c.gate = c.base.spec.Gate
 		c.warn("gate", "", "this change has another gate; it is judged by that of %s", base.Ref)
 	}
 	return nil
@@ -78,7 +81,7 @@ func (c *check) findBase(ctx context.Context) error {
 // deviceClass is the class that the project names, if it does: the base's, since another
 // one has another baseline.
 func (c *check) deviceClass() string {
-	if c.base == nil || c.base.spec.DeviceClass == c.Spec.DeviceClass {
+	if c.base == nil || c.base.spec.DeviceClass == c.Spec.DeviceClass || !c.baseKeeps("device_class") {
 		return c.Spec.DeviceClass
 	}
 	c.warn("class", "", "this change has another device_class; the baseline is that of %s", c.report.Base.Ref)
@@ -160,7 +163,9 @@ func (c *check) at(ctx context.Context, sha string) (*version, error) {
 		c.warn("submodule", "", "%s: %s", git.Short(sha), note)
 	}
 	file := filepath.Join(tree.Folder, filepath.Base(c.Spec.File))
-	if v.spec, err = spec.Load(file); err != nil {
+	if v.spec, err = spec.LoadEarlier(file); err == nil {
+		v.spec, v.drafts = finished(v.spec)
+	} else {
 		v.spec, v.why = nil, unreadable(err)
 		if _, missing := os.Stat(file); errors.Is(missing, fs.ErrNotExist) {
 			v.why = "it has no " + filepath.Base(c.Spec.File)

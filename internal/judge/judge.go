@@ -27,6 +27,7 @@ type Case struct {
 	Base      *Opponent     // what the change is made to; nil: there is none
 	Best      *Opponent     // the best-known version; nil: none, or it is the base
 	Accepted  bool          // a recorded reason says that it may be slower
+	Draft     bool          // the base has the kernel, as a draft that judges nothing; then Base is nil
 }
 
 // Verdict is the decision table of docs/statistics.md.
@@ -36,6 +37,8 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 	}
 	base, best := c.Base, c.Best
 	switch {
+	case base == nil && best == nil && c.Draft:
+		return result.New, []result.Reason{result.BaseDraft}
 	case base == nil && best == nil:
 		return result.New, []result.Reason{result.NoBaseline}
 	case base != nil && base.Same, base == nil && best.Same:

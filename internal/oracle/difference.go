@@ -27,7 +27,7 @@ type Difference struct {
 	Wrong  int64 // outside the tolerance
 	NaNs   int64 // in the output
 	MaxAbs float64
-	MaxRel float64 // over the elements whose reference is not zero
+	MaxRel float64 // infinite where an element is wrong whose reference is zero; of others with that there is none
 
 	Square     float64 // sum of (a − b)²
 	WantSquare float64 // sum of b²
@@ -97,11 +97,15 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 				if math.IsNaN(got) {
 					found.NaNs++
 				}
-				if !tol.holds(got, ref, distance) && !rounds(out.Type, ref, got) {
+				wrong := !tol.holds(got, ref, distance) && !rounds(out.Type, ref, got)
+				if wrong {
 					found.Wrong++
 				}
 				if size = math.Abs(ref); !finite(got) || !finite(ref) {
 					continue
+				}
+				if wrong && size == 0 {
+					found.MaxRel = math.Inf(1)
 				}
 			}
 			found.Square += distance * distance

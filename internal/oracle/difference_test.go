@@ -56,6 +56,10 @@ func TestCompare(t *testing.T) {
 			Count: 3, MaxAbs: 15, MaxRel: 15. / 65519, Square: 225, WantSquare: 65519 * 65519,
 		}},
 		{"a reference of zero", f16s(0.5), f64s(0), oracle.Tolerance{Abs: 1}, oracle.Difference{Count: 1, MaxAbs: 0.5, Square: 0.25}},
+		{"wrong, and a reference of zero", f16s(27, 1.5), f64s(0, 1), oracle.Tolerance{Abs: 1}, oracle.Difference{
+			Count: 2, Wrong: 1, MaxAbs: 27, MaxRel: inf, Square: 27*27 + 0.25, WantSquare: 1,
+		}},
+		{"nothing but zeros, and right", ints(dtype.I32, 0), ints(dtype.I32, 0), oracle.Tolerance{}, oracle.Difference{Count: 1}},
 		{"signed bytes", ints(dtype.I8, 0xff), ints(dtype.I8, 1), oracle.Tolerance{}, oracle.Difference{Count: 1, Wrong: 1, MaxAbs: 2, MaxRel: 2, Square: 4, WantSquare: 1}},
 		{"unsigned bytes", ints(dtype.U8, 0xff), ints(dtype.U8, 0xff), oracle.Tolerance{}, oracle.Difference{Count: 1, WantSquare: 255 * 255}},
 		{

@@ -72,7 +72,7 @@ func accuracy(rows ...*result.Row) string {
 	case e.rtol == "":
 		return "max abs " + far(e.abs) + " (exact)"
 	case e.beyond:
-		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), far(e.rel), e.atol, e.rtol)
+		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), relative(e.abs, e.rel), e.atol, e.rtol)
 	default:
 		return "max abs " + far(e.abs) + " (atol " + e.atol + ")"
 	}
@@ -310,7 +310,7 @@ var verifiedColumns = []sheetColumn[checked]{
 	{"against", false, func(c checked) string { return c.row.Verification.Oracle }},
 	{"integrity", false, func(c checked) string { return string(c.row.Verification.Integrity) }},
 	{"max abs", true, func(c checked) string { return c.extreme(func(e *extremes) string { return far(e.abs) }) }},
-	{"max rel", true, func(c checked) string { return c.extreme(func(e *extremes) string { return far(e.rel) }) }},
+	{"max rel", true, func(c checked) string { return c.extreme(func(e *extremes) string { return relative(e.abs, e.rel) }) }},
 	{"RMS", true, func(c checked) string { return c.extreme(func(e *extremes) string { return far(e.rms) }) }},
 	{"atol", true, func(c checked) string { return c.extreme(func(e *extremes) string { return e.atol }) }},
 	{"rtol", true, func(c checked) string { return c.extreme(func(e *extremes) string { return e.rtol }) }},
@@ -351,7 +351,7 @@ func (c checked) verifyRecord() []string {
 	}
 	out := []string{v.Oracle, string(v.Integrity), strconv.Itoa(v.Passed), strconv.Itoa(v.Failed), strconv.Itoa(v.Skipped), "", "", ""}
 	if e := worstOf(v.Cases); e != nil {
-		out[5], out[6], out[7] = zero(e.abs), zero(e.rel), zero(e.rms)
+		out[5], out[6], out[7] = zero(e.abs), relativeField(e.abs, e.rel), zero(e.rms)
 	}
 	return append(out, strings.Join(exploits(c.row), "; "), c.blunder(), strings.Join(v.Kernels, "; "))
 }

@@ -116,7 +116,7 @@ func fuzzResults(rows []tried) results {
 			cells[0], cells[1], cells[2] = unit.Count(row.v.Passed), unit.Count(row.v.Failed), unit.Count(row.v.Skipped)
 		}
 		if e := worstOf(row.v.Cases); e != nil {
-			cells[3], cells[4], cells[5] = far(e.abs), far(e.rel), far(e.rms)
+			cells[3], cells[4], cells[5] = far(e.abs), relative(e.abs, e.rel), far(e.rms)
 		}
 		if took := row.took(); took > 0 {
 			cells[6] = unit.Duration(took)

@@ -47,7 +47,7 @@ func (d *bounded) scores(rows []tried) {
 	for i, t := range rows {
 		abs, rel, rms := "", "", ""
 		if e := worstOf(t.v.Cases); e != nil {
-			abs, rel, rms = far(e.abs), far(e.rel), far(e.rms)
+			abs, rel, rms = far(e.abs), relative(e.abs, e.rel), far(e.rms)
 		}
 		word := t.word()
 		if t.class() == "bad" {

@@ -238,6 +238,37 @@ func TestNothingToCompare(t *testing.T) {
 	}
 }
 
+// Where the right answer is zero there is no relative error: it is not shown as 0 beside
+// an absolute one.
+func TestRelativeToZero(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		o              result.OutputError
+		text, inFields string
+	}{
+		{"wrong", result.OutputError{Name: "y", Count: 1, Wrong: 1, MaxAbs: 27, MaxRel: math.MaxFloat64, RMS: 27}, "inf", "+Inf"},
+		{"right within atol", result.OutputError{Name: "y", Count: 1, MaxAbs: 1e-9, RMS: 1e-9, Atol: 1e-6}, "–", ""},
+		{"equal", result.OutputError{Name: "y", Count: 1, Atol: 1e-6}, "0", "0"},
+	} {
+		if abs, rel, _ := farOff(&test.o); rel != test.text {
+			t.Errorf("%s: max abs %s, max rel %s", test.name, abs, rel)
+		}
+		if got := outputFields(&test.o)[6]; got != test.inFields {
+			t.Errorf("%s: %q as CSV", test.name, got)
+		}
+		c := &result.Case{Outputs: []result.OutputError{test.o}}
+		row := &result.Row{Kernel: "k", Config: "c", Verification: &result.Verification{Cases: []*result.Case{c}}}
+		if got := (checked{compared: compared{row: row}}).verifyRecord()[6]; got != test.inFields {
+			t.Errorf("%s: %q in the CSV of a check", test.name, got)
+		}
+		for _, column := range verifiedColumns {
+			if column.head == "max rel" && column.text(checked{compared: compared{row: row}}) != test.text {
+				t.Errorf("%s: %s in the page of a check", test.name, column.text(checked{compared: compared{row: row}}))
+			}
+		}
+	}
+}
+
 func TestStrangeErrors(t *testing.T) {
 	numbers := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e300, 5e-324, math.Copysign(0, -1)}
 	for first := range numbers {

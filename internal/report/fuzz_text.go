@@ -133,7 +133,7 @@ func caseLine(c *result.Case, f fate, opts TextOptions) []term.Cell {
 func sumLine(lane string, cases []*result.Case, style term.Style) []term.Cell {
 	cells := []term.Cell{{Text: lane, Style: style.Dim}, {Text: counted(len(cases), "case")}, {}, {}, {}, {}, {}}
 	if e := worstOf(cases); e != nil {
-		cells[2].Text, cells[3].Text, cells[4].Text = far(e.abs), far(e.rel), far(e.rms)
+		cells[2].Text, cells[3].Text, cells[4].Text = far(e.abs), relative(e.abs, e.rel), far(e.rms)
 		cells[5], cells[6] = term.Cell{Text: e.atol, Style: style.Dim}, term.Cell{Text: e.rtol, Style: style.Dim}
 	}
 	return append(cells, term.Cell{Text: string(passed), Style: passed.paint(style)}, term.Cell{Text: "the largest errors of all", Style: style.Dim})

@@ -81,7 +81,15 @@ func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
 	case nothing && !o.Exact: // bits may differ where numbers do not
 		return math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	return o.MaxAbs, o.MaxRel, o.RMS
+	return unbounded(o.MaxAbs), unbounded(o.MaxRel), unbounded(o.RMS)
+}
+
+// unbounded undoes that JSON has no infinity: the largest number stands for it there.
+func unbounded(v float64) float64 {
+	if v == math.MaxFloat64 {
+		return math.Inf(1)
+	}
+	return v
 }
 
 // far is an error in words.
@@ -98,7 +106,23 @@ func far(v float64) string {
 // farOff is errorsOf in words.
 func farOff(o *result.OutputError) (abs, rel, rms string) {
 	a, b, c := errorsOf(o)
-	return far(a), far(b), far(c)
+	return far(a), relative(a, b), far(c)
+}
+
+// relative is a relative error in words: none, where all that differs should be zero.
+func relative(abs, rel float64) string {
+	if rel == 0 && abs > 0 {
+		return "–"
+	}
+	return far(rel)
+}
+
+// relativeField is relative for programs.
+func relativeField(abs, rel float64) string {
+	if rel == 0 && abs > 0 {
+		return ""
+	}
+	return zero(rel)
 }
 
 // bound is a tolerance, which somebody wrote in as few digits as it takes.

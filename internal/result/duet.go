@@ -136,5 +136,6 @@ const (
 	Faster             Reason = "faster"
 	Accepted           Reason = "accepted" // slower on purpose: a recorded reason covers it
 	NoBaseline         Reason = "no baseline"
-	NotConfirmed       Reason = "not confirmed" // a second set of cells did not agree
+	BaseDraft          Reason = "base is a draft" // its pawl.yaml still has TODO comments about the kernel: it judges nothing
+	NotConfirmed       Reason = "not confirmed"   // a second set of cells did not agree
 )

@@ -14,6 +14,11 @@ import (
 // the work that it claims.
 const Margin = 1.05
 
+// HostMargin is Margin for a core of a processor, beyond which a claim is not believed.
+// A core shares its caches, its memory and its clock with others: the same code has
+// taken 21% longer a second before, and a peak may have been measured in such a second.
+const HostMargin = 1.5
+
 // Work is what a kernel did, in the terms of peaks.
 type Work struct {
 	GBps, GFLOPS float64 // 0: not known
@@ -183,10 +188,13 @@ func Caches(cell string, m result.Fingerprint) []Cache {
 		}
 		return []Cache{{L2, m.GPU.L2Bytes}}
 	}
-	var l2, last result.Cache
+	var l1, l2, last result.Cache
 	for _, c := range m.CPU.Caches {
 		if c.Type == "instruction" {
 			continue
+		}
+		if c.Level == 1 {
+			l1 = c
 		}
 		if c.Level == 2 {
 			l2 = c
@@ -196,6 +204,9 @@ func Caches(cell string, m result.Fingerprint) []Cache {
 		}
 	}
 	var out []Cache
+	if l1.Bytes > 0 {
+		out = append(out, Cache{L1, l1.Bytes})
+	}
 	if l2.Bytes > 0 {
 		out = append(out, Cache{L2, l2.Bytes})
 	}

@@ -180,8 +180,8 @@ func TestCaches(t *testing.T) {
 		machine result.Fingerprint
 		want    []Cache
 	}{
-		"three levels": {spec.CellHost, cpu, []Cache{{L2, 2 * mb}, {LLC, 32 * mb}}},
-		"two levels":   {spec.CellHost, small, []Cache{{L2, 2 * mb}}},
+		"three levels": {spec.CellHost, cpu, []Cache{{L1, 48 << 10}, {L2, 2 * mb}, {LLC, 32 * mb}}},
+		"two levels":   {spec.CellHost, small, []Cache{{L1, 48 << 10}, {L2, 2 * mb}}},
 		"none":         {spec.CellHost, result.Fingerprint{}, nil},
 		"GPU":          {spec.CellCUDA, gpu, []Cache{{L2, l2}}},
 		"no GPU":       {spec.CellCUDA, cpu, nil},

@@ -22,6 +22,7 @@ const (
 	DRAM      Name = "dram"       // memory
 	LLC       Name = "llc"        // last-level cache of a processor
 	L2        Name = "l2"         // of a GPU, or of a core
+	L1        Name = "l1"         // of a core; nobody measures it, so that what lies there has no roof
 	F32       Name = "f32"        // multiply-adds of the ordinary cores
 	F64       Name = "f64"        //
 	F16       Name = "f16"        // tensor cores from here on

@@ -14,6 +14,8 @@ type cFunction struct {
 	externC  bool
 	space    string // namespaces around it: "a::b"
 	hidden   bool   // inside a namespace without name
+
+	conditional bool // it stands between #if and #endif, or has a directive before its body
 }
 
 // cScope is an open brace that functions may stand in.
@@ -29,10 +31,16 @@ func findFunctions(tokens []cToken) []cFunction {
 	var found []cFunction
 	var scopes []cScope
 	var head []cToken
+	depth, inside := 0, false // of conditionals; a directive in the head
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
+		if len(head) == 0 {
+			inside = false
+		}
 		switch {
 		case t.kind == cDirective:
+			inside = inside || len(head) > 0
+			depth += nests(t)
 		case t.is(";"):
 			head = nil
 		case t.is("}"):
@@ -49,18 +57,35 @@ func findFunctions(tokens []cToken) []cFunction {
 			end := skipGroup(tokens, i, "{", "}")
 			if f, ok := parseHead(head); ok {
 				f.body = tokens[i : end+1]
+				f.conditional = inside || depth > 0
 				f.enclose(scopes)
 				found = append(found, f)
 				head = nil
 			}
 			// Of other braces (class bodies, initialisers) the head goes on to
 			// the semicolon.
+			for _, t := range tokens[i : end+1] {
+				depth += nests(t)
+			}
 			i = end
 		default:
 			head = append(head, t)
 		}
 	}
 	return found
+}
+
+// nests is by how much a directive deepens the nesting of conditionals.
+func nests(t cToken) int {
+	word := strings.TrimSpace(strings.TrimPrefix(t.text, "#"))
+	switch {
+	case t.kind != cDirective:
+	case strings.HasPrefix(word, "if"):
+		return 1
+	case strings.HasPrefix(word, "endif"):
+		return -1
+	}
+	return 0
 }
 
 // enclose notes what the open scopes mean for the function.

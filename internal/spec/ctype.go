@@ -108,7 +108,7 @@ func parseParam(tokens []cToken, aliases map[string]cType) (EntryParam, bool) {
 	p.Type = strings.Join(words, " ")
 	t, ok := aliases[p.Type]
 	if !ok {
-		t, ok = cTypes[p.Type]
+		t, ok = cTypes[typeKey(words)]
 	}
 	if p.Known = ok; !ok {
 		t = cType{dtype.F32, 1}

@@ -154,6 +154,7 @@ func (d *decoder) dtype(a *argDraft, n *node) {
 	if !ok {
 		return
 	}
+	a.dtypeAt, a.dtypeWidth = n.pos, n.width
 	if a.DType = dtype.Type(text); a.DType.Valid() {
 		return
 	}

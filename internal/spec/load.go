@@ -14,8 +14,15 @@ import (
 // FileName is what the file is called that Find looks for.
 const FileName = "pawl.yaml"
 
-// Load reads a pawl.yaml and checks that its source files exist.
-func Load(path string) (*Spec, error) {
+// Load reads a pawl.yaml, and checks that its source files exist and that its arguments
+// are those of the functions in them.
+func Load(path string) (*Spec, error) { return load(path, true) }
+
+// LoadEarlier is Load for a file that nobody can put right any more: that of a commit.
+// Its arguments may contradict its sources.
+func LoadEarlier(path string) (*Spec, error) { return load(path, false) }
+
+func load(path string, prototypes bool) (*Spec, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
@@ -33,6 +40,8 @@ func Load(path string) (*Spec, error) {
 	for _, k := range s.Kernels {
 		if p := s.checkSource(k); p != nil {
 			problems.Add(p)
+		} else if prototypes {
+			s.checkPrototypes(k, &problems)
 		}
 	}
 	if err := problems.Err(text); err != nil {

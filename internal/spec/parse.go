@@ -49,6 +49,7 @@ func Parse(file string, source []byte) (*Spec, error) {
 	for _, k := range s.Kernels {
 		k.source = source
 	}
+	s.placeTODOs(root)
 	d.check(s)
 	if err := report(&problems, source); err != nil {
 		return nil, err

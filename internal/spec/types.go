@@ -20,6 +20,8 @@ type Spec struct {
 	Pools       []*Pool
 	DeviceClass string
 	TODOs       []diag.Pos // comments that begin with TODO: `check` refuses while there are any
+
+	Unfinished map[string]diag.Pos // top-level keys, other than kernels and configs, with their first TODO comment
 }
 
 // Cell kinds, told by the ending of a kernel's source.
@@ -51,6 +53,8 @@ type Kernel struct {
 	Configs     []*Config // those that apply to this kernel; at least one
 
 	Deterministic bool // the same input gives the same bits, run after run; so unless the file says otherwise
+
+	TODO diag.Pos // the first TODO comment about it; zero: it is finished
 
 	source []byte // of the whole file, for excerpts
 }
@@ -116,6 +120,9 @@ type Arg struct {
 	Value *Formula   // scalar
 
 	TensorMap *TensorMap
+
+	dtypeAt    diag.Pos // of the dtype's name
+	dtypeWidth int
 }
 
 // TensorMap describes a buffer and its tiles to the bulk copy engine of a GPU, in a
@@ -171,7 +178,8 @@ type Work struct {
 type Config struct {
 	Name string
 	Pos  diag.Pos
-	Vars []Var // in file order
+	Vars []Var    // in file order
+	TODO diag.Pos // the first TODO comment about it; zero: it is finished
 }
 
 // Var is one name of a config with its value.

@@ -87,6 +87,9 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
 	if job.Row.Cell != spec.CellCUDA {
 		open.Memory = max(open.Memory, 3*e.footprint+spareMemory)
 	}
+	if job.Untimed && job.Row.Cell == spec.CellPython { // references compute in wider types
+		open.Memory = max(open.Memory, wideMemory*e.footprint+2*spareMemory)
+	}
 	seat, err := e.stand.open(ctx, e.client, job, open, load)
 	if err == nil {
 		e.stand.describe(job, seat, seat.loaded)
@@ -94,11 +97,14 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
 	return seat, err
 }
 
+// wideMemory is how many times a problem's own memory a reference in wider types may take.
+const wideMemory = 24
+
 // openJudge opens the cell that compares. A reference in double precision takes
 // several times the memory of the problem.
 func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	return e.client.Open(ctx, wire.Open{
-		Cell: "oracle", Sandbox: e.stand.Sandbox, Memory: 24*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
+		Cell: "oracle", Sandbox: e.stand.Sandbox, Memory: wideMemory*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"pawl/internal/roof"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
+	"pawl/internal/verify"
 )
 
 // peaksOf are the peaks of the device that a cell's kernels run on; nil when none
@@ -51,8 +52,8 @@ func (b *Stand) machine() (m result.Fingerprint) {
 	return m
 }
 
-// HoldAgainstRoof says what part of the device's best a row reached, and rejects
-// what is faster than the device can be.
+// HoldAgainstRoof says what part of the device's best a row reached. What is faster than
+// the device can be is rejected on a GPU, and suspicious on a processor.
 func (b *Stand) HoldAgainstRoof(p *Job) {
 	t := p.Row.Timing
 	if p.Row.Fault != nil || p.Instance == nil || t == nil || t.Stats.Count == 0 {
@@ -63,39 +64,78 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
 		cell = spec.CellHost // it ran on the processor
 	}
-	if cell == spec.CellHost && p.manyCores() {
-		return // a processor's peaks are those of one
-	}
 	peaks := b.peaksOf(cell)
 	if peaks == nil {
 		return
 	}
-	bound, known := peaks.Bind(roof.Work{
+	work := roof.Work{
 		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
 		Caches: roof.Caches(cell, here), Float: roof.Float(p.Instance),
-	})
+	}
+	cores := 1
+	if cell == spec.CellHost {
+		cores = p.cores(here.CPU)
+		work = shareOf(work, cores)
+	}
+	bound, known := peaks.Bind(work)
 	if !known {
 		return
 	}
-	t.Stats.RoofPct, t.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
+	if cores == 1 { // several do not reach as many times the peaks of one
+		t.Stats.RoofPct, t.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
+	}
 	if !bound.Over() {
 		return
 	}
 	hint := "is work in pawl.yaml what the kernel does? Peaks that are out of date: pawl calibrate --roofline"
 	message := fmt.Sprintf("%s of the roof: the kernel would do %s", unit.PercentPlain(bound.Fraction), bound)
-	if cell == spec.CellHost {
-		// A core shares its caches and its memory, and had less of them when it was measured.
-		p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "roof", Message: message, Hint: hint})
+	switch {
+	case cell != spec.CellHost:
+		p.Fail("measure", &result.Fault{Cause: result.CauseOverRoof, Message: message, Hint: hint})
 		return
+	case cores > 1:
+		message = fmt.Sprintf("%s of the roof of %d cores: each would do %s", unit.PercentPlain(bound.Fraction), cores, bound)
 	}
-	p.Fail("measure", &result.Fault{Cause: result.CauseOverRoof, Message: message, Hint: hint})
+	if bound.Fraction > roof.HostMargin && work.Seconds >= leastSeconds {
+		if v := p.Row.Verification; v != nil {
+			v.Findings = append(v.Findings, verify.OverRoof(message))
+			if v.Integrity == result.Clean {
+				v.Integrity = result.Suspicious
+			}
+		}
+	}
+	if cores == 1 || bound.Fraction > roof.HostMargin {
+		p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "roof", Message: message, Hint: hint})
+	}
 }
 
-// manyCores tells whether the job's kernel, on the processor, may use several cores
-// of it. PyTorch is told how many; the libraries of NumPy and JAX do as they like.
-func (p *Job) manyCores() bool {
-	if p.Row.Cell == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
-		return true
+// leastSeconds is the shortest launch on a processor whose rate says anything: of less,
+// the clock's own step is too large a part.
+const leastSeconds = 1e-6
+
+// shareOf is one core's part of what several did. Where the caches are not known it has
+// no roof of memory: whatever is fast may lie in one of them.
+func shareOf(w roof.Work, cores int) roof.Work {
+	n := float64(cores)
+	w.GBps, w.GFLOPS, w.Footprint = w.GBps/n, w.GFLOPS/n, w.Footprint/int64(cores)
+	has := func(name roof.Name) bool {
+		return slices.ContainsFunc(w.Caches, func(c roof.Cache) bool { return c.Name == name })
 	}
-	return slices.ContainsFunc(p.Instance.Launches, func(l spec.InstanceLaunch) bool { return l.Threads > 1 })
+	if !has(roof.L1) || !has(roof.L2) {
+		w.GBps = 0
+	}
+	return w
+}
+
+// cores is how many of a processor's cores the job's kernel may use: PyTorch is told; the
+// libraries of NumPy and JAX do as they like, with all that there are.
+func (p *Job) cores(cpu result.CPU) int {
+	if p.Row.Cell == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
+		return max(2, cpu.Cores*max(1, cpu.Threads))
+	}
+	most := 1
+	for _, l := range p.Instance.Launches {
+		most = max(most, l.Threads)
+	}
+	return most
 }

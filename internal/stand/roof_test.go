@@ -21,7 +21,7 @@ func peaksIn(t *testing.T, folder string) {
 		{DeviceClass: "nvidia-h200", Cell: spec.CellCUDA, Peaks: []roof.Peak{
 			{Name: roof.DRAM, Rate: 4000, Unit: roof.GBps}, {Name: roof.F16, Rate: 900e3, Unit: roof.GFLOPS},
 		}},
-		{DeviceClass: "host-example", Cell: spec.CellHost, Peaks: []roof.Peak{{Name: roof.DRAM, Rate: 10, Unit: roof.GBps}}},
+		{DeviceClass: "host-example", Cell: spec.CellHost, Peaks: []roof.Peak{{Name: roof.DRAM, Rate: 10, Unit: roof.GBps}, {Name: roof.F32, Rate: 100, Unit: roof.GFLOPS}}},
 	} {
 		p.Schema = roof.Schema
 		if _, err := roof.Save(folder, p); err != nil {
@@ -34,7 +34,9 @@ func newRoofed(folder string) *Stand {
 	return &Stand{
 		Options: Options{Peaks: folder}, shared: &shared{},
 		Report: &result.Report{Machine: result.Fingerprint{
-			CPU: result.CPU{Model: "Example"}, GPU: &result.GPU{Name: "NVIDIA H200", L2Bytes: 60 << 20},
+			CPU: result.CPU{Model: "Example", Cores: 8, Caches: []result.Cache{
+				{Level: 1, Type: "data", Bytes: 48 << 10}, {Level: 1, Type: "instruction", Bytes: 32 << 10}, {Level: 2, Bytes: 2 << 20},
+			}}, GPU: &result.GPU{Name: "NVIDIA H200", L2Bytes: 60 << 20},
 		}},
 	}
 }
@@ -43,7 +45,6 @@ func newRoofed(folder string) *Stand {
 func onProcessor(folder string) *Stand {
 	b := newRoofed(folder)
 	b.Report.Machine.GPU = nil
-	b.Report.Machine.CPU.Caches = []result.Cache{{Level: 2, Bytes: 2 << 20}}
 	return b
 }
 
@@ -117,6 +118,81 @@ func TestHoldAgainstRoof(t *testing.T) {
 	}
 	if len(gpu.Report.Warnings)+len(processor.Report.Warnings) != 0 {
 		t.Errorf("warnings of the run: %+v, %+v", gpu.Report.Warnings, processor.Report.Warnings)
+	}
+}
+
+// On a processor nobody is accused by a roof that may be another: that of a cache, of
+// several cores, of a busier day. What no core can do is suspicious.
+func TestHostBeyondItsRoof(t *testing.T) {
+	folder := t.TempDir()
+	peaksIn(t, folder)
+	inCache := func(bytes int64, gbps float64) *Job {
+		p := jobOf(spec.CellHost, 1, gbps, 0)
+		p.Row.Timing.Footprint = bytes
+		return p
+	}
+	computes := func(seconds, gflops float64) *Job {
+		p := jobOf(spec.CellHost, 1, 0, gflops)
+		p.Instance.Args[0].DType = dtype.F32
+		p.Row.Timing.Stats.Median = seconds
+		return p
+	}
+	short := computes(1e-7, 1000)
+	unverified := jobOf(spec.CellHost, 1, 200, 0)
+	blind := onProcessor(folder)
+	blind.Report.Machine.CPU.Caches = nil
+	processor, deep := onProcessor(folder), onProcessor(folder)
+	deep.Report.Machine.CPU.Caches = append(deep.Report.Machine.CPU.Caches, result.Cache{Level: 3, Bytes: 32 << 20})
+	for name, c := range map[string]struct {
+		stand      *Stand
+		job        *Job
+		suspicious bool
+		warned     bool
+	}{
+		"below":                     {processor, jobOf(spec.CellHost, 1, 9, 0), false, false},
+		"on a busier day":           {processor, jobOf(spec.CellHost, 1, 14, 0), false, true},
+		"twice":                     {processor, jobOf(spec.CellHost, 1, 20, 0), true, true},
+		"fifty times":               {processor, jobOf(spec.CellHost, 1, 500, 0), true, true},
+		"beside a GPU":              {newRoofed(folder), jobOf(spec.CellHost, 1, 20, 0), true, true},
+		"PyTorch":                   {processor, pythonOf("torch", 1, 20), true, true},
+		"in the L1":                 {processor, inCache(60<<10, 500), false, false},
+		"in an L2 without a peak":   {processor, inCache(2<<20, 100), false, false},
+		"in an LLC without a peak":  {deep, inCache(40<<20, 100), false, false},
+		"beyond the LLC":            {deep, jobOf(spec.CellHost, 1, 20, 0), true, true},
+		"caches nobody knows":       {blind, jobOf(spec.CellHost, 1, 500, 0), false, false},
+		"four cores":                {processor, jobOf(spec.CellHost, 4, 35, 0), false, false},
+		"four cores, a good day":    {processor, jobOf(spec.CellHost, 4, 55, 0), false, false},
+		"more than four cores can":  {processor, jobOf(spec.CellHost, 4, 100, 0), true, true},
+		"NumPy on all cores":        {processor, pythonOf("numpy", 1, 70), false, false},
+		"NumPy beyond all cores":    {processor, pythonOf("numpy", 1, 800), true, true},
+		"computing":                 {processor, computes(0.1, 90), false, false},
+		"more than a core computes": {processor, computes(0.1, 1000), true, true},
+		"too short to know":         {processor, short, false, true},
+		"answers nobody looked at":  {processor, unverified, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row := c.job.Row
+			if c.job != short { // else part of what it moves may lie in a cache
+				row.Timing.Stats.Median = 0.1
+			}
+			if c.job != unverified {
+				row.Verification = &result.Verification{Integrity: result.Clean}
+			}
+			c.stand.HoldAgainstRoof(c.job)
+			if row.Fault != nil || row.Verdict != "" {
+				t.Errorf("verdict %q, fault %+v", row.Verdict, row.Fault)
+			}
+			v := row.Verification
+			if v != nil && (v.Integrity == result.Suspicious) != c.suspicious || v != nil && (len(v.Findings) == 1) != c.suspicious {
+				t.Errorf("%+v", v)
+			}
+			if c.suspicious && len(v.Findings) == 1 && (v.Findings[0].Exploit != "inflated-work" || !strings.Contains(v.Findings[0].Message, "the measured peak of ")) {
+				t.Errorf("%+v", v.Findings)
+			}
+			if (len(row.Warnings) == 1) != c.warned {
+				t.Errorf("warnings %+v", row.Warnings)
+			}
+		})
 	}
 }
 

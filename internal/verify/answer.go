@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -15,6 +16,7 @@ import (
 type answerer struct {
 	side  Side
 	bench *Bench
+	rival bool // its error is the measure of the candidate's
 
 	problem *wire.Prepare
 	outputs map[int]int // its arguments that are outputs → the candidate's
@@ -47,7 +49,14 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 	var out []wire.Buffer
 	for _, b := range reply.Outputs {
 		if to, wanted := a.outputs[b.Arg]; wanted {
-			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: a.problem.Args[b.Arg].DType})
+			own := a.problem.Args[b.Arg].DType
+			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: cmp.Or(b.DType, own)})
+			if a.rival && b.DType != "" && b.DType != own {
+				return nil, &result.Fault{
+					Cause: result.CauseOracle, Message: fmt.Sprintf("it returns %s as %s, the kernel has %s", a.problem.Args[b.Arg].Name, b.DType, own),
+					Hint: "its error is the measure of the kernel's: it must have the same precision",
+				}
+			}
 		}
 	}
 	a.last, a.batch, a.steps = out, batch, steps
@@ -58,7 +67,7 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 // the names are the same, else in order.
 func (a *answerer) match() (*wire.Prepare, error) {
 	problem := worker.Problem(a.side.Instance, a.side.Symbols)
-	problem.Pin, problem.Copies = false, 1
+	problem.Pin, problem.Copies, problem.Reference = false, 1, true
 	theirs, ours := a.side.Instance, a.bench.Candidate.Instance
 	paired, err := pair(theirs, ours, func(r spec.Role) bool { return r == spec.RoleIn || r == spec.RoleInOut })
 	if err != nil {

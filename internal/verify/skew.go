@@ -27,6 +27,14 @@ func Hidden(t *result.Timing) []result.Finding {
 	}}
 }
 
+// InflatedWork is a kernel that is faster than the machine, by what pawl.yaml says it does.
+const InflatedWork = "inflated-work"
+
+// OverRoof is a kernel on a processor that claims more work than its cores can do.
+func OverRoof(message string) result.Finding {
+	return result.Finding{Exploit: InflatedWork, Severity: result.Suspicious, Message: message}
+}
+
 // Skew compares what the samples of two versions take beyond their claims, by a clock
 // that neither reaches. What pawl itself does around a launch is the same for both:
 // one that takes far more beyond its claims than the other hides some of its time.

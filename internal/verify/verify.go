@@ -150,7 +150,7 @@ func (b *Bench) patience() float64 {
 // beside the candidate's.
 func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.OutputError) error {
 	if b.rival == nil {
-		b.rival = &answerer{side: *b.Rival, bench: b}
+		b.rival = &answerer{side: *b.Rival, bench: b, rival: true}
 	}
 	theirs, err := b.rival.answer(ctx, m.Batch, m.Steps)
 	if err != nil {

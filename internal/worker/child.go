@@ -50,6 +50,7 @@ type child struct {
 	verdict   *result.Fault // why the worker ended it, if it did
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
+	reference bool       // it is asked for right answers alone
 	leaves    string     // folder of its last outputs
 	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
 	loaded    bool       // something

@@ -32,7 +32,11 @@ func (c *child) outputFolder() (string, error) {
 	size := int64(0)
 	for _, arg := range c.args {
 		if arg.Role == string(spec.RoleOut) || arg.Role == string(spec.RoleInOut) {
-			size += arg.Count * int64(dtype.Type(arg.DType).Size())
+			each := dtype.Type(arg.DType).Size()
+			if c.reference {
+				each = dtype.F64.Size() // at most
+			}
+			size += arg.Count * int64(each)
 		}
 	}
 	c.leaves = filepath.Join(c.scratch, "outputs")
@@ -67,24 +71,33 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 // nothing: each must be there, a plain file, and as long as its argument.
 func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error) {
 	c.mu.Lock()
-	args, alone, folder := c.args, c.alone, c.leaves
+	args, alone, folder, reference := c.args, c.alone, c.leaves, c.reference
 	c.mu.Unlock()
 	var kept []wire.Buffer
 	for number, arg := range args {
 		if arg.Role != string(spec.RoleOut) && arg.Role != string(spec.RoleInOut) {
 			continue
 		}
-		if !slices.ContainsFunc(claimed, func(b wire.Buffer) bool { return b.Arg == number }) {
+		at := slices.IndexFunc(claimed, func(b wire.Buffer) bool { return b.Arg == number })
+		if at < 0 {
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
-		sha, err := s.store.keep(filepath.Join(folder, strconv.Itoa(number)+".bin"), arg.Count*int64(dtype.Type(arg.DType).Size()), alone)
+		kind := dtype.Type(arg.DType)
+		if wider := dtype.Type(claimed[at].DType); reference && wider.Holds(kind) {
+			kind = wider
+		}
+		sha, err := s.store.keep(filepath.Join(folder, strconv.Itoa(number)+".bin"), arg.Count*int64(kind.Size()), alone)
 		if errors.Is(err, errNoOutput) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left an output of argument %s that cannot be: %v", arg.Name, err)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("keep the output of argument %s: %w", arg.Name, err)
 		}
-		kept = append(kept, wire.Buffer{Arg: number, SHA256: sha})
+		one := wire.Buffer{Arg: number, SHA256: sha}
+		if string(kind) != arg.DType {
+			one.DType = string(kind)
+		}
+		kept = append(kept, one)
 	}
 	return kept, nil
 }

@@ -216,7 +216,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	}
 	m.Cell = 0
 	c.mu.Lock()
-	c.args = m.Args
+	c.args, c.reference = m.Args, m.Reference
 	c.mu.Unlock()
 	switch {
 	case !m.Pin:

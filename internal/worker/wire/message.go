@@ -158,7 +158,8 @@ type Prepare struct {
 	Cores     []int    `json:"cores,omitempty"` // which: those of another side it takes turns with; none: the worker chooses
 	Seed      uint64   `json:"seed"`
 	Batch     int      `json:"batch"`
-	Copies    int      `json:"copies,omitempty"` // cuda: of the arguments, at most; 0: as many as no cache holds
+	Copies    int      `json:"copies,omitempty"`    // cuda: of the arguments, at most; 0: as many as no cache holds
+	Reference bool     `json:"reference,omitempty"` // python: it is asked for right answers alone, and may return wider types
 	DeadlineS float64  `json:"deadline_s,omitempty"`
 }
 
@@ -305,7 +306,7 @@ type Buffer struct {
 	Arg    int    `json:"arg"`
 	SHA256 string `json:"sha256,omitempty"`
 	Path   string `json:"path,omitempty"`
-	DType  string `json:"dtype,omitempty"` // in Judge.Want
+	DType  string `json:"dtype,omitempty"` // in Judge.Want, and of what a reference returned
 }
 
 // Judge asks an oracle cell to compare outputs with what they must be: the buffers

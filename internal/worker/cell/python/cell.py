@@ -1213,6 +1213,59 @@ def extent(start, shape, strides, size):
     return start + sum(r for r in reach if r < 0), start + sum(r for r in reach if r > 0) + size
 
 
+# Element types by the names that NumPy and PyTorch have for them.
+NAMES = {
+    "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "bool": "u8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+}
+
+# Bits of the whole numbers that a floating-point type holds without a gap, and its
+# largest exponent.
+PRECISION = {"f64": (53, 1023), "f32": (24, 127), "f16": (11, 15), "bf16": (8, 127), "e4m3": (4, 8), "e5m2": (3, 15)}
+
+
+def holds(dtype, other):
+    """Whether a type holds every value of another."""
+    if dtype == other or not dtype:
+        return dtype == other
+    if dtype in FLOATS and other in FLOATS:
+        return PRECISION[dtype][0] >= PRECISION[other][0] and PRECISION[dtype][1] >= PRECISION[other][1]
+    if other in FLOATS:
+        return False
+    bits = 8 * SIZE[other] - (other[0] == "i")
+    if dtype in FLOATS:
+        return PRECISION[dtype][0] >= bits
+    return 8 * SIZE[dtype] - (dtype[0] == "i") >= bits and (dtype[0] == "i" or other[0] == "u")
+
+
+def is_array(value):
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def plain(value):
+    """Type, shape and bytes of a number or of any framework's array."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        value = value.detach()
+        value = value.to_dense() if value.layout is not torch.strided else value
+        value = value.resolve_conj().resolve_neg().contiguous().cpu()
+        return str(value.dtype).partition(".")[2], value.shape, ctypes.string_at(value.data_ptr(), value.numel() * value.element_size())
+    if isinstance(value, float):
+        return "float64", (), struct.pack("<d", value)
+    if isinstance(value, int) and not isinstance(value, bool) and -1 << 63 <= value < 1 << 63:
+        return "int64", (), struct.pack("<q", value)
+    if not is_array(value):
+        raise TypeError
+    numpy = framework_module("numpy")
+    value = numpy.asarray(value.get() if type(value).__module__.partition(".")[0] == "cupy" else value)
+    if value.dtype.kind == "f" and value.dtype.itemsize > 8:
+        value = value.astype(numpy.float64)
+    if value.dtype.byteorder == ">":
+        value = value.astype(value.dtype.newbyteorder("<"))
+    return value.dtype.name, value.shape, value.tobytes()
+
+
 class Recorded:
     """A CuPy event with PyTorch's names."""
 
@@ -1577,6 +1630,7 @@ class Cell:
         framework.spans = []
         self.threads = m.get("threads", 1)
         framework.prepare(self.seed, self.threads)
+        self.reference = m.get("reference", False)
         call = self.bind(m)
         self.refresh(m.get("batch", 0), 0)
         reply = {"buffers": [
@@ -1598,7 +1652,7 @@ class Cell:
 
     def bind(self, m):
         """Makes the arguments, decides how each is passed, and returns the call."""
-        args = m.get("args") or []
+        args = self.args = m.get("args") or []
         for arg in args:
             if arg.get("dtype") not in SIZE:
                 raise Fault("protocol", f"argument {arg.get('name')}: no element type {arg.get('dtype')!r}")
@@ -1765,6 +1819,77 @@ class Cell:
         found.update(self.results())
         return {number: self.framework.tobytes(found[number]) for number in sorted(found)}
 
+    # what a reference answers: nobody times it, so that it may return what is natural
+
+    def answers(self):
+        """The types and bytes of a reference's answers, by argument. What it returns
+        counts; an argument that it returns nothing for was written in place."""
+        outputs = {n: arg for n, arg in enumerate(self.args) if arg.get("buffer") and arg.get("role") in ("out", "inout")}
+        written = {b.number: b for b in self.buffers if b.number in outputs and self.framework.in_place}
+        given = self.given(outputs, written)
+        found = {}
+        for number, arg in outputs.items():
+            if number in given:
+                found[number] = self.answer(arg, given[number])
+            else:
+                found[number] = arg["dtype"], self.framework.tobytes(written[number].value)
+        return found
+
+    def given(self, outputs, written):
+        """What was returned for which argument. A list or tuple has all outputs, or
+        those that the function has no parameter for; a dict has names."""
+        result, needed = self.result, [n for n in outputs if n not in written]
+        if isinstance(result, dict):
+            numbers = {arg["name"]: n for n, arg in outputs.items()}
+            given = {numbers.get(name, name): value for name, value in result.items() if value is not None}
+            if all(n in outputs for n in given) and all(n in given for n in needed):
+                return given
+            raise self.miscounted("a dict of " + (", ".join(map(str, result)) or "nothing"), outputs, needed)
+        values = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+        if not needed and not any(is_array(value) for value in values):
+            return {}  # all was written in place, and this says how it went
+        for numbers in (list(outputs), needed):
+            if len(values) == len(numbers):
+                given = {n: value for n, value in zip(numbers, values) if value is not None}
+                if all(n in given for n in needed):
+                    return given
+        if not needed and all(any(value is b.value for b in written.values()) for value in values):
+            return {}  # some of the arguments themselves
+        text = "nothing" if result is None else "1 array" if len(values) == 1 else f"{len(values)} arrays"
+        raise self.miscounted(text, outputs, needed)
+
+    def miscounted(self, returned, outputs, needed):
+        names = [f"{arg['name']} ({arg['role']})" for arg in outputs.values()]
+        text = f"{self.place()} returned {returned}; expected {len(names)}: {', '.join(names)}"
+        if not needed:
+            text += ", or nothing if it writes to these"
+        elif len(needed) < len(names):
+            text += f"; or {len(needed)}: {', '.join(outputs[n]['name'] for n in needed)}, if it writes to the others"
+        return Fault("output", text, "return a tuple in this order, or a dict by these names")
+
+    def place(self):
+        """Where the function stands, and its name."""
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"{os.path.basename(self.file)}:{code.co_firstlineno}: {name}" if code else name
+
+    def answer(self, arg, value):
+        """An answer's type and bytes. Its type must hold every value that the kernel's
+        has: a wider one is compared as it is."""
+        name, want = arg["name"], arg["dtype"]
+        try:
+            dtype, shape, raw = plain(value)
+        except (TypeError, ValueError):
+            raise Fault("output", f"{self.place()} must return an array for {name}, and returned {describe(value)}") from None
+        if [n for n in shape if n != 1] != [n for n in arg.get("shape") or [arg["count"]] if n != 1]:
+            raise Fault("output", f"{self.place()} returned {name} with shape {list(shape)}; expected {list(arg.get('shape') or [arg['count']])}",
+                        "shape of the output in pawl.yaml, or what the function returns")
+        if not holds(NAMES.get(dtype, ""), want):
+            wider = [t for t in NAMES.values() if holds(t, want)]
+            raise Fault("output", f"{self.place()} returned {name} as {dtype}, which does not hold every {want}",
+                        "return " + " or ".join(wider))
+        return NAMES[dtype], raw
+
     # operations
 
     def sample(self, m):
@@ -1855,10 +1980,19 @@ class Cell:
         self.framework.synchronize()
         self.once()
         self.finished()
-        found = self.outputs()
+        types = {}
+        if self.reference:
+            answers = self.answers()
+            found = {number: raw for number, (_, raw) in answers.items()}
+            types = {number: dtype for number, (dtype, _) in answers.items()}
+        else:
+            found = self.outputs()
         self.seal.check()
         self.check_arguments()
         reply = {"outputs": leave(m.get("outputs"), found)}
+        for output in reply["outputs"]:
+            if output["arg"] in types:
+                output["dtype"] = types[output["arg"]]
         if m.get("trace"):
             self.ready()
             try:

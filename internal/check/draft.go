@@ -1,0 +1,107 @@
+package check
+
+import (
+	"fmt"
+
+	"pawl/internal/diag"
+	"pawl/internal/git"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// drafts are the parts of an earlier pawl.yaml that still had TODO comments, each with
+// the first of them. What somebody has only guessed judges nothing.
+type drafts struct {
+	kernels map[string]diag.Pos
+	configs map[string]diag.Pos
+	keys    map[string]diag.Pos // of the top level
+}
+
+// finished is a spec without what is a draft in it.
+func finished(s *spec.Spec) (*spec.Spec, drafts) {
+	d := drafts{kernels: map[string]diag.Pos{}, configs: map[string]diag.Pos{}, keys: s.Unfinished}
+	if len(s.TODOs) == 0 {
+		return s, d
+	}
+	out := *s
+	out.Kernels = nil
+	for _, k := range s.Kernels {
+		if k.TODO.Line > 0 {
+			d.kernels[k.Name] = k.TODO
+			continue
+		}
+		own := *k
+		own.Configs = d.finishedConfigs(k.Configs)
+		out.Kernels = append(out.Kernels, &own)
+	}
+	out.Configs = d.finishedConfigs(s.Configs)
+	return &out, d
+}
+
+func (d drafts) finishedConfigs(all []*spec.Config) (out []*spec.Config) {
+	for _, c := range all {
+		if c.TODO.Line > 0 {
+			d.configs[c.Name] = c.TODO
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// oracle names a draft that a kernel's right answers or its tolerance come from; "":
+// there is none.
+func (d drafts) oracle(k *spec.Kernel) string {
+	for _, o := range []*spec.Oracle{k.Oracle, k.Tolerance.Rival} {
+		if o != nil && d.kernels[o.Kernel].Line > 0 {
+			return o.Kernel
+		}
+	}
+	return ""
+}
+
+// baseKeeps reports whether the base decides a top-level key: not where it is a draft.
+func (c *check) baseKeeps(key string) bool {
+	at, draft := c.base.drafts.keys[key]
+	if !draft { // a comment about the version is about all of the file
+		at, draft = c.base.drafts.keys["version"]
+	}
+	if draft {
+		c.warn("draft", "", "%s is a draft in the base: line %d of its pawl.yaml says TODO; this change's own is used", key, at.Line)
+	}
+	return !draft
+}
+
+// noteDrafts says what of the base is a draft, and so does not judge this row.
+func (c *check) noteDrafts(x *contest, name, config string) {
+	if c.base == nil {
+		return
+	}
+	warn := func(format string, args ...any) {
+		x.row.Warnings = append(x.row.Warnings, result.Warning{Code: "draft", Message: fmt.Sprintf(format, args...)})
+	}
+	if at, is := c.base.drafts.kernels[name]; is {
+		x.draft = true
+		warn("the base's pawl.yaml is a draft of %s: line %d says TODO; a draft judges nothing", name, at.Line)
+	} else if at, is := c.base.drafts.configs[config]; is {
+		warn("the base's values of %s are a draft: line %d of its pawl.yaml says TODO; this change's own are used", config, at.Line)
+	}
+}
+
+// dropDraftBest leaves out a best-known version that its commit has only a draft of.
+func (c *check) dropDraftBest(x *contest, name string) {
+	if x.entry == nil || x.best == nil {
+		return
+	}
+	v := c.trees[x.entry.Commit]
+	if v == nil {
+		return
+	}
+	if at, is := v.drafts.kernels[name]; is {
+		x.best, x.draftBest, x.draft = nil, true, true
+		x.row.Warnings = append(x.row.Warnings, result.Warning{
+			Code:    "draft",
+			Message: fmt.Sprintf("the best-known version is not compared with: at %s pawl.yaml is a draft of %s, line %d says TODO", git.Short(x.entry.Commit), name, at.Line),
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package spec
+
+import (
+	"slices"
+
+	"pawl/internal/diag"
+)
+
+// lineMap knows the lines that values stand on, and the column of the first on each.
+type lineMap map[int]int
+
+// add takes down a value with all that is below it. Values behind an alias stand where
+// their anchor is.
+func (m lineMap) add(n *node, seen map[*node]bool) {
+	if seen[n] {
+		return
+	}
+	seen[n] = true
+	if first, there := m[n.pos.Line]; !there || n.pos.Column < first {
+		m[n.pos.Line] = n.pos.Column
+	}
+	for _, f := range n.fields {
+		m.add(f.key, seen)
+		m.add(f.value, seen)
+	}
+	for _, item := range n.items {
+		m.add(item, seen)
+	}
+}
+
+func linesOf(nodes ...*node) lineMap {
+	m, seen := lineMap{}, map[*node]bool{}
+	for _, n := range nodes {
+		m.add(n, seen)
+	}
+	return m
+}
+
+// commented is the line that a comment is about: its own, or where it stands alone the
+// next one, unless that is indented less.
+func (m lineMap) commented(at diag.Pos, sorted []int) int {
+	i, own := slices.BinarySearch(sorted, at.Line)
+	if own && m[at.Line] < at.Column {
+		return at.Line
+	}
+	if i < len(sorted) && at.Column <= m[sorted[i]] || i == 0 {
+		return sorted[min(i, len(sorted)-1)]
+	}
+	return sorted[i-1]
+}
+
+// placeTODOs finds out which parts of the file the TODO comments are about. What is
+// about version, or about kernels or configs as a whole, is about each of them.
+func (s *specDraft) placeTODOs(root *node) {
+	if len(s.TODOs) == 0 {
+		return
+	}
+	all := linesOf(root)
+	var sorted []int
+	for line := range all {
+		sorted = append(sorted, line)
+	}
+	slices.Sort(sorted)
+	first := func(about lineMap) diag.Pos {
+		for _, at := range s.TODOs {
+			if _, there := about[all.commented(at, sorted)]; there {
+				return at
+			}
+		}
+		return diag.Pos{}
+	}
+	places := map[string]diag.Pos{} // by key, of the key alone
+	s.Unfinished = map[string]diag.Pos{}
+	for _, f := range root.fields {
+		places[f.key.text] = first(lineMap{f.key.pos.Line: 0})
+		if at := first(linesOf(f.key, f.value)); at.Line > 0 && f.key.text != "kernels" && f.key.text != "configs" {
+			s.Unfinished[f.key.text] = at
+		}
+	}
+	either := func(own diag.Pos, key string) diag.Pos {
+		for _, at := range []diag.Pos{own, places[key], s.Unfinished["version"]} {
+			if at.Line > 0 {
+				return at
+			}
+		}
+		return diag.Pos{}
+	}
+	for _, k := range s.Kernels {
+		if f := fieldOf(root.find("kernels"), k.Name); f != nil {
+			k.TODO = either(first(linesOf(f.key, f.value)), "kernels")
+		}
+	}
+	for _, c := range s.Configs {
+		if f := fieldOf(root.find("configs"), c.Name); f != nil {
+			c.TODO = either(first(linesOf(f.key, f.value)), "configs")
+		}
+	}
+}
+
+// fieldOf finds a mapping's field by its key; nil where there is none.
+func fieldOf(n *node, name string) *field {
+	if n == nil {
+		return nil
+	}
+	for i := range n.fields {
+		if n.fields[i].key.text == name {
+			return &n.fields[i]
+		}
+	}
+	return nil
+}
