@@ -32,9 +32,9 @@ type golden struct {
 		Low, High, P float64
 	} `json:"equivalence_lists"`
 	Duets []struct {
-		Cells           [][]float64
-		Median, Sign    float64
-		Low, High *float64
+		Cells        [][]float64
+		Median, Sign float64
+		Low, High    *float64
 	}
 }
 
