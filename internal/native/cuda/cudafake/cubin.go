@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -15,6 +16,11 @@ import (
 // .nv.global and .nv.global.init at offsets from there.
 func Cubin(t testing.TB, source string) []byte {
 	t.Helper()
+	made.Lock()
+	defer made.Unlock()
+	if image := made.cubins[source]; image != nil {
+		return image
+	}
 	raw, err := os.ReadFile(Launcher(t, source))
 	if err == nil {
 		err = disguise(raw)
@@ -22,8 +28,15 @@ func Cubin(t testing.TB, source string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	made.cubins[source] = raw
 	return raw
 }
+
+// made keeps the cubins of this process by their source.
+var made = struct {
+	sync.Mutex
+	cubins map[string][]byte
+}{cubins: map[string][]byte{}}
 
 // Launcher compiles host code that launches kernels in C to a shared object, and
 // returns its path. It includes launcher.h.
@@ -37,14 +50,14 @@ func Launcher(t testing.TB, source string) string {
 	if _, err := unpack(folder); err != nil {
 		t.Fatal(err)
 	}
-	file, made := filepath.Join(folder, "test.c"), filepath.Join(folder, "test.so")
+	file, object := filepath.Join(folder, "test.c"), filepath.Join(folder, "test.so")
 	if err := os.WriteFile(file, []byte("#include \"kernel.h\"\n"+source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := compile("-I", folder, "-o", made, file, library); err != nil {
+	if err := compile("-I", folder, "-o", object, file, library); err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return object
 }
 
 // disguise makes a cubin of a shared object, in place.

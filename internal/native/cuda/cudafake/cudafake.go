@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -58,14 +59,17 @@ func unpack(folder string) ([]string, error) {
 	return files, err
 }
 
+// flags of the C compiler: contracted multiplications and additions would not be
+// those of pawl's own kernels on a GPU.
+var flags = []string{"-shared", "-fPIC", "-O2", "-ffp-contract=off"}
+
 // compile runs the C compiler.
 func compile(args ...string) error {
 	cc, err := exec.LookPath("cc")
 	if err != nil {
 		return errNoCompiler
 	}
-	// Contracted multiplications and additions would not be those of the GPU's helpers.
-	out, err := exec.Command(cc, append([]string{"-shared", "-fPIC", "-O1", "-ffp-contract=off"}, args...)...).CombinedOutput()
+	out, err := exec.Command(cc, append(slices.Clone(flags), args...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("compile for the fake CUDA driver: %w\n%s", err, out)
 	}
@@ -75,6 +79,7 @@ func compile(args ...string) error {
 // version names what the fake is compiled from.
 func version() (string, error) {
 	sum := sha256.New()
+	fmt.Fprintln(sum, flags)
 	err := fs.WalkDir(sources, "testdata", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

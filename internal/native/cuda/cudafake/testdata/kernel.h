@@ -62,5 +62,5 @@ __attribute__((used)) static const struct kernel *kernels_here(int i) {
 	return __start_fake_kernels + i < __stop_fake_kernels ? &__start_fake_kernels[i] : NULL;
 }
 #ifndef FAKE_DRIVER
-const struct kernel *fake_kernels(int i) { return kernels_here(i); }
+const struct kernel *fake_kernel_list(int i) { return kernels_here(i); }
 #endif

@@ -22,7 +22,7 @@ struct module {
 	void *library; // of an image that was made from C
 	struct function functions[32];
 	struct variable variables[16];
-	address memory[2]; // of a real cubin's variables
+	address memory[2]; // of its variables
 	int functions_n, variables_n;
 };
 
@@ -43,6 +43,18 @@ static size_t size_of(const char *image) {
 	return size;
 }
 
+// A segment of an image's variables: the nth, where it is loaded and how long it is.
+static const Elf64_Shdr *segment(const char *image, int n, int *number) {
+	const Elf64_Ehdr *h = (const void *)image;
+	const Elf64_Shdr *s = (const void *)(image + h->e_shoff);
+	const char *names = image + s[h->e_shstrndx].sh_offset;
+	for (int i = 0; i < h->e_shnum; i++) if (!strncmp(names + s[i].sh_name, ".nv.global", 10) && n-- == 0) return *number = i, &s[i];
+	return NULL;
+}
+
+// The memory that a module keeps its variables in is nobody's device's in particular.
+static void own_segment(struct module *m, int n, address at, size_t bytes) { m->memory[n] = at, own(at, bytes, -1, true); }
+
 // An image that package cudafake made is a shared object in disguise. Each module
 // has its own copy of it, and so of its variables.
 static int open_library(struct module *m, size_t size) {
@@ -57,33 +69,41 @@ static int open_library(struct module *m, size_t size) {
 	m->library = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (!m->library) fprintf(stderr, "fake libcuda: %s\n", dlerror());
 	unlink(path);
-	const struct kernel *(*list)(int) = m->library ? dlsym(m->library, "fake_kernels") : NULL;
-	if (!list) return INVALID_IMAGE;
+	const struct kernel *(*list)(int) = m->library ? dlsym(m->library, "fake_kernel_list") : NULL;
+	struct link_map *map;
+	if (!list || dlinfo(m->library, RTLD_DI_LINKMAP, &map)) return INVALID_IMAGE;
 	for (int i = 0; list(i); i++) add(m, list(i));
+	const Elf64_Shdr *s;
+	for (int n = 0, unused; n < 2 && (s = segment(m->image, n, &unused)); n++) own_segment(m, n, map->l_addr + s->sh_addr, s->sh_size);
 	return 0;
 }
 
 // Variables of a cubin that a real compiler made lie as its segments say.
 static void place_variables(struct module *m) {
 	const Elf64_Ehdr *h = (const void *)m->image;
-	const Elf64_Shdr *s = (const void *)(m->image + h->e_shoff);
-	const char *names = m->image + s[h->e_shstrndx].sh_offset;
-	for (int i = 0, n = 0; i < h->e_shnum && n < 2; i++) {
-		if (strncmp(names + s[i].sh_name, ".nv.global", 10)) continue;
-		m->memory[n] = (address)calloc(1, s[i].sh_size);
-		if (s[i].sh_type != SHT_NOBITS) memcpy((void *)m->memory[n], m->image + s[i].sh_offset, s[i].sh_size);
-		own(m->memory[n], s[i].sh_size, -1 - current_index(), true);
+	const Elf64_Shdr *all = (const void *)(m->image + h->e_shoff), *s;
+	for (int n = 0, number; n < 2 && (s = segment(m->image, n, &number)); n++) {
+		void *memory = calloc(1, s->sh_size);
+		if (s->sh_type != SHT_NOBITS) memcpy(memory, m->image + s->sh_offset, s->sh_size);
+		own_segment(m, n, (address)memory, s->sh_size);
 		for (int t = 0; t < h->e_shnum; t++) {
-			if (s[t].sh_type != SHT_SYMTAB) continue;
-			const Elf64_Sym *symbols = (const void *)(m->image + s[t].sh_offset);
-			const char *text = m->image + s[s[t].sh_link].sh_offset;
-			for (size_t k = 0; k < s[t].sh_size / sizeof *symbols; k++) {
-				if (symbols[k].st_shndx != i || ELF64_ST_TYPE(symbols[k].st_info) != STT_OBJECT || m->variables_n == 16) continue;
+			if (all[t].sh_type != SHT_SYMTAB) continue;
+			const Elf64_Sym *symbols = (const void *)(m->image + all[t].sh_offset);
+			const char *text = m->image + all[all[t].sh_link].sh_offset;
+			for (size_t k = 0; k < all[t].sh_size / sizeof *symbols; k++) {
+				if (symbols[k].st_shndx != number || ELF64_ST_TYPE(symbols[k].st_info) != STT_OBJECT || m->variables_n == 16) continue;
 				m->variables[m->variables_n++] = (struct variable){text + symbols[k].st_name, m->memory[n] + symbols[k].st_value, symbols[k].st_size};
 			}
 		}
-		n++;
 	}
+}
+
+// The one variable of PTX that is known here.
+static void place_table(struct module *m) {
+	if (!strstr(m->image, " table[")) return;
+	static const int values[4] = {2, 3, 5, 7};
+	own_segment(m, 0, (address)memcpy(malloc(sizeof values), values, sizeof values), sizeof values);
+	m->variables[m->variables_n++] = (struct variable){"table", m->memory[0], sizeof values};
 }
 
 static int say(unsigned n, const unsigned *options, void **values, unsigned which, const char *text) {
@@ -99,9 +119,9 @@ int cuModuleLoadDataEx(struct module **made, const char *image, unsigned n, cons
 	if (!elf && has(image, size, "nonsense")) return say(n, options, values, 5, "ptxas: line 1; fatal: unknown modifier .nonsense");
 	if (!elf && !has(image, size, ".version")) return say(n, options, values, 5, "ptxas: no PTX");
 	struct module *m = calloc(1, sizeof *m);
-	m->image = memcpy(malloc(size + 1), image, size);
+	m->image = memcpy(calloc(1, size + 1), image, size);
 	int code = 0;
-	if (has(image, size, "fake_kernels")) code = open_library(m, size);
+	if (has(image, size, "fake_kernel_list")) code = open_library(m, size);
 	else {
 		char quoted[80];
 		for (int i = 0; kernels_here(i); i++) {
@@ -109,6 +129,7 @@ int cuModuleLoadDataEx(struct module **made, const char *image, unsigned n, cons
 			if (has(image, size, quoted)) add(m, kernels_here(i));
 		}
 		if (elf) place_variables(m);
+		else place_table(m);
 		if (!m->functions_n) code = INVALID_IMAGE;
 	}
 	if (code) return free(m->image), free(m), code;
@@ -118,24 +139,24 @@ int cuModuleLoadDataEx(struct module **made, const char *image, unsigned n, cons
 int cuModuleUnload(struct module *m) {
 	ENTER(true);
 	int code = run_all(current(), true);
+	for (int i = 0; i < 2; i++) {
+		if (!m->memory[i]) continue;
+		disown(m->memory[i]);
+		if (!m->library) free((void *)m->memory[i]);
+	}
 	if (m->library) dlclose(m->library);
-	for (int i = 0; i < 2; i++) if (m->memory[i]) disown(m->memory[i]), free((void *)m->memory[i]);
 	free(m->image), free(m);
 	return code;
 }
 
 static int global_of(struct module *m, const char *name, address *at, size_t *bytes) {
-	static int table[4] = {2, 3, 5, 7}; // that of the tests' PTX
 	for (int i = 0; i < m->variables_n; i++) {
 		if (!strcmp(m->variables[i].name, name)) return *at = m->variables[i].at, *bytes = m->variables[i].bytes, 0;
 	}
-	if (!m->library && !strcmp(name, "table")) return *at = (address)table, *bytes = sizeof table, own(*at, *bytes, -1, true), 0;
 	void *found = m->library ? dlsym(m->library, name) : NULL, *symbol = NULL;
 	Dl_info info;
 	if (!found || !dladdr1(found, &info, &symbol, RTLD_DL_SYMENT) || !symbol) return NOT_FOUND;
-	*at = (address)found, *bytes = ((ElfW(Sym) *)symbol)->st_size;
-	disown(*at), own(*at, *bytes, -1, true);
-	return 0;
+	return *at = (address)found, *bytes = ((ElfW(Sym) *)symbol)->st_size, 0;
 }
 // Kernels that are built into the driver find their module's variables here.
 void *fake_variable(void *module, const char *name) {
