@@ -221,26 +221,42 @@ func TestFakeEveryCallMayFail(t *testing.T) {
 	if len(counts[0]) < 20 || len(counts[3]) < 15 {
 		t.Fatalf("the requests call little: %v", counts)
 	}
+	// tolerated are calls whose answer may be missing, once: a device without the
+	// feature, resources that are for show, and what is given back.
+	tolerated := map[string]bool{
+		"load cuDeviceGetName": true, "load cuDeviceGetUuid_v2": true, // no device was asked for
+		"load cuCtxGetLimit": true, "load cuModuleLoadDataEx": true, // the helpers' PTX does too
+		"load cuModuleGetGlobal_v2": true, "load cuMemcpyDtoDAsync_v2": true, "load cuStreamSynchronize": true, // a limit of the side's
+		"prepare cuMemGetInfo_v2": true, "prepare cuFuncGetAttribute": true, "prepare cuOccupancyMaxActiveBlocksPerMultiprocessor": true,
+		"first sample cuCtxResetPersistingL2Cache": true, "samples cuCtxResetPersistingL2Cache": true,
+		"samples cuGraphDestroy": true, "samples cuGraphExecDestroy": true, "samples cuMemHostAlloc": true,
+	}
+	fail := func(i int, function string, nth int, code cuda.Code) error {
+		start()
+		for _, before := range requests[:i] {
+			if err := before.do(); err != nil {
+				t.Fatal(before.name, err)
+			}
+		}
+		f.fake.Fail(function, nth, int(code))
+		return requests[i].do()
+	}
 	for i, r := range requests {
 		for function, calls := range counts[i] {
-			for _, nth := range []int{1, calls} {
-				start()
-				for _, before := range requests[:i] {
-					if err := before.do(); err != nil {
-						t.Fatal(before.name, err)
-					}
-				}
-				f.fake.Fail(function, nth, int(cuda.LaunchFailed))
-				err := r.do()
-				if err == nil && f.driver != nil && i+1 < len(requests) {
-					err = requests[i+1].do() // it was the last, or one whose answer may be missing
-				}
-				var fault *result.Fault
-				if !errors.As(err, &fault) {
-					t.Errorf("%s: call %d of %s fails: %v", r.name, nth, function, err)
-				} else if fault.Cause != result.CauseCrash && fault.Cause != result.CauseUnsupported && fault.Cause != result.CauseLaunch && fault.Cause != result.CauseNoEntry {
-					t.Errorf("%s: call %d of %s fails as %s: %s", r.name, nth, function, fault.Cause, fault.Message)
-				}
+			err := fail(i, function, 1, cuda.NotPermitted)
+			if tolerates := tolerated[r.name+" "+function]; (err == nil) != tolerates {
+				t.Errorf("%s: %s is refused: %v; tolerated: %v", r.name, function, err, tolerates)
+			}
+			if r.name != "samples" && r.name != "produce" {
+				continue
+			}
+			err = fail(i, function, calls, cuda.LaunchFailed)
+			if err == nil && i+1 < len(requests) {
+				err = requests[i+1].do() // that call was the last
+			}
+			var fault *result.Fault
+			if !errors.As(err, &fault) {
+				t.Errorf("%s: the context is lost in %s: %v", r.name, function, err)
 			}
 		}
 	}

@@ -196,7 +196,7 @@ int cuCtxSetCurrent(struct device *context) {
 	here = context ? context - devices : -1;
 	return 0;
 }
-int cuCtxSynchronize(void) { ENTER(true); return run_all(current(), true); }
+int cuCtxSynchronize(void) { ENTER(true); return run_all(current()); }
 
 int cuCtxGetLimit(size_t *value, unsigned limit) {
 	ENTER(true);

@@ -32,6 +32,7 @@ struct stream {
 	uint64_t now; // when its last operation ended
 	struct graph *captures;
 	bool spoiled; // the capture, by a call that a capture forbids
+	bool stuck;   // its first operation waits for somebody
 	struct window window;
 };
 
@@ -81,7 +82,7 @@ void free_all(int device);
 
 int enqueue(struct stream *s, struct operation *o);
 struct stream *stream_of(void *handle);
-int run_all(struct device *d, bool wait);
+int run_all(struct device *d);
 int run_stream(struct device *d, struct stream *s, bool wait);
 void drop_operations(struct operation *first);
 void drop_streams(struct device *d);

@@ -55,7 +55,7 @@ int cuMemFree_v2(address at) {
 	ENTER(true);
 	struct range *r = find(at, 1);
 	if (!r || r->at != at || r->host || r->device != current_index()) return INVALID_VALUE;
-	int code = run_all(current(), true);
+	int code = run_all(current());
 	current()->used -= r->bytes;
 	free((void *)at);
 	disown(at);

@@ -138,7 +138,7 @@ int cuModuleLoadDataEx(struct module **made, const char *image, unsigned n, cons
 }
 int cuModuleUnload(struct module *m) {
 	ENTER(true);
-	int code = run_all(current(), true);
+	int code = run_all(current());
 	for (int i = 0; i < 2; i++) {
 		if (!m->memory[i]) continue;
 		disown(m->memory[i]);

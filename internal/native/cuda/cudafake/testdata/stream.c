@@ -46,48 +46,63 @@ void drop_streams(struct device *d) {
 
 static int step(struct device *d, struct stream *s, struct operation *o, bool wait);
 
+// advance does the first operation of a queue. One that fails ends the context.
+static int advance(struct device *d, struct stream *s, bool wait) {
+	struct operation *o = s->first;
+	int code = step(d, s, o, wait);
+	if (code == NOT_YET) return code;
+	if (code) {
+		d->lost = code;
+		for (struct stream *all = d->streams; all; all = all->next) clear(all);
+		clear(&d->fallback);
+		return code;
+	}
+	if (!(s->first = o->next)) s->last = &s->first;
+	o->next = NULL;
+	drop_operations(o);
+	return 0;
+}
+
+// progress does what the device has done by now: all that waits for nobody, in the
+// order in which it was queued.
+static int progress(struct device *d) {
+	for (struct stream *s = d->streams; s; s = s->next) s->stuck = false;
+	d->fallback.stuck = false;
+	for (;;) {
+		struct stream *next = NULL;
+		for (struct stream *s = d->streams; s; s = s->next) {
+			if (s->first && !s->stuck && (!next || s->first->queued < next->first->queued)) next = s;
+		}
+		if (d->fallback.first && !d->fallback.stuck && (!next || d->fallback.first->queued < next->first->queued)) next = &d->fallback;
+		if (!next) return 0;
+		int code = advance(d, next, false);
+		if (code == NOT_YET) next->stuck = true;
+		else if (code) return code;
+	}
+}
+
 // run_stream works a queue off, as far as that goes without waiting for the host,
 // or to its end.
 int run_stream(struct device *d, struct stream *s, bool wait) {
 	if (s->captures) return s->spoiled = true, CAPTURE_UNSUPPORTED;
+	int code = progress(d);
+	if (code) return code;
 	while (s->first) {
-		struct operation *o = s->first;
-		int code = step(d, s, o, wait);
-		if (code == NOT_YET && !wait) return NOT_YET;
-		if (code == NOT_YET) {
-			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-			continue;
-		}
-		if (code) {
-			d->lost = code;
-			for (struct stream *all = d->streams; all; all = all->next) clear(all);
-			clear(&d->fallback);
-			return code;
-		}
-		if (!(s->first = o->next)) s->last = &s->first;
-		o->next = NULL;
-		drop_operations(o);
+		if (!wait) return NOT_YET;
+		code = advance(d, s, true);
+		if (code && code != NOT_YET) return code;
+		if (code) nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 	}
 	for (uint64_t now; wait && (now = host_now()) < s->now;) {
 		if (s->now - now > 200000) nanosleep(&(struct timespec){.tv_nsec = (s->now - now) / 2 % 1000000000}, NULL);
 	}
-	return !wait && host_now() < s->now ? NOT_YET : 0;
+	return host_now() < s->now ? NOT_YET : 0;
 }
 
-// Without waiting, what is held does not hold the others.
-int run_all(struct device *d, bool wait) {
-	int first = 0;
-	for (int pass = 0; pass <= wait; pass++) {
-		for (struct stream *s = d->streams; s; s = s->next) {
-			if (s->captures && !wait) continue;
-			int code = run_stream(d, s, pass == 1);
-			if (code && (code != NOT_YET || pass == wait) && !first) first = code;
-			if (d->lost) return d->lost;
-		}
-		int code = run_stream(d, &d->fallback, pass == 1);
-		if (code && (code != NOT_YET || pass == wait) && !first) first = code;
-	}
-	return first;
+int run_all(struct device *d) {
+	int code = run_stream(d, &d->fallback, true);
+	for (struct stream *s = d->streams; s && !code; s = s->next) code = run_stream(d, s, true);
+	return code;
 }
 
 static int launch(struct stream *s, struct operation *o) {
@@ -129,8 +144,9 @@ static int step(struct device *d, struct stream *s, struct operation *o, bool wa
 		return 0;
 	case WAIT:
 		if (o->event->reached < o->mark) {
-			int code = run_stream(d, o->event->stream, wait);
-			if (o->event->reached < o->mark) return code ? code : NOT_YET;
+			struct stream *other = o->event->stream;
+			int code = wait && other->first ? advance(d, other, true) : NOT_YET;
+			return code ? code : NOT_YET;
 		}
 		if (s->now < o->event->at) s->now = o->event->at;
 		return 0;
@@ -163,14 +179,10 @@ int cuStreamDestroy_v2(struct stream *s) {
 }
 int cuStreamSynchronize(void *stream) {
 	ENTER(true);
-	int code = run_all(current(), false);
-	if (code && code != NOT_YET) return code;
 	return run_stream(current(), stream_of(stream), true);
 }
 int cuStreamQuery(void *stream) {
 	ENTER(true);
-	int code = run_all(current(), false);
-	if (code && code != NOT_YET) return code;
 	return run_stream(current(), stream_of(stream), false);
 }
 int cuStreamWaitEvent(void *stream, struct event *e, unsigned flags) {
@@ -213,9 +225,8 @@ int cuEventSynchronize(struct event *e) {
 }
 int cuEventQuery(struct event *e) {
 	ENTER(true);
-	int code = run_all(current(), false);
-	if (code && code != NOT_YET) return code;
-	return e->marked > e->reached ? NOT_YET : 0;
+	int code = progress(current());
+	return code ? code : e->marked > e->reached ? NOT_YET : 0;
 }
 int cuEventElapsedTime(float *ms, struct event *start, struct event *end) {
 	ENTER(true);
