@@ -81,10 +81,12 @@ func TestCUDABench(t *testing.T) {
 	p := newCUDAProject(t, cudaKernel("one", "scale")+cudaKernel("two", "scale")+cudaKernel("short", "short_scale"))
 	p.env = append(p.env, nvmltest.ProcessesVariable+"=3", nvmltest.ReasonsVariable+"=0x4")
 	report, _ := p.bench("--budget", "100ms")
+	used := map[string]bool{}
 	for _, row := range report.Rows {
 		if row.Fault != nil {
 			t.Fatalf("%s: %+v", row.Kernel, row.Fault)
 		}
+		used[row.Device] = true
 		if row.Trust != "harness" || row.Sandbox == nil || len(row.Sandbox.Attempts) > 0 {
 			t.Errorf("%s: trust %q, sandbox %+v", row.Kernel, row.Trust, row.Sandbox)
 		}
@@ -94,6 +96,9 @@ func TestCUDABench(t *testing.T) {
 				break
 			}
 		}
+	}
+	if !used[cudafake.UUID0] || !used[cudafake.UUID1] {
+		t.Errorf("the rows ran on %v", used)
 	}
 	for _, name := range []string{"one", "two"} {
 		if got := rowOf(t, report, name).Timing.Stats.Median; got < 300e-6 || got > 303e-6 { // 300 µs and what a launch takes
