@@ -153,10 +153,20 @@ static int global_of(struct module *m, const char *name, address *at, size_t *by
 	for (int i = 0; i < m->variables_n; i++) {
 		if (!strcmp(m->variables[i].name, name)) return *at = m->variables[i].at, *bytes = m->variables[i].bytes, 0;
 	}
-	void *found = m->library ? dlsym(m->library, name) : NULL, *symbol = NULL;
-	Dl_info info;
-	if (!found || !dladdr1(found, &info, &symbol, RTLD_DL_SYMENT) || !symbol) return NOT_FOUND;
-	return *at = (address)found, *bytes = ((ElfW(Sym) *)symbol)->st_size, 0;
+	struct link_map *map;
+	if (!m->library || dlinfo(m->library, RTLD_DI_LINKMAP, &map)) return NOT_FOUND;
+	const Elf64_Ehdr *h = (const void *)m->image;
+	const Elf64_Shdr *all = (const void *)(m->image + h->e_shoff);
+	for (int t = 0; t < h->e_shnum; t++) {
+		if (all[t].sh_type != SHT_DYNSYM) continue; // which has no static ones: a driver does not find them either
+		const Elf64_Sym *symbols = (const void *)(m->image + all[t].sh_offset);
+		const char *text = m->image + all[all[t].sh_link].sh_offset;
+		for (size_t k = 0; k < all[t].sh_size / sizeof *symbols; k++) {
+			if (strcmp(text + symbols[k].st_name, name) || !symbols[k].st_size) continue;
+			return *at = map->l_addr + symbols[k].st_value, *bytes = symbols[k].st_size, 0;
+		}
+	}
+	return NOT_FOUND;
 }
 // Kernels that are built into the driver find their module's variables here.
 void *fake_variable(void *module, const char *name) {
