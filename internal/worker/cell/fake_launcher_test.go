@@ -173,3 +173,26 @@ func TestFakeTrace(t *testing.T) {
 		t.Errorf("%+v, %v", reply, err)
 	}
 }
+
+// What goes on behind the launches on another stream is in their time, and said
+// once it is so in request after request.
+func TestFakeLauncherThatGoesOn(t *testing.T) {
+	f := newFakeCell(t)
+	f.launcher(`
+		KERNEL(lingers, 8) { l->took = 40000000; return 0; }
+		static void *own;
+		LAUNCHER {
+			if (!own) cuStreamCreate(&own, 1);
+			go(slots, stream);
+			fake_launch(&lingers_kernel, own, (void *[]){&slots[0]});
+		}`)
+	for request := range strayRequests {
+		reply, seconds, _ := f.samples(&wire.Sample{Count: straySamples, Repeat: 1, Cache: "hot"})
+		if slices.Max(seconds) < 10e-3 { // of 40 ms, by a host that may be late
+			t.Errorf("%v s", seconds)
+		}
+		if want := request == strayRequests-1; reply.OtherStreams != want {
+			t.Errorf("request %d: on other streams %v", request, reply.OtherStreams)
+		}
+	}
+}
