@@ -80,7 +80,7 @@ func TestCUDABench(t *testing.T) {
 	t.Parallel()
 	p := newCUDAProject(t, cudaKernel("one", "scale")+cudaKernel("two", "scale")+cudaKernel("short", "short_scale"))
 	p.env = append(p.env, nvmltest.ProcessesVariable+"=3", nvmltest.ReasonsVariable+"=0x4")
-	report, _ := p.bench("--budget", "100ms")
+	report, _ := p.bench("--budget", "100ms", "--device", "0,1")
 	used := map[string]bool{}
 	for _, row := range report.Rows {
 		if row.Fault != nil {
@@ -110,7 +110,7 @@ func TestCUDABench(t *testing.T) {
 		t.Errorf("%d launches a sample, %g s between two, %g s each", short.Repeat, short.GapS, short.Stats.Median)
 	}
 	gpu := report.Machine.GPU
-	if gpu == nil || gpu.Name != "Fake GPU A" || gpu.UUID != cudafake.UUID0 || gpu.Driver != "580.65.06" || gpu.PowerLimitW != 700 {
+	if gpu == nil || gpu.Name != "Fake GPU" || gpu.UUID != cudafake.UUID0 || gpu.Driver != "580.65.06" || gpu.PowerLimitW != 700 {
 		t.Errorf("%+v", gpu)
 	}
 	states := rowOf(t, report, "one").Timing.State

@@ -54,7 +54,8 @@ func cudaCell(t *testing.T, client *worker.Client, open wire.Open, entry string)
 	}
 	_, err = cell.Prepare(t.Context(), wire.Prepare{
 		Args: []wire.Arg{
-			{Name: "x", DType: "f32", Buffer: true, Count: 4096, Role: "in"}, {Name: "y", DType: "f32", Buffer: true, Count: 4096, Role: "out"},
+			{Name: "x", DType: "f32", Buffer: true, Count: 4096, Role: "in"},
+			{Name: "y", DType: "f32", Buffer: true, Count: 4096, Role: "out"},
 			{Name: "n", DType: "i32", Value: "4096"},
 		},
 		Launches: []wire.Launch{{Entry: entry, Args: []int{0, 1, 2}, Grid: [3]uint32{16}, Block: [3]uint32{256}}},

@@ -218,8 +218,8 @@ func TestFakeDevices(t *testing.T) {
 	}
 	for i, gpu := range found {
 		want := result.GPU{
-			Name: "Fake GPU " + string(rune('A'+i)), UUID: []string{cudafake.UUID0, cudafake.UUID1}[i], Arch: "sm_90a", CUDA: "13.0",
-			SMs: 4 - 2*i, MemoryBytes: 1 << 30, L2Bytes: 512 << 10, MaxShared: 227 << 10, MaxThreads: 1024, MaxGHz: 1.98, ECC: true,
+			Name: "Fake GPU", UUID: []string{cudafake.UUID0, cudafake.UUID1}[i], Arch: "sm_90a", CUDA: "13.0",
+			SMs: 4, MemoryBytes: 1 << 30, L2Bytes: 512 << 10, MaxShared: 227 << 10, MaxThreads: 1024, MaxGHz: 1.98, ECC: true,
 		}
 		if fmt.Sprint(gpu) != fmt.Sprint(want) {
 			t.Errorf("device %d: %+v, want %+v", i, gpu, want)
@@ -231,8 +231,10 @@ func TestFakeDevices(t *testing.T) {
 	if _, err := other.load(&wire.Load{Path: f.cubin, Device: cudafake.UUID1}); err != nil {
 		t.Fatal(err)
 	}
-	if first.sms != 4 || other.sms != 2 {
-		t.Errorf("%d and %d SMs", first.sms, other.sms)
+	for cell, want := range map[*cudaCell]string{first: cudafake.UUID0, other: cudafake.UUID1} {
+		if uuid, err := cell.device.UUID(); uuid != want || err != nil {
+			t.Errorf("works on %s, %v; want %s", uuid, err, want)
+		}
 	}
 	// The second device's context is current now: the first's memory is not its own.
 	if err := other.driver.MemsetD8(first.sink, 0, 8, other.stream); err == nil {

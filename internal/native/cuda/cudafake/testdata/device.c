@@ -139,7 +139,7 @@ int cuGetErrorString(int code, const char **text) {
 
 int cuDeviceGetCount(int *n) { ENTER(false); *n = setting("devices"); return 0; }
 int cuDeviceGet(int *handle, int i) { ENTER(false); *handle = i; return i < setting("devices") ? 0 : INVALID_DEVICE; }
-int cuDeviceGetName(char *name, int size, int d) { ENTER(false); snprintf(name, size, d ? "Fake GPU B" : "Fake GPU A"); return 0; }
+int cuDeviceGetName(char *name, int size, int d) { ENTER(false); snprintf(name, size, "Fake GPU"); return 0; }
 int cuDeviceGetUuid_v2(unsigned char *uuid, int d) { ENTER(false); memset(uuid, 0, 16), uuid[15] = d; return 0; }
 int cuDeviceGetPCIBusId(char *id, int size, int d) { ENTER(false); snprintf(id, size, "0000:%dB:00.0", d + 1); return 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int d) { ENTER(false); *bytes = (size_t)setting("megabytes") << 20; return 0; }
@@ -155,7 +155,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
 	case 9: case 12: case 82: return *value = 65536, 0;
 	case 10: return *value = 32, 0;
 	case 13: return *value = 1980000, 0;
-	case 16: return *value = d ? 2 : 4, 0;
+	case 16: return *value = SMS, 0;
 	case 32: case 41: case 95: case 120: case 127: return *value = 1, 0;
 	case 36: return *value = 3201000, 0;
 	case 37: return *value = 6144, 0;

@@ -23,7 +23,6 @@ struct launch {
 	uint64_t waited; // nanoseconds since it first said NOT_YET
 	uint64_t took;   // set by the kernel: what it takes, in nanoseconds
 	int held;        // set by the kernel: it ended when the host let it
-	int device, sms;
 	double ghz;
 	void *module;
 };

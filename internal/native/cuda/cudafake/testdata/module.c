@@ -235,7 +235,7 @@ int cuOccupancyMaxActiveClusters(int *clusters, struct function *f, const struct
 	ENTER(true);
 	unsigned size = 1;
 	for (unsigned i = 0; i < c->n; i++) if (c->attributes[i].id == 4) size = c->attributes[i].value.cluster[0];
-	return *clusters = 4 * blocks_on_sm(c->block[0], c->shared) / size, 0;
+	return *clusters = SMS * blocks_on_sm(c->block[0], c->shared) / size, 0;
 }
 
 int cuLaunchKernelEx(const struct config *c, struct function *f, void **params, void **extra) {
@@ -249,8 +249,7 @@ int cuLaunchKernelEx(const struct config *c, struct function *f, void **params, 
 		const struct attribute *a = &c->attributes[i];
 		if (a->id == 4) memcpy(o.launch.cluster, a->value.cluster, sizeof o.launch.cluster);
 		if (a->id == 4 && a->value.cluster[0] * a->value.cluster[1] * a->value.cluster[2] > (f->big_cluster ? 16u : 8u)) return INVALID_CLUSTER;
-		int sms = s->device ? 2 : 4;
-		if (a->id == 2 && a->value.number && blocks > (unsigned)(sms * blocks_on_sm(threads, c->shared))) return TOO_LARGE;
+		if (a->id == 2 && a->value.number && blocks > (unsigned)(SMS * blocks_on_sm(threads, c->shared))) return TOO_LARGE;
 	}
 	if (!threads || !blocks || threads > 1024 || c->shared > (unsigned)(f->shared_most ? f->shared_most : SHARED_PLAIN)) return INVALID_VALUE;
 	if (threads > (unsigned)threads_most(f)) return OUT_OF_RESOURCES;

@@ -110,7 +110,7 @@ static int launch(struct stream *s, struct operation *o) {
 	struct launch *l = &o->launch;
 	void *args[12];
 	for (int i = 0, at = 0; i < 12 && k->sizes[i]; at += (k->sizes[i] + 15) / 16 * 16, i++) args[i] = o->params + at;
-	l->device = s->device, l->sms = s->device ? 2 : 4, l->ghz = 1.98;
+	l->ghz = 1.98;
 	l->now = s->now, l->waited = o->waiting ? host_now() - o->waiting : 0;
 	if (!o->waiting) o->waiting = host_now();
 	int code = k->run(args, l);
