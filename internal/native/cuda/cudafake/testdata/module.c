@@ -33,8 +33,8 @@ static void add(struct module *m, const struct kernel *k) {
 }
 
 // A driver is told no size: an ELF file ends where the last of its parts does.
-static size_t size_of(const char *image) {
-	if (memcmp(image, ELFMAG, SELFMAG)) return strlen(image);
+static size_t size_of(const char *image, bool elf) {
+	if (!elf) return strlen(image);
 	const Elf64_Ehdr *h = (const void *)image;
 	size_t size = h->e_shoff + (size_t)h->e_shnum * h->e_shentsize, programs = h->e_phoff + (size_t)h->e_phnum * h->e_phentsize;
 	if (programs > size) size = programs;
@@ -113,9 +113,10 @@ static int say(unsigned n, const unsigned *options, void **values, unsigned whic
 
 int cuModuleLoadDataEx(struct module **made, const char *image, unsigned n, const unsigned *options, void **values) {
 	ENTER(true);
-	size_t size = size_of(image);
-	bool elf = !memcmp(image, ELFMAG, SELFMAG);
-	if (elf && (size < sizeof(Elf64_Ehdr) || ((const Elf64_Ehdr *)image)->e_machine != 190)) return INVALID_IMAGE;
+	bool elf = !strncmp(image, ELFMAG, SELFMAG);
+	// Nothing behind the first bytes of what only begins like a cubin may be looked at.
+	if (elf && (image[EI_CLASS] != ELFCLASS64 || image[EI_DATA] != ELFDATA2LSB || ((const Elf64_Ehdr *)image)->e_machine != 190)) return INVALID_IMAGE;
+	size_t size = size_of(image, elf);
 	if (!elf && has(image, size, "nonsense")) return say(n, options, values, 5, "ptxas: line 1; fatal: unknown modifier .nonsense");
 	if (!elf && !has(image, size, ".version")) return say(n, options, values, 5, "ptxas: no PTX");
 	struct module *m = calloc(1, sizeof *m);
