@@ -18,6 +18,8 @@ import (
 type ServeOptions struct {
 	Tool  result.Tool
 	Lease time.Duration // the worker ends when it hears nothing for this long; 0 means DefaultLease
+
+	AskDriver bool // for GPUs, also where nothing says that there is a driver: for tests
 }
 
 // DefaultLease is how long a worker lives without hearing from its parent, so
@@ -63,7 +65,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		out: wire.NewWriter(out), store: blobs,
 		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
-	s.devices, s.noDevice = findDevices(ctx)
+	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
 	noState := ""
 	if len(s.devices) > 0 {

@@ -5,6 +5,7 @@ package system
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,10 @@ func TestMain(m *testing.M) {
 
 // project is a folder with a pawl.yaml, and the environment pawl runs in there.
 type project struct {
-	t   *testing.T
-	dir string
-	env []string
+	t      *testing.T
+	dir    string
+	env    []string
+	binary string // in place of pawl
 }
 
 // kernelYAML describes kernel name in testdata/name.c: out[i] from in[i], N of
@@ -128,7 +130,7 @@ type outcome struct {
 const deadline = 60 * time.Second
 
 func (p *project) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(pawl, args...)
+	cmd := exec.Command(cmp.Or(p.binary, pawl), args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	return cmd
 }

@@ -11,13 +11,16 @@ import (
 	"testing"
 
 	"pawl/internal/native/cuda"
+	"pawl/internal/native/cuda/cudafake"
 	"pawl/internal/native/cuda/cudatest"
 )
 
 const faultVariable = "PAWL_CUDA_FAULT"
 
 // A lost context is lost for its process: faults happen in a child.
+// Where the machine has no driver, all of it runs on the fake one.
 func TestMain(m *testing.M) {
+	cudafake.Install()
 	if kernel := os.Getenv(faultVariable); kernel != "" {
 		runtime.LockOSThread()
 		fmt.Println(fault(kernel))

@@ -1,0 +1,43 @@
+package cudafake
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Compiler writes a program that build takes for nvcc: it compiles kernels in C,
+// written with kernel.h, as [Cubin] does. They have no variables of their own.
+func Compiler(t testing.TB) string {
+	t.Helper()
+	if _, err := Library(); err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	if _, err := unpack(folder); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "nvcc")
+	// The two bytes are those of EM_CUDA, in the ELF header.
+	text := fmt.Sprintf(`#!/bin/sh
+if [ "$1" = --version ]; then echo "Cuda compilation tools, release 13.0, V13.0.88"; exit; fi
+while [ $# -gt 0 ]; do
+	case $1 in
+	-o) out=$2; shift ;;
+	-MF) rules=$2; shift ;;
+	-D*) defines="$defines $1" ;;
+	-X*) shift ;;
+	-*) ;;
+	*) source=$1 ;;
+	esac
+	shift
+done
+cc -x c -shared -fPIC -O2 -ffp-contract=off -I '%s' $defines -MD -MF "$rules" -o "$out" "$source" || exit
+printf '\276\000' | dd of="$out" bs=1 seek=18 conv=notrunc 2>/dev/null
+`, folder)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,88 @@
+package cudafake
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Cubin compiles kernels in C, written with kernel.h, to an image that the fake
+// loads and that pawl takes for a cubin: the machine is CUDA, and variables lie in
+// .nv.global and .nv.global.init at offsets from there.
+func Cubin(t testing.TB, source string) []byte {
+	t.Helper()
+	made.Lock()
+	defer made.Unlock()
+	if image := made.cubins[source]; image != nil {
+		return image
+	}
+	raw, err := os.ReadFile(Launcher(t, source))
+	if err == nil {
+		err = disguise(raw)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.cubins[source] = raw
+	return raw
+}
+
+// made keeps the cubins of this process by their source.
+var made = struct {
+	sync.Mutex
+	cubins map[string][]byte
+}{cubins: map[string][]byte{}}
+
+// Launcher compiles host code that launches kernels in C to a shared object, and
+// returns its path. It includes launcher.h.
+func Launcher(t testing.TB, source string) string {
+	t.Helper()
+	library, err := Library()
+	if err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	if _, err := unpack(folder); err != nil {
+		t.Fatal(err)
+	}
+	file, object := filepath.Join(folder, "test.c"), filepath.Join(folder, "test.so")
+	if err := os.WriteFile(file, []byte("#include \"kernel.h\"\n"+source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := compile("-I", folder, "-o", object, file, library); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// disguise makes a cubin of a shared object, in place.
+func disguise(image []byte) error {
+	file, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return fmt.Errorf("disguise a shared object: %w", err)
+	}
+	table := file.SectionByType(elf.SHT_SYMTAB)
+	if table == nil {
+		return fmt.Errorf("disguise a shared object: it has no symbols")
+	}
+	const symbolSize, sectionAt, valueAt = 24, 6, 8 // of an Elf64_Sym
+	for at := table.Offset; at < table.Offset+table.Size; at += symbolSize {
+		symbol := image[at : at+symbolSize]
+		number := int(file.ByteOrder.Uint16(symbol[sectionAt:]))
+		if number >= len(file.Sections) {
+			continue
+		}
+		if s := file.Sections[number]; s.Name == ".nv.global" || s.Name == ".nv.global.init" {
+			value := file.ByteOrder.Uint64(symbol[valueAt:])
+			file.ByteOrder.PutUint64(symbol[valueAt:], value-s.Addr)
+		}
+	}
+	const machineAt = 18 // in an Elf64_Ehdr
+	binary.LittleEndian.PutUint16(image[machineAt:], uint16(elf.EM_CUDA))
+	return nil
+}

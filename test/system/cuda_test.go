@@ -1,0 +1,202 @@
+package system
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pawl/internal/native/cuda/cudafake"
+	"pawl/internal/native/nvml/nvmltest"
+	"pawl/internal/result"
+)
+
+// fakeGPU builds pawl with two GPUs that do not exist.
+var fakeGPU = sync.OnceValues(func() (string, error) {
+	library, err := cudafake.Library()
+	if err != nil {
+		return "", err
+	}
+	driver, err := os.ReadFile(library)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(cache, "pawl-fakegpu")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "pawl/test/system/fakegpu")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(binary.LittleEndian.AppendUint64(driver, uint64(len(driver))))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return path, err
+})
+
+// newCUDAProject has the kernels of testdata/fake.cu that yaml describes, on a
+// machine with the fake driver, the fake NVML and a compiler for them.
+func newCUDAProject(t *testing.T, yaml string) *project {
+	t.Helper()
+	binary, err := fakeGPU()
+	if err != nil {
+		t.Skip(err)
+	}
+	p := newProject(t)
+	p.binary = binary
+	source, err := os.ReadFile("testdata/fake.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("fake.cu", string(source))
+	p.write("pawl.yaml", "version: 1\nkernels:\n"+yaml+"configs: {c: {N: 4096}}\n")
+	p.env = append(p.env, "NVCC="+cudafake.Compiler(t), "LD_LIBRARY_PATH="+filepath.Dir(nvmltest.Build(t)))
+	return p
+}
+
+// cudaKernel describes an entry of fake.cu; more are further lines.
+func cudaKernel(name, entry string, more ...string) string {
+	lines := append([]string{
+		"source: fake.cu", "entry: " + entry, "oracle: {elementwise: 2 * x}",
+		"args:", "  - {name: x, dtype: f32, shape: [N]}", "  - {name: y, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i32, value: N}",
+	}, more...)
+	if len(more) == 0 {
+		lines = append(lines, `launch: {grid: "ceildiv(N, 256)", block: 256}`)
+	}
+	return "  " + name + ":\n    " + strings.Join(lines, "\n    ") + "\n"
+}
+
+// A whole bench: compiled, verified, measured in cells of both devices.
+func TestCUDABench(t *testing.T) {
+	t.Parallel()
+	p := newCUDAProject(t, cudaKernel("one", "scale")+cudaKernel("two", "scale")+cudaKernel("short", "short_scale"))
+	p.env = append(p.env, nvmltest.ProcessesVariable+"=3", nvmltest.ReasonsVariable+"=0x4")
+	report, _ := p.bench("--budget", "100ms", "--device", "0,1")
+	used := map[string]bool{}
+	for _, row := range report.Rows {
+		if row.Fault != nil {
+			t.Fatalf("%s: %+v", row.Kernel, row.Fault)
+		}
+		used[row.Device] = true
+		if row.Trust != "harness" || row.Sandbox == nil || len(row.Sandbox.Attempts) > 0 {
+			t.Errorf("%s: trust %q, sandbox %+v", row.Kernel, row.Trust, row.Sandbox)
+		}
+		for i, ghz := range row.Timing.Samples.GHz {
+			if ghz < 1.97 || ghz > 1.99 {
+				t.Errorf("%s: sample %d at %g GHz", row.Kernel, i, ghz)
+				break
+			}
+		}
+	}
+	if !used[cudafake.UUID0] || !used[cudafake.UUID1] {
+		t.Errorf("the rows ran on %v", used)
+	}
+	for _, name := range []string{"one", "two"} {
+		if got := rowOf(t, report, name).Timing.Stats.Median; got < 300e-6 || got > 303e-6 { // 300 µs and what a launch takes
+			t.Errorf("%s takes %g s", name, got)
+		}
+	}
+	short := rowOf(t, report, "short").Timing
+	if short.Repeat < 2 || short.GapS < 0.9e-6 || short.GapS > 1.1e-6 || short.Stats.Median < 4.9e-6 || short.Stats.Median > 5.1e-6 {
+		t.Errorf("%d launches a sample, %g s between two, %g s each", short.Repeat, short.GapS, short.Stats.Median)
+	}
+	gpu := report.Machine.GPU
+	if gpu == nil || gpu.Name != "Fake GPU" || gpu.UUID != cudafake.UUID0 || gpu.Driver != "580.65.06" || gpu.PowerLimitW != 700 {
+		t.Errorf("%+v", gpu)
+	}
+	states := rowOf(t, report, "one").Timing.State
+	if len(states) == 0 {
+		t.Fatal("the GPU's state was not read")
+	}
+	s := states[0]
+	if s.TemperatureC == nil || *s.TemperatureC != 41 || s.PowerW == nil || *s.PowerW != 123.456 || s.GHz == nil || *s.GHz != 1.83 ||
+		!slices.Equal(s.Throttled, []string{"power cap"}) || s.Processes == nil || *s.Processes < 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Every faulty kernel stands between good ones: the run goes on, on both devices.
+func TestCUDAFaults(t *testing.T) {
+	t.Parallel()
+	faults := []struct {
+		entry string
+		more  []string
+		cause result.Cause
+		says  string
+	}{
+		{entry: "illegal_address", cause: result.CauseCrash, says: "CUDA_ERROR_ILLEGAL_ADDRESS"},
+		{entry: "asserts", cause: result.CauseCrash, says: "a device assertion failed"},
+		{entry: "traps", cause: result.CauseCrash, says: "CUDA_ERROR_LAUNCH_FAILED"},
+		{entry: "past_the_end", cause: result.CauseOutOfBounds, says: "past the end of argument y (byte 16384 of 16384)"},
+		{entry: "changes_input", cause: result.CauseOutput, says: "changed its input x"},
+		{entry: "nothing", cause: result.CauseNoEffect, says: "none of its outputs"},
+		{entry: "endless", cause: result.CauseTimeout, says: "no answer after"},
+		{entry: "heavy_scale", cause: result.CauseLaunch, says: "__launch_bounds__"},
+		{entry: "scale", more: []string{"launch: {grid: 1, block: 256, shared: 300000}"}, cause: result.CauseLaunch, says: "shared memory"},
+		{entry: "scale", more: []string{"launch: {grid: 100000, block: 256, cooperative: true}"}, cause: result.CauseLaunch, says: "COOPERATIVE"},
+	}
+	yaml := cudaKernel("first", "scale")
+	for i, f := range faults {
+		yaml += cudaKernel(fmt.Sprintf("faulty%d", i), f.entry, f.more...)
+	}
+	report, _ := newCUDAProject(t, yaml+cudaKernel("last", "scale")).bench("--timeout", "3s")
+	mustMeasure(t, rowOf(t, report, "first"))
+	mustMeasure(t, rowOf(t, report, "last"))
+	for i, f := range faults {
+		row := rowOf(t, report, fmt.Sprintf("faulty%d", i))
+		mustFault(t, row, f.cause, f.says)
+		if row.Verdict != result.Broken {
+			t.Errorf("%s: verdict %q", f.entry, row.Verdict)
+		}
+	}
+}
+
+// A check plays the versions of a kernel in one cell and knows the slower one.
+func TestCUDACheck(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	for _, test := range []struct {
+		name, entry string
+		verdict     result.Verdict
+		code        int
+	}{
+		{"slower", "slow_scale", result.Regression, 1},
+		{"wrong", "wrong_scale", result.Incorrect, 1},
+		{"the same speed", "other_scale", result.Maintained, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newCUDAProject(t, cudaKernel("work", "scale"))
+			p.env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+				"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+			for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "-m", "first"}} {
+				cmd := exec.Command("git", args...)
+				cmd.Dir, cmd.Env = p.dir, p.env
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("git %v: %v\n%s", args, err, out)
+				}
+			}
+			p.replace("pawl.yaml", "entry: scale", "entry: "+test.entry)
+			got := p.run("check", "--json", "--budget", "200ms")
+			report, err := result.Decode([]byte(got.stdout))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, got.stderr)
+			}
+			row := rowOf(t, report, "work")
+			if row.Verdict != test.verdict || got.code != test.code {
+				t.Errorf("verdict %q, exit %d; want %q, %d: %+v %+v", row.Verdict, got.code, test.verdict, test.code, row.Fault, row.Reasons)
+			}
+		})
+	}
+}
