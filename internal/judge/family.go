@@ -15,9 +15,10 @@ import (
 	"pawl/internal/stat"
 )
 
-// familyLevel is the chance of a false regression anywhere in two files without a
-// change, and the same of a false improvement: 5% together.
-const familyLevel = alpha / 2
+// familyLevel is the chance of a false claim of each direction anywhere in two files
+// without a change: 5% together. Most of it goes to regressions, which a larger
+// chance finds more of; a claim to be faster can wait for a duet.
+var familyLevel = [2]float64{slower: 0.8 * alpha, faster: 0.2 * alpha}
 
 // Comparison is one benchmark of two files that were compared.
 type Comparison struct {
@@ -56,7 +57,7 @@ func AdjustP(ctx context.Context, comparisons []Comparison, paired bool, gate sp
 
 // AmongMany is a verdict after adjustment for the number of comparisons.
 func AmongMany(v result.Verdict, reasons []result.Reason, p float64) (result.Verdict, []result.Reason) {
-	if Confirm(v) && p > familyLevel {
+	if direction := slices.Index(claimed[:], v); direction >= 0 && p > familyLevel[direction] {
 		return result.Inconclusive, []result.Reason{result.AmongMany}
 	}
 	return v, reasons
@@ -154,7 +155,7 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 		}
 	}
 	wanted := max(fewShufflings, min(shufflings, mostDealt/dealt))
-	hopeless := int(familyLevel * float64(1+wanted)) // exceeded so often, p stays above the level
+	hopeless := int(max(familyLevel[slower], familyLevel[faster]) * float64(1+wanted)) // exceeded so often, p stays above the level
 	for made := 0; made < wanted; {
 		batch := min(shufflingBatch, wanted-made)
 		exceeded := make([][]bool, batch)

@@ -49,8 +49,10 @@ const (
 // what the source says.
 func TestContradictedPrototypes(t *testing.T) {
 	for name, c := range map[string]struct{ file, source, args, more, says string }{
-		"a float for an int": {"k.c", "void f(const float *in, float *out, int n) {}", inOut + "name: n, dtype: f32, value: N", "",
-			"pawl.yaml:9:26: n is f32, and f takes int there (k.c:1)"},
+		"a float for an int": {
+			"k.c", "void f(const float *in, float *out, int n) {}", inOut + "name: n, dtype: f32, value: N", "",
+			"pawl.yaml:9:26: n is f32, and f takes int there (k.c:1)",
+		},
 		"an int for a float":      {"k.c", "void f(const float *in, float *out, float n) {}", inOutN, "", "n is i32, and f takes float there"},
 		"a double for a float":    {"k.c", "void f(const float *in, float *out, float n) {}", inOut + "name: n, dtype: f64, value: N", "", "n is f64, and f takes float there"},
 		"a narrower int":          {"k.c", "void f(const float *in, float *out, long n) {}", inOutN, "", "n is i32, and f takes long there"},
@@ -70,19 +72,27 @@ func TestContradictedPrototypes(t *testing.T) {
 		"none":                    {"k.c", "void f(void) {}", inOut[:len(inOut)-1], "", "f is given 2 arguments, and takes 0"},
 		"fewer than the defaults": {"k.cpp", "extern \"C\" void f(const float *in, float *out, int n, int m, int o = 1) {}", inOutN, "", "f is given 3 arguments, and takes 5"},
 		"extern C":                {"k.cpp", "extern \"C\" {\nvoid f(const double *in, float *out, int n) {}\n}", inOutN, "", "in is f32, and f takes double * there (k.cpp:2)"},
-		"C++ guard": {"k.cpp", "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid f(const double *in, float *out, int n) {}\n#ifdef __cplusplus\n}\n#endif", inOutN, "",
-			"in is f32, and f takes double * there (k.cpp:4)"},
-		"after a comment": {"k.c", "/* void f(const float *in); */ // f(\nvoid helper(double *x) {}\nvoid f(const double *in, float *out, int n) {}", inOutN, "",
-			"in is f32, and f takes double * there (k.c:3)"},
+		"C++ guard": {
+			"k.cpp", "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid f(const double *in, float *out, int n) {}\n#ifdef __cplusplus\n}\n#endif", inOutN, "",
+			"in is f32, and f takes double * there (k.cpp:4)",
+		},
+		"after a comment": {
+			"k.c", "/* void f(const float *in); */ // f(\nvoid helper(double *x) {}\nvoid f(const double *in, float *out, int n) {}", inOutN, "",
+			"in is f32, and f takes double * there (k.c:3)",
+		},
 		"a declaration besides": {"k.c", "void f(const double *in, float *out, int n);\nvoid f(const double *in, float *out, int n) { if (n) { out[0] = in[0]; } }", inOutN, "", "in is f32, and f takes double *"},
 		"CUDA":                  {"k.cu", "__global__ void __launch_bounds__(256) f(const __half* __restrict__ in, float* __restrict__ out, int n) {}", inOutN, "", "in is f32, and f takes __half * there"},
 		"CUDA, bf16 for half":   {"k.cu", "__global__ void f(const __half* in, float* out, int n) {}", strings.Replace(inOutN, "in, dtype: f32", "in, dtype: bf16", 1), "", "in is bf16, and f takes __half * there"},
 		"a namespace":           {"k.cu", "namespace a { namespace b { __global__ void f(const double* in, float* out, int n) {} } }", inOutN, "    entry: a::b::f\n", "in is f32, and a::b::f takes double * there"},
-		"a launcher": {"k.cu", "#include <cuda_runtime.h>\nextern \"C\" void f(cudaStream_t stream, const double* in, float* out, int n) {}", inOutN, "    launcher: true\n",
-			"in is f32, and f takes double * there (k.cu:2)"},
+		"a launcher": {
+			"k.cu", "#include <cuda_runtime.h>\nextern \"C\" void f(cudaStream_t stream, const double* in, float* out, int n) {}", inOutN, "    launcher: true\n",
+			"in is f32, and f takes double * there (k.cu:2)",
+		},
 		"a launcher with too few": {"k.cu", "extern \"C\" void f(cudaStream_t stream, const float* in, float* out) {}", inOutN, "    launcher: true\n", "f is given 3 arguments, and takes 2"},
-		"several launches": {"k.c", "void g(float *out) {}\nvoid f(const float *in, double n) {}", inOutN, "    launches:\n      - {entry: g, args: [out]}\n      - {entry: f, args: [in, n]}\n",
-			"n is i32, and f takes double there (k.c:2)"},
+		"several launches": {
+			"k.c", "void g(float *out) {}\nvoid f(const float *in, double n) {}", inOutN, "    launches:\n      - {entry: g, args: [out]}\n      - {entry: f, args: [in, n]}\n",
+			"n is i32, and f takes double there (k.c:2)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := declared(t, c.file, c.source, c.args, c.more)
@@ -161,8 +171,10 @@ func TestHonestPrototypes(t *testing.T) {
 		"a launcher's void stream":   {"k.cu", "extern \"C\" void f(void *s, const float *in, float *out, int n) {}", inOutN, "    launcher: true\n"},
 		"a launcher's macro":         {"k.cu", "#define STREAM cudaStream_t s\nextern \"C\" void f(STREAM, const double *in, float *out, int n) {}", inOutN, "    launcher: true\n"},
 		"some arguments of a launch": {"k.c", "void f(float *out, const float *in) {}", inOut[:len(inOut)-1], "    launches:\n      - {entry: f, args: [out, in]}\n"},
-		"a tensor map": {"k.cu", "__global__ void f(const __grid_constant__ CUtensorMap m, const float *in, float *out) {}",
-			"name: m, tensor_map: {of: in, box: [16]}\n" + inOut[:len(inOut)-1], ""},
+		"a tensor map": {
+			"k.cu", "__global__ void f(const __grid_constant__ CUtensorMap m, const float *in, float *out) {}",
+			"name: m, tensor_map: {of: in, box: [16]}\n" + inOut[:len(inOut)-1], "",
+		},
 		"not C at all": {"k.c", "\x00\xff{{{((( f( ) {", inOutN, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
