@@ -65,7 +65,7 @@ func writer(t dtype.Type, fill Fill, key uint64) func(dst []byte, first uint64) 
 
 func blocks[T any](size int, draw drawer[T], store func([]byte, []T)) func([]byte, uint64) {
 	return func(dst []byte, first uint64) {
-		var buffer [block]T
+		buffer := make([]T, min(block, len(dst)/size)) // on the heap, as draw is not known: Mutate asks for single elements, often
 		for len(dst) > 0 {
 			values := buffer[:min(block, len(dst)/size)]
 			draw(values, first)

@@ -3,6 +3,7 @@ package oracle
 import (
 	"bytes"
 	"math"
+	"runtime"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -133,5 +134,22 @@ func TestRowsAndOutliers(t *testing.T) {
 	}
 	if large != width/16 {
 		t.Errorf("%d large columns, want %d", large, width/16)
+	}
+}
+
+// A cell mutates before every sample, and its collector is off meanwhile.
+func TestMutateLeavesLittleGarbage(t *testing.T) {
+	const steps, most = 100, 2048 // bytes a step
+	for _, typ := range dtype.All {
+		data := make([]byte, 4096*typ.Size())
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for step := range steps {
+			Mutate(data, typ, Defaults(typ), 1, step)
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / steps; each > most {
+			t.Errorf("%s: a step allocates %d bytes", typ, each)
+		}
 	}
 }

@@ -106,13 +106,10 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 	if _, judges := e.(*bench); !judges {
 		debug.SetGCPercent(-1)
 	}
-	requests := 0
 	for frame := range incoming {
 		body, blob, err := dispatch(e, frame)
 		flushOutput()
-		if requests++; requests%collectEvery == 0 {
-			runtime.GC() // before the answer: after it another cell may be measuring on this core
-		}
+		collectGarbage() // before the answer: after it another cell may be measuring on this core
 		if err != nil {
 			var fault *result.Fault
 			if !errors.As(err, &fault) {
@@ -128,9 +125,6 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 		}
 	}
 }
-
-// collectEvery is how many requests' garbage, some kilobytes each, is left lying.
-const collectEvery = 256
 
 // flushOutput brings what the kernel printed into the log: a cell is ended by a
 // signal, which leaves C's own buffers behind.
