@@ -301,11 +301,14 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	if err := ctx.Err(); err != nil { // also where no request was under way to notice
 		return -1, err
 	}
-	for i, s := range m.series {
-		if len(m.Cells) == 0 {
+	if len(m.Cells) == 0 {
+		for i, s := range m.series {
 			if err := s.checkClock(ctx); err != nil {
 				return i, at("measure", err)
 			}
+		}
+		if i, err := compareClocks(ctx, m.series); err != nil {
+			return i, err
 		}
 	}
 	m.Cells = append(m.Cells, *record)

@@ -15,17 +15,12 @@ import (
 )
 
 const (
-	addTries    = 10     // pairs of requests that must contradict what is claimed
+	addTries    = 30 // pairs of requests, of which all but addSpare must contradict what is claimed
+	addSpare    = 5
 	addMost     = 0.5    // seconds that a request may take for the sake of having several samples
 	timerCost   = 3e-6   // seconds by which the GPU's timer may be off in a sample
 	lookingCost = 100e-6 // seconds a Python cell may take to look at what a call returned
 )
-
-// enoughBeyond tells whether so many requests, taken in so long, are enough to know
-// what they take beyond their claims: five, and fewer only of long ones.
-func enoughBeyond(requests int, spent time.Duration) bool {
-	return requests >= 5 && spent > 200*time.Millisecond || requests >= 3 && spent > time.Second
-}
 
 // addUp compares what samples claim with what their requests take by the worker's
 // clock, less what the same requests take without a launch: code that is idle where
@@ -35,9 +30,7 @@ func (s *series) addUp(ctx context.Context) error {
 	if s.onGPU() && !launcher || s.opts.Sustain {
 		return nil
 	}
-	began := time.Now()
 	worker, timer := &tally{by: "the worker's clock"}, &tally{}
-	var beyond []float64 // per launch
 	for try := range addTries {
 		with, without, err := s.withAndWithout(ctx, try)
 		if err != nil {
@@ -45,8 +38,7 @@ func (s *series) addUp(ctx context.Context) error {
 		}
 		took, claimed := s.undisturbed(with)
 		other, _ := s.undisturbed(without)
-		longer := worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
-		beyond = append(beyond, (longer-claimed)/float64(s.timing.Repeat))
+		worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
 		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
 			took := with.GlobalS
 			if timer.by = "the GPU's own timer"; with.GlobalS == 0 || without.GlobalS == 0 {
@@ -54,21 +46,9 @@ func (s *series) addUp(ctx context.Context) error {
 			}
 			timer.add(claimed, timerCost, took, without.GlobalS, with.Count, without.Count)
 		}
-		if worker.contradicts() || timer.contradicts() {
-			continue
-		}
-		if launcher {
+		if !worker.contradicts() && !timer.contradicts() {
 			return nil
 		}
-		if enoughBeyond(len(beyond), time.Since(began)) {
-			break
-		}
-	}
-	if !worker.contradicts() && !timer.contradicts() {
-		if s.timing.Clock != nil {
-			s.timing.Clock.Beyond = slices.Sorted(slices.Values(beyond))
-		}
-		return nil
 	}
 	lie := worker
 	if !worker.contradicts() {
@@ -122,47 +102,47 @@ func (s *series) besidesLaunching(launcher bool) float64 {
 // numbers are seconds a sample.
 type tally struct {
 	by              string
-	with            []float64 // less what the claims allow for
-	without         []float64
+	pairs, agree    int     // that were held against each other, and that do not contradict the claims
 	claimed, longer float64 // of the last pair
 }
 
-// add takes down a pair, and says how much longer the one with launches took.
-func (t *tally) add(claimed, besides, with, without float64, count, countWithout int) float64 {
+// add takes down a pair.
+func (t *tally) add(claimed, besides, with, without float64, count, countWithout int) {
 	with, without = with/float64(count), without/float64(countWithout)
-	t.with, t.without = append(t.with, with-contradiction*claimed-besides), append(t.without, without)
 	t.claimed, t.longer = claimed, with-without
-	return t.longer
+	t.pairs++
+	if t.longer <= contradiction*claimed+besides {
+		t.agree++
+	}
 }
 
 // contradicts tells whether requests with launches take longer than can be, as far
-// as is known: each but the quickest takes longer, even less all that it may, than
-// each without but the slowest. If launches take what they claim, however much the
-// machine varies, that is so by chance after addTries pairs in one of 1,829 cases at
-// most. What has been found otherwise from the second pair on stays so.
+// as is known. If launches take what they claim, a pair says so in half of all cases
+// at most, however much the machine varies, and all but addSpare of addTries by chance
+// in one of 6,000. Whoever agrees in more than half of the first pairs is let go early.
 func (t *tally) contradicts() bool {
-	n := len(t.with)
-	if n < 2 {
-		return n == 1 && t.with[0] > t.without[0]
-	}
-	slices.Sort(t.with)
-	slices.Sort(t.without)
-	return t.with[1] > t.without[n-2]
+	return t.pairs > 0 && t.agree <= addSpare && (t.agree <= 2 || 2*t.agree <= t.pairs)
 }
 
 // undisturbed is what a request took, and what its samples claim each, both in
 // seconds. A cell that had to wait for its core was not slow: where it worked for
-// less time than has passed, the former is the processor's, and the claims are those
-// without the slowest, one for each time that the core was taken away. Threads work
-// for more than has passed, and then all claims count.
+// less time than has passed, the former is the processor's, and what it waited is taken
+// off the slowest claims, of which there are as many as times that the core was taken
+// away. Threads work for more than has passed, and then all claims count. What the
+// hypervisor took from the cell is in either clock.
 func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
-	seconds := b.Seconds
-	took = b.WorkerS
+	took, claimed = b.WorkerS, stat.Mean(b.Seconds)
+	waits := true
 	if s.threads() == 1 && b.BusyS > 0 && b.BusyS < b.WorkerS {
-		took, seconds = b.BusyS, slices.Sorted(slices.Values(seconds))
-		seconds = seconds[:len(seconds)-int(min(b.Preempted, int64(len(seconds)/2)))]
+		took, waits = b.BusyS, false
+		ascending := slices.Sorted(slices.Values(b.Seconds))
+		usual, beyond := stat.Median(ascending), 0.0
+		for _, slow := range ascending[len(ascending)-int(min(b.Preempted, int64(len(ascending)/2))):] {
+			beyond += slow - usual
+		}
+		claimed -= min(beyond, b.WaitedS/float64(s.timing.Repeat)) / float64(len(ascending))
 	}
-	return took, stat.Mean(seconds) * float64(s.timing.Repeat)
+	return took - excuse(b.Toll, waits).seconds, claimed * float64(s.timing.Repeat)
 }
 
 // threads are those that the kernel may compute with on a processor.

@@ -88,21 +88,6 @@ type Stats struct {
 // too. Others are timed so for the sake of who they are compared with.
 func (t *Timing) HostBound() bool { return t.GPUS > 0 }
 
-// ClockCheck is other clocks beside the one that samples are taken by.
-type ClockCheck struct {
-	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
-	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
-
-	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, where that alone explains what the worker says
-
-	// What a launch of a sample takes longer by the worker's clock than it claims to,
-	// less what the same request takes without launches: of several, in ascending order.
-	Beyond []float64 `json:"beyond_s,omitempty"`
-
-	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples
-	TimerS  float64 `json:"timer_s,omitempty"`  // per sample, by the GPU's global timer, from before the first event until after the second
-}
-
 // State is the machine at one moment of a run. Missing readings are absent,
 // never zero.
 type State struct {

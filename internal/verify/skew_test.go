@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"pawl/internal/result"
@@ -16,37 +18,77 @@ func TestHidden(t *testing.T) {
 }
 
 func TestSkew(t *testing.T) {
-	timing := func(claimed float64, beyond ...float64) *result.Timing {
-		return &result.Timing{Clock: &result.ClockCheck{ClaimedS: claimed, Beyond: beyond}}
+	const rounds = 30
+	// timing has values again and again, but for the first few.
+	timing := func(claimed, beyond float64, first ...float64) *result.Timing {
+		clock := &result.ClockCheck{ClaimedS: claimed}
+		for i := range rounds {
+			if i < len(first) {
+				clock.Beyond = append(clock.Beyond, first[i])
+			} else {
+				clock.Beyond = append(clock.Beyond, beyond)
+			}
+		}
+		return &result.Timing{Clock: clock}
 	}
-	honest := timing(230e-6, 1e-6, 20e-6)
+	short := timing(140e-6, 92e-6)
+	short.Clock.Beyond = short.Clock.Beyond[:rounds-1]
+	honest := timing(230e-6, 10e-6)
 	for _, test := range []struct {
 		name        string
 		mine, other *result.Timing
 		found       bool
 	}{
-		{"honest", timing(228e-6, 2e-6, 25e-6), honest, false},
-		{"hides two fifths", timing(140e-6, 92e-6, 110e-6), honest, true},
-		{"hides less than a fifth", timing(200e-6, 50e-6, 60e-6), honest, false},
-		{"beyond its claims as much as the other", timing(140e-6, 92e-6, 110e-6), timing(150e-6, 80e-6, 95e-6), false},
-		{"one request of each was disturbed", timing(140e-6, -50e-6, 92e-6, 95e-6, 100e-6, 300e-6), timing(230e-6, -90e-6, 1e-6, 5e-6, 20e-6, 200e-6), true},
-		{"half of them were", timing(140e-6, 60e-6, 92e-6, 95e-6, 250e-6, 300e-6), timing(230e-6, 1e-6, 5e-6, 20e-6, 160e-6, 200e-6), false},
-		{"its requests are far apart", timing(140e-6, 92e-6, 300e-6), honest, false},
-		{"the other's requests are far apart", timing(140e-6, 92e-6, 110e-6), timing(230e-6, -200e-6, 20e-6), false},
-		{"a microsecond", timing(2e-6, 1.5e-6, 2e-6), timing(2e-6, 0, 0), false},
-		{"the other takes less than it claims", timing(100e-6, 5e-6, 6e-6), timing(100e-6, -60e-6, -50e-6), false},
-		{"hides a fifth of its claim, not of what it takes", timing(100e-6, 42e-6, 45e-6), honest, false},
-		{"one request of its own", timing(140e-6, 92e-6), honest, false},
-		{"one request of the other", timing(140e-6, 92e-6, 110e-6), timing(230e-6, 1e-6), false},
-		{"no request of the other", timing(140e-6, 92e-6, 110e-6), timing(230e-6), false},
-		{"nothing known of one", timing(140e-6), honest, false},
-		{"nothing known of the other", timing(140e-6, 92e-6, 110e-6), &result.Timing{}, false},
-		{"there is no other", timing(140e-6, 92e-6, 110e-6), nil, false},
+		{"honest", timing(228e-6, 25e-6), honest, false},
+		{"hides two fifths", timing(140e-6, 92e-6), honest, true},
+		{"hides less than a fifth", timing(200e-6, 55e-6), honest, false},
+		{"beyond its claims as much as the other", timing(140e-6, 92e-6), timing(150e-6, 80e-6), false},
+		{"a few rounds were disturbed", timing(140e-6, 92e-6, 92e-6, 92e-6, 92e-6, -50e-6, 0, 92e-6, 92e-6, 92e-6, 1e-6, 1e-6, 1e-6), honest, true},
+		{"a round too many was", timing(140e-6, 92e-6, 92e-6, 92e-6, 92e-6, -50e-6, 0, 92e-6, 92e-6, 92e-6, 1e-6, 1e-6, 1e-6, 1e-6), honest, false},
+		{"a microsecond", timing(2e-6, 1.5e-6), timing(2e-6, 0), false},
+		{"the other takes less than it claims", timing(100e-6, 5e-6), timing(100e-6, -60e-6), false},
+		{"hides a fifth of its claim, not of what it takes", timing(100e-6, 34e-6), honest, false},
+		{"hides more than a fifth of what it takes", timing(100e-6, 36e-6), honest, true},
+		{"too few rounds", short, honest, false},
+		{"too few rounds of the other", timing(140e-6, 92e-6), short, false},
+		{"nothing known of the other", timing(140e-6, 92e-6), &result.Timing{}, false},
+		{"there is no other", timing(140e-6, 92e-6), nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if found := Skew(test.mine, test.other); (len(found) == 1) != test.found {
 				t.Errorf("%+v", found)
 			}
 		})
+	}
+}
+
+// However much the machine varies, honest versions that take turns are hardly ever
+// accused, and one that hides much more than that is found.
+func TestSkewUnderNoise(t *testing.T) {
+	const machines, claimed = 20_000, 20e-6
+	for name, noise := range map[string]func(*rand.Rand, float64) float64{
+		"even":   func(r *rand.Rand, _ float64) float64 { return 200e-6 * r.NormFloat64() },
+		"spikes": func(r *rand.Rand, _ float64) float64 { return 20e-6 * math.Exp(2*r.NormFloat64()) },
+		"modes":  func(r *rand.Rand, _ float64) float64 { return 200e-6 * float64(r.IntN(2)) },
+		"phases": func(_ *rand.Rand, phase float64) float64 { return 200e-6 * math.Round(phase) }, // that last for rounds
+	} {
+		for hides, most := range map[float64]int{0: machines / 2000, 5e-3: machines} {
+			r := rand.New(rand.NewPCG(1, 2))
+			accused := 0
+			for range machines {
+				mine, other := &result.ClockCheck{ClaimedS: claimed}, &result.ClockCheck{ClaimedS: claimed}
+				phase := r.Float64()
+				for open := true; open; _, open = mine.Hides(other) {
+					if r.IntN(5) == 0 {
+						phase = r.Float64()
+					}
+					mine.Beyond, other.Beyond = append(mine.Beyond, hides+noise(r, phase)), append(other.Beyond, noise(r, phase))
+				}
+				accused += len(Skew(&result.Timing{Clock: mine}, &result.Timing{Clock: other}))
+			}
+			if accused > most || hides > 0 && accused < machines*99/100 {
+				t.Errorf("%s: of %d machines on which a launch hides %g s %d are accused", name, machines, hides, accused)
+			}
+		}
 	}
 }

@@ -29,6 +29,7 @@ type child struct {
 	quick   string // folder in memory for its outputs; "": none
 	limits  limits
 	meter   *machine.Meter
+	witness witness
 	device  string // UUID of the GPU, or hostDevice
 
 	framework string // of a python cell
@@ -51,11 +52,13 @@ type child struct {
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
 	reference bool       // it is asked for right answers alone
+	cores     []int      // that it was told to keep to
 	leaves    string     // folder of its last outputs
 	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
 	loaded    bool       // something
 	processor bool       // what it loaded runs there, GPU or no GPU
 	peak      int64
+	seen      *sight    // when it was last looked at, what it had paid
 	stateRead time.Time // when its device was last looked at; under mu
 }
 
@@ -111,7 +114,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	c := &child{
 		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch, quick: quick,
 		limits: limits{memory: m.Memory, threads: m.Threads}, device: device, framework: m.Framework, dirs: importFolders(m.Dirs),
-		sanitizer: m.Sanitizer, requests: pipes.requests,
+		sanitizer: m.Sanitizer, requests: pipes.requests, witness: s.witness,
 		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
 	}
 	c.proc, err = sandbox.Start(sandbox.Command{
@@ -211,7 +214,7 @@ func (c *child) greet(ctx context.Context) error {
 	if c.sanitizer != "" {
 		limit = sanitizedHello
 	}
-	frame, _, err := c.receive(ctx, 0, time.Now(), limit)
+	frame, _, err := c.receive(ctx, 0, time.Now(), limit, false)
 	if err != nil {
 		return err
 	}
@@ -237,43 +240,60 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 	if err := c.out.Send(id, op, body, nil); err != nil {
 		return nil, 0, c.fail(nil)
 	}
-	reply, took, err = c.receive(ctx, id, start, deadline)
+	reply, took, err = c.receive(ctx, id, start, deadline, op == wire.OpPing)
 	if err == nil {
 		err = c.judgeHelp(took)
 	}
 	return reply, took, err
 }
 
-func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadline time.Duration) (*wire.Frame, time.Duration, error) {
+// receive waits for the answer to a request. A cell that is only asked whether it is
+// there owes the answer at once, but for a machine that does not let it run.
+func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadline time.Duration, patient bool) (*wire.Frame, time.Duration, error) {
 	timer := time.NewTimer(deadline)
 	defer timer.Stop()
-	select {
-	case frame, open := <-c.frames:
-		switch {
-		case !open && protocolError(c.readErr) && !wire.IsReason(c.readErr, "truncated"): // a cell may die inside a frame
-			return nil, 0, c.fail(c.forged("wrote something that is no frame to its result descriptor: " + c.readErr.Error()))
-		case !open:
-			return nil, 0, c.fail(nil)
-		case frame.ID != id:
-			return nil, 0, c.fail(c.forged("answered a request that was not asked"))
-		}
-		took := time.Since(start)
-		if frame.Op == wire.OpError {
-			var failure wire.Failure
-			if err := frame.Decode(&failure); err != nil {
-				return nil, took, c.fail(c.forged(err.Error()))
+	for given := c.grace(); ; {
+		select {
+		case frame, open := <-c.frames:
+			return c.accept(frame, open, id, time.Since(start))
+		case <-timer.C:
+			if patient {
+				if !given.kept() {
+					return nil, 0, c.fail(c.forged("is still busy with a request that it has answered"))
+				}
+				if given.left() {
+					timer.Reset(deadline)
+					continue
+				}
 			}
-			return nil, took, &failure.Fault
+			return nil, 0, c.fail(&result.Fault{
+				Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
+				Hint: "if the kernel is meant to run that long, raise --timeout",
+			})
+		case <-ctx.Done():
+			return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
 		}
-		return frame, took, nil
-	case <-timer.C:
-		return nil, 0, c.fail(&result.Fault{
-			Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
-			Hint: "if the kernel is meant to run that long, raise --timeout",
-		})
-	case <-ctx.Done():
-		return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
 	}
+}
+
+// accept looks at what came for a request; open is false where nothing will come.
+func (c *child) accept(frame *wire.Frame, open bool, id uint64, took time.Duration) (*wire.Frame, time.Duration, error) {
+	switch {
+	case !open && protocolError(c.readErr) && !wire.IsReason(c.readErr, "truncated"): // a cell may die inside a frame
+		return nil, 0, c.fail(c.forged("wrote something that is no frame to its result descriptor: " + c.readErr.Error()))
+	case !open:
+		return nil, 0, c.fail(nil)
+	case frame.ID != id:
+		return nil, 0, c.fail(c.forged("answered a request that was not asked"))
+	}
+	if frame.Op == wire.OpError {
+		var failure wire.Failure
+		if err := frame.Decode(&failure); err != nil {
+			return nil, took, c.fail(c.forged(err.Error()))
+		}
+		return nil, took, &failure.Fault
+	}
+	return frame, took, nil
 }
 
 func protocolError(err error) bool {
@@ -310,13 +330,9 @@ func (c *child) end(why *result.Fault) {
 // else what the process's end tells. It returns a fault with the cell's story.
 func (c *child) fail(why *result.Fault) error {
 	if why == nil {
-		// The pipe closed: give the process a moment to be gone by itself, so
-		// that its own exit status is what is seen.
-		select {
-		case <-c.exited:
-		case <-time.After(2 * time.Second):
-			why = &result.Fault{Cause: result.CauseForged, Message: "the cell closed its result descriptor and went on running"}
-		}
+		// The pipe closed: give the process time to be gone by itself, so that its own
+		// exit status is what is seen.
+		why = c.leaving()
 	}
 	if why != nil {
 		c.end(why)
@@ -355,10 +371,6 @@ const farewell = 5 * time.Second
 // if an earlier answer was the candidate's, the cell's own comes before this one.
 func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 	if _, _, err := c.ask(ctx, wire.OpPing, nil, farewell); err != nil {
-		var gone *ended
-		if errors.As(err, &gone) && gone.failure.Cause == result.CauseTimeout {
-			gone.failure.Fault = *c.forged("is still busy with a request that it has answered")
-		}
 		return nil, err
 	}
 	if c.sanitizer != "" {

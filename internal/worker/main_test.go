@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
@@ -73,6 +75,7 @@ func listen() {
 
 // lie is a cell that answers as its artifact says.
 func lie(requests, replies *os.File) {
+	runtime.LockOSThread() // as a cell's own code does
 	in, out := wire.NewReader(requests), wire.NewWriter(replies)
 	_ = out.Send(0, wire.OpHello, wire.CellHello{Protocol: "1.0", Cell: "host", PID: os.Getpid()}, nil)
 	what := ""
@@ -102,7 +105,19 @@ func lie(requests, replies *os.File) {
 			body, blob = lyingSample(frame, what, out)
 		}
 		_ = out.Send(frame.ID, wire.OpOK, body, blob)
+		if frame.Op == wire.OpSample && strings.HasPrefix(what, "answers and ") {
+			for what != "answers and works on" { // it sleeps
+				time.Sleep(time.Hour)
+			}
+			for { //nolint:revive // it works on
+			}
+		}
 	}
+}
+
+func processorTime() time.Duration {
+	used, _ := processTime(os.Getpid())
+	return used
 }
 
 func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte) {
@@ -125,6 +140,12 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 		return wire.SampleReply{Count: 0}, []byte{}
 	case "short blob":
 		return wire.SampleReply{Count: 2}, wire.PackSamples(seconds, ghz)
+	case "preempted":
+		return wire.SampleReply{Count: 1, Toll: wire.Toll{Preempted: 1e6, WaitedS: 1e6, StolenS: 1e6}}, wire.PackSamples(seconds, ghz)
+	case "works":
+		for began := processorTime(); processorTime()-began < 300*time.Millisecond; {
+			continue
+		}
 	case "no body":
 		return json.RawMessage(`"surprise"`), nil
 	case "twice":

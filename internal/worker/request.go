@@ -237,7 +237,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		return nil, err
 	}
 	c.mu.Lock()
-	c.buffers = reply.Buffers
+	c.buffers, c.cores = reply.Buffers, m.Cores
 	c.mu.Unlock()
 	reply.State = before
 	return reply, nil
@@ -291,6 +291,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 		m.ForgetBytes = s.forgetBytes(c)
 	}
 	var reply wire.SampleReply
+	before := s.look(c)
 	busyBefore, clocked := processTime(c.proc.Pid())
 	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)
 	if err != nil {
@@ -300,6 +301,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	if busy, ok := processTime(c.proc.Pid()); clocked && ok {
 		reply.BusyS = (busy - busyBefore).Seconds()
 	}
+	reply.Toll = s.tollSince(c, before)
 	seconds, _, err := wire.UnpackSamples(frame.Data, reply.Count)
 	if err == nil && (reply.Count < 1 || reply.Count > m.Count) {
 		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, reply.Count)
@@ -354,6 +356,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	m.Cell, m.State = 0, false
 	reply := &wire.RunReply{}
 	energyBefore, metered := s.energy(c)
+	before := s.look(c)
 	cpuBefore, clocked := processTime(c.proc.Pid())
 	_, took, err := s.ask(ctx, c.id, wire.OpRun, m, deadline(m.DeadlineS), reply)
 	if err != nil {
@@ -362,8 +365,9 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	// A cell that had to wait for its core was not slow: the smaller of the two
 	// clocks is what its launches took at least. One that can reach a GPU may let
 	// that work while it sleeps, whatever it said when it was loaded.
-	if cpu, ok := processTime(c.proc.Pid()); c.device == hostDevice && clocked && ok {
-		took = min(took, cpu-cpuBefore)
+	reply.Toll = s.tollSince(c, before)
+	if cpu, ok := processTime(c.proc.Pid()); c.device == hostDevice && clocked && ok && cpu-cpuBefore < took {
+		took, reply.WaitedS = cpu-cpuBefore, 0 // it is not in that clock
 	}
 	reply.WorkerS, reply.EnergyJ, reply.State = took.Seconds(), nil, nil
 	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
@@ -375,6 +379,32 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 		reply.State = &state
 	}
 	return reply, nil
+}
+
+// look begins to watch what the machine takes from a cell. It is nil of device code
+// alone: that runs on no core.
+func (s *server) look(c *child) *sight {
+	c.mu.Lock()
+	alone, cores, last := c.alone, c.cores, c.seen
+	c.mu.Unlock()
+	if alone {
+		return nil
+	}
+	seen := s.witness.look(c.proc.Pid(), cores, last)
+	c.mu.Lock()
+	c.seen = &seen
+	c.mu.Unlock()
+	return &seen
+}
+
+// tollSince is what the machine has taken from a cell since a look.
+func (s *server) tollSince(c *child, before *sight) wire.Toll {
+	now := s.look(c)
+	if before == nil || now == nil {
+		return wire.Toll{}
+	}
+	paid := before.until(*now)
+	return wire.Toll{Preempted: paid.switches, WaitedS: paid.waited.Seconds(), StolenS: paid.stolen.Seconds()}
 }
 
 // state reads the machine, or the GPU that a cell runs on.

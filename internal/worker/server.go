@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ type ServeOptions struct {
 	Tool  result.Tool
 	Lease time.Duration // the worker ends when it hears nothing for this long; 0 means DefaultLease
 
-	AskDriver bool // for GPUs, also where nothing says that there is a driver: for tests
+	AskDriver bool   // for GPUs, also where nothing says that there is a driver: for tests
+	Proc      string // where to read what the machine took from a cell; "" means /proc
 }
 
 // DefaultLease is how long a worker lives without hearing from its parent, so
@@ -37,6 +39,7 @@ type server struct {
 	devices  []result.GPU
 	noDevice string // why there are none
 	gauges   *gauges
+	witness  witness
 	caches   []result.Cache               // of a processor
 	python   func() (*interpreter, error) // asked once
 
@@ -62,7 +65,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		return err
 	}
 	s := &server{
-		out: wire.NewWriter(out), store: blobs,
+		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc")},
 		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)

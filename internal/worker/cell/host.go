@@ -240,7 +240,6 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
 	forgot := m.ForgetBytes > 0
-	switchesBefore := involuntarySwitches()
 	begin := time.Now()
 	for i := range m.Count {
 		if m.Step > 0 {
@@ -266,6 +265,9 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			}
 			kept = h.snapshot()
 		}
+		if i%garbageEvery == garbageEvery-1 {
+			collectGarbage()
+		}
 		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}
@@ -273,9 +275,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if err := h.reachable(); err != nil {
 		return nil, nil, err
 	}
-	reply := &wire.SampleReply{
-		Count: len(seconds), OverheadS: h.overhead, Preempted: involuntarySwitches() - switchesBefore, Forgot: forgot,
-	}
+	reply := &wire.SampleReply{Count: len(seconds), OverheadS: h.overhead, Forgot: forgot}
 	var err error
 	if reply.Kept, err = kept.leave(m.Outputs, h.args); err != nil {
 		return nil, nil, err
@@ -389,12 +389,4 @@ func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
 		return nil, err
 	}
 	return &wire.RunReply{CellS: elapsed}, h.zones() // inputs are hashed with the next request: the worker times this one
-}
-
-func involuntarySwitches() int64 {
-	var usage unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) != nil {
-		return 0
-	}
-	return usage.Nivcsw
 }

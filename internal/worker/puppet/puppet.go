@@ -104,7 +104,9 @@ func StandIn(args []string, stdin io.Reader, stdout io.Writer) bool {
 	}
 	switch args[1] {
 	case "worker":
-		_ = worker.Serve(context.Background(), stdin, stdout, worker.ServeOptions{})
+		folder, clear := proc()
+		_ = worker.Serve(context.Background(), stdin, stdout, worker.ServeOptions{Proc: folder})
+		clear()
 	case "cell":
 		if args[2] == "oracle" { // the real one: it judges what the puppets answer
 			_ = cell.Serve(args[2], os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))

@@ -255,10 +255,12 @@ type SampleReply struct {
 	Count     int     `json:"count"`
 	OverheadS float64 `json:"overhead_s"`       // of an empty call
 	PairS     float64 `json:"pair_s,omitempty"` // cuda: between two events with nothing between them; already subtracted
-	Preempted int64   `json:"preempted"`        // involuntary context switches
 	GapS      float64 `json:"gap_s,omitempty"`  // cuda, several launches a sample: between two empty ones
-	WorkerS   float64 `json:"worker_s,omitempty"`
-	BusyS     float64 `json:"busy_s,omitempty"` // processor time of the whole cell, by the worker
+
+	// By the worker.
+	WorkerS float64 `json:"worker_s,omitempty"`
+	BusyS   float64 `json:"busy_s,omitempty"` // processor time of the whole cell
+	Toll
 
 	OtherStreams bool  `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
 	SetAside     []int `json:"set_aside,omitempty"`     // sides that set a part of the L2 aside, where a flush does not reach; cuda
@@ -341,10 +343,19 @@ type Run struct {
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
+// Toll is what other work of the machine has taken from a cell during a request. The
+// worker reads it; what a cell says of it is not listened to.
+type Toll struct {
+	Preempted int64   `json:"preempted,omitempty"` // involuntary context switches
+	WaitedS   float64 `json:"waited_s,omitempty"`  // ready to run, while other processes ran
+	StolenS   float64 `json:"stolen_s,omitempty"`  // by the hypervisor, of the cell's cores; in hundredths
+}
+
 // RunReply has both clocks beside each other.
 type RunReply struct {
 	CellS   float64 `json:"cell_s"`
 	WorkerS float64 `json:"worker_s,omitempty"`
+	Toll            // by the worker
 	GHz     float64 `json:"ghz,omitempty"` // mean clock; 0: unknown
 
 	EnergyJ *float64 `json:"energy_j,omitempty"` // of the whole machine, by the worker

@@ -22,7 +22,6 @@ import os
 import platform
 import queue
 import random
-import resource
 import struct
 import sys
 import threading
@@ -222,6 +221,8 @@ def generate(kernel, dtype, kind, args, key, first, last):
 
 
 CHANGES = 8  # elements that a step changes
+REMEMBERED = 4096  # changed elements of an input whose first contents are remembered
+GARBAGE = 1000  # objects that calls may leave behind before cycles among them are looked for
 
 
 def changing(kind, args):
@@ -1423,9 +1424,10 @@ class Buffer:
 
     def stepped(self, count):
         """Notes that so many of the planned steps were taken."""
-        for place, old, new in list(zip(self.places.tolist(), self.old, self.raw.tolist()))[:CHANGES * count]:
-            self.before.setdefault(place, old)
-            self.after[place] = new
+        if self.role == "in" and self.framework.in_place:
+            for place, old, new in list(zip(self.places.tolist(), self.old, self.raw.tolist()))[:CHANGES * count]:
+                self.before.setdefault(place, old)
+                self.after[place] = new
         self.places = self.raw = self.old = None
 
     def changed(self):
@@ -1443,6 +1445,9 @@ class Buffer:
         self.flat[places] = framework.integers([self.before[place] for place in self.after], size)
         same = digest(framework, self.data) == self.sum
         self.flat[places] = framework.integers(list(self.after.values()), size)
+        if same and len(self.after) > REMEMBERED:
+            # What it holds is known to be right: later looks begin from here.
+            self.sum, self.before, self.after = digest(framework, self.data), {}, {}
         return not same
 
     # what a call must write, and what it must not
@@ -1645,6 +1650,7 @@ class Cell:
                 pass
         framework.synchronize()
         # What is there now stays: later collections need not look at it.
+        gc.unfreeze()  # what was there before is not kept for ever
         gc.collect()
         gc.freeze()
         self.settled, self.call = 0, call
@@ -1920,7 +1926,6 @@ class Cell:
         dry = m.get("dry", False)
         call = (lambda: None) if dry else self.once
         gc.collect()
-        switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         begin = time.monotonic()
         gc.disable()
         try:
@@ -1936,6 +1941,8 @@ class Cell:
                 self.results()
                 if taken == keep:
                     kept = self.outputs()
+                if gc.get_count()[0] > GARBAGE:
+                    gc.collect(0)  # calls may leave cycles behind, and requests have thousands of calls
                 if time.monotonic() - begin > most:
                     break
         finally:
@@ -1946,10 +1953,7 @@ class Cell:
         seconds, doubts = framework.finish(seconds, repeat)
         self.seal.check()
         self.check_arguments()
-        reply = {
-            "count": len(seconds), "overhead_s": self.overhead,
-            "preempted": resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - switches, "forgot": forgot, **doubts,
-        }
+        reply = {"count": len(seconds), "overhead_s": self.overhead, "forgot": forgot, **doubts}
         if kept:
             reply["kept"] = leave(m.get("outputs"), kept)
         return reply, b"".join(struct.pack("<dd", s, 0.0) for s in seconds)
@@ -2060,7 +2064,7 @@ def main():
     sys.path.pop(0)  # this file's folder, which is no place to import from
     sys.dont_write_bytecode = True
     faulthandler.enable(all_threads=False)
-    send(0, "hello", {"protocol": "1.2", "cell": "python", "pid": os.getpid()})
+    send(0, "hello", {"protocol": "1.3", "cell": "python", "pid": os.getpid()})
     incoming = queue.SimpleQueue()
     threading.Thread(target=receive, args=(incoming,), daemon=True).start()
     cell = Cell()

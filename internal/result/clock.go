@@ -1,0 +1,53 @@
+package result
+
+import "slices"
+
+// ClockCheck is other clocks beside the one that samples are taken by.
+type ClockCheck struct {
+	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
+	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
+
+	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, where that alone explains what the worker says
+
+	// What a launch of a sample takes longer by the worker's clock than it claims to,
+	// less what the same request takes without launches. Versions that are compared
+	// take turns: values of the same index are of one moment.
+	Beyond []float64 `json:"beyond_s,omitempty"`
+
+	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples
+	TimerS  float64 `json:"timer_s,omitempty"`  // per sample, by the GPU's global timer, from before the first event until after the second
+}
+
+// Rounds in which one version took longer beyond its claims than the other, by more
+// than it may, until it hides time. Of honest versions that is so in half of the rounds
+// at most, however much the machine varies, and then by chance of all but
+// hidingExceptions in one of 6,000 cases.
+const (
+	hidingRounds     = 30
+	hidingExceptions = 5
+	hidingPart       = 0.25 // of its claim that a launch may take longer in any round
+	hidingLeast      = 2e-6 // seconds that it may in any case
+)
+
+// Hides compares what a launch takes beyond its claim with what another version's does.
+// It returns the seconds that are hidden in all but a few rounds, 0 if none are, and
+// whether further rounds could tell.
+func (c *ClockCheck) Hides(other *ClockCheck) (seconds float64, open bool) {
+	rounds := min(len(c.Beyond), len(other.Beyond), hidingRounds)
+	more := make([]float64, rounds)
+	exceptions := 0
+	for i := range more {
+		more[i] = c.Beyond[i] - max(0, other.Beyond[i])
+		if more[i] <= max(hidingLeast, hidingPart*c.ClaimedS) {
+			exceptions++
+		}
+		if exceptions > hidingExceptions || exceptions > 2 && 2*exceptions > i+1 {
+			return 0, false
+		}
+	}
+	if rounds < hidingRounds {
+		return 0, true
+	}
+	slices.Sort(more)
+	return more[hidingExceptions], false
+}

@@ -1,0 +1,96 @@
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"pawl/internal/result"
+)
+
+const (
+	patienceMost = 40 * time.Second // below what the parent waits for the end of a cell
+	patienceBusy = time.Second      // processor time in which anybody could have answered
+)
+
+// A grace is the time that a cell is given to answer or to end, where an idle one
+// needs none: a machine that does not let it run is no lie of the cell's.
+type grace struct {
+	c     *child
+	began time.Time
+	ran   time.Duration // processor time when it began
+}
+
+func (c *child) grace() grace {
+	ran, _ := processTime(c.proc.Pid())
+	return grace{c, time.Now(), ran}
+}
+
+// left reports whether there is more of it.
+func (g grace) left() bool { return time.Since(g.began) < patienceMost }
+
+// kept reports whether something keeps the cell from answering or ending: it is busy
+// ending, or was hardly let run and wants to, or it is stopped.
+func (g grace) kept() bool {
+	states := g.c.witness.states(g.c.proc.Pid())
+	ending, wanting := true, false
+	for _, s := range states {
+		ending = ending && s.exiting
+		wanting = wanting || s.letter != 'S'
+	}
+	if ran, ok := processTime(g.c.proc.Pid()); ok && ran-g.ran >= patienceBusy {
+		wanting = false
+	}
+	return len(states) > 0 && (ending || wanting)
+}
+
+// leaving waits for the end of a cell that has closed its descriptor. One that goes on
+// running has something to hide.
+func (c *child) leaving() *result.Fault {
+	const moment = 2 * time.Second
+	for given := c.grace(); ; {
+		select {
+		case <-c.exited:
+			return nil
+		case <-time.After(moment):
+			if !given.kept() {
+				return &result.Fault{Cause: result.CauseForged, Message: "the cell closed its result descriptor and went on running"}
+			}
+			if !given.left() {
+				return &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the cell had not ended %v after it closed its result descriptor", patienceMost)}
+			}
+		}
+	}
+}
+
+// taskState is what a thread does.
+type taskState struct {
+	letter  byte // as in /proc/PID/stat: R runs or wants to, S sleeps, T is stopped, D waits for a disk
+	exiting bool
+}
+
+func (w witness) states(pid int) []taskState {
+	var raw [1024]byte
+	var found []taskState
+	tasks := strconv.Itoa(pid) + "/task"
+	for _, tid := range w.tasks(pid) {
+		if s, ok := parseTaskState(w.read(fmt.Sprintf("%s/%d/stat", tasks, tid), raw[:0])); ok {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+func parseTaskState(stat []byte) (taskState, bool) {
+	const flags, exiting = 6, 0x4                                   // PF_EXITING
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may have spaces
+	if len(fields) <= flags {
+		return taskState{}, false
+	}
+	bits, err := strconv.ParseUint(string(fields[flags]), 10, 64)
+	if err != nil {
+		return taskState{}, false
+	}
+	return taskState{letter: fields[0][0], exiting: bits&exiting != 0}, true
+}

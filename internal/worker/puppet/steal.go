@@ -1,0 +1,42 @@
+package puppet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"pawl/internal/machine"
+)
+
+// Stolen is the environment variable that names the share of its time, from 0 to 1,
+// that a puppet's worker believes to be stolen by a hypervisor.
+const Stolen = "PAWL_PUPPET_STOLEN"
+
+// proc is a folder in place of /proc, on a machine whose cores are stolen: nobody can
+// make a hypervisor do so. It is "" where nothing is.
+func proc() (folder string, clear func()) {
+	share, err := strconv.ParseFloat(os.Getenv(Stolen), 64)
+	if err != nil {
+		return "", func() {}
+	}
+	if folder, err = os.MkdirTemp("", "pawl-proc-"); err != nil {
+		panic(err)
+	}
+	core := machine.QuietCore() // that the worker keeps a cell of one thread on
+	began := time.Now()
+	write := func() {
+		ticks := int(share * time.Since(began).Seconds() * 100)
+		beside := filepath.Join(folder, "stat.new")
+		_ = os.WriteFile(beside, fmt.Appendf(nil, "cpu%d 0 0 0 0 0 0 0 %d 0 0\n", core, ticks), 0o600)
+		_ = os.Rename(beside, filepath.Join(folder, "stat"))
+	}
+	write()
+	go func() {
+		for range time.Tick(time.Millisecond) {
+			write()
+		}
+	}()
+	return folder, func() { _ = os.RemoveAll(folder) }
+}

@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A toll is what other work of the machine has taken from a cell during a request,
+// as the system counts it: candidate code has no say in it.
+type toll struct {
+	switches int64         // times that a thread of the cell had to leave its core
+	waited   time.Duration // that a thread was ready to run, while other processes ran
+	stolen   time.Duration // that the hypervisor gave the cell's cores to other guests
+}
+
+// witness reads tolls from /proc; tests have a folder of their own in its place.
+type witness struct{ proc string }
+
+// sight is what /proc says at one moment.
+type sight struct {
+	stolen  time.Duration
+	threads map[int]thread
+}
+
+// thread is one of a cell's, since it began.
+type thread struct {
+	switches    int64
+	ran, waited time.Duration
+}
+
+// look reads what there is to say of a cell on so many cores, or on all where there
+// are none. What cannot be read counts as nothing: it excuses nobody.
+// last is an earlier look, or nil: threads that have not run since need not be asked
+// again, and most of a cell's sleep.
+func (w witness) look(pid int, cores []int, last *sight) sight {
+	var raw [4096]byte
+	s := sight{stolen: parseStolen(w.read("stat", make([]byte, 0, 32<<10)), cores), threads: map[int]thread{}}
+	tasks := strconv.Itoa(pid) + "/task"
+	for _, tid := range w.tasks(pid) {
+		of := fmt.Sprintf("%s/%d/", tasks, tid)
+		t := parseSchedstat(w.read(of+"schedstat", raw[:0]))
+		if known, found := last.of(tid); found && t.ran == known.ran && t.ran > 0 {
+			t.switches = known.switches
+		} else {
+			t.switches = parseSwitches(w.read(of+"status", raw[:0]))
+		}
+		s.threads[tid] = t
+	}
+	return s
+}
+
+func (s *sight) of(tid int) (thread, bool) {
+	if s == nil {
+		return thread{}, false
+	}
+	t, found := s.threads[tid]
+	return t, found
+}
+
+// read is os.ReadFile without the poller, and without allocating: requests wait for it.
+func (w witness) read(name string, into []byte) []byte {
+	fd, err := unix.Open(filepath.Join(w.proc, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	for len(into) < cap(into) {
+		n, err := unix.Read(fd, into[len(into):cap(into)])
+		if n <= 0 || err != nil {
+			break
+		}
+		into = into[:len(into)+n]
+	}
+	return into
+}
+
+// tasks are the threads of a process.
+func (w witness) tasks(pid int) []int {
+	dir, err := os.Open(filepath.Join(w.proc, strconv.Itoa(pid), "task"))
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var found []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// until is the toll between two looks. It is that of the thread that paid most: the
+// others mostly sleep. What it waited for while threads of its own cell ran is no
+// excuse: a cell could let them compete for its core.
+func (s sight) until(later sight) toll {
+	out := toll{stolen: max(0, later.stolen-s.stolen)}
+	var ran time.Duration
+	for tid, now := range later.threads {
+		ran += now.ran - s.threads[tid].ran
+	}
+	for tid, now := range later.threads {
+		before := s.threads[tid]
+		others := ran - (now.ran - before.ran)
+		out.switches = max(out.switches, now.switches-before.switches)
+		out.waited = max(out.waited, now.waited-before.waited-others)
+	}
+	return out
+}
+
+// stealTick is the unit of stolen time in /proc/stat.
+const stealTick = 10 * time.Millisecond
+
+// parseStolen adds up what was stolen of cores, or of all, in /proc/stat.
+func parseStolen(stat []byte, cores []int) time.Duration {
+	const steal = 8 // after the name
+	ticks := int64(0)
+	for line := range bytes.Lines(stat) {
+		number, isCore := bytes.CutPrefix(line, []byte("cpu"))
+		if !isCore {
+			break // the cores come first
+		}
+		fields := bytes.Fields(number)
+		if len(fields) <= steal || number[0] == ' ' { // of all together
+			continue
+		}
+		core, err := strconv.Atoi(string(fields[0]))
+		n, bad := strconv.ParseInt(string(fields[steal]), 10, 64)
+		if err == nil && bad == nil && (len(cores) == 0 || slices.Contains(cores, core)) {
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * stealTick
+}
+
+// parseSchedstat reads nanoseconds that a thread ran and waited.
+func parseSchedstat(text []byte) thread {
+	fields := bytes.Fields(text)
+	if len(fields) < 2 {
+		return thread{}
+	}
+	ran, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	waited, bad := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil || bad != nil {
+		return thread{}
+	}
+	return thread{ran: time.Duration(ran), waited: time.Duration(waited)}
+}
+
+// parseSwitches reads the last lines of a thread's status.
+func parseSwitches(status []byte) int64 {
+	_, rest, found := bytes.Cut(status, []byte("\nnonvoluntary_ctxt_switches:"))
+	if !found {
+		return 0
+	}
+	text, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,186 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
+)
+
+// fakeProc has the files that tolls are read from.
+type fakeProc struct {
+	t      *testing.T
+	folder string
+}
+
+func (p fakeProc) write(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// stolen are ticks of cores 0, 1 and 2.
+func (p fakeProc) stolen(ticks ...int) {
+	text := "cpu  1 2 3 4 5 6 7 999999 9 10\n"
+	for core, n := range ticks {
+		text += fmt.Sprintf("cpu%d 1 2 3 4 5 6 7 %d 9 10\n", core, n)
+	}
+	p.write("stat", text+"intr 1 2 3\n")
+}
+
+func (p fakeProc) thread(tid int, ran, waited time.Duration, switches int) {
+	p.write(fmt.Sprintf("7/task/%d/schedstat", tid), fmt.Sprintf("%d %d 5\n", ran.Nanoseconds(), waited.Nanoseconds()))
+	p.write(fmt.Sprintf("7/task/%d/status", tid), fmt.Sprintf("Name:\tpawl\nvoluntary_ctxt_switches:\t77\nnonvoluntary_ctxt_switches:\t%d\n", switches))
+}
+
+func TestToll(t *testing.T) {
+	const ms = time.Millisecond
+	p := fakeProc{t, t.TempDir()}
+	w := witness{p.folder}
+	p.stolen(5, 100, 7)
+	p.thread(7, 10*ms, 20*ms, 3)
+	p.thread(8, ms, 500*ms, 40)
+	before, all := w.look(7, []int{0, 2}, nil), w.look(7, nil, nil)
+	p.stolen(6, 200, 9)
+	p.thread(7, 110*ms, 75*ms, 8)
+	p.thread(8, 6*ms, 505*ms, 41)
+	p.thread(9, 0, ms, 1) // a new one
+	if got, want := before.until(w.look(7, []int{0, 2}, &before)), (toll{switches: 5, waited: 50 * ms, stolen: 30 * ms}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := all.until(w.look(7, nil, &before)); got.stolen != 1030*ms {
+		t.Errorf("of all cores %v were stolen", got.stolen)
+	}
+	// Threads that let each other wait have waited for nobody else.
+	p.thread(9, 400*ms, 400*ms, 1)
+	p.thread(7, 510*ms, 475*ms, 8)
+	if got := before.until(w.look(7, nil, &before)); got.waited != 50*ms {
+		t.Errorf("%v of waiting for its own threads excuse a cell", got.waited)
+	}
+	if got := (witness{filepath.Join(p.folder, "nothing")}).look(7, nil, nil); got.stolen != 0 || len(got.threads) != 0 {
+		t.Errorf("without /proc: %+v", got)
+	}
+}
+
+// What a cell says of its disturbances is not listened to.
+func TestTollIsTheWorkers(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "preempted")
+	got, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Preempted > 1000 || got.WaitedS > 100 || got.StolenS > 100 {
+		t.Errorf("%+v", got.Toll)
+	}
+}
+
+// A cell that shares its core with others is preempted and waits, and the worker sees
+// it.
+func TestSharedCore(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "works")
+	var mine unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mine); err != nil {
+		t.Fatal(err)
+	}
+	core := 0
+	for !mine.IsSet(core) {
+		core++
+	}
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", cell.Info.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var one unix.CPUSet
+	one.Set(core)
+	for _, task := range tasks {
+		tid, _ := strconv.Atoi(task.Name())
+		_ = unix.SchedSetaffinity(tid, &one)
+	}
+	for range 2 {
+		loop := exec.Command("sh", "-c", "while :; do :; done")
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = loop.Process.Kill(); _ = loop.Wait() })
+		if err := unix.SchedSetaffinity(loop.Process.Pid, &one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Preempted == 0 || got.WaitedS == 0 {
+		t.Errorf("300 ms of work beside two loops: %+v", got.Toll)
+	}
+}
+
+// A cell that is stopped, and so answers no ping, has not lied.
+func TestStoppedCellIsNotForged(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "honest")
+	if err := unix.Kill(cell.Info.PID, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(farewell+time.Second, func() { _ = unix.Kill(cell.Info.PID, unix.SIGCONT) })
+	if _, err := cell.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// One that goes on with what it has answered has.
+func TestBusyCellIsForged(t *testing.T) {
+	for _, what := range []string{"answers and works on", "answers and sleeps"} {
+		t.Run(what, func(t *testing.T) {
+			c := connect(t)
+			cell := openLying(t, c, what)
+			if _, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := cell.Close(t.Context()); causeOf(err) != result.CauseForged {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestTaskStates(t *testing.T) {
+	for text, want := range map[string]taskState{
+		"12 (a b) c) R 1 2 3 4 5 4194304 7 8":  {'R', false},
+		"12 (pawl) Z 1 2 3 4 5 4194308 7 8":    {'Z', true},
+		"12 (pawl) T 1 2 3 4 5 1077936128 7 8": {'T', false},
+	} {
+		if got, ok := parseTaskState([]byte(text)); !ok || got != want {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	for _, text := range []string{"", "12 (pawl", "12 (pawl) R 1 2", "12 (pawl) R 1 2 3 4 5 x 7"} {
+		if got, ok := parseTaskState([]byte(text)); ok {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+func BenchmarkLook(b *testing.B) {
+	w := witness{"/proc"}
+	var last sight
+	for b.Loop() {
+		last = w.look(os.Getpid(), []int{0}, &last)
+	}
+	b.ReportMetric(float64(len(w.tasks(os.Getpid()))), "threads")
+}
