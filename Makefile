@@ -6,6 +6,9 @@
 GO            ?= go
 BIN           := bin/pawl
 FUZZTIME      ?= 30s
+SOAK          ?= .
+SOAK_SAMPLES  ?= 1000000
+SOAK_ROWS     ?= 1000
 LINT_VERSION  := v2.14.0
 # The version of Go is part of the place: a linter refuses sources newer than
 # the Go that it was built with.
@@ -24,7 +27,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build demo test setup lint fmt unit script system bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build demo test setup lint fmt unit script system soak bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -66,7 +69,11 @@ script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 5m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 6m ./test/system/... ./test/conformance/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 6m ./test/system/... ./test/conformance/... ./test/soak/...)
+
+soak: build ## cells at work for hours: what pawl holds stays flat, and nobody honest is accused
+	$(call step,soak,PAWL_PYTHON="$${PAWL_PYTHON:-$$(tools/python)}" PAWL_BIN='$(CURDIR)/$(BIN)' PAWL_SOAK_SAMPLES='$(SOAK_SAMPLES)' PAWL_SOAK_ROWS='$(SOAK_ROWS)' \
+		$(GO) test -count=1 -timeout 24h -v -run '$(SOAK)' ./test/soak)
 
 bench: build ## benchmarks, of the rooms and of the shipped binary, beside rivals
 	@tools/setup cc ninja git python3

@@ -65,14 +65,14 @@ func TestSkew(t *testing.T) {
 // However much the machine varies, honest versions that take turns are hardly ever
 // accused, and one that hides much more than that is found.
 func TestSkewUnderNoise(t *testing.T) {
-	const machines, claimed = 20_000, 20e-6
+	const machines, claimed = 4000, 20e-6
 	for name, noise := range map[string]func(*rand.Rand, float64) float64{
 		"even":   func(r *rand.Rand, _ float64) float64 { return 200e-6 * r.NormFloat64() },
 		"spikes": func(r *rand.Rand, _ float64) float64 { return 20e-6 * math.Exp(2*r.NormFloat64()) },
 		"modes":  func(r *rand.Rand, _ float64) float64 { return 200e-6 * float64(r.IntN(2)) },
 		"phases": func(_ *rand.Rand, phase float64) float64 { return 200e-6 * math.Round(phase) }, // that last for rounds
 	} {
-		for hides, most := range map[float64]int{0: machines / 2000, 5e-3: machines} {
+		for hides, most := range map[float64]int{0: machines / 1000, 5e-3: machines} {
 			r := rand.New(rand.NewPCG(1, 2))
 			accused := 0
 			for range machines {

@@ -106,10 +106,10 @@ func lie(requests, replies *os.File) {
 		}
 		_ = out.Send(frame.ID, wire.OpOK, body, blob)
 		if frame.Op == wire.OpSample && strings.HasPrefix(what, "answers and ") {
-			for what != "answers and works on" { // it sleeps
-				time.Sleep(time.Hour)
-			}
-			for { //nolint:revive // it works on
+			for {
+				if what == "answers and sleeps" {
+					time.Sleep(time.Hour)
+				}
 			}
 		}
 	}

@@ -1,0 +1,50 @@
+package gpu
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+
+	"pawl/internal/dtype"
+	"pawl/internal/result"
+	"pawl/internal/worker"
+	"pawl/test/soak"
+)
+
+// What cells of GPU kernels hold stays flat. PAWL_SOAK_SAMPLES says how long that is
+// looked at, of each kind and type.
+func TestSoak(t *testing.T) {
+	need(t)
+	samples, types := 20_000, []dtype.Type{dtype.F32, dtype.I8}
+	if text := os.Getenv("PAWL_SOAK_SAMPLES"); text != "" {
+		var err error
+		if samples, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+		types = dtype.All
+	}
+	client, err := worker.Start(t.Context(), worker.Options{Command: []string{pawl, "worker"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, kind := range []string{"cuda", "launcher", "torch", "cupy", "jax"} {
+		for _, typ := range types {
+			t.Run(kind+"/"+string(typ), func(t *testing.T) {
+				cell, err := soak.Subject{Kind: kind, DType: typ, Elements: 1 << 18}.Open(t.Context(), client, t.TempDir())
+				var fault *result.Fault
+				if errors.As(err, &fault) && fault.Cause == result.CauseUnsupported {
+					t.Skip(fault.Message) // a framework, or a type that it does not have
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := soak.Flat(t.Context(), client, cell, samples, soak.Sampling(cell, 512), t.Logf); err != nil {
+					t.Error(err)
+				}
+				_, _ = cell.Close(t.Context())
+			})
+		}
+	}
+}

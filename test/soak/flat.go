@@ -1,0 +1,124 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// What may be added between two looks: garbage that is not collected yet, and threads
+// that the runtimes of Go and Python start when they like.
+const (
+	moreBytes   = 12 << 20
+	moreThreads = 4
+)
+
+// holding is what a process has.
+type holding struct {
+	resident             int64 // bytes
+	descriptors, threads int
+}
+
+func holdingOf(pid int) (holding, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return holding{}, err
+	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return holding{}, err
+	}
+	h := holding{descriptors: len(open)}
+	for line := range bytes.Lines(status) {
+		fields := bytes.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+		switch string(fields[0]) {
+		case "VmRSS:":
+			h.resident = n << 10
+		case "Threads:":
+			h.threads = int(n)
+		}
+	}
+	return h, nil
+}
+
+// growth says how a process holds more than before; "" where it does not.
+func growth(who string, before, now holding) string {
+	switch {
+	case now.resident > before.resident+moreBytes:
+		return fmt.Sprintf("the %s grew from %d to %d MiB", who, before.resident>>20, now.resident>>20)
+	case now.descriptors > before.descriptors:
+		return fmt.Sprintf("the %s had %d descriptors open and now has %d", who, before.descriptors, now.descriptors)
+	case now.threads > before.threads+moreThreads:
+		return fmt.Sprintf("the %s had %d threads and now has %d", who, before.threads, now.threads)
+	}
+	return ""
+}
+
+// holdings are those of a cell, its worker and this process, the parent.
+func holdings(client *worker.Client, cell *worker.Cell) (map[string]holding, error) {
+	debug.FreeOSMemory() // what the parent has not collected yet is not held
+	found := map[string]holding{}
+	for who, pid := range map[string]int{"cell": cell.Info.PID, "worker": client.Hello().PID, "parent": os.Getpid()} {
+		h, err := holdingOf(pid)
+		if err != nil {
+			return nil, err
+		}
+		found[who] = h
+	}
+	return found, nil
+}
+
+// A step of work takes so many samples, or answers one request.
+type step func(ctx context.Context, first int) (samples int, err error)
+
+// Flat works until so many samples are taken, and is an error where cell, worker or
+// parent then holds more than it did after the first tenth. log is told what they hold.
+func Flat(ctx context.Context, client *worker.Client, cell *worker.Cell, samples int, work step, log func(format string, args ...any)) error {
+	var before map[string]holding
+	for taken := 0; taken < samples; {
+		if before == nil && taken >= samples/10 {
+			var err error
+			if before, err = holdings(client, cell); err != nil {
+				return err
+			}
+		}
+		n, err := work(ctx, taken)
+		if err != nil {
+			return fmt.Errorf("after %d samples: %w", taken, err)
+		}
+		taken += n
+	}
+	now, err := holdings(client, cell)
+	if err != nil {
+		return err
+	}
+	for _, who := range []string{"cell", "worker", "parent"} {
+		log("%s: %+v, then %+v", who, before[who], now[who])
+		if more := growth(who, before[who], now[who]); more != "" {
+			return fmt.Errorf("in %d samples %s", samples, more)
+		}
+	}
+	return nil
+}
+
+// Sampling asks for samples as a row that is measured does: a few elements of every
+// input are others in each.
+func Sampling(cell *worker.Cell, perRequest int) step {
+	return func(ctx context.Context, first int) (int, error) {
+		got, err := cell.Sample(ctx, wire.Sample{Count: perRequest, Repeat: 1, Cache: "hot", Step: first + 1, DeadlineS: 120})
+		if err != nil {
+			return 0, err
+		}
+		return got.Count, nil
+	}
+}
