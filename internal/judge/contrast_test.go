@@ -7,11 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
 )
 
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }
+// near compares with what is wanted, which is finite.
+func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(1, math.Abs(want)) }
 
 // Samples far out are pulled in to two and a half standard deviations; where most are
 // equal, all stay.
@@ -130,6 +132,31 @@ func TestDeal(t *testing.T) {
 			if part := float64(n) / deals; math.Abs(part-share) > 0.06 {
 				t.Errorf("%s: sample %d goes over in %.3f of dealings, want %.3f", name, i, part, share)
 			}
+		}
+	}
+}
+
+// Samples dealt as they came are judged as they came, and exchanged the other way.
+func TestDealtVerdicts(t *testing.T) {
+	low, high := []float64{1, 1.001, 1.002, 1.003, 1.004}, []float64{1.2, 1.201, 1.202, 1.203, 1.204, 1.205}
+	for name, test := range map[string]struct {
+		x     *contrast
+		order []int32 // indexes of the shorter list's samples first
+		want  result.Verdict
+	}{
+		"the shorter one faster, before": {newUnpaired(low, high), []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, result.Regression},
+		"the shorter one slower, before": {newUnpaired(low, high), []int32{10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, result.Improvement},
+		"the shorter one faster, after":  {newUnpaired(high, low), []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, result.Improvement},
+		"the shorter one slower, after":  {newUnpaired(high, low), []int32{10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, result.Regression},
+	} {
+		if got := test.x.judge(&scratch{order: test.order}, spec.DefaultGate); got != test.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	pairs := newPaired(slices.Repeat([]float64{1}, 12), []float64{1.2, 1.201, 1.202, 1.203, 1.2, 1.201, 1.202, 1.203, 1.2, 1.201, 1.202, 1.203})
+	for bits, want := range map[uint64]result.Verdict{0: result.Regression, 1<<12 - 1: result.Improvement} {
+		if got := pairs.judge(&scratch{bits: []uint64{bits}}, spec.DefaultGate); got != want {
+			t.Errorf("pairs, exchanged %b: %s", bits, got)
 		}
 	}
 }
