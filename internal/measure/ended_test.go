@@ -8,30 +8,46 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// At whatever request its cell ends, a side has failed: in the warm-up, among its
-// samples, or when its clock is looked at.
+// At whatever request its cell ends, a side has failed for that reason: in the
+// warm-up, among its samples, or when its clock is looked at, once or again.
 func TestCellsThatEnd(t *testing.T) {
 	t.Parallel()
 	client := newWorker(t)
-	opts := quickly()
-	opts.MinSamples, opts.MaxSamples, opts.Keep = 20, 20, true
-	ended := 0
-	for after := 0; ; after += 15 {
-		c := loaded(t, client, puppet.Script{Micros: 1000, Crash: "sample", After: after})
-		in := sized(spec.CellHost, 8)
-		in.Args[0].Role, in.Args[0].Init = spec.RoleOut, spec.Init{}
-		_, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: in}}, opts, func(Progress) {})
-		_, gone := c.Close(t.Context())
-		if (errs[0] != nil) != (gone != nil) {
-			t.Errorf("after %d samples the cell is gone: %v; the side failed: %v", after, gone, errs[0])
-		}
-		if gone == nil {
-			break
-		}
-		ended++
-	}
-	if ended < 4 {
-		t.Errorf("it ended only %d times", ended)
+	for name, test := range map[string]struct {
+		script   puppet.Script
+		cell     string
+		launcher bool
+	}{
+		"a processor's":              {puppet.Script{Micros: 1000}, spec.CellHost, false},
+		"a launcher's":               {puppet.Script{Micros: 1000, Host: 100}, spec.CellCUDA, true},
+		"one whose clock is doubted": {puppet.Script{Micros: 1000, Spin: 60}, spec.CellHost, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := quickly()
+			opts.MinSamples, opts.MaxSamples, opts.Keep = 20, 20, true
+			ended := 0
+			for after := 0; ; after += 15 {
+				script := test.script
+				script.Crash, script.After = "sample", after
+				c := loaded(t, client, script)
+				in := sized(test.cell, 8)
+				in.Variant.Kernel.Launcher = test.launcher
+				in.Args[0].Role, in.Args[0].Init = spec.RoleOut, spec.Init{}
+				_, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: in, Symbols: []string{"entry"}}}, opts, func(Progress) {})
+				_, gone := c.Close(t.Context())
+				if gone == nil {
+					break
+				}
+				if causeOf(errs[0]) != result.CauseExit {
+					t.Errorf("after %d samples the cell is gone; the side says: %v", after, errs[0])
+				}
+				ended++
+			}
+			if ended < 4 {
+				t.Errorf("it ended only %d times", ended)
+			}
+		})
 	}
 }
 
