@@ -118,6 +118,7 @@ func TestKeepsWhatItWorkedOn(t *testing.T) {
 		steps   int // afterwards
 	}{
 		"in steps":          {wire.Sample{Batch: 2, Step: 11, Keep: 3}, 0, Kept{Outputs: outputs, Batch: 2, Steps: 13}, 15},
+		"the first step":    {wire.Sample{Batch: 2, Step: 1, Keep: 1}, 0, Kept{Outputs: outputs, Batch: 2, Steps: 1}, 15},
 		"without steps":     {wire.Sample{Batch: 2, Keep: 3}, 0, Kept{Outputs: outputs, Batch: 2}, 10},
 		"one of the copies": {wire.Sample{Batch: 2, Keep: 3}, 9, Kept{Outputs: outputs, Batch: 9}, 10},
 	} {
