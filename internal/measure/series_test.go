@@ -298,8 +298,12 @@ func TestEnoughBeyond(t *testing.T) {
 		spent    time.Duration
 		want     bool
 	}{
-		{5, 300 * time.Millisecond, true}, {5, 100 * time.Millisecond, false}, {4, 300 * time.Millisecond, false},
-		{3, 1100 * time.Millisecond, true}, {2, time.Minute, false}, {3, 900 * time.Millisecond, false},
+		{5, 300 * time.Millisecond, true},
+		{5, 100 * time.Millisecond, false},
+		{4, 300 * time.Millisecond, false},
+		{3, 1100 * time.Millisecond, true},
+		{2, time.Minute, false},
+		{3, 900 * time.Millisecond, false},
 	} {
 		if got := enoughBeyond(test.requests, test.spent); got != test.want {
 			t.Errorf("%d requests in %v: %t", test.requests, test.spent, got)
