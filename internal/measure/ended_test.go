@@ -64,3 +64,22 @@ func TestRunsThatEnd(t *testing.T) {
 		}
 	}
 }
+
+// One more set of cells shows who ended those that all sides shared.
+func TestBlameIsFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	for guilty := range 2 {
+		host := newStage(t, func(_, side int) puppet.Script {
+			if side == guilty {
+				return puppet.Script{Crash: "sample", After: 14}
+			}
+			return puppet.Script{}
+		})
+		host.shared = true
+		m := newMatch(spec.CellCUDA, "m", 3_000_000, 3_000_000)
+		Play(t.Context(), []*Match{m}, host, 0, brief(), quiet)
+		if side, err := m.Err(); side != guilty || causeOf(err) != result.CauseExit || len(host.orders) != 2 {
+			t.Errorf("side %d of guilty %d after %d sets of cells: %v", side, guilty, len(host.orders), err)
+		}
+	}
+}
