@@ -15,6 +15,12 @@ func TestHidden(t *testing.T) {
 	}
 }
 
+func TestOverRoof(t *testing.T) {
+	if f := OverRoof("too fast"); f.Exploit != InflatedWork || f.Severity != result.Suspicious || f.Message != "too fast" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestSkew(t *testing.T) {
 	timing := func(claimed float64, beyond ...float64) *result.Timing {
 		return &result.Timing{Clock: &result.ClockCheck{ClaimedS: claimed, Beyond: beyond}}
