@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,12 +33,46 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 2 && os.Args[1] == "cell":
 		err = cell.Serve(os.Args[2], os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies"))
 	default:
-		os.Exit(m.Run())
+		os.Exit(runTests(m))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// workshop is what all tests share: starting it takes longer than what they do there.
+type workshop struct {
+	client  *worker.Client
+	builder *build.Builder
+}
+
+var (
+	workshopFolder string
+	openWorkshop   = sync.OnceValues(func() (*workshop, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		// Locks of its own: nobody is measured here, and others need not wait.
+		command := []string{"env", "PAWL_LOCK_DIR=" + workshopFolder, "GORACE=atexit_sleep_ms=0", self, "worker"}
+		w := &workshop{}
+		if w.client, err = worker.Start(context.Background(), worker.Options{Command: command}); err != nil {
+			return nil, err
+		}
+		w.builder, err = build.New(build.Options{CacheDir: filepath.Join(workshopFolder, "cache"), NoCcache: true})
+		return w, err
+	})
+)
+
+func runTests(m *testing.M) int {
+	var err error
+	if workshopFolder, err = os.MkdirTemp("", "verify"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(workshopFolder)
+	return m.Run()
 }
 
 // Each kernel has its source in a file of its own name.
@@ -96,13 +131,12 @@ var declared = map[string]string{
 	"pair": "const float *x, float *u, float *v, long n", "pairs": "const float *x, float *u, float *v, long n", "rounded": "const float *x, float *u, float *v, long n",
 }
 
-// scene is a worker and the kernels that run there.
+// scene is the kernels of one test.
 type scene struct {
-	t      *testing.T
-	dir    string
-	spec   *spec.Spec
-	client *worker.Client
-	built  *build.Builder
+	*workshop
+	t    *testing.T
+	dir  string
+	spec *spec.Spec
 }
 
 func newScene(t *testing.T) *scene {
@@ -113,17 +147,7 @@ func newScene(t *testing.T) *scene {
 	if s.spec, err = spec.Parse(filepath.Join(s.dir, "pawl.yaml"), []byte(realYAML)); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Locks of its own: nobody is measured here, and others need not wait.
-	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
-	if s.client, err = worker.Start(t.Context(), worker.Options{Command: command}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.client.Close)
-	if s.built, err = build.New(build.Options{CacheDir: t.TempDir(), NoCcache: true}); err != nil {
+	if s.workshop, err = openWorkshop(); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -154,7 +178,7 @@ func (s *scene) side(kernel, body string) Side {
 		s.t.Fatal(err)
 	}
 	in := s.instance(kernel, "c")
-	made := s.built.Build(s.t.Context(), []build.Request{{Dir: s.dir, Variant: in.Variant}})[0]
+	made := s.builder.Build(s.t.Context(), []build.Request{{Dir: s.dir, Variant: in.Variant}})[0]
 	if made.Fault != nil {
 		s.t.Fatal(made.Fault, made.Output)
 	}
@@ -169,6 +193,7 @@ func (s *scene) side(kernel, body string) Side {
 	if _, err := c.Load(s.t.Context(), wire.Load{SHA256: sha}); err != nil {
 		s.t.Fatal(err)
 	}
+	s.t.Cleanup(func() { _, _ = c.Close(context.Background()) }) // it may be gone
 	return Side{Cell: c, Instance: in, Symbols: made.Artifact.Symbols}
 }
 
@@ -179,6 +204,7 @@ func (s *scene) bench(kernel, body string, right Oracle) *Bench {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.t.Cleanup(func() { _, _ = judge.Close(context.Background()) })
 	return &Bench{
 		Candidate: s.side(kernel, body), Oracle: right, Judge: judge, Seed: 5, Timeout: 2 * time.Second,
 		Tolerance: oracle.Tolerance{Rel: 1e-5, Abs: 1e-6},

@@ -17,6 +17,12 @@ func TestHidden(t *testing.T) {
 	}
 }
 
+func TestOverRoof(t *testing.T) {
+	if f := OverRoof("too fast"); f.Exploit != InflatedWork || f.Severity != result.Suspicious || f.Message != "too fast" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestSkew(t *testing.T) {
 	const rounds = 30
 	// timing has values again and again, but for the first few.

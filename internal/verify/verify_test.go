@@ -102,6 +102,9 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v", tc.kernel, err)
 			continue
 		}
+		if !problem.Reference || problem.Pin || problem.Copies != 1 {
+			t.Errorf("%s: %+v", tc.kernel, problem)
+		}
 		for i, want := range tc.draws {
 			if problem.Args[i].Draws != want {
 				t.Errorf("%s: argument %d draws as %d, want %d", tc.kernel, i, problem.Args[i].Draws, want)

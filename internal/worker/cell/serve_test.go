@@ -48,7 +48,7 @@ func (s *served) greeted() *served {
 	s.t.Helper()
 	frame, err := s.in.Next()
 	var hello wire.CellHello
-	if err != nil || frame.Op != wire.OpHello || frame.Decode(&hello) != nil || hello.PID != os.Getpid() || hello.Protocol == "" {
+	if err != nil || frame.Op != wire.OpHello || frame.ID != 0 || frame.Decode(&hello) != nil || hello.PID != os.Getpid() || hello.Protocol == "" {
 		s.t.Fatalf("%+v, %v", frame, err)
 	}
 	return s
