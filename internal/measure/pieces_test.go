@@ -58,10 +58,10 @@ func TestLogsOfATurn(t *testing.T) {
 // A tally says how much longer a sample took with launches than without.
 func TestTallyAdds(t *testing.T) {
 	var tally tally
-	if got := tally.add(0.5, 0.25, 12, 3, 4, 6); got != 3-0.5 || tally.longer != got || tally.claimed != 0.5 {
-		t.Errorf("%g longer, %+v", got, tally)
+	if tally.add(0.5, 0.25, 12, 3, 4, 6); tally.longer != 3-0.5 || tally.claimed != 0.5 || tally.pairs != 1 || tally.agree != 0 {
+		t.Errorf("%+v", tally)
 	}
-	if tally.with[0] != 3-2*0.5-0.25 || tally.without[0] != 0.5 {
+	if tally.add(0.5, 0.25, 6, 3, 4, 6); tally.longer != 1.5-0.5 || tally.pairs != 2 || tally.agree != 1 {
 		t.Errorf("%+v", tally)
 	}
 }
@@ -74,19 +74,21 @@ func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy      float64
 		preempted int64
+		waited    float64
 		took      float64
 		claimed   float64
 	}{
-		"it waited":        {0.5, 1, 0.5, 2 * 0.1},
-		"it worked":        {1, 1, 1, 2 * 0.2},
-		"nobody knows":     {0, 1, 1, 2 * 0.2},
-		"half at the most": {0.5, 9, 0.5, 2 * 0.1},
+		"it waited":        {0.5, 1, 9, 0.5, 2 * 0.1},
+		"it worked":        {1, 1, 0, 1, 2 * 0.2},
+		"nobody knows":     {0, 1, 0, 1, 2 * 0.2},
+		"half at the most": {0.5, 9, 9, 0.5, 2 * 0.1},
+		"it waited less":   {0.5, 1, 0.3, 0.5, 2 * (0.2 - 0.05)}, // 0.3 s over two launches and three samples
 	} {
 		b := &worker.Batch{Seconds: []float64{0.1, 0.4, 0.1, 0.2}}
 		if test.preempted == 1 {
 			b.Seconds = []float64{0.1, 0.4, 0.1}
 		}
-		b.WorkerS, b.BusyS, b.Preempted = 1, test.busy, test.preempted
+		b.WorkerS, b.BusyS, b.Preempted, b.WaitedS = 1, test.busy, test.preempted, test.waited
 		if took, claimed := s.undisturbed(b); took != test.took || math.Abs(claimed-test.claimed) > 1e-12 {
 			t.Errorf("%s: %g s, of which %g s are claimed", name, took, claimed)
 		}

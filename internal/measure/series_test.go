@@ -292,27 +292,7 @@ func TestWidest(t *testing.T) {
 	}
 }
 
-func TestEnoughBeyond(t *testing.T) {
-	for _, test := range []struct {
-		requests int
-		spent    time.Duration
-		want     bool
-	}{
-		{5, 300 * time.Millisecond, true},
-		{5, 100 * time.Millisecond, false},
-		{4, 300 * time.Millisecond, false},
-		{3, 1100 * time.Millisecond, true},
-		{2, time.Minute, false},
-		{3, 900 * time.Millisecond, false},
-	} {
-		if got := enoughBeyond(test.requests, test.spent); got != test.want {
-			t.Errorf("%d requests in %v: %t", test.requests, test.spent, got)
-		}
-	}
-}
-
-// A launch longer than all of a clock check is launched once. A puppet takes as long
-// without launching, so that nothing is left beyond its claims.
+// A launch longer than all of a clock check is launched once.
 func TestClockOfLongLaunches(t *testing.T) {
 	t.Parallel()
 	opts := quickly()
@@ -322,7 +302,7 @@ func TestClockOfLongLaunches(t *testing.T) {
 		t.Fatal(errs[0])
 	}
 	c := timings[0].Clock
-	if c == nil || math.Abs(c.ClaimedS-0.05) > 1e-9 || math.IsInf(c.WorkerS, 0) || len(c.Beyond) < 3 || c.Beyond[0] >= 0.02 || !slices.IsSorted(c.Beyond) {
+	if c == nil || math.Abs(c.ClaimedS-0.05) > 1e-9 || math.IsInf(c.WorkerS, 0) {
 		t.Errorf("%+v", c)
 	}
 	if timings[0].Stats.Count != 5 || timings[0].Stopped == "" {
