@@ -81,7 +81,7 @@ func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 		"it waited":        {0.5, 1, 9, 0.5, 2 * 0.1},
 		"it worked":        {1, 1, 0, 1, 2 * 0.2},
 		"nobody knows":     {0, 1, 0, 1, 2 * 0.2},
-		"half at the most": {0.5, 9, 9, 0.5, 2 * 0.1},
+		"half at the most": {0.5, 9, 9, 0.5, 2 * 0.125},
 		"it waited less":   {0.5, 1, 0.3, 0.5, 2 * (0.2 - 0.05)}, // 0.3 s over two launches and three samples
 	} {
 		b := &worker.Batch{Seconds: []float64{0.1, 0.4, 0.1, 0.2}}
