@@ -2,6 +2,7 @@ package measure
 
 import (
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -77,7 +78,9 @@ func TestBlameIsFoundAtOnce(t *testing.T) {
 		})
 		host.shared = true
 		m := newMatch(spec.CellCUDA, "m", 3_000_000, 3_000_000)
-		Play(t.Context(), []*Match{m}, host, 0, brief(), quiet)
+		opts := brief()
+		opts.Budget = time.Second // so that a warm-up always has 11 samples
+		Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
 		if side, err := m.Err(); side != guilty || causeOf(err) != result.CauseExit || len(host.orders) != 2 {
 			t.Errorf("side %d of guilty %d after %d sets of cells: %v", side, guilty, len(host.orders), err)
 		}
