@@ -104,7 +104,7 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	// Locks of its own: nobody is measured here, and one that hangs would keep others waiting.
 	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
 	report, err = Run(ctx, run.New(dir, time.Now(), b.follow), Order{
-		Options: Options{Seed: 5, Plain: b.plain}, Spec: s, Selections: selections, Timeout: 200 * time.Millisecond,
+		Options: Options{Seed: 5, Plain: b.plain}, Spec: s, Selections: selections, Timeout: 3 * time.Second,
 		Stand: stand.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
 	})
 	return report, dir, err
@@ -308,6 +308,9 @@ fuzz: {matrix: {N: [0], M: [5]}}
 func TestReplaysAreNotMadeSmaller(t *testing.T) {
 	const before = `{"schema": 1, "kernel": "k", "vars": {"N": 300}, "repeats": 1, "seed": 5, "batch": 0, "lane": "shape", "fixed": false, "first_seen": "2026-11-15T12:00:00Z"}`
 	row, dir := bench{body: right + " if (n < 4000) y[0] = 7;", failed: before, plain: true}.row(t)
+	if len(row.Verification.Cases) == 0 {
+		t.Fatalf("nothing was tried: %+v, %+v", row.Fault, row.Warnings)
+	}
 	first := row.Verification.Cases[0]
 	if !first.Replay || first.Reason == "" || first.Shrunk != nil || filepath.Base(first.Stored) != "k-before.json" {
 		t.Errorf("%+v", first)
