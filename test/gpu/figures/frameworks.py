@@ -1,25 +1,24 @@
-"""Checks, measures and fuzzes the kernels of one Python framework, in the project beside this file, and plants mistakes in them."""
+"""Measures and fuzzes the kernels of one Python framework, in the project beside this file, plants changes in one of them and checks it."""
 import json, os, shutil, subprocess, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CONFIG = os.environ.get("PAWL_FRAMEWORKS_CONFIG", "large")  # small: where they run on a processor
+SIZE = os.environ.get("PAWL_FRAMEWORKS_SIZE", "large")  # small: where they run on a processor
 PYTHON = os.environ.get("PAWL_PYTHON", "python3")
-KERNELS = {"triton": ["triton_softmax"], "cupy": ["cupy_raw", "cupy_elementwise"], "jax": ["jax_softmax"], "pytorch": ["torch_softmax"]}
+KERNELS = {"triton": ["triton_softmax"], "cupy": ["cupy_raw", "cupy_elementwise"], "jax": ["jax_softmax"], "pytorch": ["torch_softmax"]}  # the first is checked
 MODULES = {"triton": "triton", "cupy": "cupy", "jax": "jax", "pytorch": "torch"}
 SOURCES = {"triton": "triton_softmax.py", "cupy": "cupy_scale.py", "jax": "jax_softmax.py", "pytorch": "torch_softmax.py"}
+CHANGES = ["innocent", "slower", "wrong"]  # by the CHANGE of their configs
 
-# Half of the rows once more, and answers that are 1% off.
-SLOWER = {
-    "triton": [("    launch(x, y, WARPS)\n", "    launch(x, y, WARPS)\n    launch(x[: len(x) // 2], y[: len(x) // 2], WARPS)\n")],
-    "cupy": [(f"    {f}(x, y, a)\n", f"    {f}(x, y, a)\n    {f}(x[: len(x) // 2], y[: len(x) // 2], a)\n") for f in ("launch", "apply")],
-    "jax": [("    return forward(x)\n", "    forward(x[: len(x) // 2]).block_until_ready()\n    return forward(x)\n")],
-    "pytorch": [("    forward(x, y)\n", "    forward(x, y)\n    forward(x[: len(x) // 2], y[: len(x) // 2])\n")],
-}
-WRONG = {
-    "triton": [("weights / tl.sum", "1.01 * weights / tl.sum")],
-    "cupy": [("y[i] = a * x[i] + 1", "y[i] = a * x[i] + 1.01"), ('"y = a * x + 1"', '"y = a * x + 1.01"')],
-    "jax": [("return weights / ", "return 1.01 * weights / ")],
-    "pytorch": [("    forward(x, y)\n", "    forward(x, y)\n    y *= 1.01\n")],
+# What each function does, and what it does after the change: half of the rows once more where CHANGE is 1, answers that are 1% off where it is 2.
+PLANTED = {
+    "triton": ("    launch(x, y, WARPS)\n",
+               "    launch(x, y, WARPS)\n    if change == 1:\n        launch(x[: len(x) // 2], y[: len(x) // 2], WARPS)\n    if change == 2:\n        y *= 1.01\n"),
+    "cupy": ("    launch(x, y, a)\n",
+             "    launch(x, y, a * 1.01 if change == 2 else a)\n    if change == 1:\n        launch(x[: len(x) // 2], y[: len(x) // 2], a)\n"),
+    "jax": ("    return forward(x)\n",
+            "    if change == 1:\n        forward(x[: len(x) // 2]).block_until_ready()\n    return forward(x) * 1.01 if change == 2 else forward(x)\n"),
+    "pytorch": ("    forward(x, y)\n",
+                "    forward(x, y)\n    if change == 1:\n        forward(x[: len(x) // 2], y[: len(x) // 2])\n    if change == 2:\n        y *= 1.01\n"),
 }
 
 # One function timed without pawl: the median of 50, the caches flushed by writing and then reading four times an L2.
@@ -69,7 +68,7 @@ for _ in range(60): times.append(once())
 print(json.dumps({"clock": clock, "plain_us": statistics.median(times[10:]) * 1e6}))
 """
 ENTRIES = {"triton_softmax": "triton_softmax:softmax", "torch_softmax": "torch_softmax:softmax", "jax_softmax": "jax_softmax:softmax", "cupy_raw": "cupy_scale:raw", "cupy_elementwise": "cupy_scale:elementwise"}
-SHAPES = {"softmax": {"large": [32768, 1024], "small": [512, 256]}, "cupy": {"large": [33554432], "small": [131072]}}
+SHAPES = {"softmax": {"large": [16384, 1024], "small": [512, 256]}, "cupy": {"large": [8388608], "small": [131072]}}
 KEYWORDS = {"triton_softmax": {"WARPS": 8}, "cupy_raw": {"a": 2.5}, "cupy_elementwise": {"a": 2.5}}
 
 
@@ -80,17 +79,30 @@ def missing(framework):
 
 
 def report(pawl, project, env, *args):
+    """A report's rows by kernel and config."""
+    began = time.time()
     done = subprocess.run([pawl, *args, "--json"], cwd=project, env=env, capture_output=True, text=True)
-    print(f"pawl {' '.join(args)}: {done.returncode}\n{done.stderr[-3000:]}", flush=True)
-    return {r["kernel"]: r for r in json.loads(done.stdout)["rows"]}
+    print(f"pawl {' '.join(args)}: {done.returncode} after {time.time() - began:.1f} s\n{done.stderr[-3000:]}", flush=True)
+    return {(r["kernel"], r.get("config")): r for r in json.loads(done.stdout)["rows"]}
 
 
 def plain(framework, kernel, project):
-    shape = SHAPES["cupy" if framework == "cupy" else "softmax"][CONFIG]
-    done = subprocess.run([PYTHON, "-c", PLAIN, framework, ENTRIES[kernel], json.dumps(shape), json.dumps(KEYWORDS.get(kernel, {}))], cwd=project, capture_output=True, text=True)
+    shape = SHAPES["cupy" if framework == "cupy" else "softmax"][SIZE]
+    keywords = dict(KEYWORDS.get(kernel, {}), change=0)
+    done = subprocess.run([PYTHON, "-c", PLAIN, framework, ENTRIES[kernel], json.dumps(shape), json.dumps(keywords)], cwd=project, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{kernel} timed plainly: {done.stderr[-2000:]}")
     return json.loads(done.stdout)
+
+
+def plant(framework, source):
+    old, new = PLANTED[framework]
+    with open(source) as f:
+        text = f.read()
+    if text.count(old) != 1:
+        raise SystemExit(f"{source}: {old!r} is not there once")
+    with open(source, "w") as f:
+        f.write(text.replace(old, new))
 
 
 def measure(framework, pawl, work, env):
@@ -103,26 +115,18 @@ def measure(framework, pawl, work, env):
     git = ["git", "-c", "user.name=pawl", "-c", "user.email=pawl@example.com"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
         subprocess.run([*git, *command], cwd=project, check=True)
-    rows = [f"{k}/{CONFIG}" for k in KERNELS[framework]]
-    found = {k: plain(framework, k, project) for k in KERNELS[framework]}
-    for kernel, row in report(pawl, project, env, "bench", *rows).items():
+    kernels = KERNELS[framework]
+    found = {k: plain(framework, k, project) for k in kernels}
+    for (kernel, _), row in report(pawl, project, env, "bench", *(f"{k}/{SIZE}_innocent" for k in kernels)).items():
         found[kernel]["pawl_us"] = row["timing"]["stats"]["median"] * 1e6 if row.get("timing") and not row.get("fault") else None
-    for kernel, row in report(pawl, project, env, "fuzz", *KERNELS[framework], "--sample", "4").items():
+    for (kernel, _), row in report(pawl, project, env, "fuzz", *kernels, "--sample", "2").items():
         v = row.get("verification") or {}
         found[kernel]["fuzzed"] = {"passed": v.get("passed", 0), "failed": v.get("failed", 0) + bool(row.get("fault"))}
-    source = f"{project}/{SOURCES[framework]}"
-    with open(source) as f:
-        text = f.read()
-    for change, edits in (("innocent", []), ("slower", SLOWER[framework]), ("wrong", WRONG[framework])):
-        planted = text + "\n\ndef other():\n    return 1\n"
-        for old, new in edits:
-            if planted.count(old) != 1:
-                raise SystemExit(f"{source}: {old!r} is not there once")
-            planted = planted.replace(old, new)
-        with open(source, "w") as f:
-            f.write(planted)
-        for kernel, row in report(pawl, project, env, "check", *rows).items():
-            base = next((s for s in row.get("sides") or [] if s.get("change")), None)
-            found[kernel][change] = {"verdict": row.get("verdict"), "change": base and base["change"]["median"], "integrity": (row.get("verification") or {}).get("integrity"),
+    plant(framework, f"{project}/{SOURCES[framework]}")
+    checked = report(pawl, project, env, "check", *(f"{kernels[0]}/{SIZE}_{change}" for change in CHANGES))
+    for change in CHANGES:
+        row = checked.get((kernels[0], f"{SIZE}_{change}"), {})
+        base = next((s for s in row.get("sides") or [] if s.get("change")), None)
+        found[kernels[0]][change] = {"verdict": row.get("verdict"), "change": base and base["change"]["median"], "integrity": (row.get("verification") or {}).get("integrity"),
                                      "fault": row.get("fault")}
     return {"seconds": time.time() - began, "kernels": found}

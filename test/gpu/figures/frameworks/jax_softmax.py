@@ -8,5 +8,5 @@ def forward(x):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def softmax(x):
+def softmax(x, change):
     return forward(x)
