@@ -12,7 +12,8 @@ DEMO_S, DEMO_CHAPTERS = 120, 6
 RIVAL_CASES = 8  # four configs in two types, for every backend
 PLAIN = {"events": 1.3, "wall": 2}  # pawl's median and a plain timing: one over the other, either way
 SLOWER = 0.2
-CURVE = {"decisions": 1000, "passes": 0.02, "fails": 0.05, "undecided": 0.05}  # levels that always pass, that always fail; share undecided
+UNCHANGED = {"cupy_elementwise"}  # in which no change is planted
+CURVE = {"decisions": 1000, "passes": 0.02, "fails": 0.05, "undecided": 0.05, "behind": 0.01}  # of the first kernel; levels that always pass, that always fail; shares
 
 
 def agree(ours, theirs):
@@ -75,8 +76,8 @@ def sweep(s):
 
 
 def matrix(s):
-    if len(s) != 3:
-        yield f"{len(s)} runs of 3"
+    if len(s) != 2:
+        yield f"{len(s)} runs of 2"
     for r in s:
         if r["passed"] != MATRIX_CASES or r["failed"] or r["skipped"] or r["fault"]:
             yield f"not all {MATRIX_CASES} cases are right"
@@ -85,8 +86,8 @@ def matrix(s):
 
 
 def ten(s):
-    if len(s) != 3:
-        yield f"{len(s)} runs of 3"
+    if len(s) != 2:
+        yield f"{len(s)} runs of 2"
     for i, r in enumerate(s):
         if r["maintained"] != 10:
             yield "not all ten configs are maintained"
@@ -146,6 +147,8 @@ def framework(s):
         most = PLAIN[k["clock"]]
         if not 1 / most <= k["pawl_us"] / k["plain_us"] <= most:
             yield f'{name}: {k["pawl_us"]:.1f} us, and {k["plain_us"]:.1f} by a plain timing'
+        if name in UNCHANGED:
+            continue
         for change, want in (("innocent", "maintained"), ("slower", "regression"), ("wrong", "incorrect")):
             if k[change]["verdict"] != want:
                 yield f'{name}: a change that is {change} is {k[change]["verdict"]}, not {want}'
@@ -164,19 +167,24 @@ def levels(curve):
 
 
 def calibrate(s):
-    total, clear, undecided = 0, 0, 0
+    clear, undecided = 0, 0
     for level in levels(s):
-        total += level["decisions"]
-        if level["behind"] or CURVE["passes"] < level["nominal"] < CURVE["fails"]:
-            continue  # near the gate, and where creep is judged, anything may come out
+        if level["behind"]:  # where a tenth of the gate fails: equal code may seem to be that, seldom
+            if level["nominal"] == 0 and level["failed"] > CURVE["behind"] * level["decisions"]:
+                yield f'{level["kernel"]}: {level["failed"]} of {level["decisions"]} failed that are no slower, behind the best'
+            continue
+        if CURVE["passes"] < level["nominal"] < CURVE["fails"]:
+            continue  # near the gate anything may come out
         clear, undecided = clear + level["decisions"], undecided + level["undecided"]
         passes = level["nominal"] <= CURVE["passes"]
         if mistaken := level["failed" if passes else "passed"]:
             yield f'{level["kernel"]}: {mistaken} {"failed" if passes else "passed"} that are {level["nominal"]:.1%} slower'
     if clear and undecided / clear > CURVE["undecided"]:
         yield f"{undecided} of {clear} undecided away from the gate"
-    if total < CURVE["decisions"]:
-        yield f'{total} of {CURVE["decisions"]} decisions: run the stage again, it goes on'
+    first = s["levels"][0]["kernel"]
+    made = sum(level["decisions"] for level in levels(s) if level["kernel"] == first)
+    if made < CURVE["decisions"]:
+        yield f'{made} decisions of {first}, {CURVE["decisions"] - made} are missing: run the stage again, it goes on'
 
 
 BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, cheats=cheats, launchers=selftest, torch=selftest,

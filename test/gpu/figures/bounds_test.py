@@ -19,33 +19,37 @@ def ended(verdict, change=None):
     return {"verdict": verdict, "change": change, "integrity": "clean", "fault": None}
 
 
-def framework(clock="events"):
-    return {"seconds": 50, "kernels": {"k": {"clock": clock, "plain_us": 100, "pawl_us": 90, "fuzzed": {"passed": 9, "failed": 0}, "innocent": ended("maintained", 0.001),
-                                             "slower": ended("regression", 0.2), "wrong": ended("incorrect")}}}
+def measured(clock):
+    return {"clock": clock, "plain_us": 100, "pawl_us": 90, "fuzzed": {"passed": 9, "failed": 0}}
 
 
-def level(nominal, **verdicts):
-    return {"kernel": "fma", "nominal": nominal, "decisions": [{"set": 1, "verdict": v, "change": nominal} for v, count in verdicts.items() for _ in range(count)]}
+def framework(clock="events", **more):
+    return {"seconds": 50, "kernels": {"k": dict(measured(clock), innocent=ended("maintained", 0.001), slower=ended("regression", 0.2), wrong=ended("incorrect")), **more}}
+
+
+def level(nominal, kernel="fma", **verdicts):
+    return {"kernel": kernel, "nominal": nominal, "decisions": [{"set": 1, "verdict": v, "change": nominal} for v, count in verdicts.items() for _ in range(count)]}
 
 
 ROWS = ["scale/short", "scale/medium", "scale/long", "fma/medium", "fma/long"]
 TOOLS = [{"tool": t, "errors": 0} for t in ("memcheck", "racecheck", "initcheck", "synccheck")]
 GOOD = {
     "start": {"first_sample_s": {"median": 0.5, "worst": 0.8}, "flush_us": 60, "per_sample": {n: {"wall_us": 100, "flush_and_kernel_us": 50, "ratio": 2.0} for n in ("scale/medium", "fma/medium", "fma/long")}},
-    "agreement": {n: {"ratio": 1.0199, "low": 1, "high": 1, "difference_us": 9, "rounds": 10} for n in ROWS},
+    "agreement": {n: {"ratio": 1.0199, "low": 1, "high": 1, "difference_us": 9, "rounds": 5} for n in ROWS},
     "spread": {n: {"median_us": 60, "blocked_pct": 3 if n in ROWS[2:] else 9, "plain_pct": 4, "plain_median_us": 61} for n in ROWS},
-    "sandbox": {"pairs": 12, "by_kernel": {n: 1.009 for n in ROWS}, "median": 0.9971, "low": 0.99, "high": 1.009},
+    "sandbox": {"pairs": 8, "by_kernel": {n: 1.009 for n in ROWS}, "median": 0.9971, "low": 0.99, "high": 1.009},
     "dobench": {"training_512": attention(), "inference_4k": attention(pawl_us=576, sustained_us=613, ncu_us=579, do_bench_us=619, clean_us=616)},
     "sweep": {"seconds": 60, "configs": 10, "rivals": 5, "measured": 50, "right": 60},
     "rivals": {"seconds": 30, "backends": {b: {"right": 8, "wrong": [], "unknown": [], "missing": [], "refused": ["f16/odd"]} for b in ("sdpa", "sdpa:flash", "sdpa:cudnn", "sdpa:efficient", "sdpa:math")}},
-    "matrix": [{"seconds": 10, "passed": 27, "failed": 0, "skipped": 0, "fault": None} for _ in range(3)],
-    "ten": [{"seconds": s, "verified_after": 5, "maintained": 10} for s in (40, 20, 20)],
+    "matrix": [{"seconds": 10, "passed": 27, "failed": 0, "skipped": 0, "fault": None} for _ in range(2)],
+    "ten": [{"seconds": s, "verified_after": 5, "maintained": 10} for s in (40, 20)],
     "cheats": selftest(26), "launchers": selftest(0), "torch": selftest(0),
     "sanitize": {"seconds": 9, "kernels": {"attention_f16": TOOLS, "softmax": TOOLS}},
     "demo": {"seconds": 120, "code": 0, "chapters": 6, "said": []},
-    "triton": framework(), "cupy": framework(), "jax": framework("wall"), "pytorch": framework(),
-    "calibrate": {"sets": 60, "levels": [level(0, maintained=300, inconclusive=15), level(0.02, maintained=300, inconclusive=15), level(0.03, regression=50, maintained=50, inconclusive=90),
-                                         level(0.05, regression=250, inconclusive=10), dict(level(0, regression=1, improvement=9), behind_best=True)]},
+    "triton": framework(), "cupy": framework(cupy_elementwise=measured("events")), "jax": framework("wall"), "pytorch": framework(),
+    "calibrate": {"sets": 60, "levels": [level(0, maintained=300, inconclusive=15), level(0.02, maintained=260, inconclusive=15), level(0.03, regression=30, maintained=30, inconclusive=40),
+                                         level(0.05, regression=200, inconclusive=10), dict(level(0, regression=1, improvement=99), behind_best=True),
+                                         level(0, kernel="copy", maintained=40)]},
 }
 # stage, where in its result, and a value beyond the bound
 BEYOND = [
@@ -57,21 +61,24 @@ BEYOND = [
     ("sweep", "seconds", 60.1), ("sweep", "measured", 49), ("sweep", "right", 59), ("sweep", "configs", 9),
     ("rivals", "backends.sdpa:cudnn.wrong", ["f16/causal"]), ("rivals", "backends.sdpa.unknown", ["f16/plain"]), ("rivals", "backends.sdpa:flash.missing", ["f16/scaled"]),
     ("rivals", "backends.sdpa:math.right", 7), ("rivals", "backends", {}),
-    ("matrix", "1.seconds", 10.1), ("matrix", "2.passed", 26), ("matrix", "0.failed", 1), ("matrix", "0.skipped", 1), ("matrix", "0.fault", {"cause": "crash"}), ("matrix", "", []),
-    ("ten", "1.seconds", 20.1), ("ten", "0.maintained", 9), ("ten", "", []),
+    ("matrix", "1.seconds", 10.1), ("matrix", "1.passed", 26), ("matrix", "0.failed", 1), ("matrix", "0.skipped", 1), ("matrix", "0.fault", {"cause": "crash"}), ("matrix", "", []),
+    ("ten", "1.seconds", 20.1), ("ten", "0.maintained", 9), ("ten", "", []), ("ten", "", [{"seconds": 20, "verified_after": 5, "maintained": 10}]),
     *[(stage, *change) for stage in ("cheats", "launchers", "torch") for change in (("missed", 1), ("controls_failed", 1), ("caught", 0), ("controls_passed", 0))],
     ("cheats", "mutants_killed", 25), ("cheats", "mutants", 0),
     ("sanitize", "kernels.softmax", [dict(TOOLS[0], errors=1), *TOOLS[1:]]), ("sanitize", "kernels.softmax", TOOLS[:3]), ("sanitize", "kernels.softmax", None),
     ("sanitize", "kernels.softmax", [dict(TOOLS[0], skipped="no room"), *TOOLS[1:]]), ("sanitize", "kernels", {"softmax": TOOLS}),
     ("demo", "code", 1), ("demo", "chapters", 5), ("demo", "seconds", 121),
+    ("cupy", "kernels.cupy_elementwise.pawl_us", 131), ("cupy", "kernels.cupy_elementwise.fuzzed.failed", 1),
     *[(stage, *change) for stage in ("triton", "cupy", "jax", "pytorch") for change in (
         ("kernels.k.pawl_us", 201), ("kernels.k.pawl_us", 49), ("kernels.k.pawl_us", None), ("kernels.k.fuzzed.failed", 1), ("kernels.k.fuzzed.passed", 0), ("kernels", {}),
         ("kernels.k.innocent.verdict", "regression"), ("kernels.k.innocent.verdict", "inconclusive"), ("kernels.k.innocent.integrity", "suspicious"),
         ("kernels.k.slower.verdict", "maintained"), ("kernels.k.slower.change", 0.19), ("kernels.k.slower.change", None), ("kernels.k.wrong.verdict", "maintained"))],
     ("triton", "kernels.k.pawl_us", 131), ("triton", "kernels.k.pawl_us", 76),
     ("calibrate", "levels.0", level(0, maintained=300, regression=1)), ("calibrate", "levels.1", level(0.02, maintained=300, regression=1)),
+    ("calibrate", "levels.4", dict(level(0, regression=2, maintained=98), behind_best=True)), ("calibrate", "levels.5.decisions", level(0, maintained=40, regression=1)["decisions"]),
+    ("calibrate", "levels.3", level(0.05, kernel="copy", regression=210)),
     ("calibrate", "levels.3", level(0.05, regression=250, maintained=1)), ("calibrate", "levels.3", level(0.05, regression=250, improvement=1)),
-    ("calibrate", "levels.3", level(0.05, regression=100)), ("calibrate", "levels.0", level(0, maintained=300, inconclusive=30)), ("calibrate", "levels", []),
+    ("calibrate", "levels.3", level(0.05, regression=209)), ("calibrate", "levels.0", level(0, maintained=300, inconclusive=30)), ("calibrate", "levels", []),
 ]
 
 

@@ -57,18 +57,18 @@ def when(stamp):
 def start():
     bench("scale/medium", "--budget", "50ms")
     first = []
-    for _ in range(7):
+    for _ in range(5):
         report = bench("scale/medium", "--budget", "50ms")
         first.append(when(rows(report)["scale/medium"]["timing"]["first_sample"]) - report["began"])
     flush = plain()["flush"]["median"] * 1e-6
     cost = {}
     for name in ["scale/medium", "fma/medium", "fma/long"]:
         walls = []
-        for count in (200, 2200):
+        for count in (200, 1200):
             row = rows(bench(name, "--min-samples", str(count), "--max-samples", str(count), "--budget", "60s"))[name]
             walls.append(row["timing"]["wall_s"])
         median = row["timing"]["stats"]["median"]
-        cost[name] = {"wall_us": (walls[1] - walls[0]) / 2000 * 1e6, "flush_and_kernel_us": (flush + median) * 1e6}
+        cost[name] = {"wall_us": (walls[1] - walls[0]) / 1000 * 1e6, "flush_and_kernel_us": (flush + median) * 1e6}
         cost[name]["ratio"] = cost[name]["wall_us"] / cost[name]["flush_and_kernel_us"]
     return {"first_sample_s": {"median": statistics.median(first), "worst": max(first)}, "flush_us": flush * 1e6, "per_sample": cost}
 
@@ -83,7 +83,7 @@ def ncu():
     return {name: statistics.median(values[12 * i + 2:12 * i + 12]) for i, name in enumerate(ROWS)}
 
 
-def agreement(rounds=10):
+def agreement(rounds=5):
     ratios, differences = {n: [] for n in ROWS}, {n: [] for n in ROWS}
     for _ in range(rounds):
         theirs = ncu()
@@ -108,7 +108,7 @@ def spread():
     return out
 
 
-def sandbox(pairs=12):
+def sandbox(pairs=8):
     ratios = {n: [] for n in ROWS}
     for i in range(pairs):
         order = ["--require-sandbox", "--no-sandbox"]
@@ -127,6 +127,7 @@ SWEEP = [f"attention_f16/{c}" for c in ("training_512", "training_1k", "inferenc
 
 
 def sweep():
+    """The whole command: start, build, the cells of all backends, their answers compared, samples and both reports."""
     began = time.time()
     report = bench(*SWEEP, "--against", "sdpa,sdpa:flash,sdpa:cudnn,sdpa:efficient,sdpa:math", "--budget", "100ms",
                    "-o", WORK + "/sweep.md", "-o", WORK + "/sweep.html", cwd=WORK + "/examples/cuda", check=False)
@@ -163,9 +164,9 @@ def rivals():
 
 
 def matrix():
-    """The fuzz matrix of the attention example, with the reference on the device: cold build first, then twice."""
+    """The fuzz matrix of the attention example, with the reference on the device: with a cold build, and once more."""
     out = []
-    for _ in range(3):
+    for _ in range(2):
         began = time.time()
         done = subprocess.run([PAWL, "fuzz", "attention_f16", "--plain", "--all", "--json"], cwd=WORK + "/examples/cuda", env=ENV, capture_output=True, text=True)
         row = json.loads(done.stdout)["rows"][0]
@@ -198,7 +199,7 @@ TEN = ["training_*", "inference_*", "b16_*", "b32_h16_s512", "b48_*", "causal_51
 
 
 def ten():
-    """Ten configs judged after a change that leaves their speed alone, three times."""
+    """Ten configs judged after a change that leaves their speed alone, twice."""
     project = WORK + "/ten"
     shutil.rmtree(project, ignore_errors=True)
     shutil.copytree(WORK + "/examples/cuda", project)
@@ -208,7 +209,7 @@ def ten():
     with open(project + "/attention.cu", "a") as source:
         source.write('extern "C" __global__ void other(float *x) { x[threadIdx.x] = 1; }\n')
     runs = []
-    for _ in range(3):
+    for _ in range(2):
         began, measuring = time.time(), None
         with subprocess.Popen([PAWL, "check", *("attention_f16/" + c for c in TEN)], cwd=project, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
             for line in p.stderr:
@@ -244,8 +245,8 @@ def demo():
 
 
 def calibrate():
-    """The operating curve, as far as it is after six more minutes: what was decided before is kept in WORKDIR/cache."""
-    done = subprocess.run([PAWL, "calibrate", "--for", "6m", "--json"], cwd=WORK, env=ENV, stdout=subprocess.PIPE, text=True)
+    """The operating curve, as far as it is after eight more minutes: what was decided before is kept in WORKDIR/cache."""
+    done = subprocess.run([PAWL, "calibrate", "--for", "8m", "--json"], cwd=WORK, env=ENV, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise SystemExit(f"pawl calibrate ended with {done.returncode}")
     return json.loads(done.stdout)

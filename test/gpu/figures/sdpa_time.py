@@ -54,7 +54,7 @@ def ncu_sdpa():
     return {"training_512": statistics.median(calls[2:12]), "inference_4k": statistics.median(calls[14:24])}
 
 
-def dobench(work, bench, rows, rounds=10, arbitrations=3):
+def dobench(work, bench, rows, rounds=5, arbitrations=2):
     """do_bench counts the time of its two events, which is what it says of a function that does nothing, and flushes with writes alone, so that
     their lines must leave the cache while the kernel runs. So it is asked a second time with a flush that reads afterwards, and Nsight Compute is
     asked who is right."""
@@ -82,6 +82,7 @@ def dobench(work, bench, rows, rounds=10, arbitrations=3):
             for c, value in ncu_sdpa().items():
                 got[c]["ncu"].append(value)
     other.stdin.close()
+    other.wait()
     out = {}
     for c in configs:
         g = got[c]

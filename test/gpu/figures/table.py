@@ -53,7 +53,8 @@ def table(results):
     for stage in ("triton", "cupy", "jax", "pytorch"):
         for name, k in ((load(stage) or {}).get("kernels") or {}).items():
             out.append((name, f'{k["pawl_us"] or 0:.1f} us, plain {k["clock"]} {k["plain_us"]:.1f}; fuzz {k["fuzzed"]["passed"]} right, {k["fuzzed"]["failed"]} wrong', f'x {bounds.PLAIN[k["clock"]]}, 0 wrong'))
-            out.append(("  changes", ", ".join(f'{c} {k[c]["verdict"]}' + (f' {k[c]["change"]:+.1%}' if k[c]["change"] else "") for c in ("innocent", "slower", "wrong")), "maintained, regression, incorrect"))
+            if name not in bounds.UNCHANGED:
+                out.append(("  changes", ", ".join(f'{c} {k[c]["verdict"]}' + (f' {k[c]["change"]:+.1%}' if k[c]["change"] else "") for c in ("innocent", "slower", "wrong")), "maintained, regression, incorrect"))
     if s := load("calibrate"):
         for level in bounds.levels(s):
             out.append((f'{level["kernel"]} {level["nominal"]:.1%} slower{", behind the best" if level["behind"] else ""}',
