@@ -391,6 +391,7 @@ func (s *server) look(c *child) *sight {
 		return nil
 	}
 	seen := s.witness.look(c.proc.Pid(), cores, last)
+	seen.busy, _ = processTime(c.proc.Pid())
 	c.mu.Lock()
 	c.seen = &seen
 	c.mu.Unlock()

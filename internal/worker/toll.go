@@ -26,6 +26,7 @@ type witness struct{ proc string }
 // sight is what /proc says at one moment.
 type sight struct {
 	stolen  time.Duration
+	busy    time.Duration // processor time of the cell, with that of threads that have ended
 	threads map[int]thread
 }
 
@@ -107,6 +108,7 @@ func (s sight) until(later sight) toll {
 	for tid, now := range later.threads {
 		ran += now.ran - s.threads[tid].ran
 	}
+	ran = max(ran, later.busy-s.busy) // threads that have ended are in no list
 	for tid, now := range later.threads {
 		before := s.threads[tid]
 		others := ran - (now.ran - before.ran)
