@@ -258,11 +258,11 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 			return c.accept(frame, open, id, time.Since(start))
 		case <-timer.C:
 			if patient {
-				if !given.kept() {
+				if given.unexplained() {
 					return nil, 0, c.fail(c.forged("is still busy with a request that it has answered"))
 				}
 				if given.left() {
-					timer.Reset(deadline)
+					timer.Reset(patienceStep)
 					continue
 				}
 			}
