@@ -58,7 +58,7 @@ type child struct {
 	loaded    bool       // something
 	processor bool       // what it loaded runs there, GPU or no GPU
 	peak      int64
-	seen      *sight    // when it was last looked at, what it had paid
+	seen      *sight    // the last reading of its counters
 	stateRead time.Time // when its device was last looked at; under mu
 }
 

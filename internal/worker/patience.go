@@ -15,8 +15,8 @@ const (
 	patienceStep = 2 * time.Second  // between two looks at a cell
 )
 
-// A grace is the time that a cell is given to answer or to end, where an idle one
-// needs none: a machine that does not let it run is no lie of the cell's.
+// A grace is the extra time in which a cell may answer or end. An idle machine needs
+// none; a busy one that keeps the cell from running must not make it look like a liar.
 type grace struct {
 	c      *child
 	began  time.Time
@@ -29,7 +29,7 @@ func (c *child) grace() *grace {
 	return &grace{c: c, began: time.Now(), ran: ran}
 }
 
-// left reports whether there is more of it.
+// left reports whether the time is not over yet.
 func (g *grace) left() bool { return time.Since(g.began) < patienceMost }
 
 // unexplained reports whether nothing keeps the cell from answering or ending, and did
@@ -44,8 +44,8 @@ func (g *grace) unexplained() bool {
 	return g.doubts > 1
 }
 
-// kept reports whether something keeps the cell from answering or ending: it is busy
-// ending, or was hardly let run and wants to, or it is stopped.
+// kept reports whether something keeps the cell from answering or ending: all its
+// threads are exiting, or one is stopped or ready and has had little processor time.
 func (g *grace) kept() bool {
 	states := g.c.witness.states(g.c.proc.Pid())
 	ending, wanting := true, false
@@ -77,7 +77,7 @@ func (c *child) leaving() *result.Fault {
 	}
 }
 
-// taskState is what a thread does.
+// taskState is the scheduling state of a thread.
 type taskState struct {
 	letter  byte // as in /proc/PID/stat: R runs or wants to, S sleeps, T is stopped, D waits for a disk
 	exiting bool
