@@ -266,10 +266,14 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 					continue
 				}
 			}
-			return nil, 0, c.fail(&result.Fault{
+			late := &result.Fault{
 				Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
 				Hint: "if the kernel is meant to run that long, raise --timeout",
-			})
+			}
+			if patient {
+				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine hardly lets it run: measure where less runs beside it"
+			}
+			return nil, 0, c.fail(late)
 		case <-ctx.Done():
 			return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
 		}
