@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// compareClocks finds out what samples of each side take beyond their claims, by the
-// worker's clock, for whoever looks whether the first side hides more than the others.
-// They take turns, in every other round in the other order, so that whatever the machine
-// does it does to all of them. It returns the side that an error is of.
+// compareClocks measures by the worker's clock how much longer samples of each side take
+// than they claim, so that a first side that hides more than the others can be found.
+// Sides take turns, and every other round has the other order, so that disturbances of
+// the machine meet all sides alike. With an error it returns the side that failed.
 func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	others := all[1:]
 	if len(others) == 0 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
@@ -33,7 +33,7 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	}
 }
 
-// beyond is what a launch takes longer than it claims to, in seconds.
+// beyond measures how many seconds longer a launch takes than it claims.
 func (s *series) beyond(ctx context.Context, round int) (float64, error) {
 	with, without, err := s.withAndWithout(ctx, round)
 	if err != nil {

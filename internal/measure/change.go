@@ -50,13 +50,13 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 	return c
 }
 
-// change is what log-ratios say in the middle.
+// change returns the median of log-ratios as a relative change.
 func change(logs []float64) *float64 {
 	v := math.Expm1(stat.Median(logs))
 	return &v
 }
 
-// tailed is the share of samples that are not slow.
+// tailed is the percentile above which samples count as slow.
 const tailed = 90
 
 // tail compares the slow samples of two sides.

@@ -2,20 +2,19 @@ package measure
 
 import "pawl/internal/worker/wire"
 
-// stealTick is how exactly stolen time is counted, in seconds.
+// stealTick is the unit in which the kernel counts stolen time, in seconds.
 const stealTick = 0.01
 
-// An excused time is what a clock has run on for no fault of the cell's.
+// excused is the part of a request's time that other work of the machine explains.
 type excused struct {
 	seconds float64
-	unsure  float64 // more that may be: stolen time is counted in ticks
+	unsure  float64 // that may come on top: stolen time is counted in ticks
 }
 
-// excuse is what other work of the machine adds to a request by the worker's clock:
-// what was stolen, of which the processor's time knows nothing, and where that clock
-// is the wall's also what the cell waited for its core. Where nothing was stolen there
-// is nothing to be unsure of: an honest request that is contradicted has lost more
-// than a tick.
+// excuse computes how much of a request's time other work of the machine explains:
+// stolen time, which processor time may include, and, if the request was timed by the wall
+// clock, the time that the cell waited for its core. Where nothing was stolen nothing is
+// unsure: an honest request that seems contradicted has lost more than a tick.
 func excuse(t wire.Toll, wall bool) excused {
 	e := excused{seconds: t.StolenS}
 	if t.StolenS > 0 {
@@ -27,5 +26,5 @@ func excuse(t wire.Toll, wall bool) excused {
 	return e
 }
 
-// most is what it may be at most.
+// most returns the longest time that may be excused.
 func (e excused) most() float64 { return e.seconds + e.unsure }

@@ -153,14 +153,15 @@ func findPrototype(k *Kernel, entry string, tokens []cToken) *prototype {
 func defined(k *Kernel, tokens []cToken) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range tokens {
-		if word, rest, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(t.text, "#")), " "); ok && t.kind == cDirective && word == "define" {
-			name := strings.TrimSpace(rest)
-			end := 0
-			for end < len(name) && isWordByte(name[end]) {
-				end++
-			}
-			out[name[:end]] = true
+		words := strings.Fields(strings.TrimPrefix(t.text, "#"))
+		if t.kind != cDirective || len(words) < 2 || words[0] != "define" {
+			continue
 		}
+		name, end := words[1], 0
+		for end < len(name) && isWordByte(name[end]) {
+			end++
+		}
+		out[name[:end]] = true
 	}
 	for _, p := range k.Params {
 		out[p.Name] = true

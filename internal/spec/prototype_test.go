@@ -133,6 +133,7 @@ func TestHonestPrototypes(t *testing.T) {
 		"using":                      {"k.cpp", "using __half = float;\nextern \"C\" void f(const __half *in, float *out, int n) {}", inOutN, ""},
 		"a struct":                   {"k.cu", "struct P { int a, b; };\n__global__ void f(const float *in, float *out, P n) {}", inOutN, ""},
 		"a macro for a type":         {"k.c", "#define T double\nvoid f(const T *in, float *out, int n) {}", inOutN, ""},
+		"a macro behind a tab":       {"k.c", "#define\tdouble float\nvoid f(const double *in, float *out, int n) {}", inOutN, ""},
 		"a macro for a word of C":    {"k.c", "#define double float\nvoid f(const double *in, float *out, int n) {}", inOutN, ""},
 		"a macro for the list":       {"k.c", "#define ARGS const float *in, float *out, int n\nvoid f(ARGS) {}", inOutN, ""},
 		"a macro of a header":        {"k.c", "#include \"args.h\"\nvoid f(ARGS) {}", inOutN, ""},

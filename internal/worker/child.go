@@ -58,7 +58,7 @@ type child struct {
 	loaded    bool       // something
 	processor bool       // what it loaded runs there, GPU or no GPU
 	peak      int64
-	seen      *sight    // when it was last looked at, what it had paid
+	seen      *sight    // the last reading of its counters
 	stateRead time.Time // when its device was last looked at; under mu
 }
 
@@ -258,18 +258,22 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 			return c.accept(frame, open, id, time.Since(start))
 		case <-timer.C:
 			if patient {
-				if !given.kept() {
+				if given.unexplained() {
 					return nil, 0, c.fail(c.forged("is still busy with a request that it has answered"))
 				}
 				if given.left() {
-					timer.Reset(deadline)
+					timer.Reset(patienceStep)
 					continue
 				}
 			}
-			return nil, 0, c.fail(&result.Fault{
+			late := &result.Fault{
 				Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
 				Hint: "if the kernel is meant to run that long, raise --timeout",
-			})
+			}
+			if patient {
+				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine hardly lets it run: measure where less runs beside it"
+			}
+			return nil, 0, c.fail(late)
 		case <-ctx.Done():
 			return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
 		}

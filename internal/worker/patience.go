@@ -12,27 +12,41 @@ import (
 const (
 	patienceMost = 40 * time.Second // below what the parent waits for the end of a cell
 	patienceBusy = time.Second      // processor time in which anybody could have answered
+	patienceStep = 2 * time.Second  // between two looks at a cell
 )
 
-// A grace is the time that a cell is given to answer or to end, where an idle one
-// needs none: a machine that does not let it run is no lie of the cell's.
+// A grace is the extra time in which a cell may answer or end. An idle machine needs
+// none; a busy one that keeps the cell from running must not make it look like a liar.
 type grace struct {
-	c     *child
-	began time.Time
-	ran   time.Duration // processor time when it began
+	c      *child
+	began  time.Time
+	ran    time.Duration // processor time when it began
+	doubts int           // looks in a row at which nothing kept the cell
 }
 
-func (c *child) grace() grace {
+func (c *child) grace() *grace {
 	ran, _ := processTime(c.proc.Pid())
-	return grace{c, time.Now(), ran}
+	return &grace{c: c, began: time.Now(), ran: ran}
 }
 
-// left reports whether there is more of it.
-func (g grace) left() bool { return time.Since(g.began) < patienceMost }
+// left reports whether the time is not over yet.
+func (g *grace) left() bool { return time.Since(g.began) < patienceMost }
 
-// kept reports whether something keeps the cell from answering or ending: it is busy
-// ending, or was hardly let run and wants to, or it is stopped.
-func (g grace) kept() bool {
+// unexplained reports whether nothing keeps the cell from answering or ending, and did
+// not at the look before. One look is not enough: the machine may have kept the worker
+// from reading an answer, and a cell may end just before the look.
+func (g *grace) unexplained() bool {
+	if g.kept() {
+		g.doubts = 0
+		return false
+	}
+	g.doubts++
+	return g.doubts > 1
+}
+
+// kept reports whether something keeps the cell from answering or ending: all its
+// threads are exiting, or one is stopped or ready and has had little processor time.
+func (g *grace) kept() bool {
 	states := g.c.witness.states(g.c.proc.Pid())
 	ending, wanting := true, false
 	for _, s := range states {
@@ -48,13 +62,12 @@ func (g grace) kept() bool {
 // leaving waits for the end of a cell that has closed its descriptor. One that goes on
 // running has something to hide.
 func (c *child) leaving() *result.Fault {
-	const moment = 2 * time.Second
 	for given := c.grace(); ; {
 		select {
 		case <-c.exited:
 			return nil
-		case <-time.After(moment):
-			if !given.kept() {
+		case <-time.After(patienceStep):
+			if given.unexplained() {
 				return &result.Fault{Cause: result.CauseForged, Message: "the cell closed its result descriptor and went on running"}
 			}
 			if !given.left() {
@@ -64,7 +77,7 @@ func (c *child) leaving() *result.Fault {
 	}
 }
 
-// taskState is what a thread does.
+// taskState is the scheduling state of a thread.
 type taskState struct {
 	letter  byte // as in /proc/PID/stat: R runs or wants to, S sleeps, T is stopped, D waits for a disk
 	exiting bool

@@ -381,8 +381,8 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	return reply, nil
 }
 
-// look begins to watch what the machine takes from a cell. It is nil of device code
-// alone: that runs on no core.
+// look reads a cell's counters of lost time. It returns nil for a cell that has loaded
+// device code alone, which runs on no core.
 func (s *server) look(c *child) *sight {
 	c.mu.Lock()
 	alone, cores, last := c.alone, c.cores, c.seen
@@ -391,13 +391,14 @@ func (s *server) look(c *child) *sight {
 		return nil
 	}
 	seen := s.witness.look(c.proc.Pid(), cores, last)
+	seen.busy, _ = processTime(c.proc.Pid())
 	c.mu.Lock()
 	c.seen = &seen
 	c.mu.Unlock()
 	return &seen
 }
 
-// tollSince is what the machine has taken from a cell since a look.
+// tollSince returns what the machine has taken from a cell since an earlier reading.
 func (s *server) tollSince(c *child, before *sight) wire.Toll {
 	now := s.look(c)
 	if before == nil || now == nil {

@@ -12,33 +12,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A toll is what other work of the machine has taken from a cell during a request,
-// as the system counts it: candidate code has no say in it.
+// A toll is the time that other work of the machine took from a cell during a request.
+// The kernel counts it, so candidate code cannot forge it.
 type toll struct {
-	switches int64         // times that a thread of the cell had to leave its core
-	waited   time.Duration // that a thread was ready to run, while other processes ran
-	stolen   time.Duration // that the hypervisor gave the cell's cores to other guests
+	switches int64         // involuntary context switches of the most preempted thread
+	waited   time.Duration // time a thread was ready to run while other processes ran
+	stolen   time.Duration // time the hypervisor gave the cell's cores to other guests
 }
 
 // witness reads tolls from /proc; tests have a folder of their own in its place.
 type witness struct{ proc string }
 
-// sight is what /proc says at one moment.
+// sight is one reading of a cell's counters in /proc.
 type sight struct {
 	stolen  time.Duration
+	busy    time.Duration // processor time of the cell, with that of threads that have ended
 	threads map[int]thread
 }
 
-// thread is one of a cell's, since it began.
+// thread holds the counters of one thread of a cell, since the thread began.
 type thread struct {
 	switches    int64
 	ran, waited time.Duration
 }
 
-// look reads what there is to say of a cell on so many cores, or on all where there
-// are none. What cannot be read counts as nothing: it excuses nobody.
-// last is an earlier look, or nil: threads that have not run since need not be asked
-// again, and most of a cell's sleep.
+// look reads the counters of a cell that is pinned to cores; with no cores, stolen time
+// is that of the whole machine. Counters that cannot be read are 0, which excuses nobody.
+// last is an earlier reading, or nil: the status of threads that have not run since is
+// taken from there, since most threads of a cell sleep.
 func (w witness) look(pid int, cores []int, last *sight) sight {
 	var raw [4096]byte
 	s := sight{stolen: parseStolen(w.read("stat", make([]byte, 0, 32<<10)), cores), threads: map[int]thread{}}
@@ -81,7 +82,7 @@ func (w witness) read(name string, into []byte) []byte {
 	return into
 }
 
-// tasks are the threads of a process.
+// tasks lists the threads of a process.
 func (w witness) tasks(pid int) []int {
 	dir, err := os.Open(filepath.Join(w.proc, strconv.Itoa(pid), "task"))
 	if err != nil {
@@ -98,15 +99,16 @@ func (w witness) tasks(pid int) []int {
 	return found
 }
 
-// until is the toll between two looks. It is that of the thread that paid most: the
-// others mostly sleep. What it waited for while threads of its own cell ran is no
-// excuse: a cell could let them compete for its core.
+// until computes the toll between two readings, of the thread that lost most: the
+// others mostly sleep. Time that a thread waited while other threads of its cell ran
+// does not count, since a cell could let its own threads compete for its core.
 func (s sight) until(later sight) toll {
 	out := toll{stolen: max(0, later.stolen-s.stolen)}
 	var ran time.Duration
 	for tid, now := range later.threads {
 		ran += now.ran - s.threads[tid].ran
 	}
+	ran = max(ran, later.busy-s.busy) // threads that have ended are in no list
 	for tid, now := range later.threads {
 		before := s.threads[tid]
 		others := ran - (now.ran - before.ran)
@@ -119,7 +121,7 @@ func (s sight) until(later sight) toll {
 // stealTick is the unit of stolen time in /proc/stat.
 const stealTick = 10 * time.Millisecond
 
-// parseStolen adds up what was stolen of cores, or of all, in /proc/stat.
+// parseStolen adds up the stolen time of cores in /proc/stat; with no cores, of all.
 func parseStolen(stat []byte, cores []int) time.Duration {
 	const steal = 8 // after the name
 	ticks := int64(0)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 	"pawl/internal/worker/wire"
 )
 
@@ -69,6 +70,12 @@ func TestToll(t *testing.T) {
 	p.thread(7, 510*ms, 475*ms, 8)
 	if got := before.until(w.look(7, nil, &before)); got.waited != 50*ms {
 		t.Errorf("%v of waiting for its own threads excuse a cell", got.waited)
+	}
+	// Nor for one that has ended since.
+	later := w.look(7, nil, &before)
+	later.busy = before.busy + 1400*ms
+	if got := before.until(later); got.waited != 0 {
+		t.Errorf("%v of waiting for a thread that has ended excuse a cell", got.waited)
 	}
 	if got := (witness{filepath.Join(p.folder, "nothing")}).look(7, nil, nil); got.stolen != 0 || len(got.threads) != 0 {
 		t.Errorf("without /proc: %+v", got)
@@ -140,6 +147,55 @@ func TestStoppedCellIsNotForged(t *testing.T) {
 	time.AfterFunc(farewell+time.Second, func() { _ = unix.Kill(cell.Info.PID, unix.SIGCONT) })
 	if _, err := cell.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// sleeping is a cell that does nothing, beside a /proc of the test's own.
+func sleeping(t *testing.T) (*child, fakeProc) {
+	t.Helper()
+	path, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	p := fakeProc{t, t.TempDir()}
+	c := &child{log: &boundedLog{}, witness: witness{p.folder}, frames: make(chan *wire.Frame, 1), exited: make(chan struct{})}
+	if c.proc, err = sandbox.Start(sandbox.Command{Path: path, Args: []string{path, "1000"}, Mode: sandbox.Off}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c.state, _ = c.proc.Wait()
+		close(c.exited)
+	}()
+	t.Cleanup(func() { _ = c.proc.Kill(); <-c.exited })
+	return c, p
+}
+
+// A worker that was not let run finds the answer and the end of its patience at once.
+func TestAnswerThatWaitsIsAccepted(t *testing.T) {
+	c, _ := sleeping(t)
+	for range 50 {
+		c.frames <- &wire.Frame{ID: 1}
+		if _, _, err := c.receive(t.Context(), 1, time.Now(), -time.Second, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestUnexplainedAtTwoLooks(t *testing.T) {
+	c, p := sleeping(t)
+	state := func(letter string) {
+		pid := c.proc.Pid()
+		p.write(fmt.Sprintf("%d/task/%d/stat", pid, pid), fmt.Sprintf("%d (sleep) %s 1 2 3 4 5 4194304 7 8", pid, letter))
+	}
+	given := c.grace()
+	for i, look := range []struct {
+		letter string
+		want   bool
+	}{{"S", false}, {"T", false}, {"S", false}, {"S", true}} {
+		state(look.letter)
+		if got := given.unexplained(); got != look.want {
+			t.Errorf("look %d at a cell in state %s: %t", i, look.letter, got)
+		}
 	}
 }
 

@@ -344,10 +344,10 @@ type Run struct {
 }
 
 // Toll is what other work of the machine has taken from a cell during a request. The
-// worker reads it; what a cell says of it is not listened to.
+// worker reads it and overwrites what a cell says.
 type Toll struct {
 	Preempted int64   `json:"preempted,omitempty"` // involuntary context switches
-	WaitedS   float64 `json:"waited_s,omitempty"`  // ready to run, while other processes ran
+	WaitedS   float64 `json:"waited_s,omitempty"`  // that a thread was ready to run while other processes ran
 	StolenS   float64 `json:"stolen_s,omitempty"`  // by the hypervisor, of the cell's cores; in hundredths
 }
 
