@@ -127,7 +127,7 @@ func (g *gate) load(here *place) error {
 	}
 	c, err := curve.Load(g.Folder, here.class, g.GateOptions.Gate)
 	if err != nil && !g.Fresh {
-		return err
+		return &diag.Problem{Message: err.Error(), Hint: "pawl calibrate --fresh begins anew"}
 	}
 	if c == nil || g.Fresh || !c.Fits(g.GateOptions.Gate, driver) {
 		now := time.Now().UTC()
@@ -289,25 +289,23 @@ func (g *gate) expected(end time.Time) int {
 	for _, t := range g.trials {
 		total += t.wanted
 	}
-	each := g.each()
-	if each == 0 {
-		return total
-	}
-	return min(total, g.curve.Decisions()+max(1, int(time.Until(end).Seconds()/each)))
+	return min(total, g.curve.Decisions()+max(1, int(time.Until(end).Seconds()/g.each())))
 }
 
-// each is how many seconds a decision took so far; 0: none was made.
-func (g *gate) each() float64 { return g.curve.Seconds / max(1, float64(g.curve.Decisions())) }
+// each is how many seconds a decision took so far, or may take while none was made.
+func (g *gate) each() float64 {
+	if made := g.curve.Decisions(); made > 0 && g.curve.Seconds > 0 {
+		return g.curve.Seconds / float64(made)
+	}
+	return g.duet.Budget.Seconds()
+}
 
 // progress tells how far a set of so many decisions has come, of so many in all. They
 // end together: until then, the time that has passed says how far they are.
 func (g *gate) progress(count, total int) func(*measure.Match, measure.Progress) {
 	before, each, began := g.curve.Decisions(), g.each(), time.Now()
 	return func(m *measure.Match, p measure.Progress) {
-		done := before
-		if each > 0 {
-			done += min(count-1, int(time.Since(began).Seconds()/each))
-		}
+		done := before + min(count-1, int(time.Since(began).Seconds()/each))
 		g.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: max(total, done+1), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	}
 }

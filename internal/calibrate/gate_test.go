@@ -245,7 +245,8 @@ func TestGateOfWhatThereIs(t *testing.T) {
 	if err := os.WriteFile(path, []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Gate(t.Context(), opts); err == nil || !strings.Contains(err.Error(), path) {
+	var damaged *diag.Problem
+	if _, err := Gate(t.Context(), opts); !errors.As(err, &damaged) || !strings.Contains(damaged.Message, path) || !strings.Contains(damaged.Hint, "--fresh") {
 		t.Errorf("a damaged file: %v", err)
 	}
 	opts.Fresh = true
@@ -357,5 +358,25 @@ func TestNextSet(t *testing.T) {
 	}
 	if sets > total/6+5 {
 		t.Errorf("%d sets for %d decisions", sets, total)
+	}
+}
+
+// Nothing is known of a machine in its first set of decisions, and that may be all
+// there is time for.
+func TestGateTellsHowFarTheFirstSetIs(t *testing.T) {
+	g := &gate{curve: &curve.Curve{}, trials: []trial{{0, 0, false, 1000}}}
+	g.duet.Budget = 10 * time.Second
+	if got := g.expected(time.Now().Add(2 * time.Minute)); got < 1 || got > 12 {
+		t.Errorf("%d decisions in two minutes", got)
+	}
+	done := 0
+	g.run = run.New(t.TempDir(), time.Now(), func(e run.Event) { done = e.Done })
+	g.duet.Budget = time.Millisecond
+	tell := g.progress(6, 12)
+	for end := time.Now().Add(10 * time.Second); done < 5 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		tell(&measure.Match{}, measure.Progress{})
+	}
+	if done != 5 {
+		t.Errorf("it stays at %d", done)
 	}
 }

@@ -199,7 +199,7 @@ func (c *Curve) Alarms(rows int) *result.FalseAlarms {
 func (c *Curve) alarmsOf(kernel string) result.KernelAlarms {
 	out := result.KernelAlarms{Kernel: kernel}
 	for _, l := range c.Levels {
-		if l.Kernel == kernel && l.Nominal == 0 {
+		if l.Kernel == kernel && l.Nominal == 0 && len(l.Decisions) > 0 {
 			out.Decisions += len(l.Decisions)
 			out.Sets += l.Sets()
 			out.Failed += l.Failed()

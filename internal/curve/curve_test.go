@@ -175,6 +175,10 @@ func TestAlarms(t *testing.T) {
 	if len(got.Others) != 1 || got.Others[0].Kernel != "other" || got.Others[0].Decisions != 50 || math.Abs(got.Others[0].PerDecision-0.058155) > 1e-6 {
 		t.Errorf("%+v", got.Others)
 	}
+	c.At("k", 0, true) // wanted, and not tried yet
+	if got = c.Alarms(10); got.Decisions != 400 || math.Abs(got.PerDecision-0.007461) > 1e-6 {
+		t.Errorf("beside a level without decisions: %+v", got)
+	}
 	// Innocent rows behind the best-known version fail, too: they count.
 	c.At("k", 0, true).add(199, result.Maintained)
 	c.At("k", 0, true).add(1, result.Regression)
