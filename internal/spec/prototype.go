@@ -112,7 +112,10 @@ func findPrototype(k *Kernel, entry string, tokens []cToken) *prototype {
 	}
 	f := found[0]
 	macros := defined(k, tokens)
-	if f.conditional || f.template != nil || f.hidden || space != "" && space != f.space || macros[name] {
+	if f.conditional || f.template != nil || f.hidden || macros[name] {
+		return nil
+	}
+	if space != f.space && (space != "" || !f.externC) { // another function of that name
 		return nil
 	}
 	for _, t := range slices.Concat(f.params, f.before) {
@@ -153,7 +156,7 @@ func findPrototype(k *Kernel, entry string, tokens []cToken) *prototype {
 func defined(k *Kernel, tokens []cToken) map[string]bool {
 	out := map[string]bool{}
 	for _, t := range tokens {
-		if word, rest, ok := strings.Cut(strings.TrimSpace(strings.TrimPrefix(t.text, "#")), " "); ok && t.kind == cDirective && word == "define" {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(t.text, "#")), "define"); ok && t.kind == cDirective {
 			name := strings.TrimSpace(rest)
 			end := 0
 			for end < len(name) && isWordByte(name[end]) {
@@ -211,6 +214,9 @@ func sureParam(tokens []cToken, renamed map[string]bool) (protoParam, bool) {
 			break
 		}
 		switch {
+		case t.is("std") && i+1 < len(tokens) && tokens[i+1].is("::"):
+			i++
+			continue
 		case t.is("*"):
 			stars++
 			text += "*"
@@ -346,7 +352,7 @@ func (c cNumeric) agrees(t dtype.Type, buffer bool) bool {
 		return !t.Float() && t.Size() == c.dtype.Size()
 	case t.Size() != c.dtype.Size(): // bytes may be anything's; wider integers hold packed elements
 		return c.dtype.Size() == 1 || t.Size() < c.dtype.Size()
-	case t.Float() && c.dtype.Size() == 1:
+	case t.Float() && c.dtype.Size() <= 2: // C has no type for them
 		return true
 	}
 	return c.loose || unsigned(c.dtype) // which carry anybody's bits
