@@ -18,7 +18,7 @@ import (
 // familyLevel is the chance of a false claim of each direction anywhere in two files
 // without a change: 5% together. Most of it goes to regressions, which a larger
 // chance finds more of; a claim to be faster can wait for a duet.
-var familyLevel = [2]float64{slower: 0.65 * alpha, faster: 0.35 * alpha}
+var familyLevel = [2]float64{slower: 0.56 * alpha, faster: 0.44 * alpha}
 
 // Comparison is one benchmark of two files that were compared.
 type Comparison struct {

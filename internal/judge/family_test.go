@@ -224,10 +224,10 @@ func TestAmongMany(t *testing.T) {
 		p         float64
 		lost      bool
 	}{
-		{result.Regression, result.Regression, 0.032, false},
-		{result.Regression, result.Inconclusive, 0.033, true},
-		{result.Improvement, result.Improvement, 0.017, false},
-		{result.Improvement, result.Inconclusive, 0.018, true},
+		{result.Regression, result.Regression, 0.028, false},
+		{result.Regression, result.Inconclusive, 0.029, true},
+		{result.Improvement, result.Improvement, 0.022, false},
+		{result.Improvement, result.Inconclusive, 0.023, true},
 		{result.Improvement, result.Inconclusive, 1, true},
 		{result.Maintained, result.Maintained, 1, false},
 	} {

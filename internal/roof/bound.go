@@ -41,11 +41,16 @@ type Bound struct {
 	Fraction float64 // of the roof
 	Rate     float64 // of the kernel
 	Peak     float64
+	Width    float64 // relative half-width that the peak is known to
 	Unit     string
 }
 
 // Over tells whether the kernel is faster than the device can be.
 func (b Bound) Over() bool { return b.Fraction > Margin }
+
+// Beyond tells whether the kernel is faster than a core of a processor can be, even if
+// its peak is as high as the noise that it was measured in allows.
+func (b Bound) Beyond() bool { return b.Fraction*(1-b.Width) > HostMargin }
 
 // String has both numbers: "5.02 TB/s, the measured peak of dram is 4.10 TB/s".
 func (b Bound) String() string {
@@ -138,7 +143,7 @@ func (p *Peaks) bound(name Name, w Work, rate float64) (Bound, bool) {
 	if peak == nil || !(rate > 0) {
 		return Bound{}, false
 	}
-	b := Bound{Roof: name, Rate: rate, Peak: peak.Rate, Unit: peak.Unit}
+	b := Bound{Roof: name, Rate: rate, Peak: peak.Rate, Width: peak.HalfWidth(), Unit: peak.Unit}
 	if peak.Unit == GFLOPS && peak.GHz > 0 && w.GHz > peak.GHz {
 		b.Peak *= w.GHz / peak.GHz
 	}

@@ -112,7 +112,10 @@ func findPrototype(k *Kernel, entry string, tokens []cToken) *prototype {
 	}
 	f := found[0]
 	macros := defined(k, tokens)
-	if f.conditional || f.template != nil || f.hidden || space != "" && space != f.space || macros[name] {
+	if f.conditional || f.template != nil || f.hidden || macros[name] {
+		return nil
+	}
+	if space != f.space && (space != "" || !f.externC) { // another function of that name
 		return nil
 	}
 	for _, t := range slices.Concat(f.params, f.before) {
@@ -212,6 +215,9 @@ func sureParam(tokens []cToken, renamed map[string]bool) (protoParam, bool) {
 			break
 		}
 		switch {
+		case t.is("std") && i+1 < len(tokens) && tokens[i+1].is("::"):
+			i++
+			continue
 		case t.is("*"):
 			stars++
 			text += "*"
@@ -347,7 +353,7 @@ func (c cNumeric) agrees(t dtype.Type, buffer bool) bool {
 		return !t.Float() && t.Size() == c.dtype.Size()
 	case t.Size() != c.dtype.Size(): // bytes may be anything's; wider integers hold packed elements
 		return c.dtype.Size() == 1 || t.Size() < c.dtype.Size()
-	case t.Float() && c.dtype.Size() == 1:
+	case t.Float() && c.dtype.Size() <= 2: // C has no type for them
 		return true
 	}
 	return c.loose || unsigned(c.dtype) // which carry anybody's bits

@@ -96,7 +96,7 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 	case cores > 1:
 		message = fmt.Sprintf("%s of the roof of %d cores: each would do %s", unit.PercentPlain(bound.Fraction), cores, bound)
 	}
-	if bound.Fraction > roof.HostMargin && work.Seconds >= leastSeconds {
+	if bound.Beyond() && work.Seconds >= leastSeconds {
 		if v := p.Row.Verification; v != nil {
 			v.Findings = append(v.Findings, verify.OverRoof(message))
 			if v.Integrity == result.Clean {
@@ -104,7 +104,7 @@ func (b *Stand) HoldAgainstRoof(p *Job) {
 			}
 		}
 	}
-	if cores == 1 || bound.Fraction > roof.HostMargin {
+	if cores == 1 || bound.Beyond() {
 		p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "roof", Message: message, Hint: hint})
 	}
 }

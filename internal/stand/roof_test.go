@@ -141,7 +141,12 @@ func TestHostBeyondItsRoof(t *testing.T) {
 	unverified := jobOf(spec.CellHost, 1, 200, 0)
 	blind := onProcessor(folder)
 	blind.Report.Machine.CPU.Caches = nil
-	processor, deep := onProcessor(folder), onProcessor(folder)
+	processor, deep, guessed := onProcessor(folder), onProcessor(folder), onProcessor(t.TempDir())
+	if _, err := roof.Save(guessed.Peaks, &roof.Peaks{Schema: roof.Schema, DeviceClass: "host-example", Cell: spec.CellHost, Peaks: []roof.Peak{
+		{Name: roof.DRAM, Rate: 10, Unit: roof.GBps, Tried: []roof.Try{{Rate: 10, HalfWidth: 0.5}}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
 	deep.Report.Machine.CPU.Caches = append(deep.Report.Machine.CPU.Caches, result.Cache{Level: 3, Bytes: 32 << 20})
 	for name, c := range map[string]struct {
 		stand      *Stand
@@ -153,6 +158,8 @@ func TestHostBeyondItsRoof(t *testing.T) {
 		"on a busier day":           {processor, jobOf(spec.CellHost, 1, 14, 0), false, true},
 		"twice":                     {processor, jobOf(spec.CellHost, 1, 20, 0), true, true},
 		"fifty times":               {processor, jobOf(spec.CellHost, 1, 500, 0), true, true},
+		"by a peak half known":      {guessed, jobOf(spec.CellHost, 1, 29, 0), false, true},
+		"whatever the peak is":      {guessed, jobOf(spec.CellHost, 1, 31, 0), true, true},
 		"beside a GPU":              {newRoofed(folder), jobOf(spec.CellHost, 1, 20, 0), true, true},
 		"PyTorch":                   {processor, pythonOf("torch", 1, 20), true, true},
 		"in the L1":                 {processor, inCache(60<<10, 500), false, false},
