@@ -227,6 +227,35 @@ func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
 	}
 }
 
+// Launches back to back take what samples take on average: a kernel of which one
+// launch in ten takes thirty times as long is uneven, and no liar.
+func TestUnevenIsNotForged(t *testing.T) {
+	for name, test := range map[string]struct {
+		script puppet.Script
+		want   result.Cause
+	}{
+		"uneven": {puppet.Script{Micros: 100, Part: 10, By: 30, Spin: 60}, ""},
+		"a lie":  {puppet.Script{Micros: 100, Spin: 400}, result.CauseForged},
+		"uneven, and takes longer still": {
+			puppet.Script{Micros: 100, Part: 10, By: 30, Spin: 400}, result.CauseForged,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := quickly()
+			opts.MinSamples = 200
+			timings, _, errs := Turns(t.Context(), []Side{{Cell: loaded(t, newWorker(t), test.script), Instance: sized(spec.CellHost, 8)}}, opts, func(Progress) {})
+			if got := causeOf(errs[0]); got != test.want {
+				t.Errorf("cause %q (%v), want %q; %+v", got, errs[0], test.want, timings[0].Clock)
+			}
+			said := slices.ContainsFunc(Doubts(timings[0], 10), func(w result.Warning) bool { return w.Code == "uneven" })
+			if said != (test.want == "") {
+				t.Errorf("uneven is said: %t; %+v", said, timings[0].Clock)
+			}
+		})
+	}
+}
+
 // The host may take far longer for a launch than the GPU, which samples do not show.
 func TestHostBoundIsNotForged(t *testing.T) {
 	honest := puppet.Script{Micros: 1000, Spin: 5, Host: 5000} // one launch

@@ -139,6 +139,9 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if c := t.Clock; c != nil && c.HostS > 0 {
 		warn("host-bound", "a quieter machine", "a launch is said to take %s, and takes %s back to back: on the host, or the GPU is busy when nobody looks", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))
 	}
+	if c := t.Clock; c != nil && c.MeanS > 0 {
+		warn("uneven", "look at the distribution in report.html", "half of the launches take at most %s, and on average they take %s: a few take far longer than the rest", unit.Duration(c.ClaimedS), unit.Duration(c.MeanS))
+	}
 	if t.OtherStreams {
 		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")
 	}

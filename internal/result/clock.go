@@ -9,6 +9,10 @@ type ClockCheck struct {
 
 	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, where that alone explains what the worker says
 
+	// Per launch on average, where samples are so uneven that only their mean explains
+	// what the worker says: a few take far longer than the rest.
+	MeanS float64 `json:"mean_s,omitempty"`
+
 	// What a launch of a sample takes longer by the worker's clock than it claims to,
 	// less what the same request takes without launches. Versions that are compared
 	// take turns: values of the same index are of one moment.

@@ -10,10 +10,19 @@ import (
 // ClockMismatch is a kernel whose samples take longer than they claim to.
 const ClockMismatch = "clock-mismatch"
 
-// Hidden is a kernel on a GPU whose launches take far longer back to back than its
-// samples claim, which only what happens outside of them explains.
+// Hidden finds launches that take far longer back to back than samples claim: on a
+// GPU where only what happens outside of samples explains it, and elsewhere where a
+// few samples have taken all of that time, of which the median knows nothing.
 func Hidden(t *result.Timing) []result.Finding {
-	if t.Clock == nil || t.Clock.HostS == 0 {
+	switch {
+	case t.Clock == nil:
+		return nil
+	case t.Clock.MeanS > 0:
+		return []result.Finding{{
+			Exploit: ClockMismatch, Severity: result.Suspicious,
+			Message: fmt.Sprintf("half of its launches claim at most %s; on average they take %s, and back to back %s by the worker's clock: a few take far longer than the rest, and its median says little", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.MeanS), unit.Duration(t.Clock.WorkerS)),
+		}}
+	case t.Clock.HostS == 0:
 		return nil
 	}
 	return []result.Finding{{
