@@ -166,7 +166,7 @@ func TestHanging(t *testing.T) {
 	if last := v.Cases[2]; last.Skipped != "not tried after N=64, which ran out of time" {
 		t.Errorf("skipped because %q", last.Skipped)
 	}
-	if notes := strings.Join(v.Limits, "\n"); !strings.Contains(notes, "N=64 ran out of time (--timeout 200ms): 2 cases after it are not tried") {
+	if notes := strings.Join(v.Limits, "\n"); !strings.Contains(notes, "N=64 ran out of time (--timeout 3s): 2 cases after it are not tried") {
 		t.Errorf("notes %q", notes)
 	}
 }
