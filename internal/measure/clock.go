@@ -45,7 +45,7 @@ func (d *deviceClock) hold(got *worker.Batch, repeat int, launcher bool) error {
 	count := float64(got.Count)
 	events := stat.Mean(got.Seconds)*count*float64(repeat) + got.PairS*count
 	d.samples, d.events, d.timer = d.samples+got.Count, d.events+events, d.timer+got.GlobalS
-	if got.GlobalS <= contradiction*events+stampingCost*count+excuse(got.Toll, true).most() {
+	if got.GlobalS <= contradiction*events+stampingCost*count+excuse(got.Toll).most() {
 		d.contradicted = 0
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		excused := excuse(reply.Toll, true)
+		excused := excuse(reply.Toll)
 		check.WorkerS = max(0, reply.WorkerS-excused.seconds) / float64(launches)
 		s.device.beside(check)
 		s.timing.Clock = check

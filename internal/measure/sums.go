@@ -129,12 +129,12 @@ func (t *tally) contradicts() bool {
 // less time than has passed, the former is the processor's, and what it waited is taken
 // off the slowest claims, of which there are as many as times that the core was taken
 // away. Threads work for more than has passed, and then all claims count. What the
-// hypervisor took from the cell is in either clock.
+// hypervisor took from the cell is in the wall's clock, and may be in the processor's.
 func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
 	took, claimed = b.WorkerS, stat.Mean(b.Seconds)
-	waits := true
+	toll := b.Toll
 	if s.threads() == 1 && b.BusyS > 0 && b.BusyS < b.WorkerS {
-		took, waits = b.BusyS, false
+		took, toll = b.BusyS, b.OfProcessor(b.WorkerS, b.BusyS)
 		ascending := slices.Sorted(slices.Values(b.Seconds))
 		usual, beyond := stat.Median(ascending), 0.0
 		for _, slow := range ascending[len(ascending)-int(min(b.Preempted, int64(len(ascending)/2))):] {
@@ -142,7 +142,7 @@ func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
 		}
 		claimed -= min(beyond, b.WaitedS/float64(s.timing.Repeat)) / float64(len(ascending))
 	}
-	return took - excuse(b.Toll, waits).seconds, claimed * float64(s.timing.Repeat)
+	return took - excuse(toll).seconds, claimed * float64(s.timing.Repeat)
 }
 
 // threads are those that the kernel may compute with on a processor.

@@ -53,6 +53,7 @@ type child struct {
 	args      []wire.Arg // of the last problem
 	reference bool       // it is asked for right answers alone
 	cores     []int      // that it was told to keep to
+	threads   int        // that its last problem is computed with
 	leaves    string     // folder of its last outputs
 	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
 	loaded    bool       // something

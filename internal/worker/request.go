@@ -237,7 +237,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		return nil, err
 	}
 	c.mu.Lock()
-	c.buffers, c.cores = reply.Buffers, m.Cores
+	c.buffers, c.cores, c.threads = reply.Buffers, m.Cores, m.Threads
 	c.mu.Unlock()
 	reply.State = before
 	return reply, nil
@@ -367,7 +367,8 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	// that work while it sleeps, whatever it said when it was loaded.
 	reply.Toll = s.tollSince(c, before)
 	if cpu, ok := processTime(c.proc.Pid()); c.device == hostDevice && clocked && ok && cpu-cpuBefore < took {
-		took, reply.WaitedS = cpu-cpuBefore, 0 // it is not in that clock
+		reply.Toll = reply.OfProcessor(took.Seconds(), (cpu - cpuBefore).Seconds())
+		took = cpu - cpuBefore
 	}
 	reply.WorkerS, reply.EnergyJ, reply.State = took.Seconds(), nil, nil
 	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
@@ -404,7 +405,10 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 	if before == nil || now == nil {
 		return wire.Toll{}
 	}
-	paid := before.until(*now)
+	c.mu.Lock()
+	threads := c.threads
+	c.mu.Unlock()
+	paid := before.until(*now, threads)
 	return wire.Toll{Preempted: paid.switches, WaitedS: paid.waited.Seconds(), StolenS: paid.stolen.Seconds()}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pawl/internal/worker/wire"
 )
 
 // A toll is the time that other work of the machine took from a cell during a request.
@@ -17,7 +19,7 @@ import (
 type toll struct {
 	switches int64         // involuntary context switches of the most preempted thread
 	waited   time.Duration // time a thread was ready to run while other processes ran
-	stolen   time.Duration // time the hypervisor gave the cell's cores to other guests
+	stolen   time.Duration // time the hypervisor gave cores of the cell to other guests
 }
 
 // witness reads tolls from /proc; tests have a folder of their own in its place.
@@ -25,8 +27,8 @@ type witness struct{ proc string }
 
 // sight is one reading of a cell's counters in /proc.
 type sight struct {
-	stolen  time.Duration
-	busy    time.Duration // processor time of the cell, with that of threads that have ended
+	stolen  map[int]time.Duration // of each core that the cell may run on
+	busy    time.Duration         // processor time of the cell, with that of threads that have ended
 	threads map[int]thread
 }
 
@@ -36,8 +38,8 @@ type thread struct {
 	ran, waited time.Duration
 }
 
-// look reads the counters of a cell that is pinned to cores; with no cores, stolen time
-// is that of the whole machine. Counters that cannot be read are 0, which excuses nobody.
+// look reads the counters of a cell that is pinned to cores; with no cores, it may run
+// on all of the machine. Counters that cannot be read are 0, which excuses nobody.
 // last is an earlier reading, or nil: the status of threads that have not run since is
 // taken from there, since most threads of a cell sleep.
 func (w witness) look(pid int, cores []int, last *sight) sight {
@@ -101,9 +103,11 @@ func (w witness) tasks(pid int) []int {
 
 // until computes the toll between two readings, of the thread that lost most: the
 // others mostly sleep. Time that a thread waited while other threads of its cell ran
-// does not count, since a cell could let its own threads compete for its core.
-func (s sight) until(later sight) toll {
-	out := toll{stolen: max(0, later.stolen-s.stolen)}
+// does not count, since a cell could let its own threads compete for its core. Of the
+// cores' stolen time that of as many counts as the cell computes with threads: on the
+// others nobody waited.
+func (s sight) until(later sight, threads int) toll {
+	out := toll{stolen: s.stolenUntil(later, threads)}
 	var ran time.Duration
 	for tid, now := range later.threads {
 		ran += now.ran - s.threads[tid].ran
@@ -118,13 +122,25 @@ func (s sight) until(later sight) toll {
 	return out
 }
 
-// stealTick is the unit of stolen time in /proc/stat.
-const stealTick = 10 * time.Millisecond
+// stolenUntil adds up what was stolen of so many cores, those that lost most.
+func (s sight) stolenUntil(later sight, threads int) (sum time.Duration) {
+	var lost []time.Duration
+	for core, now := range later.stolen {
+		if before, known := s.stolen[core]; known && now > before {
+			lost = append(lost, now-before)
+		}
+	}
+	slices.Sort(lost)
+	for _, d := range lost[max(0, len(lost)-max(1, threads)):] {
+		sum += d
+	}
+	return sum
+}
 
-// parseStolen adds up the stolen time of cores in /proc/stat; with no cores, of all.
-func parseStolen(stat []byte, cores []int) time.Duration {
+// parseStolen reads the stolen time of cores in /proc/stat; with no cores, of all.
+func parseStolen(stat []byte, cores []int) map[int]time.Duration {
 	const steal = 8 // after the name
-	ticks := int64(0)
+	stolen := map[int]time.Duration{}
 	for line := range bytes.Lines(stat) {
 		number, isCore := bytes.CutPrefix(line, []byte("cpu"))
 		if !isCore {
@@ -137,10 +153,10 @@ func parseStolen(stat []byte, cores []int) time.Duration {
 		core, err := strconv.Atoi(string(fields[0]))
 		n, bad := strconv.ParseInt(string(fields[steal]), 10, 64)
 		if err == nil && bad == nil && (len(cores) == 0 || slices.Contains(cores, core)) {
-			ticks += n
+			stolen[core] = time.Duration(n) * wire.StealTick
 		}
 	}
-	return time.Duration(ticks) * stealTick
+	return stolen
 }
 
 // parseSchedstat reads nanoseconds that a thread ran and waited.

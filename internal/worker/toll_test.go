@@ -55,29 +55,32 @@ func TestToll(t *testing.T) {
 	p.thread(7, 10*ms, 20*ms, 3)
 	p.thread(8, ms, 500*ms, 40)
 	before, all := w.look(7, []int{0, 2}, nil), w.look(7, nil, nil)
-	p.stolen(6, 200, 9)
+	p.stolen(6, 200, 9, 5000) // the last core was not there before
 	p.thread(7, 110*ms, 75*ms, 8)
 	p.thread(8, 6*ms, 505*ms, 41)
 	p.thread(9, 0, ms, 1) // a new one
-	if got, want := before.until(w.look(7, []int{0, 2}, &before)), (toll{switches: 5, waited: 50 * ms, stolen: 30 * ms}); got != want {
+	if got, want := before.until(w.look(7, []int{0, 2}, &before), 2), (toll{switches: 5, waited: 50 * ms, stolen: 30 * ms}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := all.until(w.look(7, nil, &before)); got.stolen != 1030*ms {
-		t.Errorf("of all cores %v were stolen", got.stolen)
+	// Threads that are kept on no core lose no more than as many cores do.
+	for threads, want := range []time.Duration{1000 * ms, 1000 * ms, 1020 * ms, 1030 * ms, 1030 * ms} {
+		if got := all.until(w.look(7, nil, &before), threads); got.stolen != want {
+			t.Errorf("of %d threads %v were stolen, want %v", threads, got.stolen, want)
+		}
 	}
 	// Threads that let each other wait have waited for nobody else.
 	p.thread(9, 400*ms, 400*ms, 1)
 	p.thread(7, 510*ms, 475*ms, 8)
-	if got := before.until(w.look(7, nil, &before)); got.waited != 50*ms {
+	if got := before.until(w.look(7, nil, &before), 1); got.waited != 50*ms {
 		t.Errorf("%v of waiting for its own threads excuse a cell", got.waited)
 	}
 	// Nor for one that has ended since.
 	later := w.look(7, nil, &before)
 	later.busy = before.busy + 1400*ms
-	if got := before.until(later); got.waited != 0 {
+	if got := before.until(later, 1); got.waited != 0 {
 		t.Errorf("%v of waiting for a thread that has ended excuse a cell", got.waited)
 	}
-	if got := (witness{filepath.Join(p.folder, "nothing")}).look(7, nil, nil); got.stolen != 0 || len(got.threads) != 0 {
+	if got := (witness{filepath.Join(p.folder, "nothing")}).look(7, nil, nil); len(got.stolen) != 0 || len(got.threads) != 0 {
 		t.Errorf("without /proc: %+v", got)
 	}
 }

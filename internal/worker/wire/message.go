@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"time"
 
 	"pawl/internal/result"
 )
@@ -348,7 +349,20 @@ type Run struct {
 type Toll struct {
 	Preempted int64   `json:"preempted,omitempty"` // involuntary context switches
 	WaitedS   float64 `json:"waited_s,omitempty"`  // that a thread was ready to run while other processes ran
-	StolenS   float64 `json:"stolen_s,omitempty"`  // by the hypervisor, of the cell's cores; in hundredths
+	StolenS   float64 `json:"stolen_s,omitempty"`  // by the hypervisor, of as many cores as the cell has threads; in ticks
+}
+
+// StealTick is the unit in which the kernel counts stolen time.
+const StealTick = 10 * time.Millisecond
+
+// OfProcessor returns what of a toll may be in the processor time of a request. Waiting
+// is not, and stolen time only on kernels that do not tell it apart. On those the two
+// clocks differ by the waiting alone: what else the wall's has more is not in the
+// processor's, and must not be taken off it again.
+func (t Toll) OfProcessor(wallS, busyS float64) Toll {
+	beside := max(0, wallS-busyS-t.WaitedS)
+	t.StolenS, t.WaitedS = max(0, t.StolenS-beside), 0
+	return t
 }
 
 // RunReply has both clocks beside each other.
