@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
@@ -62,13 +63,17 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 }
 
 // projectGate is the gate of the project that pawl is called in; the default where
-// there is none.
+// there is none. The sources of its kernels are not looked at: others are calibrated.
 func projectGate() (spec.Gate, error) {
 	file, err := spec.Find(".")
 	if err != nil {
 		return spec.DefaultGate, nil
 	}
-	s, err := spec.Load(file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return spec.Gate{}, fmt.Errorf("read spec: %w", err)
+	}
+	s, err := spec.Parse(file, text)
 	if err != nil {
 		return spec.Gate{}, err
 	}
