@@ -13,7 +13,7 @@ RIVAL_CASES = 8  # four configs in two types, for every backend
 PLAIN = {"events": 1.3, "wall": 2}  # pawl's median and a plain timing: one over the other, either way
 SLOWER = 0.2
 UNCHANGED = {"cupy_elementwise"}  # in which no change is planted
-CURVE = {"decisions": 1000, "passes": 0.02, "fails": 0.05, "undecided": 0.05, "behind": 0.01}  # of the first kernel; levels that always pass, that always fail; shares
+CURVE = {"decisions": 1000, "passes": 0.02, "fails": 0.04, "far": 0.05, "undecided": 0.05, "behind": 0.01}  # of the first kernel; levels that always pass, that never pass, that are always decided; shares
 
 
 def agree(ours, theirs):
@@ -169,15 +169,14 @@ def levels(curve):
 def calibrate(s):
     clear, undecided = 0, 0
     for level in levels(s):
+        fails, passes = level["nominal"] >= CURVE["fails"], level["nominal"] <= CURVE["passes"]
         if level["behind"]:  # where a tenth of the gate fails: equal code may seem to be that, seldom
+            passes = False
             if level["nominal"] == 0 and level["failed"] > CURVE["behind"] * level["decisions"]:
                 yield f'{level["kernel"]}: {level["failed"]} of {level["decisions"]} failed that are no slower, behind the best'
-            continue
-        if CURVE["passes"] < level["nominal"] < CURVE["fails"]:
-            continue  # near the gate anything may come out
-        clear, undecided = clear + level["decisions"], undecided + level["undecided"]
-        passes = level["nominal"] <= CURVE["passes"]
-        if mistaken := level["failed" if passes else "passed"]:
+        elif passes or level["nominal"] >= CURVE["far"]:  # nearer to the gate a duet may be too coarse
+            clear, undecided = clear + level["decisions"], undecided + level["undecided"]
+        if (fails or passes) and (mistaken := level["failed" if passes else "passed"]):
             yield f'{level["kernel"]}: {mistaken} {"failed" if passes else "passed"} that are {level["nominal"]:.1%} slower'
     if clear and undecided / clear > CURVE["undecided"]:
         yield f"{undecided} of {clear} undecided away from the gate"

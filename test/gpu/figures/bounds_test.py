@@ -76,7 +76,8 @@ BEYOND = [
     ("triton", "kernels.k.pawl_us", 131), ("triton", "kernels.k.pawl_us", 76),
     ("calibrate", "levels.0", level(0, maintained=300, regression=1)), ("calibrate", "levels.1", level(0.02, maintained=300, regression=1)),
     ("calibrate", "levels.4", dict(level(0, regression=2, maintained=98), behind_best=True)), ("calibrate", "levels.5.decisions", level(0, maintained=40, regression=1)["decisions"]),
-    ("calibrate", "levels.3", level(0.05, kernel="copy", regression=210)),
+    ("calibrate", "levels.3", level(0.05, kernel="copy", regression=210)), ("calibrate", "levels.2", level(0.04, regression=100, maintained=1)),
+    ("calibrate", "levels.4", dict(level(0.04, regression=100, maintained=1), behind_best=True)),
     ("calibrate", "levels.3", level(0.05, regression=250, maintained=1)), ("calibrate", "levels.3", level(0.05, regression=250, improvement=1)),
     ("calibrate", "levels.3", level(0.05, regression=209)), ("calibrate", "levels.0", level(0, maintained=300, inconclusive=30)), ("calibrate", "levels", []),
 ]
