@@ -1,57 +1,16 @@
 package judge
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
+	"pawl/internal/stat/rounds"
 )
-
-// The real rounds: see testdata/README.md of package stat.
-type rounds struct {
-	Small   []series1 `json:"aa_sdpa_small"`
-	Big     []series1 `json:"aa_sdpa_big"`
-	CopyA   []series1 `json:"copy_A"`
-	CopyB   []series1 `json:"copy_B"`
-	Copy    []duet    `json:"duet_copy"`
-	SameBig []duet    `json:"duet_sdpa_big"`
-}
-
-type series1 struct{ MS []float64 }
-
-type duet struct{ A, B []float64 }
-
-// warmUp is how many first pairs of a round are dropped: they are off by up to
-// 26%.
-const warmUp = 2
-
-func readRounds(t *testing.T) (r rounds) {
-	t.Helper()
-	data, err := os.ReadFile("../stat/testdata/h200_noise.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func logRatios(duets []duet) [][]float64 {
-	cells := make([][]float64, len(duets))
-	for i, d := range duets {
-		for j := warmUp; j < len(d.A); j++ {
-			cells[i] = append(cells[i], math.Log(d.B[j]/d.A[j]))
-		}
-	}
-	return cells
-}
 
 func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }
 
@@ -101,9 +60,9 @@ func decide(next func() []float64) (verdict result.Verdict, used int) {
 
 // What a stored baseline does on this data, and what a duet does.
 func TestRulesOnRealRounds(t *testing.T) {
-	r := readRounds(t)
+	r := rounds.Read(t)
 
-	for name, list := range map[string][]series1{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
+	for name, list := range map[string][]rounds.Series{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
 		var medians []float64
 		for _, s := range list {
 			medians = append(medians, stat.Median(s.MS))
@@ -118,7 +77,7 @@ func TestRulesOnRealRounds(t *testing.T) {
 	found, of := storedBaseline(r.CopyA, r.CopyB)
 	t.Logf("stored baseline, +5%% copy found in %.1f%% of %d", percent(found, of), of)
 
-	same, slower := logRatios(r.SameBig), logRatios(r.Copy)
+	same, slower := rounds.LogRatios(r.SameBig), rounds.LogRatios(r.Copy)
 	above := func(cells [][]float64) (count int) {
 		for _, cell := range cells {
 			if math.Expm1(stat.Median(cell)) > 0.03 {
@@ -184,9 +143,9 @@ func TestRulesOnRealRounds(t *testing.T) {
 
 // storedBaseline compares every round with every other one: median more than 3%
 // slower, and 95% intervals apart.
-func storedBaseline(before, after []series1) (slower, of int) {
+func storedBaseline(before, after []rounds.Series) (slower, of int) {
 	type summary struct{ median, low, high float64 }
-	summarize := func(list []series1) (all []summary) {
+	summarize := func(list []rounds.Series) (all []summary) {
 		for _, s := range list {
 			low, high := stat.BootstrapMedianExact(s.MS)
 			all = append(all, summary{stat.Median(s.MS), low, high})
@@ -211,7 +170,7 @@ func storedBaseline(before, after []series1) (slower, of int) {
 // The operating curve of the rule under the real noise between and inside rounds:
 // the A/A rounds, made slower by a known factor.
 func TestOperatingCurveOnRealRounds(t *testing.T) {
-	same := logRatios(readRounds(t).SameBig)
+	same := rounds.LogRatios(rounds.Read(t).SameBig)
 	truth := stat.CellEstimate(same, 0).Median
 	random := rand.New(rand.NewPCG(42, 4))
 	for _, change := range []float64{0, 0.01, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05} {

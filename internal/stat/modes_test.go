@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"pawl/internal/stat/rounds"
+
 	"pgregory.net/rapid"
 )
 
@@ -139,8 +141,8 @@ func TestClustersOfCellsAreFound(t *testing.T) {
 }
 
 func TestClustersOnRealRounds(t *testing.T) {
-	r := readRounds(t)
-	for name, cells := range map[string][][]float64{"copy": logRatios(r.Copy), "attention": logRatios(r.SameBig)} {
+	r := rounds.Read(t)
+	for name, cells := range map[string][][]float64{"copy": rounds.LogRatios(r.Copy), "attention": rounds.LogRatios(r.SameBig)} {
 		random := rand.New(rand.NewPCG(42, 6))
 		const trials = 500
 		found, withPairs := 0, 0

@@ -1,53 +1,13 @@
 package stat
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
+
+	"pawl/internal/stat/rounds"
 )
-
-// The real rounds: see testdata/README.md.
-type rounds struct {
-	Small   []series1 `json:"aa_sdpa_small"`
-	Big     []series1 `json:"aa_sdpa_big"`
-	CopyA   []series1 `json:"copy_A"`
-	CopyB   []series1 `json:"copy_B"`
-	Copy    []duet    `json:"duet_copy"`
-	SameBig []duet    `json:"duet_sdpa_big"`
-}
-
-type series1 struct{ MS []float64 }
-
-type duet struct{ A, B []float64 }
-
-// warmUp is how many first pairs of a round are dropped: they are off by up to
-// 26%.
-const warmUp = 2
-
-func readRounds(t *testing.T) (r rounds) {
-	t.Helper()
-	data, err := os.ReadFile("testdata/h200_noise.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func logRatios(duets []duet) [][]float64 {
-	cells := make([][]float64, len(duets))
-	for i, d := range duets {
-		for j := warmUp; j < len(d.A); j++ {
-			cells[i] = append(cells[i], math.Log(d.B[j]/d.A[j]))
-		}
-	}
-	return cells
-}
 
 // someOf draws n cells with replacement: the rounds are the whole population, and
 // its median the truth.
@@ -63,14 +23,14 @@ func percent(count, of int) float64 { return 100 * float64(count) / float64(of) 
 
 // A nominal 95% interval that covers the truth in 71% is a defect.
 func TestCoverageOnRealRounds(t *testing.T) {
-	r := readRounds(t)
+	r := rounds.Read(t)
 	for _, set := range []struct {
 		name  string
 		cells [][]float64
 		inner float64 // coverage to be expected of an interval from inside one round
 	}{
-		{"copy, +5%", logRatios(r.Copy), 80},
-		{"attention, A/A", logRatios(r.SameBig), 93},
+		{"copy, +5%", rounds.LogRatios(r.Copy), 80},
+		{"attention, A/A", rounds.LogRatios(r.SameBig), 93},
 	} {
 		truth := newTruth(set.cells)
 		covered := 0
@@ -130,8 +90,8 @@ func newTruth(cells [][]float64) float64 {
 // The pooled median is the estimate because it varies least, on the real rounds
 // as in simulation (TestCellEstimateCoverage).
 func TestEstimatorsOnRealRounds(t *testing.T) {
-	r := readRounds(t)
-	for name, cells := range map[string][][]float64{"copy": logRatios(r.Copy), "attention": logRatios(r.SameBig)} {
+	r := rounds.Read(t)
+	for name, cells := range map[string][][]float64{"copy": rounds.LogRatios(r.Copy), "attention": rounds.LogRatios(r.SameBig)} {
 		random := rand.New(rand.NewPCG(42, 2))
 		var pooled, means, middles []float64
 		for range 1000 {
@@ -168,8 +128,8 @@ func untilNarrow(next func() []float64) (p played, ok bool) {
 // code do differ, significantly and by large effects. So U and δ are shown and
 // decide nothing in a duet.
 func TestSignificanceOnRealRounds(t *testing.T) {
-	r := readRounds(t)
-	for name, list := range map[string][]series1{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
+	r := rounds.Read(t)
+	for name, list := range map[string][]rounds.Series{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
 		var ps []float64
 		significant, held, large := 0, 0, 0
 		for i := 1; i < len(list); i++ {
