@@ -33,6 +33,7 @@ type Script struct {
 	By     float64 //
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
+	Idle   int     // milliseconds that a run sleeps besides
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
 	After  int     // of sample: only once so many samples of the problem were taken
@@ -43,8 +44,8 @@ type Script struct {
 
 // String is the text that makes an artifact of a script.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g ramp=%t spin=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
-		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Ramp, s.Spin, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g ramp=%t spin=%d idle=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
+		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Ramp, s.Spin, s.Idle, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
@@ -76,6 +77,8 @@ func read(artifact []byte) Script {
 			s.Ramp = value == "true"
 		case "spin":
 			s.Spin = n
+		case "idle":
+			s.Idle = n
 		case "host":
 			s.Host, _ = strconv.ParseFloat(value, 64)
 		case "crash":
@@ -284,6 +287,7 @@ func processorTime() time.Duration {
 
 func run(m wire.Run, v *version) wire.RunReply {
 	v.crash(wire.OpRun)
+	time.Sleep(time.Duration(v.Idle) * time.Millisecond)
 	for began := processorTime(); processorTime()-began < time.Duration(v.Spin)*time.Millisecond; {
 		continue
 	}
