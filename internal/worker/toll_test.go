@@ -33,7 +33,7 @@ func (p fakeProc) write(name, text string) {
 	}
 }
 
-// stolen are ticks of cores 0, 1 and 2.
+// stolen are ticks of cores 0, 1, 2 and so on.
 func (p fakeProc) stolen(ticks ...int) {
 	text := "cpu  1 2 3 4 5 6 7 999999 9 10\n"
 	for core, n := range ticks {
@@ -82,6 +82,26 @@ func TestToll(t *testing.T) {
 	}
 	if got := (witness{filepath.Join(p.folder, "nothing")}).look(7, nil, nil); len(got.stolen) != 0 || len(got.threads) != 0 {
 		t.Errorf("without /proc: %+v", got)
+	}
+}
+
+// On a large guest a little of every core is stolen, and a cell that is kept on none
+// has lost one core's share of that.
+func TestStolenOfManyCores(t *testing.T) {
+	c, p := sleeping(t)
+	s := &server{witness: c.witness}
+	ticks := make([]int, 100)
+	p.stolen(ticks...)
+	before := s.look(c)
+	for core := range ticks {
+		ticks[core] = 1
+	}
+	p.stolen(ticks...)
+	for threads, want := range map[int]float64{1: 0.01, 3: 0.03} {
+		c.threads = threads
+		if got := s.tollSince(c, before).StolenS; got != want {
+			t.Errorf("of %d threads %g s were stolen, want %g", threads, got, want)
+		}
 	}
 }
 
