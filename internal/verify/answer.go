@@ -112,6 +112,14 @@ func (a *answerer) match() (*wire.Prepare, error) {
 	return &problem, nil
 }
 
+// Answers tells why one problem's outputs cannot be the answers to another's; nil: they can.
+func Answers(theirs, ours *spec.Instance) error {
+	b := &Bench{Candidate: Side{Instance: ours}}
+	b.problem = b.describe()
+	_, err := (&answerer{side: Side{Instance: theirs}, bench: b}).match()
+	return err
+}
+
 // pair matches the buffers of two instances that have such roles: index of theirs
 // to index of ours.
 func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, error) {
