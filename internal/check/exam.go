@@ -21,7 +21,8 @@ type exam struct {
 }
 
 // examOf finds where a contest's right answers come from: what the base's spec says,
-// else the candidate's own. Without an oracle it is the base's version itself.
+// else the candidate's own. Without an oracle it is the base's version itself, where that
+// takes the arguments of today.
 func (c *check) examOf(k *contest) *exam {
 	s, from := c.Spec, k.candidate.Variant.Kernel
 	if c.base != nil {
@@ -34,6 +35,15 @@ func (c *check) examOf(k *contest) *exam {
 				Message: fmt.Sprintf("kernel %s, which the base's right answers come from, is a draft there; this change's own oracle is asked", c.base.drafts.oracle(theirs)),
 			})
 		}
+	}
+	own := k.candidate.Variant.Kernel
+	if from.Oracle == nil && own.Oracle != nil && k.base != nil && k.base.job != nil && k.base.job.Instance != nil &&
+		verify.Answers(k.base.job.Instance, k.candidate.Instance) != nil {
+		s, from = c.Spec, own
+		k.row.Warnings = append(k.row.Warnings, result.Warning{
+			Code:    "oracle",
+			Message: "the base has no oracle for this kernel, and its version takes other arguments; this change's own oracle is asked",
+		})
 	}
 	answers, known := c.answers[from]
 	if !known { // once a kernel, so that its configs share the oracle

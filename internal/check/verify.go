@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"pawl/internal/git"
 	"pawl/internal/measure"
 	"pawl/internal/native/cuda"
 	"pawl/internal/result"
@@ -262,6 +263,13 @@ func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, er
 	case ctx.Err() != nil:
 		k.candidate.Fail("verify", context.Canceled)
 	case errors.As(err, &own):
+		if k.exam.answers.Oracle == nil {
+			own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(k.base.side.Commit))
+			own.Hint = "add an oracle: to the kernel in pawl.yaml, in a change before this one"
+			if verify.Answers(k.exam.reference.Instance, k.candidate.Instance) != nil { // then this change's own is asked
+				own.Hint = "add an oracle: to the kernel in pawl.yaml"
+			}
+		}
 		one.Skipped = own.Error()
 		v.Skipped++
 		k.candidate.Fail("verify", own.Fault())

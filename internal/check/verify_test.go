@@ -153,6 +153,30 @@ func TestOracleThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A kernel without an oracle whose arguments changed: the base version is named, not an
+// oracle that nobody has, and the remedy is one.
+func TestBaseOfOtherArguments(t *testing.T) {
+	p := newProject(t)
+	p.spec("", withoutOracle("k"))
+	base := p.commit("no oracle")
+	other := func(text string) string { return strings.ReplaceAll(text, "shape: [N]", "shape: [4, N]") }
+	p.spec("", other(withoutOracle("k")))
+	p.kernel("k", 400)
+	p.commit("four rows")
+	row := rowOf(t, p.check(), "k/c")
+	mustBe(t, row, "")
+	want := "the base version of commit " + base[:7] + ", which answers are compared with as the kernel has no oracle, does not answer: its in is f32[64], the kernel's in is f32[4 64]"
+	if row.Fault == nil || row.Fault.Cause != result.CauseOracle || row.Fault.Message != want || !strings.Contains(row.Fault.Hint, "add an oracle:") {
+		t.Errorf("%+v", row.Fault)
+	}
+	p.spec("", other(entry("k")))
+	p.commit("four rows, and an oracle")
+	row = rowOf(t, p.check(func(o *Options) { o.Base = base }), "k/c")
+	if row.Fault != nil || row.Verification.Oracle != "in" || row.Verification.Passed == 0 {
+		t.Errorf("with an oracle: %+v, %+v", row.Fault, row.Verification)
+	}
+}
+
 // The oracle that counts is the base's: a change cannot bring its own.
 func TestOracleOfTheBase(t *testing.T) {
 	p := newProject(t)

@@ -90,7 +90,7 @@ var ErrNoOracle = errors.New("the kernel has no oracle: nobody knows its right a
 // oracle is what a bench asks.
 func (a *Answers) oracle(reference *verify.Side) verify.Oracle {
 	if a.Oracle == nil || reference != nil {
-		return verify.Oracle{Reference: reference}
+		return verify.Oracle{Reference: reference, Earlier: a.Oracle == nil}
 	}
 	return verify.Oracle{Builtin: a.Oracle.Builtin, Elementwise: a.Oracle.Elementwise}
 }

@@ -50,7 +50,7 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 	for _, b := range reply.Outputs {
 		if to, wanted := a.outputs[b.Arg]; wanted {
 			own := a.problem.Args[b.Arg].DType
-			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: cmp.Or(b.DType, own)})
+			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: cmp.Or(b.DType, own), Returned: b.Returned})
 			if a.rival && b.DType != "" && b.DType != own {
 				return nil, &result.Fault{
 					Cause: result.CauseOracle, Message: fmt.Sprintf("it returns %s as %s, the kernel has %s", a.problem.Args[b.Arg].Name, b.DType, own),
@@ -110,6 +110,14 @@ func (a *answerer) match() (*wire.Prepare, error) {
 		}
 	}
 	return &problem, nil
+}
+
+// Answers tells why one problem's outputs cannot be the answers to another's; nil: they can.
+func Answers(theirs, ours *spec.Instance) error {
+	b := &Bench{Candidate: Side{Instance: ours}}
+	b.problem = b.describe()
+	_, err := (&answerer{side: Side{Instance: theirs}, bench: b}).match()
+	return err
 }
 
 // pair matches the buffers of two instances that have such roles: index of theirs

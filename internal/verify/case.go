@@ -73,7 +73,11 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 		return nil, err
 	}
 	if c.Reason = Reason(c.Outputs, b.Factor); c.Reason != "" {
-		return nil, nil
+		err := b.forgotten(ctx, c)
+		if err != nil {
+			c.Outputs, c.Reason = nil, ""
+		}
+		return nil, err
 	}
 	var findings []result.Finding
 	if t.Fresh {

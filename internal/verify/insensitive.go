@@ -44,7 +44,7 @@ func (b *Bench) alike(ctx context.Context, batch, other int) (bool, error) {
 	}
 	reply, err := b.Judge.Judge(ctx, m)
 	if err != nil {
-		return false, &OracleError{err}
+		return false, &OracleError{Err: err}
 	}
 	return !slices.ContainsFunc(reply.Outputs, func(e result.OutputError) bool { return e.Wrong > 0 }), nil
 }

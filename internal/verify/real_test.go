@@ -115,6 +115,15 @@ kernels:
       - {name: n, dtype: i64, value: N}
     configs: {c: {N: 256}}
   pairs: {<<: *pair, source: pairs.c, entry: pairs}
+  update: &update
+    source: update.c
+    entry: update
+    args:
+      - {name: x, dtype: f32, shape: [N], role: inout, init: {uniform: [1, 2]}}
+      - {name: s, dtype: f32, shape: [1], role: out}
+      - {name: n, dtype: i64, value: N}
+    configs: {c: {N: 256}}
+  updates: {<<: *update, source: updates.c, entry: updates}
   first:
     <<: *pair
     args:
@@ -128,6 +137,7 @@ var declared = map[string]string{
 	"k": "const float *x, float *y, long n", "rough": "const float *x, float *y, long n",
 	"precise": "long n, float *spare, double *y, const float *x",
 	"most":    "int *y, const int *x, long n", "greatest": "int *y, const int *x, long n",
+	"update": "float *x, float *s, long n", "updates": "float *x, float *s, long n",
 	"pair": "const float *x, float *u, float *v, long n", "pairs": "const float *x, float *u, float *v, long n", "rounded": "const float *x, float *u, float *v, long n",
 }
 
@@ -173,7 +183,7 @@ func (s *scene) instance(kernel, config string) *spec.Instance {
 // side is a kernel with this body, loaded into a cell of its own.
 func (s *scene) side(kernel, body string) Side {
 	s.t.Helper()
-	text := fmt.Sprintf("#include <string.h>\n#include <time.h>\nvoid %s(%s) { %s }\n", kernel, declared[kernel], body)
+	text := fmt.Sprintf("#include <stdlib.h>\n#include <string.h>\n#include <time.h>\nvoid %s(%s) { %s }\n", kernel, declared[kernel], body)
 	if err := os.WriteFile(filepath.Join(s.dir, kernel+".c"), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}

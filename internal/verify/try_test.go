@@ -120,9 +120,11 @@ func TestOracleFails(t *testing.T) {
 		says   string
 		hint   string
 	}{
-		"a formula of what is not there": {Oracle{Elementwise: "2 * z"}, "z", "cell of its own"},
-		"none":                           {Oracle{}, "no answer for the output y", "cell of its own"},
-		"a crash":                        {reference("rough", crashes), "crashed: SIGSEGV", ""},
+		"a formula of what is not there": {Oracle{Elementwise: "2 * z"}, "z", "mend the oracle"},
+		"none":                           {Oracle{}, "the oracle has no answer for the output y", "mend the oracle"},
+		"a crash":                        {reference("rough", crashes), "the oracle does not answer: it crashed: SIGSEGV", ""},
+		"an exit":                        {reference("rough", "_Exit(3);"), "it ended its own process with exit status 3", "an oracle must return"},
+		"a change of its input":          {reference("rough", double+" ((float *)x)[0] = 3;"), "it changed its input x", "role: out or inout"},
 		"unwritten":                      {reference("rough", ""), "it never wrote y[0]", "must write all of its output"},
 		"another problem":                {reference("most", ""), "its x is i32[4096], the kernel's x is f32[256]", "the very inputs of the kernel"},
 	} {
@@ -135,7 +137,7 @@ func TestOracleFails(t *testing.T) {
 			continue
 		}
 		fault := own.Fault()
-		if fault.Cause != result.CauseOracle || fault.Stage != "verify" || !strings.HasPrefix(fault.Message, "the oracle does not answer: ") ||
+		if fault.Cause != result.CauseOracle || fault.Stage != "verify" || !strings.HasPrefix(fault.Message, "the oracle ") ||
 			!strings.Contains(fault.Message, test.says) || !strings.Contains(fault.Hint, test.hint) {
 			t.Errorf("%s: %+v", name, fault)
 		}

@@ -24,11 +24,12 @@ type Side struct {
 	Symbols  []string // of the launches, in the artifact
 }
 
-// Oracle is where right answers come from: exactly one of its fields is set.
+// Oracle is where right answers come from: exactly one of its first three fields is set.
 type Oracle struct {
 	Builtin     string
 	Elementwise string
 	Reference   *Side // a kernel or a Python function
+	Earlier     bool  // the reference is the kernel's earlier version, which is right whatever it does
 }
 
 // Bench is where one problem's answers are looked at.
@@ -48,25 +49,6 @@ type Bench struct {
 	problem   wire.Prepare
 	reference *answerer
 	rival     *answerer
-}
-
-// OracleError is what keeps an oracle from answering; it says nothing of the
-// candidate.
-type OracleError struct{ Err error }
-
-func (e *OracleError) Error() string { return "the oracle does not answer: " + e.Err.Error() }
-
-// Unwrap returns the oracle's own fault.
-func (e *OracleError) Unwrap() error { return e.Err }
-
-// Fault is what a row says of it.
-func (e *OracleError) Fault() *result.Fault {
-	fault := &result.Fault{Stage: "verify", Cause: result.CauseOracle, Message: e.Error(), Hint: "the oracle is asked in a cell of its own"}
-	var own *result.Fault
-	if errors.As(e.Err, &own) && own.Hint != "" {
-		fault.Hint = own.Hint
-	}
-	return fault
 }
 
 // Prepare gives the candidate its arguments.
@@ -109,7 +91,7 @@ func (b *Bench) Compare(ctx context.Context, got []wire.Buffer, batch, steps int
 	}
 	reply, err := b.Judge.Judge(ctx, m)
 	if err != nil {
-		return nil, &OracleError{err}
+		return nil, &OracleError{Err: err}
 	}
 	if b.Rival == nil || tol == (oracle.Tolerance{}) {
 		return reply.Outputs, nil
@@ -127,7 +109,7 @@ func (b *Bench) want(ctx context.Context, batch, steps int) ([]wire.Buffer, erro
 	}
 	out, err := b.reference.answer(ctx, batch, steps)
 	if err != nil {
-		return nil, &OracleError{err}
+		return nil, &OracleError{Err: err}
 	}
 	return out, nil
 }
@@ -154,7 +136,7 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 	}
 	theirs, err := b.rival.answer(ctx, m.Batch, m.Steps)
 	if err != nil {
-		return &OracleError{fmt.Errorf("the rival whose error is allowed: %w", err)}
+		return &OracleError{Err: fmt.Errorf("the rival whose error is allowed: %w", err)}
 	}
 	m.Got = nil
 	for _, t := range theirs {
@@ -163,7 +145,7 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 	m.Args = b.rival.argsAs(m.Args)
 	reply, err := b.Judge.Judge(ctx, m)
 	if err != nil {
-		return &OracleError{err}
+		return &OracleError{Err: err}
 	}
 	for i := range errs {
 		for _, other := range reply.Outputs {

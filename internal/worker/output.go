@@ -93,7 +93,7 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 		if err != nil {
 			return nil, fmt.Errorf("keep the output of argument %s: %w", arg.Name, err)
 		}
-		one := wire.Buffer{Arg: number, SHA256: sha}
+		one := wire.Buffer{Arg: number, SHA256: sha, Returned: reference && claimed[at].Returned}
 		if string(kind) != arg.DType {
 			one.DType = string(kind)
 		}

@@ -42,6 +42,11 @@ func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
 		return b.alike(m, want, &files)
 	}
 	reply := &wire.JudgeReply{}
+	if m.Unchanged {
+		if reply.Unchanged, err = unchanged(m, want); err != nil {
+			return nil, err
+		}
+	}
 	for _, got := range m.Got {
 		if got.Arg < 0 || got.Arg >= len(m.Args) || !written(m.Args[got.Arg]) {
 			return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %d is no output", got.Arg)}
@@ -65,6 +70,21 @@ func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
 		reply.Outputs = append(reply.Outputs, compare(arg, out, answer, oracle.Tolerance{Abs: m.Atol, Rel: m.Rtol}))
 	}
 	return reply, nil
+}
+
+// unchanged are the inout arguments that answers leave, bit by bit, as a launch finds them.
+func unchanged(m *wire.Judge, want map[int]oracle.Typed[[]byte]) ([]int, error) {
+	before, err := inputs(m)
+	if err != nil {
+		return nil, err
+	}
+	var same []int
+	for i, v := range before {
+		if answer, there := want[i]; there && v.Buffer && v.Role == "inout" && answer.Type == v.Type && bytes.Equal(answer.Data, v.Data) {
+			same = append(same, i)
+		}
+	}
+	return same, nil
 }
 
 // answers are what the outputs must be, by argument.
@@ -221,6 +241,9 @@ func blame(e *result.OutputError, arg wire.Arg, out, want oracle.Typed[[]byte], 
 	var got, ref [1]float64
 	oracle.Values(got[:], out, at)
 	oracle.Values(ref[:], want, at)
+	if !out.Type.Float() { // an integer is never −0, which formulas in floating point give
+		got[0], ref[0] = got[0]+0, ref[0]+0
+	}
 	e.Worst = &result.Element{Index: index(arg.Shape, at), Got: number(got[0]), Want: number(ref[0])}
 }
 

@@ -280,3 +280,47 @@ func TestJudgeOfOneNumber(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// An integer is never −0, whatever the formula makes of it in floating point.
+func TestWorstInteger(t *testing.T) {
+	args := []wire.Arg{
+		{Name: "x", DType: "i32", Buffer: true, Count: 1, Shape: []int64{1}, Role: "in", Init: "zero"},
+		{Name: "y", DType: "i32", Buffer: true, Count: 1, Shape: []int64{1}, Role: "out"},
+	}
+	reply, err := (&bench{}).judge(&wire.Judge{Elementwise: "-x", Args: args, Got: []wire.Buffer{{Arg: 1, Path: output(t, []byte{27, 0, 0, 0})}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := reply.Outputs[0].Worst; w == nil || w.Got != "27" || w.Want != "0" {
+		t.Errorf("%+v", w)
+	}
+}
+
+// Which inout arguments answers leave as they were; what is no inout is never among them.
+func TestUnchangedAnswers(t *testing.T) {
+	args := scaleProblem(8)
+	args[0].Role = "inout"
+	before := make([]byte, 4*8)
+	oracle.Generate(before, dtype.F32, oracle.Defaults(dtype.F32), oracle.Key(3, 0, 5))
+	for name, test := range map[string]struct {
+		batch int
+		kind  string
+		role  string
+		want  []int
+	}{
+		"as they were": {5, "f32", "inout", []int{0}},
+		"other data":   {6, "f32", "inout", nil},
+		"another type": {5, "i32", "inout", nil},
+		"only read":    {5, "f32", "in", nil},
+	} {
+		args[0].Role = test.role
+		m := &wire.Judge{Args: args, Seed: 3, Batch: test.batch, Unchanged: true, Want: []wire.Buffer{{Arg: 0, DType: test.kind, Path: output(t, before)}}}
+		reply, err := (&bench{}).judge(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, reply.Unchanged); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -310,6 +310,8 @@ type Buffer struct {
 	SHA256 string `json:"sha256,omitempty"`
 	Path   string `json:"path,omitempty"`
 	DType  string `json:"dtype,omitempty"` // in Judge.Want, and of what a reference returned
+
+	Returned bool `json:"returned,omitempty"` // by a reference, which has not written it in place
 }
 
 // Judge asks an oracle cell to compare outputs with what they must be: the buffers
@@ -324,7 +326,8 @@ type Judge struct {
 	Steps       int      `json:"steps,omitempty"` // of oracle.Mutate that the inputs have been through
 	Got         []Buffer `json:"got"`
 	Want        []Buffer `json:"want,omitempty"`
-	Other       *int     `json:"other,omitempty"` // a batch whose right answers, in Got where they are in Want, are compared in place of outputs
+	Other       *int     `json:"other,omitempty"`     // a batch whose right answers, in Got where they are in Want, are compared in place of outputs
+	Unchanged   bool     `json:"unchanged,omitempty"` // say also which inout arguments Want leaves as they were
 	Atol        float64  `json:"atol"`
 	Rtol        float64  `json:"rtol"`
 	DeadlineS   float64  `json:"deadline_s,omitempty"`
@@ -332,7 +335,8 @@ type Judge struct {
 
 // JudgeReply is how the outputs differ, in the order of Judge.Got.
 type JudgeReply struct {
-	Outputs []result.OutputError `json:"outputs"`
+	Outputs   []result.OutputError `json:"outputs"`
+	Unchanged []int                `json:"unchanged,omitempty"` // arguments
 }
 
 // Run asks for launches back to back, without flushing, timed by whoever asks.

@@ -1352,12 +1352,12 @@ def place(error, file):
     return f" ({os.path.basename(file)}, line {line})" if line else ""
 
 
-def raised(what, error, file, device):
+def raised(what, error, file, device, hint=""):
     """The fault of an exception. Triton is no framework of arrays, and looks for its
     device when it is first used: that there is none is no mistake of the function's."""
     if not device and "0 active drivers" in str(error):
         return Fault("unsupported", f"Triton finds no GPU: {last_line(error)}", DOCTOR)
-    return Fault("crash", f"{what} raised {last_line(error)}{place(error, file)}")
+    return Fault("crash", f"{what} raised {last_line(error)}{place(error, file)}", hint)
 
 
 class Buffer:
@@ -1599,6 +1599,7 @@ class Seal:
 class Cell:
     def __init__(self):
         self.framework = self.function = self.call = None
+        self.reference = False
 
     def load(self, m):
         name = m.get("framework") or "numpy"
@@ -1630,12 +1631,12 @@ class Cell:
         if self.function is None:
             raise Fault("protocol", "prepare before load")
         framework, self.call = self.framework, None
+        self.reference = m.get("reference", False)
         self.buffers, self.returned, self.result, self.seen = [], [], None, []
         self.seed, self.batch, self.steps = m.get("seed", 0), None, 0
         framework.spans = []
         self.threads = m.get("threads", 1)
         framework.prepare(self.seed, self.threads)
-        self.reference = m.get("reference", False)
         call = self.bind(m)
         self.refresh(m.get("batch", 0), 0)
         reply = {"buffers": [
@@ -1683,9 +1684,11 @@ class Cell:
             elif len(positional) < free:
                 positional.append(value)
                 slot = positional, len(positional) - 1
+            elif self.parameters.keywords and (buffer or not self.parameters.named):
+                keywords[name], slot = value, (keywords, name)
             elif buffer:
-                raise Fault("no entry", f"the function has no parameter for argument {name}",
-                            "it is given the arguments by name, or by position in the order of pawl.yaml")
+                raise Fault("no entry", f"{self.subject()} has no parameter for argument {name}",
+                            f"add a parameter {name}: the arguments are given by name, or by position in the order of pawl.yaml")
             if buffer:
                 buffer.slot = slot
         function = self.function
@@ -1816,6 +1819,9 @@ class Cell:
         for b in self.buffers:
             if b.role == "in" and b.changed():
                 self.batch = None  # it needs its contents again
+                if self.reference:
+                    raise Fault("output", f"{self.subject()} changed its input {b.arg['name']}",
+                                "an oracle only reads the kernel's inputs: compute a new array, or work on a copy")
                 raise Fault("output", f"the kernel changed its input {b.arg['name']}",
                             "an argument that a kernel writes has role: out or inout in pawl.yaml")
 
@@ -1828,8 +1834,8 @@ class Cell:
     # what a reference answers: nobody times it, so that it may return what is natural
 
     def answers(self):
-        """The types and bytes of a reference's answers, by argument. What it returns
-        counts; an argument that it returns nothing for was written in place."""
+        """The types and bytes of a reference's answers, by argument, and which of them it
+        returned. What it returns counts; an argument that it returns nothing for was written in place."""
         outputs = {n: arg for n, arg in enumerate(self.args) if arg.get("buffer") and arg.get("role") in ("out", "inout")}
         written = {b.number: b for b in self.buffers if b.number in outputs and self.framework.in_place}
         given = self.given(outputs, written)
@@ -1839,7 +1845,7 @@ class Cell:
                 found[number] = self.answer(arg, given[number])
             else:
                 found[number] = arg["dtype"], self.framework.tobytes(written[number].value)
-        return found
+        return found, set(given)
 
     def given(self, outputs, written):
         """What was returned for which argument. A list or tuple has all outputs, or
@@ -1861,17 +1867,24 @@ class Cell:
                     return given
         if not needed and all(any(value is b.value for b in written.values()) for value in values):
             return {}  # some of the arguments themselves
+        if values and not any(is_array(value) for value in values):
+            text = f"a {type(result).__name__}" + (f" of {len(values)} {type(values[0]).__name__}" if isinstance(result, (list, tuple)) else "")
+            raise self.miscounted(text, outputs, needed, ARRAYS)
         text = "nothing" if result is None else "1 array" if len(values) == 1 else f"{len(values)} arrays"
         raise self.miscounted(text, outputs, needed)
 
-    def miscounted(self, returned, outputs, needed):
+    def miscounted(self, returned, outputs, needed, hint="return a tuple in this order, or a dict by these names"):
         names = [f"{arg['name']} ({arg['role']})" for arg in outputs.values()]
         text = f"{self.place()} returned {returned}; expected {len(names)}: {', '.join(names)}"
         if not needed:
             text += ", or nothing if it writes to these"
         elif len(needed) < len(names):
             text += f"; or {len(needed)}: {', '.join(outputs[n]['name'] for n in needed)}, if it writes to the others"
-        return Fault("output", text, "return a tuple in this order, or a dict by these names")
+        return Fault("output", text, hint)
+
+    def subject(self):
+        """Who an error is about: an oracle with its place, which no row has."""
+        return self.place() if self.reference else "the function"
 
     def place(self):
         """Where the function stands, and its name."""
@@ -1886,7 +1899,7 @@ class Cell:
         try:
             dtype, shape, raw = plain(value)
         except (TypeError, ValueError):
-            raise Fault("output", f"{self.place()} must return an array for {name}, and returned {describe(value)}") from None
+            raise Fault("output", f"{self.place()} must return an array for {name}, and returned {describe(value)}", ARRAYS) from None
         if [n for n in shape if n != 1] != [n for n in arg.get("shape") or [arg["count"]] if n != 1]:
             raise Fault("output", f"{self.place()} returned {name} with shape {list(shape)}; expected {list(arg.get('shape') or [arg['count']])}",
                         "shape of the output in pawl.yaml, or what the function returns")
@@ -1986,7 +1999,7 @@ class Cell:
         self.finished()
         types = {}
         if self.reference:
-            answers = self.answers()
+            answers, returned = self.answers()
             found = {number: raw for number, (_, raw) in answers.items()}
             types = {number: dtype for number, (dtype, _) in answers.items()}
         else:
@@ -1997,6 +2010,8 @@ class Cell:
         for output in reply["outputs"]:
             if output["arg"] in types:
                 output["dtype"] = types[output["arg"]]
+                if output["arg"] in returned:
+                    output["returned"] = True
         if m.get("trace"):
             self.ready()
             try:
@@ -2013,6 +2028,9 @@ class Cell:
             raise
         except SystemExit as error:
             flush_output()
+            if self.reference:
+                raise Fault("exit", f"{self.place()} raised {last_line(error)}{place(error, self.file)}",
+                            "an oracle must return its answer; an exception says that it has none") from None
             code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
             os._exit(code)
         except ImportError as error:
@@ -2027,7 +2045,17 @@ class Cell:
             kind = type(error).__name__
             if isinstance(error, MemoryError) or kind in ("OutOfMemoryError", "CUDAOutOfMemoryError"):
                 raise Fault("memory", last_line(error), "choose a smaller config, or a device with more memory") from None
-            raise raised("the function", error, getattr(self, "file", ""), getattr(self.framework, "device", False)) from None
+            raise raised(self.subject(), error, getattr(self, "file", ""), getattr(self.framework, "device", False), self.called()) from None
+
+    def called(self):
+        """What an oracle is called with: it is seldom tried on exactly that."""
+        if not self.reference:
+            return ""
+        shapes = [f"{b.arg['name']} {b.dtype}{list(b.arg.get('shape') or [b.arg['count']])}" for b in self.buffers]
+        return f"the oracle is called with arrays of {self.framework.name}: " + ", ".join(shapes)
+
+
+ARRAYS = "return an array for each output, or a number for one of one element; np.array(…) makes an array of a list"
 
 
 def describe(value):

@@ -237,3 +237,68 @@ func TestReferenceTypes(t *testing.T) {
 		}
 	}
 }
+
+const mistaken = `
+import sys
+import numpy as np
+def changes(a, b):
+    a *= 2
+    return b, a
+def leaves(a, b): sys.exit(3)
+def raises(a, b):
+    raise ValueError("no")
+def yields(a, b): yield a
+def lists(a, b): return [1.0] * 64
+def nested(a, b): return [[1.0] * 41] * 3, a
+def number(a, b): return 1.0
+def words(a, b): return "right"
+def lacks(b): return b
+def more(a, b, z): return a
+def keywords(**k): return k["b"] * 2, k["a"] + 1
+def rest(a, **k): return k["b"] * 2, a + 1
+`
+
+// What is wrong with an oracle is said of it, with its place and what to do.
+func TestMistakenReferences(t *testing.T) {
+	p := start(t, "numpy", mistaken, "changes")
+	m := problem("in", "inout", "out")
+	m.Reference = true
+	for function, test := range map[string]struct{ says, hint string }{
+		"changes": {"changes changed its input a", "work on a copy"},
+		"leaves":  {"leaves raised SystemExit: 3 (kernel.py, line 7)", "must return"},
+		"raises":  {"raises raised ValueError: no (kernel.py, line 9)", "called with arrays of numpy: a f32[3, 41], b f32[3, 41]"},
+		"yields":  {"yields must return an array for c, and returned generator", "np.array"},
+		"lists":   {"lists returned a list of 64 float; expected 2: b (inout), c (out)", "np.array"},
+		"nested":  {"nested must return an array for b, and returned list", "np.array"},
+		"number":  {"number returned c with shape []; expected [3, 41]", "what the function returns"},
+		"words":   {"words must return an array for c, and returned str", "np.array"},
+		"lacks":   {"lacks has no parameter for argument a", "add a parameter a"},
+		"more":    {"more raised TypeError: more() missing 1 required positional argument: 'z'", "called with arrays"},
+	} {
+		p.load("numpy", mistaken, function)
+		op, body := wire.OpProduce, any(wire.Produce{Outputs: p.dir})
+		if function == "lacks" {
+			op, body = wire.OpPrepare, m
+		} else {
+			p.ok(wire.OpPrepare, m, nil)
+		}
+		line := 1 + strings.Count(mistaken[:strings.Index(mistaken, "def "+function+"(")], "\n")
+		var fault wire.Failure
+		if frame := p.ask(op, body); frame.Op != wire.OpError {
+			t.Errorf("%s: no fault", function)
+			continue
+		} else if err := frame.Decode(&fault); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("kernel.py:%d: %s", line, test.says); !strings.HasPrefix(fault.Message, want) || !strings.Contains(fault.Hint, test.hint) {
+			t.Errorf("%s: %q (%s), want %q (%s)", function, fault.Message, fault.Hint, want, test.hint)
+		}
+	}
+	for _, function := range []string{"keywords", "rest"} {
+		p.load("numpy", mistaken, function)
+		p.ok(wire.OpPrepare, m, nil)
+		if out := p.produce(0); len(out) != 2 || !out[0].Returned || !out[1].Returned {
+			t.Errorf("%s: %+v", function, out)
+		}
+	}
+}

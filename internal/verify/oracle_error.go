@@ -1,0 +1,62 @@
+package verify
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"pawl/internal/result"
+)
+
+// OracleError is what keeps an oracle from answering; it says nothing of the
+// candidate.
+type OracleError struct {
+	Err  error
+	Who  string // does not answer; "": the oracle
+	Hint string // "": the one of Err
+}
+
+func (e *OracleError) Error() string {
+	text, who := e.Err.Error(), cmp.Or(e.Who, "the oracle")
+	if own := e.own(); own != nil {
+		text = strings.Replace(text, own.Message, asked(own.Message), 1)
+	}
+	if rest, itself := strings.CutPrefix(text, "the oracle "); itself {
+		return who + " " + rest
+	}
+	return who + " does not answer: " + text
+}
+
+// Unwrap returns the oracle's own fault.
+func (e *OracleError) Unwrap() error { return e.Err }
+
+// Fault is what a row says of it.
+func (e *OracleError) Fault() *result.Fault {
+	hint := "mend the oracle, or name another in pawl.yaml"
+	own := e.own()
+	if own != nil && own.Cause == result.CauseExit && asked(own.Message) != own.Message {
+		hint = "an oracle must return: exit() and abort() end the cell that asks it"
+	} else if own != nil && own.Hint != "" {
+		hint = own.Hint
+	}
+	return &result.Fault{Stage: "verify", Cause: result.CauseOracle, Message: e.Error(), Hint: cmp.Or(e.Hint, hint)}
+}
+
+func (e *OracleError) own() *result.Fault {
+	var own *result.Fault
+	if !errors.As(e.Err, &own) {
+		return nil
+	}
+	return own
+}
+
+// asked is what a cell says of the code in it, where that is an oracle's: cells do not
+// know whose code they run.
+func asked(message string) string {
+	for _, subject := range []string{"the kernel ", "the function ", "candidate code "} {
+		if rest, found := strings.CutPrefix(message, subject); found {
+			return "it " + rest
+		}
+	}
+	return message
+}
