@@ -96,8 +96,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// A dealing's difference is that of the lists that are judged, and every sample goes
-// to either as often as its length says.
+// Dealing returns the difference of the two lists that it makes and that are judged.
+// Every sample goes to a list in proportion to that list's length.
 func TestDeal(t *testing.T) {
 	for name, x := range contrasts() {
 		s, source := &scratch{}, rand.NewPCG(1, 2)

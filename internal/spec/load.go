@@ -18,8 +18,8 @@ const FileName = "pawl.yaml"
 // are those of the functions in them.
 func Load(path string) (*Spec, error) { return load(path, true) }
 
-// LoadEarlier is Load for a file that nobody can put right any more: that of a commit.
-// Its arguments may contradict its sources.
+// LoadEarlier loads the file of an earlier commit, which cannot be edited any more: it
+// is not held against the prototypes in its sources.
 func LoadEarlier(path string) (*Spec, error) { return load(path, false) }
 
 func load(path string, prototypes bool) (*Spec, error) {

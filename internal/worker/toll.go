@@ -103,9 +103,9 @@ func (w witness) tasks(pid int) []int {
 
 // until computes the toll between two readings, of the thread that lost most: the
 // others mostly sleep. Time that a thread waited while other threads of its cell ran
-// does not count, since a cell could let its own threads compete for its core. Of the
-// cores' stolen time that of as many counts as the cell computes with threads: on the
-// others nobody waited.
+// does not count, since a cell could let its own threads compete for its core. Stolen
+// time counts on as many cores as the cell has computing threads, those that lost most:
+// on the other cores nobody waited.
 func (s sight) until(later sight, threads int) toll {
 	out := toll{stolen: s.stolenUntil(later, threads)}
 	var ran time.Duration
