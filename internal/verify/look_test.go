@@ -65,7 +65,7 @@ func TestInsensitiveCrash(t *testing.T) {
 	}
 }
 
-const milliseconds = "struct timespec pause = {0, %d000000}; nanosleep(&pause, 0);"
+const milliseconds = "struct timespec pause = {0, %d000000}; while (nanosleep(&pause, &pause)) {}"
 
 func pause(ms string) string { return strings.Replace(milliseconds, "%d", ms, 1) }
 

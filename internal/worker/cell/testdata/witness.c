@@ -22,7 +22,14 @@ void witness_misdeed(int64_t what, int64_t launch) { misdeed = what, misdeed_at 
 
 int pawl_flush_kind(void) { return KIND; }
 void pawl_flush(const void *p, int64_t bytes) { flushes++, flushed += bytes; (void)p; }
-void pawl_spin(int64_t rounds) { (void)rounds; struct timespec t = {0, 10000000}; nanosleep(&t, 0); }
+
+/* Go's scheduler interrupts a sleep by signals. */
+static void pause_for(int64_t us) {
+  struct timespec t = {0, 1000 * us};
+  while (nanosleep(&t, &t)) {}
+}
+
+void pawl_spin(int64_t rounds) { (void)rounds; pause_for(10000); }
 int pawl_spin_cycles(void) { return SPIN; }
 void pawl_threads(int n) { threads = n; }
 
@@ -42,8 +49,7 @@ void pawl_run(void **args, int64_t repeat) {
   now[CORES] = CPU_COUNT(&set), now[CORE] = sched_getcpu(), now[REPEAT] = repeat;
   flushes = flushed = 0;
   for (int64_t r = 0; r < repeat; r++) {
-    struct timespec t = {0, 1000 * pause_us};
-    if (pause_us) nanosleep(&t, 0);
+    if (pause_us) pause_for(pause_us);
     for (int64_t i = 0; i < n; i++) y[i] = (float)launches, z[i] += 1;
   }
   if (launches++ == misdeed_at) switch (misdeed) {
