@@ -117,7 +117,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	if err != nil {
 		return err
 	}
-	if err := finished(project); err != nil {
+	if err := finished(project, patterns); err != nil {
 		return err
 	}
 	place, err := placeOf(project, &opts.sandbox, opts.pool, opts.lockMHz)
@@ -162,13 +162,18 @@ func gravest(e *env, verdict error, problems ...error) error {
 	return verdict
 }
 
-// finished refuses a spec that still has guesses in it.
-func finished(s *spec.Spec) error {
-	if len(s.TODOs) == 0 {
+// finished refuses rows that still have guesses in them.
+func finished(s *spec.Spec, patterns []string) error {
+	rows, err := s.Select(patterns)
+	if err != nil {
+		return err
+	}
+	guesses := s.TODOsOf(patterns, rows)
+	if len(guesses) == 0 {
 		return nil
 	}
 	var list diag.List
-	for _, at := range s.TODOs {
+	for _, at := range guesses {
 		list.Add(&diag.Problem{Pos: at, Message: "this is only guessed, and check judges nothing that is"})
 	}
 	source, err := os.ReadFile(s.File)

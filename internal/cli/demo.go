@@ -23,7 +23,7 @@ func newDemo(e *env) *cobra.Command {
 		Use: "demo", Short: "play a story of six changes, and see what pawl says of each", GroupID: groupMachine, Args: cobra.NoArgs,
 		Long: `demo makes a git repository with two example kernels, for the GPU where there is
 one, and checks six changes to them: a first baseline, an innocent change, a comment,
-another launch, a planted slowdown of 6% and a real improvement.`,
+another launch, a planted slowdown and a real improvement.`,
 		RunE: func(*cobra.Command, []string) error { return runDemo(e, dir, host) },
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "keep the repository in this folder, which must be empty or new")

@@ -97,6 +97,30 @@ func (s *specDraft) placeTODOs(root *node) {
 	}
 }
 
+// TODOsOf are the TODO comments that a run of these rows depends on: of everything
+// where they are everything, and otherwise the first about each part that they use.
+func (s *Spec) TODOsOf(patterns []string, rows []Selection) []diag.Pos {
+	if len(patterns) == 0 || len(s.TODOs) == 0 {
+		return s.TODOs
+	}
+	used := map[diag.Pos]bool{}
+	for _, at := range s.Unfinished {
+		used[at] = true
+	}
+	for _, row := range rows {
+		used[row.Kernel.TODO] = true
+		for _, o := range []*Oracle{row.Kernel.Oracle, row.Kernel.Tolerance.Rival} {
+			for _, k := range s.Kernels {
+				used[k.TODO] = used[k.TODO] || o != nil && k.Name == o.Kernel
+			}
+		}
+		for _, c := range row.Configs {
+			used[c.TODO] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(s.TODOs), func(at diag.Pos) bool { return !used[at] })
+}
+
 // fieldOf finds a mapping's field by its key; nil where there is none.
 func fieldOf(n *node, name string) *field {
 	if n == nil {
