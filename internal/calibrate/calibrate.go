@@ -22,6 +22,7 @@ import (
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
+	"pawl/internal/stat"
 	"pawl/internal/worker"
 )
 
@@ -87,9 +88,9 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	return collect(here, targets, report)
 }
 
-// fewest samples of a kernel: a copy that exceeds a large cache takes long on one
-// core.
-const fewest = 5
+// fewest samples of a kernel, as many as an interval needs: a copy that exceeds a large
+// cache takes long on one core.
+const fewest = stat.MinInterval
 
 // look asks a worker what there is.
 func look(ctx context.Context, opts Options) (*place, error) {

@@ -59,6 +59,8 @@ func attempt(t target, c candidate, row *result.Row) roof.Try {
 		try.Fault = row.Fault.Message
 	case row.Timing == nil || row.Timing.Stats.Count == 0:
 		try.Fault = "not measured"
+	case row.Timing.HalfWidth >= 1:
+		try.Fault = fmt.Sprintf("%d samples in --budget are too few to know a peak by", row.Timing.Stats.Count)
 	default:
 		s := row.Timing.Stats
 		try.Rate, try.MedianS, try.HalfWidth, try.GHz = s.GBps, s.Median, row.Timing.HalfWidth, s.GHz

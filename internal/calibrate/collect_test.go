@@ -62,6 +62,24 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// A few samples say nothing of what a device can do at best.
+func TestCollectOfFewSamples(t *testing.T) {
+	once := measured("dram_read", "once", 9000, 0)
+	once.Timing.HalfWidth, once.Timing.Stats.Count = 1, 2
+	got, err := collect(&place{gpu: gpus["H200"]}, few, report(
+		measured("dram_copy", "once", 4000, 0), once, measured("f16_mma", "sm", 0, 600e3), measured("f16_wgmma", "sm", 0, 900e3),
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Peaks) != 1 || got.Peaks[0].Name != roof.F16 {
+		t.Errorf("peaks: %+v", got.Peaks)
+	}
+	if len(got.Failed) != 1 || got.Failed[0].Tried[1].Fault != "2 samples in --budget are too few to know a peak by" {
+		t.Errorf("failed: %+v", got.Failed)
+	}
+}
+
 // What the second best reached is no peak: it would reject whatever uses the best.
 func TestCollectPartly(t *testing.T) {
 	got, err := collect(&place{gpu: gpus["H200"]}, few, report(

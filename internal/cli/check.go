@@ -87,7 +87,7 @@ The base is where this branch left main; on main itself it is the last commit, o
 HEAD when files have changed. Gate and configs are the base's. The best-known
 versions are in .pawl/baseline, which --update-baseline moves forward.
 
-A spec that pawl init drafted is refused until no TODO comment is left in it.`,
+A kernel that pawl init drafted is refused until no TODO comment about it is left.`,
 		Example: "  pawl check\n  pawl check 'attention/*' --base origin/main\n  pawl check --update-baseline",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return runCheck(e, opts, args)

@@ -45,11 +45,11 @@ type Bound struct {
 	Unit     string
 }
 
-// Over tells whether the kernel is faster than the device can be.
-func (b Bound) Over() bool { return b.Fraction > Margin }
+// Over tells whether the kernel is faster than the device can be, even if its peak is
+// as high as the noise that it was measured in allows.
+func (b Bound) Over() bool { return b.Fraction*(1-b.Width) > Margin }
 
-// Beyond tells whether the kernel is faster than a core of a processor can be, even if
-// its peak is as high as the noise that it was measured in allows.
+// Beyond is Over for a core of a processor.
 func (b Bound) Beyond() bool { return b.Fraction*(1-b.Width) > HostMargin }
 
 // String has both numbers: "5.02 TB/s, the measured peak of dram is 4.10 TB/s".
@@ -89,8 +89,9 @@ func (p *Peaks) memory(w Work) (Bound, bool) {
 	if level != DRAM || !bound.Over() || !(w.Seconds > 0) {
 		return bound, known
 	}
-	cached := 2 * float64(last.Bytes) / 1e9
-	if w.GBps-cached/w.Seconds <= Margin*bound.Peak {
+	uncached := bound
+	uncached.Fraction -= 2 * float64(last.Bytes) / 1e9 / w.Seconds / bound.Peak
+	if !uncached.Over() {
 		return p.bound(last.Name, w, w.GBps)
 	}
 	return bound, known

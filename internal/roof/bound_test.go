@@ -67,6 +67,10 @@ func TestBind(t *testing.T) {
 		"in the L2":                 {h200(), Work{GBps: 3000, Footprint: 2 * l2, Caches: gpu}, L2, 50, false},
 		"at the margin":             {h200(), Work{GBps: 4200, Footprint: 1 << 30, Caches: gpu}, DRAM, 105, false},
 		"over the memory":           {h200(), Work{GBps: 4201, Footprint: 1 << 30, Caches: gpu}, DRAM, 105.025, true},
+		"a peak in doubt":           {doubted(h200(), 0.1), Work{GBps: 4666, Footprint: 1 << 30, Caches: gpu}, DRAM, 116.65, false},
+		"over a peak in doubt":      {doubted(h200(), 0.1), Work{GBps: 4667, Footprint: 1 << 30, Caches: gpu}, DRAM, 116.675, true},
+		"a peak of one sample":      {doubted(h200(), 1), Work{GBps: 40000, Footprint: 1 << 30, Caches: gpu}, DRAM, 1000, false},
+		"in doubt, and for the L2":  {doubted(h200(), 0.1), Work{GBps: 5900, Seconds: 100e-6, Footprint: 130 * mb, Caches: gpu}, L2, 5900.0 / 6000 * 100, false},
 		"over, for what it moved":   {h200(), Work{GBps: 4300, Seconds: 1, Footprint: 1 << 30, Caches: gpu}, DRAM, 107.5, true},
 		"over, but for the L2":      {h200(), Work{GBps: 5400, Seconds: 25e-6, Footprint: 130 * mb, Caches: gpu}, L2, 90, false},
 		"over the L2 as well":       {h200(), Work{GBps: 9000, Seconds: 15e-6, Footprint: 130 * mb, Caches: gpu}, L2, 150, true},
@@ -109,6 +113,14 @@ func TestBind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// doubted are peaks that are known to a width.
+func doubted(p *Peaks, width float64) *Peaks {
+	for i := range p.Peaks {
+		p.Peaks[i].Tried = []Try{{Rate: p.Peaks[i].Rate, HalfWidth: width}}
+	}
+	return p
 }
 
 func TestBoundNamesBothNumbers(t *testing.T) {
