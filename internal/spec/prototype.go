@@ -132,6 +132,9 @@ func findPrototype(k *Kernel, entry string, tokens []cToken) *prototype {
 		list = nil
 	}
 	renamed := renamedTypes(tokens)
+	if path.Ext(k.Source) == ".c" && !includes(tokens, "<stdbool.h>") {
+		renamed["bool"] = true // a header's own, before C23
+	}
 	for _, part := range list {
 		param, ok := sureParam(part, renamed)
 		if !ok {
@@ -180,6 +183,14 @@ func defined(k *Kernel, tokens []cToken) map[string]bool {
 		}
 	}
 	return out
+}
+
+// includes reports whether the source itself includes a header.
+func includes(tokens []cToken, header string) bool {
+	return slices.ContainsFunc(tokens, func(t cToken) bool {
+		words := strings.Fields(strings.TrimPrefix(t.text, "#"))
+		return t.kind == cDirective && len(words) > 1 && words[0] == "include" && words[1] == header
+	})
 }
 
 // renamedTypes are the names that the source makes types of its own of.

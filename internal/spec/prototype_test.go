@@ -164,6 +164,7 @@ func TestHonestPrototypes(t *testing.T) {
 		"attributes":                 {"k.cpp", "extern \"C\" void f([[maybe_unused]] const double *in, float *out, int n) {}", inOutN, ""},
 		"attributes of parameters":   {"k.c", "void f(const double *in __attribute__((unused)), float *out, int n) {}", inOutN, ""},
 		"std::size_t":                {"k.cpp", "#include <cstddef>\nextern \"C\" void f(const float *in, float *out, std::size_t n) {}", inOut + "name: n, dtype: u64, value: N", ""},
+		"bool of a header":           {"k.c", "#include \"t.h\"\nvoid f(const float *in, float *out, bool n) {}", inOutN, ""},
 		"a macro after a tab":        {"k.c", "#define\tbool\tint\nvoid f(const float *in, float *out, bool n) {}", inOutN, ""},
 		"a helper in a namespace":    {"k.cpp", "namespace a { void f(double x) {} }\n#define EXPORT(f) extern \"C\" void f(const float *in, float *out, int n) { a::f(n); }\nEXPORT(f)", inOutN, ""},
 		"f16 in short":               {"k.c", "void f(const short *in, float *out, int n) {}", as("f16"), ""},

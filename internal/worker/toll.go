@@ -38,13 +38,16 @@ type thread struct {
 	ran, waited time.Duration
 }
 
+// statBytes of /proc/stat are the lines of 1,300 cores, which are the first in it.
+const statBytes = 128 << 10
+
 // look reads the counters of a cell that is pinned to cores; with no cores, it may run
 // on all of the machine. Counters that cannot be read are 0, which excuses nobody.
 // last is an earlier reading, or nil: the status of threads that have not run since is
 // taken from there, since most threads of a cell sleep.
 func (w witness) look(pid int, cores []int, last *sight) sight {
 	var raw [4096]byte
-	s := sight{stolen: parseStolen(w.read("stat", make([]byte, 0, 32<<10)), cores), threads: map[int]thread{}}
+	s := sight{stolen: parseStolen(w.read("stat", make([]byte, 0, statBytes)), cores), threads: map[int]thread{}}
 	tasks := strconv.Itoa(pid) + "/task"
 	for _, tid := range w.tasks(pid) {
 		of := fmt.Sprintf("%s/%d/", tasks, tid)

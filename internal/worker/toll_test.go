@@ -37,7 +37,7 @@ func (p fakeProc) write(name, text string) {
 func (p fakeProc) stolen(ticks ...int) {
 	text := "cpu  1 2 3 4 5 6 7 999999 9 10\n"
 	for core, n := range ticks {
-		text += fmt.Sprintf("cpu%d 1 2 3 4 5 6 7 %d 9 10\n", core, n)
+		text += fmt.Sprintf("cpu%d 123456789 2 123456789 1234567890 5 6 12345678 %d 9 10\n", core, n)
 	}
 	p.write("stat", text+"intr 1 2 3\n")
 }
@@ -102,6 +102,20 @@ func TestStolenOfManyCores(t *testing.T) {
 		if got := s.tollSince(c, before).StolenS; got != want {
 			t.Errorf("of %d threads %g s were stolen, want %g", threads, got, want)
 		}
+	}
+}
+
+// Of a thousand cores the last one's time is read as well.
+func TestStolenOfTheLastCore(t *testing.T) {
+	c, p := sleeping(t)
+	s := &server{witness: c.witness}
+	ticks := make([]int, 1000)
+	p.stolen(ticks...)
+	before := s.look(c)
+	ticks[999] = 5
+	p.stolen(ticks...)
+	if got := s.tollSince(c, before).StolenS; got != 0.05 {
+		t.Errorf("%g s were stolen, want 0.05", got)
 	}
 }
 
