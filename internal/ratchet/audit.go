@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +115,11 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 	}
 	if now := versions[len(versions)-1].file; now != nil {
 		a.Entries = len(now.Entries)
-		bare, err := s.auditSamples(ctx, class, now)
+		doubted := map[string]bool{} // already
+		for _, found := range a.Findings {
+			doubted[found.Name] = true
+		}
+		bare, err := s.auditSamples(ctx, class, now, doubted)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +138,7 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 // auditSamples holds the entries of today against the file beside. What is committed
 // so, as by a merge that took one side's file, and is still in git's history, the next
 // writer brings back.
-func (s *Store) auditSamples(ctx context.Context, class string, now *File) ([]Finding, error) {
+func (s *Store) auditSamples(ctx context.Context, class string, now *File, doubted map[string]bool) ([]Finding, error) {
 	path := disk.Shown(s.samplesPath(class))
 	commit, err := s.samplesCommit(ctx, class)
 	if err != nil {
@@ -147,7 +152,12 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File) ([]Fi
 	}
 	var out []Finding
 	for _, name := range now.Names() {
-		if _, err := now.Samples(now.Entries[name]); err != nil {
+		entry := now.Entries[name]
+		samples, err := now.Samples(entry)
+		if err == nil && !doubted[name] {
+			err = entry.contradicts(samples)
+		}
+		if err != nil {
 			if commit != "" {
 				remedy = fmt.Sprintf("the commit that has them, in %s; or pawl baseline reset %s --reason …, and pawl check --update-baseline measures it anew", path, name)
 			}
@@ -155,6 +165,25 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File) ([]Fi
 		}
 	}
 	return out, nil
+}
+
+// contradicts says where an entry's median is not that of its samples. Where only some
+// are kept it lies among the middle ones.
+func (e *Entry) contradicts(seconds []float64) error {
+	sorted := slices.Sorted(slices.Values(seconds))
+	n, reach := len(sorted), 0
+	if e.Samples.Count < e.Samples.Of {
+		reach = int(2 * math.Sqrt(float64(n))) // four standard errors of its place
+	}
+	if n == 0 {
+		return nil
+	}
+	const digits = 1 + 2e-5 // that the file keeps
+	low, high := sorted[max(0, (n-1)/2-reach)]*1e3, sorted[min(n-1, n/2+reach)]*1e3
+	if e.MedianMS < low/digits || e.MedianMS > high*digits {
+		return fmt.Errorf("its median is %s ms, and that of its samples %s ms", short3(e.MedianMS), short3(500*(sorted[(n-1)/2]+sorted[n/2])))
+	}
+	return nil
 }
 
 // samplesCommit is the commit that made the samples what they are now; "": none did.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl/internal/git"
+	"pawl/internal/stat"
 )
 
 // project is a real repository with a baseline in a folder below its root.
@@ -68,6 +70,15 @@ func (p *project) move(config string, by By, reason string, change float64) {
 			c = c.against(former, change)
 		}
 		f.put(c, by, reason)
+		return nil
+	})
+}
+
+// retime moves an entry by a duet that found it 10% faster, to a version of another time.
+func (p *project) retime(config string, ms float64) {
+	p.Helper()
+	put(p, p.store, func(f *File) error {
+		f.put(candidate(config, 8, ms).against(f.Entry("attention", config), -0.1), ByCheck, "")
 		return nil
 	})
 }
@@ -210,6 +221,8 @@ func TestAuditFinds(t *testing.T) {
 		"the file deleted":  {func(p *project) { os.Remove(p.store.Path(class)) }, "vanished"},
 		"a merge conflict":  {func(p *project) { p.edit("{", "<<<<<<< HEAD\n{") }, "unreadable"},
 		"truncated":         {func(p *project) { write(p, p.store.Path(class), []byte(`{"schema": 1, "cl`)) }, "unreadable"},
+		"hardly shown":      {func(p *project) { p.move("small", ByCheck, "", -0.001) }, "worse attention/small"},
+		"another time":      {func(p *project) { p.retime("small", 0.5) }, "edited attention/small"},
 		"samples gone":      {func(p *project) { os.Remove(p.store.samplesPath(class)) }, "no samples attention/large\nno samples attention/small"},
 		"samples of others": {func(p *project) { write(p, p.store.samplesPath(class), emptySamples(p)) }, "no samples attention/large\nno samples attention/small"},
 	} {
@@ -241,6 +254,37 @@ func TestAuditFinds(t *testing.T) {
 			if settled := p.audit().Settled; commit != "" && (len(settled) != len(want) || settled[0].Commit != commit) {
 				t.Errorf("settled: %+v", settled)
 			}
+		})
+	}
+}
+
+// The median of an entry is that of its samples.
+func TestAuditOfSamples(t *testing.T) {
+	for name, test := range map[string]struct {
+		samples int
+		factor  float64 // of the median
+		want    []string
+	}{
+		"all kept":        {201, 1, nil},
+		"of an even list": {200, 1, nil},
+		"all kept, wrong": {201, 0.9999, []string{"no samples attention/small"}},
+		"some kept":       {3001, 1, nil},
+		"some, wrong":     {3001, 0.9, []string{"no samples attention/small"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			c := candidate("small", 1, 2)
+			random := rand.New(rand.NewPCG(1, 2))
+			var seconds []float64
+			for range test.samples {
+				seconds = append(seconds, 2e-3*(1+0.1*random.NormFloat64()))
+			}
+			c.Row.Timing.Samples.Seconds = seconds
+			stats := &c.Row.Timing.Stats
+			stats.Median = test.factor * stat.Median(seconds)
+			stats.Low, stats.High = 0.99*stats.Median, 1.01*stats.Median
+			put(p, p.store, moveTo(c))
+			p.finds("", test.want...)
 		})
 	}
 }

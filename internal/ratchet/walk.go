@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"pawl/internal/diag"
 	"pawl/internal/git"
@@ -248,10 +249,26 @@ func illegal(moves []Move, from int) (kind Kind, about, what string) {
 			kind, about, what = Worse, m.Sum, "moved by check without a duet that found it faster"
 		case !(m.Change.Median < 0):
 			kind, about, what = Worse, m.Sum, fmt.Sprintf("moved by check to a version that is %.1f%% slower", 100*m.Change.Median)
+		case !(m.Change.Low <= m.Change.Median && m.Change.Median <= m.Change.High && m.Change.High < 0):
+			kind, about, what = Worse, m.Sum, "moved by check to a version that its duet has not shown to be faster"
+		case m.strange():
+			kind, about, what = Edited, m.Sum, fmt.Sprintf("moved by check from %s to %s ms, and its duet says %+.1f%%", short3(m.From.MedianMS), short3(m.MedianMS), 100*m.Change.Median)
 		}
 	}
 	return kind, about, what
 }
+
+// strangeFactor is how far apart the medians of two runs of the same code may be, and
+// then some: a machine that was half as fast on one of the days explains no more.
+const strangeFactor = 3
+
+// strange tells whether a move's times are not those of the change that its duet found.
+func (m Move) strange() bool {
+	told := (1 + m.Change.Median) * m.From.MedianMS
+	return !(m.MedianMS <= strangeFactor*told && told <= strangeFactor*m.MedianMS)
+}
+
+func short3(ms float64) string { return strconv.FormatFloat(ms, 'g', 3, 64) }
 
 // found records a finding once and returns its index.
 func (w *walk) found(kind Kind, v version, name, about, what, remedy string) int {

@@ -39,7 +39,7 @@ func (s *story) add(f *File, parents ...int) {
 
 func (s *story) step(f *File) {
 	s.moves++
-	c := candidate(rapid.SampledFrom([]string{"a", "b"}).Draw(s.T, "config"), s.moves, rapid.Float64Range(1, 9).Draw(s.T, "ms"))
+	c := candidate(rapid.SampledFrom([]string{"a", "b"}).Draw(s.T, "config"), s.moves, rapid.Float64Range(1, 1.4).Draw(s.T, "ms"))
 	c.Row.Identity = fmt.Sprint("identity ", s.moves)
 	c.Commit.SHA = fmt.Sprintf("%040d", s.moves)
 	name := c.Row.Name()
