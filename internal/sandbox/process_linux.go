@@ -39,13 +39,21 @@ func (p *Process) Attempts() []Attempt {
 
 // Kill ends the program, and its children, at once. After Wait has returned
 // it is os.ErrProcessDone.
-func (p *Process) Kill() error {
+func (p *Process) Kill() error { return p.signal(unix.SIGKILL) }
+
+// Stop halts the program, and its children, until Continue.
+func (p *Process) Stop() error { return p.signal(unix.SIGSTOP) }
+
+// Continue lets a program that was stopped go on.
+func (p *Process) Continue() error { return p.signal(unix.SIGCONT) }
+
+func (p *Process) signal(which unix.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gone {
 		return os.ErrProcessDone
 	}
-	return unix.Kill(-p.proc.Pid, unix.SIGKILL)
+	return unix.Kill(-p.proc.Pid, which)
 }
 
 // Wait waits for the program to end, ends what children it has left behind,

@@ -72,6 +72,12 @@ func (p *Process) Attempts() []Attempt { return nil }
 // Kill ends the program at once.
 func (p *Process) Kill() error { return p.proc.Kill() }
 
+// Stop does nothing here.
+func (p *Process) Stop() error { return errors.ErrUnsupported }
+
+// Continue does nothing here.
+func (p *Process) Continue() error { return errors.ErrUnsupported }
+
 // Wait waits for the program to end. It may be called more than once.
 func (p *Process) Wait() (*os.ProcessState, error) {
 	p.once.Do(func() { p.state, p.err = p.proc.Wait() })

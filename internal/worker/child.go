@@ -44,8 +44,9 @@ type child struct {
 	exited  chan struct{}    // closed once the process is gone and its log complete
 	state   *os.ProcessState
 
-	asking sync.Mutex // one request in flight
-	help   help       // that it got from children; under asking
+	asking  sync.Mutex // one request in flight
+	help    help       // that it got from children; under asking
+	stopped bool       // until the next request; under asking
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
@@ -236,6 +237,8 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 		return nil, 0, c.fail(c.forged("answered before it was asked"))
 	}
 	id := unguessable()
+	c.wake()
+	defer c.still()
 	c.watchHelp(op)
 	start := time.Now()
 	if err := c.out.Send(id, op, body, nil); err != nil {

@@ -146,6 +146,12 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 		for began := processorTime(); processorTime()-began < 300*time.Millisecond; {
 			continue
 		}
+	case "restless":
+		go func() {
+			for {
+				continue
+			}
+		}()
 	case "no body":
 		return json.RawMessage(`"surprise"`), nil
 	case "twice":

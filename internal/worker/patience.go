@@ -2,9 +2,12 @@ package worker
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"pawl/internal/result"
 )
@@ -45,9 +48,13 @@ func (g *grace) unexplained() bool {
 }
 
 // kept reports whether something keeps the cell from answering or ending: all its
-// threads are exiting, or one is stopped or ready and has had little processor time.
+// threads are exiting, or one is stopped or ready and has had little processor time; or
+// it is gone, and the worker has not come to see it.
 func (g *grace) kept() bool {
 	states := g.c.witness.states(g.c.proc.Pid())
+	if len(states) == 0 {
+		return errors.Is(unix.Kill(g.c.proc.Pid(), 0), unix.ESRCH)
+	}
 	ending, wanting := true, false
 	for _, s := range states {
 		ending = ending && s.exiting
@@ -56,7 +63,7 @@ func (g *grace) kept() bool {
 	if ran, ok := processTime(g.c.proc.Pid()); ok && ran-g.ran >= patienceBusy {
 		wanting = false
 	}
-	return len(states) > 0 && (ending || wanting)
+	return ending || wanting
 }
 
 // leaving waits for the end of a cell that has closed its descriptor. One that goes on

@@ -236,6 +236,23 @@ func TestUnexplainedAtTwoLooks(t *testing.T) {
 	}
 }
 
+// A cell that is gone has kept nothing back, however late the worker comes to see it.
+func TestGoneIsExplained(t *testing.T) {
+	c, _ := sleeping(t)
+	given := c.grace()
+	if given.unexplained(); !given.unexplained() {
+		t.Error("threads that cannot be read explain that a cell is there")
+	}
+	given = c.grace()
+	_ = c.proc.Kill()
+	<-c.exited
+	for range 3 {
+		if given.unexplained() {
+			t.Error("a cell that is gone is accused")
+		}
+	}
+}
+
 // One that goes on with what it has answered has.
 func TestBusyCellIsForged(t *testing.T) {
 	for _, what := range []string{"answers and works on", "answers and sleeps"} {
