@@ -237,8 +237,8 @@ func TestLinkErrors(t *testing.T) {
 	if o.Fault == nil || o.Fault.Message != "cc exited with status 1 linking k.c" || !strings.Contains(o.Output, "elsewhere") {
 		t.Errorf("undefined function: %+v\n%s", o.Fault, o.Output)
 	}
-	o = newProject(t, map[string]string{"k.c": plainSource + "void pawl_spin(void) {}\n"}).one(b)
-	if o.Fault == nil || !strings.Contains(o.Fault.Message, "k.c defines pawl_spin") {
+	o = newProject(t, map[string]string{"k.c": plainSource + "void pawl_threads(void) {}\n"}).one(b)
+	if o.Fault == nil || !strings.Contains(o.Fault.Message, "k.c defines pawl_threads") {
 		t.Errorf("clash: %+v\n%s", o.Fault, o.Output)
 	}
 }

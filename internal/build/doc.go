@@ -13,10 +13,6 @@
 //
 //	const int pawl_abi;                                  // ABI below
 //	void pawl_run(void *const *slots, int64_t repeat);
-//	void pawl_flush(const void *p, int64_t bytes);
-//	int  pawl_flush_kind(void);
-//	void pawl_spin(int64_t rounds);
-//	int  pawl_spin_cycles(void);
 //	void pawl_threads(int n);
 //
 // pawl_run calls the kernel's launches in order, the whole sequence repeat
@@ -27,12 +23,9 @@
 // floats, for which C has no common type, cannot be scalars. Entries are called
 // as functions that return void.
 //
-// pawl_flush evicts every line of a range from all cache levels, and
-// pawl_flush_kind says how: 1 clflush, 2 clflushopt, 3 dc civac, 0 not at all.
-// pawl_spin runs a chain of dependent instructions of known latency, and
-// pawl_spin_cycles says how many core cycles one round takes (0: not known), so
-// that timing it reads the core's clock. pawl_threads sets the number of OpenMP
-// threads where OpenMP is linked, and does nothing elsewhere.
+// pawl_threads sets the number of OpenMP threads where OpenMP is linked, and does
+// nothing elsewhere. What cleans caches and what tells the time is not here: it would
+// lie within reach of the user's code (package core has it).
 //
 // # Key and code
 //

@@ -14,9 +14,7 @@ import (
 var shimRuntime string
 
 // exported are the symbols of the ABI; host.c defines all but pawl_run.
-var exported = []string{
-	"pawl_abi", "pawl_flush", "pawl_flush_kind", "pawl_run", "pawl_spin", "pawl_spin_cycles", "pawl_threads",
-}
+var exported = []string{"pawl_abi", "pawl_run", "pawl_threads"}
 
 // versionScript makes everything else local to the artifact.
 func versionScript() string {

@@ -2,17 +2,18 @@ package cell
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"pawl/internal/dtype"
+	"pawl/internal/native/core"
 	"pawl/internal/native/dl"
 	"pawl/internal/oracle"
 	"pawl/internal/result"
@@ -20,34 +21,33 @@ import (
 )
 
 // hostABI is the version of the functions that build's shim exports.
-const hostABI = 1
+const hostABI = 2
 
-// spinRounds of the shim's multiply chain take a few microseconds: long enough
+// spinRounds of the core's chain take a few microseconds: long enough
 // for the clock's resolution, short beside any kernel worth measuring.
 const spinRounds = 64
 
 // host runs C and C++ shared objects on the CPU.
 type host struct {
-	runEntry, flushRange, spinChain, setThreads dl.Func
+	runEntry, setThreads dl.Func
+
+	flush func(start uintptr, bytes int)
+	spin  func(rounds int)
 
 	handlers *handlers // of signals, before any of the candidate's code ran
 
-	flushes    bool
-	spinCycles float64
-	args       []wire.Arg
-	buffers    []*buffer
-	slots      []uintptr // what pawl_run is given
-	scalars    []byte    // storage of the scalar arguments
-	overhead   float64
-	seed       uint64
-	batch      int // of the generated data
-	threads    int
+	args     []wire.Arg
+	buffers  []*buffer
+	slots    []uintptr // what pawl_run is given
+	scalars  []byte    // storage of the scalar arguments
+	overhead float64   // of a call, with the clock's readings
+	reading  float64   // the clock, twice
+	seed     uint64
+	batch    int // of the generated data
+	threads  int
 }
 
-func newHost() *host { return &host{} }
-
-// flushKinds are the answers of the shim's pawl_flush_kind.
-var flushKinds = []string{"none", "clflush", "clflushopt", "dc civac"}
+func newHost() *host { return &host{flush: core.Flush, spin: core.Spin} }
 
 func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
 	if h.handlers == nil {
@@ -64,29 +64,18 @@ func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
 			Hint: "build it with this version of pawl",
 		}
 	}
-	var flushKind, spinCycles dl.Func
 	for _, want := range []struct {
 		name string
 		into *dl.Func
 	}{
 		{"pawl_run", &h.runEntry},
-		{"pawl_flush", &h.flushRange},
-		{"pawl_flush_kind", &flushKind},
-		{"pawl_spin", &h.spinChain},
-		{"pawl_spin_cycles", &spinCycles},
 		{"pawl_threads", &h.setThreads},
 	} {
 		if *want.into, err = lib.Lookup(want.name); err != nil {
 			return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error(), Hint: "the shared object was not built by this version of pawl"}
 		}
 	}
-	kind := "none"
-	if k := int(int32(flushKind.Call())); k > 0 && k < len(flushKinds) {
-		kind = flushKinds[k]
-		h.flushes = true
-	}
-	h.spinCycles = float64(int32(spinCycles.Call()))
-	return &wire.LoadReply{Flush: kind}, nil
+	return &wire.LoadReply{Flush: cmp.Or(core.How(), "none")}, nil
 }
 
 func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
@@ -129,7 +118,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	}
 	h.threads = max(1, m.Threads)
 	h.setThreads.Call(uintptr(h.threads))
-	h.overhead = h.measureOverhead()
+	h.measureOverhead()
 	return reply, nil
 }
 
@@ -211,15 +200,15 @@ func (h *host) launch(repeat int64) {
 	h.runEntry.Call(dl.PointerTable(h.slots), uintptr(repeat))
 }
 
-// measureOverhead times calls that launch nothing.
-func (h *host) measureOverhead() float64 {
-	best := math.Inf(1)
+// measureOverhead times calls that launch nothing, and the clock alone.
+func (h *host) measureOverhead() {
+	h.overhead, h.reading = math.Inf(1), math.Inf(1)
 	for range 50 {
-		start := time.Now()
+		h.reading = min(h.reading, core.Since(core.Now()).Seconds())
+		start := core.Now()
 		h.launch(0)
-		best = min(best, time.Since(start).Seconds())
+		h.overhead = min(h.overhead, core.Since(start).Seconds())
 	}
-	return best
 }
 
 func (h *host) ready() error {
@@ -240,7 +229,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
 	forgot := m.ForgetBytes > 0
-	begin := time.Now()
+	begin := core.Now()
 	for i := range m.Count {
 		if m.Step > 0 {
 			for _, b := range h.buffers {
@@ -250,11 +239,11 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		h.poison()
 		forgot = forgot && forget(m.ForgetBytes, h.threads)
 		h.settle(m.Cache == "cold")
-		start := time.Now()
+		start := core.Now()
 		if !m.Dry {
 			h.launch(int64(m.Repeat))
 		}
-		seconds = append(seconds, time.Since(start).Seconds()/float64(m.Repeat))
+		seconds = append(seconds, core.Since(start).Seconds()/float64(m.Repeat))
 		if err := h.handlers.check(); err != nil {
 			return nil, nil, err
 		}
@@ -268,7 +257,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		if i%garbageEvery == garbageEvery-1 {
 			collectGarbage()
 		}
-		if m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
+		if m.MaxS > 0 && core.Since(begin).Seconds() > m.MaxS {
 			break
 		}
 	}
@@ -354,27 +343,24 @@ func (h *host) settle(cold bool) {
 	for _, b := range h.buffers {
 		b.restore()
 	}
-	if !cold || !h.flushes {
+	if !cold {
 		return
 	}
 	for _, b := range h.buffers {
-		h.flushRange.Call(b.address(), uintptr(b.size))
+		h.flush(b.address(), b.size)
 	}
 }
 
 // clock reads the core's frequency: a chain of dependent multiplies takes a
 // known number of cycles, whatever else the core could do at the same time.
 func (h *host) clock() float64 {
-	if h.spinCycles <= 0 {
-		return 0
-	}
-	start := time.Now()
-	h.spinChain.Call(spinRounds)
-	elapsed := time.Since(start).Seconds() - h.overhead
+	start := core.Now()
+	h.spin(spinRounds)
+	elapsed := core.Since(start).Seconds() - h.reading
 	if elapsed <= 0 {
 		return 0
 	}
-	return h.spinCycles * spinRounds / elapsed / 1e9
+	return core.SpinCycles * spinRounds / elapsed / 1e9
 }
 
 func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
@@ -382,9 +368,9 @@ func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
 		return nil, err
 	}
 	h.settle(false)
-	start := time.Now()
+	start := core.Now()
 	h.launch(m.Launches)
-	elapsed := time.Since(start).Seconds()
+	elapsed := core.Since(start).Seconds()
 	if err := h.intact(); err != nil {
 		return nil, err
 	}

@@ -20,8 +20,7 @@ int64_t witness_threads(void) { return threads; }
 void witness_pause(int64_t us) { pause_us = us; }
 void witness_misdeed(int64_t what, int64_t launch) { misdeed = what, misdeed_at = launch; }
 
-int pawl_flush_kind(void) { return KIND; }
-void pawl_flush(const void *p, int64_t bytes) { flushes++, flushed += bytes; (void)p; }
+void witness_flush(int64_t bytes) { flushes++, flushed += bytes; }
 
 /* Go's scheduler interrupts a sleep by signals. */
 static void pause_for(int64_t us) {
@@ -29,8 +28,6 @@ static void pause_for(int64_t us) {
   while (nanosleep(&t, &t)) {}
 }
 
-void pawl_spin(int64_t rounds) { (void)rounds; pause_for(10000); }
-int pawl_spin_cycles(void) { return SPIN; }
 void pawl_threads(int n) { threads = n; }
 
 static void handler(int signal) { (void)signal; }

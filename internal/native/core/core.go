@@ -1,0 +1,49 @@
+// Package core has what a core of the processor can do and Go has no words for: it
+// empties the caches of a range of memory, and runs instructions of known latency, by
+// which its frequency can be told. Its clock asks the kernel, not the page that the
+// kernel shares with every process, which code in this process could change.
+//
+// All of it is pawl's own machine code: candidate code that shares the process could
+// change its own object unseen, and this only where the worker looks.
+package core
+
+import (
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flush evicts the lines of a range from all caches, where How says that it can.
+func Flush(start uintptr, bytes int) {
+	if bytes > 0 && way.how != "" {
+		end := start + uintptr(bytes)
+		flush(start&^(way.line-1), end, way.line, way.optimised)
+	}
+}
+
+// How says how Flush evicts: the name of an instruction; "" where it cannot.
+func How() string { return way.how }
+
+// way is how this processor is told to evict a line.
+var way = findWay()
+
+type eviction struct {
+	how       string
+	line      uintptr // bytes of a line of the caches
+	optimised bool    // lines are evicted in any order
+}
+
+// Spin runs rounds of a chain of dependent instructions, SpinCycles of the core each.
+func Spin(rounds int) { spin(rounds) }
+
+// Now is the monotonic clock.
+func Now() time.Duration {
+	var ts unix.Timespec
+	// It cannot fail, and without blocking the scheduler need not know of it.
+	_, _, _ = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&ts)), 0)
+	return time.Duration(ts.Nano())
+}
+
+// Since is the time that has passed on that clock.
+func Since(start time.Duration) time.Duration { return Now() - start }

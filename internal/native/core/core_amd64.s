@@ -1,0 +1,56 @@
+#include "textflag.h"
+
+// func flush(start, end, line uintptr, optimised bool)
+TEXT ·flush(SB), NOSPLIT, $0-25
+	MOVQ start+0(FP), AX
+	MOVQ end+8(FP), BX
+	MOVQ line+16(FP), CX
+	MOVBLZX optimised+24(FP), DX
+	TESTL DX, DX
+	JEQ  plain
+
+any:
+	CMPQ AX, BX
+	JCC  done
+	CLFLUSHOPT (AX)
+	ADDQ CX, AX
+	JMP  any
+
+plain:
+	CMPQ AX, BX
+	JCC  done
+	CLFLUSH (AX)
+	ADDQ CX, AX
+	JMP  plain
+
+done:
+	MFENCE
+	RET
+
+#define MUL8 IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX;
+
+// func spin(rounds int)
+TEXT ·spin(SB), NOSPLIT, $0-8
+	MOVQ rounds+0(FP), CX
+	MOVQ $3, AX
+
+again:
+	CMPQ CX, $0
+	JLE  spun
+	MUL8 MUL8 MUL8 MUL8 MUL8 MUL8 MUL8 MUL8
+	DECQ CX
+	JMP  again
+
+spun:
+	RET
+
+// func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL subleaf+4(FP), CX
+	CPUID
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
+	RET

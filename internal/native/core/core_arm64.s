@@ -1,0 +1,41 @@
+#include "textflag.h"
+
+// func flush(start, end, line uintptr, optimised bool)
+TEXT ·flush(SB), NOSPLIT, $0-25
+	MOVD start+0(FP), R0
+	MOVD end+8(FP), R1
+	MOVD line+16(FP), R2
+
+again:
+	CMP  R1, R0
+	BHS  done
+	DC   CIVAC, R0
+	ADD  R2, R0
+	B    again
+
+done:
+	DSB  $15
+	RET
+
+#define ADD8 ADD R1, R1, R1; ADD R1, R1, R1; ADD R1, R1, R1; ADD R1, R1, R1; ADD R1, R1, R1; ADD R1, R1, R1; ADD R1, R1, R1; ADD R1, R1, R1;
+
+// func spin(rounds int)
+TEXT ·spin(SB), NOSPLIT, $0-8
+	MOVD rounds+0(FP), R0
+	MOVD $3, R1
+
+again:
+	CMP  $0, R0
+	BLE  spun
+	ADD8 ADD8 ADD8 ADD8 ADD8 ADD8 ADD8 ADD8
+	SUB  $1, R0
+	B    again
+
+spun:
+	RET
+
+// func cacheType() uint64
+TEXT ·cacheType(SB), NOSPLIT, $0-8
+	MRS  CTR_EL0, R0
+	MOVD R0, ret+0(FP)
+	RET

@@ -1,0 +1,11 @@
+//go:build amd64 || arm64
+
+package core
+
+// flush evicts lines from start to end, and waits until that is done.
+//
+//go:noescape
+func flush(start, end, line uintptr, optimised bool)
+
+//go:noescape
+func spin(rounds int)
