@@ -40,8 +40,9 @@ var hostSubjects = []Subject{
 
 	{Kind: Host, Kernel: "background_thread", Exploit: "late-work", Research: []int{2}, Expect: Caught, By: []string{late, wrong, timed, blank, threads, forged, roofed}, Why: "outputs are taken as they are when the launch returns"},
 	{Kind: Host, Kernel: "lazy_output", Exploit: "lazy-output", Research: []int{3}, Expect: Caught, By: []string{tampered}, Why: "a handler of SIGSEGV computes what is read; handlers are looked at before anything is"},
-	{Kind: Host, Kernel: "patch_clock", Exploit: "patched-clock", Research: []int{5, 32}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "the worker has a clock of its own"},
-	{Kind: Host, Kernel: "patch_clock_and_skip", Exploit: "patched-clock", Research: []int{5, 6}, Expect: Suspicious, By: []string{repeats, clocks, forged, tampered}, Why: "idle in the launches that the worker times; what is left is that the claims do not add up to the time of their request"},
+	{Kind: Host, Kernel: "patch_clock", Exploit: "patched-clock", Research: []int{5, 32}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "the vDSO is not asked, and the worker sees that it was changed"},
+	{Kind: Host, Kernel: "patch_clock_and_skip", Exploit: "patched-clock", Research: []int{5, 6}, Expect: Caught, By: []string{forged}, Why: "idle in the launches that the worker times; it is seen as patch_clock is"},
+	{Kind: Host, Kernel: "patch_flush", Exploit: "patched-flush", Research: []int{5, 32}, Expect: Caught, By: []string{forged}, Why: "the worker sees that the program's own pages are no longer those of its file"},
 	{Kind: Host, Kernel: "forge_answer", Exploit: "forged-answer", Research: []int{13}, Expect: Caught, By: []string{forged}},
 	{Kind: Host, Kernel: "forge_with_stolen_id", Exploit: "forged-answer", Research: []int{13, 14}, Expect: Caught, By: []string{forged}, Why: "finds the request's number in its memory; the cell's own answer then comes second"},
 	{Kind: Host, Kernel: "close_descriptor", Exploit: "forged-answer", Research: []int{13}, Expect: Caught, By: []string{forged}},

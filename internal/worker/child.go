@@ -47,6 +47,7 @@ type child struct {
 	asking  sync.Mutex // one request in flight
 	help    help       // that it got from children; under asking
 	stopped bool       // until the next request; under asking
+	code    codeWatch  // under asking
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
@@ -224,6 +225,7 @@ func (c *child) greet(ctx context.Context) error {
 	if err := frame.Decode(&hello); err != nil || frame.Op != wire.OpHello || hello.Cell != c.kind {
 		return c.fail(&result.Fault{Cause: result.CauseProtocol, Message: "the cell did not say hello"})
 	}
+	c.code.first, _ = c.witness.readCode(c.proc.Pid())
 	return nil
 }
 
@@ -238,7 +240,14 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 	}
 	id := unguessable()
 	c.wake()
-	defer c.still()
+	defer func() {
+		c.still()
+		if err == nil {
+			if err = c.examineCode(op == wire.OpPing); err != nil {
+				reply = nil
+			}
+		}
+	}()
 	c.watchHelp(op)
 	start := time.Now()
 	if err := c.out.Send(id, op, body, nil); err != nil {

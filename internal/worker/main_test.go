@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
@@ -146,6 +150,10 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 		for began := processorTime(); processorTime()-began < 300*time.Millisecond; {
 			continue
 		}
+	case "patched":
+		patch(unix.PROT_READ | unix.PROT_EXEC)
+	case "patched and left open":
+		patch(unix.PROT_READ | unix.PROT_WRITE | unix.PROT_EXEC)
 	case "restless":
 		go func() {
 			for {
@@ -162,4 +170,18 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 		}
 	}
 	return wire.SampleReply{Count: count, State: &result.State{When: "made up"}}, wire.PackSamples(seconds, ghz)
+}
+
+// patch writes to a page of the program what is there already, and leaves it with
+// rights.
+func patch(rights int) {
+	here := reflect.ValueOf(patch).UnsafePointer()
+	page := unsafe.Slice((*byte)(unsafe.Add(here, -int(uintptr(here)&4095))), 4096)
+	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC); err != nil {
+		panic(err)
+	}
+	page[0] ^= 0 // a write all the same
+	if err := unix.Mprotect(page, rights); err != nil {
+		panic(err)
+	}
 }

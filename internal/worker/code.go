@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// code is what a process had mapped and cannot write to before it loaded anything of a
+// candidate's: the program, its libraries, and the clock that the kernel lends it. For
+// each, how many KiB are no longer those of its file. Candidate code can make such pages
+// writable and change what empties the caches, or what tells the time; the kernel then
+// gives the process pages of its own, and counts them.
+type code map[region]int
+
+// region is a place in memory with the rights to it; a path would change when somebody
+// installs another version of a file meanwhile.
+type region struct{ place, rights, inode string }
+
+// readCode reads /proc/PID/smaps; nil where it cannot be read.
+func (w witness) readCode(pid int) (code, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("%s/%d/smaps", w.proc, pid))
+	if err != nil {
+		return nil, err
+	}
+	return parseCode(raw), nil
+}
+
+func parseCode(smaps []byte) code {
+	out := code{}
+	var at region
+	inside := false
+	for line := range bytes.Lines(smaps) {
+		fields := bytes.Fields(line)
+		switch {
+		case len(fields) >= 5 && bytes.IndexByte(fields[0], '-') > 0:
+			at = region{string(fields[0]), string(fields[1]), string(fields[4])}
+			vdso := len(fields) > 5 && string(fields[5]) == "[vdso]"
+			inside = (at.inode != "0" || vdso) && len(at.rights) == 4 && at.rights[0] == 'r' && at.rights[1] == '-' && at.rights[3] == 'p'
+			if inside {
+				out[at] = 0
+			}
+		case inside && len(fields) >= 2 && string(fields[0]) == "Anonymous:":
+			out[at], _ = strconv.Atoi(string(fields[1]))
+		}
+	}
+	return out
+}
+
+// changed names what is not as it was; "": all is.
+func (before code) changed(now code) string {
+	for at, kib := range before {
+		switch is, there := now[at]; {
+		case !there:
+			return fmt.Sprintf("the memory at %s is not mapped as it was", at.place)
+		case is > kib:
+			return fmt.Sprintf("%d KiB at %s are not those of their file any more", is, at.place)
+		}
+	}
+	return ""
+}
+
+// codeShare bounds what looking costs: a part in so many of the time.
+const codeShare = 20
+
+// codeWatch is when a cell's code was looked at.
+type codeWatch struct {
+	first code // nil: it cannot be read
+	last  time.Time
+	cost  time.Duration
+}
+
+// examineCode ends a cell whose code has been changed. It runs nothing meanwhile, so that
+// nothing can be put back before it is seen. Looks that are not due are left out.
+func (c *child) examineCode(due bool) error {
+	w := &c.code
+	if w.first == nil || !c.stopped || !due && time.Since(w.last) < codeShare*w.cost {
+		return nil
+	}
+	begin := time.Now()
+	now, err := c.witness.readCode(c.proc.Pid())
+	w.last = time.Now()
+	w.cost = w.last.Sub(begin)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) || err == nil && len(now) == 0:
+		return nil // it has ended, of which others tell
+	case err != nil:
+		return c.fail(c.forged("has made its memory unreadable: " + err.Error()))
+	}
+	if what := w.first.changed(now); what != "" {
+		return c.fail(c.forged("runs other code than it was started with: " + what))
+	}
+	return nil
+}
