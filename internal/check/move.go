@@ -181,6 +181,8 @@ func (c *check) unproven(k *contest) string {
 		return "the kernel has no oracle: its answers are only those of the version before"
 	case v.Integrity != result.Clean:
 		return "its result is " + string(v.Integrity)
+	case c.inspects(k) && timedLooksOf(v) < inspectLooks:
+		return fmt.Sprintf("%d timed samples of it could be looked at, and %d must be", timedLooksOf(v), inspectLooks)
 	case c.Fork && k.row.Trust != trustHarness:
 		return "it is a stranger's code that shares its cell's address space: such a result moves nothing"
 	}

@@ -97,6 +97,7 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 			c.stand.HoldAgainstRoof(job)
 		}
 		k.judge(c.gate)
+		c.inspect(ctx, k, &room)
 		c.excuse(ctx, k)
 		c.stand.Doubt(k.candidate, c.gate.CV)
 	}

@@ -28,8 +28,12 @@ const (
 	timedSpan   = 2 * time.Second
 	deviceLeast = 1 // and of device code, which does not know one launch from another
 	deviceSpan  = 100 * time.Millisecond
-	besideSpan  = 3 * time.Second // for the neighbours of a kernel's first config,
-	besideMore  = time.Second     // and after so long one neighbour of each of the others will do
+
+	// Looks at timed samples of what becomes the baseline for being faster. Of a kernel
+	// that is wrong in one launch of eight, fewer than one in a hundred get past them.
+	inspectLooks = 35
+	besideSpan   = 3 * time.Second // for the neighbours of a kernel's first config,
+	besideMore   = time.Second     // and after so long one neighbour of each of the others will do
 )
 
 // verify looks at the answers of every candidate that is to be measured. One whose
@@ -356,7 +360,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		if i >= least && time.Since(began) > span {
 			break
 		}
-		one := stand.NewCase("timed", k.candidate.Instance.Config, c.Duet.Seed)
+		one := stand.NewCase(timedLane, k.candidate.Instance.Config, c.Duet.Seed)
 		one.Batch = sample.Batch
 		err := err
 		if err == nil {

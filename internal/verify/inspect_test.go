@@ -1,0 +1,59 @@
+package verify
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+
+	"pawl/internal/result"
+)
+
+// inspected has a kernel looked at for long.
+func inspected(t *testing.T, b *Bench, looks int) (right, wrong int, found []result.Finding, err error) {
+	t.Helper()
+	found, err = b.Inspect(t.Context(), Inspection{
+		Looks: looks, Cache: "cold", Case: func() *result.Case { return &result.Case{Lane: "timed"} },
+		After: func(c *result.Case) {
+			if c.Reason == "" {
+				right++
+			} else {
+				wrong++
+			}
+		},
+	})
+	return right, wrong, found, err
+}
+
+// remembers is a kernel that lives on what it remembers, from its 30th launch on.
+var remembers = "static int calls; static float old[256]; int same = 0; for (long i = 0; i < n; i++) same += old[i] == x[i]; memcpy(old, x, sizeof old); " +
+	"if (++calls > 30 && same < 128) {" + pause("20") + "} " + double
+
+func TestInspect(t *testing.T) {
+	s := newScene(t)
+	right, wrong, found, err := inspected(t, s.bench("k", double, formulaOfDouble), 35)
+	if err != nil || right != 35 || wrong > 0 || len(found) > 0 {
+		t.Errorf("honest: %d right, %d wrong, %v, %v", right, wrong, found, err)
+	}
+	right, wrong, found, err = inspected(t, s.bench("k", "static int calls; if (++calls > 20 && calls % 4 == 0) n--; "+double, formulaOfDouble), 35)
+	if err != nil || wrong != 1 || right == 35 || len(found) != 1 || found[0].Exploit != TimedOnly {
+		t.Errorf("wrong in one launch of four: %d right, %d wrong, %v, %v", right, wrong, found, err)
+	}
+	var own *OracleError
+	if _, _, _, err = inspected(t, s.bench("k", "static int calls; if (++calls > 20) "+crashes, formulaOfDouble), 35); err == nil || errors.As(err, &own) {
+		t.Errorf("a crash: %v", err)
+	}
+	b := s.bench("k", double, formulaOfDouble)
+	if _, err := b.Judge.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err = inspected(t, b, 35); !errors.As(err, &own) {
+		t.Errorf("nobody there to judge: %v", err)
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("there is no way to make this processor forget")
+	}
+	_, _, found, err = inspected(t, s.bench("k", remembers, formulaOfDouble), 35)
+	if err != nil || len(found) != 1 || found[0].Exploit != Incremental {
+		t.Errorf("what lives on what it remembers: %v, %v", found, err)
+	}
+}
