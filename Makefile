@@ -49,7 +49,8 @@ demo: ## build pawl and let it judge six changes to the example kernels
 test: setup lint unit script system ## everything that must pass
 
 setup: ## install what the tests need and this machine lacks
-	@tools/setup cc c++ git ninja ccache python3
+	@tools/setup cc c++ git ninja ccache python3 pip3
+	@tools/cuda >/dev/null
 
 lint: $(LINT) ## golangci-lint, with the floors of the house
 	$(call step,lint,CGO_ENABLED=0 $(LINT) run ./...)
@@ -66,7 +67,7 @@ SIMULATIONS := ^TestFamilyLevel$$|OnRecordedNoise$$
 
 unit: ## the tests beside the code, with the race detector
 	$(call step,unit,packages=$$($(GO) list ./...) && \
-		PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/') && \
+		PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/') && \
 		$(GO) test -run '$(SIMULATIONS)' ./internal/judge ./internal/measure)
 
 script: build ## scripts that drive the shipped binary

@@ -1,13 +1,13 @@
 package build
 
 import (
-	"bytes"
 	"debug/elf"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"pawl/internal/native/cuda/cubin"
 	"pawl/internal/result"
 )
 
@@ -60,7 +60,7 @@ func number(digits string) int64 {
 // It is all of a module's, as the driver counts it; ptxas no longer says it of each
 // kernel.
 func declaredConstants(image []byte) (bytesUsed int64) {
-	file, err := elf.NewFile(bytes.NewReader(image))
+	file, err := cubin.Open(image)
 	if err != nil {
 		return 0
 	}
@@ -76,7 +76,7 @@ func declaredConstants(image []byte) (bytesUsed int64) {
 // shared memory and initialised globals, without names, notes and debug
 // information.
 func cubinHash(image []byte) (string, error) {
-	file, err := elf.NewFile(bytes.NewReader(image))
+	file, err := cubin.Open(image)
 	if err != nil {
 		return "", fmt.Errorf("read the cubin: %w", err)
 	}
