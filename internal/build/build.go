@@ -293,11 +293,12 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, Symbols: made.symbols, Resources: made.resources,
 	}
 	var err error
-	hash := codeHash
 	if r.cuda != nil {
-		hash = cubinHash
+		a.Code, err = cubinHash(a.Bytes, a.Symbols, false)
+	} else {
+		a.Code, err = codeHash(a.Bytes)
 	}
-	if a.Code, err = hash(a.Bytes); err != nil {
+	if err != nil {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
