@@ -251,6 +251,47 @@ func TestToolkitsCodeOfLaunchers(t *testing.T) {
 	}
 }
 
+// What nvcc makes of a launcher tells the same.
+func TestCUDALauncherCode(t *testing.T) {
+	b := newNVCCBuilder(t)
+	const source = `__device__ int first[4] = {1, 2, 3, 4};
+__device__ int second[4] = {5, 6, 7, 8};
+__device__ int *pointer = first;
+static int from = 3;
+static __global__ void add(float *x) { x[threadIdx.x] += pointer[threadIdx.x % 4] + second[0]; }
+extern "C" void scale(void *stream, float *x, long n) { add<<<1, n + from, 0, (cudaStream_t)stream>>>(x); }
+`
+	code := func(source string) string {
+		t.Helper()
+		p := cudaProject(t, "scale", source)
+		text := strings.Replace(strings.Replace(cudaYAML, "ENTRY", "scale", 1), "params:", "launcher: true\n    params:", 1)
+		p.write("pawl.yaml", strings.Replace(text, "    launch: {grid: 1, block: M}\n", "", 1))
+		o := b.Build(t.Context(), p.requests()[:1])[0]
+		if o.Fault != nil {
+			t.Fatalf("%+v\n%s", o.Fault, o.Output)
+		}
+		return o.Artifact.Code
+	}
+	base := code(source)
+	for _, test := range []struct {
+		name, old, new string
+		same           bool
+	}{
+		{"nothing", "", "", true},
+		{"a comment", "x[thread", "/**/ x[thread", true},
+		{"another line", "static int", "\nstatic int", true},
+		{"a pointer in device memory", "pointer = first", "pointer = second", false},
+		{"data in device memory", "5, 6, 7", "5, 6, 8", false},
+		{"device code", "+= pointer", "-= pointer", false},
+		{"host code", "n + from", "n - from", false},
+		{"data of the host", "from = 3", "from = 4", false},
+	} {
+		if got := code(strings.Replace(source, test.old, test.new, 1)); (got == base) != test.same {
+			t.Errorf("%s: same code is %v, expected %v", test.name, !test.same, test.same)
+		}
+	}
+}
+
 // Baselines and caches keep codes. One of another form must not equal any of today's:
 // who changes what is hashed raises the numbers in "pawl cubin", "pawl code" and format.
 func TestCodeForm(t *testing.T) {
