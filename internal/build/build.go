@@ -88,6 +88,9 @@ type Builder struct {
 // is known, else what PAWL_CUDA_ARCH names; "" when neither says.
 func Arch(device string) string { return cmp.Or(device, os.Getenv("PAWL_CUDA_ARCH")) }
 
+// ValidArch reports whether a name is that of a GPU architecture, such as sm_90a.
+func ValidArch(name string) bool { return archName.MatchString(name) }
+
 // New makes a Builder. A cache that cannot be used is no error: builds then say
 // so in their notes.
 func New(options Options) (*Builder, error) {

@@ -43,10 +43,10 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,
 			Message: k.Source + " is CUDA, and no GPU says which architecture to compile it for",
-			Hint:    "run pawl where the GPU is, or set PAWL_CUDA_ARCH, to sm_90a for Hopper",
+			Hint:    "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
 		}
 	}
-	if !archName.MatchString(b.arch) {
+	if !ValidArch(b.arch) {
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,
 			Message: fmt.Sprintf("%q is no GPU architecture; expected a name such as sm_90a", b.arch),
