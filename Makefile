@@ -97,7 +97,7 @@ SEED  ?= 1
 COUNT ?= 150
 mutate: ## mutants of PACKAGE that its tests (and those of ALSO) do not notice; SEED=1 COUNT=150
 	@[ -n '$(PACKAGE)' ] || { echo 'mutate: name a package: make mutate PACKAGE=./internal/judge' >&2; exit 2; }
-	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=0 $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
+	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" CGO_ENABLED=0 $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
 		-results 'build/mutants-$(subst /,-,$(patsubst ./%,%,$(PACKAGE)))-$(SEED).jsonl' '$(PACKAGE)'
 
 gpu-bundle: build ## gpu-bundle.sh, one file with all that a GPU host needs to run the GPU tests and figures
