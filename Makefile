@@ -49,7 +49,8 @@ demo: ## build pawl and let it judge six changes to the example kernels
 test: setup lint unit script system ## everything that must pass
 
 setup: ## install what the tests need and this machine lacks
-	@tools/setup cc c++ git ninja ccache python3
+	@tools/setup cc c++ git ninja ccache python3 pip3
+	@tools/cuda >/dev/null
 
 lint: $(LINT) ## golangci-lint, with the floors of the house
 	$(call step,lint,CGO_ENABLED=0 $(LINT) run ./...)
@@ -66,7 +67,7 @@ SIMULATIONS := ^TestFamilyLevel$$|OnRecordedNoise$$
 
 unit: ## the tests beside the code, with the race detector
 	$(call step,unit,packages=$$($(GO) list ./...) && \
-		PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/') && \
+		PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/') && \
 		$(GO) test -run '$(SIMULATIONS)' ./internal/judge ./internal/measure)
 
 script: build ## scripts that drive the shipped binary
@@ -96,7 +97,7 @@ SEED  ?= 1
 COUNT ?= 150
 mutate: ## mutants of PACKAGE that its tests (and those of ALSO) do not notice; SEED=1 COUNT=150
 	@[ -n '$(PACKAGE)' ] || { echo 'mutate: name a package: make mutate PACKAGE=./internal/judge' >&2; exit 2; }
-	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" CGO_ENABLED=0 $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
+	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" CGO_ENABLED=0 $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
 		-results 'build/mutants-$(subst /,-,$(patsubst ./%,%,$(PACKAGE)))-$(SEED).jsonl' '$(PACKAGE)'
 
 gpu-bundle: build ## gpu-bundle.sh, one file with all that a GPU host needs to run the GPU tests and figures

@@ -88,6 +88,9 @@ type Builder struct {
 // is known, else what PAWL_CUDA_ARCH names; "" when neither says.
 func Arch(device string) string { return cmp.Or(device, os.Getenv("PAWL_CUDA_ARCH")) }
 
+// ValidArch reports whether a name is that of a GPU architecture, such as sm_90a.
+func ValidArch(name string) bool { return archName.MatchString(name) }
+
 // New makes a Builder. A cache that cannot be used is no error: builds then say
 // so in their notes.
 func New(options Options) (*Builder, error) {
@@ -293,11 +296,12 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, Symbols: made.symbols, Resources: made.resources,
 	}
 	var err error
-	hash := codeHash
 	if r.cuda != nil {
-		hash = cubinHash
+		a.Code, err = cubinHash(a.Bytes, a.Symbols, false)
+	} else {
+		a.Code, err = codeHash(a.Bytes)
 	}
-	if a.Code, err = hash(a.Bytes); err != nil {
+	if err != nil {
 		o.Fault = internal("hash the code", err)
 		return o
 	}

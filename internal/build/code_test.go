@@ -1,6 +1,9 @@
 package build
 
 import (
+	"bytes"
+	"debug/elf"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,8 +15,11 @@ static const float table[4] = {1, 2, 3, 4};
 static float twice(float x) { return 2 * x; }
 static float thrice(float x) { return 3 * x; }
 static float (*const steps[])(float) = {twice, thrice};
+static const float other[4] = {1, 2, 3, 4};
+static const float *volatile chosen = table;
+static __thread volatile float kept = 3;
 void run(float *x, long n) {
-  for (long i = 0; i < n; i++) x[i] = sinf(steps[i % 2](x[i])) * table[i % 4];
+  for (long i = 0; i < n; i++) x[i] = sinf(steps[i % 2](x[i])) * table[i % 4] + chosen[i % 4] + other[i % 3] + kept;
 }
 `
 	b := newBuilder(t)
@@ -38,6 +44,15 @@ void run(float *x, long n) {
 		{"data", "2, 3, 4", "2, 3, 5", "", false},
 		{"imported function", "sinf", "cosf", "", false},
 		{"pointers to functions", "{twice, thrice}", "{thrice, twice}", "", false},
+		{"a pointer to data", "chosen = table", "chosen = other", "", false},
+		{"a pointer into an array", "chosen = table", "chosen = table + 1", "", false},
+		{"a thread's own data", "kept = 3", "kept = 4", "", false},
+		{"what is done when loaded", "void run", "__attribute__((constructor)) static void start(void) { kept = 7; } void run", "", false},
+		{"where libraries are looked for", "", "", "'-Wl,-rpath,/opt/lib'", false},
+		{"an executable stack", "", "", "'-Wl,-z,execstack'", false},
+		{"a section that nobody knows", "void run", "__asm__(\".pushsection .mystery\\n .byte 1\\n .popsection\"); void run", "", false},
+		{"a note", "void run", "__asm__(\".pushsection .note.mine,\\\"\\\",@note\\n .byte 1\\n .popsection\"); void run", "", true},
+		{"the command line", "", "", "-frecord-gcc-switches", true},
 		{"optimisation", "", "", "-O0", false},
 		{"size of bss", "void run", "long counter[100]; void run", "", false},
 		{"needed library", "", "", "-fopenmp, '-Wl,--no-as-needed'", false},
@@ -54,6 +69,48 @@ void run(float *x, long n) {
 			t.Errorf("%s: same key", test.name)
 		}
 	}
+}
+
+// A byte that changes in any section changes the code, but for those that describe.
+func TestCodeOfEverySection(t *testing.T) {
+	t.Parallel()
+	const source = `#include <math.h>
+#include <stdexcept>
+#include <vector>
+static const float table[4] = {1, 2, 3, 4};
+static const float *volatile chosen = table;
+static __thread volatile float kept = 3;
+static long counter[7];
+extern "C" void run(float *x, long n) {
+  std::vector<float> copy(x, x + n);
+  try {
+    if (n == 77) throw std::runtime_error("no");
+    for (long i = 0; i < n; i++) x[i] = sinf(copy[n - 1 - i]) * table[i % 4] + chosen[i % 4] + kept + counter[i % 7]++;
+  } catch (const std::exception &) { x[0] = 0; }
+}
+`
+	so := newProject(t, map[string]string{
+		"pawl.yaml": yaml("k.cpp", "entry: run", "flags: [-g, '-Wl,--build-id=sha1']"), "k.cpp": source,
+	}).artifact(newBuilder(t)).Bytes
+	file, err := elf.NewFile(bytes.NewReader(so))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".text", ".rela.dyn", ".dynamic", ".dynsym", ".gnu.version_r", ".data", ".rodata", ".eh_frame", ".gcc_except_table", ".tdata", ".init_array"} {
+		if file.Section(name) == nil {
+			t.Errorf("no section %s", name)
+		}
+	}
+	flipSections(t, file, so, codeHash, func(s *elf.Section) flips {
+		switch {
+		case slices.Contains([]string{".comment", ".symtab", ".strtab", ".gnu.hash", ".hash"}, s.Name),
+			strings.HasPrefix(s.Name, ".debug_"), strings.HasPrefix(s.Name, ".note."):
+			return flipsIgnored
+		case s.Name == ".dynstr" || s.Name == ".shstrtab": // names, some of which count
+			return flipsUntested
+		}
+		return flipsSeen
+	})
 }
 
 func FuzzCodeHash(f *testing.F) {

@@ -17,9 +17,9 @@ import (
 	"pawl/internal/result"
 )
 
-// cubin is what is special about compiling a CUDA kernel: device code only, for
+// cudaPlan is what is special about compiling a CUDA kernel: device code only, for
 // one architecture, with the templates that its launches name instantiated.
-type cubin struct {
+type cudaPlan struct {
 	arch    string
 	entries []string         // of the launches, template arguments evaluated
 	passed  []string         // the params that these arguments name
@@ -43,16 +43,16 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,
 			Message: k.Source + " is CUDA, and no GPU says which architecture to compile it for",
-			Hint:    "run pawl where the GPU is, or set PAWL_CUDA_ARCH, to sm_90a for Hopper",
+			Hint:    "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
 		}
 	}
-	if !archName.MatchString(b.arch) {
+	if !ValidArch(b.arch) {
 		return nil, &result.Fault{
 			Stage: stage, Cause: result.CauseUnsupported,
 			Message: fmt.Sprintf("%q is no GPU architecture; expected a name such as sm_90a", b.arch),
 		}
 	}
-	r := &recipe{dir: dir, variant: request.Variant, cuda: &cubin{arch: b.arch}}
+	r := &recipe{dir: dir, variant: request.Variant, cuda: &cudaPlan{arch: b.arch}}
 	for _, launch := range k.Launches {
 		entry, passed, err := instantiated(launch.Entry, request.Variant)
 		if err != nil {
@@ -131,7 +131,7 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	if fault := checkLinked(made.so, k.Source); fault != nil {
 		return fault
 	}
-	defined, err := readFunctions(made.so)
+	defined, err := readCubin(made.so)
 	if err != nil {
 		return internal("read the cubin", err)
 	}

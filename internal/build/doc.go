@@ -42,9 +42,16 @@
 // (#include MACRO), a library that does so on the linker's path, and what .incbin
 // reads.
 //
-// The code is the hash of what came out: everything that is loaded and run, the
-// names of imported functions included, but no names of its own, no debug
-// information, no build id. Equal code behaves equally.
+// The code is the hash of what came out: every section, and what the loader or the
+// driver patches into it, by what that points to. Imported and exported names
+// count. Left out is what only describes, by a short list of names and types: names
+// of its own, notes, build ids, comments, and what debuggers read. A section that
+// nobody knows counts. In a cubin the functions count that are launched, and not
+// what they are called; in a launcher's shared object the device code is unpacked
+// and hashed as a cubin, names included, since host code finds kernels by them.
+// Equal code behaves equally. Where the linker makes room for longer line tables of
+// a launcher's device code, distances in the host code change, and the code with
+// them, although nothing else did.
 //
 // # CUDA
 //

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"pawl/internal/diag"
+	"pawl/internal/native/cuda/cubin"
 	"pawl/internal/result"
 )
 
-// functions are the functions that an object defines.
+// functions are the functions that an object or a cubin defines.
 type functions struct {
 	global []string // visible to the linker, by symbol
 	local  []string // static, by symbol
@@ -24,9 +25,21 @@ func readFunctions(object []byte) (*functions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the object: %w", err)
 	}
+	return listFunctions(file)
+}
+
+func readCubin(image []byte) (*functions, error) {
+	file, err := cubin.Open(image)
+	if err != nil {
+		return nil, err
+	}
+	return listFunctions(file)
+}
+
+func listFunctions(file *elf.File) (*functions, error) {
 	symbols, err := file.Symbols()
 	if err != nil {
-		return nil, fmt.Errorf("read the object's symbols: %w", err)
+		return nil, fmt.Errorf("read its symbols: %w", err)
 	}
 	found := &functions{}
 	for _, s := range symbols {

@@ -188,14 +188,14 @@ func TestExportCUDA(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code, err := cubinHash(image)
+		code, err := cubinHash(image, nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		codes = append(codes, code)
 	}
 	for _, o := range b.Build(t.Context(), p.requests()) {
-		code, err := cubinHash(o.Artifact.Bytes)
+		code, err := cubinHash(o.Artifact.Bytes, nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,20 @@
 package build
 
 import (
-	"bytes"
 	"debug/elf"
 	"fmt"
 	"slices"
 	"strings"
 
+	"pawl/internal/native/cuda/cubin"
 	"pawl/internal/result"
 )
 
-// nestedWords are what nvcc and NVRTC say about a kernel that launches a kernel.
-var nestedWords = []string{"requires separate compilation mode", "device-side kernel launch could not be processed"}
+// nestedWords are what nvcc and NVRTC say about a kernel that launches a kernel,
+// the NVRTC of CUDA 12.0 last.
+var nestedWords = []string{
+	"requires separate compilation mode", "device-side kernel launch could not be processed", "Unresolved extern function '__cudaCDP2",
+}
 
 // refused is the fault of a source that did not compile, with the reason where it
 // is one of pawl's own: what a kernel launches by itself, no clock in its stream
@@ -32,8 +35,8 @@ func nested(source string) *result.Fault {
 
 // checkLinked refuses a cubin that nothing has linked: it was compiled with
 // -rdc=true, to launch from the device or to call what is defined elsewhere.
-func checkLinked(cubin []byte, source string) *result.Fault {
-	file, err := elf.NewFile(bytes.NewReader(cubin))
+func checkLinked(image []byte, source string) *result.Fault {
+	file, err := cubin.Open(image)
 	if err != nil {
 		return internal("read the cubin", err)
 	}

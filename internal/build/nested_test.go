@@ -7,9 +7,10 @@ import (
 	"pawl/internal/result"
 )
 
+const launching = "__global__ void child(float *x) { *x = 1; }\n" +
+	`extern "C" __global__ void scale(float *x, long n) { child<<<1, 1>>>(x); }`
+
 func TestDeviceSideLaunchesAreRefused(t *testing.T) {
-	const launching = "__global__ void child(float *x) { *x = 1; }\n" +
-		`extern "C" __global__ void scale(float *x, long n) { child<<<1, 1>>>(x); }`
 	const calling = "__device__ float elsewhere(float);\n" +
 		`extern "C" __global__ void scale(float *x, long n) { *x = elsewhere(*x); }`
 	for _, tc := range []struct {
@@ -20,7 +21,6 @@ func TestDeviceSideLaunchesAreRefused(t *testing.T) {
 		{"nvcc", launching, "[]", newNVCCBuilder, "device-side launches are refused", nestedWords[0]},
 		{"nvcc, to be linked", launching, "[-rdc=true]", newNVCCBuilder, "device-side launches are refused", ""},
 		{"nvcc, called from elsewhere", calling, "[-rdc=true]", newNVCCBuilder, "to be linked with other device code", ""},
-		{"NVRTC", launching, "[]", newRuntimeBuilder, "device-side launches are refused", nestedWords[1]},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := tc.builder(t)

@@ -92,7 +92,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 		return r.cuda.explain(refused(fault, k.Source, output), output)
 	}
 	made.so = compiled.CUBIN
-	defined, err := readFunctions(made.so)
+	defined, err := readCubin(made.so)
 	if err != nil {
 		return internal("read the cubin", err)
 	}

@@ -144,6 +144,7 @@ func headerFolders(library string, named, wheels []string) []string {
 		}
 	}
 	add(filepath.Dir(library), "..", "include")
+	add(filepath.Dir(library), "..", "..", "cuda_runtime", "include") // NVIDIA's Python packages of CUDA 12
 	for _, path := range named {
 		add(path, "include")
 		add(path, "..", "include")

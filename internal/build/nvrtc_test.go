@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pawl/internal/native/cuda/cubin/cubintest"
 	"pawl/internal/native/nvrtc"
 	"pawl/internal/result"
 )
@@ -25,10 +26,14 @@ func withoutNVCC(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 }
 
-// newRuntimeBuilder compiles with NVRTC; it skips where PAWL_NVRTC names none with
-// its headers.
+// newRuntimeBuilder compiles with the NVRTC that PAWL_NVRTC names, or with the
+// newest of the toolkits; it skips where there is none.
 func newRuntimeBuilder(t *testing.T) *Builder {
 	t.Helper()
+	if os.Getenv("PAWL_NVRTC") == "" {
+		toolkits := cubintest.Toolkits(t)
+		return newToolkitBuilder(t, toolkits[len(toolkits)-1], "sm_90a")
+	}
 	withoutNVCC(t)
 	b, err := New(Options{CacheDir: t.TempDir(), NoCcache: true, Arch: "sm_90a"})
 	if err != nil {
@@ -243,11 +248,8 @@ func inFreshProcess(t *testing.T, env ...string) bool {
 func TestRuntimeFromPython(t *testing.T) {
 	folder := os.Getenv("BUILD_TEST_NVRTC")
 	if folder == "" {
-		library, err := nvrtc.Open(os.Getenv("PAWL_NVRTC"))
-		if err != nil || !strings.Contains(library.Path(), "/") {
-			t.Skip("PAWL_NVRTC names no folder")
-		}
-		folder = filepath.Dir(library.Path())
+		toolkits := cubintest.Toolkits(t)
+		folder = toolkits[len(toolkits)-1].Folder
 	}
 	for _, layout := range []struct{ name, library, headers string }{
 		{"newer", "cu13/lib", "cu13/include"},

@@ -1,13 +1,11 @@
 package build
 
 import (
-	"bytes"
-	"debug/elf"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"pawl/internal/native/cuda/cubin"
 	"pawl/internal/result"
 )
 
@@ -60,7 +58,7 @@ func number(digits string) int64 {
 // It is all of a module's, as the driver counts it; ptxas no longer says it of each
 // kernel.
 func declaredConstants(image []byte) (bytesUsed int64) {
-	file, err := elf.NewFile(bytes.NewReader(image))
+	file, err := cubin.Open(image)
 	if err != nil {
 		return 0
 	}
@@ -70,46 +68,4 @@ func declaredConstants(image []byte) (bytesUsed int64) {
 		}
 	}
 	return bytesUsed
-}
-
-// cubinHash hashes what a cubin does when loaded: code, constants, attributes,
-// shared memory and initialised globals, without names, notes and debug
-// information.
-func cubinHash(image []byte) (string, error) {
-	file, err := elf.NewFile(bytes.NewReader(image))
-	if err != nil {
-		return "", fmt.Errorf("read the cubin: %w", err)
-	}
-	sum := newDigest("pawl cubin 1")
-	sum.number(uint64(file.ByteOrder.Uint32(image[48:52]))) // e_flags: the architecture
-	for _, section := range file.Sections {
-		kind := cubinSection(section.Name)
-		if kind == "" {
-			continue
-		}
-		sum.field(kind)
-		sum.number(uint64(section.Flags))
-		sum.number(section.Size)
-		sum.number(uint64(section.Info >> 24)) // registers, where the architecture keeps them there
-		if section.Type == elf.SHT_NOBITS {
-			continue
-		}
-		data, err := section.Data()
-		if err != nil {
-			return "", fmt.Errorf("read section %s: %w", section.Name, err)
-		}
-		sum.bytes(data)
-	}
-	return sum.hex(), nil
-}
-
-// cubinSection is the kind of a section that counts, without the kernel's name;
-// "" for those that do not.
-func cubinSection(name string) string {
-	for _, kind := range []string{".text.", ".nv.constant", ".nv.shared.", ".nv.global", ".nv.info", ".rel.text", ".rela.text", ".rodata"} {
-		if strings.HasPrefix(name, kind) {
-			return kind
-		}
-	}
-	return ""
 }

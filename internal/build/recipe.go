@@ -24,13 +24,13 @@ type recipe struct {
 	dir       string // absolute
 	variant   spec.Variant
 	compiler  *compiler
-	compile   []string // flags and defines
-	link      []string // flags
-	libraries bool     // whether the kernel's flags name files to link in
-	cuda      *cubin   // for CUDA kernels
-	launcher  bool     // for host code that launches CUDA kernels by itself
-	python    bool     // for Python functions, which nothing compiles
-	module    []byte   // of a Python function, where it is not in dir
+	compile   []string  // flags and defines
+	link      []string  // flags
+	libraries bool      // whether the kernel's flags name files to link in
+	cuda      *cudaPlan // for CUDA kernels
+	launcher  bool      // for host code that launches CUDA kernels by itself
+	python    bool      // for Python functions, which nothing compiles
+	module    []byte    // of a Python function, where it is not in dir
 	hash      string
 }
 

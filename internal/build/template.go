@@ -52,7 +52,7 @@ func instantiated(entry string, v spec.Variant) (instance string, passed []strin
 
 // without leaves out the macros of params that are passed to a template of the source
 // as its parameter of that name, or the compiler would read "template <int 64>".
-func (c *cubin) without(flags []string, source []byte) []string {
+func (c *cudaPlan) without(flags []string, source []byte) []string {
 	declared := templateParameters(source)
 	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
 		define, isShort := strings.CutPrefix(flag, "-D")
@@ -103,7 +103,7 @@ func templateParameters(source []byte) map[string]bool {
 
 // explain adds what a template in a header makes of a macro, of which its user sees
 // only "template <int 64>".
-func (c *cubin) explain(fault *result.Fault, output string) *result.Fault {
+func (c *cudaPlan) explain(fault *result.Fault, output string) *result.Fault {
 	if fault.Hint == "" && len(c.passed) > 0 && strings.Contains(output, "template") {
 		fault.Hint = "params are macros as well: a template in a header must call its parameters otherwise than " + strings.Join(c.passed, ", ")
 	}
@@ -113,7 +113,7 @@ func (c *cubin) explain(fault *result.Fault, output string) *result.Fault {
 // instances is a source that includes the user's and refers to every template
 // that is launched, which makes the compiler instantiate it. It is empty when
 // there are none.
-func (c *cubin) instances(source string) string {
+func (c *cudaPlan) instances(source string) string {
 	var refs []string
 	for _, entry := range c.entries {
 		if strings.Contains(entry, "<") {
@@ -127,7 +127,7 @@ func (c *cubin) instances(source string) string {
 }
 
 // templates are the entries that must be instantiated to be there.
-func (c *cubin) templates() []string {
+func (c *cudaPlan) templates() []string {
 	var list []string
 	for _, entry := range c.entries {
 		if strings.Contains(entry, "<") && !slices.Contains(list, entry) {

@@ -28,7 +28,7 @@ func TestTemplateParameters(t *testing.T) {
 
 // A macro of the user's own is never left out, nor one that no template has.
 func TestWithoutPassedParams(t *testing.T) {
-	c := &cubin{passed: []string{"M", "N"}}
+	c := &cudaPlan{passed: []string{"M", "N"}}
 	source := []byte("template <int M, int OWN> __global__ void f();")
 	for _, prefix := range []string{"-D", "--define-macro="} {
 		flags := []string{"-O3", prefix + "M=64", prefix + "N=2", prefix + "OWN=1", "M=64"}

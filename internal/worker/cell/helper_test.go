@@ -9,6 +9,7 @@ import (
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
+	"pawl/internal/native/cuda/cubin"
 	"pawl/internal/native/cuda/cudatest"
 	"pawl/internal/oracle"
 )
@@ -33,7 +34,7 @@ func TestHelperCubins(t *testing.T) {
 		if code == nil {
 			continue
 		}
-		file, err := elf.NewFile(bytes.NewReader(code))
+		file, err := cubin.Open(code)
 		if err != nil {
 			t.Errorf("%d.%d: %v", test.major, test.minor, err)
 			continue

@@ -1,12 +1,13 @@
 package cuda
 
 import (
-	"bytes"
 	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
+
+	"pawl/internal/native/cuda/cubin"
 )
 
 // Variable is a __device__ variable of a cubin.
@@ -30,13 +31,10 @@ const stoManaged = 0x04
 
 // Segments lists what kernels of a cubin can remember between launches.
 // Constant memory, which they can only read, is not in it.
-func Segments(cubin []byte) ([]Segment, error) {
-	file, err := elf.NewFile(bytes.NewReader(cubin))
+func Segments(image []byte) ([]Segment, error) {
+	file, err := cubin.Open(image)
 	if err != nil {
 		return nil, fmt.Errorf("read the cubin: %w", err)
-	}
-	if file.Machine != elf.EM_CUDA {
-		return nil, fmt.Errorf("read the cubin: it is for %v", file.Machine)
 	}
 	symbols, err := file.Symbols()
 	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {

@@ -1,0 +1,317 @@
+package build
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl/internal/native/cuda/cubin"
+)
+
+// cubinHash hashes what a cubin does when loaded: every section but those that
+// only describe, what the driver patches into them, the properties of its symbols,
+// and which functions the launches name. Where somebody else looks symbols up by
+// their names, as a launcher's host code does, all names count.
+func cubinHash(image []byte, launched []string, names bool) (string, error) {
+	file, err := cubin.Open(image)
+	if err != nil {
+		return "", fmt.Errorf("read the cubin: %w", err)
+	}
+	c := &cubinCode{file: file, ordinals: make([]int, len(file.Sections))}
+	if err := c.read(); err != nil {
+		return "", fmt.Errorf("read the cubin: %w", err)
+	}
+	sum := newDigest("pawl cubin 2")
+	sum.bytes(image[7:9])   // the ABI and its version
+	sum.bytes(image[16:32]) // type, machine, version, entry
+	sum.bytes(image[48:52]) // e_flags: the architecture
+	for i, section := range file.Sections {
+		if c.ordinals[i] == 0 {
+			continue
+		}
+		if err := c.hashSection(sum, section); err != nil {
+			return "", fmt.Errorf("read section %s: %w", section.Name, err)
+		}
+	}
+	for _, table := range [][]cubinSymbol{c.symbols, c.mercury} {
+		sum.fields(c.describe(table, names))
+	}
+	for _, name := range launched {
+		at := slices.IndexFunc(c.symbols, func(s cubinSymbol) bool {
+			return s.name == name && elf.ST_TYPE(s.info) == elf.STT_FUNC && s.section != elf.SHN_UNDEF
+		})
+		if at < 0 {
+			return "", fmt.Errorf("read the cubin: it has no kernel %s", name)
+		}
+		sum.field(c.target(c.symbols, uint32(at)))
+	}
+	return sum.hex(), nil
+}
+
+// Types of sections that NVIDIA added. Those of mercury hold the code once more in
+// a form that the driver can finish for another GPU of the family, with a symbol
+// table of their own.
+const (
+	cudaInfo         elf.SectionType = 0x70000000
+	cudaCallgraph    elf.SectionType = 0x70000001
+	cudaGlobal       elf.SectionType = 0x70000007
+	cudaLocal        elf.SectionType = 0x70000009
+	cudaShared       elf.SectionType = 0x7000000a
+	cudaReserved     elf.SectionType = 0x70000015
+	cudaMercuryText  elf.SectionType = 0x70000016
+	cudaMercuryRela  elf.SectionType = 0x70000082
+	cudaMercuryInfo  elf.SectionType = 0x70000083
+	cudaMercuryTable elf.SectionType = 0x70000085
+)
+
+// describesCubin reports whether a section of a cubin only describes: names, notes
+// and what debuggers read. The symbols' other properties are hashed on their own.
+func describesCubin(s *elf.Section) bool {
+	switch s.Type {
+	case elf.SHT_NULL, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_NOTE, cudaMercuryTable:
+		return true
+	}
+	name := strings.TrimPrefix(s.Name, ".nv.merc")
+	for _, prefix := range []string{".rela", ".rel"} { // and the relocations of those
+		if rest, ok := strings.CutPrefix(name, prefix); ok && strings.HasPrefix(rest, ".") {
+			name = rest
+			break
+		}
+	}
+	return name == ".comment" || strings.HasPrefix(name, ".debug_") || strings.HasPrefix(name, ".nv_debug_")
+}
+
+// cubinCode is a cubin that is being hashed.
+type cubinCode struct {
+	file      *elf.File
+	ordinals  []int // by number of section: its rank among those that count, 0 for the others
+	functions []string
+	symbols   []cubinSymbol
+	mercury   []cubinSymbol
+}
+
+type cubinSymbol struct {
+	name        string
+	info, other byte
+	section     elf.SectionIndex
+	value, size uint64
+}
+
+func (c *cubinCode) read() error {
+	counted := 0
+	for i, s := range c.file.Sections {
+		if !describesCubin(s) {
+			counted++
+			c.ordinals[i] = counted
+		}
+		if name, ok := strings.CutPrefix(s.Name, ".text."); ok {
+			c.functions = append(c.functions, name)
+		}
+		var err error
+		switch s.Type {
+		case elf.SHT_SYMTAB:
+			c.symbols, err = c.readSymbols(s)
+		case cudaMercuryTable:
+			c.mercury, err = c.readSymbols(s)
+		}
+		if err != nil {
+			return fmt.Errorf("its symbols: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *cubinCode) readSymbols(s *elf.Section) ([]cubinSymbol, error) {
+	const entry = 24
+	data, err := s.Data()
+	if err != nil {
+		return nil, err
+	}
+	if len(data)%entry != 0 || int(s.Link) >= len(c.file.Sections) {
+		return nil, fmt.Errorf("%s is no symbol table", s.Name)
+	}
+	text, err := c.file.Sections[s.Link].Data()
+	if err != nil {
+		return nil, err
+	}
+	var symbols []cubinSymbol
+	for ; len(data) > 0; data = data[entry:] {
+		name, err := stringAt(text, binary.LittleEndian.Uint32(data))
+		if err != nil {
+			return nil, err
+		}
+		symbols = append(symbols, cubinSymbol{
+			name: name, info: data[4], other: data[5], section: elf.SectionIndex(binary.LittleEndian.Uint16(data[6:])),
+			value: binary.LittleEndian.Uint64(data[8:]), size: binary.LittleEndian.Uint64(data[16:]),
+		})
+		if symbols[len(symbols)-1].section == elf.SHN_XINDEX {
+			return nil, fmt.Errorf("it has too many sections")
+		}
+	}
+	return symbols, nil
+}
+
+// stringAt is a string of a string table.
+func stringAt(table []byte, at uint32) (string, error) {
+	if int64(at) >= int64(len(table)) {
+		if at == 0 {
+			return "", nil
+		}
+		return "", fmt.Errorf("a name outside of the names")
+	}
+	name, _, _ := strings.Cut(string(table[at:]), "\x00")
+	return name, nil
+}
+
+// kind is a section's name with the number of a function in the place of its name.
+func (c *cubinCode) kind(name string) string {
+	best := -1
+	for i, function := range c.functions {
+		if strings.HasSuffix(name, "."+function) && (best < 0 || len(function) > len(c.functions[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return name
+	}
+	return fmt.Sprintf("%s#%d", strings.TrimSuffix(name, c.functions[best]), best)
+}
+
+func (c *cubinCode) hashSection(sum *digest, s *elf.Section) error {
+	symbols := c.symbols
+	if strings.HasPrefix(s.Name, ".nv.merc.") || strings.HasPrefix(s.Name, ".nv.capmerc.") {
+		symbols = c.mercury
+	}
+	sum.field(c.kind(s.Name))
+	for _, n := range []uint64{uint64(s.Type), uint64(s.Flags), s.Addr, s.Size, s.Addralign, s.Entsize} {
+		sum.number(n)
+	}
+	sum.number(uint64(c.ordinal(s.Link)))
+	if s.Flags&elf.SHF_EXECINSTR != 0 || s.Type == cudaMercuryText {
+		sum.number(uint64(s.Info >> 24)) // registers, where the architecture keeps them there; the rest is the symbol's number
+	} else {
+		sum.number(uint64(c.ordinal(s.Info)))
+	}
+	switch s.Type {
+	case elf.SHT_NOBITS, cudaGlobal, cudaLocal, cudaShared, cudaReserved:
+		return nil
+	}
+	data, err := s.Data()
+	if err != nil {
+		return err
+	}
+	switch s.Type {
+	case elf.SHT_REL:
+		return c.hashRelocations(sum, symbols, data, 16)
+	case elf.SHT_RELA, cudaMercuryRela:
+		return c.hashRelocations(sum, symbols, data, 24)
+	case cudaInfo, cudaMercuryInfo:
+		c.hashAttributes(sum, symbols, data)
+	case cudaCallgraph:
+		c.hashCallgraph(sum, symbols, data)
+	default:
+		sum.bytes(data)
+	}
+	return nil
+}
+
+// ordinal is the rank of a section by its number, 0 where that is none that counts.
+func (c *cubinCode) ordinal(section uint32) int {
+	if int64(section) >= int64(len(c.ordinals)) {
+		return 0
+	}
+	return c.ordinals[section]
+}
+
+// target is what a symbol stands for, whatever its number: a place in a section, or
+// a name that the driver resolves.
+func (c *cubinCode) target(symbols []cubinSymbol, number uint32) string {
+	if int64(number) >= int64(len(symbols)) {
+		return fmt.Sprintf("number %d", number)
+	}
+	s := symbols[number]
+	var home string
+	switch {
+	case s.section == elf.SHN_UNDEF:
+		home = "undefined " + s.name
+	case c.ordinal(uint32(s.section)) > 0:
+		home = fmt.Sprintf("section %d", c.ordinal(uint32(s.section)))
+	case int(s.section) < len(c.file.Sections):
+		home = "section " + c.file.Sections[s.section].Name
+	default:
+		home = fmt.Sprintf("%v", s.section)
+	}
+	return fmt.Sprintf("%s at %d size %d info %d other %d", home, s.value, s.size, s.info, s.other)
+}
+
+// describe lists the symbols of sections that count, in an order of its own.
+func (c *cubinCode) describe(symbols []cubinSymbol, names bool) []string {
+	var lines []string
+	for i, s := range symbols {
+		if i == 0 || s.section != elf.SHN_UNDEF && s.section < elf.SHN_LORESERVE && c.ordinal(uint32(s.section)) == 0 {
+			continue
+		}
+		line := c.target(symbols, uint32(i))
+		if names {
+			line += " " + s.name
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// hashRelocations hashes relocations by what they point to, in the order of the
+// places that they change: numbers of symbols, and the order that follows from
+// them, say nothing.
+func (c *cubinCode) hashRelocations(sum *digest, symbols []cubinSymbol, data []byte, entry int) error {
+	if len(data)%entry != 0 {
+		return fmt.Errorf("not a table of relocations")
+	}
+	entries := slices.Collect(slices.Chunk(data, entry))
+	slices.SortStableFunc(entries, func(a, b []byte) int {
+		return cmp.Compare(binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b))
+	})
+	for _, e := range entries {
+		info := binary.LittleEndian.Uint64(e[8:])
+		sum.bytes(e[:8])
+		sum.number(info & 0xffffffff)
+		sum.field(c.target(symbols, uint32(info>>32)))
+		sum.bytes(e[16:])
+	}
+	return nil
+}
+
+func (c *cubinCode) hashAttributes(sum *digest, symbols []cubinSymbol, data []byte) {
+	attributes, whole := cubin.Attributes(data)
+	if !whole {
+		sum.bytes(data)
+		return
+	}
+	for _, a := range attributes {
+		sum.bytes([]byte{a.Format, a.Code})
+		named := 0 // words at the start of the value that are numbers of symbols
+		switch a.Code {
+		case cubin.AttributeRegisters, cubin.AttributeFrameSize, cubin.AttributeMinStackSize, cubin.AttributeMaxStackSize, cubin.AttributeParamBank:
+			named = min(1, len(a.Value)/4)
+		case cubin.AttributeExterns:
+			named = len(a.Value) / 4
+		}
+		for i := range named {
+			sum.field(c.target(symbols, binary.LittleEndian.Uint32(a.Value[4*i:])))
+		}
+		sum.bytes(a.Value[4*named:])
+	}
+}
+
+// hashCallgraph hashes who calls whom: pairs of symbols, or of 0 and a negative
+// number.
+func (c *cubinCode) hashCallgraph(sum *digest, symbols []cubinSymbol, data []byte) {
+	for ; len(data) >= 4; data = data[4:] {
+		sum.field(c.target(symbols, binary.LittleEndian.Uint32(data)))
+	}
+	sum.bytes(data)
+}
