@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,12 +19,14 @@ type buildOpts struct {
 	project projectOptions
 	output  string
 	jobs    int
+	sandbox sandboxOptions
 }
 
 func (o *buildOpts) AddFlags(f *pflag.FlagSet) {
 	o.project.AddFlags(f)
 	f.StringVarP(&o.output, "output", "o", "", "also write build.ninja and compile_commands.json into this folder")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "compilers to run at once (default: one per core)")
+	o.sandbox.AddFlags(f)
 }
 
 func newBuild(e *env) *cobra.Command {
@@ -58,8 +61,11 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 		}
 	}
 	live := newFollower(e)
-	settings := build.Options{}
-	settings.Jobs = opts.jobs
+	mode, err := opts.sandbox.mode()
+	if err != nil {
+		return err
+	}
+	settings := build.Options{Jobs: opts.jobs, Sandbox: mode}
 	settings.OnProgress = func(p build.Progress) {
 		live.follow(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
 	}
@@ -116,7 +122,11 @@ func showBuild(e *env, outcomes []build.Outcome, exported string) error {
 			noted[o.Fault.Hint] = true
 			fmt.Fprintf(e.stdout, "  hint: %s\n", o.Fault.Hint)
 		}
-		for _, note := range o.Notes {
+		notes := o.Notes
+		if o.Sandbox != nil && len(o.Sandbox.Missing) > 0 {
+			notes = append(notes, "compilers ran without "+strings.Join(o.Sandbox.Missing, "; "))
+		}
+		for _, note := range notes {
 			if !noted[note] {
 				e.warn("%s", note)
 				noted[note] = true

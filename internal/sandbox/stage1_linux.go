@@ -79,6 +79,9 @@ func enter(requestFd, statusFd int) error {
 		return err
 	}
 	level, kernel := available(req.PretendOld)
+	if req.Policy.Unnamed {
+		level = level.unnamed()
+	}
 	var pins []int
 	if level.Landlock > 0 {
 		var err error
@@ -221,7 +224,7 @@ func applyLandlock(req request, abi int) ([]int, error) {
 		rights uint64
 		want   bool
 	}{
-		{"/proc", fsRead, p.Processes},
+		{"/proc", fsRead, p.Processes && !p.NoProc},
 		{"/proc/self", fsPlain, p.ProcWritable},
 	}
 	for _, g := range proc {
