@@ -2,7 +2,10 @@ package build
 
 import (
 	"context"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -86,4 +89,50 @@ func cpuTime(b *testing.B) time.Duration {
 		total += usage.Utime.Nano() + usage.Stime.Nano()
 	}
 	return time.Duration(total)
+}
+
+// BenchmarkSandbox is what the sandbox adds to one run of a compiler: with and
+// without it in turns, and the median of the differences.
+func BenchmarkSandbox(b *testing.B) {
+	for name, text := range map[string]string{
+		"k.c":   plainSource,
+		"k.cpp": "#include <algorithm>\n#include <string>\n#include <vector>\nextern \"C\" " + strings.Replace(plainSource, "#include <stdint.h>\n", "", 1),
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := newProject(b, map[string]string{"pawl.yaml": yaml(name, "entry: run"), name: strings.ReplaceAll(text, "int64_t", "long")})
+			builders := []*Builder{unheld(b), newBuilder(b)}
+			var runs []*batch
+			var recipes []*recipe
+			for _, builder := range builders {
+				r, fault := builder.recipe(context.Background(), p.requests()[0])
+				if fault != nil {
+					b.Fatal(fault)
+				}
+				run := builder.newBatch()
+				defer run.cleanUp()
+				runs, recipes = append(runs, run), append(recipes, r)
+			}
+			var without, added []float64
+			for b.Loop() {
+				var took [2]float64
+				for i, run := range runs {
+					dir, fault := run.tempDir()
+					if fault != nil {
+						b.Fatal(fault)
+					}
+					c := run.command(recipes[i], dir, "compiling", true, slices.Concat(recipes[i].compile, []string{"-c", name, "-o", filepath.Join(dir, "k.o")}))
+					began := time.Now()
+					if output, fault := c.run(context.Background()); fault != nil {
+						b.Fatal(fault, output)
+					}
+					took[i] = 1e3 * time.Since(began).Seconds()
+				}
+				without, added = append(without, took[0]), append(added, took[1]-took[0])
+			}
+			slices.Sort(without)
+			slices.Sort(added)
+			b.ReportMetric(without[len(without)/2], "ms-without")
+			b.ReportMetric(added[len(added)/2], "ms-added")
+		})
+	}
 }
