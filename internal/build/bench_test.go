@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -135,4 +136,37 @@ func BenchmarkSandbox(b *testing.B) {
 			b.ReportMetric(added[len(added)/2], "ms-added")
 		})
 	}
+}
+
+// BenchmarkSandboxRuntime is what it takes to have NVRTC in a child of its own: for a
+// build of one variant, which starts the child, in turns with one in this process.
+func BenchmarkSandboxRuntime(b *testing.B) {
+	b.Setenv("NVCC", "")
+	p := newProject(b, map[string]string{
+		"pawl.yaml": strings.Replace(strings.Replace(cudaYAML, "[64, 32]", "[64]", 1), "ENTRY", "scale", 1), "k.cu": "#include <cuda_fp16.h>\n" + scale,
+	})
+	requests := p.requests()
+	build := func(mode string) float64 {
+		builder, err := New(Options{CacheDir: b.TempDir(), NoCcache: true, Arch: "sm_90a", Sandbox: mode})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := builder.runtime.find(); err != nil || os.Getenv("PAWL_NVRTC") == "" {
+			b.Skipf("no NVRTC: %v (PAWL_NVRTC names its folder)", err)
+		}
+		began := time.Now()
+		if o := builder.Build(context.Background(), requests)[0]; o.Fault != nil {
+			b.Fatal(o.Fault, o.Output)
+		}
+		return 1e3 * time.Since(began).Seconds()
+	}
+	var without, added []float64
+	for b.Loop() {
+		before := build("off")
+		without, added = append(without, before), append(added, build("require")-before)
+	}
+	slices.Sort(without)
+	slices.Sort(added)
+	b.ReportMetric(without[len(without)/2], "ms-without")
+	b.ReportMetric(added[len(added)/2], "ms-added")
 }

@@ -190,7 +190,7 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 }
 
 func (b *Builder) newBatch() *batch {
-	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}}
+	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, children: map[*fence][]*runtimeChild{}}
 }
 
 // batch is one call of Build: what its variants share.
@@ -203,7 +203,9 @@ type batch struct {
 	temp   string // made when something is compiled
 	shims  map[string]*shimObject
 	fences map[string]*fence // of compilers in folders
-	status Progress
+
+	children map[*fence][]*runtimeChild // with NVRTC, idle
+	status   Progress
 
 	reporting sync.Mutex
 }
@@ -251,6 +253,7 @@ func (run *batch) tempDir() (string, *result.Fault) {
 }
 
 func (run *batch) cleanUp() {
+	run.endChildren()
 	if run.temp != "" {
 		_ = os.RemoveAll(run.temp)
 	}

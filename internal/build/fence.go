@@ -134,6 +134,9 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 	if _, err := os.Stat(path); err != nil || f.allows(path) {
 		return nil // what is not there has better words
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
 	return &result.Fault{
 		Stage: stage, Cause: result.CauseCompile,
 		Message: fmt.Sprintf("%s lies outside of the project in %s, and is not read", source, f.project), Hint: f.remedy(filepath.Dir(path)),
@@ -145,7 +148,7 @@ func (f *fence) remedy(folder string) string {
 }
 
 // refusal is how a compiler, an assembler or a linker says that it could not open a file.
-var refusal = regexp.MustCompile(`Permission denied|[Ff]ile not found|[Nn]o such file|cannot (?:open|find|read)|can't open|could not open|unable to open`)
+var refusal = regexp.MustCompile(`Permission denied|[Ff]ile not found|[Cc]ould not find|[Nn]o such file|cannot (?:open|find|read)|can't open|could not open|unable to open`)
 
 // quoting is what stands around paths in messages.
 const quoting = " \t\r:;,'\"`()[]<>‘’“”"
@@ -189,7 +192,7 @@ func (f *fence) hint(dir, output string, args []string) string {
 		}
 	}
 	for _, arg := range args {
-		for _, flag := range []string{"-I", "-L"} {
+		for _, flag := range []string{"-I", "-L", "--include-path="} {
 			if folder, ok := strings.CutPrefix(arg, flag); ok && failed {
 				if hint := tell(folder); hint != "" {
 					return hint

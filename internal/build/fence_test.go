@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
@@ -182,11 +183,17 @@ func (a attack) try(t *testing.T, mode sandbox.Mode, secret string) (seen []byte
 	return seen, o
 }
 
+// needsGCC skips where the attacks' flags are not known.
+func needsGCC(t *testing.T) {
+	t.Helper()
+	if !strings.Contains(mustRun(t, ".", "cc", "--version"), "Free Software Foundation") {
+		t.Skip("cc is not gcc")
+	}
+}
+
 // Whatever a stranger's source and flags are, they show nothing of a file outside.
 func TestCompilersReadNoSecrets(t *testing.T) {
-	if sandbox.Probe().Landlock == 0 {
-		t.Skip("no Landlock")
-	}
+	needsGCC(t)
 	t.Setenv("PAWL_TEST_TOKEN", token)
 	t.Setenv("LC_ALL", "C")
 	secret := secrets(t)
@@ -212,6 +219,7 @@ func TestCompilersReadNoSecrets(t *testing.T) {
 
 // Nor does a compiler write anywhere but into its temporary folder.
 func TestCompilersWriteNowhere(t *testing.T) {
+	needsGCC(t)
 	for name, a := range map[string]attack{
 		"a list":      {source: runs, forced: []string{"-aux-info", "SECRET/written"}},
 		"a map":       {source: runs, linked: []string{"-Wl,-Map=SECRET/written"}},
@@ -271,7 +279,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := p.one(newBuilder(t))
-		if o.Fault == nil || o.Fault.Cause != result.CauseCompile || !strings.HasPrefix(o.Fault.Hint, test.named) || !strings.HasSuffix(o.Fault.Hint, remedy) {
+		if o.Fault == nil || o.Fault.Cause != result.CauseCompile || !strings.Contains(o.Fault.Hint, test.named) || !strings.HasSuffix(o.Fault.Hint, remedy) {
 			t.Errorf("%s: %+v\n%s", test.name, o.Fault, o.Output)
 		}
 		t.Setenv(readVariable, "/nowhere:"+filepath.Dir(header))
@@ -382,5 +390,83 @@ func TestShellFields(t *testing.T) {
 	got := shellFields(`"/usr/bin"/gcc -x  "c c" "" -DA="\`)
 	if want := []string{"/usr/bin/gcc", "-x", "c c", "", `-DA=\`}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// CUDA's compilers show nothing of a file outside either, NVRTC in its child included.
+func TestCUDAReadsNoSecrets(t *testing.T) {
+	for name, builder := range map[string]func(*testing.T) *Builder{"nvcc": newCUDABuilder, "NVRTC": newRuntimeBuilder} {
+		t.Run(name, func(t *testing.T) {
+			outside := t.TempDir()
+			writeFile(t, filepath.Join(outside, "secret.h"), token+" is the password\n")
+			writeFile(t, filepath.Join(outside, "k.cu"), token+" is the password\n")
+			b := builder(t)
+			for _, source := range []string{outside + "/secret.h", "link.h", "", "<secret.h>"} {
+				p := cudaProject(t, "scale", "#include \""+source+"\"\n"+scale)
+				if err := os.Symlink(filepath.Join(outside, "secret.h"), filepath.Join(p.dir, "link.h")); err != nil {
+					t.Fatal(err)
+				}
+				if source == "" {
+					_ = os.Remove(filepath.Join(p.dir, "k.cu"))
+					if err := os.Symlink(filepath.Join(outside, "k.cu"), filepath.Join(p.dir, "k.cu")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if source == "<secret.h>" {
+					p.write("k.cu", "#include <secret.h>\n"+scale)
+					p.write("pawl.yaml", strings.Replace(strings.Replace(cudaYAML, "ENTRY", "scale", 1), "params:", "flags: [-I, "+outside+"]\n    params:", 1))
+				}
+				for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.Require} {
+					b.sandbox = mode
+					o := b.Build(t.Context(), p.requests()[:1])[0]
+					if o.Fault == nil || strings.Contains(o.Output+o.Fault.Message+o.Fault.Hint, token) != (mode == sandbox.Off) {
+						t.Errorf("%q, %v: %+v\n%s", source, mode, o.Fault, o.Output)
+					}
+					if mode == sandbox.Require && !strings.Contains(o.Fault.Hint, readVariable+"="+outside) {
+						t.Errorf("%q: hint %q", source, o.Fault.Hint)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A child with NVRTC serves several programs, and ends with the build or at its limits.
+func TestRuntimeChild(t *testing.T) {
+	b := newRuntimeBuilder(t)
+	b.jobs = 1
+	p := cudaProject(t, "scale", scale)
+	run := b.newBatch()
+	var children []int
+	for _, request := range p.requests() {
+		r, fault := b.recipe(t.Context(), request)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if o := run.build(t.Context(), r); o.Fault != nil || o.Sandbox == nil || o.Sandbox.Level != "full" {
+			t.Fatalf("%+v, %+v\n%s", o.Fault, o.Sandbox, o.Output)
+		}
+		for _, idle := range run.children {
+			for _, c := range idle {
+				children = append(children, c.process.Pid())
+			}
+		}
+	}
+	if len(children) != 2 || children[0] != children[1] {
+		t.Errorf("children %v, expected the same one twice", children)
+	}
+	run.cleanUp()
+	expectGone(t, children[0])
+
+	b.deadline = time.Millisecond
+	b.cache = newBuilder(t).cache
+	if got := b.Build(t.Context(), p.requests()[:1])[0]; got.Fault == nil || got.Fault.Cause != result.CauseTimeout {
+		t.Errorf("%+v", got.Fault)
+	}
+	b.deadline = deadline
+	b.limits = func() limits { return limits{memory: 1 << 20, processes: 10} }
+	long := cudaProject(t, "scale", "#include <cuda/std/ranges>\n#include <cuda/std/chrono>\n"+scale)
+	if got := b.Build(t.Context(), long.requests()[:1])[0]; got.Fault == nil || got.Fault.Cause != result.CauseMemory {
+		t.Errorf("%+v\n%s", got.Fault, got.Output)
 	}
 }
