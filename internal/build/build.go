@@ -154,6 +154,7 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 			run.finished(outcomes[i], 1)
 			continue
 		}
+		r.hash = permitted(r.hash, b.sandbox)
 		id := r.dir + "\x00" + r.hash
 		if same[id] == nil {
 			same[id] = &work{recipe: r}

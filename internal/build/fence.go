@@ -33,13 +33,13 @@ const fileLimit = 8 << 30
 
 // fence says what one compiler may reach in one project.
 type fence struct {
-	mode    sandbox.Mode
-	project string   // the folder that is the project's, links resolved
-	read    []string // files and folders, those of the project included
-	env     []string
+	mode      sandbox.Mode
+	project   string   // the folder that is the project's, links resolved
+	toolchain []string // what the compiler reads of its own
+	env       []string
 
-	once sync.Once
-	real []string // read, links resolved
+	readable func() []string // all that it may read; of a large project it takes a while to list
+	resolved func() []string // the same, links resolved
 
 	mu    sync.Mutex
 	level *sandbox.Level // of what ran last
@@ -67,7 +67,13 @@ func (run *batch) fenceOf(r *recipe) *fence {
 }
 
 func newFence(mode sandbox.Mode, dir string, toolchain []string) *fence {
-	f := &fence{mode: mode, project: projectRoot(dir)}
+	f := &fence{mode: mode, project: projectRoot(dir), toolchain: toolchain}
+	f.readable = sync.OnceValue(f.list)
+	f.resolved = sync.OnceValue(func() []string {
+		var s folderSet
+		s.add(f.readable()...)
+		return s
+	})
 	if mode == sandbox.Off {
 		f.env = slices.DeleteFunc(os.Environ(), func(set string) bool { // the first of two counts
 			return strings.HasPrefix(set, "TMPDIR=") || strings.HasPrefix(set, "CCACHE_NODIRECT=")
@@ -75,21 +81,27 @@ func newFence(mode sandbox.Mode, dir string, toolchain []string) *fence {
 		return f
 	}
 	f.env = compilerEnvironment()
-	f.read = slices.DeleteFunc(sandbox.System(), func(path string) bool { return path == "/proc/self" }) // environ is there
-	for _, folder := range slices.Concat(toolchain, environmentFolders()) {
+	return f
+}
+
+// list finds all that the compiler may read.
+func (f *fence) list() []string {
+	all := slices.DeleteFunc(sandbox.System(), func(path string) bool { return path == "/proc/self" }) // environ is there
+	for _, folder := range slices.Concat(f.toolchain, environmentFolders()) {
 		if !broad(folder) && !holds(folder, f.project) {
-			f.read = append(f.read, folder)
+			all = append(all, folder)
 		}
 	}
-	f.read = append(f.read, namedFolders(readVariable)...)
-	f.read = append(f.read, projectEntries(f.project)...)
-	return f
+	return slices.Concat(all, namedFolders(readVariable), projectEntries(f.project))
 }
 
 // policy is what a run may reach that writes to temp, one of the folders of a batch.
 func (f *fence) policy(temp string) sandbox.Policy {
+	if f.mode == sandbox.Off {
+		return sandbox.Policy{}
+	}
 	return sandbox.Policy{
-		Read: append(slices.Clip(f.read), filepath.Dir(temp)), Write: []string{temp},
+		Read: append(slices.Clip(f.readable()), filepath.Dir(temp)), Write: []string{temp},
 		Processes: true, NoProc: true, Unnamed: true, Limits: sandbox.Limits{FileSize: fileLimit},
 	}
 }
@@ -117,18 +129,18 @@ func (f *fence) allows(path string) bool {
 	if f.mode == sandbox.Off {
 		return true
 	}
-	f.once.Do(func() {
-		for _, folder := range f.read {
-			if real, err := filepath.EvalSymlinks(folder); err == nil {
-				f.real = append(f.real, real)
-			}
-		}
-	})
 	real, err := filepath.EvalSymlinks(path)
-	return err == nil && slices.ContainsFunc(f.real, func(folder string) bool { return holds(folder, real) })
+	if err != nil {
+		return false
+	}
+	if below(f.project, real) && !broad(f.project) { // nearly all are, and this needs no list
+		return !slices.ContainsFunc(strings.Split(nameIn(f.project, real), "/"), func(name string) bool { return slices.Contains(withheld, name) })
+	}
+	return slices.ContainsFunc(f.resolved(), func(folder string) bool { return holds(folder, real) })
 }
 
-// checkSource refuses a source that the compiler could not read: pawl reads it too.
+// checkSource refuses a source that the compiler could not read: pawl reads it too,
+// and a Python module is an artifact as it is.
 func (f *fence) checkSource(dir, source string) *result.Fault {
 	path := within(dir, source)
 	if _, err := os.Stat(path); err != nil || f.allows(path) {
@@ -317,14 +329,14 @@ func compilerEnvironment() []string {
 
 // environmentFolders are those that variables for compilers name.
 func environmentFolders() []string {
-	var all []string
+	var all folderSet
 	for _, variable := range []string{
 		"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_BUILD_SYSROOT",
 	} {
-		all = append(all, namedFolders(variable)...)
+		all.add(namedFolders(variable)...)
 	}
 	if prefix := os.Getenv("GCC_EXEC_PREFIX"); filepath.IsAbs(prefix) {
-		all = append(all, filepath.Dir(prefix))
+		all.add(filepath.Dir(prefix))
 	}
 	return all
 }

@@ -257,6 +257,28 @@ func TestKeyTellsNoSecret(t *testing.T) {
 	}
 }
 
+// What was compiled without a sandbox, or with more to read, is not found with less.
+func TestNoArtifactsOfOtherFences(t *testing.T) {
+	outside := t.TempDir()
+	writeFile(t, filepath.Join(outside, "secret"), token)
+	p := newProject(t, map[string]string{"k.c": "__asm__(\".data\\n.incbin \\\"" + outside + "/secret\\\"\\n.text\");\n" + runs})
+	b := newBuilder(t)
+	b.sandbox = sandbox.Off
+	p.artifact(b)
+	if !p.artifact(b).Cached {
+		t.Error("not cached without a sandbox")
+	}
+	b.sandbox = sandbox.Auto
+	t.Setenv(readVariable, outside)
+	if p.artifact(b).Cached || !p.artifact(b).Cached {
+		t.Error("not compiled once with the folder allowed")
+	}
+	t.Setenv(readVariable, "")
+	if o := p.one(b); o.Fault == nil {
+		t.Error("an artifact was found that could not have been made")
+	}
+}
+
 // What a compiler was refused is named, with what allows it.
 func TestRefusalSaysHowToAllow(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
@@ -383,6 +405,44 @@ func TestCompilerLimits(t *testing.T) {
 		if o.Fault == nil || o.Fault.Cause != test.cause || !strings.Contains(o.Fault.Message, test.message) || test.name == "a file" && !strings.Contains(o.Output, "File") {
 			t.Errorf("%s: %+v\n%s", test.name, o.Fault, o.Output)
 		}
+	}
+}
+
+// Programs of a compiler may have libraries in folders that only they name.
+func TestToolchainFolders(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &project{t: t, dir: root}
+	p.write("gmp/lib/gmp.c", "int gmp(void) { return 1; }\n")
+	p.write("mpfr/lib/mpfr.c", "int gmp(void);\nint mpfr(void) { return gmp(); }\n")
+	p.write("gcc/bin/cc.c", "int mpfr(void);\nint main(void) { return mpfr(); }\n")
+	p.write("gcc/lib/x", "")
+	p.write("gcc/share/private", "")
+	mustRun(t, root, "cc", "-shared", "-fPIC", "-o", "gmp/lib/libgmp.so", "gmp/lib/gmp.c")
+	mustRun(t, root, "cc", "-shared", "-fPIC", "-o", "mpfr/lib/libmpfr.so", "mpfr/lib/mpfr.c", "-Lgmp/lib", "-lgmp", "-Wl,-rpath,"+root+"/gmp/lib")
+	mustRun(t, root, "cc", "-o", "gcc/bin/cc", "gcc/bin/cc.c", "-Lmpfr/lib", "-Lgmp/lib", "-lmpfr", "-lgmp", "-Wl,-rpath,$ORIGIN/../../mpfr/lib")
+	p.write("opt/sys/x", "")
+	p.write("opt/inc/x", "")
+	p.write("opt/as/bin/as", "")
+	if err := os.Chmod(filepath.Join(root, "opt/as/bin/as"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{
+		"-print-search-dirs": "install: " + root + "/opt/none/\nlibraries: =" + root + "/gcc/lib/../lib/:" + root + "/gcc/none\n",
+		"-print-sysroot":     root + "/opt/sys\n", "-print-prog-name=as": root + "/opt/as/bin/as\n",
+		"-v -E -x c /dev/null": "#include <...> search starts here:\n " + root + "/opt/inc\nEnd of search list.\n " + root + "/gcc/share\n",
+	}
+	got := hostFolders(filepath.Join(root, "gcc/bin/cc"), "", func(args ...string) string { return answers[strings.Join(args, " ")] })
+	var names []string
+	for _, path := range got {
+		names = append(names, nameIn(root, path))
+	}
+	slices.Sort(names)
+	want := []string{"gcc/bin", "gcc/bin/cc", "gcc/lib", "gmp/lib", "mpfr/lib", "opt/as/bin", "opt/as/bin/as", "opt/inc", "opt/sys"}
+	if !slices.Equal(names, want) {
+		t.Errorf("folders %v, want %v", names, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,7 @@ func (s *folderSet) addProgram(path, target string) {
 	if err != nil {
 		return
 	}
+	s.addLibraries(real)
 	for _, path := range []string{path, real} {
 		folder := filepath.Dir(path)
 		s.add(path)
@@ -53,6 +55,36 @@ func (s *folderSet) addProgram(path, target string) {
 		for _, name := range append(slices.Clip(installed), target) {
 			if name != "" {
 				s.add(filepath.Join(filepath.Dir(folder), name))
+			}
+		}
+	}
+}
+
+// addLibraries adds the folders that a program names for its libraries, and these for
+// theirs: each package may have a folder of its own, as Spack's do.
+func (s *folderSet) addLibraries(file string) {
+	binary, err := elf.Open(file)
+	if err != nil {
+		return // a script
+	}
+	defer binary.Close()
+	var folders []string
+	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
+		lists, _ := binary.DynString(tag) // a static program has none
+		for _, list := range lists {
+			folders = append(folders, filepath.SplitList(strings.NewReplacer("$ORIGIN", filepath.Dir(file), "${ORIGIN}", filepath.Dir(file)).Replace(list))...)
+		}
+	}
+	needed, _ := binary.ImportedLibraries()
+	for _, folder := range folders {
+		before := len(*s)
+		if s.add(folder); len(*s) == before {
+			continue // not there, or seen: then what is needed of it is, too
+		}
+		for _, name := range needed {
+			if real, err := filepath.EvalSymlinks(filepath.Join(folder, name)); err == nil {
+				s.add(filepath.Dir(real))
+				s.addLibraries(real)
 			}
 		}
 	}
