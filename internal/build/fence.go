@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
@@ -174,8 +175,11 @@ func (f *fence) hint(dir, output string, args []string) string {
 	tell := func(word string) string {
 		path := within(dir, word)
 		info, err := os.Stat(path)
-		if err != nil || f.allows(path) {
+		if err != nil {
 			return ""
+		}
+		if f.allows(path) {
+			return notOwned(word, info)
 		}
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
@@ -216,6 +220,16 @@ func (f *fence) hint(dir, output string, args []string) string {
 		return "a file was not readable: " + f.remedy("FOLDER")
 	}
 	return ""
+}
+
+// notOwned explains why root cannot read a file: in the sandbox it has no rights but
+// those of its user.
+func notOwned(name string, info fs.FileInfo) string {
+	owner, known := info.Sys().(*syscall.Stat_t)
+	if !known || os.Geteuid() != 0 || owner.Uid == 0 || info.Mode().Perm()&0o044 != 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s belongs to another user, and root reads no others' files in a sandbox: run pawl as that user, or chmod go+r it", name)
 }
 
 // pawlFolder holds a project's baseline and runs.

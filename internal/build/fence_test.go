@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,6 +66,7 @@ var attacks = []attack{
 	{name: "include by a macro", source: "#define WHERE \"SECRET/secret.h\"\n#include WHERE\n" + runs},
 	{name: "include through folders", source: "#include \"UP/SECRET/secret.h\"\n" + runs},
 	{name: "include of a link", source: "#include \"link.h\"\n" + runs, setUp: linkTo("link.h", "secret.h")},
+	{name: "include of a link in a repository", source: "#include \"link.h\"\n" + runs, files: map[string]string{".git/HEAD": ""}, setUp: linkTo("link.h", "secret.h")},
 	{name: "include through a linked folder", source: "#include \"link/secret.h\"\n" + runs, setUp: linkTo("link", "")},
 	{name: "include in a folder of -I", source: "#include <secret.h>\n" + runs, flags: "-ISECRET"},
 	{name: "include in a folder of -isystem", source: "#include <secret.h>\n" + runs, flags: "-isystem, SECRET"},
@@ -315,6 +317,15 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	t.Setenv(readVariable, "")
 	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c lies outside of the project") || !strings.Contains(o.Fault.Hint, readVariable) {
 		t.Errorf("%+v", o.Fault)
+	}
+	if os.Geteuid() == 0 {
+		p = newProject(t, map[string]string{"k.c": "#include \"a.h\"\n" + runs, "a.h": ""})
+		if err := errors.Join(os.Chmod(filepath.Join(p.dir, "a.h"), 0o600), os.Chown(filepath.Join(p.dir, "a.h"), 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+		if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Hint, "a.h belongs to another user") {
+			t.Errorf("%+v", o.Fault)
+		}
 	}
 	// A mistake that has nothing to do with the sandbox has no such hint.
 	p = newProject(t, map[string]string{"k.c": "#include \"nowhere.h\"\n" + runs})
