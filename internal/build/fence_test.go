@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -528,6 +529,7 @@ func TestRuntimeChild(t *testing.T) {
 	}
 	run.cleanUp()
 	expectGone(t, children[0])
+	runtime.KeepAlive(run) // whose pipes the collector would close, too
 
 	b.deadline = time.Millisecond
 	b.cache = newBuilder(t).cache
