@@ -20,6 +20,7 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 	for _, path := range read {
 		known[filepath.Clean(path)] = true
 	}
+	fence := run.fenceOf(r)
 	search, system := r.searchPath(), r.compiler.systemFolders()
 	there := map[string]bool{}
 	look := func(from string, inc include) {
@@ -29,6 +30,12 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 			}
 			if _, asked := there[path]; !asked {
 				there[path] = isFile(verbatim(r.dir, path))
+				if there[path] && !known[filepath.Clean(path)] && !fence.allows(verbatim(r.dir, path)) {
+					// The key is in the report, and must not depend on what a stranger's
+					// source may only ask for.
+					there[path] = false
+					continue
+				}
 				if !there[path] || !known[filepath.Clean(path)] {
 					list = append(list, lookup{path: path, absent: !there[path]})
 				}

@@ -2,7 +2,11 @@ package build
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -86,4 +90,83 @@ func cpuTime(b *testing.B) time.Duration {
 		total += usage.Utime.Nano() + usage.Stime.Nano()
 	}
 	return time.Duration(total)
+}
+
+// BenchmarkSandbox is what the sandbox adds to one run of a compiler: with and
+// without it in turns, and the median of the differences.
+func BenchmarkSandbox(b *testing.B) {
+	for name, text := range map[string]string{
+		"k.c":   plainSource,
+		"k.cpp": "#include <algorithm>\n#include <string>\n#include <vector>\nextern \"C\" " + strings.Replace(plainSource, "#include <stdint.h>\n", "", 1),
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := newProject(b, map[string]string{"pawl.yaml": yaml(name, "entry: run"), name: strings.ReplaceAll(text, "int64_t", "long")})
+			builders := []*Builder{unheld(b), newBuilder(b)}
+			var runs []*batch
+			var recipes []*recipe
+			for _, builder := range builders {
+				r, fault := builder.recipe(context.Background(), p.requests()[0])
+				if fault != nil {
+					b.Fatal(fault)
+				}
+				run := builder.newBatch()
+				defer run.cleanUp()
+				runs, recipes = append(runs, run), append(recipes, r)
+			}
+			var without, added []float64
+			for b.Loop() {
+				var took [2]float64
+				for i, run := range runs {
+					dir, fault := run.tempDir()
+					if fault != nil {
+						b.Fatal(fault)
+					}
+					c := run.command(recipes[i], dir, "compiling", true, slices.Concat(recipes[i].compile, []string{"-c", name, "-o", filepath.Join(dir, "k.o")}))
+					began := time.Now()
+					if output, fault := c.run(context.Background()); fault != nil {
+						b.Fatal(fault, output)
+					}
+					took[i] = 1e3 * time.Since(began).Seconds()
+				}
+				without, added = append(without, took[0]), append(added, took[1]-took[0])
+			}
+			slices.Sort(without)
+			slices.Sort(added)
+			b.ReportMetric(without[len(without)/2], "ms-without")
+			b.ReportMetric(added[len(added)/2], "ms-added")
+		})
+	}
+}
+
+// BenchmarkSandboxRuntime is what it takes to have NVRTC in a child of its own: for a
+// build of one variant, which starts the child, in turns with one in this process.
+func BenchmarkSandboxRuntime(b *testing.B) {
+	b.Setenv("NVCC", "")
+	p := newProject(b, map[string]string{
+		"pawl.yaml": strings.Replace(strings.Replace(cudaYAML, "[64, 32]", "[64]", 1), "ENTRY", "scale", 1), "k.cu": "#include <cuda_fp16.h>\n" + scale,
+	})
+	requests := p.requests()
+	build := func(mode string) float64 {
+		builder, err := New(Options{CacheDir: b.TempDir(), NoCcache: true, Arch: "sm_90a", Sandbox: mode})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := builder.runtime.find(); err != nil || os.Getenv("PAWL_NVRTC") == "" {
+			b.Skipf("no NVRTC: %v (PAWL_NVRTC names its folder)", err)
+		}
+		began := time.Now()
+		if o := builder.Build(context.Background(), requests)[0]; o.Fault != nil {
+			b.Fatal(o.Fault, o.Output)
+		}
+		return 1e3 * time.Since(began).Seconds()
+	}
+	var without, added []float64
+	for b.Loop() {
+		before := build("off")
+		without, added = append(without, before), append(added, build("require")-before)
+	}
+	slices.Sort(without)
+	slices.Sort(added)
+	b.ReportMetric(without[len(without)/2], "ms-without")
+	b.ReportMetric(added[len(added)/2], "ms-added")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 	"pawl/internal/spec"
 )
 
@@ -26,7 +27,8 @@ type Options struct {
 	MaxBytes   int64          // of the cache; 0: DefaultMaxBytes
 	Jobs       int            // compilers at once; 0: one for each usable core
 	OnProgress func(Progress) // called when a compilation starts and when a variant is done, one call at a time
-	NoCcache   bool           // compile without ccache even where it is installed
+	NoCcache   bool           // compile without ccache even where it is installed; a sandbox has none
+	Sandbox    string         // auto, require or off: how compilers are held
 	Arch       string         // GPU architecture to compile CUDA for, such as sm_90a; "": $PAWL_CUDA_ARCH
 }
 
@@ -67,8 +69,9 @@ type Outcome struct {
 	Request  Request
 	Artifact *Artifact
 	Fault    *result.Fault
-	Output   string   // of the compiler, as it wrote it
-	Notes    []string // what was odd but did not keep the artifact from being made
+	Output   string          // of the compiler, as it wrote it
+	Sandbox  *result.Sandbox // that held the compiler; nil when nothing was compiled
+	Notes    []string        // what was odd but did not keep the artifact from being made
 }
 
 // Builder compiles variants. It may be used by several goroutines at once.
@@ -82,6 +85,8 @@ type Builder struct {
 	jobs     int
 	progress func(Progress)
 	deadline time.Duration
+	sandbox  sandbox.Mode
+	limits   func() limits
 }
 
 // Arch is the architecture that CUDA kernels are compiled for: the device's where that
@@ -97,6 +102,10 @@ func New(options Options) (*Builder, error) {
 	if options.MaxBytes < 0 || options.Jobs < 0 {
 		return nil, errors.New("neither the size of the cache nor the number of jobs can be negative")
 	}
+	mode, err := sandbox.ParseMode(options.Sandbox)
+	if err != nil {
+		return nil, err
+	}
 	c := &cache{dir: options.CacheDir, max: options.MaxBytes}
 	if c.max == 0 {
 		c.max = DefaultMaxBytes
@@ -111,11 +120,14 @@ func New(options Options) (*Builder, error) {
 		jobs:     options.Jobs,
 		progress: options.OnProgress,
 		deadline: deadline,
+		sandbox:  mode,
+		limits:   func() limits { return limits{memory: mostMemory(), processes: mostProcesses} },
 	}
 	if b.jobs == 0 {
 		b.jobs = runtime.GOMAXPROCS(0) // affinity and CPU quota are counted in
 	}
-	if !options.NoCcache {
+	// ccache would write to a folder that other builds trust, in the compiler's sandbox.
+	if !options.NoCcache && mode == sandbox.Off {
 		b.ccache, _ = exec.LookPath("ccache")
 	}
 	return b, nil
@@ -126,7 +138,7 @@ func New(options Options) (*Builder, error) {
 // not keep others from being built. Cancelling ctx ends running compilers.
 func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	outcomes := make([]Outcome, len(requests))
-	run := &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}}
+	run := b.newBatch()
 	run.status.Total = len(requests)
 	defer run.cleanUp()
 
@@ -145,6 +157,7 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 			run.finished(outcomes[i], 1)
 			continue
 		}
+		r.hash = permitted(r.hash, b.sandbox)
 		id := r.dir + "\x00" + r.hash
 		if same[id] == nil {
 			same[id] = &work{recipe: r}
@@ -180,6 +193,10 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	return outcomes
 }
 
+func (b *Builder) newBatch() *batch {
+	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, children: map[*fence][]*runtimeChild{}}
+}
+
 // batch is one call of Build: what its variants share.
 type batch struct {
 	*Builder
@@ -189,7 +206,10 @@ type batch struct {
 	mu     sync.Mutex
 	temp   string // made when something is compiled
 	shims  map[string]*shimObject
-	status Progress
+	fences map[string]*fence // of compilers in folders
+
+	children map[*fence][]*runtimeChild // with NVRTC, idle
+	status   Progress
 
 	reporting sync.Mutex
 }
@@ -237,6 +257,7 @@ func (run *batch) tempDir() (string, *result.Fault) {
 }
 
 func (run *batch) cleanUp() {
+	run.endChildren()
 	if run.temp != "" {
 		_ = os.RemoveAll(run.temp)
 	}
@@ -284,6 +305,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 	}
 	run.started(r.variant)
 	made, fault := run.make(ctx, r)
+	o.Sandbox = run.fenceOf(r).report()
 	if made != nil {
 		o.Output = made.output
 	}

@@ -3,11 +3,11 @@ package build
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 )
 
 // stage is the stage of every fault of this package.
@@ -54,50 +55,92 @@ type command struct {
 	name string // of the tool, for messages: cc
 	task string // what it does: "compiling kernels/a.c"
 	dir  string
-	env  []string // besides pawl's own
+	env  []string // besides what the fence gives
 	temp string   // for its temporary files, so that a killed compiler leaves none behind
 	wait time.Duration
+
+	fence  *fence
+	limits limits
 }
 
 func (c *command) run(ctx context.Context) (string, *result.Fault) {
 	limited, cancel := context.WithTimeout(ctx, c.wait)
 	defer cancel()
-	var output bounded
-	cmd := exec.CommandContext(limited, c.args[0], c.args[1:]...)
-	cmd.Dir = c.dir
-	cmd.Env = append(append(os.Environ(), c.env...), "TMPDIR="+c.temp)
-	cmd.Stdout, cmd.Stderr = &output, &output
-	// cc only starts the programs that do the work, so all of its group must end.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 2 * time.Second
-	err := cmd.Run()
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
-		return output.String(), nil
+	output, state, over, err := c.finish(limited)
+	if err == nil && state.Success() {
+		return output, nil
 	}
 	fault := &result.Fault{Stage: stage, Cause: result.CauseCompile}
-	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return output.String(), interrupted()
+		return output, interrupted()
 	case limited.Err() != nil:
 		fault.Cause = result.CauseTimeout
 		fault.Message = fmt.Sprintf("%s did not finish %s in %s", c.name, c.task, c.wait)
-	case !errors.As(err, &exit):
+		return output, fault
+	case err != nil:
 		fault.Cause = result.CauseInternal
 		fault.Message = fmt.Sprintf("start %s: %v", c.name, err)
-	case full(c.temp) || strings.Contains(output.String(), "No space left on device"):
-		return output.String(), noSpace()
-	case exit.Exited():
-		fault.Message = fmt.Sprintf("%s exited with status %d %s", c.name, exit.ExitCode(), c.task)
+		if c.fence.mode == sandbox.Require {
+			fault.Hint = "pawl doctor shows what this kernel can give"
+		}
+	case over != nil:
+		over.Message = fmt.Sprintf("%s was ended %s: %s", c.name, c.task, over.Message)
+		return output, over
+	case full(c.temp) || strings.Contains(output, "No space left on device"):
+		return output, noSpace()
+	case state.Exited():
+		fault.Message = fmt.Sprintf("%s exited with status %d %s", c.name, state.ExitCode(), c.task)
+		fault.Hint = c.fence.hint(c.dir, output, c.args)
 	default:
-		fault.Message = fmt.Sprintf("%s was ended by a signal %s: %v", c.name, c.task, exit)
+		fault.Message = fmt.Sprintf("%s was ended by a signal %s: %v", c.name, c.task, state)
 	}
-	if killed(exit, output.String()) {
+	if killed(state, output) {
 		fault.Cause = result.CauseInternal // says nothing of the source, which may compile tomorrow
 		fault.Hint = "the machine may have run out of memory: try fewer jobs"
 	}
-	return output.String(), fault
+	return output, fault
+}
+
+// finish runs the command inside its fence until it ends or ctx does. An error means
+// that it did not start; over, that it was ended at a limit.
+func (c *command) finish(ctx context.Context) (text string, state *os.ProcessState, over *result.Fault, err error) {
+	if ctx.Err() != nil {
+		return "", nil, nil, ctx.Err()
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return "", nil, nil, err
+	}
+	defer reader.Close()
+	process, err := sandbox.Start(sandbox.Command{
+		Path: c.args[0], Args: c.args, Dir: c.dir, Env: slices.Concat(c.fence.env, c.env, []string{"TMPDIR=" + c.temp}),
+		Stdout: writer, Stderr: writer, Policy: c.fence.policy(c.temp), Mode: c.fence.mode,
+	})
+	writer.Close()
+	if err != nil {
+		return "", nil, nil, err
+	}
+	c.fence.note(process.Level())
+	watch := &watched{limits: c.limits, kill: process.Kill}
+	watching.add(process.Pid(), watch)
+	var output bounded
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(&output, reader)
+	}()
+	stop := context.AfterFunc(ctx, func() { _ = process.Kill() }) // fails when it has just ended
+	state, err = process.Wait()                                   // cc only starts the programs that do the work: all of them have ended
+	stop()
+	watching.remove(process.Pid())
+	select {
+	case <-copied:
+	case <-time.After(2 * time.Second): // without a sandbox one of them may have left
+		reader.Close()
+		<-copied
+	}
+	return output.String(), state, watch.over, err
 }
 
 // killedChild is what gcc, its linker, clang and nvcc say when somebody killed a
@@ -107,11 +150,11 @@ var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signa
 	`|^nvcc error\s*: '[^']+' died due to signal 9\b`)
 
 // killed tells whether a compiler was ended from outside, or one of its programs.
-func killed(exit *exec.ExitError, output string) bool {
-	if exit == nil {
+func killed(state *os.ProcessState, output string) bool {
+	if state == nil {
 		return false
 	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		switch status.Signal() {
 		case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP:
 			return false

@@ -51,7 +51,7 @@ func TestCancelEndsCompilers(t *testing.T) {
 	p := newProject(t, map[string]string{
 		"pawl.yaml": yaml("k.c", "entry: run", "params: {P: [1, 2, 3]}"), "k.c": plainSource,
 	})
-	b := newBuilder(t)
+	b := unheld(t)
 	b.jobs = 1
 	path, pidFile := slowCompiler(t)
 	b.cc.words = []string{path}
@@ -94,7 +94,7 @@ func expectGone(t *testing.T, pid int) {
 
 func TestCompilerDeadline(t *testing.T) {
 	p := newProject(t, map[string]string{"k.c": plainSource})
-	b := newBuilder(t)
+	b := unheld(t)
 	path, pidFile := slowCompiler(t)
 	b.cc.words = []string{path}
 	b.deadline = 300 * time.Millisecond
@@ -222,7 +222,7 @@ func TestCcachePrefix(t *testing.T) {
 	t.Setenv("CC", "ccache cc")
 	p := newProject(t, map[string]string{"k.c": plainSource})
 	for _, no := range []bool{false, true} {
-		b, err := New(Options{CacheDir: t.TempDir(), NoCcache: no})
+		b, err := New(Options{CacheDir: t.TempDir(), NoCcache: no, Sandbox: "off"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func TestRealCcache(t *testing.T) {
 	p := newProject(t, map[string]string{"k.c": plainSource})
 	var codes []string
 	for range 2 {
-		b, err := New(Options{CacheDir: t.TempDir()})
+		b, err := New(Options{CacheDir: t.TempDir(), Sandbox: "off"})
 		if err != nil {
 			t.Fatal(err)
 		}

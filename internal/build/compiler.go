@@ -32,6 +32,7 @@ type compiler struct {
 	Version string   `json:"version"` // all that --version prints
 	Target  string   `json:"target"`  // -dumpmachine
 	Linker  string   `json:"linker"`  // first line of the linker's version
+	Folders []string `json:"folders"` // that it reads besides the user's
 }
 
 func (c *compiler) versionLine() string {
@@ -133,6 +134,7 @@ func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 	if err != nil {
 		return nil, &result.Fault{Stage: stage, Cause: result.CauseInternal, Message: err.Error()}
 	}
+	id = askedIn(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.found != nil && t.id == id {
@@ -170,6 +172,17 @@ func fileID(path string, command []string) (string, error) {
 	return d.hex(), nil
 }
 
+// askedIn adds to a compiler's id what its answers depend on besides.
+func askedIn(id string) string {
+	d := newDigest("compiler answers 2")
+	d.field(id)
+	d.fields(environment())
+	for _, name := range given {
+		d.field(os.Getenv(name))
+	}
+	return d.hex()
+}
+
 // ask runs the compiler to learn what it is.
 func ask(ctx context.Context, name string, command []string) (*compiler, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -184,12 +197,17 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 		}
 		return strings.TrimSpace(stdout.String()), nil
 	}
+	both := func(args ...string) string { // a question that is not understood has no answer
+		output, _ := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], args...)...).CombinedOutput()
+		return string(output)
+	}
 	c := &compiler{Name: name, Command: command}
 	var err error
 	if c.Version, err = answer("--version"); err != nil {
 		return nil, err
 	}
 	if name == "nvcc" { // it makes code for a GPU, and is told for which
+		c.Folders = cudaFolders(command[0], both)
 		return c, nil
 	}
 	if c.Target, err = answer("-dumpmachine"); err != nil {
@@ -198,6 +216,7 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 	// A linker that does not answer is found out by linking.
 	linker, _ := answer("-Wl,--version")
 	c.Linker, _, _ = strings.Cut(linker, "\n")
+	c.Folders = hostFolders(command[0], c.Target, both)
 	return c, nil
 }
 

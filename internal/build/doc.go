@@ -37,8 +37,9 @@
 // user's includes or asks for with __has_include, in each folder that is searched
 // before the one where it was found, or in all of them. When such a file appears,
 // the list does not hold any more. Folders of the compiler and the system do not
-// count, and ccache is used without its direct mode, which sees no new files.
-// Unseen stay a header that newly shadows another where a macro gives the name
+// count, and ccache, used where there is no sandbox, goes without its direct mode,
+// which sees no new files. What was compiled without a sandbox, or with other
+// folders in PAWL_BUILD_READ, is found by such builds alone. Unseen stay a header that newly shadows another where a macro gives the name
 // (#include MACRO), a library that does so on the linker's path, and what .incbin
 // reads.
 //
@@ -53,10 +54,18 @@
 // a launcher's device code, distances in the host code change, and the code with
 // them, although nothing else did.
 //
+// # Sandbox
+//
+// Sources and flags may be a stranger's, so compilers run in a sandbox (package
+// sandbox; main must call its EnterIfAsked). A fence says what one compiler may reach
+// in one project: the repository without .git and .pawl, the toolchain's own folders
+// (toolchain.go asks the compiler for them, once), the system's, and what
+// PAWL_BUILD_READ names. command.finish is the one place that starts a compiler.
+//
 // # CUDA
 //
 // Kernels in .cu files become cubins for one architecture, by nvcc. Where there is
-// none, or where PAWL_NVRTC names it, NVRTC compiles them in this process, if it is found (PAWL_NVRTC, CUDA_HOME,
+// none, or where PAWL_NVRTC names it, NVRTC compiles them, in a child of this process, if it is found (PAWL_NVRTC, CUDA_HOME,
 // CUDA_PATH, the dynamic linker, /usr/local/cuda, packages of the Python on PATH)
 // together with CUDA's headers. NVRTC knows only some of nvcc's flags and no headers
 // of the host; a few of C are given to it. Nor does it say what it read, so the

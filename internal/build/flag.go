@@ -7,8 +7,8 @@ import (
 	"pawl/internal/result"
 )
 
-// Compilers are not held by a sandbox, and flags come from pawl.yaml, which may be
-// a stranger's. Those that make a compiler run or load something else, or write
+// Flags come from pawl.yaml, which may be a stranger's. The sandbox keeps a compiler
+// from what it must not read or write whatever they are; as a second fence, those that make a compiler run or load something else, or write
 // where pawl did not tell it to, are refused.
 var (
 	refusedFlags = []string{

@@ -88,6 +88,9 @@ type workplace struct {
 }
 
 func (run *batch) newWorkplace(r *recipe) (*workplace, *result.Fault) {
+	if fault := run.fenceOf(r).checkSource(r.dir, r.variant.Kernel.Source); fault != nil {
+		return nil, fault
+	}
 	text, fault := readSource(r.dir, r.variant.Kernel.Source)
 	if fault != nil {
 		return nil, fault
@@ -186,7 +189,7 @@ func (run *batch) command(r *recipe, temp, task string, compiles bool, args []st
 	}
 	return &command{
 		args: full, name: filepath.Base(r.compiler.Command[0]), task: task,
-		dir: r.dir, env: env, temp: temp, wait: run.deadline,
+		dir: r.dir, env: env, temp: temp, wait: run.deadline, fence: run.fenceOf(r), limits: run.limits(),
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"pawl/internal/sandbox"
 )
 
 // format changes whenever older cache entries must not be found any more.
@@ -66,6 +68,21 @@ func keyOf(recipe string, deps []dependency) string {
 	for _, dep := range deps {
 		d.field(dep.Path)
 		d.field(dep.SHA256)
+	}
+	return d.hex()
+}
+
+// permitted is a recipe's hash for what compilers may read in this run: what one
+// that may read more has compiled is not for one that may read less.
+func permitted(hash string, mode sandbox.Mode) string {
+	named := os.Getenv(readVariable)
+	if mode != sandbox.Off && named == "" {
+		return hash
+	}
+	d := newDigest("permitted")
+	d.fields([]string{hash, named})
+	if mode == sandbox.Off {
+		d.field(mode.String())
 	}
 	return d.hex()
 }

@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"pawl/internal/native/nvrtc"
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 )
 
 // useRuntime completes the plan of a CUDA kernel for NVRTC.
@@ -22,7 +22,7 @@ func (r *recipe) useRuntime(c *runtimeCompiler) *result.Fault {
 		return fault
 	}
 	r.cuda.runtime = c
-	r.compiler = &compiler{Name: "nvrtc", Command: []string{c.library.Path()}, Version: c.version}
+	r.compiler = &compiler{Name: "nvrtc", Command: []string{c.library.Path()}, Version: c.version, Folders: c.folders()}
 	r.compile = []string{"--gpu-architecture=" + r.cuda.arch, "-lineinfo", "--ptxas-options=-v"}
 	if !slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--std=") }) {
 		r.compile = append(r.compile, "--std=c++17")
@@ -65,7 +65,7 @@ func (run *batch) reads(r *recipe) [][]lookup {
 	return [][]lookup{filesRead(paths)}
 }
 
-// compileRuntime makes the cubin in this process.
+// compileRuntime makes the cubin.
 func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
 	k := r.variant.Kernel
 	var computed string
@@ -112,15 +112,56 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 	return nil
 }
 
-// callRuntime runs NVRTC on a thread of its own. A compilation cannot be stopped;
-// one that nobody waits for any longer ends by itself.
+// callRuntime runs NVRTC: in a child, or without a sandbox here.
 func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, string, *result.Fault) {
 	c, task := r.cuda.runtime, "compiling "+r.variant.Kernel.Source
+	call := run.compileHeld
+	if run.sandbox == sandbox.Off {
+		call = run.compileHere
+	}
+	limited, cancel := context.WithTimeout(ctx, run.deadline)
+	defer cancel()
+	compiled, err := call(limited, r, program)
+	switch {
+	case ctx.Err() != nil:
+		return nvrtc.Result{}, "", interrupted()
+	case limited.Err() != nil && err != nil:
+		return nvrtc.Result{}, "", &result.Fault{
+			Stage: stage, Cause: result.CauseTimeout, Message: fmt.Sprintf("%s did not finish %s in %s", c.version, task, run.deadline),
+		}
+	}
+	var output bounded
+	var refused *nvrtc.Error
+	var fault *result.Fault
+	switch {
+	case errors.As(err, &fault):
+		return nvrtc.Result{}, "", fault
+	case err == nil:
+		_, _ = output.Write([]byte(compiled.Log))
+		return compiled, output.String(), nil
+	case !errors.As(err, &refused) || refused.Code != nvrtcCompilation && refused.Code != nvrtcInvalidOption:
+		return nvrtc.Result{}, "", internal(task+" with "+c.version, err)
+	}
+	_, _ = output.Write([]byte(refused.Log))
+	fault = &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s failed %s", c.version, task)}
+	if strings.Contains(refused.Log, "open source file") {
+		fault.Hint = "NVRTC stands in for nvcc, which is not here, and sees no headers of the host: only the source's folder, the -I in flags, and " +
+			strings.Join(c.headers, ", ")
+		if hint := run.fenceOf(r).hint(r.dir, refused.Log, program.Options); hint != "" {
+			fault.Hint = hint
+		}
+	}
+	return nvrtc.Result{}, output.String(), fault
+}
+
+// compileHere runs NVRTC on a thread of this process. Such a compilation cannot be
+// stopped; one that nobody waits for any longer ends by itself.
+func (run *batch) compileHere(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, error) {
 	type answer struct {
 		result nvrtc.Result
 		err    error
 	}
-	answers := make(chan answer, 1)
+	c, answers := r.cuda.runtime, make(chan answer, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -131,32 +172,12 @@ func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Prog
 		compiled, err := c.library.Compile(program)
 		answers <- answer{compiled, err}
 	}()
-	var got answer
 	select {
 	case <-ctx.Done():
-		return nvrtc.Result{}, "", interrupted()
-	case <-time.After(run.deadline):
-		return nvrtc.Result{}, "", &result.Fault{
-			Stage: stage, Cause: result.CauseTimeout, Message: fmt.Sprintf("%s did not finish %s in %s", c.version, task, run.deadline),
-		}
-	case got = <-answers:
+		return nvrtc.Result{}, ctx.Err()
+	case got := <-answers:
+		return got.result, got.err
 	}
-	var output bounded
-	var refused *nvrtc.Error
-	switch {
-	case got.err == nil:
-		_, _ = output.Write([]byte(got.result.Log))
-		return got.result, output.String(), nil
-	case !errors.As(got.err, &refused) || refused.Code != nvrtcCompilation && refused.Code != nvrtcInvalidOption:
-		return nvrtc.Result{}, "", internal(task+" with "+c.version, got.err)
-	}
-	_, _ = output.Write([]byte(refused.Log))
-	fault := &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s failed %s", c.version, task)}
-	if strings.Contains(refused.Log, "open source file") {
-		fault.Hint = "NVRTC stands in for nvcc, which is not here, and sees no headers of the host: only the source's folder, the -I in flags, and " +
-			strings.Join(c.headers, ", ")
-	}
-	return nvrtc.Result{}, output.String(), fault
 }
 
 // Of nvrtcResult: what is the source's fault, and what the flags'.

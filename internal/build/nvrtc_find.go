@@ -101,6 +101,17 @@ func findRuntimeCompiler() (*runtimeCompiler, error) {
 	return c, err
 }
 
+// folders are what NVRTC reads besides the user's files.
+func (c *runtimeCompiler) folders() []string {
+	var s folderSet
+	s.add(c.file, filepath.Dir(c.file))
+	if real, err := filepath.EvalSymlinks(c.file); err == nil {
+		s.add(filepath.Dir(real))
+	}
+	s.add(c.headers...)
+	return s
+}
+
 // identify hashes what tells one installation from another. Headers are not read:
 // those of a toolkit change with it, and cuda.h with them.
 func (c *runtimeCompiler) identify() (string, error) {

@@ -8,11 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"pawl/internal/sandbox"
 	"pawl/internal/spec"
 )
 
 // TestMain lets the test binary stand in for a second pawl.
 func TestMain(m *testing.M) {
+	if sandbox.EnterIfAsked(os.Args) {
+		return
+	}
 	if dir := os.Getenv("BUILD_TEST_OTHER_PROCESS"); dir != "" {
 		otherProcess(dir, os.Getenv("BUILD_TEST_CACHE"))
 		return
@@ -117,6 +121,13 @@ func newBuilder(t testing.TB) *Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// unheld makes a builder whose compilers may write anywhere, for scripts in their place.
+func unheld(t testing.TB) *Builder {
+	b := newBuilder(t)
+	b.sandbox = sandbox.Off
 	return b
 }
 

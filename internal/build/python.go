@@ -36,7 +36,10 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 	var local []dependency
 	framework := cmp.Or(k.Framework, guessFramework(text))
 	if text == nil {
-		var fault *result.Fault
+		fault := run.fenceOf(r).checkSource(r.dir, k.Source)
+		if fault != nil {
+			return nil, fault
+		}
 		if text, fault = readSource(r.dir, k.Source); fault != nil {
 			return nil, fault
 		}

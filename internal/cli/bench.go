@@ -105,7 +105,7 @@ type sandboxOptions struct{ require, off bool }
 
 func (o *sandboxOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.require, "require-sandbox", false, "refuse to run where the kernel cannot give the whole sandbox")
-	f.BoolVar(&o.off, "no-sandbox", false, "run candidate code unconfined; only for code you trust")
+	f.BoolVar(&o.off, "no-sandbox", false, "compile and run candidate code unconfined; only for code you trust")
 }
 
 func (o *sandboxOptions) mode() (string, error) {

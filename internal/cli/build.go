@@ -22,6 +22,7 @@ type buildOpts struct {
 	output  string
 	jobs    int
 	arch    []string
+	sandbox sandboxOptions
 }
 
 func (o *buildOpts) AddFlags(f *pflag.FlagSet) {
@@ -29,6 +30,7 @@ func (o *buildOpts) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", "", "also write build.ninja and compile_commands.json into this folder")
 	f.StringSliceVar(&o.arch, "arch", nil, "GPU architectures to compile CUDA for, as sm_80,sm_90a (default: PAWL_CUDA_ARCH, else those of this machine's GPUs)")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "compilers to run at once (default: one per core)")
+	o.sandbox.AddFlags(f)
 }
 
 func newBuild(e *env) *cobra.Command {
@@ -47,6 +49,10 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 		return err
 	}
 	selections, err := project.Select(patterns)
+	if err != nil {
+		return err
+	}
+	mode, err := opts.sandbox.mode()
 	if err != nil {
 		return err
 	}
@@ -74,7 +80,7 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 				requests = append(requests, request)
 			}
 		}
-		made, err := opts.buildFor(e, arch, requests)
+		made, err := opts.buildFor(e, arch, mode, requests)
 		if err != nil {
 			return err
 		}
@@ -127,10 +133,10 @@ func unique(names []string) []string {
 }
 
 // buildFor compiles for one architecture.
-func (o *buildOpts) buildFor(e *env, arch string, requests []build.Request) ([]build.Outcome, error) {
+func (o *buildOpts) buildFor(e *env, arch, mode string, requests []build.Request) ([]build.Outcome, error) {
 	live := newFollower(e)
 	defer live.done()
-	builder, err := build.New(build.Options{Jobs: o.jobs, Arch: arch, OnProgress: func(p build.Progress) {
+	builder, err := build.New(build.Options{Jobs: o.jobs, Arch: arch, Sandbox: mode, OnProgress: func(p build.Progress) {
 		live.follow(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
 	}})
 	if err != nil {
@@ -197,7 +203,11 @@ func showBuild(e *env, outcomes []builtFor, exported string) error {
 			noted[o.Fault.Hint] = true
 			fmt.Fprintf(e.stdout, "  hint: %s\n", o.Fault.Hint)
 		}
-		for _, note := range o.Notes {
+		notes := o.Notes
+		if o.Sandbox != nil && len(o.Sandbox.Missing) > 0 {
+			notes = append(notes, "compilers ran without "+strings.Join(o.Sandbox.Missing, "; "))
+		}
+		for _, note := range notes {
 			if !noted[note] {
 				e.warn("%s", note)
 				noted[note] = true

@@ -66,7 +66,7 @@ func look(t *testing.T, dir, cache string, story *Story, compile bool) state {
 	if !compile {
 		return out
 	}
-	b, err := build.New(build.Options{CacheDir: cache, NoCcache: true, Arch: "sm_80"})
+	b, err := build.New(build.Options{CacheDir: cache, NoCcache: true, Arch: "sm_80", Sandbox: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}

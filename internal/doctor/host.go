@@ -25,7 +25,7 @@ const elsewhere = "export XDG_CACHE_HOME=/path/to/another/folder"
 func (s *system) machine(cacheDir string) []probe {
 	return []probe{
 		{
-			checks: []Check{{Group: Machine, Name: "sandbox", Gives: "keeps candidate code away from your files and network"}},
+			checks: []Check{{Group: Machine, Name: "sandbox", Gives: "keeps candidate code and its compilers away from your files and network"}},
 			look:   func(_ context.Context, c []Check) { describeSandbox(&c[0], sandbox.Probe()) },
 		},
 		{

@@ -115,7 +115,7 @@ func compilerVersion(said string) string {
 func (s *system) buildTools() []probe {
 	return []probe{
 		tool{
-			check:   Check{Group: BuildTools, Name: "ccache", Gives: "compiler results shared with other builds"},
+			check:   Check{Group: BuildTools, Name: "ccache", Gives: "compiler results shared with other builds, with --no-sandbox"},
 			command: []string{"ccache"},
 			fix:     s.install("ccache", "ccache", "ccache", "ccache"),
 		}.probe(),

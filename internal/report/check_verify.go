@@ -374,7 +374,7 @@ func checkNotes(r *result.Report) []string {
 		out = append(out, text)
 	}
 	if slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff }) {
-		out = append(out, "the sandbox was off: nothing held the kernels back from what their user may do")
+		out = append(out, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do")
 	}
 	if text := authorTrust(r.Rows, rowName); text != "" {
 		out = append(out, text)

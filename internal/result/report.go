@@ -148,6 +148,7 @@ type Build struct {
 	Output   string  `json:"output,omitempty"` // as the compiler wrote it
 
 	Resources []Resources `json:"resources,omitempty"` // of each launch; CUDA only
+	Sandbox   *Sandbox    `json:"sandbox,omitempty"`   // that held the compiler, where one ran
 }
 
 // Resources are what a GPU kernel needs of a multiprocessor.

@@ -77,7 +77,7 @@
 //   - With Processes, the worker's sudden death ends the program, not its
 //     children; /proc is readable, so that the command lines of other processes
 //     are; and setsid and setpgid are refused, to keep children within reach.
-//   - Without a listener (Level.Seccomp is "errno") attempts have no names,
+//   - Without a listener (Policy.Unnamed, or Level.Seccomp is "errno") attempts have no names,
 //     the program may execute itself and its loader again (inside the same
 //     sandbox), and what needs a look at whom it concerns is refused: another
 //     thread's affinity, a mode below Write.

@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // What Level.Missing says. Landlock's later rights are not in the list where
 // the seccomp filter closes the same door.
@@ -47,6 +51,15 @@ func available(pretend older) (Level, kernel) {
 		l.Missing = append(l.Missing, missingNotify)
 	}
 	return l, kernel{landlockABI: abi}
+}
+
+// unnamed is the level of a program for which nobody asked for names.
+func (l Level) unnamed() Level {
+	if l.Seccomp == SeccompNotify {
+		l.Seccomp = SeccompErrno
+	}
+	l.Missing = slices.DeleteFunc(l.Missing, func(m string) bool { return m == missingNotify })
+	return l
 }
 
 // Probe says what this kernel can give, without applying anything. What only

@@ -195,7 +195,7 @@ func newReach(pid int, c Command) *reach {
 		r.write = append(r.write, own)
 	}
 	r.read = append(resolve(c.Policy.Read...), resolve(c.Path)...)
-	if c.Policy.Processes {
+	if c.Policy.Processes && !c.Policy.NoProc {
 		r.read = append(r.read, "/proc")
 	}
 	r.read = append(r.read, r.write...)

@@ -368,3 +368,25 @@ fork 1 [{fork 1}]
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }
+
+// What nobody wants named needs no listener, and lacks nothing without one.
+func TestUnnamed(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("xyzzy"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, pretend := range []older{{}, {NoNotify: true}} {
+		c := Command{
+			Path: "/bin/sh", Args: []string{"sh", "-c", "cat " + secret + " /proc/1/cmdline; exec cat /proc/self/environ"}, Mode: Require, pretend: pretend,
+			Policy: Policy{Processes: true, Unnamed: true, NoProc: true, Read: slices.DeleteFunc(System(), func(path string) bool { return path == "/proc/self" })},
+		}
+		out, p := run(t, c)
+		if strings.Count(out, "Permission denied") != 3 || strings.Contains(out, "xyzzy") {
+			t.Errorf("%+v: it was not refused three times: %s", pretend, out)
+		}
+		noAttempts(t, p)
+		if level := p.Level(); level.Seccomp != SeccompErrno || level.Name() != "full" {
+			t.Errorf("%+v: level %v", pretend, level)
+		}
+	}
+}

@@ -38,6 +38,13 @@ type Policy struct {
 	// Urgent gives the program a high scheduling priority, where the caller may:
 	// what it measures of itself should not be the neighbours' doing.
 	Urgent bool
+	// Unnamed goes without the listener that names attempts: it costs every open of
+	// a file a look by another process. What is refused is the same but for what
+	// needs such a look (see doc.go), and no names are then no lack.
+	Unnamed bool
+	// NoProc keeps /proc closed but for what Read lists, where Processes would open
+	// it: the command lines of all processes are there.
+	NoProc bool
 	// Limits are resource limits; a zero field sets none.
 	Limits Limits
 }
@@ -71,6 +78,16 @@ func (m Mode) String() string {
 		return "off"
 	}
 	return fmt.Sprintf("Mode(%d)", int(m))
+}
+
+// ParseMode reads a mode by its name; "" is auto.
+func ParseMode(name string) (Mode, error) {
+	for _, m := range []Mode{Auto, Require, Off} {
+		if name == m.String() || name == "" {
+			return m, nil
+		}
+	}
+	return Auto, fmt.Errorf("unknown sandbox mode %q", name)
 }
 
 // Command is a program to run in a sandbox.
@@ -110,6 +127,17 @@ type Level struct {
 	Seccomp    string   `json:"seccomp"`
 	NoNewPrivs bool     `json:"no_new_privs"`
 	Missing    []string `json:"missing,omitempty"` // promises of this package that are not kept, in words
+}
+
+// Name says in a word how much of the sandbox there is: full, partial or off.
+func (l Level) Name() string {
+	switch {
+	case l.Landlock == 0 && l.Seccomp == SeccompNone:
+		return "off"
+	case len(l.Missing) > 0:
+		return "partial"
+	}
+	return "full"
 }
 
 // String is a line for people, such as "landlock 7, seccomp notify".

@@ -24,8 +24,8 @@ func (p Policy) WithFrameworks() Policy { return p }
 // Probe says what this system can give: nothing.
 func Probe() Level { return Level{Seccomp: SeccompNone, Missing: []string{missingAll}} }
 
-// EnterIfAsked has nothing to do on this system.
-func EnterIfAsked([]string) (entered bool) { return false }
+// EnterIfAsked runs a registered program if this process was started for that.
+func EnterIfAsked(args []string) (entered bool) { return runProgram(args) }
 
 // Process is a running program.
 type Process struct {

@@ -27,6 +27,9 @@ const failed = 125
 // it for that, and then does not return. It must come first in main, before
 // anything that a program under test should not see.
 func EnterIfAsked(args []string) (entered bool) {
+	if runProgram(args) {
+		return true
+	}
 	if len(args) != 3 || args[1] != marker {
 		return false
 	}
@@ -79,6 +82,9 @@ func enter(requestFd, statusFd int) error {
 		return err
 	}
 	level, kernel := available(req.PretendOld)
+	if req.Policy.Unnamed {
+		level = level.unnamed()
+	}
 	var pins []int
 	if level.Landlock > 0 {
 		var err error
@@ -221,7 +227,7 @@ func applyLandlock(req request, abi int) ([]int, error) {
 		rights uint64
 		want   bool
 	}{
-		{"/proc", fsRead, p.Processes},
+		{"/proc", fsRead, p.Processes && !p.NoProc},
 		{"/proc/self", fsPlain, p.ProcWritable},
 	}
 	for _, g := range proc {

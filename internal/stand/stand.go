@@ -25,7 +25,7 @@ import (
 // Options say how candidate code is built and held, and where.
 type Options struct {
 	Build   build.Options
-	Sandbox string        // auto, require, off
+	Sandbox string        // auto, require, off: for compilers and cells
 	Worker  []string      // command that starts the worker; nothing: here
 	Device  int           // which GPU
 	LockMHz int           // hold its clock there; 0: leave it alone
@@ -58,6 +58,7 @@ type shared struct {
 
 // New makes a stand that writes to the report.
 func New(r *run.Run, report *result.Report, opts Options) *Stand {
+	opts.Build.Sandbox = opts.Sandbox
 	return &Stand{Options: opts, Report: report, run: r, shared: &shared{}}
 }
 
@@ -201,13 +202,13 @@ func (b *Stand) compile(ctx context.Context, jobs []*Job) {
 		}
 		if outcome.Fault != nil {
 			p.Fail("build", outcome.Fault)
-			p.Row.Build = &result.Build{Output: outcome.Output}
+			p.Row.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
 			continue
 		}
 		a := outcome.Artifact
 		p.Artifact = a
 		p.Row.Key, p.Row.Code, p.Row.Identity = a.Key, a.Code, p.Instance.Identity(a.Code)
-		p.Row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources}
+		p.Row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
 	}
 }
 

@@ -155,15 +155,11 @@ func (s *server) quickFolder(m wire.Open) string {
 }
 
 func sandboxMode(name string) (sandbox.Mode, error) {
-	switch name {
-	case "auto", "":
-		return sandbox.Auto, nil
-	case "require":
-		return sandbox.Require, nil
-	case "off":
-		return sandbox.Off, nil
+	mode, err := sandbox.ParseMode(name)
+	if err != nil {
+		return 0, &result.Fault{Cause: result.CauseProtocol, Message: err.Error()}
 	}
-	return 0, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("unknown sandbox mode %q", name)}
+	return mode, nil
 }
 
 // supervise reads what the cell sends and reaps it.
@@ -406,21 +402,11 @@ func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 
 func (c *child) sandboxReport() result.Sandbox {
 	level := c.proc.Level()
-	report := result.Sandbox{Level: levelName(level), Missing: level.Missing}
+	report := result.Sandbox{Level: level.Name(), Missing: level.Missing}
 	for _, attempt := range c.proc.Attempts() {
 		report.Attempts = append(report.Attempts, attempt.What)
 	}
 	return report
-}
-
-func levelName(level sandbox.Level) string {
-	switch {
-	case level.Landlock == 0 && level.Seccomp == "none":
-		return "off"
-	case len(level.Missing) > 0:
-		return "partial"
-	}
-	return "full"
 }
 
 // pipes are the descriptors between a worker and a cell.

@@ -203,7 +203,7 @@ configs: {c: {N: 16}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	builder, err := build.New(build.Options{CacheDir: t.TempDir(), Arch: arch})
+	builder, err := build.New(build.Options{CacheDir: t.TempDir(), Arch: arch, Sandbox: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (s Subject) Open(ctx context.Context, client *worker.Client, dir string) (*
 		return nil, err
 	}
 	kernel := described.Kernels[0]
-	options := build.Options{CacheDir: filepath.Join(dir, "cache"), NoCcache: true}
+	options := build.Options{CacheDir: filepath.Join(dir, "cache"), NoCcache: true, Sandbox: "off"}
 	if devices := client.Hello().Devices; len(devices) > 0 {
 		options.Arch = devices[0].Arch
 	} else if kernel.Cell == spec.CellCUDA {

@@ -1,0 +1,235 @@
+package build
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// folderSet collects existing files and folders, links and dots resolved.
+type folderSet []string
+
+func (s *folderSet) add(paths ...string) {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil && !slices.Contains(*s, real) {
+			*s = append(*s, real)
+		}
+	}
+}
+
+// installed are the folders below the one that has an installation's bin in it. The
+// rest of that may be a person's: ~/.local has share.
+var installed = []string{"bin", "lib", "lib32", "lib64", "libexec", "include", "nvvm", "targets"}
+
+// addProgram adds a program and what is installed with it, also where links lead.
+func (s *folderSet) addProgram(path, target string) {
+	if !filepath.IsAbs(path) {
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return
+		}
+		path = found
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
+	}
+	s.addLibraries(real)
+	for _, path := range []string{path, real} {
+		folder := filepath.Dir(path)
+		s.add(path)
+		if broad(folder) {
+			continue
+		}
+		s.add(folder)
+		if filepath.Base(folder) != "bin" {
+			continue
+		}
+		for _, name := range append(slices.Clip(installed), target) {
+			if name != "" {
+				s.add(filepath.Join(filepath.Dir(folder), name))
+			}
+		}
+	}
+}
+
+// addLibraries adds the folders that a program names for its libraries, and these for
+// theirs: each package may have a folder of its own, as Spack's do.
+func (s *folderSet) addLibraries(file string) {
+	binary, err := elf.Open(file)
+	if err != nil {
+		return // a script
+	}
+	defer binary.Close()
+	var folders []string
+	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
+		lists, _ := binary.DynString(tag) // a static program has none
+		for _, list := range lists {
+			folders = append(folders, filepath.SplitList(strings.NewReplacer("$ORIGIN", filepath.Dir(file), "${ORIGIN}", filepath.Dir(file)).Replace(list))...)
+		}
+	}
+	needed, _ := binary.ImportedLibraries()
+	for _, folder := range folders {
+		before := len(*s)
+		if s.add(folder); len(*s) == before {
+			continue // not there, or seen: then what is needed of it is, too
+		}
+		for _, name := range needed {
+			if real, err := filepath.EvalSymlinks(filepath.Join(folder, name)); err == nil {
+				s.add(filepath.Dir(real))
+				s.addLibraries(real)
+			}
+		}
+	}
+}
+
+// asker runs a compiler for an answer. What it prints on both its outputs counts, and
+// no answer is one, too.
+type asker func(args ...string) string
+
+// hostFolders are what a C or C++ compiler says that it reads: itself, the programs
+// that it starts, its headers and libraries, its sysroot.
+func hostFolders(program, target string, ask asker) []string {
+	var s folderSet
+	s.addProgram(program, target)
+	for line := range strings.Lines(ask("-print-search-dirs")) {
+		_, list, _ := strings.Cut(strings.TrimSpace(line), ":")
+		s.add(filepath.SplitList(strings.TrimPrefix(strings.TrimSpace(list), "="))...)
+	}
+	s.add(strings.TrimSpace(ask("-print-sysroot")))
+	for _, name := range []string{"cc1", "cc1plus", "collect2", "as", "ld", "lto-wrapper"} {
+		s.addProgram(strings.TrimSpace(ask("-print-prog-name="+name)), target)
+	}
+	for _, language := range []string{"c", "c++"} {
+		inside := false
+		for line := range strings.Lines(ask("-v", "-E", "-x", language, "/dev/null")) {
+			switch {
+			case strings.Contains(line, "search starts here:"):
+				inside = true
+			case strings.HasPrefix(line, "End of search list"):
+				inside = false
+			case inside:
+				s.add(strings.TrimSpace(line))
+			}
+		}
+	}
+	return slices.DeleteFunc(s, broad)
+}
+
+// cudaFolders are what nvcc says that it reads: its toolkit, and what belongs to the
+// host compiler that it starts. Environment and profile may name further folders.
+func cudaFolders(program string, ask asker) []string {
+	var s folderSet
+	s.addToolkit(program)
+	dir, err := os.MkdirTemp("", "pawl-nvcc-")
+	if err != nil {
+		return s
+	}
+	defer os.RemoveAll(dir)
+	source := filepath.Join(dir, "empty.cu")
+	if err := os.WriteFile(source, nil, 0o644); err != nil {
+		return s
+	}
+	var hosts []string
+	for line := range strings.Lines(ask("--dryrun", "-shared", "-Xcompiler", "-fPIC", "-o", filepath.Join(dir, "empty.so"), source)) {
+		line, said := strings.CutPrefix(strings.TrimSpace(line), "#$ ")
+		if !said {
+			continue
+		}
+		name, value, assigned := strings.Cut(line, "=")
+		if assigned && !strings.ContainsAny(name, " \"") {
+			switch name {
+			case "TOP", "CUDA_ROOT":
+				s.add(value)
+			case "CICC_PATH", "NVVMIR_LIBRARY_DIR", "LD_LIBRARY_PATH":
+				s.add(filepath.SplitList(value)...)
+			case "INCLUDES", "SYSTEM_INCLUDES", "LIBRARIES":
+				s.addFlags(shellFields(value))
+			}
+			continue
+		}
+		words := shellFields(line)
+		if len(words) == 0 || strings.Contains(words[0], "$") || words[0] == "rm" {
+			continue
+		}
+		s.addFlags(words)
+		if path, err := exec.LookPath(words[0]); err == nil && !slices.Contains(hosts, path) {
+			hosts = append(hosts, path)
+		}
+	}
+	for _, host := range hosts {
+		s.add(hostFolders(host, "", func(args ...string) string {
+			output, _ := exec.Command(host, args...).CombinedOutput()
+			return string(output)
+		})...)
+	}
+	return slices.DeleteFunc(s, broad)
+}
+
+// addToolkit adds the whole of what nvcc is installed in: the folder above its bin,
+// and for packages of Python those beside it.
+func (s *folderSet) addToolkit(program string) {
+	s.addProgram(program, "")
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return
+	}
+	for _, path := range []string{program, real} {
+		if folder := filepath.Dir(path); filepath.Base(folder) == "bin" && filepath.Base(filepath.Dir(folder)) != ".local" {
+			root := filepath.Dir(folder)
+			s.add(root)
+			if beside := filepath.Dir(root); filepath.Base(beside) == "nvidia" {
+				s.add(beside)
+			}
+		}
+	}
+}
+
+// addFlags adds the folders of -I, -isystem and -L.
+func (s *folderSet) addFlags(words []string) {
+	for i, word := range words {
+		for _, flag := range []string{"-I", "-L", "-isystem"} {
+			path, ok := strings.CutPrefix(word, flag)
+			if ok && path == "" && i+1 < len(words) {
+				path = words[i+1]
+			}
+			if ok {
+				s.add(path)
+			}
+		}
+	}
+}
+
+// shellFields splits a line into words, with quotes that may be in the middle of one
+// taken away, as nvcc prints them.
+func shellFields(line string) []string {
+	var words []string
+	var word strings.Builder
+	begun, quoted := false, false
+	for _, c := range line {
+		switch {
+		case c == '"':
+			begun, quoted = true, !quoted
+		case c == ' ' && !quoted:
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			begun = true
+			word.WriteRune(c)
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words
+}
