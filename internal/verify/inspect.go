@@ -20,7 +20,7 @@ type Inspection struct {
 }
 
 const (
-	runUpMost = 300 // launches before the first look,
+	runUpMost = 1000 // launches before the first look,
 	runUpSpan = time.Second
 	askedMost = 16 // samples of a request
 )
