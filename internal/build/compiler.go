@@ -198,8 +198,7 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 		return strings.TrimSpace(stdout.String()), nil
 	}
 	both := func(args ...string) string { // a question that is not understood has no answer
-		output, _ := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], args...)...).CombinedOutput()
-		return string(output)
+		return answerOf(ctx, command, args)
 	}
 	c := &compiler{Name: name, Command: command}
 	var err error
@@ -207,7 +206,7 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 		return nil, err
 	}
 	if name == "nvcc" { // it makes code for a GPU, and is told for which
-		c.Folders = cudaFolders(command[0], both)
+		c.Folders = cudaFolders(ctx, command[0], both)
 		return c, nil
 	}
 	if c.Target, err = answer("-dumpmachine"); err != nil {

@@ -458,6 +458,19 @@ func TestToolchainFolders(t *testing.T) {
 	}
 }
 
+// One look serves all compilers, however many come and go between two looks.
+func TestOneWatcher(t *testing.T) {
+	w := &watcher{runs: map[int]*watched{}}
+	before := runtime.NumGoroutine()
+	for range 50 {
+		w.add(1<<30, &watched{limits: limits{memory: 1, processes: 1}})
+		w.remove(1 << 30)
+	}
+	if grown := runtime.NumGoroutine() - before; grown > 5 {
+		t.Errorf("%d watchers", grown)
+	}
+}
+
 func TestShellFields(t *testing.T) {
 	got := shellFields(`"/usr/bin"/gcc -x  "c c" "" -DA="\`)
 	if want := []string{"/usr/bin/gcc", "-x", "c c", "", `-DA=\`}; !slices.Equal(got, want) {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"debug/elf"
 	"os"
 	"os/exec"
@@ -22,6 +23,12 @@ func (s *folderSet) add(paths ...string) {
 			*s = append(*s, real)
 		}
 	}
+}
+
+// has reports whether a file is in one of the folders.
+func (s *folderSet) has(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	return err == nil && slices.ContainsFunc(*s, func(folder string) bool { return holds(folder, real) })
 }
 
 // installed are the folders below the one that has an installation's bin in it. The
@@ -94,6 +101,14 @@ func (s *folderSet) addLibraries(file string) {
 // no answer is one, too.
 type asker func(args ...string) string
 
+// answerOf asks in the language that answers are read in.
+func answerOf(ctx context.Context, command, args []string) string {
+	cmd := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	output, _ := cmd.CombinedOutput()
+	return string(output)
+}
+
 // hostFolders are what a C or C++ compiler says that it reads: itself, the programs
 // that it starts, its headers and libraries, its sysroot.
 func hostFolders(program, target string, ask asker) []string {
@@ -125,7 +140,7 @@ func hostFolders(program, target string, ask asker) []string {
 
 // cudaFolders are what nvcc says that it reads: its toolkit, and what belongs to the
 // host compiler that it starts. Environment and profile may name further folders.
-func cudaFolders(program string, ask asker) []string {
+func cudaFolders(ctx context.Context, program string, ask asker) []string {
 	var s folderSet
 	s.addToolkit(program)
 	dir, err := os.MkdirTemp("", "pawl-nvcc-")
@@ -160,15 +175,14 @@ func cudaFolders(program string, ask asker) []string {
 			continue
 		}
 		s.addFlags(words)
-		if path, err := exec.LookPath(words[0]); err == nil && !slices.Contains(hosts, path) {
-			hosts = append(hosts, path)
+		path, err := exec.LookPath(words[0])
+		if err != nil || slices.Contains(hosts, path) || s.has(path) {
+			continue // one of the toolkit's own
 		}
+		hosts = append(hosts, path)
 	}
 	for _, host := range hosts {
-		s.add(hostFolders(host, "", func(args ...string) string {
-			output, _ := exec.Command(host, args...).CombinedOutput()
-			return string(output)
-		})...)
+		s.add(hostFolders(host, "", func(args ...string) string { return answerOf(ctx, []string{host}, args) })...)
 	}
 	return slices.DeleteFunc(s, broad)
 }

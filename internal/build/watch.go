@@ -42,8 +42,9 @@ type watched struct {
 
 // watcher looks at all runs at once: one walk over the processes serves all of them.
 type watcher struct {
-	mu   sync.Mutex
-	runs map[int]*watched // by session
+	mu      sync.Mutex
+	runs    map[int]*watched // by session
+	looking bool
 }
 
 var watching = &watcher{runs: map[int]*watched{}}
@@ -52,7 +53,8 @@ func (w *watcher) add(session int, run *watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs[session] = run
-	if len(w.runs) == 1 {
+	if !w.looking {
+		w.looking = true
 		go w.look()
 	}
 }
@@ -72,7 +74,8 @@ func (w *watcher) look() {
 		for session, run := range w.runs {
 			run.judge(used[session])
 		}
-		done := len(w.runs) == 0
+		w.looking = len(w.runs) > 0
+		done := !w.looking
 		w.mu.Unlock()
 		if done {
 			return
