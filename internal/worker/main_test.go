@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/native/dl"
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
 	"pawl/internal/worker/cell"
@@ -172,16 +172,22 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 	return wire.SampleReply{Count: count, State: &result.State{When: "made up"}}, wire.PackSamples(seconds, ghz)
 }
 
-// patch writes to a page of the program what is there already, and leaves it with
-// rights.
+// patch writes to the program, where nobody runs it, and leaves the page with rights.
 func patch(rights int) {
-	here := reflect.ValueOf(patch).UnsafePointer()
-	page := unsafe.Slice((*byte)(unsafe.Add(here, -int(uintptr(here)&4095))), 4096)
-	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC); err != nil {
+	here := reflect.ValueOf(nobody).Pointer()
+	allow := func(rights int) {
+		if _, _, failed := unix.Syscall(unix.SYS_MPROTECT, here&^4095, 4096, uintptr(rights)); failed != 0 {
+			panic(failed)
+		}
+	}
+	fill, err := dl.Loaded("memset")
+	if err != nil {
 		panic(err)
 	}
-	page[0] ^= 0 // a write all the same
-	if err := unix.Mprotect(page, rights); err != nil {
-		panic(err)
-	}
+	allow(unix.PROT_READ | unix.PROT_WRITE | unix.PROT_EXEC)
+	fill.Call(here, 0xcc, 1)
+	allow(rights)
 }
+
+//go:noinline
+func nobody() { panic("runs this") }
