@@ -6,6 +6,7 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/roof"
+	"pawl/internal/stat"
 )
 
 // collect takes the best of each target's kernels.
@@ -59,7 +60,7 @@ func attempt(t target, c candidate, row *result.Row) roof.Try {
 		try.Fault = row.Fault.Message
 	case row.Timing == nil || row.Timing.Stats.Count == 0:
 		try.Fault = "not measured"
-	case row.Timing.HalfWidth >= 1:
+	case row.Timing.Stats.Count < stat.MinInterval:
 		try.Fault = fmt.Sprintf("%d samples in --budget are too few to know a peak by", row.Timing.Stats.Count)
 	default:
 		s := row.Timing.Stats
