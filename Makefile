@@ -62,13 +62,17 @@ $(LINT):
 fmt: $(LINT) ## format the sources as lint wants them
 	@$(LINT) fmt ./...
 
-# Simulations are arithmetic in one goroutine: the race detector would only make them slow.
-SIMULATIONS := ^TestFamilyLevel$$|OnRecordedNoise$$
+# Packages that start no goroutine, and simulations, which are arithmetic in one: the
+# race detector would only make them slow.
+ALONE := calibrate check demo fuzz measure report verify
+SIMULATIONS := ^TestFamilyLevel$$
 
 unit: ## the tests beside the code, with the race detector
-	$(call step,unit,packages=$$($(GO) list ./...) && \
-		PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -v '^pawl/test/') && \
-		$(GO) test -run '$(SIMULATIONS)' ./internal/judge ./internal/measure)
+	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
+	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE)) && \
+		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
+		CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
+		$(GO) test -timeout 8m $$alone && $(GO) test -run '$(SIMULATIONS)' ./internal/judge)
 
 script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 5m ./test/script/...)
