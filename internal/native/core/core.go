@@ -14,25 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flush evicts the lines of a range from all caches, where How says that it can.
+// Flush evicts the lines of a range from all caches, where How says that it can. How
+// large a line is stands in its instructions: in a variable, candidate code could make
+// it step over most of them.
 func Flush(start uintptr, bytes int) {
-	if bytes > 0 && way.how != "" {
-		end := start + uintptr(bytes)
-		flush(start&^(way.line-1), end, way.line, way.optimised)
+	if bytes > 0 {
+		flush(start, start+uintptr(bytes), optimised)
 	}
 }
 
 // How says how Flush evicts: the name of an instruction; "" where it cannot.
-func How() string { return way.how }
-
-// way is how this processor is told to evict a line.
-var way = findWay()
-
-type eviction struct {
-	how       string
-	line      uintptr // bytes of a line of the caches
-	optimised bool    // lines are evicted in any order
-}
+func How() string { return how() }
 
 // Spin runs rounds of a chain of dependent instructions, SpinCycles of the core each.
 func Spin(rounds int) { spin(rounds) }

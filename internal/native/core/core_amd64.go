@@ -4,17 +4,21 @@ package core
 // cores fold chains of additions when they rename registers.
 const SpinCycles = 192
 
-func findWay() eviction {
-	w := eviction{how: "clflush", line: 64}
-	if _, b, _, _ := cpuid(1, 0); b>>8&255 > 0 {
-		w.line = uintptr(b>>8&255) * 8
+// optimised is whether lines can be evicted in any order; asked once, since the question
+// leaves a virtual machine.
+var optimised = func() bool {
+	if most, _, _, _ := cpuid(0, 0); most < 7 {
+		return false
 	}
-	if most, _, _, _ := cpuid(0, 0); most >= 7 {
-		if _, b, _, _ := cpuid(7, 0); b>>23&1 == 1 {
-			w.how, w.optimised = "clflushopt", true
-		}
+	_, b, _, _ := cpuid(7, 0)
+	return b>>23&1 == 1
+}()
+
+func how() string {
+	if optimised {
+		return "clflushopt"
 	}
-	return w
+	return "clflush"
 }
 
 //go:noescape

@@ -1,10 +1,15 @@
 #include "textflag.h"
 
-// func flush(start, end, line uintptr, optimised bool)
-TEXT ·flush(SB), NOSPLIT, $0-25
+// func flush(start, end uintptr, optimised bool)
+TEXT ·flush(SB), NOSPLIT, $0-17
 	MOVD start+0(FP), R0
 	MOVD end+8(FP), R1
-	MOVD line+16(FP), R2
+	MRS  CTR_EL0, R3
+	UBFX $16, R3, $4, R3
+	MOVD $4, R2
+	LSL  R3, R2, R2 // bytes of the smallest line
+	SUB  $1, R2, R4
+	BIC  R4, R0
 
 again:
 	CMP  R1, R0
@@ -32,10 +37,4 @@ again:
 	B    again
 
 spun:
-	RET
-
-// func cacheType() uint64
-TEXT ·cacheType(SB), NOSPLIT, $0-8
-	MRS  CTR_EL0, R0
-	MOVD R0, ret+0(FP)
 	RET

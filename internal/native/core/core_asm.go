@@ -5,7 +5,7 @@ package core
 // flush evicts lines from start to end, and waits until that is done.
 //
 //go:noescape
-func flush(start, end, line uintptr, optimised bool)
+func flush(start, end uintptr, optimised bool)
 
 //go:noescape
 func spin(rounds int)
