@@ -377,7 +377,7 @@ func TestProjectEntries(t *testing.T) {
 	}
 }
 
-// A compiler sees what it needs of the environment, and what it is given by name.
+// A compiler sees only the variables that it needs, and those that PAWL_BUILD_ENV names.
 func TestCompilerEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
 		"CPATH": "/a", "PAWL_TEST_ONE": "1", "PAWL_TEST_TWO": "2", "OTHER_ONE": "1", "OTHER_TWO": "2", envVariable: "PAWL_TEST_ONE,OTHER_*,*",

@@ -24,7 +24,7 @@ func (c *check) inspect(ctx context.Context, k *contest, room *examRoom) {
 		var found []result.Finding
 		found, err = bench.Inspect(ctx, verify.Inspection{
 			Looks: max(0, inspectLooks-looked), Cache: c.Duet.Cache,
-			Case: func() *result.Case { return stand.NewCase(timedLane, k.candidate.Instance.Config, c.Duet.Seed) },
+			Case: func() *result.Case { return stand.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed) },
 			After: func(one *result.Case) {
 				v.Cases = append(v.Cases, one)
 				if one.Reason != "" {
@@ -57,14 +57,11 @@ func (c *check) inspects(k *contest) bool {
 	return c.Duet.Keep && k.row.Verdict == result.Improvement
 }
 
-// timedLane is the lane of cases that are timed samples.
-const timedLane = "timed"
-
 // timedLooksOf counts the timed samples whose answers were right.
 func timedLooksOf(v *result.Verification) int {
 	looked := 0
 	for _, one := range v.Cases {
-		if one.Lane == timedLane && one.Skipped == "" && one.Reason == "" {
+		if one.Lane == result.TimedLane && one.Skipped == "" && one.Reason == "" {
 			looked++
 		}
 	}

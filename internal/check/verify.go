@@ -360,7 +360,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		if i >= least && time.Since(began) > span {
 			break
 		}
-		one := stand.NewCase(timedLane, k.candidate.Instance.Config, c.Duet.Seed)
+		one := stand.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed)
 		one.Batch = sample.Batch
 		err := err
 		if err == nil {

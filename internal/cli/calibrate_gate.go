@@ -63,7 +63,7 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 }
 
 // projectGate is the gate of the project that pawl is called in; the default where
-// there is none. The sources of its kernels are not looked at: others are calibrated.
+// there is none. Its kernels are not read: calibrate measures its own.
 func projectGate() (spec.Gate, error) {
 	file, err := spec.Find(".")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"pawl/internal/disk"
 	"pawl/internal/git"
+	"pawl/internal/unit"
 )
 
 // Kind is what a finding is about.
@@ -181,7 +182,7 @@ func (e *Entry) contradicts(seconds []float64) error {
 	const digits = 1 + 2e-5 // that the file keeps
 	low, high := sorted[max(0, (n-1)/2-reach)]*1e3, sorted[min(n-1, n/2+reach)]*1e3
 	if e.MedianMS < low/digits || e.MedianMS > high*digits {
-		return fmt.Errorf("its median is %s ms, and that of its samples %s ms", short3(e.MedianMS), short3(500*(sorted[(n-1)/2]+sorted[n/2])))
+		return fmt.Errorf("its median is %s, and that of its samples %s", unit.Duration(e.MedianMS/1e3), unit.Duration((sorted[(n-1)/2]+sorted[n/2])/2))
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"pawl/internal/diag"
 	"pawl/internal/git"
+	"pawl/internal/unit"
 )
 
 // walk follows every name through the versions of a file. What it finds stands until
@@ -252,7 +252,7 @@ func illegal(moves []Move, from int) (kind Kind, about, what string) {
 		case !(m.Change.Low <= m.Change.Median && m.Change.Median <= m.Change.High && m.Change.High < 0):
 			kind, about, what = Worse, m.Sum, "moved by check to a version that its duet has not shown to be faster"
 		case m.strange():
-			kind, about, what = Edited, m.Sum, fmt.Sprintf("moved by check from %s to %s ms, and its duet says %+.1f%%", short3(m.From.MedianMS), short3(m.MedianMS), 100*m.Change.Median)
+			kind, about, what = Edited, m.Sum, fmt.Sprintf("moved by check from %s to %s, and its duet says %+.1f%%", unit.Duration(m.From.MedianMS/1e3), unit.Duration(m.MedianMS/1e3), 100*m.Change.Median)
 		}
 	}
 	return kind, about, what
@@ -267,8 +267,6 @@ func (m Move) strange() bool {
 	told := (1 + m.Change.Median) * m.From.MedianMS
 	return !(m.MedianMS <= strangeFactor*told && told <= strangeFactor*m.MedianMS)
 }
-
-func short3(ms float64) string { return strconv.FormatFloat(ms, 'g', 3, 64) }
 
 // found records a finding once and returns its index.
 func (w *walk) found(kind Kind, v version, name, about, what, remedy string) int {

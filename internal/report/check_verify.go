@@ -14,9 +14,6 @@ import (
 
 func rowName(row *result.Row) string { return row.Name() }
 
-// timedLane is of cases that are timed samples.
-const timedLane = "timed"
-
 // sandboxOff is the level of a sandbox that nobody wanted.
 const sandboxOff = "off"
 
@@ -50,7 +47,7 @@ func examined(rows []checked) bool {
 func timedLooks(row *result.Row) int {
 	n := 0
 	for _, c := range row.Verification.Cases {
-		if c.Lane == timedLane && fateOf(c) != skipped {
+		if c.Lane == result.TimedLane && fateOf(c) != skipped {
 			n++
 		}
 	}
@@ -285,7 +282,7 @@ func checkFailures(rows []checked) failureList {
 		for _, one := range c.untold() {
 			out.add(func() failure {
 				f := failureOf(one, c.row.Name()+" "+sizes(one))
-				if one.Lane == timedLane {
+				if one.Lane == result.TimedLane {
 					f.Name += " (a timed sample)"
 				}
 				f.Outcome.Text = string(result.Incorrect)

@@ -39,6 +39,9 @@ type Finding struct {
 	Message  string    `json:"message"` // the evidence
 }
 
+// TimedLane is the lane of cases that are timed samples.
+const TimedLane = "timed"
+
 // Case is one problem whose answer was looked at.
 type Case struct {
 	Lane    string            `json:"lane"` // matrix, config, shape, timed, … ; why it was tried

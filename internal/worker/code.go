@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// code is what a process had mapped and cannot write to before it loaded anything of a
-// candidate's: the program, its libraries, and the clock that the kernel lends it. For
-// each, how many KiB are no longer those of its file. Candidate code can make such pages
+// code is the read-only memory of a cell before it loads a candidate: the program, its
+// libraries, and the clock that the kernel lends it. For each place it has the number of
+// KiB that are no longer those of the file. Candidate code can make such pages
 // writable and change what empties the caches, or what tells the time; the kernel then
 // gives the process pages of its own, and counts them.
 type code map[region]int

@@ -125,7 +125,7 @@ func (s sight) until(later sight, threads int) toll {
 	return out
 }
 
-// stolenUntil adds up what was stolen of so many cores, those that lost most.
+// stolenUntil sums the stolen time of the cores that lost most, one for each thread.
 func (s sight) stolenUntil(later sight, threads int) (sum time.Duration) {
 	var lost []time.Duration
 	for core, now := range later.stolen {
