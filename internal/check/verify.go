@@ -319,8 +319,9 @@ func (c *check) lookAtTiming(k *contest) {
 	}
 	v.Findings = append(v.Findings, verify.Hidden(t)...)
 	for _, o := range k.playing {
-		if skew := verify.Skew(t, o.job.Row.Timing); len(skew) > 0 {
-			v.Findings = append(v.Findings, skew...)
+		other := o.job.Row.Timing
+		if found := slices.Concat(verify.Skew(t, other), verify.Helped(t, other), verify.Anew(t, other)); len(found) > 0 {
+			v.Findings = append(v.Findings, found...)
 			break
 		}
 	}

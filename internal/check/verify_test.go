@@ -114,6 +114,18 @@ func TestCliffs(t *testing.T) {
 	}
 }
 
+// What is gained only on data that hardly differs from the last moves nothing.
+func TestFasterOnOldData(t *testing.T) {
+	p := newProject(t)
+	p.script("k", puppet.Script{Micros: 100, Anew: 5})
+	p.commit("faster on what it knows")
+	row := rowOf(t, p.check(), "k/c")
+	v := row.Verification
+	if row.Verdict != result.Improvement || v.Integrity != result.Suspicious || len(v.Findings) == 0 || v.Findings[0].Exploit != verify.Incremental {
+		t.Errorf("%s, %s: %+v", row.Verdict, v.Integrity, v.Findings)
+	}
+}
+
 // Declared so, a kernel may give other bits each time; its answers must still be
 // right.
 func TestNotDeterministic(t *testing.T) {

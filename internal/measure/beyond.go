@@ -3,12 +3,15 @@ package measure
 import (
 	"context"
 	"slices"
+
+	"pawl/internal/stat"
 )
 
-// compareClocks measures by the worker's clock how much longer samples of each side take
-// than they claim, so that a first side that hides more than the others can be found.
-// Sides take turns, and every other round has the other order, so that disturbances of
-// the machine meet all sides alike. With an error it returns the side that failed.
+// compareClocks measures by clocks of the worker's how much longer samples of each side
+// take than they claim, and how much longer their processors work, so that a first side
+// that hides more than the others, or has more help, can be found. Sides take turns, and
+// every other round has the other order, so that disturbances of the machine meet all
+// sides alike. With an error it returns the side that failed.
 func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	others := all[1:]
 	if len(others) == 0 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
@@ -16,16 +19,14 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	}
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
-			beyond, err := all[i].beyond(ctx, round)
-			if err != nil {
+			if err := all[i].beyond(ctx, round); err != nil {
 				return i, at("measure", err)
 			}
-			clock := all[i].timing.Clock
-			clock.Beyond = append(clock.Beyond, beyond)
 		}
 		open := slices.ContainsFunc(others, func(s *series) bool {
-			_, open := all[0].timing.Clock.Hides(s.timing.Clock)
-			return open
+			_, hides := all[0].timing.Clock.Hides(s.timing.Clock)
+			_, helped := all[0].timing.Clock.HasHelp(s.timing.Clock)
+			return hides || helped
 		})
 		if !open {
 			return 0, nil
@@ -33,13 +34,19 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	}
 }
 
-// beyond measures how many seconds longer a launch takes than it claims.
-func (s *series) beyond(ctx context.Context, round int) (float64, error) {
+// beyond measures how many seconds longer a launch takes than it claims, and how many
+// its processors work longer than its threads can.
+func (s *series) beyond(ctx context.Context, round int) error {
 	with, without, err := s.withAndWithout(ctx, round)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	more := func(a, b float64) float64 { return a/float64(with.Count) - b/float64(without.Count) }
 	took, claimed := s.undisturbed(with)
 	other, _ := s.undisturbed(without)
-	return (took/float64(with.Count) - other/float64(without.Count) - claimed) / float64(s.timing.Repeat), nil
+	clock, repeat := s.timing.Clock, float64(s.timing.Repeat)
+	clock.Beyond = append(clock.Beyond, (more(took, other)-claimed)/repeat)
+	helped := more(with.BusyS, without.BusyS)/repeat - float64(s.threads())*stat.Mean(with.Seconds)
+	clock.Helped = append(clock.Helped, helped)
+	return nil
 }

@@ -146,6 +146,7 @@ func (m *Match) begin(opts DuetOptions) {
 		start[i] = len(s.timing.Samples.Seconds)
 		s.opts = opts.Options
 		s.opts.Keep = opts.Keep && i == 0 // only the candidate's are judged
+		s.anew = opts.Keep
 	}
 	m.starts = append(m.starts, start)
 }

@@ -1,11 +1,15 @@
 package measure
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
+	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
 )
 
 // Code that may count its launches is looked at once more when all are timed, however
@@ -103,5 +107,121 @@ func TestOnlyTheCandidateKeeps(t *testing.T) {
 	}
 	if last != 1 || len(m.series[1].draw.kept) > 0 {
 		t.Errorf("%d last looks at the candidate; kept of the other: %+v", last, m.series[1].draw.kept)
+	}
+}
+
+// Some samples of both sides are on data that no launch has seen anything of, within a
+// request and never the first; the data of what is kept is that it worked on.
+func TestSamplesOnNewData(t *testing.T) {
+	stage := newStage(t, func(_, side int) puppet.Script {
+		if side == 0 {
+			return puppet.Script{Micros: 10, Anew: 4}
+		}
+		return puppet.Script{Micros: 10}
+	})
+	m := newMatch(spec.CellHost, "a", 10_000, 10_000)
+	for _, side := range m.Sides {
+		side.Instance.Args[0].Role, side.Instance.Args[0].Init = spec.RoleOut, spec.Init{}
+	}
+	opts := DuetOptions{Options: quickly(), Floor: DefaultFloor}
+	opts.Keep = true
+	Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
+	if _, err := m.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for side, timing := range m.Timings() {
+		if len(timing.Samples.Fresh) < 5 {
+			t.Errorf("side %d: %d samples on new data", side, len(timing.Samples.Fresh))
+		}
+		for _, f := range timing.Samples.Fresh {
+			long := timing.Samples.Seconds[f.At] > 30e-6
+			if f.At <= f.From || f.At >= f.To || long != (side == 0) {
+				t.Errorf("side %d: sample %+v of %g s", side, f, timing.Samples.Seconds[f.At])
+			}
+		}
+	}
+	batches := map[int]bool{}
+	for _, k := range m.Kept() {
+		if k.Steps < 1 {
+			t.Errorf("kept after %d steps", k.Steps)
+		}
+		batches[k.Batch] = true
+	}
+	if len(batches) < 2 {
+		t.Errorf("all that was kept is of one batch: %+v", m.Kept())
+	}
+	alone := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{Cache: "cold"}, nil)
+	for range 50 {
+		var request wire.Sample
+		request.Count = 20
+		alone.renewOne(&request)
+		alone.probeOne(&request)
+		if request.Fresh != 0 || request.Probe != 0 {
+			t.Fatalf("outside of a match: %+v", request)
+		}
+	}
+}
+
+// What the data of a series is follows from what was asked for and what was done.
+func TestDataOfASeries(t *testing.T) {
+	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
+	s.draw.requests = 1
+	kept := []wire.Buffer{{Arg: 1}}
+	for _, test := range []struct {
+		count, keep, fresh int // fresh: that was reached
+		batch, steps       int // of what was kept
+		at, after          int // of the series
+	}{
+		{5, 2, 0, 0, 2, 0, 5},
+		{5, 2, 3, 0, 7, 2, 3},
+		{5, 3, 3, 3, 1, 3, 3},
+		{4, 4, 2, 4, 3, 4, 3},
+		{4, 1, 0, 4, 4, 4, 7},
+	} {
+		m := wire.Sample{Count: test.count, Keep: test.keep}
+		s.freshen(&m)
+		m.Fresh, m.FreshBatch = test.fresh, s.data
+		s.keep(m, &worker.Batch{SampleReply: wire.SampleReply{Count: test.count, Kept: kept, Fresh: test.fresh}})
+		got := s.draw.kept[len(s.draw.kept)-1]
+		if got.Batch != test.batch || got.Steps != test.steps || s.at != test.at || s.steps != test.after {
+			t.Errorf("%+v: kept %+v; the series is at %d, %d", test, got, s.at, s.steps)
+		}
+	}
+}
+
+// A flush that keeps having no effect is somebody's doing.
+func TestFlushThatDoesNothing(t *testing.T) {
+	for name, script := range map[string]puppet.Script{"works": {Micros: 10}, "does nothing": {Micros: 10, Warm: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stage := newStage(t, func(_, side int) puppet.Script {
+				if side == 0 {
+					return script
+				}
+				return puppet.Script{Micros: 10}
+			})
+			m := newMatch(spec.CellHost, "a", 10_000, 10_000)
+			for _, side := range m.Sides {
+				side.Instance.Args[0].Role, side.Instance.Args[0].Init = spec.RoleOut, spec.Init{}
+			}
+			opts := DuetOptions{Options: quickly(), Floor: 1} // for as long as it may
+			opts.Keep, opts.Budget = true, 2*time.Second
+			Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
+			side, err := m.Err()
+			var fault *result.Fault
+			if found := errors.As(err, &fault) && fault.Cause == result.CauseForged && side == 0; found != script.Warm {
+				t.Errorf("side %d: %v", side, err)
+			}
+		})
+	}
+	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
+	for try, flushed := range []float64{0.5, 0.5, 0.5, 0.5, 0.7, 0.5, 0.5, 0.5, 0.5, 0, 0.5} {
+		batch := &worker.Batch{SampleReply: wire.SampleReply{FlushedS: flushed, ColdS: 1}}
+		if flushed == 0 { // nothing was read
+			batch.ColdS = 0
+		}
+		if err := s.probed(batch); (err != nil) != (try == 10) {
+			t.Errorf("after %d: %v", try, err)
+		}
 	}
 }

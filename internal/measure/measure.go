@@ -60,10 +60,14 @@ type series struct {
 	cores    []int   // to be kept on; nil: the worker's choice
 	warm     bool    // the device has just been busy with another problem
 	steps    int     // of oracle.Mutate that the inputs have been through
-	looked   bool    // at what the host does for a launch
-	hostS    float64 // what a launch takes with that in it, where samples are without; 0: not known
-	draw     keeper
-	device   deviceClock
+	at       int     // batch of the data that author cells change step by step
+	anew     bool    // it is also to be timed on data that differs in all, and after flushes that are looked at
+
+	warmReads int     // after a flush, in a row
+	looked    bool    // at what the host does for a launch
+	hostS     float64 // what a launch takes with that in it, where samples are without; 0: not known
+	draw      keeper
+	device    deviceClock
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
@@ -76,13 +80,13 @@ func newSeries(side Side, opts Options, progress func(Progress)) *series {
 // begin prepares the problem and warms it up.
 func (s *series) begin(ctx context.Context) error {
 	request := s.problem(s.opts.Seed)
-	request.Cores = s.cores
+	request.Cores, request.Spare = s.cores, s.anew && s.steppedData()
 	request.DeadlineS = 60 + float64(s.Instance.Footprint)/50e6
 	prepared, err := s.Cell.Prepare(ctx, request)
 	if err != nil {
 		return at("prepare", err)
 	}
-	s.timing.Pinned, s.sets, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0
+	s.timing.Pinned, s.sets, s.at, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0, 0
 	s.timing.Resources, s.timing.OnDevice = prepared.Resources, s.onGPU()
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))
@@ -113,6 +117,8 @@ func (s *series) deadline(count int) float64 {
 func (s *series) batch(ctx context.Context, count int) error {
 	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: 0.25, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
+	s.renewOne(&m)
+	s.probeOne(&m)
 	if s.due() {
 		m.Keep = s.drawn(count, m.MaxS)
 	}
@@ -122,10 +128,17 @@ func (s *series) batch(ctx context.Context, count int) error {
 	}
 	s.keep(m, got)
 	t := s.timing
+	if got.Fresh > 0 {
+		from := len(t.Samples.Seconds)
+		t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: from + got.Fresh - 1, From: from, To: from + got.Count})
+	}
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.took(got)
+	if err := s.probed(got); err != nil {
+		return err
+	}
 	return s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
 }
 

@@ -18,6 +18,10 @@ type ClockCheck struct {
 	// take turns: values of the same index are of one moment.
 	Beyond []float64 `json:"beyond_s,omitempty"`
 
+	// What the cell's processors work longer for such a launch than the threads that it
+	// may compute with have time for. On a processor.
+	Helped []float64 `json:"helped_s,omitempty"`
+
 	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples
 	TimerS  float64 `json:"timer_s,omitempty"`  // per sample, by the GPU's global timer, from before the first event until after the second
 }
@@ -29,7 +33,7 @@ type ClockCheck struct {
 const (
 	hidingRounds     = 30
 	hidingExceptions = 5
-	hidingPart       = 0.25 // of its claim that a launch may take longer in any round
+	hidingPart       = 0.12 // of its claim that a launch may take longer in any round
 	hidingLeast      = 2e-6 // seconds that it may in any case
 )
 
@@ -37,11 +41,21 @@ const (
 // It returns the seconds that are hidden in all but a few rounds, 0 if none are, and
 // whether further rounds could tell.
 func (c *ClockCheck) Hides(other *ClockCheck) (seconds float64, open bool) {
-	rounds := min(len(c.Beyond), len(other.Beyond), hidingRounds)
+	return c.inAllBut(c.Beyond, other.Beyond)
+}
+
+// HasHelp does the same for what processors work beside the threads that are there to
+// be timed.
+func (c *ClockCheck) HasHelp(other *ClockCheck) (seconds float64, open bool) {
+	return c.inAllBut(c.Helped, other.Helped)
+}
+
+func (c *ClockCheck) inAllBut(mine, others []float64) (seconds float64, open bool) {
+	rounds := min(len(mine), len(others), hidingRounds)
 	more := make([]float64, rounds)
 	exceptions := 0
 	for i := range more {
-		more[i] = c.Beyond[i] - max(0, other.Beyond[i])
+		more[i] = mine[i] - max(0, others[i])
 		if more[i] <= max(hidingLeast, hidingPart*c.ClaimedS) {
 			exceptions++
 		}

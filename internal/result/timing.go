@@ -42,6 +42,15 @@ type Samples struct {
 	Seconds []float64 `json:"seconds"`           // per launch
 	GHz     []float64 `json:"ghz,omitempty"`     // clock each ran at
 	Dropped []Drop    `json:"dropped,omitempty"` // ranges that the statistics leave out
+	Fresh   []Fresh   `json:"fresh,omitempty"`   // those whose data differs from that of the one before in all
+}
+
+// Fresh is a sample on data that no launch had seen anything of, among samples whose
+// data differs in a few elements. All are of one request.
+type Fresh struct {
+	At   int `json:"at"`
+	From int `json:"from"`
+	To   int `json:"to"` // one past the last
 }
 
 // Drop is a range of samples left out of the statistics, with the cause.

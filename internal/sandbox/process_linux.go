@@ -44,6 +44,17 @@ func (p *Process) Kill() error { return p.signal(unix.SIGKILL) }
 // Stop halts the program, and its children, until Continue.
 func (p *Process) Stop() error { return p.signal(unix.SIGSTOP) }
 
+// Stopped tells whether all threads of the program have come to a halt: those that run on
+// other cores do so a little later than Stop returns.
+func (p *Process) Stopped() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.proc.Pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return !p.gone && err == nil && info.Signo == int32(unix.SIGCHLD)
+}
+
 // Continue lets a program that was stopped go on.
 func (p *Process) Continue() error { return p.signal(unix.SIGCONT) }
 

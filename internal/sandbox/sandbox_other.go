@@ -75,6 +75,9 @@ func (p *Process) Kill() error { return p.proc.Kill() }
 // Stop does nothing here.
 func (p *Process) Stop() error { return errors.ErrUnsupported }
 
+// Stopped is false here.
+func (p *Process) Stopped() bool { return false }
+
 // Continue does nothing here.
 func (p *Process) Continue() error { return errors.ErrUnsupported }
 

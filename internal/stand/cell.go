@@ -72,7 +72,7 @@ func (b *Stand) requests(p *Job, sha string) (wire.Open, wire.Load) {
 	}
 	open := wire.Open{
 		Cell: p.Row.Cell, Sandbox: b.Sandbox, Device: b.Device, LockMHz: b.LockMHz,
-		Memory: 3*p.Instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
+		Memory: 5*p.Instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 		Processor: b.processor && p.GPU(), Untimed: p.Untimed,
 	}
 	load := wire.Load{SHA256: sha, DeadlineS: b.Timeout.Seconds()}

@@ -16,7 +16,7 @@ const (
 
 // python adds what a python cell must be told.
 func (b *Stand) python(p *Job, open *wire.Open, load *wire.Load) {
-	open.Memory = 3*b.Largest + spareMemory + driverMemory // the cell may serve other configs too
+	open.Memory = 5*b.Largest + spareMemory + driverMemory // the cell may serve other configs too
 	open.Threads = pythonThreads
 	open.Framework = p.Artifact.Framework
 	if dir, err := filepath.Abs(p.Dir); err == nil && p.Module == nil {

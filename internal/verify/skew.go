@@ -56,3 +56,23 @@ func Skew(candidate, other *result.Timing) []result.Finding {
 		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(hidden)),
 	}}
 }
+
+// HelperThread is a kernel that computes with more threads than it says.
+const HelperThread = "helper-thread"
+
+// Helped compares what the processors of two versions work with the time that their
+// launches claim, on as many threads as pawl.yaml says: who works for longer, in nearly
+// every one of many rounds, computes on other cores as well.
+func Helped(candidate, other *result.Timing) []result.Finding {
+	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
+		return nil
+	}
+	beside, _ := candidate.Clock.HasHelp(other.Clock)
+	if beside <= 0 {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: HelperThread, Severity: result.Suspicious,
+		Message: fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not: threads that are meant to compute are counted by launch: {threads: N}", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside)),
+	}}
+}

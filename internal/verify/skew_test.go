@@ -47,14 +47,15 @@ func TestSkew(t *testing.T) {
 	}{
 		{"honest", timing(228e-6, 25e-6), honest, false},
 		{"hides two fifths", timing(140e-6, 92e-6), honest, true},
-		{"hides less than a fifth", timing(200e-6, 55e-6), honest, false},
+		{"hides less than a ninth", timing(200e-6, 33e-6), honest, false},
+		{"a clock that leaves 15% out", timing(196e-6, 44e-6), honest, true},
 		{"beyond its claims as much as the other", timing(140e-6, 92e-6), timing(150e-6, 80e-6), false},
 		{"a few rounds were disturbed", timing(140e-6, 92e-6, 92e-6, 92e-6, 92e-6, -50e-6, 0, 92e-6, 92e-6, 92e-6, 1e-6, 1e-6, 1e-6), honest, true},
 		{"a round too many was", timing(140e-6, 92e-6, 92e-6, 92e-6, 92e-6, -50e-6, 0, 92e-6, 92e-6, 92e-6, 1e-6, 1e-6, 1e-6, 1e-6), honest, false},
 		{"a microsecond", timing(2e-6, 1.5e-6), timing(2e-6, 0), false},
 		{"the other takes less than it claims", timing(100e-6, 5e-6), timing(100e-6, -60e-6), false},
-		{"hides a fifth of its claim, not of what it takes", timing(100e-6, 34e-6), honest, false},
-		{"hides more than a fifth of what it takes", timing(100e-6, 36e-6), honest, true},
+		{"hides a tenth of its claim", timing(100e-6, 21.9e-6), honest, false},
+		{"hides more than that", timing(100e-6, 22.1e-6), honest, true},
 		{"too few rounds", short, honest, false},
 		{"too few rounds of the other", timing(140e-6, 92e-6), short, false},
 		{"nothing known of the other", timing(140e-6, 92e-6), &result.Timing{}, false},
@@ -63,6 +64,18 @@ func TestSkew(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			if found := Skew(test.mine, test.other); (len(found) == 1) != test.found {
 				t.Errorf("%+v", found)
+			}
+			if found := Helped(test.mine, test.other); len(found) > 0 {
+				t.Errorf("nothing is known of its processors: %+v", found)
+			}
+			ofProcessors := func(t *result.Timing) *result.Timing {
+				if t == nil || t.Clock == nil {
+					return t
+				}
+				return &result.Timing{Clock: &result.ClockCheck{ClaimedS: t.Clock.ClaimedS, Helped: t.Clock.Beyond}}
+			}
+			if found := Helped(ofProcessors(test.mine), ofProcessors(test.other)); (len(found) == 1) != test.found {
+				t.Errorf("of processors: %+v", found)
 			}
 		})
 	}

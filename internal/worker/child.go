@@ -44,10 +44,15 @@ type child struct {
 	exited  chan struct{}    // closed once the process is gone and its log complete
 	state   *os.ProcessState
 
-	asking  sync.Mutex // one request in flight
-	help    help       // that it got from children; under asking
-	stopped bool       // until the next request; under asking
-	code    codeWatch  // under asking
+	asking sync.Mutex // one request in flight
+	help   help       // that it got from children; under asking
+	code   codeWatch  // under asking
+
+	// Under asking: it is stopped until the next request; all of it has come to a halt; how
+	// long its processor had worked then; and in how many pauses it went on all the same.
+	stopped, halted bool
+	rest            time.Duration
+	restless        int
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
@@ -235,7 +240,9 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 		return nil, 0, c.fail(c.forged("answered before it was asked"))
 	}
 	id := unguessable()
-	c.wake()
+	if err := c.wake(); err != nil {
+		return nil, 0, err
+	}
 	defer func() {
 		c.still()
 		if err == nil {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,6 +120,24 @@ func lie(requests, replies *os.File) {
 	}
 }
 
+// wakeEvery has the kernel send SIGCONT to this process again and again.
+func wakeEvery(span time.Duration) {
+	event, timer, every := make([]byte, 64), make([]byte, 4), make([]byte, 32)
+	binary.NativeEndian.PutUint32(event[8:], uint32(unix.SIGCONT)) // sigev_signo; sigev_notify 0 is SIGEV_SIGNAL
+	for _, nanoseconds := range [][]byte{every[8:], every[24:]} {
+		binary.NativeEndian.PutUint64(nanoseconds, uint64(span))
+	}
+	_, _, errno := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, dl.Address(event), dl.Address(timer))
+	if errno == 0 {
+		number := binary.NativeEndian.Uint32(timer)
+		_, _, errno = unix.Syscall6(unix.SYS_TIMER_SETTIME, uintptr(number), 0, dl.Address(every), 0, 0, 0)
+	}
+	if errno != 0 {
+		fmt.Fprintln(os.Stderr, errno)
+		os.Exit(9)
+	}
+}
+
 func processorTime() time.Duration {
 	used, _ := processTime(os.Getpid())
 	return used
@@ -155,6 +174,13 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 	case "patched and left open":
 		patch(unix.PROT_READ | unix.PROT_WRITE | unix.PROT_EXEC)
 	case "restless":
+		go func() {
+			for {
+				continue
+			}
+		}()
+	case "wakes itself":
+		wakeEvery(5 * time.Millisecond)
 		go func() {
 			for {
 				continue

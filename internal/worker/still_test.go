@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
 
@@ -25,4 +27,22 @@ func TestStillBetweenRequests(t *testing.T) {
 	if _, err := cell.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// One that has a timer wake it is found out by its processor's clock.
+func TestWokenBetweenRequests(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "wakes itself")
+	for pause := range 10 {
+		_, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1})
+		switch {
+		case err == nil:
+			time.Sleep(50 * time.Millisecond)
+			continue
+		case pause < restless || causeOf(err) != result.CauseForged || !strings.Contains(err.Error(), "while it was stopped"):
+			t.Errorf("after %d pauses: %v", pause, err)
+		}
+		return
+	}
+	t.Error("it was never noticed")
 }

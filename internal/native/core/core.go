@@ -8,6 +8,7 @@
 package core
 
 import (
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -28,6 +29,21 @@ func How() string { return how() }
 
 // Spin runs rounds of a chain of dependent instructions, SpinCycles of the core each.
 func Spin(rounds int) { spin(rounds) }
+
+// Walk is how long it takes to load from addresses, each once the one before has come.
+func Walk(addresses []uintptr) time.Duration {
+	if len(addresses) == 0 {
+		return 0
+	}
+	first := uintptr(unsafe.Pointer(&addresses[0]))
+	end := first + uintptr(len(addresses))*unsafe.Sizeof(first)
+	walk(first, first) // its own code and the list are there
+	start := Now()
+	walk(first, end)
+	took := Since(start)
+	runtime.KeepAlive(addresses)
+	return took
+}
 
 // Now is the monotonic clock.
 func Now() time.Duration {

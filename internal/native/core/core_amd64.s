@@ -29,6 +29,24 @@ done:
 	MFENCE
 	RET
 
+// func walk(first, end uintptr)
+TEXT ·walk(SB), NOSPLIT, $0-16
+	MOVQ first+0(FP), DI
+	MOVQ end+8(FP), SI
+	XORL DX, DX
+
+next:
+	CMPQ DI, SI
+	JCC  walked
+	MOVQ (DI), AX
+	MOVBLZX (AX)(DX*1), DX
+	ANDL $0, DX // it is 0, and known to be once the load is done
+	ADDQ $8, DI
+	JMP  next
+
+walked:
+	RET
+
 #define MUL8 IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX; IMULQ AX, AX;
 
 // func spin(rounds int)

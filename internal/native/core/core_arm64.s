@@ -38,3 +38,22 @@ again:
 
 spun:
 	RET
+
+// func walk(first, end uintptr)
+TEXT ·walk(SB), NOSPLIT, $0-16
+	MOVD first+0(FP), R0
+	MOVD end+8(FP), R1
+	MOVD ZR, R2
+
+next:
+	CMP   R1, R0
+	BHS   walked
+	MOVD  (R0), R3
+	ADD   R2, R3
+	MOVBU (R3), R4
+	AND   ZR, R4, R2 // it is 0, and known to be once the load is done
+	ADD   $8, R0
+	B     next
+
+walked:
+	RET

@@ -9,3 +9,8 @@ func flush(start, end uintptr, optimised bool)
 
 //go:noescape
 func spin(rounds int)
+
+// walk loads from each address that is listed from first to end, one after the other.
+//
+//go:noescape
+func walk(first, end uintptr)

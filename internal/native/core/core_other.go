@@ -12,3 +12,5 @@ func how() string { return "" }
 func flush(_, _ uintptr, _ bool) {}
 
 func spin(int) {}
+
+func walk(_, _ uintptr) {}

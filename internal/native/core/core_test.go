@@ -1,6 +1,7 @@
 package core
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -48,6 +49,36 @@ func TestFlush(t *testing.T) {
 	Flush(start, 0)
 	Flush(start, -1)
 	Flush(start+4095, 2) // lines of two pages
+}
+
+// Walking over lines takes as long as it takes to fetch each.
+func TestWalk(t *testing.T) {
+	if How() == "" {
+		t.Skip("this processor is not known to evict lines")
+	}
+	memory := make([]byte, 1<<20)
+	var lines []uintptr
+	for i := range 64 {
+		lines = append(lines, uintptr(unsafe.Pointer(&memory[(i*37%64)*(len(memory)/64)+64*i])))
+	}
+	var hot, cold []time.Duration
+	for range 50 {
+		Walk(lines)
+		hot = append(hot, Walk(lines))
+		for _, line := range lines {
+			Flush(line, 1)
+		}
+		cold = append(cold, Walk(lines))
+	}
+	slices.Sort(hot)
+	slices.Sort(cold)
+	if hot[25] > cold[25]/3 || cold[25] < 64*20*time.Nanosecond {
+		t.Errorf("%v, and %v after a flush", hot[25], cold[25])
+	}
+	if took := Walk(nil); took != 0 {
+		t.Error(took)
+	}
+	runtime.KeepAlive(memory)
 }
 
 // A round takes a known number of cycles, of a core that has some frequency.

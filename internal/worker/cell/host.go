@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -23,6 +24,9 @@ import (
 // hostABI is the version of the functions that build's shim exports.
 const hostABI = 2
 
+// lineBytes is how much of memory a cache takes at once, at most.
+const lineBytes = 128
+
 // spinRounds of the core's chain take a few microseconds: long enough
 // for the clock's resolution, short beside any kernel worth measuring.
 const spinRounds = 64
@@ -35,23 +39,36 @@ type host struct {
 	spin  func(rounds int)
 
 	handlers *handlers // of signals, before any of the candidate's code ran
+	own      []int     // the cell's threads then
 
 	args     []wire.Arg
-	buffers  []*buffer
-	slots    []uintptr // what pawl_run is given
-	scalars  []byte    // storage of the scalar arguments
-	overhead float64   // of a call, with the clock's readings
-	reading  float64   // the clock, twice
+	scalars  []byte  // storage of the scalar arguments
+	overhead float64 // of a call, with the clock's readings
+	reading  float64 // the clock, twice
 	seed     uint64
-	batch    int // of the generated data
 	threads  int
+
+	copyOfArgs             // that launches work on
+	spare      *copyOfArgs // where another batch is made ready; nil: none
+	turned     bool        // both have been worked on in this request
 }
+
+// copyOfArgs is one copy of the arguments in memory.
+type copyOfArgs struct {
+	buffers []*buffer
+	slots   []uintptr // what pawl_run is given
+	batch   int       // of the generated data
+}
+
+// spareMost is how many bytes of arguments are worth a second copy. Larger ones are
+// filled anew where they are: launches can tell by the time that this takes.
+const spareMost = 256 << 20
 
 func newHost() *host { return &host{flush: core.Flush, spin: core.Spin} }
 
 func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
 	if h.handlers == nil {
-		h.handlers = readHandlers()
+		h.handlers, h.own = readHandlers(), ownThreads()
 	}
 	lib, err := dl.Open(m.Path)
 	if err != nil {
@@ -82,29 +99,32 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	if h.runEntry == 0 {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
 	}
-	for _, b := range h.buffers {
+	for _, b := range h.all() {
 		b.free()
 	}
-	h.args, h.buffers, h.seed, h.batch = m.Args, nil, m.Seed, m.Batch
-	h.slots = make([]uintptr, len(m.Args)+1)
+	h.turned = false
+	h.args, h.seed, h.copyOfArgs, h.spare = m.Args, m.Seed, copyOfArgs{}, nil
 	h.scalars = make([]byte, 8*(len(m.Args)+1))
-	reply := &wire.PrepareReply{}
 	for i, arg := range m.Args {
 		if !arg.Buffer {
-			slot := h.scalars[8*i : 8*i+8]
-			if err := putScalar(slot, arg); err != nil {
+			if err := putScalar(h.scalars[8*i:8*i+8], arg); err != nil {
 				return nil, err
 			}
-			h.slots[i] = dl.Address(slot)
-			continue
 		}
-		b, err := newBuffer(len(h.buffers), i, arg, keyOf(m.Seed, i, arg, m.Batch))
-		if err != nil {
+	}
+	var err error
+	if h.copyOfArgs, err = h.newCopy(m.Batch); err != nil {
+		return nil, err
+	}
+	if m.Spare && bytesOf(m.Args) <= spareMost {
+		spare, err := h.newCopy(m.Batch)
+		if h.spare = &spare; err != nil {
 			return nil, err
 		}
-		h.buffers = append(h.buffers, b)
-		h.slots[i] = b.address()
-		reply.Buffers = append(reply.Buffers, wire.Range{Name: arg.Name, Start: uint64(b.address()), Bytes: uint64(b.size)})
+	}
+	reply := &wire.PrepareReply{}
+	for _, b := range h.all() {
+		reply.Buffers = append(reply.Buffers, wire.Range{Name: b.arg.Name, Start: uint64(b.address()), Bytes: uint64(b.size)})
 	}
 	if len(m.Cores) > 0 {
 		var set unix.CPUSet
@@ -113,7 +133,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 		}
 		if unix.SchedSetaffinity(0, &set) == nil {
 			reply.Pinned = m.Cores
-			keepOff(m.Cores)
+			h.keepOff(m.Cores, &set)
 		}
 	}
 	h.threads = max(1, m.Threads)
@@ -122,10 +142,75 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	return reply, nil
 }
 
-// keepOff moves the cell's other threads to other cores, where there are any. Go's
-// monitor wakes every 20 µs while a call begins: on the candidate's core it took a
-// tenth of the time of short kernels, for as long as the scheduler left it there.
-func keepOff(cores []int) {
+// newCopy is a copy of the arguments with the data of a batch. What it has so far is
+// there with an error, too.
+func (h *host) newCopy(batch int) (copyOfArgs, error) {
+	c := copyOfArgs{slots: make([]uintptr, len(h.args)+1), batch: batch}
+	for i, arg := range h.args {
+		if !arg.Buffer {
+			c.slots[i] = dl.Address(h.scalars[8*i : 8*i+8])
+			continue
+		}
+		b, err := newBuffer(len(c.buffers), i, arg, keyOf(h.seed, i, arg, batch))
+		if err != nil {
+			return c, err
+		}
+		c.buffers = append(c.buffers, b)
+		c.slots[i] = b.address()
+	}
+	return c, nil
+}
+
+// all are the buffers of both copies.
+func (h *host) all() []*buffer {
+	if h.spare == nil {
+		return h.buffers
+	}
+	return slices.Concat(h.buffers, h.spare.buffers)
+}
+
+// used are the buffers that launches of this request have worked on.
+func (h *host) used() []*buffer {
+	if h.turned {
+		return h.all()
+	}
+	return h.buffers
+}
+
+// turnFresh has launches work on the data of another batch from now on: at other
+// addresses, where there is a spare copy.
+func (h *host) turnFresh(batch int, hot bool) error {
+	if h.spare == nil {
+		if err := h.trespass(); err != nil {
+			return err
+		}
+		h.renew(&h.copyOfArgs, batch)
+		return nil
+	}
+	h.copyOfArgs, *h.spare = *h.spare, h.copyOfArgs
+	h.turned = true
+	for _, b := range h.buffers {
+		if hot { // a cache has it, as it has what launches have worked on
+			_ = wordSum(b.data())
+		}
+	}
+	return nil
+}
+
+// bytesOf are those of all buffers.
+func bytesOf(args []wire.Arg) int64 {
+	total := int64(0)
+	for _, arg := range args {
+		total += arg.Count * int64(dtype.Type(arg.DType).Size())
+	}
+	return total
+}
+
+// keepOff moves the cell's own threads to other cores, where there are any, and those that
+// the candidate has started to the ones it was given. Go's monitor wakes every 20 µs while
+// a call begins: on the candidate's core it took a tenth of the time of short kernels, for
+// as long as the scheduler left it there.
+func (h *host) keepOff(cores []int, theirs *unix.CPUSet) {
 	var all, rest unix.CPUSet
 	if unix.SchedGetaffinity(os.Getppid(), &all) != nil {
 		return
@@ -135,16 +220,28 @@ func keepOff(cores []int) {
 			rest.Set(core)
 		}
 	}
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil || rest.Count() == 0 {
-		return
-	}
 	self := unix.Gettid()
-	for _, task := range tasks {
-		if tid, err := strconv.Atoi(task.Name()); err == nil && tid != self {
-			_ = unix.SchedSetaffinity(tid, &rest) // a thread that has ended disturbs nobody
+	for _, tid := range ownThreads() {
+		where := theirs
+		if slices.Contains(h.own, tid) {
+			where = &rest
+		}
+		if tid != self && where.Count() > 0 {
+			_ = unix.SchedSetaffinity(tid, where) // a thread that has ended disturbs nobody
 		}
 	}
+}
+
+// ownThreads lists the threads of this process.
+func ownThreads() []int {
+	var out []int
+	tasks, _ := os.ReadDir("/proc/self/task")
+	for _, task := range tasks {
+		if tid, err := strconv.Atoi(task.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	return out
 }
 
 // putScalar stores a scalar argument as the C type of its dtype.
@@ -225,20 +322,37 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
 		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
 	}
-	h.renew(m.Batch)
+	h.renew(&h.copyOfArgs, m.Batch)
+	if m.Fresh > 0 && h.spare != nil {
+		h.renew(h.spare, m.FreshBatch)
+	}
+	step, fresh := m.Step, 0
+	var flushedS, coldS float64
+	h.turned = false
 	var kept snapshot
 	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
 	forgot := m.ForgetBytes > 0
 	begin := core.Now()
 	for i := range m.Count {
+		if i+1 == m.Fresh {
+			if err := h.turnFresh(m.FreshBatch, m.Cache == "hot"); err != nil {
+				return nil, nil, err
+			}
+			step, fresh = 1, m.Fresh
+		}
 		if m.Step > 0 {
 			for _, b := range h.buffers {
-				b.advance(m.Step + i)
+				b.advance(step)
 			}
+			step++
 		}
 		h.poison()
 		forgot = forgot && forget(m.ForgetBytes, h.threads)
 		h.settle(m.Cache == "cold")
+		if i+1 == m.Probe && m.Cache == "cold" {
+			flushedS, coldS = h.probe()
+			h.settle(true)
+		}
 		start := core.Now()
 		if !m.Dry {
 			h.launch(int64(m.Repeat))
@@ -264,7 +378,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	if err := h.reachable(); err != nil {
 		return nil, nil, err
 	}
-	reply := &wire.SampleReply{Count: len(seconds), OverheadS: h.overhead, Forgot: forgot}
+	reply := &wire.SampleReply{Count: len(seconds), OverheadS: h.overhead, Forgot: forgot, Fresh: fresh, FlushedS: flushedS, ColdS: coldS}
 	var err error
 	if reply.Kept, err = kept.leave(m.Outputs, h.args); err != nil {
 		return nil, nil, err
@@ -273,14 +387,14 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 }
 
 // renew brings other data to the same addresses.
-func (h *host) renew(batch int) {
-	if batch == h.batch {
+func (h *host) renew(c *copyOfArgs, batch int) {
+	if batch == c.batch {
 		return
 	}
-	for _, b := range h.buffers {
+	for _, b := range c.buffers {
 		b.fill(keyOf(h.seed, b.number, b.arg, batch))
 	}
-	h.batch = batch
+	c.batch = batch
 }
 
 // poison makes sure that what is found in the outputs was written since, and that
@@ -327,6 +441,7 @@ func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	h.batch = m.Batch
 	h.poison()
 	h.settle(false)
+	h.turned = false
 	h.launch(1)
 	if err := h.intact(); err != nil {
 		return nil, err
@@ -351,6 +466,38 @@ func (h *host) settle(cold bool) {
 	}
 }
 
+const (
+	probeLines = 64
+	probeLeast = 8 // of fewer the clock says little
+	probeTries = 3 // at what a cold read takes at least
+)
+
+// probe reads lines of the arguments, anywhere, and reads them once more after it has
+// evicted just these: both take the same if the flush before was one.
+func (h *host) probe() (flushed, cold float64) {
+	var lines []uintptr
+	for _, i := range rand.Perm(probeLines * len(h.args)) {
+		arg := h.args[i%len(h.args)]
+		if size := uintptr(arg.Count) * uintptr(dtype.Type(arg.DType).Size()); arg.Buffer && size > 0 {
+			lines = append(lines, h.slots[i%len(h.args)]+uintptr(rand.Uint64N(uint64(size))))
+		}
+	}
+	slices.SortFunc(lines, func(a, b uintptr) int { return cmp.Compare(a/lineBytes, b/lineBytes) })
+	lines = slices.CompactFunc(lines, func(a, b uintptr) bool { return a/lineBytes == b/lineBytes })
+	rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	if lines = lines[:min(len(lines), probeLines)]; len(lines) < probeLeast || core.How() == "" {
+		return 0, 0
+	}
+	flushed, cold = core.Walk(lines).Seconds(), math.Inf(1)
+	for range probeTries {
+		for _, line := range lines {
+			core.Flush(line, 1)
+		}
+		cold = min(cold, core.Walk(lines).Seconds())
+	}
+	return max(flushed-h.reading, 1e-9), max(cold-h.reading, 1e-9)
+}
+
 // clock reads the core's frequency: a chain of dependent multiplies takes a
 // known number of cycles, whatever else the core could do at the same time.
 func (h *host) clock() float64 {
@@ -368,6 +515,7 @@ func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
 		return nil, err
 	}
 	h.settle(false)
+	h.turned = false
 	start := core.Now()
 	h.launch(m.Launches)
 	elapsed := core.Since(start).Seconds()

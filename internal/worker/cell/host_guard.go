@@ -26,7 +26,7 @@ func (h *host) intact() error {
 // reachable looks at every page of the arguments, which takes its time: within a
 // request only what is read must be there.
 func (h *host) reachable() error {
-	for _, b := range h.buffers {
+	for _, b := range h.used() {
 		if err := b.reachable(); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (h *host) trespass() error {
 	if err := h.zones(); err != nil {
 		return err
 	}
-	for _, b := range h.buffers {
+	for _, b := range h.used() {
 		if b.arg.Role == "in" && wordSum(b.data()) != b.sum {
 			return changed(b.arg)
 		}
@@ -48,7 +48,7 @@ func (h *host) trespass() error {
 }
 
 func (h *host) zones() error {
-	for _, b := range h.buffers {
+	for _, b := range h.used() {
 		if what := b.trespass(); what != "" {
 			b.paintRedZones()
 			return &result.Fault{

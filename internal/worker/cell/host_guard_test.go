@@ -135,7 +135,7 @@ func TestMemoryThatIsGoneIsTheKernelsFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := outBuffer(t)
 			defer b.free()
-			h := &host{buffers: []*buffer{b}, handlers: readHandlers()}
+			h := &host{copyOfArgs: copyOfArgs{buffers: []*buffer{b}}, handlers: readHandlers()}
 			if err := h.intact(); err != nil {
 				t.Fatalf("untouched: %v", err)
 			}

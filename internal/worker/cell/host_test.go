@@ -177,12 +177,16 @@ func (w *witness) mustSample(m wire.Sample) sampled {
 
 // contents are an argument's first elements as bits, after so many steps.
 func contents(number, batch, steps int) int64 {
+	return int64(binary.LittleEndian.Uint32(wholeOf(number, batch, steps)))
+}
+
+func wholeOf(number, batch, steps int) []byte {
 	data, fill, key := make([]byte, 4*witnessSize), oracle.Defaults(dtype.F32), oracle.Key(witnessSeed, number, batch)
 	oracle.Generate(data, dtype.F32, fill, key)
 	for step := 1; step <= steps; step++ {
 		oracle.Mutate(data, dtype.F32, fill, key, step)
 	}
-	return int64(binary.LittleEndian.Uint32(data))
+	return data
 }
 
 func all(value int64, times int) []int64 { return slices.Repeat([]int64{value}, times) }
@@ -261,6 +265,113 @@ func TestEverySampleStartsFromTheSame(t *testing.T) {
 	}
 }
 
+// mustHaveKept looks at the outputs of a launch: its number, and its inout argument plus
+// one.
+func (w *witness) mustHaveKept(folder string, launch int, inout []byte) {
+	w.t.Helper()
+	y, errY := os.ReadFile(filepath.Join(folder, "1.bin"))
+	z, errZ := os.ReadFile(filepath.Join(folder, "2.bin"))
+	if errY != nil || errZ != nil || len(z) != len(inout) {
+		w.t.Fatal(errY, errZ, len(z))
+	}
+	at := func(data []byte, i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])) }
+	if at(y, 0) != float32(launch) {
+		w.t.Errorf("kept of launch %g, want %d", at(y, 0), launch)
+	}
+	for i := range len(z) / 4 {
+		if at(z, i) != at(inout, i)+1 {
+			w.t.Fatalf("launch %d worked on other data", launch)
+		}
+	}
+}
+
+// A sample may begin a new batch: it and those after it work on other data, at other
+// addresses where there is a spare copy, and nothing is said of those before.
+func TestFreshSample(t *testing.T) {
+	for name, spare := range map[string]bool{"beside": true, "in place": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWitness(t)
+			reply := w.prepare(wire.Prepare{Spare: spare})
+			if copies := len(reply.Buffers) / 3; copies != 1 && !spare || copies != 2 && spare {
+				t.Errorf("%d copies of the arguments", copies)
+			}
+			var in, inout []int64
+			batch, step := 0, 0
+			for request, m := range []wire.Sample{
+				{Count: 4, Step: 1, Fresh: 3, FreshBatch: 7, Keep: 4},
+				{Count: 3, Step: 3, Batch: 7, Keep: 2},
+				{Count: 2, Step: 6, Batch: 7, Fresh: 1, FreshBatch: 9, Keep: 1},
+				{Count: 2, Step: 3, Batch: 9, Fresh: 3, FreshBatch: 11}, // which it does not come to
+				{Count: 2, Step: 5, Batch: 9, Fresh: 2, FreshBatch: 11},
+			} {
+				m.Repeat, m.Outputs = 1, t.TempDir()
+				from := w.launches()
+				s := w.mustSample(m)
+				if s.Fresh != m.Fresh && request != 3 || s.Fresh != 0 && request == 3 {
+					t.Errorf("request %d: a new batch with sample %d", request, s.Fresh)
+				}
+				batch, step = m.Batch, m.Step
+				for i := range m.Count {
+					if i+1 == m.Fresh {
+						batch, step = m.FreshBatch, 1
+					}
+					in, inout = append(in, contents(0, batch, step)), append(inout, contents(2, batch, step))
+					if i+1 == m.Keep {
+						w.mustHaveKept(m.Outputs, from+i, wholeOf(2, batch, step))
+					}
+					step++
+				}
+			}
+			if got := w.seen(firstIn, 0); !slices.Equal(got, in) {
+				t.Errorf("in: %x, want %x", got, in)
+			}
+			if got := w.seen(firstInOut, 0); !slices.Equal(got, inout) {
+				t.Errorf("inout: %x, want %x", got, inout)
+			}
+			// What was done to the copy that is left is seen, too.
+			w.call("witness_misdeed", 1, uintptr(w.launches()))
+			_, err := w.sample(wire.Sample{Count: 3, Repeat: 1, Step: 2, Batch: 11, Fresh: 2, FreshBatch: 13})
+			if fault := faultIn(t, err); fault.Cause != result.CauseOutput {
+				t.Errorf("%+v", fault)
+			}
+		})
+	}
+}
+
+// A flush that works leaves lines as cold as evicting each of them does, and one that does
+// nothing does not.
+func TestProbe(t *testing.T) {
+	if core.How() == "" {
+		t.Skip("this processor is not known to evict lines")
+	}
+	for name, flush := range map[string]func(uintptr, int){"works": core.Flush, "does nothing": func(uintptr, int) {}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWitness(t)
+			w.host.flush, w.host.spin = flush, core.Spin
+			w.prepare(wire.Prepare{})
+			warm := 0
+			for range 21 {
+				s := w.mustSample(wire.Sample{Count: 3, Repeat: 1, Step: 1, Cache: "cold", Probe: 2})
+				if s.ColdS <= 0 || s.FlushedS <= 0 || s.Count != 3 {
+					t.Fatalf("%+v", s.SampleReply)
+				}
+				if s.FlushedS < 0.6*s.ColdS {
+					warm++
+				}
+			}
+			if works := name == "works"; works && warm > 4 || !works && warm < 17 {
+				t.Errorf("%d of 21 reads were warm", warm)
+			}
+			for _, m := range []wire.Sample{{Cache: "hot", Probe: 1}, {Cache: "cold"}, {Cache: "cold", Probe: 2}} {
+				m.Count, m.Repeat = 1, 1
+				if s := w.mustSample(m); s.ColdS != 0 || s.FlushedS != 0 {
+					t.Errorf("%+v: %+v", m, s.SampleReply)
+				}
+			}
+		})
+	}
+}
+
 // affinity lists the cores of every thread of this process.
 func affinity(t *testing.T) map[int]unix.CPUSet {
 	t.Helper()
@@ -323,6 +434,15 @@ func TestPinned(t *testing.T) {
 		if tid != own && old && set.IsSet(quiet) {
 			t.Errorf("thread %d may run on core %d too", tid, quiet)
 		}
+	}
+	// A thread of the candidate's does not compute elsewhere.
+	theirs := int(w.call("witness_thread"))
+	if err := unix.SchedSetaffinity(theirs, &usable); err != nil || theirs <= 0 {
+		t.Fatal(theirs, err)
+	}
+	w.prepare(wire.Prepare{Cores: []int{quiet}})
+	if set := affinity(t)[theirs]; set.Count() != 1 || !set.IsSet(quiet) {
+		t.Errorf("a thread of the candidate's has %d cores", set.Count())
 	}
 	if reply := w.prepare(wire.Prepare{Cores: []int{64*len(usable) - 1}}); reply.Pinned != nil {
 		t.Errorf("pinned to a core that is not there: %v", reply.Pinned)

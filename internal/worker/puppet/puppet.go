@@ -31,6 +31,8 @@ type Script struct {
 	Odd    int     // so many samples of problems whose scalar argument is odd take ten times as long at first
 	Part   int     // of a hundred samples, drawn at random, that take By times as long
 	By     float64 //
+	Anew   float64 // and so many times as long does a sample that begins a new batch of data
+	Warm   bool    // what was flushed is still in the caches
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
 	Idle   int     // milliseconds that a run sleeps besides
@@ -44,8 +46,8 @@ type Script struct {
 
 // String is the text that makes an artifact of a script.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g ramp=%t spin=%d idle=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
-		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Ramp, s.Spin, s.Idle, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g anew=%g warm=%t ramp=%t spin=%d idle=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
+		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Anew, s.Warm, s.Ramp, s.Spin, s.Idle, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
@@ -73,6 +75,10 @@ func read(artifact []byte) Script {
 			s.Part = n
 		case "by":
 			s.By, _ = strconv.ParseFloat(value, 64)
+		case "anew":
+			s.Anew, _ = strconv.ParseFloat(value, 64)
+		case "warm":
+			s.Warm = value == "true"
 		case "ramp":
 			s.Ramp = value == "true"
 		case "spin":
@@ -255,7 +261,10 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	for i := range seconds {
 		side := order[i%len(order)]
 		// Every side runs at a clock of its own, so that cycles are not just time.
-		seconds[i], ghz[i] = sides[side].sample(), float64(1+side)
+		v := sides[side]
+		if seconds[i], ghz[i] = v.sample(), float64(1+side); i+1 == m.Fresh && v.Anew > 0 {
+			seconds[i] *= v.Anew
+		}
 		if m.Unhidden {
 			seconds[i] += sides[side].Host * 1e-6
 		}
@@ -264,10 +273,18 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
-	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9}
+	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9, Fresh: m.Fresh}
+	if m.Probe > 0 {
+		if reply.FlushedS, reply.ColdS = 6e-6, 6e-6; sides[order[0]].Warm {
+			reply.FlushedS = 3e-6
+		}
+	}
 	if m.Keep > 0 {
 		on := data{batch: m.Batch}
-		if m.Step > 0 {
+		switch {
+		case m.Fresh > 0 && m.Keep >= m.Fresh:
+			on = data{m.FreshBatch, m.Keep - m.Fresh + 1}
+		case m.Step > 0:
 			on.steps = m.Step + m.Keep - 1
 		}
 		v := sides[order[(m.Keep-1)%len(order)]]

@@ -160,6 +160,7 @@ type Prepare struct {
 	Seed      uint64   `json:"seed"`
 	Batch     int      `json:"batch"`
 	Copies    int      `json:"copies,omitempty"`    // cuda: of the arguments, at most; 0: as many as no cache holds
+	Spare     bool     `json:"spare,omitempty"`     // author cells, on the processor: a second copy of the arguments, for Sample.Fresh
 	Reference bool     `json:"reference,omitempty"` // python: it is asked for right answers alone, and may return wider types
 	DeadlineS float64  `json:"deadline_s,omitempty"`
 }
@@ -239,6 +240,17 @@ type Sample struct {
 	Step   int     `json:"step,omitempty"`  // of the first sample: author cells change their inputs a little before each (oracle.Mutate)
 	Dry    bool    `json:"dry,omitempty"`   // all of it but the launches: what a request takes besides them
 
+	// Author cells: number of the sample, from 1, that is the first on data of another batch;
+	// Step is 1 there. They have it ready before the first sample, so that nothing tells
+	// beforehand which one it is.
+	Fresh      int `json:"fresh,omitempty"`
+	FreshBatch int `json:"fresh_batch,omitempty"`
+
+	// On the processor: number of the sample, from 1, before which lines of the arguments are
+	// read, once after all has been flushed and once after just they have been; then all is
+	// flushed again.
+	Probe int `json:"probe,omitempty"`
+
 	// On the processor: it forgets what it has seen of memory and of branches before each sample.
 	Forget      bool  `json:"forget,omitempty"`
 	ForgetBytes int64 `json:"forget_bytes,omitempty"` // that are read for it, 0: there is no memory; filled by the worker
@@ -271,6 +283,12 @@ type SampleReply struct {
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 
 	Forgot bool `json:"forgot,omitempty"` // before every sample, as Forget asks
+	Fresh  int  `json:"fresh,omitempty"`  // the sample that began another batch, if it was reached
+
+	// What Probe asks for: seconds that reading lines took after the flush, and after one that
+	// is known to work; both 0: nothing was read.
+	FlushedS float64 `json:"flushed_s,omitempty"`
+	ColdS    float64 `json:"cold_s,omitempty"`
 
 	Kept  []Buffer `json:"kept,omitempty"`  // outputs of the sample that was to be kept
 	Batch int      `json:"batch,omitempty"` // of their data, where it is not the request's; cuda

@@ -222,6 +222,9 @@ def generate(kernel, dtype, kind, args, key, first, last):
 
 CHANGES = 8  # elements that a step changes
 REMEMBERED = 4096  # changed elements of an input whose first contents are remembered
+PROBE_LINES, PROBE_LEAST, PROBE_APART = 256, 64, 128  # lines that are read at most and at least, and how many bytes they lie apart
+PROBE_TRIES = 3  # at what a cold read takes at least
+SPARE_MOST = 256 << 20  # bytes of arguments that are worth a second copy
 GARBAGE = 1000  # objects that calls may leave behind before cycles among them are looked for
 
 
@@ -383,6 +386,18 @@ def machine_code(code):
     return function
 
 
+def walker():
+    """A function (first, end) that loads from each address listed there, one after the
+    other, made anew for each use; None where nothing may be made executable."""
+    if platform.machine() != "x86_64":
+        return None
+    # xor edx, edx; again: mov rax, [rdi]; movzx ecx, byte [rax + rdx]; and ecx, 0; mov edx, ecx; add rdi, 8; cmp rdi, rsi; jb again; ret
+    try:
+        return machine_code(bytes.fromhex("31d2 488b07 0fb60c10 83e100 89ca 4883c708 4839f7 72eb c3"))
+    except (OSError, ValueError):
+        return None
+
+
 def branches():
     """A function (rounds, seed) of branches that nobody can predict, as a host cell
     has it; None where nothing may be made executable."""
@@ -455,6 +470,34 @@ class Wall:
             self.flushed = self.ones(self.flush_bytes // 8)  # written once: unwritten pages are all one
         # Reading leaves clean lines, and cannot bypass the cache as writing may.
         self.scan(self.flushed)
+
+    def probe(self, spans):
+        """Flushes, reads lines of memory, anywhere, and reads them once more after it has
+        evicted just these: both take the same if the flush was one. None where that
+        cannot be said."""
+        evict, walk = line_flusher()[0], walker()
+        lines = {}
+        for start, end in spans:
+            for _ in range(PROBE_LINES if end > start else 0):
+                at = random.randrange(start, end)
+                lines[at // PROBE_APART] = at
+        lines = list(lines.values())
+        random.shuffle(lines)
+        lines = lines[:PROBE_LINES]
+        if evict is None or walk is None or len(lines) < PROBE_LEAST:
+            return None
+        first = (ctypes.c_uint64 * len(lines))(*lines)
+        begin = ctypes.addressof(first)
+        took = []
+        self.flush()
+        for _ in range(1 + PROBE_TRIES):
+            walk(begin, begin + 8)  # the walker's own code is there
+            start = time.perf_counter_ns()
+            walk(begin + 8, begin + ctypes.sizeof(first))
+            took.append((time.perf_counter_ns() - start) * 1e-9)
+            for line in lines:
+                evict(line, line + 1)
+        return took[0], min(took[1:])
 
     def synchronize(self):
         pass
@@ -1632,16 +1675,21 @@ class Cell:
             raise Fault("protocol", "prepare before load")
         framework, self.call = self.framework, None
         self.reference = m.get("reference", False)
-        self.buffers, self.returned, self.result, self.seen = [], [], None, []
+        self.buffers, self.spare, self.returned, self.result, self.seen = [], [], [], None, []
         self.seed, self.batch, self.steps = m.get("seed", 0), None, 0
         framework.spans = []
         self.threads = m.get("threads", 1)
         framework.prepare(self.seed, self.threads)
         call = self.bind(m)
         self.refresh(m.get("batch", 0), 0)
+        if m.get("spare") and framework.in_place and not framework.device and sum(b.size for b in self.buffers) <= SPARE_MOST:
+            self.spare = [Buffer(framework, b.number, b.arg) for b in self.buffers]
+            for b, twin in zip(self.buffers, self.spare):
+                twin.slot = b.slot
+            self.fill(self.spare, self.batch)
         reply = {"buffers": [
             {"name": b.arg["name"], "start": framework.address(b.base) + b.start, "bytes": b.size}
-            for b in self.buffers if framework.in_place
+            for b in self.buffers + self.spare if framework.in_place
         ]}
         if m.get("cores") and not framework.device:
             try:
@@ -1706,15 +1754,30 @@ class Cell:
         if (batch, steps) == (self.batch, self.steps):
             return
         self.batch = None
+        self.fill(self.buffers, batch)
         for b in self.buffers:
-            number = (b.arg.get("draws") or b.number + 1) - 1
-            b.fill(key_of(self.seed, number, batch))
             if steps and b.changes():
                 b.plan(1, steps)
                 for i in range(steps):
                     b.step(i)
                 b.stepped(steps)
         self.batch, self.steps = batch, steps
+        self.hand()
+
+    def fill(self, buffers, batch):
+        for b in buffers:
+            number = (b.arg.get("draws") or b.number + 1) - 1
+            b.fill(key_of(self.seed, number, batch))
+
+    def turn_fresh(self, batch):
+        """Has calls work on the data of another batch from now on: in other arrays,
+        where there are spare ones."""
+        if self.spare:
+            self.buffers, self.spare = self.spare, self.buffers
+        else:
+            self.check_arguments()
+            self.fill(self.buffers, batch)
+        self.batch, self.steps = batch, 0
         self.hand()
 
     def hand(self):
@@ -1812,11 +1875,13 @@ class Cell:
                             "return an array of its own, or give the input role: inout")
         return not shared
 
-    def check_arguments(self):
-        """Looks for writes outside the buffers, and to inputs."""
-        for b in self.buffers:
+    def check_arguments(self, left=None):
+        """Looks for writes outside the buffers, and to inputs; also in those that were
+        left for others."""
+        used = self.buffers + (left or [])
+        for b in used:
             b.trespass()
-        for b in self.buffers:
+        for b in used:
             if b.role == "in" and b.changed():
                 self.batch = None  # it needs its contents again
                 if self.reference:
@@ -1926,14 +1991,24 @@ class Cell:
         forgets = 0 if framework.device else m.get("forget_bytes", 0)
         forgot = forgets > 0
 
+        probe, probed = m.get("probe", 0) if m.get("cache") == "cold" and not framework.device else 0, None
+
         def ready():
-            nonlocal forgot
+            nonlocal forgot, probed
             self.ready()
             forgot = forgot and framework.forget(forgets, self.threads)
+            if taken == probe:
+                probed = framework.probe([framework.extent(b.value) for b in self.buffers])
 
+        fresh, fresh_batch, turned = m.get("fresh", 0), m.get("fresh_batch", 0), 0
+        if fresh and self.spare:
+            self.fill(self.spare, fresh_batch)
         changing = [b for b in self.buffers if step and b.changes()]
         for b in changing:
             b.plan(step, count)
+        for b in self.spare if fresh else []:
+            if step and b.changes():
+                b.plan(1, count)
         cold, most, keep = m.get("cache") == "cold", m.get("max_s") or math.inf, m.get("keep", 0)
         seconds, taken, kept = [], 0, {}
         dry = m.get("dry", False)
@@ -1944,8 +2019,16 @@ class Cell:
         try:
             for i in range(count):
                 taken = i + 1
+                if taken == fresh:
+                    for b in changing:
+                        b.stepped(i)
+                    self.turn_fresh(fresh_batch)
+                    changing, turned = [b for b in self.buffers if step and b.changes()], i
+                    if not self.spare:
+                        for b in changing:
+                            b.plan(1, count - i)
                 for b in changing:
-                    b.step(i)
+                    b.step(i - turned)
                 if changing and not framework.in_place:
                     self.hand()
                 seconds.append(framework.once(call, repeat, cold, ready) / repeat)
@@ -1961,12 +2044,16 @@ class Cell:
         finally:
             gc.enable()
             for b in changing:
-                b.stepped(taken)
-            self.steps += taken if step else 0
+                b.stepped(taken - turned)
+            self.steps += taken - turned if step else 0
         seconds, doubts = framework.finish(seconds, repeat)
         self.seal.check()
-        self.check_arguments()
+        self.check_arguments(self.spare if 0 < fresh <= taken else None)
         reply = {"count": len(seconds), "overhead_s": self.overhead, "forgot": forgot, **doubts}
+        if 0 < fresh <= taken:
+            reply["fresh"] = fresh
+        if probed:
+            reply["flushed_s"], reply["cold_s"] = probed
         if kept:
             reply["kept"] = leave(m.get("outputs"), kept)
         return reply, b"".join(struct.pack("<dd", s, 0.0) for s in seconds)

@@ -249,6 +249,71 @@ func TestKeptSamples(t *testing.T) {
 	})
 }
 
+// A sample may begin a new batch, in spare arrays or where the last one was.
+func TestFreshSample(t *testing.T) {
+	frameworks(t, func(t *testing.T, framework string) {
+		for _, spare := range []bool{false, true} {
+			p := start(t, framework, "def run(a):\n    return a * 2", "run")
+			m := problem("in", "out")
+			m.Spare = spare
+			p.ok(wire.OpPrepare, m, nil)
+			for _, tc := range []struct{ batch, step, count, fresh, to, keep, wantBatch, wantSteps int }{
+				{0, 1, 5, 3, 7, 2, 0, 2},
+				{7, 4, 5, 3, 9, 5, 9, 3},
+				{9, 4, 3, 2, 11, 2, 11, 1},
+				{11, 3, 3, 4, 12, 3, 11, 5}, // which it does not come to
+				{11, 6, 3, 0, 0, 3, 11, 8},
+				{11, 9, 2, 1, 13, 1, 13, 1},
+			} {
+				reply := p.sample(wire.Sample{Batch: tc.batch, Step: tc.step, Count: tc.count, Fresh: tc.fresh, FreshBatch: tc.to, Keep: tc.keep})
+				if diff := cmp.Diff(input(0, tc.wantBatch, tc.wantSteps, 2), p.left(reply.Kept, 1)); diff != "" {
+					t.Fatalf("%+v (-want +got):\n%s", tc, diff)
+				}
+				if want := tc.fresh; reply.Fresh != want && tc.fresh <= tc.count || reply.Fresh != 0 && tc.fresh > tc.count {
+					t.Errorf("%+v: a new batch with sample %d", tc, reply.Fresh)
+				}
+			}
+		}
+	})
+}
+
+// A flush that works leaves arguments as cold as evicting lines does; one that somebody
+// has taken the addresses from does not.
+func TestProbe(t *testing.T) {
+	const source = `import sys
+
+def run(a):
+    return a * 2
+
+def warm(a):
+    frame = sys._getframe(1)
+    while frame:
+        for value in frame.f_locals.values():
+            if type(value).__name__ == "NumPy":
+                value.spans = []
+        frame = frame.f_back
+    return a * 2
+`
+	for _, entry := range []string{"run", "warm"} {
+		p := start(t, "numpy", source, entry)
+		m := problem("in", "out")
+		m.Args[0].Count, m.Args[1].Count = 1<<14, 1<<14
+		m.Args[0].Shape, m.Args[1].Shape = []int64{1 << 14}, []int64{1 << 14}
+		p.ok(wire.OpPrepare, m, nil)
+		warmest := math.Inf(1) // other work of the machine empties caches, too
+		for range 30 {
+			reply := p.sample(wire.Sample{Step: 1, Count: 3, Cache: "cold", Probe: 2})
+			if reply.ColdS == 0 {
+				t.Skip("nothing may be made executable here, or the processor is not known")
+			}
+			warmest = min(warmest, reply.FlushedS/reply.ColdS)
+		}
+		if warm := warmest < 0.5; warm != (entry == "warm") {
+			t.Errorf("%s: reading takes %g times as long as of what was evicted", entry, warmest)
+		}
+	}
+}
+
 // Outputs that are written to, and arguments that are read and written.
 func TestForget(t *testing.T) {
 	frameworks(t, func(t *testing.T, framework string) {

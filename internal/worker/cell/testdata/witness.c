@@ -1,12 +1,14 @@
 /* A kernel with the functions that pawl's shim exports. It writes down what the cell
    did before each launch, and misbehaves on demand. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 const int pawl_abi = ABI;
 
@@ -21,6 +23,20 @@ void witness_pause(int64_t us) { pause_us = us; }
 void witness_misdeed(int64_t what, int64_t launch) { misdeed = what, misdeed_at = launch; }
 
 void witness_flush(int64_t bytes) { flushes++, flushed += bytes; }
+
+/* A thread that stays. */
+static pid_t thread;
+static void *stay(void *unused) {
+  __atomic_store_n(&thread, gettid(), __ATOMIC_SEQ_CST);
+  for (;;) pause();
+  return unused;
+}
+int64_t witness_thread(void) {
+  pthread_t t;
+  if (pthread_create(&t, 0, stay, 0) != 0) return -1;
+  while (!__atomic_load_n(&thread, __ATOMIC_SEQ_CST)) sched_yield();
+  return thread;
+}
 
 /* Go's scheduler interrupts a sleep by signals. */
 static void pause_for(int64_t us) {

@@ -1,0 +1,60 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"pawl/internal/result"
+	"pawl/internal/stat"
+	"pawl/internal/unit"
+)
+
+const (
+	anewLeast  = 8     // samples on data that differs in all, of either version
+	anewPart   = 0.05  // of the other version's time that one may take longer there
+	anewChance = 0.001 // that versions which are alike in this seem not to be
+)
+
+// Anew compares what two versions take longer on data that differs in all from what
+// launches have seen with what they take on data that differs in a few elements. Both
+// were timed in turns, and nothing was done between the two kinds of samples: a version
+// that takes so much longer than the other that half of what it gains is gone, or that
+// it is slower, lives on what it remembers.
+func Anew(candidate, other *result.Timing) []result.Finding {
+	if candidate == nil || other == nil {
+		return nil
+	}
+	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
+	if len(mine) < anewLeast || len(theirs) < anewLeast {
+		return nil
+	}
+	usual := stat.Median(other.Samples.Kept())
+	allowed := max((usual-stat.Median(candidate.Samples.Kept()))/2, anewPart*usual)
+	less := make([]float64, len(mine))
+	for i, longer := range mine {
+		less[i] = longer - allowed
+	}
+	if u, p, _ := stat.MannWhitney(less, theirs); p > anewChance || 2*u <= float64(len(mine)*len(theirs)) {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: Incremental, Severity: result.Suspicious,
+		Message: fmt.Sprintf("on data that it has not seen it takes %s more than on data that differs in a few elements from the last, the other version %s more: what it gains may be what it remembers",
+			unit.Duration(max(0, stat.Median(mine))), unit.Duration(max(0, stat.Median(theirs)))),
+	}}
+}
+
+// longerAnew is how many seconds longer samples on other data took than those of the
+// same request. The first one of a request comes after a pause, and is like no other.
+func longerAnew(s *result.Samples) []float64 {
+	var out []float64
+	for _, f := range s.Fresh {
+		dropped := slices.ContainsFunc(s.Dropped, func(d result.Drop) bool { return f.At >= d.From && f.At < d.To })
+		if dropped || f.At <= f.From || f.To-f.From < 3 {
+			continue
+		}
+		others := slices.Concat(s.Seconds[f.From+1:f.At], s.Seconds[f.At+1:f.To])
+		out = append(out, s.Seconds[f.At]-stat.Median(others))
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package verify
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"pawl/internal/result"
+)
+
+// rememberer is the timing of a version that takes fresh seconds on data it has not seen,
+// again on data it has, in requests of five samples of which one is fresh.
+func rememberer(r *rand.Rand, requests int, fresh, again, noise float64) *result.Timing {
+	t := &result.Timing{}
+	for range requests {
+		from := len(t.Samples.Seconds)
+		at := from + 1 + r.IntN(4)
+		for i := from; i < from+5; i++ {
+			seconds := again
+			if i == at {
+				seconds = fresh
+			}
+			if i == from {
+				seconds *= 3 // after a pause
+			}
+			t.Samples.Seconds = append(t.Samples.Seconds, seconds*(1+noise*r.Float64()))
+		}
+		t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: at, From: from, To: from + 5})
+	}
+	return t
+}
+
+func TestAnew(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	honest := rememberer(r, 20, 100e-6, 100e-6, 0.1)
+	dropped := rememberer(r, 20, 100e-6, 30e-6, 0.1)
+	dropped.Samples.Dropped = []result.Drop{{From: 0, To: 65}} // all but seven requests
+	for _, test := range []struct {
+		name        string
+		mine, other *result.Timing
+		found       bool
+	}{
+		{"remembers", rememberer(r, 20, 110e-6, 30e-6, 0.1), honest, true},
+		{"remembers, and noise", rememberer(r, 40, 110e-6, 30e-6, 0.5), rememberer(r, 40, 100e-6, 100e-6, 0.5), true},
+		{"is faster on all data", rememberer(r, 20, 50e-6, 50e-6, 0.1), honest, false},
+		{"is slower on all data", rememberer(r, 20, 200e-6, 200e-6, 0.1), honest, false},
+		{"most of what it gains is there on all data", rememberer(r, 20, 50e-6, 30e-6, 0.1), honest, false},
+		{"new data takes both longer", rememberer(r, 20, 90e-6, 50e-6, 0.1), rememberer(r, 20, 140e-6, 100e-6, 0.1), false},
+		{"no faster, and slower on new data", rememberer(r, 20, 130e-6, 100e-6, 0.1), honest, true},
+		{"a little slower on new data", rememberer(r, 20, 103e-6, 100e-6, 0.1), honest, false},
+		{"too few to tell", rememberer(r, 7, 110e-6, 30e-6, 0), honest, false},
+		{"too few of the other", rememberer(r, 20, 110e-6, 30e-6, 0), rememberer(r, 7, 100e-6, 100e-6, 0), false},
+		{"all but a few while warming up", dropped, honest, false},
+		{"there is no other", honest, nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if found := Anew(test.mine, test.other); (len(found) == 1) != test.found {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
+// Versions that are alike are hardly ever told apart.
+func TestAnewByChance(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	accused := 0
+	for range 4000 {
+		mine, other := rememberer(r, 8+r.IntN(20), 105e-6, 100e-6, 1), rememberer(r, 8+r.IntN(20), 100e-6, 100e-6, 1)
+		accused += len(Anew(mine, other))
+	}
+	if accused > 4 {
+		t.Errorf("%d of 4000 are accused", accused)
+	}
+}
