@@ -84,6 +84,19 @@ type Host interface {
 	Close(ctx context.Context, errs []error) []error
 }
 
+// A Host that takes long to open cells may open several at once: Expect tells it in which
+// orders Open will be called, if nothing ends the match before, and that nothing is being
+// measured now.
+type expectant interface {
+	Expect(ctx context.Context, orders [][]int)
+}
+
+// Cells that are opened at once: those that every match needs, then a few.
+const (
+	expectFirst = cellsLeast
+	expectMore  = 2
+)
+
 // Err returns why a match ended early, and the side it is about; -1 is the whole
 // match.
 func (m *Match) Err() (side int, err error) { return m.faulty, m.err }
@@ -114,6 +127,17 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 		waiting := slices.DeleteFunc(slices.Clone(matches), func(m *Match) bool { return m.done || m.err != nil })
 		if len(waiting) == 0 {
 			return
+		}
+		if host, yes := host.(expectant); yes && (cell == 0 || cell >= expectFirst && (cell-expectFirst)%expectMore == 0) {
+			many := expectMore
+			if cell == 0 {
+				many = expectFirst
+			}
+			var orders [][]int
+			for ahead := range many {
+				orders = append(orders, loadingOrder(len(waiting[0].Sides), cell+ahead))
+			}
+			host.Expect(ctx, orders)
 		}
 		visit(ctx, waiting, host, set, cell, opts, progress)
 		for _, m := range waiting {
@@ -146,7 +170,7 @@ func (m *Match) begin(opts DuetOptions) {
 		start[i] = len(s.timing.Samples.Seconds)
 		s.opts = opts.Options
 		s.opts.Keep = opts.Keep && i == 0 // only the candidate's are judged
-		s.anew = opts.Keep
+		s.anew = true
 	}
 	m.starts = append(m.starts, start)
 }
@@ -167,10 +191,9 @@ func turnsOf(sides int) []int {
 	return order
 }
 
-// visit opens fresh cells and lets every match play in them. A cell that a match
-// ends is replaced for the others.
-func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts DuetOptions, progress func(*Match, Progress)) {
-	sides := len(matches[0].Sides)
+// loadingOrder is the order in which a cell loads its sides: each is the first equally
+// often, and the last.
+func loadingOrder(sides, cell int) []int {
 	loading := make([]int, sides)
 	for i := range loading {
 		loading[i] = (i + cell) % sides
@@ -178,6 +201,14 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 	if cell/sides%2 == 1 {
 		slices.Reverse(loading)
 	}
+	return loading
+}
+
+// visit opens fresh cells and lets every match play in them. A cell that a match
+// ends is replaced for the others.
+func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts DuetOptions, progress func(*Match, Progress)) {
+	sides := len(matches[0].Sides)
+	loading := loadingOrder(sides, cell)
 	suspects := slices.Clone(matches)
 	defer func() {
 		for _, m := range suspects {

@@ -3,6 +3,7 @@ package stand
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"pawl/internal/measure"
@@ -20,6 +21,7 @@ type Host struct {
 	stand *Stand
 	sides []*Job // by side; any config of theirs, for they load the same
 	seats []*Seat
+	ahead []*seating // opened before they are asked for
 
 	memory  int64 // of a cell, for the largest config that plays there
 	threads int
@@ -54,15 +56,42 @@ func (h *Host) oneCell() bool {
 
 // Open loads the sides in the given order.
 func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, error) {
+	seated := h.take(order)
+	if seated == nil {
+		var side int
+		var err error
+		if seated, side, err = h.seat(ctx, order, h.sides); err != nil {
+			return nil, side, err
+		}
+	}
+	h.seats = seated.seats
+	for side, job := range h.sides {
+		h.stand.describe(job, seated.seats[side], seated.loaded[side])
+	}
+	return seated.places, 0, nil
+}
+
+// seating is the cells of one visit, by side.
+type seating struct {
+	order  []int
+	seats  []*Seat
+	loaded []*wire.LoadReply
+	places []measure.Place
+}
+
+// seat opens cells and loads the sides. What is to be known of them is written to the rows
+// of jobs.
+func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, int, error) {
 	client, err := h.stand.Living(ctx)
 	if err != nil {
 		return nil, -1, err
 	}
-	places := make([]measure.Place, len(h.sides))
-	h.seats = make([]*Seat, len(h.sides))
+	s := &seating{order, make([]*Seat, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
 	if !h.oneCell() {
-		side, err := h.openEach(ctx, order, places)
-		return places, side, err
+		if side, err := h.seatEach(ctx, s, jobs); err != nil {
+			return nil, side, err
+		}
+		return s, 0, nil
 	}
 	if client.Minor() < sidesMinor {
 		return nil, -1, &result.Fault{
@@ -72,26 +101,24 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, err
 	}
 	var cell *Seat
 	for index, side := range order {
-		job := h.sides[side]
+		job := jobs[side]
 		sha, err := client.Upload(ctx, job.Artifact.Bytes)
 		if err != nil {
 			return nil, -1, err
 		}
 		open, load := h.requests(job, sha)
 		load.Side = index
-		var loaded *wire.LoadReply
 		if cell != nil {
-			loaded, err = h.loadAnother(ctx, cell, job, load)
+			s.loaded[side], err = h.loadAnother(ctx, cell, job, load)
 		} else if cell, err = h.stand.open(ctx, client, job, open, load); err == nil {
-			loaded = cell.loaded
+			s.loaded[side] = cell.loaded
 		}
 		if err != nil {
 			return nil, side, err
 		}
-		h.stand.describe(job, cell, loaded)
-		h.seats[side], places[side] = cell, measure.Place{Cell: cell.Cell, Index: index}
+		s.seats[side], s.places[side] = cell, measure.Place{Cell: cell.Cell, Index: index}
 	}
-	return places, 0, nil
+	return s, 0, nil
 }
 
 func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.Load) (*wire.LoadReply, error) {
@@ -102,30 +129,29 @@ func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.
 	return loaded, nil
 }
 
-// openEach starts a cell for every side, in order.
-func (h *Host) openEach(ctx context.Context, order []int, places []measure.Place) (int, error) {
-	errs := make([]error, len(h.sides))
+// seatEach starts a cell for every side, in order.
+func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) (int, error) {
+	errs := make([]error, len(jobs))
 	one := func(side int) {
 		client, err := h.stand.Living(ctx)
 		if err != nil {
 			errs[side] = err
 			return
 		}
-		job := h.sides[side]
+		job := jobs[side]
 		sha, err := client.Upload(ctx, job.Artifact.Bytes)
 		if err != nil {
 			errs[side] = err
 			return
 		}
 		open, load := h.requests(job, sha)
-		if h.seats[side], errs[side] = h.stand.open(ctx, client, job, open, load); errs[side] == nil {
-			places[side] = measure.Place{Cell: h.seats[side].Cell}
-			h.stand.describe(job, h.seats[side], h.seats[side].loaded)
+		if s.seats[side], errs[side] = h.stand.open(ctx, client, job, open, load); errs[side] == nil {
+			s.loaded[side], s.places[side] = s.seats[side].loaded, measure.Place{Cell: s.seats[side].Cell}
 		}
 	}
 	var opening sync.WaitGroup
-	for _, side := range order {
-		if h.sides[side].Row.Cell == spec.CellPython { // importing a framework takes seconds
+	for _, side := range s.order {
+		if jobs[side].Row.Cell == spec.CellPython { // importing a framework takes seconds
 			opening.Go(func() { one(side) })
 			continue
 		}
@@ -134,32 +160,98 @@ func (h *Host) openEach(ctx context.Context, order []int, places []measure.Place
 	opening.Wait()
 	for side, err := range errs {
 		if err != nil {
-			h.Close(ctx, make([]error, len(h.sides)))
+			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
 			return side, err
 		}
 	}
 	return 0, nil
 }
 
+// aheadMemory is what a cell takes that has loaded a framework, or a GPU's driver.
+const aheadMemory = 4 << 30
+
+// Expect opens the cells of visits to come, side by side. What goes wrong there goes wrong
+// again in Open, which tells.
+func (h *Host) Expect(ctx context.Context, orders [][]int) {
+	client, err := h.stand.Living(ctx)
+	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Row.Cell != spec.CellHost }) {
+		return
+	}
+	facts := client.Hello().Machine
+	most := min(len(orders), facts.CPU.Cores/2/len(h.sides), int(facts.MemoryBytes/2/aheadMemory)/len(h.sides))
+	if most < 2 {
+		return
+	}
+	h.Release(ctx) // what was expected before
+	made := make([]*seating, most)
+	var opening sync.WaitGroup
+	for i := range made {
+		jobs := h.apart()
+		opening.Go(func() { made[i], _, _ = h.seat(ctx, orders[i], jobs) })
+	}
+	opening.Wait()
+	for _, s := range made {
+		if s != nil {
+			h.ahead = append(h.ahead, s)
+		}
+	}
+}
+
+// apart are the sides with rows of their own, for cells that may never be used.
+func (h *Host) apart() []*Job {
+	jobs := make([]*Job, len(h.sides))
+	for side, job := range h.sides {
+		own, row := *job, *job.Row
+		own.Row = &row
+		jobs[side] = &own
+	}
+	return jobs
+}
+
+// take finds cells that were opened before they were asked for.
+func (h *Host) take(order []int) *seating {
+	at := slices.IndexFunc(h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
+	if at < 0 {
+		return nil
+	}
+	found := h.ahead[at]
+	h.ahead = slices.Delete(h.ahead, at, at+1)
+	return found
+}
+
+// Release closes cells that were opened and not needed.
+func (h *Host) Release(ctx context.Context) {
+	for _, s := range h.ahead {
+		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
+	}
+	h.ahead = nil
+}
+
 // Close ends the cells. It returns what only closing brought to light, by side.
 func (h *Host) Close(ctx context.Context, errs []error) []error {
-	out := make([]error, len(h.sides))
+	seats := h.seats
+	h.seats = make([]*Seat, len(h.sides))
+	return h.leave(ctx, seats, h.sides, errs)
+}
+
+// leave closes the cells of a visit.
+func (h *Host) leave(ctx context.Context, seats []*Seat, jobs []*Job, errs []error) []error {
+	out := make([]error, len(jobs))
 	closed := map[*Seat]bool{}
-	for side, seat := range h.seats {
+	for side, seat := range seats {
 		if seat == nil || closed[seat] {
 			continue
 		}
 		closed[seat] = true
 		err := errs[side]
-		for other, also := range h.seats { // the cell of all of them, ended by one
+		for other, also := range seats { // the cell of all of them, ended by one
 			if also == seat && errs[other] != nil {
 				err = errs[other]
 			}
 		}
-		if got := h.stand.close(ctx, seat.Cell, h.sides[side], err); got != nil && err == nil {
+		if got := h.stand.close(ctx, seat.Cell, jobs[side], err); got != nil && err == nil {
 			out[side] = got
 		}
 	}
-	h.seats = make([]*Seat, len(h.sides))
 	return out
 }

@@ -166,6 +166,63 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 	}
 }
 
+// Where cells take long to open, those of visits to come are opened side by side, as many
+// as half of the cores can: here three. A visit then has its own, in its order, and what is
+// not needed is closed.
+func TestHostOpensAhead(t *testing.T) {
+	cells := newStand(t).NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})})
+	cells.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
+	if len(cells.ahead) > 0 {
+		t.Error("cells that are there at once are opened ahead")
+	}
+	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
+kernels:
+  k: {source: k.cu, entry: k, launch: {grid: 1, block: 1}, args: [{name: y, dtype: f32, shape: [1], role: out}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := standWithGPU(t, "")
+	var sides []*Job
+	for range 2 {
+		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
+		job.Artifact, job.Row.Build = &build.Artifact{Key: "k"}, &result.Build{}
+		sides = append(sides, job)
+	}
+	host := b.NewHost(sides)
+	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}})
+	if len(host.ahead) != 3 {
+		t.Fatalf("%d visits are ready", len(host.ahead))
+	}
+	if sides[0].Row.Trust != "" {
+		t.Errorf("a row knows of a cell that it has not had: %q", sides[0].Row.Trust)
+	}
+	seen := map[uint64]bool{}
+	for visit, order := range [][]int{{1, 0}, {1, 0}, {0, 1}, {0, 1}} {
+		places, _, err := host.Open(t.Context(), order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := places[0].Cell.Info.Cell
+		if seen[number] || (number > 3) != (visit == 3) || places[order[0]].Index != 0 || places[order[1]].Index != 1 {
+			t.Errorf("visit %d has cell %d: %+v", visit, number, places)
+		}
+		seen[number] = true
+		if sides[0].Row.Trust != "harness" {
+			t.Errorf("trust %q", sides[0].Row.Trust)
+		}
+		host.Close(t.Context(), make([]error, 2))
+	}
+	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
+	if host.Release(t.Context()); len(host.ahead) > 0 {
+		t.Errorf("%d visits are still ready", len(host.ahead))
+	}
+	host.Expect(t.Context(), [][]int{{0, 1}}) // one is not worth it
+	if len(host.ahead) > 0 {
+		t.Errorf("%d visits are ready", len(host.ahead))
+	}
+}
+
 // counted counts how often a host is opened.
 type counted struct {
 	*Host

@@ -24,8 +24,10 @@ func beWorkerWithGPU() {
 		Protocol: "1.1", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
 		Devices: []result.GPU{{Name: "Some GPU", UUID: "GPU-1", Arch: "sm_90a"}, {Name: "Some GPU", UUID: "GPU-2", Arch: "sm_90a"}}, NoState: "there is no NVML",
 	}
+	hello.Machine.CPU.Cores, hello.Machine.MemoryBytes = 12, 1<<40
 	out, in := wire.NewWriter(os.Stdout), wire.NewReader(os.Stdin)
 	_ = out.Send(0, wire.OpHello, hello, nil)
+	opened := uint64(0)
 	for {
 		frame, err := in.Next()
 		if err != nil {
@@ -36,7 +38,8 @@ func beWorkerWithGPU() {
 		case wire.OpHave:
 			body = wire.HaveReply{Have: true}
 		case wire.OpOpen:
-			body = wire.OpenReply{Cell: 1, Trust: "harness"}
+			opened++
+			body = wire.OpenReply{Cell: opened, Trust: "harness"}
 		case wire.OpLoad:
 			var m wire.Load
 			_ = frame.Decode(&m)

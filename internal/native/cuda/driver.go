@@ -32,6 +32,12 @@ type Driver struct {
 // [ErrNoDevice], a [*TooOld] or an [*Error].
 func Open() (*Driver, error) { return open(libraries) }
 
+// Load brings the driver's library into the process, and does nothing with it.
+func Load() error {
+	_, err := dl.OpenFirst(libraries...)
+	return err
+}
+
 // OpenPath is Open with the shared object at path.
 func OpenPath(path string) (*Driver, error) { return open([]string{path}) }
 

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"pawl/internal/native/cuda"
 	"pawl/internal/native/dl"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
@@ -53,6 +54,9 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 	case "host":
 		e = newHost()
 	case "cuda":
+		// When the cell says hello the worker takes down what is mapped: with the driver in
+		// it, which a launcher could change. That there is none is found out later.
+		_ = cuda.Load()
 		e = newCUDA()
 	case "oracle":
 		e = &bench{}
