@@ -36,11 +36,15 @@ const fileLimit = 8 << 30
 type fence struct {
 	mode      sandbox.Mode
 	project   string   // the folder that is the project's, links resolved
-	toolchain []string // what the compiler reads of its own
+	checkout  string   // the user's own, where the project is another version's; nothing of it is read
+	program   string   // the compiler
+	toolchain []string // what it reads of its own
 	env       []string
 
 	readable func() []string // all that it may read; of a large project it takes a while to list
 	resolved func() []string // the same, links resolved
+	tools    func() []string // what it reads of its own in checkout
+	places   places
 
 	mu    sync.Mutex
 	level *sandbox.Level // of what ran last
@@ -49,26 +53,33 @@ type fence struct {
 // fenceOf makes the fence of a recipe's compiler; recipes of one compiler in one
 // project share it.
 func (run *batch) fenceOf(r *recipe) *fence {
-	var command []string
-	var folders []string
+	c := &compiler{Command: []string{""}} // nothing compiles Python
 	if r.compiler != nil {
-		command, folders = r.compiler.Command, r.compiler.Folders
+		c = r.compiler
 	}
 	id := newDigest("fence")
 	id.field(r.dir)
-	id.fields(command)
+	id.fields(c.Command)
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	f := run.fences[id.hex()]
 	if f == nil {
-		f = newFence(run.sandbox, r.dir, folders)
+		f = newFence(run.sandbox, r.dir, run.checkout, c)
 		run.fences[id.hex()] = f
 	}
 	return f
 }
 
-func newFence(mode sandbox.Mode, dir string, toolchain []string) *fence {
-	f := &fence{mode: mode, project: projectRoot(dir), toolchain: toolchain}
+// newFence makes the fence of a compiler that builds what is in dir, for a user whose
+// pawl.yaml is in own; "": in dir.
+func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
+	f := &fence{mode: mode, project: projectRoot(dir), program: c.Command[0], toolchain: c.Folders}
+	if own != "" {
+		if checkout := projectRoot(own); checkout != f.project {
+			f.checkout = checkout
+		}
+	}
+	f.tools = sync.OnceValue(func() []string { return f.toolsIn(f.checkout) })
 	f.readable = sync.OnceValue(f.list)
 	f.resolved = sync.OnceValue(func() []string {
 		var s folderSet
@@ -93,7 +104,11 @@ func (f *fence) list() []string {
 			all = append(all, folder)
 		}
 	}
-	return slices.Concat(all, namedFolders(readVariable), projectEntries(f.project))
+	all = append(all, namedFolders(readVariable)...)
+	if f.checkout != "" {
+		all = append(ofCheckout(f.checkout, all), f.tools()...)
+	}
+	return append(all, projectEntries(f.project)...)
 }
 
 // policy is what a run may reach that writes to temp, one of the folders of a batch.
@@ -150,6 +165,9 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
+	if f.strayed(path) {
+		return f.strayFault(source, path)
+	}
 	return &result.Fault{
 		Stage: stage, Cause: result.CauseCompile,
 		Message: fmt.Sprintf("%s lies outside of the project in %s, and is not read", source, f.project), Hint: f.remedy(filepath.Dir(path)),
@@ -184,6 +202,9 @@ func (f *fence) hint(dir, output string, args []string) string {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return ""
+		}
+		if f.strayed(real) {
+			return fmt.Sprintf("%s is in the working tree, and this is another version: %s", word, strayRemedy)
 		}
 		folder := real
 		if !info.IsDir() {
@@ -327,8 +348,15 @@ var given = []string{
 
 // compilerEnvironment is all that a compiler sees of pawl's environment.
 func compilerEnvironment() []string {
-	names := slices.Concat(given, strings.Split(os.Getenv(envVariable), ","))
-	env := environment()
+	return slices.Concat(environment(), variables(given), namedVariables())
+}
+
+// namedVariables are those that whoever runs pawl names.
+func namedVariables() []string { return variables(strings.Split(os.Getenv(envVariable), ",")) }
+
+// variables are those of the environment that have one of the names.
+func variables(names []string) []string {
+	var env []string
 	for _, set := range os.Environ() {
 		name, _, _ := strings.Cut(set, "=")
 		if slices.ContainsFunc(names, func(pattern string) bool {

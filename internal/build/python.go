@@ -45,6 +45,9 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 		}
 		imports := newImports(r.dir, k.Source)
 		imports.follow(text)
+		if path := run.fenceOf(r).stray(r.dir, filesRead(append(imports.files, k.Source))); path != "" {
+			return nil, run.fenceOf(r).strayFault(k.Source, path)
+		}
 		var ok bool
 		if local, ok = run.files.dependencies(r.dir, filesRead(imports.files)); !ok {
 			return nil, internal("read what "+k.Source+" imports", os.ErrNotExist)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // folderSet collects existing files and folders, links and dots resolved.
@@ -105,6 +106,7 @@ type asker func(args ...string) string
 func answerOf(ctx context.Context, command, args []string) string {
 	cmd := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.WaitDelay = time.Second // what a script has started may hold its output open
 	output, _ := cmd.CombinedOutput()
 	return string(output)
 }

@@ -1,0 +1,176 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pawl/internal/result"
+	"pawl/internal/sandbox"
+)
+
+// versions makes the user's checkout, with a change in a header, and one of the
+// version before.
+func versions(t *testing.T) (own, base *project) {
+	t.Helper()
+	files := map[string]string{
+		"k.c":       "#include <h.h>\nvoid run(float *x, long n) { for (long r = 0; r < ROUNDS; r++) for (long i = 0; i < n; i++) x[i] = x[i] * 0.5f + 1; }\n",
+		".git/HEAD": "", "include/h.h": "#define ROUNDS 1\n",
+	}
+	base = newProject(t, files)
+	files["include/h.h"] = "#define ROUNDS 4\n"
+	own = newProject(t, files)
+	return own, base
+}
+
+func (p *project) flags(flags string) {
+	p.t.Helper()
+	p.write("pawl.yaml", yaml("k.c", "entry: run", "flags: ["+flags+"]"))
+}
+
+func (p *project) link(name, target string) {
+	p.t.Helper()
+	_ = os.RemoveAll(filepath.Join(p.dir, name))
+	if err := os.Symlink(target, filepath.Join(p.dir, name)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// A way is one out of a version's checkout into the user's folder of headers.
+type way func(t *testing.T, p *project, include string)
+
+var waysOut = map[string]way{
+	"-I":              func(_ *testing.T, p *project, include string) { p.flags("-I" + include) },
+	"-isystem":        func(_ *testing.T, p *project, include string) { p.flags("-isystem, " + include) },
+	"-include":        func(_ *testing.T, p *project, include string) { p.flags("-Iinclude, -include, " + include + "/h.h") },
+	"CPATH":           func(t *testing.T, _ *project, include string) { t.Setenv("CPATH", include) },
+	"C_INCLUDE_PATH":  func(t *testing.T, _ *project, include string) { t.Setenv("C_INCLUDE_PATH", include) },
+	"a linked folder": func(_ *testing.T, p *project, include string) { p.flags("-Ilink"); p.link("link", include) },
+	"a linked file":   func(_ *testing.T, p *project, include string) { p.flags("-I."); p.link("h.h", include+"/h.h") },
+	"PAWL_BUILD_READ": func(t *testing.T, p *project, include string) {
+		p.flags("-I" + include)
+		t.Setenv(readVariable, include)
+	},
+	"a folder above": func(t *testing.T, p *project, include string) {
+		p.flags("-I" + include)
+		t.Setenv(readVariable, filepath.Join(include, "../.."))
+	},
+	"in the source": func(_ *testing.T, p *project, include string) {
+		p.write("k.c", "#include \""+include+"/h.h\"\n"+plainSource)
+	},
+	"the source": func(_ *testing.T, p *project, include string) {
+		p.flags("-Iinclude, -I" + include)
+		if filepath.Join(p.dir, "include") != include {
+			p.link("k.c", filepath.Join(include, "../k.c"))
+		}
+	},
+	"by the assembler": func(_ *testing.T, p *project, include string) {
+		p.write("k.c", "__asm__(\".data\\n.incbin \\\""+include+"/h.h\\\"\\n.text\");\n"+runs)
+	},
+}
+
+// Whichever way leads out of a version's checkout into the user's, no version is built
+// from the files of another.
+func TestVersionsKeepApart(t *testing.T) {
+	t.Setenv("LC_ALL", "C")
+	for name, lead := range waysOut {
+		t.Run(name, func(t *testing.T) {
+			own, base := versions(t)
+			for _, p := range []*project{own, base} {
+				p.flags("")
+				lead(t, p, filepath.Join(own.dir, "include"))
+			}
+			if name == "a linked file" {
+				own.link("h.h", "include/h.h")
+			}
+			for _, mode := range []sandbox.Mode{sandbox.Require, sandbox.Off} {
+				b := newBuilder(t)
+				b.sandbox, b.checkout = mode, own.dir
+				candidate := own.artifact(b) // which the cache then has
+				o := base.one(b)
+				if o.Fault == nil {
+					t.Errorf("%v: it was built, cached: %v, unchanged: %v", mode, o.Artifact.Cached, o.Artifact.Code == candidate.Code)
+					continue
+				}
+				if o.Fault.Cause != result.CauseCompile || !strings.Contains(o.Fault.Message+o.Fault.Hint, "the working tree") || !strings.Contains(o.Fault.Hint, "relative to pawl.yaml") {
+					t.Errorf("%v: %+v\n%s", mode, o.Fault, o.Output)
+				}
+			}
+		})
+	}
+}
+
+// A path of its own leads a version to its own files, also where its checkout lies in
+// the user's.
+func TestVersionsFindTheirOwn(t *testing.T) {
+	own, base := versions(t)
+	inside := &project{t: t, dir: filepath.Join(own.dir, ".cache", "tree")}
+	for _, file := range []string{"k.c", "include/h.h", ".git/HEAD"} {
+		text, err := os.ReadFile(filepath.Join(base.dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside.write(file, string(text))
+	}
+	var codes []string
+	for _, p := range []*project{own, base, inside} {
+		p.flags("-Iinclude")
+		for _, mode := range []sandbox.Mode{sandbox.Require, sandbox.Off} {
+			b := newBuilder(t)
+			b.sandbox, b.checkout = mode, own.dir
+			codes = append(codes, p.artifact(b).Code)
+		}
+	}
+	if codes[0] != codes[1] || codes[0] == codes[2] || len(slices.Compact(codes[2:])) != 1 {
+		t.Errorf("codes %v", codes)
+	}
+}
+
+// A compiler may be installed in the user's checkout, and so may what git does not
+// have: these are the same for every version.
+func TestVersionsShareTools(t *testing.T) {
+	own, base := versions(t)
+	_ = os.RemoveAll(filepath.Join(own.dir, ".git"))
+	mustRun(t, own.dir, "git", "init", "--quiet")
+	mustRun(t, own.dir, "git", "add", "include")
+	own.write("vendor/v.h", "#define FACTOR 2\n")
+	own.write("bin/cc", "#!/bin/sh\nexec cc \"$@\"\n")
+	if err := os.Chmod(filepath.Join(own.dir, "bin/cc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	base.write("k.c", "#include <v.h>\n#include <h.h>\n"+plainSource)
+	t.Setenv(readVariable, filepath.Join(own.dir, "vendor"))
+	for _, mode := range []sandbox.Mode{sandbox.Require, sandbox.Off} {
+		b := newBuilder(t)
+		b.sandbox, b.checkout = mode, own.dir
+		b.cc.words = []string{filepath.Join(own.dir, "bin/cc")}
+		base.flags("-Iinclude, -I" + own.dir + "/vendor")
+		base.artifact(b)
+		// What lies beside a script is not the compiler's.
+		base.flags("-I" + own.dir + "/include, -I" + own.dir + "/vendor")
+		if o := base.one(b); o.Fault == nil {
+			t.Errorf("%v: built with the user's header", mode)
+		}
+	}
+}
+
+func TestAround(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &project{t: t, dir: root}
+	for _, file := range []string{"a/x", "b/c/d/x", "b/c/e/x", "b/f", "g"} {
+		p.write(file, "")
+	}
+	p.link("link", filepath.Join(root, "b"))
+	var names []string
+	for _, path := range ofCheckout(filepath.Join(root, "b/c/d"), []string{root, filepath.Join(root, "b/c/d/x"), filepath.Join(root, "link"), "/nowhere"}) {
+		names = append(names, nameIn(root, path))
+	}
+	if want := []string{"a", "b/c/e", "b/f", "g", "b/c/e", "b/f", "/nowhere"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+}
