@@ -33,7 +33,7 @@ func ofCheckout(checkout string, paths []string) []string {
 }
 
 // around are the entries of a folder and of those below it without one folder, as few
-// as can be. Links are left out, as in projectEntries.
+// as can be. Links are left out, as in sandbox.SourcesOf.
 func around(folder, hole string) []string {
 	switch {
 	case holds(hole, folder):

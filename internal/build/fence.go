@@ -1,11 +1,9 @@
 package build
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,9 +39,10 @@ type fence struct {
 	toolchain []string // what it reads of its own
 	env       []string
 
-	readable func() []string // all that it may read; of a large project it takes a while to list
-	resolved func() []string // the same, links resolved
-	tools    func() []string // what it reads of its own in checkout
+	sources  func() sandbox.Sources // of the project; of a large one it takes a while to list
+	readable func() []string        // all that it may read
+	resolved func() []string        // the same, links resolved
+	tools    func() []string        // what it reads of its own in checkout
 	places   places
 
 	mu    sync.Mutex
@@ -73,13 +72,14 @@ func (run *batch) fenceOf(r *recipe) *fence {
 // newFence makes the fence of a compiler that builds what is in dir, for a user whose
 // pawl.yaml is in own; "": in dir.
 func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
-	f := &fence{mode: mode, project: projectRoot(dir), program: c.Command[0], toolchain: c.Folders}
+	f := &fence{mode: mode, project: sandbox.ProjectRoot(dir), program: c.Command[0], toolchain: c.Folders}
 	if own != "" {
-		if checkout := projectRoot(own); checkout != f.project {
+		if checkout := sandbox.ProjectRoot(own); checkout != f.project {
 			f.checkout = checkout
 		}
 	}
 	f.tools = sync.OnceValue(func() []string { return f.toolsIn(f.checkout) })
+	f.sources = sync.OnceValue(func() sandbox.Sources { return sandbox.SourcesOf(f.project) })
 	f.readable = sync.OnceValue(f.list)
 	f.resolved = sync.OnceValue(func() []string {
 		var s folderSet
@@ -100,7 +100,7 @@ func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
 func (f *fence) list() []string {
 	all := slices.DeleteFunc(sandbox.System(), func(path string) bool { return path == "/proc/self" }) // environ is there
 	for _, folder := range slices.Concat(f.toolchain, environmentFolders()) {
-		if !broad(folder) && !holds(folder, f.project) {
+		if !sandbox.Broad(folder) && !holds(folder, f.project) {
 			all = append(all, folder)
 		}
 	}
@@ -108,7 +108,7 @@ func (f *fence) list() []string {
 	if f.checkout != "" {
 		all = append(ofCheckout(f.checkout, all), f.tools()...)
 	}
-	return append(all, projectEntries(f.project)...)
+	return append(all, f.sources().Read...)
 }
 
 // policy is what a run may reach that writes to temp, one of the folders of a batch.
@@ -149,10 +149,20 @@ func (f *fence) allows(path string) bool {
 	if err != nil {
 		return false
 	}
-	if below(f.project, real) && !broad(f.project) { // nearly all are, and this needs no list
-		return !slices.ContainsFunc(strings.Split(nameIn(f.project, real), "/"), func(name string) bool { return slices.Contains(withheld, name) })
+	if below(f.project, real) && !sandbox.Broad(f.project) { // nearly all are, and this needs no list
+		return !sandbox.Withheld(nameIn(f.project, real)) && !f.isLink(real)
 	}
 	return slices.ContainsFunc(f.resolved(), func(folder string) bool { return holds(folder, real) })
+}
+
+// isLink reports whether a file of the project is a hard link to what is withheld.
+func (f *fence) isLink(real string) bool {
+	info, err := os.Stat(real)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Nlink > 1 && slices.Contains(f.sources().Links, real)
 }
 
 // checkSource refuses a source that the compiler could not read: pawl reads it too,
@@ -167,6 +177,12 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 	}
 	if f.strayed(path) {
 		return f.strayFault(source, path)
+	}
+	if f.isLink(path) {
+		return &result.Fault{
+			Stage: stage, Cause: result.CauseCompile,
+			Message: source + " is a hard link to a file in .git or .pawl, and is not read", Hint: "put a copy in its place",
+		}
 	}
 	return &result.Fault{
 		Stage: stage, Cause: result.CauseCompile,
@@ -202,6 +218,9 @@ func (f *fence) hint(dir, output string, args []string) string {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return ""
+		}
+		if f.isLink(real) {
+			return word + " is a hard link to a file in .git or .pawl, which compilers may not read: put a copy in its place"
 		}
 		if f.strayed(real) {
 			return fmt.Sprintf("%s is in the working tree, and this is another version: %s", word, strayRemedy)
@@ -253,91 +272,8 @@ func notOwned(name string, info fs.FileInfo) string {
 	return fmt.Sprintf("%s belongs to another user, and root reads no others' files in a sandbox: run pawl as that user, or chmod go+r it", name)
 }
 
-// pawlFolder holds a project's baseline and runs.
-const pawlFolder = ".pawl"
-
-// withheld are folders in a project that hold no sources: a checkout leaves tokens
-// in .git/config.
-var withheld = []string{".git", pawlFolder}
-
-// projectRoot is the repository that a folder is in, else the folder itself. A
-// repository that a home folder lies in is no project.
-func projectRoot(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	for root := dir; !broad(root); root = filepath.Dir(root) {
-		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-			return root
-		}
-	}
-	return dir
-}
-
 // holds reports whether a path is a folder or in it.
 func holds(folder, path string) bool { return folder == path || below(folder, path) }
-
-// broad reports whether a folder is a home folder or has one in it: too much to be
-// read for the sake of a compiler or a project that lies there.
-func broad(dir string) bool {
-	homes := []string{os.Getenv("HOME")}
-	if who, err := user.Current(); err == nil {
-		homes = append(homes, who.HomeDir) // in a container job HOME may be another
-	}
-	return dir == "/" || slices.ContainsFunc(homes, func(home string) bool {
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			home = real
-		}
-		return filepath.IsAbs(home) && holds(dir, home)
-	})
-}
-
-// projectEntries are the largest files and folders of a project that have nothing
-// withheld in them. Links are left out: what they lead to in the project is there by
-// its own name. Of a project in a home folder itself only the files beside pawl.yaml
-// are taken.
-func projectEntries(root string) []string {
-	if broad(root) {
-		var files []string
-		found, _ := os.ReadDir(root)
-		for _, entry := range found {
-			if entry.Type().IsRegular() && !strings.HasPrefix(entry.Name(), ".") {
-				files = append(files, filepath.Join(root, entry.Name()))
-			}
-		}
-		return files
-	}
-	list, whole := entries(root)
-	if whole {
-		return []string{root}
-	}
-	return list
-}
-
-// entries are those of one folder, and whether it may be read as a whole.
-func entries(dir string) (list []string, whole bool) {
-	found, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, !errors.Is(err, fs.ErrNotExist) // what pawl cannot list, the compiler cannot either
-	}
-	whole = true
-	for _, entry := range found {
-		path := filepath.Join(dir, entry.Name())
-		switch {
-		case slices.Contains(withheld, entry.Name()):
-			whole = false
-		case entry.IsDir():
-			if inner, ok := entries(path); ok {
-				list = append(list, path)
-			} else {
-				list, whole = append(list, inner...), false
-			}
-		case entry.Type()&fs.ModeSymlink == 0:
-			list = append(list, path)
-		}
-	}
-	return list, whole
-}
 
 // given are the variables that compilers get besides those that keys count: where
 // programs and libraries are, the language of messages, and where CUDA and conda are.

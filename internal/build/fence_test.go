@@ -96,6 +96,16 @@ var attacks = []attack{
 		}
 	}},
 	{name: "git's folder below", source: "#include \"lib/a/.git/config\"\n" + runs, files: map[string]string{"lib/a/.git/config": token + " in it\n", "lib/a/a.h": ""}},
+	{name: "git's folder by a hard link", source: "#include \"h.h\"\n" + runs, files: map[string]string{".git/config": token + " in it\n", ".git/objects/x": "", "a.h": ""}, setUp: func(t *testing.T, p *project) {
+		if err := os.Link(filepath.Join(p.dir, ".git/config"), filepath.Join(p.dir, "h.h")); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{name: "pawl's folder by a hard link below", source: "#include \"inc/h.h\"\n" + runs, files: map[string]string{".pawl/runs/x": token + " in it\n", "inc/a.h": ""}, setUp: func(t *testing.T, p *project) {
+		if err := os.Link(filepath.Join(p.dir, ".pawl/runs/x"), filepath.Join(p.dir, "inc/h.h")); err != nil {
+			t.Fatal(err)
+		}
+	}},
 	{name: "pawl's folder", source: "#include \".pawl/runs/x\"\n" + runs, files: map[string]string{".pawl/runs/x": token + " in it\n"}},
 	{name: "the source", setUp: func(t *testing.T, p *project) {
 		p.write("pawl.yaml", yaml("UP/SECRET/k.c", "entry: run"))
@@ -319,6 +329,20 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c lies outside of the project") || !strings.Contains(o.Fault.Hint, readVariable) {
 		t.Errorf("%+v", o.Fault)
 	}
+	p = newProject(t, map[string]string{"k.c": "#include \"a.h\"\n" + runs, ".git/config": ""})
+	if err := os.Link(filepath.Join(p.dir, ".git/config"), filepath.Join(p.dir, "a.h")); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Hint, "a.h is a hard link to a file in .git or .pawl") {
+		t.Errorf("%+v", o.Fault)
+	}
+	p.write("pawl.yaml", yaml("a.c", "entry: run"))
+	if err := os.Link(filepath.Join(p.dir, ".git/config"), filepath.Join(p.dir, "a.c")); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Message, "a.c is a hard link to a file in .git or .pawl") {
+		t.Errorf("%+v", o.Fault)
+	}
 	if os.Geteuid() == 0 {
 		p = newProject(t, map[string]string{"k.c": "#include \"a.h\"\n" + runs, "a.h": ""})
 		if err := errors.Join(os.Chmod(filepath.Join(p.dir, "a.h"), 0o600), os.Chown(filepath.Join(p.dir, "a.h"), 65534, 65534)); err != nil {
@@ -332,48 +356,6 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	p = newProject(t, map[string]string{"k.c": "#include \"nowhere.h\"\n" + runs})
 	if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Hint != "" {
 		t.Errorf("%+v", o.Fault)
-	}
-}
-
-// The whole repository is the project, but for what holds no sources.
-func TestProjectEntries(t *testing.T) {
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &project{t: t, dir: root}
-	for _, file := range []string{"a/b/k.c", "a/.pawl/x", "lib/y/.git/config", "lib/y/y.h", "lib/z/z.h", "top.h", ".hidden/h"} {
-		p.write(file, "")
-	}
-	if err := os.Symlink("/etc", filepath.Join(root, "link")); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "a", "b")
-	if got := projectRoot(dir); got != dir {
-		t.Errorf("without a repository the project is %s", got)
-	}
-	if got := projectEntries(filepath.Join(root, "lib", "z")); !slices.Equal(got, []string{filepath.Join(root, "lib", "z")}) {
-		t.Errorf("entries of a plain folder %v", got)
-	}
-	p.write(".git", "gitdir: elsewhere\n") // as in a worktree
-	if got := projectRoot(dir); got != root {
-		t.Errorf("in a worktree the project is %s", got)
-	}
-	var names []string
-	for _, path := range projectEntries(root) {
-		names = append(names, nameIn(root, path))
-	}
-	if want := []string{".hidden", "a/b", "lib/y/y.h", "lib/z", "top.h"}; !slices.Equal(names, want) {
-		t.Errorf("entries %v, want %v", names, want)
-	}
-	t.Setenv("HOME", filepath.Join(root, "a"))
-	if got := projectRoot(dir); got != dir {
-		t.Errorf("in a home folder that is a repository the project is %s", got)
-	}
-	t.Setenv("HOME", root)
-	p.write(".netrc", "")
-	if got := projectEntries(root); !slices.Equal(got, []string{filepath.Join(root, "top.h")}) {
-		t.Errorf("entries of a home folder %v", got)
 	}
 }
 

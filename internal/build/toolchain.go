@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"pawl/internal/sandbox"
 )
 
 // folderSet collects existing files and folders, links and dots resolved.
@@ -53,7 +55,7 @@ func (s *folderSet) addProgram(path, target string) {
 	for _, path := range []string{path, real} {
 		folder := filepath.Dir(path)
 		s.add(path)
-		if broad(folder) {
+		if sandbox.Broad(folder) {
 			continue
 		}
 		s.add(folder)
@@ -137,7 +139,7 @@ func hostFolders(program, target string, ask asker) []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(s, broad)
+	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
 // cudaFolders are what nvcc says that it reads: its toolkit, and what belongs to the
@@ -186,7 +188,7 @@ func cudaFolders(ctx context.Context, program string, ask asker) []string {
 	for _, host := range hosts {
 		s.add(hostFolders(host, "", func(args ...string) string { return answerOf(ctx, []string{host}, args) })...)
 	}
-	return slices.DeleteFunc(s, broad)
+	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
 // addToolkit adds the whole of what nvcc is installed in: the folder above its bin,

@@ -39,7 +39,8 @@
 //
 //   - It sees no environment but the one it was given, and holds no descriptor
 //     but the ones it was given.
-//   - It reads files below Policy.Read and Write alone, and writes, creates,
+//   - It reads files below Policy.Read and Write alone, lists folders below these and
+//     Policy.List, and writes, creates,
 //     removes, links and truncates below Write alone, whichever way it names
 //     them; devices are those of Policy.Devices and a few like /dev/null. It
 //     changes owners, times and attributes nowhere, modes below Write only.

@@ -98,7 +98,8 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		path: found.Executable, args: []string{found.Executable, "-u", found.program},
 		policy: sandbox.Policy{Write: []string{scratch}, Processes: true, Urgent: true},
 	}
-	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()}, found.Read, importFolders(m.Dirs))
+	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()})
+	s.sources.grant(&p.policy, slices.Concat(found.Read, importFolders(m.Dirs)))
 	p.env = []string{
 		"PATH=" + filepath.Dir(found.Executable) + ":/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
 		"LANG=C.UTF-8", "USER=pawl", "LOGNAME=pawl", "HOME=" + scratch, "TMPDIR=" + scratch,
@@ -115,7 +116,7 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 	for _, variable := range passed {
 		if value := os.Getenv(variable); value != "" {
 			p.env = append(p.env, variable+"="+value)
-			p.policy.Read = append(p.policy.Read, importFolders(filepath.SplitList(value))...)
+			s.sources.grant(&p.policy, importFolders(filepath.SplitList(value)))
 		}
 	}
 	visible := ""
