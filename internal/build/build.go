@@ -339,6 +339,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
+	a.Code = withLibraries(a.Code, made)
 	o.Artifact = a
 	if made.untracked != "" {
 		o.Notes = append(o.Notes, made.untracked)

@@ -15,6 +15,7 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 	"pawl/internal/spec"
 )
 
@@ -29,6 +30,7 @@ type product struct {
 	paths     []string // of the files that the compiler read
 	assembled []string // of those that the assembler read
 	linked    []string // and of those that the linker read
+	libraries []string // of shared ones that the artifact loads, but for the system's
 	deps      []dependency
 	untracked string // why it is not known what was read, and nothing can be cached
 }
@@ -170,6 +172,10 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	if made.so, err = os.ReadFile(so); err != nil {
 		return internal("read the artifact", err)
 	}
+	made.linked, made.libraries = r.splitLibraries(made.linked, made.so)
+	if len(made.libraries) > 0 && run.sandbox != sandbox.Off {
+		return unloadable(k.Source, made.libraries[0])
+	}
 	return nil
 }
 
@@ -263,19 +269,6 @@ func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbol
 		symbols = append(symbols, symbol)
 	}
 	return paths, symbols, nil
-}
-
-// linkInputs are the files that were linked in, without the artifact's own
-// objects and without shared libraries, whose content stays outside.
-func linkInputs(depfile, own string) ([]string, error) {
-	rules, err := os.ReadFile(depfile)
-	if err != nil {
-		return nil, err
-	}
-	paths, err := parseDepfile(string(rules))
-	return slices.DeleteFunc(paths, func(path string) bool {
-		return strings.HasPrefix(path, own) || strings.HasSuffix(path, ".so") || strings.Contains(path, ".so.")
-	}), err
 }
 
 // shimObject is a shim compiled once for all the variants that need the same.
