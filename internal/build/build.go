@@ -253,14 +253,15 @@ func (run *batch) tempDir() (string, *result.Fault) {
 	defer run.mu.Unlock()
 	var err error
 	if run.temp == "" {
-		run.temp, err = os.MkdirTemp("", "pawl-build-")
+		sweepTemp(os.TempDir(), time.Now())
+		run.temp, err = os.MkdirTemp("", fmt.Sprintf("%s%d-", tempName, os.Getpid()))
 	}
 	var dir string
 	if err == nil {
 		dir, err = os.MkdirTemp(run.temp, "")
 	}
 	if err != nil {
-		return "", internal("make a folder to compile in", err)
+		return "", noTemp(err)
 	}
 	return dir, nil
 }
