@@ -48,7 +48,10 @@ func refusedIn(flag string) string {
 			}
 		}
 	}
-	name, _, _ := strings.Cut(flag, "=")
+	name, _, writes := strings.Cut(flag, "=")
+	if strings.HasPrefix(name, "-fopt-info") && !writes {
+		return "" // says what was vectorized among the warnings; =FILE would write it there
+	}
 	for _, refused := range refusedFlags {
 		if name == refused || sticky(refused) && strings.HasPrefix(flag, refused) {
 			return flag
