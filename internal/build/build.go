@@ -199,6 +199,9 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 		})
 	}
 	workers.Wait()
+	if b.sandbox != sandbox.Off && len(outcomes) > 0 { // once, for all of them
+		outcomes[0].Notes = append(outcomes[0].Notes, idle()...)
+	}
 	return outcomes
 }
 

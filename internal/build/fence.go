@@ -2,10 +2,8 @@ package build
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -99,16 +97,39 @@ func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
 // list finds all that the compiler may read.
 func (f *fence) list() []string {
 	all := slices.DeleteFunc(sandbox.System(), func(path string) bool { return path == "/proc/self" }) // environ is there
-	for _, folder := range slices.Concat(f.toolchain, environmentFolders()) {
+	for _, folder := range f.toolchain {
 		if !sandbox.Broad(folder) && !holds(folder, f.project) {
 			all = append(all, folder)
 		}
 	}
-	all = append(all, namedFolders(readVariable)...)
+	for _, folder := range environmentFolders() {
+		if !sandbox.Broad(folder) && !holds(folder, f.project) {
+			all = append(all, f.named(folder)...)
+		}
+	}
+	for _, folder := range namedFolders(readVariable) {
+		all = append(all, f.named(folder)...)
+	}
 	if f.checkout != "" {
 		all = append(ofCheckout(f.checkout, all), f.tools()...)
 	}
 	return append(all, f.sources().Read...)
+}
+
+// named are what is read of a folder that whoever runs pawl names: of a checkout the
+// sources. To look for further ones in any folder would take long.
+func (f *fence) named(folder string) []string {
+	if sandbox.Withheld(folder) {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil || sandbox.Broad(real) {
+		return []string{folder} // who names a home folder means it
+	}
+	if _, err := os.Lstat(filepath.Join(real, ".git")); err != nil && !holds(real, f.project) && !holds(f.project, real) {
+		return []string{folder}
+	}
+	return sandbox.SourcesOf(real).Read
 }
 
 // policy is what a run may reach that writes to temp, one of the folders of a batch.
@@ -149,7 +170,7 @@ func (f *fence) allows(path string) bool {
 	if err != nil {
 		return false
 	}
-	if below(f.project, real) && !sandbox.Broad(f.project) { // nearly all are, and this needs no list
+	if holds(f.project, real) && !sandbox.Broad(f.project) { // nearly all are, and this needs no list
 		return !sandbox.Withheld(nameIn(f.project, real)) && !f.isLink(real)
 	}
 	return slices.ContainsFunc(f.resolved(), func(folder string) bool { return holds(folder, real) })
@@ -178,98 +199,8 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 	if f.strayed(path) {
 		return f.strayFault(source, path)
 	}
-	if f.isLink(path) {
-		return &result.Fault{
-			Stage: stage, Cause: result.CauseCompile,
-			Message: source + " is a hard link to a file in .git or .pawl, and is not read", Hint: "put a copy in its place",
-		}
-	}
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseCompile,
-		Message: fmt.Sprintf("%s lies outside of the project in %s, and is not read", source, f.project), Hint: f.remedy(filepath.Dir(path)),
-	}
-}
-
-func (f *fence) remedy(folder string) string {
-	return fmt.Sprintf("compilers read the project, their own folders and the system's; whoever runs pawl allows another with %s=%s", readVariable, folder)
-}
-
-// refusal is how a compiler, an assembler or a linker says that it could not open a file.
-var refusal = regexp.MustCompile(`Permission denied|[Ff]ile not found|[Cc]ould not find|[Nn]o such file|cannot (?:open|find|read)|can't open|could not open|unable to open`)
-
-// quoting is what stands around paths in messages.
-const quoting = " \t\r:;,'\"`()[]<>‘’“”"
-
-// hint explains a failure by the file that was refused, as far as the compiler's
-// words name it.
-func (f *fence) hint(dir, output string, args []string) string {
-	if f.mode == sandbox.Off {
-		return ""
-	}
-	tell := func(word string) string {
-		path := within(dir, word)
-		info, err := os.Stat(path)
-		if err != nil {
-			return ""
-		}
-		if f.allows(path) {
-			return notOwned(word, info)
-		}
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			return ""
-		}
-		if f.isLink(real) {
-			return word + " is a hard link to a file in .git or .pawl, which compilers may not read: put a copy in its place"
-		}
-		if f.strayed(real) {
-			return fmt.Sprintf("%s is in the working tree, and this is another version: %s", word, strayRemedy)
-		}
-		folder := real
-		if !info.IsDir() {
-			folder = filepath.Dir(real)
-		}
-		leads := " is"
-		if real != filepath.Clean(path) {
-			leads = " leads to " + real + ","
-		}
-		return fmt.Sprintf("%s%s outside of what a compiler may read: %s", word, leads, f.remedy(folder))
-	}
-	failed, denied := false, false
-	for line := range strings.Lines(output) {
-		if !refusal.MatchString(line) {
-			continue
-		}
-		failed, denied = true, denied || strings.Contains(line, "Permission denied")
-		for word := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune(quoting, c) || c == '\n' }) {
-			if hint := tell(strings.TrimPrefix(word, "@")); hint != "" {
-				return hint
-			}
-		}
-	}
-	for _, arg := range args {
-		for _, flag := range []string{"-I", "-L", "--include-path="} {
-			if folder, ok := strings.CutPrefix(arg, flag); ok && failed {
-				if hint := tell(folder); hint != "" {
-					return hint
-				}
-			}
-		}
-	}
-	if denied {
-		return "a file was not readable: " + f.remedy("FOLDER")
-	}
-	return ""
-}
-
-// notOwned explains why root cannot read a file: in the sandbox it has no rights but
-// those of its user.
-func notOwned(name string, info fs.FileInfo) string {
-	owner, known := info.Sys().(*syscall.Stat_t)
-	if !known || os.Geteuid() != 0 || owner.Uid == 0 || info.Mode().Perm()&0o044 != 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s belongs to another user, and root reads no others' files in a sandbox: run pawl as that user, or chmod go+r it", name)
+	why, remedy := f.why(path, filepath.Dir(path))
+	return &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s %s, and is not read", source, why), Hint: remedy}
 }
 
 // holds reports whether a path is a folder or in it.

@@ -106,6 +106,9 @@ var attacks = []attack{
 			t.Fatal(err)
 		}
 	}},
+	{name: "git's folder of another checkout", source: "#include \"UP/SECRET/lib/.git/config\"\n" + runs, setUp: func(t *testing.T, _ *project) {
+		t.Setenv("CPATH", os.Getenv("PAWL_TEST_SECRETS")+"/lib")
+	}},
 	{name: "pawl's folder", source: "#include \".pawl/runs/x\"\n" + runs, files: map[string]string{".pawl/runs/x": token + " in it\n"}},
 	{name: "the source", setUp: func(t *testing.T, p *project) {
 		p.write("pawl.yaml", yaml("UP/SECRET/k.c", "entry: run"))
@@ -210,6 +213,8 @@ func TestCompilersReadNoSecrets(t *testing.T) {
 	t.Setenv("PAWL_TEST_TOKEN", token)
 	t.Setenv("LC_ALL", "C")
 	secret := secrets(t)
+	t.Setenv("PAWL_TEST_SECRETS", secret)
+	writeFile(t, filepath.Join(secret, "lib/.git/config"), token+" in it\n")
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			if seen, o := a.try(t, sandbox.Off, secret); !bytes.Contains(seen, []byte(token)) {
@@ -303,7 +308,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	for _, test := range []struct{ name, flags, source, named string }{
 		{"by its path", "", "#include \"" + header + "\"\n" + runs, header + " is outside"},
 		{"by -I", "-I" + filepath.Dir(header), "#include <a.h>\n" + runs, header + " is outside"},
-		{"by a link", "", "#include \"link.h\"\n" + runs, "link.h leads to " + header + ", outside"},
+		{"by a link", "", "#include \"link.h\"\n" + runs, "link.h leads to " + header + ", which is outside"},
 		{"by the assembler", "", asm, header + " is outside"},
 		{"by the linker", "'-Wl,-T," + header + "'", runs, header + " is outside"},
 		{"as a library", "-L" + filepath.Dir(header) + ", -lnowhere", runs, filepath.Dir(header) + " is outside"},
@@ -326,7 +331,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	p.write("pawl.yaml", yaml("../k.c", "entry: run"))
 	writeFile(t, filepath.Join(p.dir, "..", "k.c"), runs)
 	t.Setenv(readVariable, "")
-	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c lies outside of the project") || !strings.Contains(o.Fault.Hint, readVariable) {
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c is outside of what a compiler may read, and is not read") || !strings.Contains(o.Fault.Hint, readVariable) {
 		t.Errorf("%+v", o.Fault)
 	}
 	p = newProject(t, map[string]string{"k.c": "#include \"a.h\"\n" + runs, ".git/config": ""})
