@@ -51,22 +51,25 @@ func around(folder, hole string) []string {
 	return left
 }
 
-// toolsIn are what may be read of the user's checkout: the parts of a compiler that is
-// installed there, as in a virtual environment, and untracked folders. Of a script there only the file is one: what lies beside it
-// may be the project's headers.
+// toolsIn are what may be read of the user's checkout: a compiler that is installed
+// there, as in a virtual environment, and untracked folders. What the compiler says that
+// it reads does not count: flags in CC and folders in CPATH are in that, too. Of a script
+// only the file is taken, and of an installation none where its folders are the
+// checkout's own: what lies there may be the project's headers.
 func (f *fence) toolsIn(checkout string) []string {
-	beside := folderSet{filepath.Join(checkout, "bin")}
-	for _, name := range installed {
-		beside = append(beside, filepath.Join(checkout, name))
+	var place folderSet
+	switch {
+	case f.compiler.Name == "nvrtc": // found by its files, never by flags
+		place = slices.Clone(f.compiler.Folders)
+	case isScript(f.compiler.Command[0]):
+		place.add(f.compiler.Command[0])
+	case f.compiler.Name == "nvcc":
+		place.addToolkit(f.compiler.Command[0])
+	default:
+		place.addProgram(f.compiler.Command[0], f.compiler.Target)
 	}
-	if isScript(f.program) {
-		var around folderSet
-		around.addProgram(f.program, "")
-		beside = append(beside, around...)
-	}
-	real, _ := filepath.EvalSymlinks(f.program) // "": nothing equals it
-	tools := slices.DeleteFunc(slices.Clone(f.toolchain), func(path string) bool {
-		return !below(checkout, path) || slices.Contains(beside, path) && path != f.program && path != real
+	tools := slices.DeleteFunc(place, func(path string) bool {
+		return !below(checkout, path) || filepath.Dir(path) == checkout && slices.Contains(installed, filepath.Base(path))
 	})
 	var named folderSet
 	named.add(namedFolders(readVariable)...)

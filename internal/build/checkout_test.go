@@ -17,10 +17,10 @@ func versions(t *testing.T) (own, base *project) {
 	t.Helper()
 	files := map[string]string{
 		"k.c":       "#include <h.h>\nvoid run(float *x, long n) { for (long r = 0; r < ROUNDS; r++) for (long i = 0; i < n; i++) x[i] = x[i] * 0.5f + 1; }\n",
-		".git/HEAD": "", "include/h.h": "#define ROUNDS 1\n",
+		".git/HEAD": "", "headers/h.h": "#define ROUNDS 1\n",
 	}
 	base = newProject(t, files)
-	files["include/h.h"] = "#define ROUNDS 4\n"
+	files["headers/h.h"] = "#define ROUNDS 4\n"
 	own = newProject(t, files)
 	return own, base
 }
@@ -44,8 +44,9 @@ type way func(t *testing.T, p *project, include string)
 var waysOut = map[string]way{
 	"-I":              func(_ *testing.T, p *project, include string) { p.flags("-I" + include) },
 	"-isystem":        func(_ *testing.T, p *project, include string) { p.flags("-isystem, " + include) },
-	"-include":        func(_ *testing.T, p *project, include string) { p.flags("-Iinclude, -include, " + include + "/h.h") },
+	"-include":        func(_ *testing.T, p *project, include string) { p.flags("-Iheaders, -include, " + include + "/h.h") },
 	"CPATH":           func(t *testing.T, _ *project, include string) { t.Setenv("CPATH", include) },
+	"CC":              func(t *testing.T, _ *project, include string) { t.Setenv("CC", "cc -I"+include) },
 	"C_INCLUDE_PATH":  func(t *testing.T, _ *project, include string) { t.Setenv("C_INCLUDE_PATH", include) },
 	"a linked folder": func(_ *testing.T, p *project, include string) { p.flags("-Ilink"); p.link("link", include) },
 	"a linked file":   func(_ *testing.T, p *project, include string) { p.flags("-I."); p.link("h.h", include+"/h.h") },
@@ -61,8 +62,8 @@ var waysOut = map[string]way{
 		p.write("k.c", "#include \""+include+"/h.h\"\n"+plainSource)
 	},
 	"the source": func(_ *testing.T, p *project, include string) {
-		p.flags("-Iinclude, -I" + include)
-		if filepath.Join(p.dir, "include") != include {
+		p.flags("-Iheaders, -I" + include)
+		if filepath.Join(p.dir, "headers") != include {
 			p.link("k.c", filepath.Join(include, "../k.c"))
 		}
 	},
@@ -80,10 +81,10 @@ func TestVersionsKeepApart(t *testing.T) {
 			own, base := versions(t)
 			for _, p := range []*project{own, base} {
 				p.flags("")
-				lead(t, p, filepath.Join(own.dir, "include"))
+				lead(t, p, filepath.Join(own.dir, "headers"))
 			}
 			if name == "a linked file" {
-				own.link("h.h", "include/h.h")
+				own.link("h.h", "headers/h.h")
 			}
 			for _, mode := range []sandbox.Mode{sandbox.Require, sandbox.Off} {
 				b := newBuilder(t)
@@ -107,7 +108,7 @@ func TestVersionsKeepApart(t *testing.T) {
 func TestVersionsFindTheirOwn(t *testing.T) {
 	own, base := versions(t)
 	inside := &project{t: t, dir: filepath.Join(own.dir, ".cache", "tree")}
-	for _, file := range []string{"k.c", "include/h.h", ".git/HEAD"} {
+	for _, file := range []string{"k.c", "headers/h.h", ".git/HEAD"} {
 		text, err := os.ReadFile(filepath.Join(base.dir, file))
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +117,7 @@ func TestVersionsFindTheirOwn(t *testing.T) {
 	}
 	var codes []string
 	for _, p := range []*project{own, base, inside} {
-		p.flags("-Iinclude")
+		p.flags("-Iheaders")
 		for _, mode := range []sandbox.Mode{sandbox.Require, sandbox.Off} {
 			b := newBuilder(t)
 			b.sandbox, b.checkout = mode, own.dir
@@ -134,8 +135,9 @@ func TestVersionsShareTools(t *testing.T) {
 	own, base := versions(t)
 	_ = os.RemoveAll(filepath.Join(own.dir, ".git"))
 	mustRun(t, own.dir, "git", "init", "--quiet")
-	mustRun(t, own.dir, "git", "add", "include")
+	mustRun(t, own.dir, "git", "add", "headers")
 	own.write("vendor/v.h", "#define FACTOR 2\n")
+	own.write("include/w.h", "#define FACTOR 3\n")
 	own.write("bin/cc", "#!/bin/sh\nexec cc \"$@\"\n")
 	if err := os.Chmod(filepath.Join(own.dir, "bin/cc"), 0o755); err != nil {
 		t.Fatal(err)
@@ -146,13 +148,19 @@ func TestVersionsShareTools(t *testing.T) {
 		b := newBuilder(t)
 		b.sandbox, b.checkout = mode, own.dir
 		b.cc.words = []string{filepath.Join(own.dir, "bin/cc")}
-		base.flags("-Iinclude, -I" + own.dir + "/vendor")
+		base.flags("-Iheaders, -I" + own.dir + "/vendor")
 		base.artifact(b)
 		// What lies beside a script is not the compiler's.
-		base.flags("-I" + own.dir + "/include, -I" + own.dir + "/vendor")
+		base.flags("-I" + own.dir + "/headers, -I" + own.dir + "/vendor")
 		if o := base.one(b); o.Fault == nil {
 			t.Errorf("%v: built with the user's header", mode)
 		}
+		base.write("k.c", "#include <w.h>\n"+plainSource)
+		base.flags("-I" + own.dir + "/include")
+		if o := base.one(b); o.Fault == nil {
+			t.Errorf("%v: built with a header beside the compiler", mode)
+		}
+		base.write("k.c", "#include <v.h>\n#include <h.h>\n"+plainSource)
 	}
 }
 

@@ -30,12 +30,11 @@ const fileLimit = 8 << 30
 
 // fence says what one compiler may reach in one project.
 type fence struct {
-	mode      sandbox.Mode
-	project   string   // the folder that is the project's, links resolved
-	checkout  string   // the user's own, where the project is another version's; nothing of it is read
-	program   string   // the compiler
-	toolchain []string // what it reads of its own
-	env       []string
+	mode     sandbox.Mode
+	project  string // the folder that is the project's, links resolved
+	checkout string // the user's own, where the project is another version's; nothing of it is read
+	compiler *compiler
+	env      []string
 
 	sources  func() sandbox.Sources // of the project; of a large one it takes a while to list
 	readable func() []string        // all that it may read
@@ -70,7 +69,7 @@ func (run *batch) fenceOf(r *recipe) *fence {
 // newFence makes the fence of a compiler that builds what is in dir, for a user whose
 // pawl.yaml is in own; "": in dir.
 func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
-	f := &fence{mode: mode, project: sandbox.ProjectRoot(dir), program: c.Command[0], toolchain: c.Folders}
+	f := &fence{mode: mode, project: sandbox.ProjectRoot(dir), compiler: c}
 	if own != "" {
 		if checkout := sandbox.ProjectRoot(own); checkout != f.project {
 			f.checkout = checkout
@@ -97,12 +96,7 @@ func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
 // list finds all that the compiler may read.
 func (f *fence) list() []string {
 	all := slices.DeleteFunc(sandbox.System(), func(path string) bool { return path == "/proc/self" }) // environ is there
-	for _, folder := range f.toolchain {
-		if !sandbox.Broad(folder) && !holds(folder, f.project) {
-			all = append(all, folder)
-		}
-	}
-	for _, folder := range environmentFolders() {
+	for _, folder := range slices.Concat(f.compiler.Folders, environmentFolders()) {
 		if !sandbox.Broad(folder) && !holds(folder, f.project) {
 			all = append(all, f.named(folder)...)
 		}
