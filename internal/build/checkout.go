@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"pawl/internal/git"
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 )
 
 // A check builds earlier versions from checkouts of their own. An absolute path in
@@ -18,37 +20,16 @@ import (
 // checkout but a compiler that is installed in it, and what PAWL_BUILD_READ names
 // there that is in no version: git has none of it.
 
-// ofCheckout returns the paths without what is in the user's checkout: a folder that
-// the checkout lies in is replaced by what else is there.
-func ofCheckout(checkout string, paths []string) []string {
-	var left []string
-	for _, path := range paths {
-		if real, err := filepath.EvalSymlinks(path); err == nil && (holds(checkout, real) || below(real, checkout)) {
-			left = append(left, around(real, checkout)...)
-			continue
-		}
-		left = append(left, path)
+// Apart is the project whose files no build and no run of what is in dir may read: that
+// of the user's own folder, where dir is another version's; "" where it is not.
+func Apart(own, dir string) string {
+	if own == "" {
+		return ""
 	}
-	return left
-}
-
-// around are the entries of a folder and of those below it without one folder, as few
-// as can be. Links are left out, as in sandbox.SourcesOf.
-func around(folder, hole string) []string {
-	switch {
-	case holds(hole, folder):
-		return nil
-	case !below(folder, hole):
-		return []string{folder}
+	if checkout := sandbox.ProjectRoot(own); checkout != sandbox.ProjectRoot(dir) {
+		return checkout
 	}
-	var left []string
-	found, _ := os.ReadDir(folder) // what cannot be listed is not granted
-	for _, entry := range found {
-		if entry.Type()&os.ModeSymlink == 0 {
-			left = append(left, around(filepath.Join(folder, entry.Name()), hole)...)
-		}
-	}
-	return left
+	return ""
 }
 
 // toolsIn are what may be read of the user's checkout: a compiler that is installed
@@ -82,6 +63,14 @@ func (f *fence) toolsIn(checkout string) []string {
 		}
 	}
 	return tools
+}
+
+// importPath are the folders in PYTHONPATH that are in the user's checkout: what is
+// imported from these is the project's. Of another version it is refused as stray.
+func (f *fence) importPath() []string {
+	var found folderSet
+	found.add(namedFolders("PYTHONPATH")...)
+	return slices.DeleteFunc(found, func(folder string) bool { return !holds(cmp.Or(f.checkout, f.project), folder) })
 }
 
 // isScript reports whether a program is a text that another program runs.

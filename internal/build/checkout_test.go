@@ -164,21 +164,30 @@ func TestVersionsShareTools(t *testing.T) {
 	}
 }
 
-func TestAround(t *testing.T) {
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+// Modules in folders of PYTHONPATH are a Python kernel's code, and no version's but
+// their own.
+func TestPythonVersionsKeepApart(t *testing.T) {
+	files := map[string]string{
+		"pawl.yaml": strings.Replace(yaml("k.py", "python: k:run"), "    source: k.py\n", "", 1), "k.py": "import lib.deep as deep\ndef run(x, n): pass\n",
+		".git/HEAD": "", "src/lib/__init__.py": "", "src/lib/deep.py": "from lib.more import ROUNDS\n", "src/lib/more.py": "ROUNDS = 1\n",
 	}
-	p := &project{t: t, dir: root}
-	for _, file := range []string{"a/x", "b/c/d/x", "b/c/e/x", "b/f", "g"} {
-		p.write(file, "")
+	own, base := newProject(t, files), newProject(t, files)
+	t.Setenv("PYTHONPATH", "/nowhere:"+filepath.Join(own.dir, "src"))
+	for _, mode := range []sandbox.Mode{sandbox.Require, sandbox.Off} {
+		b := newBuilder(t)
+		b.sandbox, b.checkout = mode, own.dir
+		own.write("src/lib/more.py", "ROUNDS = 1\n")
+		before := own.artifact(b)
+		own.write("src/lib/more.py", "ROUNDS = 4\n")
+		if after := own.artifact(b); after.Code == before.Code {
+			t.Errorf("%v: a module does not count", mode)
+		}
+		if o := base.one(b); o.Fault == nil || !strings.Contains(o.Fault.Message, "a file of the working tree") {
+			t.Errorf("%v: %+v", mode, o.Fault)
+		}
 	}
-	p.link("link", filepath.Join(root, "b"))
-	var names []string
-	for _, path := range ofCheckout(filepath.Join(root, "b/c/d"), []string{root, filepath.Join(root, "b/c/d/x"), filepath.Join(root, "link"), "/nowhere"}) {
-		names = append(names, nameIn(root, path))
-	}
-	if want := []string{"a", "b/c/e", "b/f", "g", "b/c/e", "b/f", "/nowhere"}; !slices.Equal(names, want) {
-		t.Errorf("%v, want %v", names, want)
-	}
+	t.Setenv("PYTHONPATH", "")
+	b := newBuilder(t)
+	b.checkout = own.dir
+	base.artifact(b)
 }

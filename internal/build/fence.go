@@ -70,11 +70,7 @@ func (run *batch) fenceOf(r *recipe) *fence {
 // pawl.yaml is in own; "": in dir.
 func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
 	f := &fence{mode: mode, project: sandbox.ProjectRoot(dir), compiler: c}
-	if own != "" {
-		if checkout := sandbox.ProjectRoot(own); checkout != f.project {
-			f.checkout = checkout
-		}
-	}
+	f.checkout = Apart(own, dir)
 	f.tools = sync.OnceValue(func() []string { return f.toolsIn(f.checkout) })
 	f.sources = sync.OnceValue(func() sandbox.Sources { return sandbox.SourcesOf(f.project) })
 	f.readable = sync.OnceValue(f.list)
@@ -105,7 +101,7 @@ func (f *fence) list() []string {
 		all = append(all, f.named(folder)...)
 	}
 	if f.checkout != "" {
-		all = append(ofCheckout(f.checkout, all), f.tools()...)
+		all = append(sandbox.Without(f.checkout, all), f.tools()...)
 	}
 	return append(all, f.sources().Read...)
 }

@@ -200,3 +200,42 @@ func absolute(dir, path string) string {
 	}
 	return filepath.Join(dir, path)
 }
+
+// Without returns the paths without what is in one folder: another that it lies in is
+// replaced by what else is there. Links are resolved.
+func Without(hole string, paths []string) []string {
+	var left []string
+	for _, path := range paths {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil && (inside(hole, real) || inside(real, hole)) {
+			left = append(left, around(real, hole)...)
+			continue
+		}
+		left = append(left, path)
+	}
+	return left
+}
+
+// around are the entries of a folder and of those below it without one folder, as few
+// as can be. Symbolic links are left out.
+func around(folder, hole string) []string {
+	switch {
+	case inside(hole, folder):
+		return nil
+	case !inside(folder, hole):
+		return []string{folder}
+	}
+	var left []string
+	found, _ := os.ReadDir(folder) // what cannot be listed is not granted
+	for _, entry := range found {
+		if entry.Type()&fs.ModeSymlink == 0 {
+			left = append(left, around(filepath.Join(folder, entry.Name()), hole)...)
+		}
+	}
+	return left
+}
+
+// inside reports whether a path is a folder or in it.
+func inside(folder, path string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}

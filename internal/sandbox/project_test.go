@@ -97,3 +97,15 @@ func TestHardLinks(t *testing.T) {
 		t.Errorf("links %v, want %v", names(root, got.Links), want)
 	}
 }
+
+func TestWithout(t *testing.T) {
+	root := realTemp(t)
+	writeTree(t, root, "a/x", "b/c/d/x", "b/c/e/x", "b/f", "g")
+	if err := os.Symlink(filepath.Join(root, "b"), filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	got := Without(filepath.Join(root, "b/c/d"), []string{root, filepath.Join(root, "b/c/d/x"), filepath.Join(root, "link"), filepath.Join(root, "nowhere")})
+	if want := []string{"a", "b/c/e", "b/f", "g", "b/c/e", "b/f", "nowhere"}; !slices.Equal(names(root, got), want) {
+		t.Errorf("%v, want %v", names(root, got), want)
+	}
+}
