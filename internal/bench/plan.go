@@ -46,7 +46,11 @@ func (b *bench) plan() ([]*plan, error) {
 	}
 	for i, set := range b.Set {
 		if !used[i] {
-			return nil, fmt.Errorf("no selected kernel has a param %q (%s)", set.Name, diag.Meant(set.Name, paramNames(b.Selections)))
+			names := paramNames(b.Selections)
+			if len(names) == 0 {
+				return nil, fmt.Errorf("--set %s: no selected kernel has params", set.Name)
+			}
+			return nil, fmt.Errorf("no selected kernel has a param %q (%s)", set.Name, diag.Meant(set.Name, names))
 		}
 	}
 	return plans, nil

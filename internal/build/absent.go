@@ -11,7 +11,9 @@ import (
 // every folder that is searched before the one that has it. A file that is there
 // but was not read counts as read: __has_include may have seen it.
 func (run *batch) lookups(r *recipe, made *product) []lookup {
-	read := slices.Concat(made.paths, made.linked)
+	read := slices.Concat(made.paths, made.assembled, made.linked, made.libraries)
+	slices.Sort(read)
+	read = slices.Compact(read)
 	list := filesRead(read)
 	if r.cuda != nil && r.cuda.runtime != nil {
 		return list // they are all that could have been read

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type Options struct {
 	OnProgress func(Progress) // called when a compilation starts and when a variant is done, one call at a time
 	NoCcache   bool           // compile without ccache even where it is installed; a sandbox has none
 	Sandbox    string         // auto, require or off: how compilers are held
+	Checkout   string         // the user's own folder of pawl.yaml, where versions in other folders are built, too; nothing of its repository goes into those
 	Arch       string         // GPU architecture to compile CUDA for, such as sm_90a; "": $PAWL_CUDA_ARCH
 }
 
@@ -86,6 +88,7 @@ type Builder struct {
 	progress func(Progress)
 	deadline time.Duration
 	sandbox  sandbox.Mode
+	checkout string // see Options
 	limits   func() limits
 }
 
@@ -106,6 +109,11 @@ func New(options Options) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Checkout != "" {
+		if options.Checkout, err = filepath.Abs(options.Checkout); err != nil {
+			return nil, fmt.Errorf("find the user's checkout: %w", err)
+		}
+	}
 	c := &cache{dir: options.CacheDir, max: options.MaxBytes}
 	if c.max == 0 {
 		c.max = DefaultMaxBytes
@@ -121,6 +129,7 @@ func New(options Options) (*Builder, error) {
 		progress: options.OnProgress,
 		deadline: deadline,
 		sandbox:  mode,
+		checkout: options.Checkout,
 		limits:   func() limits { return limits{memory: mostMemory(), processes: mostProcesses} },
 	}
 	if b.jobs == 0 {
@@ -190,6 +199,9 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 		})
 	}
 	workers.Wait()
+	if b.sandbox != sandbox.Off && len(outcomes) > 0 { // once, for all of them
+		outcomes[0].Notes = append(outcomes[0].Notes, idle()...)
+	}
 	return outcomes
 }
 
@@ -244,14 +256,15 @@ func (run *batch) tempDir() (string, *result.Fault) {
 	defer run.mu.Unlock()
 	var err error
 	if run.temp == "" {
-		run.temp, err = os.MkdirTemp("", "pawl-build-")
+		sweepTemp(os.TempDir(), time.Now())
+		run.temp, err = os.MkdirTemp("", fmt.Sprintf("%s%d-", tempName, os.Getpid()))
 	}
 	var dir string
 	if err == nil {
 		dir, err = os.MkdirTemp(run.temp, "")
 	}
 	if err != nil {
-		return "", internal("make a folder to compile in", err)
+		return "", noTemp(err)
 	}
 	return dir, nil
 }
@@ -286,6 +299,9 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		return o
 	}
 	for _, list := range run.reads(r) {
+		if run.fenceOf(r).stray(r.dir, list) != "" {
+			continue // of another version's build
+		}
 		deps, ok := run.files.dependencies(r.dir, list)
 		if !ok {
 			continue
@@ -327,6 +343,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
+	a.Code = withLibraries(a.Code, made)
 	o.Artifact = a
 	if made.untracked != "" {
 		o.Notes = append(o.Notes, made.untracked)

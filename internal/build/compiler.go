@@ -33,6 +33,10 @@ type compiler struct {
 	Target  string   `json:"target"`  // -dumpmachine
 	Linker  string   `json:"linker"`  // first line of the linker's version
 	Folders []string `json:"folders"` // that it reads besides the user's
+
+	Assembler string   `json:"assembler,omitempty"` // first line of the assembler's version
+	Programs  []string `json:"programs,omitempty"`  // that it starts
+	Behind    string   `json:"behind,omitempty"`    // hash of what a script in its place starts
 }
 
 func (c *compiler) versionLine() string {
@@ -84,9 +88,10 @@ type tool struct {
 	pkg      string   // Debian package
 	cache    *cache
 
-	mu    sync.Mutex
-	found *compiler
-	id    string // of the file that found describes
+	mu     sync.Mutex
+	found  *compiler
+	id     string            // of the file that found describes
+	behind map[string]string // a script, by its file's id
 }
 
 func newTool(name, variable, purpose, pkg string, c *cache) *tool {
@@ -118,6 +123,16 @@ func (t *tool) locate() (string, error) {
 	return "", err
 }
 
+// isGCC reports whether it is GNU's, whose flags others do not have.
+func (c *compiler) isGCC() bool {
+	return c.Name != "nvcc" && strings.Contains(c.Version, "Free Software Foundation")
+}
+
+// tracksAssembly reports whether the assembler can list the files it read.
+func (c *compiler) tracksAssembly() bool {
+	return c.isGCC() && strings.HasPrefix(c.Assembler, "GNU assembler")
+}
+
 // find returns the compiler, asking it for its version only when it is not the
 // file that was asked before, by this process or another.
 func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
@@ -134,9 +149,13 @@ func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 	if err != nil {
 		return nil, &result.Fault{Stage: stage, Cause: result.CauseInternal, Message: err.Error()}
 	}
-	id = askedIn(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if _, known := t.behind[id]; !known {
+		t.behind = map[string]string{id: behind(ctx, t.name, command)}
+	}
+	started := t.behind[id]
+	id = askedIn(id, started)
 	if t.found != nil && t.id == id {
 		return t.found, nil
 	}
@@ -148,6 +167,7 @@ func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 			}
 			return nil, &result.Fault{Stage: stage, Cause: result.CauseUnsupported, Message: err.Error()}
 		}
+		c.Behind = started
 		t.cache.writeNote("compilers", id, c)
 	}
 	t.found, t.id = c, id
@@ -173,9 +193,10 @@ func fileID(path string, command []string) (string, error) {
 }
 
 // askedIn adds to a compiler's id what its answers depend on besides.
-func askedIn(id string) string {
-	d := newDigest("compiler answers 2")
+func askedIn(id, behind string) string {
+	d := newDigest("compiler answers 3")
 	d.field(id)
+	d.field(behind)
 	d.fields(environment())
 	for _, name := range given {
 		d.field(os.Getenv(name))
@@ -191,6 +212,7 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 		cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], args...)...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		cmd.WaitDelay = time.Second // what a script has started may hold them open
 		if err := cmd.Run(); err != nil {
 			return "", fmt.Errorf("%s %s: %w: %s", strings.Join(command, " "), strings.Join(args, " "), err,
 				strings.TrimSpace(stderr.String()))
@@ -215,6 +237,14 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 	// A linker that does not answer is found out by linking.
 	linker, _ := answer("-Wl,--version")
 	c.Linker, _, _ = strings.Cut(linker, "\n")
+	for _, name := range []string{"cc1", "cc1plus", "as", "ld"} {
+		if program := strings.TrimSpace(both("-print-prog-name=" + name)); program != "" && !strings.Contains(program, "\n") {
+			c.Programs = append(c.Programs, program)
+			if name == "as" {
+				c.Assembler, _, _ = strings.Cut(answerOf(ctx, []string{program}, []string{"--version"}), "\n")
+			}
+		}
+	}
 	c.Folders = hostFolders(command[0], c.Target, both)
 	return c, nil
 }

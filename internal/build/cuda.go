@@ -87,6 +87,8 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 	sum := newDigest(format + " cuda")
 	sum.fields([]string{c.Name, c.Version})
 	sum.fields(c.Command[1:])
+	sum.fields(c.parts())
+	sum.fields(r.hostCompiler())
 	sum.fields(environment())
 	sum.fields([]string{os.Getenv("NVCC_PREPEND_FLAGS"), os.Getenv("NVCC_APPEND_FLAGS")})
 	sum.field(k.Source)

@@ -18,12 +18,30 @@ func (r *recipe) tracking(depfile string) []string {
 	}
 	const asNamed = "-fno-canonical-system-headers"
 	switch {
-	case strings.Contains(r.compiler.Version, "Free Software Foundation"):
+	case r.compiler.isGCC():
 		flags = append(flags, asNamed)
 	case r.compiler.Name == "nvcc" && !r.namesHostCompiler():
 		flags = append(flags, "-Xcompiler", asNamed)
 	}
 	return flags
+}
+
+// A precompiled header takes the place of the one that it was made from, however old it
+// is, and neither is listed. gcc looks for none once something has been included.
+var withoutPrecompiled = []string{"-include", os.DevNull}
+
+// assembled are the files that the assembler read besides its input, as it lists
+// them; own is where temporary files are. It lists names of its input, too, some of
+// them without their folder.
+func assembled(dir, depfile, own string) ([]string, error) {
+	rules, err := os.ReadFile(depfile)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := parseDepfile(string(rules))
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return strings.HasPrefix(path, own) || !isFile(verbatim(dir, path))
+	}), err
 }
 
 // namesHostCompiler tells whether nvcc is told to use another compiler than gcc.

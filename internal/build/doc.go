@@ -39,9 +39,13 @@
 // the list does not hold any more. Folders of the compiler and the system do not
 // count, and ccache, used where there is no sandbox, goes without its direct mode,
 // which sees no new files. What was compiled without a sandbox, or with other
-// folders in PAWL_BUILD_READ, is found by such builds alone. Unseen stay a header that newly shadows another where a macro gives the name
-// (#include MACRO), a library that does so on the linker's path, and what .incbin
-// reads.
+// folders in PAWL_BUILD_READ or variables in PAWL_BUILD_ENV, is found by such builds
+// alone. What .incbin reads, GNU's assembler lists; with another one such a source is
+// compiled anew every time. Precompiled headers are not used. The programs count, too:
+// a script in a compiler's place by its text and by what it would start, and the host
+// compiler of nvcc (identity.go). Unseen stay a header that newly shadows another where
+// a macro gives the name (#include MACRO), and a library that does so on the linker's
+// path.
 //
 // The code is the hash of what came out: every section, and what the loader or the
 // driver patches into it, by what that points to. Imported and exported names
@@ -60,7 +64,8 @@
 // sandbox; main must call its EnterIfAsked). A fence says what one compiler may reach
 // in one project: the repository without .git and .pawl, the toolchain's own folders
 // (toolchain.go asks the compiler for them, once), the system's, and what
-// PAWL_BUILD_READ names. command.finish is the one place that starts a compiler.
+// PAWL_BUILD_READ names. Where the folder is another version's checkout, nothing of the
+// user's own is read (checkout.go). command.finish is the one place that starts a compiler.
 //
 // # CUDA
 //

@@ -96,6 +96,19 @@ var attacks = []attack{
 		}
 	}},
 	{name: "git's folder below", source: "#include \"lib/a/.git/config\"\n" + runs, files: map[string]string{"lib/a/.git/config": token + " in it\n", "lib/a/a.h": ""}},
+	{name: "git's folder by a hard link", source: "#include \"h.h\"\n" + runs, files: map[string]string{".git/config": token + " in it\n", ".git/objects/x": "", "a.h": ""}, setUp: func(t *testing.T, p *project) {
+		if err := os.Link(filepath.Join(p.dir, ".git/config"), filepath.Join(p.dir, "h.h")); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{name: "pawl's folder by a hard link below", source: "#include \"inc/h.h\"\n" + runs, files: map[string]string{".pawl/runs/x": token + " in it\n", "inc/a.h": ""}, setUp: func(t *testing.T, p *project) {
+		if err := os.Link(filepath.Join(p.dir, ".pawl/runs/x"), filepath.Join(p.dir, "inc/h.h")); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{name: "git's folder of another checkout", source: "#include \"UP/SECRET/lib/.git/config\"\n" + runs, setUp: func(t *testing.T, _ *project) {
+		t.Setenv("CPATH", os.Getenv("PAWL_TEST_SECRETS")+"/lib")
+	}},
 	{name: "pawl's folder", source: "#include \".pawl/runs/x\"\n" + runs, files: map[string]string{".pawl/runs/x": token + " in it\n"}},
 	{name: "the source", setUp: func(t *testing.T, p *project) {
 		p.write("pawl.yaml", yaml("UP/SECRET/k.c", "entry: run"))
@@ -200,6 +213,8 @@ func TestCompilersReadNoSecrets(t *testing.T) {
 	t.Setenv("PAWL_TEST_TOKEN", token)
 	t.Setenv("LC_ALL", "C")
 	secret := secrets(t)
+	t.Setenv("PAWL_TEST_SECRETS", secret)
+	writeFile(t, filepath.Join(secret, "lib/.git/config"), token+" in it\n")
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			if seen, o := a.try(t, sandbox.Off, secret); !bytes.Contains(seen, []byte(token)) {
@@ -293,7 +308,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	for _, test := range []struct{ name, flags, source, named string }{
 		{"by its path", "", "#include \"" + header + "\"\n" + runs, header + " is outside"},
 		{"by -I", "-I" + filepath.Dir(header), "#include <a.h>\n" + runs, header + " is outside"},
-		{"by a link", "", "#include \"link.h\"\n" + runs, "link.h leads to " + header + ", outside"},
+		{"by a link", "", "#include \"link.h\"\n" + runs, "link.h leads to " + header + ", which is outside"},
 		{"by the assembler", "", asm, header + " is outside"},
 		{"by the linker", "'-Wl,-T," + header + "'", runs, header + " is outside"},
 		{"as a library", "-L" + filepath.Dir(header) + ", -lnowhere", runs, filepath.Dir(header) + " is outside"},
@@ -316,7 +331,21 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	p.write("pawl.yaml", yaml("../k.c", "entry: run"))
 	writeFile(t, filepath.Join(p.dir, "..", "k.c"), runs)
 	t.Setenv(readVariable, "")
-	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c lies outside of the project") || !strings.Contains(o.Fault.Hint, readVariable) {
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c is outside of what a compiler may read, and is not read") || !strings.Contains(o.Fault.Hint, readVariable) {
+		t.Errorf("%+v", o.Fault)
+	}
+	p = newProject(t, map[string]string{"k.c": "#include \"a.h\"\n" + runs, ".git/config": ""})
+	if err := os.Link(filepath.Join(p.dir, ".git/config"), filepath.Join(p.dir, "a.h")); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Hint, "a.h is a hard link to a file in .git or .pawl") {
+		t.Errorf("%+v", o.Fault)
+	}
+	p.write("pawl.yaml", yaml("a.c", "entry: run"))
+	if err := os.Link(filepath.Join(p.dir, ".git/config"), filepath.Join(p.dir, "a.c")); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Message, "a.c is a hard link to a file in .git or .pawl") {
 		t.Errorf("%+v", o.Fault)
 	}
 	if os.Geteuid() == 0 {
@@ -332,48 +361,6 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	p = newProject(t, map[string]string{"k.c": "#include \"nowhere.h\"\n" + runs})
 	if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Hint != "" {
 		t.Errorf("%+v", o.Fault)
-	}
-}
-
-// The whole repository is the project, but for what holds no sources.
-func TestProjectEntries(t *testing.T) {
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &project{t: t, dir: root}
-	for _, file := range []string{"a/b/k.c", "a/.pawl/x", "lib/y/.git/config", "lib/y/y.h", "lib/z/z.h", "top.h", ".hidden/h"} {
-		p.write(file, "")
-	}
-	if err := os.Symlink("/etc", filepath.Join(root, "link")); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "a", "b")
-	if got := projectRoot(dir); got != dir {
-		t.Errorf("without a repository the project is %s", got)
-	}
-	if got := projectEntries(filepath.Join(root, "lib", "z")); !slices.Equal(got, []string{filepath.Join(root, "lib", "z")}) {
-		t.Errorf("entries of a plain folder %v", got)
-	}
-	p.write(".git", "gitdir: elsewhere\n") // as in a worktree
-	if got := projectRoot(dir); got != root {
-		t.Errorf("in a worktree the project is %s", got)
-	}
-	var names []string
-	for _, path := range projectEntries(root) {
-		names = append(names, nameIn(root, path))
-	}
-	if want := []string{".hidden", "a/b", "lib/y/y.h", "lib/z", "top.h"}; !slices.Equal(names, want) {
-		t.Errorf("entries %v, want %v", names, want)
-	}
-	t.Setenv("HOME", filepath.Join(root, "a"))
-	if got := projectRoot(dir); got != dir {
-		t.Errorf("in a home folder that is a repository the project is %s", got)
-	}
-	t.Setenv("HOME", root)
-	p.write(".netrc", "")
-	if got := projectEntries(root); !slices.Equal(got, []string{filepath.Join(root, "top.h")}) {
-		t.Errorf("entries of a home folder %v", got)
 	}
 }
 

@@ -15,7 +15,7 @@ var (
 		"-wrapper", "-fplugin", "-fplugin-arg", "-iplugindir", "-B", "--prefix", "-specs", "--specs", "-fpass-plugin", "-load", "-cc1",
 		"-ccbin", "--compiler-bindir", "-run", "--run", "-optf", "--options-file", "-ptxas-path", "-fuse-ld", "-plugin", "--plugin", "--dynamic-linker", "-dynamic-linker",
 		"-o", "--output", "--output-file", "-odir", "--output-directory", "-MF", "--dependency-output", "-save-temps", "--save-temps", "-keep", "--keep",
-		"-keep-dir", "--keep-dir", "-dumpdir", "-dumpbase", "-fdump", "-fprofile-dir", "-fauxbase", "-aux-info", "-MD", "-MMD", "-Map", "--Map", "-fopt-info", "-foptimization-record-file", "-ftime-trace", "-fcallgraph-info", "--ld-path", "--config", "--gcc-toolchain", "-time", "--time", "-ldir", "-target-dir", "--target-directory",
+		"-keep-dir", "--keep-dir", "-dumpdir", "-dumpbase", "-fdump", "-fprofile-dir", "-fauxbase", "-aux-info", "-MD", "-MMD", "--MD", "-Map", "--Map", "-fopt-info", "-foptimization-record-file", "-ftime-trace", "-fcallgraph-info", "--ld-path", "--config", "--gcc-toolchain", "-time", "--time", "-ldir", "-target-dir", "--target-directory",
 	}
 	nestedFlags = []string{"-Xcompiler", "--compiler-options", "-Xlinker", "--linker-options", "-Xclang", "-Xptxas", "--ptxas-options", "-Xarchive", "-Xpreprocessor", "-Xassembler"}
 )
@@ -48,7 +48,10 @@ func refusedIn(flag string) string {
 			}
 		}
 	}
-	name, _, _ := strings.Cut(flag, "=")
+	name, _, writes := strings.Cut(flag, "=")
+	if strings.HasPrefix(name, "-fopt-info") && !writes {
+		return "" // says what was vectorized among the warnings; =FILE would write it there
+	}
 	for _, refused := range refusedFlags {
 		if name == refused || sticky(refused) && strings.HasPrefix(flag, refused) {
 			return flag

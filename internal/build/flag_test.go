@@ -10,7 +10,7 @@ import (
 func TestRefusedFlags(t *testing.T) {
 	for _, flag := range []string{
 		"-wrapper", "-wrapper=./x", "-fplugin=./x.so", "-B.", "-B", "-specs=x", "@more", "-Wl,-plugin,./x.so", "-Wl,--dynamic-linker=./x", "-o", "-o/tmp/x", "-MF", "-MFx",
-		"-ccbin", "-ccbin=./cc", "--compiler-bindir=.", "-Xcompiler=-wrapper,./x", "-Xcompiler=-O3,-fplugin=./x.so", "--options-file=x", "-save-temps", "-save-temps=obj", "-fdump-tree-all", "-Wp,-MD,x", "-Wl,-Map=x", "-fopt-info-all=x", "--ld-path=./ld", "--config=x",
+		"-ccbin", "-ccbin=./cc", "--compiler-bindir=.", "-Xcompiler=-wrapper,./x", "-Xcompiler=-O3,-fplugin=./x.so", "--options-file=x", "-save-temps", "-save-temps=obj", "-fdump-tree-all", "-Wp,-MD,x", "-Wl,-Map=x", "-fopt-info-all=x", "-fopt-info=x", "-Xcompiler=-fopt-info-vec=x", "--ld-path=./ld", "--config=x",
 	} {
 		if refusedIn(flag) == "" {
 			t.Errorf("%s is let through", flag)
@@ -18,7 +18,7 @@ func TestRefusedFlags(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"-O3", "-march=native", "-fopenmp-simd", "-Iinclude", "-lm", "-L.", "-DNAME=1", "-Wall", "-Wl,--as-needed", "-Xptxas", "-v", "-Xcompiler=-O3", "--use_fast_math",
-		"-maxrregcount=64", "-std=c++20", "-fno-math-errno", "-lcublas", "-Wno-unused", "--extended-lambda", "-ftree-vectorize", "-fprefetch-loop-arrays", "-mtune=native",
+		"-maxrregcount=64", "-std=c++20", "-fno-math-errno", "-lcublas", "-Wno-unused", "--extended-lambda", "-ftree-vectorize", "-fprefetch-loop-arrays", "-mtune=native", "-fopt-info", "-fopt-info-vec", "-fopt-info-vec-missed", "-Xcompiler=-fopt-info-vec",
 	} {
 		if got := refusedIn(flag); got != "" {
 			t.Errorf("%s is refused", got)

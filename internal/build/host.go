@@ -15,6 +15,7 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/result"
+	"pawl/internal/sandbox"
 	"pawl/internal/spec"
 )
 
@@ -27,7 +28,9 @@ type product struct {
 	resources []result.Resources
 	seconds   float64
 	paths     []string // of the files that the compiler read
+	assembled []string // of those that the assembler read
 	linked    []string // and of those that the linker read
+	libraries []string // of shared ones that the artifact loads, but for the system's
 	deps      []dependency
 	untracked string // why it is not known what was read, and nothing can be cached
 }
@@ -67,8 +70,12 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 		if fault != nil {
 			return made, fault
 		}
+		list := run.lookups(r, made)
+		if path := run.fenceOf(r).stray(r.dir, list); path != "" {
+			return made, run.fenceOf(r).strayFault(r.variant.Kernel.Source, path)
+		}
 		var err error
-		made.deps, changed, err = run.files.dependenciesNow(r.dir, run.lookups(r, made), place.began)
+		made.deps, changed, err = run.files.dependenciesNow(r.dir, list, place.began)
 		if err != nil {
 			return made, internal("hash what was compiled", err)
 		}
@@ -109,15 +116,30 @@ func (run *batch) newWorkplace(r *recipe) (*workplace, *result.Fault) {
 // compile makes the shared object of a host kernel.
 func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
 	k, work := r.variant.Kernel, place.dir
-	object, depfile := filepath.Join(work, "kernel.o"), filepath.Join(work, "kernel.d")
-	output, fault := run.command(r, work, "compiling "+k.Source, true,
-		slices.Concat(r.compile, r.tracking(depfile), []string{"-c", k.Source, "-o", object})).run(ctx)
+	object, depfile, assembly := filepath.Join(work, "kernel.o"), filepath.Join(work, "kernel.d"), filepath.Join(work, "assembly.d")
+	args := slices.Concat(r.compile, r.tracking(depfile), []string{"-c", k.Source, "-o", object})
+	if r.compiler.isGCC() {
+		args = append(slices.Clip(withoutPrecompiled), args...)
+	}
+	if r.compiler.tracksAssembly() {
+		args = append(args, "-Wa,--MD,"+assembly)
+	}
+	output, fault := run.command(r, work, "compiling "+k.Source, true, args).run(ctx)
 	made.output += output
 	if fault != nil {
 		return fault
 	}
 	if made.paths, made.symbols, fault = inspect(k, object, depfile, place.text); fault != nil {
 		return fault
+	}
+	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return path == os.DevNull })
+	if r.compiler.tracksAssembly() {
+		var err error
+		if made.assembled, err = assembled(r.dir, assembly, run.temp); err != nil {
+			return internal("read what was assembled", err)
+		}
+	} else {
+		made.untracked = run.untracked(r, made.paths)
 	}
 
 	shim, output, fault := run.shim(ctx, r, made.symbols)
@@ -130,7 +152,7 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 		return internal("write the linker's script", err)
 	}
 	so, linkDeps := filepath.Join(work, artifactFile), filepath.Join(work, "link.d")
-	args := slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
+	args = slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
 	tracked := r.libraries && r.compiler.tracksLinkInputs()
 	if tracked {
 		args = append(args, "-Xlinker", "--dependency-file="+linkDeps)
@@ -150,7 +172,26 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	if made.so, err = os.ReadFile(so); err != nil {
 		return internal("read the artifact", err)
 	}
+	made.linked, made.libraries = r.splitLibraries(made.linked, made.so)
+	if len(made.libraries) > 0 && run.sandbox != sandbox.Off {
+		return unloadable(k.Source, made.libraries[0])
+	}
 	return nil
+}
+
+// untracked says why what an assembler read is not known, for one that does not list
+// it; "" where it read nothing.
+func (run *batch) untracked(r *recipe, paths []string) string {
+	system := r.compiler.systemFolders()
+	for _, path := range paths {
+		if system.have(path) {
+			continue
+		}
+		if found := run.includes.file(verbatim(r.dir, path)); found != nil && found.incbin {
+			return fmt.Sprintf("it is compiled anew every time: which file .incbin in %s reads, this assembler does not say", path)
+		}
+	}
+	return ""
 }
 
 // readSource reads the source, to name what is wrong with it better than a
@@ -228,19 +269,6 @@ func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbol
 		symbols = append(symbols, symbol)
 	}
 	return paths, symbols, nil
-}
-
-// linkInputs are the files that were linked in, without the artifact's own
-// objects and without shared libraries, whose content stays outside.
-func linkInputs(depfile, own string) ([]string, error) {
-	rules, err := os.ReadFile(depfile)
-	if err != nil {
-		return nil, err
-	}
-	paths, err := parseDepfile(string(rules))
-	return slices.DeleteFunc(paths, func(path string) bool {
-		return strings.HasPrefix(path, own) || strings.HasSuffix(path, ".so") || strings.Contains(path, ".so.")
-	}), err
 }
 
 // shimObject is a shim compiled once for all the variants that need the same.

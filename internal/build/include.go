@@ -22,6 +22,7 @@ type include struct {
 type included struct {
 	list     []include
 	computed string // a macro that names a file, if there is one
+	incbin   bool   // it may have the assembler read a file
 
 	stat fileStat
 	read time.Time
@@ -129,7 +130,7 @@ var (
 // many: only a comment could hide one, and what merely looks like a comment (in a
 // literal) is none here either.
 func parseIncludes(text string) *included {
-	found := &included{}
+	found := &included{incbin: strings.Contains(text, ".incbin")}
 	add := func(m []string) {
 		switch {
 		case m == nil || m[1]+m[2]+m[3] == "":

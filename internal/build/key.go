@@ -17,7 +17,7 @@ import (
 )
 
 // format changes whenever older cache entries must not be found any more.
-const format = "pawl artifact 5"
+const format = "pawl artifact 6"
 
 // digest hashes fields, each preceded by its length, so that no two lists of
 // fields hash alike.
@@ -73,14 +73,16 @@ func keyOf(recipe string, deps []dependency) string {
 }
 
 // permitted is a recipe's hash for what compilers may read in this run: what one
-// that may read more has compiled is not for one that may read less.
+// that may read more has compiled is not for one that may read less. Nor does one see
+// other variables, by which a script in a compiler's place may choose what to do.
 func permitted(hash string, mode sandbox.Mode) string {
-	named := os.Getenv(readVariable)
-	if mode != sandbox.Off && named == "" {
+	named, set := os.Getenv(readVariable), namedVariables()
+	if mode != sandbox.Off && named == "" && len(set) == 0 {
 		return hash
 	}
 	d := newDigest("permitted")
 	d.fields([]string{hash, named})
+	d.fields(set)
 	if mode == sandbox.Off {
 		d.field(mode.String())
 	}

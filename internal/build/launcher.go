@@ -86,6 +86,7 @@ func (run *batch) compileLauncher(ctx context.Context, r *recipe, place *workpla
 	if made.paths, made.symbols, fault = inspect(k, object, depfile, place.text); fault != nil {
 		return fault
 	}
+	made.untracked = run.untracked(r, made.paths)
 	shim, err := launcherShim(k)
 	source := filepath.Join(work, "shim.c")
 	if err == nil {

@@ -44,7 +44,11 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 			return nil, fault
 		}
 		imports := newImports(r.dir, k.Source)
+		imports.paths = run.fenceOf(r).importPath()
 		imports.follow(text)
+		if path := run.fenceOf(r).stray(r.dir, filesRead(append(imports.files, k.Source))); path != "" {
+			return nil, run.fenceOf(r).strayFault(k.Source, path)
+		}
 		var ok bool
 		if local, ok = run.files.dependencies(r.dir, filesRead(imports.files)); !ok {
 			return nil, internal("read what "+k.Source+" imports", os.ErrNotExist)
@@ -122,6 +126,7 @@ func guessFramework(text []byte) string {
 // imports finds the files of a folder that a module is made of.
 type imports struct {
 	dir   string
+	paths []string // further folders that modules come from
 	files []string // relative to dir, sorted
 	text  []byte   // of all of them
 	seen  map[string]bool
@@ -153,8 +158,30 @@ func (s *imports) follow(text []byte) {
 			s.add(place + ".py")
 			s.add(filepath.Join(place, "__init__.py"))
 		}
+		for _, folder := range s.paths {
+			for part := range strings.SplitSeq(name, ".") {
+				folder = filepath.Join(folder, part)
+				s.addOutside(folder + ".py")
+				s.addOutside(filepath.Join(folder, "__init__.py"))
+			}
+		}
 	}
 	slices.Sort(s.files)
+}
+
+// addOutside is add for a file in one of the further folders.
+func (s *imports) addOutside(path string) {
+	file, err := filepath.Rel(s.dir, path)
+	if err != nil || s.seen[file] || len(s.files) >= mostImports {
+		return
+	}
+	s.seen[file] = true
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	s.files, s.text = append(s.files, file), append(append(s.text, '\n'), text...)
+	s.follow(text)
 }
 
 func (s *imports) add(file string) {

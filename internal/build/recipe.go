@@ -88,6 +88,7 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 	sum := newDigest(format)
 	sum.fields([]string{target(), c.Name, c.Version, c.Target, c.Linker})
 	sum.fields(c.Command[1:])
+	sum.fields(c.parts())
 	sum.fields(environment())
 	sum.field(k.Source)
 	sum.fields(r.compile)

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"pawl/internal/sandbox"
 )
 
 // folderSet collects existing files and folders, links and dots resolved.
@@ -52,7 +55,7 @@ func (s *folderSet) addProgram(path, target string) {
 	for _, path := range []string{path, real} {
 		folder := filepath.Dir(path)
 		s.add(path)
-		if broad(folder) {
+		if sandbox.Broad(folder) {
 			continue
 		}
 		s.add(folder)
@@ -105,6 +108,7 @@ type asker func(args ...string) string
 func answerOf(ctx context.Context, command, args []string) string {
 	cmd := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.WaitDelay = time.Second // what a script has started may hold its output open
 	output, _ := cmd.CombinedOutput()
 	return string(output)
 }
@@ -135,7 +139,7 @@ func hostFolders(program, target string, ask asker) []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(s, broad)
+	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
 // cudaFolders are what nvcc says that it reads: its toolkit, and what belongs to the
@@ -184,7 +188,7 @@ func cudaFolders(ctx context.Context, program string, ask asker) []string {
 	for _, host := range hosts {
 		s.add(hostFolders(host, "", func(args ...string) string { return answerOf(ctx, []string{host}, args) })...)
 	}
-	return slices.DeleteFunc(s, broad)
+	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
 // addToolkit adds the whole of what nvcc is installed in: the folder above its bin,

@@ -104,6 +104,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	place := opts.Stand
 	place.Class, place.Timeout = c.deviceClass(), opts.Duet.Timeout
+	place.Build.Checkout = opts.Spec.Dir
 	c.stand = stand.New(r, c.report, place)
 	defer c.stand.Close()
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}

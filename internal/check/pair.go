@@ -20,6 +20,35 @@ func (k *contest) jobs() []*stand.Job {
 	return out
 }
 
+// unavailable says why a version cannot be measured, with the compiler's own words:
+// its row is shown nowhere else.
+func unavailable(role result.Role, row *result.Row) string {
+	why := fmt.Sprintf("the %s version cannot be had: %s", role, row.Fault.Message)
+	if words := firstError(row.Build); words != "" {
+		why += ": " + words
+	}
+	return why
+}
+
+// firstError is the line of a compiler's output that names an error, else its first;
+// "" where there is none.
+func firstError(b *result.Build) string {
+	if b == nil {
+		return ""
+	}
+	first := ""
+	for line := range strings.Lines(b.Output) {
+		line = strings.TrimSpace(line)
+		if strings.Contains(line, "error") {
+			return line
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	return first
+}
+
 // pair decides, once identities are known, who plays. What is to be the first
 // baseline of its name is measured also when it is unchanged.
 func (k *contest) pair(first bool) {
@@ -41,7 +70,7 @@ func (k *contest) pair(first bool) {
 			continue
 		}
 		if fault := o.job.Row.Fault; fault != nil {
-			o.side.Reason = append(o.side.Reason, fmt.Sprintf("the %s version cannot be had: %s", o.side.Role, fault.Message))
+			o.side.Reason = append(o.side.Reason, unavailable(o.side.Role, o.job.Row))
 		} else if o.job.Row.Identity != k.row.Identity {
 			k.playing = append(k.playing, o)
 		}

@@ -132,13 +132,19 @@ func (e *env) explain(err error) {
 		e.warn("interrupted")
 	default:
 		text := err.Error()
+		_, likely, _ := strings.Cut(text, "Did you mean this?\n\t") // by cobra
+		likely, _, _ = strings.Cut(likely, "\n")
 		if word, isUnknown := strings.CutPrefix(text, "unknown command "); isUnknown {
 			text = "unknown command " + strings.SplitN(word, "\n", 2)[0]
 		}
 		e.warn("%s", text)
 		var usage *usageError
 		if !errors.As(err, &usage) && strings.HasPrefix(text, "unknown command") {
-			e.hint("pawl --help lists the commands")
+			if likely != "" {
+				e.hint("did you mean %s? pawl --help lists the commands", likely)
+			} else {
+				e.hint("pawl --help lists the commands")
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -97,6 +98,15 @@ func Missing(dir string, files []string) ([]string, error) {
 	}
 	has := strings.Split(out, "\x00")
 	return slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(has, path.Clean(file)) }), nil
+}
+
+// Tracks reports whether git has any file at or below a path of a repository.
+func Tracks(path string) (bool, error) {
+	out, err := run(filepath.Dir(path), "--literal-pathspecs", "ls-files", "-z", "--", filepath.Base(path))
+	if err != nil {
+		return false, fmt.Errorf("look for files in git: %w", err)
+	}
+	return out != "", nil
 }
 
 // mentioned is how other files name one: Python's modules without their ending.

@@ -32,7 +32,7 @@ func attentive(r *result.Report) *result.Report {
 		for _, side := range row.Sides {
 			for _, sentence := range side.Reason {
 				if side.Change == nil || !c.accepted() {
-					add(&row, sentence, "")
+					add(&row, sentence, remedyOf(side, sentence))
 				}
 			}
 		}
@@ -58,6 +58,15 @@ func attentive(r *result.Report) *result.Report {
 		out.Warnings = append(out.Warnings, result.Warning{Message: few(about[sentence]) + ": " + sentence, Hint: hints[i]})
 	}
 	return &out
+}
+
+// remedyOf is what to do about a version that cannot be had, where the sentence is of
+// that.
+func remedyOf(side *result.Side, sentence string) string {
+	if side.Row == nil || side.Row.Fault == nil || !strings.Contains(sentence, side.Row.Fault.Message) {
+		return ""
+	}
+	return side.Row.Fault.Hint
 }
 
 // lost says that the commit of a best-known version is gone, and that the version is

@@ -11,7 +11,7 @@ func (c *Command) complete() error {
 	if !filepath.IsAbs(c.Path) {
 		return fmt.Errorf("%q is not an absolute path", c.Path)
 	}
-	for _, list := range [][]string{c.Policy.Read, c.Policy.Write, c.Policy.Devices} {
+	for _, list := range [][]string{c.Policy.Read, c.Policy.List, c.Policy.Write, c.Policy.Devices} {
 		for _, path := range list {
 			if !filepath.IsAbs(path) {
 				return fmt.Errorf("%q in the policy is not an absolute path", path)

@@ -121,7 +121,7 @@ func (r *reach) describeOpen(at located, flags uint64) string {
 			return ""
 		}
 		return fmt.Sprintf("open %s for writing%s", at.real, at.through())
-	case r.mayRead(at.real):
+	case r.mayRead(at.real), at.folder && r.mayList(at.real):
 		return ""
 	case at.folder:
 		return fmt.Sprintf("list %s%s", at.real, at.through())

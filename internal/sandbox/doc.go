@@ -39,7 +39,8 @@
 //
 //   - It sees no environment but the one it was given, and holds no descriptor
 //     but the ones it was given.
-//   - It reads files below Policy.Read and Write alone, and writes, creates,
+//   - It reads files below Policy.Read and Write alone, lists folders below these and
+//     Policy.List, and writes, creates,
 //     removes, links and truncates below Write alone, whichever way it names
 //     them; devices are those of Policy.Devices and a few like /dev/null. It
 //     changes owners, times and attributes nowhere, modes below Write only.
@@ -54,7 +55,7 @@
 //     this package.
 //   - It gains no privilege. As root it stays user 0, without any capability.
 //   - It ends with the process that started it, however that ends, and Kill and
-//     Wait leave no child of it behind.
+//     Wait leave no child of it behind. (With Processes, nor does the guard.)
 //
 // Where the kernel cannot give all this, Level.Missing says what is not kept
 // and Require refuses to start.
@@ -74,8 +75,8 @@
 //     deadline its caller sets) and space below Write.
 //   - It can use what it is handed: an inherited datagram socket, for one,
 //     reaches any address. Hand it pipes and stream sockets.
-//   - With Processes, the worker's sudden death ends the program, not its
-//     children; /proc is readable, so that the command lines of other processes
+//   - With Processes, children outlive their caller's sudden death until the guard
+//     has ended them, a moment later (guard_linux.go); /proc is readable, so that the command lines of other processes
 //     are; and setsid and setpgid are refused, to keep children within reach.
 //   - Without a listener (Policy.Unnamed, or Level.Seccomp is "errno") attempts have no names,
 //     the program may execute itself and its loader again (inside the same

@@ -16,6 +16,7 @@ const newestABI = 7
 
 const (
 	fsRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	fsList = unix.LANDLOCK_ACCESS_FS_READ_DIR
 	fsExec = unix.LANDLOCK_ACCESS_FS_EXECUTE
 	// Device nodes are left out on purpose: nobody needs mknod in scratch.
 	fsScratch = fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
@@ -111,6 +112,9 @@ func (r *ruleset) grant(path string, rights uint64) error {
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fsForFiles
+	}
+	if rights&r.handled == 0 { // as of a file of which the entries may be listed
+		return nil
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH,

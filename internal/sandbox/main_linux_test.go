@@ -102,6 +102,18 @@ func helper(name string, args []string) {
 		}
 		fmt.Println(p.Pid())
 		_, _ = p.Wait()
+	case "builder": // starts a program whose child never ends and says which
+		mode, err := ParseMode(args[0])
+		if err == nil {
+			_, err = Start(Command{
+				Path: "/bin/sh", Args: []string{"sh", "-c", "sleep 1000 & sleep 0.3; echo $!; wait"},
+				Stdout: os.Stdout, Policy: Policy{Read: System(), Processes: true, Unnamed: true}, Mode: mode,
+			})
+		}
+		if err != nil {
+			fmt.Println(err)
+		}
+		select {}
 	case "nobody": // a worker without privileges
 		secret, input, scratch := args[1], args[2], args[3]
 		for _, try := range [][]string{{"read", secret}, {"read", input}, {"write", scratch + "/x"}, {"socket", "2", "2"}, {"fork"}} {

@@ -172,6 +172,7 @@ type reach struct {
 	processes bool
 	peers     bool
 	read      []string
+	list      []string
 	write     []string // scratch, and devices
 	scratch   []string
 }
@@ -195,6 +196,7 @@ func newReach(pid int, c Command) *reach {
 		r.write = append(r.write, own)
 	}
 	r.read = append(resolve(c.Policy.Read...), resolve(c.Path)...)
+	r.list = resolve(c.Policy.List...)
 	if c.Policy.Processes && !c.Policy.NoProc {
 		r.read = append(r.read, "/proc")
 	}
@@ -214,6 +216,8 @@ func below(path string, roots []string) bool {
 func (r *reach) mayRead(path string) bool {
 	return below(path, r.read) && !r.strangersProc(path)
 }
+
+func (r *reach) mayList(path string) bool { return below(path, r.list) }
 
 func (r *reach) mayWrite(path string) bool { return below(path, r.write) }
 

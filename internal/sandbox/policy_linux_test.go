@@ -390,3 +390,31 @@ func TestUnnamed(t *testing.T) {
 		}
 	}
 }
+
+// A folder may be listed of which nothing may be read, and that is no attempt.
+func TestList(t *testing.T) {
+	root := realTemp(t)
+	writeTree(t, root, "some/secret=hidden", "some/deep/other=hidden", "a=", "some/open=shown")
+	policy := Policy{Read: append(System(), filepath.Join(root, "some/open")), List: []string{filepath.Join(root, "some"), filepath.Join(root, "a"), "/nowhere"}}
+	for _, test := range []struct{ program, path, want, named string }{
+		{"/bin/ls", "some", "deep\nopen\nsecret", ""},
+		{"/bin/ls", "some/deep", "other", ""},
+		{"/bin/cat", "some/open", "shown", ""},
+		{"/bin/cat", "some/secret", "", "open " + root + "/some/secret for reading"},
+		{"/bin/cat", "a", "", "open " + root + "/a for reading"},
+		{"/bin/ls", "", "", "list " + root},
+	} {
+		path := filepath.Join(root, test.path)
+		out, p := run(t, Command{Path: test.program, Args: []string{filepath.Base(test.program), path}, Policy: policy})
+		if test.named == "" && out != test.want || strings.Contains(out, "hidden") {
+			t.Errorf("%s %s: %q, want %q", test.program, test.path, out, test.want)
+		}
+		var want []string
+		if test.named != "" {
+			want = []string{test.named}
+		}
+		if got := attempts(p); !slices.Equal(got, want) {
+			t.Errorf("%s %s: attempts %q, want %q", test.program, test.path, got, want)
+		}
+	}
+}

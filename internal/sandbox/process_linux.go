@@ -17,6 +17,8 @@ type Process struct {
 	log   attemptLog
 	sup   *supervisor // nil without a listener
 
+	guarded bool // it may have children
+
 	once  sync.Once
 	state *os.ProcessState
 	err   error
@@ -82,6 +84,9 @@ func (p *Process) Wait() (*os.ProcessState, error) {
 		}
 		p.mu.Lock()
 		_ = unix.Kill(-p.proc.Pid, unix.SIGKILL) // fails when nobody is left
+		if p.guarded {
+			guarding("-", p.proc.Pid)
+		}
 		p.state, p.err = p.proc.Wait()
 		p.gone = true
 		p.mu.Unlock()

@@ -13,6 +13,9 @@ type Policy struct {
 	// Read lists files and folders that may be read and mapped executable.
 	// What does not exist is skipped.
 	Read []string
+	// List lists folders of which the entries may be listed, and those of the folders
+	// below, while no file in them may be read. What does not exist is skipped.
+	List []string
 	// Write lists scratch folders: full access, except that nothing in them
 	// can be executed unless Processes is set. They must exist.
 	Write []string

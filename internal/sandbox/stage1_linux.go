@@ -206,6 +206,7 @@ func applyLandlock(req request, abi int) ([]int, error) {
 		required bool
 	}{
 		{p.Read, fsRead | exec, false},
+		{p.List, fsList, false},
 		{p.Write, fsScratch | exec, true},
 		{p.Devices, fsDevice, false},
 		{plainDevices, fsPlain, false},

@@ -24,10 +24,15 @@ func Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("start sandboxed %s: %w", c.Path, err)
 	}
 	defer null.Close()
-	p := &Process{}
+	p := &Process{guarded: c.Policy.Processes || c.Mode == Off}
+	if p.guarded {
+		guard() // first, so that it is told at once
+	}
 	if c.Mode == Off {
 		p.level = Level{Off: true, Seccomp: SeccompNone}
-		p.proc, err = spawn(c.Path, c.Args, c.Dir, c.Env, files)
+		if p.proc, err = spawn(c.Path, c.Args, c.Dir, c.Env, files); err == nil {
+			guarding("+", p.Pid())
+		}
 	} else {
 		err = p.startSandboxed(c, files)
 	}
@@ -58,6 +63,9 @@ func (p *Process) startSandboxed(c Command, files []*os.File) error {
 	theirs.Close()
 	if err != nil {
 		return err
+	}
+	if p.guarded {
+		guarding("+", p.Pid())
 	}
 	if err := p.accept(c, ours); err != nil {
 		// Neither can fail in a way that matters more than err.

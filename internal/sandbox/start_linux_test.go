@@ -78,6 +78,40 @@ func TestEndsWithWorker(t *testing.T) {
 	}
 }
 
+// Nor does what such a program has started go on when its caller is killed.
+func TestChildrenEndWithCaller(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []Mode{Require, Off} {
+		caller := exec.Command(exe, "helper", "builder", mode.String())
+		out, err := caller.StdoutPipe()
+		if err == nil {
+			err = caller.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := firstLine(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(line)
+		if err != nil {
+			t.Fatal(line)
+		}
+		if err := caller.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = caller.Wait()
+		if !ended(pid) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+			t.Errorf("%v: the child outlived the caller", mode)
+		}
+	}
+}
+
 // The parent death signal is about threads, and Go threads come and go.
 func TestOutlivesTheThreadThatAsked(t *testing.T) {
 	stdin, w, err := os.Pipe()

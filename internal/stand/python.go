@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 
+	"pawl/internal/build"
 	"pawl/internal/worker/wire"
 )
 
@@ -20,7 +21,7 @@ func (b *Stand) python(p *Job, open *wire.Open, load *wire.Load) {
 	open.Threads = pythonThreads
 	open.Framework = p.Artifact.Framework
 	if dir, err := filepath.Abs(p.Dir); err == nil && p.Module == nil {
-		open.Dirs = []string{dir}
+		open.Dirs, open.Apart = []string{dir}, build.Apart(b.Options.Build.Checkout, dir)
 	}
 	load.Entry, load.Params = p.Artifact.Symbols[0], map[string]json.RawMessage{}
 	for name, value := range p.Keywords {

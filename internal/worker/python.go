@@ -24,6 +24,7 @@ import (
 type interpreter struct {
 	Executable string   `json:"executable"`
 	Read       []string `json:"read"`      // where it imports from
+	Prefixes   []string `json:"prefixes"`  // where it is installed
 	UserBase   string   `json:"user_base"` // of the user's own packages; "" where they are off
 
 	program string // cell.py, in the worker's folder
@@ -32,10 +33,11 @@ type interpreter struct {
 // pythonQuestion makes an interpreter say where it and its packages are.
 const pythonQuestion = `
 import json, site, sys
-read = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix] + [p for p in sys.path if p]
+prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
+read = prefixes + [p for p in sys.path if p]
 base = site.getuserbase() if site.ENABLE_USER_SITE else ""
 print()
-print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "user_base": base or ""}))
+print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "prefixes": sorted(set(prefixes)), "user_base": base or ""}))
 `
 
 // PythonName is the command that starts Python.
@@ -98,7 +100,9 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		path: found.Executable, args: []string{found.Executable, "-u", found.program},
 		policy: sandbox.Policy{Write: []string{scratch}, Processes: true, Urgent: true},
 	}
-	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()}, found.Read, importFolders(m.Dirs))
+	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()})
+	s.sources.grant(&p.policy, found.folders(m.Apart))
+	s.sources.grant(&p.policy, importFolders(m.Dirs))
 	p.env = []string{
 		"PATH=" + filepath.Dir(found.Executable) + ":/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
 		"LANG=C.UTF-8", "USER=pawl", "LOGNAME=pawl", "HOME=" + scratch, "TMPDIR=" + scratch,
@@ -114,8 +118,15 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 	}
 	for _, variable := range passed {
 		if value := os.Getenv(variable); value != "" {
-			p.env = append(p.env, variable+"="+value)
-			p.policy.Read = append(p.policy.Read, importFolders(filepath.SplitList(value))...)
+			folders := filepath.SplitList(value)
+			if m.Apart != "" {
+				folders = slices.DeleteFunc(folders, func(folder string) bool { return len(found.apart(m.Apart, []string{folder})) == 0 })
+			}
+			p.env = append(p.env, variable+"="+strings.Join(folders, string(filepath.ListSeparator)))
+			if m.Apart != "" {
+				folders = found.apart(m.Apart, folders)
+			}
+			s.sources.grant(&p.policy, importFolders(folders))
 		}
 	}
 	visible := ""
@@ -127,6 +138,32 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 	}
 	p.env = append(p.env, "CUDA_VISIBLE_DEVICES="+visible)
 	return p, nil
+}
+
+// folders are where the interpreter and its packages are, without what is in a folder
+// that the cell must not read.
+func (i *interpreter) folders(apart string) []string {
+	if apart == "" {
+		return i.Read
+	}
+	return i.apart(apart, i.Read)
+}
+
+// apart returns the folders without those in one of which nothing is read, but for the
+// interpreter's own: a virtual environment may lie there. A package that is installed
+// as a link to its sources in a checkout is not one of these.
+func (i *interpreter) apart(hole string, folders []string) []string {
+	var left []string
+	for _, folder := range folders {
+		if slices.ContainsFunc(i.Prefixes, func(prefix string) bool {
+			return prefix != hole && (folder == prefix || strings.HasPrefix(folder, prefix+"/"))
+		}) {
+			left = append(left, folder)
+			continue
+		}
+		left = append(left, sandbox.Without(hole, []string{folder})...)
+	}
+	return left
 }
 
 // importFolders are those of the given folders that this machine has: a worker

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,6 +93,28 @@ func TestPythonProgram(t *testing.T) {
 	}
 	if !p.policy.Processes || p.policy.LocalSockets || len(p.policy.Devices) > 0 {
 		t.Errorf("policy %+v", p.policy)
+	}
+	// Another version reads nothing of the user's checkout, but for what is named.
+	own := t.TempDir()
+	own, err = filepath.EvalSymlinks(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(own, ".cache", "tree")
+	if err := errors.Join(os.MkdirAll(base, 0o755), os.MkdirAll(filepath.Join(own, "src"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", project+":"+own+"/src:"+filepath.Dir(own))
+	if p, err = s.pythonProgram(wire.Open{Dirs: []string{base}, Apart: own}, hostDevice, "/scratch"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{own, own + "/src", filepath.Dir(own)} {
+		if slices.Contains(p.policy.Read, path) {
+			t.Errorf("may read %s of %v", path, p.policy.Read)
+		}
+	}
+	if !slices.Contains(p.policy.Read, project) || !slices.Contains(p.policy.Read, base) || slices.ContainsFunc(p.env, func(v string) bool { return strings.Contains(v, own) }) {
+		t.Errorf("may read %v; environment %v", p.policy.Read, p.env)
 	}
 	gpu, err := s.pythonProgram(wire.Open{}, "GPU-1", "/scratch")
 	if err != nil {

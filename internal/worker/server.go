@@ -42,6 +42,7 @@ type server struct {
 	witness  witness
 	caches   []result.Cache               // of a processor
 	python   func() (*interpreter, error) // asked once
+	sources  sourceFolders
 
 	locking chan struct{} // held while a device's lock is taken
 

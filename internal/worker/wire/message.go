@@ -97,6 +97,7 @@ type Open struct {
 	// Of a python cell.
 	Framework string   `json:"framework,omitempty"` // torch, cupy, jax or numpy; numpy needs no GPU
 	Dirs      []string `json:"dirs,omitempty"`      // folders to import from, where the worker's machine has them
+	Apart     string   `json:"apart,omitempty"`     // a folder of which nothing is imported but what dirs has: another version is there
 	Parallel  int      `json:"parallel,omitempty"`  // threads that its libraries compute with
 }
 

@@ -2179,7 +2179,7 @@ def main():
     sys.path.pop(0)  # this file's folder, which is no place to import from
     sys.dont_write_bytecode = True
     faulthandler.enable(all_threads=False)
-    send(0, "hello", {"protocol": "1.3", "cell": "python", "pid": os.getpid()})
+    send(0, "hello", {"protocol": "1.4", "cell": "python", "pid": os.getpid()})
     incoming = queue.SimpleQueue()
     threading.Thread(target=receive, args=(incoming,), daemon=True).start()
     cell = Cell()

@@ -1,0 +1,130 @@
+package build
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"pawl/internal/git"
+	"pawl/internal/result"
+	"pawl/internal/sandbox"
+)
+
+// A check builds earlier versions from checkouts of their own. An absolute path in
+// flags, in CPATH, or behind a link leads out of such a checkout into the user's,
+// where the changed headers are: both versions would be built from them, and a change
+// would be taken for none. So a build of another version reads nothing of the user's
+// checkout but a compiler that is installed in it, and what PAWL_BUILD_READ names
+// there that is in no version: git has none of it.
+
+// Apart is the project whose files no build and no run of what is in dir may read: that
+// of the user's own folder, where dir is another version's; "" where it is not.
+func Apart(own, dir string) string {
+	if own == "" {
+		return ""
+	}
+	if checkout := sandbox.ProjectRoot(own); checkout != sandbox.ProjectRoot(dir) {
+		return checkout
+	}
+	return ""
+}
+
+// toolsIn are what may be read of the user's checkout: a compiler that is installed
+// there, as in a virtual environment, and untracked folders. What the compiler says that
+// it reads does not count: flags in CC and folders in CPATH are in that, too. Of a script
+// only the file is taken, and of an installation none where its folders are the
+// checkout's own: what lies there may be the project's headers.
+func (f *fence) toolsIn(checkout string) []string {
+	var place folderSet
+	switch {
+	case f.compiler.Name == "nvrtc": // found by its files, never by flags
+		place = slices.Clone(f.compiler.Folders)
+	case isScript(f.compiler.Command[0]):
+		place.add(f.compiler.Command[0])
+	case f.compiler.Name == "nvcc":
+		place.addToolkit(f.compiler.Command[0])
+	default:
+		place.addProgram(f.compiler.Command[0], f.compiler.Target)
+	}
+	tools := slices.DeleteFunc(place, func(path string) bool {
+		return !below(checkout, path) || filepath.Dir(path) == checkout && slices.Contains(installed, filepath.Base(path))
+	})
+	var named folderSet
+	named.add(namedFolders(readVariable)...)
+	for _, path := range named {
+		if !below(checkout, path) {
+			continue
+		}
+		if tracked, err := git.Tracks(path); err == nil && !tracked {
+			tools = append(tools, path)
+		}
+	}
+	return tools
+}
+
+// importPath are the folders in PYTHONPATH that are in the user's checkout: what is
+// imported from these is the project's. Of another version it is refused as stray.
+func (f *fence) importPath() []string {
+	var found folderSet
+	found.add(namedFolders("PYTHONPATH")...)
+	return slices.DeleteFunc(found, func(folder string) bool { return !holds(cmp.Or(f.checkout, f.project), folder) })
+}
+
+// isScript reports whether a program is a text that another program runs.
+func isScript(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var begin [2]byte
+	_, err = file.Read(begin[:])
+	return err == nil && string(begin[:]) == "#!"
+}
+
+// strayed reports whether a file, links resolved, is the user's checkout's and not
+// this version's own.
+func (f *fence) strayed(real string) bool {
+	return f.checkout != "" && holds(f.checkout, real) && !holds(f.project, real) &&
+		!slices.ContainsFunc(f.tools(), func(tool string) bool { return holds(tool, real) })
+}
+
+// stray is the first file of a list that is the user's checkout's; "" where none is.
+func (f *fence) stray(dir string, list []lookup) string {
+	if f.checkout == "" {
+		return ""
+	}
+	for _, l := range list {
+		if l.absent {
+			continue
+		}
+		path := verbatim(dir, l.path)
+		known, ok := f.places.Load(path)
+		if !ok {
+			real, _ := filepath.EvalSymlinks(path) // "": it is gone, and found out elsewhere
+			known = f.strayed(real)
+			f.places.Store(path, known)
+		}
+		if known.(bool) {
+			return l.path
+		}
+	}
+	return ""
+}
+
+// places remembers which paths lead into the user's checkout.
+type places = sync.Map
+
+// strayFault refuses an artifact of one version that was made from another's files.
+func (f *fence) strayFault(source, path string) *result.Fault {
+	return &result.Fault{
+		Stage: stage, Cause: result.CauseCompile,
+		Message: fmt.Sprintf("this version of %s would be built from %s, a file of the working tree in %s", source, path, f.checkout),
+		Hint:    strayRemedy,
+	}
+}
+
+const strayRemedy = "every version is built from its own files: name them relative to pawl.yaml in flags, sources and links, and not in CPATH and its kin"

@@ -1,0 +1,129 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What a compiler says of itself does not tell everything that it does: a script in
+// its place may add flags or start another one, and nvcc starts a compiler of the
+// host's. So keys count the programs, too.
+
+// stamp tells one state of a program from another: a script by its text, others by
+// size and time, since a compiler takes longer to hash than to run. Where it lies does
+// not count.
+func stamp(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	d := newDigest("program")
+	if isScript(real) {
+		text, _ := os.ReadFile(real) // what cannot be read does not run
+		d.bytes(text)
+		return d.hex()
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return ""
+	}
+	d.number(uint64(info.Size()))
+	d.number(uint64(info.ModTime().UnixNano()))
+	return d.hex()
+}
+
+// stampNamed is stamp of a program by its path or by its name on PATH.
+func stampNamed(name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return stamp(path)
+}
+
+// temporary are the names of nvcc's own files, which no two runs share.
+var temporary = regexp.MustCompile(`tmpxft_[0-9a-f_-]+|/pawl-nvcc-[0-9]+`)
+
+// behind is what a script in a compiler's place would start, with all flags that it
+// adds; "" for a program.
+func behind(ctx context.Context, name string, command []string) string {
+	if !isScript(command[0]) {
+		return ""
+	}
+	if name != "nvcc" {
+		language := "c"
+		if name == "c++" {
+			language = "c++"
+		}
+		text := answerOf(ctx, command, []string{"-###", "-S", "-x", language, "/dev/null", "-o", "-"})
+		d := newDigest("behind")
+		d.field(text)
+		for line := range strings.Lines(text) { // the compiler proper stands first on its line
+			if words := shellFields(strings.TrimSpace(line)); len(words) > 1 && filepath.IsAbs(words[0]) {
+				d.field(stamp(words[0]))
+			}
+		}
+		return d.hex()
+	}
+	dir, err := os.MkdirTemp("", "pawl-nvcc-")
+	if err != nil {
+		return ""
+	}
+	defer os.RemoveAll(dir)
+	source := filepath.Join(dir, "empty.cu")
+	if os.WriteFile(source, nil, 0o644) != nil {
+		return ""
+	}
+	text := answerOf(ctx, command, []string{"--dryrun", "-cubin", "-o", filepath.Join(dir, "empty.cubin"), source})
+	return sha256Hex(temporary.ReplaceAll(bytes.TrimSpace([]byte(text)), nil))
+}
+
+// parts are the stamps of the programs that a compiler is made of.
+func (c *compiler) parts() []string {
+	all := []string{stamp(c.Command[0]), c.Behind}
+	if c.Name == "nvcc" {
+		profile, _ := os.ReadFile(filepath.Join(filepath.Dir(c.Command[0]), "nvcc.profile")) // which adds flags
+		return append(all, sha256Hex(profile))
+	}
+	for _, name := range c.Programs {
+		all = append(all, stampNamed(name))
+	}
+	return all
+}
+
+// hostCompiler are the stamps of what nvcc preprocesses and compiles host code with.
+func (r *recipe) hostCompiler() []string {
+	name := os.Getenv("NVCC_CCBIN")
+	flags := r.flags()
+	for i, word := range flags {
+		for _, flag := range []string{"-ccbin", "--compiler-bindir"} {
+			switch value, ok := strings.CutPrefix(word, flag); {
+			case word == flag && i+1 < len(flags):
+				name = flags[i+1]
+			case ok && value != "":
+				name = strings.TrimPrefix(value, "=")
+			}
+		}
+	}
+	names := []string{name}
+	switch {
+	case name == "":
+		names = []string{"gcc", "g++"}
+	case strings.Contains(name, "/"):
+		names = []string{within(r.dir, name)}
+		if info, err := os.Stat(names[0]); err == nil && info.IsDir() {
+			names = []string{filepath.Join(names[0], "gcc"), filepath.Join(names[0], "g++")}
+		}
+	}
+	stamps := []string{name}
+	for _, name := range names {
+		stamps = append(stamps, stampNamed(name))
+	}
+	return slices.Clip(stamps)
+}

@@ -1,0 +1,87 @@
+package build
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/sandbox"
+)
+
+// linkInputs are the files that were linked in, without the artifact's own objects.
+func linkInputs(depfile, own string) ([]string, error) {
+	rules, err := os.ReadFile(depfile)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := parseDepfile(string(rules))
+	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasPrefix(path, own) }), err
+}
+
+// splitLibraries takes the shared libraries out of what was linked. Those of the system
+// and of the compiler, such as libgomp, stay outside of every key; others are code of
+// the kernel's, as far as the artifact loads them.
+func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries []string) {
+	var needed []string
+	if artifact, err := elf.NewFile(bytes.NewReader(so)); err == nil {
+		needed, _ = artifact.ImportedLibraries() // what has none loads nothing
+	}
+	own := folderSet(slices.Clone(r.compiler.Folders))
+	own.add(sandbox.System()...)
+	for _, path := range linked {
+		if !strings.HasSuffix(path, ".so") && !strings.Contains(path, ".so.") {
+			files = append(files, path)
+			continue
+		}
+		if file := verbatim(r.dir, path); slices.Contains(needed, soname(file)) && !own.has(file) {
+			libraries = append(libraries, path)
+		}
+	}
+	return files, libraries
+}
+
+// soname is the name by which a shared library is loaded: the one that it has, else
+// that of its file.
+func soname(path string) string {
+	file, err := elf.Open(path)
+	if err != nil {
+		return "" // a linker script
+	}
+	defer file.Close()
+	if names, _ := file.DynString(elf.DT_SONAME); len(names) > 0 {
+		return names[0]
+	}
+	return filepath.Base(path)
+}
+
+// unloadable refuses a kernel that no cell could load, while it is known why.
+func unloadable(source, library string) *result.Fault {
+	static := strings.TrimSuffix(library[:strings.LastIndex(library, ".so")], "/") + ".a"
+	return &result.Fault{
+		Stage: stage, Cause: result.CauseCompile,
+		Message: fmt.Sprintf("%s is linked with %s, which its cell may not load: cells read the shared libraries of the system alone", source, library),
+		Hint:    fmt.Sprintf("link the static library instead (%s), add its sources with #include, or install it below /usr and run ldconfig", static),
+	}
+}
+
+// withLibraries is the hash of an artifact's code and of the libraries that it loads:
+// a change of one of those changes what runs.
+func withLibraries(code string, made *product) string {
+	if len(made.libraries) == 0 {
+		return code
+	}
+	d := newDigest("pawl code with libraries 1")
+	d.field(code)
+	for _, dep := range made.deps {
+		if slices.Contains(made.libraries, dep.Path) {
+			d.field(filepath.Base(dep.Path))
+			d.field(dep.SHA256)
+		}
+	}
+	return d.hex()
+}
