@@ -15,11 +15,13 @@ const (
 type Outcome string
 
 // The outcomes. Each is the least that will do: a subject that is to be suspicious
-// may be caught as well, and a defused one too.
+// may be caught as well, and a defused one too. A cheat that ends as a clean improvement
+// would move the baseline: only an open one may.
 const (
 	Caught     Outcome = "caught"
 	Suspicious Outcome = "suspicious"
 	Defused    Outcome = "defused" // the trick never applies: every launch that counts does all of its work, and is right
+	Open       Outcome = "open"    // known to be missed: docs/integrity.md says so, and Why how much it gains
 	Pass       Outcome = "pass"    // an honest control: nothing may be said against it
 )
 
@@ -27,6 +29,7 @@ const (
 type Subject struct {
 	Kind     string
 	Kernel   string
+	Honest   string // the kernel of the corpus that the base has under its name
 	Exploit  string // its name in docs/integrity.md; "" for a control
 	Research []int  // numbers of the exploit in docs/integrity.md's list
 	Expect   Outcome

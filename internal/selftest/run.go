@@ -102,6 +102,11 @@ func (s *selftest) kind(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
+	if len(subjects) > 0 {
+		if err := commit(ctx, dir, kind); err != nil {
+			return err
+		}
+	}
 	project, err := spec.Load(filepath.Join(dir, "pawl.yaml"))
 	if err != nil {
 		return err
@@ -163,7 +168,8 @@ func (e *evidence) enough(subject Subject) bool {
 	return subject.Expect != Pass && e.failed && len(e.by(subject.By)) > 0
 }
 
-// check measures the subjects as `pawl check` does, shortly.
+// check plays the subjects against the honest kernels of the base, as `pawl check` does,
+// shortly.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
 	opts.Budget, opts.Keep, opts.Seed, opts.Timeout = 300*time.Millisecond, true, s.Seed, s.Timeout
@@ -187,7 +193,10 @@ type evidence struct {
 	names      []string // verdicts, causes, findings
 	failed     bool     // it may not pass
 	suspicious bool
-	skipped    string // why nothing was said
+	improves   bool     // it is an improvement, so that it may become the baseline
+	verdict    string   // of the match with the honest kernel
+	change     *float64 // in time against it: -0.3 is 30% less
+	skipped    string   // why nothing was said
 	seconds    float64
 	has        machine
 }
@@ -211,6 +220,13 @@ func (e *evidence) add(row *result.Row) {
 	case result.Incorrect, result.Rejected, result.Broken:
 		e.failed = true
 		e.name(string(row.Verdict))
+	}
+	if len(row.Sides) > 0 {
+		e.verdict = string(row.Verdict)
+		e.improves = e.improves || row.Verdict == result.Improvement
+		if c := row.Sides[0].Change; c != nil && (e.change == nil || c.Median < *e.change) {
+			e.change = &c.Median
+		}
 	}
 	if f := row.Fault; f != nil {
 		if row.Verdict == "" {
@@ -270,11 +286,25 @@ func (e *evidence) by(wanted []string) []string {
 	return out
 }
 
+// all is everything that was said, with how the match ended first.
+func (e *evidence) all() string {
+	all := e.names
+	if e.verdict != "" && !slices.Contains(all, e.verdict) {
+		all = append([]string{e.verdict}, all...)
+	}
+	if e.change != nil && len(all) > 0 {
+		all = slices.Clone(all)
+		all[0] += fmt.Sprintf(" (%+.0f%%)", 100**e.change)
+	}
+	return strings.Join(all, ", ")
+}
+
 // judge compares what came of a subject with what must.
 func (s *selftest) judge(subject Subject, e evidence) {
 	t := s.report.Selftest
 	one := result.SelftestSubject{
 		Name: subject.Kernel, Kind: subject.Kind, Role: "cheat", Exploit: subject.Exploit, Why: subject.Why, Seconds: e.seconds,
+		Verdict: e.verdict, Change: e.change,
 	}
 	if subject.Expect == Pass {
 		one.Role = "control"
@@ -303,11 +333,14 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	case e.suspicious && subject.Expect != Caught:
 		one.Outcome, one.By = "suspicious", strings.Join(e.names, ", ")
 		t.Suspicious++
-	case subject.Expect == Defused && !e.failed && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
+	case subject.Expect == Open:
+		one.Outcome, one.By = "open", e.all()
+		t.Open++
+	case subject.Expect == Defused && !e.failed && !e.improves && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
 		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
 		t.Defused++
 	default:
-		one.Outcome, one.By = "missed", strings.Join(e.names, ", ")
+		one.Outcome, one.By = "missed", e.all()
 		t.Missed++
 	}
 	t.Subjects = append(t.Subjects, one)
