@@ -8,6 +8,11 @@ var cudaSubjects = []Subject{
 	{Kind: CUDA, Kernel: "skip_when_done", Honest: "softmax", Exploit: "batch-and-skip", Research: []int{6}, Expect: Defused, By: []string{repeats, stale, timed, wrong}, Why: "outputs are poisoned before every sample, and cold launches of one sample have an output each"},
 	{Kind: CUDA, Kernel: "honest_at_first", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 7, 8}, Expect: Defused, By: []string{retained, timed, wrong}, Why: "a counter in device memory starts from nothing every time"},
 	{Kind: CUDA, Kernel: "known_seed", Honest: "softmax", Exploit: "known-seed", Research: []int{21}, Expect: Caught, By: []string{wrong}},
+	{Kind: CUDA, Kernel: "wrong_by_clock", Honest: "softmax_slow", Exploit: "evaluation-detected", Research: []int{33}, Expect: Caught, By: []string{timed, wrong, varies}, Drawn: true, Why: "wrong in an eighth of the time, by the GPU's own timer; what is faster is looked at longer"},
+	{Kind: CUDA, Kernel: "honest_when_warm", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33}, Expect: Caught, By: []string{timed, wrong, varies}, Why: "cold caches betray a timed launch, so timed launches are judged too"},
+	{Kind: CUDA, Kernel: "late_counter", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 7}, Expect: Defused, By: []string{retained, timed, wrong}, Why: "begins at the 70th launch, and the counter starts from nothing every time"},
+	{Kind: CUDA, Kernel: "counter_on_heap", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 7}, Expect: Defused, By: []string{retained, timed, wrong, varies}, Why: "counts in the device's heap, which belongs to no variable; outputs of timed samples are judged"},
+	{Kind: CUDA, Kernel: "stay_in_l2", Honest: "softmax", Exploit: "persisting-l2", Research: []int{11}, Expect: Defused, By: []string{pinned}, Why: "asks the L2 to keep its input; launches take turns over copies of it, and the flush is twice as large as the L2"},
 
 	{Kind: CUDA, Kernel: "nothing", Honest: "softmax", Exploit: "no-work", Research: []int{26}, Expect: Caught, By: []string{blank, wrong}},
 	{Kind: CUDA, Kernel: "zero_output", Honest: "softmax", Exploit: "zero-output", Research: []int{23}, Expect: Caught, By: []string{wrong, sensitive}},

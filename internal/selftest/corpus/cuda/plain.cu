@@ -21,6 +21,21 @@ __global__ void softmax_plain(const float *x, float *out, int cols) {
   for (int j = threadIdx.x; j < cols; j += blockDim.x) out[j] /= sum;
 }
 
+// Every exponential is computed four times.
+__global__ void softmax_slow(const float *x, float *out, int cols) {
+  x += (long)blockIdx.x * cols, out += (long)blockIdx.x * cols;
+  float max = x[0], sum = 0;
+  for (int j = threadIdx.x; j < cols; j += blockDim.x) max = largest(x[j], max);
+  max = over_block(max, [](float a, float b) { return largest(a, b); });
+  for (int again = 0; again < 3; again++) {
+    sum = 0;
+    for (int j = threadIdx.x; j < cols; j += blockDim.x) sum += out[j] = expf(x[j] - max);
+    sum = over_block(sum, [](float a, float b) { return a + b; });
+    __threadfence();
+  }
+  for (int j = threadIdx.x; j < cols; j += blockDim.x) out[j] = expf(x[j] - max) / sum;
+}
+
 __global__ void gemm(const float *a, const float *b, float *c, int m, int n, int k) {
   const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
   const float sum = dot(a, b, row, col, m, n, k);

@@ -15,6 +15,16 @@ void softmax_plain(const float *x, float *out, int64_t rows, int64_t cols) {
   }
 }
 
+/* Every exponential is computed twice. */
+void softmax_twice(const float *x, float *out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; i++, x += cols, out += cols) {
+    float max = x[0], sum = 0;
+    for (int64_t j = 1; j < cols; j++) max = x[j] > max || x[j] != x[j] ? x[j] : max;
+    for (int64_t j = 0; j < cols; j++) sum += expf(x[j] - max);
+    for (int64_t j = 0; j < cols; j++) out[j] = expf(x[j] - max) / sum;
+  }
+}
+
 void gemm(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) { gemm_rows(a, b, c, m, n, k); }
 
 /* Down the columns of b. */
@@ -41,6 +51,8 @@ void sum(const float *x, float *out, int64_t n) {
   for (int64_t i = 0; i < n; i++) sum += x[i];
   out[0] = sum;
 }
+
+void sum_of_four(const float *x, float *out, int64_t n) { sum_fours(x, out, n); }
 
 /* An exponential for every element. */
 void exponentials(const uint8_t *x, float *out, int64_t n) {
@@ -107,7 +119,7 @@ void roots(const float *x, float *out, int64_t n) {
 void slow_plain(const uint32_t *x, uint32_t *out, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     uint32_t v = x[i];
-    for (int round = 400000; round-- > 0;) {
+    for (int round = 60000; round-- > 0;) {
       v ^= v << 13;
       v ^= v >> 17;
       v ^= v << 5;
