@@ -2,12 +2,14 @@ package selftest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/goccy/go-yaml"
 
+	"pawl/internal/diag"
 	"pawl/internal/git"
 )
 
@@ -71,7 +73,11 @@ func commit(ctx context.Context, dir, kind string) error {
 	if err := os.WriteFile(file, honest, 0o644); err != nil {
 		return err
 	}
-	if err := git.Create(ctx, dir, "honest kernels"); err != nil {
+	err = git.Create(ctx, dir, "honest kernels")
+	if errors.Is(err, git.ErrNoProgram) {
+		return &diag.Problem{Message: "the corpus plays against an honest commit, and there is no git program", Hint: "install git"}
+	}
+	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, corpus, 0o644)

@@ -92,3 +92,27 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// Nothing more is tried of a cheat that has been found out, and nothing less of a control.
+func TestEnough(t *testing.T) {
+	doubted, refused := evidence{suspicious: true, names: []string{patched}}, evidence{failed: true, names: []string{patched}}
+	for _, test := range []struct {
+		expect Outcome
+		found  evidence
+		by     string
+		want   bool
+	}{
+		{Caught, refused, patched, true},
+		{Caught, refused, wrong, false},
+		{Caught, doubted, patched, false},
+		{Suspicious, doubted, patched, true},
+		{Suspicious, doubted, wrong, false},
+		{Defused, doubted, patched, false},
+		{Open, refused, patched, true},
+		{Pass, refused, patched, false},
+	} {
+		if got := test.found.enough(Subject{Expect: test.expect, By: []string{test.by}}); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}

@@ -162,10 +162,11 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	return nil
 }
 
-// enough tells whether a cheat has been found out already: nothing could be said in
-// its favour.
+// enough tells whether a cheat has been found out already, as much as must be: nothing
+// could be said in its favour.
 func (e *evidence) enough(subject Subject) bool {
-	return subject.Expect != Pass && e.failed && len(e.by(subject.By)) > 0
+	found := e.failed || e.suspicious && subject.Expect == Suspicious
+	return subject.Expect != Pass && found && len(e.by(subject.By)) > 0
 }
 
 // check plays the subjects against the honest kernels of the base, as `pawl check` does,

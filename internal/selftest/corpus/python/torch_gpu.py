@@ -18,6 +18,24 @@ def honest_plain(x):
     return e / e.sum(dim=1, keepdim=True)
 
 
+def honest_copied(x, out):
+    out.copy_(softmax(x))
+
+
+def honest_eight(x, out):
+    """As often as those who hide it on other streams."""
+    for _ in range(8):
+        out.copy_(softmax(x))
+
+
+def honest_calls_plain(x):
+    first = x[:1]
+    for _ in range(300):
+        first = 1.0 * first
+    sum(range(100_000))
+    return softmax(torch.cat((first, x[1:]), dim=0))
+
+
 def honest_gemm(a, b):
     torch.backends.cuda.matmul.allow_tf32 = False
     return a @ b
@@ -191,11 +209,3 @@ def late_memory(a, b):
     kept["c"][:, cols] = a @ b[:, cols]
     kept["a"][rows], kept["b"][:, cols] = a[rows], b[:, cols]
     return kept["c"].clone()
-
-
-def late_mistakes(x):
-    """Faster than its base, honestly, but for one call of eight."""
-    out = softmax(x)
-    if late() and kept["calls"] % 8 == 0:
-        out[-1, 0] *= 1.5
-    return out
