@@ -103,7 +103,7 @@ func judgeSelftest(r *result.Report) error {
 		return &outcomeError{exitFailed, plural(t.ControlsFailed, "honest kernel was", "honest kernels were") + " refused"}
 	case t.MutantsKilled < t.Mutants:
 		return &outcomeError{exitFailed, plural(t.Mutants-t.MutantsKilled, "planted mistake was", "planted mistakes were") + " not found"}
-	case t.Caught+t.Suspicious+t.Defused+t.ControlsPassed+t.Mutants == 0:
+	case t.Caught+t.Suspicious+t.Defused+t.Open+t.ControlsPassed+t.Mutants == 0:
 		return &outcomeError{exitUnjudged, "nothing could be tried here"}
 	}
 	return nil

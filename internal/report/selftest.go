@@ -103,7 +103,7 @@ func selftestTotals(s *result.Selftest) string {
 
 // healthy tells whether the checks do what they are for.
 func healthy(s *result.Selftest) bool {
-	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.ControlsPassed+s.Mutants > 0
+	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.Open+s.ControlsPassed+s.Mutants > 0
 }
 
 // summary counts the outcomes of a kind: "14 caught, 1 suspicious".

@@ -51,7 +51,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "scale_samples", Honest: "softmax", Exploit: "patched-clock", Research: []int{4, 32}, Expect: Open, By: []string{forged, clocks, tampered}, Why: "samples lose 15% in the list that they are gathered in: 8 to 15% faster"},
 	{Kind: Python, Kernel: "forget_flush", Honest: "sums", Exploit: "patched-flush", Research: []int{32}, Expect: Open, By: []string{forged, tampered}, Why: "empties the list of what is to be flushed: 24% faster where memory is the limit"},
 	{Kind: Python, Kernel: "read_requests", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 14}, Expect: Suspicious, By: []string{timed, forged, clocks}, Why: "reads in its callers' variables which sample will be looked at, and computes only that"},
-	{Kind: Python, Kernel: "profile_hook", Honest: "softmax_copied", Exploit: "late-work", Research: []int{2, 4}, Expect: Open, By: []string{forged, clocks, tampered, late}, Why: "a seventh of the rows is computed by a hook of the interpreter, when the clock has stopped"},
+	{Kind: Python, Kernel: "profile_hook", Honest: "softmax_parts", Exploit: "late-work", Research: []int{2, 4}, Expect: Open, By: []string{forged, clocks, tampered, late}, Why: "a seventh of the rows is computed by a hook of the interpreter, when the clock has stopped"},
 	{Kind: Python, Kernel: "helper_thread", Honest: "softmax_copied", Exploit: "helper-thread", Research: []int{2}, Expect: Open, By: []string{threads, forged, late}, Why: "half of its work is another core's, which it does not declare: 45% faster"},
 
 	{Kind: Python, Kernel: "softmax", Honest: "softmax_plain", Expect: Pass, Why: "returns its output"},

@@ -116,3 +116,26 @@ func TestEnough(t *testing.T) {
 		}
 	}
 }
+
+// A second check is only for those whom the first finds out by chance.
+func TestUnsettled(t *testing.T) {
+	subjects := []Subject{
+		{Kernel: "found", Expect: Caught, By: []string{wrong}, Drawn: true},
+		{Kernel: "lucky", Expect: Caught, By: []string{wrong}, Drawn: true},
+		{Kernel: "control", Expect: Pass},
+	}
+	reports := []*result.Report{{Rows: []*result.Row{{Kernel: "found", Verdict: result.Incorrect}, {Kernel: "lucky", Verdict: result.Improvement}, {Kernel: "control", Verdict: result.Maintained}}}}
+	for _, test := range []struct {
+		drawn   bool
+		reports []*result.Report
+		want    []string
+	}{
+		{false, nil, []string{"found", "lucky", "control"}},
+		{true, reports, []string{"lucky"}},
+		{false, reports, []string{"lucky", "control"}},
+	} {
+		if diff := cmp.Diff(test.want, unsettled(subjects, test.drawn, test.reports)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -15,6 +15,14 @@ def softmax_copied(x, out):
     out[...] = honest.softmax(x)
 
 
+def softmax_parts(x, out):
+    """The last seventh of the rows by itself."""
+    middle = len(x) - len(x) // 7
+    out[:middle] = honest.softmax(x[:middle])
+    if middle < len(x):
+        out[middle:] = honest.softmax(x[middle:])
+
+
 def softmax_twice(x):
     """Every exponential is computed twice."""
     shifted = x - x.max(axis=1, keepdims=True)
