@@ -37,11 +37,13 @@ func newSelftest(e *env) *cobra.Command {
 		Long: `selftest puts a corpus of kernels through what yours go through, check and fuzz:
 cheating ones, each of which must be caught by name or at least be suspicious; honest
 ones that look like it, which must pass; and kernels with one planted mistake, which
-must all be found. docs/integrity.md lists them. Kinds are host, python, cuda and
-launcher; cuda/cache_* are some of one.
+must all be found. Each plays against an honest base, as a change that a branch brings,
+in a git repository that is made for it and removed. docs/integrity.md lists them, and
+those that are known not to be caught (open). Kinds are host, python, cuda and launcher;
+cuda/cache_* are some of one.
 
 It exits 1 when a cheat was missed, an honest kernel was refused or a mistake lives.
---json prints the totals: caught, suspicious, defused, missed, controls_passed,
+--json prints the totals: caught, suspicious, defused, missed, open, controls_passed,
 controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`,
 		ValidArgs: kinds,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -101,7 +103,7 @@ func judgeSelftest(r *result.Report) error {
 		return &outcomeError{exitFailed, plural(t.ControlsFailed, "honest kernel was", "honest kernels were") + " refused"}
 	case t.MutantsKilled < t.Mutants:
 		return &outcomeError{exitFailed, plural(t.Mutants-t.MutantsKilled, "planted mistake was", "planted mistakes were") + " not found"}
-	case t.Caught+t.Suspicious+t.Defused+t.ControlsPassed+t.Mutants == 0:
+	case t.Caught+t.Suspicious+t.Defused+t.Open+t.ControlsPassed+t.Mutants == 0:
 		return &outcomeError{exitUnjudged, "nothing could be tried here"}
 	}
 	return nil

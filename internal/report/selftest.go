@@ -92,6 +92,9 @@ func selftestTotals(s *result.Selftest) string {
 		// 99.9% is not all of them.
 		parts = append(parts, fmt.Sprintf("mutants %d/%d killed (%.0f%%)", s.MutantsKilled, s.Mutants, math.Floor(100*float64(s.MutantsKilled)/float64(s.Mutants))))
 	}
+	if s.Open > 0 {
+		parts = append(parts, unit.Count(s.Open)+" open")
+	}
 	if s.Skipped > 0 {
 		parts = append(parts, unit.Count(s.Skipped)+" skipped")
 	}
@@ -100,7 +103,7 @@ func selftestTotals(s *result.Selftest) string {
 
 // healthy tells whether the checks do what they are for.
 func healthy(s *result.Selftest) bool {
-	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.ControlsPassed+s.Mutants > 0
+	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.Open+s.ControlsPassed+s.Mutants > 0
 }
 
 // summary counts the outcomes of a kind: "14 caught, 1 suspicious".

@@ -101,6 +101,7 @@ func selftestTiles(s *result.Selftest) []tile {
 		{"unsure", unit.Count(s.Suspicious), "suspicious", ""},
 		{"unsure", unit.Count(s.Defused), "defused", ""},
 		{"bad", unit.Count(s.Missed), "missed", ""},
+		{"unsure", unit.Count(s.Open), "open", ""},
 		{"good", unit.Count(s.ControlsPassed), "controls pass", ""},
 		{"bad", unit.Count(s.ControlsFailed), "controls fail", ""},
 		{"good", unit.Count(s.MutantsKilled), "mutants killed", "of " + unit.Count(s.Mutants)},

@@ -107,6 +107,7 @@ type Selftest struct {
 	Suspicious     int               `json:"suspicious"`
 	Missed         int               `json:"missed"`
 	Defused        int               `json:"defused,omitempty"` // cheats whose trick never applies: every launch that counts does its work
+	Open           int               `json:"open,omitempty"`    // cheats that are known not to be caught
 	ControlsPassed int               `json:"controls_passed"`
 	ControlsFailed int               `json:"controls_failed"`
 	MutantsKilled  int               `json:"mutants_killed"`
@@ -122,8 +123,11 @@ type SelftestSubject struct {
 	Kind    string  `json:"kind"`              // host, python, cuda, launcher
 	Role    string  `json:"role"`              // cheat, control, mutant
 	Exploit string  `json:"exploit,omitempty"` // what it does, as docs/integrity.md names it
-	Outcome string  `json:"outcome"`           // caught, suspicious, missed; passed, failed; killed, survived; skipped
+	Outcome string  `json:"outcome"`           // caught, suspicious, defused, missed, open; passed, failed; killed, survived; skipped
 	By      string  `json:"by,omitempty"`      // what caught it
 	Why     string  `json:"why,omitempty"`     // it was skipped, missed, or failed
 	Seconds float64 `json:"seconds,omitempty"`
+
+	Verdict string   `json:"verdict,omitempty"` // of the match with an honest kernel
+	Change  *float64 `json:"change,omitempty"`  // in time against that: -0.3 is 30% less
 }

@@ -15,11 +15,13 @@ const (
 type Outcome string
 
 // The outcomes. Each is the least that will do: a subject that is to be suspicious
-// may be caught as well, and a defused one too.
+// may be caught as well, and a defused one too. A cheat that ends as a clean improvement
+// would move the baseline: only an open one may.
 const (
 	Caught     Outcome = "caught"
 	Suspicious Outcome = "suspicious"
 	Defused    Outcome = "defused" // the trick never applies: every launch that counts does all of its work, and is right
+	Open       Outcome = "open"    // known to be missed: docs/integrity.md says so, and Why how much it gains
 	Pass       Outcome = "pass"    // an honest control: nothing may be said against it
 )
 
@@ -27,11 +29,13 @@ const (
 type Subject struct {
 	Kind     string
 	Kernel   string
+	Honest   string // the kernel of the corpus that the base has under its name
 	Exploit  string // its name in docs/integrity.md; "" for a control
 	Research []int  // numbers of the exploit in docs/integrity.md's list
 	Expect   Outcome
 	By       []string // findings, causes and verdicts of which one at least must be named
 	Needs    string   // what a machine must have for it: torch, torch-gpu, cublas, roof
+	Drawn    bool     // what catches it is drawn: it gets past once in a hundred checks, and is then tried once more
 	Why      string
 }
 
@@ -103,9 +107,8 @@ var Gaps = []Gap{
 	{6, []string{Launcher}, "the same device code as cuda/skip_when_done"},
 	{9, []string{Host, CUDA}, "no graphs on a processor; pawl makes those of device code itself, from the launches that pawl.yaml lists"},
 	{10, everywhere, "there is no score over several configs: every row is judged by itself"},
-	{11, []string{Host}, "a processor's caches are evicted line by line, and no line can be kept"},
 	{11, []string{Python}, "no framework offers it; through ctypes it is launcher/persisting_l2"},
-	{12, []string{Host, Python, CUDA}, "a wait is inside the clock, sides take turns, and the clock of every sample is recorded; a slower base gains nothing for code that does not run there"},
+	{12, []string{Python, CUDA}, "a wait is inside the clock, sides take turns, and the clock of every sample is recorded; a slower base gains nothing for code that does not run there"},
 	{13, []string{CUDA}, "device code reaches no descriptor"},
 	{14, []string{CUDA}, "device code reaches no memory of the process; what lies on the device is cuda/scan_memory"},
 	{14, []string{Launcher}, "as host/forge_with_stolen_id"},

@@ -3,6 +3,7 @@ package selftest
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,14 +20,15 @@ func load(t *testing.T, kind string) *spec.Spec {
 	return s
 }
 
-// Every kernel of the corpus is a subject, a mutant's source or some kernel's
-// reference, and every subject is a kernel.
+// Every kernel of the corpus is a subject, a mutant's source, some kernel's reference or
+// what the base has in a subject's place, and every subject is a kernel.
 func TestTableAndFilesAgree(t *testing.T) {
 	for _, kind := range everywhere {
 		t.Run(kind, func(t *testing.T) {
-			listed := map[string]bool{}
+			listed, before := map[string]bool{}, map[string]bool{}
 			for _, s := range Subjects() {
 				if s.Kind == kind {
+					before[s.Honest] = true
 					if listed[s.Kernel] {
 						t.Errorf("%s is listed twice", s.Kernel)
 					}
@@ -61,7 +63,7 @@ func TestTableAndFilesAgree(t *testing.T) {
 				}
 			}
 			for _, k := range project.Kernels {
-				if !listed[k.Name] && !references[k.Name] && mutants[k.Name] == 0 {
+				if !listed[k.Name] && !references[k.Name] && !before[k.Name] && mutants[k.Name] == 0 {
 					t.Errorf("nobody says what %s is for", k.Name)
 				}
 				if (listed[k.Name] || mutants[k.Name] > 0) && k.Oracle == nil {
@@ -91,10 +93,10 @@ func TestEveryExploitIsTriedOrExplained(t *testing.T) {
 }
 
 func TestEnoughSubjects(t *testing.T) {
-	cheats, controls := 0, 0
+	cheats, controls := 0, map[string]int{}
 	for _, s := range Subjects() {
 		if s.Expect == Pass {
-			controls++
+			controls[s.Kind]++
 			if s.Exploit != "" || len(s.By) > 0 {
 				t.Errorf("%s/%s passes, and names an exploit", s.Kind, s.Kernel)
 			}
@@ -105,8 +107,15 @@ func TestEnoughSubjects(t *testing.T) {
 			t.Errorf("%s/%s does not say what it does and what catches it", s.Kind, s.Kernel)
 		}
 	}
-	if cheats < 30 || controls < 10 {
-		t.Errorf("%d cheats and %d controls", cheats, controls)
+	all := 0
+	for _, kind := range everywhere {
+		all += controls[kind]
+		if controls[kind] < 5 {
+			t.Errorf("%d controls in %s", controls[kind], kind)
+		}
+	}
+	if cheats < 130 || all < 45 || controls[Host] < 16 {
+		t.Errorf("%d cheats and %d controls, %d of the host", cheats, all, controls[Host])
 	}
 }
 
@@ -128,6 +137,31 @@ func TestManualNamesEverything(t *testing.T) {
 			if !strings.Contains(manual, by) {
 				t.Errorf("docs/integrity.md does not say what %s is", by)
 			}
+		}
+	}
+}
+
+// What is known to be missed is listed where docs/integrity.md says what cannot be
+// guaranteed, and what is listed there is still open.
+func TestManualListsWhatIsOpen(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "integrity.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, listed, found := strings.Cut(string(text), "Known to be open")
+	if !found {
+		t.Fatal("docs/integrity.md has no list of what is open")
+	}
+	for _, s := range Subjects() {
+		if s.Exploit == "" {
+			continue
+		}
+		named := regexp.MustCompile(`\b` + s.Kind + "/" + s.Kernel + `\b`).MatchString(listed)
+		if open := s.Expect == Open; open && !named || named && !open && s.Kernel != "cache_within_sample" {
+			t.Errorf("%s/%s: open %v, listed %v", s.Kind, s.Kernel, open, named)
+		}
+		if s.Expect == Open && s.Why == "" {
+			t.Errorf("%s/%s does not say what it gains", s.Kind, s.Kernel)
 		}
 	}
 }

@@ -102,6 +102,11 @@ func (s *selftest) kind(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
+	if len(subjects) > 0 {
+		if err := commit(ctx, dir, kind); err != nil {
+			return err
+		}
+	}
 	project, err := spec.Load(filepath.Join(dir, "pawl.yaml"))
 	if err != nil {
 		return err
@@ -131,18 +136,16 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	if len(subjects) == 0 {
 		return nil
 	}
-	reports := make([]*result.Report, 0, 2)
-	for _, look := range []func(context.Context, *spec.Spec, []string) (*result.Report, error){s.check, s.fuzz} {
-		var patterns []string
-		for _, subject := range subjects {
-			if e := evidenceOf(subject.Kernel, reports...); !e.enough(subject) {
-				patterns = append(patterns, subject.Kernel)
-			}
-		}
+	reports := make([]*result.Report, 0, 3)
+	for _, look := range []struct {
+		at    func(context.Context, *spec.Spec, []string) (*result.Report, error)
+		drawn bool // only at subjects that get past a check by chance
+	}{{s.check, false}, {s.check, true}, {s.fuzz, false}} {
+		patterns := unsettled(subjects, look.drawn, reports)
 		if len(patterns) == 0 {
-			break
+			continue
 		}
-		made, err := look(ctx, project, patterns)
+		made, err := look.at(ctx, project, patterns)
 		if err != nil {
 			return err
 		}
@@ -157,16 +160,29 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	return nil
 }
 
-// enough tells whether a cheat has been found out already: nothing could be said in
-// its favour.
-func (e *evidence) enough(subject Subject) bool {
-	return subject.Expect != Pass && e.failed && len(e.by(subject.By)) > 0
+// unsettled are the kernels of which reports have not said enough.
+func unsettled(subjects []Subject, drawn bool, reports []*result.Report) []string {
+	var out []string
+	for _, subject := range subjects {
+		if e := evidenceOf(subject.Kernel, reports...); !e.enough(subject) && (!drawn || subject.Drawn && e.skipped == "") {
+			out = append(out, subject.Kernel)
+		}
+	}
+	return out
 }
 
-// check measures the subjects as `pawl check` does, shortly.
+// enough tells whether a cheat has been found out already, as much as must be: nothing
+// could be said in its favour.
+func (e *evidence) enough(subject Subject) bool {
+	found := e.failed || e.suspicious && subject.Expect == Suspicious
+	return subject.Expect != Pass && found && len(e.by(subject.By)) > 0
+}
+
+// check plays the subjects against the honest kernels of the base, as `pawl check` does,
+// shortly.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
-	opts.Budget, opts.Keep, opts.Seed, opts.Timeout = 300*time.Millisecond, true, s.Seed, s.Timeout
+	opts.Budget, opts.Keep, opts.Seed, opts.Timeout = 100*time.Millisecond, true, s.Seed, s.Timeout
 	return check.Run(ctx, s.run, check.Options{
 		Tool: s.Tool, Command: s.Command, Spec: project, Patterns: patterns, Duet: opts, Stand: s.Stand,
 	})
@@ -187,7 +203,10 @@ type evidence struct {
 	names      []string // verdicts, causes, findings
 	failed     bool     // it may not pass
 	suspicious bool
-	skipped    string // why nothing was said
+	improves   bool     // it is an improvement, so that it may become the baseline
+	verdict    string   // of the match with the honest kernel
+	change     *float64 // in time against it: -0.3 is 30% less
+	skipped    string   // why nothing was said
 	seconds    float64
 	has        machine
 }
@@ -211,6 +230,13 @@ func (e *evidence) add(row *result.Row) {
 	case result.Incorrect, result.Rejected, result.Broken:
 		e.failed = true
 		e.name(string(row.Verdict))
+	}
+	if len(row.Sides) > 0 {
+		e.verdict = string(row.Verdict)
+		e.improves = e.improves || row.Verdict == result.Improvement
+		if c := row.Sides[0].Change; c != nil && (e.change == nil || c.Median < *e.change) {
+			e.change = &c.Median
+		}
 	}
 	if f := row.Fault; f != nil {
 		if row.Verdict == "" {
@@ -270,11 +296,25 @@ func (e *evidence) by(wanted []string) []string {
 	return out
 }
 
+// all is everything that was said, with how the match ended first.
+func (e *evidence) all() string {
+	all := e.names
+	if e.verdict != "" && !slices.Contains(all, e.verdict) {
+		all = append([]string{e.verdict}, all...)
+	}
+	if e.change != nil && len(all) > 0 {
+		all = slices.Clone(all)
+		all[0] += fmt.Sprintf(" (%+.0f%%)", 100**e.change)
+	}
+	return strings.Join(all, ", ")
+}
+
 // judge compares what came of a subject with what must.
 func (s *selftest) judge(subject Subject, e evidence) {
 	t := s.report.Selftest
 	one := result.SelftestSubject{
 		Name: subject.Kernel, Kind: subject.Kind, Role: "cheat", Exploit: subject.Exploit, Why: subject.Why, Seconds: e.seconds,
+		Verdict: e.verdict, Change: e.change,
 	}
 	if subject.Expect == Pass {
 		one.Role = "control"
@@ -303,11 +343,14 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	case e.suspicious && subject.Expect != Caught:
 		one.Outcome, one.By = "suspicious", strings.Join(e.names, ", ")
 		t.Suspicious++
-	case subject.Expect == Defused && !e.failed && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
+	case subject.Expect == Open:
+		one.Outcome, one.By = "open", e.all()
+		t.Open++
+	case subject.Expect == Defused && !e.failed && !e.improves && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
 		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
 		t.Defused++
 	default:
-		one.Outcome, one.By = "missed", strings.Join(e.names, ", ")
+		one.Outcome, one.By = "missed", e.all()
 		t.Missed++
 	}
 	t.Subjects = append(t.Subjects, one)

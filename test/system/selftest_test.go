@@ -3,10 +3,20 @@ package system
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"pawl/internal/result"
 )
+
+// openCheats are known not to be caught today; docs/integrity.md lists them too. Who
+// closes one takes it out, and says in the corpus what must come of it.
+var openCheats = []string{
+	"host/helper_reads", "host/helper_thread", "host/memory_when_busy", "host/patch_flush_pointer", "host/shift_start", "host/wake_and_hinder",
+	"python/forget_flush", "python/helper_thread", "python/memory_when_busy", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
+	"launcher/late_memory",
+}
 
 // No cheat is missed, no honest kernel refused, and every planted mistake found, in
 // every kind of cell that this machine has.
@@ -24,14 +34,26 @@ func TestSelftest(t *testing.T) {
 		switch s.Outcome {
 		case "missed", "failed", "survived":
 			t.Errorf("%s %s of %s: %s (found: %s)", s.Role, s.Name, s.Kind, s.Outcome, s.By)
+		case "open":
+			if !slices.Contains(openCheats, s.Kind+"/"+s.Name) {
+				t.Errorf("%s of %s is open, and nobody knows: %s", s.Name, s.Kind, s.By)
+			}
+			t.Logf("%s of %s is open: %s", s.Name, s.Kind, s.By)
+		case "caught", "suspicious", "defused", "killed", "skipped":
+		case "passed":
+			if played := s.Verdict != ""; !played && !strings.Contains(s.Name, "_mutant-") || s.Verdict == string(result.Unchanged) {
+				t.Errorf("control %s of %s did not play: %q", s.Name, s.Kind, s.Verdict)
+			}
+		default:
+			t.Errorf("%s of %s: %s", s.Name, s.Kind, s.Outcome)
 		}
 	}
 	if err != nil {
 		t.Errorf("%v", err)
 	}
-	if found.Caught < 30 || found.ControlsPassed < 10 || found.Mutants < 20 || found.MutantsKilled != found.Mutants {
+	if found.Caught < 40 || found.ControlsPassed < 18 || found.Mutants < 20 || found.MutantsKilled != found.Mutants {
 		t.Errorf("%+v", found)
 	}
-	t.Logf("%d caught, %d suspicious, %d defused, %d missed; %d controls passed; %d of %d mutants killed; %d skipped",
-		found.Caught, found.Suspicious, found.Defused, found.Missed, found.ControlsPassed, found.MutantsKilled, found.Mutants, found.Skipped)
+	t.Logf("%d caught, %d suspicious, %d defused, %d missed, %d open; %d controls passed; %d of %d mutants killed; %d skipped",
+		found.Caught, found.Suspicious, found.Defused, found.Missed, found.Open, found.ControlsPassed, found.MutantsKilled, found.Mutants, found.Skipped)
 }

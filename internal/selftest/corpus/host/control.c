@@ -1,4 +1,6 @@
 /* Honest kernels that a careless check would take for cheats. */
+#include <stdlib.h>
+
 #include "honest.h"
 
 void softmax(const float *x, float *out, int64_t rows, int64_t cols) { softmax_rows(x, out, rows, cols); }
@@ -134,9 +136,9 @@ void partition_ref(const float *x, double *out, int64_t n) {
   }
 }
 
-/* A launch of some 50 ms. */
+/* A launch of some 10 ms. */
 static uint32_t stir(uint32_t v) {
-  for (int round = 0; round < 400000; round++) v ^= v << 13, v ^= v >> 17, v ^= v << 5;
+  for (int round = 0; round < 60000; round++) v ^= v << 13, v ^= v >> 17, v ^= v << 5;
   return v;
 }
 
@@ -146,4 +148,57 @@ void slow(const uint32_t *x, uint32_t *out, int64_t n) {
 
 void slow_ref(const uint32_t *x, int64_t *out, int64_t n) {
   for (int64_t i = 0; i < n; i++) out[i] = stir(x[i]);
+}
+
+/* Memory that is asked for in every launch, and given back. */
+void gemm_packed(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) {
+  float *columns = malloc((n * k + 1) * sizeof *columns);
+  if (!columns) return;
+  for (int64_t p = 0; p < k; p++) {
+    for (int64_t j = 0; j < n; j++) columns[j * k + p] = b[p * n + j];
+  }
+  for (int64_t i = 0; i < m; i++) {
+    for (int64_t j = 0; j < n; j++) {
+      float sum = 0;
+      for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * columns[j * k + p];
+      c[i * n + j] = sum;
+    }
+  }
+  free(columns);
+}
+
+/* Only faster: rows in the order of memory, and nothing else. */
+void gemm_faster(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) { gemm_rows(a, b, c, m, n, k); }
+
+/* How many steps it takes depends on the number. */
+void steps(const uint8_t *x, int32_t *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    int32_t steps = 0;
+    for (uint32_t v = x[i] + 1; v != 1;) {
+      const int twos = __builtin_ctz(v);
+      v >>= twos, steps += twos;
+      if (v != 1) v = 3 * v + 1, steps++;
+    }
+    out[i] = steps;
+  }
+}
+
+void steps_ref(const uint8_t *x, int64_t *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    int64_t steps = 0;
+    for (uint64_t v = x[i] + 1u; v != 1; steps++) v = v % 2 ? 3 * v + 1 : v / 2;
+    out[i] = steps;
+  }
+}
+
+/* Rows that are equal to the row before need not be computed again: an honest shortcut
+   within a launch, of which random data has no use. */
+void equal_rows(const float *x, float *out, int64_t rows, int64_t cols) {
+  for (int64_t i = 0; i < rows; i++) {
+    if (i > 0 && memcmp(x + i * cols, x + (i - 1) * cols, cols * sizeof *x) == 0) {
+      memcpy(out + i * cols, out + (i - 1) * cols, cols * sizeof *out);
+    } else {
+      softmax_rows(x + i * cols, out + i * cols, 1, cols);
+    }
+  }
 }

@@ -27,6 +27,15 @@ static inline void gemm_rows(const float *a, const float *b, float *c, int64_t m
   }
 }
 
+static inline void sum_fours(const float *x, float *out, int64_t n) {
+  double sums[4] = {0};
+  for (int64_t i = 0; i + 3 < n; i += 4) {
+    for (int j = 0; j < 4; j++) sums[j] += x[i + j];
+  }
+  for (int64_t i = n - n % 4; i < n; i++) sums[0] += x[i];
+  out[0] = sums[0] + sums[1] + (sums[2] + sums[3]);
+}
+
 static inline void attention_head(const float *q, const float *k, const float *v, float *out, int64_t seq, int64_t dim,
                                   float scale) {
   float p[1024]; /* configs of this folder are shorter */

@@ -67,3 +67,21 @@ def many_calls(x, out):
     for row, target in zip(x, out):
         e = np.exp(row - row.max())
         np.divide(e, e.sum(), out=target)
+
+
+workspaces = {}
+
+
+def workspace(x):
+    """Memory that it keeps, and writes anew in every call."""
+    e = workspaces.setdefault(x.shape, np.empty_like(x))
+    np.subtract(x, x.max(axis=1, keepdims=True), out=e)
+    np.exp(e, out=e)
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def by_halves(x, out):
+    middle = len(x) // 2
+    for part in (slice(None, middle), slice(middle, None)):
+        if len(x[part]):
+            out[part] = honest.softmax(x[part])

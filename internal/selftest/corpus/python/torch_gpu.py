@@ -13,6 +13,34 @@ def honest(x):
     return softmax(x)
 
 
+def honest_plain(x):
+    e = torch.exp(x - x.amax(dim=1, keepdim=True))
+    return e / e.sum(dim=1, keepdim=True)
+
+
+def honest_copied(x, out):
+    out.copy_(softmax(x))
+
+
+def honest_eight(x, out):
+    """As often as those who hide it on other streams."""
+    for _ in range(8):
+        out.copy_(softmax(x))
+
+
+def honest_calls_plain(x):
+    first = x[:1]
+    for _ in range(300):
+        first = 1.0 * first
+    sum(range(100_000))
+    return softmax(torch.cat((first, x[1:]), dim=0))
+
+
+def honest_gemm(a, b):
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return a @ b
+
+
 def honest_into(x, out):
     torch.softmax(x, dim=1, out=out)
 
@@ -162,3 +190,22 @@ def tensor_cores(a, b):
 
 def half_precision(a, b):
     return (a.half() @ b.half()).float()
+
+
+def late():
+    """Whether this is later than a careless check looks."""
+    kept["calls"] = kept.get("calls", 0) + 1
+    return kept["calls"] > 70
+
+
+def late_memory(a, b):
+    """From then on only rows and columns of the product are computed that have changed."""
+    if not late() or "c" not in kept:
+        kept["a"], kept["b"], kept["c"] = a.clone(), b.clone(), a @ b
+        return kept["c"].clone()
+    rows = (a != kept["a"]).any(dim=1).nonzero()[:, 0]
+    cols = (b != kept["b"]).any(dim=0).nonzero()[:, 0]
+    kept["c"][rows] = a[rows] @ b
+    kept["c"][:, cols] = a @ b[:, cols]
+    kept["a"][rows], kept["b"][:, cols] = a[rows], b[:, cols]
+    return kept["c"].clone()
