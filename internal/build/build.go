@@ -206,7 +206,7 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 }
 
 func (b *Builder) newBatch() *batch {
-	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, children: map[*fence][]*runtimeChild{}}
+	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, sources: map[string]func() sandbox.Sources{}, children: map[*fence][]*runtimeChild{}}
 }
 
 // batch is one call of Build: what its variants share.
@@ -219,6 +219,8 @@ type batch struct {
 	temp   string // made when something is compiled
 	shims  map[string]*shimObject
 	fences map[string]*fence // of compilers in folders
+
+	sources map[string]func() sandbox.Sources // of projects
 
 	children map[*fence][]*runtimeChild // with NVRTC, idle
 	status   Progress

@@ -61,6 +61,10 @@ func (run *batch) fenceOf(r *recipe) *fence {
 	f := run.fences[id.hex()]
 	if f == nil {
 		f = newFence(run.sandbox, r.dir, run.checkout, c)
+		if run.sources[f.project] == nil {
+			run.sources[f.project] = f.sources
+		}
+		f.sources = run.sources[f.project] // compilers of one project list it once
 		run.fences[id.hex()] = f
 	}
 	return f
