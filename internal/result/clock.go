@@ -29,11 +29,11 @@ type ClockCheck struct {
 // Rounds in which one version took longer beyond its claims than the other, by more
 // than it may, until it hides time. Of honest versions that is so in half of the rounds
 // at most, however much the machine varies, and then by chance of all but
-// hidingExceptions in one of 6,000 cases.
+// hidingExceptions in one of 14,000 cases.
 const (
-	hidingRounds     = 30
-	hidingExceptions = 5
-	hidingPart       = 0.12 // of its claim that a launch may take longer in any round
+	hidingRounds     = 60
+	hidingExceptions = 15
+	hidingPart       = 0.08 // of its claim that a launch may take longer in any round
 	hidingLeast      = 2e-6 // seconds that it may in any case
 )
 

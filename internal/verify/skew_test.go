@@ -24,7 +24,7 @@ func TestOverRoof(t *testing.T) {
 }
 
 func TestSkew(t *testing.T) {
-	const rounds = 30
+	const rounds = 60
 	// timing has values again and again, but for the first few.
 	timing := func(claimed, beyond float64, first ...float64) *result.Timing {
 		clock := &result.ClockCheck{ClaimedS: claimed}
@@ -37,6 +37,13 @@ func TestSkew(t *testing.T) {
 		}
 		return &result.Timing{Clock: clock}
 	}
+	// disturbed are rounds of which every third tells nothing, so many in all.
+	disturbed := func(n int) (first []float64) {
+		for range n {
+			first = append(first, 92e-6, 92e-6, -50e-6)
+		}
+		return first
+	}
 	short := timing(140e-6, 92e-6)
 	short.Clock.Beyond = short.Clock.Beyond[:rounds-1]
 	honest := timing(230e-6, 10e-6)
@@ -47,15 +54,15 @@ func TestSkew(t *testing.T) {
 	}{
 		{"honest", timing(228e-6, 25e-6), honest, false},
 		{"hides two fifths", timing(140e-6, 92e-6), honest, true},
-		{"hides less than a ninth", timing(200e-6, 33e-6), honest, false},
+		{"hides less than a tenth", timing(200e-6, 25e-6), honest, false},
 		{"a clock that leaves 15% out", timing(196e-6, 44e-6), honest, true},
-		{"beyond its claims as much as the other", timing(140e-6, 92e-6), timing(150e-6, 80e-6), false},
-		{"a few rounds were disturbed", timing(140e-6, 92e-6, 92e-6, 92e-6, 92e-6, -50e-6, 0, 92e-6, 92e-6, 92e-6, 1e-6, 1e-6, 1e-6), honest, true},
-		{"a round too many was", timing(140e-6, 92e-6, 92e-6, 92e-6, 92e-6, -50e-6, 0, 92e-6, 92e-6, 92e-6, 1e-6, 1e-6, 1e-6, 1e-6), honest, false},
+		{"beyond its claims as much as the other", timing(140e-6, 92e-6), timing(150e-6, 84e-6), false},
+		{"a few rounds were disturbed", timing(140e-6, 92e-6, disturbed(15)...), honest, true},
+		{"a round too many was", timing(140e-6, 92e-6, disturbed(16)...), honest, false},
 		{"a microsecond", timing(2e-6, 1.5e-6), timing(2e-6, 0), false},
 		{"the other takes less than it claims", timing(100e-6, 5e-6), timing(100e-6, -60e-6), false},
-		{"hides a tenth of its claim", timing(100e-6, 21.9e-6), honest, false},
-		{"hides more than that", timing(100e-6, 22.1e-6), honest, true},
+		{"hides a twelfth of its claim", timing(100e-6, 17.9e-6), honest, false},
+		{"hides more than that", timing(100e-6, 18.1e-6), honest, true},
 		{"too few rounds", short, honest, false},
 		{"too few rounds of the other", timing(140e-6, 92e-6), short, false},
 		{"nothing known of the other", timing(140e-6, 92e-6), &result.Timing{}, false},

@@ -50,9 +50,9 @@ type child struct {
 
 	// Under asking: it is stopped until the next request; all of it has come to a halt; how
 	// long its processor had worked then; and in how many pauses it went on all the same.
-	stopped, halted bool
-	rest            time.Duration
-	restless        int
+	stopped, halted, restKnown bool
+	rest                       time.Duration
+	restless                   int
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did

@@ -179,8 +179,14 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 				continue
 			}
 		}()
-	case "wakes itself":
+	case "wakes itself", "hardly stops":
+		signal.Notify(make(chan os.Signal, 1), unix.SIGCONT) // a timer whose signal is ignored is not set again
 		wakeEvery(5 * time.Millisecond)
+		for range 15 { // a signal that a stop comes before is dropped, and its timer is not set again
+			if what == "hardly stops" {
+				wakeEvery(time.Millisecond)
+			}
+		}
 		go func() {
 			for {
 				continue

@@ -12,9 +12,10 @@ import (
 // A timer of the candidate's own can wake a cell that is stopped, and the cell can stop
 // itself again: what it worked meanwhile is still on its processor's clock.
 const (
-	haltMost = 20 * time.Millisecond // that its threads may take to come to a halt
-	restMost = 100 * time.Microsecond
-	restless = 3 // pauses
+	haltMost  = 20 * time.Millisecond // that its threads may take to come to a halt
+	restMost  = 100 * time.Microsecond
+	neverHalt = 5 * time.Millisecond // the same, where nobody has seen it come to one
+	restless  = 3                    // pauses
 )
 
 // wake lets the cell run. The error is that it has been running all along.
@@ -22,7 +23,11 @@ func (c *child) wake() error {
 	if !c.stopped {
 		return nil
 	}
-	if worked, known := processTime(c.proc.Pid()); known && c.halted && worked-c.rest > restMost {
+	most := restMost
+	if !c.halted {
+		most = neverHalt
+	}
+	if worked, known := processTime(c.proc.Pid()); known && c.restKnown && worked-c.rest > most {
 		if c.restless++; c.restless == restless {
 			return c.fail(c.forged(fmt.Sprintf("worked for %v while it was stopped: something has woken it", (worked - c.rest).Round(time.Microsecond))))
 		}
@@ -43,12 +48,13 @@ func (c *child) still() {
 	if c.stopped, c.halted = c.proc.Stop() == nil, false; !c.stopped {
 		return
 	}
+	c.rest, c.restKnown = processTime(c.proc.Pid())
 	for began := time.Now(); !c.halted && time.Since(began) < haltMost; {
 		if c.halted = c.proc.Stopped(); !c.halted {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
 	if c.halted {
-		c.rest, c.halted = processTime(c.proc.Pid())
+		c.rest, c.restKnown = processTime(c.proc.Pid())
 	}
 }
