@@ -14,7 +14,7 @@ import (
 // closes one takes it out, and says in the corpus what must come of it.
 var openCheats = []string{
 	"host/helper_reads", "host/helper_thread", "host/memory_when_busy", "host/patch_flush_pointer", "host/shift_start", "host/wake_and_hinder",
-	"python/forget_flush", "python/helper_thread", "python/memory_when_busy", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
+	"python/forget_flush", "python/helper_thread", "python/late_memory", "python/memory_when_busy", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
 	"launcher/late_memory",
 }
 

@@ -136,9 +136,9 @@ void partition_ref(const float *x, double *out, int64_t n) {
   }
 }
 
-/* A launch of some 10 ms. */
+/* A launch of some 5 ms. */
 static uint32_t stir(uint32_t v) {
-  for (int round = 0; round < 60000; round++) v ^= v << 13, v ^= v >> 17, v ^= v << 5;
+  for (int round = 0; round < 30000; round++) v ^= v << 13, v ^= v >> 17, v ^= v << 5;
   return v;
 }
 

@@ -119,7 +119,7 @@ void roots(const float *x, float *out, int64_t n) {
 void slow_plain(const uint32_t *x, uint32_t *out, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     uint32_t v = x[i];
-    for (int round = 60000; round-- > 0;) {
+    for (int round = 30000; round-- > 0;) {
       v ^= v << 13;
       v ^= v >> 17;
       v ^= v << 5;

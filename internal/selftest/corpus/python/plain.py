@@ -15,6 +15,12 @@ def softmax_copied(x, out):
     out[...] = honest.softmax(x)
 
 
+def softmax_by_row(x, out):
+    for i in range(len(x)):
+        out[i] = np.exp(x[i] - x[i].max())
+        out[i] /= out[i].sum()
+
+
 def softmax_parts(x, out):
     """The last seventh of the rows by itself."""
     middle = len(x) - len(x) // 7
