@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	anewLeast  = 8     // samples on data that differs in all, of either version
-	anewPart   = 0.05  // of the other version's time that one may take longer there
-	anewChance = 0.001 // that versions which are alike in this seem not to be
+	anewLeast = 8    // samples on data that differs in all, of either version
+	anewPart  = 0.1  // of the other version's time that one may take longer there
+	anewSure  = 1.5  // times as wide as the 95% intervals of the medians is what they are known to
 )
 
 // Anew compares what two versions take longer on data that differs in all from what
@@ -30,11 +30,8 @@ func Anew(candidate, other *result.Timing) []result.Finding {
 	}
 	usual := stat.Median(other.Samples.Kept())
 	allowed := max((usual-stat.Median(candidate.Samples.Kept()))/2, anewPart*usual)
-	less := make([]float64, len(mine))
-	for i, longer := range mine {
-		less[i] = longer - allowed
-	}
-	if u, p, _ := stat.MannWhitney(less, theirs); p > anewChance || 2*u <= float64(len(mine)*len(theirs)) {
+	least, _ := bounds(mine)
+	if _, most := bounds(theirs); least-max(0, most) <= allowed { // new data may be quicker to fetch
 		return nil
 	}
 	return []result.Finding{{
@@ -42,6 +39,14 @@ func Anew(candidate, other *result.Timing) []result.Finding {
 		Message: fmt.Sprintf("on data that it has not seen it takes %s more than on data that differs in a few elements from the last, the other version %s more: what it gains may be what it remembers",
 			unit.Duration(max(0, stat.Median(mine))), unit.Duration(max(0, stat.Median(theirs)))),
 	}}
+}
+
+// bounds are what a median surely lies between. How far single values scatter is another
+// matter: a slower version's do so more.
+func bounds(values []float64) (least, most float64) {
+	median := stat.Median(values)
+	low, high, _ := stat.MedianCI(values)
+	return median - anewSure*(median-low), median + anewSure*(high-median)
 }
 
 // longerAnew is how many seconds longer samples on other data took than those of the

@@ -47,6 +47,8 @@ func TestAnew(t *testing.T) {
 		{"new data takes both longer", rememberer(r, 20, 90e-6, 50e-6, 0.1), rememberer(r, 20, 140e-6, 100e-6, 0.1), false},
 		{"no faster, and slower on new data", rememberer(r, 20, 130e-6, 100e-6, 0.1), honest, true},
 		{"a little slower on new data", rememberer(r, 20, 103e-6, 100e-6, 0.1), honest, false},
+		{"the other is quicker on new data", rememberer(r, 300, 200e-6, 200e-6, 0.05), rememberer(r, 300, 38e-6, 50e-6, 0.05), false},
+		{"slower and scattered", rememberer(r, 300, 200e-6, 200e-6, 0.5), rememberer(r, 300, 47e-6, 50e-6, 0.02), false},
 		{"too few to tell", rememberer(r, 7, 110e-6, 30e-6, 0), honest, false},
 		{"too few of the other", rememberer(r, 20, 110e-6, 30e-6, 0), rememberer(r, 7, 100e-6, 100e-6, 0), false},
 		{"all but a few while warming up", dropped, honest, false},
@@ -65,7 +67,7 @@ func TestAnewByChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	accused := 0
 	for range 4000 {
-		mine, other := rememberer(r, 8+r.IntN(20), 105e-6, 100e-6, 1), rememberer(r, 8+r.IntN(20), 100e-6, 100e-6, 1)
+		mine, other := rememberer(r, 8+r.IntN(20), 104e-6, 100e-6, 1), rememberer(r, 8+r.IntN(20), 100e-6, 100e-6, 1)
 		accused += len(Anew(mine, other))
 	}
 	if accused > 4 {

@@ -325,6 +325,11 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.Fresh > 0 && h.spare != nil {
 		h.renew(h.spare, m.FreshBatch)
+		for _, b := range h.spare.buffers {
+			if m.Cache == "cold" { // now: what has just been written back is quicker to read
+				h.flush(b.address(), b.size)
+			}
+		}
 	}
 	step, fresh := m.Step, 0
 	var flushedS, coldS float64
