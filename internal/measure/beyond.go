@@ -26,7 +26,8 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 		open := slices.ContainsFunc(others, func(s *series) bool {
 			_, hides := all[0].timing.Clock.Hides(s.timing.Clock)
 			_, helped := all[0].timing.Clock.HasHelp(s.timing.Clock)
-			return hides || helped
+			_, company := all[0].timing.Clock.HasCompany(s.timing.Clock)
+			return hides || helped || company
 		})
 		if !open {
 			return 0, nil
@@ -48,5 +49,6 @@ func (s *series) beyond(ctx context.Context, round int) error {
 	clock.Beyond = append(clock.Beyond, (more(took, other)-claimed)/repeat)
 	helped := more(with.BusyS, without.BusyS)/repeat - float64(s.threads())*stat.Mean(with.Seconds)
 	clock.Helped = append(clock.Helped, helped)
+	clock.Beside = append(clock.Beside, without.BusyS/without.WorkerS-float64(s.threads()))
 	return nil
 }

@@ -22,6 +22,9 @@ type ClockCheck struct {
 	// may compute with have time for. On a processor.
 	Helped []float64 `json:"helped_s,omitempty"`
 
+	// How many more of its threads than those work at a time while nothing is launched.
+	Beside []float64 `json:"beside,omitempty"`
+
 	EventsS float64 `json:"events_s,omitempty"` // per sample, by CUDA's events, over all samples
 	TimerS  float64 `json:"timer_s,omitempty"`  // per sample, by the GPU's global timer, from before the first event until after the second
 }
@@ -35,28 +38,36 @@ const (
 	hidingExceptions = 15
 	hidingPart       = 0.08 // of its claim that a launch may take longer in any round
 	hidingLeast      = 2e-6 // seconds that it may in any case
+	besideLeast      = 0.08 // of a thread that may work beside what is timed
 )
 
 // Hides compares what a launch takes beyond its claim with what another version's does.
 // It returns the seconds that are hidden in all but a few rounds, 0 if none are, and
 // whether further rounds could tell.
 func (c *ClockCheck) Hides(other *ClockCheck) (seconds float64, open bool) {
-	return c.inAllBut(c.Beyond, other.Beyond)
+	return inAllBut(c.Beyond, other.Beyond, max(hidingLeast, hidingPart*c.ClaimedS))
 }
 
 // HasHelp does the same for what processors work beside the threads that are there to
 // be timed.
 func (c *ClockCheck) HasHelp(other *ClockCheck) (seconds float64, open bool) {
-	return c.inAllBut(c.Helped, other.Helped)
+	return inAllBut(c.Helped, other.Helped, max(hidingLeast, hidingPart*c.ClaimedS))
 }
 
-func (c *ClockCheck) inAllBut(mine, others []float64) (seconds float64, open bool) {
+// HasCompany does the same for threads that work while nothing is launched.
+func (c *ClockCheck) HasCompany(other *ClockCheck) (threads float64, open bool) {
+	return inAllBut(c.Beside, other.Beside, besideLeast)
+}
+
+// inAllBut is by how much values are larger than others of the same moment, by more than
+// they may be, in all rounds but a few.
+func inAllBut(mine, others []float64, allowed float64) (more float64, open bool) {
 	rounds := min(len(mine), len(others), hidingRounds)
-	more := make([]float64, rounds)
+	beyond := make([]float64, rounds)
 	exceptions := 0
-	for i := range more {
-		more[i] = mine[i] - max(0, others[i])
-		if more[i] <= max(hidingLeast, hidingPart*c.ClaimedS) {
+	for i := range beyond {
+		beyond[i] = mine[i] - max(0, others[i])
+		if beyond[i] <= allowed {
 			exceptions++
 		}
 		if exceptions > hidingExceptions || exceptions > 2 && 2*exceptions > i+1 {
@@ -66,6 +77,6 @@ func (c *ClockCheck) inAllBut(mine, others []float64) (seconds float64, open boo
 	if rounds < hidingRounds {
 		return 0, true
 	}
-	slices.Sort(more)
-	return more[hidingExceptions], false
+	slices.Sort(beyond)
+	return beyond[hidingExceptions], false
 }

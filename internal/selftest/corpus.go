@@ -69,6 +69,7 @@ const (
 	roofed    = "over roof"        // faster than the device can be
 	blocked   = "timeout"          //
 	threads   = "threads"          //
+	helped    = "helper-thread"    // its processors work longer than its threads can
 	unloaded  = "no entry"         //
 	refused   = "launch"           //
 	uncompile = "compile"          //

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	anewLeast = 8    // samples on data that differs in all, of either version
-	anewPart  = 0.1  // of the other version's time that one may take longer there
-	anewSure  = 1.5  // times as wide as the 95% intervals of the medians is what they are known to
+	anewLeast = 8   // samples on data that differs in all, of either version
+	anewPart  = 0.1 // of the other version's time that one may take longer there
+	anewSure  = 1.5 // times as wide as the 95% intervals of the medians is what they are known to
 )
 
 // Anew compares what two versions take longer on data that differs in all from what

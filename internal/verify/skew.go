@@ -67,12 +67,16 @@ func Helped(candidate, other *result.Timing) []result.Finding {
 	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
 		return nil
 	}
-	beside, _ := candidate.Clock.HasHelp(other.Clock)
-	if beside <= 0 {
+	message := ""
+	if beside, _ := candidate.Clock.HasHelp(other.Clock); beside > 0 {
+		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside))
+	} else if threads, _ := candidate.Clock.HasCompany(other.Clock); threads > 0 {
+		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which the other version's do not", threads)
+	}
+	if message == "" {
 		return nil
 	}
 	return []result.Finding{{
-		Exploit: HelperThread, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not: threads that are meant to compute are counted by launch: {threads: N}", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside)),
+		Exploit: HelperThread, Severity: result.Suspicious, Message: message + ": threads that are meant to compute are counted by launch: {threads: N}",
 	}}
 }

@@ -3,6 +3,8 @@ package verify
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"pawl/internal/result"
@@ -85,6 +87,22 @@ func TestSkew(t *testing.T) {
 				t.Errorf("of processors: %+v", found)
 			}
 		})
+	}
+}
+
+// Threads that work while nothing is launched are company that nobody has asked for.
+func TestCompany(t *testing.T) {
+	timing := func(threads float64) *result.Timing {
+		return &result.Timing{Clock: &result.ClockCheck{Beside: slices.Repeat([]float64{threads}, 60)}}
+	}
+	for _, test := range []struct {
+		mine, other float64
+		found       bool
+	}{{0.9, -0.1, true}, {0.1, 0, true}, {0.07, 0, false}, {0.9, 0.85, false}, {-1, -2, false}} {
+		found := Helped(timing(test.mine), timing(test.other))
+		if (len(found) == 1) != test.found || test.found && !strings.Contains(found[0].Message, "while nothing is launched") {
+			t.Errorf("%+v: %+v", test, found)
+		}
 	}
 }
 
