@@ -47,7 +47,10 @@ func (s *series) beyond(ctx context.Context, round int) error {
 	other, _ := s.undisturbed(without)
 	clock, repeat := s.timing.Clock, float64(s.timing.Repeat)
 	clock.Beyond = append(clock.Beyond, (more(took, other)-claimed)/repeat)
-	helped := more(with.BusyS, without.BusyS)/repeat - float64(s.threads())*stat.Mean(with.Seconds)
+	helped := more(with.BusyS, without.BusyS)/repeat - stat.Mean(with.Seconds)
+	if threads := float64(s.threads()); threads > 1 { // which may wait actively between launches
+		helped = (with.BusyS - threads*with.WorkerS) / float64(with.Count) / repeat
+	}
 	clock.Helped = append(clock.Helped, helped)
 	clock.Beside = append(clock.Beside, without.BusyS/without.WorkerS-float64(s.threads()))
 	return nil

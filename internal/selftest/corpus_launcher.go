@@ -19,7 +19,7 @@ var launcherSubjects = []Subject{
 	{Kind: Launcher, Kernel: "honest_at_first", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 7, 8}, Expect: Caught, By: []string{timed, wrong}},
 	{Kind: Launcher, Kernel: "late_memory", Honest: "gemm", Exploit: "incremental", Research: []int{15, 33}, Expect: Open, By: []string{patched, timed, stale}, Why: "from the 70th launch on only tiles are computed that have changed: launches on wholly new data are timed beside others on the processor only"},
 	{Kind: Launcher, Kernel: "late_mistakes", Honest: "softmax_slow", Exploit: "evaluation-detected", Research: []int{33, 7}, Expect: Caught, By: []string{timed, wrong}, Drawn: true, Why: "wrong in one launch of eight, from the 70th on"},
-	{Kind: Launcher, Kernel: "early_work", Honest: "softmax", Exploit: "side-stream", Research: []int{1, 15}, Expect: Suspicious, By: []string{stream, timed, stale, wrong}, Why: "from the 70th launch on the next answer is begun early, on a stream of its own"},
+	{Kind: Launcher, Kernel: "early_work", Honest: "softmax", Exploit: "side-stream", Research: []int{1, 15}, Expect: Defused, By: []string{stream, timed, stale, wrong}, Why: "from the 70th launch on the next answer is begun early, on a stream of its own; it is of data that the next launch does not have"},
 	{Kind: Launcher, Kernel: "honest_when_idle", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33}, Expect: Caught, By: []string{timed, wrong}, Why: "from the 70th launch on half of the work where its stream is still busy, as it is while samples are taken"},
 
 	{Kind: Launcher, Kernel: "zero_output", Honest: "softmax", Exploit: "zero-output", Research: []int{23}, Expect: Caught, By: []string{wrong, sensitive}},

@@ -200,7 +200,7 @@ def late():
 
 def late_memory(a, b):
     """From then on only rows and columns of the product are computed that have changed."""
-    if not late() or "c" not in kept:
+    if not late() or kept["a"].shape != a.shape or kept["b"].shape != b.shape:
         kept["a"], kept["b"], kept["c"] = a.clone(), b.clone(), a @ b
         return kept["c"].clone()
     rows = (a != kept["a"]).any(dim=1).nonzero()[:, 0]
