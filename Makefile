@@ -78,7 +78,7 @@ script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 5m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 6m ./test/system/... ./test/conformance/... ./test/soak/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
 
 soak: build ## cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(call step,soak,PAWL_PYTHON="$${PAWL_PYTHON:-$$(tools/python)}" PAWL_BIN='$(CURDIR)/$(BIN)' PAWL_SOAK_SAMPLES='$(SOAK_SAMPLES)' PAWL_SOAK_ROWS='$(SOAK_ROWS)' \

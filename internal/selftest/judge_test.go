@@ -78,6 +78,16 @@ func TestJudge(t *testing.T) {
 			result.SelftestSubject{Name: "open", Role: "cheat", Outcome: "caught", By: forged, Why: "gains 30%"},
 			result.Selftest{Caught: 1},
 		},
+		{
+			func() { s.judge(Subject{Kind: Host, Kernel: "lucky", Expect: Suspicious, Drawn: true}, evidence{}) },
+			result.SelftestSubject{Name: "lucky", Role: "cheat", Outcome: "defused", Why: "it was right, and gained nothing here"},
+			result.Selftest{Defused: 1},
+		},
+		{
+			func() { s.judge(Subject{Kind: Host, Kernel: "lucky", Expect: Suspicious, Drawn: true}, faster) },
+			result.SelftestSubject{Name: "lucky", Role: "cheat", Outcome: "missed", By: "improvement (-30%)", Verdict: "improvement", Change: &less},
+			result.Selftest{Missed: 1},
+		},
 		{func() { s.judgeMutant(mutant, "m-1", refused) }, result.SelftestSubject{Name: "m-1", Role: "mutant", Exploit: "wrong scale", Outcome: "killed", By: wrong}, result.Selftest{Mutants: 1, MutantsKilled: 1}},
 		{func() { s.judgeMutant(mutant, "m-1", skipped) }, result.SelftestSubject{Name: "m-1", Role: "mutant", Exploit: "wrong scale", Outcome: "skipped", Why: "no GPU"}, result.Selftest{Skipped: 1}},
 		{func() { s.judgeMutant(none, "m-0", evidence{}) }, result.SelftestSubject{Name: "m-0", Role: "control", Outcome: "passed", Why: "the mutants' source without a mistake"}, result.Selftest{ControlsPassed: 1}},

@@ -13,8 +13,7 @@ import (
 // openCheats are known not to be caught today; docs/integrity.md lists them too. Who
 // closes one takes it out, and says in the corpus what must come of it.
 var openCheats = []string{
-	"host/helper_reads", "host/helper_thread", "host/memory_when_busy", "host/patch_flush_pointer", "host/shift_start", "host/wake_and_hinder",
-	"python/forget_flush", "python/helper_thread", "python/late_memory", "python/memory_when_busy", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
+	"python/late_memory", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
 	"launcher/late_memory",
 }
 
@@ -51,7 +50,7 @@ func TestSelftest(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v", err)
 	}
-	if found.Caught < 40 || found.ControlsPassed < 18 || found.Mutants < 20 || found.MutantsKilled != found.Mutants {
+	if found.Caught < 40 || found.ControlsPassed < 25 && found.Skipped < 100 || found.ControlsPassed < 18 || found.Mutants < 20 || found.MutantsKilled != found.Mutants {
 		t.Errorf("%+v", found)
 	}
 	t.Logf("%d caught, %d suspicious, %d defused, %d missed, %d open; %d controls passed; %d of %d mutants killed; %d skipped",
