@@ -26,10 +26,13 @@ func Withheld(path string) bool {
 // ProjectRoot is the repository that a folder is in, else the folder itself. A
 // repository that a home folder lies in is no project.
 func ProjectRoot(dir string) string {
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	for root := dir; !Broad(root); root = filepath.Dir(root) {
+	for root := dir; !Broad(root) && root != filepath.Dir(root); root = filepath.Dir(root) {
 		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
 			return root
 		}

@@ -109,3 +109,23 @@ func TestWithout(t *testing.T) {
 		t.Errorf("%v, want %v", names(root, got), want)
 	}
 }
+
+// A folder may be named from where the caller is.
+func TestProjectRootOfARelativeFolder(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, name := range []string{".", "", "nowhere/.."} {
+		if got := ProjectRoot(name); got != dir {
+			t.Errorf("%q: %s, want %s", name, got, dir)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := ProjectRoot("sub"); got != dir {
+		t.Errorf("below it: %s, want %s", got, dir)
+	}
+}
