@@ -12,7 +12,7 @@ func TestHintsMakeSense(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	for _, file := range []string{"a.h", ".ssh/key", "work/inc/a.h"} {
+	for _, file := range []string{"a.h", ".ssh/key", "mine/inc/a.h"} {
 		writeFile(t, filepath.Join(home, file), "#define A\n")
 	}
 	for name, test := range map[string]struct {
@@ -22,7 +22,7 @@ func TestHintsMakeSense(t *testing.T) {
 		"/etc":             {"#include \"/etc/passwd\"\n", "", "/etc/passwd is outside of what a compiler may read: /etc holds more than sources…put a copy of the file into the project"},
 		"a home folder":    {"#include \"" + home + "/a.h\"\n", "", home + "/a.h is outside…put a copy of the file into the project"},
 		"a hidden folder":  {"#include \"" + home + "/.ssh/key\"\n", "", home + "/.ssh/key is outside…put a copy of the file into the project"},
-		"another folder":   {"#include \"" + home + "/work/inc/a.h\"\n", "", home + "/work/inc/a.h is outside…PAWL_BUILD_READ=" + home + "/work/inc"},
+		"another folder":   {"#include \"" + home + "/mine/inc/a.h\"\n", "", home + "/mine/inc/a.h is outside…PAWL_BUILD_READ=" + home + "/mine/inc"},
 		".git":             {"#include \".git/config\"\n", "", ".git/config is in .git or .pawl: …elsewhere in the project"},
 		"nothing":          {"#include \"nowhere.h\"\n", "-I., -L.", ""},
 		"a library":        {"", "-L., -lnowhere", ""},

@@ -97,7 +97,7 @@ func (c *compiler) parts() []string {
 	return all
 }
 
-// hostCompiler are the stamps of what nvcc preprocesses and compiles host code with.
+// hostCompiler stamps the compiler that nvcc hands host code to.
 func (r *recipe) hostCompiler() []string {
 	name := os.Getenv("NVCC_CCBIN")
 	flags := r.flags()

@@ -85,11 +85,12 @@ type Host interface {
 	Close(ctx context.Context, errs []error) []error
 }
 
-// A Host that takes long to open cells may open several at once: Expect tells it in which
+// A Host that takes long to open cells may open several at once. Expect tells it in which
 // orders Open will be called, if nothing ends the match before, and that nothing is being
-// measured now.
+// measured now; Release, that no more of them are needed.
 type expectant interface {
 	Expect(ctx context.Context, orders [][]int)
+	Release(ctx context.Context)
 }
 
 // Cells that are opened at once: those that every match needs, then a few.
@@ -97,6 +98,24 @@ const (
 	expectFirst = cellsLeast
 	expectMore  = 2
 )
+
+// expect tells a host that can make use of it which cells come next, before the first of
+// them is opened.
+func expect(ctx context.Context, host Host, sides, cell int) {
+	ready, yes := host.(expectant)
+	if !yes || cell != 0 && (cell < expectFirst || (cell-expectFirst)%expectMore != 0) {
+		return
+	}
+	many := expectMore
+	if cell == 0 {
+		many = expectFirst
+	}
+	var orders [][]int
+	for ahead := range many {
+		orders = append(orders, loadingOrder(sides, cell+ahead))
+	}
+	ready.Expect(ctx, orders)
+}
 
 // Err returns why a match ended early, and the side it is about; -1 is the whole
 // match.
@@ -117,6 +136,9 @@ func (m *Match) Timings() []*result.Timing {
 // its ratios exactly enough or has used its budget. Sampling stops on the width of
 // an interval alone, never on where it lies.
 func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOptions, progress func(*Match, Progress)) {
+	if ready, yes := host.(expectant); yes {
+		defer ready.Release(ctx)
+	}
 	for _, m := range matches {
 		m.begin(opts)
 	}
@@ -129,17 +151,7 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 		if len(waiting) == 0 {
 			return
 		}
-		if host, yes := host.(expectant); yes && (cell == 0 || cell >= expectFirst && (cell-expectFirst)%expectMore == 0) {
-			many := expectMore
-			if cell == 0 {
-				many = expectFirst
-			}
-			var orders [][]int
-			for ahead := range many {
-				orders = append(orders, loadingOrder(len(waiting[0].Sides), cell+ahead))
-			}
-			host.Expect(ctx, orders)
-		}
+		expect(ctx, host, len(waiting[0].Sides), cell)
 		visit(ctx, waiting, host, set, cell, opts, progress)
 		for _, m := range waiting {
 			if m.err != nil {
@@ -171,7 +183,7 @@ func (m *Match) begin(opts DuetOptions) {
 		start[i] = len(s.timing.Samples.Seconds)
 		s.opts = opts.Options
 		s.opts.Keep = opts.Keep && i == 0 // only the candidate's are judged
-		s.anew = true
+		s.inMatch = true
 	}
 	m.starts = append(m.starts, start)
 }

@@ -2,12 +2,9 @@ package measure
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 
-	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/unit"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
@@ -81,56 +78,7 @@ func (s *series) freshen(m *wire.Sample) {
 	case s.cuda():
 		m.Batch = s.data
 	default:
-		m.Batch, m.Step = s.at, s.steps+1
-	}
-}
-
-// steppedData tells whether the data of samples differs in a few elements only.
-func (s *series) steppedData() bool { return !s.cuda() }
-
-const (
-	probeOneIn = 8   // requests looks whether what was flushed is cold
-	coldShare  = 0.6 // of the time of a cold read that one takes at least
-	warmReads  = 5   // in a row, in one cell or another, until something has kept the flush from working
-)
-
-// probeOne has some requests, which nobody knows before, look whether the flush before a
-// sample has worked.
-func (s *series) probeOne(m *wire.Sample) {
-	if s.anew && !s.onGPU() && m.Cache == "cold" && rand.IntN(probeOneIn) == 0 {
-		m.Probe = 1 + rand.IntN(m.Count)
-	}
-}
-
-// probed takes down what that has brought to light.
-func (s *series) probed(got *worker.Batch) error {
-	switch {
-	case got.ColdS == 0:
-		return nil
-	case got.FlushedS >= coldShare*got.ColdS:
-		s.warmReads = 0
-		return nil
-	}
-	if s.warmReads++; s.warmReads < warmReads {
-		return nil
-	}
-	return &result.Fault{
-		Cause:   result.CauseForged,
-		Message: fmt.Sprintf("patched-flush: reading arguments that were flushed takes %s, and %s when they really were", unit.Duration(got.FlushedS), unit.Duration(got.ColdS)),
-		Hint:    "candidate code shares the cell's address space and keeps its arguments in the caches",
-	}
-}
-
-const (
-	anewOneIn = 3 // requests has data that differs in all: to generate it takes time
-	anewLeast = 3 // samples of such a request: the first comes after a pause, and one is to compare with
-)
-
-// renewOne has one sample of some requests, which nobody knows before, work on data that
-// no launch has seen anything of: what a kernel gains must be gained there too.
-func (s *series) renewOne(m *wire.Sample) {
-	if s.anew && s.steppedData() && m.Count >= anewLeast && rand.IntN(anewOneIn) == 0 {
-		m.Fresh, m.FreshBatch = 2+rand.IntN(m.Count-1), s.data
+		m.Batch, m.Step = s.stepping, s.steps+1
 	}
 }
 
@@ -138,7 +86,7 @@ func (s *series) renewOne(m *wire.Sample) {
 func (s *series) keep(m wire.Sample, got *worker.Batch) {
 	switch {
 	case got.Fresh > 0:
-		s.at, s.steps = m.FreshBatch, got.Count-got.Fresh+1
+		s.stepping, s.steps = m.FreshBatch, got.Count-got.Fresh+1
 	case m.Step > 0:
 		s.steps += got.Count
 	}

@@ -183,8 +183,8 @@ func TestDataOfASeries(t *testing.T) {
 		m.Fresh, m.FreshBatch = test.fresh, s.data
 		s.keep(m, &worker.Batch{SampleReply: wire.SampleReply{Count: test.count, Kept: kept, Fresh: test.fresh}})
 		got := s.draw.kept[len(s.draw.kept)-1]
-		if got.Batch != test.batch || got.Steps != test.steps || s.at != test.at || s.steps != test.after {
-			t.Errorf("%+v: kept %+v; the series is at %d, %d", test, got, s.at, s.steps)
+		if got.Batch != test.batch || got.Steps != test.steps || s.stepping != test.at || s.steps != test.after {
+			t.Errorf("%+v: kept %+v; the series is at %d, %d", test, got, s.stepping, s.steps)
 		}
 	}
 }

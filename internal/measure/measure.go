@@ -60,8 +60,8 @@ type series struct {
 	cores    []int   // to be kept on; nil: the worker's choice
 	warm     bool    // the device has just been busy with another problem
 	steps    int     // of oracle.Mutate that the inputs have been through
-	at       int     // batch of the data that author cells change step by step
-	anew     bool    // it is also to be timed on data that differs in all, and after flushes that are looked at
+	stepping int     // batch of the data that author cells change step by step
+	inMatch  bool    // some samples are on wholly new data, and some flushes are looked at
 
 	warmReads int     // after a flush, in a row
 	looked    bool    // at what the host does for a launch
@@ -80,13 +80,13 @@ func newSeries(side Side, opts Options, progress func(Progress)) *series {
 // begin prepares the problem and warms it up.
 func (s *series) begin(ctx context.Context) error {
 	request := s.problem(s.opts.Seed)
-	request.Cores, request.Spare = s.cores, s.anew && s.steppedData()
+	request.Cores, request.Spare = s.cores, s.inMatch && s.steppedData()
 	request.DeadlineS = 60 + float64(s.Instance.Footprint)/50e6
 	prepared, err := s.Cell.Prepare(ctx, request)
 	if err != nil {
 		return at("prepare", err)
 	}
-	s.timing.Pinned, s.sets, s.at, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0, 0
+	s.timing.Pinned, s.sets, s.stepping, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0, 0
 	s.timing.Resources, s.timing.OnDevice = prepared.Resources, s.onGPU()
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))

@@ -55,7 +55,8 @@
 //     this package.
 //   - It gains no privilege. As root it stays user 0, without any capability.
 //   - It ends with the process that started it, however that ends, and Kill and
-//     Wait leave no child of it behind. (With Processes, nor does the guard.)
+//     Wait leave no child of it behind. (With Processes, a guard ends the children
+//     that a killed caller would leave.)
 //
 // Where the kernel cannot give all this, Level.Missing says what is not kept
 // and Require refuses to start.

@@ -20,9 +20,6 @@ type Duel struct {
 // once more with a double budget where that did not decide; and a second,
 // independent set for what would fail a change or move the baseline.
 func PlayOut(ctx context.Context, host measure.Host, duels []*Duel, opts measure.DuetOptions, progress func(*measure.Match, measure.Progress)) {
-	if host, yes := host.(*Host); yes {
-		defer host.Release(ctx)
-	}
 	play := func(set int, opts measure.DuetOptions, wanted func(result.Verdict) bool) {
 		var chosen []*Duel
 		var matches []*measure.Match

@@ -175,21 +175,8 @@ func TestHostOpensAhead(t *testing.T) {
 	if len(cells.ahead) > 0 {
 		t.Error("cells that are there at once are opened ahead")
 	}
-	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
-kernels:
-  k: {source: k.cu, entry: k, launch: {grid: 1, block: 1}, args: [{name: y, dtype: f32, shape: [1], role: out}]}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := standWithGPU(t, "")
-	var sides []*Job
-	for range 2 {
-		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
-		job.Artifact, job.Row.Build = &build.Artifact{Key: "k"}, &result.Build{}
-		sides = append(sides, job)
-	}
-	host := b.NewHost(sides)
+	sides := twoVersions(t)
+	host := standWithGPU(t, "").NewHost(sides)
 	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}})
 	if len(host.ahead) != 3 {
 		t.Fatalf("%d visits are ready", len(host.ahead))

@@ -191,9 +191,9 @@ func TestWhatIsBesideRowsHasNoClass(t *testing.T) {
 	}
 }
 
-// Versions that share a cell are each told their own limits.
-func TestSidesHaveTheirOwnLimits(t *testing.T) {
-	t.Parallel()
+// twoVersions are jobs of a CUDA kernel, built.
+func twoVersions(t *testing.T) []*Job {
+	t.Helper()
 	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
 kernels:
   k: {source: k.cu, entry: k, launch: {grid: 1, block: 1}, args: [{name: y, dtype: f32, shape: [1], role: out}]}
@@ -201,13 +201,19 @@ kernels:
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := standWithGPU(t, "")
 	var sides []*Job
 	for range 2 {
 		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
 		job.Artifact, job.Row.Build = &build.Artifact{Bytes: []byte("code"), Symbols: []string{"k"}}, &result.Build{}
 		sides = append(sides, job)
 	}
+	return sides
+}
+
+// Versions that share a cell are each told their own limits.
+func TestSidesHaveTheirOwnLimits(t *testing.T) {
+	t.Parallel()
+	b, sides := standWithGPU(t, ""), twoVersions(t)
 	host := b.NewHost(sides)
 	if _, _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
 		t.Fatal(err)

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	anewLeast = 8   // samples on data that differs in all, of either version
+	anewLeast = 8   // samples on wholly new data, of either version
 	anewPart  = 0.1 // of the other version's time that one may take longer there
 	anewSure  = 1.5 // times as wide as the 95% intervals of the medians is what they are known to
 )
 
-// Anew compares what two versions take longer on data that differs in all from what
+// Anew compares what two versions take longer on wholly new data from what
 // launches have seen with what they take on data that differs in a few elements. Both
 // were timed in turns, and nothing was done between the two kinds of samples: a version
 // that takes so much longer than the other that half of what it gains is gone, or that

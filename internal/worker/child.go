@@ -47,12 +47,7 @@ type child struct {
 	asking sync.Mutex // one request in flight
 	help   help       // that it got from children; under asking
 	code   codeWatch  // under asking
-
-	// Under asking: it is stopped until the next request; all of it has come to a halt; how
-	// long its processor had worked then; and in how many pauses it went on all the same.
-	stopped, halted, restKnown bool
-	rest                       time.Duration
-	restless                   int
+	pause  pause      // until the next request; under asking
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did

@@ -79,7 +79,7 @@ type codeWatch struct {
 // nothing can be put back before it is seen. Looks that are not due are left out.
 func (c *child) examineCode(due bool) error {
 	w := &c.code
-	if w.first == nil || !c.stopped || !due && time.Since(w.last) < codeShare*w.cost {
+	if w.first == nil || !c.pause.stopped || !due && time.Since(w.last) < codeShare*w.cost {
 		return nil
 	}
 	begin := time.Now()

@@ -47,7 +47,7 @@ func TestCodeThatCannotBeRead(t *testing.T) {
 	if c.code.first, err = c.witness.readCode(c.proc.Pid()); err != nil || len(c.code.first) != 3 {
 		t.Fatal(c.code.first, err)
 	}
-	c.stopped = true
+	c.pause.stopped = true
 	if err := c.examineCode(true); err != nil {
 		t.Error(err)
 	}

@@ -9,30 +9,40 @@ import (
 // has started. Its threads could otherwise work while another cell is timed: they would
 // slow that one down, or get a start on what they are asked for next.
 
-// A timer of the candidate's own can wake a cell that is stopped, and the cell can stop
-// itself again: what it worked meanwhile is still on its processor's clock.
+// pause is what is known of a cell between two requests. A timer of the candidate's own
+// can wake a cell that is stopped, and the cell can stop itself again: what it worked
+// meanwhile is still on its processor's clock.
+type pause struct {
+	stopped  bool
+	halted   bool          // all of its threads were seen to have come to a halt
+	known    bool          // worked is
+	worked   time.Duration // by its processor until then
+	restless int           // pauses, of all so far, in which it went on
+}
+
 const (
-	haltMost  = 20 * time.Millisecond // that its threads may take to come to a halt
+	haltMost  = 20 * time.Millisecond // that threads may take to come to a halt
 	restMost  = 100 * time.Microsecond
 	neverHalt = 5 * time.Millisecond // the same, where nobody has seen it come to one
-	restless  = 3                    // pauses
+	restless  = 3
 )
 
 // wake lets the cell run. The error is that it has been running all along.
 func (c *child) wake() error {
-	if !c.stopped {
+	p := &c.pause
+	if !p.stopped {
 		return nil
 	}
 	most := restMost
-	if !c.halted {
+	if !p.halted {
 		most = neverHalt
 	}
-	if worked, known := processTime(c.proc.Pid()); known && c.restKnown && worked-c.rest > most {
-		if c.restless++; c.restless == restless {
-			return c.fail(c.forged(fmt.Sprintf("worked for %v while it was stopped: something has woken it", (worked - c.rest).Round(time.Microsecond))))
+	if now, known := processTime(c.proc.Pid()); known && p.known && now-p.worked > most {
+		if p.restless++; p.restless == restless {
+			return c.fail(c.forged(fmt.Sprintf("worked for %v while it was stopped: something has woken it", (now - p.worked).Round(time.Microsecond))))
 		}
 	}
-	c.stopped = c.proc.Continue() != nil
+	p.stopped = c.proc.Continue() != nil
 	return nil
 }
 
@@ -45,16 +55,17 @@ func (c *child) still() {
 	if trusted {
 		return
 	}
-	if c.stopped, c.halted = c.proc.Stop() == nil, false; !c.stopped {
+	p := &c.pause
+	if p.stopped, p.halted = c.proc.Stop() == nil, false; !p.stopped {
 		return
 	}
-	c.rest, c.restKnown = processTime(c.proc.Pid())
-	for began := time.Now(); !c.halted && time.Since(began) < haltMost; {
-		if c.halted = c.proc.Stopped(); !c.halted {
+	p.worked, p.known = processTime(c.proc.Pid())
+	for began := time.Now(); !p.halted && time.Since(began) < haltMost; {
+		if p.halted = c.proc.Stopped(); !p.halted {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
-	if c.halted {
-		c.rest, c.restKnown = processTime(c.proc.Pid())
+	if p.halted {
+		p.worked, p.known = processTime(c.proc.Pid())
 	}
 }
