@@ -81,13 +81,7 @@ func ended(c Case) (result.Verdict, bool) {
 	case c.Fault == nil:
 		return "", false
 	}
-	switch c.Fault.Cause {
-	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
-		return result.Rejected, true
-	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol, result.CauseOracle:
-		return "", true // says nothing of the kernel
-	}
-	return result.Broken, true
+	return c.Fault.Verdict(), true
 }
 
 func measured(o *Opponent) bool { return o != nil && !o.Missing && o.Change != nil }

@@ -175,6 +175,20 @@ type Fault struct {
 // Error makes a Fault usable as an error.
 func (f *Fault) Error() string { return f.Message }
 
+// Verdict is what a fault says of the kernel; nothing where it is the machine's, the
+// user's or pawl's own.
+func (f *Fault) Verdict() Verdict {
+	switch f.Cause {
+	case CauseForged, CauseOverRoof, CauseCheat:
+		return Rejected
+	case CauseWrong:
+		return Incorrect
+	case CauseUnsupported, CauseInterrupted, CauseInternal, CauseKilled, CauseProtocol, CauseOracle:
+		return ""
+	}
+	return Broken
+}
+
 // Cause is the kind of a fault.
 type Cause string
 

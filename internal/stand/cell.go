@@ -33,6 +33,16 @@ type Seat struct {
 	last   *Job // that used it
 }
 
+// gone tells whether the worker has ended, and the cell with it.
+func (s *Seat) gone() bool {
+	select {
+	case <-s.client.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
 // Seats opens a cell for every side, all at once: importing a framework takes
 // seconds. Python cells of the last row that have the same function loaded are
 // used again, the others closed. Where there is no cell there is an error.
@@ -186,10 +196,8 @@ func (b *Stand) Leave(ctx context.Context, s *Seat, p *Job, err error) error {
 // told of the row that used the cell last.
 func (b *Stand) Release(ctx context.Context) {
 	for _, s := range b.kept {
-		select {
-		case <-s.client.Gone():
-			continue // and its cells with it
-		default:
+		if s.gone() {
+			continue
 		}
 		if err := b.close(ctx, s.Cell, s.last, nil); err != nil && s.last.Row.Fault == nil {
 			s.last.Fail("measure", err)
@@ -202,21 +210,37 @@ func (b *Stand) Release(ctx context.Context) {
 // close ends a cell and takes down its story. It returns the fault that matters:
 // the one there was, or what only closing brought to light.
 func (b *Stand) close(ctx context.Context, cell *worker.Cell, p *Job, err error) error {
+	return p.closed(endCell(ctx, cell, err))
+}
+
+// cellEnd is how a cell ended.
+type cellEnd struct {
+	reply *wire.CloseReply // nil where it had ended before
+	err   error
+}
+
+// endCell ends a cell, unless the error that there was has ended it.
+func endCell(ctx context.Context, cell *worker.Cell, err error) cellEnd {
 	var failed *worker.Failed
 	if errors.As(err, &failed) && failed.CellEnded {
-		return err
+		return cellEnd{err: err}
 	}
-	closed, closeErr := cell.Close(ctx)
-	if closeErr != nil {
-		if err == nil {
-			err = closeErr
-		}
-		return err
+	reply, closing := cell.Close(ctx)
+	if closing != nil {
+		return cellEnd{err: cmp.Or(err, closing)}
 	}
-	p.Row.Log = closed.Log
-	p.held(closed.Sandbox)
+	return cellEnd{reply, err}
+}
+
+// closed takes down what a cell of the job's said when it ended.
+func (p *Job) closed(end cellEnd) error {
+	if end.reply == nil {
+		return end.err
+	}
+	p.Row.Log = end.reply.Log
+	p.held(end.reply.Sandbox)
 	if p.Row.Timing != nil {
-		p.Row.Timing.PeakMemory = max(p.Row.Timing.PeakMemory, closed.PeakMemory)
+		p.Row.Timing.PeakMemory = max(p.Row.Timing.PeakMemory, end.reply.PeakMemory)
 	}
-	return err
+	return end.err
 }

@@ -3,6 +3,7 @@ package stand
 import (
 	"context"
 	"runtime"
+	"sync"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -51,20 +52,14 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 		e.client, e.seats, e.judge = client, [3]*Seat{}, nil
 	}
 	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Factor: e.Answers.Factor, Timeout: e.stand.Timeout}
+	if err := e.seat(ctx); err != nil {
+		return nil, err
+	}
 	sides := [3]*verify.Side{}
 	for i, job := range e.sides {
-		if job == nil {
-			continue // no candidate: only what it has produced before is looked at
+		if job != nil {
+			sides[i] = &verify.Side{Cell: e.seats[i].Cell, Instance: instances[i], Symbols: job.Artifact.Symbols}
 		}
-		if e.seats[i] == nil {
-			if e.seats[i], err = e.open(ctx, job); err != nil {
-				if i == examined {
-					return nil, err
-				}
-				return nil, &verify.OracleError{Err: err}
-			}
-		}
-		sides[i] = &verify.Side{Cell: e.seats[i].Cell, Instance: instances[i], Symbols: job.Artifact.Symbols}
 	}
 	if e.judge == nil {
 		if e.judge, err = e.openJudge(ctx); err != nil {
@@ -76,6 +71,34 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	}
 	b.Oracle, b.Rival, b.Judge = e.Answers.oracle(sides[reference]), sides[rival], e.judge
 	return b, nil
+}
+
+// seat opens the cells that are not open, all at once: importing a framework takes seconds.
+// No candidate means that only what it has produced before is looked at.
+func (e *Examiner) seat(ctx context.Context) error {
+	var errs [3]error
+	var opening sync.WaitGroup
+	for i, job := range e.sides {
+		if job != nil && e.seats[i] == nil {
+			opening.Go(func() { e.seats[i], errs[i] = e.open(ctx, job) })
+		}
+	}
+	opening.Wait()
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case i == examined:
+			return err
+		default:
+			return &verify.OracleError{Err: err}
+		}
+	}
+	for i, job := range e.sides {
+		if seat := e.seats[i]; job != nil && seat.last == nil {
+			e.stand.describe(job, seat, seat.loaded)
+		}
+	}
+	return nil
 }
 
 func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
@@ -90,11 +113,7 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
 	if job.Untimed && job.Row.Cell == spec.CellPython { // references compute in wider types
 		open.Memory = max(open.Memory, wideMemory*e.footprint+2*spareMemory)
 	}
-	seat, err := e.stand.open(ctx, e.client, job, open, load)
-	if err == nil {
-		e.stand.describe(job, seat, seat.loaded)
-	}
-	return seat, err
+	return e.stand.open(ctx, e.client, job, open, load)
 }
 
 // wideMemory is how many times a problem's own memory a reference in wider types may take.

@@ -79,6 +79,9 @@ type seating struct {
 	places []measure.Place
 }
 
+// gone tells whether the worker has ended, and its cells with it.
+func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Seat).gone) }
+
 // seat opens cells and loads the sides. What is to be known of them is written to the rows
 // of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, int, error) {
@@ -104,6 +107,7 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, in
 		job := jobs[side]
 		sha, err := client.Upload(ctx, job.Artifact.Bytes)
 		if err != nil {
+			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
 			return nil, -1, err
 		}
 		open, load := h.requests(job, sha)
@@ -210,6 +214,7 @@ func (h *Host) apart() []*Job {
 
 // take finds cells that were opened before they were asked for.
 func (h *Host) take(order []int) *seating {
+	h.ahead = slices.DeleteFunc(h.ahead, (*seating).gone)
 	at := slices.IndexFunc(h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
 	if at < 0 {
 		return nil
@@ -221,7 +226,7 @@ func (h *Host) take(order []int) *seating {
 
 // Release closes cells that were opened and not needed.
 func (h *Host) Release(ctx context.Context) {
-	for _, s := range h.ahead {
+	for _, s := range slices.DeleteFunc(h.ahead, (*seating).gone) {
 		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
 	}
 	h.ahead = nil
@@ -234,23 +239,33 @@ func (h *Host) Close(ctx context.Context, errs []error) []error {
 	return h.leave(ctx, seats, h.sides, errs)
 }
 
-// leave closes the cells of a visit.
+// leave closes the cells of a visit, all at once: one that has used a GPU takes a while to
+// end.
 func (h *Host) leave(ctx context.Context, seats []*Seat, jobs []*Job, errs []error) []error {
-	out := make([]error, len(jobs))
-	closed := map[*Seat]bool{}
+	ends := make([]*cellEnd, len(jobs))
+	before := make([]error, len(jobs))
+	var closing sync.WaitGroup
 	for side, seat := range seats {
-		if seat == nil || closed[seat] {
+		if seat == nil || slices.Index(seats, seat) < side {
 			continue
 		}
-		closed[seat] = true
-		err := errs[side]
+		before[side] = errs[side]
 		for other, also := range seats { // the cell of all of them, ended by one
 			if also == seat && errs[other] != nil {
-				err = errs[other]
+				before[side] = errs[other]
 			}
 		}
-		if got := h.stand.close(ctx, seat.Cell, jobs[side], err); got != nil && err == nil {
-			out[side] = got
+		ends[side] = &cellEnd{}
+		closing.Go(func() { *ends[side] = endCell(ctx, seat.Cell, before[side]) })
+	}
+	closing.Wait()
+	out := make([]error, len(jobs))
+	for side, end := range ends {
+		if end == nil {
+			continue
+		}
+		if err := jobs[side].closed(*end); before[side] == nil {
+			out[side] = err
 		}
 	}
 	return out

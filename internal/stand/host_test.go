@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
 )
 
 // The test binary stands in for pawl's worker and cells.
@@ -310,5 +312,31 @@ func TestPlayOutOfSeveral(t *testing.T) {
 	}
 	if _, err := duels[1].Match.Err(); err == nil || len(duels[1].Match.Cells) != 6 {
 		t.Errorf("%v after %d cells", err, len(duels[1].Match.Cells))
+	}
+}
+
+// Cells that were opened ahead end with their worker; what comes after has others.
+func TestExpectedOfAWorkerThatEnds(t *testing.T) {
+	sides := twoVersions(t)
+	b := standWithGPU(t, "")
+	host := b.NewHost(sides)
+	orders := [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}}
+	host.Expect(t.Context(), orders)
+	if len(host.ahead) == 0 {
+		t.Fatal("none was opened ahead")
+	}
+	b.worker.Close()
+	<-b.worker.Gone()
+	for visit, order := range orders {
+		places, side, err := host.Open(t.Context(), order)
+		if err != nil {
+			t.Fatal(side, err)
+		}
+		for side, place := range places {
+			if _, err := place.Cell.Prepare(t.Context(), wire.Prepare{}); err != nil && strings.Contains(err.Error(), "the worker ended") {
+				t.Errorf("visit %d, side %d: %v", visit, side, err)
+			}
+		}
+		host.Close(t.Context(), make([]error, len(sides)))
 	}
 }

@@ -98,16 +98,7 @@ func (p *Job) Fail(stage string, err error) {
 		fault.Stage = stage
 	}
 	p.Row.Fault = fault
-	switch fault.Cause {
-	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
-		p.Row.Verdict = result.Rejected
-	case result.CauseWrong:
-		p.Row.Verdict = result.Incorrect
-	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseOracle:
-		p.Row.Verdict = "" // says nothing of the kernel
-	default:
-		p.Row.Verdict = result.Broken
-	}
+	p.Row.Verdict = fault.Verdict()
 	var failed *worker.Failed
 	if errors.As(err, &failed) {
 		if failed.Log != "" {

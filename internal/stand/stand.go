@@ -41,6 +41,7 @@ type Stand struct {
 	Largest int64 // bytes of the largest problem's arguments
 
 	run       *run.Run
+	starting  *sync.Mutex // of a worker
 	worker    *worker.Client
 	kept      []*Seat // Python cells that the next row may use
 	shared    *shared
@@ -59,7 +60,7 @@ type shared struct {
 // New makes a stand that writes to the report.
 func New(r *run.Run, report *result.Report, opts Options) *Stand {
 	opts.Build.Sandbox = opts.Sandbox
-	return &Stand{Options: opts, Report: report, run: r, shared: &shared{}}
+	return &Stand{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
 }
 
 // NewReport is the report of a run, as far as it is known at its start.
@@ -85,7 +86,7 @@ func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string,
 // is timed on the processor stays with the first.
 func (b *Stand) Another(device int) *Stand {
 	other := *b
-	other.Device, other.worker, other.kept, other.processor = device, nil, nil, false
+	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
 	other.uuid = b.worker.Hello().Devices[device].UUID
 	return &other
 }
@@ -309,6 +310,8 @@ func (b *Stand) Close() {
 
 // Living returns a worker that is there, starting another when the last one died.
 func (b *Stand) Living(ctx context.Context) (*worker.Client, error) {
+	b.starting.Lock()
+	defer b.starting.Unlock()
 	if b.worker != nil {
 		select {
 		case <-b.worker.Gone():

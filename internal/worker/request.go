@@ -193,12 +193,14 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 			m.Device, m.L2Bytes = gpu.UUID, gpu.L2Bytes
 		}
 	}
+	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
+	c.mu.Lock()
+	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // whether or not it works: from its first moment on
+	c.mu.Unlock()
 	var reply wire.LoadReply
 	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
 	reply.OnDevice = reply.OnDevice && c.device != hostDevice // nobody runs on what he was not given
-	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
 	c.mu.Lock()
-	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // whether or not that worked
 	c.processor = err == nil && c.kind == "python" && !reply.OnDevice
 	c.mu.Unlock()
 	return &reply, err

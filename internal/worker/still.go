@@ -17,15 +17,23 @@ type pause struct {
 	halted   bool          // all of its threads were seen to have come to a halt
 	known    bool          // worked is
 	worked   time.Duration // by its processor until then
-	restless int           // pauses, of all so far, in which it went on
+	all      int           // pauses so far
+	restless int           // of these, in which it went on
 }
 
 const (
 	haltMost  = 20 * time.Millisecond // that threads may take to come to a halt
 	restMost  = 100 * time.Microsecond
 	neverHalt = 5 * time.Millisecond // the same, where nobody has seen it come to one
-	restless  = 3
+
+	// So many pauses, and no fewer than one in so many: a machine that is busy charges a
+	// thread with more than that once in thousands.
+	restless      = 3
+	restlessShare = 20
 )
+
+// isRestless tells whether it went on too often for that to be the machine's doing.
+func (p *pause) isRestless() bool { return p.restless >= restless && p.restless*restlessShare >= p.all }
 
 // wake lets the cell run. The error is that it has been running all along.
 func (c *child) wake() error {
@@ -38,7 +46,7 @@ func (c *child) wake() error {
 		most = neverHalt
 	}
 	if now, known := processTime(c.proc.Pid()); known && p.known && now-p.worked > most {
-		if p.restless++; p.restless == restless {
+		if p.restless++; p.isRestless() {
 			return c.fail(c.forged(fmt.Sprintf("worked for %v while it was stopped: something has woken it", (now - p.worked).Round(time.Microsecond))))
 		}
 	}
@@ -59,6 +67,7 @@ func (c *child) still() {
 	if p.stopped, p.halted = c.proc.Stop() == nil, false; !p.stopped {
 		return
 	}
+	p.all++
 	p.worked, p.known = processTime(c.proc.Pid())
 	for began := time.Now(); !p.halted && time.Since(began) < haltMost; {
 		if p.halted = c.proc.Stopped(); !p.halted {

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,31 @@ func TestStillBetweenRequests(t *testing.T) {
 	}
 	if _, err := cell.Close(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a module has started when it was loaded waits for the first request.
+func TestStoppedAfterLoad(t *testing.T) {
+	c := connect(t)
+	cell := openLying(t, c, "honest")
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cell.Info.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+		t.Errorf("between load and the next request the cell is %.1s", state)
+	}
+}
+
+// A busy machine charges a thread that is stopped with a moment, once in thousands of pauses.
+func TestRestless(t *testing.T) {
+	for _, tc := range []struct {
+		restless, all int
+		want          bool
+	}{{2, 2, false}, {3, 3, true}, {3, 60, true}, {3, 61, false}, {50, 1000, true}, {49, 1000, false}} {
+		if got := (&pause{restless: tc.restless, all: tc.all}).isRestless(); got != tc.want {
+			t.Errorf("%d of %d: %v", tc.restless, tc.all, got)
+		}
 	}
 }
 
