@@ -34,6 +34,9 @@ type buffer struct {
 	size   int
 	probed bool // populate works here: Linux has it since 5.14
 
+	home  []byte // mapped, while its pages are elsewhere
+	place []byte // where they are then
+
 	pristine []byte // contents to restore before a launch; inout only
 
 	key   uint64 // of the contents
@@ -75,13 +78,16 @@ func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	}
 	b.paintRedZones()
 	b.fill(key)
-	b.probed = b.populate() == nil
+	b.probed = populate(b.inner()) == nil
 	return b, nil
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 func (b *buffer) data() []byte { return b.mapped[b.start : b.start+b.size : b.start+b.size] }
+
+// inner is all but the guard pages.
+func (b *buffer) inner() []byte { return b.mapped[page:roundUp(b.start+b.size+redZone, page)] }
 
 func (b *buffer) address() uintptr { return dl.Address(b.data()) }
 

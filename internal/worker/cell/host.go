@@ -39,7 +39,8 @@ type host struct {
 	spin  func(rounds int)
 
 	handlers *handlers // of signals, before any of the candidate's code ran
-	own      []int     // the cell's threads then
+	signals  *signalMask
+	own      []int // the cell's threads then
 
 	args     []wire.Arg
 	scalars  []byte  // storage of the scalar arguments
@@ -68,7 +69,7 @@ func newHost() *host { return &host{flush: core.Flush, spin: core.Spin} }
 
 func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
 	if h.handlers == nil {
-		h.handlers, h.own = readHandlers(), ownThreads()
+		h.handlers, h.signals, h.own = readHandlers(), newSignalMask(), ownThreads()
 	}
 	lib, err := dl.Open(m.Path)
 	if err != nil {
@@ -324,6 +325,8 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	}
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.Fresh > 0 && h.spare != nil {
+		h.spare.hide()
+		defer func() { _ = h.spare.reveal() }() // where none of the samples came to it
 		h.renew(h.spare, m.FreshBatch)
 		for _, b := range h.spare.buffers {
 			if m.Cache == "cold" { // now: what has just been written back is quicker to read
@@ -347,9 +350,8 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		}
 		if m.Step > 0 {
 			for _, b := range h.buffers {
-				b.advance(step)
+				b.advance(step - 1)
 			}
-			step++
 		}
 		h.poison()
 		forgot = forgot && forget(m.ForgetBytes, h.threads)
@@ -358,21 +360,33 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			flushedS, coldS = h.probe()
 			h.settle(true)
 		}
+		if err := h.reveal(); err != nil {
+			return nil, nil, err
+		}
+		if m.Step > 0 {
+			h.step(step, m.Cache == "cold")
+			step++
+		}
+		keep := i+1 == m.Keep
 		start := core.Now()
 		if !m.Dry {
 			h.launch(int64(m.Repeat))
 		}
+		if keep {
+			h.signals.hold()
+		}
 		seconds = append(seconds, core.Since(start).Seconds()/float64(m.Repeat))
-		if err := h.handlers.check(); err != nil {
+		var err error
+		if keep {
+			kept, err = h.sealed(h.snapshot)
+			h.signals.release()
+		} else {
+			err = h.handlers.check()
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		ghz = append(ghz, h.clock())
-		if i+1 == m.Keep {
-			if err := h.reachable(); err != nil {
-				return nil, nil, err
-			}
-			kept = h.snapshot()
-		}
 		if i%garbageEvery == garbageEvery-1 {
 			collectGarbage()
 		}
@@ -451,10 +465,16 @@ func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 	if err := h.intact(); err != nil {
 		return nil, err
 	}
-	if err := h.trespass(); err != nil {
+	h.signals.hold()
+	got, err := h.sealed(h.snapshot)
+	h.signals.release()
+	if err == nil {
+		err = h.trespass()
+	}
+	if err != nil {
 		return nil, err
 	}
-	outputs, err := h.outputs().leave(m.Outputs, h.args)
+	outputs, err := got.leave(m.Outputs, h.args)
 	return &wire.ProduceReply{Outputs: outputs}, err
 }
 
@@ -481,10 +501,9 @@ const (
 // evicted just these: both take the same if the flush before was one.
 func (h *host) probe() (flushed, cold float64) {
 	var lines []uintptr
-	for _, i := range rand.Perm(probeLines * len(h.args)) {
-		arg := h.args[i%len(h.args)]
-		if size := uintptr(arg.Count) * uintptr(dtype.Type(arg.DType).Size()); arg.Buffer && size > 0 {
-			lines = append(lines, h.slots[i%len(h.args)]+uintptr(rand.Uint64N(uint64(size))))
+	for _, i := range rand.Perm(probeLines * len(h.buffers)) {
+		if b := h.buffers[i%len(h.buffers)]; b.size > 0 {
+			lines = append(lines, b.address()+uintptr(rand.Uint64N(uint64(b.size))))
 		}
 	}
 	slices.SortFunc(lines, func(a, b uintptr) int { return cmp.Compare(a/lineBytes, b/lineBytes) })
