@@ -42,7 +42,7 @@ const DefaultFloor = 0.0005
 type DuetOptions struct {
 	Options
 	Floor float64       // no interval is narrower than this to each side, in log-ratio
-	Visit time.Duration // how long a match plays in one cell, once it has its blocks; 0: as long as it is worth opening one
+	Visit time.Duration // how long a match plays in one cell at most, once it has its blocks; 0: as long as it is worth opening one
 }
 
 // Entrant is one version of a kernel on one config.
@@ -322,7 +322,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		span = visitGPU
 	}
 	if opts.Visit > 0 {
-		span = opts.Visit
+		span = min(span, opts.Visit)
 	}
 	start := time.Now()
 	for record.Blocks*cellsLeast < blocksLeast || record.Blocks < visitBlocks && time.Since(start) < span {

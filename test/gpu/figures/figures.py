@@ -108,7 +108,7 @@ def spread():
     return out
 
 
-def sandbox(pairs=8):
+def sandbox(pairs=5):
     ratios = {n: [] for n in ROWS}
     for i in range(pairs):
         order = ["--require-sandbox", "--no-sandbox"]
