@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pawl/internal/judge"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -131,7 +132,8 @@ func (k *contest) leaveOut() bool {
 	return true
 }
 
-// settle takes down what a match found and judges it, as far as it is known.
+// settle takes down what a match found and judges it, as far as it is known: before it is
+// confirmed.
 func (c *check) settle(ctx context.Context, k *contest) {
 	m := k.match
 	timings := m.Timings()
@@ -174,7 +176,7 @@ func (c *check) settle(ctx context.Context, k *contest) {
 			k.candidate.Fail("measure", err)
 		}
 	}
-	k.judge(c.gate)
+	k.row.Verdict, k.row.Reasons = judge.Provisional(k.evidence(c.gate))
 }
 
 // measure measures a row that has nothing to play against.
