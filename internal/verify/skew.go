@@ -39,39 +39,52 @@ func OverRoof(message string) result.Finding {
 	return result.Finding{Exploit: InflatedWork, Severity: result.Suspicious, Message: message}
 }
 
-// Skew compares what the samples of two versions take beyond their claims, by a clock
-// that neither reaches. What pawl itself does around a launch is the same for both:
-// one that takes far more beyond its claims than the other, in nearly every one of many
+// Skew compares what the samples of versions take beyond their claims, by a clock that
+// none of them reaches. What pawl itself does around a launch is the same for all: one
+// that takes far more beyond its claims than every other, in nearly every one of many
 // rounds in which they took turns, hides some of its time.
-func Skew(candidate, other *result.Timing) []result.Finding {
-	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
+func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
+	clocks := clocksOf(others)
+	if candidate == nil || candidate.Clock == nil || len(clocks) == 0 {
 		return nil
 	}
-	hidden, _ := candidate.Clock.Hides(other.Clock)
+	hidden, _ := candidate.Clock.Hides(clocks...)
 	if hidden <= 0 {
 		return nil
 	}
 	return []result.Finding{{
 		Exploit: ClockMismatch, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(hidden)),
+		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(hidden)),
 	}}
+}
+
+// clocksOf are the clocks of those versions that have been looked at by another one.
+func clocksOf(versions []*result.Timing) []*result.ClockCheck {
+	var out []*result.ClockCheck
+	for _, t := range versions {
+		if t != nil && t.Clock != nil {
+			out = append(out, t.Clock)
+		}
+	}
+	return out
 }
 
 // HelperThread is a kernel that computes with more threads than it says.
 const HelperThread = "helper-thread"
 
-// Helped compares what the processors of two versions work with the time that their
-// launches claim, on as many threads as pawl.yaml says: who works for longer, in nearly
-// every one of many rounds, computes on other cores as well.
-func Helped(candidate, other *result.Timing) []result.Finding {
-	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
+// Helped compares what the processors of versions work with the time that their launches
+// claim, on as many threads as pawl.yaml says: who works for longer than every other, in
+// nearly every one of many rounds, computes on other cores as well.
+func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding {
+	clocks := clocksOf(others)
+	if candidate == nil || candidate.Clock == nil || len(clocks) == 0 {
 		return nil
 	}
 	message := ""
-	if beside, _ := candidate.Clock.HasHelp(other.Clock); beside > 0 {
-		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside))
-	} else if threads, _ := candidate.Clock.HasCompany(other.Clock); threads > 0 {
-		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which the other version's do not", threads)
+	if beside, _ := candidate.Clock.HasHelp(clocks...); beside > 0 {
+		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which other versions' do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside))
+	} else if threads, _ := candidate.Clock.HasCompany(clocks...); threads > 0 {
+		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which other versions' do not", threads)
 	}
 	if message == "" {
 		return nil
