@@ -31,7 +31,7 @@ type Script struct {
 	Odd    int     // so many samples of problems whose scalar argument is odd take ten times as long at first
 	Part   int     // of a hundred samples, drawn at random, that take By times as long
 	By     float64 //
-	Anew   float64 // and so many times as long does a sample that begins a new batch of data
+	Anew   float64 // and so many times as long does a sample that begins a new batch of data; below 0: it goes on with the old
 	Warm   bool    // what was flushed is still in the caches
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
@@ -273,6 +273,9 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
+	if sides[order[0]].Anew < 0 {
+		m.Fresh = 0
+	}
 	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9, Fresh: m.Fresh}
 	if m.Probe > 0 {
 		if reply.FlushedS, reply.ColdS = 6e-6, 6e-6; sides[order[0]].Warm {
