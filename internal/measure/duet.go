@@ -418,11 +418,15 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
 	var turns []turn
 	for around := range slices.Chunk(m.order, len(m.series)) {
 		x := m.series[0].drawExtras(count) // neighbours are alike
+		held := m.holds(count)
 		for _, side := range around {
 			s := m.series[side]
 			samples := &s.timing.Samples
 			before := len(samples.Seconds)
-			got, err := s.request(ctx, count, x, s.due())
+			got, err := s.request(ctx, count, x, !held && s.due()) // keeping takes the candidate time
+			if err == nil && held {
+				err = s.hold(ctx, got)
+			}
 			if err != nil {
 				return nil, side, at("measure", err)
 			}

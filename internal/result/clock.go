@@ -1,6 +1,9 @@
 package result
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // ClockCheck is other clocks beside the one that samples are taken by.
 type ClockCheck struct {
@@ -79,4 +82,71 @@ func inAllBut(mine, others []float64, allowed float64) (more float64, open bool)
 	}
 	slices.Sort(beyond)
 	return beyond[hidingExceptions], false
+}
+
+// TurnClocks is other clocks beside the one that samples are taken by, in turns of a match
+// drawn at random. Versions that are compared take turns: values of the same index are of
+// one moment. Beyond, Helped and Beside are those of a ClockCheck.
+type TurnClocks struct {
+	Claimed []float64 `json:"claimed_s"` // per launch, by the cell
+	Beyond  []float64 `json:"beyond_s"`
+	Helped  []float64 `json:"helped_s"`
+	Beside  []float64 `json:"beside"`
+}
+
+// Hides compares what a launch takes beyond its claim with what another version's does. It
+// returns the seconds that are hidden in most turns, 0 if none are, and what it claims there.
+func (c *TurnClocks) Hides(other *TurnClocks) (seconds, claimed float64) {
+	return c.inMost(other, func(c *TurnClocks) []float64 { return c.Beyond })
+}
+
+// HasHelp does the same for what processors work beside the threads that are there to be
+// timed.
+func (c *TurnClocks) HasHelp(other *TurnClocks) (seconds, claimed float64) {
+	return c.inMost(other, func(c *TurnClocks) []float64 { return c.Helped })
+}
+
+// HasCompany does the same for threads that work while nothing is launched.
+func (c *TurnClocks) HasCompany(other *TurnClocks) (threads float64) {
+	if c == nil || other == nil {
+		return 0
+	}
+	return inMost(c.Claimed, c.Beside, other.Beside, besideLeast)
+}
+
+func (c *TurnClocks) inMost(other *TurnClocks, of func(*TurnClocks) []float64) (more, claimed float64) {
+	if c == nil || other == nil || len(c.Claimed) == 0 {
+		return 0, 0
+	}
+	claimed = median(c.Claimed)
+	return inMost(c.Claimed, of(c), of(other), max(hidingLeast, hidingPart*claimed)), claimed
+}
+
+// inMost is by how much values are larger than others of the same moment, by more than they
+// may be, in all but a quarter of the rounds. A version that hides something in most
+// of its turns does so where it claims least: only half of the rounds count, those with
+// the lowest claims, or as many as are needed.
+func inMost(claimed, mine, others []float64, allowed float64) float64 {
+	rounds := make([]int, min(len(claimed), len(mine), len(others)))
+	if len(rounds) < hidingRounds {
+		return 0
+	}
+	for i := range rounds {
+		rounds[i] = i
+	}
+	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(claimed[a], claimed[b]) })
+	var beyond []float64
+	for _, i := range rounds[:max(hidingRounds, len(rounds)/2)] {
+		beyond = append(beyond, mine[i]-max(0, others[i]))
+	}
+	slices.Sort(beyond)
+	if least := beyond[len(beyond)/4]; least > allowed { // hidingExceptions of hidingRounds
+		return least
+	}
+	return 0
+}
+
+func median(values []float64) float64 {
+	ascending := slices.Sorted(slices.Values(values))
+	return (ascending[len(ascending)/2] + ascending[(len(ascending)-1)/2]) / 2
 }

@@ -34,6 +34,7 @@ type Timing struct {
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
 	EnergyJ    *float64    `json:"energy_j,omitempty"` // per launch, where the machine tells
 	Clock      *ClockCheck `json:"clock_check,omitempty"`
+	InTurns    *TurnClocks `json:"clocks_in_turns,omitempty"`
 	State      []State     `json:"state,omitempty"` // before; during: the worst of each; after
 }
 

@@ -42,18 +42,26 @@ func OverRoof(message string) result.Finding {
 // Skew compares what the samples of two versions take beyond their claims, by a clock
 // that neither reaches. What pawl itself does around a launch is the same for both:
 // one that takes far more beyond its claims than the other, in nearly every one of many
-// rounds in which they took turns, hides some of its time.
+// rounds in which they took turns, hides some of its time: in rounds that were made for
+// this, or in those of the match.
 func Skew(candidate, other *result.Timing) []result.Finding {
-	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
+	if candidate == nil || other == nil {
 		return nil
 	}
-	hidden, _ := candidate.Clock.Hides(other.Clock)
+	hidden, claimed := 0.0, 0.0
+	if candidate.Clock != nil && other.Clock != nil {
+		hidden, _ = candidate.Clock.Hides(other.Clock)
+		claimed = candidate.Clock.ClaimedS
+	}
+	if hidden <= 0 {
+		hidden, claimed = candidate.InTurns.Hides(other.InTurns)
+	}
 	if hidden <= 0 {
 		return nil
 	}
 	return []result.Finding{{
 		Exploit: ClockMismatch, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(hidden)),
+		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(claimed), unit.Duration(hidden)),
 	}}
 }
 
@@ -64,16 +72,28 @@ const HelperThread = "helper-thread"
 // launches claim, on as many threads as pawl.yaml says: who works for longer, in nearly
 // every one of many rounds, computes on other cores as well.
 func Helped(candidate, other *result.Timing) []result.Finding {
-	if candidate == nil || other == nil || candidate.Clock == nil || other.Clock == nil {
+	if candidate == nil || other == nil {
 		return nil
 	}
-	message := ""
-	if beside, _ := candidate.Clock.HasHelp(other.Clock); beside > 0 {
-		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside))
-	} else if threads, _ := candidate.Clock.HasCompany(other.Clock); threads > 0 {
-		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which the other version's do not", threads)
+	helped, claimed, company := 0.0, 0.0, 0.0
+	if candidate.Clock != nil && other.Clock != nil {
+		helped, _ = candidate.Clock.HasHelp(other.Clock)
+		company, _ = candidate.Clock.HasCompany(other.Clock)
+		claimed = candidate.Clock.ClaimedS
 	}
-	if message == "" {
+	if helped <= 0 {
+		helped, claimed = candidate.InTurns.HasHelp(other.InTurns)
+	}
+	if company <= 0 {
+		company = candidate.InTurns.HasCompany(other.InTurns)
+	}
+	message := ""
+	switch {
+	case helped > 0:
+		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not", unit.Duration(claimed), unit.Duration(helped))
+	case company > 0:
+		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which the other version's do not", company)
+	default:
 		return nil
 	}
 	return []result.Finding{{
