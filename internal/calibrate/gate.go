@@ -252,7 +252,7 @@ func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.
 		if err != nil {
 			return err
 		}
-		duels = append(duels, &stand.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m) }})
+		duels = append(duels, &stand.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m, judge.Provisional) }})
 	}
 	began := time.Now()
 	stand.PlayOut(ctx, g.host(chosen[0]), duels, g.duet, g.progress(len(chosen), g.expected(end)))
@@ -266,7 +266,7 @@ func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.
 	}
 	for i, d := range duels {
 		level := g.level(chosen[i])
-		level.Decisions = append(level.Decisions, curve.Decision{Set: number, Verdict: g.judge(d.Match), Change: g.change(d.Match, 1).Median})
+		level.Decisions = append(level.Decisions, curve.Decision{Set: number, Verdict: g.judge(d.Match, judge.Verdict), Change: g.change(d.Match, 1).Median})
 	}
 	g.curve.Sets = number + 1
 	g.curve.Seconds += time.Since(began).Seconds()
@@ -315,8 +315,8 @@ func (g *gate) change(m *measure.Match, side int) *result.Change {
 	return m.Change(side, make([]result.Role, len(m.Sides)), g.duet)
 }
 
-// judge decides as a check does.
-func (g *gate) judge(m *measure.Match) result.Verdict {
+// judge decides as a check does, by either of judge's verdicts.
+func (g *gate) judge(m *measure.Match, by func(judge.Case) (result.Verdict, []result.Reason)) result.Verdict {
 	var others []*judge.Opponent
 	for side := 1; side < len(m.Sides); side++ {
 		change := g.change(m, side)
@@ -329,6 +329,6 @@ func (g *gate) judge(m *measure.Match) result.Verdict {
 	if len(others) > 1 {
 		c.Best = others[1]
 	}
-	verdict, _ := judge.Verdict(c)
+	verdict, _ := by(c)
 	return verdict
 }

@@ -6,11 +6,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pawl/internal/diag"
+	"pawl/internal/judge"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -354,6 +356,104 @@ func TestFaultyVersions(t *testing.T) {
 				mustBe(t, rowOf(t, report, other), result.Maintained)
 			}
 		})
+	}
+}
+
+// One opponent that fails does not save a change from the other: who is left plays on.
+func TestFaultyVersionsInTrios(t *testing.T) {
+	t.Parallel()
+	crashes := func(micros float64) puppet.Script {
+		return puppet.Script{Micros: micros, Crash: "sample", After: 30, Only: 128}
+	}
+	for name, test := range map[string]struct {
+		best, base, change puppet.Script
+		want               result.Verdict // of the config that they fail at
+		missing            []result.Role
+	}{
+		"best-known, slower than its base":       {crashes(500), puppet.Script{Micros: 505}, puppet.Script{Micros: 606}, result.Regression, []result.Role{result.Best}},
+		"base, slower than the best-known":       {puppet.Script{Micros: 500}, crashes(505), puppet.Script{Micros: 606}, result.Regression, []result.Role{result.Base}},
+		"base and best-known":                    {crashes(500), crashes(505), puppet.Script{Micros: 606}, result.Incomparable, []result.Role{result.Base, result.Best}},
+		"candidate":                              {puppet.Script{Micros: 500}, puppet.Script{Micros: 505}, crashes(606), result.Broken, nil},
+		"candidate, and the best-known, as well": {crashes(500), puppet.Script{Micros: 505}, puppet.Script{Micros: 606, Crash: "sample", After: 45, Only: 128}, result.Broken, []result.Role{result.Best}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.spec("configs: {faulty: {N: 128}, large: {N: 256}}\n")
+			p.script("k", test.best)
+			p.commit("best")
+			p.entries(500e-6)
+			p.script("k", test.base)
+			p.commit("base")
+			p.script("k", test.change)
+			p.commit("change")
+			report := p.check()
+			row := rowOf(t, report, "k/faulty")
+			if row.Verdict != test.want {
+				t.Errorf("%q, want %q: fault %v, sides %s", row.Verdict, test.want, row.Fault, sides(row))
+			}
+			for _, side := range row.Sides {
+				if !slices.Contains(test.missing, side.Role) {
+					if judge.Confirm(test.want) != (side.Change != nil && side.Change.Confirmed && len(side.Change.Cells) == 8) || len(side.Reason) > 0 {
+						t.Errorf("%s: %+v, %q", side.Role, side.Change, side.Reason)
+					}
+					continue
+				}
+				if side.Change != nil || side.Row.Fault == nil || len(side.Reason) != 1 || !strings.HasPrefix(side.Reason[0], "the "+string(side.Role)+" version cannot be measured: ") {
+					t.Errorf("%s: %+v, fault %v, %q", side.Role, side.Change, side.Row.Fault, side.Reason)
+				}
+			}
+			row = rowOf(t, report, "k/large") // at which all three play
+			if base, best := sideOf(t, row, result.Base), sideOf(t, row, result.Best); base.Change == nil || best.Change == nil || row.Fault != nil {
+				t.Errorf("fault %v, sides %s", row.Fault, sides(row))
+			}
+		})
+	}
+}
+
+// A best-known version that cannot be loaded concerns every config.
+func TestBestThatCannotBeLoaded(t *testing.T) {
+	p := newProject(t)
+	p.spec("configs: {one: {N: 64}, two: {N: 128}}\n")
+	p.script("k", puppet.Script{Micros: 500, Crash: "load"})
+	p.commit("best")
+	p.entries(500e-6)
+	p.kernel("k", 505)
+	p.commit("base")
+	p.kernel("k", 606)
+	p.commit("change")
+	report := p.check()
+	for _, name := range []string{"k/one", "k/two"} {
+		row := rowOf(t, report, name)
+		mustBe(t, row, result.Regression)
+		if best := sideOf(t, row, result.Best); best.Change != nil || len(best.Reason) != 1 || row.Sandbox == nil {
+			t.Errorf("%s: %+v, sandbox %v", name, best, row.Sandbox)
+		}
+	}
+}
+
+// Interrupted while it is played without the version that failed, a match says nothing.
+func TestInterruptedWithoutTheBest(t *testing.T) {
+	p := newProject(t)
+	p.script("k", puppet.Script{Micros: 500, Crash: "load"})
+	p.commit("best")
+	p.entries(500e-6)
+	p.kernel("k", 505)
+	p.commit("base")
+	p.kernel("k", 606)
+	p.commit("change")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p.follow = func(e run.Event) {
+		if e.Kind == run.Measure && e.Samples > 0 {
+			cancel()
+		}
+	}
+	report, err := p.runWith(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := rowOf(t, report, "k/c"); row.Verdict != "" || row.Fault == nil || row.Fault.Cause != result.CauseInterrupted {
+		t.Errorf("verdict %q, fault %+v", row.Verdict, row.Fault)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"pawl/internal/judge"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -19,7 +21,7 @@ func (c *check) play(ctx context.Context) {
 		done++
 		c.run.Emit(run.Event{Kind: run.RowDone, Row: k.row.Name(), Fault: k.row.Fault, MedianS: median(k.row), Done: done, Total: len(c.contests)})
 	}
-	for _, group := range c.groups() {
+	for _, group := range groupsOf(c.contests) {
 		switch {
 		case group[0].row.Fault != nil || group[0].row.Verdict == result.Incorrect:
 		case group[0].alone:
@@ -39,11 +41,11 @@ func (c *check) play(ctx context.Context) {
 	}
 }
 
-// groups are contests that can share cells, in the report's order.
-func (c *check) groups() [][]*contest {
+// groupsOf are contests that can share cells, in their order.
+func groupsOf(contests []*contest) [][]*contest {
 	var out [][]*contest
 	index := map[string]int{}
-	for _, k := range c.contests {
+	for _, k := range contests {
 		id := fmt.Sprintf("%s\x00%s\x00%t\x00%s", k.row.Kernel, k.row.Verdict, k.alone, k.row.Key)
 		if k.row.Fault != nil {
 			id += "\x00" + k.row.Config
@@ -62,8 +64,27 @@ func (c *check) groups() [][]*contest {
 	return out
 }
 
-// playGroup plays the duets or trios of contests that share their cells.
+// playGroup plays the contests of a group, and judges them.
 func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
+	c.playMatches(ctx, group, done)
+	var room examRoom
+	defer func() { _ = room.close(ctx) }()
+	for _, k := range group {
+		c.lookAtTiming(k)
+		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
+		for _, job := range k.jobs() {
+			c.stand.HoldAgainstRoof(job)
+		}
+		k.judge(c.gate)
+		c.inspect(ctx, k, &room)
+		c.excuse(ctx, k)
+		c.stand.Doubt(k.candidate, c.gate.CV)
+	}
+}
+
+// playMatches plays the duets or trios of contests that share their cells. Where one of
+// two opponents fails, the match begins anew without it.
+func (c *check) playMatches(ctx context.Context, group []*contest, done int) {
 	jobs := []*stand.Job{group[0].candidate}
 	for _, o := range group[0].playing {
 		jobs = append(jobs, o.job)
@@ -85,25 +106,34 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 	stand.PlayOut(ctx, host, duels, c.duet(group[0]), func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
-	var room examRoom
-	defer func() { _ = room.close(ctx) }()
+	var again []*contest
 	for _, k := range group {
-		c.lookAtTiming(k)
-		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
 		if k.row.Sandbox == nil { // what held the cells held all that played in them
 			k.row.Trust, k.row.Sandbox, k.row.Flush = jobs[0].Row.Trust, jobs[0].Row.Sandbox, jobs[0].Row.Flush
 		}
-		for _, job := range k.jobs() {
-			c.stand.HoldAgainstRoof(job)
+		if k.leaveOut() {
+			again = append(again, k)
 		}
-		k.judge(c.gate)
-		c.inspect(ctx, k, &room)
-		c.excuse(ctx, k)
-		c.stand.Doubt(k.candidate, c.gate.CV)
+	}
+	for _, left := range groupsOf(again) {
+		c.playMatches(ctx, left, done)
 	}
 }
 
-// settle takes down what a match found and judges it, as far as it is known.
+// leaveOut takes an opponent that failed out of a contest, and reports whether there is
+// another to play against. What was measured beside it decides nothing: a version that
+// ends its cell may have disturbed the others before.
+func (k *contest) leaveOut() bool {
+	left := slices.DeleteFunc(slices.Clone(k.playing), (*opponent).missing)
+	if len(left) == 0 || len(left) == len(k.playing) {
+		return false
+	}
+	k.playing = left
+	return true
+}
+
+// settle takes down what a match found and judges it, as far as it is known: before it is
+// confirmed.
 func (c *check) settle(ctx context.Context, k *contest) {
 	m := k.match
 	timings := m.Timings()
@@ -131,9 +161,11 @@ func (c *check) settle(ctx context.Context, k *contest) {
 	if err != nil {
 		switch {
 		case side > 0:
+			for _, o := range k.playing { // who is left plays anew
+				o.side.Change = nil
+			}
 			o := k.playing[side-1]
 			o.job.Fail("measure", err)
-			o.side.Change = nil
 			o.side.Reason = append(o.side.Reason, "the "+string(o.side.Role)+" version cannot be measured: "+o.job.Row.Fault.Message)
 		case side < 0 && len(k.playing) > 0 && ctx.Err() == nil: // says nothing of either
 			k.candidate.Fail("measure", &result.Fault{
@@ -144,7 +176,7 @@ func (c *check) settle(ctx context.Context, k *contest) {
 			k.candidate.Fail("measure", err)
 		}
 	}
-	k.judge(c.gate)
+	k.row.Verdict, k.row.Reasons = judge.Provisional(k.evidence(c.gate))
 }
 
 // measure measures a row that has nothing to play against.

@@ -318,14 +318,18 @@ func (c *check) lookAtTiming(k *contest) {
 		v.Findings = append(v.Findings, verify.SetAside())
 	}
 	v.Findings = append(v.Findings, verify.Hidden(t)...)
+	var others []*result.Timing
 	for _, o := range k.playing {
-		other := o.job.Row.Timing
-		found := verify.Skew(t, other)
-		if len(found) == 0 { // what is hidden from one clock is on the other, too
-			found = verify.Helped(t, other)
-		}
-		if found = append(found, verify.Anew(t, other)...); len(found) > 0 {
-			v.Findings = append(v.Findings, found...)
+		others = append(others, o.job.Row.Timing)
+	}
+	beside := verify.Skew(t, others...)
+	if len(beside) == 0 { // what is hidden from one clock is on the other, too
+		beside = verify.Helped(t, others...)
+	}
+	v.Findings = append(v.Findings, beside...)
+	for _, other := range others {
+		if remembers := verify.Anew(t, other); len(remembers) > 0 {
+			v.Findings = append(v.Findings, remembers...)
 			break
 		}
 	}

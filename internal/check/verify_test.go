@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pawl/internal/result"
+	"pawl/internal/stand"
 	"pawl/internal/verify"
 	"pawl/internal/worker/puppet"
 )
@@ -320,4 +321,29 @@ func TestBaseThatIsWrong(t *testing.T) {
 	p.script("k", puppet.Script{Micros: 900})
 	p.commit("slower")
 	mustBe(t, rowOf(t, p.check(), "k/c"), result.Regression)
+}
+
+// Clocks accuse a candidate that differs from all versions it played against.
+func TestClocksOfTrios(t *testing.T) {
+	t.Parallel()
+	timing := func(beyond float64) *result.Timing {
+		return &result.Timing{Clock: &result.ClockCheck{ClaimedS: 100e-6, Beyond: slices.Repeat([]float64{beyond}, 60)}}
+	}
+	for name, test := range map[string]struct {
+		base, best float64
+		want       result.Integrity
+	}{
+		"hides more than both":            {5e-6, 5e-6, result.Suspicious},
+		"hides as much as its base":       {60e-6, 5e-6, result.Clean},
+		"hides as much as the best-known": {5e-6, 60e-6, result.Clean},
+	} {
+		k := &contest{row: &result.Row{Timing: timing(60e-6), Verification: &result.Verification{Integrity: result.Clean}}}
+		for _, beyond := range []float64{test.base, test.best} {
+			k.playing = append(k.playing, &opponent{job: &stand.Job{Row: &result.Row{Timing: timing(beyond)}}})
+		}
+		(&check{}).lookAtTiming(k)
+		if v := k.row.Verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {
+			t.Errorf("%s: %s, %+v", name, v.Integrity, v.Findings)
+		}
+	}
 }

@@ -23,7 +23,7 @@ func TestSmallStepsAreNotTooFar(t *testing.T) {
 	} {
 		test.base.Change.Exact = true
 		test.base.Median = 10e-3 // so that no step is too short
-		verdict, why := Verdict(Case{Gate: spec.DefaultGate, Base: test.base, Best: far})
+		verdict, why := Provisional(Case{Gate: spec.DefaultGate, Base: test.base, Best: far})
 		if verdict != test.want || !slices.Contains(why, test.why) {
 			t.Errorf("%s: %s %v", name, verdict, why)
 		}

@@ -30,8 +30,19 @@ type Case struct {
 	Draft     bool          // the base has the kernel, as a draft that judges nothing; then Base is nil
 }
 
-// Verdict is the decision table of docs/statistics.md.
+// Verdict is the decision table of docs/statistics.md. What would fail a change or move
+// the baseline and has not been confirmed is undecided.
 func Verdict(c Case) (result.Verdict, []result.Reason) {
+	verdict, reasons := Provisional(c)
+	if Confirm(verdict) && !answersFor(c).Change.Confirmed {
+		return result.Inconclusive, []result.Reason{result.Unconfirmed}
+	}
+	return verdict, reasons
+}
+
+// Provisional is the verdict before a second set of cells has confirmed it: it says
+// whether one is to be played.
+func Provisional(c Case) (result.Verdict, []result.Reason) {
 	if verdict, ended := ended(c); ended {
 		return verdict, nil
 	}
@@ -46,10 +57,7 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 	case !measured(base) && !measured(best):
 		return result.Incomparable, nil
 	}
-	first := base // what the change answers for
-	if !measured(base) {
-		first = best
-	}
+	first := answersFor(c)
 	var reasons []result.Reason
 	if first.Change.Bistable {
 		reasons = append(reasons, result.Bistable)
@@ -71,6 +79,14 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 	}
 	reasons = append(reasons, remarks(c, first, verdict)...)
 	return verdict, reasons
+}
+
+// answersFor is the version that a change is judged by: the base, where it was measured.
+func answersFor(c Case) *Opponent {
+	if measured(c.Base) {
+		return c.Base
+	}
+	return c.Best
 }
 
 // ended are the verdicts that no measurement can change.

@@ -25,6 +25,17 @@ func lasting(seconds float64) func(*Opponent) { return func(o *Opponent) { o.Med
 
 func confirmed(o *Opponent) { o.Change.Confirmed = true }
 
+// confirmed is the same opponent, after a second set of cells.
+func (o *Opponent) confirmed() *Opponent {
+	if o == nil || o.Change == nil {
+		return o
+	}
+	again, change := *o, *o.Change
+	change.Confirmed = true
+	again.Change = &change
+	return &again
+}
+
 func bistable(o *Opponent) { o.Change.Bistable = true }
 
 func inCycles(change float64) func(*Opponent) { return func(o *Opponent) { o.Change.Cycles = &change } }
@@ -47,7 +58,7 @@ var (
 
 func fault(cause result.Cause) *result.Fault { return &result.Fault{Cause: cause} }
 
-// Every row of the decision table.
+// Every row of the decision table, before and after confirmation.
 func TestVerdict(t *testing.T) {
 	type reasons []result.Reason
 	for _, test := range []struct {
@@ -164,11 +175,43 @@ func TestVerdict(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			test.c.Gate = spec.DefaultGate
-			verdict, why := Verdict(test.c)
+			verdict, why := Provisional(test.c)
 			if verdict != test.want || !slices.Equal(why, test.why) {
 				t.Errorf("got %q %v, want %q %v", verdict, why, test.want, test.why)
 			}
+			if Confirm(test.want) {
+				test.c.Base, test.c.Best = test.c.Base.confirmed(), test.c.Best.confirmed()
+			}
+			verdict, why = Verdict(test.c)
+			if verdict != test.want || !slices.Equal(why, test.why) {
+				t.Errorf("in the end: got %q %v, want %q %v", verdict, why, test.want, test.why)
+			}
 		})
+	}
+}
+
+// Nothing fails, and nothing is called faster, before a second set of cells was played.
+func TestVerdictNeedsConfirmation(t *testing.T) {
+	slower, faster := against(0.07, 0.08, 0.09), against(-0.09, -0.08, -0.07)
+	for _, test := range []struct {
+		name string
+		c    Case
+	}{
+		{"slower", Case{Base: slower}},
+		{"slower on purpose", Case{Base: slower, Accepted: true}},
+		{"faster", Case{Base: faster}},
+		{"slower than the best, no base", Case{Best: slower}},
+		{"slower than the best, the base cannot be had", Case{Base: against(0, 0, 0, confirmed, missing), Best: slower}},
+		{"a small step too far", Case{Base: against(0.013, 0.015, 0.017), Best: slower}},
+	} {
+		test.c.Gate = spec.DefaultGate
+		if verdict, _ := Provisional(test.c); !Confirm(verdict) {
+			t.Errorf("%s: %s needs no confirmation", test.name, verdict)
+		}
+		verdict, why := Verdict(test.c)
+		if verdict != result.Inconclusive || !slices.Equal(why, []result.Reason{result.Unconfirmed}) {
+			t.Errorf("%s: %s %v", test.name, verdict, why)
+		}
 	}
 }
 
@@ -176,7 +219,7 @@ func TestVerdict(t *testing.T) {
 func TestVerdictByAnotherGate(t *testing.T) {
 	loose := spec.Gate{Regression: 0.5, Improvement: 0.6}
 	for change, want := range map[float64]result.Verdict{0.4: result.Maintained, 0.51: result.Regression, -0.59: result.Maintained, -0.61: result.Improvement} {
-		if got, _ := Verdict(Case{Gate: loose, Base: against(change, change, change)}); got != want {
+		if got, _ := Verdict(Case{Gate: loose, Base: against(change, change, change, confirmed)}); got != want {
 			t.Errorf("%+.2f: %s, want %s", change, got, want)
 		}
 	}
@@ -194,7 +237,8 @@ func TestMoves(t *testing.T) {
 		{"nothing to compare with, though there is a baseline", Case{}, false, true},
 		{"the first, as fast as the base", Case{Base: equal}, true, true},
 		{"the first, the base's own code", Case{Base: same}, true, true},
-		{"the first, faster, not confirmed", Case{Base: against(-0.082, -0.08, -0.078)}, true, true},
+		{"the first, faster, not confirmed", Case{Base: against(-0.082, -0.08, -0.078)}, true, false},
+		{"the first, faster", Case{Base: faster}, true, true},
 		{"the first, slower than the base", Case{Base: slower}, true, false},
 		{"the first, undecided", Case{Base: against(-0.1, 0, 0.1)}, true, false},
 		{"the first, the base cannot be had", Case{Base: unknown}, true, false},
@@ -301,6 +345,9 @@ func TestVerdictNeedsEvidence(t *testing.T) {
 		change := c.Base.Change
 		switch verdict {
 		case result.Regression:
+			if !change.Confirmed {
+				t.Fatalf("%+v fails, and nobody has confirmed it", change)
+			}
 			far := c.Best != nil && c.Best.Change.Median > c.Gate.Regression && change.Low > 0
 			if change.Median <= c.Gate.Regression && !far {
 				t.Fatalf("%+v fails", change)
@@ -323,8 +370,8 @@ func TestVerdictNeedsEvidence(t *testing.T) {
 				t.Fatalf("%+v: %v", change, why)
 			}
 		case result.Inconclusive:
-			if change.Exact {
-				t.Fatalf("%+v is exact, and not decided", change)
+			if change.Exact && (change.Confirmed || !slices.Equal(why, []result.Reason{result.Unconfirmed})) {
+				t.Fatalf("%+v is exact, and not decided: %v", change, why)
 			}
 		default:
 			t.Fatalf("%s of two that were measured", verdict)
@@ -348,8 +395,8 @@ func TestVerdictIsFairToBothSides(t *testing.T) {
 		turned := &Opponent{Median: o.Median * (1 + c.Median), Change: &result.Change{
 			Low: 1/(1+c.High) - 1, Median: 1/(1+c.Median) - 1, High: 1/(1+c.Low) - 1, Exact: c.Exact,
 		}}
-		one, _ := Verdict(Case{Gate: spec.DefaultGate, Base: o})
-		other, _ := Verdict(Case{Gate: spec.DefaultGate, Base: turned})
+		one, _ := Provisional(Case{Gate: spec.DefaultGate, Base: o})
+		other, _ := Provisional(Case{Gate: spec.DefaultGate, Base: turned})
 		if one == other && Confirm(one) {
 			t.Fatalf("both are a %s: %+v", one, c)
 		}

@@ -35,7 +35,7 @@ const (
 func decide(next func() []float64) (verdict result.Verdict, used int) {
 	var cells [][]float64
 	judge := func() result.Verdict {
-		verdict, _ := Verdict(Case{Gate: spec.DefaultGate, Base: &Opponent{Change: changeOf(cells), Median: 1}})
+		verdict, _ := Provisional(Case{Gate: spec.DefaultGate, Base: &Opponent{Change: changeOf(cells), Median: 1}})
 		return verdict
 	}
 	play := func(first, most int) {
@@ -53,7 +53,9 @@ func decide(next func() []float64) (verdict result.Verdict, used int) {
 	}
 	if Confirm(verdict) {
 		play(len(cells), most)
-		verdict = judge()
+		change := changeOf(cells)
+		change.Confirmed = true
+		verdict, _ = Verdict(Case{Gate: spec.DefaultGate, Base: &Opponent{Change: change, Median: 1}})
 	}
 	return verdict, len(cells)
 }

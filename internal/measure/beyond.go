@@ -13,13 +13,16 @@ import (
 
 // compareClocks measures by clocks of the worker's how much longer samples of each side
 // take than they claim, and how much longer their processors work, so that a first side
-// that hides more than the others, or has more help, can be found. Sides take turns, and
+// that hides more than every other, or has more help, can be found. Sides take turns, and
 // every other round has the other order, so that disturbances of the machine meet all
 // sides alike. With an error it returns the side that failed.
 func compareClocks(ctx context.Context, all []*series) (side int, err error) {
-	others := all[1:]
-	if len(others) == 0 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
+	if len(all) < 2 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
 		return 0, nil
+	}
+	var others []*result.ClockCheck
+	for _, s := range all[1:] {
+		others = append(others, s.timing.Clock)
 	}
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
@@ -27,13 +30,10 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 				return i, at("measure", err)
 			}
 		}
-		open := slices.ContainsFunc(others, func(s *series) bool {
-			_, hides := all[0].timing.Clock.Hides(s.timing.Clock)
-			_, helped := all[0].timing.Clock.HasHelp(s.timing.Clock)
-			_, company := all[0].timing.Clock.HasCompany(s.timing.Clock)
-			return hides || helped || company
-		})
-		if !open {
+		_, hides := all[0].timing.Clock.Hides(others...)
+		_, helped := all[0].timing.Clock.HasHelp(others...)
+		_, company := all[0].timing.Clock.HasCompany(others...)
+		if !hides && !helped && !company {
 			return 0, nil
 		}
 	}

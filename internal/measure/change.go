@@ -31,11 +31,12 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 		fastest, tails = append(fastest, cell.Fastest[side]...), append(tails, cell.Tails[side]...)
 		pairs = append(pairs, cell.Pairs[side])
 		c.Pairs += len(cell.Pairs[side])
-		c.Confirmed = c.Confirmed || cell.Set > 0
 		c.Cells = append(c.Cells, result.CellChange{
 			Median: math.Expm1(stat.Median(cell.Logs[side])), Pairs: len(cell.Pairs[side]), Set: cell.Set, First: roles[cell.First],
 		})
 	}
+	again, _ := m.played(1)
+	c.Confirmed = again >= cellsLeast
 	_, c.Bistable = stat.ClustersOf(pairs)
 	c.Delta = stat.SignDelta(slices.Concat(pairs...))
 	if len(cycles) == len(all) && m.series[0].cuda() {

@@ -48,7 +48,7 @@ func TestChange(t *testing.T) {
 	cycles := math.Expm1(0.025)
 	want := &result.Change{
 		Median: math.Expm1(e.Median), Low: math.Expm1(e.Low), High: math.Expm1(e.High), Paired: true, Pairs: 8, Delta: 0.75, Shift: 1e-3,
-		Cycles: &cycles, Tail: &result.Tail{BeforeS: 1e-3, AfterS: 2e-3, Change: 1, P: 1}, Confirmed: true, Stopped: "width", Exact: (e.High-e.Low)/2 <= opts.HalfWidth,
+		Cycles: &cycles, Tail: &result.Tail{BeforeS: 1e-3, AfterS: 2e-3, Change: 1, P: 1}, Stopped: "width", Exact: (e.High-e.Low)/2 <= opts.HalfWidth,
 		Cells: []result.CellChange{
 			{Median: math.Expm1(0.055), Pairs: 2},
 			{Median: math.Expm1(0.045), Pairs: 2, First: result.Base},
@@ -72,11 +72,24 @@ func TestChange(t *testing.T) {
 	if c := matched(spec.CellCUDA, cells...).Change(1, roles, opts); c.Cycles != nil {
 		t.Errorf("cycles from a part of the pairs: %v", *c.Cycles)
 	}
-	if c := matched(spec.CellCUDA, cells[:3]...).Change(1, roles, opts); c.Confirmed {
-		t.Error("confirmed by the first set")
-	}
 	if c := matched(spec.CellCUDA).Change(1, roles, opts); c != nil {
 		t.Errorf("no cell has finished, and it changed by %+v", c)
+	}
+}
+
+// A second set confirms when it has as many cells as any set must have.
+func TestChangeIsConfirmed(t *testing.T) {
+	for again := range cellsLeast + 2 {
+		var cells []MatchCell
+		for range cellsLeast {
+			cells = append(cells, logCell(0, 0, 0.05))
+		}
+		for range again {
+			cells = append(cells, logCell(1, 0, 0.05))
+		}
+		if c := matched(spec.CellHost, cells...).Change(1, roles, brief()); c.Confirmed != (again >= cellsLeast) {
+			t.Errorf("%d cells of a second set: confirmed %t", again, c.Confirmed)
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ func TestRunsThatEnd(t *testing.T) {
 // One more set of cells shows who ended those that all sides shared.
 func TestBlameIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
-	for guilty := range 2 {
+	for guilty := range 3 {
 		host := newStage(t, func(_, side int) puppet.Script {
 			if side == guilty {
 				return puppet.Script{Crash: "sample", After: 14}
@@ -77,7 +77,7 @@ func TestBlameIsFoundAtOnce(t *testing.T) {
 			return puppet.Script{}
 		})
 		host.shared = true
-		m := newMatch(spec.CellCUDA, "m", 3_000_000, 3_000_000)
+		m := newMatch(spec.CellCUDA, "m", 3_000_000, 3_000_000, 3_000_000)
 		opts := brief()
 		opts.Budget = time.Second // so that a warm-up always has 11 samples
 		Play(t.Context(), []*Match{m}, host, 0, opts, quiet)

@@ -152,9 +152,10 @@ func (m *tried) add(p played, set int) {
 
 func (m *tried) change() *result.Change { return m.Change(1, make([]result.Role, 2), m.opts) }
 
-// verdict is the judge's. The kernels are taken to last long enough to fail.
-func (m *tried) verdict() (result.Verdict, []result.Reason) {
-	return judge.Verdict(judge.Case{Gate: spec.DefaultGate, Base: &judge.Opponent{Change: m.change(), Median: 1e-3}})
+// verdict is one of the judge's. The kernels are taken to last long enough to fail.
+func (m *tried) verdict(by func(judge.Case) (result.Verdict, []result.Reason)) result.Verdict {
+	verdict, _ := by(judge.Case{Gate: spec.DefaultGate, Base: &judge.Opponent{Change: m.change(), Median: 1e-3}})
+	return verdict
 }
 
 // decide plays the whole rule on cells that are handed out one by one: a first set,
@@ -173,16 +174,15 @@ func decide(next func() played) result.Verdict {
 	}
 	const budget = 60
 	set(0, budget)
-	verdict, _ := m.verdict()
+	verdict := m.verdict(judge.Provisional)
 	if verdict == result.Inconclusive {
 		set(0, 2*budget)
-		verdict, _ = m.verdict()
+		verdict = m.verdict(judge.Provisional)
 	}
 	if judge.Confirm(verdict) {
 		set(1, budget)
-		verdict, _ = m.verdict()
 	}
-	return verdict
+	return m.verdict(judge.Verdict)
 }
 
 // The median of neighbours varies no more from cell to cell than the fastest

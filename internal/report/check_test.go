@@ -275,6 +275,15 @@ func TestAllWarnings(t *testing.T) {
 	}
 }
 
+// What was measured exactly enough is undecided for another reason than its width.
+func TestCheckOfUnconfirmed(t *testing.T) {
+	s := stage{rand.New(rand.NewPCG(1, 2))}
+	got := checkedText(t, checkOf(s.duet("a/b", result.Inconclusive, 1e-3, 0.05, nil, result.Unconfirmed)), term.Style{})
+	if !strings.Contains(got, "second set of cells not played") || strings.Contains(got, "asked for") {
+		t.Error(got)
+	}
+}
+
 // The unrest of a machine is one line where the duet allows for it, and told in
 // full where it may be the cause.
 func TestUnrestIsOneLine(t *testing.T) {

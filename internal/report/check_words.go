@@ -34,7 +34,7 @@ func (c checked) remarks() []string {
 	if text := c.stored(); text != "" {
 		out = append(out, text)
 	}
-	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 {
+	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 && !c.change.Exact {
 		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
 	}
 	if c.first != nil && c.first.Role == result.Best {

@@ -1,7 +1,7 @@
 package result
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
 
@@ -35,7 +35,8 @@ type ClockCheck struct {
 // Rounds in which one version took longer beyond its claims than the other, by more
 // than it may, until it hides time. Of honest versions that is so in half of the rounds
 // at most, however much the machine varies, and then by chance of all but
-// hidingExceptions in one of 14,000 cases.
+// hidingExceptions in one of 14,000 cases. There are three such comparisons of a row, so
+// that one of them errs in fewer than one of 4,900.
 const (
 	hidingRounds     = 60
 	hidingExceptions = 15
@@ -44,22 +45,46 @@ const (
 	besideLeast      = 0.08 // of a thread that may work beside what is timed
 )
 
-// Hides compares what a launch takes beyond its claim with what another version's does.
-// It returns the seconds that are hidden in all but a few rounds, 0 if none are, and
-// whether further rounds could tell.
-func (c *ClockCheck) Hides(other *ClockCheck) (seconds float64, open bool) {
-	return inAllBut(c.Beyond, other.Beyond, max(hidingLeast, hidingPart*c.ClaimedS))
+// Hides compares what a launch takes beyond its claim with what other versions' do. It
+// returns the seconds that are hidden in all but a few rounds, whichever version it is
+// compared with, 0 if none are, and whether further rounds could tell. A version without
+// such readings is no witness.
+func (c *ClockCheck) Hides(others ...*ClockCheck) (seconds float64, open bool) {
+	return least(others, func(o *ClockCheck) []float64 { return o.Beyond }, c.Beyond, c.allowed())
 }
 
 // HasHelp does the same for what processors work beside the threads that are there to
 // be timed.
-func (c *ClockCheck) HasHelp(other *ClockCheck) (seconds float64, open bool) {
-	return inAllBut(c.Helped, other.Helped, max(hidingLeast, hidingPart*c.ClaimedS))
+func (c *ClockCheck) HasHelp(others ...*ClockCheck) (seconds float64, open bool) {
+	return least(others, func(o *ClockCheck) []float64 { return o.Helped }, c.Helped, c.allowed())
 }
 
 // HasCompany does the same for threads that work while nothing is launched.
-func (c *ClockCheck) HasCompany(other *ClockCheck) (threads float64, open bool) {
-	return inAllBut(c.Beside, other.Beside, besideLeast)
+func (c *ClockCheck) HasCompany(others ...*ClockCheck) (threads float64, open bool) {
+	return least(others, func(o *ClockCheck) []float64 { return o.Beside }, c.Beside, besideLeast)
+}
+
+// allowed is how many seconds a launch may take longer in any round.
+func (c *ClockCheck) allowed() float64 { return max(hidingLeast, hidingPart*c.ClaimedS) }
+
+// least holds values against each of the others and returns the smallest difference: a
+// version with the same readings clears a candidate.
+func least(others []*ClockCheck, readings func(*ClockCheck) []float64, mine []float64, allowed float64) (more float64, open bool) {
+	more, open = math.Inf(1), false
+	for _, o := range others {
+		if len(readings(o)) == 0 {
+			continue
+		}
+		by, undecided := inAllBut(mine, readings(o), allowed)
+		if by == 0 && !undecided {
+			return 0, false
+		}
+		more, open = min(more, by), open || undecided
+	}
+	if math.IsInf(more, 1) { // nobody has readings yet
+		return 0, true
+	}
+	return more, open
 }
 
 // inAllBut is by how much values are larger than others of the same moment, by more than
@@ -82,71 +107,4 @@ func inAllBut(mine, others []float64, allowed float64) (more float64, open bool)
 	}
 	slices.Sort(beyond)
 	return beyond[hidingExceptions], false
-}
-
-// TurnClocks is other clocks beside the one that samples are taken by, in turns of a match
-// drawn at random. Versions that are compared take turns: values of the same index are of
-// one moment. Beyond, Helped and Beside are those of a ClockCheck.
-type TurnClocks struct {
-	Claimed []float64 `json:"claimed_s"` // per launch, by the cell
-	Beyond  []float64 `json:"beyond_s"`
-	Helped  []float64 `json:"helped_s"`
-	Beside  []float64 `json:"beside"`
-}
-
-// Hides compares what a launch takes beyond its claim with what another version's does. It
-// returns the seconds that are hidden in most turns, 0 if none are, and what it claims there.
-func (c *TurnClocks) Hides(other *TurnClocks) (seconds, claimed float64) {
-	return c.inMost(other, func(c *TurnClocks) []float64 { return c.Beyond })
-}
-
-// HasHelp does the same for what processors work beside the threads that are there to be
-// timed.
-func (c *TurnClocks) HasHelp(other *TurnClocks) (seconds, claimed float64) {
-	return c.inMost(other, func(c *TurnClocks) []float64 { return c.Helped })
-}
-
-// HasCompany does the same for threads that work while nothing is launched.
-func (c *TurnClocks) HasCompany(other *TurnClocks) (threads float64) {
-	if c == nil || other == nil {
-		return 0
-	}
-	return inMost(c.Claimed, c.Beside, other.Beside, besideLeast)
-}
-
-func (c *TurnClocks) inMost(other *TurnClocks, of func(*TurnClocks) []float64) (more, claimed float64) {
-	if c == nil || other == nil || len(c.Claimed) == 0 {
-		return 0, 0
-	}
-	claimed = median(c.Claimed)
-	return inMost(c.Claimed, of(c), of(other), max(hidingLeast, hidingPart*claimed)), claimed
-}
-
-// inMost is by how much values are larger than others of the same moment, by more than they
-// may be, in all but a quarter of the rounds. A version that hides something in most
-// of its turns does so where it claims least: only half of the rounds count, those with
-// the lowest claims, or as many as are needed.
-func inMost(claimed, mine, others []float64, allowed float64) float64 {
-	rounds := make([]int, min(len(claimed), len(mine), len(others)))
-	if len(rounds) < hidingRounds {
-		return 0
-	}
-	for i := range rounds {
-		rounds[i] = i
-	}
-	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(claimed[a], claimed[b]) })
-	var beyond []float64
-	for _, i := range rounds[:max(hidingRounds, len(rounds)/2)] {
-		beyond = append(beyond, mine[i]-max(0, others[i]))
-	}
-	slices.Sort(beyond)
-	if least := beyond[len(beyond)/4]; least > allowed { // hidingExceptions of hidingRounds
-		return least
-	}
-	return 0
-}
-
-func median(values []float64) float64 {
-	ascending := slices.Sorted(slices.Values(values))
-	return (ascending[len(ascending)/2] + ascending[(len(ascending)-1)/2]) / 2
 }

@@ -95,7 +95,7 @@ type Change struct {
 
 	Bistable  bool   `json:"bistable,omitempty"`  // the cells fall into two groups
 	Exact     bool   `json:"exact"`               // the interval is as narrow as was asked for
-	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells agreed
+	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells was played, and counts
 	Stopped   string `json:"stopped,omitempty"`   // width, budget, interrupted
 }
 
@@ -138,4 +138,6 @@ const (
 	NoBaseline         Reason = "no baseline"
 	BaseDraft          Reason = "base is a draft" // its pawl.yaml still has TODO comments about the kernel: it judges nothing
 	NotConfirmed       Reason = "not confirmed"   // a second set of cells did not agree
+
+	Unconfirmed Reason = "second set of cells not played" // which would have confirmed a regression or improvement
 )

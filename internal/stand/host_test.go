@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/judge"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
@@ -284,6 +285,35 @@ func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 	PlayOut(t.Context(), b.NewHost([]*Job{job, job}), []*Duel{duel}, opts, ignore)
 	if len(spent) != 2 || spent[1]-spent[0] < 2*opts.Budget || m.Stopped != "budget" {
 		t.Errorf("settled after %v, stopped by %s", spent, m.Stopped)
+	}
+}
+
+// An interrupt before the second set leaves what the first has found undecided.
+func TestPlayOutWithoutConfirmation(t *testing.T) {
+	b := newStand(t)
+	b.Sandbox = "off"
+	slower, base := scripted(t, "small", puppet.Script{Micros: 240}), scripted(t, "small", puppet.Script{Micros: 200})
+	m := &measure.Match{Name: "m"}
+	for _, job := range []*Job{slower, base} {
+		m.Sides = append(m.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	found := func() judge.Case {
+		return judge.Case{Gate: spec.DefaultGate, Base: &judge.Opponent{Change: m.Change(1, make([]result.Role, 2), opts), Median: 200e-6}}
+	}
+	duel := &Duel{Match: m, Settle: func() result.Verdict {
+		cancel()
+		verdict, _ := judge.Provisional(found())
+		return verdict
+	}}
+	PlayOut(ctx, b.NewHost([]*Job{slower, base}), []*Duel{duel}, opts, ignore)
+	if _, err := m.Err(); err != nil || len(m.Cells) != 4 || duel.verdict != result.Regression {
+		t.Fatalf("%v, %d cells, %s", err, len(m.Cells), duel.verdict)
+	}
+	if verdict, why := judge.Verdict(found()); verdict != result.Inconclusive || !slices.Equal(why, []result.Reason{result.Unconfirmed}) {
+		t.Errorf("%s %v", verdict, why)
 	}
 }
 

@@ -39,60 +39,76 @@ func OverRoof(message string) result.Finding {
 	return result.Finding{Exploit: InflatedWork, Severity: result.Suspicious, Message: message}
 }
 
-// Skew compares what the samples of two versions take beyond their claims, by a clock
-// that neither reaches. What pawl itself does around a launch is the same for both:
-// one that takes far more beyond its claims than the other, in nearly every one of many
+// Skew compares what the samples of versions take beyond their claims, by a clock that
+// none of them reaches. What pawl itself does around a launch is the same for all: one
+// that takes far more beyond its claims than every other, in nearly every one of many
 // rounds in which they took turns, hides some of its time: in rounds that were made for
 // this, or in those of the match.
-func Skew(candidate, other *result.Timing) []result.Finding {
-	if candidate == nil || other == nil {
+func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
+	if candidate == nil {
 		return nil
 	}
+	clocks, inTurns := clocksOf(others)
 	hidden, claimed := 0.0, 0.0
-	if candidate.Clock != nil && other.Clock != nil {
-		hidden, _ = candidate.Clock.Hides(other.Clock)
+	if candidate.Clock != nil && len(clocks) > 0 {
+		hidden, _ = candidate.Clock.Hides(clocks...)
 		claimed = candidate.Clock.ClaimedS
 	}
 	if hidden <= 0 {
-		hidden, claimed = candidate.InTurns.Hides(other.InTurns)
+		hidden, claimed = candidate.InTurns.Hides(inTurns...)
 	}
 	if hidden <= 0 {
 		return nil
 	}
 	return []result.Finding{{
 		Exploit: ClockMismatch, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which the other version's do not", unit.Duration(claimed), unit.Duration(hidden)),
+		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(claimed), unit.Duration(hidden)),
 	}}
+}
+
+// clocksOf are the clocks of those versions that have been looked at by another one: in
+// rounds of their own, and in turns.
+func clocksOf(versions []*result.Timing) (clocks []*result.ClockCheck, inTurns []*result.TurnClocks) {
+	for _, t := range versions {
+		if t != nil && t.Clock != nil {
+			clocks = append(clocks, t.Clock)
+		}
+		if t != nil && t.InTurns != nil {
+			inTurns = append(inTurns, t.InTurns)
+		}
+	}
+	return clocks, inTurns
 }
 
 // HelperThread is a kernel that computes with more threads than it says.
 const HelperThread = "helper-thread"
 
-// Helped compares what the processors of two versions work with the time that their
-// launches claim, on as many threads as pawl.yaml says: who works for longer, in nearly
-// every one of many rounds, computes on other cores as well.
-func Helped(candidate, other *result.Timing) []result.Finding {
-	if candidate == nil || other == nil {
+// Helped compares what the processors of versions work with the time that their launches
+// claim, on as many threads as pawl.yaml says: who works for longer than every other, in
+// nearly every one of many rounds, computes on other cores as well.
+func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding {
+	if candidate == nil {
 		return nil
 	}
+	clocks, inTurns := clocksOf(others)
 	helped, claimed, company := 0.0, 0.0, 0.0
-	if candidate.Clock != nil && other.Clock != nil {
-		helped, _ = candidate.Clock.HasHelp(other.Clock)
-		company, _ = candidate.Clock.HasCompany(other.Clock)
+	if candidate.Clock != nil && len(clocks) > 0 {
+		helped, _ = candidate.Clock.HasHelp(clocks...)
+		company, _ = candidate.Clock.HasCompany(clocks...)
 		claimed = candidate.Clock.ClaimedS
 	}
 	if helped <= 0 {
-		helped, claimed = candidate.InTurns.HasHelp(other.InTurns)
+		helped, claimed = candidate.InTurns.HasHelp(inTurns...)
 	}
 	if company <= 0 {
-		company = candidate.InTurns.HasCompany(other.InTurns)
+		company = candidate.InTurns.HasCompany(inTurns...)
 	}
 	message := ""
 	switch {
 	case helped > 0:
-		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which the other version's do not", unit.Duration(claimed), unit.Duration(helped))
+		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which other versions' do not", unit.Duration(claimed), unit.Duration(helped))
 	case company > 0:
-		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which the other version's do not", company)
+		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which other versions' do not", company)
 	default:
 		return nil
 	}

@@ -137,6 +137,87 @@ func TestSkewUnderNoise(t *testing.T) {
 	}
 }
 
+// With two versions to compare with, differing from one of them is not enough: that one
+// may be the odd one.
+func TestSkewOfThree(t *testing.T) {
+	const rounds = 60
+	timing := func(beyond, helped, beside float64) *result.Timing {
+		return &result.Timing{Clock: &result.ClockCheck{
+			ClaimedS: 100e-6, Beyond: slices.Repeat([]float64{beyond}, rounds), Helped: slices.Repeat([]float64{helped}, rounds), Beside: slices.Repeat([]float64{beside}, rounds),
+		}}
+	}
+	honest := timing(5e-6, 5e-6, 0)
+	for _, test := range []struct {
+		name                 string
+		mine, base, best     *result.Timing
+		skew, helped, silent string // what is found, and what must not be said of it
+	}{
+		{"hides more than both", timing(60e-6, 0, 0), honest, timing(25e-6, 0, 0), "35.0 µs more", "", "55.0 µs"},
+		{"hides as much as its base", timing(60e-6, 0, 0), timing(60e-6, 0, 0), honest, "", "", ""},
+		{"hides as much as the best-known", timing(60e-6, 0, 0), honest, timing(60e-6, 0, 0), "", "", ""},
+		{"hides more than its base; of the best-known there are no readings", timing(60e-6, 0, 0), honest, &result.Timing{Clock: &result.ClockCheck{}}, "55.0 µs more", "", ""},
+		{"hides more than its base; of the best-known there is nothing", timing(60e-6, 0, 0), honest, nil, "55.0 µs more", "", ""},
+		{"hides more than the best-known; of its base there is nothing", timing(60e-6, 0, 0), &result.Timing{}, honest, "55.0 µs more", "", ""},
+		{"of no other version there are readings", timing(60e-6, 60e-6, 1), nil, &result.Timing{Clock: &result.ClockCheck{}}, "", "", ""},
+		{"has more help than both", timing(0, 60e-6, 0), honest, honest, "", "work 55.0 µs more", ""},
+		{"has as much help as the best-known", timing(0, 60e-6, 0), honest, timing(0, 60e-6, 0), "", "", ""},
+		{"has more company than both", timing(0, 0, 1), honest, timing(0, 0, 0.4), "", "0.6 more of its threads", ""},
+		{"has as much company as its base", timing(0, 0, 1), timing(0, 0, 1), honest, "", "", ""},
+		{"more help than one, more company than the other", timing(0, 60e-6, 1), timing(0, 60e-6, 0), timing(0, 0, 1), "", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for name, one := range map[string]struct {
+				found []result.Finding
+				want  string
+			}{"skew": {Skew(test.mine, test.base, test.best), test.skew}, "helped": {Helped(test.mine, test.base, test.best), test.helped}} {
+				if (len(one.found) == 1) != (one.want != "") {
+					t.Errorf("%s: %+v", name, one.found)
+				} else if len(one.found) == 1 && (!strings.Contains(one.found[0].Message, one.want) || test.silent != "" && strings.Contains(one.found[0].Message, test.silent)) {
+					t.Errorf("%s: %s", name, one.found[0].Message)
+				}
+			}
+		})
+	}
+}
+
+// Of a row there are three comparisons, against one version or two: together they accuse
+// fewer than one honest row of 4,900.
+func TestRowsUnderNoise(t *testing.T) {
+	t.Parallel()
+	const rows = 50_000
+	for others := 1; others <= 2; others++ {
+		r := rand.New(rand.NewPCG(1, 2))
+		accused := 0
+		for range rows {
+			all := make([]*result.ClockCheck, 1+others)
+			for i := range all {
+				all[i] = &result.ClockCheck{ClaimedS: 20e-6}
+			}
+			noise := func() float64 { return 1000 + 100*r.NormFloat64() } // so large that all else is nothing
+			for open := true; open; {
+				for _, c := range all {
+					c.Beyond, c.Helped, c.Beside = append(c.Beyond, noise()), append(c.Helped, noise()), append(c.Beside, noise())
+				}
+				_, hides := all[0].Hides(all[1:]...)
+				_, helped := all[0].HasHelp(all[1:]...)
+				_, company := all[0].HasCompany(all[1:]...)
+				open = hides || helped || company
+			}
+			var versions []*result.Timing
+			for _, c := range all {
+				versions = append(versions, &result.Timing{Clock: c})
+			}
+			if len(Skew(versions[0], versions[1:]...))+len(Helped(versions[0], versions[1:]...)) > 0 {
+				accused++
+			}
+		}
+		t.Logf("%d of %d honest rows are accused, compared with %d", accused, rows, others)
+		if accused > 2*rows/4900 { // these are drawn
+			t.Errorf("%d of %d honest rows are accused, compared with %d", accused, rows, others)
+		}
+	}
+}
+
 // inTurns is the timing of a version in so many rounds of a match: of one launch it claims
 // claimed seconds and takes beyond seconds longer, in the rounds that cheats names; in the
 // others it claims both, and hides nothing. All of it varies by noise seconds.
