@@ -89,7 +89,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		span = energySpan
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
-	check := &result.ClockCheck{ClaimedS: claimed, WorkerS: math.Inf(1)}
+	check := &result.ClockCheck{ClaimedS: claimed}
 	host, quickest := 0.0, math.Inf(1) // a launch with the host's part in it, and one of the tries
 	longer := 0                        // tries that were made longer, to tell what was stolen from what is hidden
 	for try := 0; try < clockTries+longer; try++ {
@@ -107,6 +107,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		}
 		excused := excuse(reply.Toll)
 		check.WorkerS = max(0, reply.WorkerS-excused.seconds) / float64(launches)
+		check.Disturbed = check.WorkerS == 0
 		s.device.beside(check)
 		s.timing.Clock = check
 		if reply.EnergyJ != nil && (s.primary || !s.onGPU()) {
@@ -122,7 +123,7 @@ func (s *series) checkClock(ctx context.Context) error {
 			return s.addUp(ctx)
 		}
 		if beyond := (check.WorkerS - asking - s.plausible(claimed)) * float64(launches); beyond <= excused.unsure {
-			if longer == clockTries { // the machine is too disturbed to tell
+			if check.Disturbed = longer == clockTries; check.Disturbed {
 				return s.addUp(ctx)
 			}
 			longer++
