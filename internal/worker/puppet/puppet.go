@@ -271,6 +271,9 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		total += seconds[i] * float64(m.Repeat)
 	}
 	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
+	if m.Dry {
+		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidigo // as above
+	}
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
 	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9, Fresh: m.Fresh}
