@@ -40,9 +40,11 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 }
 
 // beyond measures how many seconds longer a launch takes than it claims, and how many
-// its processors work longer than its threads can.
+// its processors work longer than its threads can. Launches may leave their arguments in a
+// cache or out of it (by non-temporal stores), and making them ready for the next sample takes
+// longer then, which is nobody's lie: what is held against them is done with cold arguments.
 func (s *series) beyond(ctx context.Context, round int) error {
-	with, without, err := s.withAndWithout(ctx, round)
+	with, without, err := s.withAndWithout(ctx, round, "cold")
 	if err != nil {
 		return err
 	}
@@ -89,10 +91,10 @@ func (m *Match) holds(count int) bool {
 	return rand.IntN(3) < most
 }
 
-// hold asks for the samples of a turn once more, without launches, and takes down what
-// its launches took beyond their claims.
+// hold asks for the samples of a turn once more, without launches and with cold arguments
+// as in beyond, and takes down what its launches took beyond their claims.
 func (s *series) hold(ctx context.Context, turn *worker.Batch) error {
-	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Dry: true, DeadlineS: s.deadline(turn.Count)}
+	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.timing.Repeat, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
 	s.freshen(&m)
 	without, err := s.Cell.Sample(ctx, m)
 	if err != nil {

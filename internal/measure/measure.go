@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"pawl/internal/result"
-	"pawl/internal/spec"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
@@ -234,13 +233,8 @@ const (
 )
 
 func (s *series) repeat(median float64) int {
-	if s.timing.Unhidden {
+	if s.timing.Unhidden || s.inPlace() {
 		return 1
-	}
-	for _, arg := range s.Instance.Args {
-		if arg.Buffer && arg.Role == spec.RoleInOut {
-			return 1
-		}
 	}
 	median = max(median, 1e-9)
 	switch {

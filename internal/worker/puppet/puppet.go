@@ -264,6 +264,7 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	}
 	seconds, ghz := make([]float64, m.Count), make([]float64, m.Count)
 	if m.Dry { // nothing is launched
+		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidigo // the cell's log
 		for i := range seconds {
 			seconds[i], ghz[i] = 1e-9, 1
 		}
