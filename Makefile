@@ -80,7 +80,8 @@ script: build ## scripts that drive the shipped binary
 system: build ## faults, sandbox and workers of the shipped binary
 	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
 
-soak: build ## cells at work for hours: what pawl holds stays flat, and nobody honest is accused
+soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
+	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))
 	$(call step,soak,PAWL_PYTHON="$${PAWL_PYTHON:-$$(tools/python)}" PAWL_BIN='$(CURDIR)/$(BIN)' PAWL_SOAK_SAMPLES='$(SOAK_SAMPLES)' PAWL_SOAK_ROWS='$(SOAK_ROWS)' \
 		$(GO) test -count=1 -timeout 24h -v -run '$(SOAK)' ./test/soak)
 

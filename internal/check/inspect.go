@@ -7,6 +7,7 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/spec"
 	"pawl/internal/stand"
 	"pawl/internal/verify"
 )
@@ -48,8 +49,29 @@ func (c *check) inspect(ctx context.Context, k *contest, room *examRoom) {
 			k.candidate.Fail("verify", err)
 		}
 	}
+	if why := c.tooFewAnew(k); why != "" {
+		v.Limits = append(v.Limits, why)
+	}
 	c.convict(k)
 	k.judge(c.gate)
+}
+
+// tooFewAnew says that a row which is faster was timed too seldom on wholly new data, which
+// what it gains must be there on; "" where it was often enough. Device code and launchers
+// have other data with every request.
+func (c *check) tooFewAnew(k *contest) string {
+	if !c.inspects(k) || k.row.Cell == spec.CellCUDA {
+		return ""
+	}
+	for _, o := range k.playing {
+		if o.missing() {
+			continue
+		}
+		if n := verify.CountAnew(k.row.Timing, o.job.Row.Timing); n < verify.AnewLeast {
+			return fmt.Sprintf("%d timed samples on wholly new data could be compared with the %s version's, and %d must be", n, o.side.Role, verify.AnewLeast)
+		}
+	}
+	return ""
 }
 
 // inspects tells whether a row is to be looked at longer.

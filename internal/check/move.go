@@ -183,6 +183,8 @@ func (c *check) unproven(k *contest) string {
 		return "its result is " + string(v.Integrity)
 	case c.inspects(k) && timedLooksOf(v) < inspectLooks:
 		return fmt.Sprintf("%d timed samples of it could be looked at, and %d must be", timedLooksOf(v), inspectLooks)
+	case c.tooFewAnew(k) != "":
+		return c.tooFewAnew(k)
 	case c.Fork && k.row.Trust != trustHarness:
 		return "it is a stranger's code that shares its cell's address space: such a result moves nothing"
 	}

@@ -128,6 +128,35 @@ func TestFasterOnOldData(t *testing.T) {
 	}
 }
 
+// Where too few samples are on wholly new data, nobody knows whether what is gained is there
+// too: nothing moves, and the row says why.
+func TestFasterOnTooLittleNewData(t *testing.T) {
+	for name, scripts := range map[string][2]puppet.Script{
+		"the change":       {{Micros: 500}, {Micros: 100, Anew: -1}},
+		"the base":         {{Micros: 500, Anew: -1}, {Micros: 100}},
+		"there are enough": {{Micros: 500}, {Micros: 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			p.script("k", scripts[0])
+			p.commit("base")
+			p.baseline()
+			p.script("k", scripts[1])
+			p.commit("faster")
+			row := rowOf(t, p.check(update), "k/c")
+			mustBe(t, row, result.Improvement)
+			enough := name == "there are enough"
+			says := func(text string) bool { return strings.Contains(text, "0 timed samples on wholly new data") }
+			if m := row.Moved; m == nil || m.Done != enough || says(m.Refused) == enough {
+				t.Errorf("%+v", m)
+			}
+			if v := row.Verification; v.Integrity != result.Clean || slices.ContainsFunc(v.Limits, says) == enough {
+				t.Errorf("%s: %q", v.Integrity, v.Limits)
+			}
+		})
+	}
+}
+
 // Declared so, a kernel may give other bits each time; its answers must still be
 // right.
 func TestNotDeterministic(t *testing.T) {

@@ -3,6 +3,7 @@ package measure
 import (
 	"math/rand/v2"
 
+	"pawl/internal/stat"
 	"pawl/internal/worker/wire"
 )
 
@@ -10,14 +11,88 @@ import (
 func (s *series) steppedData() bool { return !s.cuda() }
 
 const (
-	anewOneIn = 3 // requests has wholly new data: to generate it takes time
-	anewLeast = 3 // samples of such a request: the first comes after a pause, and one is to compare with
+	anewOneIn  = 3    // requests has wholly new data: to generate it takes time
+	anewOften  = 2    // the same of requests of few samples, since slow versions have few requests, too
+	anewFew    = 4    // samples are so few
+	usualLeast = 3    // turns without new data, until they say what is usual
+	slowPlace  = 1.25 // times as long as usual is what samples take at a place that is not compared
 )
 
-// renewOne has one sample of some requests, which nobody knows before, work on data that
-// no launch has seen anything of: what a kernel gains must be gained there too.
-func (s *series) renewOne(m *wire.Sample) {
-	if s.inMatch && s.steppedData() && m.Count >= anewLeast && rand.IntN(anewOneIn) == 0 {
-		m.Fresh, m.FreshBatch = 2+rand.IntN(m.Count-1), s.data
+// extras are what a request has besides its samples, which nobody knows before.
+type extras struct {
+	fresh int // the sample that works on data of which no launch has seen anything; 0: none
+	probe int // the sample before which a flush is looked at; 0: none
+}
+
+// drawExtras draws them for a request of so many samples.
+func (s *series) drawExtras(count int) (x extras) {
+	if !s.inMatch {
+		return x
 	}
+	count = s.reached(count)
+	oneIn := anewOneIn
+	if count < anewFew {
+		oneIn = anewOften
+	}
+	if s.steppedData() && rand.IntN(oneIn) == 0 {
+		x.fresh = 1 + rand.IntN(count)
+	}
+	if !s.onGPU() && s.opts.Cache == "cold" && rand.IntN(probeOneIn) == 0 {
+		x.probe = 1 + rand.IntN(count)
+	}
+	return x
+}
+
+// reached is how many of so many samples a request takes before its time is up.
+func (s *series) reached(count int) int {
+	if s.perItem > 0 {
+		count = min(count, 1+int(requestMost/s.perItem))
+	}
+	return max(1, count)
+}
+
+// ask adds extras to a request, where it reaches them: they may have been drawn for a
+// faster version.
+func (s *series) ask(m *wire.Sample, x extras) {
+	most := s.reached(m.Count)
+	if x.fresh > 0 {
+		m.Fresh, m.FreshBatch = 1+(x.fresh-1)%most, s.data
+	}
+	if x.probe > 0 {
+		m.Probe = 1 + (x.probe-1)%most
+	}
+}
+
+// A span is one turn among a side's samples.
+type span struct {
+	from, to int
+	fresh    bool // one sample is on wholly new data
+}
+
+// closeCell says of every sample on wholly new data in a cell's turns what is usual there:
+// what samples take at the same place of turns without such data. In its own turn a kernel
+// that has noticed could be as slow in the samples after it. Samples that warm it up are in
+// no turn. Places where samples usually take longer, such as the first after a pause, say
+// nothing of what is gained at the others.
+func (s *series) closeCell() {
+	samples := &s.timing.Samples
+	var all []float64
+	byPlace := map[int][]float64{}
+	for _, turn := range s.turns {
+		for i := turn.from; i < turn.to && !turn.fresh; i++ {
+			all = append(all, samples.Seconds[i])
+			byPlace[i-turn.from] = append(byPlace[i-turn.from], samples.Seconds[i])
+		}
+	}
+	for _, turn := range s.turns {
+		for i := range samples.Fresh {
+			f := &samples.Fresh[i]
+			if same := byPlace[f.At-turn.from]; f.At >= turn.from && f.At < turn.to && len(same) >= usualLeast {
+				if usual := stat.Median(same); usual <= slowPlace*stat.Median(all) {
+					f.UsualS = usual
+				}
+			}
+		}
+	}
+	s.turns = nil
 }

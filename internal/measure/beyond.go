@@ -2,10 +2,13 @@ package measure
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 
 	"pawl/internal/result"
 	"pawl/internal/stat"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
 )
 
 // compareClocks measures by clocks of the worker's how much longer samples of each side
@@ -37,22 +40,73 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 }
 
 // beyond measures how many seconds longer a launch takes than it claims, and how many
-// its processors work longer than its threads can.
+// its processors work longer than its threads can. Launches may leave their arguments in a
+// cache or out of it (by non-temporal stores), and making them ready for the next sample takes
+// longer then, which is nobody's lie: what is held against them is done with cold arguments.
 func (s *series) beyond(ctx context.Context, round int) error {
-	with, without, err := s.withAndWithout(ctx, round)
+	with, without, err := s.withAndWithout(ctx, round, "cold")
 	if err != nil {
 		return err
 	}
+	clock := s.timing.Clock
+	beyond, helped, beside := s.unclaimed(with, without)
+	clock.Beyond, clock.Helped, clock.Beside = append(clock.Beyond, beyond), append(clock.Helped, helped), append(clock.Beside, beside)
+	return nil
+}
+
+// unclaimed computes from samples, and from the same without launches, how many seconds a
+// launch takes beyond its claim, how many its processors work beyond what its threads can,
+// and how many more threads than those work while nothing is launched.
+func (s *series) unclaimed(with, without *worker.Batch) (beyond, helped, beside float64) {
 	more := func(a, b float64) float64 { return a/float64(with.Count) - b/float64(without.Count) }
 	took, claimed := s.undisturbed(with)
 	other, _ := s.undisturbed(without)
-	clock, repeat := s.timing.Clock, float64(s.timing.Repeat)
-	clock.Beyond = append(clock.Beyond, (more(took, other)-claimed)/repeat)
-	helped := more(with.BusyS, without.BusyS)/repeat - stat.Mean(with.Seconds)
-	if threads := float64(s.threads()); threads > 1 { // which may wait actively between launches
+	repeat, threads := float64(s.timing.Repeat), float64(s.threads())
+	helped = more(with.BusyS, without.BusyS)/repeat - stat.Mean(with.Seconds)
+	if threads > 1 { // which may wait actively between launches
 		helped = (with.BusyS - threads*with.WorkerS) / float64(with.Count) / repeat
 	}
-	clock.Helped = append(clock.Helped, helped)
-	clock.Beside = append(clock.Beside, without.BusyS/without.WorkerS-float64(s.threads()))
+	return (more(took, other) - claimed) / repeat, helped, without.BusyS/without.WorkerS - threads
+}
+
+// Clocks are held in two of three rounds of turns; in one of three where a visit has so
+// many rounds.
+const heldMany = 32
+
+// holds draws whether the clocks are held against each other in the next turn of every
+// side. Candidate code cannot know: what is asked for besides comes after its turn. So it
+// is no use to be honest in requests that look as if they were made for this.
+func (m *Match) holds(count int) bool {
+	span := 0.0
+	for _, s := range m.series {
+		if s.onGPU() {
+			return false
+		}
+		span += s.perItem * float64(s.reached(count))
+	}
+	most := 2
+	if span*heldMany < visitHost.Seconds() {
+		most = 1
+	}
+	return rand.IntN(3) < most
+}
+
+// hold asks for the samples of a turn once more, without launches and with cold arguments
+// as in beyond, and takes down what its launches took beyond their claims.
+func (s *series) hold(ctx context.Context, turn *worker.Batch) error {
+	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.timing.Repeat, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
+	s.freshen(&m)
+	without, err := s.Cell.Sample(ctx, m)
+	if err != nil {
+		return err
+	}
+	s.keep(m, without)
+	if s.timing.InTurns == nil {
+		s.timing.InTurns = &result.TurnClocks{}
+	}
+	c := s.timing.InTurns
+	beyond, helped, beside := s.unclaimed(turn, without)
+	c.Claimed = append(c.Claimed, stat.Mean(turn.Seconds))
+	c.Beyond, c.Helped, c.Beside = append(c.Beyond, beyond), append(c.Helped, helped), append(c.Beside, beside)
 	return nil
 }

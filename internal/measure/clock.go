@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -74,22 +75,22 @@ func (s *series) checkClock(ctx context.Context) error {
 	if err := s.lookLast(ctx); err != nil {
 		return err
 	}
-	for _, arg := range s.Instance.Args {
-		if arg.Buffer && arg.Role == spec.RoleInOut {
-			return s.addUp(ctx) // launches that do not restore their input are another problem
-		}
-	}
 	kept := s.timing.Samples.Kept()
 	if len(kept) == 0 {
 		return nil // nothing is claimed
 	}
 	claimed := stat.Median(kept)
+	check := &result.ClockCheck{ClaimedS: claimed}
+	if s.inPlace() { // back to back nothing restores its input, and launches are another problem
+		s.device.beside(check)
+		s.timing.Clock = check
+		return s.addUp(ctx)
+	}
 	span := clockSpan
 	if s.onGPU() && s.primary {
 		span = energySpan
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
-	check := &result.ClockCheck{ClaimedS: claimed, WorkerS: math.Inf(1)}
 	host, quickest := 0.0, math.Inf(1) // a launch with the host's part in it, and one of the tries
 	longer := 0                        // tries that were made longer, to tell what was stolen from what is hidden
 	for try := 0; try < clockTries+longer; try++ {
@@ -107,6 +108,7 @@ func (s *series) checkClock(ctx context.Context) error {
 		}
 		excused := excuse(reply.Toll)
 		check.WorkerS = max(0, reply.WorkerS-excused.seconds) / float64(launches)
+		check.Disturbed = check.WorkerS == 0
 		s.device.beside(check)
 		s.timing.Clock = check
 		if reply.EnergyJ != nil && (s.primary || !s.onGPU()) {
@@ -122,7 +124,7 @@ func (s *series) checkClock(ctx context.Context) error {
 			return s.addUp(ctx)
 		}
 		if beyond := (check.WorkerS - asking - s.plausible(claimed)) * float64(launches); beyond <= excused.unsure {
-			if longer == clockTries { // the machine is too disturbed to tell
+			if check.Disturbed = longer == clockTries; check.Disturbed {
 				return s.addUp(ctx)
 			}
 			longer++
@@ -153,6 +155,11 @@ func (s *series) checkClock(ctx context.Context) error {
 			claimed, check.WorkerS),
 		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
 	}
+}
+
+// inPlace reports whether launches change what they read.
+func (s *series) inPlace() bool {
+	return slices.ContainsFunc(s.Instance.Args, func(arg spec.InstanceArg) bool { return arg.Buffer && arg.Role == spec.RoleInOut })
 }
 
 // claimAgain takes a few more samples, which the statistics leave out, and makes

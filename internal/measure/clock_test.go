@@ -1,11 +1,13 @@
 package measure
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,9 +80,12 @@ func TestStolenTimeExplainsTheWorkersClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(puppet.Stolen, test.stolen)
 			cell := loaded(t, newWorker(t), puppet.Script{Micros: 1e-3, Spin: spins, Idle: test.apart})
-			_, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
+			timings, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
 			if got := causeOf(errs[0]); got != test.want {
 				t.Errorf("cause %q (%v), want %q", got, errs[0], test.want)
+			}
+			if c := timings[0].Clock; c == nil || c.Disturbed != (test.want == "") {
+				t.Errorf("%+v", c)
 			}
 		})
 	}
@@ -137,6 +142,29 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 		if err := d.hold(batch(25e-6, timer), 4, true); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Where other work explains all that the worker's clock says, nothing was read: that is
+// no launch of 0 seconds.
+func TestReadingThatOtherWorkExplains(t *testing.T) {
+	for stolen, disturbed := range map[string]bool{"3": true, "0": false} {
+		t.Run(stolen, func(t *testing.T) {
+			t.Setenv(puppet.Stolen, stolen)
+			cell := loaded(t, newWorker(t), puppet.Script{Micros: 2e4, Spin: 20}) // one launch
+			timings, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
+			c := timings[0].Clock
+			if errs[0] != nil || c == nil {
+				t.Fatalf("%v, %+v", errs[0], c)
+			}
+			raw, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Disturbed != disturbed || (c.WorkerS > 0) == disturbed || strings.Contains(string(raw), "worker_s") == disturbed {
+				t.Errorf("%s", raw)
+			}
+		})
 	}
 }
 

@@ -296,7 +296,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	var cores []int
 	for _, i := range loading {
 		s := m.series[i]
-		s.Cell, s.Index, s.cores, s.warm = places[i].Cell, places[i].Index, cores, warm
+		s.Cell, s.Index, s.cores, s.warm, s.turns = places[i].Cell, places[i].Index, cores, warm, nil
 		if err := s.begin(ctx); err != nil {
 			return i, err
 		}
@@ -346,6 +346,9 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		progress(m, Progress{Samples: before + record.Blocks, Median: stat.Median(m.series[0].timing.Samples.Kept()), HalfWidth: width})
 	}
 	record.finish()
+	for _, s := range m.series {
+		s.closeCell()
+	}
 	if err := ctx.Err(); err != nil { // also where no request was under way to notice
 		return -1, err
 	}
@@ -413,13 +416,23 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
 		count = min(count, s.fitting(turnHost, turnFewest), turnMost)
 	}
 	var turns []turn
-	for _, side := range m.order {
-		s := m.series[side]
-		before := len(s.timing.Samples.Seconds)
-		if err := s.batch(ctx, count); err != nil {
-			return nil, side, at("measure", err)
+	for around := range slices.Chunk(m.order, len(m.series)) {
+		x := m.series[0].drawExtras(count) // neighbours are alike
+		held := m.holds(count)
+		for _, side := range around {
+			s := m.series[side]
+			samples := &s.timing.Samples
+			before := len(samples.Seconds)
+			got, err := s.request(ctx, count, x, !held && s.due()) // keeping takes the candidate time
+			if err == nil && held {
+				err = s.hold(ctx, got)
+			}
+			if err != nil {
+				return nil, side, at("measure", err)
+			}
+			s.turns = append(s.turns, span{before, len(samples.Seconds), got.Fresh > 0})
+			turns = append(turns, turn{side, slices.Clone(samples.Seconds[before:]), slices.Clone(samples.GHz[before:])})
 		}
-		turns = append(turns, turn{side, slices.Clone(s.timing.Samples.Seconds[before:]), slices.Clone(s.timing.Samples.GHz[before:])})
 	}
 	return [][]turn{turns}, 0, nil
 }

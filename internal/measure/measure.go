@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"pawl/internal/result"
-	"pawl/internal/spec"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
@@ -62,6 +61,7 @@ type series struct {
 	steps    int     // of oracle.Mutate that the inputs have been through
 	stepping int     // batch of the data that author cells change step by step
 	inMatch  bool    // some samples are on wholly new data, and some flushes are looked at
+	turns    []span  // in this cell, where every side has one of its own
 
 	warmReads int     // after a flush, in a row
 	looked    bool    // at what the host does for a launch
@@ -113,33 +113,41 @@ func (s *series) deadline(count int) float64 {
 	return s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
 }
 
+// requestMost is after how many seconds a request takes no more samples.
+const requestMost = 0.25
+
 // batch takes count samples and appends them.
 func (s *series) batch(ctx context.Context, count int) error {
-	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: 0.25, DeadlineS: s.deadline(count)}
+	_, err := s.request(ctx, count, s.drawExtras(count), s.due())
+	return err
+}
+
+// request takes count samples with the given extras and appends them; keep: the outputs of
+// one of them are kept.
+func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*worker.Batch, error) {
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: requestMost, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
-	s.renewOne(&m)
-	s.probeOne(&m)
-	if s.due() {
+	s.ask(&m, x)
+	if keep {
 		m.Keep = s.drawn(count, m.MaxS)
 	}
 	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.keep(m, got)
 	t := s.timing
 	if got.Fresh > 0 {
-		from := len(t.Samples.Seconds)
-		t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: from + got.Fresh - 1, From: from, To: from + got.Count})
+		t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: len(t.Samples.Seconds) + got.Fresh - 1})
 	}
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.took(got)
 	if err := s.probed(got); err != nil {
-		return err
+		return nil, err
 	}
-	return s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
+	return got, s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
 }
 
 // beside takes samples that the statistics leave out.
@@ -225,13 +233,8 @@ const (
 )
 
 func (s *series) repeat(median float64) int {
-	if s.timing.Unhidden {
+	if s.timing.Unhidden || s.inPlace() {
 		return 1
-	}
-	for _, arg := range s.Instance.Args {
-		if arg.Buffer && arg.Role == spec.RoleInOut {
-			return 1
-		}
 	}
 	median = max(median, 1e-9)
 	switch {

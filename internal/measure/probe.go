@@ -2,12 +2,10 @@ package measure
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"pawl/internal/result"
 	"pawl/internal/unit"
 	"pawl/internal/worker"
-	"pawl/internal/worker/wire"
 )
 
 const (
@@ -15,14 +13,6 @@ const (
 	coldShare  = 0.6 // of what a cold read takes is the least that one after a flush may take
 	warmReads  = 5   // in a row, until it is somebody's doing
 )
-
-// probeOne has some requests, which nobody knows before, look whether the flush before a
-// sample has worked.
-func (s *series) probeOne(m *wire.Sample) {
-	if s.inMatch && !s.onGPU() && m.Cache == "cold" && rand.IntN(probeOneIn) == 0 {
-		m.Probe = 1 + rand.IntN(m.Count)
-	}
-}
 
 // probed takes down what that has brought to light.
 func (s *series) probed(got *worker.Batch) error {

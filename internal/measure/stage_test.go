@@ -55,7 +55,8 @@ type stage struct {
 
 	orders [][]int // that sides were loaded in, cells by cells
 	cells  []*worker.Cell
-	calls  []call // requests for samples, as the cells that were closed tell
+	calls  []call   // requests for samples, as the cells that were closed tell
+	dry    []string // caches of those without launches
 }
 
 // call is one request for samples.
@@ -116,6 +117,9 @@ func (s *stage) Close(ctx context.Context, errs []error) []error {
 		}
 		for line := range strings.Lines(closed.Log) {
 			at, said, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if at == "dry" {
+				s.dry = append(s.dry, said)
+			}
 			if n, err := strconv.ParseInt(at, 10, 64); err == nil && strings.HasSuffix(said, "]") {
 				s.calls = append(s.calls, call{at: n, cell: len(s.orders) - 1, said: strings.Trim(said, "[]"), side: side})
 			}

@@ -32,7 +32,7 @@ func (s *series) addUp(ctx context.Context) error {
 	}
 	worker, timer := &tally{by: "the worker's clock"}, &tally{}
 	for try := range addTries {
-		with, without, err := s.withAndWithout(ctx, try)
+		with, without, err := s.withAndWithout(ctx, try, s.opts.Cache)
 		if err != nil {
 			return err
 		}
@@ -62,9 +62,10 @@ func (s *series) addUp(ctx context.Context) error {
 	}
 }
 
-// withAndWithout asks for samples, and for the same without launches; every other
-// time in the other order, so that a machine that becomes slower favours neither.
-func (s *series) withAndWithout(ctx context.Context, try int) (with, without *worker.Batch, err error) {
+// withAndWithout asks for samples, and for the same without launches, for which the
+// caches are as said; every other time in the other order, so that a machine that becomes
+// slower favours neither.
+func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout string) (with, without *worker.Batch, err error) {
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	if s.perItem > 0 {
 		enough = max(1, min(enough, int(addMost/s.perItem)))
@@ -72,7 +73,10 @@ func (s *series) withAndWithout(ctx context.Context, try int) (with, without *wo
 	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, DeadlineS: s.deadline(enough)}
 	for turn := range 2 {
 		s.freshen(&m)
-		m.Dry = (turn+try)%2 == 1
+		m.Dry, m.Cache = (turn+try)%2 == 1, s.opts.Cache
+		if m.Dry {
+			m.Cache = cacheWithout
+		}
 		got, err := s.Cell.Sample(ctx, m)
 		if err != nil {
 			return nil, nil, err

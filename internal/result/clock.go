@@ -8,7 +8,11 @@ import (
 // ClockCheck is other clocks beside the one that samples are taken by.
 type ClockCheck struct {
 	ClaimedS float64 `json:"claimed_s"` // per launch, by the cell
-	WorkerS  float64 `json:"worker_s"`  // per launch back to back, by the worker
+
+	// Per launch back to back, by the worker, less what other work of the machine took.
+	// 0: unknown.
+	WorkerS   float64 `json:"worker_s,omitempty"`
+	Disturbed bool    `json:"disturbed,omitempty"` // other work took all of that, or too much to tell
 
 	HostS float64 `json:"host_s,omitempty"` // per launch with the host's part in it, where that alone explains what the worker says
 

@@ -34,6 +34,7 @@ type Timing struct {
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
 	EnergyJ    *float64    `json:"energy_j,omitempty"` // per launch, where the machine tells
 	Clock      *ClockCheck `json:"clock_check,omitempty"`
+	InTurns    *TurnClocks `json:"clocks_in_turns,omitempty"`
 	State      []State     `json:"state,omitempty"` // before; during: the worst of each; after
 }
 
@@ -46,11 +47,13 @@ type Samples struct {
 }
 
 // Fresh is a sample on data that no launch had seen anything of, among samples whose
-// data differs in a few elements. All are of one request.
+// data differs in a few elements.
 type Fresh struct {
-	At   int `json:"at"`
-	From int `json:"from"`
-	To   int `json:"to"` // one past the last
+	At int `json:"at"`
+
+	// The median of its cell's turns in which no sample was on such data; 0: it is not
+	// compared.
+	UsualS float64 `json:"usual_s,omitempty"`
 }
 
 // Drop is a range of samples left out of the statistics, with the cause.

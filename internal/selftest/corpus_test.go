@@ -82,8 +82,8 @@ func TestEveryExploitIsTriedOrExplained(t *testing.T) {
 			tried := slices.ContainsFunc(Subjects(), func(s Subject) bool {
 				return s.Kind == kind && slices.Contains(s.Research, number)
 			})
-			explained := slices.ContainsFunc(Gaps, func(g Gap) bool {
-				return g.Research == number && slices.Contains(g.Kinds, kind)
+			explained := slices.ContainsFunc(gaps, func(g gap) bool {
+				return g.research == number && slices.Contains(g.kinds, kind)
 			})
 			if tried == explained {
 				t.Errorf("exploit %d in %s: tried %v, explained %v", number, kind, tried, explained)

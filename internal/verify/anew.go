@@ -2,17 +2,19 @@ package verify
 
 import (
 	"fmt"
-	"slices"
 
 	"pawl/internal/result"
 	"pawl/internal/stat"
 	"pawl/internal/unit"
 )
 
+// AnewLeast is how many samples on wholly new data either version must have, so that the
+// two can be compared there.
+const AnewLeast = 8
+
 const (
-	anewLeast = 8   // samples on wholly new data, of either version
-	anewPart  = 0.1 // of the other version's time that one may take longer there
-	anewSure  = 1.5 // times as wide as the 95% intervals of the medians is what they are known to
+	anewPart = 0.1 // of the other version's time that one may take longer there
+	anewSure = 1.5 // times as wide as the 95% intervals of the medians is what they are known to
 )
 
 // Anew compares what two versions take longer on wholly new data from what
@@ -25,7 +27,7 @@ func Anew(candidate, other *result.Timing) []result.Finding {
 		return nil
 	}
 	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
-	if len(mine) < anewLeast || len(theirs) < anewLeast {
+	if CountAnew(candidate, other) < AnewLeast {
 		return nil
 	}
 	usual := stat.Median(other.Samples.Kept())
@@ -41,6 +43,15 @@ func Anew(candidate, other *result.Timing) []result.Finding {
 	}}
 }
 
+// CountAnew counts the samples on wholly new data that can be compared, of the version that
+// has fewer.
+func CountAnew(candidate, other *result.Timing) int {
+	if candidate == nil || other == nil {
+		return 0
+	}
+	return min(len(longerAnew(&candidate.Samples)), len(longerAnew(&other.Samples)))
+}
+
 // bounds are what a median surely lies between. How far single values scatter is another
 // matter: a slower version's do so more.
 func bounds(values []float64) (least, most float64) {
@@ -49,17 +60,14 @@ func bounds(values []float64) (least, most float64) {
 	return median - anewSure*(median-low), median + anewSure*(high-median)
 }
 
-// longerAnew is how many seconds longer samples on other data took than those of the
-// same request. The first one of a request comes after a pause, and is like no other.
+// longerAnew is how many seconds longer samples on other data took than is usual in turns
+// without such data: a version may be as slow in the rest of a turn as soon as it notices.
 func longerAnew(s *result.Samples) []float64 {
 	var out []float64
 	for _, f := range s.Fresh {
-		dropped := slices.ContainsFunc(s.Dropped, func(d result.Drop) bool { return f.At >= d.From && f.At < d.To })
-		if dropped || f.At <= f.From || f.To-f.From < 3 {
-			continue
+		if f.UsualS > 0 {
+			out = append(out, s.Seconds[f.At]-f.UsualS)
 		}
-		others := slices.Concat(s.Seconds[f.From+1:f.At], s.Seconds[f.At+1:f.To])
-		out = append(out, s.Seconds[f.At]-stat.Median(others))
 	}
 	return out
 }

@@ -5,26 +5,32 @@ import (
 	"testing"
 
 	"pawl/internal/result"
+	"pawl/internal/stat"
 )
 
 // rememberer is the timing of a version that takes fresh seconds on data it has not seen,
-// again on data it has, in requests of five samples of which one is fresh.
+// again on data it has, in turns of five samples of which one is fresh in every third turn.
+// What is usual at a place is known by fifteen samples.
 func rememberer(r *rand.Rand, requests int, fresh, again, noise float64) *result.Timing {
 	t := &result.Timing{}
-	for range requests {
+	scattered := func(seconds float64) float64 { return seconds * (1 + noise*r.Float64()) }
+	for turn := range 3 * requests {
 		from := len(t.Samples.Seconds)
-		at := from + 1 + r.IntN(4)
+		at := from + r.IntN(5)
 		for i := from; i < from+5; i++ {
 			seconds := again
-			if i == at {
+			if i == at && turn%3 == 0 {
 				seconds = fresh
 			}
-			if i == from {
-				seconds *= 3 // after a pause
-			}
-			t.Samples.Seconds = append(t.Samples.Seconds, seconds*(1+noise*r.Float64()))
+			t.Samples.Seconds = append(t.Samples.Seconds, scattered(seconds))
 		}
-		t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: at, From: from, To: from + 5})
+		if turn%3 == 0 {
+			var usual []float64
+			for range 15 {
+				usual = append(usual, scattered(again))
+			}
+			t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: at, UsualS: stat.Median(usual)})
+		}
 	}
 	return t
 }
@@ -33,7 +39,9 @@ func TestAnew(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	honest := rememberer(r, 20, 100e-6, 100e-6, 0.1)
 	dropped := rememberer(r, 20, 100e-6, 30e-6, 0.1)
-	dropped.Samples.Dropped = []result.Drop{{From: 0, To: 65}} // all but seven requests
+	for i := range 13 { // of 20
+		dropped.Samples.Fresh[i].UsualS = 0
+	}
 	for _, test := range []struct {
 		name        string
 		mine, other *result.Timing
@@ -51,7 +59,7 @@ func TestAnew(t *testing.T) {
 		{"slower and scattered", rememberer(r, 300, 200e-6, 200e-6, 0.5), rememberer(r, 300, 47e-6, 50e-6, 0.02), false},
 		{"too few to tell", rememberer(r, 7, 110e-6, 30e-6, 0), honest, false},
 		{"too few of the other", rememberer(r, 20, 110e-6, 30e-6, 0), rememberer(r, 7, 100e-6, 100e-6, 0), false},
-		{"all but a few while warming up", dropped, honest, false},
+		{"all but a few with nothing to compare them with", dropped, honest, false},
 		{"there is no other", honest, nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -42,31 +42,42 @@ func OverRoof(message string) result.Finding {
 // Skew compares what the samples of versions take beyond their claims, by a clock that
 // none of them reaches. What pawl itself does around a launch is the same for all: one
 // that takes far more beyond its claims than every other, in nearly every one of many
-// rounds in which they took turns, hides some of its time.
+// rounds in which they took turns, hides some of its time: in rounds that were made for
+// this, or in those of the match.
 func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
-	clocks := clocksOf(others)
-	if candidate == nil || candidate.Clock == nil || len(clocks) == 0 {
+	if candidate == nil {
 		return nil
 	}
-	hidden, _ := candidate.Clock.Hides(clocks...)
+	clocks, inTurns := clocksOf(others)
+	hidden, claimed := 0.0, 0.0
+	if candidate.Clock != nil && len(clocks) > 0 {
+		hidden, _ = candidate.Clock.Hides(clocks...)
+		claimed = candidate.Clock.ClaimedS
+	}
+	if hidden <= 0 {
+		hidden, claimed = candidate.InTurns.Hides(inTurns...)
+	}
 	if hidden <= 0 {
 		return nil
 	}
 	return []result.Finding{{
 		Exploit: ClockMismatch, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(hidden)),
+		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(claimed), unit.Duration(hidden)),
 	}}
 }
 
-// clocksOf are the clocks of those versions that have been looked at by another one.
-func clocksOf(versions []*result.Timing) []*result.ClockCheck {
-	var out []*result.ClockCheck
+// clocksOf are the clocks of those versions that have been looked at by another one: in
+// rounds of their own, and in turns.
+func clocksOf(versions []*result.Timing) (clocks []*result.ClockCheck, inTurns []*result.TurnClocks) {
 	for _, t := range versions {
 		if t != nil && t.Clock != nil {
-			out = append(out, t.Clock)
+			clocks = append(clocks, t.Clock)
+		}
+		if t != nil && t.InTurns != nil {
+			inTurns = append(inTurns, t.InTurns)
 		}
 	}
-	return out
+	return clocks, inTurns
 }
 
 // HelperThread is a kernel that computes with more threads than it says.
@@ -76,17 +87,29 @@ const HelperThread = "helper-thread"
 // claim, on as many threads as pawl.yaml says: who works for longer than every other, in
 // nearly every one of many rounds, computes on other cores as well.
 func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding {
-	clocks := clocksOf(others)
-	if candidate == nil || candidate.Clock == nil || len(clocks) == 0 {
+	if candidate == nil {
 		return nil
 	}
-	message := ""
-	if beside, _ := candidate.Clock.HasHelp(clocks...); beside > 0 {
-		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which other versions' do not", unit.Duration(candidate.Clock.ClaimedS), unit.Duration(beside))
-	} else if threads, _ := candidate.Clock.HasCompany(clocks...); threads > 0 {
-		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which other versions' do not", threads)
+	clocks, inTurns := clocksOf(others)
+	helped, claimed, company := 0.0, 0.0, 0.0
+	if candidate.Clock != nil && len(clocks) > 0 {
+		helped, _ = candidate.Clock.HasHelp(clocks...)
+		company, _ = candidate.Clock.HasCompany(clocks...)
+		claimed = candidate.Clock.ClaimedS
 	}
-	if message == "" {
+	if helped <= 0 {
+		helped, claimed = candidate.InTurns.HasHelp(inTurns...)
+	}
+	if company <= 0 {
+		company = candidate.InTurns.HasCompany(inTurns...)
+	}
+	message := ""
+	switch {
+	case helped > 0:
+		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which other versions' do not", unit.Duration(claimed), unit.Duration(helped))
+	case company > 0:
+		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which other versions' do not", company)
+	default:
 		return nil
 	}
 	return []result.Finding{{

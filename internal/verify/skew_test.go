@@ -217,3 +217,91 @@ func TestRowsUnderNoise(t *testing.T) {
 		}
 	}
 }
+
+// inTurns is the timing of a version in so many rounds of a match: of one launch it claims
+// claimed seconds and takes beyond seconds longer, in the rounds that cheats names; in the
+// others it claims both, and hides nothing. All of it varies by noise seconds.
+func inTurns(r *rand.Rand, rounds int, claimed, beyond, noise float64, cheats func(round int) bool) *result.Timing {
+	c := &result.TurnClocks{}
+	for i := range rounds {
+		claim, hidden := claimed, beyond
+		if !cheats(i) {
+			claim, hidden = claimed+beyond, 0
+		}
+		hidden += noise * r.NormFloat64()
+		c.Claimed = append(c.Claimed, claim*(1+0.05*r.Float64()))
+		c.Beyond, c.Helped, c.Beside = append(c.Beyond, hidden), append(c.Helped, hidden), append(c.Beside, -0.1)
+	}
+	return &result.Timing{InTurns: c}
+}
+
+func TestSkewInTurns(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	always := func(int) bool { return true }
+	never := func(int) bool { return false }
+	honest := func(rounds int) *result.Timing { return inTurns(r, rounds, 230e-6, 0, 5e-6, never) }
+	for _, test := range []struct {
+		name        string
+		mine, other *result.Timing
+		found       bool
+	}{
+		{"honest", inTurns(r, 60, 200e-6, 0, 5e-6, never), honest(60), false},
+		{"hides two fifths", inTurns(r, 60, 140e-6, 92e-6, 5e-6, always), honest(60), true},
+		{"too few rounds", inTurns(r, 59, 140e-6, 92e-6, 5e-6, always), honest(60), false},
+		{"too few of the other", inTurns(r, 60, 140e-6, 92e-6, 5e-6, always), honest(59), false},
+		{"as much as the other", inTurns(r, 60, 140e-6, 92e-6, 5e-6, always), inTurns(r, 60, 140e-6, 92e-6, 5e-6, always), false},
+		{"less than a twelfth", inTurns(r, 60, 200e-6, 14e-6, 1e-6, always), honest(60), false},
+		{"a short launch may take 2 µs more", inTurns(r, 60, 1e-6, 1.8e-6, 1e-8, always), inTurns(r, 60, 2e-6, 0, 1e-8, never), false},
+		{"a short launch", inTurns(r, 60, 1e-6, 2.2e-6, 1e-8, always), inTurns(r, 60, 2e-6, 0, 1e-8, never), true},
+		{"only late in the match", inTurns(r, 160, 140e-6, 92e-6, 5e-6, func(i int) bool { return i >= 60 }), honest(160), true},
+		{"in three turns of five", inTurns(r, 160, 140e-6, 92e-6, 5e-6, func(i int) bool { return i%5 < 3 }), honest(160), true},
+		{"in one turn of four", inTurns(r, 160, 140e-6, 92e-6, 5e-6, func(i int) bool { return i%4 == 0 }), honest(160), false},
+		{"nothing was held", &result.Timing{}, honest(60), false},
+		{"nothing of the other was", inTurns(r, 60, 140e-6, 92e-6, 5e-6, always), &result.Timing{}, false},
+		{"there is no other", honest(60), nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if found := Skew(test.mine, test.other); (len(found) == 1) != test.found {
+				t.Errorf("%+v", found)
+			}
+			if found := Helped(test.mine, test.other); (len(found) == 1) != test.found {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+	found := Skew(inTurns(r, 60, 140e-6, 92e-6, 0, always), honest(60))
+	if len(found) != 1 || found[0].Exploit != ClockMismatch || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "its launches claim 14") {
+		t.Errorf("%+v", found)
+	}
+	spins := honest(60)
+	for i := range spins.InTurns.Beside {
+		spins.InTurns.Beside[i] = 0.9
+	}
+	if found := Helped(spins, honest(60)); len(found) != 1 || !strings.Contains(found[0].Message, "0.9 more of its threads") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// However noisy the machine, honest versions are hardly ever accused: also where time that
+// was not theirs is in their claims, and so missing beyond them.
+func TestSkewInTurnsByChance(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	accused := 0
+	for range 4000 {
+		var of [2]*result.Timing
+		rounds := 60 + r.IntN(150)
+		for side := range of {
+			of[side] = inTurns(r, rounds, 100e-6, 0, 80e-6, func(int) bool { return false })
+			c := of[side].InTurns
+			for i := range rounds {
+				wait := 200e-6 * math.Max(0, r.NormFloat64())
+				c.Claimed[i] += wait
+				c.Beyond[i] -= wait / 2
+			}
+		}
+		accused += len(Skew(of[0], of[1])) + len(Helped(of[0], of[1]))
+	}
+	if accused > 2 {
+		t.Errorf("%d of 8000 are accused", accused)
+	}
+}

@@ -23,6 +23,9 @@ import (
 	"pawl/internal/worker/wire"
 )
 
+// turnMost is how many samples a turn has at most.
+const turnMost = 8
+
 // Script is what a version does. Its text may stand anywhere in an artifact.
 type Script struct {
 	Micros float64 // a launch takes; 0: as many nanoseconds as its scalar argument says
@@ -31,7 +34,8 @@ type Script struct {
 	Odd    int     // so many samples of problems whose scalar argument is odd take ten times as long at first
 	Part   int     // of a hundred samples, drawn at random, that take By times as long
 	By     float64 //
-	Anew   float64 // and so many times as long does a sample that begins a new batch of data
+	Anew   float64 // and so many times as long does a sample that begins a new batch of data; below 0: it goes on with the old
+	Hide   float64 // microseconds that it works for each sample of a turn beyond what it claims; requests of more samples than a turn has are honest
 	Warm   bool    // what was flushed is still in the caches
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
@@ -46,8 +50,8 @@ type Script struct {
 
 // String is the text that makes an artifact of a script.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g anew=%g warm=%t ramp=%t spin=%d idle=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
-		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Anew, s.Warm, s.Ramp, s.Spin, s.Idle, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
+	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g anew=%g hide=%g warm=%t ramp=%t spin=%d idle=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
+		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Anew, s.Hide, s.Warm, s.Ramp, s.Spin, s.Idle, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
@@ -77,6 +81,8 @@ func read(artifact []byte) Script {
 			s.By, _ = strconv.ParseFloat(value, 64)
 		case "anew":
 			s.Anew, _ = strconv.ParseFloat(value, 64)
+		case "hide":
+			s.Hide, _ = strconv.ParseFloat(value, 64)
 		case "warm":
 			s.Warm = value == "true"
 		case "ramp":
@@ -257,6 +263,13 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		order = []int{m.Side}
 	}
 	seconds, ghz := make([]float64, m.Count), make([]float64, m.Count)
+	if m.Dry { // nothing is launched
+		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidigo // the cell's log
+		for i := range seconds {
+			seconds[i], ghz[i] = 1e-9, 1
+		}
+		return wire.SampleReply{Count: m.Count, OverheadS: 1e-9}, wire.PackSamples(seconds, ghz)
+	}
 	total := 0.0
 	for i := range seconds {
 		side := order[i%len(order)]
@@ -273,6 +286,12 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
+	if v := sides[order[0]]; m.Count <= turnMost {
+		spin(time.Duration(v.Hide * float64(m.Count) * 1e3))
+	}
+	if sides[order[0]].Anew < 0 {
+		m.Fresh = 0
+	}
 	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9, Fresh: m.Fresh}
 	if m.Probe > 0 {
 		if reply.FlushedS, reply.ColdS = 6e-6, 6e-6; sides[order[0]].Warm {
@@ -304,12 +323,17 @@ func processorTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
+// spin works for so long.
+func spin(span time.Duration) {
+	for began := processorTime(); processorTime()-began < span; {
+		continue
+	}
+}
+
 func run(m wire.Run, v *version) wire.RunReply {
 	v.crash(wire.OpRun)
 	time.Sleep(time.Duration(v.Idle) * time.Millisecond)
-	for began := processorTime(); processorTime()-began < time.Duration(v.Spin)*time.Millisecond; {
-		continue
-	}
+	spin(time.Duration(v.Spin) * time.Millisecond)
 	each := v.seconds()
 	if v.runs++; v.Ramp && v.runs%2 == 1 {
 		each *= 2

@@ -10,8 +10,9 @@ import (
 	"pawl/internal/machine"
 )
 
-// Stolen is the environment variable that names the share of its time, from 0 to 1,
-// that a puppet's worker believes to be stolen by a hypervisor.
+// Stolen is the environment variable that names the share of its time that a puppet's
+// worker believes to be stolen by a hypervisor. Beyond 1 it is more than has passed, as
+// counting in ticks makes it of short requests.
 const Stolen = "PAWL_PUPPET_STOLEN"
 
 // proc is a folder in place of /proc, on a machine whose cores are stolen: nobody can

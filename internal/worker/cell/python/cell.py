@@ -1501,6 +1501,10 @@ class Buffer:
         elif self.role == "out":
             self.poison()
 
+    def warm(self):
+        """Brings it into the caches, as calls leave what they have worked on."""
+        self.flat.max()
+
     def poison(self):
         self.flat[:] = poison_of(self.dtype)
 
@@ -1769,11 +1773,13 @@ class Cell:
             number = (b.arg.get("draws") or b.number + 1) - 1
             b.fill(key_of(self.seed, number, batch))
 
-    def turn_fresh(self, batch):
+    def turn_fresh(self, batch, hot):
         """Has calls work on the data of another batch from now on: in other arrays,
         where there are spare ones."""
         if self.spare:
             self.buffers, self.spare = self.spare, self.buffers
+            for b in self.buffers if hot else []:
+                b.warm()
         else:
             self.check_arguments()
             self.fill(self.buffers, batch)
@@ -2022,7 +2028,7 @@ class Cell:
                 if taken == fresh:
                     for b in changing:
                         b.stepped(i)
-                    self.turn_fresh(fresh_batch)
+                    self.turn_fresh(fresh_batch, m.get("cache") == "hot")
                     changing, turned = [b for b in self.buffers if step and b.changes()], i
                     if not self.spare:
                         for b in changing:

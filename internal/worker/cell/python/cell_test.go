@@ -141,7 +141,9 @@ func (p *peer) produce(batch int) []wire.Buffer {
 
 func (p *peer) sample(m wire.Sample) wire.SampleReply {
 	p.t.Helper()
-	m.Repeat, m.Cache, m.Outputs = 1, "cold", p.dir
+	if m.Repeat, m.Outputs = 1, p.dir; m.Cache == "" {
+		m.Cache = "cold"
+	}
 	var reply wire.SampleReply
 	p.ok(wire.OpSample, m, &reply)
 	return reply
@@ -275,6 +277,42 @@ func TestFreshSample(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Spare arrays are in the caches before their first hot sample, as those are that were
+// launched on. The function watches the cell's own ones.
+func TestFreshSampleIsHot(t *testing.T) {
+	const source = `import sys
+
+warmed = []
+
+def watch(frame, event, arg):
+    if event == "call" and frame.f_code.co_name == "warm":
+        warmed.append(frame.f_locals["self"].value)
+
+def run(a, b):
+    sys.setprofile(watch)
+    b[...] = float(sum(any(value is given for given in (a, b)) for value in warmed))
+    del warmed[:]
+`
+	for _, framework := range []string{"numpy", "torch"} { // that have spare arrays
+		t.Run(framework, func(t *testing.T) {
+			p := start(t, framework, source, "run")
+			m := problem("in", "out")
+			m.Spare = true
+			p.ok(wire.OpPrepare, m, nil)
+			for _, tc := range []struct {
+				cache string
+				keep  int
+				want  float32 // arguments
+			}{{"hot", 2, 0}, {"hot", 3, 2}, {"hot", 4, 0}, {"cold", 3, 0}} {
+				reply := p.sample(wire.Sample{Step: 1, Count: 4, Fresh: 3, FreshBatch: 1, Keep: tc.keep, Cache: tc.cache})
+				if got := p.left(reply.Kept, 1)[0]; got != tc.want {
+					t.Errorf("%s: %g arguments were warmed before sample %d, want %g", tc.cache, got, tc.keep, tc.want)
+				}
+			}
+		})
+	}
 }
 
 // A flush that works leaves arguments as cold as evicting lines does; one that somebody

@@ -1,0 +1,76 @@
+package measure
+
+import (
+	"math"
+	"testing"
+
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+	"pawl/internal/worker/puppet"
+)
+
+// A version that is honest in every request but the turns of a match is found there: by
+// what its turns take beyond the same requests without launches.
+func TestClocksAreHeldInTurns(t *testing.T) {
+	for name, test := range map[string]struct {
+		scripts []puppet.Script
+		found   []bool // against each of the others
+	}{
+		"honest":            {[]puppet.Script{{Micros: 100}, {Micros: 300}}, []bool{false}},
+		"hides":             {[]puppet.Script{{Micros: 100, Hide: 300}, {Micros: 300}}, []bool{true}},
+		"the others hide":   {[]puppet.Script{{Micros: 300}, {Micros: 100, Hide: 300}, {Micros: 300}}, []bool{false, false}},
+		"one of three does": {[]puppet.Script{{Micros: 100, Hide: 300}, {Micros: 300}, {Micros: 310}}, []bool{true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stage := newStage(t, func(_, side int) puppet.Script { return test.scripts[side] })
+			m := newMatch(spec.CellHost, "a", make([]int64, len(test.scripts))...)
+			opts := brief()
+			opts.Floor = 1 // for as long as it may
+			Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
+			Play(t.Context(), []*Match{m}, stage, 1, opts, quiet)
+			if _, err := m.Err(); err != nil {
+				t.Fatal(err)
+			}
+			timings := m.Timings()
+			mine := timings[0].InTurns
+			for i, want := range test.found {
+				theirs := timings[i+1].InTurns
+				if mine == nil || theirs == nil || len(mine.Beyond) != len(theirs.Beyond) || len(mine.Beyond) < 60 {
+					t.Fatalf("%+v, %+v", mine, theirs)
+				}
+				if hidden, _ := mine.Hides(theirs); (hidden > 0) != want {
+					t.Errorf("against %d: hides %g", i+1, hidden)
+				}
+				if helped, _ := mine.HasHelp(theirs); (helped > 0) != want {
+					t.Errorf("against %d: %g of help", i+1, helped)
+				}
+			}
+		})
+	}
+}
+
+// Slow versions have fewer turns, and are held in more of them; what runs on a GPU is not.
+func TestWhichTurnsAreHeld(t *testing.T) {
+	const draws = 20_000
+	for _, test := range []struct {
+		cell    string
+		perItem float64
+		part    float64
+	}{{spec.CellHost, 100e-6, 1. / 3}, {spec.CellHost, 10e-3, 2. / 3}, {spec.CellHost, 0.4, 2. / 3}, {spec.CellCUDA, 1e-3, 0}} {
+		m := newMatch(test.cell, "a", 8, 8)
+		m.begin(brief())
+		for _, s := range m.series {
+			s.Cell, s.perItem = &worker.Cell{}, test.perItem
+		}
+		held := 0
+		for range draws {
+			if m.holds(8) {
+				held++
+			}
+		}
+		if got := float64(held) / draws; math.Abs(got-test.part) > 0.02 {
+			t.Errorf("%+v: %.3f of all turns", test, got)
+		}
+	}
+}
