@@ -61,6 +61,11 @@
 // a launcher's device code, distances in the host code change, and the code with
 // them, although nothing else did.
 //
+// A Python kernel is not compiled. Its code is the text of its module and of every file
+// that its imports could come from (python_import.go), as python_scan.go finds them; the
+// interpreter is asked which names are installed, since a file of the project goes before
+// those (python_probe.go).
+//
 // # Sandbox
 //
 // Sources and flags may be a stranger's, so compilers run in a sandbox (package
