@@ -9,7 +9,8 @@ import (
 // lookups are the files that compiling a recipe read, and what it found out by not
 // finding it: every name that one of the user's files includes or asks for, in
 // every folder that is searched before the one that has it. A file that is there
-// but was not read counts as read: __has_include may have seen it.
+// but was not read counts as read: __has_include may have seen it. What flags name is
+// looked up as well, and libraries in every folder that is searched for them.
 func (run *batch) lookups(r *recipe, made *product) []lookup {
 	read := slices.Concat(made.paths, made.assembled, made.linked, made.libraries)
 	slices.Sort(read)
@@ -49,6 +50,15 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 	}
 	for _, name := range search.forced {
 		look("", include{name: name, quoted: true})
+	}
+	for _, path := range slices.Concat(r.named(), r.shadowing(slices.Concat(made.linked, made.ignored))) {
+		if known[filepath.Clean(path)] || system.have(path) && !isFile(path) {
+			continue
+		}
+		known[filepath.Clean(path)] = true
+		if exists := isFile(verbatim(r.dir, path)); !exists || fence.allows(verbatim(r.dir, path)) {
+			list = append(list, lookup{path: path, absent: !exists})
+		}
 	}
 	for _, path := range made.paths {
 		if system.have(path) {

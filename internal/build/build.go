@@ -81,6 +81,7 @@ type Builder struct {
 	cc, cxx  *tool
 	nvcc     *tool
 	runtime  runtimeTool // in nvcc's place
+	python   *pythonTool
 	arch     string
 	ccache   string // path, or "" to do without
 	cache    *cache
@@ -123,6 +124,7 @@ func New(options Options) (*Builder, error) {
 		cc:       newTool("cc", "CC", "C", "gcc", c),
 		cxx:      newTool("c++", "CXX", "C++", "g++", c),
 		nvcc:     newTool("nvcc", "NVCC", "CUDA", "nvidia-cuda-toolkit", c),
+		python:   &pythonTool{cache: c},
 		arch:     Arch(options.Arch),
 		cache:    c,
 		jobs:     options.Jobs,

@@ -43,9 +43,12 @@
 // alone. What .incbin reads, GNU's assembler lists; with another one such a source is
 // compiled anew every time. Precompiled headers are not used. The programs count, too:
 // a script in a compiler's place by its text and by what it would start, and the host
-// compiler of nvcc (identity.go). Unseen stay a header that newly shadows another where
-// a macro gives the name (#include MACRO), and a library that does so on the linker's
-// path.
+// compiler of nvcc (identity.go). What the linker read counts as it lists it, and besides
+// every file that a flag names, wherever in the word, since neither compiler nor linker
+// lists profiles, version scripts and the like (named.go); a library also where it is
+// not, in the folders that flags name before others. Unseen stay a header that newly
+// shadows another where a macro gives the name (#include MACRO), and what the script of
+// a linker that lists no inputs reads in its turn.
 //
 // The code is the hash of what came out: every section, and what the loader or the
 // driver patches into it, by what that points to. Imported and exported names
@@ -57,6 +60,11 @@
 // Equal code behaves equally. Where the linker makes room for longer line tables of
 // a launcher's device code, distances in the host code change, and the code with
 // them, although nothing else did.
+//
+// A Python kernel is not compiled. Its code is the text of its module and of every file
+// that its imports could come from (python_import.go), as python_scan.go finds them; the
+// interpreter is asked which names are installed, since a file of the project goes before
+// those (python_probe.go).
 //
 // # Sandbox
 //

@@ -31,6 +31,7 @@ type product struct {
 	assembled []string // of those that the assembler read
 	linked    []string // and of those that the linker read
 	libraries []string // of shared ones that the artifact loads, but for the system's
+	ignored   []string // what was linked and is not hashed: the compiler's and the system's own, scripts that were found elsewhere
 	deps      []dependency
 	untracked string // why it is not known what was read, and nothing can be cached
 }
@@ -153,7 +154,7 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	}
 	so, linkDeps := filepath.Join(work, artifactFile), filepath.Join(work, "link.d")
 	args = slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
-	tracked := r.libraries && r.compiler.tracksLinkInputs()
+	tracked := r.compiler.tracksLinkInputs()
 	if tracked {
 		args = append(args, "-Xlinker", "--dependency-file="+linkDeps)
 	}
@@ -172,7 +173,7 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	if made.so, err = os.ReadFile(so); err != nil {
 		return internal("read the artifact", err)
 	}
-	made.linked, made.libraries = r.splitLibraries(made.linked, made.so)
+	made.linked, made.libraries, made.ignored = r.splitLibraries(made.linked, made.so)
 	if len(made.libraries) > 0 && run.sandbox != sandbox.Off {
 		return unloadable(k.Source, made.libraries[0])
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,10 +24,14 @@ func linkInputs(depfile, own string) ([]string, error) {
 	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasPrefix(path, own) }), err
 }
 
+// startup are the names of what a compiler links into everything. It goes with the
+// compiler's version, and takes longer to hash than all of a small kernel.
+var startup = regexp.MustCompile(`^(crt.*\.o|libgcc.*\.a|libc_nonshared\.a)$`)
+
 // splitLibraries takes the shared libraries out of what was linked. Those of the system
 // and of the compiler, such as libgomp, stay outside of every key; others are code of
 // the kernel's, as far as the artifact loads them.
-func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries []string) {
+func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries, ignored []string) {
 	var needed []string
 	if artifact, err := elf.NewFile(bytes.NewReader(so)); err == nil {
 		needed, _ = artifact.ImportedLibraries() // what has none loads nothing
@@ -34,15 +39,23 @@ func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries []
 	own := folderSet(slices.Clone(r.compiler.Folders))
 	own.add(sandbox.System()...)
 	for _, path := range linked {
-		if !strings.HasSuffix(path, ".so") && !strings.Contains(path, ".so.") {
+		file := verbatim(r.dir, path)
+		switch {
+		case !isFile(file): // a script that the linker found in a folder, and does not say where
+			ignored = append(ignored, path)
+		case !r.libraries && startup.MatchString(filepath.Base(path)) && own.has(file):
+			ignored = append(ignored, path)
+		case !strings.HasSuffix(path, ".so") && !strings.Contains(path, ".so."):
 			files = append(files, path)
-			continue
-		}
-		if file := verbatim(r.dir, path); slices.Contains(needed, soname(file)) && !own.has(file) {
+		case own.has(file):
+			ignored = append(ignored, path)
+		case slices.Contains(needed, soname(file)):
 			libraries = append(libraries, path)
+		default: // a linker script, or one that gave nothing
+			files = append(files, path)
 		}
 	}
-	return files, libraries
+	return files, libraries, ignored
 }
 
 // soname is the name by which a shared library is loaded: the one that it has, else

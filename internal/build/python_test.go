@@ -1,11 +1,15 @@
 package build
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -110,20 +114,146 @@ func TestPythonModuleMissing(t *testing.T) {
 	}
 }
 
-func TestImported(t *testing.T) {
-	text := `
-import os, torch.nn as nn  # two
-from a.b import (c,
-    d as e)
-from . import f
-from ..g import h
-    import inside
-if x: import late
-"import prose"
+func TestScanImports(t *testing.T) {
+	for text, want := range map[string][]string{
+		"import os, torch.nn as nn  # two":                    {"os", "torch.nn"},
+		"from a.b import (c,  # one\n    d as e,\n)\nx":       {"a.b", "a.b.c", "a.b.d"},
+		"from . import f\nfrom ..g import h\n":                {".", ".f", "..g", "..g.h"},
+		"from .import f\nfrom ... import g\n":                 {".", ".f", "...", "...g"},
+		"    import inside":                                   {"inside"},
+		"import numpy as np; import h1":                       {"numpy", "h1"},
+		"if True: import h2\nelse:import h3":                  {"h2", "h3"},
+		"import \\\n    h3":                                   {"h3"},
+		"import sys as s, \\\r\n  h4b":                        {"sys", "h4b"},
+		"from \\\n a \\\n . b import(\nc\n)":                  {"a.b", "a.b.c"},
+		"from pkg import *; import x":                         {"pkg", "pkg.*", "x"},
+		"import a\rimport b":                                  {"a", "b"},
+		"\xef\xbb\xbfimport a":                                {"a"},
+		"def f(): yield from g; import a":                     {"a"},
+		"raise E from e\nimport a":                            {"a"},
+		"x = 'it''s' # isn't\nimport a":                       {"a"},
+		"x = r'\\'; import a'\nimport b":                      {"'a", "b"},
+		"x = \"a\\\nb\"; import a":                            {"a"},
+		"d = '''\nimport prose\n'''; import a":                {"'prose", "a"},
+		"# import prose\nimport a":                            {"'prose", "a"},
+		"importlib.import_module('h1').f()":                   {"h1"},
+		"importlib.import_module ( # why\n name = r\"h1.x\")": {"h1.x"},
+		"import_module('.h', 'pkg.sub')":                      {"pkg.sub.h", ".h"},
+		"import_module('..h', package='pkg.sub')":             {"pkg.h", "..h"},
+		"__import__('h1')":                                    {"h1"},
+		"__import__(name)":                                    nil,
+		"exec('import a\\nimport b')":                         {"'a", "'b"},
+		"f\"{__import__('h1').x}\"":                           {"'h1"},
+		"f\"{d[\"'''\"]}\"\nimport a":                         {"'a"},
+		"f\"{d[\"#\"]}\"; import a":                           {"'a"},
+		"important = from_x = imports":                        nil,
+	} {
+		if got := scanned(text); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]bool{
+		"import a": false, "import \u210e1": true, "# \u210e\nx = '\u210e'": false, "# coding: utf-7\n": true, "#!x\n# -*- coding: UTF_8 -*-\n": false,
+		"\n\n# coding: utf-7": true, "# vim: set fileencoding=latin-1 :": false,
+	} {
+		if _, opaque := scanImports([]byte(text)); opaque != want {
+			t.Errorf("%q: opaque %v", text, opaque)
+		}
+	}
+}
+
+// scanned are the imports of a text, with a ' before those that are quoted.
+func scanned(text string) []string {
+	var names []string
+	found, _ := scanImports([]byte(text))
+	for _, i := range found {
+		if i.quoted {
+			i.name = "'" + i.name
+		}
+		names = append(names, i.name)
+	}
+	return names
+}
+
+// parseImports lists the imports of modules by Python's own parser.
+const parseImports = `
+import ast, json, sys, warnings
+warnings.simplefilter("ignore")
+for line in sys.stdin:
+    path, names = line.strip(), set()
+    try:
+        tree = ast.parse(open(path, "rb").read())
+    except (SyntaxError, ValueError):
+        continue
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {a.name for a in node.names}
+        if isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            names |= {base} | {base + ("" if base.endswith(".") else ".") + a.name for a in node.names}
+    print(json.dumps({"path": path, "names": sorted(names)}))
 `
-	want := []string{"os", "torch.nn", "a.b", "a.b.c", "a.b.d", ".", ".f", "..g", "..g.h", "inside"}
-	if diff := cmp.Diff(want, imported([]byte(text))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+
+var importCall = regexp.MustCompile(`(__import__|import_module)\s*\(`)
+
+// Of every module of the standard library the scanner finds what Python's parser does.
+func TestScanImportsOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath(pythonCommand())
+	if err != nil {
+		t.Skipf("needs Python: %v", err)
+	}
+	where, err := exec.Command(python, "-I", "-c", "import os; print(os.path.dirname(os.__file__))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list strings.Builder
+	_ = filepath.WalkDir(strings.TrimSpace(string(where)), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".py") && !strings.Contains(path, "-packages") && !strings.Contains(path, "/test") && !strings.Contains(path, "/idlelib") {
+			list.WriteString(path + "\n")
+		}
+		return nil
+	})
+	command := exec.Command(python, "-I", "-c", parseImports)
+	command.Stdin = strings.NewReader(list.String())
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := 0
+	for line := range strings.Lines(string(out)) {
+		var module struct {
+			Path  string
+			Names []string
+		}
+		if err := json.Unmarshal([]byte(line), &module); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(module.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules++
+		sure, all := map[string]bool{}, map[string]bool{}
+		found, opaque := scanImports(text)
+		for _, i := range found {
+			all[i.name] = true
+			sure[i.name] = sure[i.name] || !i.quoted
+		}
+		for _, name := range module.Names {
+			if !all[name] && !opaque {
+				t.Errorf("%s: %s was not found", module.Path, name)
+			}
+			delete(sure, name)
+		}
+		for name, isSure := range sure {
+			if isSure && !importCall.Match(text) {
+				t.Errorf("%s: %s is not imported", module.Path, name)
+			}
+		}
+	}
+	if modules < 100 {
+		t.Errorf("%d modules", modules)
 	}
 }
 
@@ -150,9 +280,23 @@ func TestGuessFramework(t *testing.T) {
 }
 
 func FuzzImported(f *testing.F) {
-	f.Add([]byte("from a import (b,\n c)\nimport d.e as f; import g\n"))
-	f.Fuzz(func(_ *testing.T, text []byte) {
-		s := newImports("/nonexistent", "a/b.py")
-		s.follow(text)
+	for _, text := range []string{
+		"from a import (b,\n c)\nimport d.e as f; import g\n", "x = '''\\'''; import a", "import \\\r\n a", "__import__('a')", "import_module('..a', package='b.c')",
+		"f\"{x[\"'\"]}\"; from . import *", "# coding: utf-7\n", "from .import a", "'\\", "import_module(name=",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		found, _ := scanImports(text)
+		for _, i := range found {
+			if i.name == "" || strings.ContainsAny(i.name, " \t\r\n\\#'\"();") {
+				t.Errorf("%q imports %q", text, i.name)
+			}
+		}
+		// What is imported last is found, whatever stands before it.
+		after, opaque := scanImports(append(slices.Clone(text), "\n;import last_of_all\n"...))
+		if !opaque && !slices.ContainsFunc(after, func(i pythonImport) bool { return strings.HasSuffix(i.name, "last_of_all") }) {
+			t.Errorf("%q hides an import behind it", text)
+		}
 	})
 }

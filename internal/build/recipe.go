@@ -26,7 +26,7 @@ type recipe struct {
 	compiler  *compiler
 	compile   []string  // flags and defines
 	link      []string  // flags
-	libraries bool      // whether the kernel's flags name files to link in
+	libraries bool      // whether the kernel's flags name libraries or objects to link in
 	cuda      *cudaPlan // for CUDA kernels
 	launcher  bool      // for host code that launches CUDA kernels by itself
 	python    bool      // for Python functions, which nothing compiles

@@ -63,7 +63,12 @@ func findPython(dir string) (*interpreter, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "-c", pythonQuestion).Output()
+	question := exec.CommandContext(ctx, path, "-c", pythonQuestion)
+	// It is asked outside of the sandbox, and must import nothing of a project: not from
+	// the current folder, and not from those of PYTHONPATH, which cells get besides.
+	question.Dir = dir
+	question.Env = slices.DeleteFunc(os.Environ(), func(set string) bool { return strings.HasPrefix(set, "PYTHONPATH=") })
+	out, err := question.Output()
 	if err != nil {
 		text := ""
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -63,6 +63,35 @@ func TestFindPython(t *testing.T) {
 	})
 }
 
+// To ask the interpreter runs nothing of the project that pawl is in, or that PYTHONPATH
+// names: nothing confines it.
+func TestFindPythonInAProject(t *testing.T) {
+	if _, err := exec.LookPath(PythonName()); err != nil {
+		t.Skipf("needs Python: %v", err)
+	}
+	for name, variable := range map[string]string{"current folder": "", "PYTHONPATH": "set"} {
+		t.Run(name, func(t *testing.T) {
+			project := t.TempDir()
+			for _, file := range []string{"json.py", "sitecustomize.py"} {
+				if err := os.WriteFile(filepath.Join(project, file), []byte("open('"+project+"/ran', 'w')\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir(project)
+			if variable != "" {
+				t.Chdir(t.TempDir())
+				t.Setenv("PYTHONPATH", project)
+			}
+			if _, err := findPython(t.TempDir()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Join(project, "ran")); err == nil {
+				t.Error("a file of the project was run")
+			}
+		})
+	}
+}
+
 // pythonServer has an interpreter that is not asked.
 func pythonServer(t *testing.T) *server {
 	t.Helper()

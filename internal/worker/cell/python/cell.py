@@ -13,6 +13,7 @@ import faulthandler
 import gc
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import inspect
 import json
@@ -1327,6 +1328,65 @@ FRAMEWORKS = {"torch": torch_here, "cupy": CuPy, "jax": Jax, "numpy": NumPy}
 # ------------------------------------------------------------ the function
 
 
+class FromSource(importlib.machinery.SourceFileLoader):
+    """Loads a module from its text, never from bytecode beside it: that need not be of
+    this text, whatever it says, and nobody counts it as the kernel's code."""
+
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class Project:
+    """Folders of the kernel's project, from which bytecode is not imported. The
+    interpreter's packages keep theirs, wherever they are: without it a framework takes
+    seconds longer."""
+
+    def __init__(self):
+        self.folders = []
+        self.libraries = []
+        self.standard = os.path.join(os.path.dirname(os.path.realpath(os.__file__)), "")
+        for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, os.environ.get("PYTHONUSERBASE", sys.prefix)}:
+            for name in ("lib", "lib64"):
+                self.libraries.append(os.path.join(os.path.realpath(prefix), name, ""))
+
+    def add(self, folders):
+        """Takes folders to import from, and the repository around each: PYTHONPATH may
+        name others of it."""
+        for folder in map(os.path.realpath, folders):
+            root = folder
+            while root != os.path.dirname(root) and not os.path.lexists(os.path.join(root, ".git")):
+                root = os.path.dirname(root)
+            self.folders += [folder, root] if os.path.lexists(os.path.join(root, ".git")) else [folder]
+        if self.finder not in sys.path_hooks:
+            sys.path_hooks.insert(0, self.finder)
+        sys.path_importer_cache.clear()  # of finders that were made before
+
+    def finder(self, path):
+        real = os.path.realpath(path)
+        if not os.path.isdir(real) or not self.has(real):
+            raise ImportError("not of the project", path=path)
+        return importlib.machinery.FileFinder(
+            path,
+            (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
+            (FromSource, importlib.machinery.SOURCE_SUFFIXES),
+        )
+
+    def has(self, real):
+        """Reports whether a folder is the project's: libraries in it, as of a virtual
+        environment, are not."""
+        path = os.path.join(real, "")
+        for folder in self.folders:
+            folder = os.path.join(folder, "")
+            if path.startswith(folder):
+                packages = [library for library in self.libraries if "-packages" in real] + [self.standard]
+                return not any(library.startswith(folder) and path.startswith(library) for library in packages)
+        return False
+
+
+PROJECT = Project()
+
+
 def load_function(load, device):
     """Imports the kernel's module from the artifact, under its own name, and
     finds the function."""
@@ -1654,6 +1714,7 @@ class Cell:
             raise Fault("protocol", f"no framework {name!r}")
         if ":" not in (m.get("entry") or ""):
             raise Fault("protocol", f"{m.get('entry')!r} names no function")
+        PROJECT.add(m.get("dirs") or [])
         try:
             self.framework = FRAMEWORKS[name](m)
         except Fault:

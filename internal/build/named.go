@@ -1,0 +1,171 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A compiler lists the headers that it read, and a linker its inputs. Neither lists all
+// else that flags name: profiles, version scripts, lists of symbols. So every word that
+// may be a file's name is looked up.
+
+// named are the files that the flags of a recipe may name, relative to its folder:
+// each word, and what stands in one behind =, behind a comma, or behind a flag's letter.
+// What is not there counts too, where it looks like a file: a profile is used once it is.
+func (r *recipe) named() []string {
+	libraries := parseLibraryFlags(r.linkWords())
+	var found []string
+	words := slices.Concat(r.flags(), r.link)
+	for i, word := range words {
+		pieces := namePieces(word)
+		profile := strings.HasPrefix(word, "-fprofile") || strings.HasPrefix(word, "-fauto-profile")
+		for _, piece := range pieces {
+			path := verbatim(r.dir, piece)
+			info, err := os.Stat(path)
+			switch {
+			case err == nil && info.IsDir() && profile:
+				found = append(found, profilesIn(r.dir, piece)...)
+			case err == nil && info.IsDir():
+			case err == nil || profile || strings.ContainsAny(piece, "./"):
+				found = append(found, piece)
+			}
+			if filepath.IsAbs(piece) || !strings.ContainsAny(piece, "./") || !isLinkWord(words, i) {
+				continue
+			}
+			for _, folder := range libraries.folders { // where scripts are looked for, too
+				found = append(found, inFolder(folder, piece))
+			}
+		}
+		if word == "-fprofile-use" || word == "-fprofile-instr-use" {
+			found = append(found, defaultProfile)
+		}
+	}
+	return found
+}
+
+// defaultProfile is what clang reads where a profile is not named, or by its folder.
+const defaultProfile = "default.profdata"
+
+// namePieces are the parts of a word that may be a file's name.
+func namePieces(word string) []string {
+	pieces := []string{word}
+	for rest := word; ; {
+		at := strings.IndexAny(rest, "=,")
+		if at < 0 {
+			break
+		}
+		rest = rest[at+1:]
+		pieces = append(pieces, rest)
+	}
+	for _, part := range strings.FieldsFunc(word, func(c rune) bool { return c == '=' || c == ',' }) {
+		pieces = append(pieces, part)
+		if len(part) > 2 && part[0] == '-' && part[1] != '-' { // -Tscript
+			pieces = append(pieces, part[2:])
+		}
+	}
+	pieces = slices.DeleteFunc(pieces, func(piece string) bool {
+		return piece == "" || piece[0] == '-' || strings.ContainsAny(piece, "\n\x00")
+	})
+	slices.Sort(pieces)
+	return slices.Compact(pieces)
+}
+
+// isLinkWord reports whether the linker sees a word of the flags.
+func isLinkWord(words []string, i int) bool {
+	word := words[i]
+	return !strings.HasPrefix(word, "-") || strings.HasPrefix(word, "-Wl,") || strings.HasPrefix(word, "-T") ||
+		i > 0 && words[i-1] == "-Xlinker"
+}
+
+// profilesIn are the files in a folder of profiles, and the one that clang would look
+// for.
+func profilesIn(dir, folder string) []string {
+	found := []string{inFolder(folder, defaultProfile)}
+	_ = filepath.WalkDir(verbatim(dir, folder), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil //nolint:nilerr // what cannot be listed is not read either
+		}
+		if name, err := filepath.Rel(verbatim(dir, folder), path); err == nil {
+			found = append(found, inFolder(folder, name))
+		}
+		return nil
+	})
+	return found
+}
+
+// linkWords are the flags of the link, with those that are handed to the linker among
+// them.
+func (r *recipe) linkWords() []string {
+	var words []string
+	for _, word := range slices.Concat(r.compiler.Command[1:], r.link) {
+		if rest, ok := strings.CutPrefix(word, "-Wl,"); ok {
+			words = append(words, strings.Split(rest, ",")...)
+		} else if word != "-Xlinker" && word != "--linker-options" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// libraryFlags are the folders that libraries are looked for in, and their names.
+type libraryFlags struct{ folders, names []string }
+
+func parseLibraryFlags(words []string) libraryFlags {
+	var found libraryFlags
+	var waiting *[]string
+	for _, word := range words {
+		name, value, hasValue := strings.Cut(word, "=")
+		switch {
+		case waiting != nil:
+			*waiting = append(*waiting, word)
+			waiting = nil
+		case word == "-L" || word == "--library-path":
+			waiting = &found.folders
+		case word == "-l" || word == "--library":
+			waiting = &found.names
+		case hasValue && name == "--library-path":
+			found.folders = append(found.folders, value)
+		case hasValue && name == "--library":
+			found.names = append(found.names, value)
+		case strings.HasPrefix(word, "-L"):
+			found.folders = append(found.folders, word[2:])
+		case strings.HasPrefix(word, "-l"):
+			found.names = append(found.names, word[2:])
+		}
+	}
+	found.folders = append(found.folders, folderList("LIBRARY_PATH")...)
+	return found
+}
+
+// shadowing are the paths at which a library would be taken in place of one that was
+// linked, or as well: in every folder that flags name.
+func (r *recipe) shadowing(linked []string) []string {
+	flags := parseLibraryFlags(r.linkWords())
+	var names []string
+	for _, name := range flags.names {
+		if file, exact := strings.CutPrefix(name, ":"); exact {
+			names = append(names, file)
+			continue
+		}
+		names = append(names, "lib"+name+".so", "lib"+name+".a")
+	}
+	for _, path := range linked { // with what the compiler and scripts name
+		if !filepath.IsAbs(path) {
+			names = append(names, path)
+		}
+		base, _, _ := strings.Cut(filepath.Base(path), ".")
+		if strings.HasPrefix(base, "lib") {
+			names = append(names, base+".so", base+".a")
+		}
+	}
+	slices.Sort(names)
+	var paths []string
+	for _, folder := range flags.folders {
+		for _, name := range slices.Compact(names) {
+			paths = append(paths, inFolder(folder, name))
+		}
+	}
+	return paths
+}

@@ -1,0 +1,297 @@
+package build
+
+import (
+	"debug/elf"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"pawl/internal/sandbox"
+)
+
+// imports finds the files of a project that a Python module is made of: for every name
+// that is imported, all that Python's import system could take it from, whichever of
+// them it would prefer.
+type imports struct {
+	dir     string   // the spec's folder
+	project string   // that it belongs to
+	roots   []string // folders that names are looked up in
+	files   []string // relative to dir
+	tooMany bool
+
+	names  map[string]bool // top-level ones that are surely imported
+	wanted [][]string      // absolute names so far
+	seen   map[string]bool // paths
+	listed map[string][]fs.DirEntry
+	walked bool // roots are all folders of the project
+}
+
+// mostImports bounds the search. More files are no kernel's.
+const mostImports = 20000
+
+func newImports(dir, source string, fence *fence) *imports {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // as the folders below are
+	}
+	s := &imports{dir: dir, project: dir, roots: []string{dir}, names: map[string]bool{}, seen: map[string]bool{}, listed: map[string][]fs.DirEntry{}}
+	if !sandbox.Broad(fence.project) {
+		s.project = fence.project
+	}
+	for _, folder := range fence.importPath() {
+		if !slices.Contains(s.roots, folder) {
+			s.roots = append(s.roots, folder)
+		}
+	}
+	s.seen[filepath.Join(dir, source)] = true
+	return s
+}
+
+// module adds what the module of a function imports, and the packages that it is in.
+func (s *imports) module(function string, text []byte) {
+	name, _, _ := strings.Cut(function, ":")
+	parts := strings.Split(name, ".")
+	s.want(parts[:len(parts)-1])
+	s.follow(text, filepath.Join(append([]string{s.dir}, parts[:len(parts)-1]...)...))
+}
+
+// searchChange is how code changes where modules are looked for.
+var searchChange = regexp.MustCompile(`\bsys\s*\.\s*path\b|\bsys\s+import\b[^;\n]*\bpath\b|\baddsitedir\b|\b__path__\b|\bextend_path\b`)
+
+// follow adds what the text of a module in a folder imports, and what that imports.
+func (s *imports) follow(text []byte, folder string) {
+	found, opaque := scanImports(text)
+	addNames(s.names, found)
+	if searchChange.Match(text) {
+		s.searchEverywhere()
+	}
+	if opaque {
+		s.searchEverywhere()
+		for _, root := range s.roots {
+			s.addAll(root)
+		}
+	}
+	for _, i := range found {
+		name := strings.TrimLeft(i.name, ".")
+		dots := len(i.name) - len(name)
+		var parts []string
+		if name != "" {
+			parts = strings.Split(name, ".")
+		}
+		if dots == 0 {
+			s.want(parts)
+			continue
+		}
+		base := folder
+		for range dots - 1 {
+			base = filepath.Dir(base)
+		}
+		if slices.ContainsFunc(s.roots, func(root string) bool { return holds(root, base) }) {
+			s.addModule(base, "__init__")
+			s.lookIn(base, parts)
+		}
+	}
+}
+
+// want looks an absolute name up.
+func (s *imports) want(parts []string) {
+	s.wanted = append(s.wanted, parts)
+	for i := 0; i < len(s.roots); i++ {
+		s.lookIn(s.roots[i], parts)
+	}
+}
+
+// lookIn adds the files of a dotted name and of the packages before its last part.
+func (s *imports) lookIn(folder string, parts []string) {
+	for _, part := range parts {
+		if part == "*" { // what __all__ of a package names
+			s.addAll(folder)
+			return
+		}
+		s.addModule(folder, part)
+		folder = filepath.Join(folder, part)
+		s.addModule(folder, "__init__")
+	}
+}
+
+// list is the content of a folder; none where there is no such folder.
+func (s *imports) list(folder string) []fs.DirEntry {
+	entries, known := s.listed[folder]
+	if !known {
+		entries, _ = os.ReadDir(folder)
+		s.listed[folder] = entries
+	}
+	return entries
+}
+
+// moduleName is the name that a file is imported by; "" for one that is not: modules are
+// sources, extensions (name.so, name.abi3.so, name.cpython-….so) and bytecode alone.
+func moduleName(file string) string {
+	name, rest, _ := strings.Cut(file, ".")
+	if rest == "py" || rest == "pyc" || rest == "so" || strings.HasSuffix(rest, ".so") {
+		return name
+	}
+	return ""
+}
+
+func (s *imports) addModule(folder, name string) {
+	for _, entry := range s.list(folder) {
+		if moduleName(entry.Name()) == name && !entry.IsDir() {
+			s.add(filepath.Join(folder, entry.Name()))
+		}
+	}
+}
+
+// addAll adds every module and package of a folder.
+func (s *imports) addAll(folder string) {
+	for _, entry := range s.list(folder) {
+		if name := moduleName(entry.Name()); name != "" && !entry.IsDir() {
+			s.add(filepath.Join(folder, entry.Name()))
+		}
+		s.addModule(filepath.Join(folder, entry.Name()), "__init__")
+	}
+}
+
+func (s *imports) add(path string) {
+	if s.seen[path] {
+		return
+	}
+	s.seen[path] = true
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	file, err := filepath.Rel(s.dir, path)
+	if err != nil {
+		return
+	}
+	if len(s.files) >= mostImports {
+		s.tooMany = true
+		return
+	}
+	s.files = append(s.files, file)
+	switch filepath.Ext(path) {
+	case ".py":
+		if text, err := os.ReadFile(path); err == nil {
+			s.follow(text, filepath.Dir(path))
+		}
+	case ".so":
+		s.addNeeded(path)
+	}
+}
+
+// addNeeded adds the libraries of the project that an extension loads, by the folders
+// that it names for them.
+func (s *imports) addNeeded(path string) {
+	library, err := elf.Open(path)
+	if err != nil {
+		return
+	}
+	defer library.Close()
+	needed, _ := library.ImportedLibraries() // one without any loads none
+	folders := []string{filepath.Dir(path)}
+	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
+		lists, _ := library.DynString(tag)
+		for _, list := range lists {
+			folders = append(folders, filepath.SplitList(strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path)).Replace(list))...)
+		}
+	}
+	for _, folder := range folders {
+		folder = filepath.Clean(folder)
+		if !holds(s.project, folder) && !holds(s.dir, folder) {
+			continue
+		}
+		for _, name := range needed {
+			if file := filepath.Join(folder, filepath.Base(name)); !s.seen[file] && isFile(file) {
+				s.seen[file] = true
+				if rel, err := filepath.Rel(s.dir, file); err == nil {
+					s.files = append(s.files, rel)
+					s.addNeeded(file)
+				}
+			}
+		}
+	}
+}
+
+// searchEverywhere looks all names up in every folder of the project, those of before
+// too: some module changes where Python looks for them.
+func (s *imports) searchEverywhere() {
+	if s.walked {
+		return
+	}
+	s.walked = true
+	before := len(s.roots)
+	_ = filepath.WalkDir(s.project, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return nil //nolint:nilerr // what cannot be listed is not imported from
+		}
+		name := entry.Name()
+		if path != s.project && (strings.HasPrefix(name, ".") || name == "__pycache__" || name == "node_modules" || isFile(filepath.Join(path, "pyvenv.cfg"))) {
+			return filepath.SkipDir
+		}
+		if !slices.Contains(s.roots, path) {
+			s.roots = append(s.roots, path)
+		}
+		if len(s.roots) > mostImports {
+			s.tooMany = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	for i := 0; i < len(s.wanted); i++ {
+		for _, root := range s.roots[before:] {
+			s.lookIn(root, s.wanted[i])
+		}
+	}
+}
+
+// shadows adds the files whose name is that of an installed module: what other packages
+// import by it is taken from the project, whose folders are searched first. Of a package
+// its modules count that the installed one has, too.
+func (s *imports) shadows(there *installation) {
+	if there == nil {
+		return
+	}
+	for i := 0; i < len(s.roots); i++ {
+		root := s.roots[i]
+		for _, entry := range s.list(root) {
+			name, path := entry.Name(), filepath.Join(root, entry.Name())
+			if module := moduleName(name); module != "" && there.has(module) {
+				s.add(path)
+			}
+			if there.has(name) { // a package, if it is a folder
+				s.shadowPackage(path, there.folders(name))
+			}
+		}
+	}
+}
+
+// shadowPackage adds the modules of a folder that installed packages of the same name
+// have.
+func (s *imports) shadowPackage(folder string, installed []string) {
+	if !slices.ContainsFunc(s.list(folder), func(entry fs.DirEntry) bool { return moduleName(entry.Name()) == "__init__" }) {
+		return // a namespace, which an installed package goes before
+	}
+	s.addModule(folder, "__init__")
+	theirs := map[string]bool{}
+	for _, other := range installed {
+		for _, entry := range s.list(other) {
+			theirs[strings.SplitN(entry.Name(), ".", 2)[0]] = true
+		}
+	}
+	for _, entry := range s.list(folder) {
+		name, path := entry.Name(), filepath.Join(folder, entry.Name())
+		if module := moduleName(name); module != "" && theirs[module] {
+			s.add(path)
+		}
+		if theirs[name] && name != "__pycache__" {
+			var inner []string
+			for _, other := range installed {
+				inner = append(inner, filepath.Join(other, name))
+			}
+			s.shadowPackage(path, inner)
+		}
+	}
+}

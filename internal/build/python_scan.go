@@ -1,0 +1,348 @@
+package build
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// pythonImport is one name that a module imports.
+type pythonImport struct {
+	name   string // dotted, with the dots of a relative import before it; pkg.* for all that a package offers
+	quoted bool   // it stands in a string or comment, and may be prose
+}
+
+// scanImports lists what a Python module imports. The word import is a keyword, so every
+// one in the code begins a list of names, however deep it stands: behind a colon, a
+// semicolon, a continued line. Strings are searched as well, since code may stand there
+// (exec, a field of an f-string), and so are comments: the quotes within an f-string's
+// fields may be taken for its end, and what follows for a comment. opaque reports that
+// more may be imported than is found: the text is in an encoding that hides its
+// letters, or a name has letters that Python takes for others.
+func scanImports(text []byte) (found []pythonImport, opaque bool) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	s := &pythonScanner{text: text, opaque: oddEncoding(text)}
+	s.scan()
+	return s.found, s.opaque
+}
+
+// encodingLine is where Python looks for a module's encoding, in its first two lines.
+var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
+
+// oddEncoding reports whether a text declares an encoding in which ASCII letters may be
+// written as something else.
+func oddEncoding(text []byte) bool {
+	lines := bytes.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' })
+	for _, line := range lines[:min(2, len(lines))] {
+		if m := encodingLine.FindSubmatch(line); m != nil {
+			name := strings.ReplaceAll(strings.ToLower(string(m[1])), "_", "-")
+			for _, plain := range []string{"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-", "cp125", "windows-125"} {
+				if strings.HasPrefix(name, plain) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// pythonScanner reads tokens as far as imports need them.
+type pythonScanner struct {
+	text   []byte
+	at     int
+	quoted bool // text is what a string or comment holds; quotes and # have no meaning
+	found  []pythonImport
+	opaque bool
+}
+
+func (s *pythonScanner) scan() {
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		switch {
+		case isWordByte(c):
+			s.keyword(s.word())
+		case s.quoted:
+			s.at++
+		case c == '#':
+			s.inside(s.comment())
+		case c == '"' || c == '\'':
+			s.inside(s.literal())
+		default:
+			s.at++
+		}
+	}
+}
+
+// inside searches the text of a string or comment.
+func (s *pythonScanner) inside(text []byte) {
+	inner := &pythonScanner{text: text, quoted: true}
+	inner.scan()
+	s.found = append(s.found, inner.found...)
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func (s *pythonScanner) word() string {
+	from := s.at
+	for s.at < len(s.text) && isWordByte(s.text[s.at]) {
+		s.at++
+	}
+	return string(s.text[from:s.at])
+}
+
+// comment passes over one and returns its text.
+func (s *pythonScanner) comment() []byte {
+	end := bytes.IndexAny(s.text[s.at:], "\r\n")
+	if end < 0 {
+		end = len(s.text) - s.at
+	}
+	s.at += end
+	return s.text[s.at-end : s.at]
+}
+
+// literal passes over a string and returns its text. A backslash keeps a quote from
+// ending it, in raw ones too. A string of one line that has no end ends with its line.
+func (s *pythonScanner) literal() []byte {
+	quote := s.text[s.at : s.at+1]
+	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.text[s.at:], triple) {
+		quote = triple
+	}
+	from := s.at + len(quote)
+	for s.at = from; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '\\':
+			s.at++
+			if bytes.HasPrefix(s.text[min(s.at, len(s.text)):], []byte("\r\n")) {
+				s.at++
+			}
+		case len(quote) == 1 && (c == '\n' || c == '\r'):
+			return s.text[from:s.at]
+		case bytes.HasPrefix(s.text[s.at:], quote):
+			text := s.text[from:s.at]
+			s.at += len(quote)
+			return text
+		}
+	}
+	s.at = len(s.text)
+	return s.text[min(from, s.at):]
+}
+
+// space passes over blanks, continued lines and, within brackets, line ends and
+// comments.
+func (s *pythonScanner) space(brackets bool) {
+	for s.at < len(s.text) {
+		rest := s.text[s.at:]
+		switch c := rest[0]; {
+		case c == ' ' || c == '\t' || c == '\f':
+			s.at++
+		case bytes.HasPrefix(rest, []byte("\\\r\n")):
+			s.at += 3
+		case bytes.HasPrefix(rest, []byte("\\\n")) || bytes.HasPrefix(rest, []byte("\\\r")):
+			s.at += 2
+		case brackets && (c == '\n' || c == '\r'):
+			s.at++
+		case brackets && c == '#':
+			s.inside(s.comment())
+		default:
+			return
+		}
+	}
+}
+
+// take passes over a byte if it comes next.
+func (s *pythonScanner) take(c byte) bool {
+	if s.at < len(s.text) && s.text[s.at] == c {
+		s.at++
+		return true
+	}
+	return false
+}
+
+// keyword looks at what follows a word that may import something.
+func (s *pythonScanner) keyword(word string) {
+	if s.quoted { // "\nimport x" as it is written in a string
+		for _, escape := range []string{"n", "r", "t"} {
+			if rest, ok := strings.CutPrefix(word, escape); ok && s.escaped(word) {
+				word = rest
+				break
+			}
+		}
+	}
+	switch word {
+	case "import":
+		s.names("")
+	case "from":
+		s.from()
+	case "__import__", "import_module":
+		s.call()
+	}
+}
+
+// escaped reports whether a backslash stands before the word that was just read.
+func (s *pythonScanner) escaped(word string) bool {
+	before := s.at - len(word) - 1
+	return before >= 0 && s.text[before] == '\\'
+}
+
+// dotted reads a name with its dots; "" where there is none.
+func (s *pythonScanner) dotted(brackets bool) string {
+	var name strings.Builder
+	for {
+		s.space(brackets)
+		if s.at >= len(s.text) || !isWordByte(s.text[s.at]) {
+			return name.String()
+		}
+		name.WriteString(s.word())
+		s.space(brackets)
+		if !s.take('.') {
+			return name.String()
+		}
+		name.WriteByte('.')
+	}
+}
+
+// from reads what follows the word: dots and a name, then import. Where that is not
+// what follows, the word belongs to yield or raise.
+func (s *pythonScanner) from() {
+	dots := 0
+	for s.space(false); s.take('.'); s.space(false) {
+		dots++
+	}
+	start := s.at
+	module := s.dotted(false)
+	if module == "import" && dots > 0 {
+		module, s.at = "", start
+	}
+	s.space(false)
+	before := s.at
+	if s.at < len(s.text) && isWordByte(s.text[s.at]) {
+		if s.word() == "import" {
+			base := strings.Repeat(".", dots) + module
+			s.add(base)
+			s.names(base)
+			return
+		}
+	}
+	s.at = before
+}
+
+// names reads the list behind import, of modules or of what is in one.
+func (s *pythonScanner) names(base string) {
+	s.space(false)
+	brackets := s.take('(')
+	join := base
+	if base != "" && !strings.HasSuffix(base, ".") {
+		join += "."
+	}
+	for {
+		s.space(brackets)
+		if base != "" && s.take('*') {
+			s.add(join + "*")
+			return
+		}
+		name := s.dotted(brackets)
+		if name == "" {
+			return
+		}
+		s.add(join + name)
+		s.space(brackets)
+		before := s.at
+		if s.at < len(s.text) && isWordByte(s.text[s.at]) {
+			if s.word() != "as" {
+				s.at = before
+				return
+			}
+			s.space(brackets)
+			if s.at < len(s.text) && isWordByte(s.text[s.at]) {
+				s.word()
+			}
+			s.space(brackets)
+		}
+		if !s.take(',') {
+			return
+		}
+	}
+}
+
+// call reads the arguments of __import__ or importlib.import_module where they are
+// literals: a name and, for one that begins with dots, its package.
+func (s *pythonScanner) call() {
+	start := s.at
+	s.space(true)
+	if !s.take('(') {
+		s.at = start
+		return
+	}
+	inside := s.at
+	name, ok := s.argument("name")
+	if !ok {
+		s.at = inside
+		return
+	}
+	if relative := strings.TrimLeft(name, "."); relative != name {
+		s.space(true)
+		if s.take(',') {
+			if pkg, ok := s.argument("package"); ok && pkg != "" {
+				for range len(name) - len(relative) - 1 {
+					pkg = pkg[:max(0, strings.LastIndexByte(pkg, '.'))]
+				}
+				s.add(pkg + "." + relative)
+			}
+		}
+	}
+	s.add(name)
+	s.at = inside // strings and calls among the arguments are read as everywhere
+}
+
+// argument reads a literal that names a module.
+func (s *pythonScanner) argument(keyword string) (string, bool) {
+	s.space(true)
+	if s.at < len(s.text) && isWordByte(s.text[s.at]) {
+		if word := s.word(); word == keyword {
+			s.space(true)
+			if !s.take('=') {
+				return "", false
+			}
+			s.space(true)
+			if s.at < len(s.text) && isWordByte(s.text[s.at]) {
+				s.word()
+			}
+		}
+	}
+	if s.quoted {
+		s.take('\\')
+	}
+	if s.at >= len(s.text) || s.text[s.at] != '"' && s.text[s.at] != '\'' {
+		return "", false
+	}
+	quote := s.text[s.at]
+	for s.take(quote) {
+	}
+	from := s.at
+	for s.at < len(s.text) && (isWordByte(s.text[s.at]) || s.text[s.at] == '.') {
+		s.at++
+	}
+	name := string(s.text[from:s.at])
+	if s.quoted {
+		s.take('\\')
+	}
+	if !s.take(quote) {
+		return "", false
+	}
+	for s.take(quote) {
+	}
+	return name, name != ""
+}
+
+func (s *pythonScanner) add(name string) {
+	for i := range len(name) {
+		if name[i] >= 0x80 { // Python takes other letters that look alike for the same
+			s.opaque = s.opaque || !s.quoted
+			return
+		}
+	}
+	s.found = append(s.found, pythonImport{name: name, quoted: s.quoted})
+}
