@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"pawl/internal/result"
@@ -27,21 +29,26 @@ func busy(t *testing.T) {
 	}
 }
 
-// honest is a project of kernels that do what they say, in two commits that compute the
-// same.
-func honest(t *testing.T) string {
+// honest is a project of kernels that do what they say, in three commits that compute the
+// same. The baseline names the first as the best-known version of every kernel at n200k.
+func honest(t *testing.T, env []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	git := func(args ...string) {
+	run := func(name string, args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=soak", "-c", "user.email=soak@localhost"}, args...)...)
-		cmd.Dir = dir
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Env = dir, env
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 		}
 	}
-	git("init", "-q", "-b", "main")
-	for _, change := range []string{"before", "after"} {
+	commit := func(message string) {
+		t.Helper()
+		run("git", "add", ".")
+		run("git", "-c", "user.name=soak", "-c", "user.email=soak@localhost", "commit", "-q", "-m", message)
+	}
+	run("git", "init", "-q", "-b", "main")
+	for _, change := range []string{"best", "before", "after"} {
 		for _, name := range []string{"pawl.yaml", "k.c", "k.py"} {
 			raw, err := os.ReadFile(filepath.Join("testdata", name))
 			if err != nil {
@@ -51,8 +58,11 @@ func honest(t *testing.T) string {
 				t.Fatal(err)
 			}
 		}
-		git("add", ".")
-		git("commit", "-q", "-m", change)
+		commit(change)
+		if change == "best" {
+			run(os.Getenv("PAWL_BIN"), "check", "--update-baseline", "--budget", "50ms", "*/n200k")
+			commit("the baseline")
+		}
 	}
 	return dir
 }
@@ -84,14 +94,15 @@ func TestNobodyHonestIsAccusedUnderLoad(t *testing.T) {
 	if want == 0 {
 		t.Skip("PAWL_SOAK_ROWS says how many; make soak does")
 	}
-	dir, rows := honest(t), 0
 	env := append(os.Environ(), "PAWL_LOCK_DIR="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "NO_COLOR=1")
+	dir, rows := honest(t, env), 0
+	// What only two versions beside each other can show, or three, and answers; and times.
+	check := []string{"check", "--base", "HEAD~1", "--budget", "100ms", "--json", "*/n4k", "*/n200k"}
+	bench := []string{"bench", "--budget", "50ms", "--json"}
+	kinds := [][]string{check, append(slices.Clone(check), "--cache", "hot"), bench, append(slices.Clone(bench), "--cache", "hot"), bench}
 	busy(t)
 	for run := 0; rows < want; run++ {
-		args := []string{"bench", "--budget", "50ms", "--json"}
-		if run%5 == 4 { // what only two versions beside each other can show, and answers
-			args = []string{"check", "--base", "HEAD~1", "--budget", "100ms", "--json", "*/n4k", "*/n200k"}
-		}
+		args := kinds[run%len(kinds)]
 		cmd := exec.Command(os.Getenv("PAWL_BIN"), args...)
 		cmd.Dir, cmd.Env = dir, env
 		var stdout, stderr bytes.Buffer
@@ -108,7 +119,12 @@ func TestNobodyHonestIsAccusedUnderLoad(t *testing.T) {
 		for _, what := range accused {
 			t.Errorf("pawl %v: %s", args, what)
 		}
+		if args[0] == "check" && !slices.ContainsFunc(report.Rows, func(row *result.Row) bool {
+			return slices.ContainsFunc(row.Sides, func(side *result.Side) bool { return side.Role == result.Best })
+		}) {
+			t.Fatalf("pawl %v compared nothing with the best-known version\n%s", args, &stderr)
+		}
 		rows += measured
-		t.Logf("%d rows, the last %d by pawl %s: %d accused", rows, measured, args[0], len(accused))
+		t.Logf("%d rows, the last %d by pawl %s: %d accused", rows, measured, strings.Join(args, " "), len(accused))
 	}
 }

@@ -1,6 +1,9 @@
 // Honest kernels. CHANGE is another word in every commit, and what it names the same.
 #include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
 
+#define best (n < -1)
 #define before 0
 #define after (n < 0)
 
@@ -20,4 +23,35 @@ void add(double *x, int n) {
 
 void roots(const float *x, float *y, int n) {
     for (int i = 0; i < n; i++) y[i] = sqrtf(fabsf(x[i])) + CHANGE;
+}
+
+// Half of the work is a second thread's, which stays.
+static struct {
+    sem_t begin, end;
+    const float *x;
+    float *y;
+    int n;
+} half;
+
+static void *second(void *unused) {
+    for (;;) {
+        while (sem_wait(&half.begin) != 0) {}
+        for (int i = half.n / 2, n = half.n; i < n; i++) half.y[i] = sqrtf(fabsf(half.x[i])) + CHANGE;
+        sem_post(&half.end);
+    }
+    return unused;
+}
+
+void halves(const float *x, float *y, int n) {
+    static int started;
+    if (!started) {
+        pthread_t thread;
+        sem_init(&half.begin, 0, 0), sem_init(&half.end, 0, 0);
+        if (pthread_create(&thread, 0, second, 0) != 0) return;
+        started = 1;
+    }
+    half.x = x, half.y = y, half.n = n;
+    sem_post(&half.begin);
+    for (int i = 0; i < n / 2; i++) y[i] = sqrtf(fabsf(x[i])) + CHANGE;
+    while (sem_wait(&half.end) != 0) {}
 }
