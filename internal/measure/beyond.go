@@ -60,9 +60,9 @@ func (s *series) beyond(ctx context.Context, round int) error {
 func (s *series) unclaimed(with, without *worker.Batch) (beyond, helped, beside float64) {
 	more := func(a, b float64) float64 { return a/float64(with.Count) - b/float64(without.Count) }
 	took, claimed := s.undisturbed(with)
-	other, _ := s.undisturbed(without)
+	other := s.idle(without)
 	repeat, threads := float64(s.timing.Repeat), float64(s.threads())
-	helped = more(with.BusyS, without.BusyS)/repeat - stat.Mean(with.Seconds)
+	helped = more(with.BusyS, without.BusyS)/repeat + stat.Mean(without.Seconds) - stat.Mean(with.Seconds)
 	if threads > 1 { // which may wait actively between launches
 		helped = (with.BusyS - threads*with.WorkerS) / float64(with.Count) / repeat
 	}

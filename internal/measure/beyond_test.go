@@ -1,10 +1,13 @@
 package measure
 
 import (
+	"math"
 	"testing"
 
 	"pawl/internal/spec"
+	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
 )
 
 // Versions of any kernel on a processor are held against each other by the worker's
@@ -60,4 +63,14 @@ func count(all []string, word string) int {
 		}
 	}
 	return found
+}
+
+// What is timed where nothing is launched is none of what a request takes besides.
+func TestIdleLeavesOutWhatIsTimed(t *testing.T) {
+	s := newSeries(Side{Instance: &spec.Instance{}}, Options{}, func(Progress) {})
+	s.timing.Repeat = 2
+	b := &worker.Batch{SampleReply: wire.SampleReply{Count: 3, WorkerS: 10}, Seconds: []float64{0.5, 0.5, 0.5}}
+	if got := s.idle(b); math.Abs(got-7) > 1e-9 {
+		t.Errorf("10 s less three samples of two half seconds: %g s", got)
+	}
 }

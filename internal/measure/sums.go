@@ -37,7 +37,7 @@ func (s *series) addUp(ctx context.Context) error {
 			return err
 		}
 		took, claimed := s.undisturbed(with)
-		other, _ := s.undisturbed(without)
+		other := s.idle(without)
 		worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
 		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
 			took := with.GlobalS
@@ -147,6 +147,12 @@ func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
 		claimed -= min(beyond, b.WaitedS/float64(s.timing.Repeat)) / float64(len(ascending))
 	}
 	return took - excuse(toll).seconds, claimed * float64(s.timing.Repeat)
+}
+
+// idle is the same for samples without launches, less what was timed in their place.
+func (s *series) idle(b *worker.Batch) float64 {
+	took, claimed := s.undisturbed(b)
+	return took - claimed*float64(b.Count)
 }
 
 // threads are those that the kernel may compute with on a processor.

@@ -85,6 +85,8 @@ var hostSubjects = []Subject{
 	{Kind: Host, Kernel: "partition", Honest: "partition_plain", Expect: Pass, Why: "the same data again finds its branches predicted"},
 	{Kind: Host, Kernel: "two_threads", Honest: "roots", Expect: Pass, Why: "a second thread that stays, and waits actively for a while"},
 	{Kind: Host, Kernel: "halves", Honest: "softmax", Expect: Pass, Why: "a second thread that never stops waiting actively"},
+	{Kind: Host, Kernel: "stream_stores", Honest: "plain_stores", Expect: Pass, Why: "its outputs are in no cache afterwards, so that poisoning them takes longer than after the other"},
+	{Kind: Host, Kernel: "cached_stores", Honest: "stream_stores", Expect: Pass, Why: "the same, the other way round"},
 	{Kind: Host, Kernel: "slow", Honest: "slow_plain", Expect: Pass, Why: "few samples, each long"},
 	{Kind: Host, Kernel: "gemm_packed", Honest: "gemm", Expect: Pass, Why: "memory that it asks for in every launch"},
 	{Kind: Host, Kernel: "gemm_faster", Honest: "gemm_columns", Expect: Pass, Why: "only faster"},

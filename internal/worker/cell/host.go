@@ -52,6 +52,7 @@ type host struct {
 	copyOfArgs             // that launches work on
 	spare      *copyOfArgs // where another batch is made ready; nil: none
 	turned     bool        // both have been worked on in this request
+	touched    byte        // so that reading is not in vain
 }
 
 // copyOfArgs is one copy of the arguments in memory.
@@ -369,7 +370,9 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		}
 		keep := i+1 == m.Keep
 		start := core.Now()
-		if !m.Dry {
+		if m.Dry {
+			h.touch()
+		} else {
 			h.launch(int64(m.Repeat))
 		}
 		if keep {
@@ -488,6 +491,24 @@ func (h *host) settle(cold bool) {
 	}
 	for _, b := range h.buffers {
 		h.flush(b.address(), b.size)
+		if len(b.pristine) > 0 { // whether launches leave it in a cache is not to be in anybody's time
+			h.flush(dl.Address(b.pristine), len(b.pristine))
+		}
+	}
+}
+
+// touch is what is timed where nothing is launched: inputs come into the caches, where a
+// launch would have them, and outputs stay out of them. What follows a sample then takes as
+// long as it can after any launch.
+func (h *host) touch() {
+	for _, b := range h.buffers {
+		if b.arg.Role != "in" {
+			continue
+		}
+		data := b.data()
+		for at := 0; at < len(data); at += 64 {
+			h.touched += data[at]
+		}
 	}
 }
 

@@ -339,7 +339,7 @@ def warm(a):
 		m.Args[0].Shape, m.Args[1].Shape = []int64{1 << 14}, []int64{1 << 14}
 		p.ok(wire.OpPrepare, m, nil)
 		warmest := math.Inf(1) // other work of the machine empties caches, too
-		for range 30 {
+		for try := 0; try < 30 || try < 200 && entry == "warm" && warmest >= 0.5; try++ {
 			reply := p.sample(wire.Sample{Step: 1, Count: 3, Cache: "cold", Probe: 2})
 			if reply.ColdS == 0 {
 				t.Skip("nothing may be made executable here, or the processor is not known")
