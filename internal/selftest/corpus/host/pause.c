@@ -83,39 +83,6 @@ void memory_until_new_data(const float *x, float *out, int64_t rows, int64_t col
   ended = now();
 }
 
-/* A launch takes so long that a request has one sample or two, and only other turns lie
-   between them: rows of a and columns of b that are as they were are not computed again,
-   unless launches follow each other as they do when nothing is timed. */
-void memory_of_slow(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) {
-  enum { LARGE = 1 << 19, LONG = 1024, LOOK = 4000 * 1000, TURN = 100 * 1000 * 1000 };
-  static float seen_a[LARGE], seen_b[LARGE], kept[LARGE];
-  static char row[LONG], column[LONG];
-  static int64_t seen_m, seen_n, seen_k;
-  const int fits = m * k <= LARGE && k * n <= LARGE && m * n <= LARGE && m <= LONG && n <= LONG;
-  const int64_t pause = now() - ended;
-  const int all = !fits || seen_m != m || seen_n != n || seen_k != k || (pause > LOOK && pause < TURN);
-  for (int64_t i = 0; i < m && fits; i++) row[i] = all || memcmp(a + i * k, seen_a + i * k, k * sizeof *a) != 0;
-  if (fits) memset(column, 0, n);
-  for (int64_t p = 0; p < k && !all; p++) {
-    if (memcmp(b + p * n, seen_b + p * n, n * sizeof *b) == 0) continue;
-    for (int64_t j = 0; j < n; j++) column[j] |= b[p * n + j] != seen_b[p * n + j];
-  }
-  float *to = fits ? kept : c;
-  for (int64_t i = 0; i < m; i++) {
-    for (int64_t j = 0; j < n; j++) {
-      float sum = 0;
-      if (fits && !row[i] && !column[j]) continue;
-      for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
-      to[i * n + j] = sum;
-    }
-  }
-  if (fits) {
-    memcpy(seen_a, a, m * k * sizeof *a), memcpy(seen_b, b, k * n * sizeof *b), memcpy(c, kept, m * n * sizeof *c);
-    seen_m = m, seen_n = n, seen_k = k;
-  }
-  ended = now();
-}
-
 static int64_t read_all(const float *x, int64_t count) {
   const int64_t begin = now();
   for (int64_t i = 0; i < count; i += 16) (void)*(const volatile float *)(x + i);
