@@ -92,7 +92,7 @@ var pythonFiles = []string{"/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/mime.
 
 // passed are variables of the worker's own that say where packages and
 // libraries are.
-var passed = []string{"PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"}
+var passed = []string{"PYTHONPATH", "PYTHONPYCACHEPREFIX", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"}
 
 // pythonProgram runs the embedded cell in the user's interpreter. It may start
 // processes: Triton runs ptxas and a C compiler.

@@ -102,14 +102,16 @@ func pythonServer(t *testing.T) *server {
 
 func TestPythonProgram(t *testing.T) {
 	project, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	bytecode := t.TempDir()
 	t.Setenv("PYTHONPATH", project+":relative")
+	t.Setenv("PYTHONPYCACHEPREFIX", bytecode)
 	t.Setenv("SECRET", "shown to nobody")
 	s := pythonServer(t)
 	p, err := s.pythonProgram(wire.Open{Dirs: []string{project, elsewhere, "relative"}, Parallel: 3}, hostDevice, "/scratch")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"HOME=/scratch", "OMP_NUM_THREADS=3", "PYTHONHASHSEED=0", "CUBLAS_WORKSPACE_CONFIG=:4096:8", "CUDA_VISIBLE_DEVICES=", "PYTHONPATH=" + project + ":relative"} {
+	for _, want := range []string{"HOME=/scratch", "OMP_NUM_THREADS=3", "PYTHONHASHSEED=0", "CUBLAS_WORKSPACE_CONFIG=:4096:8", "CUDA_VISIBLE_DEVICES=", "PYTHONPATH=" + project + ":relative", "PYTHONPYCACHEPREFIX=" + bytecode} {
 		if !slices.Contains(p.env, want) {
 			t.Errorf("no %s in the environment", want)
 		}
@@ -117,7 +119,7 @@ func TestPythonProgram(t *testing.T) {
 	if slices.ContainsFunc(p.env, func(v string) bool { return strings.Contains(v, "SECRET") }) {
 		t.Error("the worker's own environment is passed on")
 	}
-	if !slices.Contains(p.policy.Read, project) || slices.Contains(p.policy.Read, elsewhere) || slices.Contains(p.policy.Read, "relative") {
+	if !slices.Contains(p.policy.Read, project) || !slices.Contains(p.policy.Read, bytecode) || slices.Contains(p.policy.Read, elsewhere) || slices.Contains(p.policy.Read, "relative") {
 		t.Errorf("may read %v", p.policy.Read)
 	}
 	if !p.policy.Processes || p.policy.LocalSockets || len(p.policy.Devices) > 0 {

@@ -53,6 +53,8 @@ type host struct {
 	spare      *copyOfArgs // where another batch is made ready; nil: none
 	turned     bool        // both have been worked on in this request
 	touched    byte        // so that reading is not in vain
+
+	looks, cached int // at outputs after a launch; in which they were in a cache
 }
 
 // copyOfArgs is one copy of the arguments in memory.
@@ -104,7 +106,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	for _, b := range h.all() {
 		b.free()
 	}
-	h.turned = false
+	h.turned, h.looks, h.cached = false, 0, 0
 	h.args, h.seed, h.copyOfArgs, h.spare = m.Args, m.Seed, copyOfArgs{}, nil
 	h.scalars = make([]byte, 8*(len(m.Args)+1))
 	for i, arg := range m.Args {
@@ -389,6 +391,9 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if !m.Dry && m.Cache == "cold" && h.looks < cacheLooks {
+			h.lookAtCaches()
+		}
 		ghz = append(ghz, h.clock())
 		if i%garbageEvery == garbageEvery-1 {
 			collectGarbage()
@@ -497,18 +502,44 @@ func (h *host) settle(cold bool) {
 	}
 }
 
-// touch is what is timed where nothing is launched: inputs come into the caches, where a
-// launch would have them, and outputs stay out of them. What follows a sample then takes as
-// long as it can after any launch.
+// touch is what is timed where nothing is launched: it leaves memory in the caches as
+// launches do, so that what follows a sample takes as long as after one of these.
 func (h *host) touch() {
 	for _, b := range h.buffers {
-		if b.arg.Role != "in" {
+		if b.arg.Role == "scratch" || written(b.arg) && h.cached < mostlyCached {
 			continue
 		}
-		data := b.data()
-		for at := 0; at < len(data); at += 64 {
-			h.touched += data[at]
+		data, change := b.data(), byte(0)
+		if written(b.arg) {
+			change = 1
 		}
+		for at := 0; at < len(data); at += 64 {
+			if h.touched += data[at]; change > 0 {
+				data[at] ^= change
+			}
+		}
+	}
+}
+
+// Looks at outputs after a launch: so many find most lines in a cache, or out of it.
+const (
+	cacheLooks   = 5
+	mostlyCached = 3
+)
+
+// lookAtCaches finds out whether launches leave their outputs in a cache: they may write
+// past these. It is asked of the first launches.
+func (h *host) lookAtCaches() {
+	lines := h.lines(written)
+	if h.looks++; len(lines) < probeLeast {
+		return
+	}
+	after := core.Walk(lines)
+	for _, line := range lines {
+		core.Flush(line, 1)
+	}
+	if 2*after < core.Walk(lines) {
+		h.cached++
 	}
 }
 
@@ -518,19 +549,25 @@ const (
 	probeTries = 3 // at what a cold read takes at least
 )
 
-// probe reads lines of the arguments, anywhere, and reads them once more after it has
-// evicted just these: both take the same if the flush before was one.
-func (h *host) probe() (flushed, cold float64) {
+// lines are some of the arguments, anywhere in them, each at most once.
+func (h *host) lines(of func(wire.Arg) bool) []uintptr {
 	var lines []uintptr
 	for _, i := range rand.Perm(probeLines * len(h.buffers)) {
-		if b := h.buffers[i%len(h.buffers)]; b.size > 0 {
+		if b := h.buffers[i%len(h.buffers)]; b.size > 0 && of(b.arg) {
 			lines = append(lines, b.address()+uintptr(rand.Uint64N(uint64(b.size))))
 		}
 	}
 	slices.SortFunc(lines, func(a, b uintptr) int { return cmp.Compare(a/lineBytes, b/lineBytes) })
 	lines = slices.CompactFunc(lines, func(a, b uintptr) bool { return a/lineBytes == b/lineBytes })
 	rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-	if lines = lines[:min(len(lines), probeLines)]; len(lines) < probeLeast || core.How() == "" {
+	return lines[:min(len(lines), probeLines)]
+}
+
+// probe reads lines of the arguments, anywhere, and reads them once more after it has
+// evicted just these: both take the same if the flush before was one.
+func (h *host) probe() (flushed, cold float64) {
+	lines := h.lines(func(wire.Arg) bool { return true })
+	if len(lines) < probeLeast || core.How() == "" {
 		return 0, 0
 	}
 	flushed, cold = core.Walk(lines).Seconds(), math.Inf(1)
