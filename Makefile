@@ -78,7 +78,7 @@ script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 5m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -p 1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))

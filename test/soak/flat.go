@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
@@ -98,17 +99,25 @@ func Flat(ctx context.Context, client *worker.Client, cell *worker.Cell, samples
 		}
 		taken += n
 	}
-	now, err := holdings(client, cell)
-	if err != nil {
-		return err
-	}
-	for _, who := range []string{"cell", "worker", "parent"} {
-		log("%s: %+v, then %+v", who, before[who], now[who])
-		if more := growth(who, before[who], now[who]); more != "" {
-			return fmt.Errorf("in %d samples %s", samples, more)
+	var more string
+	for range 5 { // a look may fall into a moment in which something is open
+		now, err := holdings(client, cell)
+		if err != nil {
+			return err
 		}
+		more = ""
+		for _, who := range []string{"cell", "worker", "parent"} {
+			log("%s: %+v, then %+v", who, before[who], now[who])
+			if more = growth(who, before[who], now[who]); more != "" {
+				break
+			}
+		}
+		if more == "" {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	return nil
+	return fmt.Errorf("in %d samples %s", samples, more)
 }
 
 // Sampling asks for samples as a row that is measured does: a few elements of every

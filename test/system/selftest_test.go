@@ -14,7 +14,7 @@ import (
 // closes one takes it out, and says in the corpus what must come of it.
 var openCheats = []string{
 	"python/late_memory", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
-	"launcher/late_memory",
+	"launcher/late_memory", "host/helper_in_turns",
 }
 
 // No cheat is missed, no honest kernel refused, and every planted mistake found, in
