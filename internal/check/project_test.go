@@ -188,8 +188,8 @@ func (p *project) baseline() {
 	p.commit("baseline")
 }
 
-// entries makes the commit that is checked out the baseline as if every config had taken
-// so many seconds somewhere else, and commits that: here it may fail.
+// entries makes the commit that is checked out the baseline, as if it had been measured on
+// another machine. Here it may fail.
 func (p *project) entries(seconds float64) {
 	p.t.Helper()
 	report := p.check(planOnly)

@@ -111,9 +111,8 @@ func TestOnlyTheCandidateKeeps(t *testing.T) {
 	}
 }
 
-// Some samples of both sides are on data that no launch has seen anything of, anywhere in
-// a turn; what is usual is what turns without take. The data of what is kept is that it
-// worked on.
+// Some samples of both sides, anywhere in a turn, are on wholly new data. They are compared
+// with turns that have none, and an output that is kept is judged by the data it is of.
 func TestSamplesOnNewData(t *testing.T) {
 	stage := newStage(t, func(_, side int) puppet.Script {
 		if side == 0 {

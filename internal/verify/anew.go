@@ -17,8 +17,8 @@ const (
 	anewSure = 1.5 // times as wide as the 95% intervals of the medians is what they are known to
 )
 
-// Anew compares what two versions take longer on wholly new data from what
-// launches have seen with what they take on data that differs in a few elements. Both
+// Anew compares two versions by how much longer they take on wholly new data than on data
+// that differs from the last in a few elements. Both
 // were timed in turns, and nothing was done between the two kinds of samples: a version
 // that takes so much longer than the other that half of what it gains is gone, or that
 // it is slower, lives on what it remembers.

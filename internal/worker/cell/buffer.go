@@ -86,7 +86,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 func (b *buffer) data() []byte { return b.mapped[b.start : b.start+b.size : b.start+b.size] }
 
-// inner is all but the guard pages.
+// inner is the memory between the guard pages.
 func (b *buffer) inner() []byte { return b.mapped[page:roundUp(b.start+b.size+redZone, page)] }
 
 func (b *buffer) address() uintptr { return dl.Address(b.data()) }

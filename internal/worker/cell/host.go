@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -500,84 +499,6 @@ func (h *host) settle(cold bool) {
 			h.flush(dl.Address(b.pristine), len(b.pristine))
 		}
 	}
-}
-
-// touch is what is timed where nothing is launched: it leaves memory in the caches as
-// launches do, so that what follows a sample takes as long as after one of these.
-func (h *host) touch() {
-	for _, b := range h.buffers {
-		if b.arg.Role == "scratch" || written(b.arg) && h.cached < mostlyCached {
-			continue
-		}
-		data, change := b.data(), byte(0)
-		if written(b.arg) {
-			change = 1
-		}
-		for at := 0; at < len(data); at += 64 {
-			if h.touched += data[at]; change > 0 {
-				data[at] ^= change
-			}
-		}
-	}
-}
-
-// Looks at outputs after a launch: so many find most lines in a cache, or out of it.
-const (
-	cacheLooks   = 5
-	mostlyCached = 3
-)
-
-// lookAtCaches finds out whether launches leave their outputs in a cache: they may write
-// past these. It is asked of the first launches.
-func (h *host) lookAtCaches() {
-	lines := h.lines(written)
-	if h.looks++; len(lines) < probeLeast {
-		return
-	}
-	after := core.Walk(lines)
-	for _, line := range lines {
-		core.Flush(line, 1)
-	}
-	if 2*after < core.Walk(lines) {
-		h.cached++
-	}
-}
-
-const (
-	probeLines = 64
-	probeLeast = 8 // of fewer the clock says little
-	probeTries = 3 // at what a cold read takes at least
-)
-
-// lines are some of the arguments, anywhere in them, each at most once.
-func (h *host) lines(of func(wire.Arg) bool) []uintptr {
-	var lines []uintptr
-	for _, i := range rand.Perm(probeLines * len(h.buffers)) {
-		if b := h.buffers[i%len(h.buffers)]; b.size > 0 && of(b.arg) {
-			lines = append(lines, b.address()+uintptr(rand.Uint64N(uint64(b.size))))
-		}
-	}
-	slices.SortFunc(lines, func(a, b uintptr) int { return cmp.Compare(a/lineBytes, b/lineBytes) })
-	lines = slices.CompactFunc(lines, func(a, b uintptr) bool { return a/lineBytes == b/lineBytes })
-	rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-	return lines[:min(len(lines), probeLines)]
-}
-
-// probe reads lines of the arguments, anywhere, and reads them once more after it has
-// evicted just these: both take the same if the flush before was one.
-func (h *host) probe() (flushed, cold float64) {
-	lines := h.lines(func(wire.Arg) bool { return true })
-	if len(lines) < probeLeast || core.How() == "" {
-		return 0, 0
-	}
-	flushed, cold = core.Walk(lines).Seconds(), math.Inf(1)
-	for range probeTries {
-		for _, line := range lines {
-			core.Flush(line, 1)
-		}
-		cold = min(cold, core.Walk(lines).Seconds())
-	}
-	return max(flushed-h.reading, 1e-9), max(cold-h.reading, 1e-9)
 }
 
 // clock reads the core's frequency: a chain of dependent multiplies takes a

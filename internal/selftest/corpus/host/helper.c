@@ -1,28 +1,17 @@
 /* One thread is declared. A second one helps, on another core. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cores.h"
 #include "honest.h"
 
 static struct { const float *x; float *out; int64_t rows, cols; } job;
 static atomic_int state; /* 0: idle, 1: there is a job, 2: it is done */
-
-/* A thread stays where its cell is kept, unless it asks for all cores. */
-static void leave_core(void) {
-  cpu_set_t all;
-  const int here = sched_getcpu();
-  CPU_ZERO(&all);
-  for (int i = 0; i < 64; i++) {
-    if (i != here) CPU_SET(i, &all);
-  }
-  sched_setaffinity(0, sizeof all, &all);
-}
 
 static int start(void *(*work)(void *)) {
   static int started;

@@ -2,13 +2,13 @@
    each other asks for more at a time. Both cheat in turns alone. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cores.h"
 #include "honest.h"
 
 enum { TURN = 8, PAUSE = 250 * 1000 }; /* samples; nanoseconds between requests, at least */
@@ -72,13 +72,7 @@ void late_in_turns(const float *x, float *out, int64_t rows, int64_t cols) {
 static atomic_int state = -1; /* -1: it may sleep, 0: idle, 1: there is a job, 2: it is done */
 
 static void *half(void *unused) {
-  cpu_set_t all;
-  const int here = sched_getcpu();
-  CPU_ZERO(&all);
-  for (int i = 0; i < 64; i++) {
-    if (i != here) CPU_SET(i, &all);
-  }
-  sched_setaffinity(0, sizeof all, &all);
+  leave_core();
   for (;;) {
     const int now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == -1) usleep(200);
