@@ -13,15 +13,15 @@ import (
 const AnewLeast = 8
 
 const (
-	anewPart = 0.1 // of the other version's time that one may take longer there
-	anewSure = 1.5 // times as wide as the 95% intervals of the medians is what they are known to
+	anewLoss   = 1. / 3 // of what it gains may be gone there
+	anewPart   = 0.1    // of the other version's time that one may take longer there
+	anewChance = 0.001  // is at most how often two that do not differ by more look as if they did
 )
 
 // Anew compares two versions by how much longer they take on wholly new data than on data
-// that differs from the last in a few elements. Both
-// were timed in turns, and nothing was done between the two kinds of samples: a version
-// that takes so much longer than the other that half of what it gains is gone, or that
-// it is slower, lives on what it remembers.
+// that differs from the last in a few elements. Both were timed in turns, and nothing was
+// done between the two kinds of samples: a version that takes so much longer than the other
+// that a third of what it gains is gone, or that it is slower, lives on what it remembers.
 func Anew(candidate, other *result.Timing) []result.Finding {
 	if candidate == nil || other == nil {
 		return nil
@@ -31,15 +31,19 @@ func Anew(candidate, other *result.Timing) []result.Finding {
 		return nil
 	}
 	usual := stat.Median(other.Samples.Kept())
-	allowed := max((usual-stat.Median(candidate.Samples.Kept()))/2, anewPart*usual)
-	least, _ := bounds(mine)
-	if _, most := bounds(theirs); least-max(0, most) <= allowed { // new data may be quicker to fetch
+	allowed := max(anewLoss*(usual-stat.Median(candidate.Samples.Kept())), anewPart*usual)
+	_, longest, _ := stat.MedianCI(theirs)
+	more := allowed + max(0, -longest) // new data may be quicker to fetch
+	for i := range mine {
+		mine[i] -= more
+	}
+	if u, p, _ := stat.MannWhitney(mine, theirs); p > anewChance || u < float64(len(mine)*len(theirs))/2 {
 		return nil
 	}
 	return []result.Finding{{
 		Exploit: Incremental, Severity: result.Suspicious,
 		Message: fmt.Sprintf("on data that it has not seen it takes %s more than on data that differs in a few elements from the last, the other version %s more: what it gains may be what it remembers",
-			unit.Duration(max(0, stat.Median(mine))), unit.Duration(max(0, stat.Median(theirs)))),
+			unit.Duration(max(0, stat.Median(mine)+more)), unit.Duration(max(0, stat.Median(theirs)))),
 	}}
 }
 
@@ -50,14 +54,6 @@ func CountAnew(candidate, other *result.Timing) int {
 		return 0
 	}
 	return min(len(longerAnew(&candidate.Samples)), len(longerAnew(&other.Samples)))
-}
-
-// bounds are what a median surely lies between. How far single values scatter is another
-// matter: a slower version's do so more.
-func bounds(values []float64) (least, most float64) {
-	median := stat.Median(values)
-	low, high, _ := stat.MedianCI(values)
-	return median - anewSure*(median-low), median + anewSure*(high-median)
 }
 
 // longerAnew is how many seconds longer samples on other data took than is usual in turns

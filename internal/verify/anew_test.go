@@ -82,3 +82,31 @@ func TestAnewByChance(t *testing.T) {
 		t.Errorf("%d of 4000 are accused", accused)
 	}
 }
+
+// Microseconds that samples on new data took longer than is usual at their place, in a check
+// of python/memory_until_new_data against the honest softmax on a busy machine: in some cells
+// it never had a chance to remember.
+var (
+	rememberedMore = []float64{-166, -143, -136, -65, -60, -58, -45, 3, 11, 20, 37, 39, 589, 666, 689, 725, 725, 765, 781, 870, 887, 913, 916, 923, 923, 933, 948, 950, 963, 979, 1000, 1032, 1036, 1111, 1205, 1497, 1767, 2472, 2959}
+	honestMore     = []float64{-1037, -943, -909, -898, -861, -854, -648, -577, -570, -546, -480, -452, -435, -314, -281, -268, -193, -180, -163, -158, -150, -133, -132, -130, -124, -122, -119, -116, -105, -102, -97, -96, -94, -83, -80, -65, -61, -52, -48, -48, -33, -28, -6, -5, 1, 10, 22, 30, 30, 33, 36, 38, 40, 42, 46, 51, 53, 96, 104, 105, 113, 127, 167, 184, 199, 272, 394, 673, 712}
+)
+
+func TestAnewOfARealCheck(t *testing.T) {
+	timing := func(usual float64, more []float64) *result.Timing {
+		out := &result.Timing{}
+		for range 1500 {
+			out.Samples.Seconds = append(out.Samples.Seconds, usual)
+		}
+		for _, m := range more {
+			out.Samples.Fresh = append(out.Samples.Fresh, result.Fresh{At: len(out.Samples.Seconds), UsualS: usual})
+			out.Samples.Seconds = append(out.Samples.Seconds, usual+m*1e-6)
+		}
+		return out
+	}
+	if found := Anew(timing(1005e-6, rememberedMore), timing(2003e-6, honestMore)); len(found) != 1 {
+		t.Error("not found")
+	}
+	if found := Anew(timing(1005e-6, honestMore), timing(2003e-6, rememberedMore)); len(found) != 0 {
+		t.Errorf("%+v", found)
+	}
+}
