@@ -27,17 +27,23 @@ type interpreter struct {
 	Prefixes   []string `json:"prefixes"`  // where it is installed
 	UserBase   string   `json:"user_base"` // of the user's own packages; "" where they are off
 
-	program string // cell.py, in the worker's folder
+	Program string `json:"program"` // the cell's, compiled where that worked
 }
 
-// pythonQuestion makes an interpreter say where it and its packages are.
+// pythonQuestion makes an interpreter say where it and its packages are, and compile the
+// cell's program, which takes it a tenth of the time that a cell needs to start.
 const pythonQuestion = `
-import json, site, sys
+import json, py_compile, site, sys
+program = sys.argv[1]
+try:
+    program = py_compile.compile(program, cfile=program + "c", dfile=program, doraise=True)
+except Exception:
+    pass
 prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
 read = prefixes + [p for p in sys.path if p]
 base = site.getuserbase() if site.ENABLE_USER_SITE else ""
 print()
-print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "prefixes": sorted(set(prefixes)), "user_base": base or ""}))
+print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "prefixes": sorted(set(prefixes)), "user_base": base or "", "program": program}))
 `
 
 // PythonName is the command that starts Python.
@@ -63,7 +69,11 @@ func findPython(dir string) (*interpreter, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	question := exec.CommandContext(ctx, path, "-c", pythonQuestion)
+	program := filepath.Join(dir, "cell.py")
+	if err := os.WriteFile(program, python.Cell, 0o444); err != nil {
+		return nil, fmt.Errorf("store the cell's program: %w", err)
+	}
+	question := exec.CommandContext(ctx, path, "-c", pythonQuestion, program)
 	// It is asked outside of the sandbox, and must import nothing of a project: not from
 	// the current folder, and not from those of PYTHONPATH, which cells get besides.
 	question.Dir = dir
@@ -77,12 +87,9 @@ func findPython(dir string) (*interpreter, error) {
 		return nil, fault("%s does not run: %v%s", path, err, text)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n") // start-up files may print before it
-	found := &interpreter{program: filepath.Join(dir, "cell.py")}
+	found := &interpreter{Program: program}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), found); err != nil || !filepath.IsAbs(found.Executable) {
 		return nil, fault("%s gives no answer that makes sense: %s", path, lines[len(lines)-1])
-	}
-	if err := os.WriteFile(found.program, python.Cell, 0o444); err != nil {
-		return nil, fmt.Errorf("store the cell's program: %w", err)
 	}
 	return found, nil
 }
@@ -102,7 +109,7 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		return nil, err
 	}
 	p := &program{
-		path: found.Executable, args: []string{found.Executable, "-u", found.program},
+		path: found.Executable, args: []string{found.Executable, "-u", found.Program},
 		policy: sandbox.Policy{Write: []string{scratch}, Processes: true, Urgent: true},
 	}
 	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()})

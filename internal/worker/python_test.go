@@ -56,11 +56,29 @@ func TestFindPython(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, UserBase: "/home/u/.local", program: filepath.Join(dir, "cell.py")}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(interpreter{})); diff != "" {
+		want := &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, UserBase: "/home/u/.local", Program: filepath.Join(dir, "cell.py")}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Cells start a compiled program: each would else compile it anew.
+func TestFindPythonCompiles(t *testing.T) {
+	if _, err := exec.LookPath(PythonName()); err != nil {
+		t.Skipf("needs Python: %v", err)
+	}
+	dir := t.TempDir()
+	found, err := findPython(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "cell.pyc"); found.Program != want {
+		t.Errorf("%s, want %s", found.Program, want)
+	}
+	if _, err := os.Stat(found.Program); err != nil {
+		t.Error(err)
+	}
 }
 
 // To ask the interpreter runs nothing of the project that pawl is in, or that PYTHONPATH
@@ -96,7 +114,7 @@ func TestFindPythonInAProject(t *testing.T) {
 func pythonServer(t *testing.T) *server {
 	t.Helper()
 	return &server{store: &store{dir: t.TempDir()}, python: func() (*interpreter, error) {
-		return &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, program: "/store/cell.py"}, nil
+		return &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, Program: "/store/cell.py"}, nil
 	}}
 }
 

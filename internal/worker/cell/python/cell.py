@@ -1437,7 +1437,7 @@ def load_function(load, device):
 def show(error):
     """Prints a traceback to the log, from the kernel's code on."""
     frames = error.__traceback__
-    while frames is not None and (frames.tb_frame.f_code.co_filename == __file__ or "importlib" in frames.tb_frame.f_code.co_filename):
+    while frames is not None and (frames.tb_frame.f_globals is globals() or "importlib" in frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     traceback.print_exception(type(error), error, frames)
 
