@@ -151,19 +151,23 @@ func TestReadingThatOtherWorkExplains(t *testing.T) {
 	for stolen, disturbed := range map[string]bool{"3": true, "0": false} {
 		t.Run(stolen, func(t *testing.T) {
 			t.Setenv(puppet.Stolen, stolen)
-			cell := loaded(t, newWorker(t), puppet.Script{Micros: 2e4, Spin: 20}) // one launch
-			timings, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
-			c := timings[0].Clock
-			if errs[0] != nil || c == nil {
-				t.Fatalf("%v, %+v", errs[0], c)
+			var raw []byte
+			for range 10 { // other work may really have disturbed it
+				cell := loaded(t, newWorker(t), puppet.Script{Micros: 2e4, Spin: 20}) // one launch
+				timings, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
+				c := timings[0].Clock
+				if errs[0] != nil || c == nil {
+					t.Fatalf("%v, %+v", errs[0], c)
+				}
+				var err error
+				if raw, err = json.Marshal(c); err != nil {
+					t.Fatal(err)
+				}
+				if c.Disturbed == disturbed && (c.WorkerS > 0) != disturbed && strings.Contains(string(raw), "worker_s") != disturbed {
+					return
+				}
 			}
-			raw, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Disturbed != disturbed || (c.WorkerS > 0) == disturbed || strings.Contains(string(raw), "worker_s") == disturbed {
-				t.Errorf("%s", raw)
-			}
+			t.Errorf("%s", raw)
 		})
 	}
 }

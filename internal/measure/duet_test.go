@@ -343,7 +343,7 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 			nanos := int64(test.script.Only)
 			before, faulty, after := newMatch(spec.CellCUDA, "before", 100_000, 200_000), newMatch(spec.CellCUDA, "faulty", nanos, nanos), newMatch(spec.CellCUDA, "after", 200_000, 100_000)
 			opts := brief()
-			opts.Budget = time.Second
+			opts.Budget = time.Minute
 			Play(t.Context(), []*Match{before, faulty, after}, host, 0, opts, quiet)
 			side, err := faulty.Err()
 			var fault *result.Fault
