@@ -67,18 +67,21 @@ fmt: $(LINT) ## format the sources as lint wants them
 ALONE := calibrate check demo fuzz measure report verify
 SIMULATIONS := ^TestFamilyLevel$$
 
+# Lint has vetted them; without paths in them, builds of another clone serve this one.
+TEST := $(GO) test -vet=off -trimpath
+
 unit: ## the tests beside the code, with the race detector
 	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
 	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE)) && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
-		CGO_ENABLED=1 $(GO) test -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
-		$(GO) test -timeout 8m $$alone && $(GO) test -run '$(SIMULATIONS)' ./internal/judge)
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
+		$(TEST) -timeout 8m $$alone && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
 
 script: build ## scripts that drive the shipped binary
-	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 5m ./test/script/...)
+	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 5m ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -p 1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))
