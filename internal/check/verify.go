@@ -375,7 +375,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		if err == nil {
 			var found []result.Finding
 			found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps)
-			v.Findings = append(v.Findings, found...)
+			v.Findings = append(v.Findings, c.unlessMistaken(ctx, k, one, found)...)
 		}
 		v.Cases = append(v.Cases, one)
 		switch {
@@ -392,6 +392,9 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		if sample.Last {
 			late = one.Skipped
 		}
+		if one.Reason != "" {
+			break
+		}
 	}
 	if looked == 0 && len(v.Findings) == 0 {
 		v.Limits = append(v.Limits, "no timed sample could be looked at: "+v.Cases[len(v.Cases)-1].Skipped)
@@ -399,4 +402,26 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		v.Limits = append(v.Limits, "none of the samples was looked at that came when all were timed: "+late)
 	}
 	c.convict(k)
+}
+
+// unlessMistaken drops the finding that a case is wrong only when it is timed, where a new
+// cell is wrong on the same data without a clock, too: that is a mistake which the data of
+// the examination does not show, and no cheat.
+func (c *check) unlessMistaken(ctx context.Context, k *contest, one *result.Case, found []result.Finding) []result.Finding {
+	at := slices.IndexFunc(found, func(f result.Finding) bool { return f.Exploit == verify.TimedOnly })
+	if at < 0 || ctx.Err() != nil {
+		return found
+	}
+	x := k.exam
+	examiner := c.stand.NewExaminer(x.answers, k.candidate, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
+	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
+	bench, err := examiner.Bench(ctx, x.instances(k))
+	if err != nil {
+		return found
+	}
+	if wrong, err := bench.Untimed(ctx, one); err != nil || !wrong {
+		return found
+	}
+	k.row.Verdict = result.Incorrect
+	return slices.Delete(slices.Clone(found), at, at+1)
 }

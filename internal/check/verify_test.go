@@ -31,6 +31,7 @@ func TestWrongAnswers(t *testing.T) {
 		{"stale", result.Rejected, false, "still, bit by bit, the answer to the ones before", verify.StaleOutput},
 		{"timed", result.Rejected, true, "a sample that was timed has a wrong answer", verify.TimedOnly},
 		{"late", result.Rejected, true, "a sample that was timed has a wrong answer", verify.TimedOnly},
+		{"data", result.Incorrect, true, "64 of 64 elements are wrong", ""}, // timed or not
 	} {
 		t.Run(tc.wrong, func(t *testing.T) {
 			p := newProject(t)

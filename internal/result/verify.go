@@ -50,6 +50,7 @@ type Case struct {
 	Fill    string            `json:"fill,omitempty"`  // of the inputs, in words; "": the kernel's own
 	Seed    uint64            `json:"seed"`            // of the data
 	Batch   int               `json:"batch,omitempty"` //
+	Steps   int               `json:"steps,omitempty"` // by which the batch's data was changed
 	Repeats int               `json:"repeats,omitempty"`
 	Outputs []OutputError     `json:"outputs,omitempty"`
 	Fault   *Fault            `json:"fault,omitempty"`

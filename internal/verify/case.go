@@ -207,11 +207,34 @@ func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, st
 	if err != nil {
 		return nil, err
 	}
-	c.Outputs = errs
+	c.Outputs, c.Steps = errs, steps
 	if c.Reason = Reason(errs, b.Factor); c.Reason == "" {
 		return nil, nil
 	}
 	return []result.Finding{{
 		Exploit: TimedOnly, Severity: result.Cheated, Message: "a sample that was timed has a wrong answer, though the same launch is right when it is not timed: " + c.Reason,
 	}}, nil
+}
+
+// untimedTries is how often a launch that was wrong when it was timed is tried without a
+// clock: some mistakes do not show every time.
+const untimedTries = 5
+
+// Untimed launches the candidate on the data of a case that was wrong when it was timed,
+// and tells whether it is wrong there without a clock, too: then it is a mistake.
+func (b *Bench) Untimed(ctx context.Context, c *result.Case) (wrong bool, err error) {
+	if err := b.Prepare(ctx); err != nil {
+		return false, err
+	}
+	for range untimedTries {
+		reply, err := b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: c.Batch, Steps: c.Steps, DeadlineS: b.deadline(b.Candidate)})
+		if err != nil {
+			return false, err
+		}
+		errs, err := b.Compare(ctx, reply.Outputs, c.Batch, c.Steps, b.Tolerance)
+		if err != nil || Reason(errs, b.Factor) != "" {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

@@ -45,7 +45,7 @@ type Script struct {
 	After  int     // of sample: only once so many samples of the problem were taken
 	Only   int     // only problems whose scalar argument is this one end it
 	Reach  bool    // it tries to reach the network when it is loaded
-	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), random; "": never
+	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random; "": never
 }
 
 // String is the text that makes an artifact of a script.
