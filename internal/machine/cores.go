@@ -56,6 +56,20 @@ func (h host) quietCore(allowed []int) int {
 	return 0
 }
 
+// QuietCores returns CPUs for a measurement with so many threads: of the fastest kind
+// while there are enough of these, and the last of them.
+func QuietCores(threads int) []int { return live.quietCores(live.usable(), threads) }
+
+func (h host) quietCores(allowed []int, threads int) []int {
+	if threads <= 1 {
+		return []int{h.quietCore(allowed)}
+	}
+	if fast := h.fastest(allowed); len(fast) >= threads {
+		allowed = fast
+	}
+	return allowed[max(0, len(allowed)-threads):]
+}
+
 // fastest keeps the CPUs of the fastest kind: on hybrid processors the highest
 // ids are the slow cores.
 func (h host) fastest(ids []int) []int {

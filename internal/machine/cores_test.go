@@ -53,3 +53,25 @@ func TestQuietCore(t *testing.T) {
 		})
 	}
 }
+
+func TestQuietCores(t *testing.T) {
+	for name, c := range map[string]struct {
+		threads int
+		want    []int
+	}{
+		"one":                    {1, []int{3}},
+		"the last of the fast":   {2, []int{2, 3}},
+		"all of the fast":        {4, []int{0, 1, 2, 3}},
+		"more than are fast":     {5, []int{1, 2, 3, 4, 5}},
+		"more than there are":    {9, []int{0, 1, 2, 3, 4, 5}},
+		"as if there was but it": {0, []int{3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := host{root: t.TempDir()}
+			h.write(t, "sys/devices/cpu_core/cpus", "0-3")
+			if got := h.quietCores([]int{0, 1, 2, 3, 4, 5}, c.threads); !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}

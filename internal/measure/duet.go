@@ -293,15 +293,15 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 
 // visit plays one match in one cell, or in one of each side.
 func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, warm bool, opts DuetOptions, progress func(*Match, Progress)) (side int, err error) {
-	var cores []int
+	cores := map[int][]int{} // by how many threads they are for
 	for _, i := range loading {
 		s := m.series[i]
-		s.Cell, s.Index, s.cores, s.warm, s.turns = places[i].Cell, places[i].Index, cores, warm, nil
+		s.Cell, s.Index, s.cores, s.warm, s.turns = places[i].Cell, places[i].Index, cores[s.threads()], warm, nil
 		if err := s.begin(ctx); err != nil {
 			return i, err
 		}
 		warm = true
-		cores = s.timing.Pinned
+		cores[s.threads()] = s.timing.Pinned
 	}
 	unhideAll(m.series)
 	if m.repeat == 0 {

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pawl/internal/machine"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
@@ -428,5 +429,29 @@ func TestPlayIsInterrupted(t *testing.T) {
 				t.Errorf("the match that waited: %v, %d cells", err, len(waiting.Cells))
 			}
 		})
+	}
+}
+
+// Versions run on the same cores, unless they compute with other numbers of threads.
+func TestCoresOfBothSides(t *testing.T) {
+	if len(machine.Usable()) < 2 {
+		t.Skip("there is one core")
+	}
+	for _, threads := range [][2]int{{1, 2}, {2, 1}, {2, 2}, {1, 1}} {
+		host := newStage(t, func(int, int) puppet.Script { return puppet.Script{} })
+		m := newMatch(spec.CellHost, "m", 200_000, 200_000)
+		for side := range threads {
+			m.Sides[side].Instance.Launches[0].Threads = threads[side]
+		}
+		opts := brief()
+		Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
+		if _, err := m.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for side, timing := range m.Timings() {
+			if !slices.Equal(timing.Pinned, machine.QuietCores(threads[side])) {
+				t.Errorf("threads %v: side %d is on %v", threads, side, timing.Pinned)
+			}
+		}
 	}
 }

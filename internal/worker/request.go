@@ -224,7 +224,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	case !m.Pin:
 		m.Cores = nil
 	case len(m.Cores) == 0:
-		m.Cores = quietCores(m.Threads)
+		m.Cores = machine.QuietCores(m.Threads)
 	}
 	var before *result.State
 	c.mu.Lock()
@@ -264,15 +264,6 @@ func fits(args []wire.Arg) error {
 		}
 	}
 	return nil
-}
-
-// quietCores are the cores a candidate with so many threads is kept on.
-func quietCores(threads int) []int {
-	if threads <= 1 {
-		return []int{machine.QuietCore()}
-	}
-	usable := machine.Usable()
-	return usable[max(0, len(usable)-threads):]
 }
 
 // clockSlack is how far a cell's clock may be ahead of the worker's before it is
