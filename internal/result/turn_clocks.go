@@ -8,12 +8,13 @@ import (
 
 // TurnClocks is other clocks beside the one that samples are taken by, in turns of a match
 // drawn at random. Versions that are compared take turns: values of the same index are of
-// one moment. Beyond, Helped and Beside are those of a ClockCheck.
+// one moment. Beyond, Helped, Beside and CachesS are those of a ClockCheck.
 type TurnClocks struct {
 	Claimed []float64 `json:"claimed_s"` // per launch, by the cell
 	Beyond  []float64 `json:"beyond_s"`
 	Helped  []float64 `json:"helped_s"`
 	Beside  []float64 `json:"beside"`
+	CachesS float64   `json:"caches_s,omitempty"`
 }
 
 // Hides compares what a launch takes beyond its claim with what other versions' do. It
@@ -35,7 +36,12 @@ func (c *TurnClocks) HasCompany(others ...*TurnClocks) (threads float64) {
 }
 
 // allowed is how many seconds a launch may take longer in any round.
-func (c *TurnClocks) allowed() float64 { return max(hidingLeast, hidingPart*c.median()) }
+func (c *TurnClocks) allowed() float64 {
+	if c == nil {
+		return 0
+	}
+	return max(hidingLeast, hidingPart*c.median()) + c.CachesS
+}
 
 // median is that of the claims.
 func (c *TurnClocks) median() float64 {

@@ -140,3 +140,12 @@ void steps_plain(const uint8_t *x, int32_t *out, int64_t n) {
 void plain_stores(const float *x, float *out, int64_t n) {
   for (int64_t i = 0; i < n; i++) out[i] = 1.25f * x[i];
 }
+
+/* Reads a table besides, which pushes its arguments out of the caches nearby. */
+void with_table(const float *x, float *out, int64_t n) {
+  static volatile float table[1 << 21], sink;
+  plain_stores(x, out, n);
+  float sum = 0;
+  for (int64_t i = 0; i < 1 << 21; i += 16) sum += table[i];
+  sink = sum;
+}
