@@ -62,14 +62,16 @@ func codeHash(so []byte) (string, error) {
 
 // describesObject reports whether a section of a shared object only describes:
 // names, notes, and what debuggers read. Imported and exported names are hashed
-// where they are used; the tables that find them by hash follow from them.
+// where they are used; the tables that find them by hash follow from them. Whatever
+// else is loaded counts, a note as well: code can read it.
 func describesObject(s *elf.Section) bool {
-	switch s.Type {
-	case elf.SHT_NULL, elf.SHT_NOTE, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_HASH, elf.SHT_GNU_HASH, elf.SHT_GNU_VERSYM:
-		return true
-	}
 	if s.Flags&elf.SHF_ALLOC != 0 {
-		return false
+		return slices.Contains([]string{".dynstr", ".hash", ".gnu.hash", ".gnu.version"}, s.Name) &&
+			slices.Contains([]elf.SectionType{elf.SHT_STRTAB, elf.SHT_HASH, elf.SHT_GNU_HASH, elf.SHT_GNU_VERSYM}, s.Type)
+	}
+	switch s.Type {
+	case elf.SHT_NULL, elf.SHT_NOTE, elf.SHT_STRTAB, elf.SHT_SYMTAB:
+		return true
 	}
 	for _, prefix := range []string{".debug_", ".zdebug_", ".gnu_debug"} {
 		if strings.HasPrefix(s.Name, prefix) {

@@ -18,6 +18,7 @@ import (
 type functions struct {
 	global []string // visible to the linker, by symbol
 	local  []string // static, by symbol
+	taken  []string // names of pawl's own that it defines, as whatever
 }
 
 func readFunctions(object []byte) (*functions, error) {
@@ -44,7 +45,13 @@ func listFunctions(file *elf.File) (*functions, error) {
 	found := &functions{}
 	for _, s := range symbols {
 		kind := elf.ST_TYPE(s.Info)
-		if s.Section == elf.SHN_UNDEF || kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC {
+		if s.Section == elf.SHN_UNDEF {
+			continue
+		}
+		if slices.Contains(exported, s.Name) { // a label, too, which is of no kind
+			found.taken = append(found.taken, s.Name)
+		}
+		if kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC {
 			continue
 		}
 		if elf.ST_BIND(s.Info) == elf.STB_LOCAL {

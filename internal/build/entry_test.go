@@ -103,3 +103,19 @@ func TestEntries(t *testing.T) {
 		}
 	}
 }
+
+// What pawl calls is what it links in: no kernel takes its place.
+func TestNamesOfPawlAreTaken(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t)
+	for name, text := range map[string]string{
+		"a function": "void pawl_run(void) {}\n",
+		"a variable": "int pawl_abi = 7;\n",
+		"a label":    "__asm__(\".globl pawl_run\\npawl_run:\\n\");\n",
+	} {
+		o := newProject(t, map[string]string{"pawl.yaml": yaml("k.c", "entry: run"), "k.c": plainSource + text}).one(b)
+		if o.Fault == nil || !strings.Contains(o.Fault.Message, "a name that pawl uses itself") || !strings.Contains(o.Fault.Hint, "rename it") {
+			t.Errorf("%s: %+v\n%s", name, o.Fault, o.Output)
+		}
+	}
+}

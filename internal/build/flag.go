@@ -16,6 +16,7 @@ var (
 		"-ccbin", "--compiler-bindir", "-run", "--run", "-optf", "--options-file", "-ptxas-path", "-fuse-ld", "-plugin", "--plugin", "--dynamic-linker", "-dynamic-linker",
 		"-o", "--output", "--output-file", "-odir", "--output-directory", "-MF", "--dependency-output", "-save-temps", "--save-temps", "-keep", "--keep",
 		"-keep-dir", "--keep-dir", "-dumpdir", "-dumpbase", "-fdump", "-fprofile-dir", "-fauxbase", "-aux-info", "-MD", "-MMD", "--MD", "-Map", "--Map", "-fopt-info", "-foptimization-record-file", "-ftime-trace", "-fcallgraph-info", "--ld-path", "--config", "--gcc-toolchain", "-time", "--time", "-ldir", "-target-dir", "--target-directory",
+		"muldefs", "-allow-multiple-definition", "--allow-multiple-definition", "-defsym", "--defsym", "-wrap", "--wrap", // what pawl links in must be what it calls
 	}
 	nestedFlags = []string{"-Xcompiler", "--compiler-options", "-Xlinker", "--linker-options", "-Xclang", "-Xptxas", "--ptxas-options", "-Xarchive", "-Xpreprocessor", "-Xassembler"}
 )
@@ -25,7 +26,7 @@ func refuseFlags(kernel string, flags []string) *result.Fault {
 	for _, flag := range flags {
 		if bad := refusedIn(flag); bad != "" {
 			return &result.Fault{
-				Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s: the flag %s makes a compiler run, load or write other files, and is refused", kernel, bad),
+				Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s: the flag %s makes a compiler run, load, write or link something else, and is refused", kernel, bad),
 				Hint: "take it out of flags: in pawl.yaml; to use another compiler, name it with CC, CXX or NVCC",
 			}
 		}

@@ -11,6 +11,7 @@ func TestRefusedFlags(t *testing.T) {
 	for _, flag := range []string{
 		"-wrapper", "-wrapper=./x", "-fplugin=./x.so", "-B.", "-B", "-specs=x", "@more", "-Wl,-plugin,./x.so", "-Wl,--dynamic-linker=./x", "-o", "-o/tmp/x", "-MF", "-MFx",
 		"-ccbin", "-ccbin=./cc", "--compiler-bindir=.", "-Xcompiler=-wrapper,./x", "-Xcompiler=-O3,-fplugin=./x.so", "--options-file=x", "-save-temps", "-save-temps=obj", "-fdump-tree-all", "-Wp,-MD,x", "-Wl,-Map=x", "-fopt-info-all=x", "-fopt-info=x", "-Xcompiler=-fopt-info-vec=x", "--ld-path=./ld", "--config=x",
+		"-Wl,-z,muldefs", "-Wl,--allow-multiple-definition", "-Wl,--defsym=pawl_run=run", "-Wl,--wrap=pawl_run", "-Wl,-wrap,pawl_run", "-Wl,--wrap,pawl_run",
 	} {
 		if refusedIn(flag) == "" {
 			t.Errorf("%s is let through", flag)

@@ -253,13 +253,11 @@ func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbol
 	if err != nil {
 		return nil, nil, internal("compile "+k.Source, err)
 	}
-	for _, name := range exported {
-		if slices.Contains(defined.global, name) {
-			return nil, nil, &result.Fault{
-				Stage: stage, Cause: result.CauseCompile,
-				Message: fmt.Sprintf("%s defines %s, a name that pawl uses itself", k.Source, name),
-				Hint:    "rename it: pawl adds " + strings.Join(exported, ", "),
-			}
+	if len(defined.taken) > 0 {
+		return nil, nil, &result.Fault{
+			Stage: stage, Cause: result.CauseCompile,
+			Message: fmt.Sprintf("%s defines %s, a name that pawl uses itself", k.Source, defined.taken[0]),
+			Hint:    "rename it: pawl adds " + strings.Join(exported, ", "),
 		}
 	}
 	for _, launch := range k.Launches {

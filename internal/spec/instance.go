@@ -252,7 +252,11 @@ func (in *Instance) Identity(code string) string {
 		fmt.Fprintf(h, "launch %q %v %v %v %v %d %d %t %t\n", l.Entry, l.Args, l.Grid, l.Block, l.Cluster, l.Shared, l.Threads,
 			l.Cooperative, l.ProgrammaticDependent)
 	}
+	byName := in.Variant.Kernel.Cell == CellPython // are arguments passed
 	for _, a := range in.Args {
+		if byName {
+			fmt.Fprintf(h, "name %q\n", a.Name)
+		}
 		if a.Buffer {
 			fmt.Fprintf(h, "buffer %s %v %s\n", a.DType, a.Shape, a.Role)
 		} else if a.TensorMap != nil {

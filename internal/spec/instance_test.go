@@ -127,6 +127,34 @@ configs:
 	}
 }
 
+// Python functions are given their arguments by name.
+func TestIdentityOfPythonHasNames(t *testing.T) {
+	const base = `version: 1
+kernels:
+  k:
+    python: "k:run"
+    framework: numpy
+    args:
+      - {name: x, dtype: f32, shape: [8]}
+      - {name: y, dtype: f32, shape: [8], role: out}
+    configs: {small: {N: 1}}
+`
+	identity := func(text string) string {
+		s, err := Parse("pawl.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := s.Kernels[0].Default().At(s.Kernels[0].Configs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.Identity("code")
+	}
+	if identity(base) == identity(strings.Replace(base, "name: y", "name: out", 1)) {
+		t.Error("another name, and the same identity")
+	}
+}
+
 func TestExplain(t *testing.T) {
 	k := loadGood(t, "design.yaml").Kernels[0]
 	in, err := k.Default().At(k.Configs[0])

@@ -1905,8 +1905,8 @@ class Cell:
         if result is None:
             raise Fault("output", f"the function returned nothing, and has no parameter {names}",
                         "return the output, or take a parameter of its name and write to it")
-        values = [result] if len(self.returned) == 1 else result
-        if not isinstance(values, (list, tuple)) or len(values) != len(self.returned):
+        values = [result] if len(self.returned) == 1 else plainly(result)
+        if values is None or len(values) != len(self.returned):
             raise Fault("output", f"the function must return {len(self.returned)} outputs ({names}), and returned {type(result).__name__}")
         self.seen = []
         for (_, arg), value in zip(self.returned, values):
@@ -2226,6 +2226,15 @@ def describe(value):
     if shape is None:
         return type(value).__name__
     return f"{type(value).__module__}.{type(value).__name__} of shape {list(shape)}" + (f" on {device}" if device else "")
+
+
+def plainly(result):
+    """The items of a tuple or list, as they lie there: methods of a class of its own could
+    compute them now, when no clock runs."""
+    for kind in (tuple, list):
+        if issubclass(type(result), kind):
+            return list(kind.__iter__(result))
+    return None
 
 
 def leave(folder, outputs):
