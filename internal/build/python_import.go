@@ -215,6 +215,9 @@ func (s *imports) addNeeded(path string) {
 	}
 }
 
+// archives are files that Python imports from where its search leads it there.
+var archives = []string{".zip", ".egg", ".whl", ".pyz", ".pth"}
+
 // searchEverywhere looks all names up in every folder of the project, those of before
 // too: some module changes where Python looks for them.
 func (s *imports) searchEverywhere() {
@@ -224,10 +227,16 @@ func (s *imports) searchEverywhere() {
 	s.walked = true
 	before := len(s.roots)
 	_ = filepath.WalkDir(s.project, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
+		if err != nil {
 			return nil //nolint:nilerr // what cannot be listed is not imported from
 		}
 		name := entry.Name()
+		if !entry.IsDir() {
+			if slices.Contains(archives, strings.ToLower(filepath.Ext(name))) {
+				s.add(path)
+			}
+			return nil
+		}
 		if path != s.project && (strings.HasPrefix(name, ".") || name == "__pycache__" || name == "node_modules" || isFile(filepath.Join(path, "pyvenv.cfg"))) {
 			return filepath.SkipDir
 		}

@@ -256,8 +256,8 @@ func (s *pythonScanner) names(base string) {
 				return
 			}
 			s.space(brackets)
-			if s.at < len(s.text) && isWordByte(s.text[s.at]) {
-				s.word()
+			if s.at < len(s.text) && isWordByte(s.text[s.at]) && s.word() != name && base == "importlib" {
+				s.opaque = s.opaque || !s.quoted // import_module, or __import__
 			}
 			s.space(brackets)
 		}
@@ -272,18 +272,22 @@ func (s *pythonScanner) names(base string) {
 func (s *pythonScanner) call() {
 	start := s.at
 	s.space(true)
-	if !s.take('(') {
+	if !s.take('(') { // it may be called by another name
 		s.at = start
+		s.opaque = s.opaque || !s.quoted
 		return
 	}
 	inside := s.at
 	name, ok := s.argument("name")
 	if !ok {
 		s.at = inside
+		s.opaque = s.opaque || !s.quoted
 		return
 	}
+	if s.space(true); s.at < len(s.text) && s.text[s.at] != ',' && s.text[s.at] != ')' { // the name goes on
+		s.opaque = s.opaque || !s.quoted
+	}
 	if relative := strings.TrimLeft(name, "."); relative != name {
-		s.space(true)
 		if s.take(',') {
 			if pkg, ok := s.argument("package"); ok && pkg != "" {
 				for range len(name) - len(relative) - 1 {

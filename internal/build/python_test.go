@@ -154,6 +154,8 @@ func TestScanImports(t *testing.T) {
 	}
 	for text, want := range map[string]bool{
 		"import a": false, "import \u210e1": true, "# \u210e\nx = '\u210e'": false, "# coding: utf-7\n": true, "#!x\n# -*- coding: UTF_8 -*-\n": false,
+		"import_module(name)": true, "__import__(f'a{1}')": true, "f = importlib.import_module": true, "from importlib import import_module as load": true,
+		"from importlib import import_module": false, "from importlib import import_module as import_module": false, "import_module('a')": false, "'import_module(name)'": false,
 		"\n\n# coding: utf-7": true, "# vim: set fileencoding=latin-1 :": false,
 	} {
 		if _, opaque := scanImports([]byte(text)); opaque != want {
