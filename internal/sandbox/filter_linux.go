@@ -193,6 +193,11 @@ func (f *filter) creation() {
 	for _, c := range archForks {
 		f.on(c.nr, f.refuse(c.nr))
 	}
+	if !f.localSockets {
+		for _, c := range timers {
+			f.on(c.nr, f.refuse(c.nr))
+		}
+	}
 	if f.notify {
 		// The supervisor lets the first one through: it starts the program.
 		f.on(unix.SYS_EXECVE, f.refuse(unix.SYS_EXECVE))

@@ -115,6 +115,10 @@ func TestFilter(t *testing.T) {
 		{plain, unix.SYS_IOCTL, [6]uint64{0, unix.TIOCSTI}, errno(unix.EPERM)},
 		{plain, unix.SYS_PERSONALITY, [6]uint64{0xffffffff}, permitted},
 		{plain, unix.SYS_PTRACE, [6]uint64{}, errno(unix.EPERM)},
+		{plain, unix.SYS_TIMERFD_CREATE, [6]uint64{}, errno(unix.EPERM)},
+		{listen, unix.SYS_TIMERFD_CREATE, [6]uint64{}, notify},
+		{family, unix.SYS_TIMERFD_CREATE, [6]uint64{}, permitted},
+		{filterOptions{localSockets: true}, unix.SYS_TIMERFD_CREATE, [6]uint64{}, permitted},
 		{plain, newestCall + 1, [6]uint64{}, errno(unix.ENOSYS)},
 		{plain, -1, [6]uint64{}, errno(unix.ENOSYS)},
 	} {

@@ -142,6 +142,8 @@ func TestLimits(t *testing.T) {
 		{"fill " + g.scratch + "/b 2000000", "EFBIG", Limits{FileSize: 1 << 20}},
 		{"reopen " + g.input, "ok", Limits{OpenFiles: 5}},
 		{"reopen " + g.input, "EMFILE", Limits{OpenFiles: 4}},
+		{"timers 3", "ok", Limits{Timers: 1000}},
+		{"timers 1000", "EAGAIN", Limits{Timers: 100}},
 	} {
 		p := g.policy()
 		p.Limits = test.limits

@@ -172,6 +172,7 @@ func setLimits(l Limits) error {
 		{unix.RLIMIT_NOFILE, "open files", l.OpenFiles},
 		{unix.RLIMIT_CPU, "CPU seconds", l.CPUSeconds},
 		{unix.RLIMIT_AS, "address space", l.AddressSpace},
+		{unix.RLIMIT_SIGPENDING, "timers", l.Timers},
 	} {
 		if limit.value == 0 {
 			continue

@@ -110,8 +110,13 @@ var refused = append([]sysCall{
 	{nr: unix.SYS_VHANGUP, name: "vhangup"},
 }, archRefused...)
 
+// timers go off while a program is stopped, on the core that another is timed on: by the
+// thousand they slow that one down. Programs that start others, or have a driver in them,
+// may need one.
+var timers = []sysCall{{nr: unix.SYS_TIMERFD_CREATE, name: "timerfd_create"}}
+
 func findRefused(nr uint32) *sysCall {
-	for _, list := range [][]sysCall{refused, archForks} {
+	for _, list := range [][]sysCall{refused, archForks, timers} {
 		for i := range list {
 			if list[i].nr == nr {
 				return &list[i]

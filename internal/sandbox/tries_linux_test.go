@@ -138,6 +138,7 @@ var denied = []try{
 	{"bpf", "EPERM", "bpf"},
 	{"perf", "EPERM", "perf_event_open"},
 	{"userfaultfd", "EPERM", "userfaultfd"},
+	{"timerfd", "EPERM", "timerfd_create"},
 	{"keyctl", "EPERM", "keyctl"},
 	{"seccomp", "EPERM", "seccomp"},
 	{"pdeathsig", "EPERM", "prctl(PR_SET_PDEATHSIG)"},

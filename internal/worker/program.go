@@ -49,6 +49,12 @@ func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, er
 	}
 	if device != hostDevice {
 		p.policy = p.policy.WithCUDA()
+	} else {
+		p.policy.Limits.Timers = mostTimers
 	}
 	return p, nil
 }
+
+// mostTimers are few enough not to slow down what runs on the core of a cell that is
+// stopped, where they go off.
+const mostTimers = 64

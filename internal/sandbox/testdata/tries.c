@@ -30,6 +30,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -245,6 +246,15 @@ static int attempt(const char *what, const char *a, const char *b) {
 	TRY("chroot") return said(chroot(a));
 	TRY("bpf") return said(syscall(SYS_bpf, 0, buf, 48));
 	TRY("perf") return said(syscall(SYS_perf_event_open, buf, 0, -1, -1, 0));
+	TRY("timerfd") return said(syscall(SYS_timerfd_create, CLOCK_MONOTONIC, 0));
+	TRY("timers") {
+		long r = 0;
+		for (int i = atoi(a); i > 0 && r == 0; i--) {
+			timer_t timer;
+			r = timer_create(CLOCK_MONOTONIC, NULL, &timer);
+		}
+		return said(r);
+	}
 	TRY("userfaultfd") return said(syscall(SYS_userfaultfd, 0));
 	TRY("keyctl") return said(syscall(SYS_keyctl, 0, -3, 1));
 	TRY("seccomp") return said(syscall(SYS_seccomp, 2, 0, buf));
