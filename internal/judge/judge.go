@@ -109,7 +109,7 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 	c := o.Change
 	at := func(v float64) int {
 		switch {
-		case v > gate.Regression:
+		case v > gate.Regression && v*o.Median >= LeastSeconds: // what is less does not matter, whatever its percentage
 			return 1
 		case v < -gate.Improvement:
 			return -1
@@ -117,11 +117,7 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 		return 0
 	}
 	where = at(c.Median)
-	decided = c.Exact || at(c.Low) == where && at(c.High) == where
-	if where > 0 && small(o) {
-		return 0, decided
-	}
-	return where, decided
+	return where, c.Exact || at(c.Low) == where && at(c.High) == where
 }
 
 // small tells whether a slowdown is too small to matter, whatever its percentage.

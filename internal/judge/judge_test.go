@@ -122,6 +122,8 @@ func TestVerdict(t *testing.T) {
 		// Absolute differences that are too small for a verdict.
 		{"0.49 µs slower, of 10 µs", Case{Base: against(0.047, 0.049, 0.051, lasting(10e-6))}, result.Maintained, reasons{result.TooSmall}},
 		{"0.51 µs slower, of 10 µs", Case{Base: against(0.049, 0.051, 0.053, lasting(10e-6))}, result.Regression, nil},
+		{"0.02 to 0.22 µs slower, of 2 µs", Case{Base: against(0.01, 0.06, 0.11, lasting(2e-6))}, result.Maintained, reasons{result.TooSmall}},
+		{"0.2 to 2.2 µs slower, of 20 µs", Case{Base: against(0.01, 0.06, 0.11, lasting(20e-6))}, result.Inconclusive, nil},
 		{"twice as slow, of 0.4 µs", Case{Base: against(0.99, 1, 1.01, lasting(0.4e-6))}, result.Maintained, reasons{result.TooSmall}},
 		{"twice as fast, of 0.4 µs: not a matter of failing", Case{Base: against(-0.502, -0.5, -0.498, lasting(0.4e-6))}, result.Improvement, nil},
 		{"2% slower, of 1 µs: inside the gate, not too small", Case{Base: against(0.018, 0.02, 0.022, lasting(1e-6))}, result.Maintained, reasons{result.Slower}},

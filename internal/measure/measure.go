@@ -108,9 +108,10 @@ func (s Side) problem(seed uint64) wire.Prepare {
 	return m
 }
 
-// deadline is how many seconds a request for so many samples may take.
+// deadline is how many seconds a request for so many samples may take: to fill arguments, to
+// look at them and to store outputs is not the kernel's time.
 func (s *series) deadline(count int) float64 {
-	return s.opts.Timeout.Seconds() + 4*s.perItem*float64(count)
+	return s.opts.Timeout.Seconds() + float64(s.Instance.Footprint)/50e6 + 4*s.perItem*float64(count)
 }
 
 // requestMost is after how many seconds a request takes no more samples.

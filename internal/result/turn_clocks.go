@@ -58,7 +58,7 @@ func (c *TurnClocks) leastOf(others []*TurnClocks, readings func(*TurnClocks) []
 	more := math.Inf(1)
 	for _, o := range others {
 		if c != nil && o != nil && len(readings(o)) > 0 {
-			more = min(more, inMost(c.Claimed, readings(c), readings(o), allowed))
+			more = min(more, inMost(claims(c.Claimed, o.Claimed), readings(c), readings(o), allowed))
 		}
 	}
 	if math.IsInf(more, 1) {
@@ -67,10 +67,20 @@ func (c *TurnClocks) leastOf(others []*TurnClocks, readings func(*TurnClocks) []
 	return more
 }
 
+// claims are those of both versions together, round by round.
+func claims(mine, others []float64) []float64 {
+	sums := make([]float64, min(len(mine), len(others)))
+	for i := range sums {
+		sums[i] = mine[i] + others[i]
+	}
+	return sums
+}
+
 // inMost is by how much values are larger than others of the same moment, by more than they
 // may be, in all but a quarter of the rounds. A version that hides something in most
 // of its turns does so where it claims least: only half of the rounds count, those with
-// the lowest claims, or as many as are needed.
+// the lowest claims of both, or as many as are needed. Were they chosen by the claims of one,
+// what noise took from these would be on its other clock, and not on the other version's.
 func inMost(claimed, mine, others []float64, allowed float64) float64 {
 	rounds := make([]int, min(len(claimed), len(mine), len(others)))
 	if len(rounds) < hidingRounds {
