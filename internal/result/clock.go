@@ -20,8 +20,8 @@ type ClockCheck struct {
 	// what the worker says: a few take far longer than the rest.
 	MeanS float64 `json:"mean_s,omitempty"`
 
-	// By how much what follows a launch may take longer for what it leaves in the caches,
-	// and what it does not.
+	// Seconds that making the arguments ready again may take longer after a launch, because
+	// of what it has left in the caches. Nobody is accused of these.
 	CachesS float64 `json:"caches_s,omitempty"`
 
 	// What a launch of a sample takes longer by the worker's clock than it claims to,
@@ -73,7 +73,10 @@ func (c *ClockCheck) HasCompany(others ...*ClockCheck) (threads float64, open bo
 }
 
 // allowed is how many seconds a launch may take longer in any round.
-func (c *ClockCheck) allowed() float64 { return max(hidingLeast, hidingPart*c.ClaimedS) + c.CachesS }
+func (c *ClockCheck) allowed() float64 { return allowance(c.ClaimedS, c.CachesS) }
+
+// allowance is the same for one that claims so much.
+func allowance(claimed, caches float64) float64 { return max(hidingLeast, hidingPart*claimed) + caches }
 
 // least holds values against each of the others and returns the smallest difference: a
 // version with the same readings clears a candidate.

@@ -40,7 +40,7 @@ func (c *TurnClocks) allowed() float64 {
 	if c == nil {
 		return 0
 	}
-	return max(hidingLeast, hidingPart*c.median()) + c.CachesS
+	return allowance(c.median(), c.CachesS)
 }
 
 // median is that of the claims.
@@ -79,8 +79,8 @@ func claims(mine, others []float64) []float64 {
 // inMost is by how much values are larger than others of the same moment, by more than they
 // may be, in all but a quarter of the rounds. A version that hides something in most
 // of its turns does so where it claims least: only half of the rounds count, those with
-// the lowest claims of both, or as many as are needed. Were they chosen by the claims of one,
-// what noise took from these would be on its other clock, and not on the other version's.
+// the lowest claims of both, or as many as are needed. By the claims of one alone, rounds
+// would be chosen in which noise happens to have made these too low.
 func inMost(claimed, mine, others []float64, allowed float64) float64 {
 	rounds := make([]int, min(len(claimed), len(mine), len(others)))
 	if len(rounds) < hidingRounds {

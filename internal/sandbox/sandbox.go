@@ -59,7 +59,7 @@ type Limits struct {
 	FileSize     uint64 // bytes of any one file it writes
 	OpenFiles    uint64 // descriptors
 	CPUSeconds   uint64 // processor time, summed over threads
-	Timers       uint64 // and signals that wait, with those of the user's other processes
+	Timers       uint64 // of POSIX; signals that wait count, and those of the user's other processes
 }
 
 // Mode says what to do where the kernel cannot give the whole sandbox.

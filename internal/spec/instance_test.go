@@ -58,6 +58,20 @@ configs:
 	}
 }
 
+// identityOf is that of the first config of a file's first kernel.
+func identityOf(t *testing.T, text, code string) string {
+	t.Helper()
+	s, err := Parse("pawl.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := s.Kernels[0].Default().At(s.Kernels[0].Configs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Identity(code)
+}
+
 // TestIdentity changes one thing at a time: what decides the speed changes the
 // identity, names do not.
 func TestIdentity(t *testing.T) {
@@ -75,18 +89,7 @@ kernels:
 configs:
   small: {N: 1024}
 `
-	identity := func(text, code string) string {
-		t.Helper()
-		s, err := Parse("pawl.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := s.Kernels[0].Default().At(s.Kernels[0].Configs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return in.Identity(code)
-	}
+	identity := func(text, code string) string { return identityOf(t, text, code) }
 	want := identity(base, "code")
 	if len(want) != 64 {
 		t.Errorf("identity %q is no SHA-256", want)
@@ -139,18 +142,7 @@ kernels:
       - {name: y, dtype: f32, shape: [8], role: out}
     configs: {small: {N: 1}}
 `
-	identity := func(text string) string {
-		s, err := Parse("pawl.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := s.Kernels[0].Default().At(s.Kernels[0].Configs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return in.Identity("code")
-	}
-	if identity(base) == identity(strings.Replace(base, "name: y", "name: out", 1)) {
+	if identityOf(t, base, "code") == identityOf(t, strings.Replace(base, "name: y", "name: out", 1), "code") {
 		t.Error("another name, and the same identity")
 	}
 }

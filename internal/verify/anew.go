@@ -20,8 +20,8 @@ const (
 
 // Anew compares two versions by how much longer they take on wholly new data than on data
 // that differs from the last in a few elements. Both were timed in turns, and nothing was
-// done between the two kinds of samples: a version that takes so much longer than the other
-// that a third of what it gains is gone, or that it is slower, lives on what it remembers.
+// done between the two kinds of samples. A version that loses a third of its gain on new
+// data, and no less than a tenth of the other's time, lives on what it remembers.
 func Anew(candidate, other *result.Timing) []result.Finding {
 	if candidate == nil || other == nil {
 		return nil

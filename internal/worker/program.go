@@ -55,6 +55,6 @@ func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, er
 	return p, nil
 }
 
-// mostTimers are few enough not to slow down what runs on the core of a cell that is
-// stopped, where they go off.
+// mostTimers is how many a host cell may have. Timers go off while the cell is stopped, on
+// the core that another is timed on; so few do not slow that one down.
 const mostTimers = 64
