@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"pawl/internal/clocks"
 	"pawl/internal/result"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
@@ -30,9 +31,9 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 				return i, at("measure", err)
 			}
 		}
-		_, hides := all[0].timing.Clock.Hides(others...)
-		_, helped := all[0].timing.Clock.HasHelp(others...)
-		_, company := all[0].timing.Clock.HasCompany(others...)
+		_, hides := clocks.Hides(all[0].timing.Clock, others...)
+		_, helped := clocks.HasHelp(all[0].timing.Clock, others...)
+		_, company := clocks.HasCompany(all[0].timing.Clock, others...)
 		if !hides && !helped && !company {
 			return 0, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"pawl/internal/clocks"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
@@ -39,10 +40,10 @@ func TestClocksAreHeldInTurns(t *testing.T) {
 				if mine == nil || theirs == nil || len(mine.Beyond) != len(theirs.Beyond) || len(mine.Beyond) < 60 {
 					t.Fatalf("%+v, %+v", mine, theirs)
 				}
-				if hidden, _ := mine.Hides(theirs); (hidden > 0) != want {
+				if hidden, _ := clocks.HidesInTurns(mine, theirs); (hidden > 0) != want {
 					t.Errorf("against %d: hides %g", i+1, hidden)
 				}
-				if helped, _ := mine.HasHelp(theirs); (helped > 0) != want {
+				if helped, _ := clocks.HasHelpInTurns(mine, theirs); (helped > 0) != want {
 					t.Errorf("against %d: %g of help", i+1, helped)
 				}
 			}

@@ -13,6 +13,22 @@ import (
 // Rel·|b|. The zero Tolerance wants equality.
 type Tolerance struct{ Abs, Rel float64 }
 
+// Over is the tolerance of sums of so many terms, in arithmetic of type t or, where that
+// is narrower, of float32. Whoever adds one to the other rounds every time: sums of terms about
+// as large as 1, for which Abs would be usual, are off by 0.4 u·terms then, u being the unit of
+// rounding, if they are of both signs, and by a share of u·√terms/3 if they are of one (root
+// mean squares; five and six times that are allowed).
+func (tol Tolerance) Over(terms int64, t dtype.Type, usual float64) Tolerance {
+	if tol == (Tolerance{}) || !t.Float() {
+		return tol
+	}
+	u := 0x1p-24
+	if t == dtype.F64 {
+		u = 0x1p-53
+	}
+	return Tolerance{Abs: tol.Abs * max(1, 2*u*float64(terms)/usual), Rel: max(tol.Rel, 2*u*math.Sqrt(float64(terms)))}
+}
+
 // Typed is a buffer, wherever it lies, and the type of its elements.
 type Typed[T any] struct {
 	Data T

@@ -18,6 +18,7 @@ type problem struct {
 	main      *operand // the first output
 	initial   *operand // that output, when the result is added to what it holds
 	scalars   map[string]float64
+	terms     int64 // that an element of the first output adds up; 0: none
 }
 
 // operand is a buffer that takes part.

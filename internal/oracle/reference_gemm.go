@@ -47,6 +47,7 @@ func planGemm(p *problem) (func(), error) {
 	if !g.orient(p) {
 		return nil, wrong("they do not fit")
 	}
+	p.terms = int64(g.k)
 	batch := out.Shape[:len(out.Shape)-2]
 	g.count = int(out.count) / (g.m * g.n)
 	for _, in := range []struct {

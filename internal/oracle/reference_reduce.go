@@ -7,19 +7,20 @@ import (
 
 // fold is a reduction: of elements, and of what several parts gave.
 type fold struct {
-	start float64
-	add   func(have float64, values []float64) float64
+	start  float64
+	add    func(have float64, values []float64) float64
+	rounds bool // with every element that is added
 }
 
 var folds = map[string]fold{
-	"sum": {0, func(have float64, values []float64) float64 { return have + total(values) }},
+	"sum": {0, func(have float64, values []float64) float64 { return have + total(values) }, true},
 	// NaN wins, as in NumPy: a reference that loses one would excuse the kernel that does.
 	"max": {math.Inf(-1), func(have float64, values []float64) float64 {
 		for _, v := range values {
 			have = max(have, v)
 		}
 		return have
-	}},
+	}, false},
 }
 
 func reduction(name string) reference {
@@ -37,6 +38,9 @@ func planReduction(p *problem, f fold) (func(), error) {
 		return nil, p.refuse("check the shapes, "+other,
 			"%s is %s and %s %s; expected an output of one element, or %s without some of its last dimensions",
 			x.Name, shown(x.Shape), out.Name, shown(out.Shape), shown(x.Shape))
+	}
+	if f.rounds {
+		p.terms = x.count / max(1, out.count)
 	}
 	initial := p.initial
 	return func() {

@@ -43,7 +43,7 @@ func dump(s *Spec) string {
 				fmt.Fprintf(&b, "  elementwise %s\n", k.Oracle.Elementwise)
 			}
 		}
-		fmt.Fprintf(&b, "  tolerance atol %g rtol %g\n", k.Tolerance.Atol, k.Tolerance.Rtol)
+		fmt.Fprintf(&b, "  tolerance atol %g rtol %g, usual %g\n", k.Tolerance.Atol, k.Tolerance.Rtol, k.Tolerance.Usual)
 		if rival := k.Tolerance.Rival; rival != nil {
 			fmt.Fprintf(&b, "  rival %q %q at %s, %g times\n", rival.Kernel, rival.Python, rival.Pos, k.Tolerance.Factor)
 		}

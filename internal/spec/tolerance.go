@@ -108,6 +108,9 @@ func (d *decoder) setTolerance(k *kernelDraft) {
 		}
 	}
 	given := k.given
+	if given.atol == nil && given.rtol == nil {
+		k.Tolerance.Usual = k.Tolerance.Atol
+	}
 	if given.atol != nil {
 		k.Tolerance.Atol = *given.atol
 	}

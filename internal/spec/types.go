@@ -164,6 +164,7 @@ type Oracle struct {
 type Tolerance struct {
 	Atol   float64
 	Rtol   float64
+	Usual  float64 // Atol, where that and Rtol are those of the outputs' types and nobody has said otherwise
 	Rival  *Oracle // another implementation of the same precision; nil: none
 	Factor float64 // how many times the rival's error is allowed; 0 without a rival
 }

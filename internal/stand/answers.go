@@ -14,6 +14,7 @@ import (
 type Answers struct {
 	Oracle    *spec.Oracle // nil: nobody knows them
 	Tolerance oracle.Tolerance
+	Usual     float64 // its absolute part, where it is the types' own, which sums of many terms may exceed
 	Factor    float64 // of the rival's error
 	dir       string
 	reference *Rival // of an oracle that is a kernel or a Python function
@@ -22,7 +23,7 @@ type Answers struct {
 
 // FindAnswers finds the oracle of a kernel, in the spec that says it.
 func FindAnswers(s *spec.Spec, k *spec.Kernel) (*Answers, error) {
-	a := &Answers{Oracle: k.Oracle, Tolerance: oracle.Tolerance{Abs: k.Tolerance.Atol, Rel: k.Tolerance.Rtol}, dir: s.Dir}
+	a := &Answers{Oracle: k.Oracle, Tolerance: oracle.Tolerance{Abs: k.Tolerance.Atol, Rel: k.Tolerance.Rtol}, Usual: k.Tolerance.Usual, dir: s.Dir}
 	var err error
 	if a.reference, err = implementation(s, k, k.Oracle); err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	if client != e.client { // the last worker took its cells with it
 		e.client, e.seats, e.judge = client, [3]*Seat{}, nil
 	}
-	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Factor: e.Answers.Factor, Timeout: e.stand.Timeout}
+	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.stand.Timeout}
 	if err := e.seat(ctx); err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
 			return false
 		}
 	}
-	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Factor == answers.Factor
+	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Usual == answers.Usual && e.Answers.Factor == answers.Factor
 }
 
 // Renew closes the candidate's cell, so that the next problem has a fresh one. It

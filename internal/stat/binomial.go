@@ -28,3 +28,11 @@ func RateBound(events, trials float64) float64 {
 	}
 	return high
 }
+
+// SignTail is the probability that so many of n values or more lie above their median.
+func SignTail(above, n int) float64 {
+	if above <= 0 {
+		return 1
+	}
+	return mathext.RegIncBeta(float64(above), float64(n-above+1), 0.5)
+}

@@ -20,3 +20,15 @@ func TestRateBound(t *testing.T) {
 		t.Error("nothing known must be bounded by 1")
 	}
 }
+
+// Values computed with whole numbers: the sum of the binomial coefficients over 2^n.
+func TestSignTail(t *testing.T) {
+	for _, tc := range []struct {
+		above, n int
+		want     float64
+	}{{0, 0, 1}, {0, 60, 1}, {1, 1, 0.5}, {45, 60, 6.72570404642e-05}, {60, 60, 8.67361737988e-19}, {30, 60, 0.551289086504}, {290, 470, 2.21054469662e-07}} {
+		if got := SignTail(tc.above, tc.n); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%d of %d: %g, want %g", tc.above, tc.n, got, tc.want)
+		}
+	}
+}

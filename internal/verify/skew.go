@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 
+	"pawl/internal/clocks"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -48,14 +49,14 @@ func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 	if candidate == nil {
 		return nil
 	}
-	clocks, inTurns := clocksOf(others)
+	apart, inTurns := clocksOf(others)
 	hidden, claimed := 0.0, 0.0
-	if candidate.Clock != nil && len(clocks) > 0 {
-		hidden, _ = candidate.Clock.Hides(clocks...)
+	if candidate.Clock != nil && len(apart) > 0 {
+		hidden, _ = clocks.Hides(candidate.Clock, apart...)
 		claimed = candidate.Clock.ClaimedS
 	}
 	if hidden <= 0 {
-		hidden, claimed = candidate.InTurns.Hides(inTurns...)
+		hidden, claimed = clocks.HidesInTurns(candidate.InTurns, inTurns...)
 	}
 	if hidden <= 0 {
 		return nil
@@ -68,16 +69,16 @@ func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 
 // clocksOf are the clocks of those versions that have been looked at by another one: in
 // rounds of their own, and in turns.
-func clocksOf(versions []*result.Timing) (clocks []*result.ClockCheck, inTurns []*result.TurnClocks) {
+func clocksOf(versions []*result.Timing) (apart []*result.ClockCheck, inTurns []*result.TurnClocks) {
 	for _, t := range versions {
 		if t != nil && t.Clock != nil {
-			clocks = append(clocks, t.Clock)
+			apart = append(apart, t.Clock)
 		}
 		if t != nil && t.InTurns != nil {
 			inTurns = append(inTurns, t.InTurns)
 		}
 	}
-	return clocks, inTurns
+	return apart, inTurns
 }
 
 // HelperThread is a kernel that computes with more threads than it says.
@@ -90,18 +91,18 @@ func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding
 	if candidate == nil {
 		return nil
 	}
-	clocks, inTurns := clocksOf(others)
+	apart, inTurns := clocksOf(others)
 	helped, claimed, company := 0.0, 0.0, 0.0
-	if candidate.Clock != nil && len(clocks) > 0 {
-		helped, _ = candidate.Clock.HasHelp(clocks...)
-		company, _ = candidate.Clock.HasCompany(clocks...)
+	if candidate.Clock != nil && len(apart) > 0 {
+		helped, _ = clocks.HasHelp(candidate.Clock, apart...)
+		company, _ = clocks.HasCompany(candidate.Clock, apart...)
 		claimed = candidate.Clock.ClaimedS
 	}
 	if helped <= 0 {
-		helped, claimed = candidate.InTurns.HasHelp(inTurns...)
+		helped, claimed = clocks.HasHelpInTurns(candidate.InTurns, inTurns...)
 	}
 	if company <= 0 {
-		company = candidate.InTurns.HasCompany(inTurns...)
+		company = clocks.HasCompanyInTurns(candidate.InTurns, inTurns...)
 	}
 	message := ""
 	switch {

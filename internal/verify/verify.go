@@ -40,6 +40,7 @@ type Bench struct {
 	Rival     *Side // of the candidate's precision, whose error is the measure of its own; may be nil
 	Factor    float64
 	Tolerance oracle.Tolerance
+	Usual     float64 // its absolute part, where it is the types' own; scaled data scales that, and not this
 	Seed      uint64
 	Timeout   time.Duration // of one launch
 
@@ -117,7 +118,7 @@ func (b *Bench) want(ctx context.Context, batch, steps int) ([]wire.Buffer, erro
 func (b *Bench) question(got []wire.Buffer, batch, steps int, tol oracle.Tolerance) wire.Judge {
 	return wire.Judge{
 		Oracle: b.Oracle.Builtin, Elementwise: b.Oracle.Elementwise, Args: b.problem.Args, Seed: b.Seed, Batch: batch, Steps: steps,
-		Got: got, Atol: tol.Abs, Rtol: tol.Rel, DeadlineS: b.patience(),
+		Got: got, Atol: tol.Abs, Rtol: tol.Rel, Usual: b.Usual, DeadlineS: b.patience(),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type bench struct {
 	asked string                       // the last problem it has computed itself,
 	known map[int]oracle.Typed[[]byte] // and the answers to it: several may be judged by them
+	terms int64                        // that these add up
 }
 
 func (*bench) load(*wire.Load) (*wire.LoadReply, error)          { return nil, errJudgesOnly }
@@ -67,7 +68,11 @@ func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
 				Message: fmt.Sprintf("the oracle's %s has %d elements, the kernel's %d", arg.Name, len(answer.Data)/max(1, answer.Type.Size()), arg.Count),
 			}
 		}
-		reply.Outputs = append(reply.Outputs, compare(arg, out, answer, oracle.Tolerance{Abs: m.Atol, Rel: m.Rtol}))
+		tol := oracle.Tolerance{Abs: m.Atol, Rel: m.Rtol}
+		if m.Usual > 0 && m.Oracle != "" {
+			tol = tol.Over(b.terms, out.Type, m.Usual)
+		}
+		reply.Outputs = append(reply.Outputs, compare(arg, out, answer, tol))
 	}
 	return reply, nil
 }
@@ -114,7 +119,7 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 	if b.known != nil && b.asked == string(problem) {
 		return b.known, nil
 	}
-	b.known = nil
+	b.known, b.terms = nil, 0
 	values, err := inputs(m)
 	if err != nil {
 		return nil, err
@@ -123,6 +128,7 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 	if m.Elementwise != "" {
 		found, err = oracle.Elementwise(m.Elementwise, values)
 	} else {
+		b.terms = oracle.Terms(m.Oracle, values)
 		found, err = oracle.Reference(m.Oracle, values)
 	}
 	if err != nil {

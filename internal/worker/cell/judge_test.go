@@ -281,6 +281,37 @@ func TestJudgeOfOneNumber(t *testing.T) {
 	}
 }
 
+// What sums of many terms may be off by, where nobody has said otherwise and pawl knows that
+// they are such.
+func TestJudgeOfASum(t *testing.T) {
+	const terms = 1 << 20
+	args := []wire.Arg{
+		{Name: "x", DType: "f32", Buffer: true, Count: terms, Shape: []int64{terms}, Role: "in", Init: "constant", Params: []float64{1}},
+		{Name: "out", DType: "f32", Buffer: true, Count: 1, Shape: []int64{1}, Role: "out"},
+	}
+	off := output(t, f32s(terms+50)) // within 2⁻²³·√terms of it, which is 128
+	b := &bench{}
+	for _, test := range []struct {
+		m     wire.Judge
+		wrong int64
+	}{
+		{wire.Judge{Oracle: "sum", Atol: 1e-5, Rtol: 1e-5, Usual: 1e-5}, 0},
+		{wire.Judge{Oracle: "sum", Atol: 1e-5, Rtol: 1e-5}, 1},
+		{wire.Judge{Oracle: "sum", Usual: 1e-5}, 1}, // every bit
+		{wire.Judge{Want: []wire.Buffer{{Arg: 1, Path: output(t, f32s(terms)), DType: "f32"}}, Atol: 1e-5, Rtol: 1e-5, Usual: 1e-5}, 1},
+		{wire.Judge{Oracle: "sum", Atol: 1e-5, Rtol: 1e-5, Usual: 1e-5}, 0}, // computed before
+	} {
+		test.m.Args, test.m.Got = args, []wire.Buffer{{Arg: 1, Path: off}}
+		reply, err := b.judge(&test.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := reply.Outputs[0]; e.Wrong != test.wrong || (e.Rtol > 1e-5) != (test.wrong == 0) {
+			t.Errorf("%+v: %+v", test.m, e)
+		}
+	}
+}
+
 // An integer is never −0, whatever the formula makes of it in floating point.
 func TestWorstInteger(t *testing.T) {
 	args := []wire.Arg{

@@ -349,6 +349,7 @@ type Judge struct {
 	Unchanged   bool     `json:"unchanged,omitempty"` // say also which inout arguments Want leaves as they were
 	Atol        float64  `json:"atol"`
 	Rtol        float64  `json:"rtol"`
+	Usual       float64  `json:"usual,omitempty"` // what Atol is for the type and numbers about as large as 1, where sums of many terms may exceed it
 	DeadlineS   float64  `json:"deadline_s,omitempty"`
 }
 
