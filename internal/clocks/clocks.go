@@ -19,12 +19,14 @@ import (
 // nine such comparisons, six of them in turns, so that one of 2,400 honest rows is accused
 // at most.
 const (
-	hidingPart    = 0.08   // of its claim that a launch may take longer in any round
+	hidingPart    = 0.08   // of its claim that a launch may take longer in a round that is made for this
+	turnsPart     = 0.12   // in one of a match, where an honest version has been seen to by 12% in the middle
+	helpedPart    = 0.16   // that its processors may work longer in either: by 13% there, of memory that is taken and given back
 	hidingLeast   = 2e-6   // seconds that it may in any case
 	besideLeast   = 0.08   // of a thread that may work beside what is timed
 	hidingShare   = 2. / 3 // of the rounds, of one that hides something
 	hidingCertain = 10     // nats, which is 22,000 to 1
-	hidingCleared = -4     // nats, until it is let go: one that hides in two thirds is in one of 50 cases
+	hidingCleared = -2.5   // nats, until it is let go: one that hides in two thirds is in one of 12 cases, in three quarters in one of 200
 	hidingMost    = 240    // rounds that are made for this
 	hidingFewest  = 60     // rounds of a match that tell anything
 )
@@ -34,13 +36,13 @@ const (
 // compared with, 0 if none are, and whether further rounds could tell. A version without
 // such readings is no witness.
 func Hides(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	return least(others, func(o *result.ClockCheck) []float64 { return o.Beyond }, c.Beyond, allowance(c.ClaimedS, c.CachesS))
+	return least(others, func(o *result.ClockCheck) []float64 { return o.Beyond }, c.Beyond, allowance(hidingPart, c.ClaimedS, c.CachesS))
 }
 
 // HasHelp does the same for what processors work beside the threads that are there to
 // be timed.
 func HasHelp(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	return least(others, func(o *result.ClockCheck) []float64 { return o.Helped }, c.Helped, allowance(c.ClaimedS, c.CachesS))
+	return least(others, func(o *result.ClockCheck) []float64 { return o.Helped }, c.Helped, allowance(helpedPart, c.ClaimedS, c.CachesS))
 }
 
 // HasCompany does the same for threads that work while nothing is launched.
@@ -49,7 +51,7 @@ func HasCompany(c *result.ClockCheck, others ...*result.ClockCheck) (threads flo
 }
 
 // allowance is how many seconds a launch that claims so much may take longer in any round.
-func allowance(claimed, caches float64) float64 { return max(hidingLeast, hidingPart*claimed) + caches }
+func allowance(part, claimed, caches float64) float64 { return max(hidingLeast, part*claimed) + caches }
 
 // least holds values against each of the others and returns the smallest difference: a
 // version with the same readings clears a candidate.

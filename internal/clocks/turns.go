@@ -13,13 +13,13 @@ import (
 // returns the seconds that are hidden in the middle of them, whichever version it is compared with,
 // 0 if none are, and what it claims. A version without such readings is no witness.
 func HidesInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
-	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beyond }, allowedInTurns(c)), median(c)
+	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beyond }, allowedInTurns(turnsPart, c)), median(c)
 }
 
 // HasHelpInTurns does the same for what processors work beside the threads that are there to be
 // timed.
 func HasHelpInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
-	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Helped }, allowedInTurns(c)), median(c)
+	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Helped }, allowedInTurns(helpedPart, c)), median(c)
 }
 
 // HasCompanyInTurns does the same for threads that work while nothing is launched.
@@ -28,11 +28,11 @@ func HasCompanyInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (thre
 }
 
 // allowedInTurns is how many seconds a launch may take longer in any round.
-func allowedInTurns(c *result.TurnClocks) float64 {
+func allowedInTurns(part float64, c *result.TurnClocks) float64 {
 	if c == nil {
 		return 0
 	}
-	return allowance(median(c), c.CachesS)
+	return allowance(part, median(c), c.CachesS)
 }
 
 // median is that of the claims.
