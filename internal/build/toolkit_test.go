@@ -214,7 +214,7 @@ func packed(t *testing.T, image []byte) []byte {
 	t.Helper()
 	p := newProject(t, map[string]string{"fatbin": string(cubintest.Fatbin(cubin.KindCubin, cubintest.Plain, image, len(image)))})
 	p.write("k.s", ".section .nv_fatbin, \"a\"\n.balign 8\n.globl fatbinData\nfatbinData: .incbin \""+p.dir+"/fatbin\"\n")
-	mustRun(t, p.dir, "cc", "-shared", "-nostdlib", "-o", "k.so", "k.s")
+	mustRun(t, p.dir, "cc", "-shared", "-nostdlib", "-Wl,--build-id=none", "-o", "k.so", "k.s")
 	so, err := os.ReadFile(p.dir + "/k.so")
 	if err != nil {
 		t.Fatal(err)
