@@ -334,7 +334,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		return o
 	}
 	a := &Artifact{
-		Key: keyOf(r.hash, made.deps), SHA256: sha256Hex(made.so), Bytes: made.so,
+		Key: keyOf(r.hash, made.deps), Bytes: made.so,
 		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, Symbols: made.symbols, Resources: made.resources,
 	}
 	var err error
@@ -343,10 +343,14 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 	} else {
 		a.Code, err = codeHash(a.Bytes)
 	}
+	if err == nil && r.cuda == nil && !r.launcher {
+		a.Bytes, err = loadedPart(a.Bytes)
+	}
 	if err != nil {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
+	a.SHA256 = sha256Hex(a.Bytes)
 	a.Code = withLibraries(a.Code, made)
 	o.Artifact = a
 	if made.untracked != "" {

@@ -57,7 +57,8 @@
 // nobody knows counts. In a cubin the functions count that are launched, and not
 // what they are called; in a launcher's shared object the device code is unpacked
 // and hashed as a cubin, names included, since host code finds kernels by them.
-// Equal code behaves equally. Where the linker makes room for longer line tables of
+// Equal code behaves equally; a host kernel is kept without what is never loaded, so
+// that it could not read it either. Where the linker makes room for longer line tables of
 // a launcher's device code, distances in the host code change, and the code with
 // them, although nothing else did.
 //

@@ -1,0 +1,42 @@
+package build
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+)
+
+// loadedPart is a shared object without what is never loaded: names of its own
+// functions, comments, debug information, and the table of its sections. Code can read
+// the file that it came from; of two objects with the same code hash it would find out
+// which it is.
+func loadedPart(so []byte) ([]byte, error) {
+	file, err := elf.NewFile(bytes.NewReader(so))
+	if err != nil {
+		return nil, fmt.Errorf("read the shared object: %w", err)
+	}
+	const header, entry = 64, 56 // bytes of the file's header, and of a segment's
+	table := binary.LittleEndian.Uint64(so[32:])
+	kept := []elf.ProgHeader{{Filesz: header}, {Off: table, Filesz: entry * uint64(len(file.Progs))}}
+	for _, p := range file.Progs {
+		if p.Type == elf.PT_LOAD {
+			kept = append(kept, p.ProgHeader)
+		}
+	}
+	end := uint64(0)
+	for _, part := range kept {
+		if part.Off > uint64(len(so)) || part.Filesz > uint64(len(so))-part.Off {
+			return nil, fmt.Errorf("read the shared object: %d bytes at %d are not there", part.Filesz, part.Off)
+		}
+		end = max(end, part.Off+part.Filesz)
+	}
+	out := make([]byte, end)
+	for _, part := range kept {
+		copy(out[part.Off:part.Off+part.Filesz], so[part.Off:])
+	}
+	clear(out[24:32]) // where a program would begin
+	clear(out[40:48]) // where the table of sections is
+	clear(out[58:64]) // how many there are
+	return out, nil
+}
