@@ -27,7 +27,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build demo test setup lint fmt unit script system soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build demo test setup lint fmt unit script system selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -75,13 +75,19 @@ unit: ## the tests beside the code, with the race detector
 	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE)) && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
 		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
-		$(TEST) -timeout 8m $$alone && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
+		tools/in-memory $(TEST) -timeout 8m $$alone && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
+
+# So many tests of the shipped binary run beside each other: each starts many processes.
+PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || echo 4)
 
 script: build ## scripts that drive the shipped binary
-	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 5m ./test/script/...)
+	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 5m -parallel $(PARALLEL) ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 12m ./test/system/... ./test/conformance/... ./test/soak/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/...)
+
+selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
+	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))

@@ -338,13 +338,14 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, Symbols: made.symbols, Resources: made.resources,
 	}
 	var err error
-	if r.cuda != nil {
+	switch {
+	case r.cuda != nil:
 		a.Code, err = cubinHash(a.Bytes, a.Symbols, false)
-	} else {
+	case r.launcher:
 		a.Code, err = codeHash(a.Bytes)
-	}
-	if err == nil && r.cuda == nil && !r.launcher {
+	default:
 		a.Bytes, err = loadedPart(a.Bytes)
+		a.Code = hostCode(a.Bytes)
 	}
 	if err != nil {
 		o.Fault = internal("hash the code", err)

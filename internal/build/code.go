@@ -10,10 +10,19 @@ import (
 	"strings"
 )
 
-// codeHash hashes what a shared object does when loaded: every section but those
-// that only describe, what the loader is told to patch into them, the libraries it
-// needs, and the names it imports and exports. Where sections lie counts as seen
-// from the first one with code or data, since code refers to data by distance.
+// hostCode hashes a shared object that was made for its loaded part alone: every byte.
+func hostCode(loaded []byte) string {
+	sum := newDigest("pawl host code 1")
+	sum.bytes(loaded)
+	return sum.hex()
+}
+
+// codeHash hashes what a launcher does when loaded: every section but those that are
+// not loaded and only describe, what the loader is told to patch into them, the libraries
+// it needs, and the names it imports and exports. Where sections lie counts as seen
+// from the first one with code or data, since code refers to data by distance. Of the
+// device code that is packed in it only what runs counts: names of nvcc's own differ from
+// one build to the next.
 func codeHash(so []byte) (string, error) {
 	file, err := elf.NewFile(bytes.NewReader(so))
 	if err != nil {
@@ -26,7 +35,7 @@ func codeHash(so []byte) (string, error) {
 	if err := o.read(); err != nil {
 		return "", fmt.Errorf("read the shared object: %w", err)
 	}
-	sum := newDigest("pawl code 2")
+	sum := newDigest("pawl code 3")
 	sum.field(file.Machine.String())
 	sum.number(uint64(file.Type))
 	sum.number(uint64(file.OSABI))
@@ -47,7 +56,7 @@ func codeHash(so []byte) (string, error) {
 		sum.number(uint64(section.Type))
 		sum.number(uint64(section.Flags))
 		sum.number(section.Addralign)
-		if section.Flags&elf.SHF_ALLOC != 0 && !linking(section) {
+		if section.Flags&elf.SHF_ALLOC != 0 && !o.linking(section) {
 			if !based {
 				base, based = section.Addr, true
 			}
@@ -61,13 +70,11 @@ func codeHash(so []byte) (string, error) {
 }
 
 // describesObject reports whether a section of a shared object only describes:
-// names, notes, and what debuggers read. Imported and exported names are hashed
-// where they are used; the tables that find them by hash follow from them. Whatever
-// else is loaded counts, a note as well: code can read it.
+// names, notes, and what debuggers read. Whatever is loaded counts, names as well: code
+// can read it, and a source can put what it likes into a section of any name and type.
 func describesObject(s *elf.Section) bool {
 	if s.Flags&elf.SHF_ALLOC != 0 {
-		return slices.Contains([]string{".dynstr", ".hash", ".gnu.hash", ".gnu.version"}, s.Name) &&
-			slices.Contains([]elf.SectionType{elf.SHT_STRTAB, elf.SHT_HASH, elf.SHT_GNU_HASH, elf.SHT_GNU_VERSYM}, s.Type)
+		return false
 	}
 	switch s.Type {
 	case elf.SHT_NULL, elf.SHT_NOTE, elf.SHT_STRTAB, elf.SHT_SYMTAB:
@@ -81,13 +88,22 @@ func describesObject(s *elf.Section) bool {
 	return slices.Contains([]string{".comment", ".gdb_index", ".GCC.command.line"}, s.Name)
 }
 
-// linking reports whether only the loader reads a section: no code refers to it.
-func linking(s *elf.Section) bool {
-	switch s.Type {
-	case elf.SHT_REL, elf.SHT_RELA, elf.SHT_DYNSYM, elf.SHT_GNU_VERNEED, elf.SHT_GNU_VERDEF:
-		return true
-	}
-	return false
+// linking reports whether a section is one of the loader's own tables: it begins where
+// .dynamic says that one does. Others of these types are data of the source's.
+func (o *objectCode) linking(s *elf.Section) bool {
+	tags, known := loaderTables[s.Type]
+	return known && slices.ContainsFunc(tags, func(tag elf.DynTag) bool {
+		at, err := o.file.DynValue(tag)
+		return err == nil && len(at) == 1 && at[0] == s.Addr
+	})
+}
+
+// loaderTables are the tables that the loader reads, by the entries of .dynamic that say
+// where they are.
+var loaderTables = map[elf.SectionType][]elf.DynTag{
+	elf.SHT_RELA:        {elf.DT_RELA, elf.DT_JMPREL},
+	elf.SHT_DYNSYM:      {elf.DT_SYMTAB},
+	elf.SHT_GNU_VERNEED: {elf.DT_VERNEED},
 }
 
 // objectCode is a shared object that is being hashed.
@@ -175,19 +191,19 @@ func (o *objectCode) hashContents(sum *digest, s *elf.Section) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case s.Type == elf.SHT_DYNSYM:
+	switch linking := o.linking(s); {
+	case linking && s.Type == elf.SHT_DYNSYM:
 		var lines []string
 		for _, symbol := range o.symbols {
 			lines = append(lines, symbol.String())
 		}
 		slices.Sort(lines)
 		sum.fields(lines)
-	case s.Type == elf.SHT_RELA:
+	case linking && s.Type == elf.SHT_RELA:
 		return o.hashRelocations(sum, data)
-	case s.Type == elf.SHT_DYNAMIC:
+	case s.Type == elf.SHT_DYNAMIC && s == o.file.SectionByType(elf.SHT_DYNAMIC):
 		return o.hashDynamic(sum, data)
-	case s.Type == elf.SHT_GNU_VERNEED:
+	case linking && s.Type == elf.SHT_GNU_VERNEED:
 		return o.hashVersions(sum, data)
 	case s.Name == ".nv_fatbin" || s.Name == "__nv_relfatbin":
 		hashFatbins(sum, data)

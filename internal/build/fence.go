@@ -133,7 +133,7 @@ func (f *fence) policy(temp string) sandbox.Policy {
 	}
 	return sandbox.Policy{
 		Read: append(slices.Clip(f.readable()), filepath.Dir(temp)), Write: []string{temp},
-		Processes: true, NoProc: true, Unnamed: true, Limits: sandbox.Limits{FileSize: fileLimit},
+		Processes: true, NoProc: true, Unnamed: true, FileSize: fileLimit,
 	}
 }
 

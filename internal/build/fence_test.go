@@ -54,6 +54,7 @@ __attribute__((constructor)) static void look(void) {
 // An attack is a way of a stranger to a file on the machine.
 type attack struct {
 	name   string
+	plus   bool // in C++
 	source string
 	files  map[string]string // besides
 	flags  string            // in pawl.yaml
@@ -116,6 +117,19 @@ var attacks = []attack{
 	{name: "the source by a link", setUp: linkTo("k.c", "k.c")},
 }
 
+// inPlusPlus are those of the attacks that the front end and the assembler decide, on the
+// other compiler.
+func inPlusPlus() []attack {
+	var out []attack
+	for _, a := range attacks {
+		if a.linked == nil && !strings.HasPrefix(a.name, "the source") && !strings.Contains(a.name, "a library") && !strings.Contains(a.name, "folder by") && !strings.Contains(a.name, "script") {
+			a.name, a.plus = a.name+", C++", true
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // linkTo makes a link in the project to a secret.
 func linkTo(name, target string) func(*testing.T, *project) {
 	return func(t *testing.T, p *project) {
@@ -144,8 +158,12 @@ func (a attack) try(t *testing.T, mode sandbox.Mode, secret string) (seen []byte
 	replace := strings.NewReplacer("UP/SECRET", up+secret, "SECRET", secret, "SLEEPER", fmt.Sprint(sleeper.Process.Pid)).Replace
 
 	p := newProject(t, a.files)
-	p.write("pawl.yaml", yaml("k.c", "entry: run", "flags: ["+a.flags+"]"))
-	p.write("k.c", a.source)
+	name, source := "k.c", a.source
+	if a.plus {
+		name, source = "k.cpp", strings.Replace(source, "void run(", "extern \"C\" void run(", 1)
+	}
+	p.write("pawl.yaml", yaml(name, "entry: run", "flags: ["+a.flags+"]"))
+	p.write(name, source)
 	if a.setUp != nil {
 		a.setUp(t, p)
 	}
@@ -215,10 +233,10 @@ func TestCompilersReadNoSecrets(t *testing.T) {
 	secret := secrets(t)
 	t.Setenv("PAWL_TEST_SECRETS", secret)
 	writeFile(t, filepath.Join(secret, "lib/.git/config"), token+" in it\n")
-	for _, a := range attacks {
+	for _, a := range slices.Concat(attacks, inPlusPlus()) {
 		t.Run(a.name, func(t *testing.T) {
 			if seen, o := a.try(t, sandbox.Off, secret); !bytes.Contains(seen, []byte(token)) {
-				if a.name == "embed" && strings.Contains(o.Output, "invalid preprocessing directive #embed") {
+				if strings.HasPrefix(a.name, "embed") && strings.Contains(o.Output, "invalid preprocessing directive #embed") {
 					t.Skip("this compiler has no #embed")
 				}
 				t.Fatalf("it shows no secret without a sandbox either: %+v\n%s", o.Fault, o.Output)
@@ -357,6 +375,18 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 			t.Errorf("%+v", o.Fault)
 		}
 	}
+	// Words that a source makes up tell nothing of where links outside of it lead.
+	if err := os.Symlink(header, filepath.Join(outside, "elsewhere.h")); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ path, hint string }{
+		{outside + "/elsewhere.h", outside + "/elsewhere.h is outside of what a compiler may read: " + allow(outside)}, {"/proc/self/exe", ""}, {"/dev/null", ""},
+	} {
+		p = newProject(t, map[string]string{"k.c": "#error No such file " + test.path + "\n" + runs})
+		if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Hint != test.hint {
+			t.Errorf("%s: %+v", test.path, o.Fault)
+		}
+	}
 	// A mistake that has nothing to do with the sandbox has no such hint.
 	p = newProject(t, map[string]string{"k.c": "#include \"nowhere.h\"\n" + runs})
 	if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Hint != "" {
@@ -473,7 +503,7 @@ func TestCUDAReadsNoSecrets(t *testing.T) {
 			writeFile(t, filepath.Join(outside, "secret.h"), token+" is the password\n")
 			writeFile(t, filepath.Join(outside, "k.cu"), token+" is the password\n")
 			b := builder(t)
-			for _, source := range []string{outside + "/secret.h", "link.h", "", "<secret.h>"} {
+			for _, source := range []string{outside + "/secret.h", "link.h", "", "<secret.h>", "a macro"} {
 				p := cudaProject(t, "scale", "#include \""+source+"\"\n"+scale)
 				if err := os.Symlink(filepath.Join(outside, "secret.h"), filepath.Join(p.dir, "link.h")); err != nil {
 					t.Fatal(err)
@@ -483,6 +513,9 @@ func TestCUDAReadsNoSecrets(t *testing.T) {
 					if err := os.Symlink(filepath.Join(outside, "k.cu"), filepath.Join(p.dir, "k.cu")); err != nil {
 						t.Fatal(err)
 					}
+				}
+				if source == "a macro" {
+					p.write("k.cu", "#define WHERE \""+outside+"/secret.h\"\n#include WHERE\n"+scale)
 				}
 				if source == "<secret.h>" {
 					p.write("k.cu", "#include <secret.h>\n"+scale)

@@ -102,19 +102,27 @@ func (f *fence) hint(dir, output string, args []string) string {
 }
 
 // explain says why a file, or a folder to search, cannot be read; "" where it can, or
-// is not there.
+// is not there. The words are a stranger's, who may have invented them: of what is not in
+// the project they learn no more than that it is there.
 func (f *fence) explain(dir, word string, search bool) string {
 	path := within(dir, word)
+	if slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(top string) bool { return holds(top, path) }) {
+		return ""
+	}
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() != search {
 		return ""
 	}
-	if why := unreadable(word, path, info); why != "" {
+	own := holds(f.project, path)
+	if why := unreadable(word, path, info); own && why != "" {
 		return why
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || f.allows(path) {
 		return ""
+	}
+	if !own {
+		real = filepath.Clean(path)
 	}
 	folder := real
 	if !info.IsDir() {

@@ -17,7 +17,7 @@ import (
 )
 
 // format changes whenever older cache entries must not be found any more.
-const format = "pawl artifact 9"
+const format = "pawl artifact 10"
 
 // digest hashes fields, each preceded by its length, so that no two lists of
 // fields hash alike.

@@ -28,7 +28,7 @@ func (b *Builder) launcherRecipe(ctx context.Context, request Request) (*recipe,
 	for _, define := range request.Variant.Defines() {
 		r.compile = append(r.compile, "-D"+define)
 	}
-	r.link = slices.Concat([]string{"-arch=" + b.arch}, link)
+	r.link = slices.Concat([]string{"-arch=" + b.arch, "-Xlinker", "--build-id=none"}, link)
 	shim, err := launcherShim(k)
 	if err != nil {
 		return nil, internal("write the shim", err)

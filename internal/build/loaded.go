@@ -9,8 +9,8 @@ import (
 
 // loadedPart is a shared object without what is never loaded: names of its own
 // functions, comments, debug information, and the table of its sections. Code can read
-// the file that it came from; of two objects with the same code hash it would find out
-// which it is.
+// the file that it came from, and must not find out there which of two versions with the
+// same code it is.
 func loadedPart(so []byte) ([]byte, error) {
 	file, err := elf.NewFile(bytes.NewReader(so))
 	if err != nil {

@@ -223,7 +223,11 @@ func (g *gate) try(ctx context.Context) error {
 	longest := time.Duration(0)
 	for number := g.curve.Sets; ; number++ {
 		made := func(t trial) int { return len(g.level(t).Decisions) }
-		chosen := nextSet(g.trials, made, perSet(g.curve.Cell), number)
+		count := perSet(g.curve.Cell)
+		if g.curve.Decisions() == 0 {
+			count = firstSet
+		}
+		chosen := nextSet(g.trials, made, count, number)
 		if len(chosen) == 0 {
 			return ctx.Err()
 		}

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"XDG_CACHE_HOME": home, "PAWL_LOCK_DIR": home, "GORACE": "atexit_sleep_ms=0"} {
 		_ = os.Setenv(name, value)
 	}
+	if overtime > 12*time.Second { // the rest of 15 s is for ending the cells, and for the report
+		panic("--for 2m ends after more than 2:15")
+	}
 	overtime = time.Minute // a busy machine must not decide what a test sees
 	code := puppet.Run(m)
 	_ = os.RemoveAll(home)

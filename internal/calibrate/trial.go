@@ -52,6 +52,10 @@ func perSet(cell string) int {
 	return 6
 }
 
+// firstSet is how many decisions share the first set of all: on a machine that is slow to
+// decide there is something to keep soon.
+const firstSet = 2
+
 // together reports whether two trials can be decided in one set of cells.
 func (t trial) together(o trial) bool { return t.kernel == o.kernel && t.behind == o.behind }
 

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"pawl/internal/result"
@@ -10,56 +9,6 @@ import (
 	"pawl/internal/stand"
 	"pawl/internal/verify"
 )
-
-// exam is what it takes to know a contest's right answers.
-type exam struct {
-	answers   *stand.Answers
-	reference *stand.Job
-	rival     *stand.Job
-	varies    bool  // it may give other bits each time
-	err       error // why there are none
-}
-
-// examOf finds where a contest's right answers come from: what the base's spec says,
-// else the candidate's own. Without an oracle it is the base's version itself, where that
-// takes the arguments of today.
-func (c *check) examOf(k *contest) *exam {
-	s, from := c.Spec, k.candidate.Variant.Kernel
-	if c.base != nil {
-		theirs := kernel(c.base.spec, k.row.Kernel)
-		if theirs != nil && c.base.drafts.oracle(theirs) == "" {
-			s, from = c.base.spec, theirs
-		} else if theirs != nil {
-			k.row.Warnings = append(k.row.Warnings, result.Warning{
-				Code:    "draft",
-				Message: fmt.Sprintf("kernel %s, which the base's right answers come from, is a draft there; this change's own oracle is asked", c.base.drafts.oracle(theirs)),
-			})
-		}
-	}
-	own := k.candidate.Variant.Kernel
-	if from.Oracle == nil && own.Oracle != nil && k.base != nil && k.base.job != nil && k.base.job.Instance != nil &&
-		verify.Answers(k.base.job.Instance, k.candidate.Instance) != nil {
-		s, from = c.Spec, own
-		k.row.Warnings = append(k.row.Warnings, result.Warning{
-			Code:    "oracle",
-			Message: "the base has no oracle for this kernel, and its version takes other arguments; this change's own oracle is asked",
-		})
-	}
-	answers, known := c.answers[from]
-	if !known { // once a kernel, so that its configs share the oracle
-		var err error
-		if answers, err = stand.FindAnswers(s, from); err != nil {
-			return &exam{err: err}
-		}
-		c.answers[from] = answers
-	}
-	x := &exam{answers: answers, varies: !from.Deterministic}
-	x.reference, x.rival = answers.Jobs(k.candidate.Instance.Config)
-	if answers.Oracle == nil && k.base != nil && k.base.job != nil && k.base.job.Row.Fault == nil {
-		x.reference = k.base.job
-	}
-	return x
-}
 
 // instances are those of candidate, reference and rival.
 func (x *exam) instances(k *contest) [3]*spec.Instance {

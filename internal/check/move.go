@@ -179,6 +179,8 @@ func (c *check) unproven(k *contest) string {
 		return "nobody has looked at its answers: the kernel has no oracle and there is no earlier version"
 	case k.entry == nil && k.exam.answers.Oracle == nil:
 		return "the kernel has no oracle: its answers are only those of the version before"
+	case k.exam.own:
+		return "its answers are right by its own oracle, and the base's could not be asked"
 	case v.Integrity != result.Clean:
 		return "its result is " + string(v.Integrity)
 	case c.inspects(k) && timedLooksOf(v) < inspectLooks:

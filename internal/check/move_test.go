@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
 // squash makes all of history one commit, of main; those before are nowhere any more.
@@ -171,6 +173,25 @@ func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
 		}
 		if left, err := os.ReadDir(filepath.Join(p.dir, ".pawl", "runs")); len(left) > 0 || !os.IsNotExist(err) {
 			t.Errorf("%s: left %v, %v", name, left, err)
+		}
+	}
+}
+
+// What is faster becomes the baseline only if enough of its timed samples were right.
+func TestTooFewTimedSamples(t *testing.T) {
+	for looked, want := range map[int]string{
+		judgedFaster - 1: "34 timed samples of it could be looked at, and 35 must be",
+		judgedFaster:     "",
+	} {
+		v := &result.Verification{Integrity: result.Clean, Passed: 1 + looked}
+		for range looked {
+			v.Cases = append(v.Cases, &result.Case{Lane: result.TimedLane})
+		}
+		v.Cases = append(v.Cases, &result.Case{Lane: result.TimedLane, Skipped: "the oracle has ended"}, &result.Case{Lane: "config"})
+		c := &check{Options: Options{Duet: measure.DuetOptions{Options: measure.Options{Keep: true}}}}
+		k := &contest{row: &result.Row{Cell: spec.CellCUDA, Verdict: result.Improvement, Verification: v}, entry: &ratchet.Entry{}, exam: &exam{}}
+		if why := c.unproven(k); why != want {
+			t.Errorf("%d: %q, want %q", looked, why, want)
 		}
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"pawl/internal/git"
 	"pawl/internal/measure"
 	"pawl/internal/native/cuda"
 	"pawl/internal/result"
@@ -87,7 +85,7 @@ func (c *check) examine(ctx context.Context, k *contest, room *examRoom) {
 	}
 	for _, job := range []*stand.Job{x.reference, x.rival} {
 		if job != nil && job.Row.Fault != nil {
-			k.candidate.Fail("verify", &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint})
+			k.candidate.Fail("verify", x.unbuilt(v.Oracle, job.Row.Fault))
 			return
 		}
 	}
@@ -237,7 +235,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *ver
 			continue
 		}
 		var err error
-		if instances[i+1], err = job.Variant.At(next.Config); err != nil {
+		if instances[i+1], err = nextTo(job, next); err != nil {
 			return nil, err
 		}
 	}
@@ -259,6 +257,21 @@ func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *ver
 	return here.Cliff(ctx, bench, seconds)
 }
 
+// nextTo is another implementation at a size next to the candidate's: by that config or,
+// where it does not know its names, by the one next to its own that is the same problem.
+func nextTo(job *stand.Job, next *spec.Instance) (*spec.Instance, error) {
+	in, err := job.Variant.At(next.Config)
+	if err == nil {
+		return in, nil
+	}
+	for _, in := range verify.Neighbours(job.Instance) {
+		if verify.Answers(in, next) == nil {
+			return in, nil
+		}
+	}
+	return nil, err
+}
+
 // settleExam turns what was found into the row's state.
 func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, err error) {
 	v := k.row.Verification
@@ -267,16 +280,10 @@ func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, er
 	case ctx.Err() != nil:
 		k.candidate.Fail("verify", context.Canceled)
 	case errors.As(err, &own):
-		if k.exam.answers.Oracle == nil {
-			own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(k.base.side.Commit))
-			own.Hint = "add an oracle: to the kernel in pawl.yaml, in a change before this one"
-			if verify.Answers(k.exam.reference.Instance, k.candidate.Instance) != nil { // then this change's own is asked
-				own.Hint = "add an oracle: to the kernel in pawl.yaml"
-			}
-		}
+		fault := c.unanswered(k, own)
 		one.Skipped = own.Error()
 		v.Skipped++
-		k.candidate.Fail("verify", own.Fault())
+		k.candidate.Fail("verify", fault)
 	case err != nil:
 		k.candidate.Fail("verify", err)
 	case one.Skipped != "":
@@ -288,6 +295,7 @@ func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, er
 	case one.Reason != "":
 		v.Failed++
 		k.row.Verdict = result.Incorrect
+		c.noteJudge(k)
 	default:
 		v.Passed++
 	}
@@ -423,5 +431,6 @@ func (c *check) unlessMistaken(ctx context.Context, k *contest, one *result.Case
 		return found
 	}
 	k.row.Verdict = result.Incorrect
+	c.noteJudge(k)
 	return slices.Delete(slices.Clone(found), at, at+1)
 }

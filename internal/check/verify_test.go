@@ -202,12 +202,13 @@ func TestOracleThatDoesNotAnswer(t *testing.T) {
 	p.spec("", strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
 	p.kernel("k", 500)
 	p.script("ref", puppet.Script{Micros: 1, Crash: "produce"})
-	p.commit("an oracle that crashes")
+	base := p.commit("an oracle that crashes")
 	p.kernel("k", 400)
 	p.commit("change")
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, "")
-	if row.Fault == nil || row.Fault.Cause != result.CauseOracle || row.Timing != nil || !strings.Contains(row.Fault.Message, "the oracle does not answer") {
+	if row.Fault == nil || row.Fault.Cause != result.CauseOracle || row.Timing != nil || !strings.Contains(row.Fault.Message, "the oracle of HEAD~1 ("+base[:7]+") does not answer") ||
+		!strings.HasSuffix(row.Fault.Hint, ", in a change of its own before this one") {
 		t.Errorf("%+v", row.Fault)
 	}
 }
@@ -239,6 +240,7 @@ func TestBaseOfOtherArguments(t *testing.T) {
 // The oracle that counts is the base's: a change cannot bring its own.
 func TestOracleOfTheBase(t *testing.T) {
 	p := newProject(t)
+	base := p.git("rev-parse", "HEAD")
 	p.script("k", puppet.Script{Micros: 100, Wrong: "always"})
 	p.spec("", strings.Replace(entry("k"), "{elementwise: in}", "{elementwise: in * 0}", 1))
 	p.commit("wrong, and an oracle that agrees")
@@ -247,6 +249,7 @@ func TestOracleOfTheBase(t *testing.T) {
 	if row.Verification.Oracle != "in" {
 		t.Errorf("judged by %q", row.Verification.Oracle)
 	}
+	mustWarn(t, row.Warnings, "oracle", "judged by the oracle of HEAD~1 ("+base[:7]+"); this change has another oracle")
 }
 
 // A change does not choose the data it is judged on, nor whether it may vary.

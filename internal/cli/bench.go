@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,6 +36,7 @@ type benchOptions struct {
 	pool     string
 	device   string
 	devices  []int // what device says; nil: all
+	named    bool  // device is what the user said
 	lockMHz  int
 }
 
@@ -125,12 +129,15 @@ func newBench(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench [kernel[/config]…]", Short: "build and time kernels", GroupID: groupDaily,
 		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md\n  pawl bench attention --against sdpa,sdpa:flash -o sweep.md -o sweep.html",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.measure.Sustain && cmd.Flags().Changed("cache") {
+				return usage("--sustain and --cache exclude each other: launches back to back find the caches as the last one left them")
+			}
+			opts.named = cmd.Flags().Changed("device")
 			return runBench(e, opts, args)
 		},
 	}
 	opts.AddFlags(cmd.Flags())
-	cmd.MarkFlagsMutuallyExclusive("sustain", "cache")
 	return cmd
 }
 
@@ -145,6 +152,9 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	selections, err := project.Select(patterns)
 	if err != nil {
 		return err
+	}
+	if opts.named && opts.pool == "" && !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost }) {
+		e.warn("--device %s is ignored: none of these kernels runs on a GPU", opts.device)
 	}
 	settings, err := parseSettings(opts.settings)
 	if err != nil {
@@ -225,6 +235,12 @@ func (o *projectOptions) load() (*spec.Spec, error) {
 		}
 		file = relative(file)
 	}
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: there is no such file", file), Hint: "without -f it is pawl.yaml, here or in a folder above; pawl init drafts one"}
+	case err == nil && info.IsDir():
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: this is a folder", file), Hint: "name the file in it: -f " + filepath.Join(file, spec.FileName)}
+	}
 	return spec.Load(file)
 }
 
@@ -250,6 +266,22 @@ func (o *outputOptions) check() error {
 		if ending := report.Ending(file); !slices.Contains(report.Endings, ending) {
 			return usage("-o %s: %q is no form of a report (%s)", file, ending, diag.Meant(ending, report.Endings))
 		}
+		if err := writable(filepath.Dir(file), file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writable refuses a file in a folder that is not there, before anything is measured for it.
+func writable(folder, file string) error {
+	switch info, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &diag.Problem{Message: fmt.Sprintf("-o %s: there is no folder %s", file, folder), Hint: "mkdir -p " + folder + " makes it"}
+	case err != nil:
+		return usage("-o %s: %w", file, err)
+	case !info.IsDir():
+		return usage("-o %s: %s is no folder", file, folder)
 	}
 	return nil
 }

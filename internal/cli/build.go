@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +46,9 @@ func newBuild(e *env) *cobra.Command {
 }
 
 func runBuild(e *env, opts *buildOpts, patterns []string) error {
+	if err := makeable(opts.output); err != nil {
+		return err
+	}
 	project, err := opts.project.load()
 	if err != nil {
 		return err
@@ -93,6 +98,18 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 		}
 	}
 	return showBuild(e, all, opts.output)
+}
+
+// makeable refuses a folder where there is a file, before anything is built for it.
+func makeable(folder string) error {
+	for at := folder; folder != ""; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && !info.IsDir() {
+			return usage("-o %s: %s is a file; name a folder", folder, at)
+		} else if err == nil || at == filepath.Dir(at) {
+			break
+		}
+	}
+	return nil
 }
 
 // targets are the architectures to build for: those that are named, else what the

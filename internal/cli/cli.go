@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pawl/internal/diag"
 	"pawl/internal/result"
@@ -86,6 +87,10 @@ func newRoot(e *env) *cobra.Command {
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var invalid *pflag.InvalidValueError
+		if errors.As(err, &invalid) && expected[invalid.GetFlag().Value.Type()] != "" {
+			err = fmt.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), expected[invalid.GetFlag().Value.Type()])
+		}
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
 	})
 	root.AddCommand(
@@ -94,6 +99,11 @@ func newRoot(e *env) *cobra.Command {
 		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
 	)
 	return root
+}
+
+// expected are the values of flags, by their types.
+var expected = map[string]string{
+	"uint64": "a whole number, 0 or more", "int": "a whole number", "duration": "a time such as 500ms or 10s", "bool": "true or false",
 }
 
 const (
@@ -140,7 +150,9 @@ func (e *env) explain(err error) {
 		e.warn("%s", text)
 		var usage *usageError
 		if !errors.As(err, &usage) && strings.HasPrefix(text, "unknown command") {
-			if likely != "" {
+			if strings.HasPrefix(text, `unknown command "version"`) {
+				e.hint("pawl --version says it")
+			} else if likely != "" {
 				e.hint("did you mean %s? pawl --help lists the commands", likely)
 			} else {
 				e.hint("pawl --help lists the commands")

@@ -66,7 +66,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		entries = append(entries, spec.InferSource(file, source)...)
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer among their parameters", few(files))
+		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (to char, where they write there and are given a size)", few(files))
 	}
 	draft := spec.WriteDraft(entries)
 	if err := disk.Write(specName, draft); err != nil {

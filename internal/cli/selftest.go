@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pawl/internal/diag"
 	"pawl/internal/fuzz"
 	"pawl/internal/report"
 	"pawl/internal/result"
@@ -49,7 +52,10 @@ controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, pattern := range args {
 				if !selftest.Known(pattern) {
-					return usage("%s: expected %s, or some kernels of one: host/skip_*", pattern, strings.Join(kinds, ", "))
+					return &diag.Problem{
+						Message: fmt.Sprintf("%s: expected %s, or some kernels of one: host/skip_*", pattern, strings.Join(kinds, ", ")),
+						Hint:    likeSubject(pattern),
+					}
 				}
 			}
 			return runSelftest(e, opts, args)
@@ -57,6 +63,20 @@ controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
+}
+
+// likeSubject names what somebody may have meant who names a subject that there is not.
+func likeSubject(name string) string {
+	names := selftest.Names()
+	if nearest := diag.Nearest(name, names); nearest != "" {
+		return "did you mean " + nearest + "?"
+	}
+	beginning, _, _ := strings.Cut(name, "_")
+	like := slices.DeleteFunc(names, func(other string) bool { return !strings.HasPrefix(other, beginning) })
+	if len(like) == 0 || !strings.Contains(beginning, "/") {
+		return "docs/integrity.md lists them"
+	}
+	return "there is " + strings.Join(like, ", ")
 }
 
 func runSelftest(e *env, opts *selftestOptions, only []string) error {

@@ -16,8 +16,8 @@ import (
 // varies. Rounds that are made for this are asked for until Wald's sequential test of one
 // half against two thirds can tell, by odds of e^hidingCertain; those of a match, of which
 // there are as many as there are, are held to one chance in e^hidingCertain. A row has
-// nine such comparisons, six of them in turns, so that one of 2,400 honest rows is accused
-// at most.
+// twelve such comparisons, nine of them in turns, so that one of 1,800 honest rows is
+// accused at most.
 const (
 	hidingPart    = 0.08   // of its claim that a launch may take longer in a round that is made for this
 	turnsPart     = 0.12   // in one of a match, where an honest version has been seen to by 12% in the middle
@@ -29,6 +29,7 @@ const (
 	hidingCleared = -2.5   // nats, until it is let go: one that hides in two thirds is in one of 12 cases, in three quarters in one of 200
 	hidingMost    = 240    // rounds that are made for this
 	hidingFewest  = 60     // rounds of a match that tell anything
+	freshFewest   = 20     // the same of rounds with wholly new data, of which there are fewer
 )
 
 // Hides compares what a launch takes beyond its claim with what other versions' do. It

@@ -49,7 +49,7 @@ func leastOf(c *result.TurnClocks, others []*result.TurnClocks, readings func(*r
 	more := math.Inf(1)
 	for _, o := range others {
 		if c != nil && o != nil && len(readings(o)) > 0 {
-			more = min(more, inMost(claims(c.Claimed, o.Claimed), readings(c), readings(o), allowed))
+			more = min(more, inMost(claims(c.Claimed, o.Claimed), c.Fresh, readings(c), readings(o), allowed))
 		}
 	}
 	if math.IsInf(more, 1) {
@@ -69,19 +69,27 @@ func claims(mine, others []float64) []float64 {
 
 // inMost is by how much values are larger than others of the same moment, where they are
 // by more than they may in more rounds than by chance, and more than that themselves: of
-// all rounds, or of the half with the lowest claims of both, since a version that hides
-// something in most of its turns claims least there. By the claims of one alone, rounds
-// would be chosen in which noise happens to have made these too low.
-func inMost(claimed, mine, others []float64, allowed float64) float64 {
+// all rounds; of the half with the lowest claims of both, since a version that hides
+// something in most of its turns claims least there (by the claims of one alone, rounds
+// would be chosen in which noise happens to have made these too low); or of those with
+// wholly new data, which a version that lives on what it remembers must compute, too.
+func inMost(claimed []float64, fresh []bool, mine, others []float64, allowed float64) float64 {
 	rounds := make([]int, min(len(claimed), len(mine), len(others)))
 	for i := range rounds {
 		rounds[i] = i
 	}
 	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(claimed[a], claimed[b]) })
+	anew := slices.DeleteFunc(slices.Clone(rounds), func(i int) bool { return i >= len(fresh) || !fresh[i] })
 	more := 0.0
-	for _, some := range [][]int{rounds, rounds[:len(rounds)/2]} {
+	for _, group := range []struct {
+		rounds []int
+		fewest int
+	}{{rounds, hidingFewest}, {rounds[:len(rounds)/2], hidingFewest}, {anew, freshFewest}} {
+		if len(group.rounds) < group.fewest {
+			continue
+		}
 		var itself, beside []float64
-		for _, i := range some {
+		for _, i := range group.rounds {
 			itself, beside = append(itself, mine[i]), append(beside, mine[i]-others[i])
 		}
 		if inMoreThanHalf(itself, allowed) && inMoreThanHalf(beside, allowed) {
@@ -99,5 +107,5 @@ func inMoreThanHalf(values []float64, allowed float64) bool {
 			above++
 		}
 	}
-	return len(values) >= hidingFewest && stat.SignTail(above, len(values)) < math.Exp(-hidingCertain)
+	return stat.SignTail(above, len(values)) < math.Exp(-hidingCertain)
 }

@@ -46,8 +46,8 @@ func Host() (*Story, error) {
 		{{"gemm.c", "  float slab[TILE_K][TILE_N], sums[TILE_M][TILE_N];\n", "  if (m < 1 || n < 1 || k < 1) return;\n  float slab[TILE_K][TILE_N], sums[TILE_M][TILE_N];\n"}},
 		{{"gemm.c", "/* Copies a slab of B;", "/* Copies a slab of B, so that it is dense;"}},
 		{{"pawl.yaml", "    entry: gemm\n", "    entry: gemm\n    launch: {threads: 2}\n"}},
-		{ // the first sixteenth of the rows is computed once more, and not stored
-			{"gemm.c", "      for (int64_t i0 = 0; i0 < m; i0 += TILE_M) {\n", "      for (int64_t at = 0; at < m + m / 16; at += TILE_M) {\n        const int64_t i0 = at < m ? at : at - m;\n"},
+		{ // the first eighth of the rows is computed once more, and not stored
+			{"gemm.c", "      for (int64_t i0 = 0; i0 < m; i0 += TILE_M) {\n", "      for (int64_t at = 0; at < m + m / 8; at += TILE_M) {\n        const int64_t i0 = at < m ? at : at - m;\n"},
 			{"gemm.c", "        for (int64_t i = 0; i < rows; i++) {\n", "        for (int64_t i = 0; i < rows && at < m; i++) {\n"},
 		},
 		{{"pawl.yaml", "TILE_M: [2, 1, 4, 6, 8]\n      TILE_N: [16, 32, 64]", "TILE_M: [4, 1, 2, 6, 8]\n      TILE_N: [32, 16, 64]"}},

@@ -170,7 +170,7 @@ func (p *Plan) nothing(s *spec.Spec) error {
 // beyond adds the trials that the file does not ask for. They are small and few.
 func (p *Plan) beyond(from sized, fixed, broken []string, o Options) {
 	if len(fixed) > 0 {
-		p.note("%s: one value in the whole file, so no other is tried", strings.Join(fixed, ", "))
+		p.note("%s: the same in all configs of the kernel, so no other value is tried", strings.Join(fixed, ", "))
 	}
 	if len(broken) > 0 {
 		p.note("%s: not always a whole number, so no other value is tried", strings.Join(broken, ", "))

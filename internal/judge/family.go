@@ -138,7 +138,7 @@ func (f *family) strength(x *contrast, difference float64) float64 {
 const (
 	shufflings     = 999
 	fewShufflings  = 199
-	mostDealt      = 2_000_000_000 // samples, in all shufflings: a few seconds
+	mostDealt      = 100_000_000 // samples, in all shufflings: a fraction of a second
 	shufflingBatch = 37
 	shufflingSeed  = 42
 )

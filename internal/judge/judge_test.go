@@ -84,6 +84,10 @@ func TestVerdict(t *testing.T) {
 
 		// What there is to compare with.
 		{"nothing", Case{}, result.New, reasons{result.NoBaseline}},
+		{"nothing but a draft", Case{Draft: true}, result.New, reasons{result.BaseDraft}},
+		{"a draft, the best's own code", Case{Draft: true, Best: same}, result.Unchanged, nil},
+		{"a draft: the best decides", Case{Draft: true, Best: against(0.038, 0.04, 0.042)}, result.Regression, nil},
+		{"a draft, and the best cannot be had", Case{Draft: true, Best: unknown}, result.Incomparable, nil},
 		{"the base's own code", Case{Base: same}, result.Unchanged, nil},
 		{"the base's own code, the best another", Case{Base: same, Best: unknown}, result.Unchanged, nil},
 		{"no base, the best's own code", Case{Best: same}, result.Unchanged, nil},

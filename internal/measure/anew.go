@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"cmp"
+	"context"
 	"math/rand/v2"
 
 	"pawl/internal/stat"
@@ -10,10 +12,24 @@ import (
 // steppedData tells whether the data of samples differs in a few elements only.
 func (s *series) steppedData() bool { return !s.cuda() }
 
+// launches tells whether the side is host code that launches by itself, on a GPU.
+func (s *series) launches() bool { return s.cuda() && s.Instance.Variant.Kernel.Launcher }
+
+// turnLongest is how many samples a turn may have. Those of a launcher never meet the same
+// copy of the arguments twice, and the next turn has wholly new data: there is nothing that
+// it could remember.
+func (s *series) turnLongest() int {
+	if s.launches() && s.opts.Cache == "cold" && s.sets > 0 {
+		return max(1, min(turnMost, s.sets/s.timing.Repeat))
+	}
+	return turnMost
+}
+
 const (
 	anewOneIn  = 3    // requests has wholly new data: to generate it takes time
 	anewOften  = 2    // the same of requests of few samples, since slow versions have few requests, too
 	anewFew    = 4    // samples are so few
+	anewWithin = 4    // samples of a request the one on new data is: what is done about it beside the clock is seen the better, the fewer there are
 	usualLeast = 3    // turns without new data, until they say what is usual
 	slowPlace  = 1.25 // times as long as usual is what samples take at a place that is not compared
 )
@@ -21,6 +37,7 @@ const (
 // extras are what a request has besides its samples, which nobody knows before.
 type extras struct {
 	fresh int // the sample that works on data of which no launch has seen anything; 0: none
+	batch int // of that data; 0: whichever comes next
 	probe int // the sample before which a flush is looked at; 0: none
 }
 
@@ -35,7 +52,7 @@ func (s *series) drawExtras(count int) (x extras) {
 		oneIn = anewOften
 	}
 	if s.steppedData() && rand.IntN(oneIn) == 0 {
-		x.fresh = 1 + rand.IntN(count)
+		x.fresh = 1 + rand.IntN(min(count, anewWithin))
 	}
 	if !s.onGPU() && s.opts.Cache == "cold" && rand.IntN(probeOneIn) == 0 {
 		x.probe = 1 + rand.IntN(count)
@@ -56,11 +73,43 @@ func (s *series) reached(count int) int {
 func (s *series) ask(m *wire.Sample, x extras) {
 	most := s.reached(m.Count)
 	if x.fresh > 0 {
-		m.Fresh, m.FreshBatch = 1+(x.fresh-1)%most, s.data
+		m.Fresh, m.FreshBatch = 1+(x.fresh-1)%most, cmp.Or(x.batch, s.data)
 	}
 	if x.probe > 0 {
 		m.Probe = 1 + (x.probe-1)%most
 	}
+}
+
+// stage has a cell generate the wholly new data of the next turn, in a request of its own:
+// in that of the turn the time it takes would hide what is done with the data before its
+// clock starts.
+func (s *series) stage(ctx context.Context, x extras) error {
+	m := wire.Sample{Side: s.Index, Count: 1, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Dry: true, FreshBatch: x.batch, DeadlineS: s.deadline(1)}
+	s.freshen(&m)
+	got, err := s.Cell.Sample(ctx, m)
+	if err != nil {
+		return err
+	}
+	s.keep(m, got)
+	s.staged = got
+	return nil
+}
+
+// align gives all sides the same data from here on, so that a kernel whose time depends on
+// it is compared with itself. They lose step where one warms up longer, or is too slow for
+// all samples of a turn. It reports whether they had.
+func align(all []*series) (apart bool) {
+	data := 0
+	for _, s := range all {
+		data = max(data, s.data)
+		apart = apart || s.steppedData() && (s.stepping != all[0].stepping || s.steps != all[0].steps)
+	}
+	for _, s := range all {
+		if s.data = data; apart {
+			s.data, s.stepping, s.steps = data+1, data+1, 0
+		}
+	}
+	return apart
 }
 
 // A span is one turn among a side's samples.

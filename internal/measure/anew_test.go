@@ -1,26 +1,31 @@
 package measure
 
 import (
+	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
+	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
 
-// New data comes with any sample of a request, the first included, each as often as the
-// others; in requests of few samples more often, and never where no sample is taken.
+// New data comes with any of the first samples of a request, each as often as the others;
+// in requests of few samples more often, and never where no sample is taken.
 func TestWhichSampleIsOnNewData(t *testing.T) {
 	const draws = 20_000
 	for _, test := range []struct {
 		count   int
 		perItem float64
-		want    int // samples that a request has
+		want    int // samples that it may come with
 		part    float64
 	}{
-		{8, 1e-3, 8, 1. / 3},
+		{8, 1e-3, anewWithin, 1. / 3},
 		{3, 20e-3, 3, 1. / 2},
 		{3, 0.13, 2, 1. / 2},
 		{3, 0.3, 1, 1. / 2},
@@ -35,7 +40,7 @@ func TestWhichSampleIsOnNewData(t *testing.T) {
 			s.data++
 			s.ask(&m, s.drawExtras(test.count))
 			at[m.Fresh]++
-			if m.Probe > test.want || (m.Fresh > 0) != (m.FreshBatch == s.data) {
+			if m.Probe > test.count || (m.Fresh > 0) != (m.FreshBatch == s.data) {
 				t.Fatalf("%+v: %+v", test, m)
 			}
 		}
@@ -71,14 +76,14 @@ func TestWhatIsUsual(t *testing.T) {
 	samples.Seconds = []float64{9, 9}
 	want := []float64{0}
 	for _, turn := range [][]float64{
-		{3, 1, 5, 5, 5}, {3, 1, 1.1, 1, 1}, {5, 5, 5, 5, 5}, {3, 1, 1.1, 1, 1}, {3, 1, 1.1, 5, 5}, {3, 1, 1.2, 1}, {3, 5, 5, 5, 5}, {3, 1, 1, 1}, {3, 1, 1, 1, 5},
+		{3, 1, 5, 5, 5}, {3, 1, 1.1, 1, 1}, {5, 5, 5, 5, 5}, {3, 1, 1.1, 1, 1}, {3, 1, 1.1, 5, 5}, {3, 1, 1.2, 1}, {3, 5, 5, 5, 5}, {3, 1, 1, 1}, {3, 1, 1, 1, 5}, {3, 1, 1.1, 1, 1}, {3, 1, 1.1, 1}, {5, 5, 5, 5, 5}, {3, 1, 1, 1, 1, 5},
 	} {
 		from, fresh := len(samples.Seconds), false
 		for i, v := range turn {
 			if v == 5 && !fresh {
 				fresh = true
 				samples.Fresh = append(samples.Fresh, result.Fresh{At: from + i})
-				want = append(want, []float64{0, 1, 1.1, 1, 0}[i])
+				want = append(want, []float64{0, 1, 1.1, 1, 1, 0}[i])
 			}
 		}
 		samples.Seconds = append(samples.Seconds, turn...)
@@ -92,5 +97,73 @@ func TestWhatIsUsual(t *testing.T) {
 	}
 	if len(s.turns) > 0 {
 		t.Error("turns are left for the next cell")
+	}
+}
+
+// Sides that have lost step go on with other data, the same for all.
+func TestSidesAreAligned(t *testing.T) {
+	for _, cell := range []string{spec.CellHost, spec.CellPython, spec.CellCUDA} {
+		var all []*series
+		for range 3 {
+			all = append(all, newSeries(Side{Instance: sized(cell, 8), Cell: &worker.Cell{}}, Options{}, nil))
+		}
+		all[1].data, all[1].stepping, all[1].steps = 5, 4, 2
+		all[2].data, all[2].steps = 3, 9
+		for round := range 2 {
+			if apart := align(all); apart != (round == 0 && cell != spec.CellCUDA) {
+				t.Errorf("%s, round %d: apart: %t", cell, round, apart)
+			}
+			var asked []wire.Sample
+			for _, s := range all {
+				var m wire.Sample
+				s.freshen(&m)
+				s.keep(m, &worker.Batch{SampleReply: wire.SampleReply{Count: 3}})
+				asked = append(asked, m)
+			}
+			if !reflect.DeepEqual(asked[0], asked[1]) || !reflect.DeepEqual(asked[0], asked[2]) || asked[0].Batch < 6 {
+				t.Errorf("%s, round %d: %+v", cell, round, asked)
+			}
+		}
+	}
+}
+
+// The turns of all sides have the same data, though one of them warms up for longer, and
+// what is wholly new is generated in requests of their own.
+func TestTurnsHaveTheSameData(t *testing.T) {
+	t.Parallel()
+	stage := newStage(t, func(_, side int) puppet.Script { return puppet.Script{Slow: 30 * side} })
+	m := newMatch(spec.CellHost, "m", 200_000, 200_000)
+	opts := brief()
+	opts.Budget = time.Minute
+	Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
+	if _, err := m.Err(); err != nil {
+		t.Fatal(err)
+	}
+	fresh := 0
+	for cell := 1; cell < len(stage.orders); cell++ { // in the first, clocks are looked at afterwards
+		mine, theirs := stage.data[[2]int{cell, 0}], stage.data[[2]int{cell, 1}]
+		turns := 2 * m.Cells[cell].Blocks // of each side
+		if len(mine) <= turns || len(theirs) <= turns {
+			t.Fatalf("cell %d: %d blocks, %d and %d requests", cell, m.Cells[cell].Blocks, len(mine), len(theirs))
+		}
+		mine, theirs = mine[len(mine)-turns:], theirs[len(theirs)-turns:]
+		if !slices.Equal(mine, theirs) {
+			t.Errorf("cell %d: %v\n%v", cell, mine, theirs)
+		}
+		for _, said := range mine {
+			var batch, step, at, to int
+			if _, err := fmt.Sscan(said, &batch, &step, &at, &to); err != nil {
+				t.Fatal(said, err)
+			}
+			if at > 0 {
+				fresh++
+				if !slices.Contains(stage.staged, fmt.Sprint(to)) {
+					t.Errorf("cell %d: batch %d was not there before its turn", cell, to)
+				}
+			}
+		}
+	}
+	if fresh == 0 {
+		t.Error("no turn had new data")
 	}
 }

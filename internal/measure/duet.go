@@ -398,7 +398,7 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 			s := m.series[side]
 			s.timing.Samples.Seconds = append(s.timing.Samples.Seconds, got.Seconds[i+k])
 			s.timing.Samples.GHz = append(s.timing.Samples.GHz, got.GHz[i+k])
-			turns = append(turns, turn{side, got.Seconds[i+k : i+k+1], got.GHz[i+k : i+k+1]})
+			turns = append(turns, turn{side: side, seconds: got.Seconds[i+k : i+k+1], ghz: got.GHz[i+k : i+k+1]})
 		}
 		out = append(out, turns)
 	}
@@ -413,28 +413,56 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
 	count := 1 << 20
 	for _, s := range m.series {
-		count = min(count, s.fitting(turnHost, turnFewest), turnMost)
+		count = min(count, s.fitting(turnHost, turnFewest), s.turnLongest())
 	}
 	var turns []turn
 	for around := range slices.Chunk(m.order, len(m.series)) {
-		x := m.series[0].drawExtras(count) // neighbours are alike
-		held := m.holds(count)
-		for _, side := range around {
-			s := m.series[side]
-			samples := &s.timing.Samples
-			before := len(samples.Seconds)
-			got, err := s.request(ctx, count, x, !held && s.due()) // keeping takes the candidate time
-			if err == nil && held {
-				err = s.hold(ctx, got)
+		apart := align(m.series)
+		x, many := m.series[0].drawExtras(count), count // neighbours are alike
+		held := !apart && m.holds(count, x.fresh > 0)   // else all data is generated within the turn
+		if x.fresh > 0 {
+			many = min(count, max(anewWithin, x.fresh+rand.IntN(2)))
+			x.batch = m.series[0].data + 1
+			for _, s := range m.series {
+				s.data = x.batch
 			}
+		}
+		for _, side := range around {
+			t, err := m.series[side].turnInMatch(ctx, many, x, held)
 			if err != nil {
 				return nil, side, at("measure", err)
 			}
-			s.turns = append(s.turns, span{before, len(samples.Seconds), got.Fresh > 0})
-			turns = append(turns, turn{side, slices.Clone(samples.Seconds[before:]), slices.Clone(samples.GHz[before:])})
+			t.side = side
+			turns = append(turns, t)
 		}
 	}
 	return [][]turn{turns}, 0, nil
+}
+
+// turnInMatch is one side's turn.
+func (s *series) turnInMatch(ctx context.Context, count int, x extras, held bool) (turn, error) {
+	if x.fresh > 0 {
+		if err := s.stage(ctx, x); err != nil {
+			return turn{}, err
+		}
+	}
+	samples := &s.timing.Samples
+	before, data := len(samples.Seconds), s.stepping
+	got, err := s.request(ctx, count, x, !held && s.due()) // keeping takes the candidate time
+	if err == nil && held {
+		err = s.hold(ctx, got)
+	}
+	if err != nil {
+		return turn{}, err
+	}
+	s.turns = append(s.turns, span{before, len(samples.Seconds), got.Fresh > 0})
+	t := turn{seconds: slices.Clone(samples.Seconds[before:]), ghz: slices.Clone(samples.GHz[before:]), data: make([]int, got.Count)}
+	for i := range t.data {
+		if t.data[i] = data; got.Fresh > 0 && i+1 >= got.Fresh {
+			t.data[i] = x.batch
+		}
+	}
+	return t, nil
 }
 
 // played is how many cells a set has, and how many blocks.

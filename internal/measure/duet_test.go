@@ -325,7 +325,7 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 		stage  string
 	}{
 		"candidate, own cell, prepare":    {false, puppet.Script{Crash: "prepare", Only: 300_000}, 0, "prepare"},
-		"opponent, own cell, measure":     {false, puppet.Script{Crash: "sample", After: 100, Only: 300_000}, 1, "measure"},
+		"opponent, own cell, measure":     {false, puppet.Script{Crash: "sample", After: 30, Only: 300_000}, 1, "measure"},
 		"opponent, own cell, clock check": {false, puppet.Script{Crash: "run", Only: 300_000}, 1, "measure"},
 		"candidate, shared cell, warm-up": {true, puppet.Script{Crash: "sample", Only: 300_000}, 0, "measure"},
 		// The cell ends in the middle of everybody's turns; alone, only one of them ends it.
@@ -358,6 +358,13 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 			}
 			if len(faulty.Cells) > 0 {
 				t.Errorf("the match that failed has %d cells", len(faulty.Cells))
+			}
+			for _, errs := range host.errs { // a cell of its own that has not failed is ended as any
+				for side, err := range errs {
+					if err != nil && side != test.side && !test.shared {
+						t.Errorf("side %d was ended for %v", side, err)
+					}
+				}
 			}
 			// It is not played again.
 			opened := len(host.orders)

@@ -57,8 +57,16 @@ func TestWhichTurnsAreHeld(t *testing.T) {
 	for _, test := range []struct {
 		cell    string
 		perItem float64
+		fresh   bool
 		part    float64
-	}{{spec.CellHost, 100e-6, 1. / 3}, {spec.CellHost, 10e-3, 2. / 3}, {spec.CellHost, 0.4, 2. / 3}, {spec.CellCUDA, 1e-3, 0}} {
+	}{
+		{spec.CellHost, 100e-6, false, 1. / 3},
+		{spec.CellHost, 10e-3, false, 2. / 3},
+		{spec.CellHost, 0.4, false, 2. / 3},
+		{spec.CellHost, 100e-6, true, 3. / 4},
+		{spec.CellCUDA, 1e-3, false, 0},
+		{spec.CellCUDA, 1e-3, true, 0},
+	} {
 		m := newMatch(test.cell, "a", 8, 8)
 		m.begin(brief())
 		for _, s := range m.series {
@@ -66,7 +74,7 @@ func TestWhichTurnsAreHeld(t *testing.T) {
 		}
 		held := 0
 		for range draws {
-			if m.holds(8) {
+			if m.holds(8, test.fresh) {
 				held++
 			}
 		}

@@ -73,7 +73,7 @@ func (s *series) drawn(count int, most float64) int {
 func (s *series) freshen(m *wire.Sample) {
 	s.data++
 	switch {
-	case s.cuda() && s.Instance.Variant.Kernel.Launcher:
+	case s.launches():
 		m.Batch, m.Step = s.data, 1 // steps are counted within a batch
 	case s.cuda():
 		m.Batch = s.data

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -52,16 +53,17 @@ type series struct {
 	progress func(Progress)
 	began    time.Time
 	timing   *result.Timing
-	perItem  float64 // wall seconds of one sample, flush included
-	primary  bool    // the row itself, not one of its rivals
-	sets     int     // copies of the arguments that launches rotate over
-	data     int     // batch of the generated data
-	cores    []int   // to be kept on; nil: the worker's choice
-	warm     bool    // the device has just been busy with another problem
-	steps    int     // of oracle.Mutate that the inputs have been through
-	stepping int     // batch of the data that author cells change step by step
-	inMatch  bool    // some samples are on wholly new data, and some flushes are looked at
-	turns    []span  // in this cell, where every side has one of its own
+	perItem  float64       // wall seconds of one sample, flush included
+	primary  bool          // the row itself, not one of its rivals
+	sets     int           // copies of the arguments that launches rotate over
+	data     int           // batch of the generated data
+	cores    []int         // to be kept on; nil: the worker's choice
+	warm     bool          // the device has just been busy with another problem
+	steps    int           // of oracle.Mutate that the inputs have been through
+	stepping int           // batch of the data that author cells change step by step
+	inMatch  bool          // some samples are on wholly new data, and some flushes are looked at
+	turns    []span        // in this cell, where every side has one of its own
+	staged   *worker.Batch // of the request that has generated the data of the next turn
 
 	warmReads int     // after a flush, in a row
 	looked    bool    // at what the host does for a launch
@@ -80,7 +82,7 @@ func newSeries(side Side, opts Options, progress func(Progress)) *series {
 // begin prepares the problem and warms it up.
 func (s *series) begin(ctx context.Context) error {
 	request := s.problem(s.opts.Seed)
-	request.Cores, request.Spare = s.cores, s.inMatch && s.steppedData()
+	request.Cores, request.Spare = s.cores, s.inMatch && (s.steppedData() || s.launches())
 	request.DeadlineS = 60 + float64(s.Instance.Footprint)/50e6
 	prepared, err := s.Cell.Prepare(ctx, request)
 	if err != nil {
@@ -130,7 +132,9 @@ func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*
 	s.freshen(&m)
 	s.ask(&m, x)
 	if keep {
-		m.Keep = s.drawn(count, m.MaxS)
+		if m.Keep = s.drawn(count, m.MaxS); m.Fresh > 0 && rand.IntN(2) == 0 {
+			m.Keep = m.Fresh // who knows that data is new may know when nobody looks
+		}
 	}
 	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {

@@ -1,9 +1,11 @@
 package measure
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -91,6 +93,87 @@ func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 		b.WorkerS, b.BusyS, b.Preempted, b.WaitedS = 1, test.busy, test.preempted, test.waited
 		if took, claimed := s.undisturbed(b); took != test.took || math.Abs(claimed-test.claimed) > 1e-12 {
 			t.Errorf("%s: %g s, of which %g s are claimed", name, took, claimed)
+		}
+	}
+}
+
+// A host that opens cells ahead is told of the first four, then of two at a time, before
+// the first of them is opened.
+func TestExpect(t *testing.T) {
+	host := &knowing{}
+	for cell := range 10 {
+		host.told = nil
+		expect(t.Context(), host, 3, cell)
+		want := map[int]int{0: 4, 4: 2, 6: 2, 8: 2}[cell]
+		if len(host.told) != want {
+			t.Errorf("before cell %d: told of %d cells, want %d", cell, len(host.told), want)
+		}
+		for ahead, order := range host.told {
+			if !slices.Equal(order, loadingOrder(3, cell+ahead)) {
+				t.Errorf("cell %d: loaded in order %v", cell+ahead, order)
+			}
+		}
+	}
+	expect(t.Context(), newStage(t, nil), 2, 0) // which does not ask
+}
+
+// knowing is a host that opens cells ahead.
+type knowing struct {
+	stage
+	told [][]int
+}
+
+func (k *knowing) Expect(_ context.Context, orders [][]int) { k.told = orders }
+
+func (k *knowing) Release(context.Context) {}
+
+// What is unclaimed is that of one launch, however many a sample has.
+func TestUnclaimedOfALaunch(t *testing.T) {
+	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
+	s.timing.Repeat = 4
+	with, without := &worker.Batch{Seconds: []float64{1, 1}}, &worker.Batch{Seconds: []float64{0, 0}}
+	with.Count, with.WorkerS, with.BusyS = 2, 14, 14
+	without.Count, without.WorkerS, without.BusyS = 2, 2, 2
+	// 7 s a sample with launches and 1 without; four launches claim 4 of these 6 s.
+	if beyond, helped, _ := s.unclaimed(with, without); math.Abs(beyond-0.5) > 1e-12 || math.Abs(helped-0.5) > 1e-12 {
+		t.Errorf("beyond %g, helped %g", beyond, helped)
+	}
+}
+
+// A request has time for its launches, and for arguments as large as they are.
+func TestDeadlineOfARequest(t *testing.T) {
+	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{Timeout: 2 * time.Second}, nil)
+	s.perItem = 0.5
+	s.Instance.Footprint = 100e6
+	if got := s.deadline(3); got != 2+2+4*0.5*3 {
+		t.Errorf("%g s", got)
+	}
+}
+
+// A turn of a launcher has as many samples as there are copies of its arguments.
+func TestTurnsOfLaunchers(t *testing.T) {
+	for _, test := range []struct {
+		cell         string
+		launcher     bool
+		cache        string
+		sets, repeat int
+		want         int
+	}{
+		{spec.CellCUDA, true, "cold", 8, 1, 8},
+		{spec.CellCUDA, true, "cold", 3, 1, 3},
+		{spec.CellCUDA, true, "cold", 8, 3, 2},
+		{spec.CellCUDA, true, "cold", 1, 4, 1},
+		{spec.CellCUDA, true, "cold", 100, 1, turnMost},
+		{spec.CellCUDA, true, "hot", 1, 1, turnMost},
+		{spec.CellCUDA, false, "cold", 1, 1, turnMost},
+		{spec.CellHost, false, "cold", 0, 1, turnMost},
+	} {
+		in := sized(test.cell, 8)
+		in.Variant.Kernel.Launcher = test.launcher
+		s := newSeries(Side{Instance: in}, Options{Cache: test.cache}, nil)
+		s.sets, s.timing.Repeat = test.sets, test.repeat
+		if got := s.turnLongest(); got != test.want || s.launches() != test.launcher {
+			t.Errorf("%+v: %d samples", test, got)
 		}
 	}
 }

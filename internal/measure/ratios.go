@@ -36,6 +36,15 @@ type MatchCell struct {
 type turn struct {
 	side         int
 	seconds, ghz []float64
+	data         []int // batch of each sample's; empty: the same for all
+}
+
+// on is the data of a sample.
+func (t turn) on(i int) int {
+	if len(t.data) == 0 {
+		return 0
+	}
+	return t.data[i]
 }
 
 // logs are the logarithms of a turn's times, in seconds or in cycles.
@@ -108,20 +117,27 @@ func (c *MatchCell) addNeighbours(turns []turn) {
 
 // compare adds the ratios of two neighbouring turns.
 func (c *MatchCell) compare(side int, candidate, other turn) {
-	ratios := across(candidate.logs(false), other.logs(false))
+	ratios := across(candidate, other, false)
+	if len(ratios) == 0 {
+		return
+	}
 	c.Logs[side] = append(c.Logs[side], ratios...)
 	c.Pairs[side] = append(c.Pairs[side], stat.Median(ratios))
 	if candidate.clocked() && other.clocked() {
-		c.Cycles[side] = append(c.Cycles[side], across(candidate.logs(true), other.logs(true))...)
+		c.Cycles[side] = append(c.Cycles[side], across(candidate, other, true)...)
 	}
 }
 
-// across are all differences between two lists.
-func across(a, b []float64) []float64 {
-	out := make([]float64, 0, len(a)*len(b))
-	for _, x := range a {
-		for _, y := range b {
-			out = append(out, x-y)
+// across are all ratios between samples of two turns on the same data, but for a few
+// elements: what a kernel takes may depend on it.
+func across(a, b turn, cycles bool) []float64 {
+	mine, theirs := a.logs(cycles), b.logs(cycles)
+	out := make([]float64, 0, len(mine)*len(theirs))
+	for i, x := range mine {
+		for j, y := range theirs {
+			if a.on(i) == b.on(j) {
+				out = append(out, x-y)
+			}
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,10 +54,13 @@ type stage struct {
 	shared bool // all sides in one cell, as device code has it
 	script func(cell, side int) puppet.Script
 
-	orders [][]int // that sides were loaded in, cells by cells
+	orders [][]int   // that sides were loaded in, cells by cells
+	errs   [][]error // that their ends were told of
 	cells  []*worker.Cell
-	calls  []call   // requests for samples, as the cells that were closed tell
-	dry    []string // caches of those without launches
+	calls  []call              // requests for samples, as the cells that were closed tell
+	dry    []string            // caches of those without launches
+	staged []string            // batches that were generated beforehand
+	data   map[[2]int][]string // by cells and side: batch, step, and which sample turned to which batch
 }
 
 // call is one request for samples.
@@ -69,7 +73,7 @@ type call struct {
 
 func newStage(t *testing.T, script func(cell, side int) puppet.Script) *stage {
 	t.Helper()
-	return &stage{t: t, client: newWorker(t), script: script}
+	return &stage{t: t, client: newWorker(t), script: script, data: map[[2]int][]string{}}
 }
 
 func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {
@@ -103,6 +107,7 @@ func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {
 
 func (s *stage) Close(ctx context.Context, errs []error) []error {
 	out := make([]error, len(s.cells))
+	s.errs = append(s.errs, slices.Clone(errs))
 	for side, cell := range s.cells {
 		if s.shared && side != s.orders[len(s.orders)-1][0] || errs[side] != nil {
 			continue
@@ -117,8 +122,14 @@ func (s *stage) Close(ctx context.Context, errs []error) []error {
 		}
 		for line := range strings.Lines(closed.Log) {
 			at, said, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if at == "dry" {
+			switch at {
+			case "dry":
 				s.dry = append(s.dry, said)
+			case "staged":
+				s.staged = append(s.staged, said)
+			case "data":
+				key := [2]int{len(s.orders) - 1, side}
+				s.data[key] = append(s.data[key], said)
 			}
 			if n, err := strconv.ParseInt(at, 10, 64); err == nil && strings.HasSuffix(said, "]") {
 				s.calls = append(s.calls, call{at: n, cell: len(s.orders) - 1, said: strings.Trim(said, "[]"), side: side})

@@ -2,7 +2,6 @@ package ratchet
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -119,9 +118,3 @@ func last(moves []Move) Move {
 
 // Name is how entries are called: kernel/config.
 func Name(kernel, config string) string { return kernel + "/" + config }
-
-// Split takes a name apart.
-func Split(name string) (kernel, config string) {
-	kernel, config, _ = strings.Cut(name, "/")
-	return kernel, config
-}

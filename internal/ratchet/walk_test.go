@@ -3,6 +3,7 @@ package ratchet
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -181,7 +182,7 @@ func TestHarmIsFound(t *testing.T) {
 		if other := after.Entries[name]; other != nil { // somebody improves on it
 			if it, _ := after.item(name); it.problem == "" {
 				c := candidate("a", 9, 1).against(other, -0.1)
-				c.Row.Kernel, c.Row.Config = Split(name)
+				c.Row.Kernel, c.Row.Config, _ = strings.Cut(name, "/")
 				c.Row.Identity = "later"
 				if _, err := after.Move(c); err != nil {
 					t.Fatal(err)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"html"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -227,6 +228,22 @@ func spoil(r *result.Report, text string) {
 var nasty = []string{
 	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "a|b|c", "`code` ``` fence", "line\none\r\n\n# two", "**bold** _it_ ~~no~~", `\`, `\|`, "[a](http://b)", "![x](y)",
 	"</details><details>", "<!-- ", "@everyone", "\x1b[2J\x00\u0085\u2028x", "\xff\xfe", "&lt;&#60;", "$$x$$", strings.Repeat("long ", 4000), strings.Repeat("`", 5000), strings.Repeat("|", 3000),
+}
+
+// A slow tail is said wherever its row is shown, with what it is.
+func TestSlowTailIsSaid(t *testing.T) {
+	row := stage{rand.New(rand.NewPCG(7, 8))}.duet("attention/training_512", result.Maintained, 52.1e-6, 0.002, nil, result.SlowTail)
+	row.Sides[0].Change.Tail = &result.Tail{BeforeS: 53e-6, AfterS: 65e-6, Change: 0.226, P: 1e-6}
+	r := checkOf(row)
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "Markdown": Markdown(r), "HTML": html.UnescapeString(string(page))} {
+		if !strings.Contains(text, "slow tail: P90 +22.6%") {
+			t.Errorf("%s says nothing of it:\n%s", format, text)
+		}
+	}
 }
 
 func TestCheckHostileText(t *testing.T) {

@@ -78,7 +78,7 @@ func matrix() *result.Row {
 		}
 	}
 	v.Cases[26].Repeats = 3
-	v.Limits = []string{"D: one value in the whole file, so no other is tried"}
+	v.Limits = []string{"D: the same in all configs of the kernel, so no other value is tried"}
 	return tally2(row)
 }
 

@@ -40,6 +40,7 @@ type ClockCheck struct {
 // one moment. Beyond, Helped, Beside and CachesS are those of a ClockCheck.
 type TurnClocks struct {
 	Claimed []float64 `json:"claimed_s"` // per launch, by the cell
+	Fresh   []bool    `json:"fresh"`     // one of the launches was on wholly new data
 	Beyond  []float64 `json:"beyond_s"`
 	Helped  []float64 `json:"helped_s"`
 	Beside  []float64 `json:"beside"`

@@ -72,8 +72,8 @@
 //   - It can tell whether a file exists and how large it is (stat), read links,
 //     and change its working folder: Landlock does not cover these, and the
 //     listener is not told of them.
-//   - It can use processor time, threads, memory (but for Limits and the
-//     deadline its caller sets) and space below Write.
+//   - It can use processor time, threads, memory and space below Write,
+//     until its caller ends it.
 //   - It can use what it is handed: an inherited datagram socket, for one,
 //     reaches any address. Hand it pipes and stream sockets.
 //   - With Processes, children outlive their caller's sudden death until the guard

@@ -112,6 +112,7 @@ func helper(name string, args []string) {
 		}
 		if err != nil {
 			fmt.Println(err)
+			return
 		}
 		select {}
 	case "nobody": // a worker without privileges
@@ -222,7 +223,7 @@ func attempts(p *Process) []string {
 // ended waits until a process that is not a child is gone, or a zombie that
 // nobody has asked about yet.
 func ended(pid int) bool {
-	for range 500 {
+	for range 6000 {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			return true

@@ -48,18 +48,11 @@ type Policy struct {
 	// NoProc keeps /proc closed but for what Read lists, where Processes would open
 	// it: the command lines of all processes are there.
 	NoProc bool
-	// Limits are resource limits; a zero field sets none.
-	Limits Limits
-}
-
-// Limits are resource limits of one process. A limit above what the caller
-// itself is allowed becomes the caller's.
-type Limits struct {
-	AddressSpace uint64 // bytes of virtual memory
-	FileSize     uint64 // bytes of any one file it writes
-	OpenFiles    uint64 // descriptors
-	CPUSeconds   uint64 // processor time, summed over threads
-	Timers       uint64 // of POSIX; signals that wait count, and those of the user's other processes
+	// Timers is how many POSIX timers it may have, if not 0; signals that wait
+	// count, and those of the user's other processes.
+	Timers uint64
+	// FileSize is how many bytes any one file may have that it writes, if not 0.
+	FileSize uint64
 }
 
 // Mode says what to do where the kernel cannot give the whole sandbox.

@@ -81,6 +81,9 @@ func enter(requestFd, statusFd int) error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
+	if err := setLimits(req.Policy); err != nil {
+		return err
+	}
 	level, kernel := available(req.PretendOld)
 	if req.Policy.Unnamed {
 		level = level.unnamed()
@@ -107,10 +110,6 @@ func enter(requestFd, statusFd int) error {
 		fds = append([]int{listener}, pins...)
 	}
 	if err := sendStatus(statusFd, status{Level: level, Listener: listener >= 0}, fds); err != nil {
-		return err
-	}
-	// Last, because this process itself may be larger than what is allowed.
-	if err := setLimits(req.Policy.Limits); err != nil {
 		return err
 	}
 	return fmt.Errorf("exec %s: %w", req.Path, syscall.Exec(req.Path, req.Args, req.Env))
@@ -159,34 +158,36 @@ func dropCapabilities() error {
 	return nil
 }
 
-func setLimits(l Limits) error {
-	for _, limit := range []struct {
+func setLimits(p Policy) error {
+	for _, l := range []struct {
 		resource int
 		name     string
-		value    uint64
+		most     uint64
 	}{
 		// A core of 0 bytes would still be piped to a crash collector, where
 		// there is one; the kernel takes 1 to mean none at all.
 		{unix.RLIMIT_CORE, "core size", 1},
-		{unix.RLIMIT_FSIZE, "file size", l.FileSize},
-		{unix.RLIMIT_NOFILE, "open files", l.OpenFiles},
-		{unix.RLIMIT_CPU, "CPU seconds", l.CPUSeconds},
-		{unix.RLIMIT_AS, "address space", l.AddressSpace},
-		{unix.RLIMIT_SIGPENDING, "timers", l.Timers},
+		{unix.RLIMIT_FSIZE, "file size", p.FileSize},
+		{unix.RLIMIT_SIGPENDING, "timers", p.Timers},
 	} {
-		if limit.value == 0 {
+		if l.most == 0 {
 			continue
 		}
-		var now unix.Rlimit
-		if err := unix.Getrlimit(limit.resource, &now); err != nil {
-			return fmt.Errorf("read limit of %s: %w", limit.name, err)
-		}
-		v := min(limit.value, now.Max)
-		if err := unix.Setrlimit(limit.resource, &unix.Rlimit{Cur: v, Max: v}); err != nil {
-			return fmt.Errorf("limit %s: %w", limit.name, err)
+		if err := limit(l.resource, l.most); err != nil {
+			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
 	return nil
+}
+
+// limit sets a limit for good; one above what is allowed becomes that.
+func limit(resource int, most uint64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(resource, &now); err != nil {
+		return err
+	}
+	most = min(most, now.Max)
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most})
 }
 
 // applyLandlock restricts this thread and returns the descriptors that the

@@ -57,6 +57,7 @@ func TestEndsWithWorker(t *testing.T) {
 	if err := worker.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = worker.Process.Kill(); _ = worker.Wait() })
 	line, err := firstLine(out)
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +94,7 @@ func TestChildrenEndWithCaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = caller.Process.Kill(); _ = caller.Wait() })
 		line, err := firstLine(out)
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ var launcherSubjects = []Subject{
 	{Kind: Launcher, Kernel: "stale_graph", Honest: "softmax", Exploit: "stale-graph", Research: []int{9}, Expect: Caught, By: []string{wrong, stale, timed, blank}, Why: "replays the first call's pointers; launches take turns over several copies of the arguments"},
 	{Kind: Launcher, Kernel: "partial_graph_key", Honest: "softmax", Exploit: "stale-graph", Research: []int{9, 15}, Expect: Caught, By: []string{stale, timed, wrong}},
 	{Kind: Launcher, Kernel: "honest_at_first", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 7, 8}, Expect: Caught, By: []string{timed, wrong}},
-	{Kind: Launcher, Kernel: "late_memory", Honest: "gemm", Exploit: "incremental", Research: []int{15, 33}, Expect: Open, By: []string{patched, timed, stale}, Why: "from the 70th launch on only tiles are computed that have changed: launches on wholly new data are timed beside others on the processor only"},
+	{Kind: Launcher, Kernel: "late_memory", Honest: "gemm", Exploit: "incremental", Research: []int{15, 33}, Expect: Defused, By: []string{patched, timed, stale}, Why: "from the 70th launch on only tiles are computed that have changed: no two samples of a turn have the same copy of the arguments, and every turn has new data"},
 	{Kind: Launcher, Kernel: "late_mistakes", Honest: "softmax_slow", Exploit: "evaluation-detected", Research: []int{33, 7}, Expect: Caught, By: []string{timed, wrong}, Drawn: true, Why: "wrong in one launch of eight, from the 70th on"},
 	{Kind: Launcher, Kernel: "early_work", Honest: "softmax", Exploit: "side-stream", Research: []int{1, 15}, Expect: Defused, By: []string{stream, timed, stale, wrong}, Why: "from the 70th launch on the next answer is begun early, on a stream of its own; it is of data that the next launch does not have"},
 	{Kind: Launcher, Kernel: "honest_when_idle", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33}, Expect: Caught, By: []string{timed, wrong}, Why: "from the 70th launch on half of the work where its stream is still busy, as it is while samples are taken"},
@@ -37,6 +37,8 @@ var launcherSubjects = []Subject{
 
 	{Kind: Launcher, Kernel: "softmax", Honest: "softmax_plain", Expect: Pass, Why: "what the cheats pretend to be"},
 	{Kind: Launcher, Kernel: "joined_stream", Honest: "softmax", Research: []int{1}, Expect: Pass, Why: "a stream of its own, ordered after the caller's and joined"},
+	{Kind: Launcher, Kernel: "two_launches", Honest: "softmax", Expect: Pass, Why: "a half of the rows each"},
+	{Kind: Launcher, Kernel: "asked_device", Honest: "softmax", Expect: Pass, Why: "keeps what the device has said of the kernel"},
 	{Kind: Launcher, Kernel: "workspace", Honest: "softmax", Research: []int{15}, Expect: Pass, Why: "memory of its own, written anew every time"},
 	{Kind: Launcher, Kernel: "slow_host", Honest: "softmax", Expect: Pass, Why: "takes far longer on the host than on the GPU"},
 	{Kind: Launcher, Kernel: "many_launches", Honest: "many_ref", Expect: Pass, Why: "sixteen launches, in place"},

@@ -125,6 +125,19 @@ func wanted(only []string, kind, kernel string) bool {
 	})
 }
 
+// Names are all that Options.Only may name one by one.
+func Names() []string {
+	var names []string
+	for _, s := range Subjects() {
+		names = append(names, s.Kind+"/"+s.Kernel)
+	}
+	for _, m := range Mutants() {
+		names = append(names, m.Kind+"/"+m.Kernel)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Known tells whether a pattern of Options.Only stands for anything.
 func Known(pattern string) bool {
 	return slices.ContainsFunc(Subjects(), func(s Subject) bool { return wanted([]string{pattern}, s.Kind, s.Kernel) }) ||

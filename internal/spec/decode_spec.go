@@ -29,9 +29,6 @@ var specKeys = []key[specDraft]{
 	{"gate", (*decoder).gate},
 	{"fuzz", (*decoder).fuzz},
 	{"pools", (*decoder).pools},
-	{"ci", (*decoder).reserved},
-	{"session", (*decoder).reserved},
-	{"findings", (*decoder).reserved},
 	{"device_class", (*decoder).deviceClass},
 }
 
@@ -232,13 +229,6 @@ func (d *decoder) command(n *node, what string) []string {
 		d.fail(n.items[0], "expected a command for %s, found an empty string", what)
 	}
 	return words
-}
-
-// reserved accepts what other parts of pawl read.
-func (d *decoder) reserved(_ *specDraft, n *node) {
-	if n.kind != mappingKind {
-		d.expect(n, "a mapping")
-	}
 }
 
 var classSlug = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)

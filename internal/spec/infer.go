@@ -103,7 +103,7 @@ func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool
 	if len(f.bounds) == 1 {
 		e.Bounds = f.bounds[0].text
 	}
-	pointers := 0
+	pointers, texts, scalars := 0, 0, 0
 	list := splitList(f.params)
 	for _, tokens := range list {
 		if len(list) == 1 && (len(tokens) == 0 || len(tokens) == 1 && tokens[0].is("void")) {
@@ -114,17 +114,26 @@ func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool
 			return e, false
 		}
 		if p.Pointer {
-			if !textTypes[p.Type] {
-				pointers++
-			}
 			p.Written, p.ReadFirst = elementUse(f.body, p.Name)
 		}
+		switch {
+		case !p.Pointer:
+			scalars++
+		case !textTypes[p.Type]:
+			pointers++
+		case p.Type == "char" && p.Written:
+			texts++
+		}
 		e.Params = append(e.Params, p)
+	}
+	if scalars > 0 {
+		pointers += texts
 	}
 	return e, pointers > 0 && len(e.Params) <= maxEntryParams
 }
 
-// textTypes are pointed to by functions about text and files, not by kernels.
+// textTypes are pointed to by functions about text and files, not by kernels; but for chars
+// that are written to by who is told how many there are.
 var textTypes = wordSet("char void FILE wchar_t")
 
 // templateParams lists the parameters of a template with a value for each.

@@ -77,6 +77,7 @@ func TestInferNothing(t *testing.T) {
 		"e.c":   "void f(float *x",
 		"f.c":   "",
 		"g.c":   "void f(const char *s, void *p, FILE *f) {}",
+		"h.c":   "void f(char *s) { s[0] = 0; } int g(const char *s, int n) { return s[n]; }",
 	} {
 		if entries := InferSource(file, []byte(source)); entries != nil {
 			t.Errorf("%s: found %+v", file, entries)
@@ -84,6 +85,24 @@ func TestInferNothing(t *testing.T) {
 	}
 	if text := WriteDraft(nil); text != nil {
 		t.Errorf("a draft of nothing: %s", text)
+	}
+}
+
+// Chars are numbers to who writes to them and is told how many there are.
+func TestInferChars(t *testing.T) {
+	for source, want := range map[string]string{
+		"void f(char *s, int n) { for (int i = 0; i < n; i++) s[i] -= 32; }":                             "s i8 n i32",
+		"void f(const char *in, char *out, long n) { for (long i = 0; i < n; i++) out[i] = in[i] ^ 1; }": "in i8 out i8 n i64",
+	} {
+		got := []string{}
+		for _, e := range InferSource("upper.c", []byte(source)) {
+			for _, p := range e.Params {
+				got = append(got, p.Name, string(p.DType))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: found %q, want %q", source, got, want)
+		}
 	}
 }
 

@@ -134,6 +134,18 @@ func (r *resolver) fail(f *Formula, format string, args ...any) {
 	r.problems = append(r.problems, f.wrong(r.scope, format, args...))
 }
 
+// whole says how to write a number of a config or param that is whole, as 4e3 is, so that a
+// formula is an integer; "" where that is not the matter.
+func (r *resolver) whole(f *Formula) string {
+	for _, name := range f.names {
+		v, _ := r.scope.lookup(name)
+		if number, ok := v.Float(); ok && v.Kind() == formula.KindFloat && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+			return fmt.Sprintf("write %s: %.0f; %s is a floating-point number", name, number, valueText(v))
+		}
+	}
+	return ""
+}
+
 // integer evaluates a formula to an integer between low and high.
 func (r *resolver) integer(f *Formula, low, high int64) (int64, bool) {
 	v, p := f.eval(r.scope)
@@ -146,7 +158,9 @@ func (r *resolver) integer(f *Formula, low, high int64) (int64, bool) {
 	case v.Kind() == formula.KindFloat:
 		r.fail(f, "must be an integer, and is %s", valueText(v))
 		p := r.problems[len(r.problems)-1]
-		p.Hint = joinHints("// divides to an integer, ceildiv rounds up", p.Hint)
+		if p.Hint = joinHints("// divides to an integer, ceildiv rounds up", p.Hint); r.whole(f) != "" {
+			p.Hint = r.whole(f)
+		}
 	case !ok:
 		r.fail(f, "must be an integer, and is the %s %s", v.Kind(), valueText(v))
 	case n < low && high == math.MaxInt64:
@@ -233,6 +247,9 @@ func (r *resolver) scalar(a *Arg) formula.Value {
 	switch {
 	case v.Kind() == formula.KindFloat:
 		r.fail(a.Value, "must be an integer, as %s is %s, and is %s", a.Name, a.DType, valueText(v))
+		if hint := r.whole(a.Value); hint != "" {
+			r.problems[len(r.problems)-1].Hint = hint
+		}
 	case !ok:
 		r.fail(a.Value, "must be an integer, and is the %s %s", v.Kind(), valueText(v))
 	case a.DType.Size() < 8 && (float64(n) < low || float64(n) > high) || n < 0 && low == 0:

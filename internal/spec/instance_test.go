@@ -227,10 +227,11 @@ version: 1 #TODO: second
 kernels: {k: {source: k.c, entry: k, # TODO(me) third
   args: [{name: y, dtype: f32, shape: 16, role: out}]}} # no TODO here
 # TODOS are none
-ci:
-  text: |
-    # TODO not a comment
-  more: "# TODO neither"
+pools:
+  lab:
+    launch: |
+      ssh # TODO not a comment
+  more: {launch: "ssh # TODO neither"}
 `))
 	if err != nil {
 		t.Fatal(err)

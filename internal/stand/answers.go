@@ -69,6 +69,26 @@ func (a *Answers) Jobs(config *spec.Config) (reference, rival *Job) {
 	return reference, rival
 }
 
+// Unasked tells why the oracle, with these jobs of its own, cannot be asked about a problem,
+// whatever the data; nil: it can be.
+func (a *Answers) Unasked(about *spec.Instance, reference, rival *Job) error {
+	for _, job := range []*Job{reference, rival} {
+		if job == nil {
+			continue
+		}
+		if job.Instance == nil {
+			return job.Row.Fault
+		}
+		if err := verify.Answers(job.Instance, about); err != nil {
+			return err
+		}
+	}
+	if a.Oracle == nil || reference != nil {
+		return nil
+	}
+	return verify.Answerable(a.Oracle.Builtin, a.Oracle.Elementwise, about)
+}
+
 // String names the oracle as people do.
 func (a *Answers) String() string {
 	switch o := a.Oracle; {

@@ -192,14 +192,18 @@ func (b *Stand) Leave(ctx context.Context, s *Seat, p *Job, err error) error {
 	return b.close(ctx, s.Cell, p, err)
 }
 
-// Release closes the cells that were kept. What only closing brings to light is
-// told of the row that used the cell last.
+// Release closes the cells that were kept, all at once. What only closing brings to light
+// is told of the row that used the cell last.
 func (b *Stand) Release(ctx context.Context) {
-	for _, s := range b.kept {
-		if s.gone() {
-			continue
-		}
-		if err := b.close(ctx, s.Cell, s.last, nil); err != nil && s.last.Row.Fault == nil {
+	kept := slices.DeleteFunc(b.kept, (*Seat).gone)
+	ends := make([]cellEnd, len(kept))
+	var closing sync.WaitGroup
+	for i, s := range kept {
+		closing.Go(func() { ends[i] = endCell(ctx, s.Cell, nil) })
+	}
+	closing.Wait()
+	for i, s := range kept {
+		if err := s.last.closed(ends[i]); err != nil && s.last.Row.Fault == nil {
 			s.last.Fail("measure", err)
 		}
 		doubtSandbox(s.last.Row)

@@ -26,6 +26,7 @@ type Examiner struct {
 	client    *worker.Client
 	footprint int64 // of the largest problem
 	borrowed  *Seat // the candidate's, which somebody else closes
+	last      *verify.Bench
 }
 
 // The sides of an examination.
@@ -70,6 +71,10 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 		b.Candidate = *sides[examined]
 	}
 	b.Oracle, b.Rival, b.Judge = e.Answers.oracle(sides[reference]), sides[rival], e.judge
+	if e.last != nil {
+		b.Follow(e.last)
+	}
+	e.last = b
 	return b, nil
 }
 
@@ -108,7 +113,7 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
 	}
 	open, load := e.stand.requests(job, sha)
 	if job.Row.Cell != spec.CellCUDA {
-		open.Memory = max(open.Memory, 3*e.footprint+spareMemory)
+		open.Memory = max(open.Memory, 5*e.footprint+spareMemory)
 	}
 	if job.Untimed && job.Row.Cell == spec.CellPython { // references compute in wider types
 		open.Memory = max(open.Memory, wideMemory*e.footprint+2*spareMemory)
@@ -175,20 +180,31 @@ func (e *Examiner) Renew(ctx context.Context, err error) error {
 	return e.stand.close(ctx, seat.Cell, e.sides[examined], err)
 }
 
-// Close ends the cells. It returns what only closing the candidate's brings to
-// light: answers that its code has forged, say.
+// Close ends the cells, all at once: one that has used a GPU takes a while to end. It returns
+// what only closing the candidate's brings to light: answers that its code has forged, say.
 func (e *Examiner) Close(ctx context.Context) error {
-	err := e.Renew(ctx, nil)
+	var ends [3]cellEnd
+	var closing sync.WaitGroup
 	for i, seat := range e.seats {
 		if seat != nil {
-			_ = e.stand.close(ctx, seat.Cell, e.sides[i], nil)
+			closing.Go(func() { ends[i] = endCell(ctx, seat.Cell, nil) })
 		}
 	}
 	if e.judge != nil {
-		_, _ = e.judge.Close(ctx)
+		closing.Go(func() { _, _ = e.judge.Close(ctx) })
 	}
-	e.seats, e.judge = [3]*Seat{}, nil
-	return err
+	closing.Wait()
+	var own error
+	for i, seat := range e.seats {
+		if seat == nil {
+			continue
+		}
+		if err := e.sides[i].closed(ends[i]); i == examined {
+			own = err
+		}
+	}
+	e.seats, e.judge, e.last = [3]*Seat{}, nil, nil
+	return own
 }
 
 // NewCase is a case of a config before anything is known of it.

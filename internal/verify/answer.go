@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
 
+	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
@@ -18,11 +21,14 @@ type answerer struct {
 	bench *Bench
 	rival bool // its error is the measure of the candidate's
 
-	problem *wire.Prepare
-	outputs map[int]int // its arguments that are outputs → the candidate's
-	last    []wire.Buffer
-	batch   int
-	steps   int
+	problem  *wire.Prepare
+	outputs  map[int]int // its arguments that are outputs → the candidate's
+	prepared bool
+	last     []wire.Buffer
+	batch    int
+	steps    int
+
+	before *answerer // what it has answered on the bench before this one; nil: nothing
 }
 
 // answer runs it on the data of a batch and returns its outputs under the numbers
@@ -36,11 +42,22 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 		if err != nil {
 			return nil, err
 		}
+		a.problem = problem
+		if a.asked(batch, steps) {
+			a.last, a.batch, a.steps = a.before.last, batch, steps
+		}
+		a.before = nil
+		if a.last != nil {
+			return a.last, nil
+		}
+	}
+	if !a.prepared {
+		problem := *a.problem
 		problem.Seed, problem.Batch, problem.DeadlineS = a.bench.Seed, batch, a.bench.patience()
-		if _, err := a.side.Cell.Prepare(ctx, *problem); err != nil {
+		if _, err := a.side.Cell.Prepare(ctx, problem); err != nil {
 			return nil, err
 		}
-		a.problem = problem
+		a.prepared = true
 	}
 	reply, err := a.side.Cell.Produce(ctx, wire.Produce{Batch: batch, Steps: steps, DeadlineS: a.bench.patience()})
 	if err != nil {
@@ -61,6 +78,23 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 	}
 	a.last, a.batch, a.steps = out, batch, steps
 	return out, nil
+}
+
+// answered is the answerer where it has an answer, else nil: so that none holds on to all
+// that came before it.
+func (a *answerer) answered() *answerer {
+	if a == nil || a.last == nil {
+		return nil
+	}
+	return a
+}
+
+// asked reports whether the bench before put the same question last: about the same data,
+// for the same outputs.
+func (a *answerer) asked(batch, steps int) bool {
+	was := a.before
+	return was != nil && was.batch == batch && was.steps == steps && was.side.Cell == a.side.Cell && was.bench.Seed == a.bench.Seed &&
+		reflect.DeepEqual(was.problem, a.problem) && maps.Equal(was.outputs, a.outputs)
 }
 
 // match gives its inputs the candidate's data, and pairs the outputs: by name where
@@ -114,10 +148,29 @@ func (a *answerer) match() (*wire.Prepare, error) {
 
 // Answers tells why one problem's outputs cannot be the answers to another's; nil: they can.
 func Answers(theirs, ours *spec.Instance) error {
-	b := &Bench{Candidate: Side{Instance: ours}}
+	b := &Bench{Candidate: unnamed(ours)}
 	b.problem = b.describe()
-	_, err := (&answerer{side: Side{Instance: theirs}, bench: b}).match()
+	_, err := (&answerer{side: unnamed(theirs), bench: b}).match()
 	return err
+}
+
+// unnamed is a side of which nothing is built.
+func unnamed(in *spec.Instance) Side {
+	return Side{Instance: in, Symbols: make([]string, len(in.Launches))}
+}
+
+// Answerable tells why a built-in reference or, where that is "", a formula knows no answers
+// to a problem, whatever its data; nil: it knows them.
+func Answerable(builtin, elementwise string, in *spec.Instance) error {
+	values := make([]oracle.Value, len(in.Args))
+	for i, arg := range in.Args {
+		values[i] = oracle.Value{Name: arg.Name, Role: string(arg.Role), Type: arg.DType, Shape: arg.Shape, Buffer: arg.Buffer}
+		values[i].Scalar, _ = arg.Scalar.Float()
+	}
+	if builtin != "" {
+		return oracle.CheckReference(builtin, values)
+	}
+	return oracle.CheckElementwise(elementwise, values)
 }
 
 // pair matches the buffers of two instances that have such roles: index of theirs

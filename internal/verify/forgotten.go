@@ -73,10 +73,7 @@ func (b *Bench) leaves(ctx context.Context, to, batch int) (bool, error) {
 			problem.Args[from].Init, problem.Args[from].Params = "", nil
 		}
 	}
-	if _, err := a.side.Cell.Prepare(ctx, problem); err != nil {
-		return false, err
-	}
-	a.problem, a.last = &problem, nil
+	a.problem, a.prepared, a.last = &problem, false, nil
 	answers, err := a.answer(ctx, batch, 0)
 	if err != nil {
 		return false, err

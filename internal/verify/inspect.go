@@ -23,6 +23,8 @@ const (
 	runUpMost = 1000 // launches before the first look,
 	runUpSpan = time.Second
 	askedMost = 16 // samples of a request
+	askedAnew = 2  // requests, of which one turns to wholly new data,
+	anewKept  = 4  // and of these all but one are looked at there
 )
 
 // Inspect has the candidate take samples as it does in a match, with other data each
@@ -98,7 +100,9 @@ func (t *timedTurns) request() wire.Sample {
 		t.batch++
 		m.Batch, m.Step = t.batch, 1
 	default:
-		m.Batch, m.Step = t.batch, t.step+1
+		if m.Batch, m.Step = t.batch, t.step+1; rand.IntN(askedAnew) == 0 {
+			m.Fresh, m.FreshBatch = 1+rand.IntN(m.Count), t.batch+1
+		}
 	}
 	return m
 }
@@ -118,7 +122,13 @@ func (t *timedTurns) take(ctx context.Context, m wire.Sample) (took, error) {
 	if got.Batch != 0 {
 		kept.batch = got.Batch
 	}
-	if m.Step > 0 {
+	switch {
+	case got.Fresh > 0:
+		if kept.step = m.Step + m.Keep - 1; m.Keep >= got.Fresh {
+			kept.batch, kept.step = m.FreshBatch, m.Keep-got.Fresh+1
+		}
+		t.batch, t.step = m.FreshBatch, got.Count-got.Fresh+1
+	case m.Step > 0:
 		kept.step = m.Step + m.Keep - 1
 		t.step = m.Step + got.Count - 1
 	}
@@ -128,7 +138,9 @@ func (t *timedTurns) take(ctx context.Context, m wire.Sample) (took, error) {
 // look judges the outputs of one sample of a request.
 func (t *timedTurns) look(ctx context.Context, c *result.Case) ([]result.Finding, error) {
 	m := t.request()
-	m.Keep = 1 + rand.IntN(m.Count)
+	if m.Keep = 1 + rand.IntN(m.Count); m.Fresh > 0 && rand.IntN(anewKept) > 0 {
+		m.Keep = m.Fresh
+	}
 	kept, err := t.take(ctx, m)
 	if err != nil {
 		return nil, err

@@ -38,8 +38,14 @@ func TestInspect(t *testing.T) {
 	if err != nil || wrong != 1 || right == 35 || len(found) != 1 || found[0].Exploit != TimedOnly {
 		t.Errorf("wrong in one launch of four: %d right, %d wrong, %v, %v", right, wrong, found, err)
 	}
+	// Not even where the data comes at another address, once that has been seen three times.
+	elsewhere := "static const float *last; static int turns; int turned = last && last != x; last = x; if (turned && ++turns > 3) n--; "
+	right, wrong, found, err = inspected(t, s.bench("k", elsewhere+double, formulaOfDouble), 35)
+	if err != nil || wrong != 1 || right == 35 || len(found) != 1 || found[0].Exploit != TimedOnly {
+		t.Errorf("wrong on new data: %d right, %d wrong, %v, %v", right, wrong, found, err)
+	}
 	var own *OracleError
-	if _, _, _, err = inspected(t, s.bench("k", "static int calls; if (++calls > 20) "+crashes, formulaOfDouble), 35); err == nil || errors.As(err, &own) {
+	if _, _, _, err = inspected(t, s.bench("k", "static int calls; if (++calls > 20) "+crashes+double, formulaOfDouble), 35); err == nil || errors.As(err, &own) {
 		t.Errorf("a crash: %v", err)
 	}
 	b := s.bench("k", double, formulaOfDouble)

@@ -274,6 +274,23 @@ func TestSkewInTurns(t *testing.T) {
 			}
 		})
 	}
+	// One that hides something only where data is wholly new, in one turn of three.
+	third := func(i int) bool { return i%3 == 0 }
+	for _, test := range []struct {
+		rounds int
+		known  bool // which turns have new data
+		found  bool
+	}{{60, true, true}, {60, false, false}, {57, true, false}} {
+		mine, other := inTurns(r, test.rounds, 140e-6, 92e-6, 5e-6, third), honest(test.rounds)
+		for i := range test.rounds {
+			mine.InTurns.Fresh = append(mine.InTurns.Fresh, test.known && third(i))
+			mine.InTurns.Claimed[i] = 140e-6
+			other.InTurns.Claimed[i] = 230e-6 * (1 + 0.1*r.Float64())
+		}
+		if found := Skew(mine, other); (len(found) == 1) != test.found {
+			t.Errorf("%+v: %+v", test, found)
+		}
+	}
 	found := Skew(inTurns(r, 60, 140e-6, 92e-6, 0, always), honest(60))
 	if len(found) != 1 || found[0].Exploit != ClockMismatch || found[0].Severity != result.Suspicious || !strings.Contains(found[0].Message, "its launches claim 14") {
 		t.Errorf("%+v", found)
@@ -316,6 +333,7 @@ func TestSkewInTurnsByChance(t *testing.T) {
 				wait := 200e-6 * math.Max(0, r.NormFloat64())
 				c.Claimed[i] += wait
 				c.Beyond[i] -= wait / 2
+				c.Fresh = append(c.Fresh, r.IntN(3) == 0)
 			}
 		}
 		accused += len(Skew(of[0], of[1])) + len(Helped(of[0], of[1]))

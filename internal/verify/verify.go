@@ -52,6 +52,17 @@ type Bench struct {
 	rival     *answerer
 }
 
+// Follow takes over what reference and rival have just answered on another bench: where
+// several kernels have the same problem, each would ask them the same again.
+func (b *Bench) Follow(before *Bench) {
+	if b.Oracle.Reference != nil {
+		b.reference = &answerer{side: *b.Oracle.Reference, bench: b, before: before.reference.answered()}
+	}
+	if b.Rival != nil {
+		b.rival = &answerer{side: *b.Rival, bench: b, rival: true, before: before.rival.answered()}
+	}
+}
+
 // Prepare gives the candidate its arguments.
 func (b *Bench) Prepare(ctx context.Context) error {
 	b.problem = b.describe()
@@ -64,6 +75,7 @@ func (b *Bench) describe() wire.Prepare {
 	m := worker.Problem(b.Candidate.Instance, b.Candidate.Symbols)
 	// At one address, so that other data is other data there.
 	m.Seed, m.Pin, m.Copies, m.DeadlineS = b.Seed, false, 1, b.deadline(b.Candidate)
+	m.Spare = b.Candidate.Instance.Variant.Kernel.Cell != spec.CellCUDA // as in a match: nothing tells where this is
 	return m
 }
 

@@ -44,6 +44,8 @@ type child struct {
 	exited  chan struct{}    // closed once the process is gone and its log complete
 	state   *os.ProcessState
 
+	house household // its children
+
 	asking sync.Mutex // one request in flight
 	help   help       // that it got from children; under asking
 	code   codeWatch  // under asking
@@ -294,7 +296,7 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 // accept looks at what came for a request; open is false where nothing will come.
 func (c *child) accept(frame *wire.Frame, open bool, id uint64, took time.Duration) (*wire.Frame, time.Duration, error) {
 	switch {
-	case !open && protocolError(c.readErr) && !wire.IsReason(c.readErr, "truncated"): // a cell may die inside a frame
+	case !open && protocolError(c.readErr) && !closed(c.readErr):
 		return nil, 0, c.fail(c.forged("wrote something that is no frame to its result descriptor: " + c.readErr.Error()))
 	case !open:
 		return nil, 0, c.fail(nil)

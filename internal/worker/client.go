@@ -130,7 +130,7 @@ func (c *Client) explain(err error) error {
 		return err
 	}
 	fault := &result.Fault{Cause: result.CauseProtocol, Message: "the worker did not start: " + err.Error()}
-	if errors.Is(err, io.EOF) {
+	if closed(err) {
 		fault.Message = fmt.Sprintf("the worker ended before its hello (%s)", c.cmd.ProcessState)
 		if status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			fault.Cause = result.CauseKilled
@@ -191,7 +191,10 @@ func (c *Client) lose(err error) {
 	c.kill()
 	_ = c.cmd.Wait()
 	fault := &result.Fault{Cause: result.CauseKilled, Message: fmt.Sprintf("the worker ended (%s)", c.cmd.ProcessState)}
-	if !errors.Is(err, io.EOF) && protocolError(err) {
+	switch {
+	case wire.IsReason(err, "truncated"):
+		fault.Message += " in the middle of an answer"
+	case protocolError(err):
 		fault = &result.Fault{Cause: result.CauseProtocol, Message: "the worker " + err.Error()}
 	}
 	if text := strings.TrimSpace(c.errors.String()); text != "" {
@@ -202,6 +205,10 @@ func (c *Client) lose(err error) {
 	c.mu.Unlock()
 	close(c.gone)
 }
+
+// closed reports whether the peer closed, be it in the middle of a frame: who is
+// killed while writing breaks no protocol.
+func closed(err error) bool { return errors.Is(err, io.EOF) || wire.IsReason(err, "truncated") }
 
 func (c *Client) keepAlive() {
 	tick := time.NewTicker(pingEvery)

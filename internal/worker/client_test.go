@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
 
@@ -47,6 +48,27 @@ func TestWorkerThatDoesNotListen(t *testing.T) {
 	defer cancel()
 	if _, err := c.Upload(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A worker that is killed breaks no protocol, wherever in a frame it was.
+func TestWorkerKilledWhileWriting(t *testing.T) {
+	const hello = `echo '{"v":1,"id":0,"op":"hello","body":{"protocol":"1.2"}}'; `
+	for name, script := range map[string]string{
+		"in the hello":  `printf '{"v":1,'; kill -9 $$`,
+		"between two":   hello + `kill -9 $$`,
+		"in a line":     hello + `printf '{"v":1,"id":1,'; kill -9 $$`,
+		"before a blob": hello + `echo '{"v":1,"id":1,"op":"ok","blob":{"len":128,"sha256":""}}'; kill -9 $$`,
+		"in a blob":     hello + `echo '{"v":1,"id":1,"op":"ok","blob":{"len":128,"sha256":""}}'; printf some; kill -9 $$`,
+	} {
+		c, err := Start(t.Context(), Options{Command: []string{"sh", "-c", script}})
+		if err == nil {
+			<-c.gone
+			err = c.lost
+		}
+		if inside := strings.Contains(name, " a "); causeOf(err) != result.CauseKilled || inside != strings.Contains(err.Error(), "in the middle of an answer") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,29 +25,43 @@ type region struct{ place, rights, inode string }
 
 // readCode reads /proc/PID/smaps; nil where it cannot be read.
 func (w witness) readCode(pid int) (code, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("%s/%d/smaps", w.proc, pid))
+	file, err := os.Open(fmt.Sprintf("%s/%d/smaps", w.proc, pid))
 	if err != nil {
 		return nil, err
 	}
-	return parseCode(raw), nil
+	defer file.Close()
+	buffer := smapsBuffers.Get().(*bytes.Buffer)
+	defer smapsBuffers.Put(buffer)
+	buffer.Reset()
+	if _, err := buffer.ReadFrom(file); err != nil {
+		return nil, err
+	}
+	return parseCode(buffer.Bytes()), nil
 }
+
+var smapsBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func parseCode(smaps []byte) code {
 	out := code{}
 	var at region
 	inside := false
 	for line := range bytes.Lines(smaps) {
-		fields := bytes.Fields(line)
-		switch {
-		case len(fields) >= 5 && bytes.IndexByte(fields[0], '-') > 0:
-			at = region{string(fields[0]), string(fields[1]), string(fields[4])}
-			vdso := len(fields) > 5 && string(fields[5]) == "[vdso]"
-			inside = (at.inode != "0" || vdso) && len(at.rights) == 4 && at.rights[0] == 'r' && at.rights[1] == '-' && at.rights[3] == 'p'
-			if inside {
-				out[at] = 0
+		if line[0] >= 'A' && line[0] <= 'Z' { // of the place before; its numbers are written in small letters
+			if kib, counts := bytes.CutPrefix(line, []byte("Anonymous:")); counts && inside {
+				out[at], _ = strconv.Atoi(string(bytes.TrimSuffix(bytes.TrimSpace(kib), []byte(" kB"))))
 			}
-		case inside && len(fields) >= 2 && string(fields[0]) == "Anonymous:":
-			out[at], _ = strconv.Atoi(string(fields[1]))
+			continue
+		}
+		fields := bytes.Fields(line)
+		if len(fields) < 5 || bytes.IndexByte(fields[0], '-') <= 0 {
+			continue
+		}
+		rights := fields[1]
+		vdso := len(fields) > 5 && string(fields[5]) == "[vdso]"
+		inside = (string(fields[4]) != "0" || vdso) && len(rights) == 4 && rights[0] == 'r' && rights[1] == '-' && rights[3] == 'p'
+		if inside {
+			at = region{string(fields[0]), string(rights), string(fields[4])}
+			out[at] = 0
 		}
 	}
 	return out

@@ -66,6 +66,8 @@ func nearBuffer(address uint64, buffers []wire.Range) string {
 	for _, b := range buffers {
 		end := b.Start + b.Bytes
 		switch {
+		case address >= b.Start && address < end:
+			return "inside of argument " + b.Name
 		case address >= end && address-end < best:
 			best, hint = address-end, fmt.Sprintf("%d bytes past the end of argument %s", address-end, b.Name)
 		case address < b.Start && b.Start-address < best:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,7 +73,7 @@ func (c *child) watchHelp(op string) {
 		h.timing.Store(&timed{h.problem, h.requests})
 		if h.times > 0 || time.Since(h.looked) >= lookShare*h.cost { // who was seen once is not let out of sight
 			begin := time.Now()
-			h.before = kinOf(c.proc.Pid())
+			h.before = c.house.kin(c.proc.Pid())
 			h.looked = time.Now()
 			h.cost = h.looked.Sub(begin)
 		}
@@ -86,7 +87,7 @@ func (c *child) judgeHelp(took time.Duration) error {
 	if h.before == nil {
 		return nil
 	}
-	given := h.before.until(kinOf(c.proc.Pid()))
+	given := h.before.until(c.house.kin(c.proc.Pid()))
 	h.given, h.spent = h.given+given, h.spent+took
 	if given > took/helpShare {
 		h.times++
@@ -152,17 +153,54 @@ func (k *kin) until(later *kin) time.Duration {
 	return max(0, total)
 }
 
-// kinOf looks at all processes of a cell's group, which no child can leave. That
-// finds those as well whose parents are gone.
-func kinOf(group int) *kin {
-	k := &kin{used: map[int]time.Duration{}, reaped: reapedTime(group)}
-	for _, pid := range membersOf(group) {
-		if used, ok := processTime(pid); ok {
-			k.used[pid] = used
-		}
-	}
-	return k
+// household remembers who was in a cell's group. As long as the machine has started
+// nothing, nobody can have come, and there is no need for a walk over all processes.
+type household struct {
+	mu      sync.Mutex
+	newest  string    // what the machine has started last,
+	since   time.Time // and since when that was known
+	looked  time.Time
+	present []int
 }
+
+const (
+	birthMost    = 2 * time.Millisecond   // between a process's number and its being found by a walk
+	rememberMost = 200 * time.Millisecond // shorter than a machine takes to hand out all numbers once
+)
+
+// members are the processes of a group but for its leader; some may have ended.
+func (h *household) members(group int) []int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if newest := lastStarted(); newest != h.newest { // before the walk: who comes during it is looked for again
+		h.newest, h.since = newest, now
+	}
+	if h.newest == "" || h.looked.Sub(h.since) < birthMost || now.Sub(h.looked) > rememberMost {
+		h.looked, h.present = now, membersOf(group)
+	}
+	return h.present
+}
+
+// lastStarted is the number of the process or thread that the machine has started last;
+// "" where that cannot be known.
+func lastStarted() string {
+	if !loadavgIsTheKernels() {
+		return ""
+	}
+	fields := bytes.Fields(readInto("/proc/loadavg", make([]byte, 0, 128)))
+	if len(fields) < 5 {
+		return ""
+	}
+	return string(fields[4])
+}
+
+// loadavgIsTheKernels is false in containers that have a file of lxcfs in its place,
+// which is seconds old.
+var loadavgIsTheKernels = sync.OnceValue(func() bool {
+	var at unix.Statfs_t
+	return unix.Statfs("/proc/loadavg", &at) == nil && at.Type == unix.PROC_SUPER_MAGIC
+})
 
 // membersOf are the processes of a group but for its leader.
 func membersOf(group int) []int {
@@ -183,6 +221,18 @@ func membersOf(group int) []int {
 		}
 	}
 	return found
+}
+
+// kin looks at all processes of a cell's group, which no child can leave. That
+// finds those as well whose parents are gone.
+func (h *household) kin(group int) *kin {
+	k := &kin{used: map[int]time.Duration{}, reaped: reapedTime(group)}
+	for _, pid := range h.members(group) {
+		if used, ok := processTime(pid); ok {
+			k.used[pid] = used
+		}
+	}
+	return k
 }
 
 func reapedTime(pid int) time.Duration {
@@ -211,10 +261,10 @@ func parseReaped(stat []byte) time.Duration {
 	return ticks * tick
 }
 
-// kinThreads counts the threads of a cell's children.
-func kinThreads(group int) int {
+// threads counts those of a cell's children.
+func (h *household) threads(group int) int {
 	total := 0
-	for _, pid := range membersOf(group) {
+	for _, pid := range h.members(group) {
 		if usage, err := readUsage(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
 			total += usage.threads
 		}

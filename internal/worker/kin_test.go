@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func nothing() { time.Sleep(time.Millisecond) }
 func helping(c *child) func() {
 	return func() {
 		pid := c.proc.Pid()
-		for before := kinOf(pid); before.until(kinOf(pid)) < requestSpan/2; {
+		for before := c.house.kin(pid); before.until(c.house.kin(pid)) < requestSpan/2; {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -203,13 +204,54 @@ func TestChildrenThatComputeInLaunches(t *testing.T) {
 	})
 }
 
+// Who comes is found, and who was found is not looked for again while nobody can have come.
+func TestHouseholdFindsNewcomers(t *testing.T) {
+	c := startFamily(t, "(while :; do sleep 0.02 & sleep 0.01; done) & ")
+	pid := c.proc.Pid()
+	overlooked := 0
+	for range 300 {
+		before := membersOf(pid)
+		got := c.house.members(pid)
+		after := membersOf(pid)
+		for _, there := range before {
+			if slices.Contains(after, there) && !slices.Contains(got, there) {
+				overlooked++
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if overlooked > 10 { // a few were held up while they were born, for longer than birthMost
+		t.Errorf("%d were overlooked", overlooked)
+	}
+	if lastStarted() == "" {
+		t.Skip("this /proc/loadavg is not the kernel's")
+	}
+	var h household
+	remembered := false
+	for try := 0; try < 100 && !remembered; try++ { // something may be started at any moment
+		h = household{newest: lastStarted(), since: time.Now().Add(-time.Second), looked: time.Now(), present: []int{7}}
+		remembered = slices.Equal(h.members(pid), []int{7})
+	}
+	if !remembered {
+		t.Errorf("always looked again: %v", h.present)
+	}
+	h.looked = time.Now().Add(-2 * rememberMost)
+	if got := h.members(pid); slices.Contains(got, 7) {
+		t.Errorf("remembered for too long: %v", got)
+	}
+	h.since, h.present = h.looked, []int{7}
+	if got := h.members(pid); slices.Contains(got, 7) {
+		t.Errorf("one that was just being started would have been overlooked: %v", got)
+	}
+}
+
 func TestThreadsOfChildren(t *testing.T) {
 	c := startFamily(t, idle+idle+"("+idle+")")
 	pid := c.proc.Pid()
 	if got := len(membersOf(pid)); got != 3 {
 		t.Errorf("%d children, want 3", got)
 	}
-	if got := kinThreads(pid); got != 3 {
+	if got := c.house.threads(pid); got != 3 {
 		t.Errorf("%d threads, want 3", got)
 	}
 	c.limits.threads = 3
@@ -289,7 +331,8 @@ func TestParseReaped(t *testing.T) {
 }
 
 func BenchmarkKin(b *testing.B) {
+	var h household
 	for b.Loop() {
-		kinOf(os.Getpid())
+		h.kin(os.Getpid())
 	}
 }

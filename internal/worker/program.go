@@ -50,7 +50,7 @@ func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, er
 	if device != hostDevice {
 		p.policy = p.policy.WithCUDA()
 	} else {
-		p.policy.Limits.Timers = mostTimers
+		p.policy.Timers = mostTimers
 	}
 	return p, nil
 }

@@ -147,10 +147,20 @@ func (s *server) closeCell(ctx context.Context, id uint64) (*wire.CloseReply, er
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	delete(s.cells, id)
-	s.mu.Unlock()
-	return c.close(ctx)
+	reply, err := c.close(ctx)
+	s.dropEnded(c)
+	return reply, err
+}
+
+// dropEnded removes a cell that has ended; one that was too busy to be ended stays.
+func (s *server) dropEnded(c *child) {
+	select {
+	case <-c.exited:
+		s.mu.Lock()
+		delete(s.cells, c.id)
+		s.mu.Unlock()
+	default:
+	}
 }
 
 // ask puts a request to a cell and decodes the reply; a cell that ended is
@@ -167,13 +177,7 @@ func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit 
 		}
 	}
 	if err != nil {
-		select {
-		case <-c.exited:
-			s.mu.Lock()
-			delete(s.cells, id)
-			s.mu.Unlock()
-		default:
-		}
+		s.dropEnded(c)
 	}
 	return frame, took, err
 }

@@ -22,6 +22,7 @@ type ServeOptions struct {
 
 	AskDriver bool   // for GPUs, also where nothing says that there is a driver: for tests
 	Proc      string // where to read what the machine took from a cell; "" means /proc
+	Stat      string // where to read what of that a hypervisor took; "" means the stat in Proc
 }
 
 // DefaultLease is how long a worker lives without hearing from its parent, so
@@ -66,7 +67,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		return err
 	}
 	s := &server{
-		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc")},
+		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc"), opts.Stat},
 		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)

@@ -2,11 +2,13 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,8 +24,9 @@ type toll struct {
 	stolen   time.Duration // time the hypervisor gave cores of the cell to other guests
 }
 
-// witness reads tolls from /proc; tests have a folder of their own in its place.
-type witness struct{ proc string }
+// witness reads tolls from /proc; tests have a folder of their own in its place, or a
+// file in place of its stat.
+type witness struct{ proc, stat string }
 
 // sight is one reading of a cell's counters in /proc.
 type sight struct {
@@ -38,24 +41,32 @@ type thread struct {
 	ran, waited time.Duration
 }
 
-// statBytes of /proc/stat are the lines of 1,300 cores, which are the first in it.
-const statBytes = 128 << 10
+// lookBytes of /proc/stat are the lines of 1,300 cores, which are the first in it. A
+// thread's status names all groups of its user before the switches.
+const lookBytes = 128 << 10
+
+var lookBuffers = sync.Pool{New: func() any {
+	buffer := make([]byte, 0, lookBytes)
+	return &buffer
+}}
 
 // look reads the counters of a cell that is pinned to cores; with no cores, it may run
 // on all of the machine. Counters that cannot be read are 0, which excuses nobody.
 // last is an earlier reading, or nil: the status of threads that have not run since is
 // taken from there, since most threads of a cell sleep.
 func (w witness) look(pid int, cores []int, last *sight) sight {
-	var raw [4096]byte
-	s := sight{stolen: parseStolen(w.read("stat", make([]byte, 0, statBytes)), cores), threads: map[int]thread{}}
+	buffer := lookBuffers.Get().(*[]byte)
+	defer lookBuffers.Put(buffer)
+	raw := *buffer
+	s := sight{stolen: parseStolen(readInto(cmp.Or(w.stat, filepath.Join(w.proc, "stat")), raw), cores), threads: map[int]thread{}}
 	tasks := strconv.Itoa(pid) + "/task"
 	for _, tid := range w.tasks(pid) {
 		of := fmt.Sprintf("%s/%d/", tasks, tid)
-		t := parseSchedstat(w.read(of+"schedstat", raw[:0]))
+		t := parseSchedstat(w.read(of+"schedstat", raw))
 		if known, found := last.of(tid); found && t.ran == known.ran && t.ran > 0 {
 			t.switches = known.switches
 		} else {
-			t.switches = parseSwitches(w.read(of+"status", raw[:0]))
+			t.switches = parseSwitches(w.read(of+"status", raw))
 		}
 		s.threads[tid] = t
 	}
@@ -70,9 +81,13 @@ func (s *sight) of(tid int) (thread, bool) {
 	return t, found
 }
 
-// read is os.ReadFile without the poller, and without allocating: requests wait for it.
 func (w witness) read(name string, into []byte) []byte {
-	fd, err := unix.Open(filepath.Join(w.proc, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return readInto(filepath.Join(w.proc, name), into)
+}
+
+// readInto is os.ReadFile without the poller, and without allocating: requests wait for it.
+func readInto(path string, into []byte) []byte {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ func (p fakeProc) thread(tid int, ran, waited time.Duration, switches int) {
 func TestToll(t *testing.T) {
 	const ms = time.Millisecond
 	p := fakeProc{t, t.TempDir()}
-	w := witness{p.folder}
+	w := witness{proc: p.folder}
 	p.stolen(5, 100, 7)
 	p.thread(7, 10*ms, 20*ms, 3)
 	p.thread(8, ms, 500*ms, 40)
@@ -80,7 +81,7 @@ func TestToll(t *testing.T) {
 	if got := before.until(later, 1); got.waited != 0 {
 		t.Errorf("%v of waiting for a thread that has ended excuse a cell", got.waited)
 	}
-	if got := (witness{filepath.Join(p.folder, "nothing")}).look(7, nil, nil); len(got.stolen) != 0 || len(got.threads) != 0 {
+	if got := (witness{proc: filepath.Join(p.folder, "nothing")}).look(7, nil, nil); len(got.stolen) != 0 || len(got.threads) != 0 {
 		t.Errorf("without /proc: %+v", got)
 	}
 }
@@ -119,6 +120,15 @@ func TestStolenOfTheLastCore(t *testing.T) {
 	}
 }
 
+// A user may be in thousands of groups, which stand before the switches.
+func TestSwitchesAfterManyGroups(t *testing.T) {
+	p := fakeProc{t, t.TempDir()}
+	p.write("7/task/7/status", "Name:\tpawl\nGroups:\t"+strings.Repeat("1234567 ", 2000)+"\nnonvoluntary_ctxt_switches:\t41\n")
+	if got := (witness{proc: p.folder}).look(7, nil, nil).threads[7].switches; got != 41 {
+		t.Errorf("%d switches, want 41", got)
+	}
+}
+
 // What a cell says of its disturbances is not listened to.
 func TestTollIsTheWorkers(t *testing.T) {
 	c := connect(t)
@@ -135,6 +145,9 @@ func TestTollIsTheWorkers(t *testing.T) {
 // A cell that shares its core with others is preempted and waits, and the worker sees
 // it.
 func TestSharedCore(t *testing.T) {
+	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
+		t.Skipf("this kernel does not tell who waited: %v", err)
+	}
 	c := connect(t)
 	cell := openLying(t, c, "works")
 	var mine unix.CPUSet
@@ -195,7 +208,7 @@ func sleeping(t *testing.T) (*child, fakeProc) {
 		t.Skip(err)
 	}
 	p := fakeProc{t, t.TempDir()}
-	c := &child{log: &boundedLog{}, witness: witness{p.folder}, frames: make(chan *wire.Frame, 1), exited: make(chan struct{})}
+	c := &child{log: &boundedLog{}, witness: witness{proc: p.folder}, frames: make(chan *wire.Frame, 1), exited: make(chan struct{})}
 	if c.proc, err = sandbox.Start(sandbox.Command{Path: path, Args: []string{path, "1000"}, Mode: sandbox.Off}); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +300,7 @@ func TestTaskStates(t *testing.T) {
 }
 
 func BenchmarkLook(b *testing.B) {
-	w := witness{"/proc"}
+	w := witness{proc: "/proc"}
 	var last sight
 	for b.Loop() {
 		last = w.look(os.Getpid(), []int{0}, &last)

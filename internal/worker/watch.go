@@ -39,10 +39,10 @@ func (c *child) watch() {
 		c.peak = max(c.peak, usage.peak)
 		c.mu.Unlock()
 		if look%watchKin == 0 && c.mayStart() {
-			children = kinThreads(c.proc.Pid())
+			children = c.house.threads(c.proc.Pid())
 		}
 		if during := c.help.timing.Load(); during != nil {
-			if why := seen.look(*during, membersOf(c.proc.Pid())); why != nil {
+			if why := seen.look(*during, c.house.members(c.proc.Pid())); why != nil {
 				c.end(why)
 			}
 		}

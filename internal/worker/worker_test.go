@@ -106,15 +106,33 @@ func TestSecondAnswerIsNoticed(t *testing.T) {
 	})
 }
 
+// A cell that is too busy to be closed can be closed later.
+func TestClosingABusyCell(t *testing.T) {
+	c, _ := sleeping(t)
+	c.id = 3
+	s := &server{cells: map[uint64]*child{3: c}}
+	c.asking.Lock()
+	if _, err := s.closeCell(t.Context(), 3); causeOf(err) != result.CauseProtocol {
+		t.Errorf("busy: %v", err)
+	}
+	c.asking.Unlock()
+	if s.cells[3] != c {
+		t.Fatal("it is forgotten")
+	}
+	_ = c.proc.Kill()
+	<-c.exited
+	if s.dropEnded(c); len(s.cells) > 0 {
+		t.Error("one that has ended is kept")
+	}
+}
+
 // Several cells may be opened at once; they share the device's lock.
 func TestOpeningSideBySide(t *testing.T) {
 	c := connect(t)
 	var opening sync.WaitGroup
 	for range 8 {
 		opening.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			if _, err := c.Open(ctx, wire.Open{Cell: "host", Sandbox: "off"}); err != nil {
+			if _, err := c.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "off"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -183,6 +201,7 @@ func TestNearBuffer(t *testing.T) {
 		0x8:        "a null pointer was used",
 		0x10110:    "16 bytes past the end of argument a",
 		0x1fff0:    "16 bytes before the start of argument b",
+		0x20000:    "inside of argument b",
 		0x20100:    "0 bytes past the end of argument b",
 		0xffff0000: "",
 	} {

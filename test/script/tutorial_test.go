@@ -13,7 +13,10 @@ import (
 
 // TestTutorial follows docs/tutorial.md literally: writes its files, runs its
 // commands in one shell, and compares what they print.
-func TestTutorial(t *testing.T) { follow(t, "../../docs/tutorial.md") }
+func TestTutorial(t *testing.T) {
+	t.Parallel()
+	follow(t, "../../docs/tutorial.md")
+}
 
 // step is a file to write or a command to run, with the output the page shows.
 type step struct {

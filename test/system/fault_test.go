@@ -16,7 +16,7 @@ func TestFaultsOfKernels(t *testing.T) {
 		says   []string
 		args   []string
 	}{
-		{kernel: "loop", cause: result.CauseTimeout, says: []string{"--timeout"}, args: []string{"--timeout", "300ms"}},
+		{kernel: "loop", cause: result.CauseTimeout, says: []string{"--timeout"}, args: []string{"--timeout", "3s"}},
 		{kernel: "past_end", cause: result.CauseOutOfBounds, says: []string{"past the end of argument out", "byte 16384 of 16384"}},
 		{kernel: "before_start", cause: result.CauseOutOfBounds, says: []string{"before the start of argument out", "8 bytes before"}},
 		{kernel: "far_past_end", cause: result.CauseCrash, says: []string{"SIGSEGV", "past the end of argument out"}},

@@ -127,7 +127,7 @@ type outcome struct {
 }
 
 // deadline for any one run of pawl in these tests; none comes near it.
-const deadline = 60 * time.Second
+const deadline = 5 * time.Minute
 
 func (p *project) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(cmp.Or(p.binary, pawl), args...)
@@ -258,7 +258,7 @@ func descendants(pid int) []int {
 // eventually waits until condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for !condition() {
 		select {

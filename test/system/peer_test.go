@@ -40,7 +40,7 @@ func TestWorkersThatAreNone(t *testing.T) {
 		{"stderr is shown", "echo 'ssh: no route to host' >&2; exit 255", result.CauseProtocol, "no route to host"},
 		{"other protocol", `echo '{"v":2,"id":0,"op":"hello","body":{}}'; cat >/dev/null`, result.CauseProtocol, "speaks protocol 2"},
 		{"noise after hello", "echo '" + hello + "'; echo boom; cat >/dev/null", result.CauseProtocol, "malformed"},
-		{"truncated", "echo '" + hello + `'; read line; printf '{"v":1,"id":1,"op"'`, result.CauseProtocol, "truncated"},
+		{"truncated", "echo '" + hello + `'; read line; printf '{"v":1,"id":1,"op"'`, result.CauseKilled, "in the middle of an answer"},
 		{"oversized", "echo '" + hello + `'; read line; echo '{"v":1,"id":1,"op":"ok","blob":{"len":99999999,"sha256":""}}'; cat >/dev/null`, result.CauseProtocol, "oversized"},
 		{"ends", "echo '" + hello + "'; read line; exit 9", result.CauseKilled, "exit status 9"},
 		{"no such command", "exec /no/such/program", result.CauseProtocol, "not found"},

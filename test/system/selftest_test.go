@@ -3,56 +3,109 @@ package system
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"pawl/internal/result"
+	"pawl/internal/selftest"
 )
 
 // openCheats are known not to be caught today; docs/integrity.md lists them too. Who
 // closes one takes it out, and says in the corpus what must come of it.
 var openCheats = []string{
 	"python/late_memory", "python/profile_hook", "python/scale_samples", "python/torch_late_memory",
-	"launcher/late_memory", "host/helper_in_turns",
+	"host/helper_in_turns",
+}
+
+// playedSeldom are long matches whose trick, or whose honesty, is also that of kernels
+// which are played every time. `make selftest` plays these too.
+var playedSeldom = []string{
+	"host/cached_stores", "host/garbage_elsewhere", "host/shared_segment", "host/tail_forgotten", "host/with_table",
+	"python/by_halves", "python/cache_fingerprint", "python/few_of_many", "python/garbage_elsewhere", "python/honest_at_first", "python/honest_when_checked",
+	"python/slow_elsewhere", "python/slow_warmup", "python/softmax_into", "python/softmax_oracle", "python/weigh",
+}
+
+// played are the patterns of what to play.
+func played(t *testing.T) []string {
+	if os.Getenv("PAWL_SELFTEST") == "all" {
+		return nil
+	}
+	var patterns []string
+	seldom := map[string]bool{}
+	for _, s := range selftest.Subjects() {
+		if name := s.Kind + "/" + s.Kernel; slices.Contains(playedSeldom, name) {
+			seldom[name] = true
+		} else {
+			patterns = append(patterns, name)
+		}
+	}
+	for _, m := range selftest.Mutants() {
+		if name := m.Kind + "/" + m.Kernel; m.Number == 1 {
+			patterns = append(patterns, name)
+		}
+	}
+	if len(seldom) != len(playedSeldom) {
+		t.Errorf("of the %d in playedSeldom, the corpus has %d", len(playedSeldom), len(seldom))
+	}
+	return patterns
 }
 
 // No cheat is missed, no honest kernel refused, and every planted mistake found, in
 // every kind of cell that this machine has.
 func TestSelftest(t *testing.T) {
 	p := newProject(t)
-	cmd := p.command("selftest", "--json")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	var found result.Selftest
-	if decodeErr := json.Unmarshal(stdout.Bytes(), &found); decodeErr != nil {
-		t.Fatalf("%v; %v\n%s", err, decodeErr, stderr.String())
+	found, err := runSelftest(p, played(t))
+	if err != nil {
+		t.Error(err)
 	}
+	matches := 0 // of honest kernels
 	for _, s := range found.Subjects {
-		switch s.Outcome {
-		case "missed", "failed", "survived":
-			t.Errorf("%s %s of %s: %s (found: %s)", s.Role, s.Name, s.Kind, s.Outcome, s.By)
-		case "open":
-			if !slices.Contains(openCheats, s.Kind+"/"+s.Name) {
-				t.Errorf("%s of %s is open, and nobody knows: %s", s.Name, s.Kind, s.By)
-			}
-			t.Logf("%s of %s is open: %s", s.Name, s.Kind, s.By)
-		case "caught", "suspicious", "defused", "killed", "skipped":
-		case "passed":
-			if played := s.Verdict != ""; !played && !strings.Contains(s.Name, "_mutant-") || s.Verdict == string(result.Unchanged) {
-				t.Errorf("control %s of %s did not play: %q", s.Name, s.Kind, s.Verdict)
-			}
-		default:
-			t.Errorf("%s of %s: %s", s.Name, s.Kind, s.Outcome)
+		told(t, s)
+		if s.Outcome == "passed" && s.Verdict != "" {
+			matches++
 		}
 	}
-	if err != nil {
-		t.Errorf("%v", err)
+	if found.Caught < 75 || matches < 25 || found.Mutants < 20 {
+		t.Errorf("too few: %d matches of honest kernels", matches)
 	}
-	if found.Caught < 40 || found.ControlsPassed < 25 && found.Skipped < 100 || found.ControlsPassed < 18 || found.Mutants < 20 || found.MutantsKilled != found.Mutants {
-		t.Errorf("%+v", found)
+	t.Log(counts(&found))
+}
+
+func runSelftest(p *project, patterns []string) (found result.Selftest, err error) {
+	cmd := p.command(append([]string{"selftest", "--json"}, patterns...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if decodeErr := json.Unmarshal(stdout.Bytes(), &found); decodeErr != nil {
+		return found, fmt.Errorf("%w; %w\n%s", err, decodeErr, stderr.String())
 	}
-	t.Logf("%d caught, %d suspicious, %d defused, %d missed, %d open; %d controls passed; %d of %d mutants killed; %d skipped",
-		found.Caught, found.Suspicious, found.Defused, found.Missed, found.Open, found.ControlsPassed, found.MutantsKilled, found.Mutants, found.Skipped)
+	return found, err
+}
+
+// told is what came of one subject.
+func told(t *testing.T, s result.SelftestSubject) {
+	switch s.Outcome {
+	case "missed", "failed", "survived":
+		t.Errorf("%s %s of %s: %s (found: %s)", s.Role, s.Name, s.Kind, s.Outcome, s.By)
+	case "open":
+		if !slices.Contains(openCheats, s.Kind+"/"+s.Name) {
+			t.Errorf("%s of %s is open, and nobody knows: %s", s.Name, s.Kind, s.By)
+		}
+		t.Logf("%s of %s is open: %s", s.Name, s.Kind, s.By)
+	case "caught", "suspicious", "defused", "killed", "skipped":
+	case "passed":
+		if played := s.Verdict != ""; !played && !strings.Contains(s.Name, "_mutant-") || s.Verdict == string(result.Unchanged) {
+			t.Errorf("control %s of %s did not play: %q", s.Name, s.Kind, s.Verdict)
+		}
+	default:
+		t.Errorf("%s of %s: %s", s.Name, s.Kind, s.Outcome)
+	}
+}
+
+func counts(s *result.Selftest) string {
+	return fmt.Sprintf("%d caught, %d suspicious, %d defused, %d missed, %d open; %d controls passed; %d of %d mutants killed; %d skipped",
+		s.Caught, s.Suspicious, s.Defused, s.Missed, s.Open, s.ControlsPassed, s.MutantsKilled, s.Mutants, s.Skipped)
 }

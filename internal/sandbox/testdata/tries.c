@@ -296,14 +296,14 @@ static int attempt(const char *what, const char *a, const char *b) {
 		int (*f)(void) = (int (*)(void))dlsym(h, "answer");
 		return said(f && f() == 42 ? 0 : -1);
 	}
-	TRY("map") {
-		void *p = mmap(NULL, number(a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		return said(p == MAP_FAILED ? -1 : 0);
-	}
 	TRY("fill") {
 		signal(SIGXFSZ, SIG_IGN);
 		int fd = open(a, O_WRONLY | O_CREAT, 0644);
 		return said(fd < 0 ? fd : pwrite(fd, "x", 1, number(b)));
+	}
+	TRY("map") {
+		void *p = mmap(NULL, number(a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		return said(p == MAP_FAILED ? -1 : 0);
 	}
 	TRY("spin") for (;;) ;
 	return 2;

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
+	"pawl/internal/native/dl"
 	"pawl/internal/worker/wire"
 )
 
@@ -32,7 +33,7 @@ func accessible(t *testing.T, b []byte) bool {
 // red zones around it and then memory that nobody can touch.
 func TestBufferLayout(t *testing.T) {
 	places := map[int]bool{}
-	for index, count := range []int64{1, 10, 1000, 1024, 5000, 600_000} {
+	for index, count := range []int64{1, 10, 1000, 1024, 5000, 600_000, 1008} { // the last ends near the end of a page
 		b, err := newBuffer(index, 0, wire.Arg{Name: "x", DType: "f32", Buffer: true, Count: count, Role: "in"}, 7)
 		if err != nil {
 			t.Fatal(err)
@@ -51,6 +52,9 @@ func TestBufferLayout(t *testing.T) {
 		}
 		if accessible(t, b.mapped) || accessible(t, b.mapped[roundUp(b.start+b.size+redZone, page):]) || accessible(t, b.mapped[len(b.mapped)-1:]) {
 			t.Errorf("buffer %d of %d elements has no guard pages", index, count)
+		}
+		if inner := b.inner(); len(inner)%page != 0 || dl.Address(inner) > dl.Address(b.before()) || dl.Address(inner)+uintptr(len(inner)) < dl.Address(b.after())+redZone {
+			t.Errorf("buffer %d of %d elements: what is between the guard pages is less than its red zones", index, count)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 type problem struct {
 	args  []wire.Arg
 	seed  uint64
-	most  int // sets; 0: as many as no cache holds
+	most  int  // sets; 0: as many as no cache holds
+	spare bool // as many as a turn has samples, so that none of these meets one twice
 	sets  []*argSet
 	owned []cuda.DevicePtr
 	bytes uint64         // of one set
@@ -51,11 +52,11 @@ func batchOf(batch, set int) int { return batch + set<<40 }
 // problemFor finds the problem a side asks for among those there are, or makes it.
 func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 	for _, p := range c.problems {
-		if p.seed == m.Seed && p.most == m.Copies && reflect.DeepEqual(p.args, m.Args) {
+		if p.seed == m.Seed && p.most == m.Copies && p.spare == m.Spare && reflect.DeepEqual(p.args, m.Args) {
 			return p, nil
 		}
 	}
-	p := &problem{args: m.Args, seed: m.Seed, most: m.Copies}
+	p := &problem{args: m.Args, seed: m.Seed, most: m.Copies, spare: m.Spare}
 	c.problems = append(c.problems, p)
 	err := c.allocate(p)
 	if err == nil {
@@ -84,7 +85,11 @@ func (c *cudaCell) allocate(p *problem) error {
 	}
 	count := 1
 	if free, _, err := c.driver.MemInfo(); err == nil && p.bytes > 0 {
-		count = int(min(spareSets, max(1, min(uint64(2*c.l2)/p.bytes+1, free/4/p.bytes))))
+		room, cold := free/4/p.bytes, uint64(2*c.l2)/p.bytes+1
+		if p.spare {
+			cold = spareSets
+		}
+		count = int(min(spareSets, max(1, min(cold, room))))
 	}
 	if p.most > 0 {
 		count = min(count, p.most)

@@ -271,3 +271,41 @@ func TestFakeHelpersOfAnyDevice(t *testing.T) {
 		}
 	}
 }
+
+// Large arguments have as few copies as no cache holds; where none may be met twice in a
+// turn, as many as a turn has samples.
+func TestFakeSpareCopies(t *testing.T) {
+	f := newFakeCell(t)
+	f.problem("scale")
+	args := scaling()
+	for i := range args {
+		if args[i].Buffer {
+			args[i].Count = int64(f.l2) // four times its bytes
+		}
+	}
+	for spare, want := range map[bool]int{false: 1, true: spareSets} {
+		reply, err := f.prepare(&wire.Prepare{Args: args, Launches: launchOf("scale", 0, 1, 2), Spare: spare})
+		if err != nil || reply.Sets != want {
+			t.Errorf("spare %v: %+v, %v; want %d copies", spare, reply, err, want)
+		}
+	}
+}
+
+// A new problem takes the memory of the one before it.
+func TestFakeProblemsLeaveNoMemory(t *testing.T) {
+	f := newFakeCell(t)
+	f.problem("scale")
+	before, _, err := f.driver.MemInfo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(5) {
+		if _, err := f.prepare(&wire.Prepare{Args: scaling(), Launches: launchOf("scale", 0, 1, 2), Seed: 10 + seed}); err != nil {
+			t.Fatal(err)
+		}
+		f.samples(&wire.Sample{Count: 2, Repeat: 1})
+	}
+	if after, _, err := f.driver.MemInfo(); err != nil || after != before {
+		t.Errorf("%d bytes are free, %d were after the first problem; %v", after, before, err)
+	}
+}

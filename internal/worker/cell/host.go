@@ -326,7 +326,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
 	}
 	h.renew(&h.copyOfArgs, m.Batch)
-	if m.Fresh > 0 && h.spare != nil {
+	if m.FreshBatch > 0 && h.spare != nil {
 		h.spare.hide()
 		defer func() { _ = h.spare.reveal() }() // where none of the samples came to it
 		h.renew(h.spare, m.FreshBatch)

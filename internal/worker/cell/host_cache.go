@@ -79,13 +79,15 @@ func (h *host) lines(of func(wire.Arg) bool) []uintptr {
 	return lines[:min(len(lines), probeLines)]
 }
 
-// probe reads lines of the arguments, anywhere, and reads them once more after it has
-// evicted just these: both take the same if the flush before was one.
+// probe reads lines of the arguments, anywhere, flushes, and reads them again, and once
+// more after it has evicted just these: both take the same if the flush was one.
 func (h *host) probe() (flushed, cold float64) {
 	lines := h.lines(func(wire.Arg) bool { return true })
 	if len(lines) < probeLeast || core.How() == "" {
 		return 0, 0
 	}
+	core.Walk(lines) // else the work of others may have flushed them
+	h.settle(true)
 	flushed, cold = core.Walk(lines).Seconds(), math.Inf(1)
 	for range probeTries {
 		for _, line := range lines {

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"pawl/internal/native/core"
@@ -19,7 +20,15 @@ func TestTouch(t *testing.T) {
 		for _, b := range w.host.buffers {
 			before = append(before, bytes.Clone(b.data()))
 		}
-		w.host.touch()
+		sum := w.host.touched
+		for _, b := range w.host.buffers {
+			for at := 0; b.arg.Role == "in" && at < b.size; at += 64 {
+				sum += b.data()[at]
+			}
+		}
+		if w.host.touch(); w.host.touched != sum || sum == 0 {
+			t.Errorf("the lines of the inputs add up to %d, want %d", w.host.touched, sum)
+		}
 		for i, b := range w.host.buffers {
 			want := written(b.arg) && cached == mostlyCached
 			for at := range before[i] {
@@ -59,4 +68,28 @@ func TestLookAtCaches(t *testing.T) {
 		}
 	}
 	t.Errorf("in a cache after launches in %d of %d looks, after flushes in %d", most, cacheLooks, least)
+}
+
+// Lines are drawn from all over the arguments that are meant, none of them twice.
+func TestLines(t *testing.T) {
+	w := newWitness(t)
+	w.prepare(wire.Prepare{})
+	for range 100 {
+		seen := map[uintptr]bool{}
+		lines := w.host.lines(written)
+		for _, line := range lines {
+			if seen[line/lineBytes] {
+				t.Fatalf("line %#x comes twice", line)
+			}
+			seen[line/lineBytes] = true
+			if !slices.ContainsFunc(w.host.buffers, func(b *buffer) bool {
+				return written(b.arg) && b.address() <= line && line < b.address()+uintptr(b.size)
+			}) {
+				t.Fatalf("line %#x is no output's", line)
+			}
+		}
+		if len(lines) == 0 || len(lines) > probeLines {
+			t.Fatalf("%d lines", len(lines))
+		}
+	}
 }

@@ -86,7 +86,9 @@ func (b *buffer) hide() error {
 func (b *buffer) reveal() error {
 	from, place := b.inner(), b.place
 	b.mapped, b.home, b.place = b.home, nil, nil
-	if err := move(from, b.inner(), 0); err != nil {
+	// What is left of the place stays until all of it is given back: in a hole another thread
+	// could find room meanwhile.
+	if err := move(from, b.inner(), unix.MREMAP_DONTUNMAP); err != nil {
 		return err
 	}
 	return unix.Munmap(place)

@@ -2,8 +2,11 @@ package cell
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -134,5 +137,64 @@ func TestSealed(t *testing.T) {
 	w.host.signals.release()
 	if waiting[(unix.SIGURG-1)/8]&(1<<((unix.SIGURG-1)%8)) == 0 {
 		t.Error("a signal is not held back")
+	}
+	// A sample whose outputs are kept holds them back before its clock stops, others do not.
+	mask := w.host.signals.before
+	if every := w.host.signals.every; len(mask) != maskBytes || len(every) != maskBytes {
+		t.Errorf("%d and %d bytes of signals", len(mask), len(every))
+	}
+	for keep, held := range []bool{false, true} {
+		copy(mask, "unheld..")
+		w.mustSample(wire.Sample{Count: 1, Repeat: 1, Keep: keep, Outputs: t.TempDir()})
+		if (string(mask) != "unheld..") != held {
+			t.Errorf("kept %d: signals were held back: %v", keep, !held)
+		}
+	}
+}
+
+// Where pages were hidden nobody else's are taken away, though other threads look for room
+// all the time.
+func TestHidingTakesNothingFromOthers(t *testing.T) {
+	b, err := newBuffer(0, 0, wire.Arg{Name: "x", DType: "f32", Buffer: true, Count: 1 << 20, Role: "in"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.hide(); err != nil {
+		t.Skip(err)
+	}
+	if err := b.reveal(); err != nil {
+		t.Fatal(err)
+	}
+	done, lost := make(chan bool), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-done:
+				lost <- nil
+				return
+			default:
+			}
+			room, err := unix.Mmap(-1, 0, 256<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+			if err != nil {
+				lost <- err
+				return
+			}
+			time.Sleep(50 * time.Microsecond)
+			// Not read: that would end the test.
+			if err := unix.Mprotect(room, unix.PROT_READ); err != nil {
+				lost <- fmt.Errorf("%d bytes are gone: %w", len(room), err)
+				return
+			}
+			_ = unix.Munmap(room)
+		}
+	}()
+	for began := time.Now(); time.Since(began) < time.Second; {
+		if err := errors.Join(b.hide(), b.reveal()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	if err := <-lost; err != nil {
+		t.Error(err)
 	}
 }

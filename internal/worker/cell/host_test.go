@@ -302,13 +302,17 @@ func TestFreshSample(t *testing.T) {
 				{Count: 3, Step: 3, Batch: 7, Keep: 2},
 				{Count: 2, Step: 6, Batch: 7, Fresh: 1, FreshBatch: 9, Keep: 1},
 				{Count: 2, Step: 3, Batch: 9, Fresh: 3, FreshBatch: 11}, // which it does not come to
-				{Count: 2, Step: 5, Batch: 9, Fresh: 2, FreshBatch: 11},
+				{Count: 2, Step: 5, Batch: 9, FreshBatch: 12},           // which is only made ready
+				{Count: 2, Step: 7, Batch: 9, Fresh: 2, FreshBatch: 12},
 			} {
 				m.Repeat, m.Outputs = 1, t.TempDir()
 				from := w.launches()
 				s := w.mustSample(m)
 				if s.Fresh != m.Fresh && request != 3 || s.Fresh != 0 && request == 3 {
 					t.Errorf("request %d: a new batch with sample %d", request, s.Fresh)
+				}
+				if spare && m.Fresh == 0 && m.FreshBatch > 0 && w.host.spare.batch != m.FreshBatch {
+					t.Errorf("request %d: batch %d is there", request, w.host.spare.batch)
 				}
 				batch, step = m.Batch, m.Step
 				for i := range m.Count {
@@ -330,7 +334,7 @@ func TestFreshSample(t *testing.T) {
 			}
 			// What was done to the copy that is left is seen, too.
 			w.call("witness_misdeed", 1, uintptr(w.launches()))
-			_, err := w.sample(wire.Sample{Count: 3, Repeat: 1, Step: 2, Batch: 11, Fresh: 2, FreshBatch: 13})
+			_, err := w.sample(wire.Sample{Count: 3, Repeat: 1, Step: 2, Batch: 12, Fresh: 2, FreshBatch: 13})
 			if fault := faultIn(t, err); fault.Cause != result.CauseOutput {
 				t.Errorf("%+v", fault)
 			}

@@ -354,4 +354,8 @@ func TestUnchangedAnswers(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	args[0].Role, args[0].DType = "inout", "f7"
+	if reply, err := (&bench{}).judge(&wire.Judge{Args: args, Seed: 3, Unchanged: true}); err == nil {
+		t.Errorf("of a type that nobody knows: %+v", reply)
+	}
 }

@@ -119,8 +119,8 @@ func StandIn(args []string, stdin io.Reader, stdout io.Writer) bool {
 	}
 	switch args[1] {
 	case "worker":
-		folder, clear := proc()
-		_ = worker.Serve(context.Background(), stdin, stdout, worker.ServeOptions{Proc: folder})
+		opts, clear := stealing()
+		_ = worker.Serve(context.Background(), stdin, stdout, opts)
 		clear()
 	case "cell":
 		if args[2] == "oracle" { // the real one: it judges what the puppets answer
@@ -258,6 +258,8 @@ func prepare(m wire.Prepare, v *version) wire.PrepareReply {
 
 func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	began := time.Now()
+	var at unix.Timespec // of a clock that all cells share, and nobody sets
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &at)
 	order := m.Order
 	if order == nil {
 		order = []int{m.Side}
@@ -265,6 +267,9 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	seconds, ghz := make([]float64, m.Count), make([]float64, m.Count)
 	if m.Dry { // nothing is launched
 		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidigo // the cell's log
+		if m.FreshBatch > 0 {
+			fmt.Fprintf(os.Stderr, "staged %d\n", m.FreshBatch) //nolint:forbidigo // the cell's log
+		}
 		for i := range seconds {
 			seconds[i], ghz[i] = 1e-9, 1
 		}
@@ -283,7 +288,8 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		}
 		total += seconds[i] * float64(m.Repeat)
 	}
-	fmt.Fprintf(os.Stderr, "%d %v\n", began.UnixNano(), order) //nolint:forbidigo // the cell's log
+	fmt.Fprintf(os.Stderr, "%d %v\n", at.Nano(), order)                                  //nolint:forbidigo // the cell's log
+	fmt.Fprintf(os.Stderr, "data %d %d %d %d\n", m.Batch, m.Step, m.Fresh, m.FreshBatch) //nolint:forbidigo // the cell's log
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
 	if v := sides[order[0]]; m.Count <= turnMost {

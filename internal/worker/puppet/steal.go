@@ -8,21 +8,24 @@ import (
 	"time"
 
 	"pawl/internal/machine"
+	"pawl/internal/worker"
 )
 
 // Stolen is the environment variable that names the share of its time that a puppet's
-// worker believes to be stolen by a hypervisor. Beyond 1 it is more than has passed, as
-// counting in ticks makes it of short requests.
+// worker believes to be stolen by a hypervisor; without it, nothing is, whatever really
+// is: that would excuse what tests want to be found. Beyond 1 it is more than has
+// passed, as counting in ticks makes it of short requests.
 const Stolen = "PAWL_PUPPET_STOLEN"
 
-// proc is a folder in place of /proc, on a machine whose cores are stolen: nobody can
-// make a hypervisor do so. It is "" where nothing is.
-func proc() (folder string, clear func()) {
+// stealing has a folder in place of /proc, on a machine whose cores are stolen: nobody
+// can make a hypervisor do so, or not do so.
+func stealing() (opts worker.ServeOptions, clear func()) {
 	share, err := strconv.ParseFloat(os.Getenv(Stolen), 64)
 	if err != nil {
-		return "", func() {}
+		return worker.ServeOptions{Stat: os.DevNull}, func() {}
 	}
-	if folder, err = os.MkdirTemp("", "pawl-proc-"); err != nil {
+	folder, err := os.MkdirTemp("", "pawl-proc-")
+	if err != nil {
 		panic(err)
 	}
 	core := machine.QuietCore() // that the worker keeps a cell of one thread on
@@ -39,5 +42,5 @@ func proc() (folder string, clear func()) {
 			write()
 		}
 	}()
-	return folder, func() { _ = os.RemoveAll(folder) }
+	return worker.ServeOptions{Proc: folder}, func() { _ = os.RemoveAll(folder) }
 }

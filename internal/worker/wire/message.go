@@ -161,7 +161,7 @@ type Prepare struct {
 	Seed      uint64   `json:"seed"`
 	Batch     int      `json:"batch"`
 	Copies    int      `json:"copies,omitempty"`    // cuda: of the arguments, at most; 0: as many as no cache holds
-	Spare     bool     `json:"spare,omitempty"`     // author cells, on the processor: a second copy of the arguments, for Sample.Fresh
+	Spare     bool     `json:"spare,omitempty"`     // author cells: on the processor a second copy of the arguments, for Sample.Fresh; of a launcher as many as a turn has samples
 	Reference bool     `json:"reference,omitempty"` // python: it is asked for right answers alone, and may return wider types
 	DeadlineS float64  `json:"deadline_s,omitempty"`
 }
@@ -243,7 +243,7 @@ type Sample struct {
 
 	// Author cells: number of the sample, from 1, that is the first on data of another batch;
 	// Step is 1 there. They have it ready before the first sample, so that nothing tells
-	// beforehand which one it is.
+	// beforehand which one it is; with FreshBatch alone, for a later request.
 	Fresh      int `json:"fresh,omitempty"`
 	FreshBatch int `json:"fresh_batch,omitempty"`
 

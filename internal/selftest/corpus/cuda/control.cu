@@ -11,6 +11,38 @@ extern "C" {
 
 __global__ void softmax(const float *x, float *out, int cols) { softmax_row(x, out, blockIdx.x, cols); }
 
+// Reads its row once less: the sum follows the largest value so far.
+__global__ void softmax_online(const float *x, float *out, int cols) {
+  x += (long)blockIdx.x * cols, out += (long)blockIdx.x * cols;
+  float max = x[0], sum = 0;
+  for (int j = threadIdx.x; j < cols; j += blockDim.x) {
+    const float was = max;
+    max = largest(x[j], max);
+    sum = sum * expf(was - max) + expf(x[j] - max);
+  }
+  const float own = max;
+  max = over_block(max, [](float a, float b) { return largest(a, b); });
+  sum = over_block(sum * expf(own - max), [](float a, float b) { return a + b; });
+  for (int j = threadIdx.x; j < cols; j += blockDim.x) out[j] = expf(x[j] - max) / sum;
+}
+
+// Two elements of c a thread.
+__global__ void gemm_pairs(const float *a, const float *b, float *c, int m, int n, int k) {
+  __shared__ float left[16][17], right[16][33];
+  const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, col = blockIdx.x * 32 + x;
+  float one = 0, two = 0;
+  for (int p = 0; p < k; p += 16) {
+    left[y][x] = row < m && p + x < k ? a[(long)row * k + p + x] : 0;
+    right[y][x] = p + y < k && col < n ? b[(long)(p + y) * n + col] : 0;
+    right[y][x + 16] = p + y < k && col + 16 < n ? b[(long)(p + y) * n + col + 16] : 0;
+    __syncthreads();
+    for (int i = 0; i < 16; i++) one += left[y][i] * right[i][x], two += left[y][i] * right[i][x + 16];
+    __syncthreads();
+  }
+  if (row < m && col < n) c[(long)row * n + col] = one;
+  if (row < m && col + 16 < n) c[(long)row * n + col + 16] = two;
+}
+
 // Asks the L2 to keep what it reads, as compilers do too.
 __global__ void evict_last(const float *x, float *out, int cols) {
   x += (long)blockIdx.x * cols, out += (long)blockIdx.x * cols;
@@ -73,6 +105,11 @@ __global__ void sum_ref(const float *x, double *out, long n) {
 
 __global__ void scale_in_place(float *x, long n, float factor) {
   if (INDEX < n) x[INDEX] = x[INDEX] * factor + 1;
+}
+
+// Every thread does several, in place.
+__global__ void scale_strided(float *x, long n, float factor) {
+  for (long i = INDEX; i < n; i += (long)gridDim.x * blockDim.x) x[i] = x[i] * factor + 1;
 }
 
 __global__ void scale_ref(float *x, long n, float factor) {

@@ -1,27 +1,10 @@
 /* The program that measures is not touched, only its data: variables on its heap and on
    its stacks, which any code of the process can write. */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "honest.h"
-
-typedef struct { uintptr_t begin, end; char rights[8]; } Range;
-
-static int ranges(Range *out, int most) {
-  FILE *maps = fopen("/proc/self/maps", "r");
-  char line[512];
-  int count = 0;
-  while (maps && count < most && fgets(line, sizeof line, maps)) {
-    unsigned long begin, end;
-    if (sscanf(line, "%lx-%lx %7s", &begin, &end, out[count].rights) != 3) continue;
-    out[count].begin = begin, out[count].end = end;
-    count++;
-  }
-  if (maps) fclose(maps);
-  return count;
-}
+#include "ranges.h"
 
 static Range *within(Range *all, int count, uintptr_t at, const char *rights) {
   for (int i = 0; i < count; i++) {
@@ -29,10 +12,6 @@ static Range *within(Range *all, int count, uintptr_t at, const char *rights) {
   }
   return NULL;
 }
-
-/* Memory of the language that the program is written in, its heap and its stacks: far
-   from the program, and far below libraries. */
-static int heap(const Range *r) { return r->begin > 1l << 36 && r->begin < 0x7e0000000000 && r->rights[1] == 'w'; }
 
 /* Whether a function empties caches, or one that it calls does. */
 static int flushes(const unsigned char *code, int calls, Range *all, int count) {
@@ -73,12 +52,6 @@ void patch_flush_pointer(const float *x, float *out, int64_t n) {
   }
 #endif
   sum_fours(x, out, n);
-}
-
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
 /* When this launch has begun is a variable too. It is found by its value, and set to a

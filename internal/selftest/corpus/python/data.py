@@ -23,7 +23,7 @@ def caller(variable):
 
 def scale_samples(x):
     """The times of earlier samples are in a list: each loses 15% once."""
-    seconds = caller("seconds").get("seconds")
+    seconds = getattr(caller("ledger").get("ledger"), "seconds", None)
     if isinstance(seconds, list) and seconds:
         if job.get("list") is not seconds:
             job.update(list=seconds, done=0)

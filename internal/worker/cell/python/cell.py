@@ -414,11 +414,34 @@ def branches():
         return None
 
 
+get_tool = sys.monitoring.get_tool if hasattr(sys, "monitoring") else None
+TOOLS = tuple(range(6)) if get_tool else ()  # since Python 3.12
+
+
+def hooks():
+    """What the interpreter calls whenever a function is called or returns."""
+    return (sys.getprofile(), sys.gettrace(), *map(get_tool, TOOLS))
+
+
+HOOKS = hooks()  # none, before any of the kernel's code runs
+
+
+def unhooked():
+    """Whoever hooks into pawl's own functions wants to work when the clock has stopped."""
+    if hooks() != HOOKS:
+        accuse("what the interpreter calls when a function returns (sys.setprofile, sys.settrace, sys.monitoring) is the kernel's")
+
+
+def accuse(what):
+    raise Fault("forged", "tampered-cell: " + what, "the kernel shares the cell's process and has replaced what it is measured by")
+
+
 def on_processor(call, repeat):
     """One sample by the wall clock."""
     start = time.perf_counter_ns()
     for _ in range(repeat):
         call()
+    unhooked()  # while the clock runs: once it has stopped, a hook could have done its work and be gone
     return max(1, time.perf_counter_ns() - start) * 1e-9
 
 
@@ -473,9 +496,9 @@ class Wall:
         self.scan(self.flushed)
 
     def probe(self, spans):
-        """Flushes, reads lines of memory, anywhere, and reads them once more after it has
-        evicted just these: both take the same if the flush was one. None where that
-        cannot be said."""
+        """Reads lines of memory, anywhere, flushes, and reads them again, and once more after
+        it has evicted just these: both take the same if the flush was one. None where
+        that cannot be said."""
         evict, walk = line_flusher()[0], walker()
         lines = {}
         for start, end in spans:
@@ -490,6 +513,7 @@ class Wall:
         first = (ctypes.c_uint64 * len(lines))(*lines)
         begin = ctypes.addressof(first)
         took = []
+        walk(begin, begin + ctypes.sizeof(first))  # else the work of others may have flushed them
         self.flush()
         for _ in range(1 + PROBE_TRIES):
             walk(begin, begin + 8)  # the walker's own code is there
@@ -713,10 +737,7 @@ class Jax(NumPy):
         ready()
         if cold:
             self.flush()
-        start = time.perf_counter_ns()
-        for _ in range(repeat):
-            self.jax.block_until_ready(call())
-        return (time.perf_counter_ns() - start) * 1e-9
+        return on_processor(lambda: self.jax.block_until_ready(call()), repeat)
 
     def relied_on(self):
         return [("jax", self.jax, "block_until_ready")]
@@ -840,6 +861,7 @@ class Events:
         self.hold(self.began)
         for _ in range(repeat):
             call()
+        unhooked()
         joined = self.join()
         self.ended.record()
         waited = self.began.query()  # done already: the device has waited for the host
@@ -1688,19 +1710,33 @@ class Seal:
         for place, kept in zip(self.places, self.kept):
             found = self.at(place)
             if found is None or found[0] is not kept[0] or found[1] is not kept[1]:
-                self.accuse(f"{place[0]}.{place[2]} is not what it was before the kernel's module was imported")
+                accuse(f"{place[0]}.{place[2]} is not what it was before the kernel's module was imported")
         for thing, before in zip(self.objects, self.hiding):
             for name in self.hides(thing):
                 if name not in before:
-                    self.accuse(f"{type(thing).__name__}.{name} is hidden by another function")
+                    accuse(f"{type(thing).__name__}.{name} is hidden by another function")
 
     @staticmethod
     def hides(thing):
         """Names that an object has and that are functions of its class."""
         return [name for name in vars(thing) if any(callable(vars(c).get(name)) for c in type(thing).__mro__)]
 
-    def accuse(self, what):
-        raise Fault("forged", "tampered-cell: " + what, "the kernel shares the cell's process and has replaced what it is measured by")
+
+class Ledger:
+    """What samples took, with a digest of it: a list is easily changed afterwards."""
+
+    def __init__(self):
+        self.seconds, self.digest = [], hashlib.blake2b()
+
+    def add(self, seconds):
+        self.seconds.append(seconds)
+        self.digest.update(struct.pack("<d", seconds))
+
+    def close(self):
+        again = hashlib.blake2b(b"".join(struct.pack("<d", s) for s in self.seconds))
+        if again.digest() != self.digest.digest():
+            accuse("what samples took was changed after they were taken")
+        return self.seconds
 
 
 class Cell:
@@ -1741,6 +1777,7 @@ class Cell:
         framework, self.call = self.framework, None
         self.reference = m.get("reference", False)
         self.buffers, self.spare, self.returned, self.result, self.seen = [], [], [], None, []
+        self.staged = None  # the batch that the spare arrays hold and no call has worked on
         self.seed, self.batch, self.steps = m.get("seed", 0), None, 0
         framework.spans = []
         self.threads = m.get("threads", 1)
@@ -1834,10 +1871,18 @@ class Cell:
             number = (b.arg.get("draws") or b.number + 1) - 1
             b.fill(key_of(self.seed, number, batch))
 
+    def stage(self, batch):
+        """Has the data of another batch ready, where there are spare arrays."""
+        if self.spare and self.staged != batch:
+            self.staged = None
+            self.fill(self.spare, batch)
+            self.staged = batch
+
     def turn_fresh(self, batch, hot):
         """Has calls work on the data of another batch from now on: in other arrays,
         where there are spare ones."""
         if self.spare:
+            self.staged = None
             self.buffers, self.spare = self.spare, self.buffers
             for b in self.buffers if hot else []:
                 b.warm()
@@ -1859,11 +1904,16 @@ class Cell:
         """Brings the arguments into the state every sample starts from. What was
         returned is poisoned: it would be right if it came back, as memory that was
         not written to or out of a cache."""
+        self.release()
+        for b in self.buffers:
+            b.ready()
+
+    def release(self):
+        """Lets go of what the last call returned. The kernel may be told of that
+        (weakref), which must not be while data is there that no call has worked on."""
         for arg, value in self.seen:
             self.framework.spoil(value, arg["dtype"])
         self.result, self.seen = None, []
-        for b in self.buffers:
-            b.ready()
 
     # calls
 
@@ -2056,6 +2106,17 @@ class Cell:
         count, repeat, step = m.get("count", 0), m.get("repeat", 0), m.get("step", 0)
         if not 1 <= count <= MAX_FRAME // 16 or repeat < 1:
             raise Fault("protocol", f"{count} samples of {repeat} launches")
+        self.release()
+        if self.staged is None:
+            gc.collect()  # never while there is new data, which gc.callbacks could work on
+        gc.disable()
+        try:
+            return self.taken(m, count, repeat, step)
+        finally:
+            gc.enable()
+
+    def taken(self, m, count, repeat, step):
+        """The samples of a request."""
         batch, framework = m.get("batch", 0), self.framework
         self.refresh(batch, step - 1 if step else self.steps if batch == self.batch else 0)
         framework.begin()
@@ -2075,8 +2136,8 @@ class Cell:
                 probed = framework.probe([framework.extent(b.value) for b in self.buffers])
 
         fresh, fresh_batch, turned = m.get("fresh", 0), m.get("fresh_batch", 0), 0
-        if fresh and self.spare:
-            self.fill(self.spare, fresh_batch)
+        if fresh_batch:
+            self.stage(fresh_batch)
         changing = [b for b in self.buffers if step and b.changes()]
         for b in changing:
             b.plan(step, count)
@@ -2084,17 +2145,16 @@ class Cell:
             if step and b.changes():
                 b.plan(1, count)
         cold, most, keep = m.get("cache") == "cold", m.get("max_s") or math.inf, m.get("keep", 0)
-        seconds, taken, kept = [], 0, {}
+        ledger, taken, kept = Ledger(), 0, {}
         dry = m.get("dry", False)
         call = self.once
         if dry:
             call = (lambda: None) if framework.device else self.touch
-        gc.collect()
         begin = time.monotonic()
-        gc.disable()
         try:
             for i in range(count):
                 taken = i + 1
+                self.release()
                 if taken == fresh:
                     for b in changing:
                         b.stepped(i)
@@ -2107,7 +2167,7 @@ class Cell:
                     b.step(i - turned)
                 if changing and not framework.in_place:
                     self.hand()
-                seconds.append(framework.once(call, repeat, cold, ready) / repeat)
+                ledger.add(framework.once(call, repeat, cold, ready) / repeat)
                 if dry:
                     self.pretend()
                 self.results()
@@ -2118,11 +2178,10 @@ class Cell:
                 if time.monotonic() - begin > most:
                     break
         finally:
-            gc.enable()
             for b in changing:
                 b.stepped(taken - turned)
             self.steps += taken - turned if step else 0
-        seconds, doubts = framework.finish(seconds, repeat)
+        seconds, doubts = framework.finish(ledger.close(), repeat)
         self.seal.check()
         self.check_arguments(self.spare if 0 < fresh <= taken else None)
         reply = {"count": len(seconds), "overhead_s": self.overhead, "forgot": forgot, **doubts}
