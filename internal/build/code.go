@@ -22,7 +22,8 @@ func hostCode(loaded []byte) string {
 // it needs, and the names it imports and exports. Where sections lie counts as seen
 // from the first one with code or data, since code refers to data by distance. Of the
 // device code that is packed in it only what runs counts: names of nvcc's own differ from
-// one build to the next.
+// one build to the next. Its line numbers are packed too, and when they need more room
+// they move what follows: then the launcher is another one, and measured.
 func codeHash(so []byte) (string, error) {
 	file, err := elf.NewFile(bytes.NewReader(so))
 	if err != nil {

@@ -69,7 +69,7 @@ func TestBaselineMovesWhenItsVersionIsOtherCodeNow(t *testing.T) {
 			row = rowOf(t, p.check(update), "k/c")
 			now := p.stored()
 			if m := row.Moved; m == nil || !m.Done || m.From != first.Commit || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.4) > 1e-6 {
-				t.Errorf("moved %+v, stored %+v", m, now.Moved())
+				t.Fatalf("moved %+v, stored %+v: %s %v, sides %s, fault %v, integrity %+v, warnings %v", m, now.Moved(), row.Verdict, row.Reasons, sides(row), row.Fault, row.Verification.Integrity, row.Warnings)
 			}
 			if sameProblem := maps.Equal(first.Vars, row.Vars); sameProblem != (row.Moved.FromS > 0) {
 				t.Errorf("from %g s, of %v, and now of %v", row.Moved.FromS, first.Vars, row.Vars)
