@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
-	client := newWorker(t)
+	client := newWorker(t, unstolen)
 	for name, test := range map[string]struct {
 		spins   int // milliseconds, of which it claims a nanosecond
 		problem *spec.Instance
@@ -78,8 +78,7 @@ func TestStolenTimeExplainsTheWorkersClock(t *testing.T) {
 		"more than half, apart": {"0.6", 2 * spins, result.CauseForged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(puppet.Stolen, test.stolen)
-			cell := loaded(t, newWorker(t), puppet.Script{Micros: 1e-3, Spin: spins, Idle: test.apart})
+			cell := loaded(t, newWorker(t, puppet.Stolen+"="+test.stolen), puppet.Script{Micros: 1e-3, Spin: spins, Idle: test.apart})
 			timings, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
 			if got := causeOf(errs[0]); got != test.want {
 				t.Errorf("cause %q (%v), want %q", got, errs[0], test.want)
@@ -150,10 +149,9 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 func TestReadingThatOtherWorkExplains(t *testing.T) {
 	for stolen, disturbed := range map[string]bool{"3": true, "0": false} {
 		t.Run(stolen, func(t *testing.T) {
-			t.Setenv(puppet.Stolen, stolen)
 			var raw []byte
 			for range 10 { // other work may really have disturbed it
-				cell := loaded(t, newWorker(t), puppet.Script{Micros: 2e4, Spin: 20}) // one launch
+				cell := loaded(t, newWorker(t, puppet.Stolen+"="+stolen), puppet.Script{Micros: 2e4, Spin: 20}) // one launch
 				timings, _, errs := Turns(t.Context(), []Side{{Cell: cell, Instance: sized(spec.CellHost, 8)}}, quickly(), func(Progress) {})
 				c := timings[0].Clock
 				if errs[0] != nil || c == nil {
@@ -287,7 +285,7 @@ func TestUnevenIsNotForged(t *testing.T) {
 			t.Parallel()
 			opts := quickly()
 			opts.MinSamples = 200
-			timings, _, errs := Turns(t.Context(), []Side{{Cell: loaded(t, newWorker(t), test.script), Instance: sized(spec.CellHost, 8)}}, opts, func(Progress) {})
+			timings, _, errs := Turns(t.Context(), []Side{{Cell: loaded(t, newWorker(t, unstolen), test.script), Instance: sized(spec.CellHost, 8)}}, opts, func(Progress) {})
 			if got := causeOf(errs[0]); got != test.want {
 				t.Errorf("cause %q (%v), want %q; %+v", got, errs[0], test.want, timings[0].Clock)
 			}
@@ -308,7 +306,7 @@ func TestHostBoundIsNotForged(t *testing.T) {
 		want   result.Cause
 	}{"the host is slow": {honest, ""}, "nothing is": {slow, result.CauseForged}} {
 		t.Run(name, func(t *testing.T) {
-			client := newWorker(t)
+			client := newWorker(t, unstolen)
 			first, rival := loaded(t, client, puppet.Script{Micros: 50}), loaded(t, client, test.script)
 			rival.OnDevice = true
 			sides := []Side{{Cell: first, Instance: sized(spec.CellHost, 8)}, {Cell: rival, Instance: sized(spec.CellPython, 8)}}
@@ -327,7 +325,7 @@ func TestHostBoundIsNotForged(t *testing.T) {
 
 // What one side is timed with all are timed with.
 func TestAllAreTimedAlike(t *testing.T) {
-	client := newWorker(t)
+	client := newWorker(t, unstolen)
 	var sides []Side
 	for _, script := range []puppet.Script{{Micros: 1000, Spin: 1, Host: 400}, {Micros: 1000, Spin: 5, Host: 5000}} {
 		cell := loaded(t, client, script)
@@ -352,7 +350,7 @@ func TestAllAreTimedAlike(t *testing.T) {
 // A host that became slower while it was measured is no forger; but what it did
 // meanwhile nobody knows.
 func TestHostThatBecomesSlow(t *testing.T) {
-	cell := loaded(t, newWorker(t), puppet.Script{Micros: 1000, Spin: 50, Host: 5000})
+	cell := loaded(t, newWorker(t, unstolen), puppet.Script{Micros: 1000, Spin: 50, Host: 5000})
 	cell.OnDevice = true
 	s := newSeries(Side{Cell: cell, Instance: sized(spec.CellPython, 8)}, quickly(), func(Progress) {})
 	s.looked = true
@@ -376,7 +374,7 @@ func TestPythonQueuesSlowly(t *testing.T) {
 		want     result.Cause
 	}{"on the processor": {false, result.CauseForged}, "on a GPU": {true, ""}} {
 		t.Run(name, func(t *testing.T) {
-			client := newWorker(t)
+			client := newWorker(t, unstolen)
 			first, rival := loaded(t, client, honest), loaded(t, client, slow)
 			rival.OnDevice = test.onDevice
 			sides := []Side{{Cell: first, Instance: sized(spec.CellHost, 8)}, {Cell: rival, Instance: sized(spec.CellPython, 8)}}

@@ -13,7 +13,7 @@ import (
 // warm-up, among its samples, or when its clock is looked at, once or again.
 func TestCellsThatEnd(t *testing.T) {
 	t.Parallel()
-	client := newWorker(t)
+	client := newWorker(t, unstolen)
 	for name, test := range map[string]struct {
 		script   puppet.Script
 		cell     string
@@ -54,7 +54,7 @@ func TestCellsThatEnd(t *testing.T) {
 
 func TestRunsThatEnd(t *testing.T) {
 	t.Parallel()
-	client := newWorker(t)
+	client := newWorker(t, unstolen)
 	for _, sustain := range []bool{false, true} {
 		opts := quickly()
 		opts.Sustain = sustain

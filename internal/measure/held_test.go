@@ -24,7 +24,7 @@ func TestClocksAreHeldInTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stage := newStage(t, func(_, side int) puppet.Script { return test.scripts[side] })
+			stage := newStage(t, func(_, side int) puppet.Script { return test.scripts[side] }, unstolen)
 			m := newMatch(spec.CellHost, "a", make([]int64, len(test.scripts))...)
 			opts := brief()
 			opts.Floor = 1 // for as long as it may

@@ -16,12 +16,13 @@ import (
 )
 
 // newWorker starts a worker that shares its device with no other test.
-func newWorker(t *testing.T) *worker.Client {
+func newWorker(t *testing.T, env ...string) *worker.Client {
 	t.Helper()
 	command, err := puppet.Worker(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+	command = slices.Concat([]string{"env"}, env, command)
 	client, err := worker.Start(t.Context(), worker.Options{Command: command})
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +30,10 @@ func newWorker(t *testing.T) *worker.Client {
 	t.Cleanup(client.Close)
 	return client
 }
+
+// unstolen is for tests in which something is to be found: time that a hypervisor really
+// takes from this machine would excuse it.
+const unstolen = puppet.Stolen + "=0"
 
 // loaded is a puppet's cell.
 func loaded(t *testing.T, client *worker.Client, script puppet.Script) *worker.Cell {
@@ -71,9 +76,9 @@ type call struct {
 	side int    // whose cell it was; -1: everybody's
 }
 
-func newStage(t *testing.T, script func(cell, side int) puppet.Script) *stage {
+func newStage(t *testing.T, script func(cell, side int) puppet.Script, env ...string) *stage {
 	t.Helper()
-	return &stage{t: t, client: newWorker(t), script: script, data: map[[2]int][]string{}}
+	return &stage{t: t, client: newWorker(t, env...), script: script, data: map[[2]int][]string{}}
 }
 
 func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {

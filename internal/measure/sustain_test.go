@@ -15,7 +15,7 @@ import (
 // sustained measures a puppet in stretches.
 func sustained(t *testing.T, script puppet.Script, in *spec.Instance) (*result.Timing, error) {
 	t.Helper()
-	c := loaded(t, newWorker(t), script)
+	c := loaded(t, newWorker(t, unstolen), script)
 	opts := Default()
 	opts.Sustain, opts.Budget, opts.MinSamples = true, time.Second, 1000
 	timings, _, errs := Turns(t.Context(), []Side{{Cell: c, Instance: in}}, opts, func(Progress) {})
@@ -56,7 +56,7 @@ func TestStretchesNeedInputsThatStay(t *testing.T) {
 func TestStretchesLookAtTheMachine(t *testing.T) {
 	t.Parallel()
 	script := puppet.Script{Micros: 5, Spin: 60} // both runs together last long enough for another look
-	s := newSeries(Side{Cell: loaded(t, newWorker(t), script), Instance: sized(spec.CellHost, 8)}, quickly(), func(Progress) {})
+	s := newSeries(Side{Cell: loaded(t, newWorker(t, unstolen), script), Instance: sized(spec.CellHost, 8)}, quickly(), func(Progress) {})
 	if err := s.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // inTurns lets puppets take turns, each in a cell of its own.
 func inTurns(t *testing.T, opts Options, scripts ...puppet.Script) ([]*result.Timing, []*result.Ratio, []error) {
 	t.Helper()
-	client := newWorker(t)
+	client := newWorker(t, unstolen)
 	var sides []Side
 	for _, script := range scripts {
 		sides = append(sides, Side{Cell: loaded(t, client, script), Instance: sized(spec.CellHost, 8)})

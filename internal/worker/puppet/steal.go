@@ -12,16 +12,24 @@ import (
 )
 
 // Stolen is the environment variable that names the share of its time that a puppet's
-// worker believes to be stolen by a hypervisor; without it, nothing is, whatever really
-// is: that would excuse what tests want to be found. Beyond 1 it is more than has
-// passed, as counting in ticks makes it of short requests.
+// worker believes to be stolen by a hypervisor; without it, that is what really is: a
+// puppet that sleeps for as long as it claims would be accused otherwise. 0 is for tests
+// that want something to be found, which stolen time would excuse. Beyond 1 it is more
+// than has passed, as counting in ticks makes it of short requests.
 const Stolen = "PAWL_PUPPET_STOLEN"
 
 // stealing has a folder in place of /proc, on a machine whose cores are stolen: nobody
 // can make a hypervisor do so, or not do so.
 func stealing() (opts worker.ServeOptions, clear func()) {
-	share, err := strconv.ParseFloat(os.Getenv(Stolen), 64)
+	text, asked := os.LookupEnv(Stolen)
+	if !asked {
+		return worker.ServeOptions{}, func() {}
+	}
+	share, err := strconv.ParseFloat(text, 64)
 	if err != nil {
+		panic(err)
+	}
+	if share == 0 {
 		return worker.ServeOptions{Stat: os.DevNull}, func() {}
 	}
 	folder, err := os.MkdirTemp("", "pawl-proc-")
