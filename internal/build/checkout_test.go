@@ -75,6 +75,7 @@ var waysOut = map[string]way{
 // Whichever way leads out of a version's checkout into the user's, no version is built
 // from the files of another.
 func TestVersionsKeepApart(t *testing.T) {
+	needsFence(t)
 	t.Setenv("LC_ALL", "C")
 	for name, lead := range waysOut {
 		t.Run(name, func(t *testing.T) {
@@ -106,6 +107,7 @@ func TestVersionsKeepApart(t *testing.T) {
 // A path of its own leads a version to its own files, also where its checkout lies in
 // the user's.
 func TestVersionsFindTheirOwn(t *testing.T) {
+	needsFence(t)
 	own, base := versions(t)
 	inside := &project{t: t, dir: filepath.Join(own.dir, ".cache", "tree")}
 	for _, file := range []string{"k.c", "headers/h.h", ".git/HEAD"} {
@@ -132,6 +134,7 @@ func TestVersionsFindTheirOwn(t *testing.T) {
 // A compiler may be installed in the user's checkout, and so may what git does not
 // have: these are the same for every version.
 func TestVersionsShareTools(t *testing.T) {
+	needsFence(t)
 	own, base := versions(t)
 	_ = os.RemoveAll(filepath.Join(own.dir, ".git"))
 	mustRun(t, own.dir, "git", "init", "--quiet")

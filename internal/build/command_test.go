@@ -149,6 +149,7 @@ func TestKilledCompiler(t *testing.T) {
 
 // The words are those of the compiler that is here.
 func TestKilledCompilersChild(t *testing.T) {
+	needsFence(t)
 	if !strings.Contains(mustRun(t, ".", "cc", "--version"), "Free Software Foundation") {
 		t.Skip("cc is not gcc")
 	}

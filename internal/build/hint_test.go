@@ -9,6 +9,7 @@ import (
 
 // No hint tells anybody to open what nobody should, and each says what is the matter.
 func TestHintsMakeSense(t *testing.T) {
+	needsFence(t)
 	t.Setenv("LC_ALL", "C")
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -51,6 +52,7 @@ func TestHintsMakeSense(t *testing.T) {
 
 // What whoever runs pawl has set, and what does nothing, is said once.
 func TestIdleSettings(t *testing.T) {
+	needsFence(t)
 	p := newProject(t, map[string]string{"pawl.yaml": yaml("k.c", "entry: run", "params: {P: [1, 2]}"), "k.c": plainSource, ".git/config": ""})
 	t.Setenv(readVariable, "/nowhere:include:"+p.dir+"/.git:"+p.dir+":")
 	t.Setenv(envVariable, "PATH,PAWL_TEST_UNSET,PAWL_TEST_NO*,*")

@@ -169,6 +169,9 @@ func self(t testing.TB, args ...string) Command {
 
 func run(t testing.TB, c Command) (string, *Process) {
 	t.Helper()
+	if c.Mode == Require {
+		needsAll(t)
+	}
 	var out bytes.Buffer
 	p, err := runTo(&out, c)
 	if err != nil {
@@ -177,10 +180,19 @@ func run(t testing.TB, c Command) (string, *Process) {
 	return strings.TrimSpace(out.String()), p
 }
 
+// needsAll skips a test where this kernel lacks a part of the sandbox.
+func needsAll(t testing.TB) {
+	t.Helper()
+	if missing := Probe().Missing; len(missing) > 0 {
+		t.Skipf("this kernel cannot give the whole sandbox: %s", strings.Join(missing, ", "))
+	}
+}
+
 // programs builds the C programs of testdata, once for all tests, and returns
 // the folder they are in. TestMain removes it.
 func programs(t testing.TB) string {
 	t.Helper()
+	needsAll(t)
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("no C compiler")
 	}

@@ -373,6 +373,7 @@ func TestUnnamed(t *testing.T) {
 
 // A folder may be listed of which nothing may be read, and that is no attempt.
 func TestList(t *testing.T) {
+	needsAll(t)
 	root := realTemp(t)
 	writeTree(t, root, "some/secret=hidden", "some/deep/other=hidden", "a=", "some/open=shown")
 	policy := Policy{Read: append(System(), filepath.Join(root, "some/open")), List: []string{filepath.Join(root, "some"), filepath.Join(root, "a"), "/nowhere"}}

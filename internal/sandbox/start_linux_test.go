@@ -81,6 +81,7 @@ func TestEndsWithWorker(t *testing.T) {
 
 // Nor does what such a program has started go on when its caller is killed.
 func TestChildrenEndWithCaller(t *testing.T) {
+	needsAll(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +117,7 @@ func TestChildrenEndWithCaller(t *testing.T) {
 
 // The parent death signal is about threads, and Go threads come and go.
 func TestOutlivesTheThreadThatAsked(t *testing.T) {
+	needsAll(t)
 	stdin, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +199,7 @@ func TestNoOrphans(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
+	needsAll(t)
 	tests := []struct {
 		pretend older
 		level   Level
@@ -244,6 +247,7 @@ func TestOff(t *testing.T) {
 }
 
 func TestStartErrors(t *testing.T) {
+	needsAll(t)
 	for _, test := range []struct {
 		c    Command
 		want string

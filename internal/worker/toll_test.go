@@ -187,19 +187,6 @@ func TestSharedCore(t *testing.T) {
 	}
 }
 
-// A cell that is stopped, and so answers no ping, has not lied.
-func TestStoppedCellIsNotForged(t *testing.T) {
-	c := connect(t)
-	cell := openLying(t, c, "honest")
-	if err := unix.Kill(cell.Info.PID, unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(farewell+time.Second, func() { _ = unix.Kill(cell.Info.PID, unix.SIGCONT) })
-	if _, err := cell.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 // sleeping is a cell that does nothing, beside a /proc of the test's own.
 func sleeping(t *testing.T) (*child, fakeProc) {
 	t.Helper()
