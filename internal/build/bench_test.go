@@ -95,16 +95,28 @@ func cpuTime(b *testing.B) time.Duration {
 // BenchmarkSandbox is what the sandbox adds to one run of a compiler: with and
 // without it in turns, and the median of the differences.
 func BenchmarkSandbox(b *testing.B) {
+	b.Setenv("PAWL_NVRTC", "")
 	for name, text := range map[string]string{
 		"k.c":   plainSource,
 		"k.cpp": "#include <algorithm>\n#include <string>\n#include <vector>\nextern \"C\" " + strings.Replace(plainSource, "#include <stdint.h>\n", "", 1),
+		"k.cu":  scale,
 	} {
 		b.Run(name, func(b *testing.B) {
-			p := newProject(b, map[string]string{"pawl.yaml": yaml(name, "entry: run"), name: strings.ReplaceAll(text, "int64_t", "long")})
-			builders := []*Builder{unheld(b), newBuilder(b)}
+			described, object := yaml(name, "entry: run"), "-c"
+			if name == "k.cu" {
+				described, object = strings.Replace(strings.Replace(cudaYAML, "[64, 32]", "[64]", 1), "ENTRY", "scale", 1), "-cubin"
+			}
+			p := newProject(b, map[string]string{"pawl.yaml": described, name: strings.ReplaceAll(text, "int64_t", "long")})
 			var runs []*batch
 			var recipes []*recipe
-			for _, builder := range builders {
+			for _, mode := range []string{"off", "require"} {
+				builder, err := New(Options{CacheDir: b.TempDir(), NoCcache: true, Arch: "sm_90a", Sandbox: mode})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := builder.nvcc.locate(); err != nil && name == "k.cu" {
+					b.Skipf("no nvcc: %v (NVCC names one)", err)
+				}
 				r, fault := builder.recipe(context.Background(), p.requests()[0])
 				if fault != nil {
 					b.Fatal(fault)
@@ -121,7 +133,7 @@ func BenchmarkSandbox(b *testing.B) {
 					if fault != nil {
 						b.Fatal(fault)
 					}
-					c := run.command(recipes[i], dir, "compiling", true, slices.Concat(recipes[i].compile, []string{"-c", name, "-o", filepath.Join(dir, "k.o")}))
+					c := run.command(recipes[i], dir, "compiling", true, slices.Concat(recipes[i].compile, []string{object, name, "-o", filepath.Join(dir, "k.o")}))
 					began := time.Now()
 					if output, fault := c.run(context.Background()); fault != nil {
 						b.Fatal(fault, output)
