@@ -335,8 +335,12 @@ func (c *check) lookAtTiming(k *contest) {
 		beside = verify.Helped(t, others...)
 	}
 	v.Findings = append(v.Findings, beside...)
-	for _, other := range others {
-		if remembers := verify.Anew(t, other); len(remembers) > 0 {
+	for i, other := range others {
+		claimed := 0.0
+		if change := k.playing[i].side.Change; change != nil {
+			claimed = change.Median
+		}
+		if remembers := verify.Anew(t, other, claimed); len(remembers) > 0 {
 			v.Findings = append(v.Findings, remembers...)
 			break
 		}

@@ -38,6 +38,7 @@ const (
 type extras struct {
 	fresh int // the sample that works on data of which no launch has seen anything; 0: none
 	batch int // of that data; 0: whichever comes next
+	pair  int // number of the turns that have it at that place; 0: no other side's
 	probe int // the sample before which a flush is looked at; 0: none
 }
 

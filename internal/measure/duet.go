@@ -67,6 +67,7 @@ type Match struct {
 	order  []int       // of turns, by side
 	device deviceClock // of samples that sides took in turns
 	repeat int         // launches of a sample: chosen once, so that all cells measure the same
+	news   int         // turns with wholly new data, each for all sides
 	done   bool
 	err    error
 	faulty int // the side that err is about
@@ -422,7 +423,8 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
 		held := !apart && m.holds(count, x.fresh > 0)   // else all data is generated within the turn
 		if x.fresh > 0 {
 			many = min(count, max(anewWithin, x.fresh+rand.IntN(2)))
-			x.batch = m.series[0].data + 1
+			m.news++
+			x.batch, x.pair = m.series[0].data+1, m.news
 			for _, s := range m.series {
 				s.data = x.batch
 			}

@@ -147,6 +147,21 @@ func TestSamplesOnNewData(t *testing.T) {
 			t.Errorf("side %d: %d samples on new data", side, compared)
 		}
 	}
+	pairs := map[int]int{}
+	for side, timing := range m.Timings() {
+		for _, f := range timing.Samples.Fresh {
+			if f.Pair > 0 && pairs[f.Pair] == side {
+				pairs[f.Pair]++
+			}
+		}
+	}
+	both := 0
+	for _, sides := range pairs {
+		both += sides / 2
+	}
+	if both < 5 {
+		t.Errorf("%d pairs on the same new data", both)
+	}
 	batches := map[int]bool{}
 	for _, k := range m.Kept() {
 		if k.Steps < 1 {

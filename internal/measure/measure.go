@@ -143,7 +143,11 @@ func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*
 	s.keep(m, got)
 	t := s.timing
 	if got.Fresh > 0 {
-		t.Samples.Fresh = append(t.Samples.Fresh, result.Fresh{At: len(t.Samples.Seconds) + got.Fresh - 1})
+		f := result.Fresh{At: len(t.Samples.Seconds) + got.Fresh - 1}
+		if got.Fresh == x.fresh {
+			f.Pair = x.pair
+		}
+		t.Samples.Fresh = append(t.Samples.Fresh, f)
 	}
 	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
 	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)

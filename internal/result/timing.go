@@ -51,6 +51,10 @@ type Samples struct {
 type Fresh struct {
 	At int `json:"at"`
 
+	// Sides that took turns have a sample on the very same data at the same place of their
+	// turns; theirs have the same number. 0: there is none.
+	Pair int `json:"pair,omitempty"`
+
 	// The median of its cell's turns in which no sample was on such data; 0: it is not
 	// compared.
 	UsualS float64 `json:"usual_s,omitempty"`

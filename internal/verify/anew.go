@@ -8,30 +8,85 @@ import (
 	"pawl/internal/unit"
 )
 
-// AnewLeast is how many samples on wholly new data either version must have, so that the
-// two can be compared there.
-const AnewLeast = 8
+// AnewLeast is how many samples on the same wholly new data two versions must have, so that
+// they can be compared there.
+const AnewLeast = 10
 
 const (
-	anewLoss   = 1. / 3 // of what it gains may be gone there
-	anewPart   = 0.1    // of the other version's time that one may take longer there
-	anewChance = 0.001  // is at most how often two that do not differ by more look as if they did
+	anewLoss     = 1. / 3 // of what it gains may be gone there
+	anewPart     = 0.1    // of the other version's time that one may take longer there than it usually does
+	anewTogether = 0.05   // the same of samples that both took on the same data
+	anewChance   = 0.001  // is at most how often two that do not differ by more look as if they did
+	usualLeast   = 8      // samples on new data of which is known what is usual at their place
 )
 
-// Anew compares two versions by how much longer they take on wholly new data than on data
-// that differs from the last in a few elements. Both were timed in turns, and nothing was
-// done between the two kinds of samples. A version that loses a third of its gain on new
-// data, and no less than a tenth of the other's time, lives on what it remembers.
-func Anew(candidate, other *result.Timing) []result.Finding {
+// Anew compares two versions on wholly new data; claimed is by which part the candidate is
+// said to be slower, 0 where nothing is said. Both were timed in turns, and nothing was
+// done between samples on such data and samples on data that differs from the last in a few
+// elements. A version that loses a third of its gain on new data, and no less than a part
+// of the other's time, lives on what it remembers.
+func Anew(candidate, other *result.Timing, claimed float64) []result.Finding {
 	if candidate == nil || other == nil {
 		return nil
 	}
-	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
-	if CountAnew(candidate, other) < AnewLeast {
+	usual := stat.Median(other.Samples.Kept())
+	gain := usual - stat.Median(candidate.Samples.Kept())
+	if found := anewAlone(candidate, other, usual, gain); found != nil {
+		return found
+	}
+	return anewTogetherWith(candidate, other, usual, max(gain, -claimed*usual))
+}
+
+// anewTogetherWith compares samples that both took on the same new data, one turn after the
+// other. It leaves out no place of a turn, and nothing that the candidate does at others
+// changes what is compared. That new data takes both longer by as much, or by as many
+// times, is no loss: only a pair that lacks the gain by difference and by ratio counts.
+func anewTogetherWith(candidate, other *result.Timing, usual, gain float64) []result.Finding {
+	mine, theirs := pairsAnew(candidate, other)
+	least := gain - max(anewLoss*gain, anewTogether*usual) // must be there
+	if len(mine) < AnewLeast || least <= 0 {
 		return nil
 	}
-	usual := stat.Median(other.Samples.Kept())
-	allowed := max(anewLoss*(usual-stat.Median(candidate.Samples.Kept())), anewPart*usual)
+	var lost int
+	gained := make([]float64, len(mine))
+	for i := range mine {
+		if gained[i] = theirs[i] - mine[i]; gained[i] < least && mine[i] > theirs[i]*(1-least/usual) {
+			lost++
+		}
+	}
+	if stat.SignTail(lost, len(mine)) > anewChance {
+		return nil
+	}
+	return []result.Finding{{
+		Exploit: Incremental, Severity: result.Suspicious,
+		Message: fmt.Sprintf("it gains %s on data that differs in a few elements from the last, and %s on data that neither version has seen: what it gains may be what it remembers",
+			unit.Duration(gain), unit.Duration(max(0, stat.Median(gained)))),
+	}}
+}
+
+// pairsAnew are the seconds of the samples that both took on the same new data.
+func pairsAnew(candidate, other *result.Timing) (mine, theirs []float64) {
+	at := map[int]int{}
+	for _, f := range other.Samples.Fresh {
+		if f.Pair > 0 {
+			at[f.Pair] = f.At
+		}
+	}
+	for _, f := range candidate.Samples.Fresh {
+		if i, both := at[f.Pair]; both {
+			mine, theirs = append(mine, candidate.Samples.Seconds[f.At]), append(theirs, other.Samples.Seconds[i])
+		}
+	}
+	return mine, theirs
+}
+
+// anewAlone compares how much longer each takes on new data than is usual for itself.
+func anewAlone(candidate, other *result.Timing, usual, gain float64) []result.Finding {
+	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
+	if min(len(mine), len(theirs)) < usualLeast {
+		return nil
+	}
+	allowed := max(anewLoss*gain, anewPart*usual)
 	_, longest, _ := stat.MedianCI(theirs)
 	more := allowed + max(0, -longest) // new data may be quicker to fetch
 	for i := range mine {
@@ -47,13 +102,13 @@ func Anew(candidate, other *result.Timing) []result.Finding {
 	}}
 }
 
-// CountAnew counts the samples on wholly new data that can be compared, of the version that
-// has fewer.
+// CountAnew counts the samples that two versions took on the same wholly new data.
 func CountAnew(candidate, other *result.Timing) int {
 	if candidate == nil || other == nil {
 		return 0
 	}
-	return min(len(longerAnew(&candidate.Samples)), len(longerAnew(&other.Samples)))
+	mine, _ := pairsAnew(candidate, other)
+	return len(mine)
 }
 
 // longerAnew is how many seconds longer samples on other data took than is usual in turns

@@ -63,10 +63,81 @@ func TestAnew(t *testing.T) {
 		{"there is no other", honest, nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if found := Anew(test.mine, test.other); (len(found) == 1) != test.found {
+			if found := Anew(test.mine, test.other, 0); (len(found) == 1) != test.found {
 				t.Errorf("%+v", found)
 			}
 		})
+	}
+}
+
+// together are the timings of two versions with pairs of samples on the same new data.
+func together(r *rand.Rand, pairs int, noise float64, mine, theirs [2]float64) (a, b *result.Timing) {
+	scattered := func(seconds float64) float64 { return seconds * (1 + noise*(r.Float64()-0.5)) }
+	a, b = &result.Timing{}, &result.Timing{}
+	for pair := range pairs {
+		for _, side := range []struct {
+			t    *result.Timing
+			took [2]float64
+		}{{a, mine}, {b, theirs}} {
+			samples := &side.t.Samples
+			samples.Fresh = append(samples.Fresh, result.Fresh{At: len(samples.Seconds), Pair: pair + 1})
+			samples.Seconds = append(samples.Seconds, scattered(side.took[0]))
+			for range 12 {
+				samples.Seconds = append(samples.Seconds, scattered(side.took[1]))
+			}
+		}
+	}
+	return a, b
+}
+
+func TestAnewTogether(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		pairs        int
+		mine, theirs [2]float64 // microseconds on new data, and usually
+		claimed      float64
+		found        bool
+	}{
+		{"all of the gain is lost", 30, [2]float64{100, 30}, [2]float64{100, 100}, 0, true},
+		{"ten pairs will do", 10, [2]float64{100, 30}, [2]float64{100, 100}, 0, true},
+		{"nine will not", 9, [2]float64{100, 30}, [2]float64{100, 100}, 0, false},
+		{"all of it is there", 30, [2]float64{30, 30}, [2]float64{100, 100}, 0, false},
+		{"most of it is there", 30, [2]float64{50, 30}, [2]float64{100, 100}, 0, false},
+		{"less than two thirds are", 30, [2]float64{60, 30}, [2]float64{100, 100}, 0, true},
+		{"new data takes both longer by as much", 30, [2]float64{130, 30}, [2]float64{200, 100}, 0, false},
+		{"and both are quicker on it by as many times", 30, [2]float64{3, 30}, [2]float64{10, 100}, 0, false},
+		{"a tenth, lost", 30, [2]float64{100, 90}, [2]float64{100, 100}, 0, true},
+		{"a small gain, lost", 30, [2]float64{100, 95.5}, [2]float64{100, 100}, 0, false},
+		{"no gain", 30, [2]float64{130, 100}, [2]float64{100, 100}, 0, false},
+		{"a gain that medians do not show", 30, [2]float64{100, 100}, [2]float64{100, 100}, -0.5, true},
+		{"a loss is claimed", 30, [2]float64{130, 130}, [2]float64{100, 100}, 0.3, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			mine, theirs := together(rand.New(rand.NewPCG(7, 8)), test.pairs, 0.02, test.mine, test.theirs)
+			if found := Anew(mine, theirs, test.claimed); (len(found) == 1) != test.found {
+				t.Errorf("%+v", found)
+			}
+			for i := range mine.Samples.Fresh { // of other turns
+				mine.Samples.Fresh[i].Pair += 1000
+			}
+			if found := Anew(mine, theirs, test.claimed); len(found) > 0 || CountAnew(mine, theirs) > 0 {
+				t.Errorf("of different data: %+v", found)
+			}
+		})
+	}
+}
+
+// Versions that are honestly faster are hardly ever accused, whatever new data takes.
+func TestAnewTogetherByChance(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	accused := 0
+	for range 4000 {
+		usual, longer := 20+70*r.Float64(), 100*r.Float64()
+		mine, theirs := together(r, 10+r.IntN(40), 1, [2]float64{usual + longer + 4, usual}, [2]float64{100 + longer, 100})
+		accused += len(Anew(mine, theirs, 0))
+	}
+	if accused > 4 {
+		t.Errorf("%d of 4000 are accused", accused)
 	}
 }
 
@@ -76,7 +147,7 @@ func TestAnewByChance(t *testing.T) {
 	accused := 0
 	for range 4000 {
 		mine, other := rememberer(r, 8+r.IntN(20), 104e-6, 100e-6, 1), rememberer(r, 8+r.IntN(20), 100e-6, 100e-6, 1)
-		accused += len(Anew(mine, other))
+		accused += len(Anew(mine, other, 0))
 	}
 	if accused > 4 {
 		t.Errorf("%d of 4000 are accused", accused)
@@ -103,10 +174,10 @@ func TestAnewOfARealCheck(t *testing.T) {
 		}
 		return out
 	}
-	if found := Anew(timing(1005e-6, rememberedMore), timing(2003e-6, honestMore)); len(found) != 1 {
+	if found := Anew(timing(1005e-6, rememberedMore), timing(2003e-6, honestMore), 0); len(found) != 1 {
 		t.Error("not found")
 	}
-	if found := Anew(timing(1005e-6, honestMore), timing(2003e-6, rememberedMore)); len(found) != 0 {
+	if found := Anew(timing(1005e-6, honestMore), timing(2003e-6, rememberedMore), 0); len(found) != 0 {
 		t.Errorf("%+v", found)
 	}
 }

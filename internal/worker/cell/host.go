@@ -102,6 +102,9 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 	if h.runEntry == 0 {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
 	}
+	if h.spare != nil {
+		_ = h.spare.reveal() // what is hidden would stay where it was
+	}
 	for _, b := range h.all() {
 		b.free()
 	}
@@ -328,7 +331,9 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.FreshBatch > 0 && h.spare != nil {
 		h.spare.hide()
-		defer func() { _ = h.spare.reveal() }() // where none of the samples came to it
+		if !m.Dry { // else it stays hidden until its turn
+			defer func() { _ = h.spare.reveal() }() // where none of the samples came to it
+		}
 		h.renew(h.spare, m.FreshBatch)
 		for _, b := range h.spare.buffers {
 			if m.Cache == "cold" { // now: what has just been written back is quicker to read

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,6 +92,39 @@ func TestHiddenCopy(t *testing.T) {
 	}
 	if err := w.host.reachable(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Data that was generated before its turn stays hidden until then, also while the cell waits.
+func TestStagedDataStaysHidden(t *testing.T) {
+	w := newWitness(t)
+	w.prepare(wire.Prepare{Spare: true})
+	home := w.host.spare.buffers[0].data()
+	stage := wire.Sample{Count: 1, Repeat: 1, Step: 1, Dry: true, FreshBatch: 3}
+	for range 2 {
+		if _, err := w.sample(stage); err != nil {
+			t.Fatal(err)
+		}
+		if b := w.host.spare.buffers[0]; b.home == nil || !bytes.Equal(home, make([]byte, len(home))) {
+			t.Fatal("it can be seen before its turn")
+		}
+	}
+	if _, err := w.sample(wire.Sample{Count: 3, Repeat: 1, Step: 2, Fresh: 2, FreshBatch: 3}); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range w.host.all() {
+		if b.home != nil {
+			t.Errorf("%s is still hidden", b.arg.Name)
+		}
+	}
+	stage.FreshBatch++
+	if _, err := w.sample(stage); err != nil {
+		t.Fatal(err)
+	}
+	left := w.host.spare.buffers[0].home
+	w.prepare(wire.Prepare{Spare: true})
+	if err := unix.Madvise(left, unix.MADV_NORMAL); err == nil && !slices.ContainsFunc(w.host.all(), func(b *buffer) bool { return dl.Address(b.mapped) == dl.Address(left) }) {
+		t.Error("another problem leaves the place of the hidden one behind")
 	}
 }
 
