@@ -102,8 +102,8 @@ func (f *fence) hint(dir, output string, args []string) string {
 }
 
 // explain says why a file, or a folder to search, cannot be read; "" where it can, or
-// is not there. The words are a stranger's, who may have invented them: of what is not in
-// the project they learn no more than that it is there.
+// is not there. The path comes from code that is not trusted. Of files outside the project
+// the answer tells only that they exist.
 func (f *fence) explain(dir, word string, search bool) string {
 	path := within(dir, word)
 	if slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(top string) bool { return holds(top, path) }) {

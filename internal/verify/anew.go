@@ -13,11 +13,11 @@ import (
 const AnewLeast = 10
 
 const (
-	anewLoss     = 1. / 3 // of what it gains may be gone there
-	anewPart     = 0.1    // of the other version's time that one may take longer there than it usually does
-	anewTogether = 0.05   // the same of samples that both took on the same data
-	anewChance   = 0.001  // is at most how often two that do not differ by more look as if they did
-	usualLeast   = 8      // samples on new data of which is known what is usual at their place
+	anewLoss   = 1. / 3 // of what it gains may be gone there
+	usualPart  = 0.1    // of the other version's time: a version may take this much longer there than it usually does
+	pairPart   = 0.05   // of the other version's time: a pair on the same data may lack this much of the gain
+	anewChance = 0.001  // is at most how often two that do not differ by more look as if they did
+	usualLeast = 8      // samples on new data of which is known what is usual at their place
 )
 
 // Anew compares two versions on wholly new data; claimed is by which part the candidate is
@@ -31,19 +31,20 @@ func Anew(candidate, other *result.Timing, claimed float64) []result.Finding {
 	}
 	usual := stat.Median(other.Samples.Kept())
 	gain := usual - stat.Median(candidate.Samples.Kept())
-	if found := anewAlone(candidate, other, usual, gain); found != nil {
+	if found := longerThanUsual(candidate, other, usual, gain); found != nil {
 		return found
 	}
-	return anewTogetherWith(candidate, other, usual, max(gain, -claimed*usual))
+	return lostInPairs(candidate, other, usual, max(gain, -claimed*usual))
 }
 
-// anewTogetherWith compares samples that both took on the same new data, one turn after the
-// other. It leaves out no place of a turn, and nothing that the candidate does at others
-// changes what is compared. That new data takes both longer by as much, or by as many
-// times, is no loss: only a pair that lacks the gain by difference and by ratio counts.
-func anewTogetherWith(candidate, other *result.Timing, usual, gain float64) []result.Finding {
+// lostInPairs compares samples that both versions took on the same new data, one turn
+// after the other. It uses every place of a turn: the candidate cannot exclude a place by
+// being slow there. New data may slow both versions down by the same time or by the same
+// factor. So a pair counts as lost only if the gain is missing in its difference and in
+// its ratio.
+func lostInPairs(candidate, other *result.Timing, usual, gain float64) []result.Finding {
 	mine, theirs := pairsAnew(candidate, other)
-	least := gain - max(anewLoss*gain, anewTogether*usual) // must be there
+	least := gain - max(anewLoss*gain, pairPart*usual) // must be there
 	if len(mine) < AnewLeast || least <= 0 {
 		return nil
 	}
@@ -80,13 +81,13 @@ func pairsAnew(candidate, other *result.Timing) (mine, theirs []float64) {
 	return mine, theirs
 }
 
-// anewAlone compares how much longer each takes on new data than is usual for itself.
-func anewAlone(candidate, other *result.Timing, usual, gain float64) []result.Finding {
+// longerThanUsual compares how much longer each takes on new data than is usual for itself.
+func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []result.Finding {
 	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
 	if min(len(mine), len(theirs)) < usualLeast {
 		return nil
 	}
-	allowed := max(anewLoss*gain, anewPart*usual)
+	allowed := max(anewLoss*gain, usualPart*usual)
 	_, longest, _ := stat.MedianCI(theirs)
 	more := allowed + max(0, -longest) // new data may be quicker to fetch
 	for i := range mine {

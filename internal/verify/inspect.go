@@ -23,8 +23,8 @@ const (
 	runUpMost = 1000 // launches before the first look,
 	runUpSpan = time.Second
 	askedMost = 16 // samples of a request
-	askedAnew = 2  // requests, of which one turns to wholly new data,
-	anewKept  = 4  // and of these all but one are looked at there
+	askedAnew = 2  // one in this many requests turns to wholly new data
+	anewKept  = 4  // all but one in this many keep the output of the sample on new data
 )
 
 // Inspect has the candidate take samples as it does in a match, with other data each
