@@ -13,11 +13,11 @@ import (
 const AnewLeast = 10
 
 const (
-	anewLoss   = 1. / 3 // of what it gains may be gone there
+	anewLoss   = 1. / 3 // of the gain: a version may lose this much on new data
 	usualPart  = 0.1    // of the other version's time: a version may take this much longer there than it usually does
 	pairPart   = 0.05   // of the other version's time: a pair on the same data may lack this much of the gain
-	anewChance = 0.001  // is at most how often two that do not differ by more look as if they did
-	usualLeast = 8      // samples on new data of which is known what is usual at their place
+	anewChance = 0.001  // the greatest chance of accusing a version that loses no more than that
+	usualLeast = 8      // samples on new data whose place has a usual time
 )
 
 // Anew compares two versions on wholly new data; claimed is by which part the candidate is

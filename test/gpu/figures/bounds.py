@@ -60,7 +60,7 @@ def dobench(s):
         yield f"{len(s)} configs of 2"
     for name, c in s.items():
         if not agree(c["pawl_us"], c["ncu_us"]):
-            yield f'{name}: {c["pawl_us"]:.1f} us, Nsight Compute says {c["ncu_us"]:.1f}'
+            yield f'{name}: {c["pawl_us"]:.1f} us, Nsight Compute says {c["ncu_us"]:.1f}; switching kernels takes {c["switch_us"]:.1f}'
         net = c["clean_us"] - c["nothing_us"]  # docs/performance.md: what do_bench adds
         if not agree(c["pawl_us"], net) and not agree(c["sustained_us"], net):
             yield f'{name}: {c["pawl_us"]:.1f} us, sustained {c["sustained_us"]:.1f}; do_bench says {net:.1f} with a clean flush and less its empty function'

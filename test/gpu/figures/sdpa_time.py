@@ -2,7 +2,7 @@
 import csv, io, json, statistics, subprocess, sys
 
 SDPA = """
-import json, sys, torch, torch.nn.functional as F
+import json, statistics, sys, torch, torch.nn.functional as F
 shapes = {"training_512": (32, 8, 512, 64), "inference_4k": (4, 16, 4096, 64)}
 problems = {n: [torch.randn(*s, device="cuda", dtype=torch.float16) for _ in range(3)] for n, s in shapes.items()}
 """
@@ -16,6 +16,20 @@ def clean(cache):
     dirty(cache)
     other.view(torch.int64).max()
 run = lambda fn: do_bench(fn, warmup=25, rep=100, return_mode="median") * 1e-3
+def after(first, then):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    clean(other)
+    torch.cuda._sleep(2_000_000)  # until all is enqueued
+    first()
+    begin.record()
+    then()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3
+def switch(p):
+    attend, small = (lambda q=q: F.scaled_dot_product_attention(*q) for q in (p, [x[:len(x) // 4].clone() for x in p]))
+    pairs = [(after(lambda: None, attend), after(small, attend)) for _ in range(30)][5:]
+    return statistics.median(a for a, _ in pairs) - statistics.median(b for _, b in pairs)
 print("ready", flush=True)
 for line in sys.stdin:
     out = {}
@@ -25,6 +39,7 @@ for line in sys.stdin:
         out[n] = run(attend)
         driver.clear_cache = clean
         out[n + " clean"] = run(attend)
+        out[n + " switch"] = switch(p)
     driver.clear_cache = dirty
     out["nothing"] = run(lambda: None)
     print(json.dumps(out), flush=True)
@@ -57,11 +72,13 @@ def ncu_sdpa():
 def dobench(work, bench, rows, rounds=5, arbitrations=2):
     """do_bench counts the time of its two events, which is what it says of a function that does nothing, and flushes with writes alone, so that
     their lines must leave the cache while the kernel runs. So it is asked a second time with a flush that reads afterwards, and Nsight Compute is
-    asked who is right."""
+    asked who is right. Nsight Compute runs the same kernel again and again, and everybody else runs another one before it. How much longer a call
+    takes after another kernel (the switch) is found by events: after a flush, and after a flush and a quarter of the problem in memory of its own.
+    The switch is shown; no bound uses it."""
     configs = ["training_512", "inference_4k"]
     other = subprocess.Popen([sys.executable, "-c", DO_BENCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     other.stdout.readline()
-    got = {c: {"pawl": [], "sustained": [], "do_bench": [], "clean": [], "ncu": []} for c in configs}
+    got = {c: {"pawl": [], "sustained": [], "do_bench": [], "clean": [], "switch": [], "ncu": []} for c in configs}
     nothing = []
 
     def pawl(into, *flags):
@@ -76,6 +93,7 @@ def dobench(work, bench, rows, rounds=5, arbitrations=2):
         for c in configs:
             got[c]["do_bench"].append(theirs[c])
             got[c]["clean"].append(theirs[c + " clean"])
+            got[c]["switch"].append(theirs[c + " switch"])
         pawl("pawl", "--budget", "200ms")
         if i < arbitrations:
             pawl("sustained", "--budget", "500ms", "--sustain")
