@@ -8,7 +8,7 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/verify"
 )
 
@@ -17,25 +17,25 @@ const verifyBatch = 1 << 20
 
 // exam is what it takes to know the right answers of a row and its rivals.
 type exam struct {
-	answers   *stand.Answers
-	reference *stand.Job
-	rival     *stand.Job
+	answers   *lab.Answers
+	reference *lab.Job
+	rival     *lab.Job
 	unknown   string // why the right answers are not known; "": they are
 }
 
 // answers finds a kernel's oracle, or says why there is none.
-func (b *bench) answers(k *spec.Kernel) (found *stand.Answers, unknown string) {
+func (b *bench) answers(k *spec.Kernel) (found *lab.Answers, unknown string) {
 	if k.Oracle == nil {
-		return nil, stand.ErrNoOracle.Error()
+		return nil, lab.ErrNoOracle.Error()
 	}
-	found, err := stand.FindAnswers(b.Spec, k)
+	found, err := lab.FindAnswers(b.Spec, k)
 	if err != nil {
 		return nil, err.Error()
 	}
 	return found, ""
 }
 
-func newExam(answers *stand.Answers, unknown string, config *spec.Config) *exam {
+func newExam(answers *lab.Answers, unknown string, config *spec.Config) *exam {
 	x := &exam{answers: answers, unknown: unknown}
 	if answers != nil {
 		x.reference, x.rival = answers.Jobs(config)
@@ -44,12 +44,12 @@ func newExam(answers *stand.Answers, unknown string, config *spec.Config) *exam 
 }
 
 // jobs are what must be built to know the answers.
-func (x *exam) jobs() []*stand.Job {
-	var out []*stand.Job
+func (x *exam) jobs() []*lab.Job {
+	var out []*lab.Job
 	if x == nil {
 		return nil
 	}
-	for _, job := range []*stand.Job{x.reference, x.rival} {
+	for _, job := range []*lab.Job{x.reference, x.rival} {
 		if job != nil {
 			out = append(out, job)
 		}
@@ -75,8 +75,8 @@ func (x *exam) settle(row *result.Row) bool {
 
 // examRoom keeps the cells of a lane's oracle open from one row to the next.
 type examRoom struct {
-	lane *stand.Stand
-	open *stand.Examiner
+	lane *lab.Lab
+	open *lab.Examiner
 }
 
 func (r *examRoom) close(ctx context.Context) {
@@ -88,7 +88,7 @@ func (r *examRoom) close(ctx context.Context) {
 
 // examine compares what one side of a row with rivals answers in its cell with what
 // the oracle of the row's kernel says. The error is why the side is not measured.
-func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *stand.Seat, seed uint64) error {
+func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Seat, seed uint64) error {
 	x := p.exam
 	if x == nil || !x.settle(p.Row) {
 		return nil
@@ -100,12 +100,12 @@ func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *stand.Seat,
 	r.open.Borrow(side.Job, seat)
 	defer r.open.Return()
 	instances := [3]*spec.Instance{side.Instance}
-	for i, job := range []*stand.Job{x.reference, x.rival} {
+	for i, job := range []*lab.Job{x.reference, x.rival} {
 		if job != nil {
 			instances[i+1] = job.Instance
 		}
 	}
-	one := stand.NewCase("config", side.Instance.Config, seed)
+	one := lab.NewCase("config", side.Instance.Config, seed)
 	one.Batch = verifyBatch
 	v := &result.Verification{Oracle: x.answers.String(), Seed: seed, Cases: []*result.Case{one}}
 	side.Row.Verification = v

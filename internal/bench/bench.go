@@ -12,7 +12,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // Options are what a bench needs to know.
@@ -25,7 +25,7 @@ type Options struct {
 	Set        []Setting // params that differ from their defaults
 	Against    []string  // rivals to take turns with, by name
 	Measure    measure.Options
-	Stand      stand.Options
+	Lab      lab.Options
 	Devices    []int // which GPUs share the rows; nil: all there are
 }
 
@@ -34,7 +34,7 @@ type Setting struct{ Name, Value string }
 
 // plan is one row to come, or one rival of it.
 type plan struct {
-	*stand.Job
+	*lab.Job
 	rivals []*plan
 	exam   *exam // of a row with rivals
 }
@@ -42,7 +42,7 @@ type plan struct {
 // bench is a run under way.
 type bench struct {
 	Options
-	stand  *stand.Stand
+	lab *lab.Lab
 	run    *run.Run
 	report *result.Report
 }
@@ -51,26 +51,26 @@ type bench struct {
 // went wrong is in its rows. The error is for what concerns the whole run, such as
 // a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	b := &bench{Options: opts, run: r, report: stand.NewReport(r, opts.Kind, opts.Tool, opts.Command, opts.Spec, opts.Measure)}
+	b := &bench{Options: opts, run: r, report: lab.NewReport(r, opts.Kind, opts.Tool, opts.Command, opts.Spec, opts.Measure)}
 	plans, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
-	place := opts.Stand
+	place := opts.Lab
 	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Measure.Timeout
 	if len(opts.Devices) > 0 {
 		place.Device = opts.Devices[0]
 	}
-	b.stand = stand.New(r, b.report, place)
-	var jobs []*stand.Job
+	b.lab = lab.New(r, b.report, place)
+	var jobs []*lab.Job
 	for _, p := range plans {
 		for _, side := range p.sides() {
 			jobs = append(jobs, side.Job)
 		}
 		jobs = append(jobs, p.exam.jobs()...)
 	}
-	startErr := b.stand.Build(ctx, jobs)
-	defer b.stand.Close()
+	startErr := b.lab.Build(ctx, jobs)
+	defer b.lab.Close()
 	lanes, err := b.lanes(plans)
 	if err != nil {
 		return nil, err

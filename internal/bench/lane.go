@@ -7,13 +7,13 @@ import (
 	"sync"
 
 	"pawl/internal/run"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // lanes are the run's GPUs: each has a worker of its own and measures one row at a
 // time, so that several share the rows. What does not run on a GPU has one lane.
-func (b *bench) lanes(plans []*plan) ([]*stand.Stand, error) {
-	lanes := []*stand.Stand{b.stand}
+func (b *bench) lanes(plans []*plan) ([]*lab.Lab, error) {
+	lanes := []*lab.Lab{b.lab}
 	most := 0 // lanes that have something to do
 	for _, p := range plans {
 		if p.anywhere() {
@@ -26,7 +26,7 @@ func (b *bench) lanes(plans []*plan) ([]*stand.Stand, error) {
 	if b.report.Machine.GPU == nil {
 		return lanes, nil
 	}
-	there, chosen := b.stand.Devices(), b.Devices
+	there, chosen := b.lab.Devices(), b.Devices
 	if chosen == nil {
 		for i := range there {
 			chosen = append(chosen, i)
@@ -40,7 +40,7 @@ func (b *bench) lanes(plans []*plan) ([]*stand.Stand, error) {
 			return nil, fmt.Errorf("GPU %d is a %s and GPU %d a %s: name those of one kind with --device", chosen[0], first.Name, device, other.Name)
 		}
 		if len(lanes) < most {
-			lanes = append(lanes, b.stand.Another(device))
+			lanes = append(lanes, b.lab.Another(device))
 		}
 	}
 	return lanes, nil
@@ -54,7 +54,7 @@ func (p *plan) anywhere() bool {
 }
 
 // measureAll lets the lanes measure every row.
-func (b *bench) measureAll(ctx context.Context, lanes []*stand.Stand, plans []*plan, startErr error) {
+func (b *bench) measureAll(ctx context.Context, lanes []*lab.Lab, plans []*plan, startErr error) {
 	first, shared := make(chan int, len(plans)), make(chan int, len(plans))
 	for i, p := range plans {
 		if len(lanes) > 1 && p.anywhere() {

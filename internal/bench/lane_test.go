@@ -16,7 +16,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -125,7 +125,7 @@ func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options)) *result.Report 
 	}
 	opts := Options{
 		Kind: result.KindBench, Spec: s, Selections: selections, Measure: measure.Default(), Devices: []int{0, 1},
-		Stand: stand.Options{Build: build.Options{NoCcache: true, CacheDir: t.TempDir()}, Sandbox: "off", Worker: append([]string{self, "gpu-worker"}, command...)},
+		Lab: lab.Options{Build: build.Options{NoCcache: true, CacheDir: t.TempDir()}, Sandbox: "off", Worker: append([]string{self, "gpu-worker"}, command...)},
 	}
 	opts.Measure.Budget = 20 * time.Millisecond
 	if change != nil {

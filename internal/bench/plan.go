@@ -6,7 +6,7 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // plan resolves every selected kernel on every selected config.
@@ -31,7 +31,7 @@ func (b *bench) plan() ([]*plan, error) {
 		}
 		answers, unknown := b.answers(s.Kernel)
 		for _, config := range s.Configs {
-			p := &plan{Job: stand.NewJob(b.Spec.Dir, variant, config)}
+			p := &plan{Job: lab.NewJob(b.Spec.Dir, variant, config)}
 			b.report.Rows = append(b.report.Rows, p.Row)
 			for i, rival := range rivals {
 				other := &plan{Job: rival.Job(b.Spec.Dir, config)}
@@ -60,10 +60,10 @@ func (b *bench) plan() ([]*plan, error) {
 func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
 
 // rivals finds what a kernel is measured against.
-func (b *bench) rivals(k *spec.Kernel) ([]*stand.Rival, error) {
-	var out []*stand.Rival
+func (b *bench) rivals(k *spec.Kernel) ([]*lab.Rival, error) {
+	var out []*lab.Rival
 	for _, name := range b.Against {
-		found, err := stand.FindRival(b.Spec, k, name)
+		found, err := lab.FindRival(b.Spec, k, name)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/worker"
 )
 
@@ -52,7 +52,7 @@ func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Clie
 	waiting := slices.DeleteFunc(p.sides(), func(side *plan) bool { return side.Row.Fault != nil })
 	seats, openErrs := lane.Seats(ctx, client, jobsOf(waiting))
 	var open []*plan
-	var seated []*stand.Seat
+	var seated []*lab.Seat
 	var sides []measure.Side
 	for i, side := range waiting {
 		if openErrs[i] != nil {
@@ -95,8 +95,8 @@ func (p *plan) compareSound() {
 	}
 }
 
-func jobsOf(plans []*plan) []*stand.Job {
-	jobs := make([]*stand.Job, len(plans))
+func jobsOf(plans []*plan) []*lab.Job {
+	jobs := make([]*lab.Job, len(plans))
 	for i, p := range plans {
 		jobs[i] = p.Job
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"pawl/internal/result"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // What has come to nothing is not faster or slower than anything.
@@ -21,7 +21,7 @@ func TestBrokenSidesAreNotCompared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := &result.Rival{Row: &result.Row{Fault: test.rival}, Ratio: &result.Ratio{Median: 2, Low: 1, High: 3, Rounds: 8}}
-			p := &plan{Job: &stand.Job{Row: &result.Row{Fault: test.own, Rivals: []*result.Rival{other}}}}
+			p := &plan{Job: &lab.Job{Row: &result.Row{Fault: test.own, Rivals: []*result.Rival{other}}}}
 			p.compareSound()
 			if (other.Ratio != nil) != test.want {
 				t.Errorf("ratio %+v", other.Ratio)

@@ -21,7 +21,7 @@ import (
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 )
@@ -77,7 +77,7 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
 	report, err := bench.Run(ctx, run.New(folder, opts.Started, opts.Follow), bench.Options{
 		Kind: result.KindBench, Tool: opts.Tool, Command: opts.Command, Spec: s, Selections: selections,
-		Measure: settings, Stand: stand.Options{Sandbox: opts.Sandbox}, Devices: []int{here.device},
+		Measure: settings, Lab: lab.Options{Sandbox: opts.Sandbox}, Devices: []int{here.device},
 	})
 	if err != nil {
 		return nil, err

@@ -11,15 +11,15 @@ import (
 	"pawl/internal/git"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/verify"
 )
 
 // exam is what it takes to know a contest's right answers.
 type exam struct {
-	answers   *stand.Answers
-	reference *stand.Job
-	rival     *stand.Job
+	answers   *lab.Answers
+	reference *lab.Job
+	rival     *lab.Job
 	varies    bool   // it may give other bits each time
 	theirs    string // whose oracle it is, where it is the base's
 	own       bool   // it is the change's, since the base's cannot be asked
@@ -83,7 +83,7 @@ func (c *check) examBy(k *contest, s *spec.Spec, from *spec.Kernel) *exam {
 	answers, known := c.answers[from]
 	if !known { // once a kernel, so that its configs share the oracle
 		var err error
-		if answers, err = stand.FindAnswers(s, from); err != nil {
+		if answers, err = lab.FindAnswers(s, from); err != nil {
 			return &exam{varies: !from.Deterministic, err: err}
 		}
 		c.answers[from] = answers

@@ -9,7 +9,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // calibrated is a calibration whose estimates of no change scatter by so much.
@@ -40,7 +40,7 @@ func mixedCheck(folder string) *check {
 		if cell == spec.CellHost {
 			class = "host-some"
 		}
-		c.contests = append(c.contests, &contest{class: class, candidate: &stand.Job{Row: &result.Row{Cell: cell}}, playing: []*opponent{{}}})
+		c.contests = append(c.contests, &contest{class: class, candidate: &lab.Job{Row: &result.Row{Cell: cell}}, playing: []*opponent{{}}})
 	}
 	return c
 }

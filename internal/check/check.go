@@ -15,7 +15,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // Options are what a check needs to know.
@@ -29,11 +29,11 @@ type Options struct {
 	Fork     bool       // the change is a stranger's
 	PlanOnly bool       // build, and say what would be measured
 	Duet     measure.DuetOptions
-	Stand    stand.Options
+	Lab    lab.Options
 	Curves   string // folder of calibrations; "": none
 
 	// Explain is told of rows that became slower or much faster; it may be nil.
-	Explain func(ctx context.Context, s *stand.Stand, candidate, base *stand.Job) error
+	Explain func(ctx context.Context, s *lab.Lab, candidate, base *lab.Job) error
 }
 
 // check is a run under way.
@@ -41,7 +41,7 @@ type check struct {
 	Options
 	run    *run.Run
 	report *result.Report
-	stand  *stand.Stand
+	lab *lab.Lab
 
 	base     *version                 // nil: there is none
 	gate     spec.Gate                // the base's, where there is one
@@ -52,14 +52,14 @@ type check struct {
 	trees    map[string]*version      // by commit
 	loose    []string                 // files that are used and not in git
 	contests []*contest
-	answers  map[*spec.Kernel]*stand.Answers
+	answers  map[*spec.Kernel]*lab.Answers
 	curves   map[string]*curve.Curve // by device class, nil for those that are not calibrated
 }
 
 // contest is one row: the candidate and what it plays against.
 type contest struct {
 	row       *result.Row
-	candidate *stand.Job
+	candidate *lab.Job
 	class     string
 	base      *opponent
 	best      *opponent      // nil also when it is the base
@@ -83,7 +83,7 @@ type contest struct {
 // opponent is another version of a contest's kernel.
 type opponent struct {
 	side *result.Side
-	job  *stand.Job // nil: it could not be had, and side says why
+	job  *lab.Job // nil: it could not be had, and side says why
 	gone bool       // then: nobody has it any more
 	odd  bool       // then: it could be had, and solves another problem
 }
@@ -94,31 +94,31 @@ type opponent struct {
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
 	c := &check{
 		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
-		report: stand.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
+		report: lab.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
 		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
-		answers: map[*spec.Kernel]*stand.Answers{}, curves: map[string]*curve.Curve{},
+		answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{},
 	}
 	defer c.closeTrees()
 	if err := c.findBase(ctx); err != nil {
 		return nil, err
 	}
-	place := opts.Stand
+	place := opts.Lab
 	place.Class, place.Timeout = c.deviceClass(), opts.Duet.Timeout
 	place.Build.Checkout = opts.Spec.Dir
-	c.stand = stand.New(r, c.report, place)
-	defer c.stand.Close()
+	c.lab = lab.New(r, c.report, place)
+	defer c.lab.Close()
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
-	if err := c.stand.Start(ctx); err != nil {
+	if err := c.lab.Start(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.plan(ctx); err != nil {
 		return nil, err
 	}
-	var jobs []*stand.Job
+	var jobs []*lab.Job
 	for _, k := range c.contests {
 		jobs = append(jobs, k.jobs()...)
 	}
-	if err := c.stand.Build(ctx, jobs); err != nil {
+	if err := c.lab.Build(ctx, jobs); err != nil {
 		for _, k := range c.contests {
 			if k.row.Fault == nil {
 				k.candidate.Fail("load", err)
@@ -169,7 +169,7 @@ func (k *contest) evidence(gate spec.Gate) judge.Case {
 	}
 }
 
-func (o *opponent) evidence(candidate *stand.Job) *judge.Opponent {
+func (o *opponent) evidence(candidate *lab.Job) *judge.Opponent {
 	if o == nil {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (c *check) explain(ctx context.Context) {
 		if len(k.playing) == 0 || !judge.Confirm(k.row.Verdict) {
 			continue
 		}
-		if err := c.Explain(ctx, c.stand, k.candidate, k.playing[0].job); err != nil {
+		if err := c.Explain(ctx, c.lab, k.candidate, k.playing[0].job); err != nil {
 			k.row.Warnings = append(k.row.Warnings, result.Warning{Code: "explain", Message: err.Error()})
 		}
 	}

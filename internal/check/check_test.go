@@ -16,7 +16,7 @@ import (
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 )
 
@@ -465,7 +465,7 @@ func TestSharedCellsAreDescribedInEveryRow(t *testing.T) {
 	p.commit("two configs")
 	p.script("k", puppet.Script{Micros: 500, Reach: true})
 	p.commit("reaching for the network")
-	report := p.check(update, func(o *Options) { o.Stand.Sandbox = "auto" })
+	report := p.check(update, func(o *Options) { o.Lab.Sandbox = "auto" })
 	for _, name := range []string{"k/one", "k/two"} {
 		row := rowOf(t, report, name)
 		mustBe(t, row, result.Maintained)
@@ -512,7 +512,7 @@ func TestExplained(t *testing.T) {
 	p.commit("change")
 	var explained []string
 	report := p.check(func(o *Options) {
-		o.Explain = func(_ context.Context, _ *stand.Stand, candidate, base *stand.Job) error {
+		o.Explain = func(_ context.Context, _ *lab.Lab, candidate, base *lab.Job) error {
 			explained = append(explained, candidate.Row.Name()+" "+base.Row.Code[:6])
 			return errors.New("no profiler")
 		}

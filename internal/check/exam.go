@@ -6,7 +6,7 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/verify"
 )
 
@@ -26,13 +26,13 @@ func (x *exam) instances(k *contest) [3]*spec.Instance {
 // kernel: starting them takes longer than what they are for. Nothing is measured
 // meanwhile.
 type examRoom struct {
-	open   *stand.Examiner
+	open   *lab.Examiner
 	kernel *spec.Kernel
 	beside time.Duration // spent on neighbours of its configs
 }
 
 // examiner looks at a contest's candidate; nil: at what it has produced before.
-func (r *examRoom) examiner(ctx context.Context, c *check, k *contest, candidate *stand.Job) *stand.Examiner {
+func (r *examRoom) examiner(ctx context.Context, c *check, k *contest, candidate *lab.Job) *lab.Examiner {
 	x := k.exam
 	if r.open != nil && r.open.Fits(x.answers, candidate, x.reference, x.rival) {
 		r.open.Succeed(candidate)
@@ -48,7 +48,7 @@ func (r *examRoom) examiner(ctx context.Context, c *check, k *contest, candidate
 	if r.kernel != k.candidate.Variant.Kernel {
 		r.kernel, r.beside = k.candidate.Variant.Kernel, 0
 	}
-	r.open = c.stand.NewExaminer(x.answers, candidate, x.reference, x.rival, largest, c.Duet.Seed)
+	r.open = c.lab.NewExaminer(x.answers, candidate, x.reference, x.rival, largest, c.Duet.Seed)
 	return r.open
 }
 
@@ -86,8 +86,8 @@ func (c *check) excuse(ctx context.Context, k *contest) {
 		if o.side.Change == nil {
 			continue
 		}
-		examiner := c.stand.NewExaminer(x.answers, o.job, x.reference, x.rival, o.job.Instance.Footprint, c.Duet.Seed)
-		one := stand.NewCase("config", o.job.Instance.Config, c.Duet.Seed)
+		examiner := c.lab.NewExaminer(x.answers, o.job, x.reference, x.rival, o.job.Instance.Footprint, c.Duet.Seed)
+		one := lab.NewCase("config", o.job.Instance.Config, c.Duet.Seed)
 		one.Batch = verifyBatch
 		instances := x.instances(k)
 		instances[0] = o.job.Instance

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/verify"
 )
 
@@ -25,7 +25,7 @@ func (c *check) inspect(ctx context.Context, k *contest, room *examRoom) {
 		var found []result.Finding
 		found, err = bench.Inspect(ctx, verify.Inspection{
 			Looks: max(0, inspectLooks-looked), Cache: c.Duet.Cache,
-			Case: func() *result.Case { return stand.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed) },
+			Case: func() *result.Case { return lab.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed) },
 			After: func(one *result.Case) {
 				v.Cases = append(v.Cases, one)
 				if one.Reason != "" {

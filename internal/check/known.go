@@ -11,7 +11,7 @@ import (
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // bestOf is the best-known version, from the commit and with the params that the
@@ -92,7 +92,7 @@ func (o *opponent) lost() bool {
 // buildOwn builds what the branch's own entries name, for rows that are other code:
 // another compiler may have made that of the same sources.
 func (c *check) buildOwn(ctx context.Context) {
-	var jobs []*stand.Job
+	var jobs []*lab.Job
 	for _, k := range c.contests {
 		switch {
 		case k.mine == nil || k.former != nil && k.former.Commit == k.mine.Commit: // the base knows it
@@ -106,7 +106,7 @@ func (c *check) buildOwn(ctx context.Context) {
 		}
 	}
 	if len(jobs) > 0 {
-		_ = c.stand.Build(ctx, jobs) // the error is for the worker, which is there
+		_ = c.lab.Build(ctx, jobs) // the error is for the worker, which is there
 	}
 }
 

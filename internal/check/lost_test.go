@@ -10,7 +10,7 @@ import (
 	"pawl/internal/git"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // merged is a project whose baseline names a commit of a branch that main has squashed:
@@ -126,7 +126,7 @@ func TestLostVersions(t *testing.T) {
 		result.CauseCompile: true, result.CauseNoEntry: true, result.CauseSpec: true,
 		result.CauseInternal: false, result.CauseTimeout: false, result.CauseUnsupported: false, result.CauseInterrupted: false,
 	} {
-		o := &opponent{job: &stand.Job{Row: &result.Row{Fault: &result.Fault{Cause: cause}}}}
+		o := &opponent{job: &lab.Job{Row: &result.Row{Fault: &result.Fault{Cause: cause}}}}
 		if o.lost() != want {
 			t.Errorf("%s: lost %t", cause, o.lost())
 		}

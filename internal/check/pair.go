@@ -6,12 +6,12 @@ import (
 
 	"pawl/internal/git"
 	"pawl/internal/result"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // jobs are all versions that must be built to know who plays.
-func (k *contest) jobs() []*stand.Job {
-	out := []*stand.Job{k.candidate}
+func (k *contest) jobs() []*lab.Job {
+	out := []*lab.Job{k.candidate}
 	for _, o := range []*opponent{k.base, k.best} {
 		if o != nil && o.job != nil {
 			out = append(out, o.job)

@@ -9,7 +9,7 @@ import (
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // plan resolves every selected row and the versions it plays against.
@@ -19,7 +19,7 @@ func (c *check) plan(ctx context.Context) error {
 		return err
 	}
 	for _, s := range selections {
-		class := c.stand.ClassOf(ctx, c.Spec.Dir, s.Kernel)
+		class := c.lab.ClassOf(ctx, c.Spec.Dir, s.Kernel)
 		if err := c.loadBaseline(ctx, class); err != nil {
 			return err
 		}
@@ -72,11 +72,11 @@ func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 			at = theirs
 		}
 	}
-	job := stand.NewJob(c.Spec.Dir, k.Default(), at)
+	job := lab.NewJob(c.Spec.Dir, k.Default(), at)
 	if at != own && !sameVars(at, own) {
 		message := fmt.Sprintf("this change gives %s other values; it is judged by those of the base", own.Name)
 		if job.Instance == nil { // what the base's values mean, the candidate no longer knows
-			job = stand.NewJob(c.Spec.Dir, k.Default(), own)
+			job = lab.NewJob(c.Spec.Dir, k.Default(), own)
 			message = fmt.Sprintf("the base's values of %s make no sense here any more; this change's own are used", own.Name)
 		}
 		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "config", Message: message})
@@ -149,7 +149,7 @@ func (c *check) baseOf(name string, at *spec.Config) *opponent {
 }
 
 func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Config) *opponent {
-	job := stand.NewJob(v.tree.Folder, variant, at)
+	job := lab.NewJob(v.tree.Folder, variant, at)
 	job.Beside = true
 	return &opponent{side: &result.Side{Role: role, Commit: v.sha, Row: job.Row}, job: job}
 }

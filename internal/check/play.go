@@ -10,7 +10,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // play lets every contest that needs it play. Contests whose versions load the
@@ -73,24 +73,24 @@ func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
 		c.lookAtTiming(k)
 		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
 		for _, job := range k.jobs() {
-			c.stand.HoldAgainstRoof(job)
+			c.lab.HoldAgainstRoof(job)
 		}
 		k.judge(c.gate)
 		c.inspect(ctx, k, &room)
 		c.excuse(ctx, k)
-		c.stand.Doubt(k.candidate, c.gate.CV)
+		c.lab.Doubt(k.candidate, c.gate.CV)
 	}
 }
 
 // playMatches plays the duets or trios of contests that share their cells. Where one of
 // two opponents fails, the match begins anew without it.
 func (c *check) playMatches(ctx context.Context, group []*contest, done int) {
-	jobs := []*stand.Job{group[0].candidate}
+	jobs := []*lab.Job{group[0].candidate}
 	for _, o := range group[0].playing {
 		jobs = append(jobs, o.job)
 	}
-	host := c.stand.NewHost(jobs)
-	var duels []*stand.Duel
+	host := c.lab.NewHost(jobs)
+	var duels []*lab.Duel
 	for _, k := range group {
 		host.Admit(k.candidate)
 		k.match = &measure.Match{Name: k.row.Name(), Sides: []measure.Entrant{{Instance: k.candidate.Instance, Symbols: k.candidate.Artifact.Symbols}}}
@@ -98,12 +98,12 @@ func (c *check) playMatches(ctx context.Context, group []*contest, done int) {
 			host.Admit(o.job)
 			k.match.Sides = append(k.match.Sides, measure.Entrant{Instance: o.job.Instance, Symbols: o.job.Artifact.Symbols})
 		}
-		duels = append(duels, &stand.Duel{Match: k.match, Settle: func() result.Verdict {
+		duels = append(duels, &lab.Duel{Match: k.match, Settle: func() result.Verdict {
 			c.settle(ctx, k)
 			return k.row.Verdict
 		}})
 	}
-	stand.PlayOut(ctx, host, duels, c.duet(group[0]), func(m *measure.Match, p measure.Progress) {
+	lab.PlayOut(ctx, host, duels, c.duet(group[0]), func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	var again []*contest
@@ -185,12 +185,12 @@ func (c *check) measure(ctx context.Context, k *contest) (kept []measure.Kept) {
 		k.candidate.Fail("measure", context.Canceled)
 		return nil
 	}
-	client, err := c.stand.Living(ctx)
+	client, err := c.lab.Living(ctx)
 	if err != nil {
 		k.candidate.Fail("load", err)
 		return nil
 	}
-	seats, errs := c.stand.Seats(ctx, client, []*stand.Job{k.candidate})
+	seats, errs := c.lab.Seats(ctx, client, []*lab.Job{k.candidate})
 	if errs[0] != nil {
 		k.candidate.Fail("load", errs[0])
 		return nil
@@ -204,11 +204,11 @@ func (c *check) measure(ctx context.Context, k *contest) (kept []measure.Kept) {
 	if len(timings[0].Samples.Seconds) > 0 {
 		k.row.Timing = timings[0]
 	}
-	if err := errors.Join(c.stand.Leave(ctx, seats[0], k.candidate, failed[0])); err != nil {
+	if err := errors.Join(c.lab.Leave(ctx, seats[0], k.candidate, failed[0])); err != nil {
 		k.candidate.Fail("measure", err)
 	}
-	c.stand.HoldAgainstRoof(k.candidate)
-	c.stand.Doubt(k.candidate, c.gate.CV)
+	c.lab.HoldAgainstRoof(k.candidate)
+	c.lab.Doubt(k.candidate, c.gate.CV)
 	return kept
 }
 

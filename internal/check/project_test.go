@@ -17,7 +17,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 )
 
@@ -154,7 +154,7 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 	opts := Options{
 		Tool: result.Tool{Version: "test"}, Command: []string{"pawl", "check"}, Spec: p.load(),
 		Duet:  measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
-		Stand: stand.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
+		Lab: lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
 	}
 	opts.Duet.Timeout, opts.Duet.Keep = 20*time.Second, true
 	for _, c := range change {

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/verify"
 )
 
@@ -38,20 +38,20 @@ const (
 // answers are wrong is not.
 func (c *check) verify(ctx context.Context) {
 	var waiting []*contest
-	var jobs []*stand.Job
+	var jobs []*lab.Job
 	for _, k := range c.contests {
 		if k.row.Fault != nil || k.row.Verdict == result.Unchanged && !k.alone || k.candidate.Artifact == nil {
 			continue
 		}
 		k.exam = c.examOf(k)
 		waiting = append(waiting, k)
-		for _, job := range []*stand.Job{k.exam.reference, k.exam.rival} {
+		for _, job := range []*lab.Job{k.exam.reference, k.exam.rival} {
 			if job != nil && job.Artifact == nil {
 				jobs = append(jobs, job)
 			}
 		}
 	}
-	if err := c.stand.Build(ctx, jobs); err != nil {
+	if err := c.lab.Build(ctx, jobs); err != nil {
 		return // the worker is gone; measuring says so
 	}
 	var room examRoom
@@ -83,14 +83,14 @@ func (c *check) examine(ctx context.Context, k *contest, room *examRoom) {
 		v.Oracle = "the base version"
 		v.Limits = append(v.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
 	}
-	for _, job := range []*stand.Job{x.reference, x.rival} {
+	for _, job := range []*lab.Job{x.reference, x.rival} {
 		if job != nil && job.Row.Fault != nil {
 			k.candidate.Fail("verify", x.unbuilt(v.Oracle, job.Row.Fault))
 			return
 		}
 	}
 	examiner := room.examiner(ctx, c, k, k.candidate)
-	one := stand.NewCase("config", k.candidate.Instance.Config, c.Duet.Seed)
+	one := lab.NewCase("config", k.candidate.Instance.Config, c.Duet.Seed)
 	one.Batch = verifyBatch
 	v.Cases = append(v.Cases, one)
 	bench, err := examiner.Bench(ctx, x.instances(k))
@@ -144,7 +144,7 @@ func (c *check) remembers(k *contest, retained bool) {
 
 // novel looks whether code that could remember its last data and answers lives on
 // them. What runs on a GPU has other data with every request.
-func (c *check) novel(ctx context.Context, k *contest, examiner *stand.Examiner) error {
+func (c *check) novel(ctx context.Context, k *contest, examiner *lab.Examiner) error {
 	if k.candidate.GPU() {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (c *check) novel(ctx context.Context, k *contest, examiner *stand.Examiner)
 }
 
 // listKernels takes down what runs on the device when code launches by itself.
-func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Examiner) error {
+func (c *check) listKernels(ctx context.Context, k *contest, examiner *lab.Examiner) error {
 	if !k.candidate.GPU() || k.candidate.Variant.Kernel.DeviceCode() {
 		return nil
 	}
@@ -228,9 +228,9 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 
 // besideAt looks at one of the sizes next to that of here, where a launch takes so many
 // seconds.
-func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
+func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}
-	for i, job := range []*stand.Job{x.reference, x.rival} {
+	for i, job := range []*lab.Job{x.reference, x.rival} {
 		if job == nil {
 			continue
 		}
@@ -243,7 +243,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *ver
 	if err != nil {
 		return nil, err
 	}
-	one := stand.NewCase("neighbour", next.Config, seed)
+	one := lab.NewCase("neighbour", next.Config, seed)
 	one.Batch = verifyBatch
 	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
 		return nil, err
@@ -259,7 +259,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *ver
 
 // nextTo is another implementation at a size next to the candidate's: by that config or,
 // where it does not know its names, by the one next to its own that is the same problem.
-func nextTo(job *stand.Job, next *spec.Instance) (*spec.Instance, error) {
+func nextTo(job *lab.Job, next *spec.Instance) (*spec.Instance, error) {
 	in, err := job.Variant.At(next.Config)
 	if err == nil {
 		return in, nil
@@ -381,7 +381,7 @@ func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept
 		if i >= least && time.Since(began) > span {
 			break
 		}
-		one := stand.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed)
+		one := lab.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed)
 		one.Batch = sample.Batch
 		err := err
 		if err == nil {
@@ -425,7 +425,7 @@ func (c *check) unlessMistaken(ctx context.Context, k *contest, one *result.Case
 		return found
 	}
 	x := k.exam
-	examiner := c.stand.NewExaminer(x.answers, k.candidate, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
+	examiner := c.lab.NewExaminer(x.answers, k.candidate, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
 	bench, err := examiner.Bench(ctx, x.instances(k))
 	if err != nil {

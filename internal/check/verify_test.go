@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pawl/internal/result"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/verify"
 	"pawl/internal/worker/puppet"
 )
@@ -343,7 +343,7 @@ func TestClocksOfTrios(t *testing.T) {
 	} {
 		k := &contest{row: &result.Row{Timing: timing(60e-6), Verification: &result.Verification{Integrity: result.Clean}}}
 		for _, beyond := range []float64{test.base, test.best} {
-			k.playing = append(k.playing, &opponent{side: &result.Side{}, job: &stand.Job{Row: &result.Row{Timing: timing(beyond)}}})
+			k.playing = append(k.playing, &opponent{side: &result.Side{}, job: &lab.Job{Row: &result.Row{Timing: timing(beyond)}}})
 		}
 		(&check{}).lookAtTiming(k)
 		if v := k.row.Verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {

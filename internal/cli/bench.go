@@ -22,7 +22,7 @@ import (
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // benchOptions say what is measured, and how.
@@ -169,7 +169,7 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	made, err := bench.Run(e.ctx, r, bench.Options{
 		Kind: result.KindBench, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
 		Selections: selections, Set: settings, Against: opts.against, Measure: opts.measure, Devices: opts.devices,
-		Stand: place,
+		Lab: place,
 	})
 	live.done()
 	if err != nil {
@@ -198,13 +198,13 @@ func poolCommand(s *spec.Spec, name string) ([]string, error) {
 }
 
 // placeOf says where kernels are measured, and how they are held there.
-func placeOf(s *spec.Spec, box *sandboxOptions, pool string, lockMHz int) (stand.Options, error) {
+func placeOf(s *spec.Spec, box *sandboxOptions, pool string, lockMHz int) (lab.Options, error) {
 	mode, err := box.mode()
 	if err != nil {
-		return stand.Options{}, err
+		return lab.Options{}, err
 	}
 	command, err := poolCommand(s, pool)
-	return stand.Options{Sandbox: mode, Worker: command, LockMHz: lockMHz, Peaks: roof.Folder()}, err
+	return lab.Options{Sandbox: mode, Worker: command, LockMHz: lockMHz, Peaks: roof.Folder()}, err
 }
 
 func parseSettings(words []string) ([]bench.Setting, error) {

@@ -15,7 +15,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/unit"
 )
 
@@ -78,7 +78,7 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 			}
 			for variant := range s.Kernel.Variants() {
 				request := build.Request{Dir: project.Dir, Variant: variant}
-				if fault := stand.Unfit(variant, arch); fault != nil {
+				if fault := lab.Unfit(variant, arch); fault != nil {
 					outcomes = append(outcomes, build.Outcome{Request: request, Fault: fault})
 					continue
 				}
@@ -127,7 +127,7 @@ func (o *buildOpts) targets(e *env, selections []spec.Selection) ([]string, erro
 	if named != "" || !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Cell == spec.CellCUDA }) {
 		return []string{named}, nil
 	}
-	found, why, err := stand.Architectures(e.ctx)
+	found, why, err := lab.Architectures(e.ctx)
 	switch {
 	case err != nil:
 		e.warn("the GPUs of this machine are not known: %v", err)

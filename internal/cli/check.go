@@ -133,7 +133,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	made, err := check.Run(e.ctx, r, check.Options{
 		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Patterns: patterns,
 		Base: opts.base, Update: opts.update, Fork: opts.fork, PlanOnly: opts.plan, Duet: measure.DuetOptions{Options: opts.measure, Floor: measure.DefaultFloor},
-		Stand: place, Curves: curve.Folder(),
+		Lab: place, Curves: curve.Folder(),
 	})
 	live.done()
 	if made == nil {

@@ -101,7 +101,7 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	order := fuzz.Order{
 		Options: fuzz.Options{Seed: opts.seed, Sample: opts.sample, Plain: opts.plain},
 		Tool:    e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Selections: selections,
-		Chosen: named(patterns), Stand: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
+		Chosen: named(patterns), Lab: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
 	}
 	if order.Seed == 0 {
 		order.Seed = fuzz.RandomSeed()

@@ -93,7 +93,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	}
 	live := newFollower(e)
 	made, err := selftest.Run(e.ctx, run.Quiet(e.started, live.follow), selftest.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Only: only, Stand: place, Seed: opts.seed, Timeout: 20 * time.Second,
+		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Only: only, Lab: place, Seed: opts.seed, Timeout: 20 * time.Second,
 	})
 	live.done()
 	if err != nil {

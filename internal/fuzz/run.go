@@ -13,7 +13,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // Order is what a run of pawl fuzz is asked for.
@@ -24,7 +24,7 @@ type Order struct {
 	Spec       *spec.Spec
 	Selections []spec.Selection
 	Chosen     bool // configs were selected by name: try those instead of the matrix
-	Stand      stand.Options
+	Lab      lab.Options
 	Timeout    time.Duration // of one launch
 	Sanitize   bool          // GPU kernels also under compute-sanitizer
 	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
@@ -38,7 +38,7 @@ type fuzzing struct {
 	Order
 	run    *run.Run
 	report *result.Report
-	stand  *stand.Stand
+	lab *lab.Lab
 	store  *Store
 
 	done, total int // trials
@@ -50,11 +50,11 @@ type subject struct {
 	row       *result.Row
 	plan      *Plan
 	trials    []Trial
-	answers   *stand.Answers
-	candidate *stand.Job
-	reference *stand.Job
-	rival     *stand.Job
-	examiner  *stand.Examiner
+	answers   *lab.Answers
+	candidate *lab.Job
+	reference *lab.Job
+	rival     *lab.Job
+	examiner  *lab.Examiner
 }
 
 // Run tries the selected kernels and reports every case. What goes wrong with one
@@ -63,24 +63,24 @@ type subject struct {
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	opts := measure.Default()
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
-	f := &fuzzing{Order: order, run: r, report: stand.NewReport(r, result.KindFuzz, order.Tool, order.Command, order.Spec, opts), store: OpenStore(order.Spec.Dir)}
-	place := order.Stand
+	f := &fuzzing{Order: order, run: r, report: lab.NewReport(r, result.KindFuzz, order.Tool, order.Command, order.Spec, opts), store: OpenStore(order.Spec.Dir)}
+	place := order.Lab
 	place.Class, place.Timeout = order.Spec.DeviceClass, order.Timeout
-	f.stand = stand.New(r, f.report, place)
+	f.lab = lab.New(r, f.report, place)
 	subjects, err := f.plan()
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*stand.Job
+	var jobs []*lab.Job
 	for _, s := range subjects {
-		for _, job := range []*stand.Job{s.candidate, s.reference, s.rival} {
+		for _, job := range []*lab.Job{s.candidate, s.reference, s.rival} {
 			if job != nil {
 				jobs = append(jobs, job)
 			}
 		}
 	}
-	startErr := f.stand.Build(ctx, jobs)
-	defer f.stand.Close()
+	startErr := f.lab.Build(ctx, jobs)
+	defer f.lab.Close()
 	for _, s := range subjects {
 		if startErr != nil && s.row.Fault == nil {
 			s.candidate.Fail("load", startErr)
@@ -129,14 +129,14 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		s.trials = append(replays, plan.Trials...)
 		f.total += len(s.trials)
 		first := selected.Kernel.Configs[0]
-		s.candidate = stand.NewJob(f.Spec.Dir, variant, first)
+		s.candidate = lab.NewJob(f.Spec.Dir, variant, first)
 		s.row = s.candidate.Row
 		s.row.Config, s.row.Vars = "", nil
 		s.row.Verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
 		f.report.Rows = append(f.report.Rows, s.row)
-		if s.answers, err = stand.FindAnswers(f.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
+		if s.answers, err = lab.FindAnswers(f.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
 			err = &result.Fault{
-				Stage: "verify", Cause: result.CauseOracle, Message: stand.ErrNoOracle.Error(),
+				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
 			}
 		}

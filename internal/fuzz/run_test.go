@@ -17,7 +17,7 @@ import (
 	"pawl/internal/run"
 	"pawl/internal/sandbox"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/worker"
 	"pawl/internal/worker/cell"
 )
@@ -105,7 +105,7 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
 	report, err = Run(ctx, run.New(dir, time.Now(), b.follow), Order{
 		Options: Options{Seed: 5, Plain: b.plain}, Spec: s, Selections: selections, Timeout: 3 * time.Second,
-		Stand: stand.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
+		Lab: lab.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
 	})
 	return report, dir, err
 }

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sanitizer"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 // sanitize runs the kernels of a GPU under compute-sanitizer.
@@ -81,7 +81,7 @@ func (f *fuzzing) unfit(s *subject) string {
 		return "it was not built"
 	case len(s.trials) == 0:
 		return "there is no case to launch it on"
-	case len(f.stand.Devices()) == 0:
+	case len(f.lab.Devices()) == 0:
 		return "there is no GPU here"
 	}
 	return ""
@@ -91,12 +91,12 @@ func (f *fuzzing) unfit(s *subject) string {
 func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*result.SanitizerRun, error) {
 	began := time.Now()
 	cases, names := smallCases(s, f.everything(s))
-	made, err := f.stand.Sanitize(ctx, s.candidate, tool, f.Stand.Sandbox, cases)
+	made, err := f.lab.Sanitize(ctx, s.candidate, tool, f.Lab.Sandbox, cases)
 	one, out := readSanitizer(s, tool, made, err)
 	// Device code alone reaches nothing that the sandbox keeps from it.
-	harmless := s.kernel.DeviceCode() && (f.Stand.Sandbox == "" || f.Stand.Sandbox == "auto")
+	harmless := s.kernel.DeviceCode() && (f.Lab.Sandbox == "" || f.Lab.Sandbox == "auto")
 	if !out.Summed && made != nil && harmless && ctx.Err() == nil {
-		if again, retryErr := f.stand.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
+		if again, retryErr := f.lab.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
 			if retried, second := readSanitizer(s, tool, again, retryErr); second.Summed {
 				one, err = retried, retryErr
 				f.doubtOnce("compute-sanitizer does not work inside of this machine's sandbox: device code was looked at without it")
@@ -118,7 +118,7 @@ func (f *fuzzing) doubtOnce(message string) {
 
 // readSanitizer takes down what a tool said. What is not all understood is kept as it
 // was written.
-func readSanitizer(s *subject, tool string, made *stand.Sanitized, err error) (*result.SanitizerRun, *sanitizer.Output) {
+func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*result.SanitizerRun, *sanitizer.Output) {
 	if made == nil {
 		return nil, &sanitizer.Output{}
 	}
@@ -175,7 +175,7 @@ func (f *fuzzing) everything(s *subject) []Trial {
 
 // smallCases are the smallest trial, the smallest of those that the file asks for,
 // and the smallest that failed: small, because a launch takes a hundred times as long.
-func smallCases(s *subject, others []Trial) (cases []stand.SanitizedCase, names []string) {
+func smallCases(s *subject, others []Trial) (cases []lab.SanitizedCase, names []string) {
 	v := s.row.Verification
 	trials := slices.Concat(s.trials, others)
 	wanted := []func(i int) bool{
@@ -199,7 +199,7 @@ func smallCases(s *subject, others []Trial) (cases []stand.SanitizedCase, names 
 	for _, i := range taken {
 		t := trials[i]
 		problem, _ := s.plan.Resolve(t) // as above
-		cases = append(cases, stand.SanitizedCase{Instance: problem.Instance, Seed: t.Seed, Batch: t.Batch})
+		cases = append(cases, lab.SanitizedCase{Instance: problem.Instance, Seed: t.Seed, Batch: t.Batch})
 		names = append(names, t.Name())
 	}
 	return cases, names

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/sanitizer"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 func TestReadSanitizer(t *testing.T) {
@@ -28,7 +28,7 @@ func TestReadSanitizer(t *testing.T) {
 		{"a launch that failed", "========= ERROR SUMMARY: 0 errors\n", errors.New("too much shared memory"), "", "too much shared memory", true},
 		{"unknown", "========= ERROR SUMMARY: 2 errors\n", nil, "", "counts 2 errors", true},
 	} {
-		one, _ := readSanitizer(s, "memcheck", &stand.Sanitized{Text: tc.text, Err: tc.err}, nil)
+		one, _ := readSanitizer(s, "memcheck", &lab.Sanitized{Text: tc.text, Err: tc.err}, nil)
 		severity := ""
 		if len(one.Findings) > 0 {
 			severity = one.Findings[0].Severity
@@ -55,7 +55,7 @@ func TestSanitizerFailsTheKernel(t *testing.T) {
 		row := &result.Row{Verdict: tc.before, Verification: &result.Verification{Sanitizer: []result.SanitizerRun{{
 			Tool: "racecheck", Findings: []result.SanitizerFinding{{Severity: tc.severity, Kind: "Race", File: "k.cu", Line: 3, Count: 1}},
 		}}}}
-		(&fuzzing{}).judgeSanitizer(&subject{row: row, candidate: &stand.Job{Row: row}})
+		(&fuzzing{}).judgeSanitizer(&subject{row: row, candidate: &lab.Job{Row: row}})
 		if row.Verdict != tc.want {
 			t.Errorf("%+v: %s, %+v", tc, row.Verdict, row.Fault)
 		}

@@ -12,7 +12,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 	"pawl/internal/unit"
 	"pawl/internal/verify"
 )
@@ -20,7 +20,7 @@ import (
 // try makes all trials of a kernel.
 func (f *fuzzing) try(ctx context.Context, s *subject) {
 	v := s.row.Verification
-	for _, job := range []*stand.Job{s.reference, s.rival} {
+	for _, job := range []*lab.Job{s.reference, s.rival} {
 		if job != nil && job.Row.Fault != nil && s.row.Fault == nil {
 			s.candidate.Fail("verify", &result.Fault{
 				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint,
@@ -37,7 +37,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	for _, t := range s.trials {
 		largest = max(largest, s.plan.footprint(t))
 	}
-	s.examiner = f.stand.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
+	s.examiner = f.lab.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
 	if f.trials(ctx, s) {
 		f.repeatElsewhere(ctx, s)
 	}
@@ -189,7 +189,7 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*re
 	}
 	one.Fill = problem.Fill
 	instances := [3]*spec.Instance{problem.Instance}
-	for i, job := range []*stand.Job{s.reference, s.rival} {
+	for i, job := range []*lab.Job{s.reference, s.rival} {
 		if job == nil {
 			continue
 		}
@@ -213,7 +213,7 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*re
 }
 
 func (f *fuzzing) newCase(t Trial) *result.Case {
-	one := stand.NewCase(t.Lane, t.Config(), t.Seed)
+	one := lab.NewCase(t.Lane, t.Config(), t.Seed)
 	one.Batch, one.Replay = t.Batch, t.Stored != ""
 	return one
 }

@@ -19,7 +19,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/lab"
 )
 
 //go:embed corpus
@@ -30,7 +30,7 @@ type Options struct {
 	Tool    result.Tool
 	Command []string
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
-	Stand   stand.Options
+	Lab   lab.Options
 	Seed    uint64
 	Timeout time.Duration // of one launch
 }
@@ -200,7 +200,7 @@ func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []str
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: shortVisit}
 	opts.Budget, opts.Keep, opts.Seed, opts.Timeout = 100*time.Millisecond, true, s.Seed, s.Timeout
 	return check.Run(ctx, s.run, check.Options{
-		Tool: s.Tool, Command: s.Command, Spec: project, Patterns: patterns, Duet: opts, Stand: s.Stand,
+		Tool: s.Tool, Command: s.Command, Spec: project, Patterns: patterns, Duet: opts, Lab: s.Lab,
 	})
 }
 
@@ -210,7 +210,7 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 		return nil, err
 	}
 	return fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Stand: s.Stand, Timeout: s.Timeout, Brief: true,
+		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
 	})
 }
 
@@ -397,7 +397,7 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 		return nil
 	}
 	report, err := fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Stand: s.Stand, Timeout: s.Timeout, Brief: true,
+		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
 	})
 	if err != nil {
 		return err

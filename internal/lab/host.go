@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"context"
@@ -18,7 +18,7 @@ const sidesMinor = 1
 // Host gives the versions of one kernel fresh cells, as measure's duets ask for
 // them: all in one where they are device code, else one for each.
 type Host struct {
-	stand *Stand
+	lab *Lab
 	sides []*Job // by side; any config of theirs, for they load the same
 	seats []*Seat
 	ahead []*seating // opened before they are asked for
@@ -28,17 +28,17 @@ type Host struct {
 }
 
 // NewHost is the host of a kernel's versions, the candidate first.
-func (b *Stand) NewHost(sides []*Job) *Host { return &Host{stand: b, sides: sides} }
+func (b *Lab) NewHost(sides []*Job) *Host { return &Host{lab: b, sides: sides} }
 
 // Admit makes the cells large enough for another config of the versions.
 func (h *Host) Admit(job *Job) {
-	open, _ := h.stand.requests(job, "")
+	open, _ := h.lab.requests(job, "")
 	h.memory, h.threads = max(h.memory, open.Memory), max(h.threads, open.Threads)
 }
 
 // requests are a side's, for cells that are as large as any config needs.
 func (h *Host) requests(job *Job, sha string) (wire.Open, wire.Load) {
-	open, load := h.stand.requests(job, sha)
+	open, load := h.lab.requests(job, sha)
 	open.Memory, open.Threads = max(open.Memory, h.memory), max(open.Threads, h.threads)
 	return open, load
 }
@@ -66,7 +66,7 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, err
 	}
 	h.seats = seated.seats
 	for side, job := range h.sides {
-		h.stand.describe(job, seated.seats[side], seated.loaded[side])
+		h.lab.describe(job, seated.seats[side], seated.loaded[side])
 	}
 	return seated.places, 0, nil
 }
@@ -85,7 +85,7 @@ func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Seat).gone
 // seat opens cells and loads the sides. What is to be known of them is written to the rows
 // of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, int, error) {
-	client, err := h.stand.Living(ctx)
+	client, err := h.lab.Living(ctx)
 	if err != nil {
 		return nil, -1, err
 	}
@@ -114,7 +114,7 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, in
 		load.Side = index
 		if cell != nil {
 			s.loaded[side], err = h.loadAnother(ctx, cell, job, load)
-		} else if cell, err = h.stand.open(ctx, client, job, open, load); err == nil {
+		} else if cell, err = h.lab.open(ctx, client, job, open, load); err == nil {
 			s.loaded[side] = cell.loaded
 		}
 		if err != nil {
@@ -128,7 +128,7 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, in
 func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.Load) (*wire.LoadReply, error) {
 	loaded, err := cell.Cell.Load(ctx, load)
 	if err != nil {
-		return nil, h.stand.close(ctx, cell.Cell, job, err)
+		return nil, h.lab.close(ctx, cell.Cell, job, err)
 	}
 	return loaded, nil
 }
@@ -137,7 +137,7 @@ func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.
 func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) (int, error) {
 	errs := make([]error, len(jobs))
 	one := func(side int) {
-		client, err := h.stand.Living(ctx)
+		client, err := h.lab.Living(ctx)
 		if err != nil {
 			errs[side] = err
 			return
@@ -149,7 +149,7 @@ func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) (int, erro
 			return
 		}
 		open, load := h.requests(job, sha)
-		if s.seats[side], errs[side] = h.stand.open(ctx, client, job, open, load); errs[side] == nil {
+		if s.seats[side], errs[side] = h.lab.open(ctx, client, job, open, load); errs[side] == nil {
 			s.loaded[side], s.places[side] = s.seats[side].loaded, measure.Place{Cell: s.seats[side].Cell}
 		}
 	}
@@ -177,7 +177,7 @@ const aheadMemory = 4 << 30
 // Expect opens the cells of visits to come, side by side. What goes wrong there goes wrong
 // again in Open, which tells.
 func (h *Host) Expect(ctx context.Context, orders [][]int) {
-	client, err := h.stand.Living(ctx)
+	client, err := h.lab.Living(ctx)
 	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Row.Cell != spec.CellHost }) {
 		return
 	}

@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type SanitizedCase struct {
 // Sanitize launches a job once on each problem, in a cell of its own under a tool of
 // compute-sanitizer: no sample, nothing else on the device but what fills and looks
 // at the arguments. The error says why there was no such cell.
-func (b *Stand) Sanitize(ctx context.Context, job *Job, tool, sandbox string, cases []SanitizedCase) (*Sanitized, error) {
+func (b *Lab) Sanitize(ctx context.Context, job *Job, tool, sandbox string, cases []SanitizedCase) (*Sanitized, error) {
 	client, err := b.Living(ctx)
 	if err != nil {
 		return nil, err

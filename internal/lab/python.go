@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ const (
 )
 
 // python adds what a python cell must be told.
-func (b *Stand) python(p *Job, open *wire.Open, load *wire.Load) {
+func (b *Lab) python(p *Job, open *wire.Open, load *wire.Load) {
 	open.Memory = 5*b.Largest + spareMemory + driverMemory // the cell may serve other configs too
 	open.Threads = pythonThreads
 	open.Framework = p.Artifact.Framework

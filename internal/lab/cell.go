@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ func (s *Seat) gone() bool {
 // Seats opens a cell for every side, all at once: importing a framework takes
 // seconds. Python cells of the last row that have the same function loaded are
 // used again, the others closed. Where there is no cell there is an error.
-func (b *Stand) Seats(ctx context.Context, client *worker.Client, sides []*Job) ([]*Seat, []error) {
+func (b *Lab) Seats(ctx context.Context, client *worker.Client, sides []*Job) ([]*Seat, []error) {
 	seats, errs := make([]*Seat, len(sides)), make([]error, len(sides))
 	opens, loads := make([]wire.Open, len(sides)), make([]wire.Load, len(sides))
 	for i, side := range sides {
@@ -75,7 +75,7 @@ func (b *Stand) Seats(ctx context.Context, client *worker.Client, sides []*Job) 
 }
 
 // requests are what the worker is asked for.
-func (b *Stand) requests(p *Job, sha string) (wire.Open, wire.Load) {
+func (b *Lab) requests(p *Job, sha string) (wire.Open, wire.Load) {
 	threads := 1
 	for _, l := range p.Instance.Launches {
 		threads = max(threads, l.Threads)
@@ -97,7 +97,7 @@ func (b *Stand) requests(p *Job, sha string) (wire.Open, wire.Load) {
 }
 
 // open starts a cell and loads the side's artifact.
-func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wire.Open, load wire.Load) (*Seat, error) {
+func (b *Lab) open(ctx context.Context, client *worker.Client, p *Job, open wire.Open, load wire.Load) (*Seat, error) {
 	cell, err := client.Open(ctx, open)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (b *Stand) open(ctx context.Context, client *worker.Client, p *Job, open wi
 
 // misplaced is that a function would be timed on the processor and taken for one on
 // the GPU. Whoever is only asked for answers may give them anywhere.
-func (b *Stand) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
+func (b *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 	if p.Row.Cell != spec.CellPython || !p.GPU() || p.Untimed || b.Report.Kind == result.KindFuzz || gpus == 0 || loaded.OnDevice {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (b *Stand) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 }
 
 // describe records what a cell said of itself, and of the job when it was loaded.
-func (b *Stand) describe(p *Job, s *Seat, loaded *wire.LoadReply) {
+func (b *Lab) describe(p *Job, s *Seat, loaded *wire.LoadReply) {
 	s.last = p
 	p.Row.Trust = s.Cell.Info.Trust
 	p.held(s.Cell.Info.Sandbox)
@@ -168,7 +168,7 @@ func (p *Job) loadID() string {
 }
 
 // take finds a cell that an earlier row has left open for such a plan.
-func (b *Stand) take(client *worker.Client, p *Job, open wire.Open) *Seat {
+func (b *Lab) take(client *worker.Client, p *Job, open wire.Open) *Seat {
 	at := slices.IndexFunc(b.kept, func(s *Seat) bool {
 		return s.client == client && s.id == p.loadID() && s.memory >= open.Memory && p.Row.Cell == spec.CellPython
 	})
@@ -182,7 +182,7 @@ func (b *Stand) take(client *worker.Client, p *Job, open wire.Open) *Seat {
 
 // Leave closes a cell after its row, or keeps it for the next: a Python cell that
 // is as good as before, also where its function refused the problem.
-func (b *Stand) Leave(ctx context.Context, s *Seat, p *Job, err error) error {
+func (b *Lab) Leave(ctx context.Context, s *Seat, p *Job, err error) error {
 	var failed *worker.Failed
 	refused := errors.As(err, &failed) && failed.Cause == result.CauseUnsupported && !failed.CellEnded
 	if p.Row.Cell == spec.CellPython && (err == nil || refused) {
@@ -194,7 +194,7 @@ func (b *Stand) Leave(ctx context.Context, s *Seat, p *Job, err error) error {
 
 // Release closes the cells that were kept, all at once. What only closing brings to light
 // is told of the row that used the cell last.
-func (b *Stand) Release(ctx context.Context) {
+func (b *Lab) Release(ctx context.Context) {
 	kept := slices.DeleteFunc(b.kept, (*Seat).gone)
 	ends := make([]cellEnd, len(kept))
 	var closing sync.WaitGroup
@@ -213,7 +213,7 @@ func (b *Stand) Release(ctx context.Context) {
 
 // close ends a cell and takes down its story. It returns the fault that matters:
 // the one there was, or what only closing brought to light.
-func (b *Stand) close(ctx context.Context, cell *worker.Cell, p *Job, err error) error {
+func (b *Lab) close(ctx context.Context, cell *worker.Cell, p *Job, err error) error {
 	return p.closed(endCell(ctx, cell, err))
 }
 

@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type Examiner struct {
 	Answers *Answers
 	Seed    uint64
 
-	stand     *Stand
+	lab     *Lab
 	sides     [3]*Job // candidate, reference, rival: any config of theirs
 	seats     [3]*Seat
 	judge     *worker.Cell
@@ -38,21 +38,21 @@ const (
 
 // NewExaminer is for a candidate (nil: for outputs that are there already) and, where there are such, its built reference and
 // rival. Footprint is that of the largest problem to come.
-func (b *Stand) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
-	return &Examiner{Answers: answers, Seed: seed, stand: b, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
+func (b *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
+	return &Examiner{Answers: answers, Seed: seed, lab: b, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
 }
 
 // Bench is where one problem is looked at: the candidate's instance, and those of
 // reference and rival where there are such.
 func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*verify.Bench, error) {
-	client, err := e.stand.Living(ctx)
+	client, err := e.lab.Living(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if client != e.client { // the last worker took its cells with it
 		e.client, e.seats, e.judge = client, [3]*Seat{}, nil
 	}
-	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.stand.Timeout}
+	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.lab.Timeout}
 	if err := e.seat(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (e *Examiner) seat(ctx context.Context) error {
 	}
 	for i, job := range e.sides {
 		if seat := e.seats[i]; job != nil && seat.last == nil {
-			e.stand.describe(job, seat, seat.loaded)
+			e.lab.describe(job, seat, seat.loaded)
 		}
 	}
 	return nil
@@ -111,14 +111,14 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, load := e.stand.requests(job, sha)
+	open, load := e.lab.requests(job, sha)
 	if job.Row.Cell != spec.CellCUDA {
 		open.Memory = max(open.Memory, 5*e.footprint+spareMemory)
 	}
 	if job.Untimed && job.Row.Cell == spec.CellPython { // references compute in wider types
 		open.Memory = max(open.Memory, wideMemory*e.footprint+2*spareMemory)
 	}
-	return e.stand.open(ctx, e.client, job, open, load)
+	return e.lab.open(ctx, e.client, job, open, load)
 }
 
 // wideMemory is how many times a problem's own memory a reference in wider types may take.
@@ -128,7 +128,7 @@ const wideMemory = 24
 // several times the memory of the problem.
 func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	return e.client.Open(ctx, wire.Open{
-		Cell: "oracle", Sandbox: e.stand.Sandbox, Memory: wideMemory*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
+		Cell: "oracle", Sandbox: e.lab.Sandbox, Memory: wideMemory*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
 	})
 }
 
@@ -137,7 +137,7 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 func (e *Examiner) Succeed(candidate *Job) {
 	e.sides[examined] = candidate
 	if seat := e.seats[examined]; seat != nil {
-		e.stand.describe(candidate, seat, seat.loaded)
+		e.lab.describe(candidate, seat, seat.loaded)
 	}
 }
 
@@ -177,7 +177,7 @@ func (e *Examiner) Renew(ctx context.Context, err error) error {
 	if seat == nil {
 		return nil
 	}
-	return e.stand.close(ctx, seat.Cell, e.sides[examined], err)
+	return e.lab.close(ctx, seat.Cell, e.sides[examined], err)
 }
 
 // Close ends the cells, all at once: one that has used a GPU takes a while to end. It returns

@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"errors"
@@ -31,7 +31,7 @@ func TestFunctionsThatDoNotFindTheGPU(t *testing.T) {
 		"C":                           {job(spec.CellHost, "", false), result.KindBench, 1, false, false},
 		"device code, whatever it is": {job(spec.CellCUDA, "", false), result.KindBench, 1, true, false},
 	} {
-		b := &Stand{Report: &result.Report{Kind: test.kind}}
+		b := &Lab{Report: &result.Report{Kind: test.kind}}
 		err := b.misplaced(test.job, test.gpus, &wire.LoadReply{Runtime: "PyTorch 2.11", OnDevice: test.onDevice})
 		var fault *result.Fault
 		if refused := errors.As(err, &fault) && fault.Cause == result.CauseUnsupported; refused != test.refused {

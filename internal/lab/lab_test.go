@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"fmt"
@@ -51,8 +51,8 @@ func beWorkerWithGPU() {
 	}
 }
 
-// standWithGPU is a stand at the worker above.
-func standWithGPU(t *testing.T, class string) *Stand {
+// labWithGPU is a lab at the worker above.
+func labWithGPU(t *testing.T, class string) *Lab {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -79,7 +79,7 @@ kernels:
 		t.Fatal(err)
 	}
 	for _, class := range []string{"", "my-cards"} {
-		b := standWithGPU(t, class)
+		b := labWithGPU(t, class)
 		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
 		job.Fail("build", io.ErrUnexpectedEOF) // so that nothing is compiled
 		if err := b.Start(t.Context()); err != nil {
@@ -140,7 +140,7 @@ func pythonSpec(t *testing.T) *spec.Spec {
 // that device's.
 func TestClassOf(t *testing.T) {
 	t.Parallel()
-	s, b := pythonSpec(t), standWithGPU(t, "")
+	s, b := pythonSpec(t), labWithGPU(t, "")
 	b.Options.Build.CacheDir = t.TempDir()
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func TestClassOf(t *testing.T) {
 // change it.
 func TestWhatIsBesideRowsHasNoClass(t *testing.T) {
 	t.Parallel()
-	s, b := pythonSpec(t), standWithGPU(t, "")
+	s, b := pythonSpec(t), labWithGPU(t, "")
 	b.Options.Build.CacheDir = t.TempDir()
 	row := NewJob(s.Dir, s.Kernels[1].Default(), s.Kernels[1].Configs[0])
 	rival, err := FindRival(s, s.Kernels[1], "with_torch:run")
@@ -213,7 +213,7 @@ kernels:
 // Versions that share a cell are each told their own limits.
 func TestSidesHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
-	b, sides := standWithGPU(t, ""), twoVersions(t)
+	b, sides := labWithGPU(t, ""), twoVersions(t)
 	host := b.NewHost(sides)
 	if _, _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
 		t.Fatal(err)

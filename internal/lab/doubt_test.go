@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestDoubt(t *testing.T) {
 		"an opponent with a slow one": {timing(func(t *result.Timing) { t.Unhidden = true }), "cv host-bound "},
 	} {
 		p := &Job{Row: &result.Row{Timing: test.timing}}
-		(&Stand{}).Doubt(p, 0.12)
+		(&Lab{}).Doubt(p, 0.12)
 		got := ""
 		for _, w := range p.Row.Warnings {
 			got += w.Code + " "

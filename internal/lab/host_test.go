@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"context"
@@ -42,8 +42,8 @@ configs:
   huge: {N: 1_000_000_000, THREADS: 100}
 `
 
-// newStand is a stand whose cells do what scripts say.
-func newStand(t *testing.T) *Stand {
+// newLab is a lab whose cells do what scripts say.
+func newLab(t *testing.T) *Lab {
 	t.Helper()
 	t.Parallel()
 	command, err := puppet.Worker(t.TempDir())
@@ -75,7 +75,7 @@ func scripted(t *testing.T, config string, script puppet.Script) *Job {
 }
 
 func TestHostOpensACellForEverySide(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	sides := []*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Reach: true}), scripted(t, "small", puppet.Script{})}
 	host := b.NewHost(sides)
 	places, _, err := host.Open(t.Context(), []int{2, 0, 1})
@@ -119,7 +119,7 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 
 // A side that cannot be loaded is named, and the others' cells do not stay behind.
 func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	host := b.NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Crash: "load"})})
 	_, side, err := host.Open(t.Context(), []int{0, 1})
 	var fault *result.Fault
@@ -136,7 +136,7 @@ func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
 // What closing brings to light is told of its side; what was known before is not
 // told again.
 func TestHostCloses(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	dies := puppet.Script{Crash: "ping"}
 	host := b.NewHost([]*Job{scripted(t, "small", dies), scripted(t, "small", dies), scripted(t, "small", puppet.Script{})})
 	if _, _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
@@ -154,7 +154,7 @@ func TestHostCloses(t *testing.T) {
 
 // The configs that share cells have room there, whichever comes first.
 func TestHostHasRoomForEveryConfig(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	small, huge := scripted(t, "small", puppet.Script{}), scripted(t, "huge", puppet.Script{})
 	host := b.NewHost([]*Job{small, small})
 	alone, _ := b.requests(huge, "")
@@ -173,13 +173,13 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 // as half of the cores can: here three. A visit then has its own, in its order, and what is
 // not needed is closed.
 func TestHostOpensAhead(t *testing.T) {
-	cells := newStand(t).NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})})
+	cells := newLab(t).NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})})
 	cells.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
 	if len(cells.ahead) > 0 {
 		t.Error("cells that are there at once are opened ahead")
 	}
 	sides := twoVersions(t)
-	host := standWithGPU(t, "").NewHost(sides)
+	host := labWithGPU(t, "").NewHost(sides)
 	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}})
 	if len(host.ahead) != 3 {
 		t.Fatalf("%d visits are ready", len(host.ahead))
@@ -246,7 +246,7 @@ func TestPlayOut(t *testing.T) {
 		"undecided, and then it fails": {[]result.Verdict{result.Inconclusive, result.Regression, result.Regression}, []int{5, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newStand(t)
+			b := newLab(t)
 			b.Sandbox = "off"
 			job := scripted(t, "small", puppet.Script{Micros: 200})
 			settled := 0
@@ -273,7 +273,7 @@ func TestPlayOut(t *testing.T) {
 
 // Undecided is tried once more, for twice as long, and left at that.
 func TestUndecidedHasTwiceTheBudget(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	b.Sandbox = "off"
 	job := scripted(t, "small", puppet.Script{Micros: 200})
 	m := twice(job)
@@ -292,7 +292,7 @@ func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 
 // An interrupt before the second set leaves what the first has found undecided.
 func TestPlayOutWithoutConfirmation(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	b.Sandbox = "off"
 	slower, base := scripted(t, "small", puppet.Script{Micros: 240}), scripted(t, "small", puppet.Script{Micros: 200})
 	m := &measure.Match{Name: "m"}
@@ -321,7 +321,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 
 // Duels of one group are confirmed each for itself, and an interrupt ends them all.
 func TestPlayOutOfSeveral(t *testing.T) {
-	b := newStand(t)
+	b := newLab(t)
 	b.Sandbox = "off"
 	job := scripted(t, "small", puppet.Script{Micros: 200})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -348,7 +348,7 @@ func TestPlayOutOfSeveral(t *testing.T) {
 // Cells that were opened ahead end with their worker; what comes after has others.
 func TestExpectedOfAWorkerThatEnds(t *testing.T) {
 	sides := twoVersions(t)
-	b := standWithGPU(t, "")
+	b := labWithGPU(t, "")
 	host := b.NewHost(sides)
 	orders := [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}}
 	host.Expect(t.Context(), orders)

@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 // peaksOf are the peaks of the device that a cell's kernels run on; nil when none
 // were measured. A file that cannot be used is said once and then ignored.
-func (b *Stand) peaksOf(cell string) *roof.Peaks {
+func (b *Lab) peaksOf(cell string) *roof.Peaks {
 	if b.Peaks == "" {
 		return nil
 	}
@@ -47,14 +47,14 @@ func (b *Stand) peaksOf(cell string) *roof.Peaks {
 }
 
 // machine is what the report says of it so far.
-func (b *Stand) machine() (m result.Fingerprint) {
+func (b *Lab) machine() (m result.Fingerprint) {
 	b.note(func(r *result.Report) { m = r.Machine })
 	return m
 }
 
 // HoldAgainstRoof says what part of the device's best a row reached. What is faster than
 // the device can be is rejected on a GPU, and suspicious on a processor.
-func (b *Stand) HoldAgainstRoof(p *Job) {
+func (b *Lab) HoldAgainstRoof(p *Job) {
 	t := p.Row.Timing
 	if p.Row.Fault != nil || p.Instance == nil || t == nil || t.Stats.Count == 0 {
 		return

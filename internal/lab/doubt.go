@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // Doubt adds a row's warnings; cv is the gate's bound.
-func (b *Stand) Doubt(p *Job, cv float64) {
+func (b *Lab) Doubt(p *Job, cv float64) {
 	if p.Row.Timing != nil {
 		p.Row.Warnings = append(p.Row.Warnings, measure.Doubts(p.Row.Timing, cv)...)
 	}
@@ -27,7 +27,7 @@ func doubtSandbox(row *result.Row) {
 }
 
 // checkLock warns when a clock that was locked did not stay where it was put.
-func (b *Stand) checkLock(p *Job) {
+func (b *Lab) checkLock(p *Job) {
 	const slack = 0.02
 	t := p.Row.Timing
 	if b.LockMHz == 0 || t == nil || t.Stats.GHz == 0 || p.Row.Cell != spec.CellCUDA {

@@ -2,7 +2,7 @@
 // built, a worker is started, cells are opened, loaded and closed. It decides
 // nothing about what is measured, and fills in the parts of the Report that say
 // where it was.
-package stand
+package lab
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type Options struct {
 	Class   string        // of the device, where the user names it
 }
 
-// Stand is a run's place to measure at.
-type Stand struct {
+// Lab is a run's place to measure at.
+type Lab struct {
 	Options
 	Report  *result.Report
 	Largest int64 // bytes of the largest problem's arguments
@@ -57,10 +57,10 @@ type shared struct {
 	peaks map[string]*roof.Peaks // by device class, nil for those without
 }
 
-// New makes a stand that writes to the report.
-func New(r *run.Run, report *result.Report, opts Options) *Stand {
+// New makes a lab that writes to the report.
+func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	opts.Build.Sandbox = opts.Sandbox
-	return &Stand{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
+	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
 }
 
 // NewReport is the report of a run, as far as it is known at its start.
@@ -82,20 +82,20 @@ func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string,
 	return report
 }
 
-// Another is a stand beside this one, on another GPU, with a worker of its own. What
+// Another is a lab beside this one, on another GPU, with a worker of its own. What
 // is timed on the processor stays with the first.
-func (b *Stand) Another(device int) *Stand {
+func (b *Lab) Another(device int) *Lab {
 	other := *b
 	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
 	other.uuid = b.worker.Hello().Devices[device].UUID
 	return &other
 }
 
-// UUID names the GPU of the stand, once it is known to be there.
-func (b *Stand) UUID() string { return b.uuid }
+// UUID names the GPU of the lab, once it is known to be there.
+func (b *Lab) UUID() string { return b.uuid }
 
 // Devices are the GPUs of the worker's machine.
-func (b *Stand) Devices() []result.GPU {
+func (b *Lab) Devices() []result.GPU {
 	if b.worker == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (b *Stand) Devices() []result.GPU {
 
 // Start starts the worker, for whoever must know the machine before there is
 // anything to build.
-func (b *Stand) Start(ctx context.Context) error {
+func (b *Lab) Start(ctx context.Context) error {
 	_, err := b.Living(ctx)
 	if err == nil {
 		b.adopt(nil)
@@ -113,7 +113,7 @@ func (b *Stand) Start(ctx context.Context) error {
 }
 
 // ClassOf is the device class that the numbers of a folder's kernel belong to.
-func (b *Stand) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
+func (b *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
 	hello := b.worker.Hello()
 	switch {
 	case b.Class != "":
@@ -126,7 +126,7 @@ func (b *Stand) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string 
 
 // willUseGPU is what GPU says of a kernel's jobs once they are built. Of some Python
 // modules only their imports tell, and to build one is to read them.
-func (b *Stand) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
+func (b *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 	p := &Job{Row: &result.Row{Cell: k.Cell}, Variant: k.Default(), Dir: dir}
 	if k.Cell == spec.CellPython && k.Framework == "" {
 		if builder, err := build.New(b.Options.Build); err == nil {
@@ -139,7 +139,7 @@ func (b *Stand) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool
 // Build compiles what the jobs need, and starts the worker where it has not been:
 // both at once where that can be. What cannot be built says so in its row; the
 // error is for the worker.
-func (b *Stand) Build(ctx context.Context, jobs []*Job) error {
+func (b *Lab) Build(ctx context.Context, jobs []*Job) error {
 	cuda := false
 	for _, p := range jobs {
 		cuda = cuda || p.Row.Cell == spec.CellCUDA
@@ -176,7 +176,7 @@ func (b *Stand) Build(ctx context.Context, jobs []*Job) error {
 }
 
 // compile builds every variant once.
-func (b *Stand) compile(ctx context.Context, jobs []*Job) {
+func (b *Lab) compile(ctx context.Context, jobs []*Job) {
 	var requests []build.Request
 	var waiting []*Job
 	for _, p := range jobs {
@@ -214,7 +214,7 @@ func (b *Stand) compile(ctx context.Context, jobs []*Job) {
 }
 
 // compiler notes what kernels of a kind are made or run with.
-func (b *Stand) compiler(cell, name string) {
+func (b *Lab) compiler(cell, name string) {
 	b.note(func(r *result.Report) {
 		if r.Machine.Compilers == nil {
 			r.Machine.Compilers = map[string]string{}
@@ -224,7 +224,7 @@ func (b *Stand) compiler(cell, name string) {
 }
 
 // note writes to the part of the report that several stands share.
-func (b *Stand) note(write func(*result.Report)) {
+func (b *Lab) note(write func(*result.Report)) {
 	b.shared.Lock()
 	defer b.shared.Unlock()
 	write(b.Report)
@@ -233,7 +233,7 @@ func (b *Stand) note(write func(*result.Report)) {
 // adopt makes the run one on the worker's machine and, once there are jobs for a
 // GPU, on the chosen one of its GPUs. Its class is that of its rows: what these are
 // compared with may run elsewhere.
-func (b *Stand) adopt(jobs []*Job) {
+func (b *Lab) adopt(jobs []*Job) {
 	hello := b.worker.Hello()
 	if !b.known {
 		b.Report.Machine, b.Report.DeviceClass = hello.Machine, hello.DeviceClass
@@ -252,7 +252,7 @@ func (b *Stand) adopt(jobs []*Job) {
 	}
 }
 
-func (b *Stand) adoptGPU(gpu result.GPU) {
+func (b *Lab) adoptGPU(gpu result.GPU) {
 	if b.Report.Machine.GPU != nil {
 		return
 	}
@@ -271,7 +271,7 @@ func (b *Stand) adoptGPU(gpu result.GPU) {
 // refuseCUDA gives kernels that no GPU can run the reason for it: that no GPU of the
 // architecture can, or what the worker knows better than a compiler that is not told
 // what to compile for.
-func (b *Stand) refuseCUDA(jobs []*Job) {
+func (b *Lab) refuseCUDA(jobs []*Job) {
 	arch := build.Arch(b.Options.Build.Arch)
 	if b.Report.Machine.GPU == nil { // whose own limits adopt knows
 		RefuseUnfit(jobs, limitsOf(arch))
@@ -295,21 +295,21 @@ func (b *Stand) refuseCUDA(jobs []*Job) {
 	}
 }
 
-func (b *Stand) startWorker(ctx context.Context) (*worker.Client, error) {
+func (b *Lab) startWorker(ctx context.Context) (*worker.Client, error) {
 	return worker.Start(ctx, worker.Options{Command: b.Worker, OnNote: func(text string) {
 		b.run.Emit(run.Event{Kind: run.Note, Text: text})
 	}})
 }
 
 // Close ends the worker.
-func (b *Stand) Close() {
+func (b *Lab) Close() {
 	if b.worker != nil {
 		b.worker.Close()
 	}
 }
 
 // Living returns a worker that is there, starting another when the last one died.
-func (b *Stand) Living(ctx context.Context) (*worker.Client, error) {
+func (b *Lab) Living(ctx context.Context) (*worker.Client, error) {
 	b.starting.Lock()
 	defer b.starting.Unlock()
 	if b.worker != nil {

@@ -1,4 +1,4 @@
-package stand
+package lab
 
 import (
 	"math"
@@ -30,8 +30,8 @@ func peaksIn(t *testing.T, folder string) {
 	}
 }
 
-func newRoofed(folder string) *Stand {
-	return &Stand{
+func newRoofed(folder string) *Lab {
+	return &Lab{
 		Options: Options{Peaks: folder}, shared: &shared{},
 		Report: &result.Report{Machine: result.Fingerprint{
 			CPU: result.CPU{Model: "Example", Cores: 8, Caches: []result.Cache{
@@ -42,7 +42,7 @@ func newRoofed(folder string) *Stand {
 }
 
 // onProcessor is newRoofed on a machine without a GPU.
-func onProcessor(folder string) *Stand {
+func onProcessor(folder string) *Lab {
 	b := newRoofed(folder)
 	b.Report.Machine.GPU = nil
 	return b
@@ -73,7 +73,7 @@ func TestHoldAgainstRoof(t *testing.T) {
 	peaksIn(t, folder)
 	gpu, processor := newRoofed(folder), onProcessor(folder)
 	for name, c := range map[string]struct {
-		stand    *Stand
+		lab    *Lab
 		job      *Job
 		pct      float64
 		roof     string
@@ -100,7 +100,7 @@ func TestHoldAgainstRoof(t *testing.T) {
 		"no GPU, JAX":                   {processor, pythonOf("jax", 1, 5), 0, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.stand.HoldAgainstRoof(c.job)
+			c.lab.HoldAgainstRoof(c.job)
 			row := c.job.Row
 			if s := row.Timing.Stats; math.Abs(s.RoofPct-c.pct) > 1e-9 || s.Roof != c.roof {
 				t.Errorf("%v%% of %q, want %v%% of %q", s.RoofPct, s.Roof, c.pct, c.roof)
@@ -149,7 +149,7 @@ func TestHostBeyondItsRoof(t *testing.T) {
 	}
 	deep.Report.Machine.CPU.Caches = append(deep.Report.Machine.CPU.Caches, result.Cache{Level: 3, Bytes: 32 << 20})
 	for name, c := range map[string]struct {
-		stand      *Stand
+		lab      *Lab
 		job        *Job
 		suspicious bool
 		warned     bool
@@ -185,7 +185,7 @@ func TestHostBeyondItsRoof(t *testing.T) {
 			if c.job != unverified {
 				row.Verification = &result.Verification{Integrity: result.Clean}
 			}
-			c.stand.HoldAgainstRoof(c.job)
+			c.lab.HoldAgainstRoof(c.job)
 			if row.Fault != nil || row.Verdict != "" {
 				t.Errorf("verdict %q, fault %+v", row.Verdict, row.Fault)
 			}
@@ -247,7 +247,7 @@ func TestBrokenPeaks(t *testing.T) {
 // Stands on several GPUs find it out once for all of them, whichever is first.
 func TestPeaksAreShared(t *testing.T) {
 	t.Parallel()
-	b := standWithGPU(t, "")
+	b := labWithGPU(t, "")
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestPeaksAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	var busy sync.WaitGroup
-	for _, lane := range []*Stand{b, b.Another(1)} {
+	for _, lane := range []*Lab{b, b.Another(1)} {
 		busy.Go(func() {
 			for range 10 {
 				lane.compiler(spec.CellCUDA, "nvcc 13")
