@@ -88,7 +88,7 @@ func (r *examRoom) close(ctx context.Context) {
 
 // examine compares what one side of a row with rivals answers in its cell with what
 // the oracle of the row's kernel says. The error is why the side is not measured.
-func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Seat, seed uint64) error {
+func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Lease, seed uint64) error {
 	x := p.exam
 	if x == nil || !x.settle(p.Row) {
 		return nil

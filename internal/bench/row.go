@@ -8,7 +8,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/lab"
-	"pawl/internal/worker"
 )
 
 // row measures one row in a fresh cell.
@@ -27,12 +26,11 @@ func (b *bench) row(ctx context.Context, room *examRoom, p *plan, startErr error
 	}
 	b.run.Emit(run.Event{Kind: kind, Row: p.Row.Name(), Done: done, Total: total})
 	lane := room.lane
-	client, err := lane.Living(ctx)
-	if err != nil {
+	if _, err := lane.Client(ctx); err != nil {
 		p.Fail("load", err)
 		return
 	}
-	b.measure(ctx, room, client, p, func(m measure.Progress) {
+	b.measure(ctx, room, p, func(m measure.Progress) {
 		b.run.Emit(run.Event{
 			Kind: run.Measure, Row: p.Row.Name(), Done: done, Total: total,
 			Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth,
@@ -47,12 +45,12 @@ func (b *bench) row(ctx context.Context, room *examRoom, p *plan, startErr error
 // measure opens a cell for the row and each of its rivals, compares their answers,
 // lets them take turns, and closes the cells. A rival that fails does not stop the
 // others.
-func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Client, p *plan, progress func(measure.Progress)) {
+func (b *bench) measure(ctx context.Context, room *examRoom, p *plan, progress func(measure.Progress)) {
 	lane := room.lane
 	waiting := slices.DeleteFunc(p.sides(), func(side *plan) bool { return side.Row.Fault != nil })
-	seats, openErrs := lane.Seats(ctx, client, jobsOf(waiting))
+	seats, openErrs := lane.LeaseAll(ctx, jobsOf(waiting))
 	var open []*plan
-	var seated []*lab.Seat
+	var seated []*lab.Lease
 	var sides []measure.Side
 	for i, side := range waiting {
 		if openErrs[i] != nil {
@@ -60,7 +58,7 @@ func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Clie
 			continue
 		}
 		if err := room.examine(ctx, p, side, seats[i], b.Measure.Seed); err != nil {
-			side.Fail("verify", lane.Leave(ctx, seats[i], side.Job, err))
+			side.Fail("verify", lane.Return(ctx, seats[i], side.Job, err))
 			continue
 		}
 		open, seated = append(open, side), append(seated, seats[i])
@@ -74,7 +72,7 @@ func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Clie
 		if len(timings[i].Samples.Seconds) > 0 {
 			side.Row.Timing = timings[i]
 		}
-		err := lane.Leave(ctx, seated[i], side.Job, errs[i])
+		err := lane.Return(ctx, seated[i], side.Job, errs[i])
 		if err != nil {
 			side.Fail("measure", err)
 		}

@@ -70,7 +70,7 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	return m.Change(1, make([]result.Role, 2), g.duet), nil
@@ -264,7 +264,7 @@ func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.
 		return nil
 	}
 	for _, d := range duels {
-		if _, err := d.Match.Err(); err != nil {
+		if err := d.Match.Err(); err != nil {
 			return fmt.Errorf("%s: %w", d.Match.Name, err)
 		}
 	}

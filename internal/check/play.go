@@ -154,10 +154,11 @@ func (c *check) settle(ctx context.Context, k *contest) {
 	for i, o := range k.playing {
 		o.side.Change = m.Change(i+1, roles, c.duet(k))
 	}
-	side, err := m.Err()
+	err := m.Err()
 	if ctx.Err() != nil && (err != nil || m.Stopped == "") {
-		side, err = 0, context.Canceled // nobody's fault
+		err = &measure.SideError{Err: context.Canceled} // nobody's fault
 	}
+	side := measure.SideOf(err)
 	if err != nil {
 		switch {
 		case side > 0:
@@ -185,12 +186,7 @@ func (c *check) measure(ctx context.Context, k *contest) (kept []measure.Kept) {
 		k.candidate.Fail("measure", context.Canceled)
 		return nil
 	}
-	client, err := c.lab.Living(ctx)
-	if err != nil {
-		k.candidate.Fail("load", err)
-		return nil
-	}
-	seats, errs := c.lab.Seats(ctx, client, []*lab.Job{k.candidate})
+	seats, errs := c.lab.LeaseAll(ctx, []*lab.Job{k.candidate})
 	if errs[0] != nil {
 		k.candidate.Fail("load", errs[0])
 		return nil
@@ -204,7 +200,7 @@ func (c *check) measure(ctx context.Context, k *contest) (kept []measure.Kept) {
 	if len(timings[0].Samples.Seconds) > 0 {
 		k.row.Timing = timings[0]
 	}
-	if err := errors.Join(c.lab.Leave(ctx, seats[0], k.candidate, failed[0])); err != nil {
+	if err := errors.Join(c.lab.Return(ctx, seats[0], k.candidate, failed[0])); err != nil {
 		k.candidate.Fail("measure", err)
 	}
 	c.lab.HoldAgainstRoof(k.candidate)

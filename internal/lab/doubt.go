@@ -9,12 +9,12 @@ import (
 )
 
 // Doubt adds a row's warnings; cv is the gate's bound.
-func (b *Lab) Doubt(p *Job, cv float64) {
+func (l *Lab) Doubt(p *Job, cv float64) {
 	if p.Row.Timing != nil {
 		p.Row.Warnings = append(p.Row.Warnings, measure.Doubts(p.Row.Timing, cv)...)
 	}
 	doubtSandbox(p.Row)
-	b.checkLock(p)
+	l.checkLock(p)
 }
 
 // doubtSandbox names what the row's cell was refused.
@@ -27,13 +27,13 @@ func doubtSandbox(row *result.Row) {
 }
 
 // checkLock warns when a clock that was locked did not stay where it was put.
-func (b *Lab) checkLock(p *Job) {
+func (l *Lab) checkLock(p *Job) {
 	const slack = 0.02
 	t := p.Row.Timing
-	if b.LockMHz == 0 || t == nil || t.Stats.GHz == 0 || p.Row.Cell != spec.CellCUDA {
+	if l.LockMHz == 0 || t == nil || t.Stats.GHz == 0 || p.Row.Cell != spec.CellCUDA {
 		return
 	}
-	if locked := float64(b.LockMHz) / 1e3; t.Stats.GHz < locked*(1-slack) || t.Stats.GHz > locked*(1+slack) {
+	if locked := float64(l.LockMHz) / 1e3; t.Stats.GHz < locked*(1-slack) || t.Stats.GHz > locked*(1+slack) {
 		p.Row.Warnings = append(p.Row.Warnings, result.Warning{
 			Code: "lock", Message: fmt.Sprintf("the clock was locked at %.2f GHz and ran at %.2f", locked, t.Stats.GHz),
 			Hint: "the GPU could not hold it: power or temperature",

@@ -19,13 +19,13 @@ type Examiner struct {
 	Answers *Answers
 	Seed    uint64
 
-	lab     *Lab
+	lab       *Lab
 	sides     [3]*Job // candidate, reference, rival: any config of theirs
-	seats     [3]*Seat
+	seats     [3]*Lease
 	judge     *worker.Cell
 	client    *worker.Client
-	footprint int64 // of the largest problem
-	borrowed  *Seat // the candidate's, which somebody else closes
+	footprint int64  // of the largest problem
+	borrowed  *Lease // the candidate's, which somebody else closes
 	last      *verify.Bench
 }
 
@@ -45,12 +45,12 @@ func (b *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprin
 // Bench is where one problem is looked at: the candidate's instance, and those of
 // reference and rival where there are such.
 func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*verify.Bench, error) {
-	client, err := e.lab.Living(ctx)
+	client, err := e.lab.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if client != e.client { // the last worker took its cells with it
-		e.client, e.seats, e.judge = client, [3]*Seat{}, nil
+		e.client, e.seats, e.judge = client, [3]*Lease{}, nil
 	}
 	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.lab.Timeout}
 	if err := e.seat(ctx); err != nil {
@@ -106,19 +106,15 @@ func (e *Examiner) seat(ctx context.Context) error {
 	return nil
 }
 
-func (e *Examiner) open(ctx context.Context, job *Job) (*Seat, error) {
-	sha, err := e.client.Upload(ctx, job.Artifact.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	open, load := e.lab.requests(job, sha)
+func (e *Examiner) open(ctx context.Context, job *Job) (*Lease, error) {
+	var purpose Purpose
 	if job.Row.Cell != spec.CellCUDA {
-		open.Memory = max(open.Memory, 5*e.footprint+spareMemory)
+		purpose.Memory = 5*e.footprint + spareMemory
 	}
 	if job.Untimed && job.Row.Cell == spec.CellPython { // references compute in wider types
-		open.Memory = max(open.Memory, wideMemory*e.footprint+2*spareMemory)
+		purpose.Memory = max(purpose.Memory, wideMemory*e.footprint+2*spareMemory)
 	}
-	return e.lab.open(ctx, e.client, job, open, load)
+	return e.lab.Lease(ctx, job, purpose)
 }
 
 // wideMemory is how many times a problem's own memory a reference in wider types may take.
@@ -143,9 +139,9 @@ func (e *Examiner) Succeed(candidate *Job) {
 
 // Borrow makes a cell that is open already, and stays so, the one that is looked at.
 // Return ends that.
-func (e *Examiner) Borrow(candidate *Job, seat *Seat) {
+func (e *Examiner) Borrow(candidate *Job, seat *Lease) {
 	if e.client != seat.client { // the last worker took its cells with it
-		e.client, e.seats, e.judge = seat.client, [3]*Seat{}, nil
+		e.client, e.seats, e.judge = seat.client, [3]*Lease{}, nil
 	}
 	e.sides[examined], e.seats[examined], e.borrowed = candidate, seat, seat
 }
@@ -158,7 +154,7 @@ func (e *Examiner) Return() {
 	e.sides[examined], e.borrowed = nil, nil
 }
 
-// Fits tells whether the examiner has the cells for a candidate and its oracle.
+// Fits reports whether the examiner has the cells for a candidate and its oracle.
 func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
 	for i, job := range [3]*Job{candidate, ref, other} {
 		mine := e.sides[i]
@@ -177,22 +173,17 @@ func (e *Examiner) Renew(ctx context.Context, err error) error {
 	if seat == nil {
 		return nil
 	}
-	return e.lab.close(ctx, seat.Cell, e.sides[examined], err)
+	return seat.Close(ctx, e.sides[examined], err)
 }
 
 // Close ends the cells, all at once: one that has used a GPU takes a while to end. It returns
 // what only closing the candidate's brings to light: answers that its code has forged, say.
 func (e *Examiner) Close(ctx context.Context) error {
-	var ends [3]cellEnd
 	var closing sync.WaitGroup
-	for i, seat := range e.seats {
-		if seat != nil {
-			closing.Go(func() { ends[i] = endCell(ctx, seat.Cell, nil) })
-		}
-	}
 	if e.judge != nil {
 		closing.Go(func() { _, _ = e.judge.Close(ctx) })
 	}
+	ends := endAll(ctx, e.seats[:])
 	closing.Wait()
 	var own error
 	for i, seat := range e.seats {
@@ -203,7 +194,7 @@ func (e *Examiner) Close(ctx context.Context) error {
 			own = err
 		}
 	}
-	e.seats, e.judge, e.last = [3]*Seat{}, nil, nil
+	e.seats, e.judge, e.last = [3]*Lease{}, nil, nil
 	return own
 }
 

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -18,13 +19,12 @@ const sidesMinor = 1
 // Host gives the versions of one kernel fresh cells, as measure's duets ask for
 // them: all in one where they are device code, else one for each.
 type Host struct {
-	lab *Lab
+	lab   *Lab
 	sides []*Job // by side; any config of theirs, for they load the same
-	seats []*Seat
+	seats []*Lease
 	ahead []*seating // opened before they are asked for
 
-	memory  int64 // of a cell, for the largest config that plays there
-	threads int
+	purpose Purpose // large enough for every config that plays there
 }
 
 // NewHost is the host of a kernel's versions, the candidate first.
@@ -32,18 +32,11 @@ func (b *Lab) NewHost(sides []*Job) *Host { return &Host{lab: b, sides: sides} }
 
 // Admit makes the cells large enough for another config of the versions.
 func (h *Host) Admit(job *Job) {
-	open, _ := h.lab.requests(job, "")
-	h.memory, h.threads = max(h.memory, open.Memory), max(h.threads, open.Threads)
+	open, _ := h.lab.requests(job, "", Purpose{})
+	h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
 }
 
-// requests are a side's, for cells that are as large as any config needs.
-func (h *Host) requests(job *Job, sha string) (wire.Open, wire.Load) {
-	open, load := h.lab.requests(job, sha)
-	open.Memory, open.Threads = max(open.Memory, h.memory), max(open.Threads, h.threads)
-	return open, load
-}
-
-// oneCell tells whether all sides can live in one cell: device code cannot reach
+// oneCell reports whether all sides can live in one cell: device code cannot reach
 // the process that launches it, everything else can.
 func (h *Host) oneCell() bool {
 	for _, side := range h.sides {
@@ -55,101 +48,78 @@ func (h *Host) oneCell() bool {
 }
 
 // Open loads the sides in the given order.
-func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, int, error) {
+func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, error) {
 	seated := h.take(order)
 	if seated == nil {
-		var side int
 		var err error
-		if seated, side, err = h.seat(ctx, order, h.sides); err != nil {
-			return nil, side, err
+		if seated, err = h.seat(ctx, order, h.sides); err != nil {
+			return nil, err
 		}
 	}
 	h.seats = seated.seats
 	for side, job := range h.sides {
 		h.lab.describe(job, seated.seats[side], seated.loaded[side])
 	}
-	return seated.places, 0, nil
+	return seated.places, nil
 }
 
 // seating is the cells of one visit, by side.
 type seating struct {
 	order  []int
-	seats  []*Seat
+	seats  []*Lease
 	loaded []*wire.LoadReply
 	places []measure.Place
 }
 
-// gone tells whether the worker has ended, and its cells with it.
-func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Seat).gone) }
+// gone reports whether the worker has ended, and its cells with it.
+func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gone) }
 
 // seat opens cells and loads the sides. What is to be known of them is written to the rows
 // of jobs.
-func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, int, error) {
-	client, err := h.lab.Living(ctx)
-	if err != nil {
-		return nil, -1, err
-	}
-	s := &seating{order, make([]*Seat, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
+func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
+	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
 	if !h.oneCell() {
-		if side, err := h.seatEach(ctx, s, jobs); err != nil {
-			return nil, side, err
+		if err := h.seatEach(ctx, s, jobs); err != nil {
+			return nil, err
 		}
-		return s, 0, nil
+		return s, nil
+	}
+	client, err := h.lab.Client(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if client.Minor() < sidesMinor {
-		return nil, -1, &result.Fault{
+		return nil, &result.Fault{
 			Cause: result.CauseUnsupported, Message: fmt.Sprintf("the worker speaks protocol %s; several versions in one cell need 1.%d", client.Hello().Protocol, sidesMinor),
 			Hint: "install the same version of pawl on both sides",
 		}
 	}
-	var cell *Seat
+	purpose := h.purpose
 	for index, side := range order {
-		job := jobs[side]
-		sha, err := client.Upload(ctx, job.Artifact.Bytes)
+		purpose.Side = index
+		lease, err := h.lab.Lease(ctx, jobs[side], purpose)
 		if err != nil {
-			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
-			return nil, -1, err
+			if purpose.Beside != nil {
+				err = purpose.Beside.Close(ctx, jobs[side], err)
+			}
+			if errors.As(err, new(*unreachedError)) {
+				return nil, err
+			}
+			return nil, &measure.SideError{Side: side, Err: err}
 		}
-		open, load := h.requests(job, sha)
-		load.Side = index
-		if cell != nil {
-			s.loaded[side], err = h.loadAnother(ctx, cell, job, load)
-		} else if cell, err = h.lab.open(ctx, client, job, open, load); err == nil {
-			s.loaded[side] = cell.loaded
+		if purpose.Beside == nil {
+			purpose.Beside = lease
 		}
-		if err != nil {
-			return nil, side, err
-		}
-		s.seats[side], s.places[side] = cell, measure.Place{Cell: cell.Cell, Index: index}
+		s.seats[side], s.loaded[side], s.places[side] = purpose.Beside, lease.loaded, measure.Place{Cell: lease.Cell, Index: index}
 	}
-	return s, 0, nil
+	return s, nil
 }
 
-func (h *Host) loadAnother(ctx context.Context, cell *Seat, job *Job, load wire.Load) (*wire.LoadReply, error) {
-	loaded, err := cell.Cell.Load(ctx, load)
-	if err != nil {
-		return nil, h.lab.close(ctx, cell.Cell, job, err)
-	}
-	return loaded, nil
-}
-
-// seatEach starts a cell for every side, in order.
-func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) (int, error) {
+// seatEach leases a cell for every side, in order.
+func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	errs := make([]error, len(jobs))
 	one := func(side int) {
-		client, err := h.lab.Living(ctx)
-		if err != nil {
-			errs[side] = err
-			return
-		}
-		job := jobs[side]
-		sha, err := client.Upload(ctx, job.Artifact.Bytes)
-		if err != nil {
-			errs[side] = err
-			return
-		}
-		open, load := h.requests(job, sha)
-		if s.seats[side], errs[side] = h.lab.open(ctx, client, job, open, load); errs[side] == nil {
+		if s.seats[side], errs[side] = h.lab.Lease(ctx, jobs[side], h.purpose); errs[side] == nil {
 			s.loaded[side], s.places[side] = s.seats[side].loaded, measure.Place{Cell: s.seats[side].Cell}
 		}
 	}
@@ -165,10 +135,10 @@ func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) (int, erro
 	for side, err := range errs {
 		if err != nil {
 			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
-			return side, err
+			return &measure.SideError{Side: side, Err: err}
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 // aheadMemory is what a cell takes that has loaded a framework, or a GPU's driver.
@@ -177,7 +147,7 @@ const aheadMemory = 4 << 30
 // Expect opens the cells of visits to come, side by side. What goes wrong there goes wrong
 // again in Open, which tells.
 func (h *Host) Expect(ctx context.Context, orders [][]int) {
-	client, err := h.lab.Living(ctx)
+	client, err := h.lab.Client(ctx)
 	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Row.Cell != spec.CellHost }) {
 		return
 	}
@@ -191,7 +161,7 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	var opening sync.WaitGroup
 	for i := range made {
 		jobs := h.apart()
-		opening.Go(func() { made[i], _, _ = h.seat(ctx, orders[i], jobs) })
+		opening.Go(func() { made[i], _ = h.seat(ctx, orders[i], jobs) })
 	}
 	opening.Wait()
 	for _, s := range made {
@@ -235,36 +205,30 @@ func (h *Host) Release(ctx context.Context) {
 // Close ends the cells. It returns what only closing brought to light, by side.
 func (h *Host) Close(ctx context.Context, errs []error) []error {
 	seats := h.seats
-	h.seats = make([]*Seat, len(h.sides))
+	h.seats = make([]*Lease, len(h.sides))
 	return h.leave(ctx, seats, h.sides, errs)
 }
 
-// leave closes the cells of a visit, all at once: one that has used a GPU takes a while to
-// end.
-func (h *Host) leave(ctx context.Context, seats []*Seat, jobs []*Job, errs []error) []error {
-	ends := make([]*cellEnd, len(jobs))
-	before := make([]error, len(jobs))
-	var closing sync.WaitGroup
+// leave closes the cells of a visit.
+func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []error) []error {
+	once, before := make([]*Lease, len(jobs)), make([]error, len(jobs))
 	for side, seat := range seats {
 		if seat == nil || slices.Index(seats, seat) < side {
 			continue
 		}
-		before[side] = errs[side]
+		once[side], before[side] = seat, errs[side]
 		for other, also := range seats { // the cell of all of them, ended by one
 			if also == seat && errs[other] != nil {
 				before[side] = errs[other]
 			}
 		}
-		ends[side] = &cellEnd{}
-		closing.Go(func() { *ends[side] = endCell(ctx, seat.Cell, before[side]) })
 	}
-	closing.Wait()
 	out := make([]error, len(jobs))
-	for side, end := range ends {
-		if end == nil {
+	for side, end := range endAll(ctx, once, before...) {
+		if once[side] == nil {
 			continue
 		}
-		if err := jobs[side].closed(*end); before[side] == nil {
+		if err := jobs[side].closed(end); before[side] == nil {
 			out[side] = err
 		}
 	}

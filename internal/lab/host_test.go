@@ -78,7 +78,7 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 	b := newLab(t)
 	sides := []*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Reach: true}), scripted(t, "small", puppet.Script{})}
 	host := b.NewHost(sides)
-	places, _, err := host.Open(t.Context(), []int{2, 0, 1})
+	places, err := host.Open(t.Context(), []int{2, 0, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 		t.Fatal("an attempt to reach the network is not noticed")
 	}
 	sides[1].Artifact = sides[0].Artifact
-	if _, _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
+	if _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
 		t.Fatal(err)
 	}
 	host.Close(t.Context(), make([]error, 3))
@@ -121,7 +121,8 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
 	b := newLab(t)
 	host := b.NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Crash: "load"})})
-	_, side, err := host.Open(t.Context(), []int{0, 1})
+	_, err := host.Open(t.Context(), []int{0, 1})
+	side := measure.SideOf(err)
 	var fault *result.Fault
 	if side != 1 || !errors.As(err, &fault) || fault.Cause != result.CauseExit {
 		t.Errorf("side %d: %v", side, err)
@@ -139,7 +140,7 @@ func TestHostCloses(t *testing.T) {
 	b := newLab(t)
 	dies := puppet.Script{Crash: "ping"}
 	host := b.NewHost([]*Job{scripted(t, "small", dies), scripted(t, "small", dies), scripted(t, "small", puppet.Script{})})
-	if _, _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
+	if _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
 		t.Fatal(err)
 	}
 	known := errors.New("known")
@@ -157,14 +158,14 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 	b := newLab(t)
 	small, huge := scripted(t, "small", puppet.Script{}), scripted(t, "huge", puppet.Script{})
 	host := b.NewHost([]*Job{small, small})
-	alone, _ := b.requests(huge, "")
-	before, _ := host.requests(small, "")
+	alone, _ := b.requests(huge, "", Purpose{})
+	before, _ := b.requests(small, "", host.purpose)
 	if before.Memory >= alone.Memory || before.Threads >= alone.Threads {
 		t.Fatalf("the huge config is not larger: %+v, %+v", before, alone)
 	}
 	host.Admit(huge)
 	host.Admit(small)
-	if after, _ := host.requests(small, ""); after.Memory != alone.Memory || after.Threads != alone.Threads {
+	if after, _ := b.requests(small, "", host.purpose); after.Memory != alone.Memory || after.Threads != alone.Threads {
 		t.Errorf("%d bytes and %d threads, want %d and %d", after.Memory, after.Threads, alone.Memory, alone.Threads)
 	}
 }
@@ -189,7 +190,7 @@ func TestHostOpensAhead(t *testing.T) {
 	}
 	seen := map[uint64]bool{}
 	for visit, order := range [][]int{{1, 0}, {1, 0}, {0, 1}, {0, 1}} {
-		places, _, err := host.Open(t.Context(), order)
+		places, err := host.Open(t.Context(), order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +220,7 @@ type counted struct {
 	opened int
 }
 
-func (h *counted) Open(ctx context.Context, order []int) ([]measure.Place, int, error) {
+func (h *counted) Open(ctx context.Context, order []int) ([]measure.Place, error) {
 	h.opened++
 	return h.Host.Open(ctx, order)
 }
@@ -257,7 +258,7 @@ func TestPlayOut(t *testing.T) {
 			opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
 			host := &counted{Host: b.NewHost([]*Job{job, job})}
 			PlayOut(t.Context(), host, []*Duel{duel}, opts, ignore)
-			if _, err := duel.Match.Err(); err != nil {
+			if err := duel.Match.Err(); err != nil {
 				t.Fatal(err)
 			}
 			sets := make([]int, len(test.sets))
@@ -311,7 +312,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 		return verdict
 	}}
 	PlayOut(ctx, b.NewHost([]*Job{slower, base}), []*Duel{duel}, opts, ignore)
-	if _, err := m.Err(); err != nil || len(m.Cells) != 4 || duel.verdict != result.Regression {
+	if err := m.Err(); err != nil || len(m.Cells) != 4 || duel.verdict != result.Regression {
 		t.Fatalf("%v, %d cells, %s", err, len(m.Cells), duel.verdict)
 	}
 	if verdict, why := judge.Verdict(found()); verdict != result.Inconclusive || !slices.Equal(why, []result.Reason{result.Unconfirmed}) {
@@ -340,7 +341,7 @@ func TestPlayOutOfSeveral(t *testing.T) {
 	if n := len(duels[0].Match.Cells); n != 4 {
 		t.Errorf("what passes has %d cells", n)
 	}
-	if _, err := duels[1].Match.Err(); err == nil || len(duels[1].Match.Cells) != 6 {
+	if err := duels[1].Match.Err(); err == nil || len(duels[1].Match.Cells) != 6 {
 		t.Errorf("%v after %d cells", err, len(duels[1].Match.Cells))
 	}
 }
@@ -358,7 +359,8 @@ func TestExpectedOfAWorkerThatEnds(t *testing.T) {
 	b.worker.Close()
 	<-b.worker.Gone()
 	for visit, order := range orders {
-		places, side, err := host.Open(t.Context(), order)
+		places, err := host.Open(t.Context(), order)
+		side := measure.SideOf(err)
 		if err != nil {
 			t.Fatal(side, err)
 		}

@@ -20,6 +20,7 @@ import (
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
 )
 
 // Options say how candidate code is built and held, and where.
@@ -43,7 +44,7 @@ type Lab struct {
 	run       *run.Run
 	starting  *sync.Mutex // of a worker
 	worker    *worker.Client
-	kept      []*Seat // Python cells that the next row may use
+	kept      []*Lease // Python cells that the next row may use
 	shared    *shared
 	uuid      string // of the GPU
 	known     bool   // the report says what the machine is
@@ -84,52 +85,49 @@ func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string,
 
 // Another is a lab beside this one, on another GPU, with a worker of its own. What
 // is timed on the processor stays with the first.
-func (b *Lab) Another(device int) *Lab {
-	other := *b
+func (l *Lab) Another(device int) *Lab {
+	other := *l
 	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
-	other.uuid = b.worker.Hello().Devices[device].UUID
+	other.uuid = l.hello().Devices[device].UUID
 	return &other
 }
 
 // UUID names the GPU of the lab, once it is known to be there.
-func (b *Lab) UUID() string { return b.uuid }
+func (l *Lab) UUID() string { return l.uuid }
 
 // Devices are the GPUs of the worker's machine.
-func (b *Lab) Devices() []result.GPU {
-	if b.worker == nil {
-		return nil
-	}
-	return b.worker.Hello().Devices
+func (l *Lab) Devices() []result.GPU {
+	return l.hello().Devices
 }
 
 // Start starts the worker, for whoever must know the machine before there is
 // anything to build.
-func (b *Lab) Start(ctx context.Context) error {
-	_, err := b.Living(ctx)
+func (l *Lab) Start(ctx context.Context) error {
+	_, err := l.Client(ctx)
 	if err == nil {
-		b.adopt(nil)
+		l.adopt(nil)
 	}
 	return err
 }
 
 // ClassOf is the device class that the numbers of a folder's kernel belong to.
-func (b *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
-	hello := b.worker.Hello()
+func (l *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
+	hello := l.hello()
 	switch {
-	case b.Class != "":
-		return b.Class
-	case b.Device < len(hello.Devices) && b.willUseGPU(ctx, dir, k):
-		return machine.Slug(hello.Devices[b.Device].Name)
+	case l.Class != "":
+		return l.Class
+	case l.Device < len(hello.Devices) && l.willUseGPU(ctx, dir, k):
+		return machine.Slug(hello.Devices[l.Device].Name)
 	}
 	return hello.DeviceClass
 }
 
 // willUseGPU is what GPU says of a kernel's jobs once they are built. Of some Python
 // modules only their imports tell, and to build one is to read them.
-func (b *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
+func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 	p := &Job{Row: &result.Row{Cell: k.Cell}, Variant: k.Default(), Dir: dir}
 	if k.Cell == spec.CellPython && k.Framework == "" {
-		if builder, err := build.New(b.Options.Build); err == nil {
+		if builder, err := build.New(l.Options.Build); err == nil {
 			p.Artifact = builder.Build(ctx, []build.Request{{Dir: dir, Variant: p.Variant}})[0].Artifact
 		}
 	}
@@ -139,44 +137,44 @@ func (b *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 // Build compiles what the jobs need, and starts the worker where it has not been:
 // both at once where that can be. What cannot be built says so in its row; the
 // error is for the worker.
-func (b *Lab) Build(ctx context.Context, jobs []*Job) error {
+func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 	cuda := false
 	for _, p := range jobs {
 		cuda = cuda || p.Row.Cell == spec.CellCUDA
 		if p.Instance != nil {
-			b.Largest = max(b.Largest, p.Instance.Footprint)
+			l.Largest = max(l.Largest, p.Instance.Footprint)
 		}
 	}
 	started := make(chan error, 1)
 	go func() { // a worker takes as long to start as a cached build
-		_, err := b.Living(ctx)
+		_, err := l.Client(ctx)
 		started <- err
 	}()
 	var startErr error
 	if cuda { // the GPU says what to compile for
 		if startErr = <-started; startErr == nil {
-			b.adopt(jobs)
-			b.refuseCUDA(jobs)
+			l.adopt(jobs)
+			l.refuseCUDA(jobs)
 		}
 	}
-	b.compile(ctx, jobs)
+	l.compile(ctx, jobs)
 	if !cuda {
 		startErr = <-started
 	}
 	if startErr == nil {
-		b.adopt(jobs) // what Python modules run on is known only now
+		l.adopt(jobs) // what Python modules run on is known only now
 	}
 	for _, p := range jobs {
-		b.processor = b.processor || !p.Untimed && !p.GPU()
+		l.processor = l.processor || !p.Untimed && !p.GPU()
 		if p.Artifact != nil && p.Artifact.Compiler != "" {
-			b.compiler(p.Row.Cell, p.Artifact.Compiler)
+			l.compiler(p.Row.Cell, p.Artifact.Compiler)
 		}
 	}
 	return startErr
 }
 
 // compile builds every variant once.
-func (b *Lab) compile(ctx context.Context, jobs []*Job) {
+func (l *Lab) compile(ctx context.Context, jobs []*Job) {
 	var requests []build.Request
 	var waiting []*Job
 	for _, p := range jobs {
@@ -185,9 +183,9 @@ func (b *Lab) compile(ctx context.Context, jobs []*Job) {
 			waiting = append(waiting, p)
 		}
 	}
-	opts := b.Options.Build
+	opts := l.Options.Build
 	opts.OnProgress = func(p build.Progress) {
-		b.run.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
+		l.run.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
 	}
 	builder, err := build.New(opts)
 	if err != nil {
@@ -214,8 +212,8 @@ func (b *Lab) compile(ctx context.Context, jobs []*Job) {
 }
 
 // compiler notes what kernels of a kind are made or run with.
-func (b *Lab) compiler(cell, name string) {
-	b.note(func(r *result.Report) {
+func (l *Lab) compiler(cell, name string) {
+	l.note(func(r *result.Report) {
 		if r.Machine.Compilers == nil {
 			r.Machine.Compilers = map[string]string{}
 		}
@@ -224,45 +222,45 @@ func (b *Lab) compiler(cell, name string) {
 }
 
 // note writes to the part of the report that several stands share.
-func (b *Lab) note(write func(*result.Report)) {
-	b.shared.Lock()
-	defer b.shared.Unlock()
-	write(b.Report)
+func (l *Lab) note(write func(*result.Report)) {
+	l.shared.Lock()
+	defer l.shared.Unlock()
+	write(l.Report)
 }
 
 // adopt makes the run one on the worker's machine and, once there are jobs for a
 // GPU, on the chosen one of its GPUs. Its class is that of its rows: what these are
 // compared with may run elsewhere.
-func (b *Lab) adopt(jobs []*Job) {
-	hello := b.worker.Hello()
-	if !b.known {
-		b.Report.Machine, b.Report.DeviceClass = hello.Machine, hello.DeviceClass
-		b.known = true
+func (l *Lab) adopt(jobs []*Job) {
+	hello := l.hello()
+	if !l.known {
+		l.Report.Machine, l.Report.DeviceClass = hello.Machine, hello.DeviceClass
+		l.known = true
 	}
 	onGPU := slices.ContainsFunc(jobs, (*Job).GPU)
-	if onGPU && b.Device < len(hello.Devices) {
-		b.adoptGPU(hello.Devices[b.Device])
-		RefuseUnfit(jobs, b.Report.Machine.GPU)
+	if onGPU && l.Device < len(hello.Devices) {
+		l.adoptGPU(hello.Devices[l.Device])
+		RefuseUnfit(jobs, l.Report.Machine.GPU)
 		if slices.ContainsFunc(jobs, func(p *Job) bool { return p.GPU() && !p.Beside }) {
-			b.Report.DeviceClass = machine.Slug(b.Report.Machine.GPU.Name)
+			l.Report.DeviceClass = machine.Slug(l.Report.Machine.GPU.Name)
 		}
 	}
-	if b.Class != "" {
-		b.Report.DeviceClass = b.Class
+	if l.Class != "" {
+		l.Report.DeviceClass = l.Class
 	}
 }
 
-func (b *Lab) adoptGPU(gpu result.GPU) {
-	if b.Report.Machine.GPU != nil {
+func (l *Lab) adoptGPU(gpu result.GPU) {
+	if l.Report.Machine.GPU != nil {
 		return
 	}
-	b.uuid = gpu.UUID
-	b.Report.Machine.GPU = &gpu
-	if b.Options.Build.Arch == "" {
-		b.Options.Build.Arch = gpu.Arch
+	l.uuid = gpu.UUID
+	l.Report.Machine.GPU = &gpu
+	if l.Options.Build.Arch == "" {
+		l.Options.Build.Arch = gpu.Arch
 	}
-	if why := b.worker.Hello().NoState; why != "" {
-		b.Report.Warnings = append(b.Report.Warnings, result.Warning{
+	if why := l.hello().NoState; why != "" {
+		l.Report.Warnings = append(l.Report.Warnings, result.Warning{
 			Code: "nvml", Message: "temperature, power, throttling and other processes on the GPU are not watched: " + why, Hint: "pawl doctor shows what is missing",
 		})
 	}
@@ -271,17 +269,17 @@ func (b *Lab) adoptGPU(gpu result.GPU) {
 // refuseCUDA gives kernels that no GPU can run the reason for it: that no GPU of the
 // architecture can, or what the worker knows better than a compiler that is not told
 // what to compile for.
-func (b *Lab) refuseCUDA(jobs []*Job) {
-	arch := build.Arch(b.Options.Build.Arch)
-	if b.Report.Machine.GPU == nil { // whose own limits adopt knows
+func (l *Lab) refuseCUDA(jobs []*Job) {
+	arch := build.Arch(l.Options.Build.Arch)
+	if l.Report.Machine.GPU == nil { // whose own limits adopt knows
 		RefuseUnfit(jobs, limitsOf(arch))
 	}
-	if b.worker == nil || arch != "" {
+	if arch != "" {
 		return
 	}
-	why := b.worker.Hello().NoDevices
-	if count := len(b.worker.Hello().Devices); count > 0 {
-		why = fmt.Sprintf("there is no GPU %d; this machine has %d", b.Device, count)
+	why := l.hello().NoDevices
+	if count := len(l.hello().Devices); count > 0 {
+		why = fmt.Sprintf("there is no GPU %d; this machine has %d", l.Device, count)
 	}
 	if why == "" {
 		return // a worker that does not say
@@ -295,31 +293,43 @@ func (b *Lab) refuseCUDA(jobs []*Job) {
 	}
 }
 
-func (b *Lab) startWorker(ctx context.Context) (*worker.Client, error) {
-	return worker.Start(ctx, worker.Options{Command: b.Worker, OnNote: func(text string) {
-		b.run.Emit(run.Event{Kind: run.Note, Text: text})
-	}})
-}
-
 // Close ends the worker.
-func (b *Lab) Close() {
-	if b.worker != nil {
-		b.worker.Close()
+func (l *Lab) Close() {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if l.worker != nil {
+		l.worker.Close()
 	}
 }
 
-// Living returns a worker that is there, starting another when the last one died.
-func (b *Lab) Living(ctx context.Context) (*worker.Client, error) {
-	b.starting.Lock()
-	defer b.starting.Unlock()
-	if b.worker != nil {
+// Client returns a worker that is there, starting another when the last one died. It may
+// be called from several goroutines.
+func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if l.worker != nil {
 		select {
-		case <-b.worker.Gone():
+		case <-l.worker.Gone():
 		default:
-			return b.worker, nil
+			return l.worker, nil
 		}
 	}
-	var err error
-	b.worker, err = b.startWorker(ctx)
-	return b.worker, err
+	started, err := worker.Start(ctx, worker.Options{Command: l.Worker, OnNote: func(text string) {
+		l.run.Emit(run.Event{Kind: run.Note, Text: text})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	l.worker = started
+	return started, nil
+}
+
+// hello is what the last worker said of its machine; nothing before there was one.
+func (l *Lab) hello() wire.Hello {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if l.worker == nil {
+		return wire.Hello{}
+	}
+	return l.worker.Hello()
 }

@@ -215,7 +215,7 @@ func TestSidesHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	b, sides := labWithGPU(t, ""), twoVersions(t)
 	host := b.NewHost(sides)
-	if _, _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
+	if _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 0} { // they are numbered as they are loaded

@@ -16,12 +16,12 @@ const (
 )
 
 // python adds what a python cell must be told.
-func (b *Lab) python(p *Job, open *wire.Open, load *wire.Load) {
-	open.Memory = 5*b.Largest + spareMemory + driverMemory // the cell may serve other configs too
+func (l *Lab) python(p *Job, open *wire.Open, load *wire.Load) {
+	open.Memory = 5*l.Largest + spareMemory + driverMemory // the cell may serve other configs too
 	open.Threads = pythonThreads
 	open.Framework = p.Artifact.Framework
 	if dir, err := filepath.Abs(p.Dir); err == nil && p.Module == nil {
-		open.Dirs, open.Apart = []string{dir}, build.Apart(b.Options.Build.Checkout, dir)
+		open.Dirs, open.Apart = []string{dir}, build.Apart(l.Options.Build.Checkout, dir)
 	}
 	load.Entry, load.Params = p.Artifact.Symbols[0], map[string]json.RawMessage{}
 	for name, value := range p.Keywords {

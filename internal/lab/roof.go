@@ -14,11 +14,11 @@ import (
 
 // peaksOf are the peaks of the device that a cell's kernels run on; nil when none
 // were measured. A file that cannot be used is said once and then ignored.
-func (b *Lab) peaksOf(cell string) *roof.Peaks {
-	if b.Peaks == "" {
+func (l *Lab) peaksOf(cell string) *roof.Peaks {
+	if l.Peaks == "" {
 		return nil
 	}
-	here := b.machine()
+	here := l.machine()
 	class := machine.Class(here)
 	if cell != spec.CellHost {
 		if here.GPU == nil {
@@ -27,44 +27,44 @@ func (b *Lab) peaksOf(cell string) *roof.Peaks {
 		class = machine.Slug(here.GPU.Name)
 	}
 	var found *roof.Peaks
-	b.note(func(r *result.Report) {
-		known, asked := b.shared.peaks[class]
+	l.note(func(r *result.Report) {
+		known, asked := l.shared.peaks[class]
 		if found = known; asked {
 			return
 		}
 		var err error
-		if found, err = roof.Load(b.Peaks, class); err != nil {
+		if found, err = roof.Load(l.Peaks, class); err != nil {
 			r.Warnings = append(r.Warnings, result.Warning{
 				Code: "peaks", Message: "percent of roof is left out: " + err.Error(), Hint: "pawl calibrate --roofline writes the file anew",
 			})
 		}
-		if b.shared.peaks == nil {
-			b.shared.peaks = map[string]*roof.Peaks{}
+		if l.shared.peaks == nil {
+			l.shared.peaks = map[string]*roof.Peaks{}
 		}
-		b.shared.peaks[class] = found
+		l.shared.peaks[class] = found
 	})
 	return found
 }
 
 // machine is what the report says of it so far.
-func (b *Lab) machine() (m result.Fingerprint) {
-	b.note(func(r *result.Report) { m = r.Machine })
+func (l *Lab) machine() (m result.Fingerprint) {
+	l.note(func(r *result.Report) { m = r.Machine })
 	return m
 }
 
 // HoldAgainstRoof says what part of the device's best a row reached. What is faster than
 // the device can be is rejected on a GPU, and suspicious on a processor.
-func (b *Lab) HoldAgainstRoof(p *Job) {
+func (l *Lab) HoldAgainstRoof(p *Job) {
 	t := p.Row.Timing
 	if p.Row.Fault != nil || p.Instance == nil || t == nil || t.Stats.Count == 0 {
 		return
 	}
-	here := b.machine()
+	here := l.machine()
 	cell := p.Row.Cell
 	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
 		cell = spec.CellHost // it ran on the processor
 	}
-	peaks := b.peaksOf(cell)
+	peaks := l.peaksOf(cell)
 	if peaks == nil {
 		return
 	}

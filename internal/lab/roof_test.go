@@ -73,7 +73,7 @@ func TestHoldAgainstRoof(t *testing.T) {
 	peaksIn(t, folder)
 	gpu, processor := newRoofed(folder), onProcessor(folder)
 	for name, c := range map[string]struct {
-		lab    *Lab
+		lab      *Lab
 		job      *Job
 		pct      float64
 		roof     string
@@ -149,7 +149,7 @@ func TestHostBeyondItsRoof(t *testing.T) {
 	}
 	deep.Report.Machine.CPU.Caches = append(deep.Report.Machine.CPU.Caches, result.Cache{Level: 3, Bytes: 32 << 20})
 	for name, c := range map[string]struct {
-		lab      *Lab
+		lab        *Lab
 		job        *Job
 		suspicious bool
 		warned     bool

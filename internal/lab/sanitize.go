@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -13,7 +15,7 @@ import (
 // A launch under compute-sanitizer takes many times as long as without.
 const (
 	sanitizedFactor = 50
-	sanitizedLeast  = 180 // seconds of a request
+	sanitizedLeast  = 3 * time.Minute // of a request
 )
 
 // Sanitized is what came of launches under a tool of compute-sanitizer.
@@ -34,50 +36,41 @@ type SanitizedCase struct {
 // Sanitize launches a job once on each problem, in a cell of its own under a tool of
 // compute-sanitizer: no sample, nothing else on the device but what fills and looks
 // at the arguments. The error says why there was no such cell.
-func (b *Lab) Sanitize(ctx context.Context, job *Job, tool, sandbox string, cases []SanitizedCase) (*Sanitized, error) {
-	client, err := b.Living(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sha, err := client.Upload(ctx, job.Artifact.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	open, load := b.requests(job, sha)
-	// The process that the worker would limit is the tool.
-	open.Sanitizer, open.Sandbox, open.Memory, open.Threads, open.LockMHz = tool, sandbox, 0, 0, 0
-	cell, err := client.Open(ctx, open)
-	if err != nil {
+func (l *Lab) Sanitize(ctx context.Context, job *Job, tool, sandbox string, cases []SanitizedCase) (*Sanitized, error) {
+	deadline := max(sanitizedLeast, sanitizedFactor*l.Timeout)
+	lease, err := l.Lease(ctx, job, Purpose{Tool: tool, Sandbox: sandbox, Deadline: deadline})
+	var unloaded *unloadedError
+	switch {
+	case errors.As(err, &unloaded):
+		return sanitized(unloaded.end)
+	case err != nil:
 		return sanitizedEnd(err), err
 	}
-	deadline := max(sanitizedLeast, sanitizedFactor*b.Timeout.Seconds())
-	load.DeadlineS = deadline
-	_, err = cell.Load(ctx, load)
+	cell := lease.Cell
 	for _, one := range cases {
 		if err != nil {
 			break
 		}
 		problem := worker.Problem(one.Instance, job.Artifact.Symbols)
-		problem.Seed, problem.Batch, problem.Pin, problem.Copies, problem.DeadlineS = one.Seed, one.Batch, false, 1, deadline
+		problem.Seed, problem.Batch, problem.Pin, problem.Copies, problem.DeadlineS = one.Seed, one.Batch, false, 1, deadline.Seconds()
 		if _, err = cell.Prepare(ctx, problem); err == nil {
-			_, err = cell.Produce(ctx, wire.Produce{Batch: one.Batch, DeadlineS: deadline})
+			_, err = cell.Produce(ctx, wire.Produce{Batch: one.Batch, DeadlineS: deadline.Seconds()})
 		}
 	}
-	if found := sanitizedEnd(err); found != nil {
-		return found, nil
+	return sanitized(endCell(ctx, cell, err))
+}
+
+// sanitized is what launches came to whose cell ended so.
+func sanitized(end cellEnd) (*Sanitized, error) {
+	if end.reply != nil {
+		return &Sanitized{Text: end.reply.Sanitizer, Log: end.reply.Log, Sandbox: end.reply.Sandbox, Err: end.err}, nil
 	}
-	closed, closing := cell.Close(ctx)
-	if closing != nil {
-		if err == nil {
-			err = closing
-		}
-		if found := sanitizedEnd(closing); found != nil {
-			found.Err = err
-			return found, nil
-		}
-		return nil, err
+	found := sanitizedEnd(cmp.Or(end.closing, end.err))
+	if found == nil {
+		return nil, end.err
 	}
-	return &Sanitized{Text: closed.Sanitizer, Log: closed.Log, Sandbox: closed.Sandbox, Err: err}, nil
+	found.Err = end.err
+	return found, nil
 }
 
 // sanitizedEnd is what a cell that is gone has left; nil: it is not.

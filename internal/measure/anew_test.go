@@ -136,7 +136,7 @@ func TestTurnsHaveTheSameData(t *testing.T) {
 	opts := brief()
 	opts.Budget = time.Minute
 	Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	fresh := 0

@@ -16,10 +16,10 @@ import (
 // take than they claim, and how much longer their processors work, so that a first side
 // that hides more than every other, or has more help, can be found. Sides take turns, and
 // every other round has the other order, so that disturbances of the machine meet all
-// sides alike. With an error it returns the side that failed.
-func compareClocks(ctx context.Context, all []*series) (side int, err error) {
+// sides alike. The error is a *SideError.
+func compareClocks(ctx context.Context, all []*series) error {
 	if len(all) < 2 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
-		return 0, nil
+		return nil
 	}
 	var others []*result.ClockCheck
 	for _, s := range all[1:] {
@@ -28,14 +28,14 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
 			if err := all[i].beyond(ctx, round); err != nil {
-				return i, at("measure", err)
+				return &SideError{i, at("measure", err)}
 			}
 		}
 		_, hides := clocks.Hides(all[0].timing.Clock, others...)
 		_, helped := clocks.HasHelp(all[0].timing.Clock, others...)
 		_, company := clocks.HasCompany(all[0].timing.Clock, others...)
 		if !hides && !helped && !company {
-			return 0, nil
+			return nil
 		}
 	}
 }

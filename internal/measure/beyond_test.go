@@ -25,8 +25,8 @@ func TestClocksOfVersionsAreCompared(t *testing.T) {
 			opts := brief()
 			opts.Cache = "hot"
 			Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-			if side, err := m.Err(); err != nil {
-				t.Fatalf("side %d: %v", side, err)
+			if err := m.Err(); err != nil {
+				t.Fatalf("side %d: %v", SideOf(err), err)
 			}
 			rounds, held := 0, 0
 			for i, timing := range m.Timings() {

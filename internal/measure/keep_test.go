@@ -97,7 +97,7 @@ func TestOnlyTheCandidateKeeps(t *testing.T) {
 	opts := DuetOptions{Options: quickly(), Floor: DefaultFloor}
 	opts.Keep = true
 	Play(t.Context(), []*Match{m}, stage, 0, opts, func(*Match, Progress) {})
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	last := 0
@@ -127,7 +127,7 @@ func TestSamplesOnNewData(t *testing.T) {
 	opts := DuetOptions{Options: quickly(), Floor: DefaultFloor}
 	opts.Keep = true
 	Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	for side, timing := range m.Timings() {
@@ -225,7 +225,8 @@ func TestFlushThatDoesNothing(t *testing.T) {
 			opts := DuetOptions{Options: quickly(), Floor: 1} // for as long as it may
 			opts.Keep, opts.Budget = true, 2*time.Second
 			Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
-			side, err := m.Err()
+			err := m.Err()
+			side := SideOf(err)
 			var fault *result.Fault
 			if found := errors.As(err, &fault) && fault.Cause == result.CauseForged && side == 0; found != script.Warm {
 				t.Errorf("side %d: %v", side, err)
