@@ -8,11 +8,11 @@ import (
 	"errors"
 	"time"
 
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // Options are what a bench needs to know.
@@ -25,24 +25,17 @@ type Options struct {
 	Set        []Setting // params that differ from their defaults
 	Against    []string  // rivals to take turns with, by name
 	Measure    measure.Options
-	Lab      lab.Options
+	Lab        lab.Options
 	Devices    []int // which GPUs share the rows; nil: all there are
 }
 
 // Setting gives a param a value in every selected kernel that has it.
 type Setting struct{ Name, Value string }
 
-// plan is one row to come, or one rival of it.
-type plan struct {
-	*lab.Job
-	rivals []*plan
-	exam   *exam // of a row with rivals
-}
-
-// bench is a run under way.
+// bench is what the stages of a run share.
 type bench struct {
 	Options
-	lab *lab.Lab
+	lab    *lab.Lab
 	run    *run.Run
 	report *result.Report
 }
@@ -71,13 +64,12 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
-	lanes, err := b.lanes(plans)
+	rows, err := b.measureAll(ctx, plans, startErr)
 	if err != nil {
 		return nil, err
 	}
-	b.measureAll(ctx, lanes, plans, startErr)
-	for _, p := range plans {
-		p.compareSound()
+	for _, m := range rows {
+		b.report.Rows = append(b.report.Rows, b.row(m))
 	}
 	b.report.Interrupted = ctx.Err() != nil
 	b.report.Finished = time.Now().UTC()
@@ -87,11 +79,4 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 func killed(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseKilled
-}
-
-func median(row *result.Row) float64 {
-	if row.Timing == nil {
-		return 0
-	}
-	return row.Timing.Stats.Median
 }

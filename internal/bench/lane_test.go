@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )

@@ -15,13 +15,13 @@ import (
 
 	"pawl/internal/bench"
 	"pawl/internal/formula"
+	"pawl/internal/lab"
 	"pawl/internal/machine"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 )

@@ -13,11 +13,11 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/formula"
 	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // overtime is how long a set of decisions may go on after the time that was given.
@@ -35,7 +35,7 @@ type GateOptions struct {
 // gate is a calibration under way.
 type gate struct {
 	GateOptions
-	lab *lab.Lab
+	lab    *lab.Lab
 	run    *run.Run
 	curve  *curve.Curve
 	jobs   []*lab.Job // pawl's own kernels
@@ -154,8 +154,8 @@ func (g *gate) build(ctx context.Context, s *spec.Spec, here *place) error {
 		return err
 	}
 	for _, job := range g.jobs {
-		if job.Row.Fault != nil {
-			return job.Row.Fault
+		if job.Record.Fault != nil {
+			return job.Record.Fault
 		}
 	}
 	return nil

@@ -16,13 +16,13 @@ import (
 
 	"pawl/internal/bench"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // benchOptions say what is measured, and how.

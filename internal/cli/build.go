@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/unit"
 )
 

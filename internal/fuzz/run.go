@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"pawl/internal/diag"
+	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // Order is what a run of pawl fuzz is asked for.
@@ -24,7 +25,7 @@ type Order struct {
 	Spec       *spec.Spec
 	Selections []spec.Selection
 	Chosen     bool // configs were selected by name: try those instead of the matrix
-	Lab      lab.Options
+	Lab        lab.Options
 	Timeout    time.Duration // of one launch
 	Sanitize   bool          // GPU kernels also under compute-sanitizer
 	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
@@ -38,7 +39,7 @@ type fuzzing struct {
 	Order
 	run    *run.Run
 	report *result.Report
-	lab *lab.Lab
+	lab    *lab.Lab
 	store  *Store
 
 	done, total int // trials
@@ -47,7 +48,6 @@ type fuzzing struct {
 // subject is one kernel that is tried.
 type subject struct {
 	kernel    *spec.Kernel
-	row       *result.Row
 	plan      *Plan
 	trials    []Trial
 	answers   *lab.Answers
@@ -55,6 +55,24 @@ type subject struct {
 	reference *lab.Job
 	rival     *lab.Job
 	examiner  *lab.Examiner
+
+	verification *result.Verification
+	fault        *result.Fault  // why its answers are not known, or not trusted
+	verdict      result.Verdict // of its cases
+}
+
+// fail records why a kernel's answers are not known, or not trusted.
+func (s *subject) fail(stage string, err error) {
+	s.fault = s.candidate.FaultOf(stage, err)
+	s.verdict = judge.OfFault(s.fault)
+}
+
+// row is what the report says of a kernel.
+func (s *subject) row() *result.Row {
+	row := s.candidate.Row()
+	row.Config, row.Vars = "", nil
+	row.Verification, row.Fault, row.Verdict = s.verification, s.fault, s.verdict
+	return row
 }
 
 // Run tries the selected kernels and reports every case. What goes wrong with one
@@ -82,12 +100,17 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	startErr := f.lab.Build(ctx, jobs)
 	defer f.lab.Close()
 	for _, s := range subjects {
-		if startErr != nil && s.row.Fault == nil {
-			s.candidate.Fail("load", startErr)
+		if fault := s.candidate.Record.Fault; fault != nil && s.fault == nil {
+			s.fail(fault.Stage, fault)
+		} else if startErr != nil && s.fault == nil {
+			s.fail("load", startErr)
 		}
 		f.try(ctx, s)
 	}
 	f.sanitize(ctx, subjects)
+	for _, s := range subjects {
+		f.report.Rows = append(f.report.Rows, s.row())
+	}
 	f.report.Interrupted = ctx.Err() != nil
 	f.report.Finished = time.Now().UTC()
 	return f.report, nil
@@ -130,10 +153,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		f.total += len(s.trials)
 		first := selected.Kernel.Configs[0]
 		s.candidate = lab.NewJob(f.Spec.Dir, variant, first)
-		s.row = s.candidate.Row
-		s.row.Config, s.row.Vars = "", nil
-		s.row.Verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
-		f.report.Rows = append(f.report.Rows, s.row)
+		s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
 		if s.answers, err = lab.FindAnswers(f.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
 			err = &result.Fault{
 				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
@@ -141,11 +161,11 @@ func (f *fuzzing) plan() ([]*subject, error) {
 			}
 		}
 		if err != nil {
-			s.candidate.Fail("verify", err)
+			s.fail("verify", err)
 			subjects = append(subjects, s)
 			continue
 		}
-		s.row.Verification.Oracle = s.answers.String()
+		s.verification.Oracle = s.answers.String()
 		s.reference, s.rival = s.answers.Jobs(first)
 		subjects = append(subjects, s)
 	}

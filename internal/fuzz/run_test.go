@@ -13,11 +13,11 @@ import (
 
 	"pawl/internal/build"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sandbox"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/worker"
 	"pawl/internal/worker/cell"
 )

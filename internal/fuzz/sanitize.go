@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sanitizer"
-	"pawl/internal/lab"
 )
 
 // sanitize runs the kernels of a GPU under compute-sanitizer.
@@ -49,7 +49,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 				}
 				return // as it would with every kernel
 			}
-			s.row.Verification.Sanitizer = append(s.row.Verification.Sanitizer, *one)
+			s.verification.Sanitizer = append(s.verification.Sanitizer, *one)
 		}
 		f.judgeSanitizer(s)
 	}
@@ -73,7 +73,7 @@ func hintOf(err error) string {
 // unfit says why a kernel cannot be launched under a sanitizer. One that crashes can:
 // nobody says better where.
 func (f *fuzzing) unfit(s *subject) string {
-	fault := s.row.Fault
+	fault := s.fault
 	switch {
 	case fault != nil && (s.candidate.Artifact == nil || fault.Cause == result.CauseUnsupported):
 		return fault.Message
@@ -176,7 +176,7 @@ func (f *fuzzing) everything(s *subject) []Trial {
 // smallCases are the smallest trial, the smallest of those that the file asks for,
 // and the smallest that failed: small, because a launch takes a hundred times as long.
 func smallCases(s *subject, others []Trial) (cases []lab.SanitizedCase, names []string) {
-	v := s.row.Verification
+	v := s.verification
 	trials := slices.Concat(s.trials, others)
 	wanted := []func(i int) bool{
 		func(int) bool { return true },
@@ -208,7 +208,7 @@ func smallCases(s *subject, others []Trial) (cases []lab.SanitizedCase, names []
 // judgeSanitizer fails a kernel that a tool found an error in. What the answers have
 // shown stands.
 func (f *fuzzing) judgeSanitizer(s *subject) {
-	for _, one := range s.row.Verification.Sanitizer {
+	for _, one := range s.verification.Sanitizer {
 		at := slices.IndexFunc(one.Findings, func(found result.SanitizerFinding) bool { return found.Severity == sanitizer.Error })
 		if at < 0 {
 			continue
@@ -218,8 +218,8 @@ func (f *fuzzing) judgeSanitizer(s *subject) {
 		if found.File != "" {
 			message += fmt.Sprintf(" at %s:%d", found.File, found.Line)
 		}
-		if s.row.Fault == nil && s.row.Verdict != result.Incorrect {
-			s.candidate.Fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
+		if s.fault == nil && s.verdict != result.Incorrect {
+			s.fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
 		}
 		return
 	}

@@ -220,3 +220,24 @@ func Moves(c Case, verdict result.Verdict, first bool) bool {
 	where, decided := region(c.Gate, best)
 	return decided && where < 0 && best.Change.Confirmed
 }
+
+// OfFault is what a fault says of the kernel; nothing where it is the machine's, the
+// user's or pawl's own, or where there is none.
+func OfFault(fault *result.Fault) result.Verdict {
+	if fault == nil {
+		return ""
+	}
+	return fault.Verdict()
+}
+
+// Unmeasured is the verdict that a row has without being measured; "": it depends on its
+// times.
+func Unmeasured(c Case) result.Verdict {
+	if verdict, ended := ended(c); ended {
+		return verdict
+	}
+	if c.Base != nil && c.Base.Same || c.Base == nil && c.Best != nil && c.Best.Same {
+		return result.Unchanged
+	}
+	return ""
+}

@@ -15,11 +15,11 @@ import (
 
 	"pawl/internal/check"
 	"pawl/internal/fuzz"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 //go:embed corpus
@@ -30,7 +30,7 @@ type Options struct {
 	Tool    result.Tool
 	Command []string
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
-	Lab   lab.Options
+	Lab     lab.Options
 	Seed    uint64
 	Timeout time.Duration // of one launch
 }
