@@ -1,13 +1,9 @@
 package fuzz
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math"
-	"regexp"
-	"strconv"
-	"strings"
+
+	"pawl/internal/formula"
 )
 
 // inexact is a value and how far that of an honest kernel may be from it.
@@ -19,6 +15,8 @@ type arithmetic struct {
 	unit  float64 // relative error of one operation
 	limit float64 // beyond it numbers of the type are infinite
 	env   map[string]inexact
+
+	unknown bool // the formula has an operation whose errors are not known
 }
 
 // follows are the functions whose errors are known: the derivative's size, and by how
@@ -37,61 +35,54 @@ var follows = map[string]func(a float64) (value, slope, more float64){
 	"log2": func(a float64) (value, slope, more float64) { return math.Log2(a), 2 / math.Abs(a), 1 },
 }
 
-var (
-	power       = regexp.MustCompile(`(\b[A-Za-z_]\w*|\([^()]*\)) *\*\* *(\d+)`)
-	conditional = regexp.MustCompile(`^(.+) if (.+) else (.+)$`)
-)
-
-// followed is a formula in parts: what it comes to, or what else, by a comparison.
-type followed struct{ then, condition, otherwise ast.Expr }
-
-// follow reads a formula; false where it has more than can be followed. Sums, products
-// and calls are written in Go as in formulas; powers are not, nor what depends.
-func follow(text string) (followed, bool) {
-	if strings.Contains(text, "//") {
-		return followed{}, false
-	}
-	text = power.ReplaceAllString(text, "pow($1, $2)")
-	parts := []string{text}
-	if found := conditional.FindStringSubmatch(text); found != nil {
-		parts = found[1:]
-	}
-	list := make([]ast.Expr, 3)
-	for i, part := range parts {
-		expr, err := parser.ParseExpr(part)
-		if err != nil {
-			return followed{}, false
+// of is what a part of a formula comes to; false where it is not known, or is no
+// number.
+func (a *arithmetic) of(p formula.Part) (inexact, bool) {
+	var v inexact
+	ok := false
+	switch {
+	case p.Symbol == "if":
+		return a.choice(p.Operands[0], p.Operands[1], p.Operands[2])
+	case p.Name != "":
+		v, ok = a.env[p.Name]
+	case p.Symbol == "":
+		if v.value, ok = number(p); v.value != math.Trunc(v.value) {
+			v.off = a.unit * math.Abs(v.value)
 		}
-		list[i] = expr
+	case len(p.Operands) == 1:
+		v, ok = a.one(p.Symbol, p.Operands[0])
+	default:
+		v, ok = a.two(p.Symbol, p.Operands[0], p.Operands[1])
 	}
-	return followed{list[0], list[1], list[2]}, true
+	return v, ok && math.Abs(v.value)+v.off < a.limit // nor NaN
 }
 
-// result is what a formula comes to; false where it is not known, or is no number.
-func (a *arithmetic) result(f followed) (inexact, bool) {
-	if f.condition == nil {
-		return a.of(f.then)
+// number is the value of a part that is a number.
+func number(p formula.Part) (float64, bool) {
+	if p.Symbol != "" || p.Name != "" || p.Value.Kind() == formula.KindBool {
+		return 0, false
 	}
-	compared, ok := f.condition.(*ast.BinaryExpr)
-	if !ok {
-		return inexact{}, false
-	}
-	x, first := a.of(compared.X)
-	y, second := a.of(compared.Y)
-	then, third := a.of(f.then)
-	otherwise, fourth := a.of(f.otherwise)
-	chosen := otherwise
-	switch compared.Op {
-	case token.GTR, token.GEQ:
-		if x.value > y.value {
-			chosen = then
-		}
-	case token.LSS, token.LEQ:
-		if x.value < y.value {
-			chosen = then
-		}
+	return p.Value.Float()
+}
+
+// choice is what a conditional comes to, by a comparison.
+func (a *arithmetic) choice(yes, condition, no formula.Part) (inexact, bool) {
+	less := false
+	switch condition.Symbol {
+	case ">", ">=":
+	case "<", "<=":
+		less = true
 	default:
+		a.unknown = true
 		return inexact{}, false
+	}
+	x, first := a.of(condition.Operands[0])
+	y, second := a.of(condition.Operands[1])
+	then, third := a.of(yes)
+	otherwise, fourth := a.of(no)
+	chosen := otherwise
+	if less && x.value < y.value || !less && x.value > y.value {
+		chosen = then
 	}
 	if x.value == y.value || math.Abs(x.value-y.value) <= x.off+y.off { // either may be chosen
 		chosen.off += math.Abs(then.value - otherwise.value)
@@ -99,68 +90,15 @@ func (a *arithmetic) result(f followed) (inexact, bool) {
 	return chosen, first && second && third && fourth
 }
 
-// of is what an expression comes to.
-func (a *arithmetic) of(e ast.Expr) (inexact, bool) {
-	var v inexact
-	ok := false
-	switch x := e.(type) {
-	case *ast.ParenExpr:
-		return a.of(x.X)
-	case *ast.Ident:
-		v, ok = a.env[x.Name]
-	case *ast.BasicLit:
-		number, err := strconv.ParseFloat(x.Value, 64)
-		v, ok = inexact{number, a.unit * math.Abs(number)}, err == nil
-		if number == math.Trunc(number) {
-			v.off = 0
-		}
-	case *ast.UnaryExpr:
-		if v, ok = a.of(x.X); x.Op == token.SUB {
-			v.value = -v.value
-		} else {
-			ok = ok && x.Op == token.ADD
-		}
-	case *ast.BinaryExpr:
-		v, ok = a.two(x)
-	case *ast.CallExpr:
-		v, ok = a.call(x)
-	}
-	return v, ok && math.Abs(v.value)+v.off < a.limit // nor NaN
-}
-
-func (a *arithmetic) two(e *ast.BinaryExpr) (inexact, bool) {
-	x, first := a.of(e.X)
-	y, second := a.of(e.Y)
-	var v inexact
-	switch e.Op {
-	case token.ADD:
-		v = inexact{x.value + y.value, x.off + y.off}
-	case token.SUB:
-		v = inexact{x.value - y.value, x.off + y.off}
-	case token.MUL:
-		v = inexact{x.value * y.value, math.Abs(x.value)*y.off + math.Abs(y.value)*x.off + x.off*y.off}
-	case token.QUO:
-		// What is near zero is nearer at other points than those that are looked at.
-		_, number := e.Y.(*ast.BasicLit)
-		least := math.Abs(y.value) - y.off
-		if least < 0x1p-4 && !number || least <= 0 {
-			return inexact{}, false
-		}
-		v = inexact{x.value / y.value, (x.off + math.Abs(x.value/y.value)*y.off) / least}
-	default:
-		return inexact{}, false
-	}
-	v.off += a.unit * math.Abs(v.value)
-	return v, first && second
-}
-
-func (a *arithmetic) call(e *ast.CallExpr) (inexact, bool) {
-	name, ok := e.Fun.(*ast.Ident)
-	if !ok || len(e.Args) == 0 {
-		return inexact{}, false
-	}
-	x, ok := a.of(e.Args[0])
-	if known := follows[name.Name]; known != nil && len(e.Args) == 1 {
+func (a *arithmetic) one(symbol string, operand formula.Part) (inexact, bool) {
+	x, ok := a.of(operand)
+	switch known := follows[symbol]; {
+	case symbol == "-":
+		x.value = -x.value
+		return x, ok
+	case symbol == "+":
+		return x, ok
+	case known != nil:
 		value, slope, more := known(x.value)
 		off := a.unit * (math.Abs(value) + more)
 		if x.off > 0 {
@@ -168,19 +106,45 @@ func (a *arithmetic) call(e *ast.CallExpr) (inexact, bool) {
 		}
 		return inexact{value, off}, ok
 	}
-	if len(e.Args) != 2 || !ok {
+	a.unknown = true
+	return inexact{}, false
+}
+
+func (a *arithmetic) two(symbol string, left, right formula.Part) (inexact, bool) {
+	x, first := a.of(left)
+	y, second := a.of(right)
+	exponent, constant := number(right)
+	var v inexact
+	switch symbol {
+	case "max":
+		return inexact{max(x.value, y.value), max(x.off, y.off)}, first && second
+	case "min":
+		return inexact{min(x.value, y.value), max(x.off, y.off)}, first && second
+	case "+":
+		v = inexact{x.value + y.value, x.off + y.off}
+	case "-":
+		v = inexact{x.value - y.value, x.off + y.off}
+	case "*":
+		v = inexact{x.value * y.value, math.Abs(x.value)*y.off + math.Abs(y.value)*x.off + x.off*y.off}
+	case "/":
+		// What is near zero is nearer at other points than those that are looked at.
+		least := math.Abs(y.value) - y.off
+		if least < 0x1p-4 && !constant || least <= 0 {
+			return inexact{}, false
+		}
+		v = inexact{x.value / y.value, (x.off + math.Abs(x.value/y.value)*y.off) / least}
+	case "**":
+		if !constant || exponent != math.Trunc(exponent) {
+			a.unknown = true
+			return inexact{}, false
+		}
+		power := math.Pow(x.value, exponent)
+		slope := exponent * math.Pow(math.Abs(x.value), exponent-1)
+		return inexact{power, slope*x.off*2 + a.unit*(1+exponent)*math.Abs(power)}, first
+	default:
+		a.unknown = true
 		return inexact{}, false
 	}
-	y, ok := a.of(e.Args[1])
-	switch name.Name {
-	case "max":
-		return inexact{max(x.value, y.value), max(x.off, y.off)}, ok
-	case "min":
-		return inexact{min(x.value, y.value), max(x.off, y.off)}, ok
-	case "pow": // of a whole exponent, see power
-		v := math.Pow(x.value, y.value)
-		slope := y.value * math.Pow(math.Abs(x.value), y.value-1)
-		return inexact{v, slope*x.off*2 + a.unit*(1+y.value)*math.Abs(v)}, ok
-	}
-	return inexact{}, false
+	v.off += a.unit * math.Abs(v.value)
+	return v, first && second
 }
