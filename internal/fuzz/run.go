@@ -9,22 +9,23 @@ import (
 	"time"
 
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
+	"pawl/internal/trial"
 )
 
 // Order is what a run of pawl fuzz is asked for.
 type Order struct {
-	Options
+	trial.Options
 	Tool       result.Tool
 	Command    []string
 	Spec       *spec.Spec
 	Selections []spec.Selection
 	Chosen     bool // configs were selected by name: try those instead of the matrix
-	Lab      lab.Options
+	Lab        lab.Options
 	Timeout    time.Duration // of one launch
 	Sanitize   bool          // GPU kernels also under compute-sanitizer
 	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
@@ -38,7 +39,7 @@ type fuzzing struct {
 	Order
 	run    *run.Run
 	report *result.Report
-	lab *lab.Lab
+	lab    *lab.Lab
 	store  *Store
 
 	done, total int // trials
@@ -48,8 +49,8 @@ type fuzzing struct {
 type subject struct {
 	kernel    *spec.Kernel
 	row       *result.Row
-	plan      *Plan
-	trials    []Trial
+	plan      *trial.Plan
+	trials    []trial.Trial
 	answers   *lab.Answers
 	candidate *lab.Job
 	reference *lab.Job
@@ -104,8 +105,8 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		}
 		s := &subject{kernel: selected.Kernel}
 		variant := selected.Kernel.Default()
-		plan, err := NewPlan(f.Spec, variant, opts)
-		if errors.Is(err, ErrNoCase) {
+		plan, err := trial.NewPlan(f.Spec, variant, opts)
+		if errors.Is(err, trial.ErrNoCase) {
 			for _, problem := range diag.Problems(err) {
 				message := problem.Message
 				if !strings.Contains(message, selected.Kernel.Name) {
@@ -150,7 +151,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		subjects = append(subjects, s)
 	}
 	if len(subjects) == 0 {
-		return nil, fmt.Errorf("%w: %w", ErrNoCase, empty)
+		return nil, fmt.Errorf("%w: %w", trial.ErrNoCase, empty)
 	}
 	return subjects, nil
 }

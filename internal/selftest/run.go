@@ -15,11 +15,12 @@ import (
 
 	"pawl/internal/check"
 	"pawl/internal/fuzz"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
+	"pawl/internal/trial"
 )
 
 //go:embed corpus
@@ -30,7 +31,7 @@ type Options struct {
 	Tool    result.Tool
 	Command []string
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
-	Lab   lab.Options
+	Lab     lab.Options
 	Seed    uint64
 	Timeout time.Duration // of one launch
 }
@@ -210,7 +211,7 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 		return nil, err
 	}
 	return fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
+		Options: trial.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
 	})
 }
 
@@ -397,7 +398,7 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 		return nil
 	}
 	report, err := fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
+		Options: trial.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
 	})
 	if err != nil {
 		return err

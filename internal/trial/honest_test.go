@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"encoding/binary"
@@ -406,7 +406,7 @@ func TestFillsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", fill, err)
 		}
 	}
-	trial := p.Trials[0].with("COLS", p.Trials[0].Vars[0].Value).with("ROWS", p.Trials[0].Vars[1].Value)
+	trial := p.Trials[0].With("COLS", p.Trials[0].Vars[0].Value).With("ROWS", p.Trials[0].Vars[1].Value)
 	if problem, err := p.Resolve(trial); err != nil || problem.Fill != "" || problem.Atol != 1e-5 {
 		t.Errorf("%+v, %v", problem, err)
 	}
@@ -421,7 +421,7 @@ func TestExactOnlyWhereItIs(t *testing.T) {
 		t.Fatalf("last trial %+v", p.Trials[i])
 	}
 	for value, ok := range map[int64]bool{64: true, 63: false, 1: true, 4096: false} {
-		trial := p.Trials[i].with("S", intValue(value))
+		trial := p.Trials[i].With("S", intValue(value))
 		if _, err := p.Resolve(trial); (err == nil) != ok {
 			t.Errorf("S=%d: %v", value, err)
 		}
