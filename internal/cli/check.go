@@ -13,11 +13,11 @@ import (
 	"pawl/internal/check"
 	"pawl/internal/curve"
 	"pawl/internal/diag"
-	"pawl/internal/fuzz"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 // checkOptions say what is checked against what.
@@ -126,7 +126,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	}
 	place.Device = opts.device
 	if opts.measure.Seed == 0 {
-		opts.measure.Seed = fuzz.RandomSeed()
+		opts.measure.Seed = trial.RandomSeed()
 	}
 	live := newFollower(e)
 	r := run.New(project.Dir, e.started, live.follow)

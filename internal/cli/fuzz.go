@@ -14,6 +14,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/trial"
 )
 
 // fuzzOptions say what is tried.
@@ -99,21 +100,21 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	}
 	place.Device = opts.device
 	order := fuzz.Order{
-		Options: fuzz.Options{Seed: opts.seed, Sample: opts.sample, Plain: opts.plain},
+		Options: trial.Options{Seed: opts.seed, Sample: opts.sample, Plain: opts.plain},
 		Tool:    e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Selections: selections,
 		Chosen: named(patterns), Lab: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
 	}
 	if order.Seed == 0 {
-		order.Seed = fuzz.RandomSeed()
+		order.Seed = trial.RandomSeed()
 	}
 	if opts.all {
-		order.Sample = fuzz.All
+		order.Sample = trial.All
 	}
 	live := newFollower(e)
 	r := run.New(project.Dir, e.started, live.follow)
 	made, err := fuzz.Run(e.ctx, r, order)
 	live.done()
-	if errors.Is(err, fuzz.ErrNoCase) {
+	if errors.Is(err, trial.ErrNoCase) {
 		return &outcomeError{exitUndecided, detail(project.File, err)}
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"pawl/internal/diag"
-	"pawl/internal/fuzz"
 	"pawl/internal/result"
+	"pawl/internal/trial"
 )
 
 func TestJudgeFuzz(t *testing.T) {
@@ -55,7 +55,7 @@ func TestDetail(t *testing.T) {
 			t.Errorf("%q lacks %q", said, want)
 		}
 	}
-	if said := detail(file, fuzz.ErrNoCase); said != fuzz.ErrNoCase.Error() {
+	if said := detail(file, trial.ErrNoCase); said != trial.ErrNoCase.Error() {
 		t.Errorf("%q", said)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/diag"
-	"pawl/internal/fuzz"
 	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/selftest"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 type selftestOptions struct {
@@ -89,7 +89,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	}
 	place.Device = opts.device
 	if opts.seed == 0 {
-		opts.seed = fuzz.RandomSeed()
+		opts.seed = trial.RandomSeed()
 	}
 	live := newFollower(e)
 	made, err := selftest.Run(e.ctx, run.Quiet(e.started, live.follow), selftest.Options{

@@ -15,11 +15,12 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 // Order is what a run of pawl fuzz is asked for.
 type Order struct {
-	Options
+	trial.Options
 	Tool       result.Tool
 	Command    []string
 	Spec       *spec.Spec
@@ -48,8 +49,8 @@ type fuzzing struct {
 // subject is one kernel that is tried.
 type subject struct {
 	kernel    *spec.Kernel
-	plan      *Plan
-	trials    []Trial
+	plan      *trial.Plan
+	trials    []trial.Trial
 	answers   *lab.Answers
 	candidate *lab.Job
 	reference *lab.Job
@@ -127,8 +128,8 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		}
 		s := &subject{kernel: selected.Kernel}
 		variant := selected.Kernel.Default()
-		plan, err := NewPlan(f.Spec, variant, opts)
-		if errors.Is(err, ErrNoCase) {
+		plan, err := trial.NewPlan(f.Spec, variant, opts)
+		if errors.Is(err, trial.ErrNoCase) {
 			for _, problem := range diag.Problems(err) {
 				message := problem.Message
 				if !strings.Contains(message, selected.Kernel.Name) {
@@ -170,7 +171,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		subjects = append(subjects, s)
 	}
 	if len(subjects) == 0 {
-		return nil, fmt.Errorf("%w: %w", ErrNoCase, empty)
+		return nil, fmt.Errorf("%w: %w", trial.ErrNoCase, empty)
 	}
 	return subjects, nil
 }

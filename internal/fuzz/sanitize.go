@@ -14,6 +14,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sanitizer"
+	"pawl/internal/trial"
 )
 
 // sanitize runs the kernels of a GPU under compute-sanitizer.
@@ -160,13 +161,13 @@ func ownFile(file, source string) string {
 }
 
 // everything is what a kernel could be tried at, whatever was drawn of it.
-func (f *fuzzing) everything(s *subject) []Trial {
+func (f *fuzzing) everything(s *subject) []trial.Trial {
 	opts := f.Options
-	opts.Sample = All
+	opts.Sample = trial.All
 	if f.Chosen {
 		return nil // nothing was drawn
 	}
-	plan, err := NewPlan(f.Spec, s.candidate.Variant, opts)
+	plan, err := trial.NewPlan(f.Spec, s.candidate.Variant, opts)
 	if err != nil {
 		return nil // as little as what was drawn, then
 	}
@@ -175,12 +176,12 @@ func (f *fuzzing) everything(s *subject) []Trial {
 
 // smallCases are the smallest trial, the smallest of those that the file asks for,
 // and the smallest that failed: small, because a launch takes a hundred times as long.
-func smallCases(s *subject, others []Trial) (cases []lab.SanitizedCase, names []string) {
+func smallCases(s *subject, others []trial.Trial) (cases []lab.SanitizedCase, names []string) {
 	v := s.verification
 	trials := slices.Concat(s.trials, others)
 	wanted := []func(i int) bool{
 		func(int) bool { return true },
-		func(i int) bool { return trials[i].Lane == LaneMatrix || trials[i].Lane == LaneConfig },
+		func(i int) bool { return trials[i].Lane == trial.LaneMatrix || trials[i].Lane == trial.LaneConfig },
 		func(i int) bool { return i < len(v.Cases) && v.Cases[i].Reason != "" },
 	}
 	var taken []int

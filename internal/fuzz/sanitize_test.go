@@ -9,6 +9,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/sanitizer"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 func TestReadSanitizer(t *testing.T) {
@@ -63,7 +64,11 @@ func TestSanitizerFailsTheKernel(t *testing.T) {
 }
 
 func TestSmallCases(t *testing.T) {
-	p := plan(t, load(t, "", ""), Options{})
+	sheet := gemmSheet(t)
+	p, err := trial.NewPlan(sheet, sheet.Kernels[0].Default(), trial.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &subject{plan: p, trials: p.Trials, verification: &result.Verification{}}
 	cases, list := smallCases(s, nil)
 	if len(cases) == 0 || len(cases) > 2 || len(cases) != len(list) {

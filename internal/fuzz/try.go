@@ -13,6 +13,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 	"pawl/internal/unit"
 	"pawl/internal/verify"
 )
@@ -35,7 +36,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	}
 	largest := int64(0)
 	for _, t := range s.trials {
-		largest = max(largest, s.plan.footprint(t))
+		largest = max(largest, s.plan.Footprint(t))
 	}
 	s.examiner = f.lab.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
 	if f.trials(ctx, s) {
@@ -91,7 +92,7 @@ func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
 }
 
 // next makes a trial; false ends those of the kernel.
-func (f *fuzzing) next(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, bool) {
+func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
@@ -117,7 +118,7 @@ func hung(one *result.Case) bool { return one.Fault != nil && one.Fault.Cause ==
 
 // giveUp skips what is left of a kernel that hangs: every case would take as long as
 // a launch may.
-func (f *fuzzing) giveUp(s *subject, t Trial, rest []Trial) {
+func (f *fuzzing) giveUp(s *subject, t trial.Trial, rest []trial.Trial) {
 	if len(rest) == 0 {
 		return
 	}
@@ -132,7 +133,7 @@ func (f *fuzzing) giveUp(s *subject, t Trial, rest []Trial) {
 	v.Limits = append(v.Limits, fmt.Sprintf("%s ran out of time (--timeout %v): %s not tried, and it is not made smaller", t.Name(), f.Timeout, cases))
 }
 
-func (f *fuzzing) skip(s *subject, t Trial, why string) {
+func (f *fuzzing) skip(s *subject, t trial.Trial, why string) {
 	one := f.newCase(t)
 	one.Skipped = why
 	s.verification.Cases = append(s.verification.Cases, one)
@@ -143,7 +144,7 @@ func (f *fuzzing) skip(s *subject, t Trial, why string) {
 // one that was to be had no room.
 func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 	v := s.verification
-	missed := slices.IndexFunc(s.trials, func(t Trial) bool { return t.Repeats > 1 && t.Stored == "" })
+	missed := slices.IndexFunc(s.trials, func(t trial.Trial) bool { return t.Repeats > 1 && t.Stored == "" })
 	if missed < 0 || v.Cases[missed].Skipped == "" {
 		return
 	}
@@ -154,7 +155,7 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 		}
 	}
 	slices.SortStableFunc(passed, func(a, b int) int {
-		return cmp.Compare(s.plan.footprint(s.trials[b]), s.plan.footprint(s.trials[a]))
+		return cmp.Compare(s.plan.Footprint(s.trials[b]), s.plan.Footprint(s.trials[a]))
 	})
 	for _, i := range passed {
 		t := s.trials[i]
@@ -175,8 +176,8 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 }
 
 // one makes one trial. The error is for what keeps all others from being made too.
-func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, []result.Finding, error) {
-	t, err := s.plan.settle(t, false)
+func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, []result.Finding, error) {
+	t, err := s.plan.Settle(t, false)
 	one := f.newCase(t)
 	if err != nil {
 		one.Skipped = err.Error()
@@ -212,14 +213,14 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*re
 	return one, findings, err
 }
 
-func (f *fuzzing) newCase(t Trial) *result.Case {
+func (f *fuzzing) newCase(t trial.Trial) *result.Case {
 	one := lab.NewCase(t.Lane, t.Config(), t.Seed)
 	one.Batch, one.Replay = t.Batch, t.Stored != ""
 	return one
 }
 
 // count takes note of how a trial went; one that failed is shrunk and kept.
-func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Case) {
+func (f *fuzzing) count(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
 	v := s.verification
 	switch {
 	case one.Skipped != "":
@@ -241,7 +242,7 @@ func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Ca
 // not tried at smaller sizes, where it would hang as well; one that was kept before is
 // as small as it was made then, and would become a file a run; and of a search that
 // was interrupted nothing is kept, since another run would keep something else.
-func (f *fuzzing) keep(ctx context.Context, s *subject, t Trial, one *result.Case) {
+func (f *fuzzing) keep(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
 	smallest, why := t, one.Reason
 	if !hung(one) && t.Stored == "" {
 		began := time.Now()
@@ -264,10 +265,10 @@ func (f *fuzzing) keep(ctx context.Context, s *subject, t Trial, one *result.Cas
 }
 
 // shrink looks for the smallest trial that still fails, until one of those hangs.
-func (f *fuzzing) shrink(ctx context.Context, s *subject, t Trial, one *result.Case) (smallest Trial, last *result.Case) {
+func (f *fuzzing) shrink(ctx context.Context, s *subject, t trial.Trial, one *result.Case) (smallest trial.Trial, last *result.Case) {
 	patience, end := context.WithCancel(ctx)
 	defer end()
-	smallest = Shrink(patience, t, s.plan.Free, func(smaller Trial) bool {
+	smallest = trial.Shrink(patience, t, s.plan.Free, func(smaller trial.Trial) bool {
 		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: "smaller: " + smaller.Name(), Done: f.done - 1, Total: f.total})
 		tried, _, err := f.one(ctx, s, smaller, false)
 		if err != nil || ctx.Err() != nil || hung(tried) {
@@ -319,7 +320,7 @@ func (f *fuzzing) verdict(s *subject) {
 func (s *subject) unasked() bool {
 	asked, tried := 0, 0
 	for _, c := range s.verification.Cases {
-		if (c.Lane == LaneMatrix || c.Lane == LaneConfig) && !c.Replay {
+		if (c.Lane == trial.LaneMatrix || c.Lane == trial.LaneConfig) && !c.Replay {
 			asked++
 			if c.Skipped == "" {
 				tried++

@@ -20,6 +20,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 //go:embed corpus
@@ -210,7 +211,7 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 		return nil, err
 	}
 	return fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
+		Options: trial.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
 	})
 }
 
@@ -397,7 +398,7 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 		return nil
 	}
 	report, err := fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: fuzz.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
+		Options: trial.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
 	})
 	if err != nil {
 		return err

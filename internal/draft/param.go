@@ -1,9 +1,11 @@
-package spec
+package draft
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"pawl/internal/csource"
 	"pawl/internal/dtype"
 )
 
@@ -53,8 +55,8 @@ var cTypes = func() map[string]cType {
 	return types
 }()
 
-// EntryParam is a parameter of a function as its source declares it.
-type EntryParam struct {
+// Param is a parameter of a function as its source declares it.
+type Param struct {
 	Name    string
 	Type    string     // as written, without pointer and qualifiers
 	DType   dtype.Type // best guess when the type is not Known
@@ -68,33 +70,33 @@ type EntryParam struct {
 }
 
 // ignoredWords say nothing about what is passed.
-var ignoredWords = wordSet("restrict __restrict __restrict__ volatile register struct enum typename __grid_constant__ std")
+var ignoredWords = strings.Fields("restrict __restrict __restrict__ volatile register struct enum typename __grid_constant__ std")
 
 // parseParam reads one parameter; false means that it cannot be passed by a
 // launch: references, function pointers, pointers to pointers.
-func parseParam(tokens []cToken, aliases map[string]cType) (EntryParam, bool) {
-	p := EntryParam{Width: 1}
+func parseParam(tokens []csource.Token, aliases map[string]cType) (Param, bool) {
+	p := Param{Width: 1}
 	var words []string
 	stars := 0
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
 		switch {
-		case t.is("="):
+		case t.Is("="):
 			i = len(tokens)
-		case t.is("*"):
+		case t.Is("*"):
 			stars++
-		case t.is("["):
+		case t.Is("["):
 			stars++
-			i = skipGroup(tokens, i, "[", "]")
-		case t.is("<"):
-			i = skipGroup(tokens, i, "<", ">")
-		case t.is("&") || t.is("(") || t.is("."):
+			i = csource.SkipGroup(tokens, i, "[", "]")
+		case t.Is("<"):
+			i = csource.SkipGroup(tokens, i, "<", ">")
+		case t.Is("&") || t.Is("(") || t.Is("."):
 			return p, false
-		case t.is("const"):
+		case t.Is("const"):
 			p.Const = p.Const || stars == 0
-		case t.is("::"):
-		case t.kind == cWord && !ignoredWords[t.text]:
-			words = append(words, t.text)
+		case t.Is("::"):
+		case t.Kind == csource.Word && !slices.Contains(ignoredWords, t.Text):
+			words = append(words, t.Text)
 		}
 	}
 	if len(words) == 0 || stars > 1 {
@@ -108,7 +110,7 @@ func parseParam(tokens []cToken, aliases map[string]cType) (EntryParam, bool) {
 	p.Type = strings.Join(words, " ")
 	t, ok := aliases[p.Type]
 	if !ok {
-		t, ok = cTypes[typeKey(words)]
+		t, ok = cTypes[csource.TypeKey(words)]
 	}
 	if p.Known = ok; !ok {
 		t = cType{dtype.F32, 1}
@@ -144,26 +146,26 @@ func plainIdentifier(word string) string {
 
 // typeAliases finds typedef float real; and using real = float;, also from
 // the arguments of a template.
-func typeAliases(tokens []cToken) map[string]cType {
+func typeAliases(tokens []csource.Token) map[string]cType {
 	aliases := map[string]cType{}
 	for i, t := range tokens {
-		if !t.is("typedef") && !t.is("using") {
+		if !t.Is("typedef") && !t.Is("using") {
 			continue
 		}
 		var words []string
 		for _, u := range tokens[i+1 : min(len(tokens), i+8)] {
-			if u.is(";") {
+			if u.Is(";") {
 				break
 			}
-			if u.kind == cWord || u.is("=") || u.is("*") {
-				words = append(words, u.text)
+			if u.Kind == csource.Word || u.Is("=") || u.Is("*") {
+				words = append(words, u.Text)
 			}
 		}
 		if len(words) < 2 {
 			continue
 		}
 		name, kind := words[len(words)-1], words[:len(words)-1]
-		if t.is("using") {
+		if t.Is("using") {
 			if words[1] != "=" {
 				continue
 			}
@@ -174,4 +176,28 @@ func typeAliases(tokens []cToken) map[string]cType {
 		}
 	}
 	return aliases
+}
+
+// elementUse tells what a body does with the elements of a pointer: whether it
+// writes some, and whether the first thing it does is to read one.
+func elementUse(body []csource.Token, name string) (written, readFirst bool) {
+	for i, t := range body {
+		if !t.Is(name) || t.Kind != csource.Word || i+1 == len(body) || !body[i+1].Is("[") {
+			continue
+		}
+		end := csource.SkipGroup(body, i+1, "[", "]")
+		after := func(n int) csource.Token {
+			if end+n < len(body) {
+				return body[end+n]
+			}
+			return csource.Token{}
+		}
+		assigned := after(1).Is("=") && !after(2).Is("=")
+		changed := len(after(1).Text) == 1 && strings.Contains("+-*/%&|^", after(1).Text) && (after(2).Is("=") || after(2).Is(after(1).Text) && !after(2).Is("&") && !after(2).Is("|"))
+		if !assigned && !written {
+			readFirst = true
+		}
+		written = written || assigned || changed
+	}
+	return written, readFirst
 }

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"cmp"
@@ -189,8 +189,8 @@ type Problem struct {
 	Atol, Rtol float64        // to judge by; zero where every bit counts
 }
 
-// footprint is the memory that the buffers of a trial take, as far as it has any.
-func (p *Plan) footprint(t Trial) int64 {
+// Footprint is the memory that the buffers of a trial take, as far as it has any.
+func (p *Plan) Footprint(t Trial) int64 {
 	in, err := p.variant.At(t.Config())
 	if err != nil {
 		return 0

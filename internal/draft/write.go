@@ -1,15 +1,15 @@
-package spec
+package draft
 
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/dtype"
+	"pawl/internal/spec"
 )
 
 // config writes the variables as a mapping.
@@ -40,7 +40,7 @@ func (d *draft) shape(width int) string {
 }
 
 func (d *draft) write(b *strings.Builder, own bool) {
-	cuda := cellOf[path.Ext(d.Source)] == CellCUDA
+	cuda := spec.CellOf(d.Source) == spec.CellCUDA
 	fmt.Fprintf(b, "  %s: # line %d of the source\n", yamlText(d.kernel), d.Line)
 	fmt.Fprintf(b, "    source: %s\n", yamlText(d.Source))
 	d.writeEntry(b)
@@ -78,7 +78,7 @@ func (d *draft) block() string {
 	if m == nil {
 		return "256"
 	}
-	if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n > maxBlockThreads {
+	if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n > spec.MaxBlockThreads {
 		return "256"
 	}
 	if value == d.Bounds {
@@ -89,7 +89,7 @@ func (d *draft) block() string {
 
 func (d *draft) writeEntry(b *strings.Builder) {
 	entry, note := d.Name, ""
-	if d.Space != "" && cellOf[path.Ext(d.Source)] == CellCUDA {
+	if d.Space != "" && spec.CellOf(d.Source) == spec.CellCUDA {
 		entry = d.Space + "::" + d.Name
 	}
 	if d.Template != nil {
@@ -121,7 +121,7 @@ func (d *draft) writeArg(b *strings.Builder, a draftArg, cuda bool) {
 	if a.Pointer {
 		line += fmt.Sprintf(", shape: %s, role: %s", d.shape(a.Width), a.role)
 		// Integers are often indices: zeros stay inside any buffer.
-		if (a.role == RoleIn || a.role == RoleInOut) && !kind.Float() && kind.Size() >= 4 {
+		if (a.role == spec.RoleIn || a.role == spec.RoleInOut) && !kind.Float() && kind.Size() >= 4 {
 			line += ", init: zero"
 			notes = append(notes, "check the shape and what it is filled with")
 		} else {
@@ -145,9 +145,9 @@ func (d *draft) writeArg(b *strings.Builder, a draftArg, cuda bool) {
 func (d *draft) writeWork(b *strings.Builder) {
 	bytes := 0
 	for _, a := range d.args {
-		if a.Pointer && a.role != RoleScratch {
+		if a.Pointer && a.role != spec.RoleScratch {
 			times := 1
-			if a.role == RoleInOut {
+			if a.role == spec.RoleInOut {
 				times = 2
 			}
 			bytes += times * a.Width * a.DType.Size()
@@ -160,13 +160,13 @@ func (d *draft) writeWork(b *strings.Builder) {
 var (
 	plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 	numeric   = regexp.MustCompile(`^[0-9.]+$`)
-	yamlWords = wordSet("null Null NULL true True TRUE false False FALSE")
+	yamlWords = strings.Fields("null Null NULL true True TRUE false False FALSE")
 )
 
 // yamlText writes text so that YAML reads it back as the same text; numbers
 // stay numbers.
 func yamlText(text string) string {
-	if plainText.MatchString(text) && !yamlWords[text] || numeric.MatchString(text) {
+	if plainText.MatchString(text) && !slices.Contains(yamlWords, text) || numeric.MatchString(text) {
 		return text
 	}
 	var b strings.Builder

@@ -1,10 +1,14 @@
-package spec
+package draft
 
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"pawl/internal/csource"
+	"pawl/internal/spec"
 )
 
 // Entry is a function that could be a kernel, found in a source file.
@@ -13,7 +17,7 @@ type Entry struct {
 	Name     string // of the function
 	Space    string // namespaces around it: "a::b"
 	Line     int
-	Params   []EntryParam
+	Params   []Param
 	Macros   []Macro  // of the file
 	Template []string // names of template parameters, with a value each could have: "T float"
 	Bounds   string   // first argument of __launch_bounds__
@@ -31,26 +35,26 @@ const (
 	maxEntryParams    = 48
 )
 
-// InferSource lists the functions of a source file that could be kernels: in
+// Find lists the functions of a source file that could be kernels: in
 // .cu those that are __global__, in C and C++ those visible to other files that
 // take a pointer to numbers. Other endings have none, nor do absolute paths: pawl.yaml names
 // sources relative to itself.
-func InferSource(file string, source []byte) []Entry {
-	cell := cellOf[path.Ext(file)]
+func Find(file string, source []byte) []Entry {
+	cell := spec.CellOf(file)
 	if cell == "" || path.IsAbs(file) || !utf8.ValidString(file) {
 		return nil
 	}
-	tokens := enabled(scanC(source))
+	tokens := csource.Read(source)
 	aliases := typeAliases(tokens)
 	macros := findMacros(tokens)
 	var entries []Entry
-	for _, f := range findFunctions(tokens) {
+	for _, f := range csource.Functions(tokens) {
 		if len(entries) == maxEntriesPerFile {
 			break
 		}
 		if e, ok := inferEntry(cell, f, aliases); ok {
 			e.Source, e.Macros = file, macros
-			e.Mangled = cell == CellHost && path.Ext(file) != ".c" && !f.externC
+			e.Mangled = cell == spec.CellHost && path.Ext(file) != ".c" && !f.ExternC
 			entries = append(entries, e)
 		}
 	}
@@ -72,23 +76,23 @@ func callable(entries []Entry) []Entry {
 	return entries
 }
 
-func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool) {
-	e := Entry{Name: f.name, Space: f.space, Line: f.line}
-	if !variable.MatchString(f.name) || len(f.before) == 0 {
+func inferEntry(cell string, f csource.Function, aliases map[string]cType) (Entry, bool) {
+	e := Entry{Name: f.Name, Space: f.Space, Line: f.Line}
+	if !identifier.MatchString(f.Name) || len(f.Before) == 0 {
 		return e, false
 	}
 	switch cell {
-	case CellCUDA:
-		if !has(f.before, "__global__") || f.hidden || f.space != "" && !qualified.MatchString(f.space) {
+	case spec.CellCUDA:
+		if !csource.Has(f.Before, "__global__") || f.Hidden || f.Space != "" && !qualified.MatchString(f.Space) {
 			return e, false
 		}
 	default:
-		if f.name == "main" || f.template != nil || (f.hidden || f.space != "") && !f.externC || has(f.before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
+		if f.Name == "main" || f.Template != nil || (f.Hidden || f.Space != "") && !f.ExternC || csource.Has(f.Before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
 			return e, false
 		}
 	}
-	if f.template != nil {
-		e.Template = templateParams(f.template)
+	if f.Template != nil {
+		e.Template = templateParams(f.Template)
 		local := map[string]cType{}
 		for name, t := range aliases {
 			local[name] = t
@@ -100,13 +104,13 @@ func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool
 		}
 		aliases = local
 	}
-	if len(f.bounds) == 1 {
-		e.Bounds = f.bounds[0].text
+	if len(f.Bounds) == 1 {
+		e.Bounds = f.Bounds[0].Text
 	}
 	pointers, texts, scalars := 0, 0, 0
-	list := splitList(f.params)
+	list := csource.SplitList(f.Params)
 	for _, tokens := range list {
-		if len(list) == 1 && (len(tokens) == 0 || len(tokens) == 1 && tokens[0].is("void")) {
+		if len(list) == 1 && (len(tokens) == 0 || len(tokens) == 1 && tokens[0].Is("void")) {
 			break
 		}
 		p, ok := parseParam(tokens, aliases)
@@ -114,12 +118,12 @@ func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool
 			return e, false
 		}
 		if p.Pointer {
-			p.Written, p.ReadFirst = elementUse(f.body, p.Name)
+			p.Written, p.ReadFirst = elementUse(f.Body, p.Name)
 		}
 		switch {
 		case !p.Pointer:
 			scalars++
-		case !textTypes[p.Type]:
+		case !slices.Contains(textTypes, p.Type):
 			pointers++
 		case p.Type == "char" && p.Written:
 			texts++
@@ -134,27 +138,27 @@ func inferEntry(cell string, f cFunction, aliases map[string]cType) (Entry, bool
 
 // textTypes are pointed to by functions about text and files, not by kernels; but for chars
 // that are written to by who is told how many there are.
-var textTypes = wordSet("char void FILE wchar_t")
+var textTypes = strings.Fields("char void FILE wchar_t")
 
 // templateParams lists the parameters of a template with a value for each.
-func templateParams(tokens []cToken) []string {
+func templateParams(tokens []csource.Token) []string {
 	var params []string
-	for _, p := range splitList(tokens) {
+	for _, p := range csource.SplitList(tokens) {
 		name, value := "", "float"
 		for _, t := range p {
-			if t.is("=") {
+			if t.Is("=") {
 				break
 			}
-			if t.kind != cWord {
+			if t.Kind != csource.Word {
 				continue
 			}
-			switch t.text {
+			switch t.Text {
 			case "int", "unsigned", "size_t", "long", "short", "uint32_t", "int32_t":
 				value = "16"
 			case "bool":
 				value = "true"
 			}
-			name = t.text
+			name = t.Text
 		}
 		params = append(params, plainIdentifier(name)+" "+value)
 	}
@@ -170,32 +174,32 @@ var (
 
 // macroWords are values of macros, besides whole numbers, that look like a
 // choice. Others (constants, attributes) are not meant to be tuned.
-var macroWords = wordSet("true false float double half int")
+var macroWords = strings.Fields("true false float double half int")
 
 // findMacros lists the macros that the source defines only when the compiler's
 // command line does not: those are made to be set from outside.
-func findMacros(tokens []cToken) []Macro {
+func findMacros(tokens []csource.Token) []Macro {
 	var macros []Macro
 	seen := map[string]bool{}
 	open := ""
 	for _, t := range tokens {
-		if t.kind != cDirective {
+		if t.Kind != csource.Directive {
 			continue
 		}
-		if m := guard.FindStringSubmatch(t.text); m != nil {
+		if m := guard.FindStringSubmatch(t.Text); m != nil {
 			open = m[1]
 			continue
 		}
 		name := open
 		open = ""
-		m := definition.FindStringSubmatch(t.text)
+		m := definition.FindStringSubmatch(t.Text)
 		if m == nil || name == "" || m[1] != name || seen[name] {
 			continue
 		}
 		value := m[2]
 		if number := wholeValue.FindStringSubmatch(value); number != nil {
 			value = number[1]
-		} else if !macroWords[value] {
+		} else if !slices.Contains(macroWords, value) {
 			continue
 		}
 		seen[name] = true

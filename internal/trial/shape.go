@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ func (p *Plan) shapes(base Trial, most int64, o Options) {
 			if round >= len(sizes[i]) {
 				continue
 			}
-			t := base.with(name, formula.Int(sizes[i][round]))
+			t := base.With(name, formula.Int(sizes[i][round]))
 			switch {
 			case !chosen.take(t):
 			case added == mostShapes:
@@ -134,7 +134,7 @@ func (s *selection) mixed(base Trial, sizes [][]int64, inside []string, random *
 				bound = 4 * small
 			}
 			list := slices.DeleteFunc(slices.Clone(sizes[i]), func(n int64) bool { return n > bound })
-			t = t.with(name, formula.Int(list[random.IntN(len(list))])) // 1 is always there
+			t = t.With(name, formula.Int(list[random.IntN(len(list))])) // 1 is always there
 		}
 		if s.take(t) {
 			trials = append(trials, t)
@@ -152,7 +152,7 @@ func (p *Plan) cut(t Trial, inside []string, o Options) Trial {
 			bound = small
 		}
 		if n, ok := t.integer(name); ok && n > bound {
-			t = t.with(name, formula.Int(bound))
+			t = t.With(name, formula.Int(bound))
 		}
 		return t
 	}

@@ -1,14 +1,21 @@
-package spec
+package draft
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/spec"
 )
 
+var update = flag.Bool("update", false, "rewrite golden files")
+
 func TestDraft(t *testing.T) {
-	files, err := filepath.Glob("testdata/infer/*.c*")
+	files, err := filepath.Glob("testdata/source/*.c*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources found: %v", err)
 	}
@@ -18,7 +25,7 @@ func TestDraft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries := InferSource("src/"+filepath.Base(file), source)
+		entries := Find("src/"+filepath.Base(file), source)
 		all = append(all, entries...)
 		t.Run(filepath.Base(file), func(t *testing.T) { checkDraft(t, entries, "testdata/draft/"+filepath.Base(file)+".yaml") })
 	}
@@ -26,11 +33,22 @@ func TestDraft(t *testing.T) {
 }
 
 // checkDraft compares the draft with its golden file, and what Parse makes of
-// it with the promises of WriteDraft.
+// it with the promises of Write.
 func checkDraft(t *testing.T, entries []Entry, golden string) {
-	text := WriteDraft(entries)
-	compareGolden(t, golden, string(text))
-	s, err := Parse("pawl.yaml", text)
+	text := Write(entries)
+	if *update {
+		if err := os.WriteFile(golden, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", golden, diff)
+	}
+	s, err := spec.Parse("pawl.yaml", text)
 	if err != nil {
 		t.Fatalf("the draft is not accepted: %v\n%s", err, text)
 	}
@@ -46,7 +64,7 @@ func checkDraft(t *testing.T, entries []Entry, golden string) {
 }
 
 // checkBounds checks that buffers hold the product of all integers passed.
-func checkBounds(t *testing.T, k *Kernel) {
+func checkBounds(t *testing.T, k *spec.Kernel) {
 	t.Helper()
 	for _, c := range k.Configs {
 		in, err := k.Default().At(c)
@@ -79,11 +97,11 @@ func TestInferNothing(t *testing.T) {
 		"g.c":   "void f(const char *s, void *p, FILE *f) {}",
 		"h.c":   "void f(char *s) { s[0] = 0; } int g(const char *s, int n) { return s[n]; }",
 	} {
-		if entries := InferSource(file, []byte(source)); entries != nil {
+		if entries := Find(file, []byte(source)); entries != nil {
 			t.Errorf("%s: found %+v", file, entries)
 		}
 	}
-	if text := WriteDraft(nil); text != nil {
+	if text := Write(nil); text != nil {
 		t.Errorf("a draft of nothing: %s", text)
 	}
 }
@@ -95,7 +113,7 @@ func TestInferChars(t *testing.T) {
 		"void f(const char *in, char *out, long n) { for (long i = 0; i < n; i++) out[i] = in[i] ^ 1; }": "in i8 out i8 n i64",
 	} {
 		got := []string{}
-		for _, e := range InferSource("upper.c", []byte(source)) {
+		for _, e := range Find("upper.c", []byte(source)) {
 			for _, p := range e.Params {
 				got = append(got, p.Name, string(p.DType))
 			}
@@ -109,7 +127,7 @@ func TestInferChars(t *testing.T) {
 // FuzzInfer checks that no source makes inference panic, and that whatever it
 // finds gives a file that Parse accepts.
 func FuzzInfer(f *testing.F) {
-	files, err := filepath.Glob("testdata/infer/*.c*")
+	files, err := filepath.Glob("testdata/source/*.c*")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -124,12 +142,12 @@ func FuzzInfer(f *testing.F) {
 	}
 	f.Add("x.c", []byte("void f(int null, float *true, char y, short s, bool b, int N, int n) {}"))
 	f.Fuzz(func(t *testing.T, name string, source []byte) {
-		entries := InferSource(name, source)
+		entries := Find(name, source)
 		if len(entries) == 0 {
 			return
 		}
-		text := WriteDraft(entries)
-		s, err := Parse("pawl.yaml", text)
+		text := Write(entries)
+		s, err := spec.Parse("pawl.yaml", text)
 		if err != nil {
 			t.Fatalf("the draft is not accepted: %v\n%s", err, text)
 		}
@@ -138,6 +156,42 @@ func FuzzInfer(f *testing.F) {
 				t.Errorf("source %q became %q", name, k.Source)
 			}
 			checkBounds(t, k)
+		}
+	})
+}
+
+// What pawl init reads from a source, it accepts of it.
+func FuzzPrototypes(f *testing.F) {
+	files, err := filepath.Glob("testdata/source/*.c*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	for _, text := range []string{"void f(const float *x, long unsigned n) {}", "#if 1\nvoid f(int *x) {}\n#endif", "void f(float x[], short, bool b = 1) {}", "__global__ void f(__half *x, char c) {}"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, source []byte) {
+		for _, file := range []string{"k.c", "k.cpp", "k.cu"} {
+			entries := Find(file, source)
+			if len(entries) == 0 {
+				continue
+			}
+			text := Write(entries)
+			dir := t.TempDir()
+			for name, text := range map[string][]byte{file: source, spec.FileName: text} {
+				if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := spec.Load(filepath.Join(dir, spec.FileName)); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"context"
@@ -138,7 +138,7 @@ func TestShrinkProperties(t *testing.T) {
 		for _, name := range abc {
 			n, _ := got.integer(name)
 			for _, below := range []int64{1, n - n/2, n - 1} {
-				if below >= 1 && below < n && wrong(got.with(name, intValue(below))) {
+				if below >= 1 && below < n && wrong(got.With(name, intValue(below))) {
 					t.Fatalf("%s with %s=%d fails too", got.Name(), name, below)
 				}
 			}

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"fmt"
@@ -100,7 +100,7 @@ func filled(t *testing.T, p *Plan, trial Trial) (*Problem, []oracle.Value) {
 func wrongOf(t *testing.T, p *Plan, trial Trial, run func(x, y float32) float32) int64 {
 	t.Helper()
 	problem, values := filled(t, p, trial)
-	want, err := oracle.Elementwise(p.operation.formula, values)
+	want, err := oracle.Elementwise(p.variant.Kernel.Oracle.Elementwise, values)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"errors"
@@ -86,7 +86,7 @@ func (p *Plan) exactSize(t Trial, o Options) (Trial, bool, error) {
 		if name == "" {
 			return t, false, fmt.Errorf("%w, however small the problem", errRoom)
 		}
-		t = t.with(name, formula.Int(powerBelow(largest)))
+		t = t.With(name, formula.Int(powerBelow(largest)))
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *Plan) matters(t Trial, name string) bool {
 		return false
 	}
 	n, _ := t.integer(name)
-	after, err := p.variant.At(t.with(name, formula.Int(powerBelow(n))).Config())
+	after, err := p.variant.At(t.With(name, formula.Int(powerBelow(n))).Config())
 	if err != nil {
 		return false
 	}

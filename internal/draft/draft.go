@@ -1,13 +1,18 @@
-package spec
+// Package draft makes a first pawl.yaml out of source files: Find lists the
+// functions of each file that could be kernels, and Write writes the file, with a
+// TODO comment beside everything it could only guess.
+package draft
 
 import (
 	"fmt"
 	"path"
 	"regexp"
 	"strings"
+
+	"pawl/internal/spec"
 )
 
-const draftHead = `# pawl.yaml says which kernels pawl builds, checks and times, and at which sizes.
+const head = `# pawl.yaml says which kernels pawl builds, checks and times, and at which sizes.
 # "pawl init" wrote this one from the source files. It runs as it is: try "pawl bench".
 # What it could only guess has a comment that begins with TODO; "pawl check" waits until
 # you have looked at each of them and deleted the comment.
@@ -17,12 +22,12 @@ version: 1
 kernels:
 `
 
-// WriteDraft writes a first pawl.yaml for the entries. It is accepted by Parse
+// Write writes a first pawl.yaml for the entries. It is accepted by spec.Parse
 // whatever the entries are, and made so that launches stay inside their
 // buffers: every integer parameter becomes a variable of a config, and every
 // buffer has as many elements as their product. Without entries there is
 // nothing to write: it returns nil.
-func WriteDraft(entries []Entry) []byte {
+func Write(entries []Entry) []byte {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -35,7 +40,7 @@ func WriteDraft(entries []Entry) []byte {
 		shared = shared && d.config() == drafts[0].config()
 	}
 	var b strings.Builder
-	b.WriteString(draftHead)
+	b.WriteString(head)
 	for _, d := range drafts {
 		d.write(&b, !shared)
 	}
@@ -71,8 +76,8 @@ type draft struct {
 }
 
 type draftArg struct {
-	EntryParam
-	role  Role
+	Param
+	role  spec.Role
 	value string // scalars
 	notes []string
 }
@@ -88,10 +93,10 @@ func newDraft(e Entry, kernel string) *draft {
 			p.Name = fmt.Sprintf("%s_%d", "a"+base, n)
 		}
 		names[p.Name] = true
-		d.args = append(d.args, draftArg{EntryParam: p})
+		d.args = append(d.args, draftArg{Param: p})
 	}
 	for _, m := range e.Macros {
-		if !names[m.Name] && !formulaWords[m.Name] {
+		if !names[m.Name] {
 			d.macros = append(d.macros, m)
 		}
 	}
@@ -102,6 +107,7 @@ func newDraft(e Entry, kernel string) *draft {
 }
 
 var (
+	identifier  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 	outputName  = regexp.MustCompile(`(?i)^(.*_)?(out|output|outputs|o|y|c|d|dst|dest|res|result|results|z)$`)
 	scratchName = regexp.MustCompile(`(?i)^(.*_)?(tmp|temp|scratch|workspace|work|ws|partial|partials|buf|buffer)$`)
 	flagName    = regexp.MustCompile(`(?i)^(causal|mode|flags?|axis|seed|verbose|(is|has|use|do)_.*|trans.*)$`)
@@ -113,7 +119,7 @@ func (d *draft) chooseRoles() {
 	var open, pointers []*draftArg // open: those that may be written
 	for i := range d.args {
 		if a := &d.args[i]; a.Pointer {
-			a.role = RoleIn
+			a.role = spec.RoleIn
 			pointers = append(pointers, a)
 			if !a.Const {
 				open = append(open, a)
@@ -124,21 +130,21 @@ func (d *draft) chooseRoles() {
 	for _, a := range open {
 		switch {
 		case a.Written && a.ReadFirst, len(pointers) == 1 && !a.Written:
-			a.role = RoleInOut
+			a.role = spec.RoleInOut
 		case scratchName.MatchString(a.Name) && len(open) > 1:
-			a.role = RoleScratch
+			a.role = spec.RoleScratch
 		case a.Written, outputName.MatchString(a.Name):
-			a.role = RoleOut
+			a.role = spec.RoleOut
 		case !a.ReadFirst && len(open) < len(pointers):
-			a.role = RoleOut
+			a.role = spec.RoleOut
 		}
-		output = output || a.role == RoleOut || a.role == RoleInOut
+		output = output || a.role == spec.RoleOut || a.role == spec.RoleInOut
 	}
 	if !output {
 		if len(open) == 0 { // all are const, but one buffer must be an output
 			open = pointers
 		}
-		open[len(open)-1].role = RoleOut
+		open[len(open)-1].role = spec.RoleOut
 	}
 }
 

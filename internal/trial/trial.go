@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"crypto/rand"
@@ -92,8 +92,8 @@ func (t Trial) integer(name string) (int64, bool) {
 	return v.Int()
 }
 
-// with is the trial with one variable changed.
-func (t Trial) with(name string, value formula.Value) Trial {
+// With is the trial with one variable changed.
+func (t Trial) With(name string, value formula.Value) Trial {
 	vars := make([]spec.Var, len(t.Vars))
 	copy(vars, t.Vars)
 	for i := range vars {

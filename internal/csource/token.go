@@ -1,49 +1,62 @@
-package spec
+package csource
 
-import (
-	"strings"
-)
+import "strings"
 
-// cToken is a token of C, C++ or CUDA source. Comments are gone; a string
+// Token is a token of C, C++ or CUDA source. Comments are gone; a string
 // literal keeps only its kind.
-type cToken struct {
-	kind cKind
-	text string
-	line int
+type Token struct {
+	Kind Kind
+	Text string
+	Line int
 }
 
-type cKind uint8
+// Kind says what sort of token one is.
+type Kind uint8
 
+// The kinds of tokens.
 const (
-	cWord cKind = iota
-	cNumber
-	cString
-	cPunct
-	cDirective // a whole preprocessor line, continuations joined
+	Word Kind = iota
+	Number
+	String
+	Punct
+	Directive // a whole preprocessor line, continuations joined
 )
 
-func (t cToken) is(text string) bool { return t.text == text && t.kind != cString }
+// Is reports whether the token is this word, number or sign.
+func (t Token) Is(text string) bool { return t.Text == text && t.Kind != String }
 
-// cScanner splits source into tokens. It accepts anything: what is no C gives
+// directive splits a preprocessor line into its words; other tokens have none.
+func (t Token) directive() []string {
+	if t.Kind != Directive {
+		return nil
+	}
+	return strings.Fields(strings.TrimPrefix(t.Text, "#"))
+}
+
+// Read splits source into tokens, without those that stand between #if 0 and its
+// #endif or #else.
+func Read(source []byte) []Token { return enabled(scan(source)) }
+
+// scanner splits source into tokens. It accepts anything: what is no C gives
 // tokens that nobody makes sense of.
-type cScanner struct {
+type scanner struct {
 	src    string
 	at     int
 	line   int
 	fresh  bool // only blanks so far on this line
-	tokens []cToken
+	tokens []Token
 }
 
-// scanC splits source into tokens.
-func scanC(source []byte) []cToken {
-	s := &cScanner{src: string(source), line: 1, fresh: true}
+// scan splits source into tokens.
+func scan(source []byte) []Token {
+	s := &scanner{src: string(source), line: 1, fresh: true}
 	for s.at < len(s.src) {
 		s.next()
 	}
 	return s.tokens
 }
 
-func (s *cScanner) peek(n int) byte {
+func (s *scanner) peek(n int) byte {
 	if s.at+n < len(s.src) {
 		return s.src[s.at+n]
 	}
@@ -51,19 +64,19 @@ func (s *cScanner) peek(n int) byte {
 }
 
 // take moves on by n bytes and counts lines.
-func (s *cScanner) take(n int) string {
+func (s *scanner) take(n int) string {
 	text := s.src[s.at:min(len(s.src), s.at+n)]
 	s.at += len(text)
 	s.line += strings.Count(text, "\n")
 	return text
 }
 
-func (s *cScanner) emit(kind cKind, text string, line int) {
+func (s *scanner) emit(kind Kind, text string, line int) {
 	s.fresh = false
-	s.tokens = append(s.tokens, cToken{kind, text, line})
+	s.tokens = append(s.tokens, Token{kind, text, line})
 }
 
-func (s *cScanner) next() {
+func (s *scanner) next() {
 	line := s.line
 	switch c := s.peek(0); {
 	case c == '\n':
@@ -78,14 +91,14 @@ func (s *cScanner) next() {
 	case c == '/' && s.peek(1) == '*':
 		s.comment()
 	case c == '#' && s.fresh:
-		s.emit(cDirective, s.directive(), line)
+		s.emit(Directive, s.directive(), line)
 		s.fresh = true
 	case c == '"':
 		s.quoted('"')
-		s.emit(cString, `"`, line)
+		s.emit(String, `"`, line)
 	case c == '\'':
 		s.quoted('\'')
-		s.emit(cNumber, "0", line)
+		s.emit(Number, "0", line)
 	case isWordByte(c) && (c < '0' || c > '9'):
 		s.word(line)
 	case c >= '0' && c <= '9':
@@ -94,11 +107,11 @@ func (s *cScanner) next() {
 			(s.peek(n) == '+' || s.peek(n) == '-') && strings.IndexByte("eEpP", s.peek(n-1)) >= 0 {
 			n++
 		}
-		s.emit(cNumber, s.take(n), line)
+		s.emit(Number, s.take(n), line)
 	case c == ':' && s.peek(1) == ':', c == '-' && s.peek(1) == '>':
-		s.emit(cPunct, s.take(2), line)
+		s.emit(Punct, s.take(2), line)
 	default:
-		s.emit(cPunct, s.take(1), line)
+		s.emit(Punct, s.take(1), line)
 	}
 }
 
@@ -107,7 +120,7 @@ func isWordByte(c byte) bool {
 }
 
 // word reads an identifier, or a literal that starts like one: L"…", R"x(…)x".
-func (s *cScanner) word(line int) {
+func (s *scanner) word(line int) {
 	n := 1
 	for isWordByte(s.peek(n)) {
 		n++
@@ -116,18 +129,18 @@ func (s *cScanner) word(line int) {
 	switch {
 	case s.peek(0) == '"' && strings.HasSuffix(text, "R") && len(text) <= 3:
 		s.rawString()
-		s.emit(cString, `"`, line)
+		s.emit(String, `"`, line)
 	case s.peek(0) == '"' && (text == "L" || text == "u" || text == "U" || text == "u8"):
 		s.quoted('"')
-		s.emit(cString, `"`, line)
+		s.emit(String, `"`, line)
 	default:
-		s.emit(cWord, text, line)
+		s.emit(Word, text, line)
 	}
 }
 
 // lineEnd skips to the end of the line, over continuations, and returns what
 // was there.
-func (s *cScanner) lineEnd() string {
+func (s *scanner) lineEnd() string {
 	var b strings.Builder
 	for s.at < len(s.src) && s.peek(0) != '\n' {
 		if s.peek(0) == '\\' && (s.peek(1) == '\n' || s.peek(1) == '\r' && s.peek(2) == '\n') {
@@ -140,7 +153,7 @@ func (s *cScanner) lineEnd() string {
 	return b.String()
 }
 
-func (s *cScanner) comment() {
+func (s *scanner) comment() {
 	end := strings.Index(s.src[s.at+2:], "*/")
 	if end < 0 {
 		s.take(len(s.src) - s.at)
@@ -150,7 +163,7 @@ func (s *cScanner) comment() {
 }
 
 // directive reads a preprocessor line without its comments.
-func (s *cScanner) directive() string {
+func (s *scanner) directive() string {
 	var b strings.Builder
 	for s.at < len(s.src) && s.peek(0) != '\n' {
 		switch {
@@ -171,7 +184,7 @@ func (s *cScanner) directive() string {
 
 // quoted skips a string or character literal; an unclosed one ends with its
 // line.
-func (s *cScanner) quoted(quote byte) {
+func (s *scanner) quoted(quote byte) {
 	s.take(1)
 	for s.at < len(s.src) {
 		switch c := s.peek(0); {
@@ -188,7 +201,7 @@ func (s *cScanner) quoted(quote byte) {
 	}
 }
 
-func (s *cScanner) rawString() {
+func (s *scanner) rawString() {
 	open := strings.IndexByte(s.src[s.at:], '(')
 	if open < 1 || open > 17 {
 		s.quoted('"')

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"errors"
@@ -153,7 +153,7 @@ func point(k *spec.Kernel, axes []spec.FuzzAxis, index int64) Trial {
 	t := Trial{Lane: LaneMatrix, Vars: k.Configs[0].Vars, Repeats: 1}
 	for i := len(axes) - 1; i >= 0; i-- {
 		n := int64(len(axes[i].Values))
-		t = t.with(axes[i].Name, axes[i].Values[index%n])
+		t = t.With(axes[i].Name, axes[i].Values[index%n])
 		index /= n
 	}
 	return t

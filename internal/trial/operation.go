@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl/internal/dtype"
+	"pawl/internal/formula"
 	"pawl/internal/oracle"
 	"pawl/internal/spec"
 )
@@ -17,8 +18,8 @@ import (
 // answers of an honest kernel lie from the true ones for unusual inputs is known for
 // these, and for others not.
 type operation struct {
-	name    string // "" for a Python function, or no oracle at all
-	formula string // of elementwise
+	name    string       // "" for a Python function, or no oracle at all
+	formula formula.Part // of elementwise
 	rtol    float64
 }
 
@@ -40,7 +41,11 @@ func operationOf(s *spec.Spec, k *spec.Kernel) operation {
 		case k.Oracle == nil:
 			return operation{}
 		case k.Oracle.Elementwise != "":
-			return operation{name: elementwise, formula: k.Oracle.Elementwise}
+			op := operation{name: elementwise}
+			if expr, err := formula.Parse(k.Oracle.Elementwise); err == nil {
+				op.formula = expr.Root()
+			}
+			return op
 		case k.Oracle.Kernel == "":
 			return operation{name: k.Oracle.Builtin}
 		}

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"errors"
@@ -26,8 +26,7 @@ var (
 // answers may be off by is worked out at points of the same distribution.
 func (op operation) wide(c *contents, in *spec.Instance, list []int) error {
 	out := output(in)
-	formula, ok := follow(op.formula)
-	if out < 0 || !in.Args[out].DType.Float() || !ok {
+	if out < 0 || !in.Args[out].DType.Float() {
 		return errFollow
 	}
 	narrowest := in.Args[out].DType
@@ -39,14 +38,17 @@ func (op operation) wide(c *contents, in *spec.Instance, list []int) error {
 	if narrowest.Size() == 1 {
 		return errRoom
 	}
-	usual, ok := op.sampled(formula, in, narrowest, nil)
-	if !ok {
+	usual, err := op.sampled(in, narrowest, nil)
+	if errors.Is(err, errFollow) {
+		return err
+	}
+	if err != nil {
 		usual.size = math.Inf(1) // nothing to compare with
 	}
 	for _, r := range wideRanges {
 		c.each(list, oracle.Fill{Kind: oracle.Uniform, Args: []float64{r[0], r[1]}})
 		// A tolerance beyond a twentieth of the answers is not granted.
-		if s, ok := op.sampled(formula, in, narrowest, c.args); ok && 40*s.off < s.size {
+		if s, err := op.sampled(in, narrowest, c.args); err == nil && 40*s.off < s.size {
 			c.least, c.atol = 2*s.off, min(32, max(1, s.size/usual.size))
 			return nil
 		}
@@ -60,9 +62,9 @@ type sample struct {
 	size float64 // root mean square of the answers
 }
 
-// sampled looks at a formula; false where an honest kernel may overflow, or where the
-// answer is no number.
-func (op operation) sampled(f followed, in *spec.Instance, narrowest dtype.Type, fills map[int]oracle.Fill) (sample, bool) {
+// sampled looks at the formula. The error is errFollow where its errors are not known,
+// and errWide where an honest kernel may overflow, or where the answer is no number.
+func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[int]oracle.Fill) (sample, error) {
 	_, high := narrowest.Range()
 	a := arithmetic{unit: math.Ldexp(4, -narrowest.Integers()), limit: high / 2, env: map[string]inexact{}}
 	columns := map[string][]float64{}
@@ -80,15 +82,18 @@ func (op operation) sampled(f followed, in *spec.Instance, narrowest dtype.Type,
 		for name, values := range columns {
 			a.env[name] = inexact{values[n], 0}
 		}
-		v, ok := a.result(f)
+		v, ok := a.of(op.formula)
+		if a.unknown {
+			return sample{}, errFollow
+		}
 		if !ok {
-			return sample{}, false
+			return sample{}, errWide
 		}
 		s.off = max(s.off, v.off-op.rtol*math.Abs(v.value))
 		s.size += v.value * v.value / points
 	}
 	s.size = math.Sqrt(s.size)
-	return s, true
+	return s, nil
 }
 
 // column draws values of an argument: of a fill, or else of its own.

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"errors"
@@ -85,7 +85,7 @@ func (op operation) bearsGreatest(in *spec.Instance) bool {
 
 var errGreatest = errors.New("all data that was drawn holds the greatest number, whose sums are rounded in no known way")
 
-// What settle may look at: some tries, and not so many elements that it takes long.
+// What Settle may look at: some tries, and not so many elements that it takes long.
 // The batches of other trials are left alone.
 const (
 	settleTries    = 1000
@@ -93,11 +93,11 @@ const (
 	settleStride   = 1 << 12
 )
 
-// settle gives a trial of special values a batch that holds some, complete: all kinds
+// Settle gives a trial of special values a batch that holds some, complete: all kinds
 // that there may be, and not the greatest number where the operation does not bear it.
 // A batch that is so already stays: trials that Shrink made and a Store kept have the
 // one that they failed with.
-func (p *Plan) settle(t Trial, complete bool) (Trial, error) {
+func (p *Plan) Settle(t Trial, complete bool) (Trial, error) {
 	if t.Fill != specials && t.Fill != sparse {
 		return t, nil
 	}
@@ -145,9 +145,9 @@ func (c contents) held(in *spec.Instance, t Trial) (together oracle.Held, comple
 func (p *Plan) settleAll() {
 	trials := p.Trials[:0]
 	for _, t := range p.Trials {
-		settled, err := p.settle(t, t.Fill == specials)
+		settled, err := p.Settle(t, t.Fill == specials)
 		if err != nil {
-			settled, err = p.settle(t, false)
+			settled, err = p.Settle(t, false)
 		}
 		if err != nil {
 			p.note("%s values are not tried: %v", t.Fill, err)

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"context"
@@ -76,11 +76,11 @@ func (s *shrinker) plainer() {
 // one.
 func (s *shrinker) smaller(name string) {
 	n, ok := s.best.integer(name)
-	if !ok || n <= 1 || s.try(s.best.with(name, formula.Int(1))) {
+	if !ok || n <= 1 || s.try(s.best.With(name, formula.Int(1))) {
 		return
 	}
 	for step := n / 2; step > 0 && s.open(); {
-		if n-step >= 1 && s.try(s.best.with(name, formula.Int(n-step))) {
+		if n-step >= 1 && s.try(s.best.With(name, formula.Int(n-step))) {
 			n -= step
 			step = min(step, n/2)
 			continue

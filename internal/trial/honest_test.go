@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pawl/internal/dtype"
+	"pawl/internal/formula"
 	"pawl/internal/oracle"
 	"pawl/internal/spec"
 )
@@ -238,7 +239,7 @@ func compared(t *testing.T, p *Plan, trial Trial, run kernel) oracle.Difference 
 		values = append(values, v)
 	}
 	var want []byte
-	if formula := p.operation.formula; formula != "" {
+	if p.operation.name == elementwise {
 		want = make([]byte, 8*problem.Instance.Args[out].Elements)
 		for e, x := range in["x"].data {
 			binary.LittleEndian.PutUint64(want[8*e:], math.Float64bits(scalars["a"]*float64(x)+float64(in["y"].data[e])))
@@ -405,7 +406,7 @@ func TestFillsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", fill, err)
 		}
 	}
-	trial := p.Trials[0].with("COLS", p.Trials[0].Vars[0].Value).with("ROWS", p.Trials[0].Vars[1].Value)
+	trial := p.Trials[0].With("COLS", p.Trials[0].Vars[0].Value).With("ROWS", p.Trials[0].Vars[1].Value)
 	if problem, err := p.Resolve(trial); err != nil || problem.Fill != "" || problem.Atol != 1e-5 {
 		t.Errorf("%+v, %v", problem, err)
 	}
@@ -420,7 +421,7 @@ func TestExactOnlyWhereItIs(t *testing.T) {
 		t.Fatalf("last trial %+v", p.Trials[i])
 	}
 	for value, ok := range map[int64]bool{64: true, 63: false, 1: true, 4096: false} {
-		trial := p.Trials[i].with("S", intValue(value))
+		trial := p.Trials[i].With("S", intValue(value))
 		if _, err := p.Resolve(trial); (err == nil) != ok {
 			t.Errorf("S=%d: %v", value, err)
 		}
@@ -437,7 +438,11 @@ func TestElementwiseReach(t *testing.T) {
 		"a * x + y": 6, "x - y": 4, "max(x, 0) * 3": 6, "min(x, y)": 2, "abs(x)": 2, "-x * -y - 1": 5,
 		"exp(x)": -1, "x / y": -1, "x ** 2": -1, "0.5 * x": -1, "x if y > 0 else 0": -1, "sqrt(x)": -1,
 	} {
-		got, ok := elementwiseReach(text, in, 2)
+		expr, err := formula.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := elementwiseReach(expr.Root(), in, 2)
 		if !ok {
 			got = -1
 		}

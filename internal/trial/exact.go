@@ -1,9 +1,8 @@
-package fuzz
+package trial
 
 import (
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -98,54 +97,54 @@ func (op operation) reach(in *spec.Instance, greatest, extra float64) (float64, 
 	return elementwiseReach(op.formula, in, greatest)
 }
 
-var (
-	polynomial = regexp.MustCompile(`^[A-Za-z0-9_+\-*(), ]*$`)
-	word       = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-)
-
 // elementwiseReach bounds a formula of sums and products: with every minus a plus and
 // every number at its greatest, no part of it is larger. Other formulas round.
-func elementwiseReach(text string, in *spec.Instance, greatest float64) (float64, bool) {
-	if !polynomial.MatchString(text) || strings.Contains(text, "**") {
-		return 0, false
-	}
-	text = strings.ReplaceAll(text, "-", "+")
-	text = word.ReplaceAllStringFunc(text, func(name string) string {
-		if name == "min" {
-			return "max"
-		}
-		return name
-	})
-	var names []string
-	var values []float64
+func elementwiseReach(f formula.Part, in *spec.Instance, greatest float64) (float64, bool) {
+	reaches := map[string]float64{}
 	for _, a := range in.Args {
-		value := greatest
+		reaches[a.Name] = greatest
 		if !a.Buffer {
 			v, ok := a.Scalar.Float()
 			if !ok {
+				delete(reaches, a.Name)
 				continue
 			}
-			value = math.Abs(v)
+			reaches[a.Name] = math.Abs(v)
 		} else if !a.DType.Float() {
-			value = integerReach(a)
-		}
-		names, values = append(names, a.Name), append(values, value)
-	}
-	expr, err := formula.Parse(text)
-	if err != nil {
-		return 0, false
-	}
-	for _, name := range word.FindAllString(text, -1) {
-		if name != "max" && name != "abs" && !slices.Contains(names, name) {
-			return 0, false // exp, if … else
+			reaches[a.Name] = integerReach(a)
 		}
 	}
-	program, err := expr.CompileReal(names)
-	if err != nil {
-		return 0, false
+	bound, ok := partReach(f, reaches)
+	return bound, ok && !math.IsNaN(bound)
+}
+
+func partReach(p formula.Part, reaches map[string]float64) (float64, bool) {
+	switch {
+	case p.Name != "":
+		reach, ok := reaches[p.Name]
+		return reach, ok
+	case p.Symbol == "":
+		value, ok := number(p)
+		return math.Abs(value), ok && p.Value.Kind() == formula.KindInt
 	}
-	bound := program.Eval(values)
-	return bound, !math.IsNaN(bound)
+	x, ok := partReach(p.Operands[0], reaches)
+	y := 0.0
+	if len(p.Operands) > 1 {
+		second := false
+		y, second = partReach(p.Operands[1], reaches)
+		ok = ok && second
+	}
+	switch p.Symbol {
+	case "+", "-":
+		return x + y, ok
+	case "*":
+		return x * y, ok
+	case "max", "min":
+		return max(x, y), ok
+	case "abs":
+		return x, ok
+	}
+	return 0, false
 }
 
 func integerReach(a spec.InstanceArg) float64 {

@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"testing"
@@ -27,13 +27,13 @@ func TestSettle(t *testing.T) {
 		trial := p.Trials[0]
 		trial.Fill, trial.Seed = rapid.SampledFrom([]string{specials, sparse}).Draw(r, "fill"), rapid.Uint64().Draw(r, "seed")
 		for _, free := range p.Free {
-			trial = trial.with(free, intValue(rapid.Int64Range(1, 100).Draw(r, free)))
+			trial = trial.With(free, intValue(rapid.Int64Range(1, 100).Draw(r, free)))
 		}
-		settled, err := p.settle(trial, false)
+		settled, err := p.Settle(trial, false)
 		if err != nil {
 			r.Fatal(err)
 		}
-		if again, err := p.settle(settled, false); err != nil || again.Batch != settled.Batch {
+		if again, err := p.Settle(settled, false); err != nil || again.Batch != settled.Batch {
 			r.Errorf("batch %d, then %d, %v", settled.Batch, again.Batch, err)
 		}
 		problem, err := p.Resolve(settled)

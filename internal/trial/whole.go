@@ -1,4 +1,4 @@
-package fuzz
+package trial
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ func (op operation) farApart(in *spec.Instance) (contents, error) {
 		return op.farMaximum(in, list[0], out)
 	case op.name != gemm && op.name != sum && op.name != elementwise:
 		return contents{}, errRounds
-	case op.name == elementwise && strings.Contains(op.formula, "-") && op.unsigned(in, append(list, out)):
+	case op.name == elementwise && op.formula.Uses("-") && op.unsigned(in, append(list, out)):
 		return contents{}, errNegative
 	}
 	widest := 1
