@@ -97,7 +97,21 @@ func ended(c Case) (result.Verdict, bool) {
 	case c.Fault == nil:
 		return "", false
 	}
-	return c.Fault.Verdict(), true
+	return OfFault(c.Fault), true
+}
+
+// OfFault is what a fault says of the kernel: nothing where it is the machine's, the
+// user's or pawl's own.
+func OfFault(f *result.Fault) result.Verdict {
+	switch f.Cause {
+	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
+		return result.Rejected
+	case result.CauseWrong:
+		return result.Incorrect
+	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol, result.CauseOracle:
+		return ""
+	}
+	return result.Broken
 }
 
 func measured(o *Opponent) bool { return o != nil && !o.Missing && o.Change != nil }

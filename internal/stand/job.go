@@ -9,6 +9,7 @@ import (
 	"pawl/internal/build"
 	"pawl/internal/diag"
 	"pawl/internal/formula"
+	"pawl/internal/judge"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
@@ -98,7 +99,7 @@ func (p *Job) Fail(stage string, err error) {
 		fault.Stage = stage
 	}
 	p.Row.Fault = fault
-	p.Row.Verdict = fault.Verdict()
+	p.Row.Verdict = judge.OfFault(fault)
 	var failed *worker.Failed
 	if errors.As(err, &failed) {
 		if failed.Log != "" {
