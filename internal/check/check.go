@@ -20,14 +20,10 @@ import (
 
 // Options are what a check needs to know.
 type Options struct {
-	Tool     result.Tool
-	Command  []string
-	Spec     *spec.Spec // the candidate's
-	Patterns []string   // what to check: kernel[/config]
-	Base     string     // what it is compared with; "": where the branch left main
-	Update   bool       // move the baseline
-	Fork     bool       // the change is a stranger's
-	PlanOnly bool       // build, and say what would be measured
+	Base     string // what it is compared with; "": where the branch left main
+	Update   bool   // move the baseline
+	Fork     bool   // the change is a stranger's
+	PlanOnly bool   // build, and say what would be measured
 	Duet     measure.DuetOptions
 	Stand    stand.Options
 	Curves   string // folder of calibrations; "": none
@@ -39,9 +35,11 @@ type Options struct {
 // check is a run under way.
 type check struct {
 	Options
-	run    *run.Run
-	report *result.Report
-	stand  *stand.Stand
+	Spec     *spec.Spec // the candidate's
+	Patterns []string   // what to check: kernel[/config]
+	run      *run.Run
+	report   *result.Report
+	stand    *stand.Stand
 
 	base     *version                 // nil: there is none
 	gate     spec.Gate                // the base's, where there is one
@@ -92,9 +90,10 @@ type opponent struct {
 // whatever happens to the rows; the error is for what concerns the whole run. With a
 // *StaysError there are both: all is measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	opts.Duet.Seed = r.Seed
 	c := &check{
-		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
-		report: stand.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
+		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
+		report: r.NewReport(opts.Duet.Method()),
 		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
 		answers: map[*spec.Kernel]*stand.Answers{}, curves: map[string]*curve.Curve{},
 	}
@@ -104,7 +103,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	place := opts.Stand
 	place.Class, place.Timeout = c.deviceClass(), opts.Duet.Timeout
-	place.Build.Checkout = opts.Spec.Dir
+	place.Build.Checkout = c.Spec.Dir
 	c.stand = stand.New(r, c.report, place)
 	defer c.stand.Close()
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
@@ -141,8 +140,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		c.explain(ctx)
 		c.recall(ctx)
 	}
-	c.report.Interrupted = ctx.Err() != nil
-	c.report.Finished = time.Now().UTC()
+	run.Finish(ctx, c.report)
 	return c.report, stays
 }
 

@@ -14,7 +14,7 @@ import (
 func (p *project) contestOf() *contest {
 	p.t.Helper()
 	c := &check{
-		Options: Options{Spec: p.load()}, report: &result.Report{}, store: ratchet.Open(p.dir), trees: map[string]*version{},
+		Spec: p.load(), report: &result.Report{}, store: ratchet.Open(p.dir), trees: map[string]*version{},
 		best: map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{},
 	}
 	p.t.Cleanup(c.closeTrees)

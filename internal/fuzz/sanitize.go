@@ -163,10 +163,10 @@ func ownFile(file, source string) string {
 func (f *fuzzing) everything(s *subject) []Trial {
 	opts := f.Options
 	opts.Sample = All
-	if f.Chosen {
+	if f.chosen() {
 		return nil // nothing was drawn
 	}
-	plan, err := NewPlan(f.Spec, s.candidate.Variant, opts)
+	plan, err := NewPlan(f.run.Spec, s.candidate.Variant, opts)
 	if err != nil {
 		return nil // as little as what was drawn, then
 	}
