@@ -6,7 +6,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"time"
 
 	"pawl/internal/lab"
 	"pawl/internal/measure"
@@ -17,16 +16,11 @@ import (
 
 // Options are what a bench needs to know.
 type Options struct {
-	Kind       result.Kind
-	Tool       result.Tool
-	Command    []string
-	Spec       *spec.Spec
-	Selections []spec.Selection
-	Set        []Setting // params that differ from their defaults
-	Against    []string  // rivals to take turns with, by name
-	Measure    measure.Options
-	Lab        lab.Options
-	Devices    []int // which GPUs share the rows; nil: all there are
+	Set     []Setting // params that differ from their defaults
+	Against []string  // rivals to take turns with, by name
+	Measure measure.Options
+	Lab     lab.Options
+	Devices []int // which GPUs share the rows; nil: all there are
 }
 
 // Setting gives a param a value in every selected kernel that has it.
@@ -35,6 +29,7 @@ type Setting struct{ Name, Value string }
 // bench is what the stages of a run share.
 type bench struct {
 	Options
+	Spec   *spec.Spec
 	lab    *lab.Lab
 	run    *run.Run
 	report *result.Report
@@ -44,13 +39,14 @@ type bench struct {
 // went wrong is in its rows. The error is for what concerns the whole run, such as
 // a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	b := &bench{Options: opts, run: r, report: lab.NewReport(r, opts.Kind, opts.Tool, opts.Command, opts.Spec, opts.Measure)}
+	opts.Measure.Seed = r.Seed
+	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(opts.Measure.Method())}
 	plans, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
 	place := opts.Lab
-	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Measure.Timeout
+	place.Class, place.Timeout = b.Spec.DeviceClass, opts.Measure.Timeout
 	if len(opts.Devices) > 0 {
 		place.Device = opts.Devices[0]
 	}
@@ -71,8 +67,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	for _, m := range rows {
 		b.report.Rows = append(b.report.Rows, b.row(m))
 	}
-	b.report.Interrupted = ctx.Err() != nil
-	b.report.Finished = time.Now().UTC()
+	run.Finish(ctx, b.report)
 	return b.report, nil
 }
 

@@ -19,7 +19,7 @@ type plan struct {
 func (b *bench) plan() ([]*plan, error) {
 	used := make([]bool, len(b.Set))
 	var plans []*plan
-	for _, s := range b.Selections {
+	for _, s := range b.run.Selections {
 		variant := s.Kernel.Default()
 		for i, set := range b.Set {
 			if !hasParam(s.Kernel, set.Name) {
@@ -49,7 +49,7 @@ func (b *bench) plan() ([]*plan, error) {
 	}
 	for i, set := range b.Set {
 		if !used[i] {
-			names := paramNames(b.Selections)
+			names := paramNames(b.run.Selections)
 			if len(names) == 0 {
 				return nil, fmt.Errorf("--set %s: no selected kernel has params", set.Name)
 			}

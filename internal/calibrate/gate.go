@@ -108,14 +108,15 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	if err != nil {
 		return fmt.Errorf("read pawl's own kernels: %w", err)
 	}
-	g.run = run.New(folder, g.Started, g.Follow)
+	if g.run, err = run.Prepare(result.KindBench, run.Request{Tool: g.Tool, Command: g.Command, Started: g.Started, Follow: g.Follow, Spec: s}); err != nil {
+		return err
+	}
 	g.duet = measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
-	g.duet.Budget = 10 * time.Second
+	g.duet.Budget, g.duet.Seed = 10*time.Second, g.run.Seed
 	if err := g.load(here); err != nil {
 		return err
 	}
-	report := lab.NewReport(g.run, result.KindBench, g.Tool, g.Command, s, g.duet.Options)
-	g.lab = lab.New(g.run, report, lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
+	g.lab = lab.New(g.run, g.run.NewReport(g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
 	return g.build(ctx, s, here)
 }
 

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"pawl/internal/curve"
 	"pawl/internal/lab"
@@ -22,14 +21,10 @@ import (
 
 // Options are what a check needs to know.
 type Options struct {
-	Tool     result.Tool
-	Command  []string
-	Spec     *spec.Spec // the candidate's
-	Patterns []string   // what to check: kernel[/config]
-	Base     string     // what it is compared with; "": where the branch left main
-	Update   bool       // move the baseline
-	Fork     bool       // the change is a stranger's
-	PlanOnly bool       // build, and say what would be measured
+	Base     string // what it is compared with; "": where the branch left main
+	Update   bool   // move the baseline
+	Fork     bool   // the change is a stranger's
+	PlanOnly bool   // build, and say what would be measured
 	Duet     measure.DuetOptions
 	Lab      lab.Options
 	Curves   string // folder of calibrations; "": none
@@ -41,9 +36,11 @@ type Options struct {
 // check is what the stages of a run share.
 type check struct {
 	Options
-	run    *run.Run
-	report *result.Report // as far as it is known before its rows
-	lab    *lab.Lab
+	Spec     *spec.Spec // the candidate's
+	Patterns []string   // what to check: kernel[/config]
+	run      *run.Run
+	report   *result.Report // as far as it is known before its rows
+	lab      *lab.Lab
 
 	base      *version  // nil: there is none
 	gate      spec.Gate // the base's, where there is one
@@ -62,9 +59,10 @@ type check struct {
 // whatever happens to the rows; the error is for what concerns the whole run. With a
 // *StaysError there are both: all is measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	opts.Duet.Seed = r.Seed
 	c := &check{
-		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
-		report:    lab.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
+		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
+		report:    r.NewReport(opts.Duet.Method()),
 		baselines: map[string]baselines{}, trees: map[string]*version{}, answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{}, largest: map[string]int64{},
 	}
 	defer c.closeTrees()
@@ -106,8 +104,7 @@ func (c *check) open(ctx context.Context) error {
 // finish makes the report whole.
 func (c *check) finish(ctx context.Context, rows []*result.Row) *result.Report {
 	c.report.Rows = rows
-	c.report.Interrupted = ctx.Err() != nil
-	c.report.Finished = time.Now().UTC()
+	run.Finish(ctx, c.report)
 	return c.report
 }
 

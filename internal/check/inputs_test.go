@@ -14,7 +14,7 @@ import (
 func (p *project) planned() *planned {
 	p.t.Helper()
 	c := &check{
-		Options: Options{Spec: p.load()}, report: &result.Report{}, store: ratchet.Open(p.dir), trees: map[string]*version{},
+		Spec: p.load(), report: &result.Report{}, store: ratchet.Open(p.dir), trees: map[string]*version{},
 		baselines: map[string]baselines{},
 	}
 	p.t.Cleanup(c.closeTrees)

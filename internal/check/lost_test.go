@@ -131,7 +131,7 @@ func TestLostVersions(t *testing.T) {
 			t.Errorf("%s: lost %t", cause, o.lostForGood())
 		}
 	}
-	c := &check{Options: Options{Spec: p.load()}, trees: map[string]*version{}, report: &result.Report{}}
+	c := &check{Spec: p.load(), trees: map[string]*version{}, report: &result.Report{}}
 	defer c.closeTrees()
 	for commit, want := range map[string]bool{strings.Repeat("1", 40): true, "no hash": false} {
 		if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: commit}, "k", c.Spec.Kernels[0].Configs[0]); o.lostForGood() != want {

@@ -160,8 +160,8 @@ func TestBranchThatMovedTheBaseline(t *testing.T) {
 func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
 	p := newProject(t)
 	for name, change := range map[string]func(*Options){
-		"no such kernel": func(o *Options) { o.Patterns = []string{"nope"} },
-		"no such base":   func(o *Options) { o.Base = "nope" },
+		"no such kernel": func(*Options) { p.patterns = []string{"nope"} },
+		"no such base":   func(o *Options) { p.patterns, o.Base = nil, "nope" },
 		"a bad baseline": func(*Options) {
 			if err := os.MkdirAll(filepath.Join(p.dir, ".pawl", "baseline"), 0o755); err != nil {
 				t.Fatal(err)

@@ -36,7 +36,7 @@ func (p *project) deaf() (asked func() int) {
 func TestNobodyIsAskedTwice(t *testing.T) {
 	p := newProject(t)
 	asked := p.deaf()
-	c := &check{Options: Options{Spec: p.load()}, trees: map[string]*version{}, report: &result.Report{}}
+	c := &check{Spec: p.load(), trees: map[string]*version{}, report: &result.Report{}}
 	defer c.closeTrees()
 	missing := &ratchet.Entry{Commit: strings.Repeat("1", 40)}
 	var said string

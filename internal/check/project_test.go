@@ -49,6 +49,8 @@ type project struct {
 	t      *testing.T
 	dir    string
 	follow func(run.Event) // sees what happens; may be nil
+
+	patterns []string // of the rows to check; none: all
 }
 
 // newProject has kernel k, of 500 µs, on config c; committed.
@@ -152,7 +154,6 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 		p.t.Fatal(err)
 	}
 	opts := Options{
-		Tool: result.Tool{Version: "test"}, Command: []string{"pawl", "check"}, Spec: p.load(),
 		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
 		Lab:  lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
 	}
@@ -160,7 +161,21 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 	for _, c := range change {
 		c(&opts)
 	}
-	return Run(ctx, run.New(p.dir, time.Now(), p.follow), opts)
+	seed := uint64(42)
+	r, err := run.Prepare(result.KindCheck, run.Request{
+		Tool: result.Tool{Version: "test"}, Command: []string{"pawl", "check"}, Spec: p.load(), Patterns: p.patterns, Seed: &seed, Follow: p.follow,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return Run(ctx, r, opts)
+}
+
+// only is the project of which some rows alone are checked.
+func (p *project) only(patterns ...string) *project {
+	some := *p
+	some.patterns = patterns
+	return &some
 }
 
 // check is run for those who expect a report.

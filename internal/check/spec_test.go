@@ -36,7 +36,7 @@ func TestConfigsAreTheBases(t *testing.T) {
 		t.Errorf("a config that is new: %+v", w)
 	}
 	// Who names a config means that one.
-	if rows := p.check(planOnly, func(o *Options) { o.Patterns = []string{"k/more"} }).Rows; len(rows) != 1 {
+	if rows := p.only("k/more").check(planOnly).Rows; len(rows) != 1 {
 		t.Errorf("%d rows of one that was named", len(rows))
 	}
 
@@ -107,7 +107,7 @@ func TestKernelsOfOneSide(t *testing.T) {
 	mustWarn(t, report.Warnings, "removed", "kernel old of the base is no more")
 	mustWarn(t, report.Warnings, "removed", "kernel gone of the base is no more")
 	// Who checks one kernel is not told of the others.
-	if w := p.check(planOnly, func(o *Options) { o.Patterns = []string{"k"} }).Warnings; len(w) > 0 {
+	if w := p.only("k").check(planOnly).Warnings; len(w) > 0 {
 		t.Errorf("%+v", w)
 	}
 }
@@ -141,7 +141,7 @@ func TestParamsOfTheBest(t *testing.T) {
 	}
 
 	// An entry that names a param which its commit does not have, or another kernel.
-	c := &check{Options: Options{Spec: p.load()}, trees: map[string]*version{}, report: &result.Report{}}
+	c := &check{Spec: p.load(), trees: map[string]*version{}, report: &result.Report{}}
 	defer c.closeTrees()
 	head := p.git("rev-parse", "HEAD")
 	for says, stored := range map[string]*ratchet.Entry{

@@ -293,7 +293,7 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 			p.commit("base")
 			p.script("k", tc.candidate)
 			p.commit("change")
-			made := p.check(func(o *Options) { o.Patterns = []string{"k"} })
+			made := p.only("k").check()
 			for _, config := range []string{"k/c", "k/d"} {
 				row := rowOf(t, made, config)
 				if config == tc.unjudged {

@@ -21,15 +21,10 @@ import (
 // Order is what a run of pawl fuzz is asked for.
 type Order struct {
 	trial.Options
-	Tool       result.Tool
-	Command    []string
-	Spec       *spec.Spec
-	Selections []spec.Selection
-	Chosen     bool // configs were selected by name: try those instead of the matrix
-	Lab        lab.Options
-	Timeout    time.Duration // of one launch
-	Sanitize   bool          // GPU kernels also under compute-sanitizer
-	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
+	Lab      lab.Options
+	Timeout  time.Duration // of one launch
+	Sanitize bool          // GPU kernels also under compute-sanitizer
+	Brief    bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
 }
 
 // shrinkTries is how many smaller trials a failure is tried at.
@@ -81,10 +76,11 @@ func (s *subject) row() *result.Row {
 // to try at all.
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	opts := measure.Default()
+	order.Seed = r.Seed
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
-	f := &fuzzing{Order: order, run: r, report: lab.NewReport(r, result.KindFuzz, order.Tool, order.Command, order.Spec, opts), store: OpenStore(order.Spec.Dir)}
+	f := &fuzzing{Order: order, run: r, report: r.NewReport(opts.Method()), store: OpenStore(r.Spec.Dir)}
 	place := order.Lab
-	place.Class, place.Timeout = order.Spec.DeviceClass, order.Timeout
+	place.Class, place.Timeout = r.Spec.DeviceClass, order.Timeout
 	f.lab = lab.New(r, f.report, place)
 	subjects, err := f.plan()
 	if err != nil {
@@ -112,23 +108,28 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	for _, s := range subjects {
 		f.report.Rows = append(f.report.Rows, s.row())
 	}
-	f.report.Interrupted = ctx.Err() != nil
-	f.report.Finished = time.Now().UTC()
+	run.Finish(ctx, f.report)
 	return f.report, nil
+}
+
+// chosen reports whether configs were selected by name: those are tried instead of the
+// matrix.
+func (f *fuzzing) chosen() bool {
+	return slices.ContainsFunc(f.run.Patterns, func(p string) bool { return strings.Contains(p, "/") })
 }
 
 // plan lists every kernel's trials. Kernels without an oracle have none.
 func (f *fuzzing) plan() ([]*subject, error) {
 	var subjects []*subject
 	var empty diag.Errors
-	for _, selected := range f.Selections {
+	for _, selected := range f.run.Selections {
 		opts := f.Options
-		if f.Chosen {
+		if f.chosen() {
 			opts.Configs = selected.Configs
 		}
 		s := &subject{kernel: selected.Kernel}
 		variant := selected.Kernel.Default()
-		plan, err := trial.NewPlan(f.Spec, variant, opts)
+		plan, err := trial.NewPlan(f.run.Spec, variant, opts)
 		if errors.Is(err, trial.ErrNoCase) {
 			for _, problem := range diag.Problems(err) {
 				message := problem.Message
@@ -153,9 +154,9 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		s.trials = append(replays, plan.Trials...)
 		f.total += len(s.trials)
 		first := selected.Kernel.Configs[0]
-		s.candidate = lab.NewJob(f.Spec.Dir, variant, first)
+		s.candidate = lab.NewJob(f.run.Spec.Dir, variant, first)
 		s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
-		if s.answers, err = lab.FindAnswers(f.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
+		if s.answers, err = lab.FindAnswers(f.run.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
 			err = &result.Fault{
 				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",

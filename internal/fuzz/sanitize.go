@@ -164,10 +164,10 @@ func ownFile(file, source string) string {
 func (f *fuzzing) everything(s *subject) []trial.Trial {
 	opts := f.Options
 	opts.Sample = trial.All
-	if f.Chosen {
+	if f.chosen() {
 		return nil // nothing was drawn
 	}
-	plan, err := trial.NewPlan(f.Spec, s.candidate.Variant, opts)
+	plan, err := trial.NewPlan(f.run.Spec, s.candidate.Variant, opts)
 	if err != nil {
 		return nil // as little as what was drawn, then
 	}

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"pawl/internal/build"
-	"pawl/internal/git"
 	"pawl/internal/machine"
-	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
@@ -63,25 +61,6 @@ type shared struct {
 func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	opts.Build.Sandbox = opts.Sandbox
 	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
-}
-
-// NewReport is the report of a run, as far as it is known at its start.
-func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string, s *spec.Spec, m measure.Options) *result.Report {
-	report := &result.Report{
-		Schema: result.Schema, Kind: kind, ID: r.ID, Tool: tool, Command: command,
-		Started: r.Started.UTC(), Spec: result.SpecRef{File: s.File, SHA256: s.SHA256},
-		Method: result.Method{
-			Cache: m.Cache, BudgetS: m.Budget.Seconds(), MinSamples: m.MinSamples,
-			MaxSamples: m.MaxSamples, HalfWidth: m.HalfWidth, Seed: m.Seed,
-		},
-	}
-	if m.Sustain {
-		report.Method.Cache = "sustained"
-	}
-	if head, ok, err := git.Head(s.Dir); err == nil && ok {
-		report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
-	}
-	return report
 }
 
 // UUID names the GPU of the lab, once it is known to be there.

@@ -31,12 +31,23 @@ type Options struct {
 	OnKept     func([]Kept)  // told of the first side's, when it has been measured; Turns
 }
 
-// Default returns the settings of a plain `pawl bench`.
+// Default returns the settings of a plain `pawl bench`, without its seed.
 func Default() Options {
 	return Options{
 		Cache: "cold", Budget: time.Second, MinSamples: 20, MaxSamples: 20_000,
-		HalfWidth: 0.005, Timeout: 30 * time.Second, Seed: 42,
+		HalfWidth: 0.005, Timeout: 30 * time.Second,
 	}
+}
+
+// Method is what a report says of the settings.
+func (o Options) Method() result.Method {
+	m := result.Method{
+		Cache: o.Cache, BudgetS: o.Budget.Seconds(), MinSamples: o.MinSamples, MaxSamples: o.MaxSamples, HalfWidth: o.HalfWidth, Seed: o.Seed,
+	}
+	if o.Sustain {
+		m.Cache = "sustained"
+	}
+	return m
 }
 
 // Progress is how far a series is.
