@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -241,5 +242,5 @@ func alarms(r *result.Report) string {
 	bound := math.Ceil(1000*a.PerRun-1e-9) / 1000
 	row := math.Ceil(1000*a.PerDecision-1e-9) / 1000
 	return fmt.Sprintf("false alarms on %s: < %s per run of %s (< %s a row, with pawl's own kernel %s, calibrated %s)",
-		where, unit.PercentPlain(bound), counted(a.Configs, "row"), unit.PercentPlain(row), printable(shorten(a.Kernel, 40)), a.Calibrated.UTC().Format("2006-01-02"))
+		where, unit.PercentPlain(bound), view.Counted(a.Configs, "row"), unit.PercentPlain(row), view.Printable(view.Shorten(a.Kernel, 40)), a.Calibrated.UTC().Format("2006-01-02"))
 }

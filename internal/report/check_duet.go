@@ -2,53 +2,42 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
 
 	"pawl/internal/plot"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
 
-// changeLine is a row among the changes of all rows.
-type changeLine struct {
-	Label   string
-	Against bool // the best-known version, below the row
-	Picture template.HTML
-}
-
-// duet is all that is drawn of one row.
-type duet struct {
-	Name, Vars string
-	Outcome    outcome
-	Change     string
-	Interval   string
-	Class      string
-	Times      string
-	Open       bool
-	Versions   []version
-	Axis       template.HTML // of the versions
-	Cells      []cellsPanel
-	Spread     template.HTML
-	Low, High  string // ends of the spread's scale
-	Beyond     string
-	Course     template.HTML
-	Taken      string
-}
-
-// version is a side and its median.
-type version struct {
-	Name, Class string
-	Picture     template.HTML
-}
-
-// cellsPanel is what each cell found against one side.
-type cellsPanel struct {
-	Title, Note   string
-	Axis, Picture template.HTML
-	Confirmed     bool
+// checkPlots adds what a page draws: all changes on one scale, each duet, and how the
+// best-known versions came to be.
+func (b *builder) checkPlots(rows []checked) {
+	gate := gateOf(b.r)
+	drawn := slices.DeleteFunc(gravest(rows), func(c checked) bool { return c.change == nil })
+	left := len(drawn) - mostDrawn
+	drawn = drawn[:min(mostDrawn, len(drawn))]
+	if len(drawn) > 0 {
+		b.add(view.HTML, func() view.Section {
+			return view.Section{ID: "changes", Title: "Changes", Changes: changes(drawn, gate)}
+		})
+		b.add(view.HTML, func() view.Section {
+			s := view.Section{ID: "duets", Title: "Duets"}
+			for i, c := range drawn {
+				const open = 6 // more would bury each other
+				s.Duets = append(s.Duets, drawDuet(c, i < open))
+			}
+			if left > 0 {
+				s.Lines = linesOf("", []string{view.Counted(left, "more config") + " in the JSON report"})
+			}
+			return s
+		})
+	}
+	if s := allHistories(rows); len(s.History) > 0 {
+		b.add(view.HTML, func() view.Section { return s })
+	}
 }
 
 // leaning is whether a change was shown to be one, in the classes of plots.
@@ -64,7 +53,7 @@ func leaning(c *result.Change) string {
 
 // changes draws all rows on one scale: times over those of the other side, with the
 // gate between them.
-func changes(rows []checked, gate result.Gate) (axis template.HTML, out []changeLine) {
+func changes(rows []checked, gate result.Gate) *view.Changes {
 	ratios := []float64{1 + gate.Regression, 1 - gate.Improvement}
 	for _, c := range rows {
 		for _, side := range []*result.Side{c.first, c.best} {
@@ -73,45 +62,28 @@ func changes(rows []checked, gate result.Gate) (axis template.HTML, out []change
 			}
 		}
 	}
-	const mostTicks = 8
-	scale := plot.FitRatios(ratios)
-	frame := plot.Frame{Scale: scale, Ticks: scale.Ticks(mostTicks), Reference: 1, Height: lineHeight, Rules: []plot.Tag{
+	made := &view.Changes{Gate: gateLine(gate), Axis: view.Axis{Scale: plot.FitRatios(ratios), Unit: view.Slowdown, Ticks: 8, Reference: 1, Rules: []plot.Tag{
 		{Value: 1 + gate.Regression, Class: "gate"}, {Value: 1 - gate.Improvement, Class: "gate"},
-	}}
+	}}}
 	for _, c := range rows {
-		out = append(out, changeLine{c.row.Name(), false, changeDot(frame, c, c.first, leaning(c.change))})
+		made.Lines = append(made.Lines, view.ChangeLine{Label: c.row.Name(), Mark: changeMark(c, c.first, leaning(c.change))})
 		if c.best != nil {
-			out = append(out, changeLine{sideName(c.best), true, changeDot(frame, c, c.best, "rival")})
+			made.Lines = append(made.Lines, view.ChangeLine{Label: sideName(c.best), Against: true, Mark: changeMark(c, c.best, "rival")})
 		}
 	}
-	return template.HTML(frame.Axis(func(v float64) string { return percentTick(v - 1) })), out
+	return made
 }
 
-func changeDot(frame plot.Frame, c checked, side *result.Side, class string) template.HTML {
+func changeMark(c checked, side *result.Side, class string) *plot.Mark {
 	words := compared{change: side.Change}
-	return template.HTML(frame.Dot(plot.Mark{
+	return &plot.Mark{
 		Value: 1 + side.Change.Median, Low: 1 + side.Change.Low, High: 1 + side.Change.High, Class: class, Label: words.changed(),
 		Title: fmt.Sprintf("%s against %s: %s, 95%% interval %s", c.row.Name(), sideName(side), words.changed(), words.interval()),
-	}))
+	}
 }
 
-// percentTick names a tick in as few digits as it takes.
-func percentTick(v float64) string {
-	if math.Abs(v) < 1e-9 {
-		return "0"
-	}
-	text := short(fmt.Sprintf("%.2f", math.Abs(100*v))) + "%"
-	if v < 0 {
-		return "−" + text
-	}
-	return "+" + text
-}
-
-func drawDuet(c checked, open bool) duet {
-	d := duet{
-		Name: c.row.Name(), Vars: pairs(c.row.Vars), Outcome: c.badge(), Change: c.changed(), Interval: c.interval(), Class: leaning(c.change),
-		Times: c.times(c.first), Open: open,
-	}
+func drawDuet(c checked, open bool) view.Duet {
+	d := view.Duet{Name: c.row.Name(), Badge: c.badge(), Change: c.changed(), Interval: c.interval(), Class: leaning(c.change), Times: c.times(c.first), Open: open}
 	sides := c.playing()
 	d.Axis, d.Versions = versions(c, sides)
 	for _, side := range []*result.Side{c.first, c.best} {
@@ -119,7 +91,9 @@ func drawDuet(c checked, open bool) duet {
 			d.Cells = append(d.Cells, cells(c, side))
 		}
 	}
-	d.spread(sides)
+	for _, side := range sides {
+		d.Sides = append(d.Sides, view.Side{Name: side.name, Class: side.class, Kept: side.timing.Samples.Kept(), Median: side.timing.Stats.Median})
+	}
 	return d
 }
 
@@ -146,7 +120,7 @@ func (c checked) playing() []entrant {
 
 // versions are the medians side by side, the oldest first. What earlier runs found
 // belongs above them.
-func versions(c checked, sides []entrant) (axis template.HTML, out []version) {
+func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
 	var all []float64
 	for _, side := range sides {
 		all = append(all, side.timing.Stats.Median, side.timing.Stats.Low, side.timing.Stats.High)
@@ -156,32 +130,29 @@ func versions(c checked, sides []entrant) (axis template.HTML, out []version) {
 		all = append(all, m.FromS)
 	}
 	if len(all) == 0 {
-		return "", nil
+		return axis, nil
 	}
 	low, high := slices.Min(all), slices.Max(all)
 	free := math.Max(0.15*(high-low), 0.005*high)
-	scale := plot.Linear(low-free, high+free)
-	const mostTicks = 6
-	frame := plot.Frame{Scale: scale, Ticks: scale.Ticks(mostTicks), Height: lineHeight}
+	axis = view.Axis{Scale: plot.Linear(low-free, high+free), Ticks: 6}
 	if m != nil && m.FromS > 0 {
-		out = append(out, version{"best " + shortSHA(m.From) + ", as stored", "stored", template.HTML(frame.Dot(plot.Mark{
+		out = append(out, view.Version{Name: "best " + shortSHA(m.From) + ", as stored", Class: "stored", Mark: &plot.Mark{
 			Value: m.FromS, Low: m.FromS, High: m.FromS, Class: "even", Label: unit.Duration(m.FromS), Title: "when it became the baseline: " + unit.Duration(m.FromS),
-		}))})
+		}})
 	}
 	for _, side := range sides {
 		st := side.timing.Stats
-		out = append(out, version{side.name, side.class, template.HTML(frame.Dot(plot.Mark{
+		out = append(out, view.Version{Name: side.name, Class: side.class, Mark: &plot.Mark{
 			Value: st.Median, Low: st.Low, High: st.High, Class: side.class, Label: unit.Duration(st.Median),
 			Title: fmt.Sprintf("%s: median %s, 95%% interval %s to %s", side.name, unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
-		}))})
+		}})
 	}
-	return template.HTML(frame.Axis(timeTick(scale))), out
+	return axis, out
 }
 
 // cells draws what each cell found, in the order they were played.
-func cells(c checked, side *result.Side) cellsPanel {
+func cells(c checked, side *result.Side) view.CellPlot {
 	const most = 240 // a page is no place for more
-	const height = 150
 	change := side.Change
 	shown := change.Cells[:min(most, len(change.Cells))]
 	var medians []float64
@@ -189,22 +160,21 @@ func cells(c checked, side *result.Side) cellsPanel {
 		medians = append(medians, cell.Median)
 	}
 	slices.Sort(medians)
-	low, high := focus(medians)
+	low, high := view.Focus(medians)
 	low, high = min(low, change.Low, -c.gate.Improvement), max(high, change.High, c.gate.Regression)
 	free := 0.06 * (high - low)
-	scale := plot.Linear(low-free, high+free)
-	const mostTicks = 7
-	levels := plot.Levels{
-		Scale: scale, Ticks: scale.Ticks(mostTicks), Height: height,
+	words := compared{change: change}
+	made := view.CellPlot{
+		Title: "each cell against " + sideName(side), Note: strings.Join(cellNotes(change, len(change.Cells)-len(shown)), ", "),
+		Axis: view.Axis{Scale: plot.Linear(low-free, high+free), Unit: view.Change, Ticks: 7},
 		Band: plot.Mark{Value: change.Median, Low: change.Low, High: change.High, Class: leaning(change)},
 		Rules: []plot.Rule{
 			{Value: 0, Class: "zero"},
-			{Value: c.gate.Regression, Class: "gate", Label: percentTick(c.gate.Regression)},
-			{Value: -c.gate.Improvement, Class: "gate", Label: percentTick(-c.gate.Improvement)},
+			{Value: c.gate.Regression, Class: "gate", Label: view.Percent(c.gate.Regression)},
+			{Value: -c.gate.Improvement, Class: "gate", Label: view.Percent(-c.gate.Improvement)},
 		},
+		About: fmt.Sprintf("%s against %s: %s, 95%% interval %s, of %s", c.row.Name(), sideName(side), words.changed(), words.interval(), view.Count(len(change.Cells), "cell")),
 	}
-	var points []plot.Point
-	made := cellsPanel{Title: "each cell against " + sideName(side), Confirmed: change.Confirmed, Axis: template.HTML(levels.Axis(percentTick))}
 	for i, cell := range shown {
 		p := plot.Point{Value: cell.Median, Class: "first"}
 		if cell.Set > 0 {
@@ -214,18 +184,14 @@ func cells(c checked, side *result.Side) cellsPanel {
 		if cell.First != "" {
 			loaded = string(cell.First)
 		}
-		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), count(cell.Pairs, "pair"), loaded)
-		points = append(points, p)
+		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), view.Count(cell.Pairs, "pair"), loaded)
+		made.Points = append(made.Points, p)
 	}
-	words := compared{change: change}
-	about := fmt.Sprintf("%s against %s: %s, 95%% interval %s, of %s", c.row.Name(), sideName(side), words.changed(), words.interval(), count(len(change.Cells), "cell"))
-	made.Picture = template.HTML(levels.Draw(points, about))
-	made.Note = strings.Join(cellNotes(change, len(change.Cells)-len(shown)), ", ")
 	return made
 }
 
 func cellNotes(change *result.Change, left int) []string {
-	out := []string{count(len(change.Cells), "cell"), counted(change.Pairs, "pair")}
+	out := []string{view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair")}
 	switch change.Stopped {
 	case "":
 	case "interrupted":
@@ -240,61 +206,7 @@ func cellNotes(change *result.Change, left int) []string {
 		out = append(out, "P90 "+unit.Percent(change.Tail.Change))
 	}
 	if left > 0 {
-		out = append(out, counted(left, "more cell")+" in the JSON report")
+		out = append(out, view.Counted(left, "more cell")+" in the JSON report")
 	}
 	return out
-}
-
-// spread draws the samples of all sides over each other: how they are distributed,
-// and in the order they were taken.
-func (d *duet) spread(sides []entrant) {
-	const height = 96
-	var lists [][]float64
-	var all []float64
-	low, high, fewest := math.Inf(1), math.Inf(-1), math.MaxInt
-	var courses []plot.Course
-	var tags []plot.Tag
-	var taken []string
-	for _, side := range sides {
-		kept := side.timing.Samples.Kept()
-		courses = append(courses, plot.Course{Values: kept, Class: side.class})
-		sorted := slices.Clone(kept)
-		slices.Sort(sorted)
-		lists = append(lists, sorted)
-		all = append(all, sorted...)
-		if len(sorted) > 0 {
-			from, to := bulk(sorted)
-			low, high, fewest = math.Min(low, from), math.Max(high, to), min(fewest, len(sorted))
-		}
-		tags = append(tags, plot.Tag{Value: side.timing.Stats.Median, Class: "median " + side.class, Title: side.name + ": median " + unit.Duration(side.timing.Stats.Median)})
-		taken = append(taken, unit.Count(len(kept))+" of "+side.name)
-	}
-	if len(all) == 0 {
-		return
-	}
-	slices.Sort(all)
-	const share = 6 // samples in a column, or its median would be no better than one of them
-	columns := min(fewest/share+1, mostColumns)
-	var layers []plot.Layer
-	for i, bins := range plot.BinTogether(lists, low, high, 2*mostBins) {
-		layers = append(layers, plot.Layer{Bins: bins, Class: sides[i].class})
-	}
-	slices.Reverse(taken)
-	d.Taken = strings.Join(taken, ", ")
-	d.Low, d.High = unit.Duration(low), unit.Duration(high)
-	d.Beyond = beyond(plot.Bin(all, low, high, 1), all)
-	d.Spread = template.HTML(plot.Histograms(layers, tags, height, d.Name+", distribution of the samples: "+d.Taken))
-	d.Course = template.HTML(plot.Courses(plot.Linear(low, high), courses, columns, height, d.Name+", samples in the order taken: "+d.Taken))
-}
-
-// bulk is the range of the sorted samples without their tails: a duet is judged by
-// its middle, and is played where others may disturb one sample in ten.
-func bulk(sorted []float64) (low, high float64) {
-	const far = 4 // times the distance between the quartiles
-	n := len(sorted)
-	first, third := sorted[n/4], sorted[n*3/4]
-	if spread := third - first; spread > 0 {
-		return math.Max(sorted[0], first-far*spread), math.Min(sorted[n-1], third+far*spread)
-	}
-	return focus(sorted)
 }

@@ -2,34 +2,18 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 
 	"pawl/internal/plot"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
 
-// histories are how the best-known versions of rows came to be.
-type histories struct {
-	Plots []historyPlot
-	Open  bool
-	More  string // rows that were left out
-}
-
-// historyPlot is one row's.
-type historyPlot struct {
-	Name, Course string
-	Scale        string // how to read the times
-	Axis         template.HTML
-	Picture      template.HTML
-	From, To     string // when
-}
-
 // allHistories are those of rows that have at least two times to show.
-func allHistories(rows []checked) histories {
-	var out histories
+func allHistories(rows []checked) view.Section {
+	out := view.Section{ID: "history", Title: "History"}
 	left := 0
 	for _, c := range gravest(rows) {
 		past := recorded(c.row.History)
@@ -39,16 +23,16 @@ func allHistories(rows []checked) histories {
 		}
 		switch {
 		case shown < 2:
-		case len(out.Plots) == mostDrawn:
+		case len(out.History) == mostDrawn:
 			left++
 		default:
-			out.Plots = append(out.Plots, drawHistory(c, past))
+			out.History = append(out.History, drawHistory(c, past))
 		}
 	}
 	const most = 12 // that are open without being asked for
-	out.Open = len(out.Plots) <= most
+	out.Open = len(out.History) <= most
 	if left > 0 {
-		out.More = counted(left, "more config") + " in the JSON report"
+		out.Lines = linesOf("", []string{view.Counted(left, "more config") + " in the JSON report"})
 	}
 	return out
 }
@@ -73,11 +57,11 @@ func times(points []result.HistoryPoint) int {
 	return n
 }
 
-// timed tells whether a time was stored, and not what is left of a reset.
+// timed reports whether a time was stored, and not what is left of a reset.
 func timed(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
 
-func drawHistory(c checked, past []result.HistoryPoint) historyPlot {
-	var marks []plot.Mark
+func drawHistory(c checked, past []result.HistoryPoint) view.History {
+	made := view.History{Name: c.row.Name()}
 	var values, medians []float64
 	for _, p := range past {
 		m := plot.Mark{Value: math.NaN()}
@@ -91,16 +75,14 @@ func drawHistory(c checked, past []result.HistoryPoint) historyPlot {
 			}
 			values, medians = append(values, m.Low, m.Value, m.High), append(medians, m.Value)
 		}
-		marks = append(marks, m)
+		made.Marks = append(made.Marks, m)
 	}
-	made := historyPlot{Name: c.row.Name()}
 	if len(past) > 0 {
 		made.From, made.To = day(past[0]), day(past[len(past)-1])
 	}
-	var now *plot.Mark
 	if measured(c.row) && timed(c.row.Timing.Stats.Median) {
 		st := c.row.Timing.Stats
-		now = &plot.Mark{
+		made.Now = &plot.Mark{
 			Value: st.Median, Low: st.Low, High: st.High, Class: "own",
 			Title: fmt.Sprintf("this run: %s, 95%% interval %s to %s", unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
 		}
@@ -109,17 +91,11 @@ func drawHistory(c checked, past []result.HistoryPoint) historyPlot {
 	if made.Course = unit.Duration(medians[0]); len(medians) > 1 {
 		made.Course = unit.Pair(medians[0], medians[len(medians)-1])
 	}
-	if now != nil {
-		made.Course += ", now " + unit.Duration(now.Value)
+	if made.Now != nil {
+		made.Course += ", now " + unit.Duration(made.Now.Value)
 	}
-	scale := historyScale(values)
-	if scale.Logarithmic() {
-		made.Scale = "log scale"
-	}
-	const mostTicks, height = 4, 92
-	levels := plot.Levels{Scale: scale, Ticks: scale.Ticks(mostTicks), Height: height}
-	made.Axis = template.HTML(levels.Axis(timeTick(scale)))
-	made.Picture = template.HTML(levels.Steps(marks, now, fmt.Sprintf("%s, best-known medians since %s: %s", made.Name, made.From, made.Course)))
+	made.Axis = view.Axis{Scale: historyScale(values), Ticks: 4}
+	made.About = fmt.Sprintf("%s, best-known medians since %s: %s", made.Name, made.From, made.Course)
 	return made
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -186,19 +187,11 @@ func advanced(rows []checked) int {
 func (c checked) extent() string {
 	switch {
 	case c.change != nil && c.change.Paired:
-		return count(len(c.change.Cells), "cell") + ", " + counted(c.change.Pairs, "pair")
+		return view.Count(len(c.change.Cells), "cell") + ", " + view.Counted(c.change.Pairs, "pair")
 	case measured(c.row):
-		return counted(c.row.Timing.Stats.Count, "sample")
+		return view.Counted(c.row.Timing.Stats.Count, "sample")
 	}
 	return ""
-}
-
-// counted is count with thousands apart.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return unit.Count(n) + " " + what + "s"
 }
 
 // effect is the effect size; "" where there is none.

@@ -3,13 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
-	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -134,7 +133,7 @@ func median(r *result.Row) string {
 
 func (c compared) samples() string {
 	if c.change != nil && c.change.Paired {
-		return counted(c.change.Pairs, "pair")
+		return view.Counted(c.change.Pairs, "pair")
 	}
 	var out []string
 	for _, r := range []*result.Row{c.before, c.after} {
@@ -195,99 +194,4 @@ func tally(rows []compared) string {
 		out = append(out, unit.Count(counts[verdict])+" "+word)
 	}
 	return strings.Join(out, ", ")
-}
-
-func benchmarks(n int) string {
-	if n == 1 {
-		return "1 benchmark"
-	}
-	return unit.Count(n) + " benchmarks"
-}
-
-// compareText writes a comparison for a terminal.
-func compareText(w io.Writer, r *result.Report, style term.Style) error {
-	rows := comparedRows(r)
-	parts := []string{"pawl " + r.Tool.Version, inputsLine(r)}
-	if device := deviceLine(r); device != "" {
-		parts = append(parts, device)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", strings.Join(append(parts, benchmarks(len(rows))), " · "))
-	compareTable(rows, style).writeTo(&b)
-	fmt.Fprintf(&b, "\n  %s\n", tally(rows))
-	warnings(&b, r, style)
-	if r.Method.Interval != "" {
-		fmt.Fprintf(&b, "\n  %s\n", style.Dim("95% intervals of medians: "+r.Method.Interval))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// compareColumn is a column of a comparison, as Markdown and terminals show it.
-type compareColumn struct {
-	head  string
-	align term.Align
-	text  func(compared) string
-}
-
-var compareColumns = []compareColumn{
-	{head: "benchmark", text: compared.name},
-	{head: "verdict", text: func(c compared) string { return c.verdict }},
-	{head: "change", align: term.Right, text: compared.changed},
-	{head: "95% interval", text: compared.interval},
-	{head: "δ", align: term.Right, text: compared.effect},
-	{head: "U", align: term.Right, text: compared.u},
-	{head: "p", align: term.Right, text: compared.p},
-	{head: "p adjusted", align: term.Right, text: compared.adjusted},
-	{head: "before", align: term.Right, text: func(c compared) string { return median(c.before) }},
-	{head: "after", align: term.Right, text: func(c compared) string { return median(c.after) }},
-	{head: "samples", align: term.Right, text: compared.samples},
-	{text: func(c compared) string { return c.notes }},
-}
-
-// filled are the columns that have something in them.
-func filled(rows []compared) []compareColumn {
-	var out []compareColumn
-	for _, column := range compareColumns {
-		if slices.ContainsFunc(rows, func(c compared) bool { return column.text(c) != "" }) {
-			out = append(out, column)
-		}
-	}
-	return out
-}
-
-func compareTable(rows []compared, style term.Style) *rendered {
-	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim}}
-	shown := filled(rows)
-	for _, column := range shown {
-		t.Columns = append(t.Columns, term.Column{Header: column.head, Align: column.align})
-	}
-	for _, c := range rows {
-		cells := make([]term.Cell, len(shown))
-		for i, column := range shown {
-			cells[i].Text = column.text(c)
-			switch column.head {
-			case "benchmark":
-				cells[i].Style = style.Bold
-			case "verdict":
-				cells[i].Style = c.paint(style)
-			case "":
-				cells[i].Style = style.Dim
-			}
-		}
-		t.AddCells(cells...)
-	}
-	return t
-}
-
-func (c compared) paint(style term.Style) func(string) string {
-	switch c.row.Verdict {
-	case result.Regression:
-		return style.Red
-	case result.Improvement, result.Maintained:
-		return style.Green
-	case result.Inconclusive, result.Incomparable:
-		return style.Yellow
-	}
-	return nil
 }

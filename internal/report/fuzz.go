@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -57,15 +58,15 @@ func (t tried) word() string {
 	return string(passed)
 }
 
-// class is how the word looks.
-func (t tried) class() string {
+// tone is how the word looks.
+func (t tried) tone() view.Tone {
 	switch t.word() {
 	case string(passed):
-		return "good"
+		return view.Good
 	case string(wrong), "REJECTED", "BROKEN":
-		return "bad"
+		return view.Bad
 	}
-	return "unsure"
+	return view.Unsure
 }
 
 // score counts the cases that passed among those that were judged: "[27/27]".
@@ -236,7 +237,7 @@ func (b blow) smallest() []string {
 	if s := b.Shrunk; s != nil {
 		text := "smallest case that still fails"
 		if b.alike > 0 {
-			text += ", of " + counted(b.alike+1, "case") + " alike"
+			text += ", of " + view.Counted(b.alike+1, "case") + " alike"
 		}
 		text += ": " + sizes(s)
 		if s.Fill != "" {
@@ -282,24 +283,19 @@ func fuzzNotes(r *result.Report) []string {
 
 // fuzzHeadline is what a run came to.
 func fuzzHeadline(r *result.Report, rows []tried) string {
-	pass, fail, skip := 0, 0, 0
-	words := map[string]int{}
-	for _, t := range rows {
-		pass, fail, skip = pass+t.v.Passed, fail+t.v.Failed, skip+t.v.Skipped
-		words[t.word()]++
-	}
+	pass, fail, skip, words := outcomes(rows)
 	var out []string
 	switch {
 	case fail > 0:
-		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(fail), counted(pass+fail, "case"), verb(fail, "fail", "fails")))
+		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(fail), view.Counted(pass+fail, "case"), verb(fail, "fail", "fails")))
 	case pass > 0:
-		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(pass), counted(pass, "case"), verb(pass, "pass", "passes")))
+		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(pass), view.Counted(pass, "case"), verb(pass, "pass", "passes")))
 	default:
 		out = append(out, "nothing was tried")
 	}
 	for _, word := range []string{"REJECTED", "BROKEN", "NOT TRIED", "ENDED EARLY", "SUSPICIOUS"} {
 		if n := words[word]; n > 0 {
-			out = append(out, counted(n, "kernel")+" "+strings.ToLower(word))
+			out = append(out, view.Counted(n, "kernel")+" "+strings.ToLower(word))
 		}
 	}
 	if skip > 0 {

@@ -2,13 +2,12 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
-	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -70,15 +69,15 @@ func rank(order []string, word string) int {
 	return len(order)
 }
 
-// outcomeClass is how an outcome looks.
-func outcomeClass(word string) string {
+// outcomeTone is how an outcome looks.
+func outcomeTone(word string) view.Tone {
 	switch word {
 	case "caught", "passed", "killed":
-		return "good"
+		return view.Good
 	case "missed", "failed", "survived":
-		return "bad"
+		return view.Bad
 	}
-	return "unsure"
+	return view.Unsure
 }
 
 // selftestTotals is the whole selftest in one line.
@@ -86,7 +85,7 @@ func selftestTotals(s *result.Selftest) string {
 	controls := s.ControlsPassed + s.ControlsFailed
 	parts := []string{
 		fmt.Sprintf("%s caught, %s suspicious, %s defused, %s missed", unit.Count(s.Caught), unit.Count(s.Suspicious), unit.Count(s.Defused), unit.Count(s.Missed)),
-		fmt.Sprintf("%s of %s pass", unit.Count(s.ControlsPassed), counted(controls, "control")),
+		fmt.Sprintf("%s of %s pass", unit.Count(s.ControlsPassed), view.Counted(controls, "control")),
 	}
 	if s.Mutants > 0 {
 		// 99.9% is not all of them.
@@ -101,7 +100,7 @@ func selftestTotals(s *result.Selftest) string {
 	return strings.Join(parts, " · ")
 }
 
-// healthy tells whether the checks do what they are for.
+// healthy reports whether the checks do what they are for.
 func healthy(s *result.Selftest) bool {
 	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.Open+s.ControlsPassed+s.Mutants > 0
 }
@@ -149,65 +148,8 @@ func remark(s result.SelftestSubject) string {
 	switch {
 	case s.By == "":
 		return s.Why
-	case s.Why == "" || outcomeClass(s.Outcome) == "good":
+	case s.Why == "" || outcomeTone(s.Outcome) == view.Good:
 		return s.By
 	}
 	return s.By + ": " + s.Why
-}
-
-// selftestText writes a selftest for a terminal.
-func selftestText(w io.Writer, r *result.Report, opts TextOptions) error {
-	style := opts.Style
-	s := selftestOf(r)
-	var b strings.Builder
-	heading := []string{"pawl " + r.Tool.Version, machineLine(r), counted(len(s.Subjects), "subject")}
-	if r.Interrupted {
-		heading = append(heading, "interrupted")
-	}
-	fmt.Fprintf(&b, "%s\n", printable(strings.Join(heading, " · ")))
-	for _, group := range byKind(s) {
-		list, more := group.folded()
-		fmt.Fprintf(&b, "\n  %s\n", style.Bold(printable(group.kind)))
-		subjectTable(list, opts).writeTo(&b)
-		for _, line := range more {
-			fmt.Fprintf(&b, "  %s\n", style.Yellow(printable(flat(line))))
-		}
-	}
-	paint := style.Green
-	if !healthy(s) {
-		paint = style.Red
-	}
-	failures(&b, s, opts)
-	warnings(&b, r, style)
-	fmt.Fprintf(&b, "\n  %s\n", paint(selftestTotals(s)))
-	ending(&b, opts, prefixed("the same again: ", replayed(r)))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func subjectTable(list []result.SelftestSubject, opts TextOptions) *rendered {
-	style := opts.Style
-	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "subject"}, {Header: "role"}, {Header: "exploit"}, {Header: "outcome"}, {Header: "caught by"},
-	}}}
-	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
-	for _, s := range list {
-		t.AddCells(
-			term.Cell{Text: opts.shorten(s.Name, mostNote)}, term.Cell{Text: s.Role, Style: style.Dim}, term.Cell{Text: opts.shorten(s.Exploit, mostNote/2)},
-			term.Cell{Text: s.Outcome, Style: paints[outcomeClass(s.Outcome)]}, term.Cell{Text: opts.shorten(flat(remark(s)), mostNote), Style: style.Dim},
-		)
-	}
-	t.dropEmpty()
-	return t
-}
-
-// failures tell in full what the checks got wrong.
-func failures(b *strings.Builder, s *result.Selftest, opts TextOptions) {
-	for _, subject := range s.Subjects {
-		if outcomeClass(subject.Outcome) != "bad" {
-			continue
-		}
-		text := strings.Join(slices.DeleteFunc([]string{subject.Kind + " " + subject.Name, subject.Exploit, subject.By, subject.Why}, func(part string) bool { return part == "" }), ": ")
-		fmt.Fprintf(b, "\n  %s %s\n", opts.Style.Red(printable(strings.ToUpper(subject.Outcome))), printable(opts.shorten(flat(text), 4*mostNote)))
-	}
 }

@@ -1,0 +1,173 @@
+package report
+
+import (
+	"slices"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+)
+
+// builder makes the view of a report, a section at a time.
+type builder struct {
+	r     *result.Report
+	forms view.Form
+	v     view.View
+}
+
+// add adds a section to the forms that show it and are asked for. It is made only then.
+func (b *builder) add(in view.Form, made func() view.Section) {
+	if b.forms&in == 0 {
+		return
+	}
+	s := made()
+	s.In = in
+	b.v.Sections = append(b.v.Sections, s)
+}
+
+// table adds a table that has rows as a section of a page.
+func (b *builder) table(id, title string, made func() *view.Table) {
+	if b.forms&view.HTML == 0 {
+		return
+	}
+	if t := made(); len(t.Rows) > 0 {
+		b.add(view.HTML, func() view.Section { return view.Section{ID: id, Title: title, Table: t} })
+	}
+}
+
+// lines adds a section of sentences, if there are any.
+func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
+	if len(texts) > 0 {
+		b.add(in, func() view.Section { return view.Section{Lines: linesOf(tone, texts)} })
+	}
+}
+
+// items adds a section of what went wrong, if anything did.
+func (b *builder) items(in view.Form, s view.Section) {
+	if len(s.Items) > 0 || s.Left > 0 {
+		b.add(in, func() view.Section { return s })
+	}
+}
+
+// warnings adds a list of doubts, if there are any.
+func (b *builder) warnings(in view.Form, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	b.add(in, func() view.Section {
+		s := view.Section{ID: "warnings", Title: "Warnings", List: true, End: true, Lines: linesOf(view.Unsure, texts)}
+		for i := range s.Lines {
+			s.Lines[i].Mark = "!"
+		}
+		return s
+	})
+}
+
+// notes adds a list of remarks, if there are any.
+func (b *builder) notes(in view.Form, texts []string) {
+	if len(texts) > 0 {
+		b.add(in, func() view.Section {
+			return view.Section{ID: "notes", Title: "Notes", List: true, End: true, Lines: linesOf(view.Quiet, texts)}
+		})
+	}
+}
+
+func linesOf(tone view.Tone, texts []string) []view.Line {
+	out := make([]view.Line, len(texts))
+	for i, text := range texts {
+		out[i] = view.Line{Text: text, Tone: tone}
+	}
+	return out
+}
+
+// column is one fact of whatever a table has rows for.
+type column[T any] struct {
+	head          string
+	number, badge bool
+	chars, bytes  int
+	text          func(T) string // "" when there is none
+	tone          view.Tone
+	cell          func(T) view.Cell // in place of text and tone
+}
+
+func (c column[T]) of(item T) view.Cell {
+	if c.cell != nil {
+		return c.cell(item)
+	}
+	return view.Cell{Text: c.text(item), Tone: c.tone}
+}
+
+// used are the columns that one of the items has something in.
+func used[T any](items []T, columns []column[T]) []column[T] {
+	var out []column[T]
+	for _, c := range columns {
+		for _, item := range items {
+			if c.of(item).Text != "" {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// tableOf has a row for each item.
+func tableOf[T any](look string, items []T, columns []column[T]) *view.Table {
+	t := &view.Table{Look: look}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, view.Column{Head: c.head, Number: c.number, Badge: c.badge, Chars: c.chars, Bytes: c.bytes})
+	}
+	for _, item := range items {
+		row := view.Row{Cells: make([]view.Cell, len(columns))}
+		for i, c := range columns {
+			row.Cells[i] = c.of(item)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// dropColumn takes a column away.
+func dropColumn(t *view.Table, at int) {
+	t.Columns = slices.Delete(t.Columns, at, at+1)
+	for i := range t.Rows {
+		t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, at, at+1)
+	}
+}
+
+// dropEmpty takes away the columns that no row has anything in.
+func dropEmpty(t *view.Table) *view.Table {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[i].Text != "" }) {
+			dropColumn(t, i)
+		}
+	}
+	return t
+}
+
+// sheetOf has a row for each item, and the columns that any of them has something in.
+func sheetOf[T any](items []T, columns []column[T]) *view.Table {
+	return tableOf("sheet", items, used(items, columns))
+}
+
+// field is one fact for programs.
+type field[T any] struct {
+	name string
+	text func(T) string
+}
+
+// records has a record for each item, below the names.
+func records[T any](items []T, fields []field[T]) [][]string {
+	head := make([]string, len(fields))
+	for i, f := range fields {
+		head[i] = f.name
+	}
+	out := [][]string{head}
+	for _, item := range items {
+		record := make([]string, len(fields))
+		for i, f := range fields {
+			record[i] = f.text(item)
+		}
+		out = append(out, record)
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// allWarnings lists the warnings of the run and of its rows; one that several rows
+// share stands once, with the evidence of the first. Of one row all stand: two files
+// may both be noisy.
+func allWarnings(r *result.Report) []string {
+	var out []string
+	for _, w := range r.Warnings {
+		out = append(out, hinted(w.Message, w.Hint))
+	}
+	type kind struct {
+		code string
+		nth  int // of a row's
+	}
+	rows := map[kind][]string{}
+	first := map[kind]result.Warning{}
+	var kinds []kind
+	for _, row := range r.Rows {
+		seen := map[string]int{}
+		for _, w := range row.Warnings {
+			k := kind{w.Code, seen[w.Code]}
+			seen[w.Code]++
+			if rows[k] == nil {
+				kinds = append(kinds, k)
+				first[k] = w
+			}
+			rows[k] = append(rows[k], row.Name())
+		}
+	}
+	for _, k := range kinds {
+		text := rows[k][0] + ": " + first[k].Message
+		if more := len(rows[k]) - 1; more > 0 {
+			text += fmt.Sprintf("; likewise %s", few(rows[k][1:]))
+		}
+		out = append(out, hinted(text, first[k].Hint))
+	}
+	return out
+}
+
+func hinted(text, hint string) string {
+	if hint == "" {
+		return text
+	}
+	return text + " (" + hint + ")"
+}
+
+// attentive is the report with all that needs attention among its warnings: also
+// sides that could not be had, baselines that did not move and answers that nobody
+// knows, each sentence once; without what its rows say themselves.
+func attentive(r *result.Report) *result.Report {
+	out := *r
+	out.Rows = make([]*result.Row, 0, len(r.Rows))
+	out.Warnings = slices.Clone(r.Warnings)
+	var sentences, hints []string
+	about := map[string][]string{}
+	add := func(row *result.Row, sentence, hint string) {
+		if about[sentence] == nil {
+			sentences, hints = append(sentences, sentence), append(hints, hint)
+		}
+		about[sentence] = append(about[sentence], row.Name())
+	}
+	for _, c := range checkedRows(r) {
+		row := *c.row
+		row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return w.Code == string(result.Accepted) })
+		out.Rows = append(out.Rows, &row)
+		for _, side := range row.Sides {
+			for _, sentence := range side.Reason {
+				if side.Change == nil || !c.accepted() {
+					add(&row, sentence, remedyOf(side, sentence))
+				}
+			}
+		}
+		m := row.Moved
+		switch {
+		case m == nil || m.Done:
+		case m.Anchor:
+			add(&row, lost(m), m.Hint)
+		case m.Refused != "":
+			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
+		}
+		if row.Verification == nil {
+			continue
+		}
+		for _, sentence := range row.Verification.Limits {
+			const missing = "no oracle" // which is also why it does not become the baseline
+			if m == nil || !strings.Contains(sentence, missing) || !strings.Contains(m.Refused, missing) {
+				add(&row, sentence, "")
+			}
+		}
+	}
+	for i, sentence := range sentences {
+		out.Warnings = append(out.Warnings, result.Warning{Message: few(about[sentence]) + ": " + sentence, Hint: hints[i]})
+	}
+	return &out
+}
+
+// remedyOf is what to do about a version that cannot be had, where the sentence is of
+// that.
+func remedyOf(side *result.Side, sentence string) string {
+	if side.Row == nil || side.Row.Fault == nil || !strings.Contains(sentence, side.Row.Fault.Message) {
+		return ""
+	}
+	return side.Row.Fault.Hint
+}
+
+// lost says that the commit of a best-known version is gone, and that the version is
+// here all the same.
+func lost(m *result.Moved) string {
+	text := "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more"
+	if m.Refused != "" {
+		text += "; the baseline stays bound to that: " + m.Refused
+	}
+	return text
+}
+
+// unrest are the doubts that a duet is made for: whatever the machine does, it does
+// to both sides, and the interval has the rest.
+var unrest = []string{"cv", "drift", "width", "preempted", "steal", "foreign"}
+
+// calm says in one warning what rows that were decided in turns all say: it would
+// bury what needs attention.
+func calm(r *result.Report) *result.Report {
+	out := *r
+	out.Rows = nil
+	out.Warnings = slices.Clone(r.Warnings)
+	restless, most := 0, 0.0
+	for _, c := range checkedRows(r) {
+		row := *c.row
+		if decided := c.change != nil && c.change.Paired && c.section() != undecided; decided && measured(&row) {
+			row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return slices.Contains(unrest, w.Code) })
+			if len(row.Warnings) < len(c.row.Warnings) {
+				restless++
+				most = math.Max(most, row.Timing.Stats.CV)
+			}
+		}
+		out.Rows = append(out.Rows, &row)
+	}
+	if restless > 0 {
+		out.Warnings = append(out.Warnings, result.Warning{
+			Message: fmt.Sprintf("the machine was not quiet: samples of %s vary by up to %s, which the intervals allow for", view.Counted(restless, "config"), unit.PercentPlain(most)),
+		})
+	}
+	return &out
+}
