@@ -66,14 +66,11 @@ func (b *builder) bench() {
 
 // title says what ran where.
 func title(r *result.Report) string {
-	var names []string
-	for _, k := range byKernel(r) {
-		names = append(names, k.name)
-	}
-	if len(names) == 0 {
+	kernels := byKernel(r)
+	if len(kernels) == 0 {
 		return machineLine(r)
 	}
-	return few(names) + " on " + machineLine(r)
+	return few(each(kernels, func(k group[*result.Row]) string { return k.name })) + " on " + machineLine(r)
 }
 
 // figure is a number of a measured row.
@@ -269,7 +266,7 @@ func standings(r *result.Report) []overall {
 	for _, k := range byKernel(r) {
 		ratios := map[string][]*result.Ratio{}
 		var labels []string
-		for _, row := range k.rows {
+		for _, row := range k.items {
 			for _, rival := range row.Rivals {
 				if rival.Ratio == nil || !(rival.Ratio.Median > 0) {
 					continue

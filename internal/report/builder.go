@@ -2,9 +2,11 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"pawl/internal/report/view"
 	"pawl/internal/result"
+	"pawl/internal/unit"
 )
 
 // builder makes the view of a report, a section at a time.
@@ -77,6 +79,27 @@ func linesOf(tone view.Tone, texts []string) []view.Line {
 		out[i] = view.Line{Text: text, Tone: tone}
 	}
 	return out
+}
+
+// leftOut says how many a page has no room for; nothing where it has.
+func leftOut(n int, noun string) []view.Line {
+	if n <= 0 {
+		return nil
+	}
+	return []view.Line{{Text: view.Counted(n, "more "+noun) + " in the JSON report"}}
+}
+
+// badges are the summary in numbers; what did not happen is left out, unless that is
+// the news.
+type badges []view.Badge
+
+func (b *badges) add(tone view.Tone, n int, name, note string, always bool) {
+	if n == 0 {
+		tone = "none"
+	}
+	if always || n > 0 {
+		*b = append(*b, view.Badge{Tone: tone, Count: unit.Count(n), Name: name, Note: note})
+	}
 }
 
 // column is one fact of whatever a table has rows for.
@@ -170,4 +193,62 @@ func records[T any](items []T, fields []field[T]) [][]string {
 		out = append(out, record)
 	}
 	return out
+}
+
+// where are the items that something holds for.
+func where[T any](items []T, holds func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !holds(item) })
+}
+
+// distinct are the texts without those that are empty or there before.
+func distinct(texts []string) []string {
+	var out []string
+	for _, text := range texts {
+		if text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// each makes a text of every item.
+func each[T any](items []T, text func(T) string) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = text(item)
+	}
+	return out
+}
+
+// group is items that have something in common.
+type group[T any] struct {
+	name  string
+	items []T
+}
+
+// grouped puts items of one name together, in the order they first appear in.
+func grouped[T any](items []T, name func(T) string) []group[T] {
+	var out []group[T]
+	at := map[string]int{}
+	for _, item := range items {
+		i, seen := at[name(item)]
+		if !seen {
+			i = len(out)
+			at[name(item)] = i
+			out = append(out, group[T]{name: name(item)})
+		}
+		out[i].items = append(out[i].items, item)
+	}
+	return out
+}
+
+// tallied counts words: "1 regression, 3 maintained". Some have a plural.
+func tallied(words []string, plural ...string) string {
+	return strings.Join(each(grouped(words, func(word string) string { return word }), func(g group[string]) string {
+		noun := g.name
+		if len(g.items) > 1 && slices.Contains(plural, noun) {
+			noun += "s"
+		}
+		return unit.Count(len(g.items)) + " " + noun
+	}), ", ")
 }

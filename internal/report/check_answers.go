@@ -24,7 +24,7 @@ func (c checked) verified() bool {
 }
 
 func verifiedOf(rows []checked) []checked {
-	return slices.DeleteFunc(slices.Clone(rows), func(c checked) bool { return !c.verified() })
+	return where(rows, checked.verified)
 }
 
 // examined reports whether a check looked at answers at all.
@@ -34,13 +34,7 @@ func examined(rows []checked) bool {
 
 // timedLooks is how many timed samples of a row were looked at.
 func timedLooks(row *result.Row) int {
-	n := 0
-	for _, c := range row.Verification.Cases {
-		if c.Lane == result.TimedLane && fateOf(c) != skipped {
-			n++
-		}
-	}
-	return n
+	return len(where(row.Verification.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane && fateOf(c) != skipped }))
 }
 
 // accuracy is the largest error of some rows, and what was allowed: "max abs 6.1e-07
@@ -93,36 +87,21 @@ func (c checked) honesty() string {
 }
 
 // witness is the rows of a kernel that were verified in the same way.
-type witness struct {
-	oracle string
-	rows   []checked
+type witness = group[checked]
+
+func witnesses(rows []checked) []witness {
+	return grouped(verifiedOf(rows), func(c checked) string { return c.row.Kernel + "\x00" + c.row.Verification.Oracle })
 }
 
-func witnesses(rows []checked) []*witness {
-	var out []*witness
-	found := map[[2]string]*witness{}
-	for _, c := range verifiedOf(rows) {
-		id := [2]string{c.row.Kernel, c.row.Verification.Oracle}
-		if found[id] == nil {
-			found[id] = &witness{oracle: c.row.Verification.Oracle}
-			out = append(out, found[id])
-		}
-		found[id].rows = append(found[id].rows, c)
-	}
-	return out
-}
+func oracleOf(w witness) string { return w.items[0].row.Verification.Oracle }
 
 // kernelsOf are the kernels that rows were seen to run, each once, in a short form.
 func kernelsOf(rows []checked) []string {
 	var out []string
 	for _, c := range rows {
-		for _, name := range c.row.Verification.Kernels {
-			if name = plainName(name); !slices.Contains(out, name) {
-				out = append(out, name)
-			}
-		}
+		out = append(out, each(c.row.Verification.Kernels, plainName)...)
 	}
-	return out
+	return distinct(out)
 }
 
 // plainName is a C++ function's own name, where its mangled one begins with it:
@@ -181,13 +160,8 @@ func (c checked) untold() []*result.Case {
 
 // suspects is how many rows are under suspicion, in words; "" when none is.
 func suspects(rows []checked) string {
-	n := 0
-	for _, c := range rows {
-		if suspicious(c.row) {
-			n++
-		}
-	}
-	return when(n > 0, fmt.Sprintf("%s suspicious", unit.Count(n)))
+	n := len(where(rows, func(c checked) bool { return suspicious(c.row) }))
+	return when(n > 0, unit.Count(n)+" suspicious")
 }
 
 // checkNotes are what stands below a check without being a doubt of its own.

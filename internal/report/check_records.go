@@ -79,11 +79,7 @@ func sideFields(role result.Role) []field[checked] {
 }
 
 func reasons(row *result.Row) string {
-	var out []string
-	for _, reason := range row.Reasons {
-		out = append(out, string(reason))
-	}
-	return strings.Join(out, "; ")
+	return strings.Join(each(row.Reasons, func(reason result.Reason) string { return string(reason) }), "; ")
 }
 
 func checkRecords(r *result.Report) [][]string {

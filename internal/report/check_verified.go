@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,27 +11,27 @@ import (
 )
 
 // witnessColumns say what was verified against what.
-func witnessColumns(all []checked) []column[*witness] {
-	return []column[*witness]{
-		{tone: view.Quiet, text: func(w *witness) string { return unit.Count(len(w.rows)) + " verified: " + gathered(w.rows, all) }},
-		{tone: view.Quiet, text: func(w *witness) string { return "against " + cmp.Or(w.oracle, "nothing") }},
-		{tone: view.Quiet, text: func(w *witness) string {
+func witnessColumns(all []checked) []column[witness] {
+	return []column[witness]{
+		{tone: view.Quiet, text: func(w witness) string { return unit.Count(len(w.items)) + " verified: " + gathered(w.items, all) }},
+		{tone: view.Quiet, text: func(w witness) string { return "against " + cmp.Or(oracleOf(w), "nothing") }},
+		{tone: view.Quiet, text: func(w witness) string {
 			var rows []*result.Row
-			for _, c := range w.rows {
+			for _, c := range w.items {
 				rows = append(rows, c.row)
 			}
 			return accuracy(rows...)
 		}},
-		{tone: view.Quiet, text: func(w *witness) string {
-			return when(w.looks() > 0, view.Counted(w.looks(), "timed sample")+" looked at")
+		{tone: view.Quiet, text: func(w witness) string {
+			return when(looksOf(w) > 0, view.Counted(looksOf(w), "timed sample")+" looked at")
 		}},
 	}
 }
 
-// looks is how many timed samples were looked at.
-func (w *witness) looks() int {
+// looksOf is how many timed samples were looked at.
+func looksOf(w witness) int {
 	n := 0
-	for _, c := range w.rows {
+	for _, c := range w.items {
 		n += timedLooks(c.row)
 	}
 	return n
@@ -43,13 +42,11 @@ func verifiedLines(rows []checked) view.Section {
 	const most = 12
 	all := witnesses(rows)
 	if len(all) > most {
-		looks, oracles := 0, []string{}
+		looks := 0
 		for _, w := range all {
-			if looks += w.looks(); !slices.Contains(oracles, w.oracle) {
-				oracles = append(oracles, w.oracle)
-			}
+			looks += looksOf(w)
 		}
-		line := view.Counted(len(verifiedOf(rows)), "config") + " verified against " + few(oracles)
+		line := view.Counted(len(verifiedOf(rows)), "config") + " verified against " + few(distinct(each(all, oracleOf)))
 		if looks > 0 {
 			line += "; " + view.Counted(looks, "timed sample") + " looked at"
 		}
@@ -57,8 +54,8 @@ func verifiedLines(rows []checked) view.Section {
 	}
 	s := view.Section{Table: tableOf("", all, used(all, witnessColumns(rows)))}
 	for _, w := range all {
-		if ran := kernelsOf(w.rows); len(ran) > 0 {
-			s.Lines = append(s.Lines, view.Line{Text: view.Flat(gathered(w.rows, rows) + " ran on the GPU: " + few(ran)), Tone: view.Quiet})
+		if ran := kernelsOf(w.items); len(ran) > 0 {
+			s.Lines = append(s.Lines, view.Line{Text: view.Flat(gathered(w.items, rows) + " ran on the GPU: " + few(ran)), Tone: view.Quiet})
 		}
 	}
 	return s

@@ -197,11 +197,8 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 
 // checkResults is the table of a page, and below it what has not changed.
 func checkResults(r *result.Report, rows []checked) view.Section {
-	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows)}
 	unchanged := of(rows, same)
-	if left := len(rows) - len(unchanged) - mostListed; left > 0 {
-		s.Lines = linesOf("", []string{view.Counted(left, "more row") + " in the JSON report"})
-	}
+	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: leftOut(len(rows)-len(unchanged)-mostListed, "row")}
 	if len(unchanged) == 0 {
 		return s
 	}
@@ -216,32 +213,20 @@ func checkResults(r *result.Report, rows []checked) view.Section {
 	return s
 }
 
-// tiles are the summary in numbers; what did not happen is left out, unless that is
-// the news.
+// tiles count the rows by what they came to.
 func tiles(rows []checked) []view.Badge {
-	out := []view.Badge{{Count: unit.Count(len(rows)), Name: noun(len(rows), "config")}}
-	add := func(tone view.Tone, name, note string, always bool, some []checked) {
-		if len(some) == 0 {
-			tone = "none"
-		}
-		if always || len(some) > 0 {
-			out = append(out, view.Badge{Tone: tone, Count: unit.Count(len(some)), Name: name, Note: note})
-		}
-	}
+	out := badges{{Count: unit.Count(len(rows)), Name: noun(len(rows), "config")}}
 	slower, bad, better, unsure, first := of(rows, slowed), of(rows, failed), of(rows, faster), of(rows, undecided), of(rows, fresh)
-	add(view.Bad, noun(len(slower), "regression"), "", len(of(rows, planned)) == 0, slower)
-	add(view.Bad, noun(len(bad), "failure"), alike(bad), false, bad)
-	add(view.Unsure, "slower on purpose", "", false, of(rows, onPurpose))
-	add(view.Good, noun(len(better), "improvement"), movedNote(better), false, better)
-	add(view.Unsure, "undecided", alike(unsure), false, unsure)
-	add("", "maintained", "", false, of(rows, kept))
-	add("", "new", movedNote(first), false, first)
-	add("", "planned", "", false, of(rows, planned))
-	if examined(rows) {
-		add(view.Good, "verified", "", true, verifiedOf(rows))
-	}
-	doubted := slices.DeleteFunc(slices.Clone(rows), func(c checked) bool { return !suspicious(c.row) })
-	add(view.Unsure, "suspicious", "", false, doubted)
-	add(view.Quiet, "unchanged", "", false, of(rows, same))
+	out.add(view.Bad, len(slower), noun(len(slower), "regression"), "", len(of(rows, planned)) == 0)
+	out.add(view.Bad, len(bad), noun(len(bad), "failure"), alike(bad), false)
+	out.add(view.Unsure, len(of(rows, onPurpose)), "slower on purpose", "", false)
+	out.add(view.Good, len(better), noun(len(better), "improvement"), movedNote(better), false)
+	out.add(view.Unsure, len(unsure), "undecided", alike(unsure), false)
+	out.add("", len(of(rows, kept)), "maintained", "", false)
+	out.add("", len(first), "new", movedNote(first), false)
+	out.add("", len(of(rows, planned)), "planned", "", false)
+	out.add(view.Good, len(verifiedOf(rows)), "verified", "", examined(rows))
+	out.add(view.Unsure, len(where(rows, func(c checked) bool { return suspicious(c.row) })), "suspicious", "", false)
+	out.add(view.Quiet, len(of(rows, same)), "unchanged", "", false)
 	return out
 }

@@ -176,22 +176,5 @@ func deviceLine(r *result.Report) string {
 
 // tally counts the verdicts: "1 regression, 3 maintained".
 func tally(rows []compared) string {
-	counts := map[string]int{}
-	var order []string
-	for _, c := range rows {
-		if counts[c.verdict] == 0 {
-			order = append(order, c.verdict)
-		}
-		counts[c.verdict]++
-	}
-	plural := map[string]string{string(result.Regression): "regressions", string(result.Improvement): "improvements"}
-	var out []string
-	for _, verdict := range order {
-		word := verdict
-		if counts[verdict] > 1 && plural[verdict] != "" {
-			word = plural[verdict]
-		}
-		out = append(out, unit.Count(counts[verdict])+" "+word)
-	}
-	return strings.Join(out, ", ")
+	return tallied(each(rows, func(c compared) string { return c.verdict }), string(result.Regression), string(result.Improvement))
 }

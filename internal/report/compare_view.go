@@ -18,7 +18,7 @@ func (b *builder) compare() {
 	b.v.Heading = slices.Insert(b.v.Heading, 1, b.v.Title)
 	b.v.Interrupted = false
 	b.lines(view.Markdown, "", tally(rows))
-	b.add(view.Text, func() view.Section { return view.Section{Table: compareTable("", rows)} })
+	b.add(view.Text, func() view.Section { return view.Section{Table: compareTable(rows)} })
 	b.add(view.HTML, func() view.Section {
 		return view.Section{ID: "results", Title: "Results", Table: comparePage(rows)}
 	})
@@ -46,10 +46,10 @@ func (b *builder) compareComment(rows []compared) {
 	if quiet < 0 || len(rows) <= short {
 		quiet = len(rows)
 	}
-	b.add(view.Markdown, func() view.Section { return view.Section{Table: compareTable("", rows[:quiet]), Noun: "row"} })
+	b.add(view.Markdown, func() view.Section { return view.Section{Table: compareTable(rows[:quiet]), Noun: "row"} })
 	if quiet < len(rows) {
 		b.add(view.Markdown, func() view.Section {
-			return view.Section{Folded: true, Fold: tally(rows[quiet:]), Table: compareTable("", rows[quiet:]), Noun: "row"}
+			return view.Section{Folded: true, Fold: tally(rows[quiet:]), Table: compareTable(rows[quiet:]), Noun: "row"}
 		})
 	}
 }
@@ -96,8 +96,8 @@ var compareColumns = []column[compared]{
 	{tone: view.Quiet, text: func(c compared) string { return c.notes }},
 }
 
-func compareTable(look string, rows []compared) *view.Table {
-	t := tableOf(look, rows, used(rows, compareColumns))
+func compareTable(rows []compared) *view.Table {
+	t := tableOf("", rows, used(rows, compareColumns))
 	for i := range t.Columns {
 		t.Columns[i].Bytes = 1000
 	}
@@ -106,21 +106,21 @@ func compareTable(look string, rows []compared) *view.Table {
 
 // comparePage is the table of a page, where all but verdicts are aligned as numbers.
 func comparePage(rows []compared) *view.Table {
-	t := compareTable("results", rows)
+	columns := []column[compared]{
+		{head: "kernel/config", text: compared.name},
+		{head: "verdict", badge: true, cell: func(c compared) view.Cell {
+			if verdict := (line{row: c.row}).judged(); verdict.Text != "" && c.after != nil {
+				return verdict
+			}
+			return view.Cell{Text: c.verdict, Tone: view.Plain}
+		}},
+	}
+	for _, c := range used(rows, compareColumns[len(columns):]) {
+		c.number = true
+		columns = append(columns, c)
+	}
+	t := tableOf("results", rows, columns)
 	t.Empty = "Nothing was measured."
-	for i := range t.Columns {
-		t.Columns[i].Number = i > 1
-	}
-	for i, c := range rows {
-		for j := range t.Rows[i].Cells {
-			t.Rows[i].Cells[j].Tone = ""
-		}
-		verdict := line{row: c.row}.judged()
-		if verdict.Text == "" || c.after == nil {
-			verdict = view.Cell{Text: c.verdict, Tone: view.Plain}
-		}
-		t.Rows[i].Cells[1] = verdict
-	}
 	return t
 }
 

@@ -109,13 +109,7 @@ func (t tried) took() float64 {
 func (t tried) of(f fate) []*result.Case { return fated(t.v.Cases, f) }
 
 func fated(cases []*result.Case, f fate) []*result.Case {
-	var out []*result.Case
-	for _, c := range cases {
-		if fateOf(c) == f {
-			out = append(out, c)
-		}
-	}
-	return out
+	return where(cases, func(c *result.Case) bool { return fateOf(c) == f })
 }
 
 // caseNotes are what else there is to say of a case, in a few words.
@@ -183,31 +177,6 @@ type extremes struct {
 	abs, rel, rms float64
 	atol, rtol    string
 	beyond        bool // one is larger than atol: its answer is large too
-}
-
-// lane is the cases that were tried for one reason.
-type lane struct {
-	name  string
-	cases []*result.Case
-}
-
-// of are the cases of a lane with a fate.
-func (l *lane) of(f fate) []*result.Case { return fated(l.cases, f) }
-
-// lanesOf are the lanes of cases, in the order they were tried.
-func lanesOf(cases []*result.Case) []*lane {
-	var out []*lane
-	found := map[string]*lane{}
-	for _, c := range cases {
-		l := found[c.Lane]
-		if l == nil {
-			l = &lane{name: c.Lane}
-			found[c.Lane] = l
-			out = append(out, l)
-		}
-		l.cases = append(l.cases, c)
-	}
-	return out
 }
 
 // blow is a failing case that is told in full, and the cases that are the same

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -77,10 +78,11 @@ func caseTexts(rows []tried) []view.Section {
 func textRows(t tried) []caseRow {
 	const mostPassed, mostWrong, mostSkips = 40, 40, 8
 	var out []caseRow
-	for _, l := range lanesOf(t.v.Cases) {
-		good, bad := l.of(passed), l.of(wrong)
+	lanes := grouped(t.v.Cases, func(c *result.Case) string { return c.Lane })
+	for _, l := range lanes {
+		good, bad := fated(l.items, passed), fated(l.items, wrong)
 		summed, listed := false, 0
-		for _, c := range l.cases {
+		for _, c := range l.items {
 			switch f := fateOf(c); {
 			case f == skipped:
 			case f == passed && len(good) <= mostPassed, f == wrong && listed < mostWrong:
@@ -96,8 +98,8 @@ func textRows(t tried) []caseRow {
 			}
 		}
 	}
-	for _, l := range lanesOf(t.v.Cases) {
-		cases := l.of(skipped)
+	for _, l := range lanes {
+		cases := fated(l.items, skipped)
 		if len(cases) > mostSkips {
 			out = append(out, caseRow{lane: l.name, name: view.Counted(len(cases), "case"), fate: skipped, note: reasonsOf(cases)})
 			continue
@@ -120,12 +122,7 @@ func sumOf(lane string, cases []*result.Case) caseRow {
 
 // reasonsOf says why cases were skipped: the first reason, and how many others there are.
 func reasonsOf(cases []*result.Case) view.Cell {
-	var reasons []string
-	for _, c := range cases {
-		if !slices.Contains(reasons, c.Skipped) {
-			reasons = append(reasons, c.Skipped)
-		}
-	}
+	reasons := distinct(each(cases, func(c *result.Case) string { return c.Skipped }))
 	if len(reasons) == 1 {
 		return view.Cell{Text: reasons[0]}
 	}
@@ -178,9 +175,7 @@ func casePages(rows []tried) []view.Section {
 			}
 		}
 		s.Table = tableOf("sheet cases", all, pageColumns)
-		if left > 0 {
-			s.Lines = linesOf("", []string{view.Counted(left, "more case") + " in the JSON report"})
-		}
+		s.Lines = leftOut(left, "case")
 		out = append(out, s)
 	}
 	return out
@@ -214,3 +209,62 @@ func outcomes(rows []tried) (pass, fail, skip int, words map[string]int) {
 
 // whole writes a number that may be larger than an int.
 func whole(n int64) string { return unit.Count(int(n)) }
+
+var fuzzFields = []string{
+	"kernel", "verdict", "fault", "integrity", "oracle", "lane", "case", "fill", "seed", "batch", "runs", "replay", "result", "reason",
+	"output", "count", "wrong", "nans", "never_written", "max_abs", "max_rel", "rms", "atol", "rtol", "exact", "rival_max_abs", "rival_rms",
+	"worst_index", "worst_got", "worst_want", "smallest_failing", "stored", "wall_s",
+}
+
+// fuzzRecords has one line for every output of every case; a kernel without cases
+// has one as well.
+func fuzzRecords(r *result.Report) [][]string {
+	records := [][]string{fuzzFields}
+	for _, t := range triedRows(r) {
+		kernel := []string{t.row.Kernel, string(t.row.Verdict), cause(t.row), string(t.v.Integrity), t.v.Oracle}
+		if len(t.v.Cases) == 0 {
+			records = append(records, append(kernel, make([]string, len(fuzzFields)-len(kernel))...))
+		}
+		for _, c := range t.v.Cases {
+			records = append(records, caseRecords(kernel, c)...)
+		}
+	}
+	return records
+}
+
+func caseRecords(kernel []string, c *result.Case) [][]string {
+	names := map[fate]string{passed: "pass", wrong: "fail", skipped: "skipped"}
+	reason := why(c)
+	if c.Skipped != "" {
+		reason = c.Skipped
+	}
+	begin := append(append([]string{}, kernel...), c.Lane, sizes(c), c.Fill, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Batch), strconv.Itoa(c.Repeats),
+		strconv.FormatBool(c.Replay), names[fateOf(c)], reason)
+	smallest := ""
+	if c.Shrunk != nil {
+		smallest = sizes(c.Shrunk)
+	}
+	end := []string{smallest, c.Stored, number(c.WallS)}
+	const ofOutput = 16
+	if len(c.Outputs) == 0 {
+		return [][]string{append(append(begin, make([]string, ofOutput)...), end...)}
+	}
+	var out [][]string
+	for i := range c.Outputs {
+		out = append(out, append(append(append([]string{}, begin...), outputFields(&c.Outputs[i])...), end...))
+	}
+	return out
+}
+
+func outputFields(o *result.OutputError) []string {
+	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
+	abs, rel, rms := errorsOf(o)
+	fields := []string{
+		o.Name, whole(o.Count), whole(o.Wrong), whole(o.NaNs), whole(o.Blank), zero(abs), relativeField(abs, rel), zero(rms), zero(o.Atol), zero(o.Rtol),
+		strconv.FormatBool(o.Exact), number(o.RivalMaxAbs), number(o.RivalRMS),
+	}
+	if o.Worst == nil {
+		return append(fields, "", "", "")
+	}
+	return append(fields, place("", o.Worst.Index), o.Worst.Got, o.Worst.Want)
+}

@@ -87,23 +87,15 @@ func verifyFacts(r *result.Report) []view.Fact {
 
 func fuzzTiles(rows []tried) []view.Badge {
 	pass, fail, skip, words := outcomes(rows)
-	out := []view.Badge{{Count: unit.Count(len(rows)), Name: noun(len(rows), "kernel")}}
-	add := func(tone view.Tone, n int, name string, always bool) {
-		if n == 0 {
-			tone = "none"
-		}
-		if always || n > 0 {
-			out = append(out, view.Badge{Tone: tone, Count: unit.Count(n), Name: name})
-		}
-	}
-	add(view.Good, pass, noun(pass, "case")+" pass", true)
-	add(view.Bad, fail, noun(fail, "case")+" fail", true)
-	add(view.Unsure, skip, "skipped", false)
-	add(view.Bad, words["REJECTED"], noun(words["REJECTED"], "kernel")+" rejected", false)
-	add(view.Bad, words["BROKEN"], noun(words["BROKEN"], "kernel")+" broken", false)
-	add(view.Unsure, words["SUSPICIOUS"], noun(words["SUSPICIOUS"], "kernel")+" suspicious", false)
-	untried := words["NOT TRIED"] + words["ENDED EARLY"]
-	add(view.Unsure, untried, noun(untried, "kernel")+" not tried", false)
+	out := badges{{Count: unit.Count(len(rows)), Name: noun(len(rows), "kernel")}}
+	out.add(view.Good, pass, noun(pass, "case")+" pass", "", true)
+	out.add(view.Bad, fail, noun(fail, "case")+" fail", "", true)
+	out.add(view.Unsure, skip, "skipped", "", false)
+	kernels := func(tone view.Tone, n int, what string) { out.add(tone, n, noun(n, "kernel")+" "+what, "", false) }
+	kernels(view.Bad, words["REJECTED"], "rejected")
+	kernels(view.Bad, words["BROKEN"], "broken")
+	kernels(view.Unsure, words["SUSPICIOUS"], "suspicious")
+	kernels(view.Unsure, words["NOT TRIED"]+words["ENDED EARLY"], "not tried")
 	return out
 }
 

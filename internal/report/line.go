@@ -83,46 +83,21 @@ func status(r *result.Row) string {
 	return string(r.Verdict)
 }
 
-// kernelRows are the rows of one kernel.
-type kernelRows struct {
-	name string
-	rows []*result.Row
-}
-
 // byKernel groups the rows, kernels in the order they first appear in.
-func byKernel(r *result.Report) []*kernelRows {
-	var out []*kernelRows
-	found := map[string]*kernelRows{}
-	for _, row := range r.Rows {
-		k := found[row.Kernel]
-		if k == nil {
-			k = &kernelRows{name: row.Kernel}
-			found[row.Kernel] = k
-			out = append(out, k)
-		}
-		k.rows = append(k.rows, row)
-	}
-	return out
+func byKernel(r *result.Report) []group[*result.Row] {
+	return grouped(r.Rows, func(row *result.Row) string { return row.Kernel })
 }
 
 func variant(row *result.Row) string {
 	if len(row.Params) == 0 {
 		return ""
 	}
-	var parts []string
-	for _, name := range sortedKeys(row.Params) {
-		parts = append(parts, name+"="+row.Params[name])
-	}
-	return " " + strings.Join(parts, " ")
+	return " " + pairs(row.Params)
 }
 
 // pairs writes what names stand for: "B=32 H=8".
 func pairs(m map[string]string) string {
-	var out []string
-	for _, name := range sortedKeys(m) {
-		out = append(out, name+"="+m[name])
-	}
-	return strings.Join(out, " ")
+	return strings.Join(each(sortedKeys(m), func(name string) string { return name + "=" + m[name] }), " ")
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

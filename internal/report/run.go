@@ -63,22 +63,16 @@ func cacheLine(r *result.Report, how bool) string {
 // flushes are the ways in which caches were made cold, each once, and the kernels
 // whose caches were not.
 func flushes(r *result.Report) (ways, warm []string) {
-	add := func(list []string, item string) []string {
-		if slices.Contains(list, item) {
-			return list
-		}
-		return append(list, item)
-	}
 	for _, l := range lines(r) {
 		switch how := l.row.Flush; how {
 		case "":
 		case "none":
-			warm = add(warm, l.row.Kernel)
+			warm = append(warm, l.row.Kernel)
 		default:
-			ways = add(ways, how)
+			ways = append(ways, how)
 		}
 	}
-	return ways, warm
+	return distinct(ways), distinct(warm)
 }
 
 // method says how it was measured, in one line.
@@ -141,13 +135,7 @@ func span(d time.Duration) string {
 func machineFacts(r *result.Report) []view.Fact {
 	var out []view.Fact
 	add := func(name string, parts ...string) {
-		var kept []string
-		for _, part := range parts {
-			if part != "" {
-				kept = append(kept, part)
-			}
-		}
-		if len(kept) > 0 {
+		if kept := present(parts...); len(kept) > 0 {
 			out = append(out, view.Fact{Name: name, Text: strings.Join(kept, ", ")})
 		}
 	}
@@ -196,12 +184,7 @@ func positive(v float64, format string) string { return when(v > 0, fmt.Sprintf(
 
 // devices are the GPUs that shared the rows, sorted; none where one measured them all.
 func devices(all []line) []string {
-	var out []string
-	for _, l := range all {
-		if l.row.Device != "" && measured(l.row) && !slices.Contains(out, l.row.Device) {
-			out = append(out, l.row.Device)
-		}
-	}
+	out := distinct(each(all, ofMeasured(func(row *result.Row) string { return row.Device })))
 	if len(out) < 2 {
 		return nil
 	}
@@ -223,9 +206,6 @@ func shortDevice(uuid string, all []string) string {
 
 // deviceFact says which GPUs the short names stand for.
 func deviceFact(uuids []string) view.Fact {
-	names := make([]string, len(uuids))
-	for i, uuid := range uuids {
-		names[i] = fmt.Sprintf("%s is %s", shortDevice(uuid, uuids), uuid)
-	}
+	names := each(uuids, func(uuid string) string { return shortDevice(uuid, uuids) + " is " + uuid })
 	return view.Fact{Name: "devices", Text: strings.Join(names, ", ")}
 }

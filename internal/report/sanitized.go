@@ -120,19 +120,10 @@ func (r toolRun) tone() view.Tone {
 // launchedOn is what the tools launched a kernel on, each once.
 func launchedOn(runs []toolRun) string {
 	var names []string
-	seen := map[string]bool{}
 	for _, r := range runs {
-		for _, name := range r.Cases {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
-		}
+		names = append(names, r.Cases...)
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "launched on " + few(names)
+	return prefixed("launched on ", few(distinct(names)))
 }
 
 // whereFound is the place of a finding, in the source and on the device.

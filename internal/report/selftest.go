@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl/internal/report/view"
 	"pawl/internal/result"
@@ -12,10 +13,7 @@ import (
 )
 
 // subjects are the kernels of one kind that the checks were tried on.
-type subjects struct {
-	kind string
-	list []result.SelftestSubject
-}
+type subjects struct{ group[result.SelftestSubject] }
 
 var (
 	selftestKinds = []string{"host", "python", "cuda", "launcher"}
@@ -41,21 +39,14 @@ func selftestOf(r *result.Report) *result.Selftest {
 
 // byKind groups subjects: kinds and roles in the order people think of them, others
 // after those.
-func byKind(s *result.Selftest) []*subjects {
-	var out []*subjects
-	found := map[string]*subjects{}
-	for _, subject := range s.Subjects {
-		group := found[subject.Kind]
-		if group == nil {
-			group = &subjects{kind: subject.Kind}
-			found[subject.Kind] = group
-			out = append(out, group)
-		}
-		group.list = append(group.list, subject)
+func byKind(s *result.Selftest) []subjects {
+	var out []subjects
+	for _, g := range grouped(s.Subjects, func(s result.SelftestSubject) string { return s.Kind }) {
+		out = append(out, subjects{g})
 	}
-	slices.SortStableFunc(out, func(a, b *subjects) int { return rank(selftestKinds, a.kind) - rank(selftestKinds, b.kind) })
+	slices.SortStableFunc(out, func(a, b subjects) int { return rank(selftestKinds, a.name) - rank(selftestKinds, b.name) })
 	for _, group := range out {
-		slices.SortStableFunc(group.list, func(a, b result.SelftestSubject) int {
+		slices.SortStableFunc(group.items, func(a, b result.SelftestSubject) int {
 			return rank(selftestRoles, a.Role) - rank(selftestRoles, b.Role)
 		})
 	}
@@ -106,32 +97,22 @@ func healthy(s *result.Selftest) bool {
 }
 
 // summary counts the outcomes of a kind: "14 caught, 1 suspicious".
-func (g *subjects) summary() string {
-	counts := map[string]int{}
-	var order []string
-	for _, s := range g.list {
-		if counts[s.Outcome]++; counts[s.Outcome] == 1 {
-			order = append(order, s.Outcome)
-		}
-	}
-	for i, word := range order {
-		order[i] = unit.Count(counts[word]) + " " + word
-	}
-	return strings.Join(order, ", ")
+func (g subjects) summary() string {
+	return tallied(each(g.items, func(s result.SelftestSubject) string { return s.Outcome }))
 }
 
 // folded are the subjects to list, and in how many words the others were skipped:
 // where a kind cannot run at all, one line says it.
-func (g *subjects) folded() (list []result.SelftestSubject, more []string) {
+func (g subjects) folded() (list []result.SelftestSubject, more []string) {
 	const few = 3
 	reasons := map[string]int{}
-	for _, s := range g.list {
+	for _, s := range g.items {
 		if s.Outcome == "skipped" {
 			reasons[s.Why]++
 		}
 	}
 	done := map[string]bool{}
-	for _, s := range g.list {
+	for _, s := range g.items {
 		switch n := reasons[s.Why]; {
 		case s.Outcome != "skipped" || n <= few:
 			list = append(list, s)
@@ -152,4 +133,131 @@ func remark(s result.SelftestSubject) string {
 		return s.By
 	}
 	return s.By + ": " + s.Why
+}
+
+// selftest shows what the checks caught, a table for every kind of kernel.
+func (b *builder) selftest() {
+	r, s := b.r, selftestOf(b.r)
+	total := selftestTotals(s)
+	b.v.Comment, b.v.Title, b.v.Badges, b.v.Facts = true, total, selftestTiles(s), verifyFacts(r)
+	if r.Interrupted {
+		b.v.Brief = "interrupted: " + total
+	}
+	b.v.Heading = present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(s.Subjects), "subject"), when(r.Interrupted, "interrupted"))
+	b.lines(view.Markdown, "", present(origin(r))...)
+	groups := byKind(s)
+	b.add(view.Text|view.Markdown, func() view.Section { return view.Section{Parts: subjectParts(groups), Noun: "row"} })
+	b.add(view.HTML, func() view.Section { return subjectPage(groups) })
+	for _, subject := range s.Subjects {
+		if outcomeTone(subject.Outcome) == view.Bad { // told in full
+			text := strings.Join(present(subject.Kind+" "+subject.Name, subject.Exploit, subject.By, subject.Why), ": ")
+			line := view.Line{Mark: strings.ToUpper(subject.Outcome), Text: view.Flat(text), Tone: view.Bad, Most: 4 * mostNote}
+			b.add(view.Text, func() view.Section { return view.Section{Lines: []view.Line{line}} })
+		}
+	}
+	b.warnings(view.Text|view.HTML, allWarnings(r))
+	tone := view.Good
+	if !healthy(s) {
+		tone = view.Bad
+	}
+	b.lines(view.Text, tone, total)
+	again := prefixed("the same again: ", replayed(r))
+	b.v.Ending = present(again)
+	b.v.Foot = present("pawl "+r.Tool.Version, r.Started.UTC().Format(time.RFC3339), prefixed("run ", r.ID), again)
+}
+
+func outcomeOf(s result.SelftestSubject) view.Cell {
+	return view.Cell{Text: s.Outcome, Tone: outcomeTone(s.Outcome)}
+}
+
+var subjectColumns = []column[result.SelftestSubject]{
+	{head: "subject", bytes: 120, chars: mostNote, text: func(s result.SelftestSubject) string { return s.Name }},
+	{head: "role", bytes: 40, tone: view.Quiet, text: func(s result.SelftestSubject) string { return s.Role }},
+	{head: "exploit", bytes: 80, chars: mostNote / 2, text: func(s result.SelftestSubject) string { return s.Exploit }},
+	{head: "outcome", bytes: 40, badge: true, cell: outcomeOf},
+	{head: "caught by", bytes: 400, chars: mostNote, tone: view.Quiet, text: func(s result.SelftestSubject) string { return view.Flat(remark(s)) }},
+}
+
+// subjectParts has a table for every kind.
+func subjectParts(groups []subjects) []view.Section {
+	var out []view.Section
+	for _, group := range groups {
+		list, more := group.folded()
+		out = append(out, view.Section{
+			In: view.Text, Name: group.name, Table: dropEmpty(tableOf("", list, subjectColumns)), Lines: linesOf(view.Unsure, more),
+		}, view.Section{
+			In: view.Markdown, Title: "Cell " + group.name + ": " + group.summary(), Table: tableOf("", list, subjectColumns), Lines: linesOf("", more), Noun: "row", Count: len(group.items),
+		})
+	}
+	return out
+}
+
+// subjectPage has as many subjects as a page holds.
+func subjectPage(groups []subjects) view.Section {
+	page := view.Section{ID: "results", Title: "Results"}
+	columns := slices.Clone(subjectColumns)
+	columns[4] = column[result.SelftestSubject]{head: "caught by", text: func(s result.SelftestSubject) string { return s.By }}
+	columns = append(columns, column[result.SelftestSubject]{head: "time", number: true, text: func(s result.SelftestSubject) string {
+		if s.Seconds <= 0 {
+			return ""
+		}
+		return unit.Duration(s.Seconds)
+	}})
+	room := mostListed
+	for _, group := range groups {
+		list, more := group.folded()
+		if left := len(list) - room; left > 0 {
+			list = list[:room]
+			more = append(more, view.Counted(left, "more subject")+" in the JSON report")
+		}
+		room -= len(list)
+		part := view.Section{Name: group.name, Aside: group.summary(), Lines: linesOf("", present(strings.Join(more, "; ")))}
+		if len(list) > 0 {
+			part.Table = tableOf("results", list, columns)
+		}
+		for i, s := range list {
+			if outcomeTone(s.Outcome) != view.Good {
+				part.Table.Rows[i].Note = s.Why
+			}
+		}
+		page.Parts = append(page.Parts, part)
+	}
+	if len(groups) == 0 {
+		page.Lines = linesOf("", []string{"Nothing was tried."})
+	}
+	return page
+}
+
+func selftestTiles(s *result.Selftest) []view.Badge {
+	var out badges
+	out.add(view.Good, s.Caught, "caught", "", true)
+	out.add(view.Unsure, s.Suspicious, "suspicious", "", true)
+	out.add(view.Unsure, s.Defused, "defused", "", true)
+	out.add(view.Bad, s.Missed, "missed", "", true)
+	out.add(view.Unsure, s.Open, "open", "", true)
+	out.add(view.Good, s.ControlsPassed, "controls pass", "", true)
+	out.add(view.Bad, s.ControlsFailed, "controls fail", "", true)
+	out.add(view.Good, s.MutantsKilled, "mutants killed", "of "+unit.Count(s.Mutants), true)
+	if killed := &out[len(out)-1]; s.MutantsKilled < s.Mutants {
+		killed.Tone = view.Bad
+	}
+	out.add(view.Unsure, s.Skipped, "skipped", "", true)
+	return out
+}
+
+func selftestRecords(r *result.Report) [][]string {
+	var all []result.SelftestSubject
+	for _, group := range byKind(selftestOf(r)) {
+		all = append(all, group.items...)
+	}
+	return records(all, []field[result.SelftestSubject]{
+		{"kind", func(s result.SelftestSubject) string { return s.Kind }},
+		{"name", func(s result.SelftestSubject) string { return s.Name }},
+		{"role", func(s result.SelftestSubject) string { return s.Role }},
+		{"exploit", func(s result.SelftestSubject) string { return s.Exploit }},
+		{"outcome", func(s result.SelftestSubject) string { return s.Outcome }},
+		{"by", func(s result.SelftestSubject) string { return s.By }},
+		{"why", func(s result.SelftestSubject) string { return s.Why }},
+		{"seconds", func(s result.SelftestSubject) string { return number(s.Seconds) }},
+	})
 }

@@ -258,7 +258,7 @@ func (d *markdown) item(item view.Item) []string {
 		return out
 	case item.Mark != "":
 		return []string{failure(item)}
-	case item.Message == "":
+	case item.Message == "" && item.Hint == "":
 		return []string{"**" + inline(item.Name, 1150) + "**\n\n"}
 	}
 	message := item.Message

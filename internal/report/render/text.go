@@ -47,11 +47,11 @@ func Text(w io.Writer, v view.View, opts TextOptions) error {
 }
 
 // line writes one line, whatever the text has in it.
-func (t *text) line(before, text string) { fmt.Fprintf(t, "%s%s\n", before, oneLine(text)) }
+func (t *text) line(before, text string) { fmt.Fprintf(t, "%s%s\n", before, view.Printable(text)) }
 
 // dim writes one line that stands back.
 func (t *text) dim(before, text string) {
-	fmt.Fprintf(t, "%s%s\n", before, t.Style.Dim(oneLine(text)))
+	fmt.Fprintf(t, "%s%s\n", before, t.Style.Dim(view.Printable(text)))
 }
 
 // short cuts a text to the characters that a terminal has room for.
@@ -88,13 +88,17 @@ func (t *text) section(s view.Section) {
 		t.WriteString("\n")
 	}
 	if s.Name != "" && s.Tools == nil {
-		fmt.Fprintf(t, "  %s\n", t.Style.Bold(oneLine(s.Name)))
+		fmt.Fprintf(t, "  %s\n", t.Style.Bold(view.Printable(s.Name)))
 	}
 	if s.Table != nil {
 		t.table(s.Table)
 	}
 	for _, line := range s.Lines {
-		words := oneLine(line.Text)
+		words := line.Text
+		if s.List {
+			words = strings.ReplaceAll(words, "\n", " ")
+		}
+		words = view.Printable(words)
 		if line.Most > 0 {
 			words = t.short(words, line.Most)
 		}
@@ -169,16 +173,16 @@ func (t *text) item(item view.Item) {
 		return
 	}
 	for _, f := range item.Findings {
-		fmt.Fprintf(t, "\n  %s %s: %s: %s\n", t.paint(f.Badge.Tone)(strings.ToUpper(f.Badge.Text)), t.Style.Bold(oneLine(item.Name)), view.Printable(f.Exploit), view.Printable(t.short(view.Flat(f.Message), 4*mostNote)))
+		fmt.Fprintf(t, "\n  %s %s: %s: %s\n", t.paint(f.Badge.Tone)(strings.ToUpper(f.Badge.Text)), t.Style.Bold(view.Printable(item.Name)), view.Printable(f.Exploit), view.Printable(t.short(view.Flat(f.Message), 4*mostNote)))
 	}
 	switch {
 	case item.Findings != nil:
 		return
 	case item.Mark != "":
-		fmt.Fprintf(t, "\n  %s %s\n", t.Style.Red(item.Mark), t.Style.Bold(oneLine(item.Name)))
+		fmt.Fprintf(t, "\n  %s %s\n", t.Style.Red(item.Mark), t.Style.Bold(view.Printable(item.Name)))
 		t.line("    ", t.short(view.Flat(item.Message), 4*mostNote))
 	default:
-		fmt.Fprintf(t, "\n  %s: %s\n", t.Style.Red(oneLine(item.Name)), strings.ReplaceAll(strings.Map(visible, item.Message), "\n", "\n    "))
+		fmt.Fprintf(t, "\n  %s: %s\n", t.Style.Red(view.Printable(item.Name)), strings.ReplaceAll(strings.Map(visible, item.Message), "\n", "\n    "))
 	}
 	if item.Hint != "" {
 		t.line("    hint: ", view.Flat(item.Hint))

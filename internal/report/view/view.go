@@ -5,6 +5,15 @@
 // comment on a pull request are to take the same views.
 package view
 
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+
+	"pawl/internal/unit"
+)
+
 // Form is a set of forms that something is shown in.
 type Form uint8
 
@@ -149,4 +158,97 @@ type Found struct {
 	Badge                Cell // its severity
 	Kind, Source, Device string
 	Lines                []string
+}
+
+// Table is rows of cells below heads.
+type Table struct {
+	Look    string // how a page shows it: results, sheet, cases, overall
+	Empty   string // what a page says when it has no rows
+	Columns []Column
+	Rows    []Row
+}
+
+// Column is what the cells of a column have in common.
+type Column struct {
+	Head   string
+	Number bool // aligned as one
+	Badge  bool // what rows came to
+	Chars  int  // that a terminal has room for; 0: any number
+	Bytes  int  // that a comment has room for; 0: pawl's own words, few and harmless
+}
+
+// Row is a line of a table.
+type Row struct {
+	Cells []Cell
+	Sub   bool   // what the row above was measured against
+	Note  string // stands below it on a page
+	Items []Item // what explains it
+}
+
+// Cell is one place of a table.
+type Cell struct {
+	Text string
+	Rest string // what follows with less weight, such as an interval
+	Tone Tone
+
+	Parts []string // of the text, where a terminal may shorten each
+	Most  int      // characters that a terminal has room for, where the column does not say it
+}
+
+// Counted writes a number of things, thousands apart: "1,200 rows".
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return unit.Count(n) + " " + noun + "s"
+}
+
+// Count is Counted for numbers that are never that large.
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Shorten cuts a text to so many characters.
+func Shorten(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	}
+	return text
+}
+
+// Flat is a text in one line.
+func Flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Printable drops control characters: what a kernel prints must not steer the
+// terminal it is shown on.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Short drops the zeros at the end of a decimal.
+func Short(number string) string {
+	if !strings.Contains(number, ".") {
+		return number
+	}
+	return strings.TrimRight(strings.TrimRight(number, "0"), ".")
+}
+
+// Percent writes a change in as few digits as it takes.
+func Percent(v float64) string {
+	if math.Abs(v) < 1e-9 {
+		return "0"
+	}
+	text := Short(fmt.Sprintf("%.2f", math.Abs(100*v))) + "%"
+	if v < 0 {
+		return "−" + text
+	}
+	return "+" + text
 }
