@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,51 +18,19 @@ func (b *builder) bench() {
 	r, all := b.r, lines(b.r)
 	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r)
 	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), view.Count(len(byKernel(r)), "kernel") + ", " + view.Count(len(r.Rows), "config"), methodLine(r)}
-	b.add(view.Text, func() view.Section {
-		t := benchTable(all)
-		for _, row := range t.Rows {
-			if last := &row.Cells[len(row.Cells)-1]; last.Tone == view.Plain {
-				last.Tone = view.Good
-			}
-		}
-		return view.Section{Table: t}
-	})
-	b.add(view.Markdown, func() view.Section {
-		return view.Section{Table: benchTable(slices.DeleteFunc(slices.Clone(all), func(l line) bool { return !measured(l.row) }))}
-	})
-	b.add(view.HTML, func() view.Section {
-		t := benchTable(all)
-		last := len(t.Columns) - 1
-		if t.Columns[last].Head == "" {
-			t.Columns[last].Head = "outcome"
-		}
-		s := view.Section{ID: "results", Title: "Results"}
-		if made := standings(r); made != nil {
-			s.Parts = append(s.Parts, view.Section{Table: tableOf("overall", made, overallColumns)})
-		}
-		if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[last].Text != "" }) {
-			dropColumn(t, last)
-		}
-		s.Parts = append(s.Parts, view.Section{Table: t})
-		return s
-	})
+	b.add(view.Text, view.Section{Table: benchText(all)})
+	b.add(view.Markdown, view.Section{Table: benchTable(where(all, func(l line) bool { return measured(l.row) }))})
+	b.add(view.HTML, benchPage(r, all))
 	b.items(view.Text, view.Section{Items: faults(r, true)})
 	b.items(view.Markdown, view.Section{Items: allFaults(r)})
 	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
 	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
 	b.charts(r)
 	b.measuredPage(r, r)
-	b.v.Foot = []string{r.Started.Format(time.RFC3339), methodLine(r)}
-	if r.Commit != nil {
-		b.v.Foot = append(b.v.Foot, "commit "+commit(r))
-	}
-	if uuids := devices(all); uuids != nil {
-		b.v.Foot = append(b.v.Foot, "devices: "+deviceFact(uuids).Text)
-	}
-	if r.Interrupted {
-		b.v.Foot = append(b.v.Foot, "interrupted")
-	}
-	b.v.Foot = append(b.v.Foot, "pawl "+r.Tool.Version, "run "+r.ID)
+	b.v.Foot = present(
+		r.Started.Format(time.RFC3339), methodLine(r), prefixed("commit ", commit(r)), prefixed("devices: ", deviceNames(devices(all))), when(r.Interrupted, "interrupted"),
+		"pawl "+r.Tool.Version, "run "+r.ID,
+	)
 }
 
 // title says what ran where.
@@ -169,6 +138,33 @@ func benchTable(all []line) *view.Table {
 		t.Rows[i].Sub = l.rival != nil
 	}
 	return t
+}
+
+// benchText is the table of a terminal, where all that needs no attention is green.
+func benchText(all []line) *view.Table {
+	t := benchTable(all)
+	for _, row := range t.Rows {
+		if last := &row.Cells[len(row.Cells)-1]; last.Tone == view.Plain {
+			last.Tone = view.Good
+		}
+	}
+	return t
+}
+
+// benchPage is the tables of a page: what every rival came to, and all lines.
+func benchPage(r *result.Report, all []line) view.Section {
+	t := benchTable(all)
+	last := len(t.Columns) - 1
+	t.Columns[last].Head = cmp.Or(t.Columns[last].Head, "outcome")
+	if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[last].Text != "" }) {
+		dropColumn(t, last)
+	}
+	s := view.Section{ID: "results", Title: "Results"}
+	if made := standings(r); made != nil {
+		s.Parts = append(s.Parts, view.Section{Table: tableOf("overall", made, overallColumns)})
+	}
+	s.Parts = append(s.Parts, view.Section{Table: t})
+	return s
 }
 
 func benchRecords(r *result.Report) [][]string {

@@ -16,60 +16,56 @@ type builder struct {
 	v     view.View
 }
 
-// add adds a section to the forms that show it and are asked for. It is made only then.
-func (b *builder) add(in view.Form, made func() view.Section) {
-	if b.forms&in == 0 {
-		return
+// shows reports whether one of the forms is asked for. What takes long to make is made
+// only then.
+func (b *builder) shows(in view.Form) bool { return b.forms&in != 0 }
+
+// add adds a section to the forms that show it and are asked for.
+func (b *builder) add(in view.Form, s view.Section) {
+	if b.shows(in) {
+		s.In = in
+		b.v.Sections = append(b.v.Sections, s)
 	}
-	s := made()
-	s.In = in
-	b.v.Sections = append(b.v.Sections, s)
 }
 
 // table adds a table that has rows as a section of a page.
-func (b *builder) table(id, title string, made func() *view.Table) {
-	if b.forms&view.HTML == 0 {
-		return
-	}
-	if t := made(); len(t.Rows) > 0 {
-		b.add(view.HTML, func() view.Section { return view.Section{ID: id, Title: title, Table: t} })
+func (b *builder) table(id, title string, t *view.Table) {
+	if len(t.Rows) > 0 {
+		b.add(view.HTML, view.Section{ID: id, Title: title, Table: t})
 	}
 }
 
 // lines adds a section of sentences, if there are any.
 func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
 	if len(texts) > 0 {
-		b.add(in, func() view.Section { return view.Section{Lines: linesOf(tone, texts)} })
+		b.add(in, view.Section{Lines: linesOf(tone, texts)})
 	}
 }
 
 // items adds a section of what went wrong, if anything did.
 func (b *builder) items(in view.Form, s view.Section) {
 	if len(s.Items) > 0 || s.Left > 0 {
-		b.add(in, func() view.Section { return s })
+		b.add(in, s)
 	}
 }
 
 // warnings adds a list of doubts, if there are any.
 func (b *builder) warnings(in view.Form, texts []string) {
-	if len(texts) == 0 {
-		return
-	}
-	b.add(in, func() view.Section {
-		s := view.Section{ID: "warnings", Title: "Warnings", List: true, End: true, Lines: linesOf(view.Unsure, texts)}
-		for i := range s.Lines {
-			s.Lines[i].Mark = "!"
-		}
-		return s
-	})
+	b.list(in, view.Section{ID: "warnings", Title: "Warnings", Lines: linesOf(view.Unsure, texts)}, "!")
 }
 
 // notes adds a list of remarks, if there are any.
 func (b *builder) notes(in view.Form, texts []string) {
-	if len(texts) > 0 {
-		b.add(in, func() view.Section {
-			return view.Section{ID: "notes", Title: "Notes", List: true, End: true, Lines: linesOf(view.Quiet, texts)}
-		})
+	b.list(in, view.Section{ID: "notes", Title: "Notes", Lines: linesOf(view.Quiet, texts)}, "")
+}
+
+func (b *builder) list(in view.Form, s view.Section, mark string) {
+	s.List, s.End = true, true
+	for i := range s.Lines {
+		s.Lines[i].Mark = mark
+	}
+	if len(s.Lines) > 0 {
+		b.add(in, s)
 	}
 }
 

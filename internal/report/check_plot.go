@@ -20,20 +20,16 @@ func (b *builder) checkPlots(rows []checked) {
 	left := len(drawn) - mostDrawn
 	drawn = drawn[:min(mostDrawn, len(drawn))]
 	if len(drawn) > 0 {
-		b.add(view.HTML, func() view.Section {
-			return view.Section{ID: "changes", Title: "Changes", Changes: changes(drawn, gate)}
-		})
-		b.add(view.HTML, func() view.Section {
-			s := view.Section{ID: "duets", Title: "Duets", Lines: leftOut(left, "config")}
-			for i, c := range drawn {
-				const open = 6 // more would bury each other
-				s.Duets = append(s.Duets, drawDuet(c, i < open))
-			}
-			return s
-		})
+		b.add(view.HTML, view.Section{ID: "changes", Title: "Changes", Changes: changes(drawn, gate)})
+		s := view.Section{ID: "duets", Title: "Duets", Lines: leftOut(left, "config")}
+		for i, c := range drawn {
+			const open = 6 // more would bury each other
+			s.Duets = append(s.Duets, drawDuet(c, i < open))
+		}
+		b.add(view.HTML, s)
 	}
 	if s := allHistories(rows); len(s.History) > 0 {
-		b.add(view.HTML, func() view.Section { return s })
+		b.add(view.HTML, s)
 	}
 }
 

@@ -28,7 +28,7 @@ func (b *builder) check() {
 	b.v.Comment, b.v.Title, b.v.Heading = true, headline(r, rows), checkHeading(r, rows)
 	b.v.Badges, b.v.Facts = tiles(rows), checkFacts(r)
 	b.checkText(rows)
-	b.add(view.Markdown, func() view.Section { return view.Section{Table: totals(rows)} })
+	b.add(view.Markdown, view.Section{Table: totals(rows)})
 	b.lines(view.Markdown, "", present(origin(r))...)
 	b.items(view.Text|view.Markdown, accusations(r.Rows, rowName))
 	b.checkComment(rows)
@@ -37,12 +37,12 @@ func (b *builder) check() {
 	b.warnings(view.Text|view.Markdown, allWarnings(calm(attentive(r))))
 	notes := checkNotes(r)
 	for _, note := range notes {
-		b.add(view.Text|view.Markdown, func() view.Section { return view.Section{Lines: linesOf(view.Quiet, []string{note}), End: true} })
+		b.add(view.Text|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{note}), End: true})
 	}
 	b.notes(view.HTML, notes)
-	if b.forms&view.HTML != 0 {
+	if b.shows(view.HTML) {
 		b.checkPlots(rows)
-		b.table("verified", "Verification", func() *view.Table { return verifiedSheet(rows) })
+		b.table("verified", "Verification", verifiedSheet(rows))
 		b.measuredPage(unpaired(r, rows), told)
 	}
 	alarm := alarms(r)
@@ -61,22 +61,20 @@ func (b *builder) checkText(rows []checked) {
 	shown := of(rows, slowed, failed, onPurpose, faster, undecided, kept, fresh, planned)
 	switch {
 	case len(of(rows, planned)) > 0:
-		b.add(view.Text, func() view.Section { return view.Section{Table: tableOf("", shown, planColumns)} })
+		b.add(view.Text, view.Section{Table: tableOf("", shown, planColumns)})
 	case len(shown) > 0:
-		b.add(view.Text, func() view.Section { return view.Section{Table: dropEmpty(checkTable("", shown, textColumns))} })
+		b.add(view.Text, view.Section{Table: dropEmpty(checkTable("", shown, textColumns))})
 	}
 	if len(unchanged) > 0 {
-		b.add(view.Text, func() view.Section {
-			first := view.Line{Text: unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows), Tone: view.Quiet}
-			return view.Section{Lines: append([]view.Line{first}, linesOf("", movedLines(unchanged))...)}
-		})
+		first := view.Line{Text: unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows), Tone: view.Quiet}
+		b.add(view.Text, view.Section{Lines: append([]view.Line{first}, linesOf("", movedLines(unchanged))...)})
 	}
 	const many = 12 // more lines than are counted at a glance
 	if text := summary(rows); len(shown) > many && strings.Contains(text, ",") {
 		b.lines(view.Text, "", text)
 	}
-	if b.forms&view.Text != 0 && len(verifiedOf(rows)) > 0 {
-		b.add(view.Text, func() view.Section { return verifiedLines(rows) })
+	if len(verifiedOf(rows)) > 0 {
+		b.add(view.Text, verifiedLines(rows))
 	}
 }
 
@@ -100,9 +98,9 @@ var checkParts = []struct {
 func (b *builder) checkComment(rows []checked) {
 	fold := func(some []checked, quiet bool, s view.Section) {
 		s.Folded, s.Fold, s.Noun = quiet && len(some) > longTable, view.Counted(len(some), "config"), "row"
-		b.add(view.Markdown, func() view.Section { return s })
+		b.add(view.Markdown, s)
 	}
-	if b.forms&view.Markdown == 0 {
+	if !b.shows(view.Markdown) {
 		return
 	}
 	for _, part := range checkParts {
@@ -126,7 +124,7 @@ func (b *builder) checkComment(rows []checked) {
 				s.Lines = append(s.Lines, view.Line{Text: c.row.Name() + ": " + c.inShort()})
 			}
 		}
-		b.add(view.Markdown, func() view.Section { return s })
+		b.add(view.Markdown, s)
 	}
 }
 
@@ -158,27 +156,24 @@ func totals(rows []checked) *view.Table {
 
 // origin says what was measured on what.
 func origin(r *result.Report) string {
-	parts := present(prefixed("on ", machineLine(r)))
-	if r.Commit != nil {
-		parts = append(parts, "commit "+commit(r))
-	}
-	if r.Base != nil {
-		parts = append(parts, "base "+baseName(r))
-	}
-	return strings.Join(parts, " · ")
+	return strings.Join(present(prefixed("on ", machineLine(r)), prefixed("commit ", commit(r)), prefixed("base ", baseName(r))), " · ")
 }
 
+// baseName names what a change is judged against; "" where there is nothing.
 func baseName(r *result.Report) string {
+	if r.Base == nil {
+		return ""
+	}
 	return strings.TrimSpace(r.Base.Ref + " " + fmt.Sprintf("%.12s", r.Base.SHA))
 }
 
 // checkPage adds what a page says before its plots, and returns the report with the
 // other sides of its rows as lines of their own.
 func (b *builder) checkPage(rows []checked) (told *result.Report) {
-	if b.forms&view.HTML == 0 {
+	if !b.shows(view.HTML) {
 		return nil
 	}
-	b.add(view.HTML, func() view.Section { return checkResults(b.r, rows) })
+	b.add(view.HTML, checkResults(b.r, rows))
 	doubts := allWarnings(attentive(b.r))
 	told = sided(b.r, rows)
 	problems := faults(told, false)

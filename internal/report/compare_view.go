@@ -18,18 +18,16 @@ func (b *builder) compare() {
 	b.v.Heading = slices.Insert(b.v.Heading, 1, b.v.Title)
 	b.v.Interrupted = false
 	b.lines(view.Markdown, "", tally(rows))
-	b.add(view.Text, func() view.Section { return view.Section{Table: compareTable(rows)} })
-	b.add(view.HTML, func() view.Section {
-		return view.Section{ID: "results", Title: "Results", Table: comparePage(rows)}
-	})
+	b.add(view.Text, view.Section{Table: compareTable(rows)})
+	b.add(view.HTML, view.Section{ID: "results", Title: "Results", Table: comparePage(rows)})
 	b.lines(view.Text, "", tally(rows))
-	if b.forms&view.Markdown != 0 {
+	if b.shows(view.Markdown) {
 		b.compareComment(rows)
 	}
 	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
 	interval := prefixed("95% intervals of medians: ", r.Method.Interval)
 	b.lines(view.Text, view.Quiet, present(interval)...)
-	if b.forms&view.HTML != 0 {
+	if b.shows(view.HTML) {
 		drawn := sidesDrawn(rows)
 		b.charts(drawn)
 		b.measuredPage(drawn, &result.Report{})
@@ -46,11 +44,9 @@ func (b *builder) compareComment(rows []compared) {
 	if quiet < 0 || len(rows) <= short {
 		quiet = len(rows)
 	}
-	b.add(view.Markdown, func() view.Section { return view.Section{Table: compareTable(rows[:quiet]), Noun: "row"} })
+	b.add(view.Markdown, view.Section{Table: compareTable(rows[:quiet]), Noun: "row"})
 	if quiet < len(rows) {
-		b.add(view.Markdown, func() view.Section {
-			return view.Section{Folded: true, Fold: tally(rows[quiet:]), Table: compareTable(rows[quiet:]), Noun: "row"}
-		})
+		b.add(view.Markdown, view.Section{Folded: true, Fold: tally(rows[quiet:]), Table: compareTable(rows[quiet:]), Noun: "row"})
 	}
 }
 

@@ -25,39 +25,37 @@ func (b *builder) fuzz() {
 	b.v.Comment, b.v.Title, b.v.Heading = true, fuzzHeadline(r, rows), fuzzHeading(r, rows)
 	b.v.Badges, b.v.Facts = fuzzTiles(rows), verifyFacts(r)
 	if len(rows) > 0 {
-		b.add(view.Markdown, func() view.Section { return view.Section{Table: tableOf("", rows, scoreComment), Noun: "row"} })
+		b.add(view.Markdown, view.Section{Table: tableOf("", rows, scoreComment), Noun: "row"})
 	}
 	b.lines(view.Markdown, "", present(origin(r))...)
-	b.add(view.HTML, func() view.Section { return fuzzResults(rows) })
-	b.add(view.Text, func() view.Section { return view.Section{Parts: caseTexts(rows)} })
+	b.add(view.HTML, fuzzResults(rows))
+	b.add(view.Text, view.Section{Parts: caseTexts(rows)})
 	tools := view.Section{ID: "sanitizer", Title: "Sanitizer", Parts: sanitized(rows)}
 	if len(tools.Parts) > 0 {
-		b.add(view.Text, func() view.Section { return tools })
+		b.add(view.Text, tools)
 	}
 	b.items(view.Text|view.Markdown, accusations(r.Rows, kernelName))
 	b.items(view.Text, view.Section{Items: faults(r, true)})
 	b.items(view.Markdown, fuzzComment(rows))
 	b.fuzzPage(rows)
 	if len(tools.Parts) > 0 {
-		b.add(view.Markdown|view.HTML, func() view.Section { return tools })
+		b.add(view.Markdown|view.HTML, tools)
 	}
-	b.add(view.Markdown, func() view.Section {
-		return view.Section{Parts: caseComments(rows), Of: "the cases of ", Noun: "kernel"}
-	})
+	b.add(view.Markdown, view.Section{Parts: caseComments(rows), Of: "the cases of ", Noun: "kernel"})
 	if len(rows) > 0 {
-		b.add(view.Text, func() view.Section { return view.Section{Table: tableOf("", rows, scoreText(rows))} })
+		b.add(view.Text, view.Section{Table: tableOf("", rows, scoreText(rows))})
 	} else {
 		b.lines(view.Text, "", "nothing was tried")
 	}
 	notes := fuzzNotes(r)
 	b.notes(view.Text, notes)
 	b.warnings(view.Text|view.Markdown, allWarnings(r))
-	if b.forms&view.HTML != 0 {
+	if b.shows(view.HTML) {
 		b.warnings(view.HTML, b.fuzzDoubts(rows))
 	}
 	b.notes(view.Markdown|view.HTML, notes)
-	if parts := casePages(rows); b.forms&view.HTML != 0 && len(parts) > 0 {
-		b.add(view.HTML, func() view.Section { return view.Section{ID: "cases", Title: "Cases", Parts: parts} })
+	if parts := casePages(rows); b.shows(view.HTML) && len(parts) > 0 {
+		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: parts})
 	}
 	again := prefixed("the same cases again: ", replayed(r))
 	b.v.Ending = present(again)
@@ -197,7 +195,7 @@ func (t tried) failures() []view.Item {
 
 // fuzzPage adds wrong answers, what speaks against kernels, and their faults.
 func (b *builder) fuzzPage(rows []tried) {
-	if b.forms&view.HTML == 0 {
+	if !b.shows(view.HTML) {
 		return
 	}
 	failures := fuzzFailures(rows)

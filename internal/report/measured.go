@@ -15,11 +15,11 @@ import (
 
 // charts adds a chart of every kernel that has something to draw.
 func (b *builder) charts(r *result.Report) {
-	if b.forms&view.HTML == 0 {
+	if !b.shows(view.HTML) {
 		return
 	}
 	if made := charts(r); made != nil {
-		b.add(view.HTML, func() view.Section { return view.Section{ID: "charts", Title: "Charts", Charts: made} })
+		b.add(view.HTML, view.Section{ID: "charts", Title: "Charts", Charts: made})
 	}
 }
 
@@ -163,18 +163,16 @@ func strip(l line) view.Strip {
 // measuredPage adds what a page says of how lines were measured: the samples of a
 // report, and the resources and conditions of another.
 func (b *builder) measuredPage(samples, told *result.Report) {
-	if b.forms&view.HTML == 0 {
+	if !b.shows(view.HTML) {
 		return
 	}
 	if parts := allStrips(samples); parts != nil {
-		b.add(view.HTML, func() view.Section { return view.Section{ID: "samples", Title: "Samples", Parts: parts} })
+		b.add(view.HTML, view.Section{ID: "samples", Title: "Samples", Parts: parts})
 	}
-	b.table("resources", "Resources", func() *view.Table { return resourceSheet(told) })
+	b.table("resources", "Resources", resourceSheet(told))
 	if t := detailSheet(told); len(t.Rows) > 0 {
-		b.add(view.HTML, func() view.Section {
-			fold := view.Section{Folded: true, Fold: "how each line was measured", Table: t}
-			return view.Section{ID: "details", Title: "Conditions", Parts: []view.Section{fold}}
-		})
+		fold := view.Section{Folded: true, Fold: "how each line was measured", Table: t}
+		b.add(view.HTML, view.Section{ID: "details", Title: "Conditions", Parts: []view.Section{fold}})
 	}
 }
 

@@ -86,7 +86,7 @@ func ViewOf(r *result.Report, forms view.Form) view.View {
 	if forms&view.CSV != 0 {
 		b.v.Records = recordsOf(r)
 	}
-	b.add(view.HTML, func() view.Section { return view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)} })
+	b.add(view.HTML, view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)})
 	return b.v
 }
 

@@ -100,22 +100,17 @@ func runFacts(r *result.Report) []view.Fact {
 	if took := r.Finished.Sub(r.Started); took > 0 {
 		when += ", took " + span(took)
 	}
-	facts := []view.Fact{{Name: "when", Text: when}}
-	if r.Commit != nil {
-		facts = append(facts, view.Fact{Name: "commit", Text: commit(r)})
-	}
-	if uuids := devices(lines(r)); uuids != nil {
-		facts = append(facts, deviceFact(uuids))
-	}
-	facts = append(facts, view.Fact{Name: "method", Text: method(r)})
-	if len(r.Command) > 0 {
-		facts = append(facts, view.Fact{Name: "command", Text: term.ShellLine(r.Command...)})
-	}
-	return facts
+	return slices.DeleteFunc([]view.Fact{
+		{Name: "when", Text: when}, {Name: "commit", Text: commit(r)}, {Name: "devices", Text: deviceNames(devices(lines(r)))},
+		{Name: "method", Text: method(r)}, {Name: "command", Text: term.ShellLine(r.Command...)},
+	}, func(f view.Fact) bool { return f.Text == "" && f.Name != "method" })
 }
 
-// commit names the commit that ran.
+// commit names the commit that ran; "" where none is known.
 func commit(r *result.Report) string {
+	if r.Commit == nil {
+		return ""
+	}
 	text := fmt.Sprintf("%.12s", r.Commit.SHA)
 	if r.Commit.Dirty {
 		text += " with local changes"
@@ -204,8 +199,7 @@ func shortDevice(uuid string, all []string) string {
 	return uuid
 }
 
-// deviceFact says which GPUs the short names stand for.
-func deviceFact(uuids []string) view.Fact {
-	names := each(uuids, func(uuid string) string { return shortDevice(uuid, uuids) + " is " + uuid })
-	return view.Fact{Name: "devices", Text: strings.Join(names, ", ")}
+// deviceNames says which GPUs the short names stand for.
+func deviceNames(uuids []string) string {
+	return strings.Join(each(uuids, func(uuid string) string { return shortDevice(uuid, uuids) + " is " + uuid }), ", ")
 }

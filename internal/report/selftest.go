@@ -146,13 +146,13 @@ func (b *builder) selftest() {
 	b.v.Heading = present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(s.Subjects), "subject"), when(r.Interrupted, "interrupted"))
 	b.lines(view.Markdown, "", present(origin(r))...)
 	groups := byKind(s)
-	b.add(view.Text|view.Markdown, func() view.Section { return view.Section{Parts: subjectParts(groups), Noun: "row"} })
-	b.add(view.HTML, func() view.Section { return subjectPage(groups) })
+	b.add(view.Text|view.Markdown, view.Section{Parts: subjectParts(groups), Noun: "row"})
+	b.add(view.HTML, subjectPage(groups))
 	for _, subject := range s.Subjects {
 		if outcomeTone(subject.Outcome) == view.Bad { // told in full
 			text := strings.Join(present(subject.Kind+" "+subject.Name, subject.Exploit, subject.By, subject.Why), ": ")
 			line := view.Line{Mark: strings.ToUpper(subject.Outcome), Text: view.Flat(text), Tone: view.Bad, Most: 4 * mostNote}
-			b.add(view.Text, func() view.Section { return view.Section{Lines: []view.Line{line}} })
+			b.add(view.Text, view.Section{Lines: []view.Line{line}})
 		}
 	}
 	b.warnings(view.Text|view.HTML, allWarnings(r))
