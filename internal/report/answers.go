@@ -259,56 +259,40 @@ func exploits(row *result.Row) []string {
 	return distinct(each(findings(row.Verification), func(f found) string { return f.Exploit }))
 }
 
+func limitsOf(row *result.Row) []string {
+	if row.Verification == nil {
+		return nil
+	}
+	return row.Verification.Limits
+}
+
 // limits are what could not be guaranteed, each sentence once, with the rows it is
 // about.
 func limits(rows []*result.Row, name func(*result.Row) string) []string {
-	var sentences []string
-	about := map[string][]string{}
+	var all [][2]string // a sentence, and whom it is about
 	for _, row := range rows {
-		if row.Verification == nil {
-			continue
-		}
-		for _, sentence := range row.Verification.Limits {
-			if about[sentence] == nil {
-				sentences = append(sentences, sentence)
-			}
-			if names := about[sentence]; len(names) == 0 || names[len(names)-1] != name(row) {
-				about[sentence] = append(names, name(row))
-			}
+		for _, sentence := range limitsOf(row) {
+			all = append(all, [2]string{sentence, name(row)})
 		}
 	}
-	for i, sentence := range sentences {
-		if names := few(about[sentence]); !strings.HasPrefix(sentence, names+" ") { // or it names them itself
-			sentences[i] = names + ": " + sentence
-		}
-	}
-	return sentences
+	return each(grouped(all, func(said [2]string) string { return said[0] }), func(g group[[2]string]) string {
+		names := few(distinct(each(g.items, func(said [2]string) string { return said[1] })))
+		return when(!strings.HasPrefix(g.name, names+" "), names+": ") + g.name // unless it names them itself
+	})
 }
 
 // authorTrust says once what cannot be guaranteed of code that runs inside the process
 // that measures or asks it; "" where no row has such code, or where it is said already.
 func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
-	const trustAuthor = "author"
-	var names []string
-	known := map[string]bool{}
-	watched := "its answers are compared"
-	for _, row := range rows {
-		if row.Trust == trustAuthor && !known[name(row)] {
-			known[name(row)] = true
-			names = append(names, name(row))
-		}
-		if row.Trust == trustAuthor && measured(row) {
-			watched = "its answers are compared and its times checked"
-		}
-		if row.Verification != nil && slices.ContainsFunc(row.Verification.Limits, func(s string) bool { return strings.Contains(s, "address space") }) {
-			return ""
-		}
-	}
-	if len(names) == 0 {
+	trusted := where(rows, func(row *result.Row) bool { return row.Trust == "author" })
+	said := slices.ContainsFunc(rows, func(row *result.Row) bool {
+		return strings.Contains(strings.Join(limitsOf(row), "\n"), "address space")
+	})
+	if len(trusted) == 0 || said {
 		return ""
 	}
-	return "trust: author for " + few(names) + ": this code shares its cell's address space; " + watched +
-		" from outside, but nothing proves that it leaves the process it runs in alone"
+	return "trust: author for " + few(distinct(each(trusted, name))) + ": this code shares its cell's address space; its answers are compared" +
+		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
 }
 
 // accused is what speaks against a row's honesty, unless its fault says it.

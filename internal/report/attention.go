@@ -86,35 +86,22 @@ func kernelsWith(r *result.Report, message string) []string {
 // share stands once, with the evidence of the first. Of one row all stand: two files
 // may both be noisy.
 func allWarnings(r *result.Report) []string {
-	var out []string
-	for _, w := range r.Warnings {
-		out = append(out, hinted(w.Message, w.Hint))
+	out := each(r.Warnings, func(w result.Warning) string { return hinted(w.Message, w.Hint) })
+	type doubt struct {
+		result.Warning
+		row, kind string
 	}
-	type kind struct {
-		code string
-		nth  int // of a row's
-	}
-	rows := map[kind][]string{}
-	first := map[kind]result.Warning{}
-	var kinds []kind
+	var all []doubt
 	for _, row := range r.Rows {
 		seen := map[string]int{}
 		for _, w := range row.Warnings {
-			k := kind{w.Code, seen[w.Code]}
+			all = append(all, doubt{w, row.Name(), fmt.Sprint(w.Code, "\x00", seen[w.Code])})
 			seen[w.Code]++
-			if rows[k] == nil {
-				kinds = append(kinds, k)
-				first[k] = w
-			}
-			rows[k] = append(rows[k], row.Name())
 		}
 	}
-	for _, k := range kinds {
-		text := rows[k][0] + ": " + first[k].Message
-		if more := len(rows[k]) - 1; more > 0 {
-			text += fmt.Sprintf("; likewise %s", few(rows[k][1:]))
-		}
-		out = append(out, hinted(text, first[k].Hint))
+	for _, g := range grouped(all, func(d doubt) string { return d.kind }) {
+		first, others := g.items[0], each(g.items[1:], func(d doubt) string { return d.row })
+		out = append(out, hinted(first.row+": "+first.Message+prefixed("; likewise ", few(others)), first.Hint))
 	}
 	return out
 }
@@ -133,14 +120,9 @@ func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
 	out.Warnings = slices.Clone(r.Warnings)
-	var sentences, hints []string
-	about := map[string][]string{}
-	add := func(row *result.Row, sentence, hint string) {
-		if about[sentence] == nil {
-			sentences, hints = append(sentences, sentence), append(hints, hint)
-		}
-		about[sentence] = append(about[sentence], row.Name())
-	}
+	type remark struct{ row, sentence, hint string }
+	var all []remark
+	add := func(row *result.Row, sentence, hint string) { all = append(all, remark{row.Name(), sentence, hint}) }
 	for _, c := range checkedRows(r) {
 		row := *c.row
 		row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return w.Code == string(result.Accepted) })
@@ -160,18 +142,16 @@ func attentive(r *result.Report) *result.Report {
 		case m.Refused != "":
 			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
 		}
-		if row.Verification == nil {
-			continue
-		}
-		for _, sentence := range row.Verification.Limits {
+		for _, sentence := range limitsOf(&row) {
 			const missing = "no oracle" // which is also why it does not become the baseline
 			if m == nil || !strings.Contains(sentence, missing) || !strings.Contains(m.Refused, missing) {
 				add(&row, sentence, "")
 			}
 		}
 	}
-	for i, sentence := range sentences {
-		out.Warnings = append(out.Warnings, result.Warning{Message: few(about[sentence]) + ": " + sentence, Hint: hints[i]})
+	for _, g := range grouped(all, func(s remark) string { return s.sentence }) {
+		names := few(each(g.items, func(s remark) string { return s.row }))
+		out.Warnings = append(out.Warnings, result.Warning{Message: names + ": " + g.name, Hint: g.items[0].hint})
 	}
 	return &out
 }

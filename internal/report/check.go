@@ -169,41 +169,41 @@ func verdictLine(r *result.Report, rows []checked) string {
 }
 
 // gather names rows, kernels that are there as a whole as one: "gemm/*".
-func gather(rows, all []checked) (names []string, sizes []int) {
-	total, here := map[string]int{}, map[string]int{}
-	for _, c := range all {
-		total[c.row.Kernel]++
+func gather(rows, all []checked) []view.Name {
+	kernel := func(c checked) string { return c.row.Kernel }
+	total := map[string]int{}
+	for _, g := range grouped(all, kernel) {
+		total[g.name] = len(g.items)
 	}
-	for _, c := range rows {
-		here[c.row.Kernel]++
-	}
-	done := map[string]bool{}
-	for _, c := range rows {
-		kernel := c.row.Kernel
-		if n := here[kernel]; n == total[kernel] && n > 1 {
-			if !done[kernel] {
-				names, sizes = append(names, kernel+"/*"), append(sizes, n)
-			}
-			done[kernel] = true
-			continue
+	whole := map[string]int{} // kernels that are there as a whole
+	for _, g := range grouped(rows, kernel) {
+		if n := len(g.items); n > 1 && n == total[g.name] {
+			whole[g.name] = n
 		}
-		names, sizes = append(names, c.row.Name()), append(sizes, 1)
 	}
-	return names, sizes
+	var out []view.Name
+	for _, c := range rows {
+		switch n, found := whole[c.row.Kernel]; {
+		case !found:
+			out = append(out, view.Name{Text: c.row.Name(), Rows: 1})
+		case n > 0:
+			out = append(out, view.Name{Text: c.row.Kernel + "/*", Rows: n})
+			whole[c.row.Kernel] = 0 // it is named
+		}
+	}
+	return out
 }
 
 // gathered names some rows and counts the others: "gemm/*, softmax/rows and 7 more".
 func gathered(rows, all []checked) string {
 	const most = 4
-	names, sizes := gather(rows, all)
+	names := gather(rows, all)
+	text := strings.Join(each(names[:min(most, len(names))], func(n view.Name) string { return n.Text }), ", ")
 	more := 0
-	if len(names) > most {
-		for _, n := range sizes[most:] {
-			more += n
-		}
-		return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), unit.Count(more))
+	for _, n := range names[min(most, len(names)):] {
+		more += n.Rows
 	}
-	return strings.Join(names, ", ")
+	return text + when(more > 0, " and "+unit.Count(more)+" more")
 }
 
 // alarms says how often the gate errs on this machine; "" when it is not calibrated.
@@ -274,29 +274,15 @@ func (c checked) former() *result.Row {
 // kernelsLine counts kernels by what the change does to them: "2 kernels changed,
 // 3 unchanged".
 func kernelsLine(rows []checked) string {
-	words := []string{changedWord, newWord, unchangedWord, unknownWord}
-	state := map[string]string{}
-	var names []string
-	for _, c := range rows {
-		word := c.origin()
-		known, seen := state[c.row.Kernel]
-		switch {
-		case !seen:
-			names = append(names, c.row.Kernel)
-			state[c.row.Kernel] = word
-		case known != word:
-			state[c.row.Kernel] = changedWord
+	words := each(grouped(rows, func(c checked) string { return c.row.Kernel }), func(kernel group[checked]) string {
+		if all := distinct(each(kernel.items, checked.origin)); len(all) == 1 {
+			return all[0]
 		}
-	}
+		return changedWord
+	})
 	var out []string
-	for _, word := range words {
-		n := 0
-		for _, name := range names {
-			if state[name] == word {
-				n++
-			}
-		}
-		switch {
+	for _, word := range []string{changedWord, newWord, unchangedWord, unknownWord} {
+		switch n := len(where(words, func(one string) bool { return one == word })); {
 		case n == 0:
 		case len(out) == 0:
 			out = append(out, view.Counted(n, "kernel")+" "+word)

@@ -130,16 +130,8 @@ func (c checked) inShort() string {
 	case v.Passed > 0:
 		text = "verified against " + oracle
 	}
-	if error := accuracy(c.row); error != "" {
-		text += ": " + error
-	}
-	if n := timedLooks(c.row); n > 0 {
-		text += "; " + view.Counted(n, "timed sample") + " looked at"
-	}
-	if ran := kernelsOf([]checked{c}); len(ran) > 0 {
-		text += "; ran " + few(ran)
-	}
-	return text
+	looks := timedLooks(c.row)
+	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" looked at") + prefixed("; ran ", few(kernelsOf([]checked{c})))
 }
 
 // untold are the wrong answers of a row of which its fault does not say everything.
@@ -166,15 +158,8 @@ func suspects(rows []checked) string {
 
 // checkNotes are what stands below a check without being a doubt of its own.
 func checkNotes(r *result.Report) []string {
-	var out []string
-	if text := waiting(r.Rows); text != "" {
-		out = append(out, text)
-	}
-	if slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff }) {
-		out = append(out, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do")
-	}
-	if text := authorTrust(r.Rows, rowName); text != "" {
-		out = append(out, text)
-	}
-	return out
+	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
+	return present(
+		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, rowName),
+	)
 }

@@ -185,12 +185,8 @@ func cells(c checked, side *result.Side) view.CellPlot {
 
 func cellNotes(change *result.Change, left int) []string {
 	out := []string{view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair")}
-	switch change.Stopped {
-	case "":
-	case "interrupted":
-		out = append(out, change.Stopped)
-	default:
-		out = append(out, "stopped by "+change.Stopped)
+	if change.Stopped != "" {
+		out = append(out, when(change.Stopped != "interrupted", "stopped by ")+change.Stopped)
 	}
 	if change.Fastest != nil {
 		out = append(out, "fastest samples "+unit.Percent(*change.Fastest))
@@ -198,10 +194,7 @@ func cellNotes(change *result.Change, left int) []string {
 	if change.Tail != nil {
 		out = append(out, "P90 "+unit.Percent(change.Tail.Change))
 	}
-	if left > 0 {
-		out = append(out, view.Counted(left, "more cell")+" in the JSON report")
-	}
-	return out
+	return append(out, present(when(left > 0, view.Counted(left, "more cell")+" in the JSON report"))...)
 }
 
 // allHistories are those of rows that have at least two times to show.
@@ -239,13 +232,7 @@ func recorded(points []result.HistoryPoint) []result.HistoryPoint {
 }
 
 func times(points []result.HistoryPoint) int {
-	n := 0
-	for _, p := range points {
-		if timed(p.MedianS) {
-			n++
-		}
-	}
-	return n
+	return len(where(points, func(p result.HistoryPoint) bool { return timed(p.MedianS) }))
 }
 
 // timed reports whether a time was stored, and not what is left of a reset.

@@ -109,12 +109,7 @@ func (b *builder) checkComment(rows []checked) {
 		}
 	}
 	if unchanged := of(rows, same); len(unchanged) > 0 {
-		s := view.Section{Title: "Unchanged"}
-		names, sizes := gather(unchanged, rows)
-		for i, name := range names {
-			s.Names = append(s.Names, view.Name{Text: name, Rows: sizes[i]})
-		}
-		fold(unchanged, true, s)
+		fold(unchanged, true, view.Section{Title: "Unchanged", Names: gather(unchanged, rows)})
 		b.lines(view.Markdown, "", movedLines(unchanged)...)
 	}
 	if examined(rows) {
@@ -198,11 +193,8 @@ func checkResults(r *result.Report, rows []checked) view.Section {
 		return s
 	}
 	const most = 400
-	names, _ := gather(unchanged, rows)
-	text := strings.Join(names[:min(most, len(names))], ", ")
-	if left := len(names) - most; left > 0 {
-		text += fmt.Sprintf(" and %s more", unit.Count(left))
-	}
+	names := each(gather(unchanged, rows), func(n view.Name) string { return n.Text })
+	text := strings.Join(names[:min(most, len(names))], ", ") + when(len(names) > most, fmt.Sprintf(" and %s more", unit.Count(len(names)-most)))
 	fold := view.Section{ID: "unchanged", Folded: true, Fold: unit.Count(len(unchanged)) + " unchanged", Lines: linesOf("", []string{text})}
 	s.Parts = []view.Section{fold, {Lines: linesOf("", movedLines(unchanged))}}
 	return s

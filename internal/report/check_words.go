@@ -29,12 +29,7 @@ func (c checked) remarks() []string {
 			out = append(out, string(reason))
 		}
 	}
-	if text := c.honesty(); text != "" {
-		out = append(out, text)
-	}
-	if text := c.stored(); text != "" {
-		out = append(out, text)
-	}
+	out = append(out, present(c.honesty(), c.stored())...)
 	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 && !c.change.Exact {
 		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
 	}
@@ -174,13 +169,7 @@ func movedLines(unchanged []checked) []string {
 
 // advanced counts the rows that are the best-known version since this run.
 func advanced(rows []checked) int {
-	n := 0
-	for _, c := range rows {
-		if m := c.row.Moved; m != nil && m.Done && !m.Anchor {
-			n++
-		}
-	}
-	return n
+	return len(where(rows, func(c checked) bool { return c.row.Moved != nil && c.row.Moved.Done && !c.row.Moved.Anchor }))
 }
 
 // extent is how much was measured.

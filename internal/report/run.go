@@ -78,20 +78,15 @@ func flushes(r *result.Report) (ways, warm []string) {
 // method says how it was measured, in one line.
 func method(r *result.Report) string {
 	m := r.Method
-	parts := []string{cacheLine(r, true)}
-	if m.HalfWidth > 0 && m.BudgetS > 0 {
-		parts = append(parts, "sampling until ± "+unit.PercentPlain(m.HalfWidth)+" or "+view.Short(strconv.FormatFloat(m.BudgetS, 'f', 3, 64))+" s")
+	samples := when(m.MinSamples > 0, "at least "+view.Count(m.MinSamples, "sample"))
+	if m.MaxSamples > 0 {
+		samples = unit.Count(m.MinSamples) + " to " + unit.Count(m.MaxSamples) + " samples"
 	}
-	switch {
-	case m.MaxSamples > 0:
-		parts = append(parts, unit.Count(m.MinSamples)+" to "+unit.Count(m.MaxSamples)+" samples")
-	case m.MinSamples > 0:
-		parts = append(parts, "at least "+view.Count(m.MinSamples, "sample"))
-	}
-	if m.Seed != 0 {
-		parts = append(parts, fmt.Sprintf("seed %d", m.Seed))
-	}
-	return strings.Join(parts, " · ")
+	return strings.Join(present(
+		cacheLine(r, true),
+		when(m.HalfWidth > 0 && m.BudgetS > 0, "sampling until ± "+unit.PercentPlain(m.HalfWidth)+" or "+view.Short(strconv.FormatFloat(m.BudgetS, 'f', 3, 64))+" s"),
+		samples, when(m.Seed != 0, fmt.Sprintf("seed %d", m.Seed)),
+	), " · ")
 }
 
 // runFacts say when, of what and how the run was made.

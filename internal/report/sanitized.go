@@ -56,13 +56,8 @@ func (t tried) sanitized() []toolRun {
 
 // count is how many findings there are of errors, or of anything less.
 func (r toolRun) count() (errors, warnings int) {
-	for _, f := range r.Findings {
-		if defect(f) {
-			errors++
-		} else {
-			warnings++
-		}
-	}
+	errors = len(where(r.Findings, defect))
+	warnings = len(r.Findings) - errors
 	if errors > 0 {
 		errors = max(errors, r.Errors) // it counts threads, and some it does not print
 	}
@@ -75,13 +70,7 @@ func defect(f result.SanitizerFinding) bool { return f.Severity == "error" }
 // word is what a tool came to: "ok", "3 errors", "skipped: why".
 func (r toolRun) word() string {
 	errors, warnings := r.count()
-	var parts []string
-	if errors > 0 {
-		parts = append(parts, view.Counted(errors, "error"))
-	}
-	if warnings > 0 {
-		parts = append(parts, view.Counted(warnings, "warning"))
-	}
+	parts := present(when(errors > 0, view.Counted(errors, "error")), when(warnings > 0, view.Counted(warnings, "warning")))
 	switch why := view.Flat(r.Skipped); {
 	case why != "" && len(parts) == 0:
 		return "skipped: " + why
@@ -128,35 +117,15 @@ func launchedOn(runs []toolRun) string {
 
 // whereFound is the place of a finding, in the source and on the device.
 func whereFound(f result.SanitizerFinding) (source, device string) {
-	if source = f.File; source != "" && f.Line > 0 {
-		source = fmt.Sprintf("%s:%d", source, f.Line)
-	}
-	var parts []string
-	if f.Kernel != "" {
-		parts = append(parts, "in "+f.Kernel)
-	}
-	if f.Thread != "" {
-		parts = append(parts, "thread "+f.Thread)
-	}
-	if f.Block != "" {
-		parts = append(parts, "block "+f.Block)
-	}
-	if f.Count > 1 {
-		parts = append(parts, "×"+unit.Count(f.Count))
-	}
+	source = f.File + when(f.File != "" && f.Line > 0, fmt.Sprintf(":%d", f.Line))
+	parts := present(prefixed("in ", f.Kernel), prefixed("thread ", f.Thread), prefixed("block ", f.Block), when(f.Count > 1, "×"+unit.Count(f.Count)))
 	return source, strings.Join(parts, ", ")
 }
 
 // belowFound are the lines below a finding: what is known of the address, and how
 // the place was reached.
 func belowFound(f result.SanitizerFinding) []string {
-	var out []string
-	if f.Note != "" {
-		out = append(out, f.Note)
-	}
-	out = append(out, f.Frames[:min(mostFrames, len(f.Frames))]...)
-	if left := len(f.Frames) - mostFrames; left > 0 {
-		out = append(out, "… and "+view.Counted(left, "more frame"))
-	}
-	return out
+	out := append(present(f.Note), f.Frames[:min(mostFrames, len(f.Frames))]...)
+	left := len(f.Frames) - mostFrames
+	return append(out, present(when(left > 0, "… and "+view.Counted(left, "more frame")))...)
 }

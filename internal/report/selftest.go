@@ -82,12 +82,7 @@ func selftestTotals(s *result.Selftest) string {
 		// 99.9% is not all of them.
 		parts = append(parts, fmt.Sprintf("mutants %d/%d killed (%.0f%%)", s.MutantsKilled, s.Mutants, math.Floor(100*float64(s.MutantsKilled)/float64(s.Mutants))))
 	}
-	if s.Open > 0 {
-		parts = append(parts, unit.Count(s.Open)+" open")
-	}
-	if s.Skipped > 0 {
-		parts = append(parts, unit.Count(s.Skipped)+" skipped")
-	}
+	parts = append(parts, present(when(s.Open > 0, unit.Count(s.Open)+" open"), when(s.Skipped > 0, unit.Count(s.Skipped)+" skipped"))...)
 	return strings.Join(parts, " · ")
 }
 
