@@ -260,32 +260,24 @@ var overallColumns = []column[overall]{
 func standings(r *result.Report) []overall {
 	var out []overall
 	for _, k := range byKernel(r) {
-		ratios := map[string][]*result.Ratio{}
-		var labels []string
+		var met []*result.Rival
 		for _, row := range k.items {
-			for _, rival := range row.Rivals {
-				if rival.Ratio == nil || !(rival.Ratio.Median > 0) {
-					continue
-				}
-				if ratios[rival.Label] == nil {
-					labels = append(labels, rival.Label)
-				}
-				ratios[rival.Label] = append(ratios[rival.Label], rival.Ratio)
-			}
+			met = append(met, where(row.Rivals, func(rival *result.Rival) bool { return rival.Ratio != nil && rival.Ratio.Median > 0 })...)
 		}
-		for _, label := range labels {
-			if len(ratios[label]) > 1 {
-				out = append(out, sumUp(k.name, label, ratios[label]))
+		for _, rival := range grouped(met, func(rival *result.Rival) string { return rival.Label }) {
+			if len(rival.items) > 1 {
+				out = append(out, sumUp(k.name, rival))
 			}
 		}
 	}
 	return out
 }
 
-func sumUp(kernel, rival string, ratios []*result.Ratio) overall {
-	o := overall{kernel: kernel, rival: rival, tone: view.Even, low: math.Inf(1)}
+func sumUp(kernel string, rival group[*result.Rival]) overall {
+	o := overall{kernel: kernel, rival: rival.name, tone: view.Even, low: math.Inf(1)}
 	sum := 0.0
-	for _, ratio := range ratios {
+	for _, one := range rival.items {
+		ratio := one.Ratio
 		o.low, o.high = math.Min(o.low, ratio.Median), math.Max(o.high, ratio.Median)
 		sum += math.Log(ratio.Median)
 		switch standing(ratio) {
@@ -298,7 +290,7 @@ func sumUp(kernel, rival string, ratios []*result.Ratio) overall {
 		}
 	}
 	// Ratios multiply: twice as fast here and half as fast there is no gain.
-	o.mean = math.Exp(sum / float64(len(ratios)))
+	o.mean = math.Exp(sum / float64(len(rival.items)))
 	switch {
 	case o.faster > 0 && o.slower == 0:
 		o.tone = view.Faster

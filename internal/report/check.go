@@ -51,10 +51,13 @@ func checkedRows(r *result.Report) []checked {
 
 // played is the side of a role that the row was measured against.
 func played(row *result.Row, role result.Role) *result.Side {
-	for _, side := range row.Sides {
-		if side.Role == role && side.Change != nil {
-			return side
-		}
+	return sideOf(row, func(side *result.Side) bool { return side.Role == role && side.Change != nil })
+}
+
+// sideOf is the first side of a row that something holds for; nil where there is none.
+func sideOf(row *result.Row, holds func(*result.Side) bool) *result.Side {
+	if at := slices.IndexFunc(row.Sides, holds); at >= 0 {
+		return row.Sides[at]
 	}
 	return nil
 }
@@ -262,10 +265,8 @@ func (c checked) origin() string {
 // the best-known; nil where neither is known.
 func (c checked) former() *result.Row {
 	for _, role := range []result.Role{result.Base, result.Best} {
-		for _, side := range c.row.Sides {
-			if side.Role == role {
-				return side.Row
-			}
+		if side := sideOf(c.row, func(side *result.Side) bool { return side.Role == role }); side != nil {
+			return side.Row
 		}
 	}
 	return nil

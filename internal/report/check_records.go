@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -56,12 +57,7 @@ func optional(v *float64) string {
 func sideFields(role result.Role) []field[checked] {
 	prefix := string(role) + "_"
 	side := func(c checked) *result.Side {
-		for _, side := range c.row.Sides {
-			if side.Role == role {
-				return side
-			}
-		}
-		return &result.Side{}
+		return cmp.Or(sideOf(c.row, func(side *result.Side) bool { return side.Role == role }), &result.Side{})
 	}
 	change := func(c checked) *result.Change { return side(c).Change }
 	of := func(name string, text func(*result.Change) string) field[checked] {

@@ -59,20 +59,16 @@ func (c checked) lag() float64 {
 // stored is what is known of a best-known version that could not play; "" where that
 // would add nothing. It was measured on another day: nobody is judged by it.
 func (c checked) stored() string {
-	if c.row.Verdict != result.Incomparable || !measured(c.row) {
+	side := sideOf(c.row, func(side *result.Side) bool { return side.Role == result.Best && side.StoredS > 0 })
+	if c.row.Verdict != result.Incomparable || !measured(c.row) || side == nil {
 		return ""
 	}
-	for _, side := range c.row.Sides {
-		if side.Role != result.Best || side.StoredS <= 0 {
-			continue
-		}
-		cause := "commit " + shortSHA(side.Commit) + " could not be built"
-		if side.Row != nil && side.Row.Fault != nil {
-			cause = "commit " + shortSHA(side.Commit) + " failed: " + string(side.Row.Fault.Cause)
-		}
-		return fmt.Sprintf("best-known %s as stored, %s: not judged, %s", unit.Duration(side.StoredS), unit.Percent(c.row.Timing.Stats.Median/side.StoredS-1), cause)
+	cause := "could not be built"
+	if side.Row != nil && side.Row.Fault != nil {
+		cause = "failed: " + string(side.Row.Fault.Cause)
 	}
-	return ""
+	change := unit.Percent(c.row.Timing.Stats.Median/side.StoredS - 1)
+	return fmt.Sprintf("best-known %s as stored, %s: not judged, commit %s %s", unit.Duration(side.StoredS), change, shortSHA(side.Commit), cause)
 }
 
 // why says who accepted that a row is slower, and for what reason; "" when the report
@@ -83,10 +79,8 @@ func (c checked) why() string {
 			return w.Message
 		}
 	}
-	for _, side := range c.row.Sides {
-		if side.Change != nil && len(side.Reason) > 0 {
-			return "accepted: " + strings.Join(side.Reason, "; ")
-		}
+	if side := sideOf(c.row, func(side *result.Side) bool { return side.Change != nil && len(side.Reason) > 0 }); side != nil {
+		return "accepted: " + strings.Join(side.Reason, "; ")
 	}
 	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -88,25 +87,14 @@ func (c compared) effect() string {
 	return strings.Replace(fmt.Sprintf("%.2f", c.change.Delta), "-", "−", 1)
 }
 
-func (c compared) u() string {
-	if c.change == nil || c.change.U == nil {
-		return ""
+// ofChange makes a fact of rows that were compared.
+func ofChange(text func(*result.Change) string) func(compared) string {
+	return func(c compared) string {
+		if c.change == nil {
+			return ""
+		}
+		return text(c.change)
 	}
-	return strconv.FormatFloat(*c.change.U, 'f', -1, 64)
-}
-
-func (c compared) p() string {
-	if c.change == nil {
-		return ""
-	}
-	return probability(c.change.P)
-}
-
-func (c compared) adjusted() string {
-	if c.change == nil {
-		return ""
-	}
-	return probability(c.change.PAdjusted)
 }
 
 func probability(p *float64) string {

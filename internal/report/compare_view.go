@@ -83,9 +83,14 @@ var compareColumns = []column[compared]{
 	{head: "change", number: true, text: compared.changed},
 	{head: "95% interval", text: compared.interval},
 	{head: "δ", number: true, text: compared.effect},
-	{head: "U", number: true, text: compared.u},
-	{head: "p", number: true, text: compared.p},
-	{head: "p adjusted", number: true, text: compared.adjusted},
+	{head: "U", number: true, text: ofChange(func(c *result.Change) string {
+		if c.U == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*c.U, 'f', -1, 64)
+	})},
+	{head: "p", number: true, text: ofChange(func(c *result.Change) string { return probability(c.P) })},
+	{head: "p adjusted", number: true, text: ofChange(func(c *result.Change) string { return probability(c.PAdjusted) })},
 	{head: "before", number: true, text: func(c compared) string { return median(c.before) }},
 	{head: "after", number: true, text: func(c compared) string { return median(c.after) }},
 	{head: "samples", number: true, text: compared.samples},

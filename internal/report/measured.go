@@ -183,46 +183,37 @@ type need struct {
 	configs []string
 }
 
-var needColumns = []column[*need]{
-	{head: "kernel", text: func(n *need) string { return n.kernel }},
-	{head: "entry", text: func(n *need) string { return n.Entry }},
-	{head: "registers", number: true, text: func(n *need) string { return strconv.Itoa(n.Registers) }},
-	{head: "static shared", number: true, text: func(n *need) string { return sized(n.Shared, "") }},
-	{head: "dynamic shared", number: true, text: func(n *need) string { return sized(n.Dynamic, "") }},
-	{head: "stack", number: true, text: func(n *need) string { return sized(n.Stack, "") }},
-	{head: "spilled", number: true, text: func(n *need) string {
+var needColumns = []column[need]{
+	{head: "kernel", text: func(n need) string { return n.kernel }},
+	{head: "entry", text: func(n need) string { return n.Entry }},
+	{head: "registers", number: true, text: func(n need) string { return strconv.Itoa(n.Registers) }},
+	{head: "static shared", number: true, text: func(n need) string { return sized(n.Shared, "") }},
+	{head: "dynamic shared", number: true, text: func(n need) string { return sized(n.Dynamic, "") }},
+	{head: "stack", number: true, text: func(n need) string { return sized(n.Stack, "") }},
+	{head: "spilled", number: true, text: func(n need) string {
 		if n.SpillStores == 0 && n.SpillLoads == 0 {
 			return "none"
 		}
 		return unit.Bytes(n.SpillStores) + " out, " + unit.Bytes(n.SpillLoads) + " in"
 	}},
-	{head: "constant", number: true, text: func(n *need) string { return sized(n.Constant, "") }},
-	{head: "occupancy", number: true, text: func(n *need) string { return when(n.Occupancy > 0, unit.PercentPlain(n.Occupancy)) }},
-	{head: "configs", text: func(n *need) string { return few(n.configs) }},
+	{head: "constant", number: true, text: func(n need) string { return sized(n.Constant, "") }},
+	{head: "occupancy", number: true, text: func(n need) string { return when(n.Occupancy > 0, unit.PercentPlain(n.Occupancy)) }},
+	{head: "configs", text: func(n need) string { return few(n.configs) }},
 }
 
 // resourceSheet is what the launches of CUDA kernels need. Configs for which a
 // variant needs the same share a row.
 func resourceSheet(r *result.Report) *view.Table {
-	type identity struct {
-		kernel string
-		result.Resources
-	}
-	var needs []*need
-	found := map[identity]*need{}
+	var all, needs []need
 	for _, l := range lines(r) {
 		for _, res := range resources(l.row) {
-			id := identity{l.row.Kernel + variant(l.row), res}
-			n := found[id]
-			if n == nil {
-				n = &need{kernel: id.kernel, Resources: res}
-				found[id] = n
-				needs = append(needs, n)
-			}
-			if last := len(n.configs) - 1; last < 0 || n.configs[last] != l.row.Config {
-				n.configs = append(n.configs, l.row.Config)
-			}
+			all = append(all, need{kernel: l.row.Kernel + variant(l.row), Resources: res, configs: []string{l.row.Config}})
 		}
+	}
+	for _, g := range grouped(all, func(n need) string { return fmt.Sprint(n.kernel, "\x00", n.Resources) }) {
+		same := g.items[0]
+		same.configs = distinct(each(g.items, func(n need) string { return n.configs[0] }))
+		needs = append(needs, same)
 	}
 	return sheetOf(needs, needColumns)
 }
