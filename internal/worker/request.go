@@ -29,7 +29,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell)}
 		switch m.Cell {
 		case "cuda":
-			fault.Message = s.noDevice
+			fault.Message = s.noDevice.Error()
 			fault.Hint = "pawl doctor shows what is missing"
 		case "python":
 			fault.Message = "no Python was found on this machine"

@@ -38,7 +38,7 @@ type server struct {
 	store *store
 
 	devices  []result.GPU
-	noDevice string // why there are none
+	noDevice error // why there are none
 	gauges   *gauges
 	witness  witness
 	caches   []result.Cache               // of a processor
@@ -72,7 +72,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
-	noState := ""
+	var noDevices, noState string
+	if s.noDevice != nil {
+		noDevices = s.noDevice.Error()
+	}
 	if len(s.devices) > 0 {
 		if s.gauges, err = openGauges(); err != nil {
 			noState = err.Error()
@@ -85,7 +88,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	s.caches = fingerprint.CPU.Caches
 	err = s.out.Send(0, wire.OpHello, wire.Hello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),
-		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices, NoDevices: s.noDevice, NoState: noState,
+		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices, NoDevices: noDevices, NoState: noState,
 	}, nil)
 	if err != nil {
 		return err
