@@ -142,8 +142,8 @@ func (s *server) cell(id uint64) (*child, error) {
 	return c, nil
 }
 
-func (s *server) closeCell(ctx context.Context, id uint64) (*wire.CloseReply, error) {
-	c, err := s.cell(id)
+func (s *server) closeCell(ctx context.Context, m wire.Close) (*wire.CloseReply, error) {
+	c, err := s.cell(m.Cell)
 	if err != nil {
 		return nil, err
 	}
