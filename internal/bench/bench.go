@@ -51,7 +51,7 @@ type bench struct {
 // went wrong is in its rows. The error is for what concerns the whole run, such as
 // a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	b := &bench{Options: opts, run: r, report: lab.NewReport(r, opts.Kind, opts.Tool, opts.Command, opts.Spec, opts.Measure)}
+	b := &bench{Options: opts, run: r, report: lab.NewReport(ctx, r, opts.Kind, opts.Tool, opts.Command, opts.Spec, opts.Measure)}
 	plans, err := b.plan()
 	if err != nil {
 		return nil, err

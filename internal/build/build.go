@@ -149,7 +149,7 @@ func New(options Options) (*Builder, error) {
 // not keep others from being built. Cancelling ctx ends running compilers.
 func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	outcomes := make([]Outcome, len(requests))
-	run := b.newBatch()
+	run := b.newBatch(ctx)
 	run.status.Total = len(requests)
 	defer run.cleanUp()
 
@@ -207,8 +207,12 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	return outcomes
 }
 
-func (b *Builder) newBatch() *batch {
-	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, sources: map[string]func() sandbox.Sources{}, children: map[*fence][]*runtimeChild{}}
+func (b *Builder) newBatch(ctx context.Context) *batch {
+	run := &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, sources: map[string]func() sandbox.Sources{}, children: map[*fence][]*runtimeChild{}}
+	if b.checkout != "" {
+		run.exempt = untrackedIn(ctx, sandbox.ProjectRoot(b.checkout))
+	}
+	return run
 }
 
 // batch is one call of Build: what its variants share.
@@ -223,6 +227,8 @@ type batch struct {
 	fences map[string]*fence // of compilers in folders
 
 	sources map[string]func() sandbox.Sources // of projects
+
+	exempt []string // of the user's checkout, where other versions may read
 
 	children map[*fence][]*runtimeChild // with NVRTC, idle
 	status   Progress

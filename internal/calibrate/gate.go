@@ -114,7 +114,7 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	if err := g.load(here); err != nil {
 		return err
 	}
-	report := lab.NewReport(g.run, result.KindBench, g.Tool, g.Command, s, g.duet.Options)
+	report := lab.NewReport(ctx, g.run, result.KindBench, g.Tool, g.Command, s, g.duet.Options)
 	g.lab = lab.New(g.run, report, lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
 	return g.build(ctx, s, here)
 }

@@ -94,7 +94,7 @@ type opponent struct {
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
 	c := &check{
 		Options: opts, run: r, gate: opts.Spec.Gate, store: ratchet.Open(opts.Spec.Dir),
-		report: lab.NewReport(r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
+		report: lab.NewReport(ctx, r, result.KindCheck, opts.Tool, opts.Command, opts.Spec, opts.Duet.Options),
 		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
 		answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{},
 	}

@@ -28,7 +28,7 @@ func (e *StaysError) Unwrap() error { return e.Err }
 // move makes the baseline what is provably faster, or first of its name. Without
 // --update-baseline it only says so. The error is a StaysError.
 func (c *check) move(ctx context.Context) error {
-	who := ratchet.Who(c.Spec.Dir)
+	who := ratchet.Who(ctx, c.Spec.Dir)
 	byClass := map[string][]*contest{}
 	for _, k := range c.contests {
 		if ctx.Err() == nil && c.offer(k) {

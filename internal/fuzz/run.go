@@ -64,7 +64,7 @@ type subject struct {
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	opts := measure.Default()
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
-	f := &fuzzing{Order: order, run: r, report: lab.NewReport(r, result.KindFuzz, order.Tool, order.Command, order.Spec, opts), store: OpenStore(order.Spec.Dir)}
+	f := &fuzzing{Order: order, run: r, report: lab.NewReport(ctx, r, result.KindFuzz, order.Tool, order.Command, order.Spec, opts), store: OpenStore(order.Spec.Dir)}
 	place := order.Lab
 	place.Class, place.Timeout = order.Spec.DeviceClass, order.Timeout
 	f.lab = lab.New(r, f.report, place)

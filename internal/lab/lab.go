@@ -65,7 +65,7 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 }
 
 // NewReport is the report of a run, as far as it is known at its start.
-func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string, s *spec.Spec, m measure.Options) *result.Report {
+func NewReport(ctx context.Context, r *run.Run, kind result.Kind, tool result.Tool, command []string, s *spec.Spec, m measure.Options) *result.Report {
 	report := &result.Report{
 		Schema: result.Schema, Kind: kind, ID: r.ID, Tool: tool, Command: command,
 		Started: r.Started.UTC(), Spec: result.SpecRef{File: s.File, SHA256: s.SHA256},
@@ -77,7 +77,7 @@ func NewReport(r *run.Run, kind result.Kind, tool result.Tool, command []string,
 	if m.Sustain {
 		report.Method.Cache = "sustained"
 	}
-	if head, ok, err := git.Head(s.Dir); err == nil && ok {
+	if head, ok, err := git.Head(ctx, s.Dir); err == nil && ok {
 		report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
 	}
 	return report
