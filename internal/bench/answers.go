@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/verify"
 )
 
@@ -58,16 +58,16 @@ func (x *exam) jobs() []*lab.Job {
 }
 
 // settle finds out, once for a row, whether its oracle can be asked.
-func (x *exam) settle(row *result.Row) bool {
+func (x *exam) settle(m *measured) bool {
 	for _, job := range x.jobs() {
-		if x.unknown == "" && job.Row.Fault != nil {
-			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.answers, job.Row.Fault.Message)
+		if x.unknown == "" && job.Record.Fault != nil {
+			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.answers, job.Record.Fault.Message)
 		}
 	}
 	if x.unknown != "" {
 		warning := result.Warning{Code: "unverified", Message: "what the rivals answer was not compared: " + x.unknown, Hint: "docs/fuzzing.md lists the oracles"}
-		if !slices.Contains(row.Warnings, warning) {
-			row.Warnings = append(row.Warnings, warning)
+		if !slices.Contains(m.notes, warning) {
+			m.notes = append(m.notes, warning)
 		}
 	}
 	return x.unknown == ""
@@ -88,16 +88,16 @@ func (r *examRoom) close(ctx context.Context) {
 
 // examine compares what one side of a row with rivals answers in its cell with what
 // the oracle of the row's kernel says. The error is why the side is not measured.
-func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Lease, seed uint64) error {
-	x := p.exam
-	if x == nil || !x.settle(p.Row) {
+func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Lease, seed uint64) error {
+	x := m.exam
+	if x == nil || !x.settle(m) {
 		return nil
 	}
 	if r.open == nil || !r.open.Fits(x.answers, nil, x.reference, x.rival) {
 		r.close(ctx)
 		r.open = r.lane.NewExaminer(x.answers, nil, x.reference, x.rival, r.lane.Largest, seed)
 	}
-	r.open.Borrow(side.Job, seat)
+	r.open.Borrow(side.Job, lease)
 	defer r.open.Return()
 	instances := [3]*spec.Instance{side.Instance}
 	for i, job := range []*lab.Job{x.reference, x.rival} {
@@ -108,7 +108,7 @@ func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Lease, 
 	one := lab.NewCase("config", side.Instance.Config, seed)
 	one.Batch = verifyBatch
 	v := &result.Verification{Oracle: x.answers.String(), Seed: seed, Cases: []*result.Case{one}}
-	side.Row.Verification = v
+	side.verification = v
 	reason, err := r.compare(ctx, one, instances)
 	var own *verify.OracleError
 	switch {
@@ -117,7 +117,7 @@ func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Lease, 
 	case errors.As(err, &own):
 		v.Skipped++
 		one.Skipped = own.Error()
-		side.Row.Warnings = append(side.Row.Warnings, result.Warning{Code: "unverified", Message: "its answers were not compared: " + one.Skipped})
+		side.notes = append(side.notes, result.Warning{Code: "unverified", Message: "its answers were not compared: " + one.Skipped})
 		return nil
 	case err != nil:
 		v.Failed++
@@ -130,7 +130,7 @@ func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *lab.Lease, 
 	one.Reason = reason
 	return &result.Fault{
 		Stage: "verify", Cause: result.CauseWrong, Message: reason,
-		Hint: fmt.Sprintf("the right answers are those of %s, the oracle of %s, within its tolerance", v.Oracle, p.Row.Kernel),
+		Hint: fmt.Sprintf("the right answers are those of %s, the oracle of %s, within its tolerance", v.Oracle, m.Variant.Kernel.Name),
 	}
 }
 

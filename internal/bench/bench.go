@@ -6,43 +6,31 @@ package bench
 import (
 	"context"
 	"errors"
-	"time"
 
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // Options are what a bench needs to know.
 type Options struct {
-	Kind       result.Kind
-	Tool       result.Tool
-	Command    []string
-	Spec       *spec.Spec
-	Selections []spec.Selection
-	Set        []Setting // params that differ from their defaults
-	Against    []string  // rivals to take turns with, by name
-	Measure    measure.Options
-	Lab      lab.Options
-	Devices    []int // which GPUs share the rows; nil: all there are
+	Set     []Setting // params that differ from their defaults
+	Against []string  // rivals to take turns with, by name
+	Measure measure.Options
+	Lab     lab.Options
+	Devices []int // which GPUs share the rows; nil: all there are
 }
 
 // Setting gives a param a value in every selected kernel that has it.
 type Setting struct{ Name, Value string }
 
-// plan is one row to come, or one rival of it.
-type plan struct {
-	*lab.Job
-	rivals []*plan
-	exam   *exam // of a row with rivals
-}
-
-// bench is a run under way.
+// bench is what the stages of a run share.
 type bench struct {
 	Options
-	lab *lab.Lab
+	Spec   *spec.Spec
+	lab    *lab.Lab
 	run    *run.Run
 	report *result.Report
 }
@@ -51,13 +39,14 @@ type bench struct {
 // went wrong is in its rows. The error is for what concerns the whole run, such as
 // a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	b := &bench{Options: opts, run: r, report: lab.NewReport(ctx, r, opts.Kind, opts.Tool, opts.Command, opts.Spec, opts.Measure)}
+	opts.Measure.Seed = r.Seed
+	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}
 	plans, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
 	place := opts.Lab
-	place.Class, place.Timeout = opts.Spec.DeviceClass, opts.Measure.Timeout
+	place.Class, place.Timeout = b.Spec.DeviceClass, opts.Measure.Timeout
 	if len(opts.Devices) > 0 {
 		place.Device = opts.Devices[0]
 	}
@@ -71,27 +60,18 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
-	lanes, err := b.lanes(plans)
+	rows, err := b.measureAll(ctx, plans, startErr)
 	if err != nil {
 		return nil, err
 	}
-	b.measureAll(ctx, lanes, plans, startErr)
-	for _, p := range plans {
-		p.compareSound()
+	for _, m := range rows {
+		b.report.Rows = append(b.report.Rows, b.row(m))
 	}
-	b.report.Interrupted = ctx.Err() != nil
-	b.report.Finished = time.Now().UTC()
+	run.Finish(ctx, b.report)
 	return b.report, nil
 }
 
 func killed(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseKilled
-}
-
-func median(row *result.Row) float64 {
-	if row.Timing == nil {
-		return 0
-	}
-	return row.Timing.Stats.Median
 }

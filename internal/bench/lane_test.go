@@ -7,16 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -108,8 +107,8 @@ func mixed(t *testing.T) *spec.Spec {
 	return s
 }
 
-// bothGPUs benches everything on both GPUs.
-func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options)) *result.Report {
+// bothGPUs benches what the patterns select on both GPUs.
+func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options), patterns ...string) *result.Report {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -119,12 +118,12 @@ func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options)) *result.Report 
 	if err != nil {
 		t.Fatal(err)
 	}
-	selections, err := s.Select(nil)
+	r, err := run.Prepare(result.KindBench, run.Request{Spec: s, Patterns: patterns})
 	if err != nil {
 		t.Fatal(err)
 	}
 	opts := Options{
-		Kind: result.KindBench, Spec: s, Selections: selections, Measure: measure.Default(), Devices: []int{0, 1},
+		Measure: measure.Default(), Devices: []int{0, 1},
 		Lab: lab.Options{Build: build.Options{NoCcache: true, CacheDir: t.TempDir()}, Sandbox: "off", Worker: append([]string{self, "gpu-worker"}, command...)},
 	}
 	opts.Measure.Budget = 20 * time.Millisecond
@@ -134,7 +133,7 @@ func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options)) *result.Report 
 	// Lanes that wait for each other would wait for ever.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	report, err := Run(ctx, run.New(t.TempDir(), time.Now(), nil), opts)
+	report, err := Run(ctx, r, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,10 +160,7 @@ func TestLanesShareOnlyTheGPUs(t *testing.T) {
 // A rival on the processor binds its row to the first worker as well.
 func TestLanesWithRivalsOnTheProcessor(t *testing.T) {
 	t.Parallel()
-	report := bothGPUs(t, mixed(t), func(o *Options) {
-		o.Selections = slices.DeleteFunc(o.Selections, func(s spec.Selection) bool { return s.Kernel.Name != "torch" })
-		o.Against = []string{"host"}
-	})
+	report := bothGPUs(t, mixed(t), func(o *Options) { o.Against = []string{"host"} }, "torch")
 	for _, row := range report.Rows {
 		if row.Fault == nil || row.Fault.Message != "refused on GPU 0 and the processor" {
 			t.Errorf("%s: %v", row.Name(), row.Fault)

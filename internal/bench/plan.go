@@ -4,16 +4,22 @@ import (
 	"fmt"
 
 	"pawl/internal/diag"
-	"pawl/internal/result"
-	"pawl/internal/spec"
 	"pawl/internal/lab"
+	"pawl/internal/spec"
 )
+
+// plan is one row to come, or one rival of it.
+type plan struct {
+	*lab.Job
+	rivals []*plan
+	exam   *exam // of a row with rivals
+}
 
 // plan resolves every selected kernel on every selected config.
 func (b *bench) plan() ([]*plan, error) {
 	used := make([]bool, len(b.Set))
 	var plans []*plan
-	for _, s := range b.Selections {
+	for _, s := range b.run.Selections {
 		variant := s.Kernel.Default()
 		for i, set := range b.Set {
 			if !hasParam(s.Kernel, set.Name) {
@@ -32,11 +38,8 @@ func (b *bench) plan() ([]*plan, error) {
 		answers, unknown := b.answers(s.Kernel)
 		for _, config := range s.Configs {
 			p := &plan{Job: lab.NewJob(b.Spec.Dir, variant, config)}
-			b.report.Rows = append(b.report.Rows, p.Row)
-			for i, rival := range rivals {
-				other := &plan{Job: rival.Job(b.Spec.Dir, config)}
-				p.rivals = append(p.rivals, other)
-				p.Row.Rivals = append(p.Row.Rivals, &result.Rival{Label: b.Against[i], Row: other.Row})
+			for _, rival := range rivals {
+				p.rivals = append(p.rivals, &plan{Job: rival.Job(b.Spec.Dir, config)})
 			}
 			if len(rivals) > 0 {
 				p.exam = newExam(answers, unknown, config)
@@ -46,7 +49,7 @@ func (b *bench) plan() ([]*plan, error) {
 	}
 	for i, set := range b.Set {
 		if !used[i] {
-			names := paramNames(b.Selections)
+			names := paramNames(b.run.Selections)
 			if len(names) == 0 {
 				return nil, fmt.Errorf("--set %s: no selected kernel has params", set.Name)
 			}

@@ -15,13 +15,13 @@ import (
 
 	"pawl/internal/bench"
 	"pawl/internal/formula"
+	"pawl/internal/lab"
 	"pawl/internal/machine"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 )
@@ -69,14 +69,15 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 		return nil, err
 	}
 	targets := here.targets()
-	selections, err := s.Select(names(targets))
+	r, err := run.Prepare(result.KindBench, run.Request{
+		Tool: opts.Tool, Command: opts.Command, Started: opts.Started, Follow: opts.Follow, Spec: s, Patterns: names(targets),
+	})
 	if err != nil {
 		return nil, err
 	}
 	settings := measure.Default()
 	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
-	report, err := bench.Run(ctx, run.New(folder, opts.Started, opts.Follow), bench.Options{
-		Kind: result.KindBench, Tool: opts.Tool, Command: opts.Command, Spec: s, Selections: selections,
+	report, err := bench.Run(ctx, r, bench.Options{
 		Measure: settings, Lab: lab.Options{Sandbox: opts.Sandbox}, Devices: []int{here.device},
 	})
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/formula"
 	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // overtime is how long a set of decisions may go on after the time that was given.
@@ -35,7 +35,7 @@ type GateOptions struct {
 // gate is a calibration under way.
 type gate struct {
 	GateOptions
-	lab *lab.Lab
+	lab    *lab.Lab
 	run    *run.Run
 	curve  *curve.Curve
 	jobs   []*lab.Job // pawl's own kernels
@@ -108,14 +108,15 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	if err != nil {
 		return fmt.Errorf("read pawl's own kernels: %w", err)
 	}
-	g.run = run.New(folder, g.Started, g.Follow)
+	if g.run, err = run.Prepare(result.KindBench, run.Request{Tool: g.Tool, Command: g.Command, Started: g.Started, Follow: g.Follow, Spec: s}); err != nil {
+		return err
+	}
 	g.duet = measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
-	g.duet.Budget = 10 * time.Second
+	g.duet.Budget, g.duet.Seed = 10*time.Second, g.run.Seed
 	if err := g.load(here); err != nil {
 		return err
 	}
-	report := lab.NewReport(ctx, g.run, result.KindBench, g.Tool, g.Command, s, g.duet.Options)
-	g.lab = lab.New(g.run, report, lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
+	g.lab = lab.New(g.run, g.run.NewReport(ctx, g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
 	return g.build(ctx, s, here)
 }
 
@@ -154,8 +155,8 @@ func (g *gate) build(ctx context.Context, s *spec.Spec, here *place) error {
 		return err
 	}
 	for _, job := range g.jobs {
-		if job.Row.Fault != nil {
-			return job.Row.Fault
+		if job.Record.Fault != nil {
+			return job.Record.Fault
 		}
 	}
 	return nil

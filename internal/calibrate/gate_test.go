@@ -14,11 +14,11 @@ import (
 	"pawl/internal/build"
 	"pawl/internal/curve"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 )
 

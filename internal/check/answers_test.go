@@ -83,7 +83,7 @@ func TestOracleUnderOtherVariables(t *testing.T) {
 	p.spec("configs: {c: {LEN: 64}}\n", other(other(byKernel(), "[N]", "[LEN]"), "value: N", "value: LEN")...)
 	p.script("k", puppet.Script{Micros: 400, Odd: 1000})
 	p.commit("another name")
-	row := rowOf(t, p.check(func(o *Options) { o.Patterns = []string{"k"} }), "k/c")
+	row := rowOf(t, p.only("k").check(), "k/c")
 	mustBe(t, row, result.Improvement)
 	if v := row.Verification; v.Oracle != "kernel ref" || len(v.Findings) != 1 || v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "(LEN=65)") {
 		t.Errorf("%+v", v)
@@ -118,7 +118,7 @@ func TestNoOracleCanBeAsked(t *testing.T) {
 			p.kernel("k", 100)
 			p.doubles(tc.after)
 			p.commit("other types")
-			row := rowOf(t, p.check(func(o *Options) { o.Patterns = []string{"k"} }), "k/c")
+			row := rowOf(t, p.only("k").check(), "k/c")
 			mustBe(t, row, "")
 			if f := row.Fault; f == nil || f.Cause != result.CauseOracle || f.Message != strings.ReplaceAll(tc.says, "BASE", base[:7]) || f.Hint != tc.hint {
 				t.Errorf("%+v", f)
@@ -151,7 +151,7 @@ func TestOtherOracles(t *testing.T) {
 			p.script("k", puppet.Script{Micros: 100, Wrong: "always"})
 			tc.change(p)
 			p.commit("wrong")
-			row := rowOf(t, p.check(func(o *Options) { o.Patterns = []string{"k"} }), "k/c")
+			row := rowOf(t, p.only("k").check(), "k/c")
 			mustBe(t, row, result.Incorrect)
 			if tc.says != "" {
 				mustWarn(t, row.Warnings, "oracle", tc.says)

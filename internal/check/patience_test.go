@@ -36,16 +36,16 @@ func (p *project) deaf() (asked func() int) {
 func TestNobodyIsAskedTwice(t *testing.T) {
 	p := newProject(t)
 	asked := p.deaf()
-	c := &check{Options: Options{Spec: p.load()}, trees: map[string]*version{}, report: &result.Report{}}
+	c := &check{Spec: p.load(), trees: map[string]*version{}, report: &result.Report{}}
 	defer c.closeTrees()
 	missing := &ratchet.Entry{Commit: strings.Repeat("1", 40)}
 	var said string
 	for range 3 {
 		o := c.bestOf(t.Context(), missing, "k", c.Spec.Kernels[0].Configs[0])
-		if o.job != nil || o.lost() || said != "" && o.side.Reason[0] != said {
-			t.Errorf("lost %t: %v", o.lost(), o.side.Reason)
+		if o.job != nil || o.lostForGood() || said != "" && o.why != said {
+			t.Errorf("lost %t: %v", o.lostForGood(), o.why)
 		}
-		said = o.side.Reason[0]
+		said = o.why
 	}
 	if n := asked(); n != 1 {
 		t.Errorf("asked %d times", n)

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/worker/puppet"
 )
 
@@ -49,6 +49,8 @@ type project struct {
 	t      *testing.T
 	dir    string
 	follow func(run.Event) // sees what happens; may be nil
+
+	patterns []string // of the rows to check; none: all
 }
 
 // newProject has kernel k, of 500 µs, on config c; committed.
@@ -152,15 +154,28 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 		p.t.Fatal(err)
 	}
 	opts := Options{
-		Tool: result.Tool{Version: "test"}, Command: []string{"pawl", "check"}, Spec: p.load(),
-		Duet:  measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
-		Lab: lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
+		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
+		Lab:  lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
 	}
 	opts.Duet.Timeout, opts.Duet.Keep = 20*time.Second, true
 	for _, c := range change {
 		c(&opts)
 	}
-	return Run(ctx, run.New(p.dir, time.Now(), p.follow), opts)
+	seed := uint64(42)
+	r, err := run.Prepare(result.KindCheck, run.Request{
+		Tool: result.Tool{Version: "test"}, Command: []string{"pawl", "check"}, Spec: p.load(), Patterns: p.patterns, Seed: &seed, Follow: p.follow,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return Run(ctx, r, opts)
+}
+
+// only is the project of which some rows alone are checked.
+func (p *project) only(patterns ...string) *project {
+	some := *p
+	some.patterns = patterns
+	return &some
 }
 
 // check is run for those who expect a report.
@@ -237,11 +252,11 @@ func rowOf(t *testing.T, r *result.Report, name string) *result.Row {
 func mustBe(t *testing.T, row *result.Row, want result.Verdict, reasons ...result.Reason) {
 	t.Helper()
 	if row.Verdict != want || !slices.Equal(row.Reasons, reasons) {
-		t.Errorf("%s: %q %v, want %q %v; fault %v, sides %s", row.Name(), row.Verdict, row.Reasons, want, reasons, row.Fault, sides(row))
+		t.Errorf("%s: %q %v, want %q %v; fault %v, sides %s", row.Name(), row.Verdict, row.Reasons, want, reasons, row.Fault, sidesOf(row))
 	}
 }
 
-func sides(row *result.Row) string {
+func sidesOf(row *result.Row) string {
 	var out []string
 	for _, s := range row.Sides {
 		text := string(s.Role)
@@ -260,7 +275,7 @@ func sideOf(t *testing.T, row *result.Row, role result.Role) *result.Side {
 			return s
 		}
 	}
-	t.Fatalf("%s has no side %s: %s", row.Name(), role, sides(row))
+	t.Fatalf("%s has no side %s: %s", row.Name(), role, sidesOf(row))
 	return nil
 }
 

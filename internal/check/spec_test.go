@@ -36,7 +36,7 @@ func TestConfigsAreTheBases(t *testing.T) {
 		t.Errorf("a config that is new: %+v", w)
 	}
 	// Who names a config means that one.
-	if rows := p.check(planOnly, func(o *Options) { o.Patterns = []string{"k/more"} }).Rows; len(rows) != 1 {
+	if rows := p.only("k/more").check(planOnly).Rows; len(rows) != 1 {
 		t.Errorf("%d rows of one that was named", len(rows))
 	}
 
@@ -102,12 +102,12 @@ func TestKernelsOfOneSide(t *testing.T) {
 	row := rowOf(t, report, "renamed/c")
 	mustBe(t, row, result.New, result.NoBaseline)
 	if row.Timing == nil || len(row.Sides) > 0 {
-		t.Errorf("measured %t, against %s", row.Timing != nil, sides(row))
+		t.Errorf("measured %t, against %s", row.Timing != nil, sidesOf(row))
 	}
 	mustWarn(t, report.Warnings, "removed", "kernel old of the base is no more")
 	mustWarn(t, report.Warnings, "removed", "kernel gone of the base is no more")
 	// Who checks one kernel is not told of the others.
-	if w := p.check(planOnly, func(o *Options) { o.Patterns = []string{"k"} }).Warnings; len(w) > 0 {
+	if w := p.only("k").check(planOnly).Warnings; len(w) > 0 {
 		t.Errorf("%+v", w)
 	}
 }
@@ -141,7 +141,7 @@ func TestParamsOfTheBest(t *testing.T) {
 	}
 
 	// An entry that names a param which its commit does not have, or another kernel.
-	c := &check{Options: Options{Spec: p.load()}, trees: map[string]*version{}, report: &result.Report{}}
+	c := &check{Spec: p.load(), trees: map[string]*version{}, report: &result.Report{}}
 	defer c.closeTrees()
 	head := p.git("rev-parse", "HEAD")
 	for says, stored := range map[string]*ratchet.Entry{
@@ -149,12 +149,12 @@ func TestParamsOfTheBest(t *testing.T) {
 		"cannot be rebuilt: check out commit 1111111: commit 111": {Commit: strings.Repeat("1", 40)},
 	} {
 		o := c.bestOf(t.Context(), stored, "k", c.Spec.Kernels[0].Configs[0])
-		if o.job != nil || len(o.side.Reason) != 1 || !strings.Contains(o.side.Reason[0], says) {
-			t.Errorf("%+v, want %q", o.side, says)
+		if o.job != nil || o.why == "" || !strings.Contains(o.why, says) {
+			t.Errorf("%+v, want %q", o, says)
 		}
 	}
-	if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: head}, "other", c.Spec.Kernels[0].Configs[0]); !strings.Contains(o.side.Reason[0], "it has no kernel other") {
-		t.Errorf("%+v", o.side)
+	if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: head}, "other", c.Spec.Kernels[0].Configs[0]); !strings.Contains(o.why, "it has no kernel other") {
+		t.Errorf("%+v", o)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestShallowClone(t *testing.T) {
 	// Base and best are fetched.
 	row := rowOf(t, shallow.check(planOnly), "k/c")
 	if !strings.HasPrefix(row.Plan, "play against base ") || len(row.Sides) != 1 {
-		t.Errorf("plan %q, sides %s", row.Plan, sides(row))
+		t.Errorf("plan %q, sides %s", row.Plan, sidesOf(row))
 	}
 	// Where they cannot be, it is said what is missing, and what to do.
 	again := &project{t: t, dir: filepath.Join(t.TempDir(), "clone")}

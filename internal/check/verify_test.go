@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"pawl/internal/result"
-	"pawl/internal/lab"
 	"pawl/internal/verify"
 	"pawl/internal/worker/puppet"
 )
@@ -294,7 +293,7 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 			p.commit("base")
 			p.script("k", tc.candidate)
 			p.commit("change")
-			made := p.check(func(o *Options) { o.Patterns = []string{"k"} })
+			made := p.only("k").check()
 			for _, config := range []string{"k/c", "k/d"} {
 				row := rowOf(t, made, config)
 				if config == tc.unjudged {
@@ -341,12 +340,10 @@ func TestClocksOfTrios(t *testing.T) {
 		"hides as much as its base":       {60e-6, 5e-6, result.Clean},
 		"hides as much as the best-known": {5e-6, 60e-6, result.Clean},
 	} {
-		k := &contest{row: &result.Row{Timing: timing(60e-6), Verification: &result.Verification{Integrity: result.Clean}}}
-		for _, beyond := range []float64{test.base, test.best} {
-			k.playing = append(k.playing, &opponent{side: &result.Side{}, job: &lab.Job{Row: &result.Row{Timing: timing(beyond)}}})
-		}
-		(&check{}).lookAtTiming(k)
-		if v := k.row.Verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {
+		j := &judged{timing: timing(60e-6), verification: &result.Verification{Integrity: result.Clean}}
+		j.base, j.best = &side{plays: true, timing: timing(test.base)}, &side{plays: true, timing: timing(test.best)}
+		(&check{}).checkTiming(j)
+		if v := j.verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {
 			t.Errorf("%s: %s, %+v", name, v.Integrity, v.Findings)
 		}
 	}

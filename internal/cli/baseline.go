@@ -180,7 +180,7 @@ func printJSON(e *env, v any) error {
 
 func showBaseline(e *env, store *ratchet.Store, f *ratchet.File, names []string, removed bool) {
 	style := e.style()
-	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(f.Class), plural(len(names), "entry", "entries"), relative(store.Path(f.Class)))
+	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(f.Class), unit.Plural(len(names), "entry", "entries"), relative(store.Path(f.Class)))
 	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
 		{Header: "kernel/config"},
 		{Header: "median", Align: term.Right},

@@ -160,7 +160,7 @@ func runBaselineVerify(e *env, opts *baselineOptions) error {
 		}
 	}
 	if findings > 0 {
-		return &outcomeError{exitFailed, "the baseline cannot be trusted: " + plural(findings, "finding", "findings")}
+		return &outcomeError{exitFailed, "the baseline cannot be trusted: " + unit.Plural(findings, "finding", "findings")}
 	}
 	return nil
 }
@@ -169,16 +169,16 @@ func showAudit(e *env, a *ratchet.Audit) {
 	style := e.style()
 	verdict := style.Green("in order")
 	if len(a.Findings) > 0 {
-		verdict = style.Red(plural(len(a.Findings), "finding", "findings"))
+		verdict = style.Red(unit.Plural(len(a.Findings), "finding", "findings"))
 	}
 	reach := "not committed yet"
 	if a.Commits > 0 {
-		reach = plural(a.Commits, "commit", "commits") + " looked at"
+		reach = unit.Plural(a.Commits, "commit", "commits") + " looked at"
 	}
 	if a.Shallow {
 		reach += fmt.Sprintf(", back to %s: this clone is shallow", git.Short(a.Oldest))
 	}
-	fmt.Fprintf(e.stdout, "%s · %s · %s · %s\n", style.Bold(a.Class), plural(a.Entries, "entry", "entries"), reach, verdict)
+	fmt.Fprintf(e.stdout, "%s · %s · %s · %s\n", style.Bold(a.Class), unit.Plural(a.Entries, "entry", "entries"), reach, verdict)
 	for _, f := range a.Findings {
 		fmt.Fprintf(e.stdout, "  %s\n", style.Red(describe(f)))
 		if f.Remedy != "" {

@@ -16,13 +16,13 @@ import (
 
 	"pawl/internal/bench"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 )
 
 // benchOptions say what is measured, and how.
@@ -50,7 +50,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.measure.MinSamples, "min-samples", o.measure.MinSamples, "samples taken whatever the budget says")
 	f.IntVar(&o.measure.MaxSamples, "max-samples", o.measure.MaxSamples, "and never more than this")
 	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
-	f.Uint64Var(&o.measure.Seed, "seed", o.measure.Seed, "seed of the generated inputs")
+	f.Uint64Var(&o.measure.Seed, "seed", run.BenchSeed, "seed of the generated inputs")
 	f.BoolVar(&o.measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
 	f.StringSliceVar(&o.against, "against", nil, "kernels to take turns with, and be compared to")
 	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
@@ -145,31 +145,24 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	project, err := opts.project.load()
+	live := newFollower(e)
+	r, err := opts.project.prepare(e, result.KindBench, patterns, &opts.measure.Seed, live)
 	if err != nil {
 		return err
 	}
-	selections, err := project.Select(patterns)
-	if err != nil {
-		return err
-	}
-	if opts.named && opts.pool == "" && !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost }) {
+	if opts.named && opts.pool == "" && !slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost }) {
 		e.warn("--device %s is ignored: none of these kernels runs on a GPU", opts.device)
 	}
 	settings, err := parseSettings(opts.settings)
 	if err != nil {
 		return err
 	}
-	place, err := placeOf(project, &opts.sandbox, opts.pool, opts.lockMHz)
+	place, err := placeOf(r.Spec, &opts.sandbox, opts.pool, opts.lockMHz)
 	if err != nil {
 		return err
 	}
-	live := newFollower(e)
-	r := run.New(project.Dir, e.started, live.follow)
 	made, err := bench.Run(e.ctx, r, bench.Options{
-		Kind: result.KindBench, Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project,
-		Selections: selections, Set: settings, Against: opts.against, Measure: opts.measure, Devices: opts.devices,
-		Lab: place,
+		Set: settings, Against: opts.against, Measure: opts.measure, Devices: opts.devices, Lab: place,
 	})
 	live.done()
 	if err != nil {
@@ -244,6 +237,30 @@ func (o *projectOptions) load() (*spec.Spec, error) {
 	return spec.Load(file)
 }
 
+// prepare makes a run of the project that its rules allow.
+func (o *projectOptions) prepare(e *env, kind result.Kind, patterns []string, seed *uint64, live *follower) (*run.Run, error) {
+	project, err := o.load()
+	if err != nil {
+		return nil, err
+	}
+	q := e.request(seed, live)
+	q.Spec, q.Patterns = project, patterns
+	return run.Prepare(kind, q)
+}
+
+// request is what every command asks of a run.
+func (e *env) request(seed *uint64, live *follower) run.Request {
+	return run.Request{Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started, Seed: seed, Follow: live.follow}
+}
+
+// given is the seed of a flag whose 0 means that there is none.
+func given(seed uint64) *uint64 {
+	if seed == 0 {
+		return nil
+	}
+	return &seed
+}
+
 // outputOptions say where the report goes besides the run folder.
 type outputOptions struct {
 	json  bool
@@ -299,14 +316,7 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict 
 	if saveErr != nil {
 		e.warn("%v", saveErr)
 	}
-	verdict := judge(made)
-	switch made.Kind {
-	case result.KindCheck:
-		verdict = judgeCheck(made, strict)
-	case result.KindFuzz:
-		verdict = judgeFuzz(made)
-	}
-	return gravest(e, verdict, o.write(made)...)
+	return gravest(e, outcomeOf(made, strict), o.write(made)...)
 }
 
 // print shows the report on stdout, for people or for programs. path is where it

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/lab"
 	"pawl/internal/unit"
 )
 
@@ -237,7 +237,7 @@ func showBuild(e *env, outcomes []builtFor, exported string) error {
 		elsewhere = fmt.Sprintf(", %d not for this machine", unable)
 	}
 	fmt.Fprintf(e.stdout, "%s: %d compiled, %d from the cache, %d failed%s, in %s\n",
-		plural(len(outcomes), "variant", "variants"), built-cached, cached, failed, elsewhere, unit.Duration(time.Since(e.started).Seconds()))
+		unit.Plural(len(outcomes), "variant", "variants"), built-cached, cached, failed, elsewhere, unit.Duration(time.Since(e.started).Seconds()))
 	if exported != "" {
 		fmt.Fprintf(e.stdout, "wrote %s/build.ninja and %s/compile_commands.json\n", exported, exported)
 	}
@@ -245,7 +245,7 @@ func showBuild(e *env, outcomes []builtFor, exported string) error {
 	case e.ctx.Err() != nil:
 		return e.ctx.Err()
 	case failed > 0:
-		return &outcomeError{exitFailed, plural(failed, "variant does", "variants do") + " not build"}
+		return &outcomeError{exitFailed, unit.Plural(failed, "variant does", "variants do") + " not build"}
 	case unable > 0 && built == 0:
 		return &outcomeError{exitUnjudged, "nothing could be built on this machine"}
 	}

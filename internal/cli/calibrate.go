@@ -116,7 +116,7 @@ func runCalibrate(e *env, opts *calibrateOptions) error {
 		return fmt.Errorf("print the peaks: %w", err)
 	}
 	if failed := len(peaks.Failed); saveErr == nil && failed > 0 {
-		return &outcomeError{exitUnjudged, plural(failed, "peak", "peaks") + " could not be measured; the others are kept"}
+		return &outcomeError{exitUnjudged, unit.Plural(failed, "peak", "peaks") + " could not be measured; the others are kept"}
 	}
 	return saveErr
 }

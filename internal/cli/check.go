@@ -2,8 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -12,12 +10,8 @@ import (
 
 	"pawl/internal/check"
 	"pawl/internal/curve"
-	"pawl/internal/diag"
 	"pawl/internal/measure"
 	"pawl/internal/result"
-	"pawl/internal/run"
-	"pawl/internal/spec"
-	"pawl/internal/trial"
 )
 
 // checkOptions say what is checked against what.
@@ -113,25 +107,17 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	if err := opts.check(); err != nil {
 		return err
 	}
-	project, err := opts.project.load()
+	live := newFollower(e)
+	r, err := opts.project.prepare(e, result.KindCheck, patterns, given(opts.measure.Seed), live)
 	if err != nil {
 		return err
 	}
-	if err := finished(project, patterns); err != nil {
-		return err
-	}
-	place, err := placeOf(project, &opts.sandbox, opts.pool, opts.lockMHz)
+	place, err := placeOf(r.Spec, &opts.sandbox, opts.pool, opts.lockMHz)
 	if err != nil {
 		return err
 	}
 	place.Device = opts.device
-	if opts.measure.Seed == 0 {
-		opts.measure.Seed = trial.RandomSeed()
-	}
-	live := newFollower(e)
-	r := run.New(project.Dir, e.started, live.follow)
 	made, err := check.Run(e.ctx, r, check.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Patterns: patterns,
 		Base: opts.base, Update: opts.update, Fork: opts.fork, PlanOnly: opts.plan, Duet: measure.DuetOptions{Options: opts.measure, Floor: measure.DefaultFloor},
 		Lab: place, Curves: curve.Folder(),
 	})
@@ -141,7 +127,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	}
 	then(made)
 	delivered := opts.output.deliver(e, r, made, opts.strict)
-	return gravest(e, judgeCheck(made, opts.strict), err, delivered)
+	return gravest(e, outcomeOf(made, opts.strict), err, delivered)
 }
 
 // gravest is the outcome of a command whose report has a verdict and which met with
@@ -160,100 +146,4 @@ func gravest(e *env, verdict error, problems ...error) error {
 		e.explain(problem)
 	}
 	return verdict
-}
-
-// finished refuses rows that still have guesses in them.
-func finished(s *spec.Spec, patterns []string) error {
-	rows, err := s.Select(patterns)
-	if err != nil {
-		return err
-	}
-	guesses := s.TODOsOf(patterns, rows)
-	if len(guesses) == 0 {
-		return nil
-	}
-	var list diag.List
-	for _, at := range guesses {
-		list.Add(&diag.Problem{Pos: at, Message: "this is only guessed, and check judges nothing that is"})
-	}
-	source, err := os.ReadFile(s.File)
-	if err != nil {
-		return fmt.Errorf("read the spec again: %w", err)
-	}
-	problems := diag.Problems(list.Err(source))
-	problems[len(problems)-1].Hint = "put each guess right and delete its TODO comment; pawl bench works meanwhile"
-	return diag.Errors(problems)
-}
-
-// judgeCheck turns a check's report into the command's outcome.
-func judgeCheck(r *result.Report, strict bool) error {
-	failed := map[result.Verdict]int{}
-	var order []result.Verdict
-	unjudged, undecided := 0, 0
-	for _, row := range r.Rows {
-		switch row.Verdict {
-		case result.Regression, result.Incorrect, result.Rejected, result.Broken:
-			if row.Verdict == result.Regression && accepted(row) {
-				continue
-			}
-			if failed[row.Verdict] == 0 {
-				order = append(order, row.Verdict)
-			}
-			failed[row.Verdict]++
-		case result.Incomparable:
-			if baseBroken(row) {
-				unjudged++
-			} else {
-				undecided++
-			}
-		case result.Inconclusive:
-			undecided++
-		case "":
-			if row.Fault != nil {
-				unjudged++
-			}
-		}
-	}
-	switch {
-	case r.Interrupted:
-		return &outcomeError{exitInterrupted, "interrupted: what was measured until then is kept"}
-	case len(order) > 0:
-		text := ""
-		for i, v := range order {
-			if i > 0 {
-				text += ", "
-			}
-			if v == result.Regression {
-				text += plural(failed[v], "regression", "regressions")
-			} else {
-				text += plural(failed[v], "config "+string(v), "configs "+string(v))
-			}
-		}
-		return &outcomeError{exitFailed, "gate failed: " + text}
-	case unjudged > 0 || len(r.Rows) == 0:
-		return &outcomeError{exitUnjudged, plural(unjudged, "kernel config", "kernel configs") + " could not be judged"}
-	case strict && undecided > 0:
-		return &outcomeError{exitUndecided, plural(undecided, "kernel config", "kernel configs") + " could not be decided"}
-	}
-	return nil
-}
-
-func accepted(row *result.Row) bool {
-	for _, reason := range row.Reasons {
-		if reason == result.Accepted {
-			return true
-		}
-	}
-	return false
-}
-
-// baseBroken tells whether a row could not be compared because its base does not
-// build or run.
-func baseBroken(row *result.Row) bool {
-	for _, side := range row.Sides {
-		if side.Role == result.Base && side.Row != nil && side.Row.Fault != nil {
-			return true
-		}
-	}
-	return false
 }

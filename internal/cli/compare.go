@@ -130,5 +130,5 @@ func runCompare(e *env, opts *compareOptions, files []string) error {
 	if printed != nil {
 		printed = fmt.Errorf("print the comparison: %w", printed)
 	}
-	return gravest(e, judge(made), append(opts.output.write(made), printed)...)
+	return gravest(e, outcomeOf(made, false), append(opts.output.write(made), printed)...)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"pawl/internal/result"
 )
@@ -44,53 +45,25 @@ func exitCode(err error) int {
 	return exitUnjudged
 }
 
-// judge turns a report into the command's outcome.
-func judge(r *result.Report) error {
-	if r.Kind == result.KindCompare {
-		return judgeComparison(r)
-	}
-	failed, unjudged, measured := 0, 0, 0
-	for _, row := range r.Rows {
-		switch row.Verdict {
-		case result.Regression, result.Incorrect, result.Rejected, result.Broken:
-			failed++
-		default:
-			if row.Fault != nil {
-				unjudged++
-			} else {
-				measured++
-			}
+// outcomeOf is what a report means for the command. Not every command fails where
+// something is undecided: a check does so only when it is strict.
+func outcomeOf(r *result.Report, strict bool) error {
+	code := exitOK
+	switch r.Outcome.Result {
+	case result.Passed:
+	case result.Failed:
+		code = exitFailed
+	case result.Undecided:
+		if r.Kind != result.KindCheck || strict {
+			code = exitUndecided
 		}
+	case result.Unjudged:
+		code = exitUnjudged
+	case result.Interrupted:
+		code = exitInterrupted
 	}
-	switch {
-	case r.Interrupted:
-		return &outcomeError{exitInterrupted, "interrupted: what was measured until then is kept"}
-	case failed > 0:
-		return &outcomeError{exitFailed, plural(failed, "kernel config", "kernel configs") + " failed"}
-	case measured == 0 || unjudged > 0:
-		return &outcomeError{exitUnjudged, plural(unjudged, "kernel config", "kernel configs") + " could not be measured"}
+	if code == exitOK {
+		return nil
 	}
-	return nil
-}
-
-// judgeComparison is judge for two files: what is undecided is an outcome of its
-// own, and benchmarks that only one file has are not judged.
-func judgeComparison(r *result.Report) error {
-	verdicts := map[result.Verdict]int{}
-	for _, row := range r.Rows {
-		verdicts[row.Verdict]++
-	}
-	undecided := verdicts[result.Inconclusive] + verdicts[result.Incomparable]
-	judged := undecided + verdicts[result.Regression] + verdicts[result.Improvement] + verdicts[result.Maintained] + verdicts[result.Unchanged]
-	switch {
-	case verdicts[result.Regression] > 0:
-		return &outcomeError{exitFailed, plural(verdicts[result.Regression], "regression", "regressions")}
-	case judged == 0:
-		return &outcomeError{exitUnjudged, "the files have no benchmark in common"}
-	case verdicts[result.Incomparable] > 0:
-		return &outcomeError{exitUndecided, plural(undecided, "benchmark", "benchmarks") + " undecided, " + plural(verdicts[result.Incomparable], "of them", "of them") + " incomparable"}
-	case undecided > 0:
-		return &outcomeError{exitUndecided, "no significant difference in " + plural(undecided, "benchmark", "benchmarks")}
-	}
-	return nil
+	return &outcomeError{code, strings.Join(r.Outcome.Reasons, "; ")}
 }

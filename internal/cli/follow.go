@@ -59,12 +59,5 @@ func (f *follower) show(stage, text string) {
 
 func (f *follower) done() { f.progress.Done() }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return unit.Count(n) + " " + many
-}
-
 // relative is a path as seen from the working folder, where that is shorter.
 func relative(path string) string { return disk.Shown(path) }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"pawl/internal/fuzz"
 	"pawl/internal/measure"
 	"pawl/internal/result"
-	"pawl/internal/run"
 	"pawl/internal/trial"
 )
 
@@ -86,36 +84,26 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	project, err := opts.project.load()
+	live := newFollower(e)
+	r, err := opts.project.prepare(e, result.KindFuzz, patterns, given(opts.seed), live)
 	if err != nil {
 		return err
 	}
-	selections, err := project.Select(patterns)
-	if err != nil {
-		return err
-	}
-	place, err := placeOf(project, &opts.sandbox, opts.pool, 0)
+	place, err := placeOf(r.Spec, &opts.sandbox, opts.pool, 0)
 	if err != nil {
 		return err
 	}
 	place.Device = opts.device
 	order := fuzz.Order{
-		Options: trial.Options{Seed: opts.seed, Sample: opts.sample, Plain: opts.plain},
-		Tool:    e.tool(), Command: append([]string{"pawl"}, e.args...), Spec: project, Selections: selections,
-		Chosen: named(patterns), Lab: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
-	}
-	if order.Seed == 0 {
-		order.Seed = trial.RandomSeed()
+		Options: trial.Options{Sample: opts.sample, Plain: opts.plain}, Lab: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
 	}
 	if opts.all {
 		order.Sample = trial.All
 	}
-	live := newFollower(e)
-	r := run.New(project.Dir, e.started, live.follow)
 	made, err := fuzz.Run(e.ctx, r, order)
 	live.done()
 	if errors.Is(err, trial.ErrNoCase) {
-		return &outcomeError{exitUndecided, detail(project.File, err)}
+		return &outcomeError{exitUndecided, detail(r.Spec.File, err)}
 	}
 	if err != nil {
 		return err
@@ -136,59 +124,4 @@ func detail(file string, err error) string {
 	}
 	source, _ := os.ReadFile(file) // without it there is no line to show
 	return list.Err(source).Error()
-}
-
-// named tells whether selectors choose configs, and not only kernels.
-func named(patterns []string) bool {
-	for _, p := range patterns {
-		if strings.Contains(p, "/") {
-			return true
-		}
-	}
-	return false
-}
-
-// judgeFuzz turns a fuzz report into the command's outcome.
-func judgeFuzz(r *result.Report) error {
-	wrong, rejected, broken, unjudged, passed := 0, 0, 0, 0, 0
-	var untried []string
-	for _, row := range r.Rows {
-		switch {
-		case row.Verdict == result.Incorrect:
-			wrong++
-		case row.Verdict == result.Rejected:
-			rejected++
-		case row.Verdict == result.Broken:
-			broken++
-		case row.Fault != nil:
-			unjudged++
-		case row.Verdict == result.Inconclusive:
-			untried = append(untried, row.Kernel)
-		case row.Verification != nil && row.Verification.Passed > 0:
-			passed++
-		}
-	}
-	var failed []string
-	if wrong > 0 {
-		failed = append(failed, plural(wrong, "kernel gives", "kernels give")+" wrong answers")
-	}
-	if rejected > 0 {
-		failed = append(failed, plural(rejected, "kernel is", "kernels are")+" rejected")
-	}
-	if broken > 0 {
-		failed = append(failed, plural(broken, "kernel is", "kernels are")+" broken")
-	}
-	switch {
-	case r.Interrupted:
-		return &outcomeError{exitInterrupted, "interrupted: what was tried until then is kept"}
-	case len(failed) > 0:
-		return &outcomeError{exitFailed, strings.Join(failed, ", ")}
-	case unjudged > 0:
-		return &outcomeError{exitUnjudged, plural(unjudged, "kernel", "kernels") + " could not be judged"}
-	case len(untried) > 0:
-		return &outcomeError{exitUndecided, "nothing that pawl.yaml asks for was tried of " + strings.Join(untried, ", ") + ": every such case was skipped"}
-	case passed == 0:
-		return &outcomeError{exitUndecided, "no case could be tried"}
-	}
-	return nil
 }

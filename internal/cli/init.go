@@ -16,6 +16,7 @@ import (
 	"pawl/internal/disk"
 	"pawl/internal/draft"
 	"pawl/internal/spec"
+	"pawl/internal/unit"
 )
 
 type initOptions struct {
@@ -73,9 +74,9 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	if err := disk.Write(specName, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, plural(len(entries), "kernel", "kernels"), few(names(entries)))
+	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), few(names(entries)))
 	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
-		fmt.Fprintf(e.stdout, "%s marked TODO; look at each, then delete its comment\n", plural(guesses, "guess is", "guesses are"))
+		fmt.Fprintf(e.stdout, "%s marked TODO; look at each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}
 	fmt.Fprintf(e.stdout, "next: pawl bench\n")
 	return nil

@@ -15,7 +15,6 @@ import (
 	"pawl/internal/run"
 	"pawl/internal/selftest"
 	"pawl/internal/spec"
-	"pawl/internal/trial"
 )
 
 type selftestOptions struct {
@@ -88,13 +87,12 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 		return err
 	}
 	place.Device = opts.device
-	if opts.seed == 0 {
-		opts.seed = trial.RandomSeed()
-	}
 	live := newFollower(e)
-	made, err := selftest.Run(e.ctx, run.Quiet(e.started, live.follow), selftest.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Only: only, Lab: place, Seed: opts.seed, Timeout: 20 * time.Second,
-	})
+	r, err := run.Prepare(result.KindSelftest, e.request(given(opts.seed), live))
+	if err != nil {
+		return err
+	}
+	made, err := selftest.Run(e.ctx, r, selftest.Options{Only: only, Lab: place, Timeout: 20 * time.Second})
 	live.done()
 	if err != nil {
 		return err
@@ -102,7 +100,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	if err := opts.print(e, made); err != nil {
 		return err
 	}
-	return gravest(e, judgeSelftest(made), opts.output.write(made)...)
+	return gravest(e, outcomeOf(made, false), opts.output.write(made)...)
 }
 
 func (o *selftestOptions) print(e *env, made *result.Report) error {
@@ -110,21 +108,4 @@ func (o *selftestOptions) print(e *env, made *result.Report) error {
 		return report.Text(e.stdout, made, report.TextOptions{Style: e.style()})
 	}
 	return printJSON(e, made.Selftest)
-}
-
-func judgeSelftest(r *result.Report) error {
-	t := r.Selftest
-	switch {
-	case r.Interrupted:
-		return &outcomeError{exitInterrupted, "interrupted"}
-	case t.Missed > 0:
-		return &outcomeError{exitFailed, plural(t.Missed, "cheat was", "cheats were") + " missed"}
-	case t.ControlsFailed > 0:
-		return &outcomeError{exitFailed, plural(t.ControlsFailed, "honest kernel was", "honest kernels were") + " refused"}
-	case t.MutantsKilled < t.Mutants:
-		return &outcomeError{exitFailed, plural(t.Mutants-t.MutantsKilled, "planted mistake was", "planted mistakes were") + " not found"}
-	case t.Caught+t.Suspicious+t.Defused+t.Open+t.ControlsPassed+t.Mutants == 0:
-		return &outcomeError{exitUnjudged, "nothing could be tried here"}
-	}
-	return nil
 }

@@ -92,6 +92,7 @@ func Parsed(ctx context.Context, before, after *foreign.File, opts Options) (*re
 	}
 	r.Warnings = c.warnings(rows)
 	r.Finished = time.Now()
+	r.Outcome = judge.Outcome(r)
 	return r, nil
 }
 

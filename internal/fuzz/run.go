@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pawl/internal/diag"
+	"pawl/internal/judge"
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -20,15 +21,10 @@ import (
 // Order is what a run of pawl fuzz is asked for.
 type Order struct {
 	trial.Options
-	Tool       result.Tool
-	Command    []string
-	Spec       *spec.Spec
-	Selections []spec.Selection
-	Chosen     bool // configs were selected by name: try those instead of the matrix
-	Lab        lab.Options
-	Timeout    time.Duration // of one launch
-	Sanitize   bool          // GPU kernels also under compute-sanitizer
-	Brief      bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
+	Lab      lab.Options
+	Timeout  time.Duration // of one launch
+	Sanitize bool          // GPU kernels also under compute-sanitizer
+	Brief    bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
 }
 
 // shrinkTries is how many smaller trials a failure is tried at.
@@ -48,7 +44,6 @@ type fuzzing struct {
 // subject is one kernel that is tried.
 type subject struct {
 	kernel    *spec.Kernel
-	row       *result.Row
 	plan      *trial.Plan
 	trials    []trial.Trial
 	answers   *lab.Answers
@@ -56,6 +51,24 @@ type subject struct {
 	reference *lab.Job
 	rival     *lab.Job
 	examiner  *lab.Examiner
+
+	verification *result.Verification
+	fault        *result.Fault  // why its answers are not known, or not trusted
+	verdict      result.Verdict // of its cases
+}
+
+// fail records why a kernel's answers are not known, or not trusted.
+func (s *subject) fail(stage string, err error) {
+	s.fault = s.candidate.FaultOf(stage, err)
+	s.verdict = judge.OfFault(s.fault)
+}
+
+// row is what the report says of a kernel.
+func (s *subject) row() *result.Row {
+	row := s.candidate.Row()
+	row.Config, row.Vars = "", nil
+	row.Verification, row.Fault, row.Verdict = s.verification, s.fault, s.verdict
+	return row
 }
 
 // Run tries the selected kernels and reports every case. What goes wrong with one
@@ -63,10 +76,11 @@ type subject struct {
 // to try at all.
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	opts := measure.Default()
+	order.Seed = r.Seed
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
-	f := &fuzzing{Order: order, run: r, report: lab.NewReport(ctx, r, result.KindFuzz, order.Tool, order.Command, order.Spec, opts), store: OpenStore(order.Spec.Dir)}
+	f := &fuzzing{Order: order, run: r, report: r.NewReport(ctx, opts.Method()), store: OpenStore(r.Spec.Dir)}
 	place := order.Lab
-	place.Class, place.Timeout = order.Spec.DeviceClass, order.Timeout
+	place.Class, place.Timeout = r.Spec.DeviceClass, order.Timeout
 	f.lab = lab.New(r, f.report, place)
 	subjects, err := f.plan()
 	if err != nil {
@@ -83,29 +97,39 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	startErr := f.lab.Build(ctx, jobs)
 	defer f.lab.Close()
 	for _, s := range subjects {
-		if startErr != nil && s.row.Fault == nil {
-			s.candidate.Fail("load", startErr)
+		if fault := s.candidate.Record.Fault; fault != nil && s.fault == nil {
+			s.fail(fault.Stage, fault)
+		} else if startErr != nil && s.fault == nil {
+			s.fail("load", startErr)
 		}
 		f.try(ctx, s)
 	}
 	f.sanitize(ctx, subjects)
-	f.report.Interrupted = ctx.Err() != nil
-	f.report.Finished = time.Now().UTC()
+	for _, s := range subjects {
+		f.report.Rows = append(f.report.Rows, s.row())
+	}
+	run.Finish(ctx, f.report)
 	return f.report, nil
+}
+
+// chosen reports whether configs were selected by name: those are tried instead of the
+// matrix.
+func (f *fuzzing) chosen() bool {
+	return slices.ContainsFunc(f.run.Patterns, func(p string) bool { return strings.Contains(p, "/") })
 }
 
 // plan lists every kernel's trials. Kernels without an oracle have none.
 func (f *fuzzing) plan() ([]*subject, error) {
 	var subjects []*subject
 	var empty diag.Errors
-	for _, selected := range f.Selections {
+	for _, selected := range f.run.Selections {
 		opts := f.Options
-		if f.Chosen {
+		if f.chosen() {
 			opts.Configs = selected.Configs
 		}
 		s := &subject{kernel: selected.Kernel}
 		variant := selected.Kernel.Default()
-		plan, err := trial.NewPlan(f.Spec, variant, opts)
+		plan, err := trial.NewPlan(f.run.Spec, variant, opts)
 		if errors.Is(err, trial.ErrNoCase) {
 			for _, problem := range diag.Problems(err) {
 				message := problem.Message
@@ -130,23 +154,20 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		s.trials = append(replays, plan.Trials...)
 		f.total += len(s.trials)
 		first := selected.Kernel.Configs[0]
-		s.candidate = lab.NewJob(f.Spec.Dir, variant, first)
-		s.row = s.candidate.Row
-		s.row.Config, s.row.Vars = "", nil
-		s.row.Verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
-		f.report.Rows = append(f.report.Rows, s.row)
-		if s.answers, err = lab.FindAnswers(f.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
+		s.candidate = lab.NewJob(f.run.Spec.Dir, variant, first)
+		s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
+		if s.answers, err = lab.FindAnswers(f.run.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
 			err = &result.Fault{
 				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
 			}
 		}
 		if err != nil {
-			s.candidate.Fail("verify", err)
+			s.fail("verify", err)
 			subjects = append(subjects, s)
 			continue
 		}
-		s.row.Verification.Oracle = s.answers.String()
+		s.verification.Oracle = s.answers.String()
 		s.reference, s.rival = s.answers.Jobs(first)
 		subjects = append(subjects, s)
 	}

@@ -94,7 +94,8 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	if err != nil {
 		t.Fatal(err)
 	}
-	selections, err := s.Select(nil)
+	seed := uint64(5)
+	r, err := run.Prepare(result.KindFuzz, run.Request{Spec: s, Seed: &seed, Follow: b.follow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +105,8 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	}
 	// Locks of its own: nobody is measured here, and one that hangs would keep others waiting.
 	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
-	report, err = Run(ctx, run.New(dir, time.Now(), b.follow), Order{
-		Options: trial.Options{Seed: 5, Plain: b.plain}, Spec: s, Selections: selections, Timeout: 3 * time.Second,
+	report, err = Run(ctx, r, Order{
+		Options: trial.Options{Plain: b.plain}, Timeout: 3 * time.Second,
 		Lab: lab.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
 	})
 	return report, dir, err
@@ -281,12 +282,12 @@ fuzz: {matrix: {N: [0], M: [5]}}
 		patterns []string
 		err      bool
 	}{{[]string{"k"}, true}, {nil, false}} {
-		selections, err := s.Select(test.patterns)
+		r, err := run.Prepare(result.KindFuzz, run.Request{Spec: s, Patterns: test.patterns})
 		if err != nil {
 			t.Fatal(err)
 		}
 		report := &result.Report{}
-		f := &fuzzing{Order: Order{Spec: s, Selections: selections}, report: report, store: OpenStore(t.TempDir())}
+		f := &fuzzing{run: r, report: report, store: OpenStore(t.TempDir())}
 		subjects, err := f.plan()
 		if (err != nil) != test.err || !test.err && len(subjects) != 1 {
 			t.Fatalf("%v: %v", test.patterns, err)

@@ -50,7 +50,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 				}
 				return // as it would with every kernel
 			}
-			s.row.Verification.Sanitizer = append(s.row.Verification.Sanitizer, *one)
+			s.verification.Sanitizer = append(s.verification.Sanitizer, *one)
 		}
 		f.judgeSanitizer(s)
 	}
@@ -74,7 +74,7 @@ func hintOf(err error) string {
 // unfit says why a kernel cannot be launched under a sanitizer. One that crashes can:
 // nobody says better where.
 func (f *fuzzing) unfit(s *subject) string {
-	fault := s.row.Fault
+	fault := s.fault
 	switch {
 	case fault != nil && (s.candidate.Artifact == nil || fault.Cause == result.CauseUnsupported):
 		return fault.Message
@@ -164,10 +164,10 @@ func ownFile(file, source string) string {
 func (f *fuzzing) everything(s *subject) []trial.Trial {
 	opts := f.Options
 	opts.Sample = trial.All
-	if f.Chosen {
+	if f.chosen() {
 		return nil // nothing was drawn
 	}
-	plan, err := trial.NewPlan(f.Spec, s.candidate.Variant, opts)
+	plan, err := trial.NewPlan(f.run.Spec, s.candidate.Variant, opts)
 	if err != nil {
 		return nil // as little as what was drawn, then
 	}
@@ -177,7 +177,7 @@ func (f *fuzzing) everything(s *subject) []trial.Trial {
 // smallCases are the smallest trial, the smallest of those that the file asks for,
 // and the smallest that failed: small, because a launch takes a hundred times as long.
 func smallCases(s *subject, others []trial.Trial) (cases []lab.SanitizedCase, names []string) {
-	v := s.row.Verification
+	v := s.verification
 	trials := slices.Concat(s.trials, others)
 	wanted := []func(i int) bool{
 		func(int) bool { return true },
@@ -209,7 +209,7 @@ func smallCases(s *subject, others []trial.Trial) (cases []lab.SanitizedCase, na
 // judgeSanitizer fails a kernel that a tool found an error in. What the answers have
 // shown stands.
 func (f *fuzzing) judgeSanitizer(s *subject) {
-	for _, one := range s.row.Verification.Sanitizer {
+	for _, one := range s.verification.Sanitizer {
 		at := slices.IndexFunc(one.Findings, func(found result.SanitizerFinding) bool { return found.Severity == sanitizer.Error })
 		if at < 0 {
 			continue
@@ -219,8 +219,8 @@ func (f *fuzzing) judgeSanitizer(s *subject) {
 		if found.File != "" {
 			message += fmt.Sprintf(" at %s:%d", found.File, found.Line)
 		}
-		if s.row.Fault == nil && s.row.Verdict != result.Incorrect {
-			s.candidate.Fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
+		if s.fault == nil && s.verdict != result.Incorrect {
+			s.fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
 		}
 		return
 	}

@@ -53,12 +53,12 @@ func TestSanitizerFailsTheKernel(t *testing.T) {
 		{sanitizer.Error, result.Incorrect, result.Incorrect},
 		{sanitizer.Warning, "", ""},
 	} {
-		row := &result.Row{Verdict: tc.before, Verification: &result.Verification{Sanitizer: []result.SanitizerRun{{
+		s := &subject{candidate: &lab.Job{}, verdict: tc.before, verification: &result.Verification{Sanitizer: []result.SanitizerRun{{
 			Tool: "racecheck", Findings: []result.SanitizerFinding{{Severity: tc.severity, Kind: "Race", File: "k.cu", Line: 3, Count: 1}},
 		}}}}
-		(&fuzzing{}).judgeSanitizer(&subject{row: row, candidate: &lab.Job{Row: row}})
-		if row.Verdict != tc.want {
-			t.Errorf("%+v: %s, %+v", tc, row.Verdict, row.Fault)
+		(&fuzzing{}).judgeSanitizer(s)
+		if s.verdict != tc.want {
+			t.Errorf("%+v: %s, %+v", tc, s.verdict, s.fault)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestSmallCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &subject{plan: p, trials: p.Trials, row: &result.Row{Verification: &result.Verification{}}}
+	s := &subject{plan: p, trials: p.Trials, verification: &result.Verification{}}
 	cases, list := smallCases(s, nil)
 	if len(cases) == 0 || len(cases) > 2 || len(cases) != len(list) {
 		t.Fatalf("%q", list)

@@ -20,16 +20,16 @@ import (
 
 // try makes all trials of a kernel.
 func (f *fuzzing) try(ctx context.Context, s *subject) {
-	v := s.row.Verification
+	v := s.verification
 	for _, job := range []*lab.Job{s.reference, s.rival} {
-		if job != nil && job.Row.Fault != nil && s.row.Fault == nil {
-			s.candidate.Fail("verify", &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint,
+		if job != nil && job.Record.Fault != nil && s.fault == nil {
+			s.fail("verify", &result.Fault{
+				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Record.Fault.Message), Hint: job.Record.Fault.Hint,
 			})
 		}
 	}
 	end := f.done + len(s.trials)
-	if s.row.Fault != nil {
+	if s.fault != nil {
 		f.done = end
 		s.withoutNotes()
 		return
@@ -46,8 +46,8 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	for _, skip := range s.plan.Skipped {
 		f.skip(s, skip.Trial, skip.Reason)
 	}
-	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.row.Fault == nil && (ctx.Err() == nil || forged(err)) {
-		s.candidate.Fail("verify", err) // answers that only closing shows to be forged
+	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.fault == nil && (ctx.Err() == nil || forged(err)) {
+		s.fail("verify", err) // answers that only closing shows to be forged
 	}
 	f.verdict(s)
 	s.withoutNotes()
@@ -56,7 +56,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 // withoutNotes leaves out what was decided about cases of a kernel that nobody can
 // judge: beside that it says nothing.
 func (s *subject) withoutNotes() {
-	if v := s.row.Verification; s.row.Fault != nil && s.row.Fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
+	if v := s.verification; s.fault != nil && s.fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
 		v.Limits = v.Limits[min(len(v.Limits), len(s.plan.Notes)):]
 	}
 }
@@ -70,7 +70,7 @@ func forged(err error) bool {
 // trials makes one after the other; false: not all of them, for a reason that keeps
 // more from being made.
 func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
-	v := s.row.Verification
+	v := s.verification
 	fresh := true // of the first whose data is not a stored one's
 	for i, t := range s.trials {
 		one, ok := f.next(ctx, s, t, fresh && t.Stored == "")
@@ -107,10 +107,10 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 		if errors.As(err, &own) {
 			err = own.Fault()
 		}
-		s.candidate.Fail("verify", err)
+		s.fail("verify", err)
 		return nil, false
 	}
-	s.row.Verification.Findings = append(s.row.Verification.Findings, findings...)
+	s.verification.Findings = append(s.verification.Findings, findings...)
 	return one, true
 }
 
@@ -129,21 +129,21 @@ func (f *fuzzing) giveUp(s *subject, t trial.Trial, rest []trial.Trial) {
 	if len(rest) > 1 {
 		cases = unit.Count(len(rest)) + " cases after it are"
 	}
-	v := s.row.Verification
+	v := s.verification
 	v.Limits = append(v.Limits, fmt.Sprintf("%s ran out of time (--timeout %v): %s not tried, and it is not made smaller", t.Name(), f.Timeout, cases))
 }
 
 func (f *fuzzing) skip(s *subject, t trial.Trial, why string) {
 	one := f.newCase(t)
 	one.Skipped = why
-	s.row.Verification.Cases = append(s.row.Verification.Cases, one)
-	s.row.Verification.Skipped++
+	s.verification.Cases = append(s.verification.Cases, one)
+	s.verification.Skipped++
 }
 
 // repeatElsewhere runs the largest case that could be tried several times, where the
 // one that was to be had no room.
 func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
-	v := s.row.Verification
+	v := s.verification
 	missed := slices.IndexFunc(s.trials, func(t trial.Trial) bool { return t.Repeats > 1 && t.Stored == "" })
 	if missed < 0 || v.Cases[missed].Skipped == "" {
 		return
@@ -221,7 +221,7 @@ func (f *fuzzing) newCase(t trial.Trial) *result.Case {
 
 // count takes note of how a trial went; one that failed is shrunk and kept.
 func (f *fuzzing) count(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
-	v := s.row.Verification
+	v := s.verification
 	switch {
 	case one.Skipped != "":
 		v.Skipped++
@@ -292,25 +292,25 @@ func (f *fuzzing) warn(err error) {
 
 // verdict is what all cases of a kernel come to.
 func (f *fuzzing) verdict(s *subject) {
-	v := s.row.Verification
+	v := s.verification
 	for _, found := range v.Findings {
 		if found.Severity == result.Cheated {
 			v.Integrity = result.Cheated
-			if s.row.Fault == nil {
-				s.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
+			if s.fault == nil {
+				s.fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
 			}
 		} else if v.Integrity == result.Clean {
 			v.Integrity = result.Suspicious
 		}
 	}
-	if s.row.Fault == nil && v.Failed == 0 && s.unasked() {
-		s.row.Verdict = result.Inconclusive
+	if s.fault == nil && v.Failed == 0 && s.unasked() {
+		s.verdict = result.Inconclusive
 		v.Limits = append(v.Limits, fmt.Sprintf("nothing of what the file asks for was tried: every case of its %s was skipped", s.plan.Trials[0].Lane))
 	}
-	if s.row.Fault == nil && v.Failed > 0 {
-		s.row.Verdict = result.Broken
+	if s.fault == nil && v.Failed > 0 {
+		s.verdict = result.Broken
 		if slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Reason != "" && c.Fault == nil }) {
-			s.row.Verdict = result.Incorrect
+			s.verdict = result.Incorrect
 		}
 	}
 }
@@ -319,7 +319,7 @@ func (f *fuzzing) verdict(s *subject) {
 // tried are pawl's own idea, and do not stand for them.
 func (s *subject) unasked() bool {
 	asked, tried := 0, 0
-	for _, c := range s.row.Verification.Cases {
+	for _, c := range s.verification.Cases {
 		if (c.Lane == trial.LaneMatrix || c.Lane == trial.LaneConfig) && !c.Replay {
 			asked++
 			if c.Skipped == "" {

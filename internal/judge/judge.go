@@ -97,7 +97,24 @@ func ended(c Case) (result.Verdict, bool) {
 	case c.Fault == nil:
 		return "", false
 	}
-	return c.Fault.Verdict(), true
+	return OfFault(c.Fault), true
+}
+
+// OfFault is what a fault says of the kernel: nothing where it is the machine's, the
+// user's or pawl's own, or where there is none.
+func OfFault(f *result.Fault) result.Verdict {
+	if f == nil {
+		return ""
+	}
+	switch f.Cause {
+	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
+		return result.Rejected
+	case result.CauseWrong:
+		return result.Incorrect
+	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol, result.CauseOracle:
+		return ""
+	}
+	return result.Broken
 }
 
 func measured(o *Opponent) bool { return o != nil && !o.Missing && o.Change != nil }
@@ -219,4 +236,16 @@ func Moves(c Case, verdict result.Verdict, first bool) bool {
 	}
 	where, decided := region(c.Gate, best)
 	return decided && where < 0 && best.Change.Confirmed
+}
+
+// Unmeasured is the verdict that a row has without being measured; "": it depends on its
+// times.
+func Unmeasured(c Case) result.Verdict {
+	if verdict, ended := ended(c); ended {
+		return verdict
+	}
+	if c.Base != nil && c.Base.Same || c.Base == nil && c.Best != nil && c.Best.Same {
+		return result.Unchanged
+	}
+	return ""
 }

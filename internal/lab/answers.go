@@ -77,7 +77,7 @@ func (a *Answers) Unasked(about *spec.Instance, reference, rival *Job) error {
 			continue
 		}
 		if job.Instance == nil {
-			return job.Row.Fault
+			return job.Record.Fault
 		}
 		if err := verify.Answers(job.Instance, about); err != nil {
 			return err

@@ -23,10 +23,8 @@ func TestDoubt(t *testing.T) {
 		"a slow host":                 {timing(func(t *result.Timing) { t.Unhidden, t.GPUS = true, 1e-5 }), "cv host-bound "},
 		"an opponent with a slow one": {timing(func(t *result.Timing) { t.Unhidden = true }), "cv host-bound "},
 	} {
-		p := &Job{Row: &result.Row{Timing: test.timing}}
-		(&Lab{}).Doubt(p, 0.12)
 		got := ""
-		for _, w := range p.Row.Warnings {
+		for _, w := range (&Lab{}).Doubts(&Job{}, test.timing, 0.12) {
 			got += w.Code + " "
 		}
 		if got != test.want {

@@ -108,10 +108,10 @@ func (e *Examiner) seat(ctx context.Context) error {
 
 func (e *Examiner) open(ctx context.Context, job *Job) (*Lease, error) {
 	var purpose Purpose
-	if job.Row.Cell != spec.CellCUDA {
+	if job.Cell() != spec.CellCUDA {
 		purpose.Memory = 5*e.footprint + spareMemory
 	}
-	if job.Untimed && job.Row.Cell == spec.CellPython { // references compute in wider types
+	if job.Untimed && job.Cell() == spec.CellPython { // references compute in wider types
 		purpose.Memory = max(purpose.Memory, wideMemory*e.footprint+2*spareMemory)
 	}
 	return e.lab.Lease(ctx, job, purpose)

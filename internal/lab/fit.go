@@ -41,10 +41,10 @@ func Unfit(v spec.Variant, arch string) *result.Fault {
 	for _, config := range v.Kernel.Configs {
 		p := NewJob("", v, config)
 		RefuseUnfit([]*Job{p}, gpu)
-		if p.Row.Fault == nil {
+		if p.Record.Fault == nil {
 			return nil
 		}
-		first = cmp.Or(first, p.Row.Fault)
+		first = cmp.Or(first, p.Record.Fault)
 	}
 	return first
 }
@@ -54,7 +54,7 @@ func Unfit(v spec.Variant, arch string) *result.Fault {
 // nothing.
 func RefuseUnfit(jobs []*Job, gpu *result.GPU) {
 	for _, p := range jobs {
-		if p.Row.Fault != nil || p.Instance == nil || !p.GPU() {
+		if p.Record.Fault != nil || p.Instance == nil || !p.GPU() {
 			continue
 		}
 		fault := unfitMemory(p, gpu)
@@ -64,7 +64,7 @@ func RefuseUnfit(jobs []*Job, gpu *result.GPU) {
 			}
 		}
 		if fault != nil {
-			p.Fail("plan", fault)
+			p.fail("plan", fault)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/judge"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
@@ -72,7 +73,7 @@ func unfitJobs(t *testing.T, set ...setting) []*Job {
 func jobNamed(t *testing.T, jobs []*Job, name string) *Job {
 	t.Helper()
 	for _, p := range jobs {
-		if p.Row.Name() == name {
+		if p.Name() == name {
 			return p
 		}
 	}
@@ -121,7 +122,7 @@ func TestRefuseUnfit(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			jobs := unfitJobs(t, tc.set...)
 			RefuseUnfit(jobs, tc.gpu)
-			row := jobNamed(t, jobs, tc.row).Row
+			row := jobNamed(t, jobs, tc.row).Row()
 			if tc.cause == "" {
 				if row.Fault != nil {
 					t.Errorf("refused: %+v", row.Fault)
@@ -131,8 +132,8 @@ func TestRefuseUnfit(t *testing.T) {
 			if row.Fault == nil || row.Fault.Cause != tc.cause || row.Fault.Stage != "plan" || !strings.Contains(row.Fault.Message, tc.says) {
 				t.Errorf("%+v", row.Fault)
 			}
-			if row.Verdict != result.Broken {
-				t.Errorf("verdict %q", row.Verdict)
+			if verdict := judge.OfFault(row.Fault); verdict != result.Broken {
+				t.Errorf("verdict %q", verdict)
 			}
 		})
 	}
@@ -183,10 +184,10 @@ func TestUnfitWithoutAGPU(t *testing.T) {
 		b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Build: build.Options{Arch: arch}})
 		jobs := unfitJobs(t, setting{"STAGES", "2"})
 		b.refuseCUDA(jobs)
-		if f := jobNamed(t, jobs, "k/wide").Row.Fault; (f != nil) != refused {
+		if f := jobNamed(t, jobs, "k/wide").Record.Fault; (f != nil) != refused {
 			t.Errorf("%q: %+v", arch, f)
 		}
-		if f := jobNamed(t, jobs, "k/small").Row.Fault; f != nil {
+		if f := jobNamed(t, jobs, "k/small").Record.Fault; f != nil {
 			t.Errorf("%q: %+v", arch, f)
 		}
 	}
@@ -211,7 +212,7 @@ func TestUnfitIsNotCompiled(t *testing.T) {
 		if _, err := os.Stat(asked); (err == nil) != tc.compiled {
 			t.Errorf("shared memory of %d bytes: the compiler was asked: %v", tc.shared, err == nil)
 		}
-		if f := jobs[1].Row.Fault; f == nil || f.Stage != "plan" {
+		if f := jobs[1].Record.Fault; f == nil || f.Stage != "plan" {
 			t.Errorf("k/wide: %+v", f)
 		}
 	}

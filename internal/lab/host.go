@@ -24,14 +24,22 @@ type Host struct {
 	seats []*Lease
 	ahead []*seating // opened before they are asked for
 
-	purpose Purpose // large enough for every config that plays there
+	admitted []guest
+	purpose  Purpose // large enough for every config that plays there
+}
+
+// guest is a config of a version that plays in the cells of another.
+type guest struct {
+	side int
+	job  *Job
 }
 
 // NewHost is the host of a kernel's versions, the candidate first.
 func (b *Lab) NewHost(sides []*Job) *Host { return &Host{lab: b, sides: sides} }
 
-// Admit makes the cells large enough for another config of the versions.
-func (h *Host) Admit(job *Job) {
+// Admit makes the cells large enough for another config of a version.
+func (h *Host) Admit(side int, job *Job) {
+	h.admitted = append(h.admitted, guest{side, job})
 	open, _ := h.lab.requests(job, "", Purpose{})
 	h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
 }
@@ -74,7 +82,7 @@ type seating struct {
 // gone reports whether the worker has ended, and its cells with it.
 func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gone) }
 
-// seat opens cells and loads the sides. What is to be known of them is written to the rows
+// seat opens cells and loads the sides. What is to be known of them is written to the records
 // of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
 	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
@@ -125,7 +133,7 @@ func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	}
 	var opening sync.WaitGroup
 	for _, side := range s.order {
-		if jobs[side].Row.Cell == spec.CellPython { // importing a framework takes seconds
+		if jobs[side].Cell() == spec.CellPython { // importing a framework takes seconds
 			opening.Go(func() { one(side) })
 			continue
 		}
@@ -148,7 +156,7 @@ const aheadMemory = 4 << 30
 // again in Open, which tells.
 func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	client, err := h.lab.Client(ctx)
-	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Row.Cell != spec.CellHost }) {
+	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Cell() != spec.CellHost }) {
 		return
 	}
 	facts := client.Hello().Machine
@@ -171,12 +179,11 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	}
 }
 
-// apart are the sides with rows of their own, for cells that may never be used.
+// apart are the sides with records of their own, for cells that may never be used.
 func (h *Host) apart() []*Job {
 	jobs := make([]*Job, len(h.sides))
 	for side, job := range h.sides {
-		own, row := *job, *job.Row
-		own.Row = &row
+		own := *job
 		jobs[side] = &own
 	}
 	return jobs
@@ -206,7 +213,13 @@ func (h *Host) Release(ctx context.Context) {
 func (h *Host) Close(ctx context.Context, errs []error) []error {
 	seats := h.seats
 	h.seats = make([]*Lease, len(h.sides))
-	return h.leave(ctx, seats, h.sides, errs)
+	out := h.leave(ctx, seats, h.sides, errs)
+	for _, g := range h.admitted { // what held the cells held all that played in them
+		if into, from := &g.job.Record, h.sides[g.side].Record; into.Sandbox == nil {
+			into.Trust, into.Sandbox, into.Flush = from.Trust, from.Sandbox, from.Flush
+		}
+	}
+	return out
 }
 
 // leave closes the cells of a visit.

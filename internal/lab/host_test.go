@@ -66,7 +66,7 @@ func scripted(t *testing.T, config string, script puppet.Script) *Job {
 		if c.Name == config {
 			job := NewJob(".", s.Kernels[0].Default(), c)
 			job.Artifact = &build.Artifact{Bytes: []byte(script.String()), Symbols: []string{"k"}}
-			job.Row.Build = &result.Build{}
+			job.Record.Build = &result.Build{}
 			return job
 		}
 	}
@@ -86,7 +86,7 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 		if p.Cell == nil || p.Index != 0 || slices.ContainsFunc(places[:i], func(o measure.Place) bool { return o.Cell == p.Cell }) {
 			t.Errorf("side %d: %+v", i, p)
 		}
-		if row := sides[i].Row; row.Trust != "author" || row.Sandbox == nil {
+		if row := sides[i].Record; row.Trust != "author" || row.Sandbox == nil {
 			t.Errorf("side %d: trust %q, sandbox %+v", i, row.Trust, row.Sandbox)
 		}
 	}
@@ -97,14 +97,14 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 	if errs := host.Close(t.Context(), make([]error, 3)); slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 		t.Error(errs)
 	}
-	if row := sides[1].Row; row.Flush != "none" {
+	if row := sides[1].Record; row.Flush != "none" {
 		t.Errorf("flush %q", row.Flush)
 	}
-	if sides[1].Row.Sandbox.Level == "off" {
+	if sides[1].Record.Sandbox.Level == "off" {
 		t.Skip("this system confines nothing")
 	}
 	// What a version tried in one cell stays, though it does not try again in the next.
-	if len(sides[1].Row.Sandbox.Attempts) == 0 {
+	if len(sides[1].Record.Sandbox.Attempts) == 0 {
 		t.Fatal("an attempt to reach the network is not noticed")
 	}
 	sides[1].Artifact = sides[0].Artifact
@@ -112,8 +112,8 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 		t.Fatal(err)
 	}
 	host.Close(t.Context(), make([]error, 3))
-	if len(sides[1].Row.Sandbox.Attempts) == 0 || len(sides[0].Row.Sandbox.Attempts) > 0 {
-		t.Errorf("attempts %v; of another side %v", sides[1].Row.Sandbox.Attempts, sides[0].Row.Sandbox.Attempts)
+	if len(sides[1].Record.Sandbox.Attempts) == 0 || len(sides[0].Record.Sandbox.Attempts) > 0 {
+		t.Errorf("attempts %v; of another side %v", sides[1].Record.Sandbox.Attempts, sides[0].Record.Sandbox.Attempts)
 	}
 }
 
@@ -163,8 +163,8 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 	if before.Memory >= alone.Memory || before.Threads >= alone.Threads {
 		t.Fatalf("the huge config is not larger: %+v, %+v", before, alone)
 	}
-	host.Admit(huge)
-	host.Admit(small)
+	host.Admit(0, huge)
+	host.Admit(0, small)
 	if after, _ := b.requests(small, "", host.purpose); after.Memory != alone.Memory || after.Threads != alone.Threads {
 		t.Errorf("%d bytes and %d threads, want %d and %d", after.Memory, after.Threads, alone.Memory, alone.Threads)
 	}
@@ -185,8 +185,8 @@ func TestHostOpensAhead(t *testing.T) {
 	if len(host.ahead) != 3 {
 		t.Fatalf("%d visits are ready", len(host.ahead))
 	}
-	if sides[0].Row.Trust != "" {
-		t.Errorf("a row knows of a cell that it has not had: %q", sides[0].Row.Trust)
+	if sides[0].Record.Trust != "" {
+		t.Errorf("a row knows of a cell that it has not had: %q", sides[0].Record.Trust)
 	}
 	seen := map[uint64]bool{}
 	for visit, order := range [][]int{{1, 0}, {1, 0}, {0, 1}, {0, 1}} {
@@ -199,8 +199,8 @@ func TestHostOpensAhead(t *testing.T) {
 			t.Errorf("visit %d has cell %d: %+v", visit, number, places)
 		}
 		seen[number] = true
-		if sides[0].Row.Trust != "harness" {
-			t.Errorf("trust %q", sides[0].Row.Trust)
+		if sides[0].Record.Trust != "harness" {
+			t.Errorf("trust %q", sides[0].Record.Trust)
 		}
 		host.Close(t.Context(), make([]error, 2))
 	}

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"pawl/internal/build"
-	"pawl/internal/git"
 	"pawl/internal/machine"
-	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
@@ -28,6 +26,7 @@ type Options struct {
 	Build   build.Options
 	Sandbox string        // auto, require, off: for compilers and cells
 	Worker  []string      // command that starts the worker; nothing: here
+	Workers int           // how many a pool has that work at once; 0: one
 	Device  int           // which GPU
 	LockMHz int           // hold its clock there; 0: leave it alone
 	Timeout time.Duration // the longest one launch may take
@@ -64,34 +63,6 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
 }
 
-// NewReport is the report of a run, as far as it is known at its start.
-func NewReport(ctx context.Context, r *run.Run, kind result.Kind, tool result.Tool, command []string, s *spec.Spec, m measure.Options) *result.Report {
-	report := &result.Report{
-		Schema: result.Schema, Kind: kind, ID: r.ID, Tool: tool, Command: command,
-		Started: r.Started.UTC(), Spec: result.SpecRef{File: s.File, SHA256: s.SHA256},
-		Method: result.Method{
-			Cache: m.Cache, BudgetS: m.Budget.Seconds(), MinSamples: m.MinSamples,
-			MaxSamples: m.MaxSamples, HalfWidth: m.HalfWidth, Seed: m.Seed,
-		},
-	}
-	if m.Sustain {
-		report.Method.Cache = "sustained"
-	}
-	if head, ok, err := git.Head(ctx, s.Dir); err == nil && ok {
-		report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
-	}
-	return report
-}
-
-// Another is a lab beside this one, on another GPU, with a worker of its own. What
-// is timed on the processor stays with the first.
-func (l *Lab) Another(device int) *Lab {
-	other := *l
-	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
-	other.uuid = l.hello().Devices[device].UUID
-	return &other
-}
-
 // UUID names the GPU of the lab, once it is known to be there.
 func (l *Lab) UUID() string { return l.uuid }
 
@@ -125,7 +96,7 @@ func (l *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
 // willUseGPU is what GPU says of a kernel's jobs once they are built. Of some Python
 // modules only their imports tell, and to build one is to read them.
 func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
-	p := &Job{Row: &result.Row{Cell: k.Cell}, Variant: k.Default(), Dir: dir}
+	p := &Job{Variant: k.Default(), Dir: dir}
 	if k.Cell == spec.CellPython && k.Framework == "" {
 		if builder, err := build.New(l.Options.Build); err == nil {
 			p.Artifact = builder.Build(ctx, []build.Request{{Dir: dir, Variant: p.Variant}})[0].Artifact
@@ -140,7 +111,7 @@ func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 	cuda := false
 	for _, p := range jobs {
-		cuda = cuda || p.Row.Cell == spec.CellCUDA
+		cuda = cuda || p.Cell() == spec.CellCUDA
 		if p.Instance != nil {
 			l.Largest = max(l.Largest, p.Instance.Footprint)
 		}
@@ -167,7 +138,7 @@ func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 	for _, p := range jobs {
 		l.processor = l.processor || !p.Untimed && !p.GPU()
 		if p.Artifact != nil && p.Artifact.Compiler != "" {
-			l.compiler(p.Row.Cell, p.Artifact.Compiler)
+			l.compiler(p.Cell(), p.Artifact.Compiler)
 		}
 	}
 	return startErr
@@ -178,7 +149,7 @@ func (l *Lab) compile(ctx context.Context, jobs []*Job) {
 	var requests []build.Request
 	var waiting []*Job
 	for _, p := range jobs {
-		if p.Row.Fault == nil {
+		if p.Record.Fault == nil {
 			requests = append(requests, build.Request{Dir: p.Dir, Variant: p.Variant, Module: p.Module})
 			waiting = append(waiting, p)
 		}
@@ -190,24 +161,23 @@ func (l *Lab) compile(ctx context.Context, jobs []*Job) {
 	builder, err := build.New(opts)
 	if err != nil {
 		for _, p := range waiting {
-			p.Fail("build", err)
+			p.fail("build", err)
 		}
 		return
 	}
 	for i, outcome := range builder.Build(ctx, requests) {
 		p := waiting[i]
 		for _, note := range outcome.Notes {
-			p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "cache", Message: note})
+			p.Record.Warnings = append(p.Record.Warnings, result.Warning{Code: "cache", Message: note})
 		}
 		if outcome.Fault != nil {
-			p.Fail("build", outcome.Fault)
-			p.Row.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
+			p.fail("build", outcome.Fault)
+			p.Record.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
 			continue
 		}
 		a := outcome.Artifact
 		p.Artifact = a
-		p.Row.Key, p.Row.Code, p.Row.Identity = a.Key, a.Code, p.Instance.Identity(a.Code)
-		p.Row.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
+		p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
 	}
 }
 
@@ -285,8 +255,8 @@ func (l *Lab) refuseCUDA(jobs []*Job) {
 		return // a worker that does not say
 	}
 	for _, p := range jobs {
-		if p.Row.Cell == spec.CellCUDA && p.Row.Fault == nil {
-			p.Fail("build", &result.Fault{
+		if p.Cell() == spec.CellCUDA && p.Record.Fault == nil {
+			p.fail("build", &result.Fault{
 				Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a only builds",
 			})
 		}

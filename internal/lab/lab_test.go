@@ -81,7 +81,7 @@ kernels:
 	for _, class := range []string{"", "my-cards"} {
 		b := labWithGPU(t, class)
 		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
-		job.Fail("build", io.ErrUnexpectedEOF) // so that nothing is compiled
+		job.fail("build", io.ErrUnexpectedEOF) // so that nothing is compiled
 		if err := b.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ kernels:
 	var sides []*Job
 	for range 2 {
 		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
-		job.Artifact, job.Row.Build = &build.Artifact{Bytes: []byte("code"), Symbols: []string{"k"}}, &result.Build{}
+		job.Artifact, job.Record.Build = &build.Artifact{Bytes: []byte("code"), Symbols: []string{"k"}}, &result.Build{}
 		sides = append(sides, job)
 	}
 	return sides
@@ -219,7 +219,7 @@ func TestSidesHaveTheirOwnLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 0} { // they are numbered as they are loaded
-		row := sides[i].Row
+		row := sides[i].Record
 		if limit := (result.Warning{Code: "limit", Message: fmt.Sprintf("limit of side %d", want)}); !slices.Equal(row.Warnings, []result.Warning{limit}) {
 			t.Errorf("side %d: %+v", i, row.Warnings)
 		}

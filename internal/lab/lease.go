@@ -76,8 +76,8 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 		}
 		return lease, nil
 	}
-	job.Row.Trust = cell.Info.Trust
-	job.held(cell.Info.Sandbox)
+	job.Record.Trust = cell.Info.Trust
+	job.Record.held(cell.Info.Sandbox)
 	if err == nil {
 		err = l.misplaced(job, len(client.Hello().Devices), lease.loaded)
 	}
@@ -144,12 +144,12 @@ func (l *Lab) requests(p *Job, sha string, purpose Purpose) (wire.Open, wire.Loa
 		threads = max(threads, launch.Threads)
 	}
 	open := wire.Open{
-		Cell: p.Row.Cell, Sandbox: cmp.Or(purpose.Sandbox, l.Sandbox), Device: l.Device, LockMHz: l.LockMHz,
+		Cell: p.Cell(), Sandbox: cmp.Or(purpose.Sandbox, l.Sandbox), Device: l.Device, LockMHz: l.LockMHz,
 		Memory: 5*p.Instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 		Processor: l.processor && p.GPU(), Untimed: p.Untimed,
 	}
 	load := wire.Load{SHA256: sha, DeadlineS: cmp.Or(purpose.Deadline, l.Timeout).Seconds(), Side: purpose.Side}
-	switch p.Row.Cell {
+	switch p.Cell() {
 	case spec.CellCUDA:
 		open.Memory = driverMemory // the arguments are on the device
 	case spec.CellPython:
@@ -165,11 +165,11 @@ func (l *Lab) requests(p *Job, sha string, purpose Purpose) (wire.Open, wire.Loa
 
 // misplaced says why a GPU function would run on the processor, if it would. Whoever is only asked for answers may give them anywhere.
 func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
-	if p.Row.Cell != spec.CellPython || !p.GPU() || p.Untimed || l.Report.Kind == result.KindFuzz || gpus == 0 || loaded.OnDevice {
+	if p.Cell() != spec.CellPython || !p.GPU() || p.Untimed || l.Report.Kind == result.KindFuzz || gpus == 0 || loaded.OnDevice {
 		return nil
 	}
 	return &result.Fault{
-		Stage: "load", Cause: result.CauseUnsupported, Message: fmt.Sprintf("%s does not find the GPU of this machine", cmp.Or(loaded.Runtime, "the framework of "+p.Row.Kernel)),
+		Stage: "load", Cause: result.CauseUnsupported, Message: fmt.Sprintf("%s does not find the GPU of this machine", cmp.Or(loaded.Runtime, "the framework of "+p.Variant.Kernel.Name)),
 		Hint: "install a build of it with CUDA (PAWL_PYTHON names the interpreter); with CUDA_VISIBLE_DEVICES= before pawl the processor is measured",
 	}
 }
@@ -177,28 +177,28 @@ func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 // describe records what a cell said of itself, and of the job when it was loaded.
 func (l *Lab) describe(p *Job, s *Lease, loaded *wire.LoadReply) {
 	s.last = p
-	p.Row.Trust = s.Cell.Info.Trust
-	p.held(s.Cell.Info.Sandbox)
+	p.Record.Trust = s.Cell.Info.Trust
+	p.Record.held(s.Cell.Info.Sandbox)
 	if p.Variant.Kernel.Launcher {
-		p.Row.Trust = "author" // host code shares the cell's address space
+		p.Record.Trust = "author" // host code shares the cell's address space
 	}
 	for _, limit := range loaded.Limits {
 		warning := result.Warning{Code: "limit", Message: limit}
-		if !slices.Contains(p.Row.Warnings, warning) {
-			p.Row.Warnings = append(p.Row.Warnings, warning)
+		if !slices.Contains(p.Record.Warnings, warning) {
+			p.Record.Warnings = append(p.Record.Warnings, warning)
 		}
 	}
 	if loaded.Runtime != "" {
-		p.Row.Build.Compiler = loaded.Runtime
-		l.compiler(p.Row.Cell, loaded.Runtime)
+		p.Record.Build.Compiler = loaded.Runtime
+		l.compiler(p.Cell(), loaded.Runtime)
 	}
-	p.Row.Flush = loaded.Flush
+	p.Record.Flush = loaded.Flush
 }
 
-// held records what held a cell. A row may have had several: what was tried in any
+// held records what held a cell. A job may have had several: what was tried in any
 // of them stays.
-func (p *Job) held(box result.Sandbox) {
-	if before := p.Row.Sandbox; before != nil {
+func (r *Record) held(box result.Sandbox) {
+	if before := r.Sandbox; before != nil {
 		box.Attempts = slices.Clone(box.Attempts)
 		for _, attempt := range before.Attempts {
 			if !slices.Contains(box.Attempts, attempt) {
@@ -206,7 +206,7 @@ func (p *Job) held(box result.Sandbox) {
 			}
 		}
 	}
-	p.Row.Sandbox = &box
+	r.Sandbox = &box
 }
 
 // loadID is the same for jobs that load the same function.
@@ -218,7 +218,7 @@ func (p *Job) loadID() string {
 // take finds a cell that an earlier row has left open for such a job.
 func (l *Lab) take(p *Job, memory int64) *Lease {
 	at := slices.IndexFunc(l.kept, func(s *Lease) bool {
-		return !s.gone() && p.Row.Cell == spec.CellPython && s.id == p.loadID() && s.memory >= memory
+		return !s.gone() && p.Cell() == spec.CellPython && s.id == p.loadID() && s.memory >= memory
 	})
 	if at < 0 {
 		return nil
@@ -233,7 +233,7 @@ func (l *Lab) take(p *Job, memory int64) *Lease {
 func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
 	var failed *worker.Failed
 	refused := errors.As(err, &failed) && failed.Cause == result.CauseUnsupported && !failed.CellEnded
-	if p.Row.Cell == spec.CellPython && (err == nil || refused) {
+	if p.Cell() == spec.CellPython && (err == nil || refused) {
 		l.kept = append(l.kept, s)
 		return err
 	}
@@ -247,10 +247,9 @@ func (l *Lab) Release(ctx context.Context) {
 	l.kept = nil
 	for i, end := range endAll(ctx, kept) {
 		last := kept[i].last
-		if err := last.closed(end); err != nil && last.Row.Fault == nil {
-			last.Fail("measure", err)
+		if err := last.closed(end); err != nil && last.Record.Fault == nil {
+			last.fail("measure", err)
 		}
-		doubtSandbox(last.Row)
 	}
 }
 
@@ -304,10 +303,8 @@ func (p *Job) closed(end cellEnd) error {
 	if end.reply == nil {
 		return end.err
 	}
-	p.Row.Log = end.reply.Log
-	p.held(end.reply.Sandbox)
-	if p.Row.Timing != nil {
-		p.Row.Timing.PeakMemory = max(p.Row.Timing.PeakMemory, end.reply.PeakMemory)
-	}
+	p.Record.Log = end.reply.Log
+	p.Record.held(end.reply.Sandbox)
+	p.Record.PeakMemory = max(p.Record.PeakMemory, end.reply.PeakMemory)
 	return end.err
 }

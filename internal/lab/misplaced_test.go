@@ -13,7 +13,7 @@ import (
 func TestFunctionsThatDoNotFindTheGPU(t *testing.T) {
 	t.Parallel()
 	job := func(cell, framework string, untimed bool) *Job {
-		return &Job{Row: &result.Row{Kernel: "k", Cell: cell}, Variant: spec.Variant{Kernel: &spec.Kernel{Framework: framework}}, Untimed: untimed}
+		return &Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k", Cell: cell, Framework: framework}}, Untimed: untimed}
 	}
 	for name, test := range map[string]struct {
 		job      *Job

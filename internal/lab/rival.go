@@ -23,10 +23,7 @@ type Rival struct {
 // Job is the rival on one config of the kernel.
 func (r *Rival) Job(dir string, config *spec.Config) *Job {
 	job := NewJob(dir, r.Variant, config)
-	job.Module, job.Keywords, job.Beside = r.module, r.keywords, true
-	if r.borrowed {
-		job.Row.Params = nil // they are the kernel's, not its
-	}
+	job.Module, job.Keywords, job.Beside, job.Borrowed = r.module, r.keywords, true, r.borrowed
 	return job
 }
 

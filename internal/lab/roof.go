@@ -52,21 +52,29 @@ func (l *Lab) machine() (m result.Fingerprint) {
 	return m
 }
 
-// HoldAgainstRoof says what part of the device's best a row reached. What is faster than
+// Roofed is a timing held against the device's best.
+type Roofed struct {
+	Timing   *result.Timing // with the part of the roof that it reached, where that is known
+	Fault    *result.Fault  // of a row that is faster than the device can be
+	Findings []result.Finding
+	Warnings []result.Warning
+}
+
+// HoldAgainstRoof says what part of the device's best a job reached. What is faster than
 // the device can be is rejected on a GPU, and suspicious on a processor.
-func (l *Lab) HoldAgainstRoof(p *Job) {
-	t := p.Row.Timing
-	if p.Row.Fault != nil || p.Instance == nil || t == nil || t.Stats.Count == 0 {
-		return
+func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
+	out := Roofed{Timing: t}
+	if p.Instance == nil || t == nil || t.Stats.Count == 0 {
+		return out
 	}
 	here := l.machine()
-	cell := p.Row.Cell
+	cell := p.Cell()
 	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
 		cell = spec.CellHost // it ran on the processor
 	}
 	peaks := l.peaksOf(cell)
 	if peaks == nil {
-		return
+		return out
 	}
 	work := roof.Work{
 		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
@@ -79,34 +87,32 @@ func (l *Lab) HoldAgainstRoof(p *Job) {
 	}
 	bound, known := peaks.Bind(work)
 	if !known {
-		return
+		return out
 	}
 	if cores == 1 { // several do not reach as many times the peaks of one
-		t.Stats.RoofPct, t.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
+		held := *t
+		held.Stats.RoofPct, held.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
+		out.Timing = &held
 	}
 	if !bound.Over() {
-		return
+		return out
 	}
 	hint := "is work in pawl.yaml what the kernel does? Peaks that are out of date: pawl calibrate --roofline"
 	message := fmt.Sprintf("%s of the roof: the kernel would do %s", unit.PercentPlain(bound.Fraction), bound)
 	switch {
 	case cell != spec.CellHost:
-		p.Fail("measure", &result.Fault{Cause: result.CauseOverRoof, Message: message, Hint: hint})
-		return
+		out.Fault = &result.Fault{Cause: result.CauseOverRoof, Message: message, Hint: hint}
+		return out
 	case cores > 1:
 		message = fmt.Sprintf("%s of the roof of %d cores: each would do %s", unit.PercentPlain(bound.Fraction), cores, bound)
 	}
 	if bound.Beyond() && work.Seconds >= leastSeconds {
-		if v := p.Row.Verification; v != nil {
-			v.Findings = append(v.Findings, verify.OverRoof(message))
-			if v.Integrity == result.Clean {
-				v.Integrity = result.Suspicious
-			}
-		}
+		out.Findings = []result.Finding{verify.OverRoof(message)}
 	}
 	if cores == 1 || bound.Beyond() {
-		p.Row.Warnings = append(p.Row.Warnings, result.Warning{Code: "roof", Message: message, Hint: hint})
+		out.Warnings = []result.Warning{{Code: "roof", Message: message, Hint: hint}}
 	}
+	return out
 }
 
 // leastSeconds is the shortest launch on a processor whose rate says anything: of less,
@@ -130,7 +136,7 @@ func shareOf(w roof.Work, cores int) roof.Work {
 // cores is how many of a processor's cores the job's kernel may use: PyTorch is told; the
 // libraries of NumPy and JAX do as they like, with all that there are.
 func (p *Job) cores(cpu result.CPU) int {
-	if p.Row.Cell == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
+	if p.Cell() == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
 		return max(2, cpu.Cores*max(1, cpu.Threads))
 	}
 	most := 1

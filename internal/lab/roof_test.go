@@ -9,6 +9,7 @@ import (
 
 	"pawl/internal/build"
 	"pawl/internal/dtype"
+	"pawl/internal/judge"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/spec"
@@ -49,23 +50,28 @@ func onProcessor(folder string) *Lab {
 }
 
 // pythonOf is a measured row of a function that a framework runs.
-func pythonOf(framework string, threads int, gbps float64) *Job {
+func pythonOf(framework string, threads int, gbps float64) *timedJob {
 	p := jobOf(spec.CellPython, threads, gbps, 0)
 	p.Artifact = &build.Artifact{Framework: framework}
 	return p
 }
 
+// timedJob is a job with its time.
+type timedJob struct {
+	*Job
+	timing *result.Timing
+}
+
 // jobOf is a measured row of a cell.
-func jobOf(cell string, threads int, gbps, gflops float64) *Job {
-	return &Job{
-		Row: &result.Row{Kernel: "k", Config: "c", Cell: cell, Timing: &result.Timing{
-			Footprint: 1 << 30, Stats: result.Stats{Count: 20, Median: 1e-3, GBps: gbps, GFLOPS: gflops},
-		}},
+func jobOf(cell string, threads int, gbps, gflops float64) *timedJob {
+	timing := &result.Timing{Footprint: 1 << 30, Stats: result.Stats{Count: 20, Median: 1e-3, GBps: gbps, GFLOPS: gflops}}
+	return &timedJob{timing: timing, Job: &Job{
+		Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k", Cell: cell}},
 		Instance: &spec.Instance{
 			Launches: []spec.InstanceLaunch{{Threads: threads}},
 			Args:     []spec.InstanceArg{{Buffer: true, DType: dtype.F16, Role: spec.RoleIn, Elements: 1 << 20}},
 		},
-	}
+	}}
 }
 
 func TestHoldAgainstRoof(t *testing.T) {
@@ -74,7 +80,7 @@ func TestHoldAgainstRoof(t *testing.T) {
 	gpu, processor := newRoofed(folder), onProcessor(folder)
 	for name, c := range map[string]struct {
 		lab      *Lab
-		job      *Job
+		job      *timedJob
 		pct      float64
 		roof     string
 		rejected bool
@@ -100,15 +106,14 @@ func TestHoldAgainstRoof(t *testing.T) {
 		"no GPU, JAX":                   {processor, pythonOf("jax", 1, 5), 0, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.lab.HoldAgainstRoof(c.job)
-			row := c.job.Row
+			row := c.lab.HoldAgainstRoof(c.job.Job, c.job.timing)
 			if s := row.Timing.Stats; math.Abs(s.RoofPct-c.pct) > 1e-9 || s.Roof != c.roof {
 				t.Errorf("%v%% of %q, want %v%% of %q", s.RoofPct, s.Roof, c.pct, c.roof)
 			}
-			if (row.Verdict == result.Rejected) != c.rejected || (row.Fault != nil) != c.rejected {
-				t.Errorf("verdict %q, fault %+v", row.Verdict, row.Fault)
+			if (judge.OfFault(row.Fault) == result.Rejected) != c.rejected || (row.Fault != nil) != c.rejected {
+				t.Errorf("fault %+v", row.Fault)
 			}
-			if c.rejected && (row.Fault.Cause != result.CauseOverRoof || row.Fault.Stage != "measure" || row.Fault.Hint == "") {
+			if c.rejected && (row.Fault.Cause != result.CauseOverRoof || row.Fault.Hint == "") {
 				t.Errorf("fault %+v", row.Fault)
 			}
 			if (len(row.Warnings) == 1) != c.warned {
@@ -126,19 +131,18 @@ func TestHoldAgainstRoof(t *testing.T) {
 func TestHostBeyondItsRoof(t *testing.T) {
 	folder := t.TempDir()
 	peaksIn(t, folder)
-	inCache := func(bytes int64, gbps float64) *Job {
+	inCache := func(bytes int64, gbps float64) *timedJob {
 		p := jobOf(spec.CellHost, 1, gbps, 0)
-		p.Row.Timing.Footprint = bytes
+		p.timing.Footprint = bytes
 		return p
 	}
-	computes := func(seconds, gflops float64) *Job {
+	computes := func(seconds, gflops float64) *timedJob {
 		p := jobOf(spec.CellHost, 1, 0, gflops)
 		p.Instance.Args[0].DType = dtype.F32
-		p.Row.Timing.Stats.Median = seconds
+		p.timing.Stats.Median = seconds
 		return p
 	}
 	short := computes(1e-7, 1000)
-	unverified := jobOf(spec.CellHost, 1, 200, 0)
 	blind := onProcessor(folder)
 	blind.Report.Machine.CPU.Caches = nil
 	processor, deep, guessed := onProcessor(folder), onProcessor(folder), onProcessor(t.TempDir())
@@ -150,7 +154,7 @@ func TestHostBeyondItsRoof(t *testing.T) {
 	deep.Report.Machine.CPU.Caches = append(deep.Report.Machine.CPU.Caches, result.Cache{Level: 3, Bytes: 32 << 20})
 	for name, c := range map[string]struct {
 		lab        *Lab
-		job        *Job
+		job        *timedJob
 		suspicious bool
 		warned     bool
 	}{
@@ -175,26 +179,20 @@ func TestHostBeyondItsRoof(t *testing.T) {
 		"computing":                 {processor, computes(0.1, 90), false, false},
 		"more than a core computes": {processor, computes(0.1, 1000), true, true},
 		"too short to know":         {processor, short, false, true},
-		"answers nobody looked at":  {processor, unverified, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			row := c.job.Row
 			if c.job != short { // else part of what it moves may lie in a cache
-				row.Timing.Stats.Median = 0.1
+				c.job.timing.Stats.Median = 0.1
 			}
-			if c.job != unverified {
-				row.Verification = &result.Verification{Integrity: result.Clean}
+			row := c.lab.HoldAgainstRoof(c.job.Job, c.job.timing)
+			if row.Fault != nil {
+				t.Errorf("fault %+v", row.Fault)
 			}
-			c.lab.HoldAgainstRoof(c.job)
-			if row.Fault != nil || row.Verdict != "" {
-				t.Errorf("verdict %q, fault %+v", row.Verdict, row.Fault)
+			if (len(row.Findings) == 1) != c.suspicious {
+				t.Errorf("%+v", row.Findings)
 			}
-			v := row.Verification
-			if v != nil && (v.Integrity == result.Suspicious) != c.suspicious || v != nil && (len(v.Findings) == 1) != c.suspicious {
-				t.Errorf("%+v", v)
-			}
-			if c.suspicious && len(v.Findings) == 1 && (v.Findings[0].Exploit != "inflated-work" || !strings.Contains(v.Findings[0].Message, "the measured peak of ")) {
-				t.Errorf("%+v", v.Findings)
+			if len(row.Findings) == 1 && (row.Findings[0].Exploit != "inflated-work" || !strings.Contains(row.Findings[0].Message, "the measured peak of ")) {
+				t.Errorf("%+v", row.Findings)
 			}
 			if (len(row.Warnings) == 1) != c.warned {
 				t.Errorf("warnings %+v", row.Warnings)
@@ -207,10 +205,10 @@ func TestOverRoofNamesBothNumbers(t *testing.T) {
 	folder := t.TempDir()
 	peaksIn(t, folder)
 	p := jobOf(spec.CellCUDA, 0, 5000, 0)
-	newRoofed(folder).HoldAgainstRoof(p)
+	roofed := newRoofed(folder).HoldAgainstRoof(p.Job, p.timing)
 	for _, number := range []string{"125.0%", "5.00 TB/s", "4.00 TB/s", "dram"} {
-		if !strings.Contains(p.Row.Fault.Message, number) {
-			t.Errorf("no %s in %q", number, p.Row.Fault.Message)
+		if !strings.Contains(roofed.Fault.Message, number) {
+			t.Errorf("no %s in %q", number, roofed.Fault.Message)
 		}
 	}
 }
@@ -218,9 +216,9 @@ func TestOverRoofNamesBothNumbers(t *testing.T) {
 func TestWithoutPeaks(t *testing.T) {
 	for name, folder := range map[string]string{"no folder": "", "an empty one": t.TempDir()} {
 		b, p := newRoofed(folder), jobOf(spec.CellCUDA, 0, 5000, 0)
-		b.HoldAgainstRoof(p)
-		if p.Row.Timing.Stats.Roof != "" || p.Row.Fault != nil || len(b.Report.Warnings) != 0 {
-			t.Errorf("%s: %+v, %+v", name, p.Row, b.Report.Warnings)
+		roofed := b.HoldAgainstRoof(p.Job, p.timing)
+		if roofed.Timing.Stats.Roof != "" || roofed.Fault != nil || len(b.Report.Warnings) != 0 {
+			t.Errorf("%s: %+v, %+v", name, roofed, b.Report.Warnings)
 		}
 	}
 }
@@ -234,9 +232,9 @@ func TestBrokenPeaks(t *testing.T) {
 	b := newRoofed(folder)
 	for range 2 {
 		p := jobOf(spec.CellCUDA, 0, 5000, 0)
-		b.HoldAgainstRoof(p)
-		if p.Row.Fault != nil || p.Row.Timing.Stats.Roof != "" {
-			t.Errorf("%+v", p.Row)
+		roofed := b.HoldAgainstRoof(p.Job, p.timing)
+		if roofed.Fault != nil || roofed.Timing.Stats.Roof != "" {
+			t.Errorf("%+v", roofed)
 		}
 	}
 	if w := b.Report.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, folder) || !strings.Contains(w[0].Hint, "--roofline") {
@@ -244,7 +242,7 @@ func TestBrokenPeaks(t *testing.T) {
 	}
 }
 
-// Stands on several GPUs find it out once for all of them, whichever is first.
+// Labs on several GPUs find it out once for all of them, whichever is first.
 func TestPeaksAreShared(t *testing.T) {
 	t.Parallel()
 	b := labWithGPU(t, "")
@@ -257,11 +255,12 @@ func TestPeaksAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	var busy sync.WaitGroup
-	for _, lane := range []*Lab{b, b.Another(1)} {
+	for _, lane := range []*Lab{b, b.another(1)} {
 		busy.Go(func() {
 			for range 10 {
 				lane.compiler(spec.CellCUDA, "nvcc 13")
-				lane.HoldAgainstRoof(jobOf(spec.CellCUDA, 0, 5000, 0))
+				p := jobOf(spec.CellCUDA, 0, 5000, 0)
+				lane.HoldAgainstRoof(p.Job, p.timing)
 			}
 		})
 	}

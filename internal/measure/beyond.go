@@ -8,7 +8,6 @@ import (
 	"pawl/internal/clocks"
 	"pawl/internal/result"
 	"pawl/internal/stat"
-	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -59,7 +58,7 @@ func (s *series) beyond(ctx context.Context, round int) error {
 // unclaimed computes from samples, and from the same without launches, how many seconds a
 // launch takes beyond its claim, how many its processors work beyond what its threads can,
 // and how many more threads than those work while nothing is launched.
-func (s *series) unclaimed(with, without *worker.Batch) (beyond, helped, beside float64) {
+func (s *series) unclaimed(with, without *wire.SampleReply) (beyond, helped, beside float64) {
 	more := func(a, b float64) float64 { return a/float64(with.Count) - b/float64(without.Count) }
 	took, claimed := s.undisturbed(with)
 	other := s.idle(without)
@@ -108,7 +107,7 @@ func (m *Match) holds(count int, fresh bool) bool {
 
 // hold asks for the samples of a turn once more, without launches and with cold arguments
 // as in beyond, and takes down what its launches took beyond their claims.
-func (s *series) hold(ctx context.Context, turn *worker.Batch) error {
+func (s *series) hold(ctx context.Context, turn *wire.SampleReply) error {
 	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.timing.Repeat, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
 	s.freshen(&m)
 	without, err := s.Cell.Sample(ctx, m)

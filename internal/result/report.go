@@ -31,6 +31,7 @@ type Report struct {
 	Started     time.Time   `json:"started"`
 	Finished    time.Time   `json:"finished"`
 	Interrupted bool        `json:"interrupted,omitempty"`
+	Outcome     *Outcome    `json:"outcome,omitempty"` // older reports have none
 	Spec        SpecRef     `json:"spec"`
 	Commit      *Commit     `json:"commit,omitempty"`
 	Base        *BaseRef    `json:"base,omitempty"` // what the change was compared with
@@ -174,20 +175,6 @@ type Fault struct {
 
 // Error makes a Fault usable as an error.
 func (f *Fault) Error() string { return f.Message }
-
-// Verdict is what a fault says of the kernel; nothing where it is the machine's, the
-// user's or pawl's own.
-func (f *Fault) Verdict() Verdict {
-	switch f.Cause {
-	case CauseForged, CauseOverRoof, CauseCheat:
-		return Rejected
-	case CauseWrong:
-		return Incorrect
-	case CauseUnsupported, CauseInterrupted, CauseInternal, CauseKilled, CauseProtocol, CauseOracle:
-		return ""
-	}
-	return Broken
-}
 
 // Cause is the kind of a fault.
 type Cause string

@@ -1,11 +1,13 @@
-// Package run is one run of pawl on disk: its folder under .pawl/runs, the events
-// that every face follows while it goes on, and the Report it ends with.
+// Package run is a run's life, the same for every service and every face: what is
+// asked for is prepared by one set of rules, the events are told to whoever listens
+// and kept, the Report is begun, finished with its outcome and saved in the run's
+// folder under .pawl/runs, and past runs are listed and opened.
 package run
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,88 +16,78 @@ import (
 	"time"
 
 	"pawl/internal/disk"
+	"pawl/internal/git"
+	"pawl/internal/judge"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
-// Event is one step of a run, a line of events.jsonl.
-type Event struct {
-	Time      time.Time     `json:"time"`
-	Kind      Kind          `json:"kind"`
-	Row       string        `json:"row,omitempty"` // kernel/config
-	Text      string        `json:"text,omitempty"`
-	Done      int           `json:"done,omitempty"`
-	Total     int           `json:"total,omitempty"`
-	Samples   int           `json:"samples,omitempty"`
-	MedianS   float64       `json:"median_s,omitempty"`
-	HalfWidth float64       `json:"half_width,omitempty"`
-	Fault     *result.Fault `json:"fault,omitempty"`
-}
-
-// Kind says what an event tells.
-type Kind string
-
-// The kinds of events.
-const (
-	Stage    Kind = "stage"    // a stage begins: Text
-	Build    Kind = "build"    // Done of Total are built; Text is the current one
-	Verify   Kind = "verify"   // the answers of Row are looked at; Done of Total were
-	Measure  Kind = "measure"  // Row has Samples
-	RowDone  Kind = "row"      // Row is finished, with its MedianS or Fault
-	Note     Kind = "note"     // a remark: Text
-	Finished Kind = "finished" // the run is over; Text is the report's path
-)
-
-// Run is a run under way.
+// Run is a run under way. Services that measure or judge take one that Prepare made.
 type Run struct {
 	ID      string
+	Kind    result.Kind
+	Tool    result.Tool
+	Command []string
 	Started time.Time
 	Dir     string // its folder, which the first event makes; empty: it has none
 
-	home   string // the .pawl folder
-	opened sync.Once
-	dirErr error
-	follow func(Event)
-	mu     sync.Mutex
-	events *os.File
+	Spec       *spec.Spec // nil: it is about no project
+	Patterns   []string   // that the user selected rows with
+	Selections []spec.Selection
+	Seed       uint64 // of the generated inputs
+
+	home      string // the .pawl folder
+	mu        sync.Mutex
+	opened    bool
+	dirErr    error
+	listeners []func(Event)
+	events    *os.File
 }
 
-// New starts a run in the .pawl folder below root. A run that ends before anything
-// happened, as on a mistyped name, leaves no folder. One that cannot be made does not
-// stop the run: Save then says so and saves elsewhere. follow sees every event as it
-// happens; it may be nil.
+// New starts a run in the .pawl folder below root, for which nothing was prepared. A run
+// that ends before anything happened, as on a mistyped name, leaves no folder. One that
+// cannot be made does not stop the run: Save then says so and saves elsewhere. follow
+// sees every event as it happens; it may be nil.
 func New(root string, started time.Time, follow func(Event)) *Run {
-	r := &Run{ID: newID(started), Started: started, home: filepath.Join(root, ".pawl"), follow: follow}
-	r.Dir = filepath.Join(r.home, "runs", r.ID)
+	r := Quiet(started, follow)
+	r.home = filepath.Join(root, ".pawl")
+	r.Dir = filepath.Join(runsOf(root), r.ID)
 	return r
-}
-
-// open makes the folder, once there is something to keep.
-func (r *Run) open() error {
-	r.opened.Do(func() {
-		if r.Dir == "" {
-			r.dirErr = errors.New("this run keeps nothing")
-			return
-		}
-		if r.dirErr = makeHome(r.home); r.dirErr == nil {
-			r.dirErr = os.MkdirAll(r.Dir, 0o755)
-		}
-		if r.dirErr == nil {
-			r.events, r.dirErr = os.OpenFile(filepath.Join(r.Dir, "events.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-		}
-	})
-	return r.dirErr
 }
 
 // Quiet is a run that leaves no folder behind.
 func Quiet(started time.Time, follow func(Event)) *Run {
-	return &Run{ID: newID(started), Started: started, follow: follow}
+	r := &Run{ID: newID(started), Started: started}
+	r.Listen(follow)
+	return r
 }
+
+func runsOf(root string) string { return filepath.Join(root, ".pawl", "runs") }
 
 // newID is the UTC time and 48 random bits: sortable, and never the same twice.
 func newID(at time.Time) string {
 	var raw [6]byte
 	_, _ = rand.Read(raw[:])
 	return at.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(raw[:])
+}
+
+// open makes the folder, once there is something to keep. Its caller has the lock.
+func (r *Run) open() error {
+	if r.opened {
+		return r.dirErr
+	}
+	r.opened = true
+	if r.Dir == "" {
+		r.dirErr = errors.New("this run keeps nothing")
+		return r.dirErr
+	}
+	if r.dirErr = makeHome(r.home); r.dirErr == nil {
+		r.dirErr = os.MkdirAll(r.Dir, 0o755)
+	}
+	if r.dirErr == nil {
+		r.events, r.dirErr = os.OpenFile(filepath.Join(r.Dir, eventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	}
+	return r.dirErr
 }
 
 // ignored is what of .pawl does not belong into git.
@@ -112,20 +104,25 @@ func makeHome(home string) error {
 	return nil
 }
 
-// Emit records an event. Losing one to a full disk loses no result, so it is not
-// an error.
-func (r *Run) Emit(e Event) {
-	e.Time = time.Now()
-	if r.open() == nil {
-		if line, err := json.Marshal(e); err == nil {
-			r.mu.Lock()
-			_, _ = r.events.Write(append(line, '\n'))
-			r.mu.Unlock()
+// NewReport begins the run's report with all that is known at its start.
+func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Report {
+	report := &result.Report{
+		Schema: result.Schema, Kind: r.Kind, ID: r.ID, Tool: r.Tool, Command: r.Command, Started: r.Started.UTC(), Method: method,
+	}
+	if r.Spec != nil {
+		report.Spec = result.SpecRef{File: r.Spec.File, SHA256: r.Spec.SHA256}
+		if head, ok, err := git.Head(ctx, r.Spec.Dir); err == nil && ok {
+			report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
 		}
 	}
-	if r.follow != nil {
-		r.follow(e)
-	}
+	return report
+}
+
+// Finish ends a report: from here on it says what the run came to.
+func Finish(ctx context.Context, report *result.Report) {
+	report.Interrupted = ctx.Err() != nil
+	report.Finished = time.Now().UTC()
+	report.Outcome = judge.Outcome(report)
 }
 
 // Save writes the report into the run's folder and returns its path. When that
@@ -136,9 +133,11 @@ func (r *Run) Save(report *result.Report) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
 	}
+	r.mu.Lock()
 	problem := r.open()
+	r.mu.Unlock()
 	if problem == nil {
-		path := filepath.Join(r.Dir, "report.json")
+		path := filepath.Join(r.Dir, reportFile)
 		if problem = disk.Write(path, raw); problem == nil {
 			r.Emit(Event{Kind: Finished, Text: path})
 			_ = r.events.Close()

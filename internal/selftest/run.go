@@ -20,7 +20,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/trial"
 )
 
 //go:embed corpus
@@ -28,11 +27,8 @@ var corpus embed.FS
 
 // Options are what a selftest needs to know.
 type Options struct {
-	Tool    result.Tool
-	Command []string
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
 	Lab     lab.Options
-	Seed    uint64
 	Timeout time.Duration // of one launch
 }
 
@@ -52,17 +48,14 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return nil, fmt.Errorf("make a folder for the corpus: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	s := &selftest{Options: opts, run: r, folder: folder, report: &result.Report{
-		Schema: result.Schema, Kind: result.KindSelftest, ID: r.ID, Tool: opts.Tool, Command: opts.Command, Started: r.Started.UTC(),
-		Method: result.Method{Seed: opts.Seed}, Selftest: &result.Selftest{Seed: opts.Seed},
-	}}
+	s := &selftest{Options: opts, run: r, folder: folder, report: r.NewReport(ctx, result.Method{Seed: r.Seed})}
+	s.report.Selftest = &result.Selftest{Seed: r.Seed}
 	for _, kind := range everywhere {
 		if err := s.kind(ctx, kind); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	s.report.Interrupted = ctx.Err() != nil
-	s.report.Finished = time.Now().UTC()
+	run.Finish(ctx, s.report)
 	return s.report, nil
 }
 
@@ -199,19 +192,27 @@ const shortVisit = 50 * time.Millisecond
 // shortly.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: shortVisit}
-	opts.Budget, opts.Keep, opts.Seed, opts.Timeout = 100*time.Millisecond, true, s.Seed, s.Timeout
-	return check.Run(ctx, s.run, check.Options{
-		Tool: s.Tool, Command: s.Command, Spec: project, Patterns: patterns, Duet: opts, Lab: s.Lab,
-	})
-}
-
-func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
-	selections, err := project.Select(patterns)
+	opts.Budget, opts.Keep, opts.Timeout = 100*time.Millisecond, true, s.Timeout
+	r, err := s.part(result.KindCheck, project, patterns)
 	if err != nil {
 		return nil, err
 	}
-	return fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: trial.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: project, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
+	return check.Run(ctx, r, check.Options{Duet: opts, Lab: s.Lab})
+}
+
+func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
+	r, err := s.part(result.KindFuzz, project, patterns)
+	if err != nil {
+		return nil, err
+	}
+	return fuzz.Run(ctx, r, fuzz.Order{Lab: s.Lab, Timeout: s.Timeout, Brief: true})
+}
+
+// part is a run of another kind that the selftest is made of. It has the same seed, and
+// its events are the selftest's.
+func (s *selftest) part(kind result.Kind, project *spec.Spec, patterns []string) (*run.Run, error) {
+	return run.Prepare(kind, run.Request{
+		Tool: s.run.Tool, Command: s.run.Command, Spec: project, Patterns: patterns, Seed: &s.run.Seed, Follow: s.run.Emit, Quiet: true,
 	})
 }
 
@@ -380,13 +381,11 @@ func (s *selftest) judge(subject Subject, e evidence) {
 func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mutant) error {
 	planted := *project
 	planted.Kernels = nil
-	var selections []spec.Selection
 	names := map[string]Mutant{}
 	plant := func(m Mutant) {
 		k := mutated(project, m)
 		names[k.Name] = m
 		planted.Kernels = append(planted.Kernels, k)
-		selections = append(selections, spec.Selection{Kernel: k, Configs: k.Configs})
 	}
 	for _, m := range mutants {
 		if m.Number == 1 {
@@ -394,12 +393,10 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 		}
 		plant(m)
 	}
-	if len(selections) == 0 || ctx.Err() != nil {
+	if len(planted.Kernels) == 0 || ctx.Err() != nil {
 		return nil
 	}
-	report, err := fuzz.Run(ctx, s.run, fuzz.Order{
-		Options: trial.Options{Seed: s.Seed}, Tool: s.Tool, Command: s.Command, Spec: &planted, Selections: selections, Lab: s.Lab, Timeout: s.Timeout, Brief: true,
-	})
+	report, err := s.fuzz(ctx, &planted, nil)
 	if err != nil {
 		return err
 	}

@@ -249,17 +249,6 @@ func TestChosenConfigs(t *testing.T) {
 	}
 }
 
-func TestRandomSeed(t *testing.T) {
-	seen := map[uint64]bool{}
-	for range 100 {
-		seed := RandomSeed()
-		if seed >= 1<<48 || seen[seed] {
-			t.Fatalf("seed %d", seed)
-		}
-		seen[seed] = true
-	}
-}
-
 // TestExamples shows whole plans of the examples: what is tried, how the inputs are
 // filled, and by which tolerance it is judged.
 func TestExamples(t *testing.T) {

@@ -205,8 +205,8 @@ func sheetOf(t *testing.T, name string, typ dtype.Type) *spec.Spec {
 	return s
 }
 
-// judge runs a kernel on a trial and compares it with the float64 reference.
-func judge(t *testing.T, p *Plan, trial Trial, run kernel) oracle.Difference {
+// compared runs a kernel on a trial and compares it with the float64 reference.
+func compared(t *testing.T, p *Plan, trial Trial, run kernel) oracle.Difference {
 	t.Helper()
 	problem, err := p.Resolve(trial)
 	if err != nil {
@@ -290,7 +290,7 @@ func TestHonestKernelsPass(t *testing.T) {
 				for seed := range *seeds {
 					p := plan(t, s, Options{Seed: uint64(seed) + 10})
 					for _, trial := range p.Trials {
-						if d := judge(t, p, trial, run); d.Wrong > 0 {
+						if d := compared(t, p, trial, run); d.Wrong > 0 {
 							t.Errorf("%s %s: %+v", trial.Lane, trial.Name(), d)
 						}
 					}
@@ -385,7 +385,7 @@ func TestLanesFindTheirBugs(t *testing.T) {
 			for _, trial := range p.Trials {
 				if trial.Lane == test.lane && trial.Fill == test.fill {
 					tried++
-					if judge(t, p, trial, test.run).Wrong > 0 {
+					if compared(t, p, trial, test.run).Wrong > 0 {
 						found++
 					}
 				}

@@ -64,7 +64,7 @@ func TestHonestKernelsBearSpecials(t *testing.T) {
 						continue
 					}
 					tried++
-					if d := judge(t, p, trial, honest[name]); d.Wrong > 0 {
+					if d := compared(t, p, trial, honest[name]); d.Wrong > 0 {
 						t.Errorf("%s of %s, seed %d, %s: %+v", name, typ, seed, trial.Name(), d)
 					}
 				}

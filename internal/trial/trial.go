@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"strings"
 
 	"pawl/internal/formula"
@@ -103,13 +101,4 @@ func (t Trial) With(name string, value formula.Value) Trial {
 	}
 	t.Vars = vars
 	return t
-}
-
-// RandomSeed is a seed that nobody can know before the run: a kernel cannot be made
-// for the data it will be tried with. JSON holds its 48 bits in whatever language
-// reads the report.
-func RandomSeed() uint64 {
-	var raw [8]byte
-	_, _ = rand.Read(raw[2:])
-	return binary.BigEndian.Uint64(raw[:])
 }

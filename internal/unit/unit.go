@@ -95,6 +95,14 @@ func Count(n int) string {
 	return sign(digits)
 }
 
+// Plural counts things: 1 row, 2,000 rows.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + many
+}
+
 var binarySteps = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 
 // Scientific is a small or large number with two digits: 1.2e-03.

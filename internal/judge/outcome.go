@@ -1,0 +1,197 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// Outcome is what a whole report comes to. A report that was interrupted is that and
+// nothing else; what failed outweighs what could not be judged, and that what is
+// undecided.
+func Outcome(r *result.Report) *result.Outcome {
+	out := &result.Outcome{Result: result.Passed}
+	for _, row := range r.Rows {
+		if row.Verdict == "" {
+			continue
+		}
+		if out.Verdicts == nil {
+			out.Verdicts = map[result.Verdict]int{}
+		}
+		out.Verdicts[row.Verdict]++
+	}
+	judge := ofBench
+	switch r.Kind {
+	case result.KindCheck:
+		judge = ofCheck
+	case result.KindCompare:
+		judge = ofComparison
+	case result.KindFuzz:
+		judge = ofFuzz
+	case result.KindSelftest:
+		judge = ofSelftest
+	}
+	ending, reason := judge(r, out.Verdicts)
+	if r.Interrupted {
+		ending, reason = result.Interrupted, interrupted(r.Kind)
+	}
+	if ending != result.Passed {
+		out.Result, out.Reasons = ending, []string{reason}
+	}
+	return out
+}
+
+func interrupted(kind result.Kind) string {
+	switch kind {
+	case result.KindSelftest:
+		return "interrupted"
+	case result.KindFuzz:
+		return "interrupted: what was tried until then is kept"
+	}
+	return "interrupted: what was measured until then is kept"
+}
+
+func ofBench(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {
+	failed := verdicts[result.Regression] + verdicts[result.Incorrect] + verdicts[result.Rejected] + verdicts[result.Broken]
+	unjudged := faults(r)
+	switch {
+	case failed > 0:
+		return result.Failed, unit.Plural(failed, "kernel config", "kernel configs") + " failed"
+	case unjudged > 0 || len(r.Rows) == 0:
+		return result.Unjudged, unit.Plural(unjudged, "kernel config", "kernel configs") + " could not be measured"
+	}
+	return result.Passed, ""
+}
+
+// faults counts the rows whose fault says nothing of the kernel.
+func faults(r *result.Report) int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.Fault != nil && row.Verdict == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// ofCheck leaves out regressions that were accepted for a recorded reason.
+func ofCheck(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {
+	failed := map[result.Verdict]int{}
+	var order []result.Verdict
+	unjudged := faults(r)
+	for _, row := range r.Rows {
+		switch row.Verdict {
+		case result.Regression, result.Incorrect, result.Rejected, result.Broken:
+			if row.Verdict == result.Regression && slices.Contains(row.Reasons, result.Accepted) {
+				continue
+			}
+			if failed[row.Verdict] == 0 {
+				order = append(order, row.Verdict)
+			}
+			failed[row.Verdict]++
+		case result.Incomparable:
+			if baseBroken(row) {
+				unjudged++
+			}
+		}
+	}
+	switch {
+	case len(order) > 0:
+		var parts []string
+		for _, v := range order {
+			if v == result.Regression {
+				parts = append(parts, unit.Plural(failed[v], "regression", "regressions"))
+			} else {
+				parts = append(parts, unit.Plural(failed[v], "config "+string(v), "configs "+string(v)))
+			}
+		}
+		return result.Failed, "gate failed: " + strings.Join(parts, ", ")
+	case unjudged > 0 || len(r.Rows) == 0:
+		return result.Unjudged, unit.Plural(unjudged, "kernel config", "kernel configs") + " could not be judged"
+	}
+	if undecided := verdicts[result.Inconclusive] + verdicts[result.Incomparable]; undecided > 0 {
+		return result.Undecided, unit.Plural(undecided, "kernel config", "kernel configs") + " could not be decided"
+	}
+	return result.Passed, ""
+}
+
+// baseBroken reports whether a row could not be compared because its base does not
+// build or run.
+func baseBroken(row *result.Row) bool {
+	return slices.ContainsFunc(row.Sides, func(s *result.Side) bool {
+		return s.Role == result.Base && s.Row != nil && s.Row.Fault != nil
+	})
+}
+
+// ofComparison does not judge benchmarks that only one of the two files has.
+func ofComparison(_ *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {
+	undecided := verdicts[result.Inconclusive] + verdicts[result.Incomparable]
+	judged := undecided + verdicts[result.Regression] + verdicts[result.Improvement] + verdicts[result.Maintained] + verdicts[result.Unchanged]
+	switch {
+	case verdicts[result.Regression] > 0:
+		return result.Failed, unit.Plural(verdicts[result.Regression], "regression", "regressions")
+	case judged == 0:
+		return result.Unjudged, "the files have no benchmark in common"
+	case verdicts[result.Incomparable] > 0:
+		return result.Undecided, unit.Plural(undecided, "benchmark", "benchmarks") + " undecided, " + unit.Count(verdicts[result.Incomparable]) + " of them incomparable"
+	case undecided > 0:
+		return result.Undecided, "no significant difference in " + unit.Plural(undecided, "benchmark", "benchmarks")
+	}
+	return result.Passed, ""
+}
+
+func ofFuzz(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {
+	var failed, untried []string
+	for _, one := range []struct {
+		verdict        result.Verdict
+		one, many, end string
+	}{
+		{result.Incorrect, "kernel gives", "kernels give", " wrong answers"},
+		{result.Rejected, "kernel is", "kernels are", " rejected"},
+		{result.Broken, "kernel is", "kernels are", " broken"},
+	} {
+		if n := verdicts[one.verdict]; n > 0 {
+			failed = append(failed, unit.Plural(n, one.one, one.many)+one.end)
+		}
+	}
+	passed, unjudged := 0, 0
+	for _, row := range r.Rows {
+		switch {
+		case row.Verdict == result.Incorrect, row.Verdict == result.Rejected, row.Verdict == result.Broken:
+		case row.Fault != nil:
+			unjudged++
+		case row.Verdict == result.Inconclusive:
+			untried = append(untried, row.Kernel)
+		case row.Verification != nil && row.Verification.Passed > 0:
+			passed++
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return result.Failed, strings.Join(failed, ", ")
+	case unjudged > 0:
+		return result.Unjudged, unit.Plural(unjudged, "kernel", "kernels") + " could not be judged"
+	case len(untried) > 0:
+		return result.Undecided, "nothing that pawl.yaml asks for was tried of " + strings.Join(untried, ", ") + ": every such case was skipped"
+	case passed == 0:
+		return result.Undecided, "no case could be tried"
+	}
+	return result.Passed, ""
+}
+
+func ofSelftest(r *result.Report, _ map[result.Verdict]int) (result.Ending, string) {
+	t := r.Selftest
+	switch {
+	case t.Missed > 0:
+		return result.Failed, unit.Plural(t.Missed, "cheat was", "cheats were") + " missed"
+	case t.ControlsFailed > 0:
+		return result.Failed, unit.Plural(t.ControlsFailed, "honest kernel was", "honest kernels were") + " refused"
+	case t.MutantsKilled < t.Mutants:
+		return result.Failed, unit.Plural(t.Mutants-t.MutantsKilled, "planted mistake was", "planted mistakes were") + " not found"
+	case t.Caught+t.Suspicious+t.Defused+t.Open+t.ControlsPassed+t.Mutants == 0:
+		return result.Unjudged, "nothing could be tried here"
+	}
+	return result.Passed, ""
+}

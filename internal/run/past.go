@@ -1,0 +1,92 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"pawl/internal/result"
+)
+
+const (
+	reportFile = "report.json"
+	eventsFile = "events.jsonl"
+)
+
+// Past is a run that has ended, or is still going on in another process. A run is never
+// continued itself: what a calibration has decided is in its curve, which the next one
+// goes on with; whatever else was interrupted is prepared anew, with the report's seed.
+type Past struct {
+	ID  string
+	Dir string
+}
+
+// List returns the runs of the project in root, newest first. Those of the same second
+// are in any order.
+func List(root string) ([]Past, error) {
+	entries, err := os.ReadDir(runsOf(root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []Past
+	for _, entry := range slices.Backward(entries) {
+		if entry.IsDir() {
+			out = append(out, Past{ID: entry.Name(), Dir: filepath.Join(runsOf(root), entry.Name())})
+		}
+	}
+	return out, nil
+}
+
+// Open finds a run of the project in root by its ID.
+func Open(root, id string) (Past, error) {
+	runs, err := List(root)
+	if err != nil {
+		return Past{}, err
+	}
+	at := slices.IndexFunc(runs, func(p Past) bool { return p.ID == id })
+	if at < 0 {
+		return Past{}, fmt.Errorf("there is no run %s: %w", id, fs.ErrNotExist)
+	}
+	return runs[at], nil
+}
+
+// Path is where the run's report is, or will be.
+func (p Past) Path() string { return filepath.Join(p.Dir, reportFile) }
+
+// Report reads what the run found. One that has not ended has none: fs.ErrNotExist.
+func (p Past) Report() (*result.Report, error) { return ReadReport(p.Path()) }
+
+// ReadReport reads a report that was saved anywhere.
+func ReadReport(path string) (*result.Report, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	report, err := result.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
+// Events reads what the run told while it went on, up to a line that it could not
+// finish.
+func (p Past) Events() ([]Event, error) {
+	file, err := os.Open(filepath.Join(p.Dir, eventsFile))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var out []Event
+	for lines := json.NewDecoder(file); ; {
+		var e Event
+		if lines.Decode(&e) != nil {
+			return out, nil
+		}
+		out = append(out, e)
+	}
+}

@@ -1,0 +1,99 @@
+package run
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"time"
+
+	"pawl/internal/diag"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// Request is what a face asks for, whatever the kind of run.
+type Request struct {
+	Tool     result.Tool
+	Command  []string
+	Started  time.Time   // zero: now
+	Spec     *spec.Spec  // of the project
+	File     string      // where Spec is, for those who have not loaded it
+	Patterns []string    // rows to select: kernel[/config]; none: all
+	Seed     *uint64     // of the generated inputs; nil: none is given
+	Follow   func(Event) // sees every event as it happens; may be nil
+	Quiet    bool        // leave no folder behind
+}
+
+// BenchSeed is a bench's where none is given: always the same, so that two benches are
+// of the same problems.
+const BenchSeed = 42
+
+// Prepare makes a run of a kind. It refuses names that the project does not have and,
+// for a check, rows that are still a draft. Only a bench has a seed that is known
+// beforehand, unless one is given. Nothing is left behind when it fails.
+func Prepare(kind result.Kind, q Request) (*Run, error) {
+	var err error
+	if q.Spec == nil && q.File != "" {
+		if q.Spec, err = spec.Load(q.File); err != nil {
+			return nil, err
+		}
+	}
+	var selections []spec.Selection
+	if q.Spec != nil {
+		if selections, err = q.Spec.Select(q.Patterns); err != nil {
+			return nil, err
+		}
+		if kind == result.KindCheck {
+			if err := refuseDrafts(q.Spec, q.Patterns, selections); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if q.Started.IsZero() {
+		q.Started = time.Now()
+	}
+	r := Quiet(q.Started, q.Follow)
+	if q.Spec != nil && !q.Quiet {
+		r = New(q.Spec.Dir, q.Started, q.Follow)
+	}
+	r.Kind, r.Tool, r.Command = kind, q.Tool, q.Command
+	r.Spec, r.Patterns, r.Selections = q.Spec, q.Patterns, selections
+	switch {
+	case q.Seed != nil:
+		r.Seed = *q.Seed
+	case kind == result.KindBench:
+		r.Seed = BenchSeed
+	default:
+		r.Seed = secretSeed()
+	}
+	return r, nil
+}
+
+// secretSeed is a seed that nobody can know before the run: a kernel cannot be made
+// for the data it will be tried with. JSON holds its 48 bits in whatever language
+// reads the report.
+func secretSeed() uint64 {
+	var raw [8]byte
+	_, _ = rand.Read(raw[2:])
+	return binary.BigEndian.Uint64(raw[:])
+}
+
+// refuseDrafts refuses rows that still have guesses in them.
+func refuseDrafts(s *spec.Spec, patterns []string, rows []spec.Selection) error {
+	guesses := s.TODOsOf(patterns, rows)
+	if len(guesses) == 0 {
+		return nil
+	}
+	var list diag.List
+	for _, at := range guesses {
+		list.Add(&diag.Problem{Pos: at, Message: "this is only guessed, and check judges nothing that is"})
+	}
+	source, err := os.ReadFile(s.File)
+	if err != nil {
+		return fmt.Errorf("read the spec again: %w", err)
+	}
+	problems := diag.Problems(list.Err(source))
+	problems[len(problems)-1].Hint = "put each guess right and delete its TODO comment; pawl bench works meanwhile"
+	return diag.Errors(problems)
+}
