@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,7 +59,7 @@ func runAccept(e *env, opts *acceptOptions, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	if err := current(dir, report); err != nil {
+	if err := current(e.ctx, dir, report); err != nil {
 		return err
 	}
 	rows, err := acceptable(report, opts.class, patterns)
@@ -66,7 +67,7 @@ func runAccept(e *env, opts *acceptOptions, patterns []string) error {
 		return err
 	}
 	store := ratchet.Open(dir)
-	accepted, err := acceptance{store: store, report: report, who: ratchet.Who(dir), reason: opts.reason}.all(e.ctx, rows)
+	accepted, err := acceptance{store: store, report: report, who: ratchet.Who(e.ctx, dir), reason: opts.reason}.all(e.ctx, rows)
 	style := e.style()
 	for _, a := range accepted {
 		fmt.Fprintf(e.stdout, "%s %s: %s\n", style.Yellow("accepted"), style.Bold(a.entry.Name), a)
@@ -173,8 +174,8 @@ func onlyPlanned(r *result.Report) bool {
 
 // current refuses a report that is not of what is checked out now: the entry names
 // the commit to build it from.
-func current(dir string, report *result.Report) error {
-	head, ok, err := git.Head(dir)
+func current(ctx context.Context, dir string, report *result.Report) error {
+	head, ok, err := git.Head(ctx, dir)
 	if err != nil {
 		return err
 	}

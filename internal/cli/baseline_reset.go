@@ -47,8 +47,8 @@ func runReset(e *env, opts *resetOptions, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	actor := ratchet.Actor{Who: ratchet.Who(dir), Time: e.started}
-	if head, ok, err := git.Head(dir); err == nil && ok {
+	actor := ratchet.Actor{Who: ratchet.Who(e.ctx, dir), Time: e.started}
+	if head, ok, err := git.Head(e.ctx, dir); err == nil && ok {
 		actor.Commit = head.SHA
 	}
 	var gone []string
