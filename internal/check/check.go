@@ -13,6 +13,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
@@ -30,6 +31,15 @@ type Options struct {
 
 	// Explain is told of rows that became slower or much faster; it may be nil.
 	Explain func(ctx context.Context, s *stand.Stand, candidate, base *stand.Job) error
+}
+
+// Default returns the options of a plain `pawl check`.
+func Default() Options {
+	opts := Options{
+		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}, Stand: stand.Options{Peaks: roof.Folder()}, Curves: curve.Folder(),
+	}
+	opts.Duet.Budget, opts.Duet.Keep = 10*time.Second, true
+	return opts
 }
 
 // check is a run under way.

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"pawl/examples"
 	"pawl/internal/result"
+	"pawl/internal/worker"
 )
 
 //go:embed host/pawl.yaml cuda/pawl.yaml
@@ -38,6 +40,22 @@ type Story struct {
 	Kernel   string // that is changed
 	Files    map[string][]byte
 	Chapters []Chapter
+}
+
+// Choose is the story for this machine, or that for its processor.
+func Choose(ctx context.Context, host bool) (*Story, error) {
+	if !host {
+		client, err := worker.Start(ctx, worker.Options{})
+		if err != nil {
+			return nil, err
+		}
+		devices := client.Hello().Devices
+		client.Close()
+		if len(devices) > 0 {
+			return CUDA()
+		}
+	}
+	return Host()
 }
 
 // Host is the story for any machine.

@@ -11,6 +11,7 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
@@ -23,6 +24,11 @@ type Order struct {
 	Timeout  time.Duration // of one launch
 	Sanitize bool          // GPU kernels also under compute-sanitizer
 	Brief    bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
+}
+
+// DefaultOrder is what a plain `pawl fuzz` asks for.
+func DefaultOrder() Order {
+	return Order{Stand: stand.Options{Peaks: roof.Folder()}, Timeout: measure.Default().Timeout}
 }
 
 // shrinkTries is how many smaller trials a failure is tried at.

@@ -17,6 +17,7 @@ import (
 	"pawl/internal/fuzz"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/stand"
@@ -30,6 +31,11 @@ type Options struct {
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
 	Stand   stand.Options
 	Timeout time.Duration // of one launch
+}
+
+// Default returns the options of a plain `pawl selftest`.
+func Default() Options {
+	return Options{Stand: stand.Options{Peaks: roof.Folder()}, Timeout: 20 * time.Second}
 }
 
 // selftest is a run under way.
