@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/verify"
 )
 
@@ -17,25 +17,25 @@ const verifyBatch = 1 << 20
 
 // exam is what it takes to know the right answers of a row and its rivals.
 type exam struct {
-	answers   *stand.Answers
-	reference *stand.Job
-	rival     *stand.Job
+	answers   *lab.Answers
+	reference *lab.Job
+	rival     *lab.Job
 	unknown   string // why the right answers are not known; "": they are
 }
 
 // answers finds a kernel's oracle, or says why there is none.
-func (b *bench) answers(k *spec.Kernel) (found *stand.Answers, unknown string) {
+func (b *bench) answers(k *spec.Kernel) (found *lab.Answers, unknown string) {
 	if k.Oracle == nil {
-		return nil, stand.ErrNoOracle.Error()
+		return nil, lab.ErrNoOracle.Error()
 	}
-	found, err := stand.FindAnswers(b.Spec, k)
+	found, err := lab.FindAnswers(b.Spec, k)
 	if err != nil {
 		return nil, err.Error()
 	}
 	return found, ""
 }
 
-func newExam(answers *stand.Answers, unknown string, config *spec.Config) *exam {
+func newExam(answers *lab.Answers, unknown string, config *spec.Config) *exam {
 	x := &exam{answers: answers, unknown: unknown}
 	if answers != nil {
 		x.reference, x.rival = answers.Jobs(config)
@@ -44,12 +44,12 @@ func newExam(answers *stand.Answers, unknown string, config *spec.Config) *exam 
 }
 
 // jobs are what must be built to know the answers.
-func (x *exam) jobs() []*stand.Job {
-	var out []*stand.Job
+func (x *exam) jobs() []*lab.Job {
+	var out []*lab.Job
 	if x == nil {
 		return nil
 	}
-	for _, job := range []*stand.Job{x.reference, x.rival} {
+	for _, job := range []*lab.Job{x.reference, x.rival} {
 		if job != nil {
 			out = append(out, job)
 		}
@@ -58,16 +58,16 @@ func (x *exam) jobs() []*stand.Job {
 }
 
 // settle finds out, once for a row, whether its oracle can be asked.
-func (x *exam) settle(row *result.Row) bool {
+func (x *exam) settle(m *measured) bool {
 	for _, job := range x.jobs() {
-		if x.unknown == "" && job.Row.Fault != nil {
-			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.answers, job.Row.Fault.Message)
+		if x.unknown == "" && job.Record.Fault != nil {
+			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.answers, job.Record.Fault.Message)
 		}
 	}
 	if x.unknown != "" {
 		warning := result.Warning{Code: "unverified", Message: "what the rivals answer was not compared: " + x.unknown, Hint: "docs/fuzzing.md lists the oracles"}
-		if !slices.Contains(row.Warnings, warning) {
-			row.Warnings = append(row.Warnings, warning)
+		if !slices.Contains(m.notes, warning) {
+			m.notes = append(m.notes, warning)
 		}
 	}
 	return x.unknown == ""
@@ -75,8 +75,8 @@ func (x *exam) settle(row *result.Row) bool {
 
 // examRoom keeps the cells of a lane's oracle open from one row to the next.
 type examRoom struct {
-	lane *stand.Stand
-	open *stand.Examiner
+	lane *lab.Lab
+	open *lab.Examiner
 }
 
 func (r *examRoom) close(ctx context.Context) {
@@ -88,27 +88,27 @@ func (r *examRoom) close(ctx context.Context) {
 
 // examine compares what one side of a row with rivals answers in its cell with what
 // the oracle of the row's kernel says. The error is why the side is not measured.
-func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *stand.Seat, seed uint64) error {
-	x := p.exam
-	if x == nil || !x.settle(p.Row) {
+func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Lease, seed uint64) error {
+	x := m.exam
+	if x == nil || !x.settle(m) {
 		return nil
 	}
 	if r.open == nil || !r.open.Fits(x.answers, nil, x.reference, x.rival) {
 		r.close(ctx)
 		r.open = r.lane.NewExaminer(x.answers, nil, x.reference, x.rival, r.lane.Largest, seed)
 	}
-	r.open.Borrow(side.Job, seat)
+	r.open.Borrow(side.Job, lease)
 	defer r.open.Return()
 	instances := [3]*spec.Instance{side.Instance}
-	for i, job := range []*stand.Job{x.reference, x.rival} {
+	for i, job := range []*lab.Job{x.reference, x.rival} {
 		if job != nil {
 			instances[i+1] = job.Instance
 		}
 	}
-	one := stand.NewCase("config", side.Instance.Config, seed)
+	one := lab.NewCase("config", side.Instance.Config, seed)
 	one.Batch = verifyBatch
 	v := &result.Verification{Oracle: x.answers.String(), Seed: seed, Cases: []*result.Case{one}}
-	side.Row.Verification = v
+	side.verification = v
 	reason, err := r.compare(ctx, one, instances)
 	var own *verify.OracleError
 	switch {
@@ -117,7 +117,7 @@ func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *stand.Seat,
 	case errors.As(err, &own):
 		v.Skipped++
 		one.Skipped = own.Error()
-		side.Row.Warnings = append(side.Row.Warnings, result.Warning{Code: "unverified", Message: "its answers were not compared: " + one.Skipped})
+		side.notes = append(side.notes, result.Warning{Code: "unverified", Message: "its answers were not compared: " + one.Skipped})
 		return nil
 	case err != nil:
 		v.Failed++
@@ -130,7 +130,7 @@ func (r *examRoom) examine(ctx context.Context, p, side *plan, seat *stand.Seat,
 	one.Reason = reason
 	return &result.Fault{
 		Stage: "verify", Cause: result.CauseWrong, Message: reason,
-		Hint: fmt.Sprintf("the right answers are those of %s, the oracle of %s, within its tolerance", v.Oracle, p.Row.Kernel),
+		Hint: fmt.Sprintf("the right answers are those of %s, the oracle of %s, within its tolerance", v.Oracle, m.Variant.Kernel.Name),
 	}
 }
 

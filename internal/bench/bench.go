@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // Options are what a bench needs to know.
@@ -20,30 +20,23 @@ type Options struct {
 	Set     []Setting // params that differ from their defaults
 	Against []string  // rivals to take turns with, by name
 	Measure measure.Options
-	Stand   stand.Options
+	Lab     lab.Options
 	Devices []int // which GPUs share the rows; nil: all there are
 }
 
 // Default returns the options of a plain `pawl bench`.
 func Default() Options {
-	return Options{Measure: measure.Default(), Stand: stand.Options{Peaks: roof.Folder()}}
+	return Options{Measure: measure.Default(), Lab: lab.Options{Peaks: roof.Folder()}}
 }
 
 // Setting gives a param a value in every selected kernel that has it.
 type Setting struct{ Name, Value string }
 
-// plan is one row to come, or one rival of it.
-type plan struct {
-	*stand.Job
-	rivals []*plan
-	exam   *exam // of a row with rivals
-}
-
-// bench is a run under way.
+// bench is what the stages of a run share.
 type bench struct {
 	Options
 	Spec   *spec.Spec
-	stand  *stand.Stand
+	lab    *lab.Lab
 	run    *run.Run
 	report *result.Report
 }
@@ -58,28 +51,27 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	place := opts.Stand
+	place := opts.Lab
 	place.Class, place.Timeout = b.Spec.DeviceClass, opts.Measure.Timeout
 	if len(opts.Devices) > 0 {
 		place.Device = opts.Devices[0]
 	}
-	b.stand = stand.New(r, b.report, place)
-	var jobs []*stand.Job
+	b.lab = lab.New(r, b.report, place)
+	var jobs []*lab.Job
 	for _, p := range plans {
 		for _, side := range p.sides() {
 			jobs = append(jobs, side.Job)
 		}
 		jobs = append(jobs, p.exam.jobs()...)
 	}
-	startErr := b.stand.Build(ctx, jobs)
-	defer b.stand.Close()
-	lanes, err := b.lanes(plans)
+	startErr := b.lab.Build(ctx, jobs)
+	defer b.lab.Close()
+	rows, err := b.measureAll(ctx, plans, startErr)
 	if err != nil {
 		return nil, err
 	}
-	b.measureAll(ctx, lanes, plans, startErr)
-	for _, p := range plans {
-		p.compareSound()
+	for _, m := range rows {
+		b.report.Rows = append(b.report.Rows, b.row(m))
 	}
 	run.Finish(ctx, b.report)
 	return b.report, nil
@@ -88,11 +80,4 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 func killed(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseKilled
-}
-
-func median(row *result.Row) float64 {
-	if row.Timing == nil {
-		return 0
-	}
-	return row.Timing.Stats.Median
 }

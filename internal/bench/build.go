@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // BuildOptions say what variants are compiled for, and how.
@@ -46,7 +46,7 @@ func Build(ctx context.Context, r *run.Run, opts BuildOptions) ([]Built, error) 
 			}
 			for variant := range s.Kernel.Variants() {
 				request := build.Request{Dir: r.Spec.Dir, Variant: variant}
-				if fault := stand.Unfit(variant, arch); fault != nil {
+				if fault := lab.Unfit(variant, arch); fault != nil {
 					outcomes = append(outcomes, build.Outcome{Request: request, Fault: fault})
 					continue
 				}
@@ -104,7 +104,7 @@ func targets(ctx context.Context, r *run.Run, named []string) ([]string, error) 
 	if own != "" || !slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell == spec.CellCUDA }) {
 		return []string{own}, nil
 	}
-	found, why, err := stand.Architectures(ctx)
+	found, why, err := lab.Architectures(ctx)
 	switch {
 	case err != nil:
 		r.Emit(run.Event{Kind: run.Note, Text: fmt.Sprintf("the GPUs of this machine are not known: %v", err)})

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -124,7 +124,7 @@ func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options), patterns ...str
 	}
 	opts := Options{
 		Measure: measure.Default(), Devices: []int{0, 1},
-		Stand: stand.Options{Build: build.Options{NoCcache: true, CacheDir: t.TempDir()}, Sandbox: "off", Worker: append([]string{self, "gpu-worker"}, command...)},
+		Lab: lab.Options{Build: build.Options{NoCcache: true, CacheDir: t.TempDir()}, Sandbox: "off", Worker: append([]string{self, "gpu-worker"}, command...)},
 	}
 	opts.Measure.Budget = 20 * time.Millisecond
 	if change != nil {

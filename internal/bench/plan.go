@@ -4,10 +4,16 @@ import (
 	"fmt"
 
 	"pawl/internal/diag"
-	"pawl/internal/result"
+	"pawl/internal/lab"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
+
+// plan is one row to come, or one rival of it.
+type plan struct {
+	*lab.Job
+	rivals []*plan
+	exam   *exam // of a row with rivals
+}
 
 // plan resolves every selected kernel on every selected config.
 func (b *bench) plan() ([]*plan, error) {
@@ -31,12 +37,9 @@ func (b *bench) plan() ([]*plan, error) {
 		}
 		answers, unknown := b.answers(s.Kernel)
 		for _, config := range s.Configs {
-			p := &plan{Job: stand.NewJob(b.Spec.Dir, variant, config)}
-			b.report.Rows = append(b.report.Rows, p.Row)
-			for i, rival := range rivals {
-				other := &plan{Job: rival.Job(b.Spec.Dir, config)}
-				p.rivals = append(p.rivals, other)
-				p.Row.Rivals = append(p.Row.Rivals, &result.Rival{Label: b.Against[i], Row: other.Row})
+			p := &plan{Job: lab.NewJob(b.Spec.Dir, variant, config)}
+			for _, rival := range rivals {
+				p.rivals = append(p.rivals, &plan{Job: rival.Job(b.Spec.Dir, config)})
 			}
 			if len(rivals) > 0 {
 				p.exam = newExam(answers, unknown, config)
@@ -60,10 +63,10 @@ func (b *bench) plan() ([]*plan, error) {
 func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
 
 // rivals finds what a kernel is measured against.
-func (b *bench) rivals(k *spec.Kernel) ([]*stand.Rival, error) {
-	var out []*stand.Rival
+func (b *bench) rivals(k *spec.Kernel) ([]*lab.Rival, error) {
+	var out []*lab.Rival
 	for _, name := range b.Against {
-		found, err := stand.FindRival(b.Spec, k, name)
+		found, err := lab.FindRival(b.Spec, k, name)
 		if err != nil {
 			return nil, err
 		}

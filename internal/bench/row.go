@@ -1,70 +1,114 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
+	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
-	"pawl/internal/worker"
 )
 
-// row measures one row in a fresh cell.
-func (b *bench) row(ctx context.Context, room *examRoom, p *plan, startErr error, done, total int) {
+// measured is a plan, or a rival of one, and what came of it.
+type measured struct {
+	*plan
+	rivals       []*measured
+	fault        *result.Fault
+	timing       *result.Timing // nil: there is no sample
+	ratio        *result.Ratio  // of a rival: its time over the row's
+	verification *result.Verification
+	device       string // UUID of the GPU, where several shared the rows
+	tried        bool   // there was a worker for it
+	notes        []result.Warning
+}
+
+// unmeasured is a plan before anything is known of it.
+func unmeasured(p *plan) *measured {
+	m := &measured{plan: p, fault: p.Record.Fault}
+	for _, rival := range p.rivals {
+		m.rivals = append(m.rivals, unmeasured(rival))
+	}
+	return m
+}
+
+// sides are the row itself and its rivals.
+func (m *measured) sides() []*measured { return append([]*measured{m}, m.rivals...) }
+
+// fail records why a side has no (trustworthy) number.
+func (m *measured) fail(stage string, err error) { m.fault = m.FaultOf(stage, err) }
+
+// measure measures one row in fresh cells.
+func (b *bench) measure(ctx context.Context, room *examRoom, m *measured, startErr error, done, total int) {
 	if ctx.Err() != nil {
-		p.Fail("measure", context.Canceled)
+		m.fail("measure", context.Canceled)
 		return
 	}
 	if startErr != nil {
-		p.Fail("load", startErr)
+		m.fail("load", startErr)
 		return
 	}
 	kind := run.Measure
-	if p.exam != nil {
+	if m.exam != nil {
 		kind = run.Verify // an oracle on the processor may take longer than all samples
 	}
-	b.run.Emit(run.Event{Kind: kind, Row: p.Row.Name(), Done: done, Total: total})
-	lane := room.lane
-	client, err := lane.Living(ctx)
-	if err != nil {
-		p.Fail("load", err)
+	b.run.Emit(run.Event{Kind: kind, Row: m.Name(), Done: done, Total: total})
+	if _, err := room.lane.Client(ctx); err != nil {
+		m.fail("load", err)
 		return
 	}
-	b.measure(ctx, room, client, p, func(m measure.Progress) {
+	b.takeTurns(ctx, room, m, func(p measure.Progress) {
 		b.run.Emit(run.Event{
-			Kind: run.Measure, Row: p.Row.Name(), Done: done, Total: total,
-			Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth,
+			Kind: run.Measure, Row: m.Name(), Done: done, Total: total,
+			Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth,
 		})
 	})
-	for _, side := range p.sides() {
-		lane.HoldAgainstRoof(side.Job)
-		lane.Doubt(side.Job, b.Spec.Gate.CV)
+	for _, side := range m.sides() {
+		side.tried = true
+		if side.fault != nil {
+			continue
+		}
+		roofed := room.lane.HoldAgainstRoof(side.Job, side.timing)
+		side.timing, side.notes = roofed.Timing, append(side.notes, roofed.Warnings...)
+		if v := side.verification; v != nil && len(roofed.Findings) > 0 {
+			v.Findings = append(v.Findings, roofed.Findings...)
+			if v.Integrity == result.Clean {
+				v.Integrity = result.Suspicious
+			}
+		}
+		if roofed.Fault != nil {
+			side.fail("measure", roofed.Fault)
+		}
 	}
 }
 
-// measure opens a cell for the row and each of its rivals, compares their answers,
+// takeTurns opens a cell for the row and each of its rivals, compares their answers,
 // lets them take turns, and closes the cells. A rival that fails does not stop the
 // others.
-func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Client, p *plan, progress func(measure.Progress)) {
+func (b *bench) takeTurns(ctx context.Context, room *examRoom, m *measured, progress func(measure.Progress)) {
 	lane := room.lane
-	waiting := slices.DeleteFunc(p.sides(), func(side *plan) bool { return side.Row.Fault != nil })
-	seats, openErrs := lane.Seats(ctx, client, jobsOf(waiting))
-	var open []*plan
-	var seated []*stand.Seat
+	waiting := slices.DeleteFunc(m.sides(), func(side *measured) bool { return side.fault != nil })
+	var jobs []*lab.Job
+	for _, side := range waiting {
+		jobs = append(jobs, side.Job)
+	}
+	leases, openErrs := lane.LeaseAll(ctx, jobs)
+	var open []*measured
+	var leased []*lab.Lease
 	var sides []measure.Side
 	for i, side := range waiting {
 		if openErrs[i] != nil {
-			side.Fail("load", openErrs[i])
+			side.fail("load", openErrs[i])
 			continue
 		}
-		if err := room.examine(ctx, p, side, seats[i], b.Measure.Seed); err != nil {
-			side.Fail("verify", lane.Leave(ctx, seats[i], side.Job, err))
+		if err := room.examine(ctx, m, side, leases[i], b.Measure.Seed); err != nil {
+			side.fail("verify", lane.Return(ctx, leases[i], side.Job, err))
 			continue
 		}
-		open, seated = append(open, side), append(seated, seats[i])
-		sides = append(sides, measure.Side{Cell: seats[i].Cell, Instance: side.Instance, Symbols: side.Artifact.Symbols})
+		open, leased = append(open, side), append(leased, leases[i])
+		sides = append(sides, measure.Side{Cell: leases[i].Cell, Instance: side.Instance, Symbols: side.Artifact.Symbols})
 	}
 	if len(open) == 0 {
 		return
@@ -72,43 +116,34 @@ func (b *bench) measure(ctx context.Context, room *examRoom, client *worker.Clie
 	timings, ratios, errs := measure.Turns(ctx, sides, b.Measure, progress)
 	for i, side := range open {
 		if len(timings[i].Samples.Seconds) > 0 {
-			side.Row.Timing = timings[i]
+			side.timing = timings[i]
 		}
-		err := lane.Leave(ctx, seated[i], side.Job, errs[i])
-		if err != nil {
-			side.Fail("measure", err)
+		if err := lane.Return(ctx, leased[i], side.Job, errs[i]); err != nil {
+			side.fail("measure", err)
 		}
-		if i > 0 && open[0] == p {
-			p.rival(side).Ratio = ratios[i-1]
-		}
-	}
-}
-
-// compareSound takes the ratios back where one of the two sides has come to nothing.
-// It is asked when all rows are done: what is wrong with a side may come to light
-// after its turns, at the roof or when its cell is closed.
-func (p *plan) compareSound() {
-	for _, r := range p.Row.Rivals {
-		if p.Row.Fault != nil || r.Row.Fault != nil {
-			r.Ratio = nil
+		if i > 0 && open[0] == m {
+			side.ratio = ratios[i-1]
 		}
 	}
 }
 
-func jobsOf(plans []*plan) []*stand.Job {
-	jobs := make([]*stand.Job, len(plans))
-	for i, p := range plans {
-		jobs[i] = p.Job
+// row is what the report says of a row and its rivals. It is made when all rows are done:
+// what is wrong with a side may come to light after its turns, when its cell is closed.
+func (b *bench) row(m *measured) *result.Row {
+	row := m.Row()
+	row.Fault = cmp.Or(m.fault, m.Record.Fault)
+	row.Verdict = judge.OfFault(row.Fault)
+	row.Device, row.Timing, row.Verification = m.device, m.Timed(m.timing), m.verification
+	row.Warnings = append(row.Warnings, m.notes...)
+	if m.tried {
+		row.Warnings = append(row.Warnings, b.lab.Doubts(m.Job, row.Timing, b.Spec.Gate.CV)...)
 	}
-	return jobs
-}
-
-// rival is the report's entry of one of the plan's rivals.
-func (p *plan) rival(side *plan) *result.Rival {
-	for _, r := range p.Row.Rivals {
-		if r.Row == side.Row {
-			return r
+	for i, other := range m.rivals {
+		rival := &result.Rival{Label: b.Against[i], Row: b.row(other)}
+		if row.Fault == nil && rival.Row.Fault == nil { // what has come to nothing is neither faster nor slower
+			rival.Ratio = other.ratio
 		}
+		row.Rivals = append(row.Rivals, rival)
 	}
-	return nil
+	return row
 }

@@ -3,8 +3,9 @@ package bench
 import (
 	"testing"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
-	"pawl/internal/stand"
+	"pawl/internal/spec"
 )
 
 // What has come to nothing is not faster or slower than anything.
@@ -20,11 +21,15 @@ func TestBrokenSidesAreNotCompared(t *testing.T) {
 		"both":      {fault, fault, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			other := &result.Rival{Row: &result.Row{Fault: test.rival}, Ratio: &result.Ratio{Median: 2, Low: 1, High: 3, Rounds: 8}}
-			p := &plan{Job: &stand.Job{Row: &result.Row{Fault: test.own, Rivals: []*result.Rival{other}}}}
-			p.compareSound()
-			if (other.Ratio != nil) != test.want {
-				t.Errorf("ratio %+v", other.Ratio)
+			side := func(fault *result.Fault) *measured {
+				job := &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k"}}, Config: &spec.Config{}}
+				return &measured{plan: &plan{Job: job}, fault: fault}
+			}
+			m, other := side(test.own), side(test.rival)
+			m.rivals, other.ratio = []*measured{other}, &result.Ratio{Median: 2, Low: 1, High: 3, Rounds: 8}
+			row := (&bench{Options: Options{Against: []string{"other"}}}).row(m)
+			if ratio := row.Rivals[0].Ratio; (ratio != nil) != test.want {
+				t.Errorf("ratio %+v", ratio)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"pawl/internal/native/cuda"
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
 	"pawl/internal/spec"
@@ -65,6 +66,9 @@ type Artifact struct {
 
 	Framework string // whose tensors a Python kernel takes
 }
+
+// Kernels are the names of the kernels in a CUDA artifact.
+func (a *Artifact) Kernels() ([]string, error) { return cuda.KernelNames(a.Bytes) }
 
 // Outcome is what became of a request: an artifact or a fault.
 type Outcome struct {

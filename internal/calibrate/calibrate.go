@@ -15,13 +15,13 @@ import (
 
 	"pawl/internal/bench"
 	"pawl/internal/formula"
+	"pawl/internal/lab"
 	"pawl/internal/machine"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 )
@@ -78,7 +78,7 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	settings := measure.Default()
 	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
 	report, err := bench.Run(ctx, r, bench.Options{
-		Measure: settings, Stand: stand.Options{Sandbox: opts.Sandbox}, Devices: []int{here.device},
+		Measure: settings, Lab: lab.Options{Sandbox: opts.Sandbox}, Devices: []int{here.device},
 	})
 	if err != nil {
 		return nil, err

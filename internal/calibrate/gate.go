@@ -13,11 +13,11 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/formula"
 	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // overtime is how long a set of decisions may go on after the time that was given.
@@ -35,10 +35,10 @@ type GateOptions struct {
 // gate is a calibration under way.
 type gate struct {
 	GateOptions
-	stand  *stand.Stand
+	lab    *lab.Lab
 	run    *run.Run
 	curve  *curve.Curve
-	jobs   []*stand.Job // pawl's own kernels
+	jobs   []*lab.Job // pawl's own kernels
 	duet   measure.DuetOptions
 	trials []trial
 }
@@ -70,13 +70,13 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	return m.Change(1, make([]result.Role, 2), g.duet), nil
 }
 
-// enter builds pawl's own kernels and opens a stand for them.
+// enter builds pawl's own kernels and opens a lab for them.
 func enter(ctx context.Context, opts GateOptions) (*gate, func(), error) {
 	here, err := look(ctx, opts.Options)
 	if err != nil {
@@ -88,8 +88,8 @@ func enter(ctx context.Context, opts GateOptions) (*gate, func(), error) {
 	}
 	g := &gate{GateOptions: opts}
 	leave := func() {
-		if g.stand != nil {
-			g.stand.Close()
+		if g.lab != nil {
+			g.lab.Close()
 		}
 		_ = os.RemoveAll(folder)
 	}
@@ -116,7 +116,7 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	if err := g.load(here); err != nil {
 		return err
 	}
-	g.stand = stand.New(g.run, g.run.NewReport(g.duet.Method()), stand.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
+	g.lab = lab.New(g.run, g.run.NewReport(g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
 	return g.build(ctx, s, here)
 }
 
@@ -148,15 +148,15 @@ func (g *gate) build(ctx context.Context, s *spec.Spec, here *place) error {
 			set(k.Configs[0], "SMS", int64(here.gpu.SMs))
 		}
 		set(k.Configs[0], "MOST", g.slower(mostSlower))
-		g.jobs = append(g.jobs, stand.NewJob(s.Dir, k.Default(), k.Configs[0]))
+		g.jobs = append(g.jobs, lab.NewJob(s.Dir, k.Default(), k.Configs[0]))
 	}
 	g.trials = slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.kernel >= len(g.jobs) || t.wanted == 0 })
-	if err := g.stand.Build(ctx, g.jobs); err != nil {
+	if err := g.lab.Build(ctx, g.jobs); err != nil {
 		return err
 	}
 	for _, job := range g.jobs {
-		if job.Row.Fault != nil {
-			return job.Row.Fault
+		if job.Record.Fault != nil {
+			return job.Record.Fault
 		}
 	}
 	return nil
@@ -185,12 +185,12 @@ func (g *gate) level(t trial) *curve.Level {
 }
 
 // host gives the sides of a trial their cells.
-func (g *gate) host(t trial) *stand.Host {
+func (g *gate) host(t trial) *lab.Host {
 	job := g.jobs[t.kernel]
 	if t.behind {
-		return g.stand.NewHost([]*stand.Job{job, job, job})
+		return g.lab.NewHost([]*lab.Job{job, job, job})
 	}
-	return g.stand.NewHost([]*stand.Job{job, job})
+	return g.lab.NewHost([]*lab.Job{job, job})
 }
 
 // match lets a kernel that is so much slower play against itself: the candidate, the
@@ -251,21 +251,21 @@ func (g *gate) try(ctx context.Context) error {
 
 // decide makes the decisions of one set of cells and keeps them.
 func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.Time) error {
-	var duels []*stand.Duel
+	var duels []*lab.Duel
 	for i, t := range chosen {
 		m, err := g.match(t, g.name(t, i+1, len(chosen)))
 		if err != nil {
 			return err
 		}
-		duels = append(duels, &stand.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m, judge.Provisional) }})
+		duels = append(duels, &lab.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m, judge.Provisional) }})
 	}
 	began := time.Now()
-	stand.PlayOut(ctx, g.host(chosen[0]), duels, g.duet, g.progress(len(chosen), g.expected(end)))
+	lab.PlayOut(ctx, g.host(chosen[0]), duels, g.duet, g.progress(len(chosen), g.expected(end)))
 	if ctx.Err() != nil {
 		return nil
 	}
 	for _, d := range duels {
-		if _, err := d.Match.Err(); err != nil {
+		if err := d.Match.Err(); err != nil {
 			return fmt.Errorf("%s: %w", d.Match.Name, err)
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"pawl/internal/build"
 	"pawl/internal/curve"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/worker/puppet"
 )
 
@@ -293,7 +293,7 @@ func TestGateKernelsDoAsMuchWork(t *testing.T) {
 					t.Errorf("%s: kernel of a %s cell", cell, k.Cell)
 				}
 				set(k.Configs[0], "MOST", g.slower(mostSlower))
-				g.jobs = append(g.jobs, &stand.Job{Variant: k.Default(), Artifact: &build.Artifact{}})
+				g.jobs = append(g.jobs, &lab.Job{Variant: k.Default(), Artifact: &build.Artifact{}})
 			}
 			for _, trial := range trials {
 				if trial.kernel >= len(g.jobs) {

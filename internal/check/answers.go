@@ -6,106 +6,114 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pawl/internal/git"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/verify"
 )
 
-// exam is what it takes to know a contest's right answers.
+// exam is what it takes to know a row's right answers.
 type exam struct {
-	answers   *stand.Answers
-	reference *stand.Job
-	rival     *stand.Job
-	varies    bool   // it may give other bits each time
-	theirs    string // whose oracle it is, where it is the base's
-	own       bool   // it is the change's, since the base's cannot be asked
+	answers   *lab.Answers
+	reference *lab.Job
+	rival     *lab.Job
+	varies    bool   // the kernel may give other bits each time
+	whose     string // the oracle's owner, where that is the base
+	byChange  bool   // it is the change's own oracle, since the base's cannot be asked
 	unasked   error  // why it cannot be asked about the candidate's arguments
-	err       error  // why there are none
+	err       error  // why there are no answers
+	notes     []result.Warning
 }
 
-// examOf finds where a contest's right answers come from: what the base's spec says,
+// jobs are what must be built to have the answers.
+func (x *exam) jobs() []*lab.Job {
+	return slices.DeleteFunc([]*lab.Job{x.reference, x.rival}, func(job *lab.Job) bool { return job == nil })
+}
+
+// examOf finds where a row's right answers come from: what the base's spec says,
 // else the candidate's own. Without an oracle it is the base's version itself. The change's
 // own oracle is asked where the base's does not take the arguments of today.
-func (c *check) examOf(k *contest) *exam {
-	own := k.candidate.Variant.Kernel
+func (c *check) examOf(b *built) *exam {
+	own := b.candidate.Variant.Kernel
 	var theirs *spec.Kernel
 	if c.base != nil {
-		theirs = kernel(c.base.spec, k.row.Kernel)
+		theirs = kernel(c.base.spec, own.Name)
 	}
 	if theirs == nil {
-		return c.examBy(k, c.Spec, own)
+		return c.examBy(b, c.Spec, own)
 	}
 	if draft := c.base.drafts.oracle(theirs); draft != "" {
-		k.row.Warnings = append(k.row.Warnings, result.Warning{
+		x := c.examBy(b, c.Spec, own)
+		x.notes = append(x.notes, result.Warning{
 			Code:    "draft",
 			Message: fmt.Sprintf("kernel %s, which the base's right answers come from, is a draft there; this change's own oracle is asked", draft),
 		})
-		return c.examBy(k, c.Spec, own)
+		return x
 	}
-	x := c.examBy(k, c.base.spec, theirs)
+	x := c.examBy(b, c.base.spec, theirs)
 	if theirs.Oracle != nil {
-		x.theirs = fmt.Sprintf("the oracle of %s (%s)", c.report.Base.Ref, git.Short(c.base.sha))
+		x.whose = fmt.Sprintf("the oracle of %s (%s)", c.report.Base.Ref, git.Short(c.base.sha))
 	}
 	if why := x.why(); why == nil || theirs.Oracle == nil && own.Oracle == nil {
 		return x
 	}
-	return c.examByOwn(k, x, own)
+	return c.examByOwn(b, x, own)
 }
 
 // examByOwn judges by the oracle that the change itself brings, since the base's cannot be asked.
-func (c *check) examByOwn(k *contest, x *exam, own *spec.Kernel) *exam {
-	theirs := fmt.Sprintf("%s cannot be asked about this change's arguments: %s", x.theirs, c.words(x.why()))
-	if x.theirs == "" {
+func (c *check) examByOwn(b *built, x *exam, own *spec.Kernel) *exam {
+	theirs := fmt.Sprintf("%s cannot be asked about this change's arguments: %s", x.whose, c.words(x.why()))
+	if x.whose == "" {
 		theirs = "the base has no oracle for this kernel, and its version takes other arguments"
 	}
 	if own.Oracle == nil {
 		return &exam{err: &result.Fault{Cause: result.CauseOracle, Message: theirs + "; this change has none", Hint: "give " + own.Name + " an oracle: for its arguments in pawl.yaml"}}
 	}
-	mine := c.examBy(k, c.Spec, own)
+	mine := c.examBy(b, c.Spec, own)
 	if why := mine.why(); why != nil {
 		return &exam{err: &result.Fault{
 			Cause: result.CauseOracle, Message: fmt.Sprintf("this change's oracle cannot be asked: %s; %s", why, theirs),
 			Hint: "mend the oracle: of " + own.Name + " in pawl.yaml, or name another there",
 		}}
 	}
-	mine.own, mine.varies = true, x.varies
-	k.row.Warnings = append(k.row.Warnings, result.Warning{Code: "oracle", Message: theirs + "; this change's own oracle is asked, and nothing becomes the baseline by that"})
+	mine.byChange, mine.varies = true, x.varies
+	mine.notes = append(mine.notes, result.Warning{Code: "oracle", Message: theirs + "; this change's own oracle is asked, and nothing becomes the baseline by that"})
 	return mine
 }
 
 // examBy is by what a spec says of the kernel. What the change calls its sizes, an earlier
 // oracle need not know: it has the base's values then, if they are the same problem.
-func (c *check) examBy(k *contest, s *spec.Spec, from *spec.Kernel) *exam {
+func (c *check) examBy(b *built, s *spec.Spec, from *spec.Kernel) *exam {
 	answers, known := c.answers[from]
 	if !known { // once a kernel, so that its configs share the oracle
 		var err error
-		if answers, err = stand.FindAnswers(s, from); err != nil {
+		if answers, err = lab.FindAnswers(s, from); err != nil {
 			return &exam{varies: !from.Deterministic, err: err}
 		}
 		c.answers[from] = answers
 	}
 	x := &exam{answers: answers, varies: !from.Deterministic}
-	about := k.candidate.Instance
-	for _, at := range []*spec.Config{about.Config, k.at} {
+	about := b.candidate.Instance
+	for _, at := range []*spec.Config{about.Config, b.config} {
 		x.reference, x.rival = answers.Jobs(at)
 		if x.unasked = answers.Unasked(about, x.reference, x.rival); x.unasked == nil {
 			break
 		}
 	}
-	if base := k.base; answers.Oracle == nil && base != nil && base.job != nil && base.job.Instance != nil {
+	if base := b.versions.base; answers.Oracle == nil && base != nil && base.job != nil && base.job.Instance != nil {
 		x.unasked = verify.Answers(base.job.Instance, about)
-		if base.job.Row.Fault == nil {
+		if !base.missing() {
 			x.reference = base.job
 		}
 	}
 	return x
 }
 
-// why tells why there are no answers to be had; nil: there are.
+// why is the reason that there are no answers; nil: there are.
 func (x *exam) why() error {
 	if x.err != nil {
 		return x.err
@@ -124,19 +132,18 @@ func (c *check) words(err error) string {
 const before = ", in a change of its own before this one"
 
 // unanswered is what a row says of an oracle that does not answer.
-func (c *check) unanswered(k *contest, own *verify.OracleError) *result.Fault {
-	x := k.exam
+func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 	if x.answers.Oracle == nil {
-		own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(k.base.side.Commit))
+		own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(b.base.commit))
 		own.Hint = "add an oracle: to the kernel in pawl.yaml" + before
 		if x.unasked != nil { // then this change's own is asked
 			own.Hint = "add an oracle: to the kernel in pawl.yaml"
 		}
 		return own.Fault()
 	}
-	own.Who = x.theirs
+	own.Who = x.whose
 	fault := own.Fault()
-	if x.theirs != "" {
+	if x.whose != "" {
 		fault.Hint += before
 	}
 	return fault
@@ -144,8 +151,8 @@ func (c *check) unanswered(k *contest, own *verify.OracleError) *result.Fault {
 
 // unbuilt is what a row says of an oracle that cannot be built.
 func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
-	fault := &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf("%s, %s, cannot be had: %s", x.theirs, name, why.Message), Hint: cmp.Or(why.Hint, "mend it") + before}
-	if x.theirs == "" {
+	fault := &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf("%s, %s, cannot be had: %s", x.whose, name, why.Message), Hint: cmp.Or(why.Hint, "mend it") + before}
+	if x.whose == "" {
 		fault.Message, fault.Hint = fmt.Sprintf("the oracle %s cannot be had: %s", name, why.Message), why.Hint
 	}
 	return fault
@@ -153,10 +160,10 @@ func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
 
 // noteJudge says of wrong answers that the change's own oracle might call them right: who
 // means to change what a kernel computes must know who has judged it.
-func (c *check) noteJudge(k *contest) {
-	x, own := k.exam, k.candidate.Variant.Kernel
-	if x.theirs == "" || own.Oracle == nil {
-		return
+func (c *check) noteJudge(b *built, x *exam) []result.Warning {
+	own := b.candidate.Variant.Kernel
+	if x.whose == "" || own.Oracle == nil {
+		return nil
 	}
 	theirs := kernel(c.base.spec, own.Name)
 	what := ""
@@ -166,15 +173,15 @@ func (c *check) noteJudge(k *contest) {
 	case a.Atol != b.Atol || a.Rtol != b.Rtol || a.Factor != b.Factor:
 		what = "tolerance"
 	default:
-		return
+		return nil
 	}
-	k.row.Warnings = append(k.row.Warnings, result.Warning{
-		Code: "oracle", Message: fmt.Sprintf("judged by %s; this change has another %s", x.theirs, what),
+	return []result.Warning{{
+		Code: "oracle", Message: fmt.Sprintf("judged by %s; this change has another %s", x.whose, what),
 		Hint: fmt.Sprintf("where that is meant: merge the other %s first, in a change of its own, then the kernel; or give the kernel another name, so that it is new", what),
-	})
+	}}
 }
 
-// otherOracle tells whether the change's oracle is not the base's: another one, or one
+// otherOracle reports whether the change's oracle is not the base's: another one, or one
 // whose source is another.
 func (c *check) otherOracle(theirs, own *spec.Kernel) bool {
 	a, b := *theirs.Oracle, *own.Oracle

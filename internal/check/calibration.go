@@ -8,9 +8,9 @@ import (
 	"pawl/internal/result"
 )
 
-// consult asks the calibrations of the contests' devices how exact a duet can be there.
-func (c *check) consult() {
-	for _, k := range c.contests {
+// consult asks the calibrations of the rows' devices how exact a duet can be there.
+func (c *check) consult(rows []*planned) {
+	for _, k := range rows {
 		if _, asked := c.curves[k.class]; asked {
 			continue
 		}
@@ -22,9 +22,9 @@ func (c *check) consult() {
 	}
 }
 
-// curveOf is the calibration of a contest's device; nil where there is none by this
+// curveOf is the calibration of a row's device; nil where there is none by this
 // gate and on this driver.
-func (c *check) curveOf(k *contest) *curve.Curve {
+func (c *check) curveOf(k *planned) *curve.Curve {
 	driver := ""
 	if gpu := c.report.Machine.GPU; gpu != nil && k.candidate.GPU() {
 		driver = gpu.Driver
@@ -35,8 +35,8 @@ func (c *check) curveOf(k *contest) *curve.Curve {
 	return nil
 }
 
-// duet is how a contest is played: as exactly as its device can be.
-func (c *check) duet(k *contest) measure.DuetOptions {
+// duet is how a row is played: as exactly as its device can be.
+func (c *check) duet(k *planned) measure.DuetOptions {
 	opts := c.Duet
 	if found := c.curveOf(k); found != nil {
 		opts.Floor = max(opts.Floor, found.Floor())
@@ -46,25 +46,25 @@ func (c *check) duet(k *contest) measure.DuetOptions {
 
 // cite states how often such a run fails without a cause: nothing, where a row's
 // device could not say.
-func (c *check) cite() {
-	judged := map[*curve.Curve]int{}
+func (c *check) cite(rows []*judged) {
+	count := map[*curve.Curve]int{}
 	var known []*curve.Curve
-	for _, k := range c.contests {
-		if len(k.playing) == 0 {
+	for _, k := range rows {
+		if len(k.playing()) == 0 {
 			continue
 		}
-		found := c.curveOf(k)
+		found := c.curveOf(k.planned)
 		if found == nil {
 			return
 		}
-		if judged[found] == 0 {
+		if count[found] == 0 {
 			known = append(known, found)
 		}
-		judged[found]++
+		count[found]++
 	}
 	var all *result.FalseAlarms
 	for _, found := range known {
-		one := found.Alarms(judged[found])
+		one := found.Alarms(count[found])
 		if one == nil {
 			return
 		}

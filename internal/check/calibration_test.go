@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"pawl/internal/curve"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // calibrated is a calibration whose estimates of no change scatter by so much.
@@ -29,20 +29,23 @@ func calibrated(t *testing.T, folder, class, driver string, scatter float64, upd
 	return made
 }
 
-// mixedCheck has two contests on a GPU and one on its machine's processor.
-func mixedCheck(folder string) *check {
+// mixedCheck has two rows on a GPU and one on its machine's processor.
+func mixedCheck(folder string) (*check, []*judged) {
 	c := &check{
 		Options: Options{Curves: folder, Duet: measure.DuetOptions{Floor: 1e-6}}, gate: spec.Gate{Regression: 0.03, Improvement: 0.05},
 		report: &result.Report{DeviceClass: "some-gpu", Machine: result.Fingerprint{GPU: &result.GPU{Driver: "570"}}}, curves: map[string]*curve.Curve{},
 	}
+	var rows []*judged
 	for _, cell := range []string{spec.CellCUDA, spec.CellCUDA, spec.CellHost} {
 		class := "some-gpu"
 		if cell == spec.CellHost {
 			class = "host-some"
 		}
-		c.contests = append(c.contests, &contest{class: class, candidate: &stand.Job{Row: &result.Row{Cell: cell}}, playing: []*opponent{{}}})
+		x := &planned{class: class, candidate: &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Cell: cell}}}}
+		rows = append(rows, &judged{played: &played{verified: &verified{built: &built{planned: x}}}, sides: sides{base: &side{plays: true}}})
 	}
-	return c
+	c.consult([]*planned{rows[0].planned, rows[2].planned})
+	return c, rows
 }
 
 // Every row is judged by the calibration of its own device, and the run's bound is
@@ -52,14 +55,13 @@ func TestCalibrationsOfAMixedCheck(t *testing.T) {
 	folder, day := t.TempDir(), time.Date(2026, 11, 10, 0, 0, 0, 0, time.UTC)
 	gpu := calibrated(t, folder, "some-gpu", "570", 0.0001, day.AddDate(0, 0, 1))
 	host := calibrated(t, folder, "host-some", "", 0.001, day)
-	c := mixedCheck(folder)
-	c.consult()
+	c, rows := mixedCheck(folder)
 	for i, want := range []*curve.Curve{gpu, gpu, host} {
-		if got := c.duet(c.contests[i]).Floor; got != want.Floor() {
-			t.Errorf("contest %d: floor %g, want %g", i, got, want.Floor())
+		if got := c.duet(rows[i].planned).Floor; got != want.Floor() {
+			t.Errorf("row %d: floor %g, want %g", i, got, want.Floor())
 		}
 	}
-	c.cite()
+	c.cite(rows)
 	a, want := c.report.FalseAlarms, gpu.Alarms(3).PerRun // both had as many decisions
 	if a == nil || a.Configs != 3 || a.Decisions != 800 || math.Abs(a.PerRun-want) > 1e-12 || !a.Calibrated.Equal(day) {
 		t.Errorf("%+v, want %g a run", a, want)
@@ -71,19 +73,18 @@ func TestCalibrationOfOneDeviceOnly(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	gpu := calibrated(t, folder, "some-gpu", "570", 0.001, time.Now())
-	c := mixedCheck(folder)
-	c.consult()
-	c.cite()
-	if got := c.duet(c.contests[2]).Floor; got != c.Duet.Floor || c.report.FalseAlarms != nil {
+	c, rows := mixedCheck(folder)
+	c.cite(rows)
+	if got := c.duet(rows[2].planned).Floor; got != c.Duet.Floor || c.report.FalseAlarms != nil {
 		t.Errorf("without a calibration of the processor: floor %g, %+v", got, c.report.FalseAlarms)
 	}
-	c.contests[2].playing = nil // nothing is decided there
-	c.cite()
+	rows[2].base.plays = false // nothing is decided there
+	c.cite(rows)
 	if a := c.report.FalseAlarms; a == nil || a.Configs != 2 || a.PerRun != gpu.Alarms(2).PerRun {
 		t.Errorf("%+v", a)
 	}
 	c.report.Machine.GPU.Driver = "575"
-	if got := c.duet(c.contests[0]).Floor; got != c.Duet.Floor {
+	if got := c.duet(rows[0].planned).Floor; got != c.Duet.Floor {
 		t.Errorf("on another driver: floor %g", got)
 	}
 }

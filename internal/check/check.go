@@ -1,5 +1,8 @@
 // Package check is the loop: the versions of every kernel are built from their own
 // commits, play against each other, are judged, and the best-known moves forward.
+//
+// Every stage takes the value of the one before it and returns its own, which nobody
+// changes afterwards: planned → built → verified → played → judged → moved → explained.
 package check
 
 import (
@@ -9,14 +12,13 @@ import (
 	"time"
 
 	"pawl/internal/curve"
-	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // Options are what a check needs to know.
@@ -26,74 +28,42 @@ type Options struct {
 	Fork     bool   // the change is a stranger's
 	PlanOnly bool   // build, and say what would be measured
 	Duet     measure.DuetOptions
-	Stand    stand.Options
+	Lab      lab.Options
 	Curves   string // folder of calibrations; "": none
 
 	// Explain is told of rows that became slower or much faster; it may be nil.
-	Explain func(ctx context.Context, s *stand.Stand, candidate, base *stand.Job) error
+	Explain func(ctx context.Context, l *lab.Lab, candidate, base *lab.Job) error
 }
 
 // Default returns the options of a plain `pawl check`.
 func Default() Options {
 	opts := Options{
-		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}, Stand: stand.Options{Peaks: roof.Folder()}, Curves: curve.Folder(),
+		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}, Lab: lab.Options{Peaks: roof.Folder()}, Curves: curve.Folder(),
 	}
 	opts.Duet.Budget, opts.Duet.Keep = 10*time.Second, true
 	return opts
 }
 
-// check is a run under way.
+// check is what the stages of a run share.
 type check struct {
 	Options
 	Spec     *spec.Spec // the candidate's
 	Patterns []string   // what to check: kernel[/config]
 	run      *run.Run
-	report   *result.Report
-	stand    *stand.Stand
+	report   *result.Report // as far as it is known before its rows
+	lab      *lab.Lab
 
-	base     *version                 // nil: there is none
-	gate     spec.Gate                // the base's, where there is one
-	store    *ratchet.Store           //
-	best     map[string]*ratchet.File // by device class: what counts
-	mine     map[string]*ratchet.File // by device class, as the candidate has it
-	former   map[string]*ratchet.File // by device class, as the base has it
-	trees    map[string]*version      // by commit
-	loose    []string                 // files that are used and not in git
-	contests []*contest
-	answers  map[*spec.Kernel]*stand.Answers
-	curves   map[string]*curve.Curve // by device class, nil for those that are not calibrated
-}
+	base      *version  // nil: there is none
+	gate      spec.Gate // the base's, where there is one
+	loose     []string  // files that are used and not in git
+	store     *ratchet.Store
+	baselines map[string]baselines // by device class
+	trees     map[string]*version  // by commit
+	answers   map[*spec.Kernel]*lab.Answers
+	curves    map[string]*curve.Curve // by device class, nil for those that are not calibrated
+	largest   map[string]int64        // by kernel: bytes of the largest problem
 
-// contest is one row: the candidate and what it plays against.
-type contest struct {
-	row       *result.Row
-	candidate *stand.Job
-	class     string
-	base      *opponent
-	best      *opponent      // nil also when it is the base
-	entry     *ratchet.Entry // the best-known that counts
-	mine      *ratchet.Entry // as this change has it
-	at        *spec.Config   // what its opponents play
-	former    *ratchet.Entry // as the base has it
-	own       *opponent      // what mine names, where the base does not know it and the row is other code; nil: nothing
-	accepted  bool
-	draft     bool // the base, or the best-known version, is only a draft of the kernel
-	draftBest bool // the latter
-	same      bool // it is the best-known version, and the commit that the entry names could not be built
-	gone      bool // nor will it ever be
-
-	exam    *exam // of its answers; nil: they are not looked at
-	alone   bool  // it is measured without anybody to play against
-	match   *measure.Match
-	playing []*opponent // the match's sides after the candidate
-}
-
-// opponent is another version of a contest's kernel.
-type opponent struct {
-	side *result.Side
-	job  *stand.Job // nil: it could not be had, and side says why
-	gone bool       // then: nobody has it any more
-	odd  bool       // then: it could be had, and solves another problem
+	done, total int // rows
 }
 
 // Run builds, measures and judges everything selected. It returns a report
@@ -103,107 +73,50 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	opts.Duet.Seed = r.Seed
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
-		report: r.NewReport(opts.Duet.Method()),
-		best:   map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{}, trees: map[string]*version{},
-		answers: map[*spec.Kernel]*stand.Answers{}, curves: map[string]*curve.Curve{},
+		report:    r.NewReport(opts.Duet.Method()),
+		baselines: map[string]baselines{}, trees: map[string]*version{}, answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{}, largest: map[string]int64{},
 	}
 	defer c.closeTrees()
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
+	defer c.lab.Close()
+	rows, err := c.plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	built := c.build(ctx, rows)
+	if opts.PlanOnly {
+		return c.finish(ctx, rowsOf(built)), nil
+	}
+	verified := c.verify(ctx, built)
+	var judged []*judged
+	for _, group := range groupsOf(verified) {
+		judged = append(judged, c.judge(ctx, c.play(ctx, group))...)
+	}
+	c.cite(judged)
+	moved, stays := c.move(ctx, judged)
+	return c.finish(ctx, rowsOf(c.explain(ctx, moved))), stays
+}
+
+// open finds the base and starts the worker.
+func (c *check) open(ctx context.Context) error {
 	if err := c.findBase(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	place := opts.Stand
-	place.Class, place.Timeout = c.deviceClass(), opts.Duet.Timeout
+	place := c.Options.Lab
+	place.Class, place.Timeout = c.deviceClass(), c.Duet.Timeout
 	place.Build.Checkout = c.Spec.Dir
-	c.stand = stand.New(r, c.report, place)
-	defer c.stand.Close()
+	c.lab = lab.New(c.run, c.report, place)
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
-	if err := c.stand.Start(ctx); err != nil {
-		return nil, err
-	}
-	if err := c.plan(ctx); err != nil {
-		return nil, err
-	}
-	var jobs []*stand.Job
-	for _, k := range c.contests {
-		jobs = append(jobs, k.jobs()...)
-	}
-	if err := c.stand.Build(ctx, jobs); err != nil {
-		for _, k := range c.contests {
-			if k.row.Fault == nil {
-				k.candidate.Fail("load", err)
-			}
-		}
-	}
-	c.buildOwn(ctx)
-	for _, k := range c.contests {
-		k.pair(c.Update && k.entry == nil && !k.row.Dropped)
-	}
-	c.consult()
-	var stays error
-	if !opts.PlanOnly {
-		c.verify(ctx)
-		c.play(ctx)
-		c.judge()
-		c.cite()
-		c.report.Finished = time.Now().UTC() // which the baseline remembers
-		stays = c.move(ctx)
-		c.explain(ctx)
-		c.recall(ctx)
-	}
+	return c.lab.Start(ctx)
+}
+
+// finish makes the report whole.
+func (c *check) finish(ctx context.Context, rows []*result.Row) *result.Report {
+	c.report.Rows = rows
 	run.Finish(ctx, c.report)
-	return c.report, stays
-}
-
-// judge gives every row its verdict.
-func (c *check) judge() {
-	for _, k := range c.contests {
-		k.judge(c.gate)
-	}
-}
-
-func (k *contest) judge(gate spec.Gate) {
-	k.row.Verdict, k.row.Reasons = judge.Verdict(k.evidence(gate))
-}
-
-// evidence is what the verdict depends on.
-func (k *contest) evidence(gate spec.Gate) judge.Case {
-	best := k.best.evidence(k.candidate)
-	if best != nil && k.same {
-		best.Same = true
-	}
-	return judge.Case{
-		Gate: gate, Fault: k.row.Fault, Incorrect: k.row.Verdict == result.Incorrect, Accepted: k.accepted, Draft: k.draft,
-		Base: k.base.evidence(k.candidate), Best: best,
-	}
-}
-
-func (o *opponent) evidence(candidate *stand.Job) *judge.Opponent {
-	if o == nil {
-		return nil
-	}
-	e := &judge.Opponent{Missing: o.missing(), Change: o.side.Change}
-	if !e.Missing {
-		e.Same = o.job.Row.Identity == candidate.Row.Identity && candidate.Row.Identity != ""
-		if t := o.job.Row.Timing; t != nil {
-			e.Median = t.Stats.Median
-		}
-	}
-	return e
-}
-
-// explain asks why rows changed.
-func (c *check) explain(ctx context.Context) {
-	if c.Explain == nil {
-		return
-	}
-	for _, k := range c.contests {
-		if len(k.playing) == 0 || !judge.Confirm(k.row.Verdict) {
-			continue
-		}
-		if err := c.Explain(ctx, c.stand, k.candidate, k.playing[0].job); err != nil {
-			k.row.Warnings = append(k.row.Warnings, result.Warning{Code: "explain", Message: err.Error()})
-		}
-	}
+	return c.report
 }
 
 // warn adds a remark about the whole run.

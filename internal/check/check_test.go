@@ -13,10 +13,10 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
 	"pawl/internal/worker/puppet"
 )
 
@@ -73,18 +73,18 @@ func TestTrios(t *testing.T) {
 			row := rowOf(t, p.check(), "k/c")
 			against, known := sideOf(t, row, result.Base), sideOf(t, row, result.Best)
 			if against.Commit != base || known.Commit != best || against.Change == nil || known.Change == nil || known.Row.Timing == nil {
-				t.Fatalf("%s", sides(row))
+				t.Fatalf("%s", sidesOf(row))
 			}
 			if name == "creep" {
 				mustBe(t, row, result.Maintained, result.Creep)
 				if math.Abs(known.Change.Median-0.06) > 1e-9 || against.Change.Confirmed {
-					t.Errorf("%s", sides(row))
+					t.Errorf("%s", sidesOf(row))
 				}
 				return
 			}
 			mustBe(t, row, result.Regression, result.TooFar) // 2% behind its base, 4% behind the best
 			if c := against.Change; math.Abs(c.Median-(520.0/510-1)) > 1e-9 || math.Abs(known.Change.Median-0.04) > 1e-9 || !c.Confirmed || len(c.Cells) != 8 {
-				t.Errorf("%s, %d cells", sides(row), len(c.Cells))
+				t.Errorf("%s, %d cells", sidesOf(row), len(c.Cells))
 			}
 		})
 	}
@@ -289,7 +289,7 @@ func TestCommitThatIsGone(t *testing.T) {
 	p.commit("slower")
 	// The base is the best-known, by its identity: the commit is not needed.
 	if row := rowOf(t, p.check(planOnly), "k/c"); len(row.Sides) != 1 || len(row.Sides[0].Reason) > 0 {
-		t.Errorf("%s", sides(row))
+		t.Errorf("%s", sidesOf(row))
 	}
 	p.kernel("k", 515)
 	p.commit("slower still")
@@ -389,7 +389,7 @@ func TestFaultyVersionsInTrios(t *testing.T) {
 			report := p.check()
 			row := rowOf(t, report, "k/faulty")
 			if row.Verdict != test.want {
-				t.Errorf("%q, want %q: fault %v, sides %s", row.Verdict, test.want, row.Fault, sides(row))
+				t.Errorf("%q, want %q: fault %v, sides %s", row.Verdict, test.want, row.Fault, sidesOf(row))
 			}
 			for _, side := range row.Sides {
 				if !slices.Contains(test.missing, side.Role) {
@@ -404,7 +404,7 @@ func TestFaultyVersionsInTrios(t *testing.T) {
 			}
 			row = rowOf(t, report, "k/large") // at which all three play
 			if base, best := sideOf(t, row, result.Base), sideOf(t, row, result.Best); base.Change == nil || best.Change == nil || row.Fault != nil {
-				t.Errorf("fault %v, sides %s", row.Fault, sides(row))
+				t.Errorf("fault %v, sides %s", row.Fault, sidesOf(row))
 			}
 		})
 	}
@@ -465,7 +465,7 @@ func TestSharedCellsAreDescribedInEveryRow(t *testing.T) {
 	p.commit("two configs")
 	p.script("k", puppet.Script{Micros: 500, Reach: true})
 	p.commit("reaching for the network")
-	report := p.check(update, func(o *Options) { o.Stand.Sandbox = "auto" })
+	report := p.check(update, func(o *Options) { o.Lab.Sandbox = "auto" })
 	for _, name := range []string{"k/one", "k/two"} {
 		row := rowOf(t, report, name)
 		mustBe(t, row, result.Maintained)
@@ -512,8 +512,8 @@ func TestExplained(t *testing.T) {
 	p.commit("change")
 	var explained []string
 	report := p.check(func(o *Options) {
-		o.Explain = func(_ context.Context, _ *stand.Stand, candidate, base *stand.Job) error {
-			explained = append(explained, candidate.Row.Name()+" "+base.Row.Code[:6])
+		o.Explain = func(_ context.Context, _ *lab.Lab, candidate, base *lab.Job) error {
+			explained = append(explained, candidate.Name()+" "+base.Artifact.Code[:6])
 			return errors.New("no profiler")
 		}
 	})

@@ -1,11 +1,8 @@
 package check
 
 import (
-	"fmt"
-
 	"pawl/internal/diag"
 	"pawl/internal/git"
-	"pawl/internal/result"
 	"pawl/internal/spec"
 )
 
@@ -73,35 +70,30 @@ func (c *check) baseKeeps(key string) bool {
 }
 
 // noteDrafts says what of the base is a draft, and so does not judge this row.
-func (c *check) noteDrafts(x *contest, name, config string) {
+func (c *check) noteDrafts(x *planned, name, config string) {
 	if c.base == nil {
 		return
 	}
-	warn := func(format string, args ...any) {
-		x.row.Warnings = append(x.row.Warnings, result.Warning{Code: "draft", Message: fmt.Sprintf(format, args...)})
-	}
 	if at, is := c.base.drafts.kernels[name]; is {
 		x.draft = true
-		warn("the base's pawl.yaml is a draft of %s: line %d says TODO; a draft judges nothing", name, at.Line)
+		x.note("draft", "", "the base's pawl.yaml is a draft of %s: line %d says TODO; a draft judges nothing", name, at.Line)
 	} else if at, is := c.base.drafts.configs[config]; is {
-		warn("the base's values of %s are a draft: line %d of its pawl.yaml says TODO; this change's own are used", config, at.Line)
+		x.note("draft", "", "the base's values of %s are a draft: line %d of its pawl.yaml says TODO; this change's own are used", config, at.Line)
 	}
 }
 
 // dropDraftBest leaves out a best-known version that its commit has only a draft of.
-func (c *check) dropDraftBest(x *contest, name string) {
-	if x.entry == nil || x.best == nil {
+func (c *check) dropDraftBest(x *planned, name string) {
+	entry := x.entries.counts
+	if entry == nil || x.versions.best == nil {
 		return
 	}
-	v := c.trees[x.entry.Commit]
+	v := c.trees[entry.Commit]
 	if v == nil {
 		return
 	}
 	if at, is := v.drafts.kernels[name]; is {
-		x.best, x.draftBest, x.draft = nil, true, true
-		x.row.Warnings = append(x.row.Warnings, result.Warning{
-			Code:    "draft",
-			Message: fmt.Sprintf("the best-known version is not compared with: at %s pawl.yaml is a draft of %s, line %d says TODO", git.Short(x.entry.Commit), name, at.Line),
-		})
+		x.versions.best, x.draftBest, x.draft = nil, true, true
+		x.note("draft", "", "the best-known version is not compared with: at %s pawl.yaml is a draft of %s, line %d says TODO", git.Short(entry.Commit), name, at.Line)
 	}
 }

@@ -28,7 +28,7 @@ func TestDraftOfTheBaseJudgesNothing(t *testing.T) {
 	mustBe(t, row, result.New, result.BaseDraft)
 	mustWarn(t, row.Warnings, "draft", "the base's pawl.yaml is a draft of k: line 8 says TODO")
 	if row.Vars["N"] != "64" || len(row.Sides) > 0 || row.Verification == nil || row.Verification.Oracle != "in" || row.Verification.Passed == 0 {
-		t.Errorf("vars %v, sides %s, verification %+v", row.Vars, sides(row), row.Verification)
+		t.Errorf("vars %v, sides %s, verification %+v", row.Vars, sidesOf(row), row.Verification)
 	}
 	for _, w := range row.Warnings {
 		if w.Code == "init" || w.Code == "config" {

@@ -4,15 +4,13 @@ import (
 	"context"
 	"time"
 
-	"pawl/internal/result"
+	"pawl/internal/lab"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
-	"pawl/internal/verify"
 )
 
 // instances are those of candidate, reference and rival.
-func (x *exam) instances(k *contest) [3]*spec.Instance {
-	out := [3]*spec.Instance{k.candidate.Instance}
+func (x *exam) instances(candidate *spec.Instance) [3]*spec.Instance {
+	out := [3]*spec.Instance{candidate}
 	if x.reference != nil {
 		out[1] = x.reference.Instance
 	}
@@ -26,40 +24,34 @@ func (x *exam) instances(k *contest) [3]*spec.Instance {
 // kernel: starting them takes longer than what they are for. Nothing is measured
 // meanwhile.
 type examRoom struct {
-	open   *stand.Examiner
+	open   *lab.Examiner
 	kernel *spec.Kernel
 	beside time.Duration // spent on neighbours of its configs
 }
 
-// examiner looks at a contest's candidate; nil: at what it has produced before.
-func (r *examRoom) examiner(ctx context.Context, c *check, k *contest, candidate *stand.Job) *stand.Examiner {
-	x := k.exam
+// examiner compares the answers of a row's candidate; nil: those that it has produced before.
+func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidate *lab.Job) *lab.Examiner {
+	x := v.exam
 	if r.open != nil && r.open.Fits(x.answers, candidate, x.reference, x.rival) {
 		r.open.Succeed(candidate)
 		return r.open
 	}
 	_ = r.close(ctx) // what the candidates' cells had to say has been heard
-	largest := int64(0)
-	for _, other := range c.contests {
-		if other.row.Kernel == k.row.Kernel && other.candidate.Instance != nil {
-			largest = max(largest, other.candidate.Instance.Footprint)
-		}
+	if r.kernel != v.candidate.Variant.Kernel {
+		r.kernel, r.beside = v.candidate.Variant.Kernel, 0
 	}
-	if r.kernel != k.candidate.Variant.Kernel {
-		r.kernel, r.beside = k.candidate.Variant.Kernel, 0
-	}
-	r.open = c.stand.NewExaminer(x.answers, candidate, x.reference, x.rival, largest, c.Duet.Seed)
+	r.open = c.lab.NewExaminer(x.answers, candidate, x.reference, x.rival, c.largest[r.kernel.Name], c.Duet.Seed)
 	return r.open
 }
 
-// leave ends a contest's examination, and returns what only closing its cell brings
+// leave ends a row's examination, and returns what only closing its cell brings
 // to light. Device code may have the next one in the same cell, since it takes nothing
 // along; whatever went wrong, in any of the cells, ends them all.
-func (r *examRoom) leave(ctx context.Context, k *contest, failed bool) error {
+func (r *examRoom) leave(ctx context.Context, candidate *lab.Job, failed bool) error {
 	if failed {
 		return r.close(ctx)
 	}
-	if k.candidate.Variant.Kernel.DeviceCode() {
+	if candidate.Variant.Kernel.DeviceCode() {
 		return nil
 	}
 	return r.open.Renew(context.WithoutCancel(ctx), nil)
@@ -73,33 +65,4 @@ func (r *examRoom) close(ctx context.Context) error {
 	err := r.open.Close(context.WithoutCancel(ctx))
 	r.open = nil
 	return err
-}
-
-// excuse looks at the answers of what a change is slower than: a version that is wrong
-// is no measure of anything.
-func (c *check) excuse(ctx context.Context, k *contest) {
-	x := k.exam
-	if k.row.Verdict != result.Regression || x == nil || x.err != nil || x.answers.Oracle == nil {
-		return
-	}
-	for _, o := range k.playing {
-		if o.side.Change == nil {
-			continue
-		}
-		examiner := c.stand.NewExaminer(x.answers, o.job, x.reference, x.rival, o.job.Instance.Footprint, c.Duet.Seed)
-		one := stand.NewCase("config", o.job.Instance.Config, c.Duet.Seed)
-		one.Batch = verifyBatch
-		instances := x.instances(k)
-		instances[0] = o.job.Instance
-		bench, err := examiner.Bench(ctx, instances)
-		if err == nil {
-			_, err = bench.Try(ctx, one, verify.Trial{})
-		}
-		_ = examiner.Close(context.WithoutCancel(ctx))
-		if err == nil && one.Reason != "" && ctx.Err() == nil {
-			o.side.Change = nil
-			o.side.Reason = append(o.side.Reason, "the "+string(o.side.Role)+" version gives wrong answers: "+one.Reason)
-		}
-	}
-	k.judge(c.gate)
 }

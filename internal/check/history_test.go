@@ -36,11 +36,10 @@ func recalled(ctx context.Context, t *testing.T, dir string, change func(*ratche
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &contest{row: &result.Row{Kernel: "k", Config: "c"}, class: class, entry: file.Entry("k", "c")}
-	change(k.entry)
-	c := &check{store: store, contests: []*contest{k}}
-	c.recall(ctx)
-	return k.row
+	x := &planned{class: class, entries: entries{counts: file.Entry("k", "c")}}
+	change(x.entries.counts)
+	m := &moved{judged: &judged{played: &played{verified: &verified{built: &built{planned: x}}}}}
+	return &result.Row{Kernel: "k", Config: "c", History: (&check{store: store}).explain(ctx, []*moved{m})[0].history}
 }
 
 func asStored(*ratchet.Entry) {}

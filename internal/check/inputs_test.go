@@ -10,12 +10,12 @@ import (
 	"pawl/internal/spec"
 )
 
-// contestOf is the row k/c with what it plays against, before anything is built.
-func (p *project) contestOf() *contest {
+// planned is the row k/c with what it plays against, before anything is built.
+func (p *project) planned() *planned {
 	p.t.Helper()
 	c := &check{
 		Spec: p.load(), report: &result.Report{}, store: ratchet.Open(p.dir), trees: map[string]*version{},
-		best: map[string]*ratchet.File{}, mine: map[string]*ratchet.File{}, former: map[string]*ratchet.File{},
+		baselines: map[string]baselines{},
 	}
 	p.t.Cleanup(c.closeTrees)
 	if err := c.findBase(p.t.Context()); err != nil {
@@ -25,7 +25,7 @@ func (p *project) contestOf() *contest {
 		p.t.Fatal(err)
 	}
 	k := c.Spec.Kernels[0]
-	return c.contest(p.t.Context(), k, k.Configs[0], class)
+	return c.planRow(p.t.Context(), k, k.Configs[0], class)
 }
 
 const plainInput = "{name: in, dtype: f32, shape: [N]}"
@@ -71,9 +71,10 @@ func TestAllPlayOnTheSameData(t *testing.T) {
 			}
 			p.kernel("k", 520)
 			p.commit("change")
-			x := p.contestOf()
-			if (x.base == nil) != test.orphan || x.best == nil || x.best.job == nil {
-				t.Fatalf("base %+v, best %+v", x.base, x.best)
+			x := p.planned()
+			best := x.versions.best
+			if (x.versions.base == nil) != test.orphan || best == nil || best.job == nil {
+				t.Fatalf("base %+v, best %+v", x.versions.base, best)
 			}
 			if got := x.candidate.Instance.Args[0].Init; !reflect.DeepEqual(got, test.want) {
 				t.Errorf("candidate has %+v, want %+v", got, test.want)
@@ -81,11 +82,11 @@ func TestAllPlayOnTheSameData(t *testing.T) {
 			if test.best == nil {
 				test.best = &test.want
 			}
-			if got := x.best.job.Instance.Args[0].Init; !reflect.DeepEqual(got, *test.best) {
+			if got := best.job.Instance.Args[0].Init; !reflect.DeepEqual(got, *test.best) {
 				t.Errorf("best has %+v, want %+v", got, *test.best)
 			}
-			if test.warns != (len(x.row.Warnings) > 0) || len(x.best.side.Row.Warnings) > 0 {
-				t.Errorf("warnings %+v, of the best %+v", x.row.Warnings, x.best.side.Row.Warnings)
+			if test.warns != (len(x.notes) > 0) || len(best.job.Record.Warnings) > 0 {
+				t.Errorf("warnings %+v, of the best %+v", x.notes, best.job.Record.Warnings)
 			}
 		})
 	}

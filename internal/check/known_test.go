@@ -69,7 +69,7 @@ func TestBaselineMovesWhenItsVersionIsOtherCodeNow(t *testing.T) {
 			row = rowOf(t, p.check(update), "k/c")
 			now := p.stored()
 			if m := row.Moved; m == nil || !m.Done || m.From != first.Commit || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.4) > 1e-6 {
-				t.Fatalf("moved %+v, stored %+v: %s %v, sides %s, fault %v, integrity %+v, warnings %v", m, now.Moved(), row.Verdict, row.Reasons, sides(row), row.Fault, row.Verification.Integrity, row.Warnings)
+				t.Fatalf("moved %+v, stored %+v: %s %v, sides %s, fault %v, integrity %+v, warnings %v", m, now.Moved(), row.Verdict, row.Reasons, sidesOf(row), row.Fault, row.Verification.Integrity, row.Warnings)
 			}
 			if sameProblem := maps.Equal(first.Vars, row.Vars); sameProblem != (row.Moved.FromS > 0) {
 				t.Errorf("from %g s, of %v, and now of %v", row.Moved.FromS, first.Vars, row.Vars)
@@ -96,7 +96,7 @@ func TestClassIsTheBases(t *testing.T) {
 	mustBe(t, row, result.Regression, result.TooFar)
 	mustWarn(t, report.Warnings, "class", "another device_class; the baseline is that of main")
 	if sideOf(t, row, result.Best).Commit != best || row.Class != class || report.DeviceClass != class {
-		t.Errorf("class %q, of the report %q, sides %s", row.Class, report.DeviceClass, sides(row))
+		t.Errorf("class %q, of the report %q, sides %s", row.Class, report.DeviceClass, sidesOf(row))
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"pawl/internal/git"
+	"pawl/internal/lab"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
-	"pawl/internal/stand"
 )
 
 // merged is a project whose baseline names a commit of a branch that main has squashed:
@@ -84,7 +84,7 @@ func TestWhatMayPassBindsNothing(t *testing.T) {
 			now := clone.stored()
 			if test.bound {
 				if m := row.Moved; m == nil || !m.Done || !m.Anchor || now.Commit == before.Commit {
-					t.Errorf("moved %+v, sides %s", m, sides(row))
+					t.Errorf("moved %+v, sides %s", m, sidesOf(row))
 				}
 				return
 			}
@@ -126,16 +126,16 @@ func TestLostVersions(t *testing.T) {
 		result.CauseCompile: true, result.CauseNoEntry: true, result.CauseSpec: true,
 		result.CauseInternal: false, result.CauseTimeout: false, result.CauseUnsupported: false, result.CauseInterrupted: false,
 	} {
-		o := &opponent{job: &stand.Job{Row: &result.Row{Fault: &result.Fault{Cause: cause}}}}
-		if o.lost() != want {
-			t.Errorf("%s: lost %t", cause, o.lost())
+		o := &opponent{job: &lab.Job{Record: lab.Record{Fault: &result.Fault{Cause: cause}}}}
+		if o.lostForGood() != want {
+			t.Errorf("%s: lost %t", cause, o.lostForGood())
 		}
 	}
 	c := &check{Spec: p.load(), trees: map[string]*version{}, report: &result.Report{}}
 	defer c.closeTrees()
 	for commit, want := range map[string]bool{strings.Repeat("1", 40): true, "no hash": false} {
-		if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: commit}, "k", c.Spec.Kernels[0].Configs[0]); o.lost() != want {
-			t.Errorf("%s: lost %t: %v", git.Short(commit), o.lost(), o.side.Reason)
+		if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: commit}, "k", c.Spec.Kernels[0].Configs[0]); o.lostForGood() != want {
+			t.Errorf("%s: lost %t: %v", git.Short(commit), o.lostForGood(), o.why)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
@@ -57,7 +58,7 @@ func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	if p.stored().Sum != before.Sum || len(row.Sides) != 1 {
-		t.Errorf("it moved, or sides: %s", sides(row))
+		t.Errorf("it moved, or sides: %s", sidesOf(row))
 	}
 	if m := rowOf(t, p.check(update), "k/c").Moved; m == nil || !m.Anchor || !m.Done {
 		t.Errorf("%+v", m)
@@ -189,8 +190,9 @@ func TestTooFewTimedSamples(t *testing.T) {
 		}
 		v.Cases = append(v.Cases, &result.Case{Lane: result.TimedLane, Skipped: "the oracle has ended"}, &result.Case{Lane: "config"})
 		c := &check{Options: Options{Duet: measure.DuetOptions{Options: measure.Options{Keep: true}}}}
-		k := &contest{row: &result.Row{Cell: spec.CellCUDA, Verdict: result.Improvement, Verification: v}, entry: &ratchet.Entry{}, exam: &exam{}}
-		if why := c.unproven(k); why != want {
+		x := &planned{candidate: &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Cell: spec.CellCUDA}}}, entries: entries{counts: &ratchet.Entry{}}}
+		of := &verified{built: &built{planned: x}, exam: &exam{}}
+		if why := c.unproven(&judged{played: &played{verified: of}, verdict: result.Improvement, verification: v}); why != want {
 			t.Errorf("%d: %q, want %q", looked, why, want)
 		}
 	}

@@ -6,32 +6,75 @@ import (
 	"maps"
 	"strings"
 
+	"pawl/internal/lab"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
+// planned is one row to come: the candidate, and the versions to compare it with.
+type planned struct {
+	candidate *lab.Job
+	class     string
+	dropped   bool         // only the base has the config
+	config    *spec.Config // that the opponents play: the base's, where it has one of the name
+	versions  versions
+	entries   entries
+	draft     bool // the base, or the best-known version, is only a draft of the kernel
+	draftBest bool // the best-known version is
+	notes     []result.Warning
+}
+
+// versions are the opponents of a row.
+type versions struct {
+	base *opponent // nil: the kernel is new
+	best *opponent // the best-known version; nil: there is none
+}
+
+// baselines are a device class's, by whose word they are.
+type baselines struct {
+	counts *ratchet.File // what the row is judged by
+	branch *ratchet.File // as this change has it
+	base   *ratchet.File // as the base has it
+}
+
+// entries are a row's, in those.
+type entries struct{ counts, branch, base *ratchet.Entry }
+
+// of are the entries of a row; what there is none of is nil.
+func (b baselines) of(kernel, config string) entries {
+	entry := func(f *ratchet.File) *ratchet.Entry {
+		if f == nil {
+			return nil
+		}
+		return f.Entry(kernel, config)
+	}
+	return entries{entry(b.counts), entry(b.branch), entry(b.base)}
+}
+
 // plan resolves every selected row and the versions it plays against.
-func (c *check) plan(ctx context.Context) error {
+func (c *check) plan(ctx context.Context) ([]*planned, error) {
 	selections, err := c.Spec.Select(c.Patterns)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var rows []*planned
 	for _, s := range selections {
-		class := c.stand.ClassOf(ctx, c.Spec.Dir, s.Kernel)
+		class := c.lab.ClassOf(ctx, c.Spec.Dir, s.Kernel)
 		if err := c.loadBaseline(ctx, class); err != nil {
-			return err
+			return nil, err
 		}
-		for _, own := range c.withBase(s) {
-			c.contests = append(c.contests, c.contest(ctx, s.Kernel, own, class))
+		for _, config := range c.withBase(s) {
+			x := c.planRow(ctx, s.Kernel, config, class)
+			if x.candidate.Instance != nil {
+				c.largest[s.Kernel.Name] = max(c.largest[s.Kernel.Name], x.candidate.Instance.Footprint)
+			}
+			rows = append(rows, x)
 		}
 	}
 	c.noteRemoved()
-	for _, k := range c.contests {
-		c.report.Rows = append(c.report.Rows, k.row)
-	}
-	return nil
+	c.total = len(rows)
+	return rows, nil
 }
 
 // withBase are a selection's configs and, where all of the kernel's were selected,
@@ -64,63 +107,65 @@ func (c *check) noteRemoved() {
 	}
 }
 
-// contest resolves one row.
-func (c *check) contest(ctx context.Context, k *spec.Kernel, own *spec.Config, class string) *contest {
-	at := own
+// planRow resolves one row.
+func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, class string) *planned {
+	x := &planned{class: class, config: own, dropped: config(k, own.Name) == nil, entries: c.baselines[class].of(k.Name, own.Name)}
 	if c.base != nil {
 		if theirs := config(kernel(c.base.spec, k.Name), own.Name); theirs != nil {
-			at = theirs
+			x.config = theirs
 		}
 	}
-	job := stand.NewJob(c.Spec.Dir, k.Default(), at)
-	if at != own && !sameVars(at, own) {
-		message := fmt.Sprintf("this change gives %s other values; it is judged by those of the base", own.Name)
-		if job.Instance == nil { // what the base's values mean, the candidate no longer knows
-			job = stand.NewJob(c.Spec.Dir, k.Default(), own)
-			message = fmt.Sprintf("the base's values of %s make no sense here any more; this change's own are used", own.Name)
-		}
-		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "config", Message: message})
-	}
-	job.Row.Class = class
-	if config(k, own.Name) == nil {
-		job.Row.Dropped = true
-		job.Row.Warnings = append(job.Row.Warnings, result.Warning{
-			Code: "config", Message: fmt.Sprintf("this change has no config %s any more; it is judged by that of the base, and does not become the baseline", own.Name),
-			Hint: "a config that has another name now begins anew: pawl baseline reset takes the old one away",
-		})
-	}
+	x.resolve(c.Spec.Dir, k, own)
 	theirs := c.inputsOfBase(k.Name)
-	for _, name := range fill(job.Instance, theirs) {
-		job.Row.Warnings = append(job.Row.Warnings, result.Warning{Code: "init", Message: name + " is filled as the base says, not as this change does"})
+	for _, name := range fill(x.candidate.Instance, theirs) {
+		x.note("init", "", "%s is filled as the base says, not as this change does", name)
 	}
-	x := &contest{row: job.Row, candidate: job, class: class, at: at}
-	if file := c.best[class]; file != nil {
-		x.entry = file.Entry(k.Name, own.Name)
-	}
-	if mine := c.mine[class]; mine != nil {
-		x.mine = mine.Entry(k.Name, own.Name)
-	}
-	if former := c.former[class]; former != nil {
-		x.former = former.Entry(k.Name, own.Name)
-	}
-	x.base = c.baseOf(k.Name, at)
-	x.best = c.bestOf(ctx, x.entry, k.Name, at)
+	x.versions.base = c.sizedLike(x, c.baseOf(k.Name, x.config))
+	x.versions.best = c.bestOf(ctx, x.entries.counts, k.Name, x.config)
 	c.noteDrafts(x, k.Name, own.Name)
 	c.dropDraftBest(x, k.Name)
-	if x.best != nil && x.solves(x.entry) {
-		x.best.side.StoredS = x.entry.MedianMS / 1e3
-	}
-	for _, o := range []*opponent{x.base, x.best} {
-		if o != nil && o.job != nil && job.Instance != nil && job.Instance.Config != at && !sameSizes(o.job.Instance, job.Instance) {
-			o.job, o.side.Row, o.odd = nil, nil, true
-			o.side.Reason = append(o.side.Reason, fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.side.Role, own.Name))
-		}
-	}
-	if x.best != nil && x.best.job != nil { // it plays on their data, not on that of its day
-		fill(x.best.job.Instance, k.Args)
-		fill(x.best.job.Instance, theirs)
+	x.versions.best = c.sizedLike(x, x.versions.best)
+	if best := x.versions.best; best != nil && best.job != nil { // it plays on their data, not on that of its day
+		fill(best.job.Instance, k.Args)
+		fill(best.job.Instance, theirs)
 	}
 	return x
+}
+
+// resolve finds the candidate's problem: by the base's values of the config, where they
+// make sense to it.
+func (x *planned) resolve(dir string, k *spec.Kernel, own *spec.Config) {
+	x.candidate = lab.NewJob(dir, k.Default(), x.config)
+	if x.config != own && !sameVars(x.config, own) {
+		message := fmt.Sprintf("this change gives %s other values; it is judged by those of the base", own.Name)
+		if x.candidate.Instance == nil { // what the base's values mean, the candidate no longer knows
+			x.candidate = lab.NewJob(dir, k.Default(), own)
+			message = fmt.Sprintf("the base's values of %s make no sense here any more; this change's own are used", own.Name)
+		}
+		x.note("config", "", "%s", message)
+	}
+	if x.dropped {
+		x.note("config", "a config that has another name now begins anew: pawl baseline reset takes the old one away",
+			"this change has no config %s any more; it is judged by that of the base, and does not become the baseline", own.Name)
+	}
+}
+
+// note adds a remark about the row.
+func (x *planned) note(code, hint, format string, args ...any) {
+	x.notes = append(x.notes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// sizedLike is an opponent that solves the candidate's problem, or the word that it solves
+// another.
+func (c *check) sizedLike(x *planned, o *opponent) *opponent {
+	in := x.candidate.Instance
+	if o == nil || o.job == nil || in == nil || in.Config == x.config || sameSizes(o.job.Instance, in) {
+		return o
+	}
+	return &opponent{
+		role: o.role, commit: o.commit, otherProblem: true,
+		why: fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.role, x.candidate.Config.Name),
+	}
 }
 
 func sameVars(a, b *spec.Config) bool {
@@ -135,29 +180,23 @@ func sameVars(a, b *spec.Config) bool {
 	return true
 }
 
-// baseOf is the base's version of a kernel; nil where it has none: the kernel is
-// new.
-func (c *check) baseOf(name string, at *spec.Config) *opponent {
-	if c.base == nil {
-		return nil
-	}
-	k := kernel(c.base.spec, name)
-	if k == nil {
-		return nil
-	}
-	return newOpponent(result.Base, c.base, k.Default(), at)
-}
+// solves reports whether an entry is of the row's problem: its config may have had other
+// values then.
+func (x *planned) solves(e *ratchet.Entry) bool { return maps.Equal(e.Vars, x.candidate.Vars()) }
 
-func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Config) *opponent {
-	job := stand.NewJob(v.tree.Folder, variant, at)
-	job.Beside = true
-	return &opponent{side: &result.Side{Role: role, Commit: v.sha, Row: job.Row}, job: job}
+// storedS is the time that the best-known version had when it was stored, in seconds; 0: it is not known, or of another
+// problem.
+func (x *planned) storedS() float64 {
+	if e := x.entries.counts; e != nil && x.solves(e) {
+		return e.MedianMS / 1e3
+	}
+	return 0
 }
 
 // loadBaseline reads a class's baseline twice: as the base has it, which is what
 // counts, and as the candidate has it, where a slowdown may have been accepted.
 func (c *check) loadBaseline(ctx context.Context, class string) error {
-	if _, known := c.mine[class]; known {
+	if _, known := c.baselines[class]; known {
 		return nil
 	}
 	var lost []string
@@ -167,40 +206,39 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 			c.warn("samples", "", "samples of the baseline cannot be brought back: %v", err)
 		}
 	}
-	mine, err := c.store.Load(class)
+	branch, err := c.store.Load(class)
 	if err != nil {
 		return err
 	}
-	c.noteBare(mine, lost)
-	c.mine[class], c.best[class], c.former[class] = mine, mine, mine
-	if c.report.Base == nil {
-		return nil
+	c.noteBare(branch, lost)
+	found := baselines{branch, branch, branch}
+	if c.report.Base != nil {
+		theirs, err := c.store.LoadAt(ctx, c.report.Base.SHA, class)
+		switch {
+		case err != nil:
+			c.warn("baseline", "pawl baseline verify says more", "the baseline of %s cannot be used: %v", c.report.Base.Ref, err)
+		case c.Update:
+			found.base = theirs
+		default:
+			// Where the base has none, the candidate's own is better than nothing: it can
+			// only make its gate tighter.
+			counts := *theirs
+			counts.Entries = maps.Clone(branch.Entries)
+			maps.Copy(counts.Entries, theirs.Entries)
+			found.base, found.counts = theirs, &counts
+		}
 	}
-	theirs, err := c.store.LoadAt(ctx, c.report.Base.SHA, class)
-	if err != nil {
-		c.warn("baseline", "pawl baseline verify says more", "the baseline of %s cannot be used: %v", c.report.Base.Ref, err)
-		return nil
-	}
-	c.former[class] = theirs
-	if c.Update {
-		return nil
-	}
-	// Where the base has none, the candidate's own is better than nothing: it can
-	// only make its gate tighter.
-	best := *theirs
-	best.Entries = maps.Clone(mine.Entries)
-	maps.Copy(best.Entries, theirs.Entries)
-	c.best[class] = &best
+	c.baselines[class] = found
 	return nil
 }
 
 // noteBare says which entries have lost their samples. Nothing is judged by them.
-func (c *check) noteBare(mine *ratchet.File, lost []string) {
+func (c *check) noteBare(branch *ratchet.File, lost []string) {
 	hint := "pawl check --update-baseline brings back what git's history has"
 	if len(lost) > 0 {
 		hint = fmt.Sprintf("git's history has none either; pawl baseline reset %s --reason …, then pawl check --update-baseline, measures anew", lost[0])
 	}
-	if bare := mine.Bare(); len(bare) > 0 {
+	if bare := branch.Bare(); len(bare) > 0 {
 		c.warn("samples", hint, "the baseline has lost the samples of %s", strings.Join(bare[:min(len(bare), 3)], ", "))
 	}
 }

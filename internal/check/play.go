@@ -2,219 +2,240 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
 )
 
-// play lets every contest that needs it play. Contests whose versions load the
-// same artifacts share their cells.
-func (c *check) play(ctx context.Context) {
-	done := 0
-	report := func(k *contest) {
-		done++
-		c.run.Emit(run.Event{Kind: run.RowDone, Row: k.row.Name(), Fault: k.row.Fault, MedianS: median(k.row), Done: done, Total: len(c.contests)})
-	}
-	for _, group := range groupsOf(c.contests) {
-		switch {
-		case group[0].row.Fault != nil || group[0].row.Verdict == result.Incorrect:
-		case group[0].alone:
-			for _, k := range group {
-				var room examRoom
-				kept := c.measure(ctx, k)
-				c.lookAtTiming(k)
-				c.lookAtTimed(ctx, k, kept, &room)
-				_ = room.close(ctx)
-			}
-		case len(group[0].playing) > 0:
-			c.playGroup(ctx, group, done)
-		}
-		for _, k := range group {
-			report(k)
-		}
-	}
+// played is a row that was measured, unless something was against it.
+type played struct {
+	*verified
+	sides
+	fault  *result.Fault
+	timing *result.Timing // nil: there is no sample
+	kept   []measure.Kept // outputs of timed samples
+	match  *measure.Match // nil: it played against nobody
+	tried  bool           // there was a cell for it
 }
 
-// groupsOf are contests that can share cells, in their order.
-func groupsOf(contests []*contest) [][]*contest {
-	var out [][]*contest
+// groupsOf are rows that can share cells, in their order: their versions load the same
+// artifacts.
+func groupsOf(rows []*verified) [][]*verified {
+	return grouped(rows, func(v *verified) string {
+		id := fmt.Sprintf("%s\x00%t\x00%t\x00%t\x00%s", v.candidate.Variant.Kernel.Name, v.incorrect, v.unchanged, v.alone, v.candidate.Key())
+		if v.fault != nil {
+			id += "\x00" + v.candidate.Config.Name
+		}
+		return id + v.sides.id()
+	})
+}
+
+// id is the same for sides that load the same artifacts.
+func (s sides) id() string {
+	id := ""
+	for _, one := range s.playing() {
+		id += "\x00" + one.job.Key() + "\x00" + string(one.role)
+	}
+	return id
+}
+
+// grouped are values of the same id, in their order.
+func grouped[Value any](values []Value, id func(Value) string) [][]Value {
+	var out [][]Value
 	index := map[string]int{}
-	for _, k := range contests {
-		id := fmt.Sprintf("%s\x00%s\x00%t\x00%s", k.row.Kernel, k.row.Verdict, k.alone, k.row.Key)
-		if k.row.Fault != nil {
-			id += "\x00" + k.row.Config
-		}
-		for _, o := range k.playing {
-			id += "\x00" + o.job.Row.Key + "\x00" + string(o.side.Role)
-		}
-		at, known := index[id]
+	for _, v := range values {
+		at, known := index[id(v)]
 		if !known {
 			at = len(out)
-			index[id] = at
+			index[id(v)] = at
 			out = append(out, nil)
 		}
-		out[at] = append(out[at], k)
+		out[at] = append(out[at], v)
 	}
 	return out
 }
 
-// playGroup plays the contests of a group, and judges them.
-func (c *check) playGroup(ctx context.Context, group []*contest, done int) {
-	c.playMatches(ctx, group, done)
-	var room examRoom
-	defer func() { _ = room.close(ctx) }()
-	for _, k := range group {
-		c.lookAtTiming(k)
-		c.lookAtTimed(ctx, k, k.match.Kept(), &room)
-		for _, job := range k.jobs() {
-			c.stand.HoldAgainstRoof(job)
-		}
-		k.judge(c.gate)
-		c.inspect(ctx, k, &room)
-		c.excuse(ctx, k)
-		c.stand.Doubt(k.candidate, c.gate.CV)
+// play lets the rows of a group play, where they need it.
+func (c *check) play(ctx context.Context, group []*verified) []*played {
+	first := group[0]
+	sound := first.fault == nil && !first.incorrect
+	if sound && !first.alone && len(first.playing()) > 0 {
+		return c.playMatches(ctx, group)
 	}
+	var out []*played
+	for _, v := range group {
+		p := &played{verified: v, sides: v.sides, fault: v.fault}
+		if sound && v.alone {
+			c.measure(ctx, p)
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
-// playMatches plays the duets or trios of contests that share their cells. Where one of
-// two opponents fails, the match begins anew without it.
-func (c *check) playMatches(ctx context.Context, group []*contest, done int) {
-	jobs := []*stand.Job{group[0].candidate}
-	for _, o := range group[0].playing {
+// contest is a row that plays.
+type contest struct {
+	row    *verified
+	sides  sides
+	match  *measure.Match
+	played *played // as far as the match has come
+}
+
+// playMatches plays the duets or trios of rows that share their cells.
+func (c *check) playMatches(ctx context.Context, group []*verified) []*played {
+	var contests []*contest
+	for _, v := range group {
+		contests = append(contests, &contest{row: v, sides: v.sides, played: &played{verified: v, sides: v.sides, fault: v.fault}})
+	}
+	c.playContests(ctx, contests)
+	var out []*played
+	for _, k := range contests {
+		out = append(out, k.played)
+	}
+	return out
+}
+
+// playContests plays contests to their end. Where one of two opponents fails, the match
+// begins anew without it.
+func (c *check) playContests(ctx context.Context, group []*contest) {
+	jobs := []*lab.Job{group[0].row.candidate}
+	for _, o := range group[0].sides.playing() {
 		jobs = append(jobs, o.job)
 	}
-	host := c.stand.NewHost(jobs)
-	var duels []*stand.Duel
+	host := c.lab.NewHost(jobs)
+	var duels []*lab.Duel
 	for _, k := range group {
-		host.Admit(k.candidate)
-		k.match = &measure.Match{Name: k.row.Name(), Sides: []measure.Entrant{{Instance: k.candidate.Instance, Symbols: k.candidate.Artifact.Symbols}}}
-		for _, o := range k.playing {
-			host.Admit(o.job)
-			k.match.Sides = append(k.match.Sides, measure.Entrant{Instance: o.job.Instance, Symbols: o.job.Artifact.Symbols})
+		k.match = &measure.Match{Name: k.row.candidate.Name()}
+		for i, job := range append([]*lab.Job{k.row.candidate}, jobsOf(k.sides.playing())...) {
+			host.Admit(i, job)
+			k.match.Sides = append(k.match.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
 		}
-		duels = append(duels, &stand.Duel{Match: k.match, Settle: func() result.Verdict {
-			c.settle(ctx, k)
-			return k.row.Verdict
+		duels = append(duels, &lab.Duel{Match: k.match, Settle: func() result.Verdict {
+			k.played = c.settle(ctx, k)
+			verdict, _ := judge.Provisional(evidence(k.row.built, c.gate, k.played.fault, false, k.played.sides))
+			return verdict
 		}})
 	}
-	stand.PlayOut(ctx, host, duels, c.duet(group[0]), func(m *measure.Match, p measure.Progress) {
-		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: done, Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
+	lab.PlayOut(ctx, host, duels, c.duet(group[0].row.planned), func(m *measure.Match, p measure.Progress) {
+		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: c.done, Total: c.total, Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	var again []*contest
 	for _, k := range group {
-		if k.row.Sandbox == nil { // what held the cells held all that played in them
-			k.row.Trust, k.row.Sandbox, k.row.Flush = jobs[0].Row.Trust, jobs[0].Row.Sandbox, jobs[0].Row.Flush
-		}
-		if k.leaveOut() {
+		if left, others := k.played.sides.withoutFailed(); others {
+			k.sides = left
 			again = append(again, k)
 		}
 	}
-	for _, left := range groupsOf(again) {
-		c.playMatches(ctx, left, done)
+	for _, left := range grouped(again, func(k *contest) string { return k.sides.id() }) {
+		c.playContests(ctx, left)
 	}
 }
 
-// leaveOut takes an opponent that failed out of a contest, and reports whether there is
+func jobsOf(playing []*side) []*lab.Job {
+	var jobs []*lab.Job
+	for _, s := range playing {
+		jobs = append(jobs, s.job)
+	}
+	return jobs
+}
+
+// withoutFailed takes an opponent that failed out of a match, and reports whether there is
 // another to play against. What was measured beside it decides nothing: a version that
 // ends its cell may have disturbed the others before.
-func (k *contest) leaveOut() bool {
-	left := slices.DeleteFunc(slices.Clone(k.playing), (*opponent).missing)
-	if len(left) == 0 || len(left) == len(k.playing) {
-		return false
+func (s sides) withoutFailed() (left sides, others bool) {
+	playing := s.playing()
+	sound := slices.DeleteFunc(slices.Clone(playing), (*side).absent)
+	if len(sound) == 0 || len(sound) == len(playing) {
+		return s, false
 	}
-	k.playing = left
-	return true
+	return s.each(func(one *side) *side {
+		out := *one
+		out.plays = one.plays && !one.absent()
+		return &out
+	}), true
 }
 
-// settle takes down what a match found and judges it, as far as it is known: before it is
-// confirmed.
-func (c *check) settle(ctx context.Context, k *contest) {
+// settle is what a match has found so far.
+func (c *check) settle(ctx context.Context, k *contest) *played {
 	m := k.match
+	p := &played{verified: k.row, fault: k.row.fault, timing: k.played.timing, kept: m.Kept(), match: m, tried: true}
 	timings := m.Timings()
+	took := func(i int, before *result.Timing) *result.Timing {
+		if i < len(timings) && len(timings[i].Samples.Seconds) > 0 {
+			return timings[i]
+		}
+		return before
+	}
+	p.timing = took(0, p.timing)
 	roles := []result.Role{""}
-	for _, o := range k.playing {
-		roles = append(roles, o.side.Role)
+	index := map[result.Role]int{}
+	for i, o := range k.sides.playing() {
+		roles = append(roles, o.role)
+		index[o.role] = i + 1
 	}
-	for i, t := range timings {
-		if len(t.Samples.Seconds) == 0 {
-			continue
-		}
-		if i == 0 {
-			k.row.Timing = t
-		} else {
-			k.playing[i-1].job.Row.Timing = t
-		}
-	}
-	for i, o := range k.playing {
-		o.side.Change = m.Change(i+1, roles, c.duet(k))
-	}
-	side, err := m.Err()
+	err := m.Err()
 	if ctx.Err() != nil && (err != nil || m.Stopped == "") {
-		side, err = 0, context.Canceled // nobody's fault
+		err = &measure.SideError{Err: context.Canceled} // nobody's fault
 	}
-	if err != nil {
-		switch {
-		case side > 0:
-			for _, o := range k.playing { // who is left plays anew
-				o.side.Change = nil
-			}
-			o := k.playing[side-1]
-			o.job.Fail("measure", err)
-			o.side.Reason = append(o.side.Reason, "the "+string(o.side.Role)+" version cannot be measured: "+o.job.Row.Fault.Message)
-		case side < 0 && len(k.playing) > 0 && ctx.Err() == nil: // says nothing of either
-			k.candidate.Fail("measure", &result.Fault{
-				Cause: result.CauseInternal, Message: "a cell that the versions shared ended, and none of them ends one alone: " + err.Error(),
-				Hint: "check it again; compute-sanitizer finds what happens only sometimes",
-			})
-		default:
-			k.candidate.Fail("measure", err)
+	guilty := measure.SideOf(err)
+	p.sides = k.sides.each(func(before *side) *side {
+		i, plays := index[before.role]
+		if !plays {
+			return before
 		}
+		o := *before
+		o.timing, o.change = took(i, before.timing), m.Change(i, roles, c.duet(k.row.planned))
+		if err == nil || guilty <= 0 {
+			return &o
+		}
+		o.change = nil // who is left plays anew
+		if i != guilty {
+			return &o
+		}
+		o.fault = o.job.FaultOf("measure", err)
+		return o.with("the " + string(o.role) + " version cannot be measured: " + o.fault.Message)
+	})
+	switch {
+	case err == nil || guilty > 0:
+	case guilty < 0 && len(index) > 0 && ctx.Err() == nil: // says nothing of either
+		p.fault = k.row.candidate.FaultOf("measure", &result.Fault{
+			Cause: result.CauseInternal, Message: "a cell that the versions shared ended, and none of them ends one alone: " + err.Error(),
+			Hint: "check it again; compute-sanitizer finds what happens only sometimes",
+		})
+	default:
+		p.fault = k.row.candidate.FaultOf("measure", err)
 	}
-	k.row.Verdict, k.row.Reasons = judge.Provisional(k.evidence(c.gate))
+	return p
 }
 
 // measure measures a row that has nothing to play against.
-func (c *check) measure(ctx context.Context, k *contest) (kept []measure.Kept) {
+func (c *check) measure(ctx context.Context, p *played) {
+	job := p.candidate
 	if ctx.Err() != nil {
-		k.candidate.Fail("measure", context.Canceled)
-		return nil
+		p.fault = job.FaultOf("measure", context.Canceled)
+		return
 	}
-	client, err := c.stand.Living(ctx)
-	if err != nil {
-		k.candidate.Fail("load", err)
-		return nil
-	}
-	seats, errs := c.stand.Seats(ctx, client, []*stand.Job{k.candidate})
+	leases, errs := c.lab.LeaseAll(ctx, []*lab.Job{job})
 	if errs[0] != nil {
-		k.candidate.Fail("load", errs[0])
-		return nil
+		p.fault = job.FaultOf("load", errs[0])
+		return
 	}
+	p.tried = true
 	opts := c.Duet.Options
-	opts.OnKept = func(found []measure.Kept) { kept = found }
-	sides := []measure.Side{{Cell: seats[0].Cell, Instance: k.candidate.Instance, Symbols: k.candidate.Artifact.Symbols}}
-	timings, _, failed := measure.Turns(ctx, sides, opts, func(p measure.Progress) {
-		c.run.Emit(run.Event{Kind: run.Measure, Row: k.row.Name(), Total: len(c.contests), Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
+	opts.OnKept = func(found []measure.Kept) { p.kept = found }
+	sides := []measure.Side{{Cell: leases[0].Cell, Instance: job.Instance, Symbols: job.Artifact.Symbols}}
+	timings, _, failed := measure.Turns(ctx, sides, opts, func(m measure.Progress) {
+		c.run.Emit(run.Event{Kind: run.Measure, Row: job.Name(), Total: c.total, Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth})
 	})
 	if len(timings[0].Samples.Seconds) > 0 {
-		k.row.Timing = timings[0]
+		p.timing = timings[0]
 	}
-	if err := errors.Join(c.stand.Leave(ctx, seats[0], k.candidate, failed[0])); err != nil {
-		k.candidate.Fail("measure", err)
+	if err := leases[0].Close(ctx, job, failed[0]); err != nil {
+		p.fault = job.FaultOf("measure", err)
 	}
-	c.stand.HoldAgainstRoof(k.candidate)
-	c.stand.Doubt(k.candidate, c.gate.CV)
-	return kept
-}
-
-func median(row *result.Row) float64 {
-	if row.Timing == nil {
-		return 0
-	}
-	return row.Timing.Stats.Median
 }

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/worker/puppet"
 )
 
@@ -154,8 +154,8 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 		p.t.Fatal(err)
 	}
 	opts := Options{
-		Duet:  measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
-		Stand: stand.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
+		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
+		Lab:  lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
 	}
 	opts.Duet.Timeout, opts.Duet.Keep = 20*time.Second, true
 	for _, c := range change {
@@ -252,11 +252,11 @@ func rowOf(t *testing.T, r *result.Report, name string) *result.Row {
 func mustBe(t *testing.T, row *result.Row, want result.Verdict, reasons ...result.Reason) {
 	t.Helper()
 	if row.Verdict != want || !slices.Equal(row.Reasons, reasons) {
-		t.Errorf("%s: %q %v, want %q %v; fault %v, sides %s", row.Name(), row.Verdict, row.Reasons, want, reasons, row.Fault, sides(row))
+		t.Errorf("%s: %q %v, want %q %v; fault %v, sides %s", row.Name(), row.Verdict, row.Reasons, want, reasons, row.Fault, sidesOf(row))
 	}
 }
 
-func sides(row *result.Row) string {
+func sidesOf(row *result.Row) string {
 	var out []string
 	for _, s := range row.Sides {
 		text := string(s.Role)
@@ -275,7 +275,7 @@ func sideOf(t *testing.T, row *result.Row, role result.Role) *result.Side {
 			return s
 		}
 	}
-	t.Fatalf("%s has no side %s: %s", row.Name(), role, sides(row))
+	t.Fatalf("%s has no side %s: %s", row.Name(), role, sidesOf(row))
 	return nil
 }
 

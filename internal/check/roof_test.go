@@ -20,7 +20,7 @@ func TestBeyondTheRoofOfAProcessor(t *testing.T) {
 	if _, err := roof.Save(folder, peaks); err != nil {
 		t.Fatal(err)
 	}
-	roofed := func(o *Options) { o.Stand.Peaks = folder }
+	roofed := func(o *Options) { o.Lab.Peaks = folder }
 	p.spec("", entry("k", "work: {flops: 100000 * N}")) // 12.8 GFLOP/s
 	p.kernel("k", 300)
 	p.commit("honest")

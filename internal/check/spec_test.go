@@ -102,7 +102,7 @@ func TestKernelsOfOneSide(t *testing.T) {
 	row := rowOf(t, report, "renamed/c")
 	mustBe(t, row, result.New, result.NoBaseline)
 	if row.Timing == nil || len(row.Sides) > 0 {
-		t.Errorf("measured %t, against %s", row.Timing != nil, sides(row))
+		t.Errorf("measured %t, against %s", row.Timing != nil, sidesOf(row))
 	}
 	mustWarn(t, report.Warnings, "removed", "kernel old of the base is no more")
 	mustWarn(t, report.Warnings, "removed", "kernel gone of the base is no more")
@@ -149,12 +149,12 @@ func TestParamsOfTheBest(t *testing.T) {
 		"cannot be rebuilt: check out commit 1111111: commit 111": {Commit: strings.Repeat("1", 40)},
 	} {
 		o := c.bestOf(t.Context(), stored, "k", c.Spec.Kernels[0].Configs[0])
-		if o.job != nil || len(o.side.Reason) != 1 || !strings.Contains(o.side.Reason[0], says) {
-			t.Errorf("%+v, want %q", o.side, says)
+		if o.job != nil || o.why == "" || !strings.Contains(o.why, says) {
+			t.Errorf("%+v, want %q", o, says)
 		}
 	}
-	if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: head}, "other", c.Spec.Kernels[0].Configs[0]); !strings.Contains(o.side.Reason[0], "it has no kernel other") {
-		t.Errorf("%+v", o.side)
+	if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: head}, "other", c.Spec.Kernels[0].Configs[0]); !strings.Contains(o.why, "it has no kernel other") {
+		t.Errorf("%+v", o)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestShallowClone(t *testing.T) {
 	// Base and best are fetched.
 	row := rowOf(t, shallow.check(planOnly), "k/c")
 	if !strings.HasPrefix(row.Plan, "play against base ") || len(row.Sides) != 1 {
-		t.Errorf("plan %q, sides %s", row.Plan, sides(row))
+		t.Errorf("plan %q, sides %s", row.Plan, sidesOf(row))
 	}
 	// Where they cannot be, it is said what is missing, and what to do.
 	again := &project{t: t, dir: filepath.Join(t.TempDir(), "clone")}

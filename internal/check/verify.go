@@ -4,172 +4,170 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
-	"slices"
-	"time"
 
-	"pawl/internal/measure"
-	"pawl/internal/native/cuda"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 	"pawl/internal/verify"
 )
 
-// Data that answers are looked at on, and data that is timed, are never the same:
+// Data that answers are verified on, and data that is timed, are never the same:
 // their batches are far apart.
-const (
-	verifyBatch = 1 << 20
-	timedLooks  = 6 // timed samples of a row whose answers are looked at,
-	timedLeast  = 2 // fewer where that takes longer than timedSpan,
-	timedSpan   = 2 * time.Second
-	deviceLeast = 1 // and of device code, which does not know one launch from another
-	deviceSpan  = 100 * time.Millisecond
+const verifyBatch = 1 << 20
 
-	// Looks at timed samples of what becomes the baseline for being faster. Of a kernel
-	// that is wrong in one launch of eight, fewer than one in a hundred get past them.
-	inspectLooks = 35
-	besideSpan   = 3 * time.Second // for the neighbours of a kernel's first config,
-	besideMore   = time.Second     // and after so long one neighbour of each of the others will do
-)
+// verified is a row whose answers were compared with the oracle's, before it is measured.
+type verified struct {
+	*built
+	exam         *exam                // nil: its answers are not verified
+	verification *result.Verification // nil: nor could they be
+	fault        *result.Fault        // the candidate's so far
+	incorrect    bool
+	notes        []result.Warning
+}
 
-// verify looks at the answers of every candidate that is to be measured. One whose
+// verify compares the answers of every candidate that is to be measured. One whose
 // answers are wrong is not.
-func (c *check) verify(ctx context.Context) {
-	var waiting []*contest
-	var jobs []*stand.Job
-	for _, k := range c.contests {
-		if k.row.Fault != nil || k.row.Verdict == result.Unchanged && !k.alone || k.candidate.Artifact == nil {
+func (c *check) verify(ctx context.Context, rows []*built) []*verified {
+	var out, waiting []*verified
+	var jobs []*lab.Job
+	for _, b := range rows {
+		v := &verified{built: b, fault: b.candidate.Record.Fault}
+		out = append(out, v)
+		if v.fault != nil || b.unchanged && !b.alone || b.candidate.Artifact == nil {
 			continue
 		}
-		k.exam = c.examOf(k)
-		waiting = append(waiting, k)
-		for _, job := range []*stand.Job{k.exam.reference, k.exam.rival} {
-			if job != nil && job.Artifact == nil {
+		v.exam = c.examOf(b)
+		v.notes = v.exam.notes
+		waiting = append(waiting, v)
+		for _, job := range v.exam.jobs() {
+			if job.Artifact == nil {
 				jobs = append(jobs, job)
 			}
 		}
 	}
-	if err := c.stand.Build(ctx, jobs); err != nil {
-		return // the worker is gone; measuring says so
+	if err := c.lab.Build(ctx, jobs); err != nil {
+		return out // the worker is gone; measuring says so
 	}
 	var room examRoom
-	for i, k := range waiting {
+	for i, v := range waiting {
 		if ctx.Err() != nil {
 			break
 		}
-		c.run.Emit(run.Event{Kind: run.Verify, Row: k.row.Name(), Done: i, Total: len(waiting)})
-		c.examine(ctx, k, &room)
+		c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: i, Total: len(waiting)})
+		c.examine(ctx, v, &room)
 	}
 	_ = room.close(ctx)
+	return out
 }
 
-// examine looks at one contest's answers.
-func (c *check) examine(ctx context.Context, k *contest, room *examRoom) {
-	v := &result.Verification{Integrity: result.Clean, Seed: c.Duet.Seed}
-	k.row.Verification = v
-	x := k.exam
+// examine compares one row's answers, and completes its value.
+func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
+	found := &result.Verification{Integrity: result.Clean, Seed: c.Duet.Seed}
+	v.verification = found
+	x := v.exam
 	if x.err != nil {
-		k.candidate.Fail("verify", x.err)
+		v.fault = v.candidate.FaultOf("verify", x.err)
 		return
 	}
-	v.Oracle = x.answers.String()
+	found.Oracle = x.answers.String()
 	if x.answers.Oracle == nil {
 		if x.reference == nil {
-			v.Limits = append(v.Limits, "nobody knows the right answers: the kernel has no oracle and there is no earlier version")
+			found.Limits = append(found.Limits, "nobody knows the right answers: the kernel has no oracle and there is no earlier version")
 			return
 		}
-		v.Oracle = "the base version"
-		v.Limits = append(v.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
+		found.Oracle = "the base version"
+		found.Limits = append(found.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
 	}
-	for _, job := range []*stand.Job{x.reference, x.rival} {
-		if job != nil && job.Row.Fault != nil {
-			k.candidate.Fail("verify", x.unbuilt(v.Oracle, job.Row.Fault))
+	for _, job := range x.jobs() {
+		if job.Record.Fault != nil {
+			v.fault = v.candidate.FaultOf("verify", x.unbuilt(found.Oracle, job.Record.Fault))
 			return
 		}
 	}
-	examiner := room.examiner(ctx, c, k, k.candidate)
-	one := stand.NewCase("config", k.candidate.Instance.Config, c.Duet.Seed)
+	examiner := room.examiner(ctx, c, v, v.candidate)
+	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed)
 	one.Batch = verifyBatch
-	v.Cases = append(v.Cases, one)
-	bench, err := examiner.Bench(ctx, x.instances(k))
+	found.Cases = append(found.Cases, one)
+	bench, err := examiner.Bench(ctx, x.instances(v.candidate.Instance))
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
 		if x.varies {
 			trial.Repeats = 1
 		}
-		v.Findings, err = bench.Try(ctx, one, trial)
-		c.remembers(k, bench.Retained)
+		found.Findings, err = bench.Try(ctx, one, trial)
+		c.noteRetained(v, bench.Retained)
 	}
 	failed := err != nil || one.Fault != nil || one.Reason != ""
 	if !failed && one.Skipped == "" {
-		var found []result.Finding
+		var beside []result.Finding
 		var near error
-		found, near, err = x.beside(ctx, room, bench, k.candidate.Instance, c.Duet.Seed)
-		v.Findings = append(v.Findings, found...)
+		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
+		found.Findings = append(found.Findings, beside...)
 		if near != nil { // it says nothing of this config, and the cells may be gone
 			_ = room.close(ctx)
-			examiner = room.examiner(ctx, c, k, k.candidate)
+			examiner = room.examiner(ctx, c, v, v.candidate)
 		}
 	}
-	if !failed && err == nil && one.Skipped == "" && len(v.Findings) == 0 {
-		err = c.listKernels(ctx, k, examiner)
+	for _, more := range []func(context.Context, *verified, *lab.Examiner) error{listKernels, findMemory} {
+		if !failed && err == nil && one.Skipped == "" && len(found.Findings) == 0 {
+			err = more(ctx, v, examiner)
+		}
 	}
-	if !failed && err == nil && one.Skipped == "" && len(v.Findings) == 0 {
-		err = c.novel(ctx, k, examiner)
-	}
-	if closing := room.leave(ctx, k, failed || err != nil); err == nil && one.Fault == nil && closing != nil {
-		k.candidate.Fail("verify", closing)
+	if closing := room.leave(ctx, v.candidate, failed || err != nil); err == nil && one.Fault == nil && closing != nil {
+		v.fault = v.candidate.FaultOf("verify", closing)
 		return
 	}
-	c.settleExam(ctx, k, one, err)
+	c.conclude(ctx, v, one, err)
 }
 
-// remembers says what it means that launches leave something behind. Before every
+// noteRetained says what it means that launches leave something behind. Before every
 // sample it is taken back; within one there are several launches on the same data
 // only where these are to find it in the cache.
-func (c *check) remembers(k *contest, retained bool) {
+func (c *check) noteRetained(v *verified, retained bool) {
 	switch {
 	case !retained:
 	case c.Duet.Cache == "hot":
-		k.row.Verification.Findings = append(k.row.Verification.Findings, verify.Remembers())
+		v.verification.Findings = append(v.verification.Findings, verify.Remembers())
 	default:
-		k.row.Warnings = append(k.row.Warnings, result.Warning{
+		v.notes = append(v.notes, result.Warning{
 			Code: "retained", Message: "launches leave something in __device__ variables; no sample finds what the one before it left",
 			Hint: "in your program the next launch will: pass it as an argument if that matters",
 		})
 	}
 }
 
-// novel looks whether code that could remember its last data and answers lives on
-// them. What runs on a GPU has other data with every request.
-func (c *check) novel(ctx context.Context, k *contest, examiner *stand.Examiner) error {
-	if k.candidate.GPU() {
-		return nil
-	}
-	bench, err := examiner.Bench(ctx, k.exam.instances(k))
+// prepared is the bench of a row's problem, with the arguments in place.
+func (v *verified) prepared(ctx context.Context, examiner *lab.Examiner) (*verify.Bench, error) {
+	bench, err := examiner.Bench(ctx, v.exam.instances(v.candidate.Instance))
 	if err == nil {
 		err = bench.Prepare(ctx)
 	}
+	return bench, err
+}
+
+// findMemory finds out whether code that could remember its last data and answers lives on
+// them. What runs on a GPU has other data with every request.
+func findMemory(ctx context.Context, v *verified, examiner *lab.Examiner) error {
+	if v.candidate.GPU() {
+		return nil
+	}
+	bench, err := v.prepared(ctx, examiner)
 	if err != nil {
 		return err
 	}
 	found, err := bench.Novel(ctx)
-	k.row.Verification.Findings = append(k.row.Verification.Findings, found...)
+	v.verification.Findings = append(v.verification.Findings, found...)
 	return err
 }
 
 // listKernels takes down what runs on the device when code launches by itself.
-func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Examiner) error {
-	if !k.candidate.GPU() || k.candidate.Variant.Kernel.DeviceCode() {
+func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error {
+	job, found := v.candidate, v.verification
+	if !job.GPU() || job.Variant.Kernel.DeviceCode() {
 		return nil
 	}
-	v := k.row.Verification
-	bench, err := examiner.Bench(ctx, k.exam.instances(k))
-	if err == nil {
-		err = bench.Prepare(ctx)
-	}
+	bench, err := v.prepared(ctx, examiner)
 	if err != nil || !bench.Candidate.Cell.OnDevice {
 		return err
 	}
@@ -177,264 +175,65 @@ func (c *check) listKernels(ctx context.Context, k *contest, examiner *stand.Exa
 	if err != nil {
 		return err
 	}
-	v.Kernels = traced.Kernels
-	v.Findings = append(v.Findings, verify.Outside(traced.Outside)...)
-	if len(v.Kernels) == 0 {
-		v.Limits = append(v.Limits, "which kernels ran is not known: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
+	found.Kernels = traced.Kernels
+	found.Findings = append(found.Findings, verify.Outside(traced.Outside)...)
+	if len(found.Kernels) == 0 {
+		found.Limits = append(found.Limits, "which kernels ran is not known: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
 		return nil
 	}
-	if k.row.Cell != spec.CellCUDA {
+	if job.Cell() != spec.CellCUDA {
 		return nil // a Python function is made of other people's kernels
 	}
-	own, err := cuda.KernelNames(k.candidate.Artifact.Bytes)
+	own, err := job.Artifact.Kernels()
 	if err != nil {
-		v.Limits = append(v.Limits, "which kernels are its own is not known: "+err.Error())
+		found.Limits = append(found.Limits, "which kernels are its own is not known: "+err.Error())
 		return nil
 	}
-	v.Findings = append(v.Findings, verify.Foreign(v.Kernels, own, k.candidate.Variant.Kernel.Flags)...)
+	found.Findings = append(found.Findings, verify.Foreign(found.Kernels, own, job.Variant.Kernel.Flags)...)
 	return nil
 }
 
-// beside looks whether the kernel is as right and as fast at the sizes next to its
-// own. What it cannot do there at all is no finding: failed says what that was. An
-// answer that its code has forged is an error.
-func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) (found []result.Finding, failed, err error) {
-	near := verify.Neighbours(here)
-	if len(near) == 0 {
-		return nil, nil, nil
-	}
-	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
-	began := time.Now()
-	enough := besideSpan
-	if room.beside > 0 {
-		enough = besideMore
-	}
-	defer func() { room.beside += time.Since(began) }()
-	seconds, err := bench.Quick(ctx)
-	for i, next := range near {
-		if err != nil || i > 0 && room.beside+time.Since(began) > enough {
-			break
-		}
-		if found, err = x.besideAt(ctx, room.open, bench, next, seconds, seed); found != nil {
-			return found, err, nil
-		}
-	}
-	var fault *result.Fault
-	if errors.As(err, &fault) && fault.Cause == result.CauseForged {
-		return nil, nil, err
-	}
-	return nil, err, nil
-}
-
-// besideAt looks at one of the sizes next to that of here, where a launch takes so many
-// seconds.
-func (x *exam) besideAt(ctx context.Context, examiner *stand.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
-	instances := [3]*spec.Instance{next}
-	for i, job := range []*stand.Job{x.reference, x.rival} {
-		if job == nil {
-			continue
-		}
-		var err error
-		if instances[i+1], err = nextTo(job, next); err != nil {
-			return nil, err
-		}
-	}
-	bench, err := examiner.Bench(ctx, instances)
-	if err != nil {
-		return nil, err
-	}
-	one := stand.NewCase("neighbour", next.Config, seed)
-	one.Batch = verifyBatch
-	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
-		return nil, err
-	}
-	if one.Fault != nil {
-		return nil, one.Fault
-	}
-	if one.Reason != "" {
-		return []result.Finding{verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
-	}
-	return here.Cliff(ctx, bench, seconds)
-}
-
-// nextTo is another implementation at a size next to the candidate's: by that config or,
-// where it does not know its names, by the one next to its own that is the same problem.
-func nextTo(job *stand.Job, next *spec.Instance) (*spec.Instance, error) {
-	in, err := job.Variant.At(next.Config)
-	if err == nil {
-		return in, nil
-	}
-	for _, in := range verify.Neighbours(job.Instance) {
-		if verify.Answers(in, next) == nil {
-			return in, nil
-		}
-	}
-	return nil, err
-}
-
-// settleExam turns what was found into the row's state.
-func (c *check) settleExam(ctx context.Context, k *contest, one *result.Case, err error) {
-	v := k.row.Verification
+// conclude turns what was found into the row's state.
+func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err error) {
+	found := v.verification
 	var own *verify.OracleError
 	switch {
 	case ctx.Err() != nil:
-		k.candidate.Fail("verify", context.Canceled)
+		v.fault = v.candidate.FaultOf("verify", context.Canceled)
 	case errors.As(err, &own):
-		fault := c.unanswered(k, own)
+		fault := v.exam.unanswered(v.built, own)
 		one.Skipped = own.Error()
-		v.Skipped++
-		k.candidate.Fail("verify", fault)
+		found.Skipped++
+		v.fault = v.candidate.FaultOf("verify", fault)
 	case err != nil:
-		k.candidate.Fail("verify", err)
+		v.fault = v.candidate.FaultOf("verify", err)
 	case one.Skipped != "":
-		v.Skipped++
-		v.Limits = append(v.Limits, one.Skipped)
+		found.Skipped++
+		found.Limits = append(found.Limits, one.Skipped)
 	case one.Fault != nil:
-		v.Failed++
-		k.candidate.Fail("verify", one.Fault)
+		found.Failed++
+		v.fault = v.candidate.FaultOf("verify", one.Fault)
 	case one.Reason != "":
-		v.Failed++
-		k.row.Verdict = result.Incorrect
-		c.noteJudge(k)
+		found.Failed++
+		v.incorrect = true
+		v.notes = append(v.notes, c.noteJudge(v.built, v.exam)...)
 	default:
-		v.Passed++
+		found.Passed++
 	}
-	c.convict(k)
+	if cheat := convict(found); cheat != nil {
+		v.fault, v.incorrect = v.candidate.FaultOf("verify", cheat), false
+	}
 }
 
-// convict rejects a candidate that was caught cheating.
-func (c *check) convict(k *contest) {
-	v := k.row.Verification
+// convict sets what findings say of a candidate's honesty, and returns the fault of one that
+// was caught cheating.
+func convict(v *result.Verification) error {
 	for _, f := range v.Findings {
 		if f.Severity == result.Cheated {
 			v.Integrity = result.Cheated
-			k.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"})
-			return
+			return &result.Fault{Cause: result.CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"}
 		}
 		v.Integrity = result.Suspicious
 	}
-}
-
-// lookAtTiming takes down what samples have given away besides their time.
-func (c *check) lookAtTiming(k *contest) {
-	v, t := k.row.Verification, k.row.Timing
-	if v == nil || t == nil {
-		return
-	}
-	found := len(v.Findings)
-	if t.SetAside && c.Duet.Cache != "hot" {
-		v.Findings = append(v.Findings, verify.SetAside())
-	}
-	v.Findings = append(v.Findings, verify.Hidden(t)...)
-	var others []*result.Timing
-	for _, o := range k.playing {
-		others = append(others, o.job.Row.Timing)
-	}
-	beside := verify.Skew(t, others...)
-	if len(beside) == 0 { // what is hidden from one clock is on the other, too
-		beside = verify.Helped(t, others...)
-	}
-	v.Findings = append(v.Findings, beside...)
-	for i, other := range others {
-		claimed := 0.0
-		if change := k.playing[i].side.Change; change != nil {
-			claimed = change.Median
-		}
-		if remembers := verify.Anew(t, other, claimed); len(remembers) > 0 {
-			v.Findings = append(v.Findings, remembers...)
-			break
-		}
-	}
-	if len(v.Findings) > found && v.Integrity == result.Clean {
-		v.Integrity = result.Suspicious
-	}
-}
-
-// lookAtTimed judges the answers of timed samples, drawn at random: a kernel that
-// is right when it is looked at must be right when it is timed.
-func (c *check) lookAtTimed(ctx context.Context, k *contest, kept []measure.Kept, room *examRoom) {
-	v, x := k.row.Verification, k.exam
-	if v == nil || x == nil || v.Passed == 0 || k.row.Fault != nil || ctx.Err() != nil {
-		return
-	}
-	if len(kept) == 0 {
-		if c.Duet.Keep && k.row.Timing != nil {
-			v.Limits = append(v.Limits, "no timed sample was looked at: none was kept")
-		}
-		return
-	}
-	rand.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
-	if last := slices.IndexFunc(kept, func(one measure.Kept) bool { return one.Last }); last > 0 {
-		kept[0], kept[last] = kept[last], kept[0]
-	}
-	examiner := room.examiner(ctx, c, k, nil)
-	bench, err := examiner.Bench(ctx, x.instances(k))
-	if err == nil {
-		bench.Candidate.Instance, bench.Candidate.Symbols = k.candidate.Instance, k.candidate.Artifact.Symbols
-	}
-	began, looked, least, span := time.Now(), 0, timedLeast, timedSpan
-	late := "none was kept" // why none of those was looked at that came last
-	if k.candidate.Variant.Kernel.DeviceCode() {
-		least, span, late = deviceLeast, deviceSpan, ""
-	}
-	for i, sample := range kept[:min(len(kept), timedLooks)] {
-		if i >= least && time.Since(began) > span {
-			break
-		}
-		one := stand.NewCase(result.TimedLane, k.candidate.Instance.Config, c.Duet.Seed)
-		one.Batch = sample.Batch
-		err := err
-		if err == nil {
-			var found []result.Finding
-			found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps)
-			v.Findings = append(v.Findings, c.unlessMistaken(ctx, k, one, found)...)
-		}
-		v.Cases = append(v.Cases, one)
-		switch {
-		case err != nil:
-			one.Skipped = err.Error()
-			v.Skipped++
-			defer func() { _ = room.close(ctx) }() // a cell may be gone
-		case one.Reason != "":
-			v.Failed++
-		default:
-			v.Passed++
-			looked++
-		}
-		if sample.Last {
-			late = one.Skipped
-		}
-		if one.Reason != "" {
-			break
-		}
-	}
-	if looked == 0 && len(v.Findings) == 0 {
-		v.Limits = append(v.Limits, "no timed sample could be looked at: "+v.Cases[len(v.Cases)-1].Skipped)
-	} else if late != "" {
-		v.Limits = append(v.Limits, "none of the samples was looked at that came when all were timed: "+late)
-	}
-	c.convict(k)
-}
-
-// unlessMistaken drops the finding that a case is wrong only when it is timed, where a new
-// cell is wrong on the same data without a clock, too: that is a mistake which the data of
-// the examination does not show, and no cheat.
-func (c *check) unlessMistaken(ctx context.Context, k *contest, one *result.Case, found []result.Finding) []result.Finding {
-	at := slices.IndexFunc(found, func(f result.Finding) bool { return f.Exploit == verify.TimedOnly })
-	if at < 0 || ctx.Err() != nil {
-		return found
-	}
-	x := k.exam
-	examiner := c.stand.NewExaminer(x.answers, k.candidate, x.reference, x.rival, k.candidate.Instance.Footprint, c.Duet.Seed)
-	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	bench, err := examiner.Bench(ctx, x.instances(k))
-	if err != nil {
-		return found
-	}
-	if wrong, err := bench.Untimed(ctx, one); err != nil || !wrong {
-		return found
-	}
-	k.row.Verdict = result.Incorrect
-	c.noteJudge(k)
-	return slices.Delete(slices.Clone(found), at, at+1)
+	return nil
 }

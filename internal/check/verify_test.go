@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"pawl/internal/result"
-	"pawl/internal/stand"
 	"pawl/internal/verify"
 	"pawl/internal/worker/puppet"
 )
@@ -341,12 +340,10 @@ func TestClocksOfTrios(t *testing.T) {
 		"hides as much as its base":       {60e-6, 5e-6, result.Clean},
 		"hides as much as the best-known": {5e-6, 60e-6, result.Clean},
 	} {
-		k := &contest{row: &result.Row{Timing: timing(60e-6), Verification: &result.Verification{Integrity: result.Clean}}}
-		for _, beyond := range []float64{test.base, test.best} {
-			k.playing = append(k.playing, &opponent{side: &result.Side{}, job: &stand.Job{Row: &result.Row{Timing: timing(beyond)}}})
-		}
-		(&check{}).lookAtTiming(k)
-		if v := k.row.Verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {
+		j := &judged{timing: timing(60e-6), verification: &result.Verification{Integrity: result.Clean}}
+		j.base, j.best = &side{plays: true, timing: timing(test.base)}, &side{plays: true, timing: timing(test.best)}
+		(&check{}).checkTiming(j)
+		if v := j.verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {
 			t.Errorf("%s: %s, %+v", name, v.Integrity, v.Findings)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 
 	"pawl/internal/bench"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 // benchOptions say what is measured, and how.
@@ -49,7 +49,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", run.BenchSeed, "seed of the generated inputs")
 	f.BoolVar(&o.Measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
 	f.StringSliceVar(&o.Against, "against", nil, "kernels to take turns with, and be compared to")
-	f.IntVar(&o.Stand.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
 	f.StringVar(&o.device, "device", "0", "which GPU to measure on; several share the work: 0,1 or all")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
@@ -67,8 +67,8 @@ func (o *benchOptions) check() error {
 		return usage("--min-samples %d: expected at least 1", m.MinSamples)
 	case m.MaxSamples < m.MinSamples:
 		return usage("--max-samples %d: expected at least --min-samples (%d)", m.MaxSamples, m.MinSamples)
-	case o.Stand.LockMHz < 0:
-		return usage("--lock-clocks %d: expected a frequency in MHz", o.Stand.LockMHz)
+	case o.Lab.LockMHz < 0:
+		return usage("--lock-clocks %d: expected a frequency in MHz", o.Lab.LockMHz)
 	case m.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", m.Timeout)
 	}
@@ -152,7 +152,7 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	if opts.Set, err = parseSettings(opts.settings); err != nil {
 		return err
 	}
-	if err := place(&opts.Stand, r.Spec, &opts.sandbox, opts.pool); err != nil {
+	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
 	made, err := bench.Run(e.ctx, r, opts.Options)
@@ -183,7 +183,7 @@ func poolCommand(s *spec.Spec, name string) ([]string, error) {
 }
 
 // place says where kernels are measured, and how they are held there.
-func place(where *stand.Options, s *spec.Spec, box *sandboxOptions, pool string) (err error) {
+func place(where *lab.Options, s *spec.Spec, box *sandboxOptions, pool string) (err error) {
 	if where.Sandbox, err = box.mode(); err != nil {
 		return err
 	}

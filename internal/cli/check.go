@@ -37,8 +37,8 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.Duet.Timeout, "timeout", o.Duet.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs (0: a secret one, which the report has)")
 	f.BoolVar(&o.Fork, "fork", false, "the change is a stranger's: results of code that shares its cell's address space move nothing")
-	f.IntVar(&o.Stand.Device, "device", 0, "which GPU to measure on")
-	f.IntVar(&o.Stand.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to measure on")
+	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 }
 
@@ -51,10 +51,10 @@ func (o *checkOptions) check() error {
 		return usage("--budget %v: expected more than 0 and at most 1h", m.Budget)
 	case m.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", m.Timeout)
-	case o.Stand.Device < 0:
-		return usage("--device %d: expected the number of a GPU, counted from 0", o.Stand.Device)
-	case o.Stand.LockMHz < 0:
-		return usage("--lock-clocks %d: expected a frequency in MHz", o.Stand.LockMHz)
+	case o.Lab.Device < 0:
+		return usage("--device %d: expected the number of a GPU, counted from 0", o.Lab.Device)
+	case o.Lab.LockMHz < 0:
+		return usage("--lock-clocks %d: expected a frequency in MHz", o.Lab.LockMHz)
 	case o.PlanOnly && o.Update:
 		return usage("--plan measures nothing, so there is nothing for --update-baseline")
 	}
@@ -104,7 +104,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	if err != nil {
 		return err
 	}
-	if err := place(&opts.Stand, r.Spec, &opts.sandbox, opts.pool); err != nil {
+	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
 	made, err := check.Run(e.ctx, r, opts.Options)

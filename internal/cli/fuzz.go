@@ -33,7 +33,7 @@ func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
 	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (0: a secret one, which the report has)")
 	f.DurationVar(&o.Timeout, "timeout", o.Timeout, "the longest one launch may take")
-	f.IntVar(&o.Stand.Device, "device", 0, "which GPU to use")
+	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to use")
 	f.BoolVar(&o.Sanitize, "sanitize", false, "look at small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
 	f.StringVar(&o.pool, "pool", "", "use a worker of this pool instead of this machine")
 }
@@ -46,8 +46,8 @@ func (o *fuzzOptions) check() error {
 		return usage("--sample and --all exclude each other")
 	case o.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", o.Timeout)
-	case o.Stand.Device < 0:
-		return usage("--device %d: expected the number of a GPU, counted from 0", o.Stand.Device)
+	case o.Lab.Device < 0:
+		return usage("--device %d: expected the number of a GPU, counted from 0", o.Lab.Device)
 	}
 	return o.output.check()
 }
@@ -82,7 +82,7 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	if err := place(&opts.Stand, r.Spec, &opts.sandbox, opts.pool); err != nil {
+	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
 	if opts.all {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pawl/internal/diag"
-	"pawl/internal/fuzz"
+	"pawl/internal/trial"
 )
 
 func TestDetail(t *testing.T) {
@@ -22,7 +22,7 @@ func TestDetail(t *testing.T) {
 			t.Errorf("%q lacks %q", said, want)
 		}
 	}
-	if said := detail(file, fuzz.ErrNoCase); said != fuzz.ErrNoCase.Error() {
+	if said := detail(file, trial.ErrNoCase); said != trial.ErrNoCase.Error() {
 		t.Errorf("%q", said)
 	}
 }

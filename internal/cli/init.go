@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/disk"
+	"pawl/internal/draft"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
@@ -58,23 +59,23 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	var entries []spec.Entry
+	var entries []draft.Entry
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
-		entries = append(entries, spec.InferSource(file, source)...)
+		entries = append(entries, draft.Find(file, source)...)
 	}
 	if len(entries) == 0 {
 		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (to char, where they write there and are given a size)", few(files))
 	}
-	draft := spec.WriteDraft(entries)
-	if err := disk.Write(specName, draft); err != nil {
+	text := draft.Write(entries)
+	if err := disk.Write(specName, text); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), few(names(entries)))
-	if guesses := strings.Count(string(draft), "# TODO"); guesses > 0 {
+	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
 		fmt.Fprintf(e.stdout, "%s marked TODO; look at each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}
 	fmt.Fprintf(e.stdout, "next: pawl bench\n")
@@ -127,7 +128,7 @@ func skipped(folder string) bool {
 	return strings.HasPrefix(folder, ".")
 }
 
-func names(entries []spec.Entry) []string {
+func names(entries []draft.Entry) []string {
 	var out []string
 	for _, entry := range entries {
 		out = append(out, entry.Name)

@@ -27,7 +27,7 @@ func (o *selftestOptions) AddFlags(f *pflag.FlagSet) {
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (0: a secret one, which is printed)")
-	f.IntVar(&o.Stand.Device, "device", 0, "which GPU to use")
+	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to use")
 }
 
 func newSelftest(e *env) *cobra.Command {
@@ -82,7 +82,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 		return err
 	}
 	var err error
-	if opts.Stand.Sandbox, err = opts.sandbox.mode(); err != nil {
+	if opts.Lab.Sandbox, err = opts.sandbox.mode(); err != nil {
 		return err
 	}
 	opts.Only = only

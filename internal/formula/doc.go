@@ -33,6 +33,8 @@
 //	program, err := expr.Compile([]string{"S", "BLOCK_M"})
 //	value, err := program.Eval([]formula.Value{formula.Int(512), formula.Int(64)})
 //
+// Root is for those who compute a formula in an arithmetic of their own.
+//
 // CompileReal is for the elements of data instead of sizes: it computes in float64
 // alone, where infinities and NaN are results like others.
 //

@@ -1,14 +1,5 @@
-// Package fuzz looks for problems that a kernel answers wrongly.
-//
-// A Plan lists the trials of one variant: the matrix of pawl.yaml, or the kernel's
-// configs, and beyond them shapes that no tile divides, other distributions of the
-// inputs, small integers on which every honest kernel is exact, and special values
-// where the file says what becomes of them. Plan.Resolve turns a trial into the
-// problem that a cell is given. A trial that fails is made smaller by Shrink and kept
-// by a Store, which has it tried first ever after.
-//
-// A wrong alarm costs more than a trial that was not made: what a kernel must hold is
-// only what its file says it is made for. Inputs with an init of their own keep it,
-// sizes that never change in the file stay as they are, requirements are respected,
-// and where a distribution makes a problem larger or harder the tolerance follows.
+// Package fuzz looks for problems that a kernel answers wrongly: it tries a kernel at
+// the problems that package trial plans, each in the kernel's cell and beside the
+// oracle's. A trial that fails is made smaller and kept by a Store, which has it
+// tried first ever after.
 package fuzz

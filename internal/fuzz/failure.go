@@ -16,6 +16,7 @@ import (
 
 	"pawl/internal/formula"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 // Failure is a trial that a kernel failed at, as it is kept.
@@ -184,9 +185,9 @@ func (d *document) failure() (*Failure, error) {
 		return nil, fmt.Errorf("schema %d is not known", d.Schema)
 	case !kernelName.MatchString(d.Kernel):
 		return nil, fmt.Errorf("%q is no name of a kernel", d.Kernel)
-	case !slices.Contains(Lanes, d.Lane):
+	case !slices.Contains(trial.Lanes, d.Lane):
 		return nil, fmt.Errorf("lane %q is not known", d.Lane)
-	case d.Fill != "" && !slices.Contains(Fills, d.Fill):
+	case d.Fill != "" && !slices.Contains(trial.Fills, d.Fill):
 		return nil, fmt.Errorf("fill %q is not known", d.Fill)
 	case d.Exact && d.Fill != "integers":
 		return nil, errors.New("only integers are exact")
@@ -214,16 +215,16 @@ func (d *document) failure() (*Failure, error) {
 }
 
 // trial is the failure as a trial of the kernel as it is today.
-func (f *Failure) trial(k *spec.Kernel) (Trial, error) {
-	t := Trial{
+func (f *Failure) trial(k *spec.Kernel) (trial.Trial, error) {
+	t := trial.Trial{
 		Lane: f.Lane, Vars: slices.Clone(k.Configs[0].Vars), Fill: f.Fill, Exact: f.Exact,
 		Repeats: f.Repeats, Seed: f.Seed, Batch: f.Batch, Stored: f.Path,
 	}
 	for _, v := range f.Vars {
 		if _, ok := t.Lookup(v.Name); !ok {
-			return Trial{}, fmt.Errorf("%s is no variable of config %s of %s any more; delete the file if the case is gone", v.Name, k.Configs[0].Name, k.Name)
+			return trial.Trial{}, fmt.Errorf("%s is no variable of config %s of %s any more; delete the file if the case is gone", v.Name, k.Configs[0].Name, k.Name)
 		}
-		t = t.with(v.Name, v.Value)
+		t = t.With(v.Name, v.Value)
 	}
 	return t, nil
 }

@@ -9,18 +9,20 @@ import (
 	"time"
 
 	"pawl/internal/diag"
+	"pawl/internal/judge"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/trial"
 )
 
 // Order is what a run of pawl fuzz is asked for.
 type Order struct {
-	Options
-	Stand    stand.Options
+	trial.Options
+	Lab      lab.Options
 	Timeout  time.Duration // of one launch
 	Sanitize bool          // GPU kernels also under compute-sanitizer
 	Brief    bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
@@ -28,8 +30,14 @@ type Order struct {
 
 // DefaultOrder is what a plain `pawl fuzz` asks for.
 func DefaultOrder() Order {
-	return Order{Stand: stand.Options{Peaks: roof.Folder()}, Timeout: measure.Default().Timeout}
+	return Order{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: measure.Default().Timeout}
 }
+
+// All is the Sample of an order for the whole matrix.
+const All = trial.All
+
+// ErrNoCase says that there was nothing to try.
+var ErrNoCase = trial.ErrNoCase
 
 // shrinkTries is how many smaller trials a failure is tried at.
 const shrinkTries = 40
@@ -39,7 +47,7 @@ type fuzzing struct {
 	Order
 	run    *run.Run
 	report *result.Report
-	stand  *stand.Stand
+	lab    *lab.Lab
 	store  *Store
 
 	done, total int // trials
@@ -48,14 +56,31 @@ type fuzzing struct {
 // subject is one kernel that is tried.
 type subject struct {
 	kernel    *spec.Kernel
-	row       *result.Row
-	plan      *Plan
-	trials    []Trial
-	answers   *stand.Answers
-	candidate *stand.Job
-	reference *stand.Job
-	rival     *stand.Job
-	examiner  *stand.Examiner
+	plan      *trial.Plan
+	trials    []trial.Trial
+	answers   *lab.Answers
+	candidate *lab.Job
+	reference *lab.Job
+	rival     *lab.Job
+	examiner  *lab.Examiner
+
+	verification *result.Verification
+	fault        *result.Fault  // why its answers are not known, or not trusted
+	verdict      result.Verdict // of its cases
+}
+
+// fail records why a kernel's answers are not known, or not trusted.
+func (s *subject) fail(stage string, err error) {
+	s.fault = s.candidate.FaultOf(stage, err)
+	s.verdict = judge.OfFault(s.fault)
+}
+
+// row is what the report says of a kernel.
+func (s *subject) row() *result.Row {
+	row := s.candidate.Row()
+	row.Config, row.Vars = "", nil
+	row.Verification, row.Fault, row.Verdict = s.verification, s.fault, s.verdict
+	return row
 }
 
 // Run tries the selected kernels and reports every case. What goes wrong with one
@@ -66,30 +91,35 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	order.Seed = r.Seed
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
 	f := &fuzzing{Order: order, run: r, report: r.NewReport(opts.Method()), store: OpenStore(r.Spec.Dir)}
-	place := order.Stand
+	place := order.Lab
 	place.Class, place.Timeout = r.Spec.DeviceClass, order.Timeout
-	f.stand = stand.New(r, f.report, place)
+	f.lab = lab.New(r, f.report, place)
 	subjects, err := f.plan()
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*stand.Job
+	var jobs []*lab.Job
 	for _, s := range subjects {
-		for _, job := range []*stand.Job{s.candidate, s.reference, s.rival} {
+		for _, job := range []*lab.Job{s.candidate, s.reference, s.rival} {
 			if job != nil {
 				jobs = append(jobs, job)
 			}
 		}
 	}
-	startErr := f.stand.Build(ctx, jobs)
-	defer f.stand.Close()
+	startErr := f.lab.Build(ctx, jobs)
+	defer f.lab.Close()
 	for _, s := range subjects {
-		if startErr != nil && s.row.Fault == nil {
-			s.candidate.Fail("load", startErr)
+		if fault := s.candidate.Record.Fault; fault != nil && s.fault == nil {
+			s.fail(fault.Stage, fault)
+		} else if startErr != nil && s.fault == nil {
+			s.fail("load", startErr)
 		}
 		f.try(ctx, s)
 	}
 	f.sanitize(ctx, subjects)
+	for _, s := range subjects {
+		f.report.Rows = append(f.report.Rows, s.row())
+	}
 	run.Finish(ctx, f.report)
 	return f.report, nil
 }
@@ -111,8 +141,8 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		}
 		s := &subject{kernel: selected.Kernel}
 		variant := selected.Kernel.Default()
-		plan, err := NewPlan(f.run.Spec, variant, opts)
-		if errors.Is(err, ErrNoCase) {
+		plan, err := trial.NewPlan(f.run.Spec, variant, opts)
+		if errors.Is(err, trial.ErrNoCase) {
 			for _, problem := range diag.Problems(err) {
 				message := problem.Message
 				if !strings.Contains(message, selected.Kernel.Name) {
@@ -136,28 +166,25 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		s.trials = append(replays, plan.Trials...)
 		f.total += len(s.trials)
 		first := selected.Kernel.Configs[0]
-		s.candidate = stand.NewJob(f.run.Spec.Dir, variant, first)
-		s.row = s.candidate.Row
-		s.row.Config, s.row.Vars = "", nil
-		s.row.Verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
-		f.report.Rows = append(f.report.Rows, s.row)
-		if s.answers, err = stand.FindAnswers(f.run.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
+		s.candidate = lab.NewJob(f.run.Spec.Dir, variant, first)
+		s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
+		if s.answers, err = lab.FindAnswers(f.run.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
 			err = &result.Fault{
-				Stage: "verify", Cause: result.CauseOracle, Message: stand.ErrNoOracle.Error(),
+				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
 			}
 		}
 		if err != nil {
-			s.candidate.Fail("verify", err)
+			s.fail("verify", err)
 			subjects = append(subjects, s)
 			continue
 		}
-		s.row.Verification.Oracle = s.answers.String()
+		s.verification.Oracle = s.answers.String()
 		s.reference, s.rival = s.answers.Jobs(first)
 		subjects = append(subjects, s)
 	}
 	if len(subjects) == 0 {
-		return nil, fmt.Errorf("%w: %w", ErrNoCase, empty)
+		return nil, fmt.Errorf("%w: %w", trial.ErrNoCase, empty)
 	}
 	return subjects, nil
 }

@@ -13,11 +13,12 @@ import (
 
 	"pawl/internal/build"
 	"pawl/internal/diag"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sandbox"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/trial"
 	"pawl/internal/worker"
 	"pawl/internal/worker/cell"
 )
@@ -105,8 +106,8 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	// Locks of its own: nobody is measured here, and one that hangs would keep others waiting.
 	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
 	report, err = Run(ctx, r, Order{
-		Options: Options{Plain: b.plain}, Timeout: 3 * time.Second,
-		Stand: stand.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
+		Options: trial.Options{Plain: b.plain}, Timeout: 3 * time.Second,
+		Lab: lab.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
 	})
 	return report, dir, err
 }
@@ -195,7 +196,7 @@ func TestRepeatsMoveAndPass(t *testing.T) {
 		},
 	}.row(t)
 	v := row.Verification
-	if v.Failed != 0 || v.Skipped != 1 || v.Passed != len(v.Cases)-1 || v.Cases[1].Repeats != repeats {
+	if v.Failed != 0 || v.Skipped != 1 || v.Passed != len(v.Cases)-1 || v.Cases[1].Repeats != 3 {
 		t.Errorf("%d passed, %d failed, %d skipped of %d; N=4096 ran %d times", v.Passed, v.Failed, v.Skipped, len(v.Cases), v.Cases[1].Repeats)
 	}
 	if len(far) > 0 {
@@ -294,7 +295,7 @@ fuzz: {matrix: {N: [0], M: [5]}}
 		const want = "the only case of k cannot be tried: N=0: shape of x must be at least 1"
 		if test.err {
 			problems := diag.Problems(err)
-			if !errors.Is(err, ErrNoCase) || len(problems) != 1 || !strings.HasPrefix(problems[0].Message, want) || problems[0].Hint == "" {
+			if !errors.Is(err, trial.ErrNoCase) || len(problems) != 1 || !strings.HasPrefix(problems[0].Message, want) || problems[0].Hint == "" {
 				t.Errorf("%v", err)
 			}
 		}

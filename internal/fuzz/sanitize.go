@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sanitizer"
-	"pawl/internal/stand"
+	"pawl/internal/trial"
 )
 
 // sanitize runs the kernels of a GPU under compute-sanitizer.
@@ -49,7 +50,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 				}
 				return // as it would with every kernel
 			}
-			s.row.Verification.Sanitizer = append(s.row.Verification.Sanitizer, *one)
+			s.verification.Sanitizer = append(s.verification.Sanitizer, *one)
 		}
 		f.judgeSanitizer(s)
 	}
@@ -73,7 +74,7 @@ func hintOf(err error) string {
 // unfit says why a kernel cannot be launched under a sanitizer. One that crashes can:
 // nobody says better where.
 func (f *fuzzing) unfit(s *subject) string {
-	fault := s.row.Fault
+	fault := s.fault
 	switch {
 	case fault != nil && (s.candidate.Artifact == nil || fault.Cause == result.CauseUnsupported):
 		return fault.Message
@@ -81,7 +82,7 @@ func (f *fuzzing) unfit(s *subject) string {
 		return "it was not built"
 	case len(s.trials) == 0:
 		return "there is no case to launch it on"
-	case len(f.stand.Devices()) == 0:
+	case len(f.lab.Devices()) == 0:
 		return "there is no GPU here"
 	}
 	return ""
@@ -91,12 +92,12 @@ func (f *fuzzing) unfit(s *subject) string {
 func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*result.SanitizerRun, error) {
 	began := time.Now()
 	cases, names := smallCases(s, f.everything(s))
-	made, err := f.stand.Sanitize(ctx, s.candidate, tool, f.Stand.Sandbox, cases)
+	made, err := f.lab.Sanitize(ctx, s.candidate, tool, f.Lab.Sandbox, cases)
 	one, out := readSanitizer(s, tool, made, err)
 	// Device code alone reaches nothing that the sandbox keeps from it.
-	harmless := s.kernel.DeviceCode() && (f.Stand.Sandbox == "" || f.Stand.Sandbox == "auto")
+	harmless := s.kernel.DeviceCode() && (f.Lab.Sandbox == "" || f.Lab.Sandbox == "auto")
 	if !out.Summed && made != nil && harmless && ctx.Err() == nil {
-		if again, retryErr := f.stand.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
+		if again, retryErr := f.lab.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
 			if retried, second := readSanitizer(s, tool, again, retryErr); second.Summed {
 				one, err = retried, retryErr
 				f.doubtOnce("compute-sanitizer does not work inside of this machine's sandbox: device code was looked at without it")
@@ -118,7 +119,7 @@ func (f *fuzzing) doubtOnce(message string) {
 
 // readSanitizer takes down what a tool said. What is not all understood is kept as it
 // was written.
-func readSanitizer(s *subject, tool string, made *stand.Sanitized, err error) (*result.SanitizerRun, *sanitizer.Output) {
+func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*result.SanitizerRun, *sanitizer.Output) {
 	if made == nil {
 		return nil, &sanitizer.Output{}
 	}
@@ -160,13 +161,13 @@ func ownFile(file, source string) string {
 }
 
 // everything is what a kernel could be tried at, whatever was drawn of it.
-func (f *fuzzing) everything(s *subject) []Trial {
+func (f *fuzzing) everything(s *subject) []trial.Trial {
 	opts := f.Options
-	opts.Sample = All
+	opts.Sample = trial.All
 	if f.chosen() {
 		return nil // nothing was drawn
 	}
-	plan, err := NewPlan(f.run.Spec, s.candidate.Variant, opts)
+	plan, err := trial.NewPlan(f.run.Spec, s.candidate.Variant, opts)
 	if err != nil {
 		return nil // as little as what was drawn, then
 	}
@@ -175,12 +176,12 @@ func (f *fuzzing) everything(s *subject) []Trial {
 
 // smallCases are the smallest trial, the smallest of those that the file asks for,
 // and the smallest that failed: small, because a launch takes a hundred times as long.
-func smallCases(s *subject, others []Trial) (cases []stand.SanitizedCase, names []string) {
-	v := s.row.Verification
+func smallCases(s *subject, others []trial.Trial) (cases []lab.SanitizedCase, names []string) {
+	v := s.verification
 	trials := slices.Concat(s.trials, others)
 	wanted := []func(i int) bool{
 		func(int) bool { return true },
-		func(i int) bool { return trials[i].Lane == LaneMatrix || trials[i].Lane == LaneConfig },
+		func(i int) bool { return trials[i].Lane == trial.LaneMatrix || trials[i].Lane == trial.LaneConfig },
 		func(i int) bool { return i < len(v.Cases) && v.Cases[i].Reason != "" },
 	}
 	var taken []int
@@ -199,7 +200,7 @@ func smallCases(s *subject, others []Trial) (cases []stand.SanitizedCase, names 
 	for _, i := range taken {
 		t := trials[i]
 		problem, _ := s.plan.Resolve(t) // as above
-		cases = append(cases, stand.SanitizedCase{Instance: problem.Instance, Seed: t.Seed, Batch: t.Batch})
+		cases = append(cases, lab.SanitizedCase{Instance: problem.Instance, Seed: t.Seed, Batch: t.Batch})
 		names = append(names, t.Name())
 	}
 	return cases, names
@@ -208,7 +209,7 @@ func smallCases(s *subject, others []Trial) (cases []stand.SanitizedCase, names 
 // judgeSanitizer fails a kernel that a tool found an error in. What the answers have
 // shown stands.
 func (f *fuzzing) judgeSanitizer(s *subject) {
-	for _, one := range s.row.Verification.Sanitizer {
+	for _, one := range s.verification.Sanitizer {
 		at := slices.IndexFunc(one.Findings, func(found result.SanitizerFinding) bool { return found.Severity == sanitizer.Error })
 		if at < 0 {
 			continue
@@ -218,8 +219,8 @@ func (f *fuzzing) judgeSanitizer(s *subject) {
 		if found.File != "" {
 			message += fmt.Sprintf(" at %s:%d", found.File, found.Line)
 		}
-		if s.row.Fault == nil && s.row.Verdict != result.Incorrect {
-			s.candidate.Fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
+		if s.fault == nil && s.verdict != result.Incorrect {
+			s.fail("sanitize", &result.Fault{Cause: result.CauseSanitizer, Message: message, Hint: found.Note})
 		}
 		return
 	}

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/sanitizer"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/trial"
 )
 
 func TestReadSanitizer(t *testing.T) {
@@ -28,7 +29,7 @@ func TestReadSanitizer(t *testing.T) {
 		{"a launch that failed", "========= ERROR SUMMARY: 0 errors\n", errors.New("too much shared memory"), "", "too much shared memory", true},
 		{"unknown", "========= ERROR SUMMARY: 2 errors\n", nil, "", "counts 2 errors", true},
 	} {
-		one, _ := readSanitizer(s, "memcheck", &stand.Sanitized{Text: tc.text, Err: tc.err}, nil)
+		one, _ := readSanitizer(s, "memcheck", &lab.Sanitized{Text: tc.text, Err: tc.err}, nil)
 		severity := ""
 		if len(one.Findings) > 0 {
 			severity = one.Findings[0].Severity
@@ -52,19 +53,23 @@ func TestSanitizerFailsTheKernel(t *testing.T) {
 		{sanitizer.Error, result.Incorrect, result.Incorrect},
 		{sanitizer.Warning, "", ""},
 	} {
-		row := &result.Row{Verdict: tc.before, Verification: &result.Verification{Sanitizer: []result.SanitizerRun{{
+		s := &subject{candidate: &lab.Job{}, verdict: tc.before, verification: &result.Verification{Sanitizer: []result.SanitizerRun{{
 			Tool: "racecheck", Findings: []result.SanitizerFinding{{Severity: tc.severity, Kind: "Race", File: "k.cu", Line: 3, Count: 1}},
 		}}}}
-		(&fuzzing{}).judgeSanitizer(&subject{row: row, candidate: &stand.Job{Row: row}})
-		if row.Verdict != tc.want {
-			t.Errorf("%+v: %s, %+v", tc, row.Verdict, row.Fault)
+		(&fuzzing{}).judgeSanitizer(s)
+		if s.verdict != tc.want {
+			t.Errorf("%+v: %s, %+v", tc, s.verdict, s.fault)
 		}
 	}
 }
 
 func TestSmallCases(t *testing.T) {
-	p := plan(t, load(t, "", ""), Options{})
-	s := &subject{plan: p, trials: p.Trials, row: &result.Row{Verification: &result.Verification{}}}
+	sheet := gemmSheet(t)
+	p, err := trial.NewPlan(sheet, sheet.Kernels[0].Default(), trial.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &subject{plan: p, trials: p.Trials, verification: &result.Verification{}}
 	cases, list := smallCases(s, nil)
 	if len(cases) == 0 || len(cases) > 2 || len(cases) != len(list) {
 		t.Fatalf("%q", list)

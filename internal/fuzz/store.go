@@ -12,6 +12,7 @@ import (
 
 	"pawl/internal/disk"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 // Store keeps the trials that failed, a file each, in the folder .pawl/failures. git
@@ -73,7 +74,7 @@ func read(path string) (*Failure, error) {
 }
 
 // Replays are the trials of a kernel that failed before, those that still do first.
-func (s *Store) Replays(k *spec.Kernel) (trials []Trial, problems []error) {
+func (s *Store) Replays(k *spec.Kernel) (trials []trial.Trial, problems []error) {
 	failures, problems := s.Load()
 	failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f.Kernel != k.Name })
 	slices.SortStableFunc(failures, func(a, b *Failure) int {
@@ -98,7 +99,7 @@ func (s *Store) Replays(k *spec.Kernel) (trials []Trial, problems []error) {
 
 // Keep writes a trial that failed and returns the path it lies at. One that is there
 // already is left as it was found first; one that was marked as fixed is so no more.
-func (s *Store) Keep(k *spec.Kernel, t Trial, why, commit string, at time.Time) (string, error) {
+func (s *Store) Keep(k *spec.Kernel, t trial.Trial, why, commit string, at time.Time) (string, error) {
 	f := &Failure{
 		Kernel: k.Name, Lane: t.Lane, Vars: t.Vars, Fill: t.Fill, Exact: t.Exact, Repeats: max(1, t.Repeats),
 		Seed: t.Seed, Batch: t.Batch, Reason: why, Commit: commit, First: at.UTC().Truncate(time.Second),
@@ -123,7 +124,7 @@ func (s *Store) Keep(k *spec.Kernel, t Trial, why, commit string, at time.Time) 
 
 // Fixed marks a stored trial that passes now. The file changes once, not with every
 // run.
-func (s *Store) Fixed(t Trial) error {
+func (s *Store) Fixed(t trial.Trial) error {
 	f, err := read(t.Stored)
 	if err != nil || f.Fixed {
 		return err

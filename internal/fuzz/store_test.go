@@ -14,24 +14,50 @@ import (
 
 	"pawl/internal/formula"
 	"pawl/internal/spec"
+	"pawl/internal/trial"
 )
 
 var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-func failing(k *spec.Kernel, m int64) Trial {
-	t := Trial{Lane: LaneMatrix, Vars: k.Configs[0].Vars, Repeats: 1, Seed: 0x123456789abc, Batch: 4}
-	return t.with("M", intValue(m))
+func gemmSheet(t *testing.T) *spec.Spec {
+	t.Helper()
+	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
+kernels:
+  gemm:
+    source: gemm.c
+    entry: gemm
+    params: {TILE: [8, 16]}
+    args:
+      - {name: a, dtype: f32, shape: [M, K]}
+      - {name: b, dtype: f32, shape: [K, N]}
+      - {name: c, dtype: f32, shape: [M, N], role: out}
+      - {name: flag, dtype: i32, value: FLAG}
+    oracle: gemm
+    work: {flops: "2 * M * N * K * WEIGHT"}
+configs:
+  first: {M: 64, N: 64, K: 64, FLAG: 0, WEIGHT: 1, UNUSED: 3}
+  second: {M: 32, N: 64, K: 16, FLAG: 0, WEIGHT: 1, UNUSED: 3}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func failing(k *spec.Kernel, m int64) trial.Trial {
+	t := trial.Trial{Lane: trial.LaneMatrix, Vars: k.Configs[0].Vars, Repeats: 1, Seed: 0x123456789abc, Batch: 4}
+	return t.With("M", formula.Int(m))
 }
 
 func TestStore(t *testing.T) {
 	root := t.TempDir()
-	k := load(t, "", "").Kernels[0]
+	k := gemmSheet(t).Kernels[0]
 	s := OpenStore(root)
 	if trials, problems := s.Replays(k); trials != nil || problems != nil {
 		t.Errorf("of an empty store: %v, %v", trials, problems)
 	}
-	trial := failing(k, 17)
-	path, err := s.Keep(k, trial, "out: 3 of 1088 elements wrong", "0123abcd", noon)
+	kept := failing(k, 17)
+	path, err := s.Keep(k, kept, "out: 3 of 1088 elements wrong", "0123abcd", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +88,7 @@ func TestStore(t *testing.T) {
 	if name := filepath.Base(path); filepath.Dir(path) != filepath.Join(root, ".pawl", "failures") || !strings.HasPrefix(name, "gemm-") || len(name) != len("gemm-12345678.json") {
 		t.Errorf("path %s", path)
 	}
-	replay := func() Trial {
+	replay := func() trial.Trial {
 		t.Helper()
 		trials, problems := s.Replays(k)
 		if len(trials) != 1 || problems != nil {
@@ -70,8 +96,8 @@ func TestStore(t *testing.T) {
 		}
 		return trials[0]
 	}
-	trial.Stored = path
-	if diff := cmp.Diff(trial, replay(), cmp.Comparer(func(a, b formula.Value) bool { return a == b })); diff != "" {
+	kept.Stored = path
+	if diff := cmp.Diff(kept, replay(), cmp.Comparer(func(a, b formula.Value) bool { return a == b })); diff != "" {
 		t.Errorf("replay (-want +got):\n%s", diff)
 	}
 
@@ -105,14 +131,14 @@ func TestStore(t *testing.T) {
 
 // A stored trial that shrinks further is another one.
 func TestStoredTrialShrinks(t *testing.T) {
-	k := load(t, "", "").Kernels[0]
+	k := gemmSheet(t).Kernels[0]
 	s := OpenStore(t.TempDir())
 	first, err := s.Keep(k, failing(k, 17), "", "", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	trials, _ := s.Replays(k)
-	second, err := s.Keep(k, trials[0].with("M", intValue(3)), "", "", noon)
+	second, err := s.Keep(k, trials[0].With("M", formula.Int(3)), "", "", noon)
 	if err != nil || second == first {
 		t.Errorf("%s and %s, %v", first, second, err)
 	}
@@ -131,7 +157,7 @@ func TestStoredTrialShrinks(t *testing.T) {
 }
 
 func TestDamagedFiles(t *testing.T) {
-	k := load(t, "", "").Kernels[0]
+	k := gemmSheet(t).Kernels[0]
 	s := OpenStore(t.TempDir())
 	good, err := s.Keep(k, failing(k, 17), "", "", noon)
 	if err != nil {
@@ -185,7 +211,7 @@ func TestKeepFails(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, ".pawl"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	k := load(t, "", "").Kernels[0]
+	k := gemmSheet(t).Kernels[0]
 	if _, err := OpenStore(root).Keep(k, failing(k, 1), "", "", noon); err == nil || !strings.Contains(err.Error(), "keep the failing case") {
 		t.Errorf("%v", err)
 	}
@@ -201,8 +227,8 @@ func TestFailureRoundTrip(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		f := &Failure{
-			Kernel: rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`).Draw(t, "kernel"), Lane: rapid.SampledFrom(Lanes).Draw(t, "lane"),
-			Fill: rapid.SampledFrom(append([]string{""}, Fills...)).Draw(t, "fill"), Repeats: rapid.IntRange(1, 9).Draw(t, "repeats"),
+			Kernel: rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`).Draw(t, "kernel"), Lane: rapid.SampledFrom(trial.Lanes).Draw(t, "lane"),
+			Fill: rapid.SampledFrom(append([]string{""}, trial.Fills...)).Draw(t, "fill"), Repeats: rapid.IntRange(1, 9).Draw(t, "repeats"),
 			Seed: rapid.Uint64().Draw(t, "seed"), Batch: rapid.IntRange(0, 1000).Draw(t, "batch"), Reason: rapid.String().Draw(t, "reason"),
 			Fixed: rapid.Bool().Draw(t, "fixed"), First: noon, Commit: "abc",
 		}
@@ -229,7 +255,7 @@ func TestFailureRoundTrip(t *testing.T) {
 }
 
 func FuzzParseFailure(f *testing.F) {
-	trial := &Failure{Kernel: "gemm", Lane: LaneIntegers, Fill: "integers", Exact: true, Repeats: 3, Seed: 1, First: noon, Vars: []spec.Var{
+	trial := &Failure{Kernel: "gemm", Lane: trial.LaneIntegers, Fill: "integers", Exact: true, Repeats: 3, Seed: 1, First: noon, Vars: []spec.Var{
 		{Name: "A", Value: formula.Int(1)}, {Name: "B", Value: formula.Float(2)}, {Name: "C", Value: formula.String("x")}, {Name: "D", Value: formula.Bool(true)},
 	}}
 	raw, err := trial.encode()
@@ -266,8 +292,8 @@ func FuzzParseFailure(f *testing.F) {
 // A distribution that fails is one file, however small it could be made with what was
 // drawn; a shape that fails is one for each.
 func TestNameOfFailure(t *testing.T) {
-	k := load(t, "", "").Kernels[0]
-	for fill, files := range map[string]int{"": 2, "equal": 2, "large": 1, "integers": 1, specials: 1, sparse: 1} {
+	k := gemmSheet(t).Kernels[0]
+	for fill, files := range map[string]int{"": 2, "equal": 2, "large": 1, "integers": 1, "specials": 1, "sparse": 1} {
 		s := OpenStore(t.TempDir())
 		for m := range int64(2) {
 			trial := failing(k, 7+m)

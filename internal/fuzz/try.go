@@ -8,36 +8,37 @@ import (
 	"slices"
 	"time"
 
+	"pawl/internal/lab"
 	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
+	"pawl/internal/trial"
 	"pawl/internal/unit"
 	"pawl/internal/verify"
 )
 
 // try makes all trials of a kernel.
 func (f *fuzzing) try(ctx context.Context, s *subject) {
-	v := s.row.Verification
-	for _, job := range []*stand.Job{s.reference, s.rival} {
-		if job != nil && job.Row.Fault != nil && s.row.Fault == nil {
-			s.candidate.Fail("verify", &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Row.Fault.Message), Hint: job.Row.Fault.Hint,
+	v := s.verification
+	for _, job := range []*lab.Job{s.reference, s.rival} {
+		if job != nil && job.Record.Fault != nil && s.fault == nil {
+			s.fail("verify", &result.Fault{
+				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Record.Fault.Message), Hint: job.Record.Fault.Hint,
 			})
 		}
 	}
 	end := f.done + len(s.trials)
-	if s.row.Fault != nil {
+	if s.fault != nil {
 		f.done = end
 		s.withoutNotes()
 		return
 	}
 	largest := int64(0)
 	for _, t := range s.trials {
-		largest = max(largest, s.plan.footprint(t))
+		largest = max(largest, s.plan.Footprint(t))
 	}
-	s.examiner = f.stand.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
+	s.examiner = f.lab.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
 	if f.trials(ctx, s) {
 		f.repeatElsewhere(ctx, s)
 	}
@@ -45,8 +46,8 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	for _, skip := range s.plan.Skipped {
 		f.skip(s, skip.Trial, skip.Reason)
 	}
-	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.row.Fault == nil && (ctx.Err() == nil || forged(err)) {
-		s.candidate.Fail("verify", err) // answers that only closing shows to be forged
+	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.fault == nil && (ctx.Err() == nil || forged(err)) {
+		s.fail("verify", err) // answers that only closing shows to be forged
 	}
 	f.verdict(s)
 	s.withoutNotes()
@@ -55,7 +56,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 // withoutNotes leaves out what was decided about cases of a kernel that nobody can
 // judge: beside that it says nothing.
 func (s *subject) withoutNotes() {
-	if v := s.row.Verification; s.row.Fault != nil && s.row.Fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
+	if v := s.verification; s.fault != nil && s.fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
 		v.Limits = v.Limits[min(len(v.Limits), len(s.plan.Notes)):]
 	}
 }
@@ -69,7 +70,7 @@ func forged(err error) bool {
 // trials makes one after the other; false: not all of them, for a reason that keeps
 // more from being made.
 func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
-	v := s.row.Verification
+	v := s.verification
 	fresh := true // of the first whose data is not a stored one's
 	for i, t := range s.trials {
 		one, ok := f.next(ctx, s, t, fresh && t.Stored == "")
@@ -91,7 +92,7 @@ func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
 }
 
 // next makes a trial; false ends those of the kernel.
-func (f *fuzzing) next(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, bool) {
+func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
@@ -106,10 +107,10 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t Trial, fresh bool) (*r
 		if errors.As(err, &own) {
 			err = own.Fault()
 		}
-		s.candidate.Fail("verify", err)
+		s.fail("verify", err)
 		return nil, false
 	}
-	s.row.Verification.Findings = append(s.row.Verification.Findings, findings...)
+	s.verification.Findings = append(s.verification.Findings, findings...)
 	return one, true
 }
 
@@ -117,7 +118,7 @@ func hung(one *result.Case) bool { return one.Fault != nil && one.Fault.Cause ==
 
 // giveUp skips what is left of a kernel that hangs: every case would take as long as
 // a launch may.
-func (f *fuzzing) giveUp(s *subject, t Trial, rest []Trial) {
+func (f *fuzzing) giveUp(s *subject, t trial.Trial, rest []trial.Trial) {
 	if len(rest) == 0 {
 		return
 	}
@@ -128,22 +129,22 @@ func (f *fuzzing) giveUp(s *subject, t Trial, rest []Trial) {
 	if len(rest) > 1 {
 		cases = unit.Count(len(rest)) + " cases after it are"
 	}
-	v := s.row.Verification
+	v := s.verification
 	v.Limits = append(v.Limits, fmt.Sprintf("%s ran out of time (--timeout %v): %s not tried, and it is not made smaller", t.Name(), f.Timeout, cases))
 }
 
-func (f *fuzzing) skip(s *subject, t Trial, why string) {
+func (f *fuzzing) skip(s *subject, t trial.Trial, why string) {
 	one := f.newCase(t)
 	one.Skipped = why
-	s.row.Verification.Cases = append(s.row.Verification.Cases, one)
-	s.row.Verification.Skipped++
+	s.verification.Cases = append(s.verification.Cases, one)
+	s.verification.Skipped++
 }
 
 // repeatElsewhere runs the largest case that could be tried several times, where the
 // one that was to be had no room.
 func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
-	v := s.row.Verification
-	missed := slices.IndexFunc(s.trials, func(t Trial) bool { return t.Repeats > 1 && t.Stored == "" })
+	v := s.verification
+	missed := slices.IndexFunc(s.trials, func(t trial.Trial) bool { return t.Repeats > 1 && t.Stored == "" })
 	if missed < 0 || v.Cases[missed].Skipped == "" {
 		return
 	}
@@ -154,7 +155,7 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 		}
 	}
 	slices.SortStableFunc(passed, func(a, b int) int {
-		return cmp.Compare(s.plan.footprint(s.trials[b]), s.plan.footprint(s.trials[a]))
+		return cmp.Compare(s.plan.Footprint(s.trials[b]), s.plan.Footprint(s.trials[a]))
 	})
 	for _, i := range passed {
 		t := s.trials[i]
@@ -175,8 +176,8 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 }
 
 // one makes one trial. The error is for what keeps all others from being made too.
-func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*result.Case, []result.Finding, error) {
-	t, err := s.plan.settle(t, false)
+func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, []result.Finding, error) {
+	t, err := s.plan.Settle(t, false)
 	one := f.newCase(t)
 	if err != nil {
 		one.Skipped = err.Error()
@@ -189,7 +190,7 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*re
 	}
 	one.Fill = problem.Fill
 	instances := [3]*spec.Instance{problem.Instance}
-	for i, job := range []*stand.Job{s.reference, s.rival} {
+	for i, job := range []*lab.Job{s.reference, s.rival} {
 		if job == nil {
 			continue
 		}
@@ -212,15 +213,15 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t Trial, fresh bool) (*re
 	return one, findings, err
 }
 
-func (f *fuzzing) newCase(t Trial) *result.Case {
-	one := stand.NewCase(t.Lane, t.Config(), t.Seed)
+func (f *fuzzing) newCase(t trial.Trial) *result.Case {
+	one := lab.NewCase(t.Lane, t.Config(), t.Seed)
 	one.Batch, one.Replay = t.Batch, t.Stored != ""
 	return one
 }
 
 // count takes note of how a trial went; one that failed is shrunk and kept.
-func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Case) {
-	v := s.row.Verification
+func (f *fuzzing) count(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
+	v := s.verification
 	switch {
 	case one.Skipped != "":
 		v.Skipped++
@@ -241,7 +242,7 @@ func (f *fuzzing) count(ctx context.Context, s *subject, t Trial, one *result.Ca
 // not tried at smaller sizes, where it would hang as well; one that was kept before is
 // as small as it was made then, and would become a file a run; and of a search that
 // was interrupted nothing is kept, since another run would keep something else.
-func (f *fuzzing) keep(ctx context.Context, s *subject, t Trial, one *result.Case) {
+func (f *fuzzing) keep(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
 	smallest, why := t, one.Reason
 	if !hung(one) && t.Stored == "" {
 		began := time.Now()
@@ -264,10 +265,10 @@ func (f *fuzzing) keep(ctx context.Context, s *subject, t Trial, one *result.Cas
 }
 
 // shrink looks for the smallest trial that still fails, until one of those hangs.
-func (f *fuzzing) shrink(ctx context.Context, s *subject, t Trial, one *result.Case) (smallest Trial, last *result.Case) {
+func (f *fuzzing) shrink(ctx context.Context, s *subject, t trial.Trial, one *result.Case) (smallest trial.Trial, last *result.Case) {
 	patience, end := context.WithCancel(ctx)
 	defer end()
-	smallest = Shrink(patience, t, s.plan.Free, func(smaller Trial) bool {
+	smallest = trial.Shrink(patience, t, s.plan.Free, func(smaller trial.Trial) bool {
 		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: "smaller: " + smaller.Name(), Done: f.done - 1, Total: f.total})
 		tried, _, err := f.one(ctx, s, smaller, false)
 		if err != nil || ctx.Err() != nil || hung(tried) {
@@ -291,25 +292,25 @@ func (f *fuzzing) warn(err error) {
 
 // verdict is what all cases of a kernel come to.
 func (f *fuzzing) verdict(s *subject) {
-	v := s.row.Verification
+	v := s.verification
 	for _, found := range v.Findings {
 		if found.Severity == result.Cheated {
 			v.Integrity = result.Cheated
-			if s.row.Fault == nil {
-				s.candidate.Fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
+			if s.fault == nil {
+				s.fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
 			}
 		} else if v.Integrity == result.Clean {
 			v.Integrity = result.Suspicious
 		}
 	}
-	if s.row.Fault == nil && v.Failed == 0 && s.unasked() {
-		s.row.Verdict = result.Inconclusive
+	if s.fault == nil && v.Failed == 0 && s.unasked() {
+		s.verdict = result.Inconclusive
 		v.Limits = append(v.Limits, fmt.Sprintf("nothing of what the file asks for was tried: every case of its %s was skipped", s.plan.Trials[0].Lane))
 	}
-	if s.row.Fault == nil && v.Failed > 0 {
-		s.row.Verdict = result.Broken
+	if s.fault == nil && v.Failed > 0 {
+		s.verdict = result.Broken
 		if slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Reason != "" && c.Fault == nil }) {
-			s.row.Verdict = result.Incorrect
+			s.verdict = result.Incorrect
 		}
 	}
 }
@@ -318,8 +319,8 @@ func (f *fuzzing) verdict(s *subject) {
 // tried are pawl's own idea, and do not stand for them.
 func (s *subject) unasked() bool {
 	asked, tried := 0, 0
-	for _, c := range s.row.Verification.Cases {
-		if (c.Lane == LaneMatrix || c.Lane == LaneConfig) && !c.Replay {
+	for _, c := range s.verification.Cases {
+		if (c.Lane == trial.LaneMatrix || c.Lane == trial.LaneConfig) && !c.Replay {
 			asked++
 			if c.Skipped == "" {
 				tried++

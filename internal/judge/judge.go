@@ -101,8 +101,11 @@ func ended(c Case) (result.Verdict, bool) {
 }
 
 // OfFault is what a fault says of the kernel: nothing where it is the machine's, the
-// user's or pawl's own.
+// user's or pawl's own, or where there is none.
 func OfFault(f *result.Fault) result.Verdict {
+	if f == nil {
+		return ""
+	}
 	switch f.Cause {
 	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
 		return result.Rejected
@@ -233,4 +236,16 @@ func Moves(c Case, verdict result.Verdict, first bool) bool {
 	}
 	where, decided := region(c.Gate, best)
 	return decided && where < 0 && best.Change.Confirmed
+}
+
+// Unmeasured is the verdict that a row has without being measured; "": it depends on its
+// times.
+func Unmeasured(c Case) result.Verdict {
+	if verdict, ended := ended(c); ended {
+		return verdict
+	}
+	if c.Base != nil && c.Base.Same || c.Base == nil && c.Best != nil && c.Best.Same {
+		return result.Unchanged
+	}
+	return ""
 }

@@ -117,7 +117,7 @@ func TestSidesAreAligned(t *testing.T) {
 			for _, s := range all {
 				var m wire.Sample
 				s.freshen(&m)
-				s.keep(m, &worker.Batch{SampleReply: wire.SampleReply{Count: 3}})
+				s.keep(m, &wire.SampleReply{Samples: wire.Samples{Count: 3}})
 				asked = append(asked, m)
 			}
 			if !reflect.DeepEqual(asked[0], asked[1]) || !reflect.DeepEqual(asked[0], asked[2]) || asked[0].Batch < 6 {
@@ -136,7 +136,7 @@ func TestTurnsHaveTheSameData(t *testing.T) {
 	opts := brief()
 	opts.Budget = time.Minute
 	Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	fresh := 0

@@ -8,7 +8,6 @@ import (
 	"pawl/internal/clocks"
 	"pawl/internal/result"
 	"pawl/internal/stat"
-	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -16,10 +15,10 @@ import (
 // take than they claim, and how much longer their processors work, so that a first side
 // that hides more than every other, or has more help, can be found. Sides take turns, and
 // every other round has the other order, so that disturbances of the machine meet all
-// sides alike. With an error it returns the side that failed.
-func compareClocks(ctx context.Context, all []*series) (side int, err error) {
+// sides alike. The error is a *SideError.
+func compareClocks(ctx context.Context, all []*series) error {
 	if len(all) < 2 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
-		return 0, nil
+		return nil
 	}
 	var others []*result.ClockCheck
 	for _, s := range all[1:] {
@@ -28,14 +27,14 @@ func compareClocks(ctx context.Context, all []*series) (side int, err error) {
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
 			if err := all[i].beyond(ctx, round); err != nil {
-				return i, at("measure", err)
+				return &SideError{i, at("measure", err)}
 			}
 		}
 		_, hides := clocks.Hides(all[0].timing.Clock, others...)
 		_, helped := clocks.HasHelp(all[0].timing.Clock, others...)
 		_, company := clocks.HasCompany(all[0].timing.Clock, others...)
 		if !hides && !helped && !company {
-			return 0, nil
+			return nil
 		}
 	}
 }
@@ -59,7 +58,7 @@ func (s *series) beyond(ctx context.Context, round int) error {
 // unclaimed computes from samples, and from the same without launches, how many seconds a
 // launch takes beyond its claim, how many its processors work beyond what its threads can,
 // and how many more threads than those work while nothing is launched.
-func (s *series) unclaimed(with, without *worker.Batch) (beyond, helped, beside float64) {
+func (s *series) unclaimed(with, without *wire.SampleReply) (beyond, helped, beside float64) {
 	more := func(a, b float64) float64 { return a/float64(with.Count) - b/float64(without.Count) }
 	took, claimed := s.undisturbed(with)
 	other := s.idle(without)
@@ -108,7 +107,7 @@ func (m *Match) holds(count int, fresh bool) bool {
 
 // hold asks for the samples of a turn once more, without launches and with cold arguments
 // as in beyond, and takes down what its launches took beyond their claims.
-func (s *series) hold(ctx context.Context, turn *worker.Batch) error {
+func (s *series) hold(ctx context.Context, turn *wire.SampleReply) error {
 	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.timing.Repeat, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
 	s.freshen(&m)
 	without, err := s.Cell.Sample(ctx, m)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"pawl/internal/spec"
-	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -25,8 +24,8 @@ func TestClocksOfVersionsAreCompared(t *testing.T) {
 			opts := brief()
 			opts.Cache = "hot"
 			Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-			if side, err := m.Err(); err != nil {
-				t.Fatalf("side %d: %v", side, err)
+			if err := m.Err(); err != nil {
+				t.Fatalf("side %d: %v", SideOf(err), err)
 			}
 			rounds, held := 0, 0
 			for i, timing := range m.Timings() {
@@ -69,7 +68,7 @@ func count(all []string, word string) int {
 func TestIdleLeavesOutWhatIsTimed(t *testing.T) {
 	s := newSeries(Side{Instance: &spec.Instance{}}, Options{}, func(Progress) {})
 	s.timing.Repeat = 2
-	b := &worker.Batch{SampleReply: wire.SampleReply{Count: 3, WorkerS: 10}, Seconds: []float64{0.5, 0.5, 0.5}}
+	b := &wire.SampleReply{Samples: wire.Samples{Count: 3, Seconds: []float64{0.5, 0.5, 0.5}}, WorkerS: 10}
 	if got := s.idle(b); math.Abs(got-7) > 1e-9 {
 		t.Errorf("10 s less three samples of two half seconds: %g s", got)
 	}

@@ -9,7 +9,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
-	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -39,7 +38,7 @@ type deviceClock struct {
 
 // hold takes down what both say of a request's samples. Device code reaches neither;
 // a launcher shares the process that reads them.
-func (d *deviceClock) hold(got *worker.Batch, repeat int, launcher bool) error {
+func (d *deviceClock) hold(got *wire.SampleReply, repeat int, launcher bool) error {
 	if got.GlobalS == 0 {
 		return nil // nothing was stamped
 	}

@@ -13,7 +13,6 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -91,8 +90,8 @@ func TestStolenTimeExplainsTheWorkersClock(t *testing.T) {
 }
 
 func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
-	batch := func(events, timer float64) *worker.Batch {
-		b := &worker.Batch{Seconds: []float64{events, events}}
+	batch := func(events, timer float64) *wire.SampleReply {
+		b := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{events, events}}}
 		b.Count, b.PairS, b.GlobalS = 2, 1e-6, 2*timer
 		return b
 	}
@@ -259,7 +258,7 @@ func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
 		"two threads":             {2, wire.Toll{Preempted: 1}, 39, 20, 8},
 		"two threads that wait":   {2, wire.Toll{Preempted: 1, WaitedS: 3, StolenS: 1}, 19, 16, 8},
 	} {
-		b := &worker.Batch{Seconds: []float64{10, 1, 3, 2}}
+		b := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{10, 1, 3, 2}}}
 		b.Toll, b.WorkerS, b.BusyS = test.toll, 20, test.busy
 		s := &series{Side: Side{Instance: &spec.Instance{Launches: []spec.InstanceLaunch{{Threads: test.threads}}}}, timing: &result.Timing{Repeat: 2}}
 		if took, claimed := s.undisturbed(b); took != test.took || claimed != test.claimed {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,7 +71,30 @@ type Match struct {
 	news   int         // turns with wholly new data, each for all sides
 	done   bool
 	err    error
-	faulty int // the side that err is about
+}
+
+// SideError is the fault of one side of a match. Errors of other types concern all of them.
+type SideError struct {
+	Side int
+	Err  error
+}
+
+// Error is the side's own.
+func (e *SideError) Error() string { return e.Err.Error() }
+
+// Unwrap returns it.
+func (e *SideError) Unwrap() error { return e.Err }
+
+// whole is the side of an error that concerns all of them.
+const whole = -1
+
+// SideOf returns the side that an error is about; -1: none in particular.
+func SideOf(err error) int {
+	var of *SideError
+	if errors.As(err, &of) {
+		return of.Side
+	}
+	return whole
 }
 
 // Place is where a side is loaded.
@@ -80,9 +104,10 @@ type Place struct {
 }
 
 // Host gives a kernel's sides fresh cells. Open loads them in the given order and
-// returns their places by side; Close is told what became of each.
+// returns their places by side, or a *SideError where one cannot be loaded; Close is told
+// what became of each.
 type Host interface {
-	Open(ctx context.Context, order []int) ([]Place, int, error)
+	Open(ctx context.Context, order []int) ([]Place, error)
 	Close(ctx context.Context, errs []error) []error
 }
 
@@ -118,9 +143,8 @@ func expect(ctx context.Context, host Host, sides, cell int) {
 	ready.Expect(ctx, orders)
 }
 
-// Err returns why a match ended early, and the side it is about; -1 is the whole
-// match.
-func (m *Match) Err() (side int, err error) { return m.faulty, m.err }
+// Err returns why a match ended early: a *SideError, or what concerns all sides.
+func (m *Match) Err() error { return m.err }
 
 // Timings are what each side measured.
 func (m *Match) Timings() []*result.Timing {
@@ -226,16 +250,16 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 	suspects := slices.Clone(matches)
 	defer func() {
 		for _, m := range suspects {
-			if m.err != nil && m.faulty < 0 && ctx.Err() == nil {
+			if m.err != nil && SideOf(m.err) == whole && ctx.Err() == nil {
 				m.blame(ctx, host, loading)
 			}
 		}
 	}()
 	for len(matches) > 0 {
-		places, side, err := host.Open(ctx, loading)
+		places, err := host.Open(ctx, loading)
 		if err != nil {
 			for _, m := range matches {
-				m.err, m.faulty = err, side
+				m.err = err
 			}
 			return
 		}
@@ -245,11 +269,11 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 			m := matches[0]
 			matches = matches[1:]
 			began := time.Now()
-			m.faulty, m.err = m.visit(ctx, places, loading, set, len(here) > 0, opts, progress)
+			m.err = m.visit(ctx, places, loading, set, len(here) > 0, opts, progress)
 			m.Spent += time.Since(began)
 			if m.err != nil {
 				for i := range errs {
-					if i == m.faulty || m.faulty < 0 {
+					if faulty := SideOf(m.err); i == faulty || faulty == whole {
 						errs[i] = m.err
 					}
 				}
@@ -261,7 +285,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 		for side, err := range host.Close(ctx, errs) {
 			for _, m := range here {
 				if err != nil && m.err == nil {
-					m.err, m.faulty = err, side
+					m.err = &SideError{side, err}
 				}
 			}
 		}
@@ -271,9 +295,9 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 // blame finds out which side ended a cell that all of them shared, by letting each
 // launch alone.
 func (m *Match) blame(ctx context.Context, host Host, loading []int) {
-	places, side, err := host.Open(ctx, loading)
+	places, err := host.Open(ctx, loading)
 	if err != nil {
-		m.err, m.faulty = err, side
+		m.err = err
 		return
 	}
 	errs := make([]error, len(places))
@@ -285,7 +309,7 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 			err = at("measure", s.batch(ctx, 3*cellsLeast))
 		}
 		if err != nil {
-			m.err, m.faulty, errs[i] = err, i, err
+			m.err, errs[i] = &SideError{i, err}, err
 			break
 		}
 	}
@@ -293,13 +317,13 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 }
 
 // visit plays one match in one cell, or in one of each side.
-func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, warm bool, opts DuetOptions, progress func(*Match, Progress)) (side int, err error) {
+func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, warm bool, opts DuetOptions, progress func(*Match, Progress)) (err error) {
 	cores := map[int][]int{} // by how many threads they are for
 	for _, i := range loading {
 		s := m.series[i]
 		s.Cell, s.Index, s.cores, s.warm, s.turns = places[i].Cell, places[i].Index, cores[s.threads()], warm, nil
 		if err := s.begin(ctx); err != nil {
-			return i, err
+			return &SideError{i, err}
 		}
 		warm = true
 		cores[s.threads()] = s.timing.Pinned
@@ -329,12 +353,12 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	for record.Blocks*cellsLeast < blocksLeast || record.Blocks < visitBlocks && time.Since(start) < span {
 		var took [][]turn
 		if shared {
-			took, side, err = m.sharedTurns(ctx)
+			took, err = m.sharedTurns(ctx)
 		} else {
-			took, side, err = m.separateTurns(ctx)
+			took, err = m.separateTurns(ctx)
 		}
 		if err != nil {
-			return side, err
+			return err
 		}
 		for _, turns := range took {
 			if shared {
@@ -351,24 +375,24 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 		s.closeCell()
 	}
 	if err := ctx.Err(); err != nil { // also where no request was under way to notice
-		return -1, err
+		return err
 	}
 	if len(m.Cells) == 0 {
 		for i, s := range m.series {
 			if err := s.checkClock(ctx); err != nil {
-				return i, at("measure", err)
+				return &SideError{i, at("measure", err)}
 			}
 		}
-		if i, err := compareClocks(ctx, m.series); err != nil {
-			return i, err
+		if err := compareClocks(ctx, m.series); err != nil {
+			return err
 		}
 	}
 	m.Cells = append(m.Cells, *record)
-	return 0, nil
+	return nil
 }
 
 // sharedTurns asks a cell that has all sides for several orders of turns at once.
-func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
+func (m *Match) sharedTurns(ctx context.Context) ([][]turn, error) {
 	first := m.series[0]
 	order := make([]int, len(m.order))
 	each := 0.0
@@ -389,7 +413,7 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 	}
 	got, err := first.Cell.Sample(ctx, request)
 	if err != nil {
-		return nil, -1, at("measure", err)
+		return nil, at("measure", err)
 	}
 	first.keep(request, got)
 	var out [][]turn
@@ -407,11 +431,11 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, int, error) {
 		s.took(got)
 		s.perItem = got.WorkerS / float64(got.Count)
 	}
-	return out, -1, at("measure", m.device.hold(got, m.repeat, false))
+	return out, at("measure", m.device.hold(got, m.repeat, false))
 }
 
 // separateTurns lets sides in cells of their own take turns, one active at a time.
-func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
+func (m *Match) separateTurns(ctx context.Context) ([][]turn, error) {
 	count := 1 << 20
 	for _, s := range m.series {
 		count = min(count, s.fitting(turnHost, turnFewest), s.turnLongest())
@@ -432,13 +456,13 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, int, error) {
 		for _, side := range around {
 			t, err := m.series[side].turnInMatch(ctx, many, x, held)
 			if err != nil {
-				return nil, side, at("measure", err)
+				return nil, &SideError{side, at("measure", err)}
 			}
 			t.side = side
 			turns = append(turns, t)
 		}
 	}
-	return [][]turn{turns}, 0, nil
+	return [][]turn{turns}, nil
 }
 
 // turnInMatch is one side's turn.

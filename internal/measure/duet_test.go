@@ -81,7 +81,7 @@ func TestSamplingStopsOnWidthAlone(t *testing.T) {
 	opts.Budget = time.Minute
 	Play(t.Context(), matches, host, 0, opts, quiet)
 	for _, m := range matches {
-		if _, err := m.Err(); err != nil {
+		if err := m.Err(); err != nil {
 			t.Fatal(err)
 		}
 		c := m.Change(1, []result.Role{"", result.Base}, opts)
@@ -155,7 +155,7 @@ func TestSidesInCellsOfTheirOwnTakeTurns(t *testing.T) {
 			opts := brief()
 			opts.Budget = time.Minute // of which a warm-up may take a quarter
 			Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-			if _, err := m.Err(); err != nil {
+			if err := m.Err(); err != nil {
 				t.Fatal(err)
 			}
 			// Loading order is counterbalanced: every side is first, and last, equally often.
@@ -231,7 +231,7 @@ func TestSidesInOneCellTakeTurns(t *testing.T) {
 	m := newMatch(spec.CellCUDA, "m", 300_000, 200_000, 100_000)
 	opts := brief()
 	Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	for cell, order := range host.orders {
@@ -296,7 +296,7 @@ func TestRemeasuredLeavesOutTheFirstSet(t *testing.T) {
 	}
 	first := len(m.Timings()[0].Samples.Seconds)
 	Play(t.Context(), []*Match{m}, host, 1, opts, quiet)
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	c := m.Change(1, make([]result.Role, 2), opts)
@@ -346,13 +346,14 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 			opts := brief()
 			opts.Budget = time.Minute
 			Play(t.Context(), []*Match{before, faulty, after}, host, 0, opts, quiet)
-			side, err := faulty.Err()
+			err := faulty.Err()
+			side := SideOf(err)
 			var fault *result.Fault
 			if !errors.As(err, &fault) || side != test.side || fault.Cause != result.CauseExit || fault.Stage != test.stage {
 				t.Errorf("side %d: %v, %+v; want side %d, while %s", side, err, fault, test.side, test.stage)
 			}
 			for _, m := range []*Match{before, after} {
-				if _, err := m.Err(); err != nil || len(m.Cells) < cellsLeast || m.Stopped != "width" {
+				if err := m.Err(); err != nil || len(m.Cells) < cellsLeast || m.Stopped != "width" {
 					t.Errorf("%s: %v after %d cells, stopped by %q", m.Name, err, len(m.Cells), m.Stopped)
 				}
 			}
@@ -393,8 +394,8 @@ func TestFaultsOfAllMatches(t *testing.T) {
 			Play(t.Context(), matches, host, 0, brief(), quiet)
 			for _, m := range matches {
 				var fault *result.Fault
-				if side, err := m.Err(); side != 1 || !errors.As(err, &fault) || fault.Cause != result.CauseExit {
-					t.Errorf("%s: side %d: %v", m.Name, side, err)
+				if err := m.Err(); SideOf(err) != 1 || !errors.As(err, &fault) || fault.Cause != result.CauseExit {
+					t.Errorf("%s: side %d: %v", m.Name, SideOf(err), err)
 				}
 			}
 			if len(host.orders) != 1 {
@@ -421,7 +422,7 @@ func TestPlayIsInterrupted(t *testing.T) {
 					cancel()
 				}
 			})
-			_, err := m.Err()
+			err := m.Err()
 			if !cancelled(err) {
 				t.Errorf("ended by %v", err)
 			}
@@ -432,7 +433,7 @@ func TestPlayIsInterrupted(t *testing.T) {
 			if timing.Stopped != "interrupted" || timing.Stats.Count == 0 {
 				t.Errorf("stopped by %q with %d samples: what was measured is not kept", timing.Stopped, timing.Stats.Count)
 			}
-			if _, err := waiting.Err(); err == nil || len(waiting.Cells) != 2 {
+			if err := waiting.Err(); err == nil || len(waiting.Cells) != 2 {
 				t.Errorf("the match that waited: %v, %d cells", err, len(waiting.Cells))
 			}
 		})
@@ -452,7 +453,7 @@ func TestCoresOfBothSides(t *testing.T) {
 		}
 		opts := brief()
 		Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-		if _, err := m.Err(); err != nil {
+		if err := m.Err(); err != nil {
 			t.Fatal(err)
 		}
 		for side, timing := range m.Timings() {

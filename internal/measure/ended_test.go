@@ -81,8 +81,8 @@ func TestBlameIsFoundAtOnce(t *testing.T) {
 		opts := brief()
 		opts.Budget = time.Second // so that a warm-up always has 11 samples
 		Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-		if side, err := m.Err(); side != guilty || causeOf(err) != result.CauseExit || len(host.orders) != 2 {
-			t.Errorf("side %d of guilty %d after %d sets of cells: %v", side, guilty, len(host.orders), err)
+		if err := m.Err(); SideOf(err) != guilty || causeOf(err) != result.CauseExit || len(host.orders) != 2 {
+			t.Errorf("side %d of guilty %d after %d sets of cells: %v", SideOf(err), guilty, len(host.orders), err)
 		}
 	}
 }

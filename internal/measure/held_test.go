@@ -30,7 +30,7 @@ func TestClocksAreHeldInTurns(t *testing.T) {
 			opts.Floor = 1 // for as long as it may
 			Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
 			Play(t.Context(), []*Match{m}, stage, 1, opts, quiet)
-			if _, err := m.Err(); err != nil {
+			if err := m.Err(); err != nil {
 				t.Fatal(err)
 			}
 			timings := m.Timings()

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"pawl/internal/spec"
-	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -83,7 +82,7 @@ func (s *series) freshen(m *wire.Sample) {
 }
 
 // keep takes down what a request has kept.
-func (s *series) keep(m wire.Sample, got *worker.Batch) {
+func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 	switch {
 	case got.Fresh > 0:
 		s.stepping, s.steps = m.FreshBatch, got.Count-got.Fresh+1

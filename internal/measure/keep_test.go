@@ -8,7 +8,6 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -97,7 +96,7 @@ func TestOnlyTheCandidateKeeps(t *testing.T) {
 	opts := DuetOptions{Options: quickly(), Floor: DefaultFloor}
 	opts.Keep = true
 	Play(t.Context(), []*Match{m}, stage, 0, opts, func(*Match, Progress) {})
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	last := 0
@@ -127,7 +126,7 @@ func TestSamplesOnNewData(t *testing.T) {
 	opts := DuetOptions{Options: quickly(), Floor: DefaultFloor}
 	opts.Keep = true
 	Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
-	if _, err := m.Err(); err != nil {
+	if err := m.Err(); err != nil {
 		t.Fatal(err)
 	}
 	for side, timing := range m.Timings() {
@@ -199,7 +198,7 @@ func TestDataOfASeries(t *testing.T) {
 		m := wire.Sample{Count: test.count, Keep: test.keep}
 		s.freshen(&m)
 		m.Fresh, m.FreshBatch = test.fresh, s.data
-		s.keep(m, &worker.Batch{SampleReply: wire.SampleReply{Count: test.count, Kept: kept, Fresh: test.fresh}})
+		s.keep(m, &wire.SampleReply{Samples: wire.Samples{Count: test.count, Fresh: test.fresh}, Kept: kept})
 		got := s.draw.kept[len(s.draw.kept)-1]
 		if got.Batch != test.batch || got.Steps != test.steps || s.stepping != test.at || s.steps != test.after {
 			t.Errorf("%+v: kept %+v; the series is at %d, %d", test, got, s.stepping, s.steps)
@@ -225,7 +224,8 @@ func TestFlushThatDoesNothing(t *testing.T) {
 			opts := DuetOptions{Options: quickly(), Floor: 1} // for as long as it may
 			opts.Keep, opts.Budget = true, 2*time.Second
 			Play(t.Context(), []*Match{m}, stage, 0, opts, quiet)
-			side, err := m.Err()
+			err := m.Err()
+			side := SideOf(err)
 			var fault *result.Fault
 			if found := errors.As(err, &fault) && fault.Cause == result.CauseForged && side == 0; found != script.Warm {
 				t.Errorf("side %d: %v", side, err)
@@ -234,7 +234,7 @@ func TestFlushThatDoesNothing(t *testing.T) {
 	}
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	for try, flushed := range []float64{0.5, 0.5, 0.5, 0.5, 0.7, 0.5, 0.5, 0.5, 0.5, 0, 0.5} {
-		batch := &worker.Batch{SampleReply: wire.SampleReply{FlushedS: flushed, ColdS: 1}}
+		batch := &wire.SampleReply{Samples: wire.Samples{FlushedS: flushed, ColdS: 1}}
 		if flushed == 0 { // nothing was read
 			batch.ColdS = 0
 		}

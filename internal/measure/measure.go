@@ -64,17 +64,17 @@ type series struct {
 	progress func(Progress)
 	began    time.Time
 	timing   *result.Timing
-	perItem  float64       // wall seconds of one sample, flush included
-	primary  bool          // the row itself, not one of its rivals
-	sets     int           // copies of the arguments that launches rotate over
-	data     int           // batch of the generated data
-	cores    []int         // to be kept on; nil: the worker's choice
-	warm     bool          // the device has just been busy with another problem
-	steps    int           // of oracle.Mutate that the inputs have been through
-	stepping int           // batch of the data that author cells change step by step
-	inMatch  bool          // some samples are on wholly new data, and some flushes are looked at
-	turns    []span        // in this cell, where every side has one of its own
-	staged   *worker.Batch // of the request that has generated the data of the next turn
+	perItem  float64           // wall seconds of one sample, flush included
+	primary  bool              // the row itself, not one of its rivals
+	sets     int               // copies of the arguments that launches rotate over
+	data     int               // batch of the generated data
+	cores    []int             // to be kept on; nil: the worker's choice
+	warm     bool              // the device has just been busy with another problem
+	steps    int               // of oracle.Mutate that the inputs have been through
+	stepping int               // batch of the data that author cells change step by step
+	inMatch  bool              // some samples are on wholly new data, and some flushes are looked at
+	turns    []span            // in this cell, where every side has one of its own
+	staged   *wire.SampleReply // of the request that has generated the data of the next turn
 
 	warmReads int     // after a flush, in a row
 	looked    bool    // at what the host does for a launch
@@ -138,7 +138,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 
 // request takes count samples with the given extras and appends them; keep: the outputs of
 // one of them are kept.
-func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*worker.Batch, error) {
+func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*wire.SampleReply, error) {
 	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: requestMost, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	s.ask(&m, x)
@@ -182,7 +182,7 @@ func (s *series) beside(ctx context.Context, count int, cause string) error {
 }
 
 // took notes what a reply says besides its samples.
-func (s *series) took(got *worker.Batch) {
+func (s *series) took(got *wire.SampleReply) {
 	t := s.timing
 	t.CallOverheadS, t.PairS, t.GapS = got.OverheadS, got.PairS, got.GapS
 	t.OtherStreams = t.OtherStreams || got.OtherStreams

@@ -9,7 +9,7 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
 )
 
 // Two windows agree to two percent, whichever is the longer.
@@ -24,7 +24,7 @@ func TestSteadyAgreement(t *testing.T) {
 // Events that the timer contradicts are a launcher's lie, and of device code the
 // machine's trouble; without a timer nothing is known.
 func TestWhoseClockIsWrong(t *testing.T) {
-	b := &worker.Batch{Seconds: []float64{1e-6, 1e-6}}
+	b := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{1e-6, 1e-6}}}
 	b.Count, b.GlobalS = 2, 1
 	for launcher, want := range map[bool]result.Cause{true: result.CauseForged, false: result.CauseInternal} {
 		var d deviceClock
@@ -86,7 +86,7 @@ func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 		"half at the most": {0.5, 9, 9, 0.5, 2 * 0.125},
 		"it waited less":   {0.5, 1, 0.3, 0.5, 2 * (0.2 - 0.05)}, // 0.3 s over two launches and three samples
 	} {
-		b := &worker.Batch{Seconds: []float64{0.1, 0.4, 0.1, 0.2}}
+		b := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{0.1, 0.4, 0.1, 0.2}}}
 		if test.preempted == 1 {
 			b.Seconds = []float64{0.1, 0.4, 0.1}
 		}
@@ -131,7 +131,7 @@ func (k *knowing) Release(context.Context) {}
 func TestUnclaimedOfALaunch(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	s.timing.Repeat = 4
-	with, without := &worker.Batch{Seconds: []float64{1, 1}}, &worker.Batch{Seconds: []float64{0, 0}}
+	with, without := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{1, 1}}}, &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{0, 0}}}
 	with.Count, with.WorkerS, with.BusyS = 2, 14, 14
 	without.Count, without.WorkerS, without.BusyS = 2, 2, 2
 	// 7 s a sample with launches and 1 without; four launches claim 4 of these 6 s.

@@ -5,7 +5,7 @@ import (
 
 	"pawl/internal/result"
 	"pawl/internal/unit"
-	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 )
 
 // probed takes down what that has brought to light.
-func (s *series) probed(got *worker.Batch) error {
+func (s *series) probed(got *wire.SampleReply) error {
 	switch {
 	case got.ColdS == 0:
 		return nil

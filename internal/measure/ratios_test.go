@@ -172,7 +172,7 @@ func TestTheEstimateIsOfMostLaunches(t *testing.T) {
 			opts := brief()
 			opts.Budget = time.Second
 			Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-			if _, err := m.Err(); err != nil {
+			if err := m.Err(); err != nil {
 				t.Fatal(err)
 			}
 			c := m.Change(1, make([]result.Role, 2), opts)

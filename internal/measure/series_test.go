@@ -9,7 +9,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
-	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
@@ -124,7 +123,7 @@ func TestKeepsWhatItWorkedOn(t *testing.T) {
 	} {
 		s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 		s.steps = 10
-		got := &worker.Batch{SampleReply: wire.SampleReply{Count: 5, Kept: outputs, Batch: test.batch}}
+		got := &wire.SampleReply{Samples: wire.Samples{Count: 5, Batch: test.batch}, Kept: outputs}
 		s.keep(test.request, got)
 		if len(s.draw.kept) != 1 || s.draw.here != 1 || s.steps != test.steps {
 			t.Errorf("%s: %+v, %d steps", name, s.draw, s.steps)

@@ -81,7 +81,7 @@ func newStage(t *testing.T, script func(cell, side int) puppet.Script, env ...st
 	return &stage{t: t, client: newWorker(t, env...), script: script, data: map[[2]int][]string{}}
 }
 
-func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {
+func (s *stage) Open(ctx context.Context, order []int) ([]Place, error) {
 	number := len(s.orders)
 	s.orders = append(s.orders, order)
 	s.cells = make([]*worker.Cell, len(order))
@@ -89,11 +89,11 @@ func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {
 	for index, side := range order {
 		sha, err := s.client.Upload(ctx, []byte(s.script(number, side).String()))
 		if err != nil {
-			return nil, -1, err
+			return nil, err
 		}
 		if index == 0 || !s.shared {
 			if s.cells[side], err = s.client.Open(ctx, wire.Open{Cell: "host", Sandbox: "off"}); err != nil {
-				return nil, side, err
+				return nil, &SideError{side, err}
 			}
 		} else {
 			s.cells[side] = s.cells[order[0]]
@@ -103,11 +103,11 @@ func (s *stage) Open(ctx context.Context, order []int) ([]Place, int, error) {
 			at = index
 		}
 		if _, err := s.cells[side].Load(ctx, wire.Load{SHA256: sha, Side: at}); err != nil {
-			return nil, side, err
+			return nil, &SideError{side, err}
 		}
 		places[side] = Place{Cell: s.cells[side], Index: at}
 	}
-	return places, 0, nil
+	return places, nil
 }
 
 func (s *stage) Close(ctx context.Context, errs []error) []error {

@@ -10,7 +10,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
-	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -65,7 +64,7 @@ func (s *series) addUp(ctx context.Context) error {
 // withAndWithout asks for samples, and for the same without launches, for which the
 // caches are as said; every other time in the other order, so that a machine that becomes
 // slower favours neither.
-func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout string) (with, without *worker.Batch, err error) {
+func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout string) (with, without *wire.SampleReply, err error) {
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	if s.perItem > 0 {
 		enough = max(1, min(enough, int(addMost/s.perItem)))
@@ -134,7 +133,7 @@ func (t *tally) contradicts() bool {
 // off the slowest claims, of which there are as many as times that the core was taken
 // away. Threads work for more than has passed, and then all claims count. What the
 // hypervisor took from the cell is in the wall's clock, and may be in the processor's.
-func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
+func (s *series) undisturbed(b *wire.SampleReply) (took, claimed float64) {
 	took, claimed = b.WorkerS, stat.Mean(b.Seconds)
 	toll := b.Toll
 	if s.threads() == 1 && b.BusyS > 0 && b.BusyS < b.WorkerS {
@@ -150,7 +149,7 @@ func (s *series) undisturbed(b *worker.Batch) (took, claimed float64) {
 }
 
 // idle is the same for samples without launches, less what was timed in their place.
-func (s *series) idle(b *worker.Batch) float64 {
+func (s *series) idle(b *wire.SampleReply) float64 {
 	took, claimed := s.undisturbed(b)
 	return took - claimed*float64(b.Count)
 }

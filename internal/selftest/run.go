@@ -15,12 +15,12 @@ import (
 
 	"pawl/internal/check"
 	"pawl/internal/fuzz"
+	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/stand"
 )
 
 //go:embed corpus
@@ -29,13 +29,13 @@ var corpus embed.FS
 // Options are what a selftest needs to know.
 type Options struct {
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
-	Stand   stand.Options
+	Lab     lab.Options
 	Timeout time.Duration // of one launch
 }
 
 // Default returns the options of a plain `pawl selftest`.
 func Default() Options {
-	return Options{Stand: stand.Options{Peaks: roof.Folder()}, Timeout: 20 * time.Second}
+	return Options{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: 20 * time.Second}
 }
 
 // selftest is a run under way.
@@ -203,7 +203,7 @@ func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []str
 	if err != nil {
 		return nil, err
 	}
-	return check.Run(ctx, r, check.Options{Duet: opts, Stand: s.Stand})
+	return check.Run(ctx, r, check.Options{Duet: opts, Lab: s.Lab})
 }
 
 func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
@@ -211,7 +211,7 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 	if err != nil {
 		return nil, err
 	}
-	return fuzz.Run(ctx, r, fuzz.Order{Stand: s.Stand, Timeout: s.Timeout, Brief: true})
+	return fuzz.Run(ctx, r, fuzz.Order{Lab: s.Lab, Timeout: s.Timeout, Brief: true})
 }
 
 // part is a run of another kind that the selftest is made of. It has the same seed, and

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -94,7 +95,7 @@ func (d *decoder) compiledShape(k *kernelDraft) {
 		d.fail(f.key, "framework goes with python: it says whose tensors a Python function takes")
 	}
 	for _, name := range k.params {
-		if cWords[name.text] {
+		if slices.Contains(cWords, name.text) {
 			d.fail(name, "%s is a word of C; defined as a macro it would break the source", name.text)
 		}
 	}
@@ -127,6 +128,9 @@ func (d *decoder) compiledShape(k *kernelDraft) {
 
 var cellOf = map[string]string{".c": CellHost, ".cc": CellHost, ".cpp": CellHost, ".cxx": CellHost, ".cu": CellCUDA}
 
+// CellOf says which cell a source file runs in; "" where it is none.
+func CellOf(source string) string { return cellOf[path.Ext(source)] }
+
 func (d *decoder) source(k *kernelDraft, n *node) {
 	text, ok := d.text(n, "the path of a source file")
 	if !ok {
@@ -136,7 +140,7 @@ func (d *decoder) source(k *kernelDraft, n *node) {
 	if path.IsAbs(text) {
 		d.fail(n, "source must be relative to the folder of pawl.yaml").Hint = "each side of a comparison builds from its own checkout"
 	}
-	if k.Cell = cellOf[path.Ext(text)]; k.Cell == "" {
+	if k.Cell = CellOf(text); k.Cell == "" {
 		p := d.fail(n, "source must end in .cu (CUDA) or in .c, .cc, .cpp or .cxx (host)")
 		if strings.HasSuffix(text, ".py") {
 			p.Hint = `name a Python function in place of source and entry: python: "` +

@@ -73,11 +73,11 @@ func (d *decoder) pythonShape(k *kernelDraft, python field) {
 	one.Entry = k.Python
 	k.launches = []*launchDraft{one}
 	for _, name := range k.params {
-		if pythonWords[name.text] {
+		if slices.Contains(pythonWords, name.text) {
 			d.fail(name, "%s is a word of Python, so it cannot be a keyword argument", name.text)
 		}
 	}
 }
 
-var pythonWords = wordSet(`False None True and as assert async await break class continue def del elif else
+var pythonWords = strings.Fields(`False None True and as assert async await break class continue def del elif else
 	except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield`)

@@ -15,6 +15,5 @@
 //		}
 //	}
 //
-// Schema is the same knowledge for editors, and InferSource with WriteDraft
-// the way to a first pawl.yaml from source files.
+// Schema is the same knowledge for editors.
 package spec

@@ -9,8 +9,10 @@ var (
 	blockLimits = [3]int64{1024, 1024, 64}
 )
 
+// MaxBlockThreads is how many threads a block has at the most, in all dimensions.
+const MaxBlockThreads = 1024
+
 const (
-	maxBlockThreads  = 1024
 	maxClusterBlocks = 16
 	maxHostThreads   = 1024
 )
@@ -35,8 +37,8 @@ func (r *resolver) launch(cell string, l *Launch) InstanceLaunch {
 	var gridOK, blockOK, clusterOK bool
 	out.Grid, gridOK = r.extent(l.Grid, gridLimits)
 	out.Block, blockOK = r.extent(l.Block, blockLimits)
-	if threads := volume(out.Block); blockOK && threads > maxBlockThreads {
-		r.fail(l.Block[0], "has %d threads in all; at most %d are possible", threads, maxBlockThreads)
+	if threads := volume(out.Block); blockOK && threads > MaxBlockThreads {
+		r.fail(l.Block[0], "has %d threads in all; at most %d are possible", threads, MaxBlockThreads)
 	}
 	if l.Cluster != nil {
 		out.Cluster, clusterOK = r.extent(l.Cluster, [3]int64{maxClusterBlocks, maxClusterBlocks, maxClusterBlocks})

@@ -77,7 +77,7 @@ func nearFile(path string) string {
 	}
 	var names []string
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); cellOf[ext] != "" || ext == filepath.Ext(path) {
+		if CellOf(e.Name()) != "" || filepath.Ext(e.Name()) == filepath.Ext(path) {
 			names = append(names, e.Name())
 		}
 	}

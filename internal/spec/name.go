@@ -3,6 +3,7 @@ package spec
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"pawl/internal/formula"
 )
@@ -25,7 +26,7 @@ func (d *decoder) variableName(n *node, what string) bool {
 	switch {
 	case !variable.MatchString(n.text):
 		d.fail(n, "%s is no name for %s", quote(n.text), what).Hint = "use a C identifier: letters, digits and _, not starting with a digit"
-	case formulaWords[n.text] || slices.Contains(formula.Functions(), n.text):
+	case slices.Contains(formulaWords, n.text) || slices.Contains(formula.Functions(), n.text):
 		d.fail(n, "%s has a meaning in formulas, so it is no name for %s", n.text, what)
 	default:
 		return true
@@ -33,10 +34,10 @@ func (d *decoder) variableName(n *node, what string) bool {
 	return false
 }
 
-var formulaWords = wordSet("and or not if else True False true false")
+var formulaWords = strings.Fields("and or not if else True False true false")
 
 // cWords cannot be macros without breaking every header.
-var cWords = wordSet(`auto bool break case char class const constexpr continue default defined delete do double
+var cWords = strings.Fields(`auto bool break case char class const constexpr continue default defined delete do double
 	else enum explicit extern float for friend goto if inline int long mutable namespace new operator private
 	protected public register restrict return short signed sizeof static struct switch template this throw try
 	typedef typename union unsigned using virtual void volatile while`)

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"pawl/internal/diag"
 )
 
 // declared writes a source and a pawl.yaml whose kernel f takes the arguments, and loads
@@ -191,42 +189,4 @@ func TestHonestPrototypes(t *testing.T) {
 			}
 		})
 	}
-}
-
-// What pawl init reads from a source, it accepts of it.
-func FuzzPrototypes(f *testing.F) {
-	files, err := filepath.Glob("testdata/infer/*.c*")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	for _, text := range []string{"void f(const float *x, long unsigned n) {}", "#if 1\nvoid f(int *x) {}\n#endif", "void f(float x[], short, bool b = 1) {}", "__global__ void f(__half *x, char c) {}"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, source []byte) {
-		for _, file := range []string{"k.c", "k.cpp", "k.cu"} {
-			entries := InferSource(file, source)
-			if len(entries) == 0 {
-				continue
-			}
-			text := WriteDraft(entries)
-			s, err := Parse("pawl.yaml", text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var problems diag.List
-			for _, k := range s.Kernels {
-				k.comparePrototypes(source, &problems)
-			}
-			if err := problems.Err(text); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-		}
-	})
 }

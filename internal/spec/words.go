@@ -59,11 +59,3 @@ func splitWords(line string) ([]string, error) {
 	}
 	return words, nil
 }
-
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields(words) {
-		set[word] = true
-	}
-	return set
-}

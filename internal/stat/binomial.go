@@ -17,16 +17,7 @@ func RateBound(events, trials float64) float64 {
 	case trials <= 0 || events >= trials:
 		return 1
 	}
-	low, high := 0.0, 1.0
-	for range 100 {
-		p := (low + high) / 2
-		if atMost := mathext.RegIncBeta(trials-events, events+1, 1-p); atMost > 1-level {
-			low = p
-		} else {
-			high = p
-		}
-	}
-	return high
+	return mathext.InvRegIncBeta(events+1, trials-events, level)
 }
 
 // SignTail is the probability that so many of n values or more lie above their median.

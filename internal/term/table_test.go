@@ -137,7 +137,7 @@ func afterColumn(line string, column int) string {
 		if column <= 0 {
 			return line[i:]
 		}
-		column -= runeWidth(r)
+		column -= DisplayWidth(string(r))
 	}
 	return ""
 }

@@ -304,11 +304,11 @@ func (c *child) accept(frame *wire.Frame, open bool, id uint64, took time.Durati
 		return nil, 0, c.fail(c.forged("answered a request that was not asked"))
 	}
 	if frame.Op == wire.OpError {
-		var failure wire.Failure
-		if err := frame.Decode(&failure); err != nil {
+		fault := &result.Fault{}
+		if err := frame.Decode(fault); err != nil {
 			return nil, took, c.fail(c.forged(err.Error()))
 		}
-		return nil, took, &failure.Fault
+		return nil, took, fault
 	}
 	return frame, took, nil
 }

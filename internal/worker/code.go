@@ -98,17 +98,33 @@ func (c *child) examineCode(due bool) error {
 		return nil
 	}
 	begin := time.Now()
-	now, err := c.witness.readCode(c.proc.Pid())
+	what, err := c.witness.compareCode(c.proc.Pid(), w.first)
 	w.last = time.Now()
 	w.cost = w.last.Sub(begin)
 	switch {
-	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) || err == nil && len(now) == 0:
-		return nil // it has ended, of which others tell
 	case err != nil:
 		return c.fail(c.forged("has made its memory unreadable: " + err.Error()))
-	}
-	if what := w.first.changed(now); what != "" {
+	case what != "":
 		return c.fail(c.forged("runs other code than it was started with: " + what))
 	}
 	return nil
+}
+
+// compareCode names what of a stopped process is not as it was. Of one that has ended it
+// says nothing: others tell. A process killed while its memory is read leaves the list cut
+// short, and nothing when it is read again.
+func (w witness) compareCode(pid int, before code) (what string, err error) {
+	for range 2 {
+		now, err := w.readCode(pid)
+		switch {
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) || err == nil && len(now) == 0:
+			return "", nil
+		case err != nil:
+			return "", err
+		}
+		if what = before.changed(now); what == "" {
+			break
+		}
+	}
+	return what, nil
 }

@@ -2,10 +2,13 @@ package worker
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
@@ -35,6 +38,41 @@ func TestCodeThatWasChanged(t *testing.T) {
 				t.Errorf("%v, want %q", err, says)
 			}
 		})
+	}
+}
+
+// One that is killed while the worker looks at it has not changed its code.
+func TestCodeOfAKilledCell(t *testing.T) {
+	w := witness{proc: "/proc"}
+	for range 200 {
+		cmd := exec.Command("cat") // which answers once all its libraries are loaded
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		before, err := w.readCode(cmd.Process.Pid)
+		if err != nil || len(before) == 0 {
+			t.Fatal(before, err)
+		}
+		killed := time.AfterFunc(time.Duration(rand.IntN(300))*time.Microsecond, func() { _ = cmd.Process.Kill() })
+		for {
+			what, err := w.compareCode(cmd.Process.Pid, before)
+			if what != "" || err != nil {
+				t.Fatal(what, err)
+			}
+			if now, _ := w.readCode(cmd.Process.Pid); len(now) == 0 {
+				break
+			}
+		}
+		killed.Stop()
+		_ = cmd.Wait()
 	}
 }
 

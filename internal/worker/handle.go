@@ -69,23 +69,15 @@ func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply,
 	return reply, err
 }
 
-// Batch is the answer to one Sample request.
-type Batch struct {
-	wire.SampleReply
-	Seconds []float64
-	GHz     []float64
-}
-
 // Sample times launches.
-func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*Batch, error) {
+func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, error) {
 	m.Cell = c.id
-	batch := &Batch{}
-	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), &batch.SampleReply)
+	reply := &wire.SampleReply{}
+	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), reply)
 	if err != nil {
 		return nil, err
 	}
-	batch.Seconds, batch.GHz, err = wire.UnpackSamples(frame.Data, batch.Count)
-	return batch, err
+	return reply, reply.Unpack(frame.Data)
 }
 
 // Run launches back to back; the reply has the worker's own time of it.
@@ -105,9 +97,9 @@ func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply,
 }
 
 // Judge compares outputs that the worker keeps; the cell is an oracle's.
-func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.JudgeReply, error) {
+func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	m.Cell = c.id
-	reply := &wire.JudgeReply{}
+	reply := &wire.Judged{}
 	_, err := c.client.call(ctx, wire.OpJudge, m, nil, deadline(m.DeadlineS), reply)
 	return reply, err
 }

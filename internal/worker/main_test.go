@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,15 +102,18 @@ func lie(requests, replies *os.File) {
 				os.Exit(9)
 			}
 			what = strings.TrimSpace(string(text))
-			body = wire.LoadReply{Flush: "none", OnDevice: true}
+			body = wire.Loaded{Flush: "none", OnDevice: true}
 		case wire.OpPrepare:
-			body = wire.PrepareReply{}
+			body = wire.Prepared{}
 		case wire.OpRun:
-			body = wire.RunReply{CellS: 1e-9, EnergyJ: pointer(-1.0), State: &result.State{When: "made up"}}
+			body = wire.RunReply{Ran: wire.Ran{CellS: 1e-9}, EnergyJ: pointer(-1.0), State: &result.State{When: "made up"}}
 		case wire.OpSample:
 			body, blob = lyingSample(frame, what, out)
+		case wire.OpProduce:
+			body = wire.Produced{}
 		}
-		_ = out.Send(frame.ID, wire.OpOK, body, blob)
+		answer, body := claiming(what, frame.Op, body)
+		_ = out.Send(frame.ID, answer, body, blob)
 		if frame.Op == wire.OpSample && strings.HasPrefix(what, "answers and ") {
 			for {
 				if what == "answers and sleeps" {
@@ -146,25 +150,21 @@ func processorTime() time.Duration {
 func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte) {
 	var m wire.Sample
 	_ = frame.Decode(&m)
-	seconds, ghz := []float64{1e-9}, []float64{0}
-	count := 1
+	took := &wire.Sampled{Samples: wire.Samples{Count: 1, Seconds: []float64{1e-9}, GHz: []float64{0}}}
 	switch what {
 	case "honest":
 	case "too long":
-		seconds[0] = 3600
+		took.Seconds[0] = 3600
 	case "negative":
-		seconds[0] = -1
+		took.Seconds[0] = -1
 	case "too many":
-		seconds, ghz, count = make([]float64, m.Count+1), make([]float64, m.Count+1), m.Count+1
-		for i := range seconds {
-			seconds[i] = 1e-9
-		}
+		took.Count, took.Seconds, took.GHz = m.Count+1, slices.Repeat(took.Seconds, m.Count+1), slices.Repeat(took.GHz, m.Count+1)
 	case "none":
-		return wire.SampleReply{Count: 0}, []byte{}
+		took.Count, took.Seconds = 0, nil
 	case "short blob":
-		return wire.SampleReply{Count: 2}, wire.PackSamples(seconds, ghz)
+		took.Count = 2
 	case "preempted":
-		return wire.SampleReply{Count: 1, Toll: wire.Toll{Preempted: 1e6, WaitedS: 1e6, StolenS: 1e6}}, wire.PackSamples(seconds, ghz)
+		return wire.SampleReply{Samples: took.Samples, Toll: wire.Toll{Preempted: 1e6, WaitedS: 1e6, StolenS: 1e6}}, took.Pack()
 	case "works":
 		for began := processorTime(); processorTime()-began < 300*time.Millisecond; {
 			continue
@@ -195,13 +195,13 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 	case "no body":
 		return json.RawMessage(`"surprise"`), nil
 	case "twice":
-		_ = out.Send(frame.ID, wire.OpOK, wire.SampleReply{Count: 1}, wire.PackSamples(seconds, ghz))
+		_ = out.Send(frame.ID, wire.OpOK, took, took.Pack())
 	case "flood":
 		for range 100 {
 			_ = out.Send(frame.ID+1, wire.OpOK, nil, nil)
 		}
 	}
-	return wire.SampleReply{Count: count, State: &result.State{When: "made up"}}, wire.PackSamples(seconds, ghz)
+	return wire.SampleReply{Samples: took.Samples, State: &result.State{When: "made up"}}, took.Pack()
 }
 
 // patch writes to the program, where nobody runs it, and leaves the page with rights.

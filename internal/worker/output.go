@@ -59,17 +59,17 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 	if m.Outputs, err = c.outputFolder(); err != nil {
 		return nil, err
 	}
-	reply := &wire.ProduceReply{}
-	if _, _, err := s.ask(ctx, c.id, wire.OpProduce, m, deadline(m.DeadlineS), reply); err != nil {
+	var said wire.Produced
+	if _, _, err := s.ask(ctx, c.id, wire.OpProduce, m, deadline(m.DeadlineS), &said); err != nil {
 		return nil, err
 	}
-	reply.Outputs, err = s.collect(c, reply.Outputs)
-	return reply, err
+	outputs, err := s.collect(c, said.Outputs)
+	return &wire.ProduceReply{Outputs: outputs, Launched: said.Launched}, err
 }
 
 // collect takes the outputs that a cell says it has left. The cell is believed
 // nothing: each must be there, a plain file, and as long as its argument.
-func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error) {
+func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 	c.mu.Lock()
 	args, alone, folder, reference := c.args, c.alone, c.leaves, c.reference
 	c.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *server) collect(c *child, claimed []wire.Buffer) ([]wire.Buffer, error)
 		if arg.Role != string(spec.RoleOut) && arg.Role != string(spec.RoleInOut) {
 			continue
 		}
-		at := slices.IndexFunc(claimed, func(b wire.Buffer) bool { return b.Arg == number })
+		at := slices.IndexFunc(claimed, func(l wire.Left) bool { return l.Arg == number })
 		if at < 0 {
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
@@ -228,7 +228,7 @@ type keptOutput struct {
 }
 
 // judge lets an oracle cell compare what other cells have produced.
-func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.JudgeReply, error) {
+func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	c, err := s.cell(m.Cell)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.JudgeReply, err
 		}
 		*list = found
 	}
-	reply := &wire.JudgeReply{}
+	reply := &wire.Judged{}
 	_, _, err = s.ask(ctx, c.id, wire.OpJudge, m, deadline(m.DeadlineS), reply)
 	return reply, err
 }

@@ -31,12 +31,14 @@ type interpreter struct {
 }
 
 // pythonQuestion makes an interpreter say where it and its packages are, and compile the
-// cell's program, which takes it a tenth of the time that a cell needs to start.
+// cell's modules, which takes it a tenth of the time that a cell needs to start.
 const pythonQuestion = `
-import json, py_compile, site, sys
+import json, pathlib, py_compile, site, sys
 program = sys.argv[1]
 try:
-    program = py_compile.compile(program, cfile=program + "c", dfile=program, doraise=True)
+    for file in map(str, pathlib.Path(program).parent.rglob("*.py")):
+        py_compile.compile(file, cfile=file + "c", dfile=file, doraise=True)
+    program += "c"
 except Exception:
     pass
 prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
@@ -69,8 +71,8 @@ func findPython(dir string) (*interpreter, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	program := filepath.Join(dir, "cell.py")
-	if err := os.WriteFile(program, python.Cell, 0o444); err != nil {
+	program := filepath.Join(dir, python.Program)
+	if err := os.CopyFS(dir, python.Cell); err != nil {
 		return nil, fmt.Errorf("store the cell's program: %w", err)
 	}
 	question := exec.CommandContext(ctx, path, "-c", pythonQuestion, program)

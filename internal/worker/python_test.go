@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pawl/internal/result"
+	"pawl/internal/worker/cell/python"
 	"pawl/internal/worker/wire"
 )
 
@@ -56,7 +57,7 @@ func TestFindPython(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, UserBase: "/home/u/.local", Program: filepath.Join(dir, "cell.py")}
+		want := &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, UserBase: "/home/u/.local", Program: filepath.Join(dir, python.Program)}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -73,7 +74,7 @@ func TestFindPythonCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(dir, "cell.pyc"); found.Program != want {
+	if want := filepath.Join(dir, python.Program+"c"); found.Program != want {
 		t.Errorf("%s, want %s", found.Program, want)
 	}
 	if _, err := os.Stat(found.Program); err != nil {
@@ -114,7 +115,7 @@ func TestFindPythonInAProject(t *testing.T) {
 func pythonServer(t *testing.T) *server {
 	t.Helper()
 	return &server{store: &store{dir: t.TempDir()}, python: func() (*interpreter, error) {
-		return &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, Program: "/store/cell.py"}, nil
+		return &interpreter{Executable: "/opt/py/bin/python", Read: []string{"/opt/py"}, Program: "/store/_pawl_cell/__main__.py"}, nil
 	}}
 }
 

@@ -201,13 +201,13 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 	c.mu.Lock()
 	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // whether or not it works: from its first moment on
 	c.mu.Unlock()
-	var reply wire.LoadReply
-	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &reply)
-	reply.OnDevice = reply.OnDevice && c.device != hostDevice // nobody runs on what he was not given
+	var said wire.Loaded
+	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &said)
+	onDevice := said.OnDevice && c.device != hostDevice // nobody runs on what he was not given
 	c.mu.Lock()
-	c.processor = err == nil && c.kind == "python" && !reply.OnDevice
+	c.processor = err == nil && c.kind == "python" && !onDevice
 	c.mu.Unlock()
-	return &reply, err
+	return &wire.LoadReply{Flush: said.Flush, Runtime: said.Runtime, OnDevice: onDevice, Limits: said.Limits}, err
 }
 
 func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
@@ -238,15 +238,14 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		state := s.state(c, "before")
 		before = &state
 	}
-	reply := &wire.PrepareReply{}
-	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), reply); err != nil {
+	var said wire.Prepared
+	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), &said); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
-	c.buffers, c.cores, c.threads = reply.Buffers, m.Cores, m.Threads
+	c.buffers, c.cores, c.threads = said.Buffers, m.Cores, m.Threads
 	c.mu.Unlock()
-	reply.State = before
-	return reply, nil
+	return &wire.PrepareReply{Prepared: said, State: before}, nil
 }
 
 // fits refuses a problem that this machine has no memory for, before a cell
@@ -287,46 +286,46 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	if m.ForgetBytes = 0; m.Forget {
 		m.ForgetBytes = s.forgetBytes(c)
 	}
-	var reply wire.SampleReply
+	var said wire.Sampled
 	before := s.look(c)
 	busyBefore, clocked := processTime(c.proc.Pid())
-	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &reply)
+	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &said)
 	if err != nil {
 		return nil, nil, err
 	}
-	reply.BusyS = 0
+	reply := &wire.SampleReply{WorkerS: took.Seconds()}
 	if busy, ok := processTime(c.proc.Pid()); clocked && ok {
 		reply.BusyS = (busy - busyBefore).Seconds()
 	}
 	reply.Toll = s.tollSince(c, before)
-	seconds, _, err := wire.UnpackSamples(frame.Data, reply.Count)
-	if err == nil && (reply.Count < 1 || reply.Count > m.Count) {
-		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, reply.Count)
+	err = said.Unpack(frame.Data)
+	if err == nil && (said.Count < 1 || said.Count > m.Count) {
+		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, said.Count)
 	}
 	if err != nil {
 		return nil, nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
 	}
 	claimed := 0.0
-	for _, v := range seconds {
+	for _, v := range said.Seconds {
 		claimed += v * float64(m.Repeat)
 	}
 	if claimed > (took + clockSlack).Seconds() {
 		return nil, nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
 	}
-	reply.WorkerS = took.Seconds()
-	if m.Keep > 0 && reply.Count >= m.Keep {
-		if reply.Kept, err = s.collect(c, reply.Kept); err != nil {
+	reply.Samples = said.Samples
+	if m.Keep > 0 && said.Count >= m.Keep {
+		if reply.Kept, err = s.collect(c, said.Kept); err != nil {
 			return nil, nil, err
 		}
 	}
 	c.mu.Lock()
-	reply.PeakBytes, reply.State = c.peak, nil
+	reply.PeakBytes = c.peak
 	c.mu.Unlock()
 	if c.dueForState() {
 		state := s.state(c, "during")
 		reply.State = &state
 	}
-	return &reply, frame.Data, nil
+	return reply, frame.Data, nil
 }
 
 // stateEvery bounds how often a cell's device is looked at while it is measured:
@@ -351,23 +350,23 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	}
 	look := m.State
 	m.Cell, m.State = 0, false
-	reply := &wire.RunReply{}
+	var said wire.Ran
 	energyBefore, metered := s.energy(c)
 	before := s.look(c)
 	cpuBefore, clocked := processTime(c.proc.Pid())
-	_, took, err := s.ask(ctx, c.id, wire.OpRun, m, deadline(m.DeadlineS), reply)
+	_, took, err := s.ask(ctx, c.id, wire.OpRun, m, deadline(m.DeadlineS), &said)
 	if err != nil {
 		return nil, err
 	}
 	// A cell that had to wait for its core was not slow: the smaller of the two
 	// clocks is what its launches took at least. One that can reach a GPU may let
 	// that work while it sleeps, whatever it said when it was loaded.
-	reply.Toll = s.tollSince(c, before)
+	reply := &wire.RunReply{Ran: said, Toll: s.tollSince(c, before)}
 	if cpu, ok := processTime(c.proc.Pid()); c.device == hostDevice && clocked && ok && cpu-cpuBefore < took {
 		reply.Toll = reply.OfProcessor(took.Seconds(), (cpu - cpuBefore).Seconds())
 		took = cpu - cpuBefore
 	}
-	reply.WorkerS, reply.EnergyJ, reply.State = took.Seconds(), nil, nil
+	reply.WorkerS = took.Seconds()
 	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
 		used := energy - energyBefore
 		reply.EnergyJ = &used

@@ -338,12 +338,11 @@ func TestSamples(t *testing.T) {
 		for _, cache := range []string{"cold", "hot"} {
 			var reply wire.SampleReply
 			frame := p.ok(wire.OpSample, wire.Sample{Cell: cell, Count: 50, Repeat: 2, Cache: cache}, nil, &reply)
-			seconds, _, err := wire.UnpackSamples(frame.Data, reply.Count)
-			if err != nil || len(seconds) != 50 {
-				t.Fatalf("%s: %d samples, %v", cache, len(seconds), err)
+			if err := reply.Unpack(frame.Data); err != nil || len(reply.Seconds) != 50 {
+				t.Fatalf("%s: %d samples, %v", cache, len(reply.Seconds), err)
 			}
 			total := 0.0
-			for _, s := range seconds {
+			for _, s := range reply.Seconds {
 				total += 2 * s
 			}
 			if total > reply.WorkerS {

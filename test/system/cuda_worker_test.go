@@ -91,7 +91,7 @@ func TestCUDACellsOfBothDevices(t *testing.T) {
 			}
 		}
 		if batch.PeakBytes == 0 || len(batch.Kept) != 1 || batch.Kept[0].SHA256 == "" || batch.WorkerS < 10*300e-6 {
-			t.Errorf("%+v", batch.SampleReply)
+			t.Errorf("%+v", batch)
 		}
 		if batch.State == nil || batch.State.Processes == nil || *batch.State.Processes != 3 || batch.State.GHz == nil { // of four, one is ours
 			t.Errorf("state %+v", batch.State)

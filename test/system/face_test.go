@@ -13,9 +13,9 @@ import (
 	"pawl/internal/check"
 	"pawl/internal/diag"
 	"pawl/internal/fuzz"
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/stand"
 )
 
 // face is a second face, made of the services alone: whatever it gets as the command
@@ -28,7 +28,7 @@ func (f face) prepare(kind result.Kind, patterns ...string) (*run.Run, error) {
 
 // place has the shipped binary for a worker. Compilers are not confined: that, too, is
 // the binary started again.
-func (f face) place(where *stand.Options) {
+func (f face) place(where *lab.Options) {
 	where.Worker, where.Sandbox = []string{pawl, "worker"}, "off"
 }
 
@@ -42,17 +42,17 @@ func (f face) report(ctx context.Context, kind result.Kind) (*result.Report, err
 	case result.KindCheck:
 		opts := check.Default()
 		opts.Duet.Budget = 50 * time.Millisecond
-		f.place(&opts.Stand)
+		f.place(&opts.Lab)
 		report, err = check.Run(ctx, r, opts)
 	case result.KindBench:
 		opts := bench.Default()
 		opts.Measure.Budget, opts.Devices = 50*time.Millisecond, []int{0}
-		f.place(&opts.Stand)
+		f.place(&opts.Lab)
 		report, err = bench.Run(ctx, r, opts)
 	case result.KindFuzz:
 		order := fuzz.DefaultOrder()
 		order.Plain = true
-		f.place(&order.Stand)
+		f.place(&order.Lab)
 		report, err = fuzz.Run(ctx, r, order)
 	}
 	if err == nil {

@@ -203,13 +203,21 @@ func TestForgedAnswersAreRejected(t *testing.T) {
 
 func TestRowsSayWhatCannotBeGuaranteed(t *testing.T) {
 	t.Parallel()
-	report, _ := newProject(t, "good").bench()
-	row := rowOf(t, report, "good")
-	if row.Trust != "author" {
-		t.Errorf("trust %q, want author: host kernels share their cell's address space", row.Trust)
-	}
-	if c := row.Timing.Clock; c == nil || !(c.WorkerS > 0) || !(c.ClaimedS > 0) {
-		t.Errorf("the worker's clock is missing: %+v", c)
+	p := newProject(t, "good")
+	for try := 1; ; try++ {
+		report, _ := p.bench()
+		row := rowOf(t, report, "good")
+		if row.Trust != "author" {
+			t.Errorf("trust %q, want author: host kernels share their cell's address space", row.Trust)
+		}
+		c := row.Timing.Clock
+		if c != nil && c.Disturbed && try < 20 { // by the tests beside this one
+			continue
+		}
+		if c == nil || !(c.WorkerS > 0) || !(c.ClaimedS > 0) {
+			t.Errorf("the worker's clock is missing: %+v", c)
+		}
+		return
 	}
 }
 

@@ -36,11 +36,11 @@ const SanitizerVariable = "PAWL_CELL_SANITIZER"
 
 // executor is what differs between kinds of cells.
 type executor interface {
-	load(*wire.Load) (*wire.LoadReply, error)
-	prepare(*wire.Prepare) (*wire.PrepareReply, error)
-	sample(*wire.Sample) (*wire.SampleReply, []byte, error)
-	run(*wire.Run) (*wire.RunReply, error)
-	produce(*wire.Produce) (*wire.ProduceReply, error)
+	load(*wire.Load) (*wire.Loaded, error)
+	prepare(*wire.Prepare) (*wire.Prepared, error)
+	sample(*wire.Sample) (*wire.Sampled, error)
+	run(*wire.Run) (*wire.Ran, error)
+	produce(*wire.Produce) (*wire.Produced, error)
 }
 
 // Kinds are the cells this binary can be.
@@ -119,7 +119,7 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 			if !errors.As(err, &fault) {
 				fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
 			}
-			err = out.Send(frame.ID, wire.OpError, wire.Failure{Fault: *fault}, nil)
+			err = out.Send(frame.ID, wire.OpError, fault, nil)
 		} else {
 			err = out.Send(frame.ID, wire.OpOK, body, blob)
 		}
@@ -154,7 +154,10 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 	case wire.OpSample:
 		var m wire.Sample
 		if err = frame.Decode(&m); err == nil {
-			body, blob, err = e.sample(&m)
+			var took *wire.Sampled
+			if took, err = e.sample(&m); err == nil {
+				body, blob = took, took.Pack()
+			}
 		}
 	case wire.OpRun:
 		var m wire.Run

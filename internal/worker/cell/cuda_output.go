@@ -11,8 +11,8 @@ import (
 
 // leave copies what a launch on a set of arguments has written to where the worker
 // will take it from.
-func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Buffer, error) {
-	var out []wire.Buffer
+func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Left, error) {
+	var out []wire.Left
 	for i, b := range set.buffers {
 		if b == nil || !written(b.arg) {
 			continue
@@ -69,7 +69,7 @@ func (p *problem) inPlace() bool {
 }
 
 // keep leaves the outputs of a sample, and says on which data they are.
-func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.SampleReply) error {
+func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.Sampled) error {
 	var err error
 	if reply.Kept, err = c.leave(set, m.Outputs); err != nil {
 		return err
@@ -81,12 +81,12 @@ func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.SampleReply) er
 }
 
 // produce launches once, outside any sample, and leaves what that wrote.
-func (c *cudaCell) produce(m *wire.Produce) (*wire.ProduceReply, error) {
+func (c *cudaCell) produce(m *wire.Produce) (*wire.Produced, error) {
 	side, err := c.side(m.Side, true)
 	if err != nil {
 		return nil, err
 	}
-	reply := &wire.ProduceReply{}
+	reply := &wire.Produced{}
 	set, err := c.launchOnce(side, m, reply)
 	if err == nil {
 		err = c.trespass()
@@ -104,7 +104,7 @@ func (c *cudaCell) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 }
 
 // launchOnce launches on the data that a request names.
-func (c *cudaCell) launchOnce(side *cudaSide, m *wire.Produce, reply *wire.ProduceReply) (*argSet, error) {
+func (c *cudaCell) launchOnce(side *cudaSide, m *wire.Produce, reply *wire.Produced) (*argSet, error) {
 	if err := c.renew(side); err != nil {
 		return nil, err
 	}

@@ -17,35 +17,34 @@ const (
 	expiredWord  = 64 / 4      // on another line: the launch the blocker gave up on
 )
 
-func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
+func (c *cudaCell) sample(m *wire.Sample) (*wire.Sampled, error) {
 	order := m.Order
 	if len(order) == 0 {
 		order = []int{m.Side}
 	}
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 || m.Count%len(order) != 0 {
-		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))}
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))}
 	}
 	sides := make([]*cudaSide, len(order))
 	for i, number := range order {
 		var err error
 		if sides[i], err = c.side(number, true); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	reply := &wire.SampleReply{}
-	seconds, err := c.samples(m, sides, reply)
-	if err != nil {
-		return nil, nil, faultOf(err)
+	reply := &wire.Sampled{}
+	err := c.samples(m, sides, reply)
+	if err == nil {
+		reply.GHz, reply.GlobalS, err = c.clocks(len(reply.Seconds))
 	}
-	ghz, global, err := c.clocks(len(seconds))
 	if err != nil {
-		return nil, nil, faultOf(err)
+		return nil, faultOf(err)
 	}
-	reply.Count, reply.OverheadS, reply.PairS, reply.GlobalS = len(seconds), c.overhead, c.pair, global
+	reply.Count, reply.OverheadS, reply.PairS = len(reply.Seconds), c.overhead, c.pair
 	for i, side := range sides {
 		reply.GapS = max(reply.GapS, side.gap)
 		if !m.Dry && !slices.Contains(sides[:i], side) {
-			side.lingers(len(seconds))
+			side.lingers(reply.Count)
 		}
 		reply.OtherStreams = reply.OtherStreams || side.strays || side.lingered >= strayRequests
 		reply.DeviceBytes = max(reply.DeviceBytes, int64(side.problem.bytes+side.extra))
@@ -53,25 +52,24 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			reply.SetAside = append(reply.SetAside, order[i])
 		}
 	}
-	return reply, wire.PackSamples(seconds, ghz), faultOf(c.trespass())
+	return reply, faultOf(c.trespass())
 }
 
 // samples takes turns among the sides, whole rounds of them.
-func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.SampleReply) ([]float64, error) {
+func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.Sampled) error {
 	if err := c.ready(m, sides); err != nil {
-		return nil, err
+		return err
 	}
 	most := max(len(sides), min(m.Count, maxBatch/len(sides)*len(sides)))
 	if err := c.driver.MemsetD8(c.stamps, 0, uint64(most*c.stampBytes()), c.stream); err != nil {
-		return nil, err
+		return err
 	}
-	var seconds []float64
 	begin := time.Now()
 	for i := range most {
 		side := sides[i%len(sides)]
 		if m.Step > 0 {
 			if err := c.advance(side.problem, m.Step+i); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		set := side.anyOf(m.Repeat)
@@ -80,20 +78,20 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.Sample
 			err = c.keep(side.problem.sets[set], m, reply)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := c.setBack(side); err != nil {
-			return nil, err
+			return err
 		}
 		if !side.strays { // its time has no events in it
 			took -= c.pair
 		}
-		seconds = append(seconds, max(took, 1e-9)/float64(m.Repeat))
+		reply.Seconds = append(reply.Seconds, max(took, 1e-9)/float64(m.Repeat))
 		if whole := (i+1)%len(sides) == 0; whole && m.MaxS > 0 && time.Since(begin).Seconds() > m.MaxS {
 			break
 		}
 	}
-	return seconds, nil
+	return nil
 }
 
 // ready brings the sides of a request into the state that samples start from.

@@ -33,7 +33,7 @@ type cudaSide struct {
 	extra    uint64  // bytes of device memory it took besides its arguments
 }
 
-func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
+func (c *cudaCell) load(m *wire.Load) (*wire.Loaded, error) {
 	if c.driver == nil {
 		if err := c.start(m.Device); err != nil {
 			return nil, faultOf(err)
@@ -58,7 +58,7 @@ func (c *cudaCell) load(m *wire.Load) (*wire.LoadReply, error) {
 		return nil, faultOf(err)
 	}
 	c.sides[m.Side] = side
-	return &wire.LoadReply{Flush: "write 2×L2, read 2×L2", OnDevice: true, Limits: side.limits()}, nil
+	return &wire.Loaded{Flush: "write 2×L2, read 2×L2", OnDevice: true, Limits: side.limits()}, nil
 }
 
 // unload forgets a side. A launcher's shared object stays: nobody knows what it
@@ -92,7 +92,7 @@ func (c *cudaCell) side(number int, prepared bool) (*cudaSide, error) {
 	return side, nil
 }
 
-func (c *cudaCell) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
+func (c *cudaCell) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 	side, err := c.side(m.Side, false)
 	if err != nil {
 		return nil, err
@@ -112,13 +112,13 @@ func (c *cudaCell) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 }
 
 // equip gives a side its arguments and launches.
-func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.PrepareReply, error) {
+func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.Prepared, error) {
 	var err error
 	if side.problem, err = c.problemFor(m); err != nil {
 		return nil, err
 	}
 	side.launches = m.Launches
-	reply := &wire.PrepareReply{Sets: len(side.problem.sets)}
+	reply := &wire.Prepared{Sets: len(side.problem.sets)}
 	for i, set := range side.problem.sets {
 		if side.launcher != 0 {
 			if err := set.fillSlots(); err != nil {
@@ -222,7 +222,7 @@ func (c *cudaCell) resources(f cuda.Function, l wire.Launch) *result.Resources {
 	return r
 }
 
-func (c *cudaCell) run(m *wire.Run) (*wire.RunReply, error) {
+func (c *cudaCell) run(m *wire.Run) (*wire.Ran, error) {
 	side, err := c.side(m.Side, true)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (c *cudaCell) run(m *wire.Run) (*wire.RunReply, error) {
 	if err != nil {
 		return nil, faultOf(err)
 	}
-	return &wire.RunReply{CellS: elapsed, GHz: ghz[0]}, faultOf(c.trespass())
+	return &wire.Ran{CellS: elapsed, GHz: ghz[0]}, faultOf(c.trespass())
 }
 
 // stampRun stamps the beginning or the end of launches back to back.

@@ -246,7 +246,7 @@ func TestGPUForgets(t *testing.T) {
 		for i := range 5 {
 			folder := t.TempDir()
 			if i%2 == 1 && !lost {
-				reply, _, err := c.sample(&wire.Sample{Count: 20, Repeat: 1 + i/2*2, Cache: "cold", Keep: 3 + i, Outputs: folder})
+				reply, err := c.sample(&wire.Sample{Count: 20, Repeat: 1 + i/2*2, Cache: "cold", Keep: 3 + i, Outputs: folder})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -286,11 +286,11 @@ func TestGPUDry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, repeat := range []int{1, 4} {
-		reply, blob, err := c.sample(&wire.Sample{Count: 10, Repeat: repeat, Cache: "cold", Dry: true})
+		reply, err := c.sample(&wire.Sample{Count: 10, Repeat: repeat, Cache: "cold", Dry: true})
 		if err != nil || reply.Count != 10 {
 			t.Fatalf("%+v, %v", reply, err)
 		}
-		if _, _, err := wire.UnpackSamples(blob, 10); err != nil {
+		if err := reply.Unpack(reply.Pack()); err != nil {
 			t.Error(err)
 		}
 		for _, set := range c.sides[0].problem.sets {

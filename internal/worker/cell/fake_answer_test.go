@@ -23,7 +23,7 @@ func TestFakeAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []wire.Buffer{{Arg: 0, Path: "0.bin"}}; !slices.Equal(reply.Outputs, want) || reply.Retained {
+		if want := []wire.Left{{Arg: 0, Path: "0.bin"}}; !slices.Equal(reply.Outputs, want) || reply.Retained {
 			t.Errorf("%+v", reply)
 		}
 		if !slices.Equal(leftOf(t, folder, "0"), input(1, m.Batch, m.Steps, double)) {
@@ -120,7 +120,7 @@ func TestFakeTrespasses(t *testing.T) {
 		{"nothing", result.CauseNoEffect, "wrote none of its outputs"},
 	} {
 		f.problem(test.entry)
-		_, _, err := f.sample(&wire.Sample{Count: 3, Repeat: 1, Cache: "cold", Step: 1})
+		_, err := f.sample(&wire.Sample{Count: 3, Repeat: 1, Cache: "cold", Step: 1})
 		caused(t, test.entry+", sampled", err, test.cause, test.says)
 		if test.entry == "nothing" {
 			continue
@@ -165,7 +165,7 @@ func TestFakeDuet(t *testing.T) {
 	if _, err := f.prepare(&wire.Prepare{Args: scaling(), Launches: launchOf("scale", 0, 1, 2), Seed: 6}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := f.sample(&wire.Sample{Side: 1, Count: 1, Repeat: 1})
+	_, err := f.sample(&wire.Sample{Side: 1, Count: 1, Repeat: 1})
 	caused(t, "side 1, after a new problem", err, result.CauseProtocol, "launch before prepare")
 	_, err = f.produce(&wire.Produce{Side: 2})
 	caused(t, "side 2", err, result.CauseProtocol, "prepare before load")

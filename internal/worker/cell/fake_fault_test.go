@@ -25,7 +25,7 @@ func TestFakeKernelFaults(t *testing.T) {
 		args := scaling()
 		args[2].Value = strconv.Itoa(int(code))
 		for name, request := range map[string]func() error{
-			"sample":  func() error { _, _, err := f.sample(&wire.Sample{Count: 2, Repeat: 1, Cache: "cold"}); return err },
+			"sample":  func() error { _, err := f.sample(&wire.Sample{Count: 2, Repeat: 1, Cache: "cold"}); return err },
 			"run":     func() error { _, err := f.run(&wire.Run{Launches: 3}); return err },
 			"produce": func() error { _, err := f.produce(&wire.Produce{Outputs: t.TempDir()}); return err },
 		} {
@@ -105,7 +105,7 @@ func TestFakeRefusedProblems(t *testing.T) {
 		if _, err := f.prepare(&wire.Prepare{Args: scaling(), Launches: launches}); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
-		_, _, err := f.sample(&wire.Sample{Count: 1, Repeat: 1})
+		_, err := f.sample(&wire.Sample{Count: 1, Repeat: 1})
 		caused(t, test.name, err, result.CauseLaunch, test.says)
 	}
 	big := launch(func(l *wire.Launch) { l.Shared, l.Cluster, l.Grid[0] = 100<<10, [3]uint32{16}, 16 })
@@ -193,9 +193,9 @@ func TestFakeEveryCallMayFail(t *testing.T) {
 			_, err := f.prepare(&wire.Prepare{Args: args, Launches: launchOf("scale", 0, 1, 2)})
 			return err
 		}},
-		{"first sample", func() error { _, _, err := f.sample(&wire.Sample{Count: 1, Repeat: 1, Cache: "cold"}); return err }},
+		{"first sample", func() error { _, err := f.sample(&wire.Sample{Count: 1, Repeat: 1, Cache: "cold"}); return err }},
 		{"samples", func() error {
-			_, _, err := f.sample(&wire.Sample{Count: 2, Repeat: 2, Batch: 1, Step: 3, Cache: "cold", Keep: 2, Outputs: folder})
+			_, err := f.sample(&wire.Sample{Count: 2, Repeat: 2, Batch: 1, Step: 3, Cache: "cold", Keep: 2, Outputs: folder})
 			return err
 		}},
 		{"run", func() error { _, err := f.run(&wire.Run{Launches: 2}); return err }},

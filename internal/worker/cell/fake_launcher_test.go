@@ -124,7 +124,7 @@ func TestFakeLaunchersThatFail(t *testing.T) {
 		f.fake.Reset()
 		f.open()
 		f.launcher(test.code)
-		_, _, err := f.sample(&wire.Sample{Count: 1, Repeat: 1, Cache: "cold"})
+		_, err := f.sample(&wire.Sample{Count: 1, Repeat: 1, Cache: "cold"})
 		caused(t, name, err, test.cause, test.says)
 	}
 	f.fake.Reset()

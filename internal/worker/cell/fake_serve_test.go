@@ -62,7 +62,7 @@ func TestFakeServe(t *testing.T) {
 		{wire.OpPing, nil, ""},
 	} {
 		frame := request(r.op, r.body)
-		var failure wire.Failure
+		var failure result.Fault
 		if frame.Op == wire.OpError {
 			if err := frame.Decode(&failure); err != nil {
 				t.Fatal(err)
@@ -72,9 +72,9 @@ func TestFakeServe(t *testing.T) {
 			t.Errorf("%s %+v: %q: %s; want %q", r.op, r.body, failure.Cause, failure.Message, r.cause)
 		}
 		if r.op == wire.OpSample && r.cause == "" {
-			seconds, _, err := wire.UnpackSamples(frame.Data, 4)
-			if err != nil || !near(seconds[0], 7e-6) {
-				t.Errorf("%v, %v", seconds, err)
+			took := wire.Samples{Count: 4}
+			if err := took.Unpack(frame.Data); err != nil || !near(took.Seconds[0], 7e-6) {
+				t.Errorf("%v, %v", took.Seconds, err)
 			}
 		}
 	}

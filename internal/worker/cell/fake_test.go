@@ -81,17 +81,16 @@ func (f *fakeCell) problem(entry string) {
 	}
 }
 
-func (f *fakeCell) samples(m *wire.Sample) (*wire.SampleReply, []float64, []float64) {
+func (f *fakeCell) samples(m *wire.Sample) (*wire.Sampled, []float64, []float64) {
 	f.t.Helper()
-	reply, blob, err := f.sample(m)
+	reply, err := f.sample(m)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	seconds, ghz, err := wire.UnpackSamples(blob, reply.Count)
-	if err != nil {
+	if err := reply.Unpack(reply.Pack()); err != nil {
 		f.t.Fatal(err)
 	}
-	return reply, seconds, ghz
+	return reply, reply.Seconds, reply.GHz
 }
 
 // leftOf reads what was left of an argument.
@@ -262,7 +261,7 @@ func TestFakeTimes(t *testing.T) {
 		t.Errorf("100 launches: %+v, %v", run, err)
 	}
 	for _, m := range []wire.Sample{{Count: 0, Repeat: 1}, {Count: 1, Repeat: 0}, {Count: 3, Repeat: 1, Order: []int{0, 0}}} {
-		_, _, err := f.sample(&m)
+		_, err := f.sample(&m)
 		caused(t, "a request that cannot be", err, result.CauseProtocol, "")
 	}
 }

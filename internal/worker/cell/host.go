@@ -69,7 +69,7 @@ const spareMost = 256 << 20
 
 func newHost() *host { return &host{flush: core.Flush, spin: core.Spin} }
 
-func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
+func (h *host) load(m *wire.Load) (*wire.Loaded, error) {
 	if h.handlers == nil {
 		h.handlers, h.signals, h.own = readHandlers(), newSignalMask(), ownThreads()
 	}
@@ -95,10 +95,10 @@ func (h *host) load(m *wire.Load) (*wire.LoadReply, error) {
 			return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error(), Hint: "the shared object was not built by this version of pawl"}
 		}
 	}
-	return &wire.LoadReply{Flush: cmp.Or(core.How(), "none")}, nil
+	return &wire.Loaded{Flush: cmp.Or(core.How(), "none")}, nil
 }
 
-func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
+func (h *host) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 	if h.runEntry == 0 {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
 	}
@@ -128,7 +128,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.PrepareReply, error) {
 			return nil, err
 		}
 	}
-	reply := &wire.PrepareReply{}
+	reply := &wire.Prepared{}
 	for _, b := range h.all() {
 		reply.Buffers = append(reply.Buffers, wire.Range{Name: b.arg.Name, Start: uint64(b.address()), Bytes: uint64(b.size)})
 	}
@@ -321,12 +321,12 @@ func (h *host) ready() error {
 	return nil
 }
 
-func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
+func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 	if err := h.ready(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
-		return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
+		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
 	}
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.FreshBatch > 0 && h.spare != nil {
@@ -341,19 +341,20 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			}
 		}
 	}
-	step, fresh := m.Step, 0
-	var flushedS, coldS float64
+	reply := &wire.Sampled{Samples: wire.Samples{
+		OverheadS: h.overhead, Forgot: m.ForgetBytes > 0,
+		Seconds: make([]float64, 0, m.Count), GHz: make([]float64, 0, m.Count),
+	}}
+	step := m.Step
 	h.turned = false
 	var kept snapshot
-	seconds, ghz := make([]float64, 0, m.Count), make([]float64, 0, m.Count)
-	forgot := m.ForgetBytes > 0
 	begin := core.Now()
 	for i := range m.Count {
 		if i+1 == m.Fresh {
 			if err := h.turnFresh(m.FreshBatch, m.Cache == "hot"); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			step, fresh = 1, m.Fresh
+			step, reply.Fresh = 1, m.Fresh
 		}
 		if m.Step > 0 {
 			for _, b := range h.buffers {
@@ -361,14 +362,14 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			}
 		}
 		h.poison()
-		forgot = forgot && forget(m.ForgetBytes, h.threads)
+		reply.Forgot = reply.Forgot && forget(m.ForgetBytes, h.threads)
 		h.settle(m.Cache == "cold")
 		if i+1 == m.Probe && m.Cache == "cold" {
-			flushedS, coldS = h.probe()
+			reply.FlushedS, reply.ColdS = h.probe()
 			h.settle(true)
 		}
 		if err := h.reveal(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if m.Step > 0 {
 			h.step(step, m.Cache == "cold")
@@ -384,7 +385,7 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		if keep {
 			h.signals.hold()
 		}
-		seconds = append(seconds, core.Since(start).Seconds()/float64(m.Repeat))
+		reply.Seconds = append(reply.Seconds, core.Since(start).Seconds()/float64(m.Repeat))
 		var err error
 		if keep {
 			kept, err = h.sealed(h.snapshot)
@@ -393,12 +394,12 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 			err = h.handlers.check()
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if !m.Dry && m.Cache == "cold" && h.looks < cacheLooks {
 			h.lookAtCaches()
 		}
-		ghz = append(ghz, h.clock())
+		reply.GHz = append(reply.GHz, h.clock())
 		if i%garbageEvery == garbageEvery-1 {
 			collectGarbage()
 		}
@@ -407,14 +408,14 @@ func (h *host) sample(m *wire.Sample) (*wire.SampleReply, []byte, error) {
 		}
 	}
 	if err := h.reachable(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	reply := &wire.SampleReply{Count: len(seconds), OverheadS: h.overhead, Forgot: forgot, Fresh: fresh, FlushedS: flushedS, ColdS: coldS}
+	reply.Count = len(reply.Seconds)
 	var err error
 	if reply.Kept, err = kept.leave(m.Outputs, h.args); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return reply, wire.PackSamples(seconds, ghz), h.trespass()
+	return reply, h.trespass()
 }
 
 // renew brings other data to the same addresses.
@@ -459,7 +460,7 @@ func (h *host) snapshot() snapshot {
 }
 
 // produce launches once on the data of a batch and leaves what that wrote.
-func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
+func (h *host) produce(m *wire.Produce) (*wire.Produced, error) {
 	if err := h.ready(); err != nil {
 		return nil, err
 	}
@@ -487,7 +488,7 @@ func (h *host) produce(m *wire.Produce) (*wire.ProduceReply, error) {
 		return nil, err
 	}
 	outputs, err := got.leave(m.Outputs, h.args)
-	return &wire.ProduceReply{Outputs: outputs}, err
+	return &wire.Produced{Outputs: outputs}, err
 }
 
 // settle brings memory into the state every sample starts from.
@@ -518,7 +519,7 @@ func (h *host) clock() float64 {
 	return core.SpinCycles * spinRounds / elapsed / 1e9
 }
 
-func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
+func (h *host) run(m *wire.Run) (*wire.Ran, error) {
 	if err := h.ready(); err != nil {
 		return nil, err
 	}
@@ -530,5 +531,5 @@ func (h *host) run(m *wire.Run) (*wire.RunReply, error) {
 	if err := h.intact(); err != nil {
 		return nil, err
 	}
-	return &wire.RunReply{CellS: elapsed}, h.zones() // inputs are hashed with the next request: the worker times this one
+	return &wire.Ran{CellS: elapsed}, h.zones() // inputs are hashed with the next request: the worker times this one
 }

@@ -136,7 +136,7 @@ var witnessArgs = []wire.Arg{
 const witnessSeed = 11
 
 // prepare loads the kernel and gives it its arguments.
-func (w *witness) prepare(m wire.Prepare) *wire.PrepareReply {
+func (w *witness) prepare(m wire.Prepare) *wire.Prepared {
 	w.t.Helper()
 	if _, err := answer(w, w.host.load, &wire.Load{Path: w.path}); err != nil {
 		w.t.Fatal(err)
@@ -150,19 +150,18 @@ func (w *witness) prepare(m wire.Prepare) *wire.PrepareReply {
 }
 
 type sampled struct {
-	*wire.SampleReply
+	*wire.Sampled
 	seconds, ghz []float64
 }
 
 func (w *witness) sample(m wire.Sample) (sampled, error) {
 	return answer(w, func(m *wire.Sample) (sampled, error) {
-		reply, blob, err := w.host.sample(m)
+		reply, err := w.host.sample(m)
 		if err != nil {
 			return sampled{}, err
 		}
-		s := sampled{SampleReply: reply}
-		s.seconds, s.ghz, err = wire.UnpackSamples(blob, reply.Count)
-		return s, err
+		err = reply.Unpack(reply.Pack())
+		return sampled{Sampled: reply, seconds: reply.Seconds, ghz: reply.GHz}, err
 	}, &m)
 }
 
@@ -357,7 +356,7 @@ func TestProbe(t *testing.T) {
 			for range 21 {
 				s := w.mustSample(wire.Sample{Count: 3, Repeat: 1, Step: 1, Cache: "cold", Probe: 2})
 				if s.ColdS <= 0 || s.FlushedS <= 0 || s.Count != 3 {
-					t.Fatalf("%+v", s.SampleReply)
+					t.Fatalf("%+v", s.Sampled)
 				}
 				if s.FlushedS < 0.6*s.ColdS {
 					warm++
@@ -369,7 +368,7 @@ func TestProbe(t *testing.T) {
 			for _, m := range []wire.Sample{{Cache: "hot", Probe: 1}, {Cache: "cold"}, {Cache: "cold", Probe: 2}} {
 				m.Count, m.Repeat = 1, 1
 				if s := w.mustSample(m); s.ColdS != 0 || s.FlushedS != 0 {
-					t.Errorf("%+v: %+v", m, s.SampleReply)
+					t.Errorf("%+v: %+v", m, s.Sampled)
 				}
 			}
 		})

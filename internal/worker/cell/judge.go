@@ -22,17 +22,15 @@ type bench struct {
 	terms int64                        // that these add up
 }
 
-func (*bench) load(*wire.Load) (*wire.LoadReply, error)          { return nil, errJudgesOnly }
-func (*bench) prepare(*wire.Prepare) (*wire.PrepareReply, error) { return nil, errJudgesOnly }
-func (*bench) run(*wire.Run) (*wire.RunReply, error)             { return nil, errJudgesOnly }
-func (*bench) produce(*wire.Produce) (*wire.ProduceReply, error) { return nil, errJudgesOnly }
-func (*bench) sample(*wire.Sample) (*wire.SampleReply, []byte, error) {
-	return nil, nil, errJudgesOnly
-}
+func (*bench) load(*wire.Load) (*wire.Loaded, error)         { return nil, errJudgesOnly }
+func (*bench) prepare(*wire.Prepare) (*wire.Prepared, error) { return nil, errJudgesOnly }
+func (*bench) run(*wire.Run) (*wire.Ran, error)              { return nil, errJudgesOnly }
+func (*bench) produce(*wire.Produce) (*wire.Produced, error) { return nil, errJudgesOnly }
+func (*bench) sample(*wire.Sample) (*wire.Sampled, error)    { return nil, errJudgesOnly }
 
 var errJudgesOnly = &result.Fault{Cause: result.CauseProtocol, Message: "an oracle's cell judges and nothing else"}
 
-func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
+func (b *bench) judge(m *wire.Judge) (*wire.Judged, error) {
 	var files mapped
 	defer files.free()
 	want, err := b.answers(m, &files)
@@ -42,7 +40,7 @@ func (b *bench) judge(m *wire.Judge) (*wire.JudgeReply, error) {
 	if m.Other != nil {
 		return b.alike(m, want, &files)
 	}
-	reply := &wire.JudgeReply{}
+	reply := &wire.Judged{}
 	if m.Unchanged {
 		if reply.Unchanged, err = unchanged(m, want); err != nil {
 			return nil, err

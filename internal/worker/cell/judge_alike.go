@@ -11,14 +11,14 @@ import (
 
 // alike counts the elements whose right answers to two batches a kernel could tell
 // apart: by more than the last place of the output's type.
-func (b *bench) alike(m *wire.Judge, want map[int]oracle.Typed[[]byte], files *mapped) (*wire.JudgeReply, error) {
+func (b *bench) alike(m *wire.Judge, want map[int]oracle.Typed[[]byte], files *mapped) (*wire.Judged, error) {
 	of := *m
 	of.Batch, of.Want = *m.Other, m.Got
 	others, err := b.answers(&of, files)
 	if err != nil {
 		return nil, err
 	}
-	reply := &wire.JudgeReply{}
+	reply := &wire.Judged{}
 	for number, arg := range m.Args {
 		if !written(arg) {
 			continue

@@ -19,8 +19,8 @@ type snapshot map[int][]byte
 
 // leave writes the outputs where the worker will take them from. Memory that cannot
 // be read is no trouble with files: the kernel has taken it away.
-func (s snapshot) leave(folder string, args []wire.Arg) ([]wire.Buffer, error) {
-	var out []wire.Buffer
+func (s snapshot) leave(folder string, args []wire.Arg) ([]wire.Left, error) {
+	var out []wire.Left
 	for arg, data := range s {
 		left, err := leave(folder, arg, func(path string) error { return os.WriteFile(path, data, 0o600) })
 		if errors.Is(err, unix.EFAULT) {
@@ -35,12 +35,12 @@ func (s snapshot) leave(folder string, args []wire.Arg) ([]wire.Buffer, error) {
 }
 
 // leave makes an output's file.
-func leave(folder string, arg int, write func(path string) error) (wire.Buffer, error) {
+func leave(folder string, arg int, write func(path string) error) (wire.Left, error) {
 	name := strconv.Itoa(arg) + ".bin"
 	if err := write(filepath.Join(folder, name)); err != nil {
-		return wire.Buffer{}, fmt.Errorf("leave the output of argument %d: %w", arg, err)
+		return wire.Left{}, fmt.Errorf("leave the output of argument %d: %w", arg, err)
 	}
-	return wire.Buffer{Arg: arg, Path: name}, nil
+	return wire.Left{Arg: arg, Path: name}, nil
 }
 
 // mapped are files whose contents are looked at where they are.

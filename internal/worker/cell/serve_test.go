@@ -69,11 +69,11 @@ func (s *served) ask(op string, body, reply any) error {
 		s.t.Errorf("the answer to %d is one to %d", s.next, frame.ID)
 	}
 	if frame.Op == wire.OpError {
-		var failure wire.Failure
-		if err := frame.Decode(&failure); err != nil {
+		failure := &result.Fault{}
+		if err := frame.Decode(failure); err != nil {
 			s.t.Fatal(err)
 		}
-		return &failure.Fault
+		return failure
 	}
 	if frame.Op != wire.OpOK {
 		s.t.Errorf("answered with %q", frame.Op)
@@ -91,23 +91,23 @@ func TestServeHost(t *testing.T) {
 	if err := s.ask(wire.OpPing, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	var loaded wire.LoadReply
+	var loaded wire.Loaded
 	if err := s.ask(wire.OpLoad, wire.Load{Path: path}, &loaded); err != nil || loaded.Flush != "clflushopt" {
 		t.Fatalf("%+v, %v", loaded, err)
 	}
-	var prepared wire.PrepareReply
+	var prepared wire.Prepared
 	if err := s.ask(wire.OpPrepare, wire.Prepare{Args: witnessArgs, Seed: witnessSeed}, &prepared); err != nil || len(prepared.Buffers) != 3 {
 		t.Fatalf("%+v, %v", prepared, err)
 	}
-	var sampled wire.SampleReply
+	var sampled wire.Sampled
 	if err := s.ask(wire.OpSample, wire.Sample{Count: 3, Repeat: 1}, &sampled); err != nil || sampled.Count != 3 {
 		t.Fatalf("%+v, %v", sampled, err)
 	}
-	var ran wire.RunReply
+	var ran wire.Ran
 	if err := s.ask(wire.OpRun, wire.Run{Launches: 2}, &ran); err != nil || ran.CellS <= 0 {
 		t.Fatalf("%+v, %v", ran, err)
 	}
-	var produced wire.ProduceReply
+	var produced wire.Produced
 	if err := s.ask(wire.OpProduce, wire.Produce{Outputs: t.TempDir()}, &produced); err != nil || len(produced.Outputs) != 2 {
 		t.Fatalf("%+v, %v", produced, err)
 	}
@@ -139,7 +139,7 @@ func TestServeOracle(t *testing.T) {
 		}
 	}
 	args := scaleProblem(4)
-	var reply wire.JudgeReply
+	var reply wire.Judged
 	if err := s.ask(wire.OpJudge, wire.Judge{Elementwise: "x", Args: args, Got: []wire.Buffer{{Arg: 1, Path: output(t, f32s(1, 2, 3, 4))}}}, &reply); err != nil || len(reply.Outputs) != 1 {
 		t.Errorf("%+v, %v", reply, err)
 	}

@@ -14,14 +14,14 @@ import (
 // data is what a launch works on.
 type data struct{ batch, steps int }
 
-func (v *version) produce(m wire.Produce) wire.ProduceReply {
+func (v *version) produce(m wire.Produce) wire.Produced {
 	v.crash(wire.OpProduce)
-	return wire.ProduceReply{Outputs: v.answer(data{m.Batch, m.Steps}, v.Wrong == "always", m.Outputs)}
+	return wire.Produced{Outputs: v.answer(data{m.Batch, m.Steps}, v.Wrong == "always", m.Outputs)}
 }
 
 // answer leaves the outputs of a launch. A puppet's right answer is its first input
 // as it is.
-func (v *version) answer(on data, wrong bool, folder string) []wire.Buffer {
+func (v *version) answer(on data, wrong bool, folder string) []wire.Left {
 	if v.first == nil {
 		v.first = &on
 	}
@@ -31,7 +31,7 @@ func (v *version) answer(on data, wrong bool, folder string) []wire.Buffer {
 	case "data":
 		wrong = on.steps%3 == 2
 	}
-	var out []wire.Buffer
+	var out []wire.Left
 	for number, arg := range v.problem.Args {
 		if arg.Role != "out" {
 			continue
@@ -47,7 +47,7 @@ func (v *version) answer(on data, wrong bool, folder string) []wire.Buffer {
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
 			panic(err)
 		}
-		out = append(out, wire.Buffer{Arg: number, Path: name})
+		out = append(out, wire.Left{Arg: number, Path: name})
 	}
 	return out
 }

@@ -214,7 +214,8 @@ func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
 	case wire.OpSample:
 		var m wire.Sample
 		_ = frame.Decode(&m)
-		return sample(m, sides)
+		took := sample(m, sides)
+		return took, took.Pack()
 	case wire.OpRun:
 		var m wire.Run
 		_ = frame.Decode(&m)
@@ -231,7 +232,7 @@ func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
 	return nil, nil
 }
 
-func load(m wire.Load, sides map[int]*version) wire.LoadReply {
+func load(m wire.Load, sides map[int]*version) wire.Loaded {
 	artifact, err := os.ReadFile(m.Path)
 	if err != nil {
 		panic(err)
@@ -242,10 +243,10 @@ func load(m wire.Load, sides map[int]*version) wire.LoadReply {
 		_, _ = net.Dial("tcp", "127.0.0.1:9")
 	}
 	v.crash(wire.OpLoad)
-	return wire.LoadReply{Flush: "none"}
+	return wire.Loaded{Flush: "none"}
 }
 
-func prepare(m wire.Prepare, v *version) wire.PrepareReply {
+func prepare(m wire.Prepare, v *version) wire.Prepared {
 	for _, arg := range m.Args {
 		if !arg.Buffer {
 			v.scalar, _ = strconv.ParseInt(arg.Value, 10, 64)
@@ -253,10 +254,10 @@ func prepare(m wire.Prepare, v *version) wire.PrepareReply {
 	}
 	v.taken, v.problem, v.first = 0, m, nil
 	v.crash(wire.OpPrepare)
-	return wire.PrepareReply{Pinned: m.Cores, Sets: 1}
+	return wire.Prepared{Pinned: m.Cores, Sets: 1}
 }
 
-func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
+func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 	began := time.Now()
 	var at unix.Timespec // of a clock that all cells share, and nobody sets
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &at)
@@ -265,6 +266,7 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		order = []int{m.Side}
 	}
 	seconds, ghz := make([]float64, m.Count), make([]float64, m.Count)
+	reply := &wire.Sampled{Samples: wire.Samples{Count: m.Count, Seconds: seconds, GHz: ghz, OverheadS: 1e-9}}
 	if m.Dry { // nothing is launched
 		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidigo // the cell's log
 		if m.FreshBatch > 0 {
@@ -273,7 +275,7 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		for i := range seconds {
 			seconds[i], ghz[i] = 1e-9, 1
 		}
-		return wire.SampleReply{Count: m.Count, OverheadS: 1e-9}, wire.PackSamples(seconds, ghz)
+		return reply
 	}
 	total := 0.0
 	for i := range seconds {
@@ -298,7 +300,7 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 	if sides[order[0]].Anew < 0 {
 		m.Fresh = 0
 	}
-	reply := wire.SampleReply{Count: m.Count, OverheadS: 1e-9, Fresh: m.Fresh}
+	reply.Fresh = m.Fresh
 	if m.Probe > 0 {
 		if reply.FlushedS, reply.ColdS = 6e-6, 6e-6; sides[order[0]].Warm {
 			reply.FlushedS = 3e-6
@@ -316,7 +318,7 @@ func sample(m wire.Sample, sides map[int]*version) (wire.SampleReply, []byte) {
 		v.kept++
 		reply.Kept = v.answer(on, v.Wrong == "timed" || v.Wrong == "always" || v.Wrong == "late" && v.kept >= 25, m.Outputs)
 	}
-	return reply, wire.PackSamples(seconds, ghz)
+	return reply
 }
 
 // processorTime is what this process has used: on a busy machine a clock on the wall
@@ -336,7 +338,7 @@ func spin(span time.Duration) {
 	}
 }
 
-func run(m wire.Run, v *version) wire.RunReply {
+func run(m wire.Run, v *version) wire.Ran {
 	v.crash(wire.OpRun)
 	time.Sleep(time.Duration(v.Idle) * time.Millisecond)
 	spin(time.Duration(v.Spin) * time.Millisecond)
@@ -344,5 +346,5 @@ func run(m wire.Run, v *version) wire.RunReply {
 	if v.runs++; v.Ramp && v.runs%2 == 1 {
 		each *= 2
 	}
-	return wire.RunReply{CellS: each * float64(m.Launches), GHz: 1}
+	return wire.Ran{CellS: each * float64(m.Launches), GHz: 1}
 }

@@ -145,27 +145,30 @@ func TestHelloSkipsNoise(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	seconds, ghz := []float64{1e-6, 2.5}, []float64{0, 3.1}
-	s, g, err := UnpackSamples(PackSamples(seconds, ghz), 2)
-	if err != nil {
+	packed := func(seconds, ghz float64) []byte {
+		return (&Samples{Seconds: []float64{seconds}, GHz: []float64{ghz}}).Pack()
+	}
+	got := Samples{Count: 2}
+	if err := got.Unpack((&Samples{Seconds: seconds, GHz: ghz}).Pack()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([][]float64{seconds, ghz}, [][]float64{s, g}); diff != "" {
+	if diff := cmp.Diff([][]float64{seconds, ghz}, [][]float64{got.Seconds, got.GHz}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if _, _, err := UnpackSamples(PackSamples([]float64{bad}, []float64{1}), 1); err == nil {
+		if err := (&Samples{Count: 1}).Unpack(packed(bad, 1)); err == nil {
 			t.Errorf("a sample of %v seconds was taken", bad)
 		}
 	}
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1), 1e6} {
-		if _, _, err := UnpackSamples(PackSamples([]float64{1}, []float64{bad}), 1); err == nil {
+		if err := (&Samples{Count: 1}).Unpack(packed(1, bad)); err == nil {
 			t.Errorf("a clock of %v GHz was taken", bad)
 		}
 	}
-	if _, _, err := UnpackSamples(make([]byte, 15), 1); err == nil {
+	if err := (&Samples{Count: 1}).Unpack(make([]byte, 15)); err == nil {
 		t.Error("a short blob was taken")
 	}
-	if _, _, err := UnpackSamples(nil, -1); err == nil {
+	if err := (&Samples{Count: -1}).Unpack(nil); err == nil {
 		t.Error("a negative count was taken")
 	}
 }

@@ -1,10 +1,7 @@
 package wire
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"fmt"
-	"math"
 	"time"
 
 	"pawl/internal/result"
@@ -45,13 +42,6 @@ type Hello struct {
 	Devices     []result.GPU       `json:"devices,omitempty"`
 	NoDevices   string             `json:"no_devices,omitempty"` // why there are none
 	NoState     string             `json:"no_state,omitempty"`   // why the devices' state cannot be read
-}
-
-// CellHello is the first frame of a cell.
-type CellHello struct {
-	Protocol string `json:"protocol"`
-	Cell     string `json:"cell"` // its kind
-	PID      int    `json:"pid"`
 }
 
 // Have asks whether the worker holds a blob.
@@ -141,12 +131,12 @@ type Load struct {
 
 // LoadReply is what the artifact can do.
 type LoadReply struct {
-	Flush   string `json:"flush"`             // how it evicts caches, or "none"
-	Runtime string `json:"runtime,omitempty"` // what runs it, with versions; python
+	Flush   string `json:"flush"`
+	Runtime string `json:"runtime,omitempty"`
 
-	OnDevice bool `json:"on_device,omitempty"` // it runs on a GPU; a python cell's framework decides that
+	OnDevice bool `json:"on_device,omitempty"` // it runs on a GPU, and the cell was given one
 
-	Limits []string `json:"limits,omitempty"` // what the cell cannot guarantee of it, and why; cuda
+	Limits []string `json:"limits,omitempty"`
 }
 
 // Prepare gives a cell a problem: its arguments are allocated and filled.
@@ -209,23 +199,10 @@ type TensorMap struct {
 	Fill           string  `json:"fill"`            // zero, nan
 }
 
-// PrepareReply says where the cell put its buffers, so that a fault at an
-// address can be named.
+// PrepareReply is what a cell has prepared.
 type PrepareReply struct {
-	Buffers []Range `json:"buffers"`
-	Pinned  []int   `json:"pinned,omitempty"`
-
-	Resources []result.Resources `json:"resources,omitempty"` // of each launch; cuda
-	Sets      int                `json:"sets,omitempty"`      // copies of the arguments that launches rotate over; cuda
-
-	State *result.State `json:"state,omitempty"` // by the worker
-}
-
-// Range is a buffer in the cell's address space.
-type Range struct {
-	Name  string `json:"name"`
-	Start uint64 `json:"start"`
-	Bytes uint64 `json:"bytes"`
+	Prepared
+	State *result.State `json:"state,omitempty"` // of the device, before a cell's first problem
 }
 
 // Sample asks for timed launches.
@@ -263,40 +240,17 @@ type Sample struct {
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
-// SampleReply describes the samples in the frame's blob: per sample two
-// little-endian float64, seconds per launch and GHz (0: unknown).
+// SampleReply is the samples of a cell and what its worker has seen meanwhile. The
+// samples themselves are in the frame's blob.
 type SampleReply struct {
-	Count     int     `json:"count"`
-	OverheadS float64 `json:"overhead_s"`       // of an empty call
-	PairS     float64 `json:"pair_s,omitempty"` // cuda: between two events with nothing between them; already subtracted
-	GapS      float64 `json:"gap_s,omitempty"`  // cuda, several launches a sample: between two empty ones
+	Samples
+	Kept []Buffer `json:"kept,omitempty"` // outputs of the sample that was to be kept
 
-	// By the worker.
 	WorkerS float64 `json:"worker_s,omitempty"`
 	BusyS   float64 `json:"busy_s,omitempty"` // processor time of the whole cell
 	Toll
-
-	OtherStreams bool  `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
-	SetAside     []int `json:"set_aside,omitempty"`     // sides that set a part of the L2 aside, where a flush does not reach; cuda
-	Exposed      int   `json:"exposed,omitempty"`       // samples in which the device waited for the host; python
-	DeviceBytes  int64 `json:"device_bytes,omitempty"`  // most memory taken on the device, arguments once
-
-	PeakBytes int64 `json:"peak_bytes,omitempty"`
-
-	Forgot bool `json:"forgot,omitempty"` // before every sample, as Forget asks
-	Fresh  int  `json:"fresh,omitempty"`  // the sample that began another batch, if it was reached
-
-	// What Probe asks for: seconds that reading lines took after the flush, and after one that
-	// is known to work; both 0: nothing was read.
-	FlushedS float64 `json:"flushed_s,omitempty"`
-	ColdS    float64 `json:"cold_s,omitempty"`
-
-	Kept  []Buffer `json:"kept,omitempty"`  // outputs of the sample that was to be kept
-	Batch int      `json:"batch,omitempty"` // of their data, where it is not the request's; cuda
-
-	GlobalS float64 `json:"global_s,omitempty"` // seconds of all samples together by the GPU's global timer; 0: unknown; cuda
-
-	State *result.State `json:"state,omitempty"` // by the worker
+	PeakBytes int64         `json:"peak_bytes,omitempty"`
+	State     *result.State `json:"state,omitempty"` // of the device, now and then
 }
 
 // Produce asks for the outputs of one launch on data of its own. They do not
@@ -311,23 +265,17 @@ type Produce struct {
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
-// ProduceReply names what was written.
+// ProduceReply names the outputs that the worker has taken over.
 type ProduceReply struct {
-	Outputs []Buffer `json:"outputs"`           // of the arguments with role out and inout, in order
-	Kernels []string `json:"kernels,omitempty"` // that ran on the device, each once, in order; with Trace
-
-	Outside   []string `json:"outside,omitempty"`    // of these, those that ran before the stream that is timed had begun, or after it was done; python
-	NoKernels string   `json:"no_kernels,omitempty"` // why they are not known, though Trace asks for them; cuda
-
-	Retained bool `json:"retained,omitempty"` // the module's variables hold something else than before the launch; cuda
+	Outputs []Buffer `json:"outputs"` // of the arguments with role out and inout, in order
+	Launched
 }
 
-// Buffer is an output that the worker keeps. A cell names the file in the folder it
-// was given (argument number and ".bin"), the worker replaces that by the hash.
+// Buffer is an output that the worker keeps.
 type Buffer struct {
 	Arg    int    `json:"arg"`
 	SHA256 string `json:"sha256,omitempty"`
-	Path   string `json:"path,omitempty"`
+	Path   string `json:"path,omitempty"`  // in Judge; filled by the worker
 	DType  string `json:"dtype,omitempty"` // in Judge.Want, and of what a reference returned
 
 	Returned bool `json:"returned,omitempty"` // by a reference, which has not written it in place
@@ -353,12 +301,6 @@ type Judge struct {
 	DeadlineS   float64  `json:"deadline_s,omitempty"`
 }
 
-// JudgeReply is how the outputs differ, in the order of Judge.Got.
-type JudgeReply struct {
-	Outputs   []result.OutputError `json:"outputs"`
-	Unchanged []int                `json:"unchanged,omitempty"` // arguments
-}
-
 // Run asks for launches back to back, without flushing, timed by whoever asks.
 type Run struct {
 	Cell      uint64  `json:"cell,omitempty"`
@@ -368,8 +310,8 @@ type Run struct {
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 
-// Toll is what other work of the machine has taken from a cell during a request. The
-// worker reads it and overwrites what a cell says.
+// Toll is what other work of the machine has taken from a cell during a request, as the
+// worker reads it.
 type Toll struct {
 	Preempted int64   `json:"preempted,omitempty"` // involuntary context switches
 	WaitedS   float64 `json:"waited_s,omitempty"`  // that a thread was ready to run while other processes ran
@@ -391,17 +333,14 @@ func (t Toll) OfProcessor(wallS, busyS float64) Toll {
 
 // RunReply has both clocks beside each other.
 type RunReply struct {
-	CellS   float64 `json:"cell_s"`
+	Ran
 	WorkerS float64 `json:"worker_s,omitempty"`
-	Toll            // by the worker
-	GHz     float64 `json:"ghz,omitempty"` // mean clock; 0: unknown
-
-	EnergyJ *float64 `json:"energy_j,omitempty"` // of the whole machine, by the worker
-
-	State *result.State `json:"state,omitempty"` // by the worker, where it was asked for
+	Toll
+	EnergyJ *float64      `json:"energy_j,omitempty"` // of the whole machine
+	State   *result.State `json:"state,omitempty"`    // of the device, where it was asked for
 }
 
-// Failure is the body of an error reply.
+// Failure is the body of a worker's error reply; a cell's is a result.Fault.
 type Failure struct {
 	result.Fault
 	Log        string          `json:"log,omitempty"`
@@ -414,34 +353,4 @@ type Failure struct {
 // Note is a remark about a request under way, such as waiting for a lock.
 type Note struct {
 	Text string `json:"text"`
-}
-
-// PackSamples lays samples out as a blob.
-func PackSamples(seconds, ghz []float64) []byte {
-	out := make([]byte, 0, 16*len(seconds))
-	for i := range seconds {
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(seconds[i]))
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(ghz[i]))
-	}
-	return out
-}
-
-// UnpackSamples reads a blob of count samples and refuses values that are no
-// times: a forged or broken cell must not reach the statistics.
-func UnpackSamples(blob []byte, count int) (seconds, ghz []float64, err error) {
-	if count < 0 || len(blob) != 16*count {
-		return nil, nil, &Error{"malformed", fmt.Sprintf("%d bytes for %d samples; expected %d", len(blob), count, 16*count)}
-	}
-	seconds, ghz = make([]float64, count), make([]float64, count)
-	for i := range count {
-		seconds[i] = math.Float64frombits(binary.LittleEndian.Uint64(blob[16*i:]))
-		ghz[i] = math.Float64frombits(binary.LittleEndian.Uint64(blob[16*i+8:]))
-		if !(seconds[i] > 0) || math.IsInf(seconds[i], 0) {
-			return nil, nil, &Error{"malformed", fmt.Sprintf("sample %d is %v seconds", i, seconds[i])}
-		}
-		if !(ghz[i] >= 0 && ghz[i] < 1000) {
-			return nil, nil, &Error{"malformed", fmt.Sprintf("sample %d ran at %v GHz", i, ghz[i])}
-		}
-	}
-	return seconds, ghz, nil
 }

@@ -31,15 +31,28 @@ type peer struct {
 // start runs the cell on a module and loads its function.
 func start(t *testing.T, framework, text, function string) *peer {
 	t.Helper()
+	needs(t, framework)
+	program, err := filepath.Abs(Program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, program, t.TempDir())
+	p.load(framework, text, function)
+	return p
+}
+
+func needs(t *testing.T, framework string) {
+	t.Helper()
 	python := interpreter(t)
 	if exec.Command(python, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))", framework).Run() != nil {
 		t.Skipf("%s has no %s", python, framework)
 	}
-	p := &peer{t: t, dir: t.TempDir()}
-	program, err := filepath.Abs("cell.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// launch runs the cell's program in a folder, with more variables than the test has.
+func launch(t *testing.T, program, dir string, env ...string) *peer {
+	t.Helper()
+	p := &peer{t: t, dir: dir}
 	requests, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +61,9 @@ func start(t *testing.T, framework, text, function string) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(python, program)
+	command := exec.Command(interpreter(t), program)
 	command.Dir, command.ExtraFiles = p.dir, []*os.File{requests, replies}
+	command.Env = append(os.Environ(), env...)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +77,6 @@ func start(t *testing.T, framework, text, function string) *peer {
 	if _, err := p.in.Hello(); err != nil {
 		t.Fatal(err)
 	}
-	p.load(framework, text, function)
 	return p
 }
 

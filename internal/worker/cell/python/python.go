@@ -2,14 +2,18 @@
 // functions, and the functions that ship as rivals.
 package python
 
-import _ "embed"
+import "embed"
 
-// Cell is the program of a python cell. It speaks docs/protocol.md on its
+// Cell is the package of a python cell. It speaks docs/protocol.md on its
 // descriptors 3 and 4 and needs nothing but the standard library and whatever
 // framework a kernel uses.
 //
-//go:embed cell.py
-var Cell []byte
+//go:embed _pawl_cell/*.py _pawl_cell/frameworks/*.py
+var Cell embed.FS
+
+// Program is the file of Cell that an interpreter starts. It finds the rest beside it,
+// as text or, where it is bytecode itself, as bytecode.
+const Program = "_pawl_cell/__main__.py"
 
 // Rivals is the module whose functions `pawl bench --against` knows by name.
 //

@@ -3,9 +3,11 @@ package python
 import (
 	"bytes"
 	"cmp"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,6 +19,39 @@ func interpreter(t *testing.T) string {
 		t.Skipf("needs Python: %v", err)
 	}
 	return path
+}
+
+// shipped names the files of the cell's package.
+func shipped(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(Cell, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	return files
+}
+
+// All modules ship, also those of a folder that is new.
+func TestCellIsWhole(t *testing.T) {
+	var there []string
+	err := filepath.WalkDir("_pawl_cell", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".py") {
+			there = append(there, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files := shipped(t); !slices.Equal(there, files) {
+		t.Errorf("%v ship of %v", files, there)
+	}
 }
 
 // The cell makes the same bits as package oracle, with every framework that is
@@ -49,7 +84,15 @@ func TestGenerator(t *testing.T) {
 // What ships must run on Python 3.9: this parses it with that grammar.
 func TestOldGrammar(t *testing.T) {
 	python := interpreter(t)
-	for name, text := range map[string][]byte{"cell.py": Cell, "rivals.py": Rivals} {
+	texts := map[string][]byte{"rivals.py": Rivals}
+	for _, name := range shipped(t) {
+		text, err := Cell.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = text
+	}
+	for name, text := range texts {
 		command := exec.Command(python, "-c", "import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 9))")
 		command.Stdin = bytes.NewReader(text)
 		if out, err := command.CombinedOutput(); err != nil {
@@ -58,10 +101,10 @@ func TestOldGrammar(t *testing.T) {
 	}
 }
 
-// How a function is given its arguments, what is made of a device's events, and what
-// the rivals ask of PyTorch.
+// How a function is given its arguments, what is made of a device's events, what the
+// rivals ask of PyTorch, and whether all names are there that the modules use.
 func TestScripts(t *testing.T) {
-	for _, script := range []string{"parameters.py", "events.py", "seal.py", "device.py", "trace.py", "rivals.py", "returns.py"} {
+	for _, script := range []string{"parameters.py", "events.py", "seal.py", "device.py", "trace.py", "rivals.py", "returns.py", "names.py"} {
 		command := exec.Command(interpreter(t), filepath.Join("testdata", script))
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)

@@ -1,6 +1,5 @@
 """Checks what the cell says of where its arrays live."""
 
-import importlib.util
 import os
 import sys
 import tempfile
@@ -8,13 +7,18 @@ import types
 
 sys.dont_write_bytecode = True
 here = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
-cell = importlib.util.module_from_spec(spec)
-sys.modules["cell"] = cell
-spec.loader.exec_module(cell)
+sys.path.insert(0, os.path.join(here, ".."))
+
+from _pawl_cell import cell
+from _pawl_cell.clock import Wall
+from _pawl_cell.fault import Fault
+from _pawl_cell.frameworks.cupy import CuPy
+from _pawl_cell.frameworks.jax import Jax
+from _pawl_cell.frameworks.numpy import NumPy
+from _pawl_cell.frameworks.torch import TorchOnGPU, TorchOnProcessor
 
 
-class Framework(cell.Wall):
+class Framework(Wall):
     flush_name = "none"
 
     def __init__(self, device):
@@ -47,26 +51,26 @@ def jax(backend):
     module.jit = lambda function: lambda *values: None
     module.default_backend = lambda: backend
     sys.modules["jax"] = module
-    return cell.Jax({}).device
+    return Jax({}).device
 
 
 plain = "def run(a):\n    return a\n"
 for device in (False, True):
     assert told(device, plain) is device, device
     # The kernel's module has no say in it.
-    assert told(device, f"import cell\ncell.framework.device = {not device}\n" + plain) is device, device
+    assert told(device, f"from _pawl_cell import cell\ncell.framework.device = {not device}\n" + plain) is device, device
     # That Triton finds no device is a lack of the machine where there is none.
     try:
         told(device, "raise RuntimeError('0 active drivers ([]). There should only be one.')")
-    except cell.Fault as fault:
+    except Fault as fault:
         assert fault.body["cause"] == ("crash" if device else "unsupported"), fault.body
     else:
         raise AssertionError("no fault")
 
-assert (cell.TorchOnProcessor.device, cell.TorchOnGPU.device, cell.CuPy.device) == (False, True, True)
+assert (TorchOnProcessor.device, TorchOnGPU.device, CuPy.device) == (False, True, True)
 try:
     import numpy
 except ImportError:
     sys.exit()
-assert cell.NumPy({}).device is False
+assert NumPy({}).device is False
 assert (jax("cpu"), jax("gpu")) == (False, True)

@@ -6,29 +6,32 @@ Prints a line for every value that differs, and a last one with what was seen.
 """
 
 import hashlib
-import importlib.util
 import json
 import os
 import sys
 
 sys.dont_write_bytecode = True
 here = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
-cell = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cell)
+sys.path.insert(0, os.path.join(here, ".."))
+
+from _pawl_cell.buffer import Buffer
+from _pawl_cell.dtype import SIZE
+from _pawl_cell.fault import Fault
+from _pawl_cell.frameworks import FRAMEWORKS
+from _pawl_cell.generator import fill, key_of
 
 
 def main(name, path):
     try:
-        framework = cell.FRAMEWORKS[name]({})
-    except cell.Fault as fault:
+        framework = FRAMEWORKS[name]({})
+    except Fault as fault:
         print("skip:", fault)
         return
     with open(path) as file:
         golden = json.load(file)
     wrong = 0
     for key in golden["keys"]:
-        if f"{cell.key_of(key['seed'], key['arg'], key['batch']):016x}" != key["key"]:
+        if f"{key_of(key['seed'], key['arg'], key['batch']):016x}" != key["key"]:
             wrong += 1
             print("key", key)
     seen = 0
@@ -36,9 +39,9 @@ def main(name, path):
     for chunk in (framework.chunk, 97):
         framework.chunk = chunk
         for case in golden["fills"]:
-            size = cell.SIZE[case["dtype"]]
+            size = SIZE[case["dtype"]]
             raw = framework.raw(framework.empty(case["count"] * size), size)
-            cell.fill(framework, raw, case["dtype"], case["kind"], case["args"], int(case["key"], 16))
+            fill(framework, raw, case["dtype"], case["kind"], case["args"], int(case["key"], 16))
             seen += 1
             if hashlib.sha256(framework.tobytes(raw)).hexdigest() != case["sha256"]:
                 wrong += 1
@@ -46,8 +49,8 @@ def main(name, path):
     for case in golden["changes"]:
         arg = {"name": "x", "dtype": case["dtype"], "count": case["count"], "init": case["kind"], "params": case["args"]}
         try:
-            buffer = cell.Buffer(framework, 0, arg)
-        except cell.Fault:
+            buffer = Buffer(framework, 0, arg)
+        except Fault:
             continue  # this framework has no arrays of that type
         buffer.fill(int(case["key"], 16))
         seen += 1

@@ -1,14 +1,16 @@
 """Checks how the cell passes arguments to functions of all shapes."""
 
-import importlib.util
 import os
 import sys
 
 sys.dont_write_bytecode = True
 here = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
-cell = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cell)
+sys.path.insert(0, os.path.join(here, ".."))
+
+from _pawl_cell.arguments import Parameters, scalar
+from _pawl_cell.cell import Cell
+from _pawl_cell.fault import Fault
+from _pawl_cell.generator import f32
 
 
 class Plain:
@@ -17,11 +19,11 @@ class Plain:
     in_place, device = True, False
 
 
-class Binding(cell.Cell):
+class Binding(Cell):
     def __init__(self, function, params):
         super().__init__()
         self.framework, self.function, self.params = Plain(), function, params
-        self.parameters = cell.Parameters(function)
+        self.parameters = Parameters(function)
         self.buffers, self.returned = [], []
 
     def argument(self, number, arg):
@@ -64,14 +66,14 @@ check(lambda x, y, BLOCK=1: (x, y, BLOCK), ("X", "Y", 32), ["out"], BLOCK=32)
 try:
     check(lambda x: x, "X", ["out"])
     raise AssertionError("a buffer was left out")
-except cell.Fault as fault:
+except Fault as fault:
     assert fault.body["cause"] == "no entry" and "argument y" in fault.body["message"], fault.body
 
 for bad, text in (("i8", "300"), ("u8", "-1"), ("i32", "1.5"), ("f32", "x")):
     try:
-        cell.scalar({"name": "n", "dtype": bad, "value": text})
+        scalar({"name": "n", "dtype": bad, "value": text})
         raise AssertionError(f"{bad} {text} was taken")
-    except cell.Fault as fault:
+    except Fault as fault:
         assert fault.body["cause"] == "protocol"
-assert cell.scalar({"name": "n", "dtype": "u64", "value": str(2**64 - 1)}) == 2**64 - 1
-assert cell.scalar({"name": "n", "dtype": "f32", "value": "0.1"}) == cell.f32(0.1)
+assert scalar({"name": "n", "dtype": "u64", "value": str(2**64 - 1)}) == 2**64 - 1
+assert scalar({"name": "n", "dtype": "f32", "value": "0.1"}) == f32(0.1)

@@ -1,16 +1,15 @@
 """Checks what the cell makes of a profiler's list of kernels, on a PyTorch that is
 made up: streams in time, and a profiler that writes down what they ran."""
 
-import importlib.util
 import os
 import sys
 import types
 
 sys.dont_write_bytecode = True
 here = os.path.dirname(os.path.abspath(__file__))
-spec = importlib.util.spec_from_file_location("cell", os.path.join(here, "..", "cell.py"))
-cell = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cell)
+sys.path.insert(0, os.path.join(here, ".."))
+
+from _pawl_cell.frameworks.torch import TorchOnGPU, outside
 
 SPIN = "at::cuda::(anonymous namespace)::spin_kernel(long)"
 
@@ -61,7 +60,7 @@ class Current:
         Current.stream = self.before
 
 
-class Framework(cell.TorchOnGPU):
+class Framework(TorchOnGPU):
     def __init__(self, known=None):
         Profile.now, Profile.busy, Profile.ran, Current.stream = 0.0, {}, [], 7
         self.known = known  # a stream
@@ -167,4 +166,4 @@ launch("a")
 Profile.on = True
 launch("b")
 Profile.on = False
-assert cell.outside(Profile.ran, "spin_kernel") == ([], [])
+assert outside(Profile.ran, "spin_kernel") == ([], [])

@@ -1,0 +1,146 @@
+package check
+
+import (
+	"context"
+
+	"pawl/internal/judge"
+	"pawl/internal/lab"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/verify"
+)
+
+// judged is a row with its verdict.
+type judged struct {
+	*played
+	sides
+	fault        *result.Fault
+	incorrect    bool
+	timing       *result.Timing
+	verification *result.Verification
+	verdict      result.Verdict
+	reasons      []result.Reason
+	notes        []result.Warning
+}
+
+// judge gives the rows of a group their verdicts.
+func (c *check) judge(ctx context.Context, group []*played) []*judged {
+	var room examRoom
+	defer func() { _ = room.close(ctx) }()
+	var out []*judged
+	for _, p := range group {
+		j := c.judgeRow(ctx, p, &room)
+		out = append(out, j)
+		c.done++
+		median := 0.0
+		if j.timing != nil {
+			median = j.timing.Stats.Median
+		}
+		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: median, Done: c.done, Total: c.total})
+	}
+	return out
+}
+
+// judgeRow inspects what was measured and judges it. What is faster is inspected longer; what
+// a change is slower than must itself be right.
+func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged {
+	j := &judged{played: p, sides: p.sides, fault: p.fault, incorrect: p.incorrect, timing: p.timing, verification: copied(p.verification)}
+	decide := func() { j.verdict, j.reasons = judge.Verdict(j.evidence(c.gate)) }
+	if !p.tried {
+		decide()
+		return j
+	}
+	c.checkTiming(j)
+	c.verifyTimedSamples(ctx, j, room)
+	c.holdAgainstRoof(j)
+	decide()
+	if c.inspect(ctx, j, room) {
+		decide()
+	}
+	if j.verdict == result.Regression {
+		c.excuse(ctx, j)
+		decide()
+	}
+	j.notes = append(j.notes, c.lab.Doubts(j.candidate, j.timing, c.gate.CV)...)
+	return j
+}
+
+// copied is a verification that later stages may add to.
+func copied(v *result.Verification) *result.Verification {
+	if v == nil {
+		return nil
+	}
+	out := *v
+	out.Cases, out.Findings, out.Limits = out.Cases[:len(v.Cases):len(v.Cases)], out.Findings[:len(v.Findings):len(v.Findings)], out.Limits[:len(v.Limits):len(v.Limits)]
+	return &out
+}
+
+// fail records why a candidate has no (trustworthy) number.
+func (j *judged) fail(stage string, err error) {
+	j.fault, j.incorrect = j.candidate.FaultOf(stage, err), false
+}
+
+// holdAgainstRoof says what part of the device's best the row and its opponents reached.
+func (c *check) holdAgainstRoof(j *judged) {
+	if j.fault == nil {
+		roofed := c.lab.HoldAgainstRoof(j.candidate, j.timing)
+		j.timing = roofed.Timing
+		j.notes = append(j.notes, roofed.Warnings...)
+		if v := j.verification; v != nil && len(roofed.Findings) > 0 {
+			v.Findings = append(v.Findings, roofed.Findings...)
+			if v.Integrity == result.Clean {
+				v.Integrity = result.Suspicious
+			}
+		}
+		if roofed.Fault != nil {
+			j.fail("measure", roofed.Fault)
+		}
+	}
+	j.sides = j.each(func(before *side) *side {
+		if before.job == nil || before.fault != nil {
+			return before
+		}
+		o := *before
+		roofed := c.lab.HoldAgainstRoof(o.job, o.timing)
+		o.timing, o.notes = roofed.Timing, append(o.notes[:len(o.notes):len(o.notes)], roofed.Warnings...)
+		if roofed.Fault != nil {
+			o.fault = o.job.FaultOf("measure", roofed.Fault)
+		}
+		return &o
+	})
+}
+
+// excuse verifies the answers of what a change is slower than: a version that is wrong
+// is no measure of anything.
+func (c *check) excuse(ctx context.Context, j *judged) {
+	x := j.exam
+	if x == nil || x.err != nil || x.answers.Oracle == nil {
+		return
+	}
+	j.sides = j.each(func(o *side) *side {
+		if !o.plays || o.change == nil {
+			return o
+		}
+		if reason := c.wrong(ctx, x, o.job); reason != "" && ctx.Err() == nil {
+			o = o.with("the " + string(o.role) + " version gives wrong answers: " + reason)
+			o.change = nil
+		}
+		return o
+	})
+}
+
+// wrong says what is wrong with a version's answers; "": nothing, or nobody can say.
+func (c *check) wrong(ctx context.Context, x *exam, job *lab.Job) string {
+	examiner := c.lab.NewExaminer(x.answers, job, x.reference, x.rival, job.Instance.Footprint, c.Duet.Seed)
+	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
+	one := lab.NewCase("config", job.Config, c.Duet.Seed)
+	one.Batch = verifyBatch
+	bench, err := examiner.Bench(ctx, x.instances(job.Instance))
+	if err == nil {
+		_, err = bench.Try(ctx, one, verify.Trial{})
+	}
+	if err != nil {
+		return ""
+	}
+	return one.Reason
+}

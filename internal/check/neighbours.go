@@ -1,0 +1,95 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"pawl/internal/lab"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/verify"
+)
+
+const (
+	besideSpan = 3 * time.Second // for the neighbours of a kernel's first config,
+	besideMore = time.Second     // and after so long one neighbour of each of the others will do
+)
+
+// beside finds out whether the kernel is as right and as fast at the sizes next to its
+// own. What it cannot do there at all is no finding: failed says what that was. An
+// answer that its code has forged is an error.
+func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) (found []result.Finding, failed, err error) {
+	near := verify.Neighbours(here)
+	if len(near) == 0 {
+		return nil, nil, nil
+	}
+	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+	began := time.Now()
+	enough := besideSpan
+	if room.beside > 0 {
+		enough = besideMore
+	}
+	defer func() { room.beside += time.Since(began) }()
+	seconds, err := bench.Quick(ctx)
+	for i, next := range near {
+		if err != nil || i > 0 && room.beside+time.Since(began) > enough {
+			break
+		}
+		if found, err = x.besideAt(ctx, room.open, bench, next, seconds, seed); found != nil {
+			return found, err, nil
+		}
+	}
+	var fault *result.Fault
+	if errors.As(err, &fault) && fault.Cause == result.CauseForged {
+		return nil, nil, err
+	}
+	return nil, err, nil
+}
+
+// besideAt looks at one of the sizes next to that of here, where a launch takes so many
+// seconds.
+func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
+	instances := [3]*spec.Instance{next}
+	for i, job := range []*lab.Job{x.reference, x.rival} {
+		if job == nil {
+			continue
+		}
+		var err error
+		if instances[i+1], err = nextTo(job, next); err != nil {
+			return nil, err
+		}
+	}
+	bench, err := examiner.Bench(ctx, instances)
+	if err != nil {
+		return nil, err
+	}
+	one := lab.NewCase("neighbour", next.Config, seed)
+	one.Batch = verifyBatch
+	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
+		return nil, err
+	}
+	if one.Fault != nil {
+		return nil, one.Fault
+	}
+	if one.Reason != "" {
+		return []result.Finding{verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
+	}
+	return here.Cliff(ctx, bench, seconds)
+}
+
+// nextTo is another implementation at a size next to the candidate's: by that config or,
+// where it does not know its names, by the one next to its own that is the same problem.
+func nextTo(job *lab.Job, next *spec.Instance) (*spec.Instance, error) {
+	in, err := job.Variant.At(next.Config)
+	if err == nil {
+		return in, nil
+	}
+	for _, in := range verify.Neighbours(job.Instance) {
+		if verify.Answers(in, next) == nil {
+			return in, nil
+		}
+	}
+	return nil, err
+}

@@ -1,0 +1,178 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"pawl/internal/git"
+	"pawl/internal/judge"
+	"pawl/internal/lab"
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// opponent is another version of a row's kernel.
+type opponent struct {
+	role   result.Role
+	commit string
+	job    *lab.Job // nil: it cannot be had
+
+	why          string // then
+	lost         bool   // then: for good
+	otherProblem bool   // then: it could be had, and solves another problem
+}
+
+// baseOf is the base's version of a kernel; nil where it has none: the kernel is
+// new.
+func (c *check) baseOf(name string, at *spec.Config) *opponent {
+	if c.base == nil {
+		return nil
+	}
+	k := kernel(c.base.spec, name)
+	if k == nil {
+		return nil
+	}
+	return newOpponent(result.Base, c.base, k.Default(), at)
+}
+
+func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Config) *opponent {
+	job := lab.NewJob(v.tree.Folder, variant, at)
+	job.Beside = true
+	return &opponent{role: role, commit: v.sha, job: job}
+}
+
+// bestOf is the best-known version, from the commit and with the params that the
+// baseline names.
+func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, at *spec.Config) *opponent {
+	if entry == nil {
+		return nil
+	}
+	missing := func(format string, args ...any) *opponent {
+		return &opponent{role: result.Best, commit: entry.Commit, lost: true, why: fmt.Sprintf(format, args...)}
+	}
+	v, err := c.at(ctx, entry.Commit)
+	if err != nil {
+		text := err.Error()
+		if hint := hintOf(err); hint != "" {
+			text += " (" + hint + ")"
+		}
+		o := missing("the best-known version cannot be rebuilt: %s", text)
+		var none *git.NoCommitError
+		o.lost = errors.As(err, &none) && none.Gone()
+		return o
+	}
+	k := kernel(v.spec, name)
+	if k == nil {
+		why := v.why
+		if why == "" {
+			why = "it has no kernel " + name
+		}
+		return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), why)
+	}
+	variant := k.Default()
+	for param, value := range entry.Params {
+		with, err := variant.With(param, value)
+		if err != nil {
+			return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), firstLine(err))
+		}
+		variant = with
+	}
+	return newOpponent(result.Best, v, variant, at)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// missing reports whether a version cannot be built.
+func (o *opponent) missing() bool { return o.job == nil || o.job.Record.Fault != nil }
+
+// identity is that of a version that was built; "" of others.
+func (o *opponent) identity() string {
+	if o == nil || o.missing() {
+		return ""
+	}
+	return o.job.Identity()
+}
+
+// is reports whether a version is the candidate itself, as far as it runs.
+func (o *opponent) is(candidate *lab.Job) bool {
+	return candidate.Identity() != "" && o.identity() == candidate.Identity()
+}
+
+// lostForGood reports whether a version is missing for good. What may pass, as a server that
+// does not answer or a full disk, is no reason to forget a commit.
+func (o *opponent) lostForGood() bool {
+	if o.job == nil {
+		return o.lost
+	}
+	fault := o.job.Record.Fault
+	return fault != nil && (fault.Cause == result.CauseSpec || fault.Cause == result.CauseCompile || fault.Cause == result.CauseNoEntry)
+}
+
+// side is an opponent and what a stage has found of it.
+type side struct {
+	*opponent
+	known   string // the commit that the baseline names, where the base is that version
+	storedS float64
+	plays   bool
+	fault   *result.Fault // why it has no number
+	reasons []string      // why it is left out
+	timing  *result.Timing
+	change  *result.Change
+	notes   []result.Warning
+}
+
+// absent reports whether there is nothing to compare with.
+func (s *side) absent() bool { return s.job == nil || s.fault != nil }
+
+// with is the side with a reason more.
+func (s *side) with(reason string) *side {
+	more := *s
+	more.reasons = append(s.reasons[:len(s.reasons):len(s.reasons)], reason)
+	return &more
+}
+
+// sides are the base's version and the best-known one; what there is none of is nil.
+type sides struct{ base, best *side }
+
+// playing are those that play, the base first.
+func (s sides) playing() []*side {
+	var out []*side
+	for _, one := range []*side{s.base, s.best} {
+		if one != nil && one.plays {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// each is the sides, changed.
+func (s sides) each(change func(*side) *side) sides {
+	one := func(before *side) *side {
+		if before == nil {
+			return nil
+		}
+		return change(before)
+	}
+	return sides{one(s.base), one(s.best)}
+}
+
+// evidence is what a verdict depends on of a side.
+func (s *side) evidence(candidate *lab.Job) *judge.Opponent {
+	if s == nil {
+		return nil
+	}
+	e := &judge.Opponent{Missing: s.absent(), Change: s.change}
+	if !e.Missing {
+		e.Same = s.is(candidate)
+		if s.timing != nil {
+			e.Median = s.timing.Stats.Median
+		}
+	}
+	return e
+}

@@ -1,0 +1,242 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"pawl/internal/lab"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/verify"
+)
+
+const (
+	timedLooks  = 6 // timed samples of a row whose answers are verified,
+	timedLeast  = 2 // fewer where that takes longer than timedSpan,
+	timedSpan   = 2 * time.Second
+	deviceLeast = 1 // and of device code, which does not know one launch from another
+	deviceSpan  = 100 * time.Millisecond
+
+	// Timed samples that are verified of what becomes the baseline for being faster. Of a
+	// kernel that is wrong in one launch of eight, fewer than one in a hundred get past them.
+	inspectLooks = 35
+)
+
+// checkTiming takes down what samples have given away besides their time.
+func (c *check) checkTiming(j *judged) {
+	v, t := j.verification, j.timing
+	if v == nil || t == nil {
+		return
+	}
+	found := len(v.Findings)
+	if t.SetAside && c.Duet.Cache != "hot" {
+		v.Findings = append(v.Findings, verify.SetAside())
+	}
+	v.Findings = append(v.Findings, verify.Hidden(t)...)
+	var others []*result.Timing
+	for _, o := range j.playing() {
+		others = append(others, o.timing)
+	}
+	beside := verify.Skew(t, others...)
+	if len(beside) == 0 { // what is hidden from one clock is on the other, too
+		beside = verify.Helped(t, others...)
+	}
+	v.Findings = append(v.Findings, beside...)
+	for _, o := range j.playing() {
+		claimed := 0.0
+		if o.change != nil {
+			claimed = o.change.Median
+		}
+		if remembers := verify.Anew(t, o.timing, claimed); len(remembers) > 0 {
+			v.Findings = append(v.Findings, remembers...)
+			break
+		}
+	}
+	if len(v.Findings) > found && v.Integrity == result.Clean {
+		v.Integrity = result.Suspicious
+	}
+}
+
+// verifyTimedSamples judges the answers of timed samples, drawn at random: a kernel that
+// is right when it is verified must be right when it is timed.
+func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoom) {
+	v, x := j.verification, j.exam
+	if v == nil || x == nil || v.Passed == 0 || j.fault != nil || ctx.Err() != nil {
+		return
+	}
+	if len(j.kept) == 0 {
+		if c.Duet.Keep && j.timing != nil {
+			v.Limits = append(v.Limits, "no timed sample was looked at: none was kept")
+		}
+		return
+	}
+	kept := slices.Clone(j.kept)
+	rand.Shuffle(len(kept), func(a, b int) { kept[a], kept[b] = kept[b], kept[a] })
+	if last := slices.IndexFunc(kept, func(one measure.Kept) bool { return one.Last }); last > 0 {
+		kept[0], kept[last] = kept[last], kept[0]
+	}
+	examiner := room.examiner(ctx, c, j.verified, nil)
+	bench, err := examiner.Bench(ctx, x.instances(j.candidate.Instance))
+	if err == nil {
+		bench.Candidate.Instance, bench.Candidate.Symbols = j.candidate.Instance, j.candidate.Artifact.Symbols
+	}
+	began, verified, least, span := time.Now(), 0, timedLeast, timedSpan
+	late := "none was kept" // why no sample was verified that came when all were timed
+	if j.candidate.Variant.Kernel.DeviceCode() {
+		least, span, late = deviceLeast, deviceSpan, ""
+	}
+	for i, sample := range kept[:min(len(kept), timedLooks)] {
+		if i >= least && time.Since(began) > span {
+			break
+		}
+		one := lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed)
+		one.Batch = sample.Batch
+		err := err
+		if err == nil {
+			var found []result.Finding
+			found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps)
+			v.Findings = append(v.Findings, c.unlessMistaken(ctx, j, one, found)...)
+		}
+		v.Cases = append(v.Cases, one)
+		switch {
+		case err != nil:
+			one.Skipped = err.Error()
+			v.Skipped++
+			defer func() { _ = room.close(ctx) }() // a cell may be gone
+		case one.Reason != "":
+			v.Failed++
+		default:
+			v.Passed++
+			verified++
+		}
+		if sample.Last {
+			late = one.Skipped
+		}
+		if one.Reason != "" {
+			break
+		}
+	}
+	if verified == 0 && len(v.Findings) == 0 {
+		v.Limits = append(v.Limits, "no timed sample could be looked at: "+v.Cases[len(v.Cases)-1].Skipped)
+	} else if late != "" {
+		v.Limits = append(v.Limits, "none of the samples was looked at that came when all were timed: "+late)
+	}
+	j.convict()
+}
+
+// convict rejects a candidate that was caught cheating.
+func (j *judged) convict() {
+	if cheat := convict(j.verification); cheat != nil {
+		j.fail("verify", cheat)
+	}
+}
+
+// unlessMistaken drops the finding that a case is wrong only when it is timed, where a new
+// cell is wrong on the same data without a clock, too: that is a mistake which the data of
+// the examination does not show, and no cheat.
+func (c *check) unlessMistaken(ctx context.Context, j *judged, one *result.Case, found []result.Finding) []result.Finding {
+	at := slices.IndexFunc(found, func(f result.Finding) bool { return f.Exploit == verify.TimedOnly })
+	if at < 0 || ctx.Err() != nil {
+		return found
+	}
+	x := j.exam
+	examiner := c.lab.NewExaminer(x.answers, j.candidate, x.reference, x.rival, j.candidate.Instance.Footprint, c.Duet.Seed)
+	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
+	bench, err := examiner.Bench(ctx, x.instances(j.candidate.Instance))
+	if err != nil {
+		return found
+	}
+	if wrong, err := bench.Untimed(ctx, one); err != nil || !wrong {
+		return found
+	}
+	j.incorrect = true
+	j.notes = append(j.notes, c.noteJudge(j.built, x)...)
+	return slices.Delete(slices.Clone(found), at, at+1)
+}
+
+// inspects reports whether a row is to be inspected longer.
+func (c *check) inspects(verdict result.Verdict) bool {
+	return c.Duet.Keep && verdict == result.Improvement
+}
+
+// inspect verifies more of a version that is faster: it may become the baseline, and all
+// that comes after it is held against that. It reports whether it did.
+func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
+	v, x := j.verification, j.exam
+	if !c.inspects(j.verdict) || v == nil || x == nil || v.Passed == 0 || j.fault != nil || ctx.Err() != nil {
+		return false
+	}
+	verified := timedLooksOf(v)
+	bench, err := room.examiner(ctx, c, j.verified, j.candidate).Bench(ctx, x.instances(j.candidate.Instance))
+	if err == nil {
+		var found []result.Finding
+		found, err = bench.Inspect(ctx, verify.Inspection{
+			Looks: max(0, inspectLooks-verified), Cache: c.Duet.Cache,
+			Case: func() *result.Case { return lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed) },
+			After: func(one *result.Case) {
+				v.Cases = append(v.Cases, one)
+				if one.Reason != "" {
+					v.Failed++
+					return
+				}
+				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "what is faster is looked at longer", Done: verified, Total: inspectLooks})
+				v.Passed++
+				verified++
+			},
+		})
+		if last := len(v.Cases) - 1; last >= 0 && v.Cases[last].Reason != "" {
+			found = c.unlessMistaken(ctx, j, v.Cases[last], found)
+		}
+		v.Findings = append(v.Findings, found...)
+	}
+	if left := room.leave(ctx, j.candidate, err != nil || len(v.Findings) > 0); err == nil {
+		err = left
+	}
+	if err != nil && ctx.Err() == nil {
+		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were looked at: %v", verified, inspectLooks, err))
+		var own *verify.OracleError
+		if !errors.As(err, &own) {
+			j.fail("verify", err)
+		}
+	}
+	if why := c.tooFewAnew(j); why != "" {
+		v.Limits = append(v.Limits, why)
+	}
+	j.convict()
+	return true
+}
+
+// tooFewAnew says that a row which is faster was timed too seldom on wholly new data, which
+// what it gains must be there on; "" where it was often enough. Device code and launchers
+// have other data with every request.
+func (c *check) tooFewAnew(j *judged) string {
+	if !c.inspects(j.verdict) || j.candidate.Cell() == spec.CellCUDA {
+		return ""
+	}
+	for _, o := range j.playing() {
+		if o.absent() {
+			continue
+		}
+		if n := verify.CountAnew(j.timing, o.timing); n < verify.AnewLeast {
+			return fmt.Sprintf("%d timed samples on wholly new data could be compared with the %s version's, and %d must be", n, o.role, verify.AnewLeast)
+		}
+	}
+	return ""
+}
+
+// timedLooksOf counts the timed samples whose answers were right.
+func timedLooksOf(v *result.Verification) int {
+	right := 0
+	for _, one := range v.Cases {
+		if one.Lane == result.TimedLane && one.Skipped == "" && one.Reason == "" {
+			right++
+		}
+	}
+	return right
+}

@@ -1,0 +1,253 @@
+package csource
+
+import (
+	"slices"
+	"strings"
+
+	"pawl/internal/dtype"
+)
+
+// Prototype is a function's parameters, where its source leaves no doubt about them.
+// Preprocessing, headers and templates may change what a source seems to say: then
+// there is none, or a parameter's type is not known.
+type Prototype struct {
+	Line     int
+	Params   []Param
+	Optional int // how many of the last ones have default values
+}
+
+// Param is a parameter of a Prototype.
+type Param struct {
+	Text    string // as written, without its name
+	Pointer bool
+	Kind    Numeric // of it, or of what it points to
+}
+
+// Numeric is a C type of numbers; the zero one is not known.
+type Numeric struct {
+	DType dtype.Type // that says the same
+	loose bool       // char, bool: either sign
+}
+
+// sureTypes are the names that no header gives another meaning.
+var sureTypes = func() map[string]Numeric {
+	out := map[string]Numeric{
+		"char": {dtype.I8, true}, "bool": {dtype.U8, true}, "_Bool": {dtype.U8, true},
+		"__half": {dtype.F16, false}, "_Float16": {dtype.F16, false}, "__fp16": {dtype.F16, false},
+		"__nv_bfloat16": {dtype.BF16, false}, "__bf16": {dtype.BF16, false},
+		"__nv_fp8_e4m3": {dtype.E4M3, false}, "__nv_fp8_e5m2": {dtype.E5M2, false},
+		"size_t": {dtype.U64, false}, "ssize_t": {dtype.I64, false}, "ptrdiff_t": {dtype.I64, false}, "intptr_t": {dtype.I64, false}, "uintptr_t": {dtype.U64, false},
+		"float": {dtype.F32, false}, "double": {dtype.F64, false}, "signed char": {dtype.I8, false}, "unsigned char": {dtype.U8, false},
+	}
+	for _, bits := range []string{"8", "16", "32", "64"} {
+		out["int"+bits+"_t"] = Numeric{dtype.Type("i" + bits), false}
+		out["uint"+bits+"_t"] = Numeric{dtype.Type("u" + bits), false}
+	}
+	for size, names := range map[string]string{"16": "short", "32": "", "64": "long,long long"} {
+		for name := range strings.SplitSeq(names, ",") {
+			for _, sign := range []string{"", "signed ", "unsigned "} {
+				kind := Numeric{dtype.Type(map[bool]string{false: "i", true: "u"}[sign == "unsigned "] + size), false}
+				for _, end := range []string{"", " int"} {
+					if words := strings.TrimSpace(sign + name + end); words != "" {
+						out[words] = kind
+					}
+				}
+			}
+		}
+	}
+	return out
+}()
+
+// typeOrder is how the words of a type are sorted to be looked up.
+var typeOrder = []string{"signed", "unsigned", "long", "short", "char", "int"}
+
+// FindPrototype reads the parameters of an entry; nil where that is not certain. The
+// tokens are of a file of C where plainC says so, and the compiler is told of the macros
+// outside.
+func FindPrototype(tokens []Token, entry string, plainC bool, outside []string) *Prototype {
+	space, name := "", entry
+	if at := strings.LastIndex(entry, "::"); at >= 0 {
+		space, name = strings.TrimPrefix(entry[:at], "::"), entry[at+2:]
+	}
+	var found []Function
+	for _, f := range Functions(tokens) {
+		if f.Name == name {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	f := found[0]
+	macros := defined(tokens, outside)
+	if f.Conditional || f.Template != nil || f.Hidden || macros[name] {
+		return nil
+	}
+	if space != f.Space && (space != "" || !f.ExternC) { // another function of that name
+		return nil
+	}
+	for _, t := range slices.Concat(f.Params, f.Before) {
+		if t.Kind == Word && macros[t.Text] {
+			return nil
+		}
+	}
+	p := &Prototype{Line: f.Line}
+	list := SplitList(f.Params)
+	if len(list) == 1 && len(list[0]) == 0 {
+		return nil // in C that says nothing of the parameters
+	}
+	if len(list) == 1 && len(list[0]) == 1 && list[0][0].Is("void") {
+		list = nil
+	}
+	renamed := renamedTypes(tokens)
+	if plainC && !includes(tokens, "<stdbool.h>") {
+		renamed["bool"] = true // a header's own, before C23
+	}
+	for _, part := range list {
+		param, ok := sureParam(part, renamed)
+		if !ok {
+			return nil
+		}
+		p.Params = append(p.Params, param)
+		if Has(part, "=") {
+			p.Optional++
+		}
+	}
+	return p
+}
+
+// defined lists the macros of the source, besides those outside of it.
+func defined(tokens []Token, outside []string) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range outside {
+		out[name] = true
+	}
+	for _, t := range tokens {
+		words := t.directive()
+		if len(words) < 2 || words[0] != "define" {
+			continue
+		}
+		name, end := words[1], 0
+		for end < len(name) && isWordByte(name[end]) {
+			end++
+		}
+		out[name[:end]] = true
+	}
+	return out
+}
+
+// includes reports whether the source itself includes a header.
+func includes(tokens []Token, header string) bool {
+	return slices.ContainsFunc(tokens, func(t Token) bool {
+		words := t.directive()
+		return len(words) > 1 && words[0] == "include" && words[1] == header
+	})
+}
+
+// renamedTypes lists the names of types that the source itself declares.
+func renamedTypes(tokens []Token) map[string]bool {
+	out := map[string]bool{}
+	for i, t := range tokens {
+		switch {
+		case t.Is("using"), t.Is("struct"), t.Is("class"), t.Is("union"), t.Is("enum"), t.Is("typename"):
+			if i+1 < len(tokens) {
+				out[tokens[i+1].Text] = true
+			}
+		case t.Is("typedef"):
+			for j := i + 1; j+1 < len(tokens) && !tokens[j].Is(";"); j++ {
+				if next := tokens[j+1]; next.Is(";") || next.Is(",") || next.Is("[") || next.Is(")") {
+					out[tokens[j].Text] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sureParam reads a parameter. It is false where even the number of parameters is in
+// doubt: a word that stands alone may be a macro for several.
+func sureParam(tokens []Token, renamed map[string]bool) (Param, bool) {
+	var p Param
+	var words []string
+	stars := 0
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		if t.Is("=") {
+			break
+		}
+		switch {
+		case t.Is("std") && i+1 < len(tokens) && tokens[i+1].Is("::"):
+			i++
+			continue
+		case t.Is("*"):
+			stars++
+			continue
+		case t.Is("[") && i > 0 && (i+1 == len(tokens) || !tokens[i+1].Is("[")):
+			stars++
+			i = SkipGroup(tokens, i, "[", "]")
+			continue
+		case t.Kind != Word || stars > 0 && words == nil:
+			return p, false
+		case t.Is("const") || t.Is("volatile") || slices.Contains(restricts, t.Text):
+			continue
+		}
+		words = append(words, t.Text)
+	}
+	name := ""
+	if n := len(words) - 1; n > 0 && !slices.Contains(typeOrder, words[n]) && sureTypes[words[n]].DType == "" {
+		name, words = words[n], words[:n]
+	}
+	sure := sureTypes[TypeKey(words)]
+	if len(words) == 0 || name == "" && sure.DType == "" && !(stars > 0 && words[0] == "void") {
+		return p, false
+	}
+	p.Pointer = stars > 0
+	p.Text = strings.Join(words, " ") + strings.Repeat(" *", min(stars, 1)) + strings.Repeat("*", max(stars-1, 0))
+	if stars <= 1 && !slices.ContainsFunc(words, func(w string) bool { return renamed[w] }) {
+		p.Kind = sure
+	}
+	if stars == 0 && slices.Contains(words, "void") {
+		return p, false
+	}
+	return p, true
+}
+
+var restricts = strings.Fields("restrict __restrict __restrict__ __grid_constant__ register")
+
+// TypeKey sorts the words of a type: int long unsigned is unsigned long int.
+func TypeKey(words []string) string {
+	sorted := slices.Clone(words)
+	slices.SortStableFunc(sorted, func(a, b string) int { return slices.Index(typeOrder, a) - slices.Index(typeOrder, b) })
+	if len(sorted) > 1 && slices.Index(typeOrder, sorted[0]) < 0 {
+		return strings.Join(words, " ")
+	}
+	return strings.Join(sorted, " ")
+}
+
+// String lists the parameters' types.
+func (p *Prototype) String() string {
+	var out []string
+	for _, param := range p.Params {
+		out = append(out, param.Text)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Agrees reports whether a type of numbers can be an argument's.
+func (c Numeric) Agrees(t dtype.Type, buffer bool) bool {
+	switch {
+	case t == c.DType:
+		return true
+	case c.DType.Float():
+		return false
+	case !buffer: // the same bits, whatever the sign
+		return !t.Float() && t.Size() == c.DType.Size()
+	case t.Size() != c.DType.Size(): // bytes may be anything's; wider integers hold packed elements
+		return c.DType.Size() == 1 || t.Size() < c.DType.Size()
+	case t.Float() && c.DType.Size() <= 2: // C has no type for them
+		return true
+	}
+	return c.loose || unsigned(c.DType) // which carry anybody's bits
+}
+
+func unsigned(t dtype.Type) bool { return strings.HasPrefix(string(t), "u") }

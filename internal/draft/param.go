@@ -1,0 +1,203 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pawl/internal/csource"
+	"pawl/internal/dtype"
+)
+
+// cType is what a C type means to a launch.
+type cType struct {
+	dtype dtype.Type
+	width int // elements: 4 for float4
+}
+
+// cTypes are the types by their names, words of several sorted as people
+// write them.
+var cTypes = func() map[string]cType {
+	types := map[string]cType{}
+	for names, t := range map[string]dtype.Type{
+		"float f32 float32_t":                                     dtype.F32,
+		"double f64 float64_t":                                    dtype.F64,
+		"half __half _Float16 __fp16 float16_t half_t f16":        dtype.F16,
+		"__nv_bfloat16 nv_bfloat16 __bf16 bfloat16 bfloat16_t":    dtype.BF16,
+		"__nv_fp8_e4m3 float_e4m3_t":                              dtype.E4M3,
+		"__nv_fp8_e5m2 float_e5m2_t":                              dtype.E5M2,
+		"char signed_char int8_t":                                 dtype.I8,
+		"unsigned_char uint8_t bool _Bool uchar byte":             dtype.U8,
+		"short short_int signed_short int16_t":                    dtype.I16,
+		"unsigned_short unsigned_short_int uint16_t ushort":       dtype.U16,
+		"int signed signed_int int32_t":                           dtype.I32,
+		"unsigned unsigned_int uint32_t uint":                     dtype.U32,
+		"long long_int long_long long_long_int int64_t ptrdiff_t": dtype.I64,
+		"signed_long signed_long_long ssize_t intptr_t":           dtype.I64,
+		"unsigned_long unsigned_long_int unsigned_long_long":      dtype.U64,
+		"unsigned_long_long_int uint64_t size_t uintptr_t ulong":  dtype.U64,
+	} {
+		for name := range strings.FieldsSeq(names) {
+			types[strings.ReplaceAll(name, "_", " ")] = cType{t, 1}
+			types[name] = cType{t, 1}
+		}
+	}
+	for name, t := range map[string]dtype.Type{
+		"float": dtype.F32, "double": dtype.F64, "int": dtype.I32, "uint": dtype.U32, "half": dtype.F16, "__nv_bfloat16": dtype.BF16,
+		"char": dtype.I8, "uchar": dtype.U8, "short": dtype.I16, "ushort": dtype.U16, "longlong": dtype.I64, "ulonglong": dtype.U64,
+	} {
+		for _, width := range []int{2, 3, 4} {
+			types[fmt.Sprint(name, width)] = cType{t, width}
+		}
+	}
+	types["__half2"] = cType{dtype.F16, 2}
+	types["__nv_bfloat162"] = cType{dtype.BF16, 2}
+	return types
+}()
+
+// Param is a parameter of a function as its source declares it.
+type Param struct {
+	Name    string
+	Type    string     // as written, without pointer and qualifiers
+	DType   dtype.Type // best guess when the type is not Known
+	Width   int        // elements of a vector type: 4 for float4
+	Known   bool
+	Pointer bool
+	Const   bool // what it points to is const
+
+	Written   bool // the body assigns elements
+	ReadFirst bool // the body reads elements before it assigns any
+}
+
+// ignoredWords say nothing about what is passed.
+var ignoredWords = strings.Fields("restrict __restrict __restrict__ volatile register struct enum typename __grid_constant__ std")
+
+// parseParam reads one parameter; false means that it cannot be passed by a
+// launch: references, function pointers, pointers to pointers.
+func parseParam(tokens []csource.Token, aliases map[string]cType) (Param, bool) {
+	p := Param{Width: 1}
+	var words []string
+	stars := 0
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		switch {
+		case t.Is("="):
+			i = len(tokens)
+		case t.Is("*"):
+			stars++
+		case t.Is("["):
+			stars++
+			i = csource.SkipGroup(tokens, i, "[", "]")
+		case t.Is("<"):
+			i = csource.SkipGroup(tokens, i, "<", ">")
+		case t.Is("&") || t.Is("(") || t.Is("."):
+			return p, false
+		case t.Is("const"):
+			p.Const = p.Const || stars == 0
+		case t.Is("::"):
+		case t.Kind == csource.Word && !slices.Contains(ignoredWords, t.Text):
+			words = append(words, t.Text)
+		}
+	}
+	if len(words) == 0 || stars > 1 {
+		return p, false
+	}
+	p.Pointer = stars == 1
+	// Without a name all words are the type.
+	if n := len(words) - 1; n > 0 && !isTypeWord(words[n]) {
+		p.Name, words = plainIdentifier(words[n]), words[:n]
+	}
+	p.Type = strings.Join(words, " ")
+	t, ok := aliases[p.Type]
+	if !ok {
+		t, ok = cTypes[csource.TypeKey(words)]
+	}
+	if p.Known = ok; !ok {
+		t = cType{dtype.F32, 1}
+		if p.Type == "void" {
+			t.dtype = dtype.U8
+		} else if !p.Pointer {
+			t.dtype = dtype.I32
+		}
+	}
+	p.DType, p.Width = t.dtype, t.width
+	return p, true
+}
+
+// isTypeWord reports whether a last word belongs to the type: unsigned int.
+func isTypeWord(word string) bool {
+	switch word {
+	case "int", "long", "short", "char", "unsigned", "signed", "float", "double", "void", "bool":
+		return true
+	}
+	return false
+}
+
+// plainIdentifier makes a name of letters, digits and underscores.
+func plainIdentifier(word string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, word)
+	return clean[:min(len(clean), 48)]
+}
+
+// typeAliases finds typedef float real; and using real = float;, also from
+// the arguments of a template.
+func typeAliases(tokens []csource.Token) map[string]cType {
+	aliases := map[string]cType{}
+	for i, t := range tokens {
+		if !t.Is("typedef") && !t.Is("using") {
+			continue
+		}
+		var words []string
+		for _, u := range tokens[i+1 : min(len(tokens), i+8)] {
+			if u.Is(";") {
+				break
+			}
+			if u.Kind == csource.Word || u.Is("=") || u.Is("*") {
+				words = append(words, u.Text)
+			}
+		}
+		if len(words) < 2 {
+			continue
+		}
+		name, kind := words[len(words)-1], words[:len(words)-1]
+		if t.Is("using") {
+			if words[1] != "=" {
+				continue
+			}
+			name, kind = words[0], words[2:]
+		}
+		if known, ok := cTypes[strings.Join(kind, " ")]; ok {
+			aliases[name] = known
+		}
+	}
+	return aliases
+}
+
+// elementUse tells what a body does with the elements of a pointer: whether it
+// writes some, and whether the first thing it does is to read one.
+func elementUse(body []csource.Token, name string) (written, readFirst bool) {
+	for i, t := range body {
+		if !t.Is(name) || t.Kind != csource.Word || i+1 == len(body) || !body[i+1].Is("[") {
+			continue
+		}
+		end := csource.SkipGroup(body, i+1, "[", "]")
+		after := func(n int) csource.Token {
+			if end+n < len(body) {
+				return body[end+n]
+			}
+			return csource.Token{}
+		}
+		assigned := after(1).Is("=") && !after(2).Is("=")
+		changed := len(after(1).Text) == 1 && strings.Contains("+-*/%&|^", after(1).Text) && (after(2).Is("=") || after(2).Is(after(1).Text) && !after(2).Is("&") && !after(2).Is("|"))
+		if !assigned && !written {
+			readFirst = true
+		}
+		written = written || assigned || changed
+	}
+	return written, readFirst
+}

@@ -1,0 +1,56 @@
+package formula
+
+// Part is a part of a formula, for those who compute it in an arithmetic of their
+// own: a constant, a variable, or an operation on other parts.
+type Part struct {
+	Symbol   string // of an operator or function: "+", "max", "if"; "" for constants and variables
+	Operands []Part // of an operation; of "if" the value, the condition, and the other value
+	Name     string // of a variable
+	Value    Value  // of a constant
+}
+
+// Root is the whole formula. A chained comparison is the "and" of its comparisons.
+func (e *Expr) Root() Part { return partOf(e.root) }
+
+func partOf(n node) Part {
+	operation := func(symbol string, operands ...node) Part {
+		p := Part{Symbol: symbol}
+		for _, operand := range operands {
+			p.Operands = append(p.Operands, partOf(operand))
+		}
+		return p
+	}
+	switch x := n.(type) {
+	case constantNode:
+		return Part{Value: x.value}
+	case nameNode:
+		return Part{Name: x.name}
+	case unaryNode:
+		return operation(x.op.symbol, x.x)
+	case binaryNode:
+		return operation(x.op.symbol, x.x, x.y)
+	case chainNode:
+		all := Part{Symbol: "and"}
+		for i, op := range x.ops {
+			all.Operands = append(all.Operands, operation(op.symbol, x.operands[i], x.operands[i+1]))
+		}
+		return all
+	case logicNode:
+		return operation(x.symbol, x.x, x.y)
+	}
+	x := n.(conditionalNode)
+	return operation("if", x.then, x.test, x.other)
+}
+
+// Uses reports whether an operator or function stands anywhere in the part.
+func (p Part) Uses(symbol string) bool {
+	if p.Symbol == symbol {
+		return true
+	}
+	for _, operand := range p.Operands {
+		if operand.Uses(symbol) {
+			return true
+		}
+	}
+	return false
+}

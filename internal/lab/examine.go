@@ -1,0 +1,208 @@
+package lab
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/verify"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Examiner holds the cells in which one kernel's answers are looked at: its own,
+// those of its oracle and rival, and the one that compares. It opens them when they
+// are first needed, and again after one has ended.
+type Examiner struct {
+	Answers *Answers
+	Seed    uint64
+
+	lab       *Lab
+	sides     [3]*Job // candidate, reference, rival: any config of theirs
+	seats     [3]*Lease
+	judge     *worker.Cell
+	client    *worker.Client
+	footprint int64  // of the largest problem
+	borrowed  *Lease // the candidate's, which somebody else closes
+	last      *verify.Bench
+}
+
+// The sides of an examination.
+const (
+	examined = iota
+	reference
+	rival
+)
+
+// NewExaminer is for a candidate (nil: for outputs that are there already) and, where there are such, its built reference and
+// rival. Footprint is that of the largest problem to come.
+func (b *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
+	return &Examiner{Answers: answers, Seed: seed, lab: b, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
+}
+
+// Bench is where one problem is looked at: the candidate's instance, and those of
+// reference and rival where there are such.
+func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*verify.Bench, error) {
+	client, err := e.lab.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if client != e.client { // the last worker took its cells with it
+		e.client, e.seats, e.judge = client, [3]*Lease{}, nil
+	}
+	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.lab.Timeout}
+	if err := e.seat(ctx); err != nil {
+		return nil, err
+	}
+	sides := [3]*verify.Side{}
+	for i, job := range e.sides {
+		if job != nil {
+			sides[i] = &verify.Side{Cell: e.seats[i].Cell, Instance: instances[i], Symbols: job.Artifact.Symbols}
+		}
+	}
+	if e.judge == nil {
+		if e.judge, err = e.openJudge(ctx); err != nil {
+			return nil, &verify.OracleError{Err: err}
+		}
+	}
+	if sides[examined] != nil {
+		b.Candidate = *sides[examined]
+	}
+	b.Oracle, b.Rival, b.Judge = e.Answers.oracle(sides[reference]), sides[rival], e.judge
+	if e.last != nil {
+		b.Follow(e.last)
+	}
+	e.last = b
+	return b, nil
+}
+
+// seat opens the cells that are not open, all at once: importing a framework takes seconds.
+// No candidate means that only what it has produced before is looked at.
+func (e *Examiner) seat(ctx context.Context) error {
+	var errs [3]error
+	var opening sync.WaitGroup
+	for i, job := range e.sides {
+		if job != nil && e.seats[i] == nil {
+			opening.Go(func() { e.seats[i], errs[i] = e.open(ctx, job) })
+		}
+	}
+	opening.Wait()
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case i == examined:
+			return err
+		default:
+			return &verify.OracleError{Err: err}
+		}
+	}
+	for i, job := range e.sides {
+		if seat := e.seats[i]; job != nil && seat.last == nil {
+			e.lab.describe(job, seat, seat.loaded)
+		}
+	}
+	return nil
+}
+
+func (e *Examiner) open(ctx context.Context, job *Job) (*Lease, error) {
+	var purpose Purpose
+	if job.Cell() != spec.CellCUDA {
+		purpose.Memory = 5*e.footprint + spareMemory
+	}
+	if job.Untimed && job.Cell() == spec.CellPython { // references compute in wider types
+		purpose.Memory = max(purpose.Memory, wideMemory*e.footprint+2*spareMemory)
+	}
+	return e.lab.Lease(ctx, job, purpose)
+}
+
+// wideMemory is how many times a problem's own memory a reference in wider types may take.
+const wideMemory = 24
+
+// openJudge opens the cell that compares. A reference in double precision takes
+// several times the memory of the problem.
+func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
+	return e.client.Open(ctx, wire.Open{
+		Cell: "oracle", Sandbox: e.lab.Sandbox, Memory: wideMemory*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
+	})
+}
+
+// Succeed makes another config of the candidate the one that is looked at. If its
+// cell is open it goes on there: Renew first, if that must not be.
+func (e *Examiner) Succeed(candidate *Job) {
+	e.sides[examined] = candidate
+	if seat := e.seats[examined]; seat != nil {
+		e.lab.describe(candidate, seat, seat.loaded)
+	}
+}
+
+// Borrow makes a cell that is open already, and stays so, the one that is looked at.
+// Return ends that.
+func (e *Examiner) Borrow(candidate *Job, seat *Lease) {
+	if e.client != seat.client { // the last worker took its cells with it
+		e.client, e.seats, e.judge = seat.client, [3]*Lease{}, nil
+	}
+	e.sides[examined], e.seats[examined], e.borrowed = candidate, seat, seat
+}
+
+// Return gives a borrowed cell back.
+func (e *Examiner) Return() {
+	if e.seats[examined] == e.borrowed {
+		e.seats[examined] = nil
+	}
+	e.sides[examined], e.borrowed = nil, nil
+}
+
+// Fits reports whether the examiner has the cells for a candidate and its oracle.
+func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
+	for i, job := range [3]*Job{candidate, ref, other} {
+		mine := e.sides[i]
+		if (mine == nil) != (job == nil) || mine != nil && (mine.Artifact.Key != job.Artifact.Key || mine.Variant.Kernel != job.Variant.Kernel) {
+			return false
+		}
+	}
+	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Usual == answers.Usual && e.Answers.Factor == answers.Factor
+}
+
+// Renew closes the candidate's cell, so that the next problem has a fresh one. It
+// returns what only closing brings to light.
+func (e *Examiner) Renew(ctx context.Context, err error) error {
+	seat := e.seats[examined]
+	e.seats[examined] = nil
+	if seat == nil {
+		return nil
+	}
+	return seat.Close(ctx, e.sides[examined], err)
+}
+
+// Close ends the cells, all at once: one that has used a GPU takes a while to end. It returns
+// what only closing the candidate's brings to light: answers that its code has forged, say.
+func (e *Examiner) Close(ctx context.Context) error {
+	var closing sync.WaitGroup
+	if e.judge != nil {
+		closing.Go(func() { _, _ = e.judge.Close(ctx) })
+	}
+	ends := endAll(ctx, e.seats[:])
+	closing.Wait()
+	var own error
+	for i, seat := range e.seats {
+		if seat == nil {
+			continue
+		}
+		if err := e.sides[i].closed(ends[i]); i == examined {
+			own = err
+		}
+	}
+	e.seats, e.judge, e.last = [3]*Lease{}, nil, nil
+	return own
+}
+
+// NewCase is a case of a config before anything is known of it.
+func NewCase(lane string, config *spec.Config, seed uint64) *result.Case {
+	c := &result.Case{Lane: lane, Seed: seed, Vars: vars(config)}
+	for _, v := range config.Vars {
+		c.Names = append(c.Names, v.Name)
+	}
+	return c
+}

@@ -1,0 +1,249 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/worker/wire"
+)
+
+// sidesMinor is the protocol's minor version that brought sides.
+const sidesMinor = 1
+
+// Host gives the versions of one kernel fresh cells, as measure's duets ask for
+// them: all in one where they are device code, else one for each.
+type Host struct {
+	lab   *Lab
+	sides []*Job // by side; any config of theirs, for they load the same
+	seats []*Lease
+	ahead []*seating // opened before they are asked for
+
+	admitted []guest
+	purpose  Purpose // large enough for every config that plays there
+}
+
+// guest is a config of a version that plays in the cells of another.
+type guest struct {
+	side int
+	job  *Job
+}
+
+// NewHost is the host of a kernel's versions, the candidate first.
+func (b *Lab) NewHost(sides []*Job) *Host { return &Host{lab: b, sides: sides} }
+
+// Admit makes the cells large enough for another config of a version.
+func (h *Host) Admit(side int, job *Job) {
+	h.admitted = append(h.admitted, guest{side, job})
+	open, _ := h.lab.requests(job, "", Purpose{})
+	h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
+}
+
+// oneCell reports whether all sides can live in one cell: device code cannot reach
+// the process that launches it, everything else can.
+func (h *Host) oneCell() bool {
+	for _, side := range h.sides {
+		if !side.Variant.Kernel.DeviceCode() {
+			return false
+		}
+	}
+	return true
+}
+
+// Open loads the sides in the given order.
+func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, error) {
+	seated := h.take(order)
+	if seated == nil {
+		var err error
+		if seated, err = h.seat(ctx, order, h.sides); err != nil {
+			return nil, err
+		}
+	}
+	h.seats = seated.seats
+	for side, job := range h.sides {
+		h.lab.describe(job, seated.seats[side], seated.loaded[side])
+	}
+	return seated.places, nil
+}
+
+// seating is the cells of one visit, by side.
+type seating struct {
+	order  []int
+	seats  []*Lease
+	loaded []*wire.LoadReply
+	places []measure.Place
+}
+
+// gone reports whether the worker has ended, and its cells with it.
+func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gone) }
+
+// seat opens cells and loads the sides. What is to be known of them is written to the records
+// of jobs.
+func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
+	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
+	if !h.oneCell() {
+		if err := h.seatEach(ctx, s, jobs); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	client, err := h.lab.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if client.Minor() < sidesMinor {
+		return nil, &result.Fault{
+			Cause: result.CauseUnsupported, Message: fmt.Sprintf("the worker speaks protocol %s; several versions in one cell need 1.%d", client.Hello().Protocol, sidesMinor),
+			Hint: "install the same version of pawl on both sides",
+		}
+	}
+	purpose := h.purpose
+	for index, side := range order {
+		purpose.Side = index
+		lease, err := h.lab.Lease(ctx, jobs[side], purpose)
+		if err != nil {
+			if purpose.Beside != nil {
+				err = purpose.Beside.Close(ctx, jobs[side], err)
+			}
+			if errors.As(err, new(*unreachedError)) {
+				return nil, err
+			}
+			return nil, &measure.SideError{Side: side, Err: err}
+		}
+		if purpose.Beside == nil {
+			purpose.Beside = lease
+		}
+		s.seats[side], s.loaded[side], s.places[side] = purpose.Beside, lease.loaded, measure.Place{Cell: lease.Cell, Index: index}
+	}
+	return s, nil
+}
+
+// seatEach leases a cell for every side, in order.
+func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
+	errs := make([]error, len(jobs))
+	one := func(side int) {
+		if s.seats[side], errs[side] = h.lab.Lease(ctx, jobs[side], h.purpose); errs[side] == nil {
+			s.loaded[side], s.places[side] = s.seats[side].loaded, measure.Place{Cell: s.seats[side].Cell}
+		}
+	}
+	var opening sync.WaitGroup
+	for _, side := range s.order {
+		if jobs[side].Cell() == spec.CellPython { // importing a framework takes seconds
+			opening.Go(func() { one(side) })
+			continue
+		}
+		one(side)
+	}
+	opening.Wait()
+	for side, err := range errs {
+		if err != nil {
+			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
+			return &measure.SideError{Side: side, Err: err}
+		}
+	}
+	return nil
+}
+
+// aheadMemory is what a cell takes that has loaded a framework, or a GPU's driver.
+const aheadMemory = 4 << 30
+
+// Expect opens the cells of visits to come, side by side. What goes wrong there goes wrong
+// again in Open, which tells.
+func (h *Host) Expect(ctx context.Context, orders [][]int) {
+	client, err := h.lab.Client(ctx)
+	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Cell() != spec.CellHost }) {
+		return
+	}
+	facts := client.Hello().Machine
+	most := min(len(orders), facts.CPU.Cores/2/len(h.sides), int(facts.MemoryBytes/2/aheadMemory)/len(h.sides))
+	if most < 2 {
+		return
+	}
+	h.Release(ctx) // what was expected before
+	made := make([]*seating, most)
+	var opening sync.WaitGroup
+	for i := range made {
+		jobs := h.apart()
+		opening.Go(func() { made[i], _ = h.seat(ctx, orders[i], jobs) })
+	}
+	opening.Wait()
+	for _, s := range made {
+		if s != nil {
+			h.ahead = append(h.ahead, s)
+		}
+	}
+}
+
+// apart are the sides with records of their own, for cells that may never be used.
+func (h *Host) apart() []*Job {
+	jobs := make([]*Job, len(h.sides))
+	for side, job := range h.sides {
+		own := *job
+		jobs[side] = &own
+	}
+	return jobs
+}
+
+// take finds cells that were opened before they were asked for.
+func (h *Host) take(order []int) *seating {
+	h.ahead = slices.DeleteFunc(h.ahead, (*seating).gone)
+	at := slices.IndexFunc(h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
+	if at < 0 {
+		return nil
+	}
+	found := h.ahead[at]
+	h.ahead = slices.Delete(h.ahead, at, at+1)
+	return found
+}
+
+// Release closes cells that were opened and not needed.
+func (h *Host) Release(ctx context.Context) {
+	for _, s := range slices.DeleteFunc(h.ahead, (*seating).gone) {
+		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
+	}
+	h.ahead = nil
+}
+
+// Close ends the cells. It returns what only closing brought to light, by side.
+func (h *Host) Close(ctx context.Context, errs []error) []error {
+	seats := h.seats
+	h.seats = make([]*Lease, len(h.sides))
+	out := h.leave(ctx, seats, h.sides, errs)
+	for _, g := range h.admitted { // what held the cells held all that played in them
+		if into, from := &g.job.Record, h.sides[g.side].Record; into.Sandbox == nil {
+			into.Trust, into.Sandbox, into.Flush = from.Trust, from.Sandbox, from.Flush
+		}
+	}
+	return out
+}
+
+// leave closes the cells of a visit.
+func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []error) []error {
+	once, before := make([]*Lease, len(jobs)), make([]error, len(jobs))
+	for side, seat := range seats {
+		if seat == nil || slices.Index(seats, seat) < side {
+			continue
+		}
+		once[side], before[side] = seat, errs[side]
+		for other, also := range seats { // the cell of all of them, ended by one
+			if also == seat && errs[other] != nil {
+				before[side] = errs[other]
+			}
+		}
+	}
+	out := make([]error, len(jobs))
+	for side, end := range endAll(ctx, once, before...) {
+		if once[side] == nil {
+			continue
+		}
+		if err := jobs[side].closed(end); before[side] == nil {
+			out[side] = err
+		}
+	}
+	return out
+}

@@ -1,0 +1,374 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pawl/internal/build"
+	"pawl/internal/judge"
+	"pawl/internal/measure"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
+)
+
+// The test binary stands in for pawl's worker and cells.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "gpu-worker" {
+		beWorkerWithGPU()
+		return
+	}
+	if !puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
+		os.Exit(puppet.Run(m))
+	}
+}
+
+const hostYAML = `version: 1
+kernels:
+  k:
+    source: k.c
+    entry: k
+    launch: {threads: THREADS}
+    args: [{name: y, dtype: f32, shape: [N], role: out}, {name: n, dtype: i64, value: N}]
+configs:
+  small: {N: 1024, THREADS: 1}
+  huge: {N: 1_000_000_000, THREADS: 100}
+`
+
+// newLab is a lab whose cells do what scripts say.
+func newLab(t *testing.T) *Lab {
+	t.Helper()
+	t.Parallel()
+	command, err := puppet.Worker(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Sandbox: "auto", Worker: command, Timeout: 10 * time.Second})
+	t.Cleanup(b.Close)
+	return b
+}
+
+// scripted is a job on a config of hostYAML, built.
+func scripted(t *testing.T, config string, script puppet.Script) *Job {
+	t.Helper()
+	s, err := spec.Parse("pawl.yaml", []byte(hostYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Kernels[0].Configs {
+		if c.Name == config {
+			job := NewJob(".", s.Kernels[0].Default(), c)
+			job.Artifact = &build.Artifact{Bytes: []byte(script.String()), Symbols: []string{"k"}}
+			job.Record.Build = &result.Build{}
+			return job
+		}
+	}
+	t.Fatalf("no config %s", config)
+	return nil
+}
+
+func TestHostOpensACellForEverySide(t *testing.T) {
+	b := newLab(t)
+	sides := []*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Reach: true}), scripted(t, "small", puppet.Script{})}
+	host := b.NewHost(sides)
+	places, err := host.Open(t.Context(), []int{2, 0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range places {
+		if p.Cell == nil || p.Index != 0 || slices.ContainsFunc(places[:i], func(o measure.Place) bool { return o.Cell == p.Cell }) {
+			t.Errorf("side %d: %+v", i, p)
+		}
+		if row := sides[i].Record; row.Trust != "author" || row.Sandbox == nil {
+			t.Errorf("side %d: trust %q, sandbox %+v", i, row.Trust, row.Sandbox)
+		}
+	}
+	// In the order they are asked for: a cell's number is that of its opening.
+	if a, b, c := places[2].Cell.Info.Cell, places[0].Cell.Info.Cell, places[1].Cell.Info.Cell; a > b || b > c {
+		t.Errorf("opened as cells %d, %d, %d", a, b, c)
+	}
+	if errs := host.Close(t.Context(), make([]error, 3)); slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+		t.Error(errs)
+	}
+	if row := sides[1].Record; row.Flush != "none" {
+		t.Errorf("flush %q", row.Flush)
+	}
+	if sides[1].Record.Sandbox.Level == "off" {
+		t.Skip("this system confines nothing")
+	}
+	// What a version tried in one cell stays, though it does not try again in the next.
+	if len(sides[1].Record.Sandbox.Attempts) == 0 {
+		t.Fatal("an attempt to reach the network is not noticed")
+	}
+	sides[1].Artifact = sides[0].Artifact
+	if _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	host.Close(t.Context(), make([]error, 3))
+	if len(sides[1].Record.Sandbox.Attempts) == 0 || len(sides[0].Record.Sandbox.Attempts) > 0 {
+		t.Errorf("attempts %v; of another side %v", sides[1].Record.Sandbox.Attempts, sides[0].Record.Sandbox.Attempts)
+	}
+}
+
+// A side that cannot be loaded is named, and the others' cells do not stay behind.
+func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
+	b := newLab(t)
+	host := b.NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Crash: "load"})})
+	_, err := host.Open(t.Context(), []int{0, 1})
+	side := measure.SideOf(err)
+	var fault *result.Fault
+	if side != 1 || !errors.As(err, &fault) || fault.Cause != result.CauseExit {
+		t.Errorf("side %d: %v", side, err)
+	}
+	for i, seat := range host.seats {
+		if seat != nil {
+			t.Errorf("side %d still has a cell", i)
+		}
+	}
+}
+
+// What closing brings to light is told of its side; what was known before is not
+// told again.
+func TestHostCloses(t *testing.T) {
+	b := newLab(t)
+	dies := puppet.Script{Crash: "ping"}
+	host := b.NewHost([]*Job{scripted(t, "small", dies), scripted(t, "small", dies), scripted(t, "small", puppet.Script{})})
+	if _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	known := errors.New("known")
+	errs := host.Close(t.Context(), []error{known, nil, nil})
+	if errs[0] != nil || errs[1] == nil || errs[2] != nil {
+		t.Error(errs)
+	}
+	if again := host.Close(t.Context(), make([]error, 3)); slices.ContainsFunc(again, func(err error) bool { return err != nil }) {
+		t.Errorf("closed twice: %v", again)
+	}
+}
+
+// The configs that share cells have room there, whichever comes first.
+func TestHostHasRoomForEveryConfig(t *testing.T) {
+	b := newLab(t)
+	small, huge := scripted(t, "small", puppet.Script{}), scripted(t, "huge", puppet.Script{})
+	host := b.NewHost([]*Job{small, small})
+	alone, _ := b.requests(huge, "", Purpose{})
+	before, _ := b.requests(small, "", host.purpose)
+	if before.Memory >= alone.Memory || before.Threads >= alone.Threads {
+		t.Fatalf("the huge config is not larger: %+v, %+v", before, alone)
+	}
+	host.Admit(0, huge)
+	host.Admit(0, small)
+	if after, _ := b.requests(small, "", host.purpose); after.Memory != alone.Memory || after.Threads != alone.Threads {
+		t.Errorf("%d bytes and %d threads, want %d and %d", after.Memory, after.Threads, alone.Memory, alone.Threads)
+	}
+}
+
+// Where cells take long to open, those of visits to come are opened side by side, as many
+// as half of the cores can: here three. A visit then has its own, in its order, and what is
+// not needed is closed.
+func TestHostOpensAhead(t *testing.T) {
+	cells := newLab(t).NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})})
+	cells.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
+	if len(cells.ahead) > 0 {
+		t.Error("cells that are there at once are opened ahead")
+	}
+	sides := twoVersions(t)
+	host := labWithGPU(t, "").NewHost(sides)
+	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}})
+	if len(host.ahead) != 3 {
+		t.Fatalf("%d visits are ready", len(host.ahead))
+	}
+	if sides[0].Record.Trust != "" {
+		t.Errorf("a row knows of a cell that it has not had: %q", sides[0].Record.Trust)
+	}
+	seen := map[uint64]bool{}
+	for visit, order := range [][]int{{1, 0}, {1, 0}, {0, 1}, {0, 1}} {
+		places, err := host.Open(t.Context(), order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := places[0].Cell.Info.Cell
+		if seen[number] || (number > 3) != (visit == 3) || places[order[0]].Index != 0 || places[order[1]].Index != 1 {
+			t.Errorf("visit %d has cell %d: %+v", visit, number, places)
+		}
+		seen[number] = true
+		if sides[0].Record.Trust != "harness" {
+			t.Errorf("trust %q", sides[0].Record.Trust)
+		}
+		host.Close(t.Context(), make([]error, 2))
+	}
+	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
+	if host.Release(t.Context()); len(host.ahead) > 0 {
+		t.Errorf("%d visits are still ready", len(host.ahead))
+	}
+	host.Expect(t.Context(), [][]int{{0, 1}}) // one is not worth it
+	if len(host.ahead) > 0 {
+		t.Errorf("%d visits are ready", len(host.ahead))
+	}
+}
+
+// counted counts how often a host is opened.
+type counted struct {
+	*Host
+	opened int
+}
+
+func (h *counted) Open(ctx context.Context, order []int) ([]measure.Place, error) {
+	h.opened++
+	return h.Host.Open(ctx, order)
+}
+
+// twice is a match of a job with itself.
+func twice(job *Job) *measure.Match {
+	m := &measure.Match{Name: "m"}
+	for range 2 {
+		m.Sides = append(m.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+	}
+	return m
+}
+
+func ignore(*measure.Match, measure.Progress) {}
+
+func TestPlayOut(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		verdicts []result.Verdict // as it is settled, again and again
+		sets     []int            // the cells of each set, in the end
+	}{
+		"what passes is not confirmed": {[]result.Verdict{result.Maintained}, []int{4}},
+		"what improves is confirmed":   {[]result.Verdict{result.Improvement, result.Maintained}, []int{4, 4}},
+		"undecided, and then it fails": {[]result.Verdict{result.Inconclusive, result.Regression, result.Regression}, []int{5, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newLab(t)
+			b.Sandbox = "off"
+			job := scripted(t, "small", puppet.Script{Micros: 200})
+			settled := 0
+			duel := &Duel{Match: twice(job), Settle: func() result.Verdict {
+				settled++
+				return test.verdicts[min(settled, len(test.verdicts))-1]
+			}}
+			opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+			host := &counted{Host: b.NewHost([]*Job{job, job})}
+			PlayOut(t.Context(), host, []*Duel{duel}, opts, ignore)
+			if err := duel.Match.Err(); err != nil {
+				t.Fatal(err)
+			}
+			sets := make([]int, len(test.sets))
+			for _, c := range duel.Match.Cells {
+				sets[c.Set]++
+			}
+			if settled != len(test.verdicts) || !slices.Equal(sets, test.sets) || host.opened != len(duel.Match.Cells) {
+				t.Errorf("settled %d times after %v cells, want %d and %v", settled, sets, len(test.verdicts), test.sets)
+			}
+		})
+	}
+}
+
+// Undecided is tried once more, for twice as long, and left at that.
+func TestUndecidedHasTwiceTheBudget(t *testing.T) {
+	b := newLab(t)
+	b.Sandbox = "off"
+	job := scripted(t, "small", puppet.Script{Micros: 200})
+	m := twice(job)
+	var spent []time.Duration
+	duel := &Duel{Match: m, Settle: func() result.Verdict {
+		spent = append(spent, m.Spent)
+		return result.Inconclusive
+	}}
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: 1} // never narrow enough
+	opts.Budget = 300 * time.Millisecond
+	PlayOut(t.Context(), b.NewHost([]*Job{job, job}), []*Duel{duel}, opts, ignore)
+	if len(spent) != 2 || spent[1]-spent[0] < 2*opts.Budget || m.Stopped != "budget" {
+		t.Errorf("settled after %v, stopped by %s", spent, m.Stopped)
+	}
+}
+
+// An interrupt before the second set leaves what the first has found undecided.
+func TestPlayOutWithoutConfirmation(t *testing.T) {
+	b := newLab(t)
+	b.Sandbox = "off"
+	slower, base := scripted(t, "small", puppet.Script{Micros: 240}), scripted(t, "small", puppet.Script{Micros: 200})
+	m := &measure.Match{Name: "m"}
+	for _, job := range []*Job{slower, base} {
+		m.Sides = append(m.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	found := func() judge.Case {
+		return judge.Case{Gate: spec.DefaultGate, Base: &judge.Opponent{Change: m.Change(1, make([]result.Role, 2), opts), Median: 200e-6}}
+	}
+	duel := &Duel{Match: m, Settle: func() result.Verdict {
+		cancel()
+		verdict, _ := judge.Provisional(found())
+		return verdict
+	}}
+	PlayOut(ctx, b.NewHost([]*Job{slower, base}), []*Duel{duel}, opts, ignore)
+	if err := m.Err(); err != nil || len(m.Cells) != 4 || duel.verdict != result.Regression {
+		t.Fatalf("%v, %d cells, %s", err, len(m.Cells), duel.verdict)
+	}
+	if verdict, why := judge.Verdict(found()); verdict != result.Inconclusive || !slices.Equal(why, []result.Reason{result.Unconfirmed}) {
+		t.Errorf("%s %v", verdict, why)
+	}
+}
+
+// Duels of one group are confirmed each for itself, and an interrupt ends them all.
+func TestPlayOutOfSeveral(t *testing.T) {
+	b := newLab(t)
+	b.Sandbox = "off"
+	job := scripted(t, "small", puppet.Script{Micros: 200})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var duels []*Duel
+	verdicts := []result.Verdict{result.Maintained, result.Regression}
+	for i := range verdicts {
+		duels = append(duels, &Duel{Match: twice(job), Settle: func() result.Verdict { return verdicts[i] }})
+	}
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	PlayOut(ctx, b.NewHost([]*Job{job, job}), duels, opts, func(m *measure.Match, _ measure.Progress) {
+		if len(m.Cells) == 6 { // in the middle of the confirmation
+			cancel()
+		}
+	})
+	if n := len(duels[0].Match.Cells); n != 4 {
+		t.Errorf("what passes has %d cells", n)
+	}
+	if err := duels[1].Match.Err(); err == nil || len(duels[1].Match.Cells) != 6 {
+		t.Errorf("%v after %d cells", err, len(duels[1].Match.Cells))
+	}
+}
+
+// Cells that were opened ahead end with their worker; what comes after has others.
+func TestExpectedOfAWorkerThatEnds(t *testing.T) {
+	sides := twoVersions(t)
+	b := labWithGPU(t, "")
+	host := b.NewHost(sides)
+	orders := [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}}
+	host.Expect(t.Context(), orders)
+	if len(host.ahead) == 0 {
+		t.Fatal("none was opened ahead")
+	}
+	b.worker.Close()
+	<-b.worker.Gone()
+	for visit, order := range orders {
+		places, err := host.Open(t.Context(), order)
+		side := measure.SideOf(err)
+		if err != nil {
+			t.Fatal(side, err)
+		}
+		for side, place := range places {
+			if _, err := place.Cell.Prepare(t.Context(), wire.Prepare{}); err != nil && strings.Contains(err.Error(), "the worker ended") {
+				t.Errorf("visit %d, side %d: %v", visit, side, err)
+			}
+		}
+		host.Close(t.Context(), make([]error, len(sides)))
+	}
+}

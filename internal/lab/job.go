@@ -1,0 +1,199 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"pawl/internal/build"
+	"pawl/internal/diag"
+	"pawl/internal/formula"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+)
+
+// Job is one variant on one config: something to build and to measure.
+type Job struct {
+	Variant  spec.Variant
+	Config   *spec.Config
+	Instance *spec.Instance // nil when it could not be resolved: the record says why
+	Dir      string         // its sources are relative to
+	Module   []byte         // of a Python rival that ships with pawl
+	Keywords map[string]any
+	Beside   bool // it is no row's own but an oracle, a rival or an earlier version
+	Untimed  bool // it is only asked for answers
+	Borrowed bool // its params are another kernel's
+
+	Artifact *build.Artifact // once it is built
+	Record   Record
+}
+
+// Record is what the lab has learnt of a job: how it was built, what held its cells, and what
+// they said.
+type Record struct {
+	Fault      *result.Fault // why it cannot be built, or what came to light when its last cell was closed
+	Build      *result.Build
+	Trust      string
+	Flush      string
+	Sandbox    *result.Sandbox
+	Log        string
+	PeakMemory int64
+	Warnings   []result.Warning
+}
+
+// NewJob resolves one variant on one config.
+func NewJob(dir string, variant spec.Variant, config *spec.Config) *Job {
+	p := &Job{Variant: variant, Config: config, Dir: dir, Keywords: Keywords(variant)}
+	var err error
+	if p.Instance, err = variant.At(config); err != nil {
+		p.Record.Fault = &result.Fault{Stage: "plan", Cause: result.CauseSpec, Message: briefly(err)}
+	}
+	return p
+}
+
+// Name is kernel/config.
+func (p *Job) Name() string { return p.Variant.Kernel.Name + "/" + p.Config.Name }
+
+// Cell is the kind of cell that the job runs in.
+func (p *Job) Cell() string { return p.Variant.Kernel.Cell }
+
+// Key names what the job's artifact is made of; "" until it is built.
+func (p *Job) Key() string {
+	if p.Artifact == nil {
+		return ""
+	}
+	return p.Artifact.Key
+}
+
+// Identity is that of the job's code with its launch; "" until it is built.
+func (p *Job) Identity() string {
+	if p.Artifact == nil || p.Instance == nil {
+		return ""
+	}
+	return p.Instance.Identity(p.Artifact.Code)
+}
+
+// Vars are the config's own values.
+func (p *Job) Vars() map[string]string { return vars(p.Config) }
+
+// Row is what a report says of the job, besides what was measured.
+func (p *Job) Row() *result.Row {
+	r := p.Record
+	row := &result.Row{
+		Kernel: p.Variant.Kernel.Name, Config: p.Config.Name, Cell: p.Cell(), Params: p.Variant.Params(), Vars: p.Vars(),
+		Fault: r.Fault, Build: r.Build, Trust: r.Trust, Flush: r.Flush, Sandbox: r.Sandbox, Log: r.Log, Warnings: slices.Clone(r.Warnings),
+	}
+	if p.Borrowed {
+		row.Params = nil
+	}
+	if p.Artifact != nil {
+		row.Key, row.Code, row.Identity = p.Artifact.Key, p.Artifact.Code, p.Identity()
+	}
+	return row
+}
+
+// Timed is a timing of the job with the memory that its cells took.
+func (p *Job) Timed(t *result.Timing) *result.Timing {
+	if t == nil || t.PeakMemory >= p.Record.PeakMemory {
+		return t
+	}
+	out := *t
+	out.PeakMemory = p.Record.PeakMemory
+	return &out
+}
+
+// briefly is the first of an error's problems, in one line.
+func briefly(err error) string {
+	problems := diag.Problems(err)
+	if len(problems) < 2 {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s (and %d more problems)", problems[0].Error(), len(problems)-1)
+}
+
+func vars(c *spec.Config) map[string]string {
+	out := map[string]string{}
+	for _, v := range c.Vars {
+		out[v.Name] = v.Value.String()
+	}
+	return out
+}
+
+// Keywords are the params of a Python function, by name.
+func Keywords(v spec.Variant) map[string]any {
+	if v.Kernel.Cell != spec.CellPython {
+		return nil
+	}
+	out := map[string]any{}
+	for i, p := range v.Kernel.Params {
+		out[p.Name] = plain(v.Values[i])
+	}
+	return out
+}
+
+// plain is a value as JSON has it.
+func plain(v formula.Value) any {
+	if b, ok := v.Bool(); ok {
+		return b
+	}
+	if n, ok := v.Int(); ok {
+		return n
+	}
+	if _, ok := v.Float(); ok {
+		return json.RawMessage(v.String()) // 2.0 stays a float
+	}
+	return v.String()
+}
+
+// FaultOf is what a report says of an error that the job met with at a stage. What the cell
+// that it ended has left goes to the record.
+func (p *Job) FaultOf(stage string, err error) *result.Fault {
+	var failed *worker.Failed
+	if errors.As(err, &failed) {
+		if failed.Log != "" {
+			p.Record.Log = failed.Log
+		}
+		if failed.Sandbox != nil {
+			p.Record.held(*failed.Sandbox)
+		}
+	}
+	var fault *result.Fault
+	if !errors.As(err, &fault) {
+		fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+		if errors.Is(err, context.Canceled) {
+			fault = &result.Fault{Cause: result.CauseInterrupted, Message: "interrupted"}
+		}
+	}
+	if fault.Stage == "" {
+		fault.Stage = stage
+	}
+	return fault
+}
+
+// fail records why the job cannot be built.
+func (p *Job) fail(stage string, err error) { p.Record.Fault = p.FaultOf(stage, err) }
+
+// GPU reports whether the job's kernel runs on a GPU where there is one.
+func (p *Job) GPU() bool {
+	switch p.Cell() {
+	case spec.CellCUDA:
+		return true
+	case spec.CellPython:
+		return framework(p.Variant.Kernel, p.Artifact) != "numpy"
+	}
+	return false
+}
+
+// framework is what a Python kernel is written for; "numpy" until it is known.
+func framework(k *spec.Kernel, made *build.Artifact) string {
+	switch {
+	case made != nil:
+		return made.Framework
+	case k.Framework != "":
+		return k.Framework
+	}
+	return "numpy"
+}

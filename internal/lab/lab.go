@@ -1,0 +1,305 @@
+// Package stand is what every service that measures stands on: artifacts are
+// built, a worker is started, cells are opened, loaded and closed. It decides
+// nothing about what is measured, and fills in the parts of the Report that say
+// where it was.
+package lab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"pawl/internal/build"
+	"pawl/internal/machine"
+	"pawl/internal/result"
+	"pawl/internal/roof"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/worker"
+	"pawl/internal/worker/wire"
+)
+
+// Options say how candidate code is built and held, and where.
+type Options struct {
+	Build   build.Options
+	Sandbox string        // auto, require, off: for compilers and cells
+	Worker  []string      // command that starts the worker; nothing: here
+	Workers int           // how many a pool has that work at once; 0: one
+	Device  int           // which GPU
+	LockMHz int           // hold its clock there; 0: leave it alone
+	Timeout time.Duration // the longest one launch may take
+	Peaks   string        // folder of measured peaks; "": no percent of roof
+	Class   string        // of the device, where the user names it
+}
+
+// Lab is a run's place to measure at.
+type Lab struct {
+	Options
+	Report  *result.Report
+	Largest int64 // bytes of the largest problem's arguments
+
+	run       *run.Run
+	starting  *sync.Mutex // of a worker
+	worker    *worker.Client
+	kept      []*Lease // Python cells that the next row may use
+	shared    *shared
+	uuid      string // of the GPU
+	known     bool   // the report says what the machine is
+	processor bool   // something is timed on the processor
+}
+
+// shared is what the stands of one run have together, besides the report: whoever
+// writes to a part of that which is no row's holds the lock.
+type shared struct {
+	sync.Mutex
+	peaks map[string]*roof.Peaks // by device class, nil for those without
+}
+
+// New makes a lab that writes to the report.
+func New(r *run.Run, report *result.Report, opts Options) *Lab {
+	opts.Build.Sandbox = opts.Sandbox
+	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
+}
+
+// UUID names the GPU of the lab, once it is known to be there.
+func (l *Lab) UUID() string { return l.uuid }
+
+// Devices are the GPUs of the worker's machine.
+func (l *Lab) Devices() []result.GPU {
+	return l.hello().Devices
+}
+
+// Start starts the worker, for whoever must know the machine before there is
+// anything to build.
+func (l *Lab) Start(ctx context.Context) error {
+	_, err := l.Client(ctx)
+	if err == nil {
+		l.adopt(nil)
+	}
+	return err
+}
+
+// ClassOf is the device class that the numbers of a folder's kernel belong to.
+func (l *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
+	hello := l.hello()
+	switch {
+	case l.Class != "":
+		return l.Class
+	case l.Device < len(hello.Devices) && l.willUseGPU(ctx, dir, k):
+		return machine.Slug(hello.Devices[l.Device].Name)
+	}
+	return hello.DeviceClass
+}
+
+// willUseGPU is what GPU says of a kernel's jobs once they are built. Of some Python
+// modules only their imports tell, and to build one is to read them.
+func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
+	p := &Job{Variant: k.Default(), Dir: dir}
+	if k.Cell == spec.CellPython && k.Framework == "" {
+		if builder, err := build.New(l.Options.Build); err == nil {
+			p.Artifact = builder.Build(ctx, []build.Request{{Dir: dir, Variant: p.Variant}})[0].Artifact
+		}
+	}
+	return p.GPU()
+}
+
+// Build compiles what the jobs need, and starts the worker where it has not been:
+// both at once where that can be. What cannot be built says so in its row; the
+// error is for the worker.
+func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
+	cuda := false
+	for _, p := range jobs {
+		cuda = cuda || p.Cell() == spec.CellCUDA
+		if p.Instance != nil {
+			l.Largest = max(l.Largest, p.Instance.Footprint)
+		}
+	}
+	started := make(chan error, 1)
+	go func() { // a worker takes as long to start as a cached build
+		_, err := l.Client(ctx)
+		started <- err
+	}()
+	var startErr error
+	if cuda { // the GPU says what to compile for
+		if startErr = <-started; startErr == nil {
+			l.adopt(jobs)
+			l.refuseCUDA(jobs)
+		}
+	}
+	l.compile(ctx, jobs)
+	if !cuda {
+		startErr = <-started
+	}
+	if startErr == nil {
+		l.adopt(jobs) // what Python modules run on is known only now
+	}
+	for _, p := range jobs {
+		l.processor = l.processor || !p.Untimed && !p.GPU()
+		if p.Artifact != nil && p.Artifact.Compiler != "" {
+			l.compiler(p.Cell(), p.Artifact.Compiler)
+		}
+	}
+	return startErr
+}
+
+// compile builds every variant once.
+func (l *Lab) compile(ctx context.Context, jobs []*Job) {
+	var requests []build.Request
+	var waiting []*Job
+	for _, p := range jobs {
+		if p.Record.Fault == nil {
+			requests = append(requests, build.Request{Dir: p.Dir, Variant: p.Variant, Module: p.Module})
+			waiting = append(waiting, p)
+		}
+	}
+	opts := l.Options.Build
+	opts.OnProgress = func(p build.Progress) {
+		l.run.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
+	}
+	builder, err := build.New(opts)
+	if err != nil {
+		for _, p := range waiting {
+			p.fail("build", err)
+		}
+		return
+	}
+	for i, outcome := range builder.Build(ctx, requests) {
+		p := waiting[i]
+		for _, note := range outcome.Notes {
+			p.Record.Warnings = append(p.Record.Warnings, result.Warning{Code: "cache", Message: note})
+		}
+		if outcome.Fault != nil {
+			p.fail("build", outcome.Fault)
+			p.Record.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
+			continue
+		}
+		a := outcome.Artifact
+		p.Artifact = a
+		p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
+	}
+}
+
+// compiler notes what kernels of a kind are made or run with.
+func (l *Lab) compiler(cell, name string) {
+	l.note(func(r *result.Report) {
+		if r.Machine.Compilers == nil {
+			r.Machine.Compilers = map[string]string{}
+		}
+		r.Machine.Compilers[cell] = name
+	})
+}
+
+// note writes to the part of the report that several stands share.
+func (l *Lab) note(write func(*result.Report)) {
+	l.shared.Lock()
+	defer l.shared.Unlock()
+	write(l.Report)
+}
+
+// adopt makes the run one on the worker's machine and, once there are jobs for a
+// GPU, on the chosen one of its GPUs. Its class is that of its rows: what these are
+// compared with may run elsewhere.
+func (l *Lab) adopt(jobs []*Job) {
+	hello := l.hello()
+	if !l.known {
+		l.Report.Machine, l.Report.DeviceClass = hello.Machine, hello.DeviceClass
+		l.known = true
+	}
+	onGPU := slices.ContainsFunc(jobs, (*Job).GPU)
+	if onGPU && l.Device < len(hello.Devices) {
+		l.adoptGPU(hello.Devices[l.Device])
+		RefuseUnfit(jobs, l.Report.Machine.GPU)
+		if slices.ContainsFunc(jobs, func(p *Job) bool { return p.GPU() && !p.Beside }) {
+			l.Report.DeviceClass = machine.Slug(l.Report.Machine.GPU.Name)
+		}
+	}
+	if l.Class != "" {
+		l.Report.DeviceClass = l.Class
+	}
+}
+
+func (l *Lab) adoptGPU(gpu result.GPU) {
+	if l.Report.Machine.GPU != nil {
+		return
+	}
+	l.uuid = gpu.UUID
+	l.Report.Machine.GPU = &gpu
+	if l.Options.Build.Arch == "" {
+		l.Options.Build.Arch = gpu.Arch
+	}
+	if why := l.hello().NoState; why != "" {
+		l.Report.Warnings = append(l.Report.Warnings, result.Warning{
+			Code: "nvml", Message: "temperature, power, throttling and other processes on the GPU are not watched: " + why, Hint: "pawl doctor shows what is missing",
+		})
+	}
+}
+
+// refuseCUDA gives kernels that no GPU can run the reason for it: that no GPU of the
+// architecture can, or what the worker knows better than a compiler that is not told
+// what to compile for.
+func (l *Lab) refuseCUDA(jobs []*Job) {
+	arch := build.Arch(l.Options.Build.Arch)
+	if l.Report.Machine.GPU == nil { // whose own limits adopt knows
+		RefuseUnfit(jobs, limitsOf(arch))
+	}
+	if arch != "" {
+		return
+	}
+	why := l.hello().NoDevices
+	if count := len(l.hello().Devices); count > 0 {
+		why = fmt.Sprintf("there is no GPU %d; this machine has %d", l.Device, count)
+	}
+	if why == "" {
+		return // a worker that does not say
+	}
+	for _, p := range jobs {
+		if p.Cell() == spec.CellCUDA && p.Record.Fault == nil {
+			p.fail("build", &result.Fault{
+				Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a only builds",
+			})
+		}
+	}
+}
+
+// Close ends the worker.
+func (l *Lab) Close() {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if l.worker != nil {
+		l.worker.Close()
+	}
+}
+
+// Client returns a worker that is there, starting another when the last one died. It may
+// be called from several goroutines.
+func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if l.worker != nil {
+		select {
+		case <-l.worker.Gone():
+		default:
+			return l.worker, nil
+		}
+	}
+	started, err := worker.Start(ctx, worker.Options{Command: l.Worker, OnNote: func(text string) {
+		l.run.Emit(run.Event{Kind: run.Note, Text: text})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	l.worker = started
+	return started, nil
+}
+
+// hello is what the last worker said of its machine; nothing before there was one.
+func (l *Lab) hello() wire.Hello {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if l.worker == nil {
+		return wire.Hello{}
+	}
+	return l.worker.Hello()
+}

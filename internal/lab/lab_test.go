@@ -1,0 +1,231 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pawl/internal/build"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+	"pawl/internal/worker/wire"
+)
+
+// beWorkerWithGPU is a worker whose machine has GPUs. It opens cells that load
+// anything, have something to say of each side, and do nothing else.
+func beWorkerWithGPU() {
+	hello := wire.Hello{
+		Protocol: "1.1", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
+		Devices: []result.GPU{{Name: "Some GPU", UUID: "GPU-1", Arch: "sm_90a"}, {Name: "Some GPU", UUID: "GPU-2", Arch: "sm_90a"}}, NoState: "there is no NVML",
+	}
+	hello.Machine.CPU.Cores, hello.Machine.MemoryBytes = 12, 1<<40
+	out, in := wire.NewWriter(os.Stdout), wire.NewReader(os.Stdin)
+	_ = out.Send(0, wire.OpHello, hello, nil)
+	opened := uint64(0)
+	for {
+		frame, err := in.Next()
+		if err != nil {
+			return
+		}
+		var body any
+		switch frame.Op {
+		case wire.OpHave:
+			body = wire.HaveReply{Have: true}
+		case wire.OpOpen:
+			opened++
+			body = wire.OpenReply{Cell: opened, Trust: "harness"}
+		case wire.OpLoad:
+			var m wire.Load
+			_ = frame.Decode(&m)
+			body = wire.LoadReply{Flush: fmt.Sprintf("way %d", m.Side), Limits: []string{fmt.Sprintf("limit of side %d", m.Side)}}
+		case wire.OpClose:
+			body = wire.CloseReply{}
+		}
+		_ = out.Send(frame.ID, wire.OpOK, body, nil)
+	}
+}
+
+// labWithGPU is a lab at the worker above.
+func labWithGPU(t *testing.T, class string) *Lab {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Worker: []string{self, "gpu-worker"}, Class: class})
+	t.Cleanup(b.Close)
+	return b
+}
+
+// What a run has found out about its machine stays, whatever else is built in it:
+// the oracles of kernels that run on a GPU often need no GPU, and nothing built.
+func TestBuildKeepsTheMachine(t *testing.T) {
+	t.Parallel()
+	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
+kernels:
+  k:
+    source: k.cu
+    entry: k
+    launch: {grid: 1, block: 1}
+    args: [{name: y, dtype: f32, shape: [1], role: out}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range []string{"", "my-cards"} {
+		b := labWithGPU(t, class)
+		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
+		job.fail("build", io.ErrUnexpectedEOF) // so that nothing is compiled
+		if err := b.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if b.Report.Machine.GPU != nil || b.Report.Machine.CPU.Model != "Some Processor" {
+			t.Errorf("before there is a job: %+v", b.Report.Machine)
+		}
+		want := "some-gpu"
+		if class != "" {
+			want = class
+		}
+		for _, jobs := range [][]*Job{{job}, nil, {job}} {
+			if err := b.Build(t.Context(), jobs); err != nil {
+				t.Fatal(err)
+			}
+			b.compiler("cuda", "nvcc 13")
+			m := b.Report.Machine
+			if m.GPU == nil || m.GPU.Name != "Some GPU" || b.UUID() != "GPU-1" || b.Report.DeviceClass != want {
+				t.Errorf("%+v, class %q, device %q", m, b.Report.DeviceClass, b.UUID())
+			}
+			if !maps.Equal(m.Compilers, map[string]string{"cuda": "nvcc 13"}) || len(b.Report.Warnings) != 1 {
+				t.Errorf("compilers %v, warnings %v", m.Compilers, b.Report.Warnings)
+			}
+		}
+	}
+}
+
+const pythonYAML = `version: 1
+kernels:
+  compiled: {source: k.c, entry: k, args: &args [{name: y, dtype: f32, shape: [1], role: out}]}
+  numbers: {python: "numbers_only:run", args: *args}
+  torch: {python: "with_torch:run", args: *args}
+  helper: {python: "with_helper:run", args: *args}
+  named: {python: "numbers_only:run", framework: cupy, args: *args}
+`
+
+// pythonSpec is the spec above beside its modules.
+func pythonSpec(t *testing.T) *spec.Spec {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"numbers_only.py": "import numpy\n", "with_torch.py": "import torch\n", "with_helper.py": "import helper\n", "helper.py": "import jax\n",
+		"k.c": "", "pawl.yaml": pythonYAML,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := spec.Load(filepath.Join(dir, "pawl.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Which device a Python kernel runs on is known before it is built: its baseline is
+// that device's.
+func TestClassOf(t *testing.T) {
+	t.Parallel()
+	s, b := pythonSpec(t), labWithGPU(t, "")
+	b.Options.Build.CacheDir = t.TempDir()
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"compiled": "some-processor", "numbers": "some-processor", "torch": "some-gpu", "helper": "some-gpu", "named": "some-gpu",
+	}
+	for _, k := range s.Kernels {
+		if got := b.ClassOf(t.Context(), s.Dir, k); got != want[k.Name] {
+			t.Errorf("%s: %s, want %s", k.Name, got, want[k.Name])
+		}
+	}
+	b.Class = "my-cards"
+	if got := b.ClassOf(t.Context(), s.Dir, s.Kernels[0]); got != "my-cards" {
+		t.Errorf("named by the user: %s", got)
+	}
+}
+
+// A report's class is that of its rows: an oracle or a rival on the GPU does not
+// change it.
+func TestWhatIsBesideRowsHasNoClass(t *testing.T) {
+	t.Parallel()
+	s, b := pythonSpec(t), labWithGPU(t, "")
+	b.Options.Build.CacheDir = t.TempDir()
+	row := NewJob(s.Dir, s.Kernels[1].Default(), s.Kernels[1].Configs[0])
+	rival, err := FindRival(s, s.Kernels[1], "with_torch:run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(jobs ...*Job) {
+		t.Helper()
+		if err := b.Build(t.Context(), jobs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build(row)
+	if b.Report.DeviceClass != "some-processor" || b.Report.Machine.GPU != nil {
+		t.Fatalf("class %q, GPU %+v", b.Report.DeviceClass, b.Report.Machine.GPU)
+	}
+	oracle := rival.Job(s.Dir, row.Instance.Config)
+	build(oracle)
+	if b.Report.DeviceClass != "some-processor" || b.Report.Machine.GPU == nil || !oracle.GPU() {
+		t.Errorf("beside a torch oracle: class %q, GPU %+v", b.Report.DeviceClass, b.Report.Machine.GPU)
+	}
+	build(NewJob(s.Dir, s.Kernels[2].Default(), s.Kernels[2].Configs[0]))
+	if b.Report.DeviceClass != "some-gpu" || len(b.Report.Warnings) != 1 {
+		t.Errorf("with a row on the GPU: class %q, warnings %v", b.Report.DeviceClass, b.Report.Warnings)
+	}
+}
+
+// twoVersions are jobs of a CUDA kernel, built.
+func twoVersions(t *testing.T) []*Job {
+	t.Helper()
+	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
+kernels:
+  k: {source: k.cu, entry: k, launch: {grid: 1, block: 1}, args: [{name: y, dtype: f32, shape: [1], role: out}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sides []*Job
+	for range 2 {
+		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
+		job.Artifact, job.Record.Build = &build.Artifact{Bytes: []byte("code"), Symbols: []string{"k"}}, &result.Build{}
+		sides = append(sides, job)
+	}
+	return sides
+}
+
+// Versions that share a cell are each told their own limits.
+func TestSidesHaveTheirOwnLimits(t *testing.T) {
+	t.Parallel()
+	b, sides := labWithGPU(t, ""), twoVersions(t)
+	host := b.NewHost(sides)
+	if _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 0} { // they are numbered as they are loaded
+		row := sides[i].Record
+		if limit := (result.Warning{Code: "limit", Message: fmt.Sprintf("limit of side %d", want)}); !slices.Equal(row.Warnings, []result.Warning{limit}) {
+			t.Errorf("side %d: %+v", i, row.Warnings)
+		}
+		if row.Flush != fmt.Sprintf("way %d", want) {
+			t.Errorf("side %d: flush %q", i, row.Flush)
+		}
+	}
+	host.Close(t.Context(), make([]error, 2))
+}

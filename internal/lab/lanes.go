@@ -1,0 +1,119 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+)
+
+// Lanes are the labs that share a run's work, each with a worker of its own: one for each of
+// the GPUs (nil: all there are), or for each of a pool's workers. The first is the lab
+// itself. There are no more of them than pieces of work.
+func (l *Lab) Lanes(ctx context.Context, devices []int, work int) ([]*Lab, error) {
+	lanes := []*Lab{l}
+	for len(lanes) < min(l.Workers, work) {
+		other, err := l.ofPool(ctx)
+		if err != nil {
+			closeAll(lanes[1:])
+			return nil, err
+		}
+		lanes = append(lanes, other)
+	}
+	if len(lanes) > 1 || l.machine().GPU == nil {
+		return lanes, nil
+	}
+	there := l.Devices()
+	if devices == nil {
+		for i := range there {
+			devices = append(devices, i)
+		}
+	}
+	for _, device := range devices[1:] {
+		if device >= len(there) {
+			return nil, fmt.Errorf("there is no GPU %d; this machine has %d", device, len(there))
+		}
+		if first, other := there[devices[0]], there[device]; first.Name != other.Name {
+			return nil, fmt.Errorf("GPU %d is a %s and GPU %d a %s: name those of one kind with --device", devices[0], first.Name, device, other.Name)
+		}
+		if len(lanes) < work {
+			lanes = append(lanes, l.another(device))
+		}
+	}
+	return lanes, nil
+}
+
+// another is a lab beside this one, with a worker of its own. What is timed on the processor
+// stays with the first.
+func (l *Lab) another(device int) *Lab {
+	other := *l
+	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
+	if there := l.Devices(); device < len(there) {
+		other.uuid = there[device].UUID
+	}
+	return &other
+}
+
+// ofPool is a lab with another worker of the pool, which must be of the same device class:
+// a run has one.
+func (l *Lab) ofPool(ctx context.Context) (*Lab, error) {
+	other := l.another(l.Device)
+	other.processor, other.uuid = l.processor, ""
+	if _, err := other.Client(ctx); err != nil {
+		return nil, err
+	}
+	own, theirs := l.hello(), other.hello()
+	same := own.DeviceClass == theirs.DeviceClass
+	if gpu := l.machine().GPU; gpu != nil && same {
+		if same = l.Device < len(theirs.Devices) && theirs.Devices[l.Device].Name == gpu.Name; same {
+			other.uuid = theirs.Devices[l.Device].UUID
+		}
+	}
+	if !same {
+		other.Close()
+		return nil, fmt.Errorf("the workers of the pool are not alike: %s and %s; a run is of one device class", own.DeviceClass, theirs.DeviceClass)
+	}
+	return other, nil
+}
+
+func closeAll(lanes []*Lab) {
+	for _, lane := range lanes {
+		lane.Close()
+	}
+}
+
+// Share lets lanes do pieces of work, numbered from 0, each as soon as it is free: do is
+// called once for every lane, with the pieces that fall to it. Work that not every lane can
+// do stays with the first. A worker keeps the devices it has used until it ends, and GPUs of
+// one machine have the same processor: what needs that is such work, except among the
+// workers of a pool.
+func Share(lanes []*Lab, pieces int, anywhere func(int) bool, do func(lane *Lab, pieces iter.Seq[int])) {
+	first, shared := make(chan int, pieces), make(chan int, pieces)
+	for i := range pieces {
+		if len(lanes) > 1 && (lanes[0].Workers > 1 || anywhere(i)) {
+			shared <- i
+		} else {
+			first <- i
+		}
+	}
+	close(first)
+	close(shared)
+	var busy sync.WaitGroup
+	for n, lane := range lanes {
+		busy.Go(func() {
+			if len(lanes) > 1 { // another run may wait for this GPU while this one waits for its other
+				defer lane.Close()
+			}
+			do(lane, func(yield func(int) bool) {
+				for _, waiting := range []chan int{first, shared}[min(n, 1):] {
+					for i := range waiting {
+						if !yield(i) {
+							return
+						}
+					}
+				}
+			})
+		})
+	}
+	busy.Wait()
+}

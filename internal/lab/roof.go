@@ -1,0 +1,147 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+
+	"pawl/internal/machine"
+	"pawl/internal/result"
+	"pawl/internal/roof"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+	"pawl/internal/verify"
+)
+
+// peaksOf are the peaks of the device that a cell's kernels run on; nil when none
+// were measured. A file that cannot be used is said once and then ignored.
+func (l *Lab) peaksOf(cell string) *roof.Peaks {
+	if l.Peaks == "" {
+		return nil
+	}
+	here := l.machine()
+	class := machine.Class(here)
+	if cell != spec.CellHost {
+		if here.GPU == nil {
+			return nil
+		}
+		class = machine.Slug(here.GPU.Name)
+	}
+	var found *roof.Peaks
+	l.note(func(r *result.Report) {
+		known, asked := l.shared.peaks[class]
+		if found = known; asked {
+			return
+		}
+		var err error
+		if found, err = roof.Load(l.Peaks, class); err != nil {
+			r.Warnings = append(r.Warnings, result.Warning{
+				Code: "peaks", Message: "percent of roof is left out: " + err.Error(), Hint: "pawl calibrate --roofline writes the file anew",
+			})
+		}
+		if l.shared.peaks == nil {
+			l.shared.peaks = map[string]*roof.Peaks{}
+		}
+		l.shared.peaks[class] = found
+	})
+	return found
+}
+
+// machine is what the report says of it so far.
+func (l *Lab) machine() (m result.Fingerprint) {
+	l.note(func(r *result.Report) { m = r.Machine })
+	return m
+}
+
+// Roofed is a timing held against the device's best.
+type Roofed struct {
+	Timing   *result.Timing // with the part of the roof that it reached, where that is known
+	Fault    *result.Fault  // of a row that is faster than the device can be
+	Findings []result.Finding
+	Warnings []result.Warning
+}
+
+// HoldAgainstRoof says what part of the device's best a job reached. What is faster than
+// the device can be is rejected on a GPU, and suspicious on a processor.
+func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
+	out := Roofed{Timing: t}
+	if p.Instance == nil || t == nil || t.Stats.Count == 0 {
+		return out
+	}
+	here := l.machine()
+	cell := p.Cell()
+	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
+		cell = spec.CellHost // it ran on the processor
+	}
+	peaks := l.peaksOf(cell)
+	if peaks == nil {
+		return out
+	}
+	work := roof.Work{
+		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
+		Caches: roof.Caches(cell, here), Float: roof.Float(p.Instance),
+	}
+	cores := 1
+	if cell == spec.CellHost {
+		cores = p.cores(here.CPU)
+		work = shareOf(work, cores)
+	}
+	bound, known := peaks.Bind(work)
+	if !known {
+		return out
+	}
+	if cores == 1 { // several do not reach as many times the peaks of one
+		held := *t
+		held.Stats.RoofPct, held.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
+		out.Timing = &held
+	}
+	if !bound.Over() {
+		return out
+	}
+	hint := "is work in pawl.yaml what the kernel does? Peaks that are out of date: pawl calibrate --roofline"
+	message := fmt.Sprintf("%s of the roof: the kernel would do %s", unit.PercentPlain(bound.Fraction), bound)
+	switch {
+	case cell != spec.CellHost:
+		out.Fault = &result.Fault{Cause: result.CauseOverRoof, Message: message, Hint: hint}
+		return out
+	case cores > 1:
+		message = fmt.Sprintf("%s of the roof of %d cores: each would do %s", unit.PercentPlain(bound.Fraction), cores, bound)
+	}
+	if bound.Beyond() && work.Seconds >= leastSeconds {
+		out.Findings = []result.Finding{verify.OverRoof(message)}
+	}
+	if cores == 1 || bound.Beyond() {
+		out.Warnings = []result.Warning{{Code: "roof", Message: message, Hint: hint}}
+	}
+	return out
+}
+
+// leastSeconds is the shortest launch on a processor whose rate says anything: of less,
+// the clock's own step is too large a part.
+const leastSeconds = 1e-6
+
+// shareOf is one core's part of what several did. Where the caches are not known it has
+// no roof of memory: whatever is fast may lie in one of them.
+func shareOf(w roof.Work, cores int) roof.Work {
+	n := float64(cores)
+	w.GBps, w.GFLOPS, w.Footprint = w.GBps/n, w.GFLOPS/n, w.Footprint/int64(cores)
+	has := func(name roof.Name) bool {
+		return slices.ContainsFunc(w.Caches, func(c roof.Cache) bool { return c.Name == name })
+	}
+	if !has(roof.L1) || !has(roof.L2) {
+		w.GBps = 0
+	}
+	return w
+}
+
+// cores is how many of a processor's cores the job's kernel may use: PyTorch is told; the
+// libraries of NumPy and JAX do as they like, with all that there are.
+func (p *Job) cores(cpu result.CPU) int {
+	if p.Cell() == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
+		return max(2, cpu.Cores*max(1, cpu.Threads))
+	}
+	most := 1
+	for _, l := range p.Instance.Launches {
+		most = max(most, l.Threads)
+	}
+	return most
+}

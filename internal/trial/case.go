@@ -1,0 +1,223 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
+	"pawl/internal/spec"
+)
+
+// ErrNoCase is wrapped by errors that say why there is nothing to try.
+var ErrNoCase = errors.New("there is no case to try")
+
+// Skip is a trial that cannot be made.
+type Skip struct {
+	Trial  Trial
+	Reason string
+}
+
+// most is how many cases one kernel may have: beyond it a run would never end, and
+// sample is what was meant.
+const most = 100_000
+
+// cases are what the file asks for: the product of the matrix over the variables that
+// the kernel uses, or its configs. The notes say what was decided on the way.
+func cases(s *spec.Spec, k *spec.Kernel, o Options) (trials []Trial, notes []string, err error) {
+	if o.Configs != nil {
+		return configs(o.Configs), nil, nil
+	}
+	if s.Fuzz == nil || s.Fuzz.Matrix == nil {
+		return configs(k.Configs), nil, nil
+	}
+	if len(s.Fuzz.Matrix) == 0 {
+		return nil, nil, empty(s.Fuzz.Pos, "the fuzz matrix is empty", "give it variables with values, matrix: {S: [448, 512]}, or leave it out to try the configs")
+	}
+	axes := used(s.Fuzz.Matrix, k)
+	switch judged := judgedBy(s, k); {
+	case len(axes) == 0:
+		notes = append(notes, fmt.Sprintf("%s uses no variable of the fuzz matrix: its configs are tried", k.Name))
+		return configs(k.Configs), notes, nil
+	case judged != "":
+		notes = append(notes, fmt.Sprintf("%s is the oracle of %s: it is tried at its configs, not on the fuzz matrix", k.Name, judged))
+		return configs(k.Configs), notes, nil
+	}
+	if rest := others(k, axes); len(rest) > 0 {
+		notes = append(notes, fmt.Sprintf("not in the fuzz matrix, so as in config %s: %s", k.Configs[0].Name, Vars(rest)))
+	}
+	chosen, err := choose(axes, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, index := range chosen {
+		trials = append(trials, point(k, axes, index))
+	}
+	return trials, notes, nil
+}
+
+func empty(at diag.Pos, message, hint string) error {
+	return fmt.Errorf("%w: %w", ErrNoCase, &diag.Problem{Pos: at, Message: message, Hint: hint})
+}
+
+func configs(list []*spec.Config) []Trial {
+	var trials []Trial
+	for _, c := range list {
+		trials = append(trials, Trial{Lane: LaneConfig, Vars: c.Vars, Repeats: 1})
+	}
+	return trials
+}
+
+// used are the axes that mean something to a kernel.
+func used(matrix []spec.FuzzAxis, k *spec.Kernel) []spec.FuzzAxis {
+	variables := k.Variables()
+	var axes []spec.FuzzAxis
+	for _, axis := range matrix {
+		if slices.Contains(variables, axis.Name) {
+			axes = append(axes, axis)
+		}
+	}
+	return axes
+}
+
+// others are the variables of the first config that no axis names.
+func others(k *spec.Kernel, axes []spec.FuzzAxis) []spec.Var {
+	variables := k.Variables()
+	return slices.DeleteFunc(slices.Clone(k.Configs[0].Vars), func(v spec.Var) bool {
+		return !slices.Contains(variables, v.Name) || slices.ContainsFunc(axes, func(a spec.FuzzAxis) bool { return a.Name == v.Name })
+	})
+}
+
+// judgedBy names a kernel that takes k for its oracle. Such a kernel is slow on
+// purpose, and has configs of its own that are small.
+func judgedBy(s *spec.Spec, k *spec.Kernel) string {
+	for _, other := range s.Kernels {
+		if other.Oracle != nil && other.Oracle.Kernel == k.Name {
+			return other.Name
+		}
+	}
+	return ""
+}
+
+// choose lists the points of the product to try, in order, by their number.
+func choose(axes []spec.FuzzAxis, o Options) ([]int64, error) {
+	total := int64(1)
+	for _, axis := range axes {
+		n := int64(len(axis.Values))
+		if n == 0 {
+			return nil, empty(axis.Pos, axis.Name+" has no values in the fuzz matrix", "give it values, or take it out of the matrix")
+		}
+		if total > math.MaxInt64/n {
+			return nil, &diag.Problem{Pos: axes[0].Pos, Message: "the fuzz matrix has more cases than 64 bits can count"}
+		}
+		total *= n
+	}
+	count := total
+	if o.Sample > 0 {
+		count = min(total, int64(o.Sample))
+	}
+	if count > most {
+		return nil, &diag.Problem{
+			Pos: axes[0].Pos, Message: fmt.Sprintf("the fuzz matrix has %d cases, and at most %d are tried in a run", count, most),
+			Hint: "draw some of them: fuzz: {matrix: …, sample: 1000}",
+		}
+	}
+	chosen := make([]int64, 0, count)
+	if count == total {
+		for i := range total {
+			chosen = append(chosen, i)
+		}
+		return chosen, nil
+	}
+	// Floyd's way: each subset is equally likely, whatever the size of the product.
+	random := o.random("sample")
+	taken := map[int64]bool{}
+	for j := total - count; j < total; j++ {
+		pick := random.Int64N(j + 1)
+		if taken[pick] {
+			pick = j
+		}
+		taken[pick] = true
+		chosen = append(chosen, pick)
+	}
+	slices.Sort(chosen)
+	return chosen, nil
+}
+
+// point is one point of the product; the last axis changes fastest.
+func point(k *spec.Kernel, axes []spec.FuzzAxis, index int64) Trial {
+	t := Trial{Lane: LaneMatrix, Vars: k.Configs[0].Vars, Repeats: 1}
+	for i := len(axes) - 1; i >= 0; i-- {
+		n := int64(len(axes[i].Values))
+		t = t.With(axes[i].Name, axes[i].Values[index%n])
+		index /= n
+	}
+	return t
+}
+
+// random is a generator for one purpose, so that adding a lane does not change what
+// the others draw.
+func (o Options) random(purpose string) *rand.Rand {
+	stream := uint64(0)
+	for _, c := range []byte(purpose) {
+		stream = stream<<8 | stream>>56 ^ uint64(c)
+	}
+	return rand.New(rand.NewPCG(o.Seed, stream))
+}
+
+// free are the variables that trials of pawl's own may change: sizes of buffers, and
+// only those that the file itself gives several values. A head dimension that is 64
+// wherever it stands is often compiled in, and what is no whole number now and then is
+// no size.
+func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
+	for _, name := range k.Sizes() {
+		seen := map[formula.Value]bool{}
+		whole := true
+		add := func(v formula.Value) {
+			seen[v] = true
+			whole = whole && v.Kind() == formula.KindInt
+		}
+		for _, c := range k.Configs {
+			for _, v := range c.Vars {
+				if v.Name == name {
+					add(v.Value)
+				}
+			}
+		}
+		if s.Fuzz != nil {
+			for _, axis := range s.Fuzz.Matrix {
+				if axis.Name == name {
+					for _, v := range axis.Values {
+						add(v)
+					}
+				}
+			}
+		}
+		switch {
+		case len(seen) <= 1:
+			fixed = append(fixed, name)
+		case whole:
+			names = append(names, name)
+		default:
+			broken = append(broken, name)
+		}
+	}
+	return names, fixed, broken
+}
+
+// reason is why a variant has no instance, in one line.
+func reason(k *spec.Kernel, config string, err error) string {
+	problems := diag.Problems(err)
+	if len(problems) == 0 {
+		return err.Error()
+	}
+	text := strings.TrimPrefix(problems[0].Message, k.Name+"/"+config+": ")
+	if problems[0].Hint != "" {
+		text += ", " + problems[0].Hint
+	}
+	return text
+}

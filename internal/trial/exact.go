@@ -1,0 +1,254 @@
+package trial
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/dtype"
+	"pawl/internal/formula"
+	"pawl/internal/oracle"
+	"pawl/internal/spec"
+)
+
+// integers fills all inputs with whole numbers so small that no partial sum, in
+// whatever order and in the narrowest type that the answer fits, is ever rounded.
+// Then every bit of the answer is known, and a skipped tile, a race or a lower
+// precision cannot hide behind a tolerance.
+func (op operation) integers(in *spec.Instance) (contents, error) {
+	list, out := op.inputs(in), output(in)
+	switch {
+	case out >= 0 && op.allWhole(in):
+		return op.farApart(in)
+	case out < 0 || !in.Args[out].DType.Float():
+		return contents{}, errWhole
+	case len(list) == 0:
+		return contents{}, errNoFloat
+	case op.name == "":
+		return contents{}, errUnknown
+	case outputs(in) > 1:
+		return contents{}, errSeveral
+	case op.name != elementwise && mixed(in):
+		return contents{}, errMixed
+	}
+	switch op.name {
+	case attention, attentionCausal:
+		return op.evenAttention(in, list, out)
+	case maximum:
+		return op.distinctMaximum(in, list, out)
+	case gemm, sum, elementwise:
+	default:
+		return contents{}, errRounds
+	}
+	extra, whole := scalars(in)
+	if !whole {
+		return contents{}, errRounds
+	}
+	for _, greatest := range []float64{2, 1} {
+		c := contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1}
+		var said []string
+		for _, i := range list {
+			f, ok := wholeFill(in.Args[i], greatest)
+			if !ok {
+				return contents{}, errOwn
+			}
+			c.args[i] = f
+			if text := words(f); !slices.Contains(said, text) {
+				said = append(said, text)
+			}
+		}
+		c.words = strings.Join(said, " and ")
+		reach, ok := op.reach(in, greatest, extra)
+		if !ok {
+			return contents{}, errRounds
+		}
+		if c.exact = reach <= math.Ldexp(1, in.Args[out].DType.Integers()); c.exact {
+			return c, c.check(in)
+		}
+	}
+	return contents{}, errRoom
+}
+
+var (
+	errRounds  = errors.New("what is computed is rounded even of whole numbers")
+	errWhole   = errors.New("its outputs are whole numbers, and every case is exact")
+	errUnknown = errors.New("the oracle, directly or through a kernel, is no built-in one: nobody knows whether it rounds")
+	errSeveral = errors.New("it has several outputs, and one of them may be rounded")
+	errMixed   = errors.New("it reads whole numbers as well, whose bounds nobody knows")
+	errShape   = errors.New("its values have no sequence that the built-in oracle knows")
+)
+
+// mixed: integers are read as well, whose bounds are not known here.
+func mixed(in *spec.Instance) bool {
+	return slices.ContainsFunc(in.Args, func(a spec.InstanceArg) bool {
+		return a.Buffer && !a.DType.Float() && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut)
+	})
+}
+
+// reach is a bound of everything that is computed from numbers up to greatest.
+func (op operation) reach(in *spec.Instance, greatest, extra float64) (float64, bool) {
+	switch op.name {
+	case gemm: // an output that is also read is added, once
+		return (math.Ceil(op.terms(in))*greatest*greatest + greatest) * extra, true
+	case sum:
+		return (math.Ceil(op.terms(in))*greatest + greatest) * extra, true
+	}
+	return elementwiseReach(op.formula, in, greatest)
+}
+
+// elementwiseReach bounds a formula of sums and products: with every minus a plus and
+// every number at its greatest, no part of it is larger. Other formulas round.
+func elementwiseReach(f formula.Part, in *spec.Instance, greatest float64) (float64, bool) {
+	reaches := map[string]float64{}
+	for _, a := range in.Args {
+		reaches[a.Name] = greatest
+		if !a.Buffer {
+			v, ok := a.Scalar.Float()
+			if !ok {
+				delete(reaches, a.Name)
+				continue
+			}
+			reaches[a.Name] = math.Abs(v)
+		} else if !a.DType.Float() {
+			reaches[a.Name] = integerReach(a)
+		}
+	}
+	bound, ok := partReach(f, reaches)
+	return bound, ok && !math.IsNaN(bound)
+}
+
+func partReach(p formula.Part, reaches map[string]float64) (float64, bool) {
+	switch {
+	case p.Name != "":
+		reach, ok := reaches[p.Name]
+		return reach, ok
+	case p.Symbol == "":
+		value, ok := number(p)
+		return math.Abs(value), ok && p.Value.Kind() == formula.KindInt
+	}
+	x, ok := partReach(p.Operands[0], reaches)
+	y := 0.0
+	if len(p.Operands) > 1 {
+		second := false
+		y, second = partReach(p.Operands[1], reaches)
+		ok = ok && second
+	}
+	switch p.Symbol {
+	case "+", "-":
+		return x + y, ok
+	case "*":
+		return x * y, ok
+	case "max", "min":
+		return max(x, y), ok
+	case "abs":
+		return x, ok
+	}
+	return 0, false
+}
+
+func integerReach(a spec.InstanceArg) float64 {
+	f := oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}
+	if f.Kind == "" {
+		f = oracle.Defaults(a.DType)
+	}
+	if f.Kind == oracle.Zero {
+		return 0
+	}
+	reach := 0.0
+	for _, v := range f.Args {
+		reach = max(reach, math.Abs(v))
+	}
+	if f.Kind == oracle.Iota {
+		_, reach = a.DType.Range()
+	}
+	return reach
+}
+
+// wholeFill are whole numbers up to greatest that an argument may hold: an init of
+// its own bounds them.
+func wholeFill(a spec.InstanceArg, greatest float64) (oracle.Fill, bool) {
+	low, high := -greatest, greatest
+	switch a.Init.Kind {
+	case "", oracle.Normal, oracle.Rows, oracle.Outliers:
+	case oracle.Uniform, oracle.Integers:
+		low, high = max(low, math.Ceil(a.Init.Args[0])), min(high, math.Floor(a.Init.Args[1]))
+	case oracle.Zero:
+		low, high = 0, 0
+	case oracle.Constant:
+		low, high = a.Init.Args[0], a.Init.Args[0]
+		if low != math.Trunc(low) || math.Abs(low) > greatest {
+			return oracle.Fill{}, false
+		}
+	default:
+		return oracle.Fill{}, false
+	}
+	return oracle.Fill{Kind: oracle.Integers, Args: []float64{low, high}}, low <= high
+}
+
+// evenAttention makes all scores zero by queries that are: every weight is then
+// exp(0), which is 1 in every arithmetic (the PTX manual promises it of ex2 too), and
+// an answer is the mean of whole numbers. Where the sequence is a power of two the
+// mean is exact, and an output narrower than f32 has bits to spare against a last
+// division that is not quite. An f32 output is held to a sixteenth of its tolerance
+// instead. With a mask rows have any number of keys: it is not tried.
+func (op operation) evenAttention(in *spec.Instance, list []int, out int) (contents, error) {
+	if len(list) < 3 || op.masked(in) {
+		return contents{}, errRounds
+	}
+	query, value := list[0], in.Args[list[2]]
+	switch {
+	case in.Args[query].Init.Kind != "":
+		return contents{}, errOwn
+	case len(value.Shape) < 2:
+		return contents{}, errShape
+	}
+	keys := value.Shape[len(value.Shape)-2]
+	answer := in.Args[out].DType
+	for _, greatest := range []float64{2, 1} {
+		f, ok := wholeFill(value, greatest)
+		if !ok {
+			return contents{}, errOwn
+		}
+		c := contents{
+			args:  map[int]oracle.Fill{query: {Kind: oracle.Zero, Args: []float64{}}, list[2]: f},
+			words: "zero queries, whole values", atol: 1, rtol: 1,
+		}
+		switch {
+		case answer == dtype.F32 || answer == dtype.F64:
+			c.atol, c.rtol = 0x1p-4, 0x1p-4
+			return c, c.check(in)
+		case keys&(keys-1) == 0 && float64(keys)*greatest <= math.Ldexp(1, answer.Integers()):
+			c.exact = true
+			return c, c.check(in)
+		}
+	}
+	return contents{}, errRoom
+}
+
+// masked: by its oracle, or by a scalar that says so.
+func (op operation) masked(in *spec.Instance) bool {
+	for _, a := range in.Args {
+		if !a.Buffer && a.TensorMap == nil && strings.Contains(strings.ToLower(a.Name), "causal") {
+			if v, ok := a.Scalar.Float(); !ok || v != 0 {
+				return true
+			}
+		}
+	}
+	return op.name == attentionCausal
+}
+
+// distinctMaximum uses as many different numbers as the type has: a maximum is exact
+// of any.
+func (op operation) distinctMaximum(in *spec.Instance, list []int, out int) (contents, error) {
+	a := in.Args[list[0]]
+	if a.DType != in.Args[out].DType {
+		return contents{}, errRounds
+	}
+	f, ok := wholeFill(a, math.Ldexp(1, min(24, a.DType.Integers()))-1)
+	if !ok {
+		return contents{}, errOwn
+	}
+	c := contents{args: map[int]oracle.Fill{list[0]: f}, words: words(f), atol: 1, rtol: 1, exact: true}
+	return c, c.check(in)
+}

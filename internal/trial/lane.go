@@ -1,0 +1,139 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+
+	"pawl/internal/formula"
+	"pawl/internal/spec"
+)
+
+// values adds other distributions of the inputs.
+func (p *Plan) values(base Trial, o Options) {
+	base.Lane, base.Repeats = LaneValues, 1
+	for _, name := range p.operation.values() {
+		t := base
+		t.Fill = name
+		if !p.try(t, o) {
+			return
+		}
+	}
+	if p.operation.name == "" {
+		p.note("large values and outliers are tried where the oracle, directly or through a kernel, is a built-in one: of other operations nobody knows how their errors grow")
+	}
+}
+
+// try adds a trial whose fill makes sense; false: no fill of this kernel does.
+func (p *Plan) try(t Trial, o Options) bool {
+	in, why := p.possible(t, o)
+	if why != "" {
+		return false
+	}
+	switch _, err := p.operation.fill(t.Fill, in); {
+	case errors.Is(err, errOwn) || errors.Is(err, errNoFloat):
+		which := "other"
+		if t.Lane == LaneSpecials {
+			which = "special"
+		}
+		p.note("%s values are not tried: %v", which, err)
+		return false
+	case err != nil:
+		p.note("%s values are not tried: %v", t.Fill, err)
+	default:
+		p.Trials = append(p.Trials, t)
+	}
+	return true
+}
+
+// integers adds the case of small whole numbers, at sizes where it is exact, or of ones
+// far apart where there are no others.
+func (p *Plan) integers(base Trial, o Options) {
+	base.Lane, base.Repeats, base.Fill = LaneIntegers, 1, "integers"
+	t, exact, err := p.exactSize(base, o)
+	if err != nil {
+		which := "exact small integers"
+		if in, why := p.possible(base, o); why == "" && p.operation.allWhole(in) {
+			which = "whole numbers that are further apart"
+		}
+		p.note("%s are not tried: %v", which, err)
+		return
+	}
+	t.Exact = exact
+	p.Trials = append(p.Trials, t)
+}
+
+// exactSize makes a problem smaller until its sums are exact: to powers of two, and
+// the largest size first.
+func (p *Plan) exactSize(t Trial, o Options) (Trial, bool, error) {
+	for {
+		in, why := p.possible(t, o)
+		if why != "" {
+			return t, false, errors.New(why)
+		}
+		c, err := p.operation.integers(in)
+		if err == nil {
+			return t, c.exact, nil
+		}
+		if !errors.Is(err, errRoom) {
+			return t, false, err
+		}
+		name, largest := "", int64(1)
+		for _, candidate := range p.Free {
+			if n, ok := t.integer(candidate); ok && n > largest && p.matters(t, candidate) {
+				name, largest = candidate, n
+			}
+		}
+		if name == "" {
+			return t, false, fmt.Errorf("%w, however small the problem", errRoom)
+		}
+		t = t.With(name, formula.Int(powerBelow(largest)))
+	}
+}
+
+// matters tells whether a size decides how long the sums are.
+func (p *Plan) matters(t Trial, name string) bool {
+	before, err := p.variant.At(t.Config())
+	if err != nil {
+		return false
+	}
+	n, _ := t.integer(name)
+	after, err := p.variant.At(t.With(name, formula.Int(powerBelow(n))).Config())
+	if err != nil {
+		return false
+	}
+	if !p.operation.isAttention() {
+		return p.operation.terms(after) < p.operation.terms(before)
+	}
+	list := p.operation.inputs(before)
+	rows := func(in *spec.Instance) int64 {
+		shape := in.Args[list[2]].Shape
+		return shape[len(shape)-2]
+	}
+	return rows(after) < rows(before)
+}
+
+// powerBelow is the greatest power of two below n.
+func powerBelow(n int64) int64 {
+	power := int64(1)
+	for 2*power < n {
+		power *= 2
+	}
+	return power
+}
+
+// specials adds NaN, infinities and other corners, where the file says what becomes
+// of them. So many that each corner is sure to be there leave none of a few rows
+// without: those are tried with fewer, too.
+func (p *Plan) specials(base Trial, o Options) {
+	if p.Specials != spec.SpecialsPropagate {
+		return
+	}
+	base.Lane, base.Repeats, base.Fill = LaneSpecials, 1, specials
+	if !p.try(base, o) {
+		return
+	}
+	if in, why := p.possible(base, o); why == "" && p.operation.fewRows(in) {
+		base.Fill = sparse
+		p.try(base, o)
+	}
+}

@@ -1,0 +1,226 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+)
+
+// Options choose the trials of a kernel.
+type Options struct {
+	Seed    uint64         // of what is drawn, and of the data
+	Configs []*spec.Config // try these and no matrix; nil: what the file asks for
+	Sample  int            // cases to draw of the matrix; 0: as the file says; All: all of them
+	Bytes   int64          // memory that a problem's buffers may take; 0: no limit
+	Plain   bool           // nothing beyond the matrix or the configs
+}
+
+// All as Options.Sample tries the whole matrix whatever the file says.
+const All = math.MaxInt
+
+// Plan is what one variant is tried at.
+type Plan struct {
+	Trials   []Trial
+	Skipped  []Skip
+	Free     []string // variables that Shrink may change
+	Notes    []string // what was decided, and what was left out and why
+	Specials string   // the policy: spec.SpecialsNone or spec.SpecialsPropagate
+
+	variant   spec.Variant
+	operation operation
+}
+
+// repeats is how often the largest case is run, to see whether it is deterministic.
+const repeats = 3
+
+// NewPlan lists the trials of a variant. An error that wraps ErrNoCase says why there
+// are none.
+func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
+	k := v.Kernel
+	p := &Plan{variant: v, operation: operationOf(s, k), Specials: spec.SpecialsNone}
+	p.operation.rtol = k.Tolerance.Rtol
+	if s.Fuzz != nil {
+		p.Specials = s.Fuzz.Specials
+		if o.Sample == 0 {
+			o.Sample = s.Fuzz.Sample
+		}
+	}
+	if o.Sample == All {
+		o.Sample = 0
+	}
+	var fixed, broken []string
+	p.Free, fixed, broken = free(s, k)
+	wanted, notes, err := cases(s, k, o)
+	if err != nil {
+		return nil, err
+	}
+	p.Notes = notes
+	var resolved []sized
+	for _, t := range wanted {
+		if in := p.admit(t, o); in != nil {
+			resolved = append(resolved, sized{len(p.Trials) - 1, in})
+		}
+	}
+	if len(p.Trials) == 0 {
+		return p, p.nothing(s)
+	}
+	if k.Deterministic {
+		p.Trials[largest(resolved).trial].Repeats = repeats
+	} else {
+		p.note("%s is not deterministic, by its own word: repeated runs are not compared", k.Name)
+	}
+	if !o.Plain {
+		p.beyond(smallest(resolved), fixed, broken, o)
+	}
+	for i := range p.Trials {
+		p.Trials[i].Seed, p.Trials[i].Batch = o.Seed, i
+	}
+	p.settleAll()
+	return p, nil
+}
+
+func (p *Plan) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+// sized is a trial with what it comes to.
+type sized struct {
+	trial    int // of Plan.Trials
+	instance *spec.Instance
+}
+
+func largest(list []sized) sized {
+	return slices.MaxFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
+}
+
+// The buffers of a problem should have enough bytes for its values to say something,
+// and not so many that it takes long, or has no room.
+const (
+	enough = 64 << 10
+	vast   = 1 << 30
+)
+
+// smallest is the smallest that is large enough, or else the largest that is not vast.
+func smallest(list []sized) sized {
+	found := slices.MinFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
+	for _, s := range list {
+		was, is := found.instance.Footprint, s.instance.Footprint
+		if was < enough && is > was && is <= vast || is >= enough && is < was {
+			found = s
+		}
+	}
+	return found
+}
+
+// admit takes a trial into the plan, or notes why it cannot be made.
+func (p *Plan) admit(t Trial, o Options) *spec.Instance {
+	in, why := p.possible(t, o)
+	if why != "" {
+		p.Skipped = append(p.Skipped, Skip{t, why})
+		return nil
+	}
+	p.Trials = append(p.Trials, t)
+	return in
+}
+
+// possible resolves a trial, or says why it cannot be made.
+func (p *Plan) possible(t Trial, o Options) (in *spec.Instance, why string) {
+	config := t.Config()
+	in, err := p.variant.At(config)
+	if err != nil {
+		return nil, reason(p.variant.Kernel, config.Name, err)
+	}
+	if o.Bytes > 0 && in.Footprint > o.Bytes {
+		return nil, fmt.Sprintf("its buffers take %s, and there is room for %s", unit.Bytes(in.Footprint), unit.Bytes(o.Bytes))
+	}
+	return in, ""
+}
+
+// nothing says why none of the trials can be made: the first reasons, each once.
+func (p *Plan) nothing(s *spec.Spec) error {
+	const most = 3
+	name := p.variant.Kernel.Name
+	var reasons []string
+	for _, skip := range p.Skipped {
+		if known := slices.ContainsFunc(reasons, func(text string) bool { return strings.HasSuffix(text, ": "+skip.Reason) }); !known {
+			reasons = append(reasons, skip.Trial.Name()+": "+skip.Reason)
+		}
+	}
+	if len(reasons) > most {
+		reasons = append(reasons[:most], "…")
+	}
+	message := fmt.Sprintf("the only case of %s cannot be tried: ", name)
+	if n := len(p.Skipped); n > 1 {
+		message = fmt.Sprintf("none of the %s cases of %s can be tried: ", unit.Count(n), name)
+	}
+	problem := &diag.Problem{Pos: p.variant.Kernel.Pos, Message: message + strings.Join(reasons, "; "), Hint: "give it a config that it is made for"}
+	if p.Skipped[0].Trial.Lane == LaneMatrix {
+		problem.Pos, problem.Hint = s.Fuzz.Pos, "give the fuzz matrix values that the kernel is made for, or leave it out to try the configs"
+	}
+	return fmt.Errorf("%w: %w", ErrNoCase, problem)
+}
+
+// beyond adds the trials that the file does not ask for. They are small and few.
+func (p *Plan) beyond(from sized, fixed, broken []string, o Options) {
+	if len(fixed) > 0 {
+		p.note("%s: the same in all configs of the kernel, so no other value is tried", strings.Join(fixed, ", "))
+	}
+	if len(broken) > 0 {
+		p.note("%s: not always a whole number, so no other value is tried", strings.Join(broken, ", "))
+	}
+	base := p.Trials[from.trial]
+	p.shapes(base, max(from.instance.Footprint, roomy), o)
+	p.values(base, o)
+	p.integers(base, o)
+	p.specials(base, o)
+}
+
+// Problem is a trial as a cell is given it.
+type Problem struct {
+	Instance   *spec.Instance // its arguments have the trial's fills as Init
+	Fill       string         // of the inputs, in words; "": as the file says
+	Atol, Rtol float64        // to judge by; zero where every bit counts
+}
+
+// Footprint is the memory that the buffers of a trial take, as far as it has any.
+func (p *Plan) Footprint(t Trial) int64 {
+	in, err := p.variant.At(t.Config())
+	if err != nil {
+		return 0
+	}
+	return in.Footprint
+}
+
+// Resolve evaluates a trial: sizes, the contents of every input, and the tolerance
+// that is fair for them. It also serves trials that Shrink made and a Store kept.
+func (p *Plan) Resolve(t Trial) (*Problem, error) {
+	in, err := p.variant.At(t.Config())
+	if err != nil {
+		return nil, err
+	}
+	given := p.variant.Kernel.Tolerance
+	problem := &Problem{Instance: in, Atol: given.Atol, Rtol: given.Rtol}
+	if t.Fill != "" {
+		f, err := p.operation.fill(t.Fill, in)
+		if err != nil {
+			return nil, fmt.Errorf("fill the inputs with %s: %w", t.Fill, err)
+		}
+		problem.Fill = f.apply(in)
+		problem.Atol = max(problem.Atol*f.atol, f.least)
+		problem.Rtol *= f.rtol
+		if t.Exact && !f.exact {
+			return nil, errors.New("at these sizes an honest kernel may round")
+		}
+	}
+	if t.Exact {
+		problem.Atol, problem.Rtol = 0, 0
+	}
+	return problem, nil
+}

@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"strings"
+
+	"pawl/internal/formula"
+	"pawl/internal/spec"
+)
+
+// Lanes say why a trial is made.
+const (
+	LaneMatrix   = "matrix"   // the file asks for it
+	LaneConfig   = "config"   // a config of the file
+	LaneShape    = "shape"    // beside the tiles
+	LaneValues   = "values"   // another distribution of the inputs
+	LaneIntegers = "integers" // every partial sum is exact
+	LaneSpecials = "specials" // NaN, infinities and the like
+)
+
+// Lanes lists them in the order in which they are tried.
+var Lanes = []string{LaneMatrix, LaneConfig, LaneShape, LaneValues, LaneIntegers, LaneSpecials}
+
+// Trial is one problem to try a kernel at.
+type Trial struct {
+	Lane    string
+	Vars    []spec.Var // of the config, in its order
+	Fill    string     // name of a distribution; "": the inputs as the file fills them
+	Exact   bool       // every bit of the answer must be right
+	Repeats int        // runs on the same data, which must agree in every bit; at least 1
+	Seed    uint64     // of the data
+	Batch   int        // of the data
+	Stored  string     // the file that has kept it since it failed; "" for a new one
+}
+
+// Name tells the trials of a kernel apart, in one line: "S=448 B=16 H=4 D=64", and
+// what is unusual about it.
+func (t Trial) Name() string {
+	parts := []string{Vars(t.Vars)}
+	switch t.Lane {
+	case LaneMatrix, LaneConfig, LaneValues, LaneIntegers, LaneSpecials: // told by the sizes, or by the fill
+	default:
+		parts = append(parts, t.Lane)
+	}
+	if t.Fill != "" {
+		parts = append(parts, t.Fill)
+	}
+	if t.Exact {
+		parts = append(parts, "exact")
+	}
+	if parts[0] == "" {
+		parts[0] = "default"
+	}
+	return strings.Join(parts, " ")
+}
+
+// Vars writes variables as people read them: "S=448 B=16".
+func Vars(vars []spec.Var) string {
+	parts := make([]string, len(vars))
+	for i, v := range vars {
+		parts[i] = v.Name + "=" + v.Value.String()
+	}
+	return strings.Join(parts, " ")
+}
+
+// Config is the trial's problem size as a config of its own.
+func (t Trial) Config() *spec.Config {
+	name := Vars(t.Vars)
+	if name == "" {
+		name = "default"
+	}
+	return &spec.Config{Name: name, Vars: t.Vars}
+}
+
+// Lookup is the value of a variable.
+func (t Trial) Lookup(name string) (formula.Value, bool) {
+	for _, v := range t.Vars {
+		if v.Name == name {
+			return v.Value, true
+		}
+	}
+	return formula.Value{}, false
+}
+
+// integer is the value of a variable that is one.
+func (t Trial) integer(name string) (int64, bool) {
+	v, ok := t.Lookup(name)
+	if !ok || v.Kind() != formula.KindInt {
+		return 0, false
+	}
+	return v.Int()
+}
+
+// With is the trial with one variable changed.
+func (t Trial) With(name string, value formula.Value) Trial {
+	vars := make([]spec.Var, len(t.Vars))
+	copy(vars, t.Vars)
+	for i := range vars {
+		if vars[i].Name == name {
+			vars[i].Value = value
+		}
+	}
+	t.Vars = vars
+	return t
+}
