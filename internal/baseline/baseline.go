@@ -19,13 +19,18 @@ import (
 	"pawl/internal/spec"
 )
 
-// The parts of a baseline that faces show.
 type (
-	Entry   = ratchet.Entry
+	// Entry is the best-known version of one kernel on one config.
+	Entry = ratchet.Entry
+	// Removed is what is left of an entry that was reset.
 	Removed = ratchet.Removed
-	Move    = ratchet.Move
-	Event   = ratchet.Event
-	Audit   = ratchet.Audit
+	// Move is how an entry became what it is.
+	Move = ratchet.Move
+	// Event is a move, and the commit that recorded it.
+	Event = ratchet.Event
+	// Audit is what the history of a class says of its baseline.
+	Audit = ratchet.Audit
+	// Finding is something that such an audit found.
 	Finding = ratchet.Finding
 )
 

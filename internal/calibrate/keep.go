@@ -11,13 +11,17 @@ import (
 	"pawl/internal/unit"
 )
 
-// What a calibration finds, for the faces that show it.
 type (
+	// Curve is the operating curve of the gate.
 	Curve = curve.Curve
+	// Level is one slowdown of a curve, with what was decided there.
 	Level = curve.Level
+	// Peaks are the best rates of a device class.
 	Peaks = roof.Peaks
-	Peak  = roof.Peak
-	Kept  = roof.Kept
+	// Peak is one of them.
+	Peak = roof.Peak
+	// Kept is a peak of an earlier run that stays.
+	Kept = roof.Kept
 )
 
 // Folder is where this user's curves lie.
