@@ -40,7 +40,7 @@ func Default() Options {
 	opts := Options{
 		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}, Lab: lab.Options{Peaks: roof.Folder()}, Curves: curve.Folder(),
 	}
-	opts.Duet.Budget, opts.Duet.Keep = 10*time.Second, true
+	opts.Duet.Budget = 10 * time.Second
 	return opts
 }
 
@@ -70,7 +70,7 @@ type check struct {
 // whatever happens to the rows; the error is for what concerns the whole run. With a
 // *StaysError there are both: all is measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	opts.Duet.Seed = r.Seed
+	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are verified too
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
 		report:    r.NewReport(opts.Duet.Method()),

@@ -198,7 +198,7 @@ const shortVisit = 50 * time.Millisecond
 // shortly.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: shortVisit}
-	opts.Budget, opts.Keep, opts.Timeout = 100*time.Millisecond, true, s.Timeout
+	opts.Budget, opts.Timeout = 100*time.Millisecond, s.Timeout
 	r, err := s.part(result.KindCheck, project, patterns)
 	if err != nil {
 		return nil, err
