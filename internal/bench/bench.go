@@ -10,6 +10,7 @@ import (
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 )
@@ -21,6 +22,11 @@ type Options struct {
 	Measure measure.Options
 	Lab     lab.Options
 	Devices []int // which GPUs share the rows; nil: all there are
+}
+
+// Default returns the options of a plain `pawl bench`.
+func Default() Options {
+	return Options{Measure: measure.Default(), Lab: lab.Options{Peaks: roof.Folder()}}
 }
 
 // Setting gives a param a value in every selected kernel that has it.

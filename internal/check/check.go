@@ -9,12 +9,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"pawl/internal/curve"
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 )
@@ -31,6 +33,15 @@ type Options struct {
 
 	// Explain is told of rows that became slower or much faster; it may be nil.
 	Explain func(ctx context.Context, l *lab.Lab, candidate, base *lab.Job) error
+}
+
+// Default returns the options of a plain `pawl check`.
+func Default() Options {
+	opts := Options{
+		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}, Lab: lab.Options{Peaks: roof.Folder()}, Curves: curve.Folder(),
+	}
+	opts.Duet.Budget = 10 * time.Second
+	return opts
 }
 
 // check is what the stages of a run share.
@@ -59,7 +70,7 @@ type check struct {
 // whatever happens to the rows; the error is for what concerns the whole run. With a
 // *StaysError there are both: all is measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	opts.Duet.Seed = r.Seed
+	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are verified too
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
 		report:    r.NewReport(ctx, opts.Duet.Method()),

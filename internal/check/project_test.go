@@ -157,7 +157,7 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond},
 		Lab:  lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command},
 	}
-	opts.Duet.Timeout, opts.Duet.Keep = 20*time.Second, true
+	opts.Duet.Timeout = 20 * time.Second
 	for _, c := range change {
 		c(&opts)
 	}

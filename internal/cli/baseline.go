@@ -3,18 +3,13 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"pawl/internal/diag"
-	"pawl/internal/git"
-	"pawl/internal/ratchet"
-	"pawl/internal/spec"
+	"pawl/internal/baseline"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -35,54 +30,8 @@ func (o *baselineOptions) addJSON(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
-// folder finds the project. Its spec need not be in order, nor have the kernels
-// that the baseline has.
-func (o *baselineOptions) folder() (string, error) {
-	if o.project.file != "" {
-		return filepath.Dir(o.project.file), nil
-	}
-	file, err := spec.Find(".")
-	if err != nil {
-		if _, statErr := os.Stat(filepath.Join(".pawl", "baseline")); statErr == nil {
-			return ".", nil
-		}
-		return "", err
-	}
-	return filepath.Dir(file), nil
-}
-
-// pick chooses among the classes there are.
-func (o *baselineOptions) pick(classes []string) ([]string, error) {
-	if o.class == "" {
-		return classes, nil
-	}
-	for _, class := range classes {
-		if class == o.class {
-			return []string{class}, nil
-		}
-	}
-	return nil, &diag.Problem{Message: fmt.Sprintf("there is no baseline of %s", o.class), Hint: diag.Meant(o.class, classes)}
-}
-
-// open returns the project's baseline and the classes chosen. Without any it says so.
-func (o *baselineOptions) open() (*ratchet.Store, []string, error) {
-	dir, err := o.folder()
-	if err != nil {
-		return nil, nil, err
-	}
-	store := ratchet.Open(dir)
-	classes, err := store.Classes()
-	if err == nil && len(classes) == 0 {
-		return nil, nil, noBaseline()
-	}
-	if err == nil {
-		classes, err = o.pick(classes)
-	}
-	return store, classes, err
-}
-
-func noBaseline() error {
-	return &diag.Problem{Message: "there is no baseline here", Hint: "pawl check --update-baseline makes one"}
+func (o *baselineOptions) where() baseline.Where {
+	return baseline.Where{File: o.project.file, Class: o.class}
 }
 
 func newBaseline(e *env) *cobra.Command {
@@ -112,33 +61,20 @@ func newBaselineShow(e *env) *cobra.Command {
 }
 
 func runBaselineShow(e *env, opts *baselineOptions, patterns []string) error {
-	store, classes, err := opts.open()
+	classes, err := baseline.Show(opts.where(), patterns)
 	if err != nil {
 		return err
 	}
-	var files []*ratchet.File
-	var names []string
-	for _, class := range classes {
-		f, err := store.Read(class)
-		if err != nil {
-			return err
-		}
-		files, names = append(files, f), append(names, f.Names()...)
-	}
-	if _, err := ratchet.Select(names, patterns); err != nil { // in any of them is enough
-		return err
-	}
 	if opts.json {
-		return showJSON(e, files, patterns)
+		return showJSON(e, classes, len(patterns) == 0)
 	}
 	damaged := false
-	for _, f := range files {
-		chosen, err := ratchet.Select(f.Names(), patterns)
-		if err != nil {
+	for _, c := range classes {
+		if len(c.Names) == 0 && len(patterns) > 0 {
 			continue
 		}
-		showBaseline(e, store, f, chosen, len(patterns) == 0)
-		if err := f.Damaged(); err != nil {
+		showBaseline(e, c, len(patterns) == 0)
+		if err := c.Damaged(); err != nil {
 			damaged = true
 			e.explain(err)
 		}
@@ -149,24 +85,22 @@ func runBaselineShow(e *env, opts *baselineOptions, patterns []string) error {
 	return nil
 }
 
-func showJSON(e *env, files []*ratchet.File, patterns []string) error {
+func showJSON(e *env, classes []baseline.Class, removed bool) error {
 	type class struct {
-		Class   string                      `json:"class"`
-		Entries map[string]*ratchet.Entry   `json:"entries"`
-		Removed map[string]*ratchet.Removed `json:"removed,omitempty"`
+		Class   string                       `json:"class"`
+		Entries map[string]*baseline.Entry   `json:"entries"`
+		Removed map[string]*baseline.Removed `json:"removed,omitempty"`
 	}
 	var out []class
-	for _, f := range files {
-		c := class{Class: f.Class, Entries: map[string]*ratchet.Entry{}}
-		if chosen, err := ratchet.Select(f.Names(), patterns); err == nil {
-			for _, name := range chosen {
-				c.Entries[name] = f.Entries[name]
-			}
+	for _, c := range classes {
+		one := class{Class: c.Class, Entries: map[string]*baseline.Entry{}}
+		for _, name := range c.Names {
+			one.Entries[name] = c.Entries[name]
 		}
-		if len(patterns) == 0 {
-			c.Removed = f.Removed
+		if removed {
+			one.Removed = c.Removed
 		}
-		out = append(out, c)
+		out = append(out, one)
 	}
 	return printJSON(e, out)
 }
@@ -178,9 +112,9 @@ func printJSON(e *env, v any) error {
 	return enc.Encode(v)
 }
 
-func showBaseline(e *env, store *ratchet.Store, f *ratchet.File, names []string, removed bool) {
+func showBaseline(e *env, c baseline.Class, removed bool) {
 	style := e.style()
-	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(f.Class), unit.Plural(len(names), "entry", "entries"), relative(store.Path(f.Class)))
+	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
 	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
 		{Header: "kernel/config"},
 		{Header: "median", Align: term.Right},
@@ -191,16 +125,16 @@ func showBaseline(e *env, store *ratchet.Store, f *ratchet.File, names []string,
 		{Header: "measured"},
 		{Header: "moved by"},
 	}}
-	for _, name := range names {
-		entry := f.Entries[name]
+	for _, name := range c.Names {
+		entry := c.Entries[name]
 		low, high, in := unit.Durations(entry.LowMS/1e3, entry.HighMS/1e3)
 		table.Add(name, unit.Duration(entry.MedianMS/1e3), fmt.Sprintf("%s – %s %s", low, high, in), known(entry.GFLOPS, unit.GFLOPS),
-			known(entry.GBps, unit.Bandwidth), git.Short(entry.Commit), entry.Time.Format("2006-01-02"), movedBy(entry.Moved()))
+			known(entry.GBps, unit.Bandwidth), baseline.Short(entry.Commit), entry.Time.Format("2006-01-02"), movedBy(entry.Moved()))
 	}
 	_ = table.Render(e.stdout)
 	if removed {
-		for _, name := range f.RemovedNames() {
-			moves := f.Removed[name].Moves
+		for _, name := range c.RemovedNames() {
+			moves := c.Removed[name].Moves
 			if len(moves) > 0 {
 				m := moves[len(moves)-1]
 				fmt.Fprintf(e.stdout, "  removed: %s, %s, by %s\n", name, m.Time.Format("2006-01-02"), movedBy(m))
@@ -217,7 +151,7 @@ func known(v float64, format func(float64) string) string {
 }
 
 // movedBy says how a move came about: "check −12.4%", "accept +5.2% (ann): why".
-func movedBy(m ratchet.Move) string {
+func movedBy(m baseline.Move) string {
 	text := string(m.By)
 	if m.Change != nil {
 		text += " " + unit.Percent(m.Change.Median)

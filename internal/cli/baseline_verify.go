@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"pawl/internal/diag"
-	"pawl/internal/git"
-	"pawl/internal/ratchet"
+	"pawl/internal/baseline"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -26,40 +23,9 @@ func newBaselineHistory(e *env) *cobra.Command {
 }
 
 func runBaselineHistory(e *env, opts *baselineOptions, patterns []string) error {
-	store, classes, err := opts.openAudited(e)
+	found, classes, err := baseline.History(e.ctx, opts.where(), patterns)
 	if err != nil {
 		return err
-	}
-	found := map[string][]ratchet.Event{}
-	var names []string
-	for _, class := range classes {
-		events, err := store.History(e.ctx, class)
-		if err != nil {
-			return err
-		}
-		for _, event := range events {
-			if len(names) == 0 || names[len(names)-1] != event.Name {
-				names = append(names, event.Name)
-			}
-		}
-		found[class] = events
-	}
-	chosen, err := ratchet.Select(names, patterns)
-	if err != nil {
-		return err
-	}
-	wanted := map[string]bool{}
-	for _, name := range chosen {
-		wanted[name] = true
-	}
-	for class, events := range found {
-		var kept []ratchet.Event
-		for _, event := range events {
-			if wanted[event.Name] {
-				kept = append(kept, event)
-			}
-		}
-		found[class] = kept
 	}
 	if opts.json {
 		return printJSON(e, found)
@@ -70,24 +36,7 @@ func runBaselineHistory(e *env, opts *baselineOptions, patterns []string) error 
 	return nil
 }
 
-// openAudited is open, with the classes whose file is gone but in git's history.
-func (o *baselineOptions) openAudited(e *env) (*ratchet.Store, []string, error) {
-	dir, err := o.folder()
-	if err != nil {
-		return nil, nil, err
-	}
-	store := ratchet.Open(dir)
-	classes, err := store.Audited(e.ctx)
-	if err == nil && len(classes) == 0 {
-		return nil, nil, noBaseline()
-	}
-	if err == nil {
-		classes, err = o.pick(classes)
-	}
-	return store, classes, err
-}
-
-func showHistory(e *env, class string, events []ratchet.Event) {
+func showHistory(e *env, class string, events []baseline.Event) {
 	style := e.style()
 	name := ""
 	var table *term.Table
@@ -111,9 +60,9 @@ func showHistory(e *env, class string, events []ratchet.Event) {
 			median = unit.Duration(m.MedianMS / 1e3)
 		}
 		if event.Recorded != "" {
-			recorded = git.Short(event.Recorded)
+			recorded = baseline.Short(event.Recorded)
 		}
-		table.Add(m.Time.Format("2006-01-02"), median, git.Short(m.Commit), recorded, movedBy(m))
+		table.Add(m.Time.Format("2006-01-02"), median, baseline.Short(m.Commit), recorded, movedBy(m))
 	}
 	flush()
 }
@@ -133,21 +82,12 @@ its samples. What was put right since is only mentioned.`,
 }
 
 func runBaselineVerify(e *env, opts *baselineOptions) error {
-	store, classes, err := opts.openAudited(e)
+	audits, err := baseline.Verify(e.ctx, opts.where())
 	if err != nil {
 		return err
 	}
-	var audits []*ratchet.Audit
 	findings := 0
-	for _, class := range classes {
-		a, err := store.Audit(e.ctx, class)
-		if errors.Is(err, git.ErrNoRepository) {
-			return &diag.Problem{Message: "there is no git history to verify the baseline by", Hint: "commit the project, .pawl/baseline with it"}
-		}
-		if err != nil {
-			return err
-		}
-		audits = append(audits, a)
+	for _, a := range audits {
 		findings += len(a.Findings)
 	}
 	if opts.json {
@@ -165,7 +105,7 @@ func runBaselineVerify(e *env, opts *baselineOptions) error {
 	return nil
 }
 
-func showAudit(e *env, a *ratchet.Audit) {
+func showAudit(e *env, a *baseline.Audit) {
 	style := e.style()
 	verdict := style.Green("in order")
 	if len(a.Findings) > 0 {
@@ -176,7 +116,7 @@ func showAudit(e *env, a *ratchet.Audit) {
 		reach = unit.Plural(a.Commits, "commit", "commits") + " looked at"
 	}
 	if a.Shallow {
-		reach += fmt.Sprintf(", back to %s: this clone is shallow", git.Short(a.Oldest))
+		reach += fmt.Sprintf(", back to %s: this clone is shallow", baseline.Short(a.Oldest))
 	}
 	fmt.Fprintf(e.stdout, "%s · %s · %s · %s\n", style.Bold(a.Class), unit.Plural(a.Entries, "entry", "entries"), reach, verdict)
 	for _, f := range a.Findings {
@@ -193,14 +133,14 @@ func showAudit(e *env, a *ratchet.Audit) {
 	}
 }
 
-func describe(f ratchet.Finding) string {
+func describe(f baseline.Finding) string {
 	var parts []string
 	if f.Name != "" {
 		parts = append(parts, f.Name)
 	}
 	place := "not committed yet"
 	if f.Commit != "" {
-		place = "commit " + git.Short(f.Commit)
+		place = "commit " + baseline.Short(f.Commit)
 	}
 	return strings.Join(append(parts, place, f.What), ": ")
 }

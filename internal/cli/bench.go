@@ -17,43 +17,39 @@ import (
 	"pawl/internal/bench"
 	"pawl/internal/diag"
 	"pawl/internal/lab"
-	"pawl/internal/measure"
 	"pawl/internal/report"
 	"pawl/internal/result"
-	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 )
 
 // benchOptions say what is measured, and how.
 type benchOptions struct {
+	bench.Options
 	project  projectOptions
 	output   outputOptions
-	measure  measure.Options
 	sandbox  sandboxOptions
+	seed     uint64
 	settings []string
-	against  []string
 	pool     string
 	device   string
-	devices  []int // what device says; nil: all
-	named    bool  // device is what the user said
-	lockMHz  int
+	named    bool // device is what the user said
 }
 
 func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
-	o.measure = measure.Default()
+	o.Options = bench.Default()
 	o.project.AddFlags(f)
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
-	f.StringVar(&o.measure.Cache, "cache", o.measure.Cache, "state of the caches before a launch: cold or hot")
-	f.DurationVar(&o.measure.Budget, "budget", o.measure.Budget, "time to sample each config for")
-	f.IntVar(&o.measure.MinSamples, "min-samples", o.measure.MinSamples, "samples taken whatever the budget says")
-	f.IntVar(&o.measure.MaxSamples, "max-samples", o.measure.MaxSamples, "and never more than this")
-	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
-	f.Uint64Var(&o.measure.Seed, "seed", run.BenchSeed, "seed of the generated inputs")
-	f.BoolVar(&o.measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
-	f.StringSliceVar(&o.against, "against", nil, "kernels to take turns with, and be compared to")
-	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.StringVar(&o.Measure.Cache, "cache", o.Measure.Cache, "state of the caches before a launch: cold or hot")
+	f.DurationVar(&o.Measure.Budget, "budget", o.Measure.Budget, "time to sample each config for")
+	f.IntVar(&o.Measure.MinSamples, "min-samples", o.Measure.MinSamples, "samples taken whatever the budget says")
+	f.IntVar(&o.Measure.MaxSamples, "max-samples", o.Measure.MaxSamples, "and never more than this")
+	f.DurationVar(&o.Measure.Timeout, "timeout", o.Measure.Timeout, "the longest one launch may take")
+	f.Uint64Var(&o.seed, "seed", run.BenchSeed, "seed of the generated inputs")
+	f.BoolVar(&o.Measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
+	f.StringSliceVar(&o.Against, "against", nil, "kernels to take turns with, and be compared to")
+	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
 	f.StringVar(&o.device, "device", "0", "which GPU to measure on; several share the work: 0,1 or all")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
@@ -61,7 +57,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 
 // check refuses settings that make no sense, before anything is built.
 func (o *benchOptions) check() error {
-	m := o.measure
+	m := o.Measure
 	switch {
 	case m.Cache != "cold" && m.Cache != "hot":
 		return usage("--cache %s: expected cold or hot", m.Cache)
@@ -71,13 +67,13 @@ func (o *benchOptions) check() error {
 		return usage("--min-samples %d: expected at least 1", m.MinSamples)
 	case m.MaxSamples < m.MinSamples:
 		return usage("--max-samples %d: expected at least --min-samples (%d)", m.MaxSamples, m.MinSamples)
-	case o.lockMHz < 0:
-		return usage("--lock-clocks %d: expected a frequency in MHz", o.lockMHz)
+	case o.Lab.LockMHz < 0:
+		return usage("--lock-clocks %d: expected a frequency in MHz", o.Lab.LockMHz)
 	case m.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", m.Timeout)
 	}
 	var err error
-	if o.devices, err = parseDevices(o.device); err != nil {
+	if o.Devices, err = parseDevices(o.device); err != nil {
 		return err
 	}
 	return o.output.check()
@@ -130,7 +126,7 @@ func newBench(e *env) *cobra.Command {
 		Use: "bench [kernel[/config]…]", Short: "build and time kernels", GroupID: groupDaily,
 		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md\n  pawl bench attention --against sdpa,sdpa:flash -o sweep.md -o sweep.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if opts.measure.Sustain && cmd.Flags().Changed("cache") {
+			if opts.Measure.Sustain && cmd.Flags().Changed("cache") {
 				return usage("--sustain and --cache exclude each other: launches back to back find the caches as the last one left them")
 			}
 			opts.named = cmd.Flags().Changed("device")
@@ -146,24 +142,20 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 		return err
 	}
 	live := newFollower(e)
-	r, err := opts.project.prepare(e, result.KindBench, patterns, &opts.measure.Seed, live)
+	r, err := opts.project.prepare(result.KindBench, e.request(patterns, &opts.seed, live))
 	if err != nil {
 		return err
 	}
 	if opts.named && opts.pool == "" && !slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost }) {
 		e.warn("--device %s is ignored: none of these kernels runs on a GPU", opts.device)
 	}
-	settings, err := parseSettings(opts.settings)
-	if err != nil {
+	if opts.Set, err = parseSettings(opts.settings); err != nil {
 		return err
 	}
-	place, err := placeOf(r.Spec, &opts.sandbox, opts.pool, opts.lockMHz)
-	if err != nil {
+	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
-	made, err := bench.Run(e.ctx, r, bench.Options{
-		Set: settings, Against: opts.against, Measure: opts.measure, Devices: opts.devices, Lab: place,
-	})
+	made, err := bench.Run(e.ctx, r, opts.Options)
 	live.done()
 	if err != nil {
 		return err
@@ -190,14 +182,13 @@ func poolCommand(s *spec.Spec, name string) ([]string, error) {
 	return nil, usage("--pool %s: no such pool (%s)", name, diag.Meant(name, names))
 }
 
-// placeOf says where kernels are measured, and how they are held there.
-func placeOf(s *spec.Spec, box *sandboxOptions, pool string, lockMHz int) (lab.Options, error) {
-	mode, err := box.mode()
-	if err != nil {
-		return lab.Options{}, err
+// place says where kernels are measured, and how they are held there.
+func place(where *lab.Options, s *spec.Spec, box *sandboxOptions, pool string) (err error) {
+	if where.Sandbox, err = box.mode(); err != nil {
+		return err
 	}
-	command, err := poolCommand(s, pool)
-	return lab.Options{Sandbox: mode, Worker: command, LockMHz: lockMHz, Peaks: roof.Folder()}, err
+	where.Worker, err = poolCommand(s, pool)
+	return err
 }
 
 func parseSettings(words []string) ([]bench.Setting, error) {
@@ -237,20 +228,19 @@ func (o *projectOptions) load() (*spec.Spec, error) {
 	return spec.Load(file)
 }
 
-// prepare makes a run of the project that its rules allow.
-func (o *projectOptions) prepare(e *env, kind result.Kind, patterns []string, seed *uint64, live *follower) (*run.Run, error) {
-	project, err := o.load()
-	if err != nil {
+// prepare makes a run of the project, as far as its rules allow.
+func (o *projectOptions) prepare(kind result.Kind, q run.Request) (_ *run.Run, err error) {
+	if q.Spec, err = o.load(); err != nil {
 		return nil, err
 	}
-	q := e.request(seed, live)
-	q.Spec, q.Patterns = project, patterns
 	return run.Prepare(kind, q)
 }
 
 // request is what every command asks of a run.
-func (e *env) request(seed *uint64, live *follower) run.Request {
-	return run.Request{Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started, Seed: seed, Follow: live.follow}
+func (e *env) request(patterns []string, seed *uint64, live *follower) run.Request {
+	return run.Request{
+		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started, Patterns: patterns, Seed: seed, Follow: live.follow,
+	}
 }
 
 // given is the seed of a flag whose 0 means that there is none.

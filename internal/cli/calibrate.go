@@ -2,14 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"pawl/internal/calibrate"
-	"pawl/internal/roof"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -107,11 +105,10 @@ func runCalibrate(e *env, opts *calibrateOptions) error {
 	if err != nil {
 		return err
 	}
-	var kept []roof.Kept
-	if !opts.fresh {
-		kept = keepHigher(e, peaks)
+	kept, path, unread, saveErr := calibrate.KeepPeaks(peaks, opts.fresh)
+	if unread != nil {
+		e.warn("%v; it is written anew", unread)
 	}
-	path, saveErr := roof.Save(roof.Folder(), peaks)
 	if err := showPeaks(e, opts, peaks, kept, path); err != nil {
 		return fmt.Errorf("print the peaks: %w", err)
 	}
@@ -121,24 +118,12 @@ func runCalibrate(e *env, opts *calibrateOptions) error {
 	return saveErr
 }
 
-// keepHigher puts back what an earlier run reached and this one did not.
-func keepHigher(e *env, peaks *roof.Peaks) []roof.Kept {
-	earlier, err := roof.Load(roof.Folder(), peaks.DeviceClass)
-	if err != nil {
-		e.warn("%v; it is written anew", err)
-	}
-	if earlier == nil {
-		return nil
-	}
-	return peaks.KeepHigher(earlier)
-}
-
 // doubtPeaks warns of those that are not known well.
-func doubtPeaks(e *env, peaks *roof.Peaks) {
+func doubtPeaks(e *env, peaks *calibrate.Peaks) {
 	doubtful := false
 	for _, p := range peaks.Peaks {
-		if width := p.HalfWidth(); width > roof.Wide {
-			e.warn("the peak %s, %s, is known to ± %s only", p.Name, rate(p, p.Rate), unit.PercentPlain(width))
+		if calibrate.Doubtful(p) {
+			e.warn("the peak %s, %s, is known to ± %s only", p.Name, calibrate.Rate(p, p.Rate), unit.PercentPlain(p.HalfWidth()))
 			doubtful = true
 		}
 	}
@@ -147,7 +132,7 @@ func doubtPeaks(e *env, peaks *roof.Peaks) {
 	}
 }
 
-func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, kept []roof.Kept, path string) error {
+func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []calibrate.Kept, path string) error {
 	doubtPeaks(e, peaks)
 	if opts.json {
 		raw, err := peaks.Encode()
@@ -167,7 +152,7 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, kept []roof.Ke
 		if p.GHz > 0 {
 			clock = unit.GHz(p.GHz)
 		}
-		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: rate(p, p.Rate)}, term.Cell{Text: clock}, term.Cell{Text: reached(peaks, p)})
+		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: calibrate.Rate(p, p.Rate)}, term.Cell{Text: clock}, term.Cell{Text: calibrate.Reached(peaks, p)})
 	}
 	for _, p := range peaks.Failed {
 		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{}, term.Cell{}, term.Cell{Text: "failed: " + firstFault(p), Style: style.Red})
@@ -176,9 +161,9 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, kept []roof.Ke
 	for _, k := range kept {
 		now := "not measured"
 		if k.Now > 0 {
-			now = rate(k.Peak, k.Now)
+			now = calibrate.Rate(k.Peak, k.Now)
 		}
-		fmt.Fprintf(e.stdout, "  kept: %s %s of %s; this time %s (--fresh forgets it)\n", k.Name, rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
+		fmt.Fprintf(e.stdout, "  kept: %s %s of %s; this time %s (--fresh forgets it)\n", k.Name, calibrate.Rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
 	}
 	if path != "" {
 		fmt.Fprintf(e.stdout, "  peaks: %s\n", relative(path))
@@ -186,48 +171,7 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *roof.Peaks, kept []roof.Ke
 	return err
 }
 
-func rate(p roof.Peak, value float64) string {
-	if p.Unit == roof.GFLOPS {
-		return unit.GFLOPS(value)
-	}
-	return unit.Bandwidth(value)
-}
-
-// about is what the peaks are of.
-var about = map[roof.Name]string{
-	roof.DRAM: "memory", roof.LLC: "last-level cache", roof.L2: "L2", roof.F32: "f32", roof.F64: "f64",
-	roof.F16: "tensor cores, f16", roof.BF16: "tensor cores, bf16", roof.TF32: "tensor cores, tf32",
-	roof.E4M3: "tensor cores, e4m3", roof.F64Tensor: "tensor cores, f64",
-}
-
-// reached says which kernel reached the peak and how far the others came.
-func reached(all *roof.Peaks, p roof.Peak) string {
-	text := about[p.Name] + ": " + p.Of
-	if all.Cell == "host" {
-		text += ", one core"
-	}
-	best := map[string]float64{}
-	var order []string
-	for _, try := range p.Tried {
-		if try.Of == p.Of {
-			continue
-		}
-		if _, seen := best[try.Of]; !seen {
-			order = append(order, try.Of)
-		}
-		best[try.Of] = max(best[try.Of], try.Rate)
-	}
-	var others []string
-	for _, of := range order {
-		others = append(others, of+" "+rate(p, best[of]))
-	}
-	if others != nil {
-		text += " (" + strings.Join(others, ", ") + ")"
-	}
-	return text
-}
-
-func firstFault(p roof.Peak) string {
+func firstFault(p calibrate.Peak) string {
 	for _, try := range p.Tried {
 		if try.Fault != "" {
 			return try.Kernel + ": " + try.Fault

@@ -6,18 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"pawl/internal/calibrate"
-	"pawl/internal/curve"
-	"pawl/internal/diag"
-	"pawl/internal/foreign"
-	"pawl/internal/measure"
-	"pawl/internal/result"
-	"pawl/internal/spec"
-	"pawl/internal/stat"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -31,18 +23,18 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 			return err
 		}
 	}
-	own, err := projectGate()
+	own, err := calibrate.ProjectGate()
 	if err != nil {
 		return err
 	}
-	gate := calibrate.GateOptions{Options: settings, Gate: own, Folder: curve.Folder(), For: opts.span, Fresh: opts.fresh}
+	gate := calibrate.GateOptions{Options: settings, Gate: own, Folder: calibrate.Folder(), For: opts.span, Fresh: opts.fresh}
 	if effect > 0 {
 		duet, err := calibrate.Duet(e.ctx, gate)
 		live.done()
 		if err != nil {
 			return err
 		}
-		return showPower(e, opts, effect, []power{duetPower("this machine, pawl's own kernel", duet.Cells, effect)})
+		return showPower(e, opts, effect, []calibrate.Power{calibrate.PowerOfDuet("this machine, pawl's own kernel", duet.Cells, effect)})
 	}
 	made, err := calibrate.Gate(e.ctx, gate)
 	live.done()
@@ -62,25 +54,7 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 	return nil
 }
 
-// projectGate is the gate of the project that pawl is called in; the default where
-// there is none. Its kernels are not read: calibrate measures its own.
-func projectGate() (spec.Gate, error) {
-	file, err := spec.Find(".")
-	if err != nil {
-		return spec.DefaultGate, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return spec.Gate{}, fmt.Errorf("read spec: %w", err)
-	}
-	s, err := spec.Parse(file, text)
-	if err != nil {
-		return spec.Gate{}, err
-	}
-	return s.Gate, nil
-}
-
-func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
+func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if opts.json {
 		return writeJSON(e, c)
 	}
@@ -112,12 +86,12 @@ func showCurve(e *env, opts *calibrateOptions, c *curve.Curve) error {
 	if alarms := c.Alarms(10); alarms != nil {
 		fmt.Fprintf(e.stdout, "\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(curve.Path(curve.Folder(), c.DeviceClass, spec.Gate{Regression: c.Gate.Regression, Improvement: c.Gate.Improvement})))
+	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(calibrate.Path(c)))
 	return err
 }
 
 // levelCells is a level's line of the table.
-func levelCells(c *curve.Curve, l *curve.Level, style term.Style) []term.Cell {
+func levelCells(c *calibrate.Curve, l *calibrate.Level, style term.Style) []term.Cell {
 	name, truth, interval := l.Kernel, "", ""
 	if l.Behind {
 		name += ", behind the best"
@@ -165,65 +139,20 @@ func percentage(text string) (float64, error) {
 	return v, nil
 }
 
-// power is what one row needs for an effect to be seen.
-type power struct {
-	Name  string  `json:"name"`
-	Duet  bool    `json:"duet"` // Need counts cells, else samples of each side
-	Need  int     `json:"need"`
-	Had   int     `json:"had,omitempty"`
-	Noise float64 `json:"noise"` // between cells, or of samples
-}
-
-// duetPower is what a duet needs, by what its cells found.
-func duetPower(name string, cells []result.CellChange, effect float64) power {
-	return power{Name: name, Duet: true, Had: len(cells), Need: measure.DuetNeeds(cells, effect), Noise: measure.CellNoise(cells)}
-}
-
 // runPowerFrom says what the rows of a report need.
 func runPowerFrom(e *env, opts *calibrateOptions) error {
 	effect, err := percentage(opts.power)
 	if err != nil {
 		return err
 	}
-	file, err := foreign.Read(opts.from, foreign.Options{})
+	rows, err := calibrate.PowerFrom(opts.from, effect)
 	if err != nil {
-		return fmt.Errorf("--from: %w", err)
+		return err
 	}
-	var rows []power
-	single := false
-	for _, row := range file.Report.Rows {
-		var kept []float64
-		if row.Timing != nil {
-			kept = row.Timing.Samples.Kept()
-		}
-		switch change := firstChange(row); {
-		case change != nil:
-			rows = append(rows, duetPower(row.Name(), change.Cells, effect))
-		case len(kept) > 1:
-			rows = append(rows, power{Name: row.Name(), Had: len(kept), Noise: stat.Summarize(kept).CV, Need: measure.SamplesNeeded(kept, effect)})
-		case len(kept) == 1:
-			single = true
-		}
-	}
-	switch {
-	case len(rows) > 0:
-		return showPower(e, opts, effect, rows)
-	case single:
-		return &diag.Problem{Message: fmt.Sprintf("--from %s: too few samples: one says nothing of how they scatter", opts.from), Hint: "at least two of a row; twenty say more"}
-	}
-	return fmt.Errorf("--from %s: no row of it was measured", opts.from)
+	return showPower(e, opts, effect, rows)
 }
 
-func firstChange(row *result.Row) *result.Change {
-	for _, side := range row.Sides {
-		if side.Change != nil && len(side.Change.Cells) > 1 {
-			return side.Change
-		}
-	}
-	return nil
-}
-
-func showPower(e *env, opts *calibrateOptions, effect float64, rows []power) error {
+func showPower(e *env, opts *calibrateOptions, effect float64, rows []calibrate.Power) error {
 	if opts.json {
 		return writeJSON(e, rows)
 	}

@@ -9,49 +9,41 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/check"
-	"pawl/internal/curve"
-	"pawl/internal/measure"
 	"pawl/internal/result"
 )
 
 // checkOptions say what is checked against what.
 type checkOptions struct {
+	check.Options
 	project projectOptions
 	output  outputOptions
 	sandbox sandboxOptions
-	measure measure.Options
-	base    string
-	plan    bool
 	strict  bool
-	update  bool
-	fork    bool
+	seed    uint64
 	pool    string
-	device  int
-	lockMHz int
 }
 
 func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
-	o.measure = measure.Default()
-	o.measure.Budget, o.measure.Keep = 10*time.Second, true
+	o.Options = check.Default()
 	o.project.AddFlags(f)
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
-	f.StringVar(&o.base, "base", "", "the commit or branch to compare with (default: where this branch left main)")
-	f.BoolVar(&o.plan, "plan", false, "build, and show what would be measured")
+	f.StringVar(&o.Base, "base", "", "the commit or branch to compare with (default: where this branch left main)")
+	f.BoolVar(&o.PlanOnly, "plan", false, "build, and show what would be measured")
 	f.BoolVar(&o.strict, "strict", false, "exit 2 when something could not be decided")
-	f.BoolVar(&o.update, "update-baseline", false, "make what is provably faster, or new, the best-known version")
-	f.StringVar(&o.measure.Cache, "cache", o.measure.Cache, "state of the caches before a launch: cold or hot")
-	f.DurationVar(&o.measure.Budget, "budget", o.measure.Budget, "time to measure each config for, if it takes that long to be sure")
-	f.DurationVar(&o.measure.Timeout, "timeout", o.measure.Timeout, "the longest one launch may take")
-	f.Uint64Var(&o.measure.Seed, "seed", 0, "seed of the generated inputs (0: a secret one, which the report has)")
-	f.BoolVar(&o.fork, "fork", false, "the change is a stranger's: results of code that shares its cell's address space move nothing")
-	f.IntVar(&o.device, "device", 0, "which GPU to measure on")
-	f.IntVar(&o.lockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.BoolVar(&o.Update, "update-baseline", false, "make what is provably faster, or new, the best-known version")
+	f.StringVar(&o.Duet.Cache, "cache", o.Duet.Cache, "state of the caches before a launch: cold or hot")
+	f.DurationVar(&o.Duet.Budget, "budget", o.Duet.Budget, "time to measure each config for, if it takes that long to be sure")
+	f.DurationVar(&o.Duet.Timeout, "timeout", o.Duet.Timeout, "the longest one launch may take")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs (0: a secret one, which the report has)")
+	f.BoolVar(&o.Fork, "fork", false, "the change is a stranger's: results of code that shares its cell's address space move nothing")
+	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to measure on")
+	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 }
 
 func (o *checkOptions) check() error {
-	m := o.measure
+	m := o.Duet
 	switch {
 	case m.Cache != "cold" && m.Cache != "hot":
 		return usage("--cache %s: expected cold or hot", m.Cache)
@@ -59,11 +51,11 @@ func (o *checkOptions) check() error {
 		return usage("--budget %v: expected more than 0 and at most 1h", m.Budget)
 	case m.Timeout <= 0:
 		return usage("--timeout %v: expected more than 0", m.Timeout)
-	case o.device < 0:
-		return usage("--device %d: expected the number of a GPU, counted from 0", o.device)
-	case o.lockMHz < 0:
-		return usage("--lock-clocks %d: expected a frequency in MHz", o.lockMHz)
-	case o.plan && o.update:
+	case o.Lab.Device < 0:
+		return usage("--device %d: expected the number of a GPU, counted from 0", o.Lab.Device)
+	case o.Lab.LockMHz < 0:
+		return usage("--lock-clocks %d: expected a frequency in MHz", o.Lab.LockMHz)
+	case o.PlanOnly && o.Update:
 		return usage("--plan measures nothing, so there is nothing for --update-baseline")
 	}
 	return o.output.check()
@@ -108,19 +100,14 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 		return err
 	}
 	live := newFollower(e)
-	r, err := opts.project.prepare(e, result.KindCheck, patterns, given(opts.measure.Seed), live)
+	r, err := opts.project.prepare(result.KindCheck, e.request(patterns, given(opts.seed), live))
 	if err != nil {
 		return err
 	}
-	place, err := placeOf(r.Spec, &opts.sandbox, opts.pool, opts.lockMHz)
-	if err != nil {
+	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
-	place.Device = opts.device
-	made, err := check.Run(e.ctx, r, check.Options{
-		Base: opts.base, Update: opts.update, Fork: opts.fork, PlanOnly: opts.plan, Duet: measure.DuetOptions{Options: opts.measure, Floor: measure.DefaultFloor},
-		Lab: place, Curves: curve.Folder(),
-	})
+	made, err := check.Run(e.ctx, r, opts.Options)
 	live.done()
 	if made == nil {
 		return err

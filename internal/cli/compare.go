@@ -11,7 +11,6 @@ import (
 
 	"pawl/internal/compare"
 	"pawl/internal/diag"
-	"pawl/internal/foreign"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
@@ -83,7 +82,7 @@ func (o *compareOptions) options(e *env) (compare.Options, error) {
 		out.Gate.Improvement, out.Gate.Claim = faster, faster
 	}
 	if o.unit != "" {
-		if out.Unit = foreign.Unit(o.unit); out.Unit == 0 {
+		if out.Unit = compare.Unit(o.unit); out.Unit == 0 {
 			return out, usage("--unit %s: expected s, ms, us or ns", o.unit)
 		}
 	}

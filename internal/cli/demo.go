@@ -13,7 +13,6 @@ import (
 
 	"pawl/internal/demo"
 	"pawl/internal/result"
-	"pawl/internal/worker"
 )
 
 func newDemo(e *env) *cobra.Command {
@@ -32,7 +31,7 @@ another launch, a planted slowdown and a real improvement.`,
 }
 
 func runDemo(e *env, dir string, host bool) error {
-	story, err := chooseStory(e, host)
+	story, err := demo.Choose(e.ctx, host)
 	if err != nil {
 		return err
 	}
@@ -75,21 +74,6 @@ func runDemo(e *env, dir string, host bool) error {
 		return &outcomeError{exitFailed, "the story went otherwise: " + strings.Join(wrong, "; ")}
 	}
 	return nil
-}
-
-func chooseStory(e *env, host bool) (*demo.Story, error) {
-	if !host {
-		client, err := worker.Start(e.ctx, worker.Options{})
-		if err != nil {
-			return nil, err
-		}
-		devices := client.Hello().Devices
-		client.Close()
-		if len(devices) > 0 {
-			return demo.CUDA()
-		}
-	}
-	return demo.Host()
 }
 
 // demoFolder is an empty folder, temporary unless it is named.

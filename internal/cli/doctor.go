@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -23,12 +22,7 @@ func newDoctor(e *env) *cobra.Command {
 func runDoctor(e *env, asJSON bool) error {
 	found := doctor.Examine(e.ctx, doctor.Options{})
 	if asJSON {
-		raw, err := json.MarshalIndent(found, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encode the findings: %w", err)
-		}
-		_, err = fmt.Fprintf(e.stdout, "%s\n", raw)
-		return err
+		return writeJSON(e, found)
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s\n", version, found.Machine.CPU.Model)

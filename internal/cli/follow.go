@@ -43,7 +43,9 @@ func (f *follower) follow(event run.Event) {
 		f.show("measure", text) // one stage: rows that take turns change all the time
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)
-	case run.Stage, run.RowDone, run.Finished:
+	case run.Stage:
+		f.stage = ""
+	case run.RowDone, run.Finished:
 	}
 }
 

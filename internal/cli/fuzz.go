@@ -3,58 +3,51 @@ package cli
 import (
 	"errors"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"pawl/internal/diag"
 	"pawl/internal/fuzz"
-	"pawl/internal/measure"
 	"pawl/internal/result"
-	"pawl/internal/trial"
 )
 
 // fuzzOptions say what is tried.
 type fuzzOptions struct {
+	fuzz.Order
 	project projectOptions
 	output  outputOptions
 	sandbox sandboxOptions
-	sample  int
 	all     bool
-	plain   bool
 	seed    uint64
-	timeout time.Duration
-	device  int
 	pool    string
-
-	sanitize bool
 }
 
 func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
+	o.Order = fuzz.DefaultOrder()
 	o.project.AddFlags(f)
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
-	f.IntVar(&o.sample, "sample", 0, "cases to draw of the matrix (default: as pawl.yaml says, else all)")
+	f.IntVar(&o.Sample, "sample", 0, "cases to draw of the matrix (default: as pawl.yaml says, else all)")
 	f.BoolVar(&o.all, "all", false, "try the whole matrix, whatever pawl.yaml says")
-	f.BoolVar(&o.plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
+	f.BoolVar(&o.Plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
 	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (0: a secret one, which the report has)")
-	f.DurationVar(&o.timeout, "timeout", measure.Default().Timeout, "the longest one launch may take")
-	f.IntVar(&o.device, "device", 0, "which GPU to use")
-	f.BoolVar(&o.sanitize, "sanitize", false, "look at small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
+	f.DurationVar(&o.Timeout, "timeout", o.Timeout, "the longest one launch may take")
+	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to use")
+	f.BoolVar(&o.Sanitize, "sanitize", false, "look at small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
 	f.StringVar(&o.pool, "pool", "", "use a worker of this pool instead of this machine")
 }
 
 func (o *fuzzOptions) check() error {
 	switch {
-	case o.sample < 0:
-		return usage("--sample %d: expected at least 1", o.sample)
-	case o.sample > 0 && o.all:
+	case o.Sample < 0:
+		return usage("--sample %d: expected at least 1", o.Sample)
+	case o.Sample > 0 && o.all:
 		return usage("--sample and --all exclude each other")
-	case o.timeout <= 0:
-		return usage("--timeout %v: expected more than 0", o.timeout)
-	case o.device < 0:
-		return usage("--device %d: expected the number of a GPU, counted from 0", o.device)
+	case o.Timeout <= 0:
+		return usage("--timeout %v: expected more than 0", o.Timeout)
+	case o.Lab.Device < 0:
+		return usage("--device %d: expected the number of a GPU, counted from 0", o.Lab.Device)
 	}
 	return o.output.check()
 }
@@ -85,24 +78,19 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 		return err
 	}
 	live := newFollower(e)
-	r, err := opts.project.prepare(e, result.KindFuzz, patterns, given(opts.seed), live)
+	r, err := opts.project.prepare(result.KindFuzz, e.request(patterns, given(opts.seed), live))
 	if err != nil {
 		return err
 	}
-	place, err := placeOf(r.Spec, &opts.sandbox, opts.pool, 0)
-	if err != nil {
+	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
-	}
-	place.Device = opts.device
-	order := fuzz.Order{
-		Options: trial.Options{Sample: opts.sample, Plain: opts.plain}, Lab: place, Timeout: opts.timeout, Sanitize: opts.sanitize,
 	}
 	if opts.all {
-		order.Sample = trial.All
+		opts.Sample = fuzz.All
 	}
-	made, err := fuzz.Run(e.ctx, r, order)
+	made, err := fuzz.Run(e.ctx, r, opts.Order)
 	live.done()
-	if errors.Is(err, trial.ErrNoCase) {
+	if errors.Is(err, fuzz.ErrNoCase) {
 		return &outcomeError{exitUndecided, detail(r.Spec.File, err)}
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,21 +13,21 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/selftest"
-	"pawl/internal/spec"
 )
 
 type selftestOptions struct {
+	selftest.Options
 	output  outputOptions
 	sandbox sandboxOptions
 	seed    uint64
-	device  int
 }
 
 func (o *selftestOptions) AddFlags(f *pflag.FlagSet) {
+	o.Options = selftest.Default()
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the data (0: a secret one, which is printed)")
-	f.IntVar(&o.device, "device", 0, "which GPU to use")
+	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to use")
 }
 
 func newSelftest(e *env) *cobra.Command {
@@ -82,17 +81,17 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	if err := opts.output.check(); err != nil {
 		return err
 	}
-	place, err := placeOf(&spec.Spec{}, &opts.sandbox, "", 0)
-	if err != nil {
+	var err error
+	if opts.Lab.Sandbox, err = opts.sandbox.mode(); err != nil {
 		return err
 	}
-	place.Device = opts.device
+	opts.Only = only
 	live := newFollower(e)
-	r, err := run.Prepare(result.KindSelftest, e.request(given(opts.seed), live))
+	r, err := run.Prepare(result.KindSelftest, e.request(nil, given(opts.seed), live))
 	if err != nil {
 		return err
 	}
-	made, err := selftest.Run(e.ctx, r, selftest.Options{Only: only, Lab: place, Timeout: 20 * time.Second})
+	made, err := selftest.Run(e.ctx, r, opts.Options)
 	live.done()
 	if err != nil {
 		return err

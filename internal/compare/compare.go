@@ -33,6 +33,9 @@ type Options struct {
 	Unit   float64 // of plain lists that do not say it, in seconds; 0 means 1
 }
 
+// Unit is a unit of time in seconds by its name; 0 where there is none of that name.
+func Unit(name string) float64 { return foreign.Unit(name) }
+
 // mostResampled is the number of benchmarks up to which intervals are resampled;
 // beyond, their closed form says the same faster.
 const mostResampled = 1000

@@ -16,6 +16,7 @@ import (
 
 	"pawl/examples"
 	"pawl/internal/result"
+	"pawl/internal/worker"
 )
 
 //go:embed host/pawl.yaml cuda/pawl.yaml
@@ -40,6 +41,22 @@ type Story struct {
 	Kernel   string // that is changed
 	Files    map[string][]byte
 	Chapters []Chapter
+}
+
+// Choose is the story for this machine, or that for its processor.
+func Choose(ctx context.Context, host bool) (*Story, error) {
+	if !host {
+		client, err := worker.Start(ctx, worker.Options{})
+		if err != nil {
+			return nil, err
+		}
+		devices := client.Hello().Devices
+		client.Close()
+		if len(devices) > 0 {
+			return CUDA()
+		}
+	}
+	return Host()
 }
 
 // Host is the story for any machine.

@@ -13,6 +13,7 @@ import (
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/trial"
@@ -26,6 +27,17 @@ type Order struct {
 	Sanitize bool          // GPU kernels also under compute-sanitizer
 	Brief    bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
 }
+
+// DefaultOrder is what a plain `pawl fuzz` asks for.
+func DefaultOrder() Order {
+	return Order{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: measure.Default().Timeout}
+}
+
+// All is the Sample of an order for the whole matrix.
+const All = trial.All
+
+// ErrNoCase says that there was nothing to try.
+var ErrNoCase = trial.ErrNoCase
 
 // shrinkTries is how many smaller trials a failure is tried at.
 const shrinkTries = 40

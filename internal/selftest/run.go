@@ -18,6 +18,7 @@ import (
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
 )
@@ -30,6 +31,11 @@ type Options struct {
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
 	Lab     lab.Options
 	Timeout time.Duration // of one launch
+}
+
+// Default returns the options of a plain `pawl selftest`.
+func Default() Options {
+	return Options{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: 20 * time.Second}
 }
 
 // selftest is a run under way.
@@ -192,7 +198,7 @@ const shortVisit = 50 * time.Millisecond
 // shortly.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: shortVisit}
-	opts.Budget, opts.Keep, opts.Timeout = 100*time.Millisecond, true, s.Timeout
+	opts.Budget, opts.Timeout = 100*time.Millisecond, s.Timeout
 	r, err := s.part(result.KindCheck, project, patterns)
 	if err != nil {
 		return nil, err

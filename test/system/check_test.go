@@ -16,20 +16,21 @@ func newChange(t *testing.T) *project {
 	p := newProject(t, "good")
 	p.env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
-	git := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command("git", args...)
-		cmd.Dir, cmd.Env = p.dir, p.env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	git("init", "--quiet", "--initial-branch=main")
-	git("add", "--all")
-	git("commit", "--quiet", "-m", "first")
+	p.git("init", "--quiet", "--initial-branch=main")
+	p.git("add", "--all")
+	p.git("commit", "--quiet", "-m", "first")
 	p.replace("good.c", "int i = 0; i < n; i++", "int i = n - 1; i >= 0; i--") // other code, the same answers
-	git("commit", "--quiet", "-am", "change")
+	p.git("commit", "--quiet", "-am", "change")
 	return p
+}
+
+func (p *project) git(args ...string) {
+	p.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
 }
 
 // An interrupted check says nothing of the change, and moves nothing.

@@ -1,4 +1,4 @@
-package cli
+package baseline
 
 import (
 	"strings"
@@ -29,7 +29,7 @@ func TestAcceptedSaysWhatItReplaces(t *testing.T) {
 		{ratchet.Move{By: ratchet.ByAccept, MedianMS: 0.146, From: from, Change: slower}, &result.Side{}, "+54.3% [+54.0%, +55.0%] against commit aaaaaaa, 146 µs"},
 	} {
 		test.move.Commit = now
-		if got := (acceptedEntry{&ratchet.Entry{Moves: []ratchet.Move{test.move}}, test.opponent}).String(); got != test.want {
+		if got := (Accepted{&ratchet.Entry{Moves: []ratchet.Move{test.move}}, test.opponent}).String(); got != test.want {
 			t.Errorf("%s\nwant %s", got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package baseline
 
 import (
 	"os"
@@ -21,9 +21,7 @@ func TestAcceptOfAClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	for class, want := range map[string]string{"": "fast/c plain/c old/c", "some-gpu": "fast/c old/c", "host-some": "plain/c"} {
-		opts := &acceptOptions{from: path}
-		opts.class = class
-		report, err := opts.report(nil, "")
+		report, err := Acceptance{From: path}.report("", class)
 		if err != nil {
 			t.Errorf("%q: %v", class, err)
 			continue
@@ -43,9 +41,7 @@ func TestAcceptOfAClass(t *testing.T) {
 			t.Errorf("%q: plain: %v", class, err)
 		}
 	}
-	opts := &acceptOptions{from: path}
-	opts.class = "host-other"
-	if _, err := opts.report(nil, ""); err == nil || !strings.Contains(err.Error(), "was measured on host-some and some-gpu, not on host-other") {
+	if _, err := (Acceptance{From: path}).report("", "host-other"); err == nil || !strings.Contains(err.Error(), "was measured on host-some and some-gpu, not on host-other") {
 		t.Errorf("%v", err)
 	}
 }

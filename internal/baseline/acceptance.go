@@ -1,4 +1,4 @@
-package cli
+package baseline
 
 import (
 	"context"
@@ -22,15 +22,15 @@ type acceptance struct {
 	reason string
 }
 
-// acceptedEntry is a row that has become the baseline.
-type acceptedEntry struct {
-	entry    *ratchet.Entry
+// Accepted is a row that has become the baseline.
+type Accepted struct {
+	Entry    *Entry
 	opponent *result.Side // that it was measured against; nil: it was not
 }
 
 // all accepts the rows of all device classes or, where one is refused, none. What it
 // returns has been written, also when a disk then failed.
-func (a acceptance) all(ctx context.Context, rows []*result.Row) ([]acceptedEntry, error) {
+func (a acceptance) all(ctx context.Context, rows []*result.Row) ([]Accepted, error) {
 	byClass := map[string][]*result.Row{}
 	for _, row := range rows {
 		class := classOf(a.report, row)
@@ -40,9 +40,9 @@ func (a acceptance) all(ctx context.Context, rows []*result.Row) ([]acceptedEntr
 	if err := a.try(classes, byClass); err != nil {
 		return nil, err
 	}
-	var out []acceptedEntry
+	var out []Accepted
 	for _, class := range classes {
-		var here []acceptedEntry
+		var here []Accepted
 		err := a.store.Update(ctx, class, func(f *ratchet.File) error {
 			var problems diag.Errors
 			if here, problems = a.in(f, byClass[class]); problems != nil {
@@ -81,8 +81,8 @@ func (a acceptance) try(classes []string, rows map[string][]*result.Row) error {
 }
 
 // in accepts rows in the file of their class, which nobody has written yet.
-func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]acceptedEntry, diag.Errors) {
-	var out []acceptedEntry
+func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]Accepted, diag.Errors) {
+	var out []Accepted
 	var problems diag.Errors
 	for _, row := range rows {
 		candidate := ratchet.CandidateOf(a.report, row, f.Entry(row.Kernel, row.Config), a.who)
@@ -91,7 +91,7 @@ func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]acceptedEntry, di
 			problems = append(problems, refusal(err))
 			continue
 		}
-		made := acceptedEntry{entry: entry}
+		made := Accepted{Entry: entry}
 		for _, side := range row.Sides {
 			if side.Change != nil && side.Change == candidate.Change {
 				made.opponent = side
@@ -104,8 +104,8 @@ func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]acceptedEntry, di
 
 // String says what the entry replaces. The opponent's time is that of the duet: the
 // stored one is of another day, and may contradict the change.
-func (a acceptedEntry) String() string {
-	m := a.entry.Moved()
+func (a Accepted) String() string {
+	m := a.Entry.Moved()
 	now := unit.Duration(m.MedianMS / 1e3)
 	switch {
 	case m.From == nil:

@@ -1,0 +1,197 @@
+package baseline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/disk"
+	"pawl/internal/git"
+	"pawl/internal/ratchet"
+	"pawl/internal/result"
+	"pawl/internal/run"
+)
+
+// Acceptance is what somebody wants to be the baseline, slower or not.
+type Acceptance struct {
+	Patterns []string            // none: regressions, and what only unproven answers kept from moving
+	Reason   string              // it stays in the baseline
+	From     string              // the report with the results; "": that of the last check
+	Warn     func(problem error) // told of reports that cannot be read; may be nil
+}
+
+// Accept makes results of a check of the current commit the baseline, and records who
+// wanted that and why. It returns what has been written, also when a disk then failed,
+// and the folder that has changed.
+func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, folder string, err error) {
+	if strings.TrimSpace(a.Reason) == "" {
+		return nil, "", errors.New("--reason: say why these results shall be the baseline")
+	}
+	dir, err := w.folder()
+	if err != nil {
+		return nil, "", err
+	}
+	report, err := a.report(dir, w.Class)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := current(ctx, dir, report); err != nil {
+		return nil, "", err
+	}
+	rows, err := acceptable(report, w.Class, a.Patterns)
+	if err != nil {
+		return nil, "", err
+	}
+	store := ratchet.Open(dir)
+	accepted, err = acceptance{store: store, report: report, who: ratchet.Who(ctx, dir), reason: a.Reason}.all(ctx, rows)
+	return accepted, filepath.Dir(store.Path(report.DeviceClass)), err
+}
+
+// report is the one that the user named, or that of the last check.
+func (a Acceptance) report(dir, class string) (*result.Report, error) {
+	path := a.From
+	var report *result.Report
+	var err error
+	if path != "" {
+		report, err = run.ReadReport(path)
+	} else {
+		path, report, err = a.lastCheck(dir)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case report.Kind != result.KindCheck:
+		return nil, &diag.Problem{
+			Message: fmt.Sprintf("%s is the report of a %s; only a check says what a result is worth", path, report.Kind), Hint: "pawl check first",
+		}
+	}
+	if classes := classesOf(report); class != "" && !slices.Contains(classes, class) {
+		return nil, &diag.Problem{Message: fmt.Sprintf("%s was measured on %s, not on %s", path, strings.Join(classes, " and "), class)}
+	}
+	return report, nil
+}
+
+// classOf is the device class whose baseline a row belongs to.
+func classOf(report *result.Report, row *result.Row) string {
+	return cmp.Or(row.Class, report.DeviceClass)
+}
+
+// classesOf are the device classes of a report's rows.
+func classesOf(report *result.Report) []string {
+	if len(report.Rows) == 0 {
+		return []string{report.DeviceClass}
+	}
+	var classes []string
+	for _, row := range report.Rows {
+		classes = append(classes, classOf(report, row))
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes)
+}
+
+// lastCheck finds the newest report of a check among the runs. Their names begin
+// with their time to the second; which of the same second was the last, the reports
+// themselves say.
+func (a Acceptance) lastCheck(dir string) (string, *result.Report, error) {
+	runs, err := run.List(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("look for the last check: %w", err)
+	}
+	var found *result.Report
+	var where, second string
+	for _, past := range runs {
+		if found != nil && !strings.HasPrefix(past.ID, second) {
+			break
+		}
+		report, err := past.Report()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil && a.Warn == nil:
+		case err != nil:
+			a.Warn(fmt.Errorf("passed over: %w", err))
+		case report.Kind != result.KindCheck || onlyPlanned(report):
+		case found == nil || report.Started.After(found.Started):
+			found, where = report, past.Path()
+			second, _, _ = strings.Cut(past.ID, "-")
+		}
+	}
+	if found == nil {
+		return "", nil, &diag.Problem{Message: "there is no report of a check here", Hint: "pawl check first, or name a report with --from"}
+	}
+	return disk.Shown(where), found, nil
+}
+
+// onlyPlanned tells whether a check was asked what it would do, and did nothing.
+func onlyPlanned(r *result.Report) bool {
+	return slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verdict == "" && row.Fault == nil })
+}
+
+// current refuses a report that is not of what is checked out now: the entry names
+// the commit to build it from.
+func current(ctx context.Context, dir string, report *result.Report) error {
+	head, ok, err := git.Head(ctx, dir)
+	if err != nil {
+		return err
+	}
+	again := "commit, then pawl check again"
+	switch {
+	case !ok:
+		return &diag.Problem{Message: "there is no git commit to build the results from again", Hint: "put the project under git and commit it"}
+	case head.Dirty:
+		return &diag.Problem{Message: "files have changed since the last commit", Hint: again}
+	case report.Commit == nil:
+		return &diag.Problem{Message: "the last check knew of no commit", Hint: again}
+	case report.Commit.Dirty:
+		return &diag.Problem{Message: "the last check measured files that were not committed", Hint: again}
+	case report.Commit.SHA != head.SHA:
+		return &diag.Problem{
+			Message: fmt.Sprintf("the last check measured commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
+			Hint:    "pawl check again",
+		}
+	}
+	return nil
+}
+
+// acceptable are the rows that the user named, or those that failed as regressions or
+// are unproven; only those of a class, unless it is "".
+func acceptable(report *result.Report, class string, patterns []string) ([]*result.Row, error) {
+	var there []*result.Row
+	var names []string
+	for _, row := range report.Rows {
+		if class == "" || class == classOf(report, row) {
+			there, names = append(there, row), append(names, row.Name())
+		}
+	}
+	chosen, err := ratchet.Select(names, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*result.Row
+	for _, row := range there {
+		if slices.Contains(chosen, row.Name()) && (len(patterns) > 0 || row.Verdict == result.Regression || unproven(row)) {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, &diag.Problem{Message: fmt.Sprintf("run %s has no regression to accept", report.ID), Hint: "name the kernels to accept all the same"}
+	}
+	return rows, nil
+}
+
+// unproven tells whether a row would have moved the baseline if its answers were
+// known: a kernel without an oracle, say. One that was not measured against the
+// best-known version may be slower than that, and must be named.
+func unproven(row *result.Row) bool {
+	if row.Moved == nil || row.Moved.Done || row.Moved.Refused == "" || row.Verification == nil {
+		return false
+	}
+	return row.Verdict != result.Incomparable && !slices.ContainsFunc(row.Sides, func(s *result.Side) bool {
+		return s.Role == result.Best && s.Change == nil
+	})
+}

@@ -1,0 +1,110 @@
+package calibrate
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"pawl/internal/curve"
+	"pawl/internal/roof"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+)
+
+type (
+	// Curve is the operating curve of the gate.
+	Curve = curve.Curve
+	// Level is one slowdown of a curve, with what was decided there.
+	Level = curve.Level
+	// Peaks are the best rates of a device class.
+	Peaks = roof.Peaks
+	// Peak is one of them.
+	Peak = roof.Peak
+	// Kept is a peak of an earlier run that stays.
+	Kept = roof.Kept
+)
+
+// Folder is where this user's curves lie.
+func Folder() string { return curve.Folder() }
+
+// Path is the file in Folder that a curve is kept in.
+func Path(c *Curve) string {
+	return curve.Path(Folder(), c.DeviceClass, spec.Gate{Regression: c.Gate.Regression, Improvement: c.Gate.Improvement})
+}
+
+// ProjectGate is the gate of the project that pawl is called in; the default where
+// there is none. Its kernels are not read: calibrate measures its own.
+func ProjectGate() (spec.Gate, error) {
+	file, err := spec.Find(".")
+	if err != nil {
+		return spec.DefaultGate, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return spec.Gate{}, fmt.Errorf("read spec: %w", err)
+	}
+	s, err := spec.Parse(file, text)
+	if err != nil {
+		return spec.Gate{}, err
+	}
+	return s.Gate, nil
+}
+
+// KeepPeaks saves peaks for the runs to come and returns the file's path. Unless the
+// earlier ones are to be forgotten, it puts back what those reached and these did not;
+// unread says why they could not be read.
+func KeepPeaks(peaks *Peaks, forget bool) (kept []Kept, path string, unread, err error) {
+	if !forget {
+		var earlier *Peaks
+		if earlier, unread = roof.Load(roof.Folder(), peaks.DeviceClass); earlier != nil {
+			kept = peaks.KeepHigher(earlier)
+		}
+	}
+	path, err = roof.Save(roof.Folder(), peaks)
+	return kept, path, unread, err
+}
+
+// Doubtful reports whether a peak is not known well.
+func Doubtful(p Peak) bool { return p.HalfWidth() > roof.Wide }
+
+// Rate is a rate of a peak with its unit.
+func Rate(p Peak, value float64) string {
+	if p.Unit == roof.GFLOPS {
+		return unit.GFLOPS(value)
+	}
+	return unit.Bandwidth(value)
+}
+
+// about is what the peaks are of.
+var about = map[roof.Name]string{
+	roof.DRAM: "memory", roof.LLC: "last-level cache", roof.L2: "L2", roof.F32: "f32", roof.F64: "f64",
+	roof.F16: "tensor cores, f16", roof.BF16: "tensor cores, bf16", roof.TF32: "tensor cores, tf32",
+	roof.E4M3: "tensor cores, e4m3", roof.F64Tensor: "tensor cores, f64",
+}
+
+// Reached says which kernel reached the peak and how far the others came.
+func Reached(all *Peaks, p Peak) string {
+	text := about[p.Name] + ": " + p.Of
+	if all.Cell == spec.CellHost {
+		text += ", one core"
+	}
+	best := map[string]float64{}
+	var order []string
+	for _, try := range p.Tried {
+		if try.Of == p.Of {
+			continue
+		}
+		if _, seen := best[try.Of]; !seen {
+			order = append(order, try.Of)
+		}
+		best[try.Of] = max(best[try.Of], try.Rate)
+	}
+	var others []string
+	for _, of := range order {
+		others = append(others, of+" "+Rate(p, best[of]))
+	}
+	if others != nil {
+		text += " (" + strings.Join(others, ", ") + ")"
+	}
+	return text
+}
