@@ -142,8 +142,8 @@ func (s *server) cell(id uint64) (*child, error) {
 	return c, nil
 }
 
-func (s *server) closeCell(ctx context.Context, id uint64) (*wire.CloseReply, error) {
-	c, err := s.cell(id)
+func (s *server) closeCell(ctx context.Context, m wire.Close) (*wire.CloseReply, error) {
+	c, err := s.cell(m.Cell)
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +235,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	first := c.buffers == nil // problem of this cell
 	c.mu.Unlock()
 	if first {
-		state := s.state(c, "before")
-		before = &state
+		before = s.state(c, "before")
 	}
 	reply := &wire.PrepareReply{}
 	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), reply); err != nil {
@@ -323,8 +322,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	reply.PeakBytes, reply.State = c.peak, nil
 	c.mu.Unlock()
 	if c.dueForState() {
-		state := s.state(c, "during")
-		reply.State = &state
+		reply.State = s.state(c, "during")
 	}
 	return &reply, frame.Data, nil
 }
@@ -369,12 +367,10 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	}
 	reply.WorkerS, reply.EnergyJ, reply.State = took.Seconds(), nil, nil
 	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
-		used := energy - energyBefore
-		reply.EnergyJ = &used
+		reply.EnergyJ = new(energy - energyBefore)
 	}
 	if look && c.dueForState() {
-		state := s.state(c, "during")
-		reply.State = &state
+		reply.State = s.state(c, "during")
 	}
 	return reply, nil
 }
@@ -410,9 +406,9 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 }
 
 // state reads the machine, or the GPU that a cell runs on.
-func (s *server) state(c *child, when string) result.State {
+func (s *server) state(c *child, when string) *result.State {
 	if !c.onGPU() {
-		return c.meter.Read(when)
+		return new(c.meter.Read(when))
 	}
 	own := 0
 	s.mu.Lock()
@@ -422,7 +418,7 @@ func (s *server) state(c *child, when string) result.State {
 		}
 	}
 	s.mu.Unlock()
-	return s.gauges.state(c.device, when, own)
+	return new(s.gauges.state(c.device, when, own))
 }
 
 // energy is what the machine, or a cell's GPU, has used so far.

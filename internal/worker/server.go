@@ -201,45 +201,36 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 		if err = frame.Decode(&m); err == nil {
 			body, err = s.open(ctx, frame.ID, m)
 		}
-	case wire.OpClose:
-		var m wire.Close
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.closeCell(ctx, m.Cell)
-		}
-	case wire.OpLoad:
-		var m wire.Load
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.load(ctx, m)
-		}
-	case wire.OpPrepare:
-		var m wire.Prepare
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.prepare(ctx, m)
-		}
 	case wire.OpSample:
 		var m wire.Sample
 		if err = frame.Decode(&m); err == nil {
 			body, blob, err = s.sample(ctx, m)
 		}
+	case wire.OpClose:
+		body, err = decoded(ctx, frame, s.closeCell)
+	case wire.OpLoad:
+		body, err = decoded(ctx, frame, s.load)
+	case wire.OpPrepare:
+		body, err = decoded(ctx, frame, s.prepare)
 	case wire.OpRun:
-		var m wire.Run
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.run(ctx, m)
-		}
+		body, err = decoded(ctx, frame, s.run)
 	case wire.OpProduce:
-		var m wire.Produce
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.produce(ctx, m)
-		}
+		body, err = decoded(ctx, frame, s.produce)
 	case wire.OpJudge:
-		var m wire.Judge
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.judge(ctx, m)
-		}
+		body, err = decoded(ctx, frame, s.judge)
 	default:
 		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a worker has no operation %q", frame.Op)}
 	}
 	return body, blob, err
+}
+
+// decoded performs an operation with a frame's message.
+func decoded[M, R any](ctx context.Context, frame *wire.Frame, operation func(context.Context, M) (*R, error)) (any, error) {
+	var m M
+	if err := frame.Decode(&m); err != nil {
+		return nil, err
+	}
+	return operation(ctx, m)
 }
 
 // shutdown ends everything the worker started.

@@ -142,41 +142,35 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 	switch frame.Op {
 	case wire.OpPing:
 	case wire.OpLoad:
-		var m wire.Load
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.load(&m)
-		}
+		body, err = decoded(frame, e.load)
 	case wire.OpPrepare:
-		var m wire.Prepare
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.prepare(&m)
-		}
+		body, err = decoded(frame, e.prepare)
 	case wire.OpSample:
 		var m wire.Sample
 		if err = frame.Decode(&m); err == nil {
 			body, blob, err = e.sample(&m)
 		}
 	case wire.OpRun:
-		var m wire.Run
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.run(&m)
-		}
+		body, err = decoded(frame, e.run)
 	case wire.OpProduce:
-		var m wire.Produce
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.produce(&m)
-		}
+		body, err = decoded(frame, e.produce)
 	case wire.OpJudge:
-		var m wire.Judge
 		judge, able := e.(*bench)
 		if !able {
 			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "only an oracle cell judges"}
 		}
-		if err = frame.Decode(&m); err == nil {
-			body, err = judge.judge(&m)
-		}
+		body, err = decoded(frame, judge.judge)
 	default:
 		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a cell has no operation %q", frame.Op)}
 	}
 	return body, blob, err
+}
+
+// decoded performs an operation with a frame's message.
+func decoded[M, R any](frame *wire.Frame, operation func(*M) (R, error)) (any, error) {
+	m := new(M)
+	if err := frame.Decode(m); err != nil {
+		return nil, err
+	}
+	return operation(m)
 }
