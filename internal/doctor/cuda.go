@@ -37,25 +37,14 @@ func (s *system) cuda() []probe {
 			version: nvccVersion,
 			fix:     toolkit,
 		}.probe(),
-		{
-			checks: []Check{{Group: CUDA, Name: "NVRTC", Gives: "CUDA kernels where nvcc is missing"}},
-			look:   func(_ context.Context, c []Check) { lookNVRTC(&c[0], toolkit) },
-		},
-		{
-			checks: []Check{{Group: CUDA, Name: "driver", Gives: "runs CUDA kernels"}},
-			look:   func(_ context.Context, c []Check) { s.lookDriver(&c[0]) },
-		},
-		{
-			checks: []Check{{Group: CUDA, Name: "GPU", Gives: "the device that CUDA kernels are measured on"}},
-			look:   func(ctx context.Context, c []Check) { s.lookGPU(ctx, &c[0]) },
-		},
-		{
-			checks: []Check{ncu.check},
-			look: func(ctx context.Context, c []Check) {
-				ncu.look(ctx, &c[0])
-				s.lookPermission(&c[0])
-			},
-		},
+		single(Check{Group: CUDA, Name: "NVRTC", Gives: "CUDA kernels where nvcc is missing"},
+			func(_ context.Context, c *Check) { lookNVRTC(c, toolkit) }),
+		single(Check{Group: CUDA, Name: "driver", Gives: "runs CUDA kernels"}, s.lookDriver),
+		single(Check{Group: CUDA, Name: "GPU", Gives: "the device that CUDA kernels are measured on"}, s.lookGPU),
+		single(ncu.check, func(ctx context.Context, c *Check) {
+			ncu.look(ctx, c)
+			s.lookPermission(c)
+		}),
 		tool{
 			check:   Check{Group: CUDA, Name: "compute-sanitizer", Gives: "memory errors and races in CUDA kernels"},
 			command: []string{"compute-sanitizer"},
@@ -142,7 +131,7 @@ func (s *system) library(prefix string) string {
 	return ""
 }
 
-func (s *system) lookDriver(c *Check) {
+func (s *system) lookDriver(_ context.Context, c *Check) {
 	c.Value = version(s.text("proc/driver/nvidia/version"))
 	c.Path = s.library("libcuda.so.1")
 	fix := s.installNVIDIA("nvidia-driver", "nvidia-open", driverPage)

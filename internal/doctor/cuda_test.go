@@ -51,7 +51,7 @@ func TestDriver(t *testing.T) {
 			s := root(t, c.files)
 			s.container = c.container
 			var got Check
-			s.lookDriver(&got)
+			s.lookDriver(t.Context(), &got)
 			got.Path = ""
 			if got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)

@@ -24,22 +24,12 @@ const elsewhere = "export XDG_CACHE_HOME=/path/to/another/folder"
 
 func (s *system) machine(cacheDir string) []probe {
 	return []probe{
-		{
-			checks: []Check{{Group: Machine, Name: "sandbox", Gives: "keeps candidate code and its compilers away from your files and network"}},
-			look:   func(_ context.Context, c []Check) { describeSandbox(&c[0], sandbox.Probe()) },
-		},
-		{
-			checks: []Check{{Group: Machine, Name: "pinning", Gives: "steadier timings: kernels stay on one core"}},
-			look:   func(_ context.Context, c []Check) { lookPinning(&c[0]) },
-		},
-		{
-			checks: []Check{{Group: Machine, Name: "memory", Gives: "room for arguments"}},
-			look:   func(_ context.Context, c []Check) { lookMemory(&c[0]) },
-		},
-		{
-			checks: []Check{{Group: Machine, Name: "cache folder", Gives: "builds that need not be repeated"}},
-			look:   func(ctx context.Context, c []Check) { lookCache(ctx, &c[0], cacheDir) },
-		},
+		single(Check{Group: Machine, Name: "sandbox", Gives: "keeps candidate code and its compilers away from your files and network"},
+			func(_ context.Context, c *Check) { describeSandbox(c, sandbox.Probe()) }),
+		single(Check{Group: Machine, Name: "pinning", Gives: "steadier timings: kernels stay on one core"}, lookPinning),
+		single(Check{Group: Machine, Name: "memory", Gives: "room for arguments"}, lookMemory),
+		single(Check{Group: Machine, Name: "cache folder", Gives: "builds that need not be repeated"},
+			func(ctx context.Context, c *Check) { lookCache(ctx, c, cacheDir) }),
 	}
 }
 
@@ -60,7 +50,7 @@ func describeSandbox(c *Check, level sandbox.Level) {
 
 // lookPinning pins a thread, because a container may allow the asking and
 // refuse the doing.
-func lookPinning(c *Check) {
+func lookPinning(_ context.Context, c *Check) {
 	core, usable := machine.QuietCore(), machine.Usable()
 	refused := make(chan error)
 	go func() {
@@ -82,7 +72,7 @@ func lookPinning(c *Check) {
 	}
 }
 
-func lookMemory(c *Check) {
+func lookMemory(_ context.Context, c *Check) {
 	available, known := machine.MemoryAvailable()
 	if !known {
 		c.Status, c.Note = Limited, "the kernel does not tell"

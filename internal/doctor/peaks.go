@@ -18,10 +18,8 @@ func (s *system) peaks(cacheDir, hostClass string) probe {
 	if models := s.gpuModels(); len(models) > 0 {
 		class = machine.Slug(models[0])
 	}
-	return probe{
-		checks: []Check{{Group: Machine, Name: "peaks", Gives: "what part of the machine's best a kernel reaches"}},
-		look:   func(_ context.Context, c []Check) { lookPeaks(&c[0], folder, class) },
-	}
+	return single(Check{Group: Machine, Name: "peaks", Gives: "what part of the machine's best a kernel reaches"},
+		func(_ context.Context, c *Check) { lookPeaks(c, folder, class) })
 }
 
 func lookPeaks(c *Check, folder, class string) {

@@ -18,10 +18,11 @@ type tool struct {
 	fix     string
 }
 
-func (t tool) probe() probe {
-	return probe{checks: []Check{t.check}, look: func(ctx context.Context, checks []Check) {
-		t.look(ctx, &checks[0])
-	}}
+func (t tool) probe() probe { return single(t.check, t.look) }
+
+// single is a probe that makes one check.
+func single(check Check, look func(context.Context, *Check)) probe {
+	return probe{checks: []Check{check}, look: func(ctx context.Context, checks []Check) { look(ctx, &checks[0]) }}
 }
 
 func (t tool) look(ctx context.Context, c *Check) {

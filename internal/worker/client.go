@@ -113,10 +113,7 @@ func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
 		if a.err != nil {
 			return a.err
 		}
-		if err := a.frame.Decode(&c.hello); err != nil {
-			return err
-		}
-		return nil
+		return a.frame.Decode(&c.hello)
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(helloWait):
@@ -139,6 +136,11 @@ func (c *Client) explain(err error) error {
 	if wire.IsReason(err, "version") {
 		fault.Hint = "install the same version of pawl on both sides"
 	}
+	return c.printed(fault)
+}
+
+// printed adds what the worker printed to a fault.
+func (c *Client) printed(fault *result.Fault) *result.Fault {
 	if text := strings.TrimSpace(c.errors.String()); text != "" {
 		fault.Message += ": " + text
 	}
@@ -197,11 +199,8 @@ func (c *Client) lose(err error) {
 	case protocolError(err):
 		fault = &result.Fault{Cause: result.CauseProtocol, Message: "the worker " + err.Error()}
 	}
-	if text := strings.TrimSpace(c.errors.String()); text != "" {
-		fault.Message += ": " + text
-	}
 	c.mu.Lock()
-	c.lost = fault
+	c.lost = c.printed(fault)
 	c.mu.Unlock()
 	close(c.gone)
 }

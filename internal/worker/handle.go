@@ -62,8 +62,7 @@ func (c *Client) Open(ctx context.Context, m wire.Open) (*Cell, error) {
 // Load gives the cell the artifact with the given hash.
 func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 	m.Cell = c.id
-	reply := &wire.LoadReply{}
-	_, err := c.client.call(ctx, wire.OpLoad, m, nil, deadline(m.DeadlineS), reply)
+	reply, err := ask[wire.LoadReply](ctx, c, wire.OpLoad, m, m.DeadlineS)
 	c.OnDevice = reply.OnDevice
 	return reply, err
 }
@@ -71,9 +70,7 @@ func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 // Prepare allocates and fills a problem's arguments.
 func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
 	m.Cell = c.id
-	reply := &wire.PrepareReply{}
-	_, err := c.client.call(ctx, wire.OpPrepare, m, nil, deadline(m.DeadlineS), reply)
-	return reply, err
+	return ask[wire.PrepareReply](ctx, c, wire.OpPrepare, m, m.DeadlineS)
 }
 
 // Sample times launches.
@@ -90,31 +87,30 @@ func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, er
 // Run launches back to back; the reply has the worker's own time of it.
 func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	m.Cell = c.id
-	reply := &wire.RunReply{}
-	_, err := c.client.call(ctx, wire.OpRun, m, nil, deadline(m.DeadlineS), reply)
-	return reply, err
+	return ask[wire.RunReply](ctx, c, wire.OpRun, m, m.DeadlineS)
 }
 
 // Produce launches once on the data of a batch; the worker keeps the outputs.
 func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
 	m.Cell = c.id
-	reply := &wire.ProduceReply{}
-	_, err := c.client.call(ctx, wire.OpProduce, m, nil, deadline(m.DeadlineS), reply)
-	return reply, err
+	return ask[wire.ProduceReply](ctx, c, wire.OpProduce, m, m.DeadlineS)
 }
 
 // Judge compares outputs that the worker keeps; the cell is an oracle's.
 func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	m.Cell = c.id
-	reply := &wire.Judged{}
-	_, err := c.client.call(ctx, wire.OpJudge, m, nil, deadline(m.DeadlineS), reply)
-	return reply, err
+	return ask[wire.Judged](ctx, c, wire.OpJudge, m, m.DeadlineS)
 }
 
 // Close ends the cell and returns the rest of its story. A *Failed error means
 // that the cell's earlier answers cannot be trusted.
 func (c *Cell) Close(ctx context.Context) (*wire.CloseReply, error) {
-	reply := &wire.CloseReply{}
-	_, err := c.client.call(context.WithoutCancel(ctx), wire.OpClose, wire.Close{Cell: c.id}, nil, defaultDeadline, reply)
+	return ask[wire.CloseReply](context.WithoutCancel(ctx), c, wire.OpClose, wire.Close{Cell: c.id}, 0)
+}
+
+// ask puts a request to a cell and decodes the reply.
+func ask[R any](ctx context.Context, c *Cell, op string, m any, seconds float64) (*R, error) {
+	reply := new(R)
+	_, err := c.client.call(ctx, op, m, nil, deadline(seconds), reply)
 	return reply, err
 }

@@ -364,8 +364,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	}
 	reply.WorkerS = took.Seconds()
 	if energy, ok := s.energy(c); metered && ok && energy > energyBefore {
-		used := energy - energyBefore
-		reply.EnergyJ = &used
+		reply.EnergyJ = new(energy - energyBefore)
 	}
 	if look && c.dueForState() {
 		reply.State = s.state(c, "during")
