@@ -135,8 +135,14 @@ func totals(rows []checked) *view.Table {
 		rest = summary(other)
 	}
 	facts := []view.Fact{
-		{Name: "total", Text: unit.Count(len(rows))}, {Name: "regressions", Text: slower}, {Name: "improvements", Text: amount(faster)}, {Name: "maintained", Text: amount(kept)},
-		{Name: "unchanged", Text: amount(same)}, {Name: "new", Text: amount(fresh)}, {Name: "other", Text: rest}, {Name: "baseline moved", Text: unit.Count(advanced(rows))},
+		{Name: "total", Text: unit.Count(len(rows))},
+		{Name: "regressions", Text: slower},
+		{Name: "improvements", Text: amount(faster)},
+		{Name: "maintained", Text: amount(kept)},
+		{Name: "unchanged", Text: amount(same)},
+		{Name: "new", Text: amount(fresh)},
+		{Name: "other", Text: rest},
+		{Name: "baseline moved", Text: unit.Count(advanced(rows))},
 	}
 	if examined(rows) {
 		facts = append(facts, view.Fact{Name: "verified", Text: unit.Count(len(verifiedOf(rows)))})

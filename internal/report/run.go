@@ -96,8 +96,11 @@ func runFacts(r *result.Report) []view.Fact {
 		when += ", took " + span(took)
 	}
 	return slices.DeleteFunc([]view.Fact{
-		{Name: "when", Text: when}, {Name: "commit", Text: commit(r)}, {Name: "devices", Text: deviceNames(devices(lines(r)))},
-		{Name: "method", Text: method(r)}, {Name: "command", Text: term.ShellLine(r.Command...)},
+		{Name: "when", Text: when},
+		{Name: "commit", Text: commit(r)},
+		{Name: "devices", Text: deviceNames(devices(lines(r)))},
+		{Name: "method", Text: method(r)},
+		{Name: "command", Text: term.ShellLine(r.Command...)},
 	}, func(f view.Fact) bool { return f.Text == "" && f.Name != "method" })
 }
 
