@@ -43,22 +43,15 @@ func (f fate) tone() view.Tone {
 
 // sizes are a case's variables in their own order: "S=448 B=16 H=4 D=64".
 func sizes(c *result.Case) string {
-	names := slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool {
+	known := where(c.Names, func(name string) bool {
 		_, known := c.Vars[name]
-		return !known
+		return known
 	})
-	for _, name := range sortedKeys(c.Vars) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names := distinct(append(known, sortedKeys(c.Vars)...))
 	if len(names) == 0 {
 		return "default"
 	}
-	for i, name := range names {
-		names[i] = name + "=" + c.Vars[name]
-	}
-	return strings.Join(names, " ")
+	return strings.Join(each(names, func(name string) string { return name + "=" + c.Vars[name] }), " ")
 }
 
 // scientific is a number of an error column; NaN and infinities are no errors.

@@ -244,13 +244,13 @@ type overall struct {
 	faster, slower, even int
 }
 
-func times2(v float64) string { return fmt.Sprintf("%.2f×", v) }
+func speedup(v float64) string { return fmt.Sprintf("%.2f×", v) }
 
 var overallColumns = []column[overall]{
 	{head: "over all configs", cell: func(o overall) view.Cell { return view.Cell{Text: o.kernel, Rest: o.rival} }},
-	{head: "mean speedup", number: true, cell: func(o overall) view.Cell { return view.Cell{Text: times2(o.mean), Tone: o.tone} }},
-	{head: "least", number: true, text: func(o overall) string { return times2(o.low) }},
-	{head: "greatest", number: true, text: func(o overall) string { return times2(o.high) }},
+	{head: "mean speedup", number: true, cell: func(o overall) view.Cell { return view.Cell{Text: speedup(o.mean), Tone: o.tone} }},
+	{head: "least", number: true, text: func(o overall) string { return speedup(o.low) }},
+	{head: "greatest", number: true, text: func(o overall) string { return speedup(o.high) }},
 	{head: "faster", number: true, text: func(o overall) string { return strconv.Itoa(o.faster) }},
 	{head: "slower", number: true, text: func(o overall) string { return strconv.Itoa(o.slower) }},
 	{head: "no difference", number: true, text: func(o overall) string { return strconv.Itoa(o.even) }},

@@ -228,15 +228,11 @@ func alarms(r *result.Report) string {
 
 // checkHeading says what was checked where, and against what.
 func checkHeading(r *result.Report, rows []checked) []string {
-	parts := []string{"pawl " + r.Tool.Version, machineLine(r)}
-	if kernels := kernelsLine(rows); kernels != "" {
-		parts = append(parts, kernels)
-	}
-	parts = append(parts, view.Counted(len(rows), "config"))
+	against := ""
 	if r.Base != nil {
-		parts = append(parts, "against "+strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA)))
+		against = "against " + strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA))
 	}
-	return parts
+	return append([]string{"pawl " + r.Tool.Version, machineLine(r)}, present(kernelsLine(rows), view.Counted(len(rows), "config"), against)...)
 }
 
 // What a change does to a kernel.

@@ -139,15 +139,11 @@ func (c checked) untold() []*result.Case {
 	if c.row.Verification == nil {
 		return nil
 	}
-	var out []*result.Case
-	for _, one := range c.row.Verification.Cases {
+	return where(c.row.Verification.Cases, func(one *result.Case) bool {
 		told := c.row.Fault != nil && strings.Contains(c.row.Fault.Message, why(one))
 		mapped := slices.ContainsFunc(one.Outputs, func(o result.OutputError) bool { return mapOf(&o).Drawable() })
-		if fateOf(one) == wrong && (!told || mapped) {
-			out = append(out, one)
-		}
-	}
-	return out
+		return fateOf(one) == wrong && (!told || mapped)
+	})
 }
 
 // suspects is how many rows are under suspicion, in words; "" when none is.

@@ -37,7 +37,7 @@ func (b *builder) check() {
 	b.warnings(view.Text|view.Markdown, allWarnings(calm(attentive(r))))
 	notes := checkNotes(r)
 	for _, note := range notes {
-		b.add(view.Text|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{note}), End: true})
+		b.add(view.Text|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
 	}
 	b.notes(view.HTML, notes)
 	if b.shows(view.HTML) {
@@ -135,8 +135,14 @@ func totals(rows []checked) *view.Table {
 		rest = summary(other)
 	}
 	facts := []view.Fact{
-		{Name: "total", Text: unit.Count(len(rows))}, {Name: "regressions", Text: slower}, {Name: "improvements", Text: amount(faster)}, {Name: "maintained", Text: amount(kept)},
-		{Name: "unchanged", Text: amount(same)}, {Name: "new", Text: amount(fresh)}, {Name: "other", Text: rest}, {Name: "baseline moved", Text: unit.Count(advanced(rows))},
+		{Name: "total", Text: unit.Count(len(rows))},
+		{Name: "regressions", Text: slower},
+		{Name: "improvements", Text: amount(faster)},
+		{Name: "maintained", Text: amount(kept)},
+		{Name: "unchanged", Text: amount(same)},
+		{Name: "new", Text: amount(fresh)},
+		{Name: "other", Text: rest},
+		{Name: "baseline moved", Text: unit.Count(advanced(rows))},
 	}
 	if examined(rows) {
 		facts = append(facts, view.Fact{Name: "verified", Text: unit.Count(len(verifiedOf(rows)))})
@@ -216,4 +222,92 @@ func tiles(rows []checked) []view.Badge {
 	out.add(view.Unsure, len(where(rows, func(c checked) bool { return suspicious(c.row) })), "suspicious", "", false)
 	out.add(view.Quiet, len(of(rows, same)), "unchanged", "", false)
 	return out
+}
+
+func noun(n int, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
+}
+
+// alike is the word for rows that all came to the same; "" for others.
+func alike(rows []checked) string {
+	for _, c := range rows {
+		if c.word() != rows[0].word() {
+			return ""
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return rows[0].word()
+}
+
+func movedNote(rows []checked) string {
+	switch n := advanced(rows); n {
+	case 0:
+		return ""
+	case len(rows):
+		return "baseline moved"
+	default:
+		return fmt.Sprintf("baseline moved by %s", unit.Count(n))
+	}
+}
+
+func gateLine(gate result.Gate) string {
+	return fmt.Sprintf("fails above %s, improves below %s", view.Percent(gate.Regression), view.Percent(-gate.Improvement))
+}
+
+func checkFacts(r *result.Report) []view.Fact {
+	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
+	for _, f := range runFacts(r) {
+		facts = append(facts, f)
+		if f.Name == "commit" && r.Base != nil {
+			facts = append(facts, view.Fact{Name: "base", Text: baseName(r)})
+		}
+	}
+	gate := gateLine(gateOf(r))
+	if text := alarms(r); text != "" {
+		gate += " · " + text
+	}
+	return append(facts, view.Fact{Name: "gate", Text: gate})
+}
+
+// sided is the report with the other sides of its rows as lines of their own, the
+// gravest first, as many as a page holds.
+func sided(r *result.Report, rows []checked) *result.Report {
+	out := *r
+	out.Rows = nil
+	for _, c := range gravest(rows) {
+		if len(out.Rows) == mostListed {
+			break
+		}
+		with := *c.row
+		with.Rivals = nil
+		for _, side := range c.row.Sides {
+			if side.Row == nil {
+				continue
+			}
+			other := *side.Row
+			other.Kernel += " (" + sideName(side) + ")"
+			with.Rivals = append(with.Rivals, &result.Rival{Label: sideName(side), Row: &other})
+		}
+		out.Rows = append(out.Rows, &with)
+	}
+	return &out
+}
+
+// unpaired are the rows that were measured alone.
+func unpaired(r *result.Report, rows []checked) *result.Report {
+	out := *r
+	out.Rows = nil
+	for _, c := range rows {
+		if c.change == nil {
+			row := *c.row
+			row.Rivals = nil
+			out.Rows = append(out.Rows, &row)
+		}
+	}
+	return &out
 }

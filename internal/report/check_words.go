@@ -142,7 +142,7 @@ func (c checked) moved(r *result.Report) string {
 // movedLines say what became of the baseline of rows that nothing else is said about:
 // those that have their first, and those whose commit alone is another.
 func movedLines(unchanged []checked) []string {
-	var lines, first, bound []string
+	var first, bound []string
 	for _, c := range unchanged {
 		switch m := c.row.Moved; {
 		case m == nil || !m.Done:
@@ -152,13 +152,7 @@ func movedLines(unchanged []checked) []string {
 			first = append(first, c.row.Name())
 		}
 	}
-	if first != nil {
-		lines = append(lines, "first baseline of "+few(first))
-	}
-	if bound != nil {
-		lines = append(lines, "baseline bound to this commit: "+few(bound))
-	}
-	return lines
+	return present(prefixed("first baseline of ", few(first)), prefixed("baseline bound to this commit: ", few(bound)))
 }
 
 // advanced counts the rows that are the best-known version since this run.

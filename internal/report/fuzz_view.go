@@ -37,7 +37,7 @@ func (b *builder) fuzz() {
 	b.items(view.Text|view.Markdown, accusations(r.Rows, kernelName))
 	b.items(view.Text, view.Section{Items: faults(r, true)})
 	b.items(view.Markdown, fuzzComment(rows))
-	b.fuzzPage(rows)
+	doubts := b.fuzzPage(rows)
 	if len(tools.Parts) > 0 {
 		b.add(view.Markdown|view.HTML, tools)
 	}
@@ -50,12 +50,12 @@ func (b *builder) fuzz() {
 	notes := fuzzNotes(r)
 	b.notes(view.Text, notes)
 	b.warnings(view.Text|view.Markdown, allWarnings(r))
-	if b.shows(view.HTML) {
-		b.warnings(view.HTML, b.fuzzDoubts(rows))
-	}
+	b.warnings(view.HTML, doubts)
 	b.notes(view.Markdown|view.HTML, notes)
-	if parts := casePages(rows); b.shows(view.HTML) && len(parts) > 0 {
-		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: parts})
+	if b.shows(view.HTML) {
+		if parts := casePages(rows); len(parts) > 0 {
+			b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: parts})
+		}
 	}
 	again := prefixed("the same cases again: ", replayed(r))
 	b.v.Ending = present(again)
@@ -193,38 +193,27 @@ func (t tried) failures() []view.Item {
 	return out
 }
 
-// fuzzPage adds wrong answers, what speaks against kernels, and their faults.
-func (b *builder) fuzzPage(rows []tried) {
+// fuzzPage adds wrong answers, what speaks against kernels, and their faults. It
+// returns the warnings of a page.
+func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 	if !b.shows(view.HTML) {
-		return
+		return nil
 	}
-	failures := fuzzFailures(rows)
+	var failures []view.Item
+	for _, t := range rows {
+		if f := accused(t.row, t.row.Kernel); len(f.Findings) > 0 {
+			failures = append(failures, f)
+		}
+		failures = append(failures, t.failures()...)
+	}
 	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
 	problems := faults(b.r, false)
 	for i := range problems { // none was to be measured
 		problems[i].Badge.Text = strings.Replace(problems[i].Badge.Text, "not measured", "not tried", 1)
 	}
 	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
-}
-
-// fuzzDoubts are the warnings of a page.
-func (b *builder) fuzzDoubts(rows []tried) []string {
-	doubts := allWarnings(b.r)
-	if left := len(fuzzFailures(rows)) - mostProblems; left > 0 {
-		doubts = append(doubts, view.Counted(left, "more failure")+" in the JSON report")
-	}
-	return doubts
-}
-
-func fuzzFailures(rows []tried) []view.Item {
-	var out []view.Item
-	for _, t := range rows {
-		if f := accused(t.row, t.row.Kernel); len(f.Findings) > 0 {
-			out = append(out, f)
-		}
-		out = append(out, t.failures()...)
-	}
-	return out
+	left := len(failures) - mostProblems
+	return append(allWarnings(b.r), present(when(left > 0, view.Counted(left, "more failure")+" in the JSON report"))...)
 }
 
 // failureOf is a wrong answer in full.

@@ -291,8 +291,15 @@ func TestResources(t *testing.T) {
 			{Head: "configs"},
 		},
 		Rows: []view.Row{{Cells: []view.Cell{
-			{Text: "attention BLOCK_M=128 BLOCK_N=64 NUM_STAGES=2 NUM_WARPS=8"}, {Text: "attention_fwd"}, {Text: "168"}, {Text: "1 KiB"}, {Text: "96 KiB"},
-			{Text: "48 B out, 96 B in"}, {Text: "640 B"}, {Text: "18.8%"}, {Text: "s256, s256_causal, s512 and 9 more"},
+			{Text: "attention BLOCK_M=128 BLOCK_N=64 NUM_STAGES=2 NUM_WARPS=8"},
+			{Text: "attention_fwd"},
+			{Text: "168"},
+			{Text: "1 KiB"},
+			{Text: "96 KiB"},
+			{Text: "48 B out, 96 B in"},
+			{Text: "640 B"},
+			{Text: "18.8%"},
+			{Text: "s256, s256_causal, s512 and 9 more"},
 		}}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {

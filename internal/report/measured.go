@@ -110,34 +110,23 @@ const (
 // allStrips are the samples of every kernel and its rivals, a line each.
 func allStrips(r *result.Report) []view.Section {
 	var out []view.Section
-	drawn, total := 0, 0
-	for _, l := range lines(r) {
-		if sampled(l.row) {
-			total++
-		}
-	}
+	room, total := mostStrips, len(where(lines(r), sampled))
 	for _, k := range byKernel(r) {
-		made := view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen}
-		left := 0
-		for _, l := range lines(&result.Report{Rows: k.items}) {
-			switch {
-			case !sampled(l.row):
-			case drawn >= mostStrips:
-				left++
-			default:
-				drawn++
-				made.Strips = append(made.Strips, strip(l))
-			}
+		all := where(lines(&result.Report{Rows: k.items}), sampled)
+		shown := all[:min(room, len(all))]
+		room -= len(shown)
+		made := view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Lines: leftOut(len(all)-len(shown), "line")}
+		for _, l := range shown {
+			made.Strips = append(made.Strips, strip(l))
 		}
-		made.Lines = leftOut(left, "line")
-		if len(made.Strips) > 0 || left > 0 {
+		if len(all) > 0 {
 			out = append(out, made)
 		}
 	}
 	return out
 }
 
-func sampled(r *result.Row) bool { return measured(r) && len(r.Timing.Samples.Seconds) > 0 }
+func sampled(l line) bool { return measured(l.row) && len(l.row.Timing.Samples.Seconds) > 0 }
 
 func strip(l line) view.Strip {
 	t := l.row.Timing

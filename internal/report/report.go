@@ -71,6 +71,12 @@ func CSV(r *result.Report) ([]byte, error) { return render.CSV(ViewOf(r, view.CS
 // out.
 func ViewOf(r *result.Report, forms view.Form) view.View {
 	b := &builder{r: r, forms: forms, v: view.View{Kind: string(r.Kind), Tool: r.Tool.Version, Run: r.ID, Interrupted: r.Interrupted}}
+	if b.shows(view.CSV) {
+		b.v.Records = recordsOf(r)
+	}
+	if forms == view.CSV {
+		return b.v
+	}
 	switch r.Kind {
 	case result.KindCompare:
 		b.compare()
@@ -82,9 +88,6 @@ func ViewOf(r *result.Report, forms view.Form) view.View {
 		b.selftest()
 	default:
 		b.bench()
-	}
-	if forms&view.CSV != 0 {
-		b.v.Records = recordsOf(r)
 	}
 	b.add(view.HTML, view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)})
 	return b.v

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pawl/internal/report/render"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/term"
 )
@@ -107,6 +109,39 @@ func TestTextOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "empty", b.String())
+}
+
+// One view is enough for all forms.
+func TestViewOfAllForms(t *testing.T) {
+	for _, r := range []*result.Report{pictured(), comparison(), everything(), plan(), examination(), briefly(), sanitizedSample(), selftestSample()} {
+		v := ViewOf(r, view.All)
+		var alone, text strings.Builder
+		if err := Text(&alone, r, TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := render.Text(&text, v, render.TextOptions{Whole: true}); err != nil {
+			t.Fatal(err)
+		}
+		page, err := render.HTML(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		csv, err := render.CSV(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := CSV(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, both := range map[string][2]string{
+			"text": {alone.String(), text.String()}, "Markdown": {Markdown(r), render.Markdown(v)}, "HTML": {pageOf(t, r), string(page)}, "CSV": {string(records), string(csv)},
+		} {
+			if diff := cmp.Diff(both[0], both[1]); diff != "" {
+				t.Errorf("%s of a %s (-alone +of all):\n%s", form, r.Kind, diff)
+			}
+		}
+	}
 }
 
 func TestMarkdown(t *testing.T) { golden(t, "markdown", Markdown(sample())) }

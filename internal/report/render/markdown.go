@@ -92,9 +92,6 @@ func (d *markdown) section(s view.Section) {
 	d.names(s)
 	left := s.Left + d.lines(s)
 	for _, item := range s.Items {
-		if !shows(item.In, view.Markdown) {
-			continue
-		}
 		for _, text := range d.item(item) {
 			if !d.add(text) {
 				left++

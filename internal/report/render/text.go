@@ -169,9 +169,6 @@ func align(c view.Column) term.Align {
 }
 
 func (t *text) item(item view.Item) {
-	if !shows(item.In, view.Text) {
-		return
-	}
 	for _, f := range item.Findings {
 		fmt.Fprintf(t, "\n  %s %s: %s: %s\n", t.paint(f.Badge.Tone)(strings.ToUpper(f.Badge.Text)), t.Style.Bold(view.Printable(item.Name)), view.Printable(f.Exploit), view.Printable(t.short(view.Flat(f.Message), 4*mostNote)))
 	}

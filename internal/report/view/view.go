@@ -122,7 +122,6 @@ type Line struct {
 
 // Item is something that went wrong, with what explains it.
 type Item struct {
-	In       Form   // zero is all of them
 	Mark     string // such as FAIL
 	Name     string // what it is about
 	Badge    Cell
