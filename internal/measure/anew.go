@@ -85,15 +85,13 @@ func (s *series) ask(m *wire.Sample, x extras) {
 // in that of the turn the time it takes would hide what is done with the data before its
 // clock starts.
 func (s *series) stage(ctx context.Context, x extras) error {
-	m := wire.Sample{Side: s.Index, Count: 1, Repeat: s.perSample, Cache: s.opts.Cache, Dry: true, FreshBatch: x.batch, DeadlineS: s.deadline(1)}
-	s.freshen(&m)
-	got, err := s.Cell.Sample(ctx, m)
-	if err != nil {
-		return err
+	m := s.wanted(1)
+	m.Dry, m.FreshBatch = true, x.batch
+	got, err := s.take(ctx, m)
+	if err == nil {
+		s.staged = got
 	}
-	s.keep(m, got)
-	s.staged = got
-	return nil
+	return err
 }
 
 // align gives all sides the same data from here on, so that a kernel whose time depends on

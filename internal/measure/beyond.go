@@ -108,13 +108,12 @@ func (m *Match) holds(count int, fresh bool) bool {
 // hold asks for the samples of a turn once more, without launches and with cold arguments
 // as in beyond, and takes down what its launches took beyond their claims.
 func (s *series) hold(ctx context.Context, turn *wire.SampleReply) error {
-	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.perSample, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
-	s.freshen(&m)
-	without, err := s.Cell.Sample(ctx, m)
+	m := s.wanted(turn.Count)
+	m.Cache, m.Dry = "cold", true
+	without, err := s.take(ctx, m)
 	if err != nil {
 		return err
 	}
-	s.keep(m, without)
 	if s.inTurns == nil {
 		s.inTurns = &result.TurnClocks{CachesS: s.caches()}
 	}

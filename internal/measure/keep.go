@@ -81,6 +81,22 @@ func (s *series) freshen(m *wire.Sample) {
 	}
 }
 
+// wanted makes a request for so many samples, on other data than the last.
+func (s *series) wanted(count int) wire.Sample {
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.perSample, Cache: s.opts.Cache, DeadlineS: s.deadline(count)}
+	s.freshen(&m)
+	return m
+}
+
+// take puts a request to the cell.
+func (s *series) take(ctx context.Context, m wire.Sample) (*wire.SampleReply, error) {
+	got, err := s.Cell.Sample(ctx, m)
+	if err == nil {
+		s.keep(m, got)
+	}
+	return got, err
+}
+
 // keep takes down what a request has kept.
 func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 	switch {
@@ -92,16 +108,8 @@ func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 	if m.Keep == 0 || len(got.Kept) == 0 {
 		return
 	}
-	k := Kept{Outputs: got.Kept, Batch: m.Batch, Last: s.draw.last}
-	if got.Batch != 0 { // one of several copies of the arguments, each with data of its own
-		k.Batch = got.Batch
-	}
-	switch {
-	case got.Fresh > 0 && m.Keep >= got.Fresh:
-		k.Batch, k.Steps = m.FreshBatch, m.Keep-got.Fresh+1
-	case m.Step > 0:
-		k.Steps = m.Step + m.Keep - 1
-	}
+	k := Kept{Outputs: got.Kept, Last: s.draw.last}
+	k.Batch, k.Steps = got.KeptOn(m)
 	s.draw.kept = append(s.draw.kept, k)
 	s.draw.here++
 }

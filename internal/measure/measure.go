@@ -151,19 +151,18 @@ func (s *series) batch(ctx context.Context, count int) error {
 // request takes count samples with the given extras and appends them; keep: the outputs of
 // one of them are kept.
 func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*wire.SampleReply, error) {
-	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.perSample, Cache: s.opts.Cache, Unhidden: s.unhidden, MaxS: requestMost, DeadlineS: s.deadline(count)}
-	s.freshen(&m)
+	m := s.wanted(count)
+	m.Unhidden, m.MaxS = s.unhidden, requestMost
 	s.ask(&m, x)
 	if keep {
 		if m.Keep = s.drawn(count, m.MaxS); m.Fresh > 0 && rand.IntN(2) == 0 {
 			m.Keep = m.Fresh // who knows that data is new may know when nobody looks
 		}
 	}
-	got, err := s.Cell.Sample(ctx, m)
+	got, err := s.take(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	s.keep(m, got)
 	if got.Fresh > 0 {
 		f := result.Fresh{At: len(s.samples.Seconds) + got.Fresh - 1}
 		if got.Fresh == x.fresh {
@@ -180,12 +179,12 @@ func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*
 	return got, s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
 }
 
-// add takes samples down.
+// add appends samples.
 func (s *sampling) add(seconds, ghz []float64) {
 	s.samples.Seconds, s.samples.GHz = append(s.samples.Seconds, seconds...), append(s.samples.GHz, ghz...)
 }
 
-// since returns the samples from number first on, where they are.
+// since returns the samples from number first on, without copying them.
 func (s *sampling) since(first int) result.Samples {
 	return result.Samples{Seconds: s.samples.Seconds[first:], GHz: s.samples.GHz[first:]}
 }

@@ -69,18 +69,16 @@ func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout strin
 	if s.perItem > 0 {
 		enough = max(1, min(enough, int(addMost/s.perItem)))
 	}
-	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.perSample, Cache: s.opts.Cache, Unhidden: s.unhidden, DeadlineS: s.deadline(enough)}
 	for turn := range 2 {
-		s.freshen(&m)
-		m.Dry, m.Cache = (turn+try)%2 == 1, s.opts.Cache
-		if m.Dry {
+		m := s.wanted(enough)
+		m.Unhidden = s.unhidden
+		if m.Dry = (turn+try)%2 == 1; m.Dry {
 			m.Cache = cacheWithout
 		}
-		got, err := s.Cell.Sample(ctx, m)
+		got, err := s.take(ctx, m)
 		if err != nil {
 			return nil, nil, err
 		}
-		s.keep(m, got)
 		if m.Dry {
 			without = got
 		} else {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"pawl/internal/stat"
-	"pawl/internal/worker/wire"
 )
 
 const hostShare = 0.75 // of what is plausible: a host that takes longer is timed, too
@@ -52,12 +51,11 @@ func unhideAll(sides []*series) {
 // without. No statistics know of these samples.
 func (s *series) aside(ctx context.Context, unhidden bool) (float64, error) {
 	const enough = 7
-	m := wire.Sample{Side: s.Index, Count: enough, Repeat: 1, Cache: s.opts.Cache, Unhidden: unhidden, DeadlineS: s.deadline(enough)}
-	s.freshen(&m)
-	got, err := s.Cell.Sample(ctx, m)
+	m := s.wanted(enough)
+	m.Repeat, m.Unhidden = 1, unhidden
+	got, err := s.take(ctx, m)
 	if err != nil {
 		return 0, err
 	}
-	s.keep(m, got)
 	return stat.Median(got.Seconds), nil
 }

@@ -118,21 +118,14 @@ func (t *timedTurns) take(ctx context.Context, m wire.Sample) (took, error) {
 	if err != nil {
 		return took{}, err
 	}
-	kept := took{outputs: got.Kept, batch: m.Batch}
-	if got.Batch != 0 {
-		kept.batch = got.Batch
-	}
 	switch {
 	case got.Fresh > 0:
-		if kept.step = m.Step + m.Keep - 1; m.Keep >= got.Fresh {
-			kept.batch, kept.step = m.FreshBatch, m.Keep-got.Fresh+1
-		}
 		t.batch, t.step = m.FreshBatch, got.Count-got.Fresh+1
 	case m.Step > 0:
-		kept.step = m.Step + m.Keep - 1
 		t.step = m.Step + got.Count - 1
 	}
-	return kept, nil
+	batch, step := got.KeptOn(m)
+	return took{got.Kept, batch, step}, nil
 }
 
 // look judges the outputs of one sample of a request.

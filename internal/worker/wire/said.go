@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 
@@ -114,6 +115,18 @@ type Judged struct {
 type Ran struct {
 	CellS float64 `json:"cell_s"`
 	GHz   float64 `json:"ghz,omitempty"` // mean clock; 0: unknown
+}
+
+// KeptOn returns the data that the kept sample of a request worked on: its batch, and the
+// steps of oracle.Mutate that it had been through.
+func (s *Samples) KeptOn(m Sample) (batch, steps int) {
+	switch {
+	case s.Fresh > 0 && m.Keep >= s.Fresh:
+		return m.FreshBatch, m.Keep - s.Fresh + 1
+	case m.Step > 0:
+		steps = m.Step + m.Keep - 1
+	}
+	return cmp.Or(s.Batch, m.Batch), steps // of several copies of the arguments each has data of its own
 }
 
 // Pack lays the samples out as a blob: of each two little-endian float64, seconds per
