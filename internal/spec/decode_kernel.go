@@ -25,7 +25,7 @@ type kernelDraft struct {
 var kernelKeys = []key[kernelDraft]{
 	{"source", (*decoder).source},
 	{"entry", func(d *decoder, k *kernelDraft, n *node) { d.text(n, "the name of the function to launch") }},
-	{"launcher", func(d *decoder, k *kernelDraft, n *node) { k.Launcher, _ = d.boolean(n, "launcher") }},
+	{"launcher", func(d *decoder, k *kernelDraft, n *node) { k.Launcher = d.boolean(n, "launcher") }},
 	{"python", (*decoder).python},
 	{"framework", (*decoder).framework},
 	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
@@ -33,7 +33,7 @@ var kernelKeys = []key[kernelDraft]{
 	{"params", (*decoder).params},
 	{"constraints", (*decoder).constraints},
 	{"requires", (*decoder).requires},
-	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic, _ = d.boolean(n, "deterministic") }},
+	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic = d.boolean(n, "deterministic") }},
 	{"args", (*decoder).args},
 	{"oracle", (*decoder).oracle},
 	{"tolerance", (*decoder).tolerance},
