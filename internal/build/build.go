@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -54,8 +55,7 @@ type Request struct {
 type Artifact struct {
 	Key      string  // hash of what went in
 	Code     string  // hash of what came out, as far as it runs
-	SHA256   string  // of Bytes
-	Bytes    []byte  // the shared object
+	SHA256   string  // of the shared object
 	Compiler string  // the first line of its version
 	Output   string  // warnings, as the compiler wrote them
 	Cached   bool    // found, not compiled
@@ -65,10 +65,43 @@ type Artifact struct {
 	Resources []result.Resources // of each launch's kernel; CUDA only
 
 	Framework string // whose tensors a Python kernel takes
+
+	bytes []byte // of an artifact that the cache does not have
+	cache *cache // that has it
+}
+
+// NewArtifact is an artifact that was made elsewhere.
+func NewArtifact(object []byte, symbols ...string) *Artifact {
+	return &Artifact{SHA256: sha256Hex(object), Symbols: symbols, bytes: object}
+}
+
+// Read returns the shared object. It stays in the cache until somebody wants it: a run may
+// have ten thousand of them.
+func (a *Artifact) Read() ([]byte, error) {
+	if a.cache == nil {
+		return a.bytes, nil
+	}
+	_, object, err := a.cache.load(a.Key)
+	if err == nil && sha256Hex(object) != a.SHA256 {
+		err = errors.New("it was made anew meanwhile")
+	}
+	if err != nil {
+		return nil, &result.Fault{
+			Cause: result.CauseInternal, Message: fmt.Sprintf("the artifact %.12s cannot be read from the cache again: %v", a.Key, err),
+			Hint: "run it again; PAWL_CACHE names a folder that nobody else empties",
+		}
+	}
+	return object, nil
 }
 
 // Kernels are the names of the kernels in a CUDA artifact.
-func (a *Artifact) Kernels() ([]string, error) { return cuda.KernelNames(a.Bytes) }
+func (a *Artifact) Kernels() ([]string, error) {
+	object, err := a.Read()
+	if err != nil {
+		return nil, err
+	}
+	return cuda.KernelNames(object)
+}
 
 // Outcome is what became of a request: an artifact or a fault.
 type Outcome struct {
@@ -149,10 +182,29 @@ func New(options Options) (*Builder, error) {
 }
 
 // Build makes the artifact of every request and returns the outcomes in the
-// same order. Equal requests are compiled once, and a request that fails does
-// not keep others from being built. Cancelling ctx ends running compilers.
+// same order.
 func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	outcomes := make([]Outcome, len(requests))
+	b.Each(ctx, requests, func(i int, o Outcome) { outcomes[i] = o })
+	return outcomes
+}
+
+// Each makes the artifact of every request, and hands the outcomes over as they are done, one
+// call at a time. Equal requests are compiled once, and a request that fails does not keep
+// others from being built. Cancelling ctx ends running compilers.
+func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int, o Outcome)) {
+	var handing sync.Mutex
+	hand := func(o Outcome, indexes ...int) {
+		handing.Lock()
+		defer handing.Unlock()
+		for _, i := range indexes {
+			one := o
+			if one.Request = requests[i]; i == 0 && b.sandbox != sandbox.Off { // once, for all of them
+				one.Notes = append(slices.Clone(o.Notes), idle()...)
+			}
+			done(i, one)
+		}
+	}
 	run := b.newBatch(ctx)
 	run.status.Total = len(requests)
 	defer run.cleanUp()
@@ -165,11 +217,11 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	var all []*work
 	same := map[string]*work{}
 	for i, request := range requests {
-		outcomes[i].Request = request
 		r, fault := b.recipe(ctx, request)
 		if fault != nil {
-			outcomes[i].Fault = fault
-			run.finished(outcomes[i], 1)
+			o := Outcome{Request: request, Fault: fault}
+			run.finished(o, 1)
+			hand(o, i)
 			continue
 		}
 		r.hash = permitted(r.hash, b.sandbox)
@@ -196,19 +248,13 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 				}
 				w := all[n]
 				outcome := run.build(ctx, w.recipe)
-				for _, i := range w.indexes {
-					outcome.Request = requests[i]
-					outcomes[i] = outcome
-				}
+				outcome.Request = requests[w.indexes[0]]
 				run.finished(outcome, len(w.indexes))
+				hand(outcome, w.indexes...)
 			}
 		})
 	}
 	workers.Wait()
-	if b.sandbox != sandbox.Off && len(outcomes) > 0 { // once, for all of them
-		outcomes[0].Notes = append(outcomes[0].Notes, idle()...)
-	}
-	return outcomes
 }
 
 func (b *Builder) newBatch(ctx context.Context) *batch {
@@ -320,10 +366,10 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		if !ok {
 			continue
 		}
-		m, so, err := run.cache.load(keyOf(r.hash, deps))
+		m, _, err := run.cache.load(keyOf(r.hash, deps))
 		if err == nil {
 			o.Artifact = &Artifact{
-				Key: m.Key, Code: m.Code, SHA256: m.SHA256, Bytes: so, Compiler: m.Compiler, Output: m.Output,
+				Key: m.Key, Code: m.Code, SHA256: m.SHA256, cache: run.cache, Compiler: m.Compiler, Output: m.Output,
 				Cached: true, Seconds: m.Seconds, Symbols: m.Symbols, Resources: m.Resources,
 			}
 			o.Output = m.Output
@@ -344,36 +390,38 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		return o
 	}
 	a := &Artifact{
-		Key: keyOf(r.hash, made.deps), Bytes: made.so,
+		Key: keyOf(r.hash, made.deps), bytes: made.so,
 		Compiler: r.compiler.versionLine(), Output: made.output, Seconds: made.seconds, Symbols: made.symbols, Resources: made.resources,
 	}
 	var err error
 	switch {
 	case r.cuda != nil:
-		a.Code, err = cubinHash(a.Bytes, a.Symbols, false)
+		a.Code, err = cubinHash(a.bytes, a.Symbols, false)
 	case r.launcher:
-		a.Code, err = codeHash(a.Bytes)
+		a.Code, err = codeHash(a.bytes)
 	default:
-		a.Bytes, err = loadedPart(a.Bytes)
-		a.Code = hostCode(a.Bytes)
+		a.bytes, err = loadedPart(a.bytes)
+		a.Code = hostCode(a.bytes)
 	}
 	if err != nil {
 		o.Fault = internal("hash the code", err)
 		return o
 	}
-	a.SHA256 = sha256Hex(a.Bytes)
+	a.SHA256 = sha256Hex(a.bytes)
 	a.Code = withLibraries(a.Code, made)
 	o.Artifact = a
 	if made.untracked != "" {
 		o.Notes = append(o.Notes, made.untracked)
 		return o
 	}
-	err = run.cache.store(r.hash, made.deps, &meta{
+	added, err := run.cache.store(r.hash, made.deps, &meta{
 		Key: a.Key, SHA256: a.SHA256, Code: a.Code, Symbols: a.Symbols, Resources: a.Resources,
 		Compiler: a.Compiler, Output: a.Output, Seconds: a.Seconds,
-	}, a.Bytes)
+	}, a.bytes)
 	if err != nil {
 		o.Notes = append(o.Notes, fmt.Sprintf("the artifact could not be cached: %v", err))
+	} else if added {
+		a.bytes, a.cache = nil, run.cache
 	}
 	return o
 }

@@ -145,18 +145,18 @@ func (c *cache) read(key string) (*meta, []byte, error) {
 	return &m, so, nil
 }
 
-// store adds an artifact made by a recipe from these files. When another
-// process has added it meanwhile, that one stays.
-func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) error {
+// store adds an artifact made by a recipe from these files, and reports whether it did. When
+// another process has added it meanwhile, that one stays.
+func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) (stored bool, err error) {
 	if c.err != nil {
-		return c.err
+		return false, c.err
 	}
 	temp, err := c.write(deps, m, so)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.RemoveAll(temp)
-	return c.locked(func() error {
+	err = c.locked(func() error {
 		added, err := c.addReads(recipe, deps)
 		if err != nil {
 			return err
@@ -168,11 +168,13 @@ func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) erro
 		switch err := os.Rename(temp, entry); {
 		case err == nil:
 			added += int64(len(so)) + 4096
+			stored = true
 		case !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTEMPTY):
 			return err
 		}
 		return c.grow(added)
 	})
+	return stored && err == nil, err
 }
 
 // write puts an entry's files into a folder that can be renamed into place.

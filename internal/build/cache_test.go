@@ -141,7 +141,7 @@ func fill(t *testing.T, c *cache, name string, size int, age time.Duration) stri
 	recipe, so := sha256Hex([]byte(name)), make([]byte, size)
 	deps := []dependency{{Path: name, SHA256: recipe}}
 	key := keyOf(recipe, deps)
-	if err := c.store(recipe, deps, &meta{Key: key, SHA256: sha256Hex(so)}, so); err != nil {
+	if _, err := c.store(recipe, deps, &meta{Key: key, SHA256: sha256Hex(so)}, so); err != nil {
 		t.Fatal(err)
 	}
 	setAge(t, c, recipe, key, age)
@@ -240,7 +240,7 @@ func expectUncached(t *testing.T, p *project, b *Builder, why string) {
 	if len(o.Notes) != 1 || !strings.Contains(o.Notes[0], "could not be cached") || !strings.Contains(o.Notes[0], why) {
 		t.Errorf("notes %q", o.Notes)
 	}
-	if o.Artifact.Cached || len(o.Artifact.Bytes) == 0 || o.Artifact.Code == "" {
+	if o.Artifact.Cached || len(content(t, o.Artifact)) == 0 || o.Artifact.Code == "" {
 		t.Error("the artifact is not whole")
 	}
 }
@@ -306,4 +306,32 @@ func TestCacheFolderFromEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectUncached(t, newProject(t, map[string]string{"k.c": plainSource}), b, "HOME")
+}
+
+// content is an artifact's shared object.
+func content(t testing.TB, a *Artifact) []byte {
+	t.Helper()
+	object, err := a.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// Artifacts leave their bytes in the cache, and say so when it has lost them.
+func TestArtifactsStayInTheCache(t *testing.T) {
+	b, p := newBuilder(t), newProject(t, map[string]string{"k.c": plainSource})
+	for _, cached := range []bool{false, true} {
+		a := p.artifact(b)
+		if a.Cached != cached || a.bytes != nil || sha256Hex(content(t, a)) != a.SHA256 {
+			t.Errorf("cached %t, %d bytes in memory", a.Cached, len(a.bytes))
+		}
+	}
+	a := p.artifact(b)
+	if err := os.RemoveAll(b.cache.entry(a.Key)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Read(); err == nil || !strings.Contains(err.Error(), "cannot be read from the cache again") {
+		t.Error(err)
+	}
 }

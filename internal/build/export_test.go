@@ -192,7 +192,7 @@ func TestExportCUDA(t *testing.T) {
 		codes = append(codes, code)
 	}
 	for _, o := range b.Build(t.Context(), p.requests()) {
-		code, err := cubinHash(o.Artifact.Bytes, nil, false)
+		code, err := cubinHash(content(t, o.Artifact), nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -212,7 +212,7 @@ func (a attack) try(t *testing.T, mode sandbox.Mode, secret string) (seen []byte
 		seen = append(seen, o.Fault.Message+o.Fault.Hint...)
 	}
 	if o.Artifact != nil {
-		seen = append(append(seen, o.Artifact.Bytes...), o.Artifact.Output...)
+		seen = append(append(seen, content(t, o.Artifact)...), o.Artifact.Output...)
 	}
 	return seen, o
 }

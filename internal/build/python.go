@@ -64,7 +64,7 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 			return nil, internal("read what "+k.Source+" imports", os.ErrNotExist)
 		}
 	}
-	a := &Artifact{SHA256: sha256Hex(text), Bytes: text, Framework: cmp.Or(framework, "numpy"), Symbols: []string{k.Python}}
+	a := &Artifact{SHA256: sha256Hex(text), bytes: text, Framework: cmp.Or(framework, "numpy"), Symbols: []string{k.Python}}
 	deps := append([]dependency{{Path: k.Source, SHA256: a.SHA256}}, local...)
 	a.Key = keyOf(r.hash, deps)
 	sum := newDigest("pawl code python 1")

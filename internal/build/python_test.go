@@ -64,7 +64,7 @@ func TestPythonArtifact(t *testing.T) {
 	}
 	request := pythonProject(t, files)
 	a := buildPython(t, request)
-	if string(a.Bytes) != files["ops/scale.py"] || a.Framework != "numpy" || a.SHA256 != sha256Hex(a.Bytes) || a.Symbols[0] != "ops.scale:run" {
+	if string(content(t, a)) != files["ops/scale.py"] || a.Framework != "numpy" || a.SHA256 != sha256Hex(content(t, a)) || a.Symbols[0] != "ops.scale:run" {
 		t.Errorf("artifact %+v", a)
 	}
 	if same := buildPython(t, pythonProject(t, files)); same.Code != a.Code || same.Key != a.Key {
@@ -97,7 +97,7 @@ func TestPythonArtifact(t *testing.T) {
 func TestPythonModuleGiven(t *testing.T) {
 	request := pythonProject(t, nil)
 	request.Module = []byte("import torch\n")
-	if a := buildPython(t, request); a.Framework != "torch" || string(a.Bytes) != "import torch\n" {
+	if a := buildPython(t, request); a.Framework != "torch" || string(content(t, a)) != "import torch\n" {
 		t.Errorf("artifact %+v", a)
 	}
 }

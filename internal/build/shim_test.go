@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
   return failed;
 }
 `
-	for path, content := range map[string][]byte{so: a.Bytes, source: []byte(text)} {
+	for path, content := range map[string][]byte{so: content(t, a), source: []byte(text)} {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
 		}

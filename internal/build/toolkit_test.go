@@ -115,11 +115,11 @@ func checkExample(t *testing.T, k *spec.Kernel, a *Artifact) {
 	if len(a.Symbols) != len(k.Launches) || len(a.Resources) != len(k.Launches) {
 		t.Fatalf("%s: symbols %v, resources %+v", k.Name, a.Symbols, a.Resources)
 	}
-	kernels, err := cuda.KernelNames(packed(t, a.Bytes))
+	kernels, err := cuda.KernelNames(packed(t, content(t, a)))
 	if err != nil {
 		t.Fatalf("%s: %v", k.Name, err)
 	}
-	if _, err := cuda.Segments(a.Bytes); err != nil {
+	if _, err := cuda.Segments(content(t, a)); err != nil {
 		t.Errorf("%s: %v", k.Name, err)
 	}
 	for i, launch := range k.Launches {
@@ -127,7 +127,7 @@ func checkExample(t *testing.T, k *spec.Kernel, a *Artifact) {
 		if !strings.Contains(" "+strings.Join(kernels, " ")+" ", " "+symbol+" ") {
 			t.Errorf("%s: no %s among the kernels %v", k.Name, symbol, kernels)
 		}
-		if registers := registersOf(t, a.Bytes, symbol); r.Registers < 8 || r.Registers > 255 || r.Registers != registers {
+		if registers := registersOf(t, content(t, a), symbol); r.Registers < 8 || r.Registers > 255 || r.Registers != registers {
 			t.Errorf("%s: %+v, the cubin says %d registers", k.Name, r, registers)
 		}
 		indexes, err := argIndexes(k, launch)
@@ -142,7 +142,7 @@ func checkExample(t *testing.T, k *spec.Kernel, a *Artifact) {
 			}
 			want = append(want, size)
 		}
-		if diff := cmp.Diff(want, parametersOf(t, a.Bytes, symbol)); diff != "" {
+		if diff := cmp.Diff(want, parametersOf(t, content(t, a), symbol)); diff != "" {
 			t.Errorf("%s: parameters of %s (-want +got):\n%s", k.Name, symbol, diff)
 		}
 	}

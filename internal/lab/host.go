@@ -40,7 +40,7 @@ func (b *Lab) NewHost(sides []*Job) *Host { return &Host{lab: b, sides: sides} }
 // Admit makes the cells large enough for another config of a version.
 func (h *Host) Admit(side int, job *Job) {
 	h.admitted = append(h.admitted, guest{side, job})
-	open, _ := h.lab.requests(job, "", Purpose{})
+	open, _ := h.lab.requests(job, Purpose{})
 	h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
 }
 

@@ -65,7 +65,7 @@ func scripted(t *testing.T, config string, script puppet.Script) *Job {
 	for _, c := range s.Kernels[0].Configs {
 		if c.Name == config {
 			job := NewJob(".", s.Kernels[0].Default(), c)
-			job.Artifact = &build.Artifact{Bytes: []byte(script.String()), Symbols: []string{"k"}}
+			job.Artifact = build.NewArtifact([]byte(script.String()), "k")
 			job.Record.Build = &result.Build{}
 			return job
 		}
@@ -158,14 +158,14 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 	b := newLab(t)
 	small, huge := scripted(t, "small", puppet.Script{}), scripted(t, "huge", puppet.Script{})
 	host := b.NewHost([]*Job{small, small})
-	alone, _ := b.requests(huge, "", Purpose{})
-	before, _ := b.requests(small, "", host.purpose)
+	alone, _ := b.requests(huge, Purpose{})
+	before, _ := b.requests(small, host.purpose)
 	if before.Memory >= alone.Memory || before.Threads >= alone.Threads {
 		t.Fatalf("the huge config is not larger: %+v, %+v", before, alone)
 	}
 	host.Admit(0, huge)
 	host.Admit(0, small)
-	if after, _ := b.requests(small, "", host.purpose); after.Memory != alone.Memory || after.Threads != alone.Threads {
+	if after, _ := b.requests(small, host.purpose); after.Memory != alone.Memory || after.Threads != alone.Threads {
 		t.Errorf("%d bytes and %d threads, want %d and %d", after.Memory, after.Threads, alone.Memory, alone.Threads)
 	}
 }

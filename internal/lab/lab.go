@@ -128,7 +128,7 @@ func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 			l.refuseCUDA(jobs)
 		}
 	}
-	l.compile(ctx, jobs)
+	l.Each(ctx, jobs, func(*Job) {})
 	if !cuda {
 		startErr = <-started
 	}
@@ -144,8 +144,9 @@ func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 	return startErr
 }
 
-// compile builds every variant once.
-func (l *Lab) compile(ctx context.Context, jobs []*Job) {
+// Each compiles what the jobs need, every variant once, and hands them over as they are done, one call at a time. What
+// cannot be built says so in its record. The worker must be there.
+func (l *Lab) Each(ctx context.Context, jobs []*Job, done func(*Job)) {
 	var requests []build.Request
 	var waiting []*Job
 	for _, p := range jobs {
@@ -162,23 +163,25 @@ func (l *Lab) compile(ctx context.Context, jobs []*Job) {
 	if err != nil {
 		for _, p := range waiting {
 			p.fail("build", err)
+			done(p)
 		}
 		return
 	}
-	for i, outcome := range builder.Build(ctx, requests) {
+	builder.Each(ctx, requests, func(i int, outcome build.Outcome) {
 		p := waiting[i]
+		defer done(p)
 		for _, note := range outcome.Notes {
 			p.Record.Warnings = append(p.Record.Warnings, result.Warning{Code: "cache", Message: note})
 		}
 		if outcome.Fault != nil {
 			p.fail("build", outcome.Fault)
 			p.Record.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
-			continue
+			return
 		}
 		a := outcome.Artifact
 		p.Artifact = a
 		p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
-	}
+	})
 }
 
 // compiler notes what kernels of a kind are made or run with.

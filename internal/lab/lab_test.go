@@ -204,7 +204,7 @@ kernels:
 	var sides []*Job
 	for range 2 {
 		job := NewJob(".", s.Kernels[0].Default(), s.Kernels[0].Configs[0])
-		job.Artifact, job.Record.Build = &build.Artifact{Bytes: []byte("code"), Symbols: []string{"k"}}, &result.Build{}
+		job.Artifact, job.Record.Build = build.NewArtifact([]byte("code"), "k"), &result.Build{}
 		sides = append(sides, job)
 	}
 	return sides

@@ -52,11 +52,10 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	if err != nil {
 		return nil, &unreachedError{err}
 	}
-	sha, err := client.Upload(ctx, job.Artifact.Bytes)
-	if err != nil {
+	if err := client.Provide(ctx, job.Artifact.SHA256, job.Artifact.Read); err != nil {
 		return nil, &unreachedError{err}
 	}
-	open, load := l.requests(job, sha, purpose)
+	open, load := l.requests(job, purpose)
 	if purpose.Beside != nil {
 		loaded, err := purpose.Beside.Cell.Load(ctx, load)
 		if err != nil {
@@ -118,7 +117,7 @@ func (s *Lease) gone() bool {
 func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 	leases, errs := make([]*Lease, len(jobs)), make([]error, len(jobs))
 	for i, job := range jobs {
-		open, _ := l.requests(job, "", Purpose{})
+		open, _ := l.requests(job, Purpose{})
 		leases[i] = l.take(job, open.Memory)
 	}
 	l.Release(ctx)
@@ -138,7 +137,7 @@ func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 }
 
 // requests are what the worker is asked for.
-func (l *Lab) requests(p *Job, sha string, purpose Purpose) (wire.Open, wire.Load) {
+func (l *Lab) requests(p *Job, purpose Purpose) (wire.Open, wire.Load) {
 	threads := 1
 	for _, launch := range p.Instance.Launches {
 		threads = max(threads, launch.Threads)
@@ -148,7 +147,10 @@ func (l *Lab) requests(p *Job, sha string, purpose Purpose) (wire.Open, wire.Loa
 		Memory: 5*p.Instance.Footprint + spareMemory, Threads: spareThreads + 2*threads,
 		Processor: l.processor && p.GPU(), Untimed: p.Untimed,
 	}
-	load := wire.Load{SHA256: sha, DeadlineS: cmp.Or(purpose.Deadline, l.Timeout).Seconds(), Side: purpose.Side}
+	load := wire.Load{DeadlineS: cmp.Or(purpose.Deadline, l.Timeout).Seconds(), Side: purpose.Side}
+	if p.Artifact != nil {
+		load.SHA256 = p.Artifact.SHA256
+	}
 	switch p.Cell() {
 	case spec.CellCUDA:
 		open.Memory = driverMemory // the arguments are on the device

@@ -192,7 +192,11 @@ func (s *scene) side(kernel, body string) Side {
 	if made.Fault != nil {
 		s.t.Fatal(made.Fault, made.Output)
 	}
-	sha, err := s.client.Upload(s.t.Context(), made.Artifact.Bytes)
+	object, err := made.Artifact.Read()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sha, err := s.client.Upload(s.t.Context(), object)
 	if err != nil {
 		s.t.Fatal(err)
 	}

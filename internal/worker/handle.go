@@ -22,21 +22,28 @@ type Cell struct {
 func (c *Client) Upload(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	sha := hex.EncodeToString(sum[:])
+	return sha, c.Provide(ctx, sha, func() ([]byte, error) { return data, nil })
+}
+
+// Provide makes sure that the worker holds the data of a hash, which is read only where it
+// does not.
+func (c *Client) Provide(ctx context.Context, sha string, read func() ([]byte, error)) error {
 	var have wire.HaveReply
-	if _, err := c.call(ctx, wire.OpHave, wire.Have{SHA256: sha}, nil, defaultDeadline, &have); err != nil {
-		return "", err
+	if _, err := c.call(ctx, wire.OpHave, wire.Have{SHA256: sha}, nil, defaultDeadline, &have); err != nil || have.Have {
+		return err
 	}
-	if have.Have {
-		return sha, nil
+	data, err := read()
+	if err != nil {
+		return err
 	}
 	for offset := 0; offset < len(data); offset += wire.MaxBlob {
 		part := data[offset:min(len(data), offset+wire.MaxBlob)]
 		m := wire.Put{SHA256: sha, Offset: int64(offset), Total: int64(len(data))}
 		if _, err := c.call(ctx, wire.OpPut, m, part, defaultDeadline, nil); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return sha, nil
+	return nil
 }
 
 // lockWait is how long a run may wait for another's to free the device.

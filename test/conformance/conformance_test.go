@@ -219,7 +219,11 @@ configs: {c: {N: 16}}
 	if got.Fault != nil {
 		t.Fatalf("%s\n%s", got.Fault.Message, got.Output)
 	}
-	return got.Artifact.Bytes
+	object, err := got.Artifact.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
 }
 
 // Modes of the suite's kernel.

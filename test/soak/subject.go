@@ -108,15 +108,14 @@ func (s Subject) Open(ctx context.Context, client *worker.Client, dir string) (*
 	if built.Fault != nil {
 		return nil, fmt.Errorf("%w\n%s", built.Fault, built.Output)
 	}
-	sha, err := client.Upload(ctx, built.Artifact.Bytes)
-	if err != nil {
+	if err := client.Provide(ctx, built.Artifact.SHA256, built.Artifact.Read); err != nil {
 		return nil, err
 	}
 	cell, err := client.Open(ctx, wire.Open{Cell: kernel.Cell, Sandbox: "auto", Framework: built.Artifact.Framework, Dirs: []string{dir}, Parallel: 1})
 	if err != nil {
 		return nil, err
 	}
-	load := wire.Load{SHA256: sha, DeadlineS: 120}
+	load := wire.Load{SHA256: built.Artifact.SHA256, DeadlineS: 120}
 	if kernel.Cell == spec.CellPython {
 		load.Entry = built.Artifact.Symbols[0]
 	}
