@@ -193,15 +193,22 @@ func (d *decoder) params(k *kernelDraft, n *node) {
 }
 
 func (d *decoder) constraints(k *kernelDraft, n *node) {
+	k.Constraints = d.conditions(n, "a list of constraints", "a constraint", `for example constraints: ["BLOCK_M % 16 == 0"]`)
+}
+
+// conditions reads a list of formulas that must hold.
+func (d *decoder) conditions(n *node, list, one, example string) []*Formula {
 	if n.kind != listKind {
-		d.expect(n, "a list of constraints").Hint = `for example constraints: ["BLOCK_M % 16 == 0"]`
-		return
+		d.expect(n, list).Hint = example
+		return nil
 	}
+	var found []*Formula
 	for _, item := range n.items {
-		if f := d.one(item, "a constraint"); f != nil {
-			k.Constraints = append(k.Constraints, f)
+		if f := d.one(item, one); f != nil {
+			found = append(found, f)
 		}
 	}
+	return found
 }
 
 var workKeys = []key[Work]{
