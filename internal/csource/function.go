@@ -252,7 +252,7 @@ func SplitList(tokens []Token) [][]Token {
 	return list
 }
 
-// has reports whether one of the words stands among the tokens.
+// Has reports whether one of the words stands among the tokens.
 func Has(tokens []Token, words ...string) bool {
 	return slices.ContainsFunc(tokens, func(t Token) bool { return slices.ContainsFunc(words, t.Is) })
 }

@@ -138,19 +138,22 @@ func (s *scanner) word(line int) {
 	}
 }
 
-// lineEnd skips to the end of the line, over continuations, and returns what
-// was there.
-func (s *scanner) lineEnd() string {
-	var b strings.Builder
+// lineEnd skips to the end of the line, over continuations.
+func (s *scanner) lineEnd() {
 	for s.at < len(s.src) && s.peek(0) != '\n' {
-		if s.peek(0) == '\\' && (s.peek(1) == '\n' || s.peek(1) == '\r' && s.peek(2) == '\n') {
-			s.take(strings.IndexByte(s.src[s.at:], '\n') + 1)
-			b.WriteByte(' ')
-			continue
+		if !s.continuation() {
+			s.take(1)
 		}
-		b.WriteString(s.take(1))
 	}
-	return b.String()
+}
+
+// continuation skips a backslash with the end of its line, if that comes next.
+func (s *scanner) continuation() bool {
+	if s.peek(0) != '\\' || s.peek(1) != '\n' && (s.peek(1) != '\r' || s.peek(2) != '\n') {
+		return false
+	}
+	s.take(strings.IndexByte(s.src[s.at:], '\n') + 1)
+	return true
 }
 
 func (s *scanner) comment() {
@@ -172,8 +175,7 @@ func (s *scanner) directive() string {
 		case s.peek(0) == '/' && s.peek(1) == '*':
 			s.comment()
 			b.WriteByte(' ')
-		case s.peek(0) == '\\' && (s.peek(1) == '\n' || s.peek(1) == '\r' && s.peek(2) == '\n'):
-			s.take(strings.IndexByte(s.src[s.at:], '\n') + 1)
+		case s.continuation():
 			b.WriteByte(' ')
 		default:
 			b.WriteString(s.take(1))

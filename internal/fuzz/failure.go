@@ -21,19 +21,13 @@ import (
 
 // Failure is a trial that a kernel failed at, as it is kept.
 type Failure struct {
-	Path    string // of its file; "" before it has one
-	Kernel  string
-	Lane    string
-	Vars    []spec.Var
-	Fill    string
-	Exact   bool
-	Repeats int
-	Seed    uint64
-	Batch   int
-	Reason  string // why it failed, in words
-	Fixed   bool   // it passed when it was tried last
-	First   time.Time
-	Commit  string // where it was first seen; "" outside git
+	trial.Trial // Stored is the path of its file, "" before it has one
+
+	Kernel string
+	Reason string // why it failed, in words
+	Fixed  bool   // it passed when it was tried last
+	First  time.Time
+	Commit string // where it was first seen; "" outside git
 }
 
 const (
@@ -196,10 +190,8 @@ func (d *document) failure() (*Failure, error) {
 	case d.Batch < 0:
 		return nil, fmt.Errorf("batch %d is negative", d.Batch)
 	}
-	f := &Failure{
-		Kernel: d.Kernel, Lane: d.Lane, Fill: d.Fill, Exact: d.Exact, Repeats: d.Repeats, Seed: d.Seed, Batch: d.Batch,
-		Reason: d.Reason, Fixed: d.Fixed, First: d.First, Commit: d.Commit,
-	}
+	f := &Failure{Kernel: d.Kernel, Reason: d.Reason, Fixed: d.Fixed, First: d.First, Commit: d.Commit}
+	f.Trial = trial.Trial{Lane: d.Lane, Fill: d.Fill, Exact: d.Exact, Repeats: d.Repeats, Seed: d.Seed, Batch: d.Batch}
 	for name, raw := range d.Vars {
 		if !variable.MatchString(name) {
 			return nil, fmt.Errorf("%q is no name of a variable", name)
@@ -214,12 +206,10 @@ func (d *document) failure() (*Failure, error) {
 	return f, nil
 }
 
-// trial is the failure as a trial of the kernel as it is today.
-func (f *Failure) trial(k *spec.Kernel) (trial.Trial, error) {
-	t := trial.Trial{
-		Lane: f.Lane, Vars: slices.Clone(k.Configs[0].Vars), Fill: f.Fill, Exact: f.Exact,
-		Repeats: f.Repeats, Seed: f.Seed, Batch: f.Batch, Stored: f.Path,
-	}
+// replay is the failure as a trial of the kernel as it is today.
+func (f *Failure) replay(k *spec.Kernel) (trial.Trial, error) {
+	t := f.Trial
+	t.Vars = k.Configs[0].Vars
 	for _, v := range f.Vars {
 		if _, ok := t.Lookup(v.Name); !ok {
 			return trial.Trial{}, fmt.Errorf("%s is no variable of config %s of %s any more; delete the file if the case is gone", v.Name, k.Configs[0].Name, k.Name)

@@ -69,7 +69,7 @@ func read(path string) (*Failure, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; restore it with git checkout, or delete it", disk.Shown(path), err)
 	}
-	f.Path = path
+	f.Stored = path
 	return f, nil
 }
 
@@ -87,9 +87,9 @@ func (s *Store) Replays(k *spec.Kernel) (trials []trial.Trial, problems []error)
 		return 1
 	})
 	for _, f := range failures {
-		t, err := f.trial(k)
+		t, err := f.replay(k)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", disk.Shown(f.Path), err))
+			problems = append(problems, fmt.Errorf("%s: %w", disk.Shown(f.Stored), err))
 			continue
 		}
 		trials = append(trials, t)
@@ -100,10 +100,8 @@ func (s *Store) Replays(k *spec.Kernel) (trials []trial.Trial, problems []error)
 // Keep writes a trial that failed and returns the path it lies at. One that is there
 // already is left as it was found first; one that was marked as fixed is so no more.
 func (s *Store) Keep(k *spec.Kernel, t trial.Trial, why, commit string, at time.Time) (string, error) {
-	f := &Failure{
-		Kernel: k.Name, Lane: t.Lane, Vars: t.Vars, Fill: t.Fill, Exact: t.Exact, Repeats: max(1, t.Repeats),
-		Seed: t.Seed, Batch: t.Batch, Reason: why, Commit: commit, First: at.UTC().Truncate(time.Second),
-	}
+	f := &Failure{Trial: t, Kernel: k.Name, Reason: why, Commit: commit, First: at.UTC().Truncate(time.Second)}
+	f.Repeats = max(1, t.Repeats)
 	path := filepath.Join(s.dir, f.name())
 	if t.Stored != "" {
 		if before, err := read(t.Stored); err == nil && before.name() == f.name() {

@@ -227,10 +227,12 @@ func TestFailureRoundTrip(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		f := &Failure{
-			Kernel: rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`).Draw(t, "kernel"), Lane: rapid.SampledFrom(trial.Lanes).Draw(t, "lane"),
-			Fill: rapid.SampledFrom(append([]string{""}, trial.Fills...)).Draw(t, "fill"), Repeats: rapid.IntRange(1, 9).Draw(t, "repeats"),
-			Seed: rapid.Uint64().Draw(t, "seed"), Batch: rapid.IntRange(0, 1000).Draw(t, "batch"), Reason: rapid.String().Draw(t, "reason"),
-			Fixed: rapid.Bool().Draw(t, "fixed"), First: noon, Commit: "abc",
+			Kernel: rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`).Draw(t, "kernel"), Trial: trial.Trial{
+				Lane: rapid.SampledFrom(trial.Lanes).Draw(t, "lane"),
+				Fill: rapid.SampledFrom(append([]string{""}, trial.Fills...)).Draw(t, "fill"), Repeats: rapid.IntRange(1, 9).Draw(t, "repeats"),
+				Seed: rapid.Uint64().Draw(t, "seed"), Batch: rapid.IntRange(0, 1000).Draw(t, "batch"),
+			},
+			Reason: rapid.String().Draw(t, "reason"), Fixed: rapid.Bool().Draw(t, "fixed"), First: noon, Commit: "abc",
 		}
 		f.Exact = f.Fill == "integers"
 		f.Reason = strings.ToValidUTF8(f.Reason, "?")
@@ -255,10 +257,10 @@ func TestFailureRoundTrip(t *testing.T) {
 }
 
 func FuzzParseFailure(f *testing.F) {
-	trial := &Failure{Kernel: "gemm", Lane: trial.LaneIntegers, Fill: "integers", Exact: true, Repeats: 3, Seed: 1, First: noon, Vars: []spec.Var{
+	kept := &Failure{Kernel: "gemm", First: noon, Trial: trial.Trial{Lane: trial.LaneIntegers, Fill: "integers", Exact: true, Repeats: 3, Seed: 1, Vars: []spec.Var{
 		{Name: "A", Value: formula.Int(1)}, {Name: "B", Value: formula.Float(2)}, {Name: "C", Value: formula.String("x")}, {Name: "D", Value: formula.Bool(true)},
-	}}
-	raw, err := trial.encode()
+	}}}
+	raw, err := kept.encode()
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -171,7 +171,7 @@ func mergeBase(ctx context.Context, dir string, sides [2]string) (string, error)
 	switch {
 	case err == nil:
 		return strings.TrimSpace(out), nil
-	case exited(err, 1):
+	case foundNothing(err):
 		return "", errUnrelated
 	}
 	return "", fmt.Errorf("find where %s and %s parted: %w", Short(sides[0]), Short(sides[1]), err)

@@ -139,10 +139,10 @@ func (f *failure) Error() string { return f.message }
 // Hint is the command that git advises, if it does.
 func (f *failure) Hint() string { return f.remedy }
 
-// exited tells whether git ended with this code.
-func exited(err error, code int) bool {
+// foundNothing reports whether git ended with the code that says so.
+func foundNothing(err error) bool {
 	var f *failure
-	return errors.As(err, &f) && f.code == code
+	return errors.As(err, &f) && f.code == 1
 }
 
 // environment keeps git from taking locks, asking questions and answering in

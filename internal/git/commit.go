@@ -103,7 +103,7 @@ func Resolve(ctx context.Context, dir, ref string) (string, error) {
 	switch {
 	case err == nil:
 		return strings.TrimSpace(out), nil
-	case exited(err, 1):
+	case foundNothing(err):
 		shallow, _ := IsShallow(ctx, dir)
 		return "", &NoCommitError{Commit: ref, Shallow: shallow}
 	}

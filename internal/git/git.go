@@ -80,7 +80,7 @@ func Loose(ctx context.Context, dir string, endings []string) ([]string, error) 
 	}
 	var found bytes.Buffer
 	err = stream(ctx, patience, dir, strings.NewReader(names.String()), &found, search...)
-	if err != nil && !exited(err, 1) { // nothing mentions any
+	if err != nil && !foundNothing(err) { // nothing mentions any
 		return nil, look(err)
 	}
 	mentions := map[string]bool{}

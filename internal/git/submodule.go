@@ -56,7 +56,7 @@ func submodules(ctx context.Context, tree string) ([]submodule, error) {
 	}
 	out, err := run(ctx, tree, "config", "--file", file, "-z", "--get-regexp", `^submodule\..*\.path$`)
 	if err != nil {
-		if exited(err, 1) { // none
+		if foundNothing(err) { // none
 			return nil, nil
 		}
 		return nil, fmt.Errorf("read .gitmodules: %w", err)

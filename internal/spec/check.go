@@ -31,7 +31,11 @@ func (d *decoder) kernelOracle(s *specDraft, k *kernelDraft) {
 	if k.Oracle == nil || k.Oracle.Kernel == "" {
 		return
 	}
-	at := k.present.fields["oracle"].value.find("kernel")
+	d.otherKernel(s, k, k.present.fields["oracle"].value.find("kernel"), k.Oracle.Kernel, "oracle")
+}
+
+// otherKernel checks the name of the kernel that serves k as its oracle or rival.
+func (d *decoder) otherKernel(s *specDraft, k *kernelDraft, at *node, name, role string) bool {
 	var names []string
 	for _, other := range s.Kernels {
 		if other.Name != k.Name {
@@ -39,11 +43,14 @@ func (d *decoder) kernelOracle(s *specDraft, k *kernelDraft) {
 		}
 	}
 	switch {
-	case k.Oracle.Kernel == k.Name:
-		d.fail(at, "kernel %s cannot be its own oracle", k.Name)
-	case !slices.Contains(names, k.Oracle.Kernel):
-		d.fail(at, "no kernel is called %s", quote(k.Oracle.Kernel)).Hint = meant(k.Oracle.Kernel, names)
+	case name == k.Name:
+		d.fail(at, "kernel %s cannot be its own %s", k.Name, role)
+	case !slices.Contains(names, name):
+		d.fail(at, "no kernel is called %s", quote(name)).Hint = meant(name, names)
+	default:
+		return true
 	}
+	return false
 }
 
 // applicable settles the configs of a kernel and reports whether they can be

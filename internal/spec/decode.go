@@ -144,7 +144,7 @@ func quoteHint(n *node) string {
 }
 
 // boolean reads true or false.
-func (d *decoder) boolean(n *node, what string) (value, ok bool) {
+func (d *decoder) boolean(n *node, what string) bool {
 	if n.kind != boolKind {
 		p := d.expect(n, what+" to be true or false")
 		if n.kind == textKind {
@@ -155,31 +155,26 @@ func (d *decoder) boolean(n *node, what string) (value, ok bool) {
 				p.Hint = "write false"
 			}
 		}
-		return false, false
 	}
-	return strings.EqualFold(n.text, "true"), true
+	return n.kind == boolKind && strings.EqualFold(n.text, "true")
 }
 
-// integer reads a whole number between low and high.
-func (d *decoder) integer(n *node, what string, low, high int64) (int64, bool) {
+// integer reads a whole number between low and high; 0 where it is none.
+func (d *decoder) integer(n *node, what string, low, high int64) int64 {
 	if n.kind != integerKind {
 		d.expect(n, what+" to be an integer")
-		return 0, false
+		return 0
 	}
 	value, err := parseInteger(n.text)
-	if err != nil {
+	switch {
+	case err != nil:
 		d.fail(n, "%s: %v", what, err)
-		return 0, false
+	case value < low || value > high:
+		d.fail(n, "expected %s to be between %d and %d, found %d", what, low, high, value)
+	default:
+		return value
 	}
-	if value < low || value > high {
-		if high == math.MaxInt64 {
-			d.fail(n, "expected %s to be at least %d, found %d", what, low, value)
-		} else {
-			d.fail(n, "expected %s to be between %d and %d, found %d", what, low, high, value)
-		}
-		return 0, false
-	}
-	return value, true
+	return 0
 }
 
 // number reads a finite number, whole or not.

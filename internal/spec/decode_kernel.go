@@ -25,7 +25,7 @@ type kernelDraft struct {
 var kernelKeys = []key[kernelDraft]{
 	{"source", (*decoder).source},
 	{"entry", func(d *decoder, k *kernelDraft, n *node) { d.text(n, "the name of the function to launch") }},
-	{"launcher", func(d *decoder, k *kernelDraft, n *node) { k.Launcher, _ = d.boolean(n, "launcher") }},
+	{"launcher", func(d *decoder, k *kernelDraft, n *node) { k.Launcher = d.boolean(n, "launcher") }},
 	{"python", (*decoder).python},
 	{"framework", (*decoder).framework},
 	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
@@ -33,7 +33,7 @@ var kernelKeys = []key[kernelDraft]{
 	{"params", (*decoder).params},
 	{"constraints", (*decoder).constraints},
 	{"requires", (*decoder).requires},
-	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic, _ = d.boolean(n, "deterministic") }},
+	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic = d.boolean(n, "deterministic") }},
 	{"args", (*decoder).args},
 	{"oracle", (*decoder).oracle},
 	{"tolerance", (*decoder).tolerance},
@@ -193,15 +193,22 @@ func (d *decoder) params(k *kernelDraft, n *node) {
 }
 
 func (d *decoder) constraints(k *kernelDraft, n *node) {
+	k.Constraints = d.conditions(n, "a list of constraints", "a constraint", `for example constraints: ["BLOCK_M % 16 == 0"]`)
+}
+
+// conditions reads a list of formulas that must hold.
+func (d *decoder) conditions(n *node, list, one, example string) []*Formula {
 	if n.kind != listKind {
-		d.expect(n, "a list of constraints").Hint = `for example constraints: ["BLOCK_M % 16 == 0"]`
-		return
+		d.expect(n, list).Hint = example
+		return nil
 	}
+	var found []*Formula
 	for _, item := range n.items {
-		if f := d.one(item, "a constraint"); f != nil {
-			k.Constraints = append(k.Constraints, f)
+		if f := d.one(item, one); f != nil {
+			found = append(found, f)
 		}
 	}
+	return found
 }
 
 var workKeys = []key[Work]{

@@ -21,9 +21,9 @@ var launchKeys = []key[launchDraft]{
 	{"block", func(d *decoder, l *launchDraft, n *node) { l.Block = d.formulas(n, "block", "", 3) }},
 	{"cluster", func(d *decoder, l *launchDraft, n *node) { l.Cluster = d.formulas(n, "cluster", "", 3) }},
 	{"shared", func(d *decoder, l *launchDraft, n *node) { l.Shared = d.one(n, "shared") }},
-	{"cooperative", func(d *decoder, l *launchDraft, n *node) { l.Cooperative, _ = d.boolean(n, "cooperative") }},
+	{"cooperative", func(d *decoder, l *launchDraft, n *node) { l.Cooperative = d.boolean(n, "cooperative") }},
 	{"programmatic_dependent", func(d *decoder, l *launchDraft, n *node) {
-		l.ProgrammaticDependent, _ = d.boolean(n, "programmatic_dependent")
+		l.ProgrammaticDependent = d.boolean(n, "programmatic_dependent")
 	}},
 	{"threads", func(d *decoder, l *launchDraft, n *node) { l.Threads = d.one(n, "threads") }},
 }
@@ -89,23 +89,19 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 		d.entry(k, l.entry)
 	}
 	switch k.Cell {
-	case CellHost:
-		for _, name := range keyNames(launchKeys) {
-			if f, ok := l.present.fields[name]; ok && name != "threads" {
-				d.fail(f.key, "%s is for CUDA kernels, and %s runs on the host", name, path.Base(k.Source)).
-					Hint = "a host kernel is called once as a function; only threads may be given"
-			}
+	case CellHost, CellPython:
+		what, hint := path.Base(k.Source)+" runs on the host", "a host kernel is called once as a function; only threads may be given"
+		if k.Cell == CellPython {
+			what, hint = k.Python+" is a Python function", "a Python function launches what it likes by itself; only threads may be given"
 		}
-	case CellPython:
 		for _, name := range keyNames(launchKeys) {
 			if f, ok := l.present.fields[name]; ok && name != "threads" {
-				d.fail(f.key, "%s is for CUDA kernels, and %s is a Python function", name, k.Python).
-					Hint = "a Python function launches what it likes by itself; only threads may be given"
+				d.fail(f.key, "%s is for CUDA kernels, and %s", name, what).Hint = hint
 			}
 		}
 	case CellCUDA:
 		if k.Launcher {
-			d.launcherShape(k, l)
+			d.launcherShape(l)
 			return
 		}
 		if f, ok := l.present.fields["threads"]; ok {
@@ -126,7 +122,7 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 }
 
 // launcherShape refuses what a launcher decides for itself.
-func (d *decoder) launcherShape(k *kernelDraft, l *launchDraft) {
+func (d *decoder) launcherShape(l *launchDraft) {
 	for _, name := range keyNames(launchKeys) {
 		if f, ok := l.present.fields[name]; ok {
 			d.fail(f.key, "%s is given to a kernel, and %s is a launcher", name, l.Entry).

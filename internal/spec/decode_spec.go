@@ -129,10 +129,7 @@ func (d *decoder) fraction(n *node, what string, into *float64) {
 
 var fuzzKeys = []key[specDraft]{
 	{"matrix", (*decoder).matrix},
-	{"sample", func(d *decoder, s *specDraft, n *node) {
-		v, _ := d.integer(n, "sample", 1, 1<<31-1)
-		s.Fuzz.Sample = int(v)
-	}},
+	{"sample", func(d *decoder, s *specDraft, n *node) { s.Fuzz.Sample = int(d.integer(n, "sample", 1, 1<<31-1)) }},
 	{"specials", func(d *decoder, s *specDraft, n *node) {
 		if text, ok := d.word(n, "what the kernels do with special values"); ok && !slices.Contains(specialsWords, text) {
 			d.fail(n, "%s is no way to treat special values", quote(text)).Hint = meant(text, specialsWords)
@@ -177,10 +174,7 @@ func (d *decoder) matrix(s *specDraft, n *node) {
 
 var poolKeys = []key[Pool]{
 	{"launch", func(d *decoder, p *Pool, n *node) { p.Launch = d.command(n, "launch") }},
-	{"workers", func(d *decoder, p *Pool, n *node) {
-		v, _ := d.integer(n, "workers", 1, 4096)
-		p.Workers = int(v)
-	}},
+	{"workers", func(d *decoder, p *Pool, n *node) { p.Workers = int(d.integer(n, "workers", 1, 4096)) }},
 	{"cleanup", func(d *decoder, p *Pool, n *node) { p.Cleanup = d.command(n, "cleanup") }},
 }
 

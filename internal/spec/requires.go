@@ -6,15 +6,7 @@ import "slices"
 // compiled once for all configs; this is about sizes: a config that does not satisfy
 // it is a mistake in the file, a fuzz case that does not is none of the kernel's.
 func (d *decoder) requires(k *kernelDraft, n *node) {
-	if n.kind != listKind {
-		d.expect(n, "a list of conditions").Hint = `for example requires: ["S % 8 == 0"]`
-		return
-	}
-	for _, item := range n.items {
-		if f := d.one(item, "a requirement"); f != nil {
-			k.Requires = append(k.Requires, f)
-		}
-	}
+	k.Requires = d.conditions(n, "a list of conditions", "a requirement", `for example requires: ["S % 8 == 0"]`)
 }
 
 // Variables are the config variables that decide what the kernel is given and how it

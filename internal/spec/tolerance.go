@@ -1,10 +1,6 @@
 package spec
 
-import (
-	"slices"
-
-	"pawl/internal/dtype"
-)
+import "pawl/internal/dtype"
 
 var toleranceKeys = []key[toleranceDraft]{
 	{"atol", func(d *decoder, t *toleranceDraft, n *node) { t.atol = d.bound(n, "atol") }},
@@ -137,18 +133,7 @@ func (d *decoder) kernelRival(s *specDraft, k *kernelDraft) {
 		return
 	}
 	at := k.given.present.fields["rival"].value.find("kernel")
-	var names []string
-	for _, other := range s.Kernels {
-		if other.Name != k.Name {
-			names = append(names, other.Name)
-		}
-	}
-	switch {
-	case rival.Kernel == k.Name:
-		d.fail(at, "kernel %s cannot be its own rival", k.Name)
-	case !slices.Contains(names, rival.Kernel):
-		d.fail(at, "no kernel is called %s", quote(rival.Kernel)).Hint = meant(rival.Kernel, names)
-	case k.Oracle != nil && k.Oracle.Kernel == rival.Kernel:
+	if d.otherKernel(s, k, at, rival.Kernel, "rival") && k.Oracle != nil && k.Oracle.Kernel == rival.Kernel {
 		d.fail(at, "%s is the oracle of %s; as a rival it would have no error at all", rival.Kernel, k.Name).
 			Hint = "a rival computes in the precision of the kernel, an oracle in a higher one"
 	}
