@@ -41,7 +41,7 @@ func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, fo
 	if err != nil {
 		return nil, "", err
 	}
-	if err := current(dir, report); err != nil {
+	if err := current(ctx, dir, report); err != nil {
 		return nil, "", err
 	}
 	rows, err := acceptable(report, w.Class, a.Patterns)
@@ -49,7 +49,7 @@ func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, fo
 		return nil, "", err
 	}
 	store := ratchet.Open(dir)
-	accepted, err = acceptance{store: store, report: report, who: ratchet.Who(dir), reason: a.Reason}.all(ctx, rows)
+	accepted, err = acceptance{store: store, report: report, who: ratchet.Who(ctx, dir), reason: a.Reason}.all(ctx, rows)
 	return accepted, filepath.Dir(store.Path(report.DeviceClass)), err
 }
 
@@ -134,8 +134,8 @@ func onlyPlanned(r *result.Report) bool {
 
 // current refuses a report that is not of what is checked out now: the entry names
 // the commit to build it from.
-func current(dir string, report *result.Report) error {
-	head, ok, err := git.Head(dir)
+func current(ctx context.Context, dir string, report *result.Report) error {
+	head, ok, err := git.Head(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -189,8 +189,8 @@ func Reset(ctx context.Context, w Where, patterns []string, reason string, at ti
 	if err != nil {
 		return nil, "", err
 	}
-	actor := ratchet.Actor{Who: ratchet.Who(dir), Time: at}
-	if head, ok, err := git.Head(dir); err == nil && ok {
+	actor := ratchet.Actor{Who: ratchet.Who(ctx, dir), Time: at}
+	if head, ok, err := git.Head(ctx, dir); err == nil && ok {
 		actor.Commit = head.SHA
 	}
 	err = store.Update(ctx, classes[0], func(f *ratchet.File) error {

@@ -46,7 +46,7 @@ type bench struct {
 // a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
 	opts.Measure.Seed = r.Seed
-	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(opts.Measure.Method())}
+	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}
 	plans, err := b.plan()
 	if err != nil {
 		return nil, err

@@ -121,7 +121,7 @@ func BenchmarkSandbox(b *testing.B) {
 				if fault != nil {
 					b.Fatal(fault)
 				}
-				run := builder.newBatch()
+				run := builder.newBatch(b.Context())
 				defer run.cleanUp()
 				runs, recipes = append(runs, run), append(recipes, r)
 			}

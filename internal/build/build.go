@@ -205,7 +205,7 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 			done(i, one)
 		}
 	}
-	run := b.newBatch()
+	run := b.newBatch(ctx)
 	run.status.Total = len(requests)
 	defer run.cleanUp()
 
@@ -257,8 +257,12 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 	workers.Wait()
 }
 
-func (b *Builder) newBatch() *batch {
-	return &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, sources: map[string]func() sandbox.Sources{}, children: map[*fence][]*runtimeChild{}}
+func (b *Builder) newBatch(ctx context.Context) *batch {
+	run := &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, sources: map[string]func() sandbox.Sources{}, children: map[*fence][]*runtimeChild{}}
+	if b.checkout != "" {
+		run.exempt = untrackedIn(ctx, sandbox.ProjectRoot(b.checkout))
+	}
+	return run
 }
 
 // batch is one call of Build: what its variants share.
@@ -273,6 +277,8 @@ type batch struct {
 	fences map[string]*fence // of compilers in folders
 
 	sources map[string]func() sandbox.Sources // of projects
+
+	exempt []string // of the user's checkout, where other versions may read
 
 	children map[*fence][]*runtimeChild // with NVRTC, idle
 	status   Progress

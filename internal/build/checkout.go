@@ -2,6 +2,7 @@ package build
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,17 +53,21 @@ func (f *fence) toolsIn(checkout string) []string {
 	tools := slices.DeleteFunc(place, func(path string) bool {
 		return !below(checkout, path) || filepath.Dir(path) == checkout && slices.Contains(installed, filepath.Base(path))
 	})
+	return append(tools, f.exempt...)
+}
+
+// untrackedIn are the folders of the user's checkout that PAWL_BUILD_READ names and git
+// has nothing of.
+func untrackedIn(ctx context.Context, checkout string) []string {
 	var named folderSet
 	named.add(namedFolders(readVariable)...)
-	for _, path := range named {
+	return slices.DeleteFunc(named, func(path string) bool {
 		if !below(checkout, path) {
-			continue
+			return true
 		}
-		if tracked, err := git.Tracks(path); err == nil && !tracked {
-			tools = append(tools, path)
-		}
-	}
-	return tools
+		tracked, err := git.Tracks(ctx, path)
+		return err != nil || tracked
+	})
 }
 
 // importPath are the folders in PYTHONPATH that are in the user's checkout: what is

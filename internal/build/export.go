@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/disk"
 	"pawl/internal/spec"
 )
 
@@ -195,23 +196,7 @@ func (e *export) write() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.files)) {
-		path := filepath.Join(e.dir, name)
-		temp, err := os.CreateTemp(e.dir, "."+name+"-")
-		if err != nil {
-			return err
-		}
-		_, err = temp.WriteString(e.files[name])
-		if closing := temp.Close(); err == nil {
-			err = closing
-		}
-		if err == nil {
-			err = os.Chmod(temp.Name(), 0o644)
-		}
-		if err == nil {
-			err = os.Rename(temp.Name(), path)
-		}
-		if err != nil {
-			_ = os.Remove(temp.Name())
+		if err := disk.Write(filepath.Join(e.dir, name), []byte(e.files[name])); err != nil {
 			return err
 		}
 	}

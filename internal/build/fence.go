@@ -42,6 +42,8 @@ type fence struct {
 	tools    func() []string        // what it reads of its own in checkout
 	places   places
 
+	exempt []string // of checkout, where the user lets it read
+
 	mu    sync.Mutex
 	level *sandbox.Level // of what ran last
 }
@@ -61,6 +63,7 @@ func (run *batch) fenceOf(r *recipe) *fence {
 	f := run.fences[id.hex()]
 	if f == nil {
 		f = newFence(run.sandbox, r.dir, run.checkout, c)
+		f.exempt = run.exempt
 		if run.sources[f.project] == nil {
 			run.sources[f.project] = f.sources
 		}

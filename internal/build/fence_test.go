@@ -204,7 +204,7 @@ func (a attack) try(t *testing.T, mode sandbox.Mode, secret string) (seen []byte
 	for _, flag := range a.linked {
 		r.link = append(r.link, replace(flag))
 	}
-	run := b.newBatch()
+	run := b.newBatch(t.Context())
 	defer run.cleanUp()
 	o = run.build(context.Background(), r)
 	seen = []byte(o.Output + strings.Join(o.Notes, "\n"))
@@ -553,7 +553,7 @@ func TestRuntimeChild(t *testing.T) {
 	b := newRuntimeBuilder(t)
 	b.jobs = 1
 	p := cudaProject(t, "scale", scale)
-	run := b.newBatch()
+	run := b.newBatch(t.Context())
 	var children []int
 	for _, request := range p.requests() {
 		r, fault := b.recipe(t.Context(), request)

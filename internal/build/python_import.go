@@ -191,14 +191,7 @@ func (s *imports) addNeeded(path string) {
 	}
 	defer library.Close()
 	needed, _ := library.ImportedLibraries() // one without any loads none
-	folders := []string{filepath.Dir(path)}
-	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
-		lists, _ := library.DynString(tag)
-		for _, list := range lists {
-			folders = append(folders, filepath.SplitList(strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path)).Replace(list))...)
-		}
-	}
-	for _, folder := range folders {
+	for _, folder := range append([]string{filepath.Dir(path)}, libraryFolders(library, path)...) {
 		folder = filepath.Clean(folder)
 		if !holds(s.project, folder) && !holds(s.dir, folder) {
 			continue

@@ -78,15 +78,8 @@ func (s *folderSet) addLibraries(file string) {
 		return // a script
 	}
 	defer binary.Close()
-	var folders []string
-	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
-		lists, _ := binary.DynString(tag) // a static program has none
-		for _, list := range lists {
-			folders = append(folders, filepath.SplitList(strings.NewReplacer("$ORIGIN", filepath.Dir(file), "${ORIGIN}", filepath.Dir(file)).Replace(list))...)
-		}
-	}
 	needed, _ := binary.ImportedLibraries()
-	for _, folder := range folders {
+	for _, folder := range libraryFolders(binary, file) {
 		before := len(*s)
 		if s.add(folder); len(*s) == before {
 			continue // not there, or seen: then what is needed of it is, too
@@ -98,6 +91,19 @@ func (s *folderSet) addLibraries(file string) {
 			}
 		}
 	}
+}
+
+// libraryFolders are those that a program or library names for its libraries.
+func libraryFolders(binary *elf.File, path string) []string {
+	origin := strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path))
+	var folders []string
+	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
+		lists, _ := binary.DynString(tag) // a static program has none
+		for _, list := range lists {
+			folders = append(folders, filepath.SplitList(origin.Replace(list))...)
+		}
+	}
+	return folders
 }
 
 // asker runs a compiler for an answer. What it prints on both its outputs counts, and

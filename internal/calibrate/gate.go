@@ -116,7 +116,7 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	if err := g.load(here); err != nil {
 		return err
 	}
-	g.lab = lab.New(g.run, g.run.NewReport(g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
+	g.lab = lab.New(g.run, g.run.NewReport(ctx, g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
 	return g.build(ctx, s, here)
 }
 

@@ -73,7 +73,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are verified too
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
-		report:    r.NewReport(opts.Duet.Method()),
+		report:    r.NewReport(ctx, opts.Duet.Method()),
 		baselines: map[string]baselines{}, trees: map[string]*version{}, answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{}, largest: map[string]int64{},
 	}
 	defer c.closeTrees()

@@ -36,7 +36,7 @@ type moved struct {
 // --update-baseline it only says so. The error is a StaysError.
 func (c *check) move(ctx context.Context, rows []*judged) ([]*moved, error) {
 	c.report.Finished = time.Now().UTC() // which the baseline remembers
-	who := ratchet.Who(c.Spec.Dir)
+	who := ratchet.Who(ctx, c.Spec.Dir)
 	var out []*moved
 	byClass := map[string][]*moved{}
 	for _, j := range rows {

@@ -30,7 +30,7 @@ type version struct {
 // a change must not loosen the gate it has to pass.
 func (c *check) findBase(ctx context.Context) error {
 	dir := c.Spec.Dir
-	_, ok, err := git.Head(dir)
+	_, ok, err := git.Head(ctx, dir)
 	if err != nil { // as of a repository that belongs to somebody else: not to be taken for none
 		return &diag.Problem{Message: err.Error(), Hint: hintOf(err)}
 	}
@@ -38,10 +38,10 @@ func (c *check) findBase(ctx context.Context) error {
 		if c.Base != "" {
 			return fmt.Errorf("--base %s: there is no git repository with a commit here", c.Base)
 		}
-		c.withoutGit(dir)
+		c.withoutGit(ctx, dir)
 		return nil
 	}
-	if err := c.findLoose(dir); err != nil {
+	if err := c.findLoose(ctx, dir); err != nil {
 		return err
 	}
 	base, err := c.chooseBase(ctx, dir)
@@ -99,9 +99,9 @@ func baseHint(err error) string {
 }
 
 // withoutGit says what a check cannot do where there is no commit to begin from.
-func (c *check) withoutGit(dir string) {
+func (c *check) withoutGit(ctx context.Context, dir string) {
 	why, hint := "the repository has no commit yet", "git add and git commit make the first"
-	switch _, err := git.Root(dir); {
+	switch _, err := git.Root(ctx, dir); {
 	case errors.Is(err, git.ErrNoProgram):
 		why, hint = "there is no git program", "install git"
 	case err != nil:
@@ -114,18 +114,18 @@ func (c *check) withoutGit(dir string) {
 var builtFrom = []string{".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hh", ".hpp", ".inc", ".py"}
 
 // findLoose looks for files without which the commit is not what is measured.
-func (c *check) findLoose(dir string) error {
+func (c *check) findLoose(ctx context.Context, dir string) error {
 	named := []string{filepath.Base(c.Spec.File)}
 	for _, k := range c.Spec.Kernels {
 		if filepath.IsLocal(k.Source) {
 			named = append(named, filepath.ToSlash(k.Source))
 		}
 	}
-	missing, err := git.Missing(dir, named)
+	missing, err := git.Missing(ctx, dir, named)
 	if err != nil {
 		return err
 	}
-	loose, err := git.Loose(dir, builtFrom)
+	loose, err := git.Loose(ctx, dir, builtFrom)
 	if err != nil {
 		return err
 	}

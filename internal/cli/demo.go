@@ -40,7 +40,7 @@ func runDemo(e *env, dir string, host bool) error {
 		return err
 	}
 	defer leave()
-	if err := story.Begin(dir); err != nil {
+	if err := story.Begin(e.ctx, dir); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -99,7 +99,7 @@ func demoFolder(dir string) (string, func(), error) {
 // checkChapter commits a change and checks it, as anybody would.
 func checkChapter(e *env, story *demo.Story, c *demo.Chapter, dir string) (*result.Report, int, error) {
 	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", c.Commit}} {
-		if err := demo.Git(dir, args...); err != nil {
+		if err := demo.Git(e.ctx, dir, args...); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -133,7 +133,7 @@ func checkChapter(e *env, story *demo.Story, c *demo.Chapter, dir string) (*resu
 		after = append(after, []string{"reset", "--quiet", "--hard", "HEAD~1"})
 	}
 	for _, args := range after {
-		if err := demo.Git(dir, args...); err != nil {
+		if err := demo.Git(e.ctx, dir, args...); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"pawl/examples"
 	"pawl/internal/result"
@@ -116,7 +117,7 @@ func tell(cell, kernel string, files []string, edits [][]Edit) (*Story, error) {
 }
 
 // Begin writes the kernels into a folder and makes it a repository.
-func (s *Story) Begin(dir string) error {
+func (s *Story) Begin(ctx context.Context, dir string) error {
 	for name, raw := range s.Files {
 		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
 			return fmt.Errorf("write the kernels: %w", err)
@@ -128,7 +129,7 @@ func (s *Story) Begin(dir string) error {
 		{"config", "user.email", "demo@localhost"},
 		{"config", "commit.gpgsign", "false"},
 	} {
-		if err := Git(dir, args...); err != nil {
+		if err := Git(ctx, dir, args...); err != nil {
 			return err
 		}
 	}
@@ -153,9 +154,10 @@ func (c *Chapter) Apply(dir string) error {
 	return nil
 }
 
-// Git runs git in a folder, without the user's hooks.
-func Git(dir string, args ...string) error {
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "core.hooksPath=/dev/null"}, args...)...)
+// Git runs git in a folder, without the user's hooks. It ends with ctx.
+func Git(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.hooksPath=/dev/null"}, args...)...)
+	cmd.WaitDelay = time.Second // for what git has started
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
 	}

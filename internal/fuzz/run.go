@@ -90,7 +90,7 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	opts := measure.Default()
 	order.Seed = r.Seed
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
-	f := &fuzzing{Order: order, run: r, report: r.NewReport(opts.Method()), store: OpenStore(r.Spec.Dir)}
+	f := &fuzzing{Order: order, run: r, report: r.NewReport(ctx, opts.Method()), store: OpenStore(r.Spec.Dir)}
 	place := order.Lab
 	place.Class, place.Timeout = r.Spec.DeviceClass, order.Timeout
 	f.lab = lab.New(r, f.report, place)

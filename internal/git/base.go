@@ -37,23 +37,23 @@ func mainBranches(remotes []string) [][2]string {
 // nobody said: where it left the main branch. On that branch itself it is HEAD
 // when files have changed since, else the commit before.
 func DefaultBase(ctx context.Context, dir string) (Base, error) {
-	head, ok, err := Head(dir)
+	head, ok, err := Head(ctx, dir)
 	if err != nil {
 		return Base{}, err
 	}
 	if !ok {
-		if _, err := Root(dir); err != nil {
+		if _, err := Root(ctx, dir); err != nil {
 			return Base{}, err
 		}
 		return Base{}, ErrNoBase
 	}
-	remotes, err := remotesOf(dir)
+	remotes, err := remotesOf(ctx, dir)
 	if err != nil {
 		return Base{}, err
 	}
 	guess := true
 	for _, branch := range mainBranches(remotes) {
-		tip, err := Resolve(dir, branch[0])
+		tip, err := Resolve(ctx, dir, branch[0])
 		if errors.Is(err, ErrNoCommit) {
 			continue
 		}
@@ -66,12 +66,12 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 			return Base{}, err
 		}
 		if fork != head.SHA {
-			return Base{Ref: branchName(dir, branch[1]), SHA: fork}, nil
+			return Base{Ref: branchName(ctx, dir, branch[1]), SHA: fork}, nil
 		}
 		break
 	}
 	if guess && len(remotes) == 0 { // the only branch of all has left no other
-		out, err := run(dir, "for-each-ref", "--format=%(refname)", "refs/heads")
+		out, err := run(ctx, dir, "for-each-ref", "--format=%(refname)", "refs/heads")
 		if err != nil {
 			return Base{}, fmt.Errorf("list the branches of %s: %w", dir, err)
 		}
@@ -80,7 +80,7 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 	if head.Dirty {
 		return Base{Ref: "HEAD", SHA: head.SHA, Guess: guess}, nil
 	}
-	parents, err := parentsOf(dir, head.SHA)
+	parents, err := parentsOf(ctx, dir, head.SHA)
 	if err != nil {
 		return Base{}, err
 	}
@@ -90,15 +90,15 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 	// A merge that no branch has is how forges check a change out: its first parent
 	// is where the change goes.
 	if guess && len(parents) > 1 {
-		_, err := run(dir, "symbolic-ref", "--quiet", "HEAD")
+		_, err := run(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
 		guess = err == nil
 	}
 	return Base{Ref: "HEAD~1", SHA: parents[0], Guess: guess}, nil
 }
 
 // branchName says which branch origin/HEAD is.
-func branchName(dir, name string) string {
-	if out, err := run(dir, "rev-parse", "--abbrev-ref", name); err == nil {
+func branchName(ctx context.Context, dir, name string) string {
+	if out, err := run(ctx, dir, "rev-parse", "--abbrev-ref", name); err == nil {
 		if full := strings.TrimSpace(out); full != "" {
 			return full
 		}
@@ -108,8 +108,8 @@ func branchName(dir, name string) string {
 
 // parentsOf reads the commit itself: a shallow clone hides the parents that it does
 // not have.
-func parentsOf(dir, sha string) ([]string, error) {
-	out, err := run(dir, "cat-file", "commit", sha)
+func parentsOf(ctx context.Context, dir, sha string) ([]string, error) {
+	out, err := run(ctx, dir, "cat-file", "commit", sha)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", Short(sha), err)
 	}
@@ -128,17 +128,17 @@ func parentsOf(dir, sha string) ([]string, error) {
 func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 	var sides [2]string
 	for i, ref := range []string{a, b} {
-		sha, err := Resolve(dir, ref)
+		sha, err := Resolve(ctx, dir, ref)
 		if err != nil {
 			return "", err
 		}
 		sides[i] = sha
 	}
-	base, err := mergeBase(dir, sides)
+	base, err := mergeBase(ctx, dir, sides)
 	if !errors.Is(err, errUnrelated) {
 		return base, err
 	}
-	shallow, err := IsShallow(dir)
+	shallow, err := IsShallow(ctx, dir)
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +154,7 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 		if fetchErr != nil {
 			break
 		}
-		if base, err := mergeBase(dir, sides); !errors.Is(err, errUnrelated) {
+		if base, err := mergeBase(ctx, dir, sides); !errors.Is(err, errUnrelated) {
 			return base, err
 		}
 	}
@@ -166,8 +166,8 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 
 var errUnrelated = errors.New("no common history")
 
-func mergeBase(dir string, sides [2]string) (string, error) {
-	out, err := run(dir, "merge-base", sides[0], sides[1])
+func mergeBase(ctx context.Context, dir string, sides [2]string) (string, error) {
+	out, err := run(ctx, dir, "merge-base", sides[0], sides[1])
 	switch {
 	case err == nil:
 		return strings.TrimSpace(out), nil

@@ -30,8 +30,8 @@ var ErrNoRepository = errors.New("no git repository")
 var ErrNoProgram = fmt.Errorf("%w: there is no git program", ErrNoRepository)
 
 // run asks git something that it answers at once.
-func run(dir string, args ...string) (string, error) {
-	return ask(context.Background(), patience, dir, args...)
+func run(ctx context.Context, dir string, args ...string) (string, error) {
+	return ask(ctx, patience, dir, args...)
 }
 
 // work has git do something that may take long.
@@ -77,6 +77,9 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	err := cmd.Run()
+	if limited.Err() != nil && cmd.Process != nil { // helpers that did not heed the signal
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
 	switch {
 	case err == nil:
 		return nil

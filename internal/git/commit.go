@@ -95,24 +95,24 @@ func Short(sha string) string {
 }
 
 // Resolve returns the hash of the commit that ref names: a branch, a tag, HEAD~2.
-func Resolve(dir, ref string) (string, error) {
+func Resolve(ctx context.Context, dir, ref string) (string, error) {
 	if ref == "" || strings.ContainsAny(ref[:1], "-^") { // git would take it for an option, or for all but that
 		return "", &NoCommitError{Commit: fmt.Sprintf("%q", ref)}
 	}
-	out, err := run(dir, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	out, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	switch {
 	case err == nil:
 		return strings.TrimSpace(out), nil
 	case exited(err, 1):
-		shallow, _ := IsShallow(dir)
+		shallow, _ := IsShallow(ctx, dir)
 		return "", &NoCommitError{Commit: ref, Shallow: shallow}
 	}
 	return "", fmt.Errorf("look for commit %s: %w", ref, err)
 }
 
 // IsShallow tells whether the clone that holds dir has only a part of history.
-func IsShallow(dir string) (bool, error) {
-	out, err := run(dir, "rev-parse", "--is-shallow-repository")
+func IsShallow(ctx context.Context, dir string) (bool, error) {
+	out, err := run(ctx, dir, "rev-parse", "--is-shallow-repository")
 	if err != nil {
 		return false, fmt.Errorf("look at the repository of %s: %w", dir, err)
 	}
@@ -122,7 +122,7 @@ func IsShallow(dir string) (bool, error) {
 // Ensure makes sure that a commit is in the clone, fetching it from its remote when
 // it is not.
 func Ensure(ctx context.Context, dir, sha string) error {
-	_, err := Resolve(dir, sha)
+	_, err := Resolve(ctx, dir, sha)
 	if errors.Is(err, ErrNoCommit) {
 		return Fetch(ctx, dir, sha)
 	}
@@ -134,17 +134,17 @@ func Fetch(ctx context.Context, dir, sha string) error {
 	if !fullHash.MatchString(sha) {
 		return &NoCommitError{Commit: fmt.Sprintf("%q", sha), Cause: errors.New("that is no whole hash")}
 	}
-	shallow, err := IsShallow(dir)
+	shallow, err := IsShallow(ctx, dir)
 	if err != nil {
 		return err
 	}
-	remotes, err := remotesOf(dir)
+	remotes, err := remotesOf(ctx, dir)
 	if err != nil {
 		return err
 	}
 	remote, err := fetch(ctx, dir, depthOf(shallow), sha)
 	if err == nil {
-		_, err = Resolve(dir, sha)
+		_, err = Resolve(ctx, dir, sha)
 	}
 	if err != nil && ctx.Err() == nil {
 		return &NoCommitError{Commit: sha, Shallow: shallow, Remote: remote, Silent: besides(remotes, remote), Cause: err}

@@ -40,27 +40,27 @@ func clone(t *testing.T, from string, options ...string) string {
 func TestRootAndResolve(t *testing.T) {
 	dir := onMain(t)
 	write(t, filepath.Join(dir, "a", "b", "c"), "")
-	root, err := Root(filepath.Join(dir, "a", "b"))
+	root, err := Root(t.Context(), filepath.Join(dir, "a", "b"))
 	if err != nil || root != dir {
 		t.Errorf("Root: %s, %v", root, err)
 	}
 	want := git(t, dir, "rev-parse", "HEAD")
 	git(t, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "tag", "-a", "-m", "x", "v1")
 	for _, ref := range []string{"HEAD", "main", "v1", want, want[:8], "refs/heads/main"} {
-		if sha, err := Resolve(dir, ref); err != nil || sha != want {
+		if sha, err := Resolve(t.Context(), dir, ref); err != nil || sha != want {
 			t.Errorf("Resolve(%q) = %s, %v", ref, sha, err)
 		}
 	}
 	for _, ref := range []string{"", "none", "HEAD~1", "--all", "^HEAD", "HEAD:kernel.c", "a b", strings.Repeat("1", 40)} {
-		if sha, err := Resolve(dir, ref); !errors.Is(err, ErrNoCommit) {
+		if sha, err := Resolve(t.Context(), dir, ref); !errors.Is(err, ErrNoCommit) {
 			t.Errorf("Resolve(%q) = %q, %v", ref, sha, err)
 		}
 	}
 	none := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(none))
 	for what, ask := range map[string]func() error{
-		"Root":        func() error { _, err := Root(none); return err },
-		"Resolve":     func() error { _, err := Resolve(none, "HEAD"); return err },
+		"Root":        func() error { _, err := Root(t.Context(), none); return err },
+		"Resolve":     func() error { _, err := Resolve(t.Context(), none, "HEAD"); return err },
 		"DefaultBase": func() error { _, err := DefaultBase(t.Context(), none); return err },
 		"Checkout":    func() error { _, err := Checkout(t.Context(), none, want); return err },
 		"Log":         func() error { _, err := Log(t.Context(), none, "x"); return err },
@@ -196,16 +196,16 @@ func TestDefaultBaseInShallowClone(t *testing.T) {
 	if err != nil || got.SHA != parent {
 		t.Fatalf("%+v, %v; want %s", got, err, parent)
 	}
-	if _, err := Resolve(dir, parent); !errors.Is(err, ErrNoCommit) {
+	if _, err := Resolve(t.Context(), dir, parent); !errors.Is(err, ErrNoCommit) {
 		t.Fatalf("the parent is there already: %v", err)
 	}
 	if err := Ensure(t.Context(), dir, parent); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resolve(dir, parent); err != nil {
+	if _, err := Resolve(t.Context(), dir, parent); err != nil {
 		t.Error(err)
 	}
-	if shallow, err := IsShallow(dir); err != nil || !shallow {
+	if shallow, err := IsShallow(t.Context(), dir); err != nil || !shallow {
 		t.Errorf("shallow: %v, %v", shallow, err)
 	}
 }
@@ -269,7 +269,7 @@ func TestFetchSaysWhatIsMissing(t *testing.T) {
 	if err := Ensure(t.Context(), whole, newer); err != nil {
 		t.Fatal(err)
 	}
-	if is, err := IsShallow(whole); err != nil || is {
+	if is, err := IsShallow(t.Context(), whole); err != nil || is {
 		t.Errorf("a whole clone became shallow: %v, %v", is, err)
 	}
 
@@ -332,11 +332,11 @@ func TestUserName(t *testing.T) {
 	dir := onMain(t)
 	git(t, dir, "config", "user.name", "Grace H")
 	git(t, dir, "config", "user.email", "g@example.com")
-	if got := UserName(dir); got != "Grace H" {
+	if got := UserName(t.Context(), dir); got != "Grace H" {
 		t.Errorf("%q", got)
 	}
 	t.Setenv("PATH", os.DevNull)
-	if got := UserName(dir); got != "" {
+	if got := UserName(t.Context(), dir); got != "" {
 		t.Errorf("without git: %q", got)
 	}
 }

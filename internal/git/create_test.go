@@ -28,7 +28,7 @@ func TestCreate(t *testing.T) {
 	if err := Create(t.Context(), dir, "an honest kernel"); err != nil {
 		t.Fatal(err)
 	}
-	head, ok, err := Head(dir)
+	head, ok, err := Head(t.Context(), dir)
 	if err != nil || !ok || head.Dirty {
 		t.Fatalf("%+v %v %v", head, ok, err)
 	}

@@ -21,9 +21,9 @@ type State struct {
 
 // Head returns the state of the working tree that holds dir. Where there is
 // none (no git program, no repository, no commit yet) ok is false.
-func Head(dir string) (state State, ok bool, err error) {
+func Head(ctx context.Context, dir string) (state State, ok bool, err error) {
 	// One process answers both questions.
-	out, err := run(dir, "status", "--porcelain=v2", "--branch", "--untracked-files=no", "-z", "--", wholeTree, notOurs)
+	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "--untracked-files=no", "-z", "--", wholeTree, notOurs)
 	if errors.Is(err, ErrNoRepository) {
 		return State{}, false, nil
 	}
@@ -56,7 +56,7 @@ const (
 // Loose lists the files below dir that git neither has nor ignores, with one of
 // these endings, and that a file it has, or another such, mentions by name: what is
 // built from them cannot be built from a commit. Names are relative to dir.
-func Loose(dir string, endings []string) ([]string, error) {
+func Loose(ctx context.Context, dir string, endings []string) ([]string, error) {
 	look := func(err error) error { return fmt.Errorf("look for files of %s that are not in git: %w", dir, err) }
 	list := []string{"ls-files", "--others", "--exclude-standard", "-z", "--", ":(exclude,glob)**/.pawl/**"}
 	search := []string{
@@ -66,7 +66,7 @@ func Loose(dir string, endings []string) ([]string, error) {
 	for _, ending := range endings {
 		list, search = append(list, "*"+ending), append(search, ":(top)*"+ending)
 	}
-	out, err := run(dir, list...)
+	out, err := run(ctx, dir, list...)
 	if err != nil {
 		return nil, look(err)
 	}
@@ -79,7 +79,7 @@ func Loose(dir string, endings []string) ([]string, error) {
 		names.WriteString(mentioned(file) + "\n")
 	}
 	var found bytes.Buffer
-	err = stream(context.Background(), patience, dir, strings.NewReader(names.String()), &found, search...)
+	err = stream(ctx, patience, dir, strings.NewReader(names.String()), &found, search...)
 	if err != nil && !exited(err, 1) { // nothing mentions any
 		return nil, look(err)
 	}
@@ -91,8 +91,8 @@ func Loose(dir string, endings []string) ([]string, error) {
 }
 
 // Missing are those of some files below dir that git does not have.
-func Missing(dir string, files []string) ([]string, error) {
-	out, err := run(dir, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
+func Missing(ctx context.Context, dir string, files []string) ([]string, error) {
+	out, err := run(ctx, dir, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
 	if err != nil {
 		return nil, fmt.Errorf("look for files of %s that are not in git: %w", dir, err)
 	}
@@ -101,8 +101,8 @@ func Missing(dir string, files []string) ([]string, error) {
 }
 
 // Tracks reports whether git has any file at or below a path of a repository.
-func Tracks(path string) (bool, error) {
-	out, err := run(filepath.Dir(path), "--literal-pathspecs", "ls-files", "-z", "--", filepath.Base(path))
+func Tracks(ctx context.Context, path string) (bool, error) {
+	out, err := run(ctx, filepath.Dir(path), "--literal-pathspecs", "ls-files", "-z", "--", filepath.Base(path))
 	if err != nil {
 		return false, fmt.Errorf("look for files in git: %w", err)
 	}
@@ -115,8 +115,8 @@ func mentioned(file string) string {
 }
 
 // Root returns the top folder of the working tree that holds dir.
-func Root(dir string) (string, error) {
-	out, err := run(dir, "rev-parse", "--show-toplevel")
+func Root(ctx context.Context, dir string) (string, error) {
+	out, err := run(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return "", fmt.Errorf("find the repository of %s: %w", dir, err)
 	}
@@ -125,8 +125,8 @@ func Root(dir string) (string, error) {
 
 // UserName is the name that a commit made in dir would bear; empty when git
 // knows none.
-func UserName(dir string) string {
-	out, err := run(dir, "var", "GIT_AUTHOR_IDENT")
+func UserName(ctx context.Context, dir string) string {
+	out, err := run(ctx, dir, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
 		return ""
 	}

@@ -49,7 +49,7 @@ func write(t *testing.T, path, text string) {
 
 func head(t *testing.T, dir string) State {
 	t.Helper()
-	state, ok, err := Head(dir)
+	state, ok, err := Head(t.Context(), dir)
 	if err != nil || !ok {
 		t.Fatalf("Head(%s) = %+v, %v, %v", dir, state, ok, err)
 	}
@@ -98,13 +98,13 @@ func TestHeadWhereThereIsNone(t *testing.T) {
 	none := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(none))
 	for name, dir := range map[string]string{"no repository": none, "no commit": empty, "bare": bare} {
-		if state, ok, err := Head(dir); ok || err != nil {
+		if state, ok, err := Head(t.Context(), dir); ok || err != nil {
 			t.Errorf("%s: %+v, %v, %v", name, state, ok, err)
 		}
 	}
 	t.Run("no git", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
-		if state, ok, err := Head(withCommit); ok || err != nil {
+		if state, ok, err := Head(t.Context(), withCommit); ok || err != nil {
 			t.Errorf("%+v, %v, %v", state, ok, err)
 		}
 	})
@@ -113,13 +113,13 @@ func TestHeadWhereThereIsNone(t *testing.T) {
 func TestHeadSaysWhatWentWrong(t *testing.T) {
 	repository(t)
 	missing := filepath.Join(t.TempDir(), "missing")
-	_, ok, err := Head(missing)
+	_, ok, err := Head(t.Context(), missing)
 	if ok || err == nil || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "fatal") {
 		t.Errorf("Head of a missing folder: %v, %v", ok, err)
 	}
 	broken := repository(t)
 	write(t, filepath.Join(broken, ".git", "config"), "[core\n")
-	if _, ok, err := Head(broken); ok || err == nil || !strings.Contains(err.Error(), "bad config") {
+	if _, ok, err := Head(t.Context(), broken); ok || err == nil || !strings.Contains(err.Error(), "bad config") {
 		t.Errorf("Head with a broken configuration: %v, %v", ok, err)
 	}
 }
@@ -185,7 +185,7 @@ func TestLoose(t *testing.T) {
 		write(t, filepath.Join(dir, name), text)
 	}
 	commit(t, dir, "tracked")
-	if loose, err := Loose(dir, endings); err != nil || loose != nil {
+	if loose, err := Loose(t.Context(), dir, endings); err != nil || loose != nil {
 		t.Errorf("nothing untracked: %q, %v", loose, err)
 	}
 	for name, text := range map[string]string{
@@ -205,13 +205,13 @@ func TestLoose(t *testing.T) {
 		"":    {"new.c", "sub/helper.py", "sub/inner/deeper.h", "sub/used.h"},
 		"sub": {"helper.py", "inner/deeper.h", "used.h"},
 	} {
-		loose, err := Loose(filepath.Join(dir, folder), endings)
+		loose, err := Loose(t.Context(), filepath.Join(dir, folder), endings)
 		slices.Sort(loose)
 		if err != nil || !slices.Equal(loose, want) {
 			t.Errorf("in %q: %q, %v; want %q", folder, loose, err, want)
 		}
 	}
-	missing, err := Missing(filepath.Join(dir, "sub"), []string{"ignored.h", "./kernel.c", "inner/has.h", "used.h", "none.c"})
+	missing, err := Missing(t.Context(), filepath.Join(dir, "sub"), []string{"ignored.h", "./kernel.c", "inner/has.h", "used.h", "none.c"})
 	if want := []string{"ignored.h", "used.h", "none.c"}; err != nil || !slices.Equal(missing, want) {
 		t.Errorf("missing: %q, %v; want %q", missing, err, want)
 	}
@@ -221,7 +221,7 @@ func TestLoose(t *testing.T) {
 func TestRefusedRepository(t *testing.T) {
 	dir := repository(t)
 	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-	_, ok, err := Head(dir)
+	_, ok, err := Head(t.Context(), dir)
 	if err == nil || ok || errors.Is(err, ErrNoRepository) || !strings.Contains(err.Error(), "dubious ownership") {
 		t.Fatalf("%v, %v", ok, err)
 	}
@@ -232,14 +232,14 @@ func TestRefusedRepository(t *testing.T) {
 
 	broken := t.TempDir()
 	write(t, filepath.Join(broken, ".git"), "gitdir: /nowhere/at/all\n")
-	if _, ok, err := Head(broken); err == nil || ok || errors.Is(err, ErrNoRepository) {
+	if _, ok, err := Head(t.Context(), broken); err == nil || ok || errors.Is(err, ErrNoRepository) {
 		t.Errorf("a .git that leads nowhere: %v, %v", ok, err)
 	}
 }
 
 func TestNoProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Root(t.TempDir()); !errors.Is(err, ErrNoProgram) || !errors.Is(err, ErrNoRepository) {
+	if _, err := Root(t.Context(), t.TempDir()); !errors.Is(err, ErrNoProgram) || !errors.Is(err, ErrNoRepository) {
 		t.Errorf("%v", err)
 	}
 }

@@ -26,7 +26,7 @@ type Commit struct {
 // and each before its parents. Merges are there when they chose between versions:
 // git's usual simplification hides a merge that threw one away.
 func Log(ctx context.Context, dir, path string) ([]Commit, error) {
-	if _, ok, err := Head(dir); err != nil || !ok {
+	if _, ok, err := Head(ctx, dir); err != nil || !ok {
 		if err == nil {
 			err = ErrNoRepository
 		}
@@ -85,7 +85,7 @@ func Show(ctx context.Context, dir, sha, path string) ([]byte, error) {
 // Versions reads a file, whose path is relative to dir, from each of these
 // commits, in their order, with one git process for all.
 func Versions(ctx context.Context, dir, path string, shas []string, visit func(i int, raw []byte, present bool) error) error {
-	prefix, err := run(dir, "rev-parse", "--show-prefix")
+	prefix, err := run(ctx, dir, "rev-parse", "--show-prefix")
 	if err != nil {
 		return fmt.Errorf("find the repository of %s: %w", dir, err)
 	}

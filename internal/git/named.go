@@ -10,7 +10,7 @@ import (
 // branch, a tag, a commit. What the clone does not have, as one of a single branch
 // does not have main, is fetched.
 func NamedBase(ctx context.Context, dir, ref string) (Base, error) {
-	sha, err := Resolve(dir, ref)
+	sha, err := Resolve(ctx, dir, ref)
 	var missing *NoCommitError
 	if errors.As(err, &missing) {
 		sha, err = fetchNamed(ctx, dir, missing)
@@ -30,18 +30,18 @@ func fetchNamed(ctx context.Context, dir string, missing *NoCommitError) (string
 	if fullHash.MatchString(ref) {
 		return ref, Fetch(ctx, dir, ref)
 	}
-	remote, name, err := remoteOf(dir, ref)
+	remote, name, err := remoteOf(ctx, dir, ref)
 	if err != nil {
 		return "", err
 	}
 	if name == "" || remote == "" {
-		missing.Others = branches(dir)
+		missing.Others = branches(ctx, dir)
 		return "", missing
 	}
 	missing.Remote = remote
 	sha, err := tipOf(ctx, dir, remote, name)
 	if err == nil && sha == "" {
-		missing.Absent, missing.Others = true, append(branches(dir), remoteBranches(ctx, dir, remote)...)
+		missing.Absent, missing.Others = true, append(branches(ctx, dir), remoteBranches(ctx, dir, remote)...)
 		return "", missing
 	}
 	if err == nil {
@@ -59,11 +59,11 @@ func fetchNamed(ctx context.Context, dir string, missing *NoCommitError) (string
 
 // remoteOf says which branch or tag of which remote a name may mean; none where it is
 // no plain name (HEAD~2), or there is no remote to ask.
-func remoteOf(dir, ref string) (remote, name string, err error) {
+func remoteOf(ctx context.Context, dir, ref string) (remote, name string, err error) {
 	if ref == "" || strings.HasPrefix(ref, "\"") || strings.ContainsAny(ref, "~^:?*[\\ ") || strings.Contains(ref, "@{") {
 		return "", "", nil
 	}
-	remotes, err := remotesOf(dir)
+	remotes, err := remotesOf(ctx, dir)
 	if err != nil {
 		return "", "", err
 	}
@@ -99,8 +99,8 @@ func tipOf(ctx context.Context, dir, remote, name string) (string, error) {
 }
 
 // branches are the names that this clone has, for whoever mistyped one.
-func branches(dir string) []string {
-	out, err := run(dir, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+func branches(ctx context.Context, dir string) []string {
+	out, err := run(ctx, dir, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {
 		return nil
 	}

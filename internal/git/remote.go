@@ -9,8 +9,8 @@ import (
 )
 
 // remotesOf lists the remotes of the clone that holds dir.
-func remotesOf(dir string) ([]string, error) {
-	out, err := run(dir, "remote")
+func remotesOf(ctx context.Context, dir string) ([]string, error) {
+	out, err := run(ctx, dir, "remote")
 	if err != nil {
 		return nil, fmt.Errorf("list the remotes of %s: %w", dir, err)
 	}
@@ -38,7 +38,7 @@ var errNoRemote = errors.New("it has no remote")
 // fetch gets commits from the main remote and says which that is. Without commits it
 // fetches what the clone follows.
 func fetch(ctx context.Context, dir, depth string, shas ...string) (remote string, err error) {
-	remotes, err := remotesOf(dir)
+	remotes, err := remotesOf(ctx, dir)
 	if err != nil {
 		return "", err
 	}

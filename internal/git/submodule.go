@@ -16,18 +16,18 @@ import (
 // had is said in a note. The clone's configuration is not touched, which
 // `git submodule init` would do: worktrees share it.
 func populate(ctx context.Context, tree, gitFolder string) (notes []string, err error) {
-	modules, err := submodules(tree)
+	modules, err := submodules(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
 	for _, module := range modules {
-		url, err := run(tree, "config", "--file", filepath.Join(gitFolder, "config"), "--get", "submodule."+module.name+".url")
+		url, err := run(ctx, tree, "config", "--file", filepath.Join(gitFolder, "config"), "--get", "submodule."+module.name+".url")
 		if err != nil {
 			continue
 		}
 		local := filepath.Join(gitFolder, "modules", filepath.FromSlash(module.name))
 		options := []string{"-c", "submodule." + module.name + ".url=" + strings.TrimSuffix(url, "\n")}
-		if _, err := run(local, "cat-file", "-e", module.commit+"^{commit}"); err == nil {
+		if _, err := run(ctx, local, "cat-file", "-e", module.commit+"^{commit}"); err == nil {
 			options = []string{"-c", "protocol.file.allow=always", "-c", "submodule." + module.name + ".url=" + local}
 		}
 		if _, err := work(ctx, tree, append(options, "submodule", "--quiet", "update", "--", module.path)...); err != nil {
@@ -49,12 +49,12 @@ func populate(ctx context.Context, tree, gitFolder string) (notes []string, err 
 type submodule struct{ name, path, commit string }
 
 // submodules lists those that a tree's commit has.
-func submodules(tree string) ([]submodule, error) {
+func submodules(ctx context.Context, tree string) ([]submodule, error) {
 	file := filepath.Join(tree, ".gitmodules")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	out, err := run(tree, "config", "--file", file, "-z", "--get-regexp", `^submodule\..*\.path$`)
+	out, err := run(ctx, tree, "config", "--file", file, "-z", "--get-regexp", `^submodule\..*\.path$`)
 	if err != nil {
 		if exited(err, 1) { // none
 			return nil, nil
@@ -72,7 +72,7 @@ func submodules(tree string) ([]submodule, error) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, "=") {
 			continue
 		}
-		entry, err := run(tree, "--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", path)
+		entry, err := run(ctx, tree, "--literal-pathspecs", "ls-tree", "-z", "HEAD", "--", path)
 		if err != nil {
 			return nil, err
 		}

@@ -65,15 +65,15 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	if err := Ensure(ctx, dir, sha); err != nil {
 		return nil, err
 	}
-	sha, err := Resolve(dir, sha)
+	sha, err := Resolve(ctx, dir, sha)
 	if err != nil {
 		return nil, err
 	}
-	prefix, err := run(dir, "rev-parse", "--show-prefix")
+	prefix, err := run(ctx, dir, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
 	}
-	c, err := openCache(dir)
+	c, err := openCache(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 		if tree.lock, err = hold(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
 			return nil, err
 		}
-		if m, whole := c.whole(sha); whole && (m.ID == made || len(m.Notes) == 0 && c.unchanged(sha)) {
+		if m, whole := c.whole(sha); whole && (m.ID == made || len(m.Notes) == 0 && c.unchanged(ctx, sha)) {
 			tree.Notes = m.Notes
 			now := time.Now()
 			_ = os.Chtimes(c.markFile(sha), now, now)
@@ -100,8 +100,8 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	}
 }
 
-func openCache(dir string) (*cache, error) {
-	common, err := run(dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
+func openCache(ctx context.Context, dir string) (*cache, error) {
+	common, err := run(ctx, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {
 		return nil, err
 	}
@@ -134,13 +134,13 @@ func (c *cache) whole(sha string) (mark, bool) {
 
 // unchanged tells whether the tree is exactly its commit: a file that somebody
 // changed, added or removed would be measured in its name.
-func (c *cache) unchanged(sha string) bool {
+func (c *cache) unchanged(ctx context.Context, sha string) bool {
 	root := filepath.Join(c.dir, sha)
-	top, err := Root(root)
+	top, err := Root(ctx, root)
 	if err != nil || filepath.Base(top) != sha { // where its .git is gone, the repository around it answers
 		return false
 	}
-	out, err := run(root, "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored", "-z")
+	out, err := run(ctx, root, "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored", "-z")
 	if err != nil {
 		return false
 	}
@@ -157,8 +157,11 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 		return "", err
 	}
 	defer lock.Close()
-	if m, whole := c.whole(sha); whole && len(m.Notes) == 0 && c.unchanged(sha) {
+	if m, whole := c.whole(sha); whole && len(m.Notes) == 0 && c.unchanged(ctx, sha) {
 		return m.ID, nil
+	}
+	if ctx.Err() != nil { // nor was it looked at then
+		return "", ctx.Err()
 	}
 	c.remove(ctx, sha)
 	root := filepath.Join(c.dir, sha)

@@ -198,6 +198,6 @@ func BenchmarkFingerprint(b *testing.B) {
 
 func BenchmarkState(b *testing.B) {
 	for b.Loop() {
-		State("during")
+		live.state("during")
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"pawl/internal/result"
 )
 
@@ -20,21 +18,15 @@ const shortest = 100 * time.Millisecond
 // the CPU time that others used. It may be used from several goroutines.
 type Meter struct {
 	host host
-	now  func() moment
+	now  func() time.Time
 
 	mu   sync.Mutex
 	own  []int
 	last reading
 }
 
-// moment is a point in time as Go and as /proc tell it.
-type moment struct {
-	at        time.Time
-	bootTicks int64
-}
-
 type reading struct {
-	moment
+	at     time.Time
 	cpu    cpuTimes
 	cpuOK  bool
 	own    map[int]procTimes
@@ -44,21 +36,13 @@ type reading struct {
 // NewMeter starts a meter. The CPU time of this process, of the children it
 // has waited for, and of the given processes is not foreign.
 func NewMeter(pids ...int) *Meter {
-	return newMeter(live, clock, append(pids, os.Getpid())...)
+	return newMeter(live, time.Now, append(pids, os.Getpid())...)
 }
 
-func newMeter(h host, now func() moment, pids ...int) *Meter {
-	m := &Meter{host: h, now: now, own: union(nil, pids)}
+func newMeter(h host, now func() time.Time, pids ...int) *Meter {
+	m := &Meter{host: h, now: now, own: pids}
 	m.last = m.take()
 	return m
-}
-
-// Track adds processes whose CPU time is not foreign either: cells started
-// after the meter.
-func (m *Meter) Track(pids ...int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.own = union(m.own, pids)
 }
 
 // Read returns the state of the machine now, with the rates since the previous
@@ -91,21 +75,14 @@ func (m *Meter) Read(when string) result.State {
 		return state
 	}
 	state.StealPct = known(100*float64(steal)/float64(total), true)
-	foreign := max(0, busy-ticksBetween(before.own, current.own, before.bootTicks))
+	foreign := max(0, busy-ticksBetween(before.own, current.own))
 	state.Busy = known(float64(foreign)/ticksPerSecond/elapsed.Seconds(), true)
 	return state
 }
 
 func (m *Meter) take() reading {
-	r := reading{moment: m.now(), energy: m.host.energy()}
+	r := reading{at: m.now(), energy: m.host.energy()}
 	r.cpu, r.cpuOK = parseStat(m.host.head("proc/stat", 4<<10))
 	r.own = m.host.processes(m.own)
 	return r
-}
-
-func clock() moment {
-	var boot unix.Timespec
-	// Cannot fail for a clock that every supported kernel has.
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	return moment{at: time.Now(), bootTicks: boot.Nano() / (int64(time.Second) / ticksPerSecond)}
 }

@@ -15,20 +15,21 @@ import (
 type stage struct {
 	host
 	t    *testing.T
-	time moment
+	time time.Time
+	tick int64 // of /proc
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{host: host{root: t.TempDir()}, t: t, time: moment{at: time.Unix(1e9, 0), bootTicks: 100_000}}
+	s := &stage{host: host{root: t.TempDir()}, t: t, time: time.Unix(1e9, 0), tick: 100_000}
 	s.cpu(0, 0, 0)
 	return s
 }
 
-func (s *stage) now() moment { return s.time }
+func (s *stage) now() time.Time { return s.time }
 
 func (s *stage) wait(d time.Duration) {
-	s.time.at = s.time.at.Add(d)
-	s.time.bootTicks += int64(d / (10 * time.Millisecond))
+	s.time = s.time.Add(d)
+	s.tick += int64(d / (10 * time.Millisecond))
 }
 
 func (s *stage) cpu(busy, idle, steal int) {
@@ -120,18 +121,18 @@ func TestMeterWithoutCounters(t *testing.T) {
 	}
 }
 
-// A child's time must not be lost or counted twice when it starts, ends and is
-// waited for between readings.
+// A child's time must not be lost or counted twice when it ends and is waited for
+// between readings.
 func TestMeterFollowsChildren(t *testing.T) {
 	s := newStage(t)
 	s.process(10, 1, 500, 100, 0)
-	m := newMeter(s.host, s.now, 10)
+	s.process(20, 10, 600, 0, 0)
+	m := newMeter(s.host, s.now, 10, 20)
 
 	s.wait(time.Second)
 	s.cpu(80, 20, 0)
-	s.process(20, 10, s.time.bootTicks-50, 50, 0)
-	m.Track(20)
-	check(t, "foreign with a new child", m.Read("during").Busy, 0.3)
+	s.process(20, 10, 600, 50, 0)
+	check(t, "foreign with a child", m.Read("during").Busy, 0.3)
 
 	s.wait(time.Second)
 	s.cpu(80+60, 20+40, 0)
@@ -142,7 +143,7 @@ func TestMeterFollowsChildren(t *testing.T) {
 	// Its pid comes back as a stranger's.
 	s.wait(time.Second)
 	s.cpu(140+70, 60+30, 0)
-	s.process(20, 1, s.time.bootTicks-10, 70, 0)
+	s.process(20, 1, s.tick-10, 70, 0)
 	check(t, "foreign with a stranger", m.Read("after").Busy, 0.7)
 }
 
@@ -156,23 +157,13 @@ func TestMeterKnowsStrangersByTheirStart(t *testing.T) {
 	s.wait(time.Second)
 	s.cpu(85, 15, 0)
 	s.process(10, 1, 500, 100, 35)
-	s.process(20, 1, s.time.bootTicks-10, 80, 0)
+	s.process(20, 1, s.tick-10, 80, 0)
 	check(t, "foreign", m.Read("during").Busy, 0.8)
 
 	s.wait(time.Second)
 	s.cpu(85+40, 15+60, 0)
-	s.process(20, 1, s.time.bootTicks-110, 80+40, 0)
+	s.process(20, 1, s.tick-110, 80+40, 0)
 	check(t, "foreign, still", m.Read("after").Busy, 0.4)
-}
-
-func TestTrackCountsFromNowForOldProcesses(t *testing.T) {
-	s := newStage(t)
-	m := newMeter(s.host, s.now)
-	s.process(30, 1, 100, 9000, 0)
-	m.Track(30)
-	s.wait(time.Second)
-	s.cpu(50, 50, 0)
-	check(t, "foreign", m.Read("during").Busy, 0.5)
 }
 
 func TestMeterOnThisMachine(t *testing.T) {
@@ -217,7 +208,7 @@ func TestReadingsOfThisMachine(t *testing.T) {
 	if joules, ok := EnergyJoules(); ok && joules < 0 {
 		t.Errorf("energy = %v J", joules)
 	}
-	if state := State("before"); state.When != "before" || state.Load1 == nil {
+	if state := live.state("before"); state.When != "before" || state.Load1 == nil {
 		t.Errorf("state = %+v", state)
 	}
 }

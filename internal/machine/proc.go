@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -91,23 +90,17 @@ func (h host) processes(pids []int) map[int]procTimes {
 }
 
 // ticksBetween is the CPU time that the processes used from one reading to the
-// next, the second taken with the same pids and perhaps more.
+// next, the second taken with the same pids.
 //
 // A process that ended in between has handed all its time to its parent, once
 // that has waited for it; what was known of it before is taken off again, or
-// it would count twice. A process that is new and started after the first
-// reading, at bootTicks, counts from its start.
-func ticksBetween(before, after map[int]procTimes, bootTicks int64) int64 {
+// it would count twice.
+func ticksBetween(before, after map[int]procTimes) int64 {
 	var used int64
-	for pid, a := range after {
-		if b, known := before[pid]; known {
-			used += a.ticks - b.ticks
-		} else if a.start >= bootTicks {
-			used += a.ticks
-		}
-	}
 	for pid, b := range before {
-		if _, lives := after[pid]; !lives && inherited(b, before, after) {
+		if a, lives := after[pid]; lives {
+			used += a.ticks - b.ticks
+		} else if inherited(b, before, after) {
 			used -= b.ticks
 		}
 	}
@@ -138,8 +131,4 @@ func dropStrangers(before, after map[int]procTimes) {
 			delete(after, pid)
 		}
 	}
-}
-
-func union(a, b []int) []int {
-	return slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(a), b...))))
 }

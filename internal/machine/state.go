@@ -9,10 +9,8 @@ import (
 	"pawl/internal/result"
 )
 
-// State reads the machine as it is now. What takes two readings (power, steal
+// state reads the machine as it is now. What takes two readings (power, steal
 // time, CPU used by others) comes from a Meter.
-func State(when string) result.State { return live.state(when) }
-
 func (h host) state(when string) result.State {
 	return result.State{
 		When:         when,

@@ -20,7 +20,7 @@ func (s *series) launches() bool { return s.cuda() && s.Instance.Variant.Kernel.
 // it could remember.
 func (s *series) turnLongest() int {
 	if s.launches() && s.opts.Cache == "cold" && s.sets > 0 {
-		return max(1, min(turnMost, s.sets/s.timing.Repeat))
+		return max(1, min(turnMost, s.sets/s.perSample))
 	}
 	return turnMost
 }
@@ -85,7 +85,7 @@ func (s *series) ask(m *wire.Sample, x extras) {
 // in that of the turn the time it takes would hide what is done with the data before its
 // clock starts.
 func (s *series) stage(ctx context.Context, x extras) error {
-	m := wire.Sample{Side: s.Index, Count: 1, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Dry: true, FreshBatch: x.batch, DeadlineS: s.deadline(1)}
+	m := wire.Sample{Side: s.Index, Count: 1, Repeat: s.perSample, Cache: s.opts.Cache, Dry: true, FreshBatch: x.batch, DeadlineS: s.deadline(1)}
 	s.freshen(&m)
 	got, err := s.Cell.Sample(ctx, m)
 	if err != nil {
@@ -125,7 +125,7 @@ type span struct {
 // no turn. Places where samples usually take longer, such as the first after a pause, say
 // nothing of what is gained at the others.
 func (s *series) closeCell() {
-	samples := &s.timing.Samples
+	samples := &s.samples
 	var all []float64
 	byPlace := map[int][]float64{}
 	for _, turn := range s.turns {

@@ -71,7 +71,7 @@ func TestNewDataIsReached(t *testing.T) {
 // samples always take longer nothing is compared.
 func TestWhatIsUsual(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
-	samples := &s.timing.Samples
+	samples := &s.samples
 	samples.Fresh = []result.Fresh{{At: 0}} // while it warms up
 	samples.Seconds = []float64{9, 9}
 	want := []float64{0}

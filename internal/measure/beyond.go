@@ -17,12 +17,12 @@ import (
 // every other round has the other order, so that disturbances of the machine meet all
 // sides alike. The error is a *SideError.
 func compareClocks(ctx context.Context, all []*series) error {
-	if len(all) < 2 || slices.ContainsFunc(all, func(s *series) bool { return s.timing.Clock == nil || s.onGPU() || s.opts.Sustain }) {
+	if len(all) < 2 || slices.ContainsFunc(all, func(s *series) bool { return s.clock == nil || s.onGPU() || s.opts.Sustain }) {
 		return nil
 	}
 	var others []*result.ClockCheck
 	for _, s := range all[1:] {
-		others = append(others, s.timing.Clock)
+		others = append(others, s.clock)
 	}
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
@@ -30,9 +30,9 @@ func compareClocks(ctx context.Context, all []*series) error {
 				return &SideError{i, at("measure", err)}
 			}
 		}
-		_, hides := clocks.Hides(all[0].timing.Clock, others...)
-		_, helped := clocks.HasHelp(all[0].timing.Clock, others...)
-		_, company := clocks.HasCompany(all[0].timing.Clock, others...)
+		_, hides := clocks.Hides(all[0].clock, others...)
+		_, helped := clocks.HasHelp(all[0].clock, others...)
+		_, company := clocks.HasCompany(all[0].clock, others...)
 		if !hides && !helped && !company {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (s *series) beyond(ctx context.Context, round int) error {
 	if err != nil {
 		return err
 	}
-	clock := s.timing.Clock
+	clock := s.clock
 	clock.CachesS = s.caches()
 	beyond, helped, beside := s.unclaimed(with, without)
 	clock.Beyond, clock.Helped, clock.Beside = append(clock.Beyond, beyond), append(clock.Helped, helped), append(clock.Beside, beside)
@@ -62,7 +62,7 @@ func (s *series) unclaimed(with, without *wire.SampleReply) (beyond, helped, bes
 	more := func(a, b float64) float64 { return a/float64(with.Count) - b/float64(without.Count) }
 	took, claimed := s.undisturbed(with)
 	other := s.idle(without)
-	repeat, threads := float64(s.timing.Repeat), float64(s.threads())
+	repeat, threads := float64(s.perSample), float64(s.threads())
 	helped = more(with.BusyS, without.BusyS)/repeat + stat.Mean(without.Seconds) - stat.Mean(with.Seconds)
 	if threads > 1 { // which may wait actively between launches
 		helped = (with.BusyS - threads*with.WorkerS) / float64(with.Count) / repeat
@@ -77,7 +77,7 @@ const cachesPerByte = 15e-12
 
 // caches is that of all arguments, per launch.
 func (s *series) caches() float64 {
-	return cachesPerByte * float64(s.Instance.Footprint) / float64(s.timing.Repeat)
+	return cachesPerByte * float64(s.Instance.Footprint) / float64(s.perSample)
 }
 
 // Clocks are held in two of three rounds of turns; in one of three where a visit has so
@@ -108,17 +108,17 @@ func (m *Match) holds(count int, fresh bool) bool {
 // hold asks for the samples of a turn once more, without launches and with cold arguments
 // as in beyond, and takes down what its launches took beyond their claims.
 func (s *series) hold(ctx context.Context, turn *wire.SampleReply) error {
-	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.timing.Repeat, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
+	m := wire.Sample{Side: s.Index, Count: turn.Count, Repeat: s.perSample, Cache: "cold", Dry: true, DeadlineS: s.deadline(turn.Count)}
 	s.freshen(&m)
 	without, err := s.Cell.Sample(ctx, m)
 	if err != nil {
 		return err
 	}
 	s.keep(m, without)
-	if s.timing.InTurns == nil {
-		s.timing.InTurns = &result.TurnClocks{CachesS: s.caches()}
+	if s.inTurns == nil {
+		s.inTurns = &result.TurnClocks{CachesS: s.caches()}
 	}
-	c := s.timing.InTurns
+	c := s.inTurns
 	beyond, helped, beside := s.unclaimed(turn, without)
 	if turn.Fresh > 0 && s.staged != nil { // who waits for new data works as soon as it is there
 		beside = (without.BusyS+s.staged.BusyS)/(without.WorkerS+s.staged.WorkerS) - float64(s.threads())

@@ -67,7 +67,7 @@ func count(all []string, word string) int {
 // What is timed where nothing is launched is none of what a request takes besides.
 func TestIdleLeavesOutWhatIsTimed(t *testing.T) {
 	s := newSeries(Side{Instance: &spec.Instance{}}, Options{}, func(Progress) {})
-	s.timing.Repeat = 2
+	s.perSample = 2
 	b := &wire.SampleReply{Samples: wire.Samples{Count: 3, Seconds: []float64{0.5, 0.5, 0.5}}, WorkerS: 10}
 	if got := s.idle(b); math.Abs(got-7) > 1e-9 {
 		t.Errorf("10 s less three samples of two half seconds: %g s", got)

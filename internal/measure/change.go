@@ -45,7 +45,7 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 	if len(fastest) > 0 {
 		c.Fastest = change(fastest)
 	}
-	is, was := m.series[0].timing.Samples.Kept(), m.series[side].timing.Samples.Kept()
+	is, was := m.series[0].samples.Kept(), m.series[side].samples.Kept()
 	c.Shift = stat.HodgesLehmann(was, is)
 	c.Tail = tail(is, was, tails)
 	return c
@@ -83,8 +83,6 @@ func finite(v, otherwise float64) float64 {
 // the first is why there was a second, and so the lucky one.
 func (m *Match) Remeasured(side int) *result.Timing {
 	s := *m.series[side]
-	timing := *s.timing
-	s.timing = &timing
 	first := 0
 	if n := len(m.starts); n > 0 {
 		first = m.starts[n-1][side]
@@ -93,12 +91,11 @@ func (m *Match) Remeasured(side int) *result.Timing {
 	if first > 0 {
 		dropped = append(dropped, result.Drop{From: 0, To: first, Cause: "first set"})
 	}
-	for _, d := range timing.Samples.Dropped {
+	for _, d := range s.samples.Dropped {
 		if d.From >= first {
 			dropped = append(dropped, d)
 		}
 	}
-	timing.Samples.Dropped = dropped
-	s.finish(nil)
-	return &timing
+	s.samples.Dropped = dropped
+	return s.finish(nil)
 }

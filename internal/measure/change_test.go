@@ -19,7 +19,7 @@ func matched(kind string, cells ...MatchCell) *Match {
 	m.begin(brief())
 	for i, s := range m.series {
 		for range 50 {
-			s.timing.Samples.Seconds = append(s.timing.Samples.Seconds, float64(2-i)*1e-3)
+			s.samples.Seconds = append(s.samples.Seconds, float64(2-i)*1e-3)
 		}
 	}
 	return m

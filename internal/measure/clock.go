@@ -74,7 +74,7 @@ func (s *series) checkClock(ctx context.Context) error {
 	if err := s.lookLast(ctx); err != nil {
 		return err
 	}
-	kept := s.timing.Samples.Kept()
+	kept := s.samples.Kept()
 	if len(kept) == 0 {
 		return nil // nothing is claimed
 	}
@@ -82,7 +82,7 @@ func (s *series) checkClock(ctx context.Context) error {
 	check := &result.ClockCheck{ClaimedS: claimed}
 	if s.inPlace() { // back to back nothing restores its input, and launches are another problem
 		s.device.beside(check)
-		s.timing.Clock = check
+		s.clock = check
 		return s.addUp(ctx)
 	}
 	span := clockSpan
@@ -109,10 +109,10 @@ func (s *series) checkClock(ctx context.Context) error {
 		check.WorkerS = max(0, reply.WorkerS-excused.seconds) / float64(launches)
 		check.Disturbed = check.WorkerS == 0
 		s.device.beside(check)
-		s.timing.Clock = check
+		s.clock = check
 		if reply.EnergyJ != nil && (s.primary || !s.onGPU()) {
 			perLaunch := *reply.EnergyJ / float64(launches)
-			s.timing.EnergyJ = &perLaunch
+			s.noted.EnergyJ = &perLaunch
 		}
 		// Device code cannot reach the cell's clock, and launches of very short
 		// kernels queue more slowly than they run: there is nothing to accuse. Of
@@ -130,7 +130,7 @@ func (s *series) checkClock(ctx context.Context) error {
 			launches = min(2*launches, 1e6)
 			continue
 		}
-		if quickest = min(quickest, check.WorkerS-asking); s.onGPU() && !s.timing.Unhidden {
+		if quickest = min(quickest, check.WorkerS-asking); s.onGPU() && !s.unhidden {
 			took, err := s.aside(ctx, true)
 			if err != nil {
 				return err
@@ -165,7 +165,7 @@ func (s *series) inPlace() bool {
 // their median the cell's claim: an accusation compares clocks of one moment.
 func (s *series) claimAgain(ctx context.Context, check *result.ClockCheck) error {
 	const enough = 20
-	samples := &s.timing.Samples
+	samples := &s.samples
 	from := len(samples.Seconds)
 	if err := s.beside(ctx, enough, "clock check"); err != nil {
 		return err

@@ -260,7 +260,7 @@ func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
 	} {
 		b := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{10, 1, 3, 2}}}
 		b.Toll, b.WorkerS, b.BusyS = test.toll, 20, test.busy
-		s := &series{Side: Side{Instance: &spec.Instance{Launches: []spec.InstanceLaunch{{Threads: test.threads}}}}, timing: &result.Timing{Repeat: 2}}
+		s := &series{Side: Side{Instance: &spec.Instance{Launches: []spec.InstanceLaunch{{Threads: test.threads}}}}, sampling: sampling{perSample: 2}}
 		if took, claimed := s.undisturbed(b); took != test.took || claimed != test.claimed {
 			t.Errorf("%s: %g and %g, want %g and %g", name, took, claimed, test.took, test.claimed)
 		}
@@ -360,8 +360,8 @@ func TestHostThatBecomesSlow(t *testing.T) {
 	if err == nil {
 		err = s.checkClock(t.Context())
 	}
-	if c := s.timing.Clock; err != nil || c == nil || math.Abs(c.HostS-6e-3) > 1e-9 || s.timing.HostBound() {
-		t.Errorf("%v, %+v, host-bound: %t", err, c, s.timing.HostBound())
+	if c := s.clock; err != nil || c == nil || math.Abs(c.HostS-6e-3) > 1e-9 || s.noted.HostBound() {
+		t.Errorf("%v, %+v, host-bound: %t", err, c, s.noted.HostBound())
 	}
 }
 

@@ -150,9 +150,8 @@ func (m *Match) Err() error { return m.err }
 func (m *Match) Timings() []*result.Timing {
 	var out []*result.Timing
 	for _, s := range m.series {
-		s.timing.Stopped = m.Stopped // finish knows better where it was interrupted
-		s.finish(m.err)
-		out = append(out, s.timing)
+		s.noted.Stopped = m.Stopped // finish knows better where it was interrupted
+		out = append(out, s.finish(m.err))
 	}
 	return out
 }
@@ -205,7 +204,7 @@ func (m *Match) begin(opts DuetOptions) {
 	}
 	start := make([]int, len(m.series))
 	for i, s := range m.series {
-		start[i] = len(s.timing.Samples.Seconds)
+		start[i] = len(s.samples.Seconds)
 		s.opts = opts.Options
 		s.opts.Keep = opts.Keep && i == 0 // only the candidate's are judged
 		s.inMatch = true
@@ -326,17 +325,17 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 			return &SideError{i, err}
 		}
 		warm = true
-		cores[s.threads()] = s.timing.Pinned
+		cores[s.threads()] = s.pinned
 	}
 	unhideAll(m.series)
 	if m.repeat == 0 {
 		m.repeat = 1 << 20
 		for _, s := range m.series {
-			m.repeat = min(m.repeat, s.timing.Repeat)
+			m.repeat = min(m.repeat, s.perSample)
 		}
 	}
 	for _, s := range m.series {
-		s.timing.Repeat = m.repeat
+		s.perSample = m.repeat
 	}
 	shared := places[0].Cell == places[len(places)-1].Cell && len(places) > 1
 	record := newMatchCell(set, loading[0], len(m.Sides))
@@ -368,7 +367,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 			}
 			record.addTails(turns)
 		}
-		progress(m, Progress{Samples: before + record.Blocks, Median: stat.Median(m.series[0].timing.Samples.Kept()), HalfWidth: width})
+		progress(m, Progress{Samples: before + record.Blocks, Median: stat.Median(m.series[0].samples.Kept()), HalfWidth: width})
 	}
 	record.finish()
 	for _, s := range m.series {
@@ -421,9 +420,8 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, error) {
 		var turns []turn
 		for k, side := range m.order {
 			s := m.series[side]
-			s.timing.Samples.Seconds = append(s.timing.Samples.Seconds, got.Seconds[i+k])
-			s.timing.Samples.GHz = append(s.timing.Samples.GHz, got.GHz[i+k])
-			turns = append(turns, turn{side: side, seconds: got.Seconds[i+k : i+k+1], ghz: got.GHz[i+k : i+k+1]})
+			s.add(got.Seconds[i+k:i+k+1], got.GHz[i+k:i+k+1])
+			turns = append(turns, turn{side: side, Samples: s.since(len(s.samples.Seconds) - 1)})
 		}
 		out = append(out, turns)
 	}
@@ -472,8 +470,7 @@ func (s *series) turnInMatch(ctx context.Context, count int, x extras, held bool
 			return turn{}, err
 		}
 	}
-	samples := &s.timing.Samples
-	before, data := len(samples.Seconds), s.stepping
+	before, data := len(s.samples.Seconds), s.stepping
 	got, err := s.request(ctx, count, x, !held && s.due()) // keeping takes the candidate time
 	if err == nil && held {
 		err = s.hold(ctx, got)
@@ -481,8 +478,8 @@ func (s *series) turnInMatch(ctx context.Context, count int, x extras, held bool
 	if err != nil {
 		return turn{}, err
 	}
-	s.turns = append(s.turns, span{before, len(samples.Seconds), got.Fresh > 0})
-	t := turn{seconds: slices.Clone(samples.Seconds[before:]), ghz: slices.Clone(samples.GHz[before:]), data: make([]int, got.Count)}
+	s.turns = append(s.turns, span{before, len(s.samples.Seconds), got.Fresh > 0})
+	t := turn{Samples: s.since(before), data: make([]int, got.Count)}
 	for i := range t.data {
 		if t.data[i] = data; got.Fresh > 0 && i+1 >= got.Fresh {
 			t.data[i] = x.batch

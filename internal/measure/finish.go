@@ -13,16 +13,17 @@ import (
 	"pawl/internal/unit"
 )
 
-// finish turns what was sampled into statistics.
-func (s *series) finish(err error) {
-	t := s.timing
-	t.WallS = time.Since(s.began).Seconds()
+// finish makes of what was sampled what the report says of it.
+func (s *series) finish(err error) *result.Timing {
 	if cancelled(err) {
-		t.Stopped = "interrupted"
+		s.noted.Stopped = "interrupted"
 	}
+	t := s.noted
+	t.Samples, t.Repeat, t.Unhidden, t.Pinned, t.Clock, t.InTurns = s.samples, s.perSample, s.unhidden, s.pinned, s.clock, s.inTurns
+	t.WallS = time.Since(s.began).Seconds()
 	kept := t.Samples.Kept()
 	if len(kept) == 0 {
-		return
+		return &t
 	}
 	sum := stat.Summarize(kept)
 	t.HalfWidth = stat.HalfWidth(kept)
@@ -36,6 +37,7 @@ func (s *series) finish(err error) {
 		kept := result.Samples{Seconds: ghz, Dropped: t.Samples.Dropped}
 		t.Stats.GHz = stat.Median(kept.Kept())
 	}
+	return &t
 }
 
 // cancelled tells whether an error is that the user ended the run, whoever noticed.
@@ -50,7 +52,7 @@ func (s *series) note(state *result.State) {
 	if state == nil {
 		return
 	}
-	all := &s.timing.State
+	all := &s.noted.State
 	if state.When == "before" {
 		if len(*all) == 0 { // a duet prepares anew in every cell
 			*all = []result.State{*state}

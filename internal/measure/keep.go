@@ -110,7 +110,7 @@ func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 // which no code knows: being right at first is not enough. The statistics leave these
 // samples out.
 func (s *series) lookLast(ctx context.Context) error {
-	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.timing.Samples.Seconds) == 0 {
+	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.samples.Seconds) == 0 {
 		return nil
 	}
 	s.draw.last = true

@@ -57,13 +57,25 @@ type Progress struct {
 	HalfWidth float64
 }
 
+// sampling is what requests are made by, and what they have brought so far. Code that
+// decides about the next request reads this, never what is noted for the report.
+type sampling struct {
+	samples   result.Samples
+	perSample int                // launches
+	unhidden  bool               // samples begin on an idle device: the host's part of a launch is in them
+	pinned    []int              // cores that the cell keeps to
+	clock     *result.ClockCheck // nil: not checked yet
+	inTurns   *result.TurnClocks
+}
+
 // series is one row being measured.
 type series struct {
 	Side
+	sampling
+	noted    result.Timing // for the report; finish adds the rest
 	opts     Options
 	progress func(Progress)
 	began    time.Time
-	timing   *result.Timing
 	perItem  float64           // wall seconds of one sample, flush included
 	primary  bool              // the row itself, not one of its rivals
 	sets     int               // copies of the arguments that launches rotate over
@@ -86,7 +98,7 @@ type series struct {
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
 	return &series{
 		Side: side, opts: opts, progress: progress, began: time.Now(),
-		timing: &result.Timing{Repeat: 1, Footprint: side.Instance.Footprint},
+		sampling: sampling{perSample: 1}, noted: result.Timing{Footprint: side.Instance.Footprint},
 	}
 }
 
@@ -99,8 +111,8 @@ func (s *series) begin(ctx context.Context) error {
 	if err != nil {
 		return at("prepare", err)
 	}
-	s.timing.Pinned, s.sets, s.stepping, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0, 0
-	s.timing.Resources, s.timing.OnDevice = prepared.Resources, s.onGPU()
+	s.pinned, s.sets, s.stepping, s.steps, s.draw.here = prepared.Pinned, prepared.Sets, 0, 0, 0
+	s.noted.Resources, s.noted.OnDevice = prepared.Resources, s.onGPU()
 	s.note(prepared.State)
 	return at("measure", s.warmUp(ctx))
 }
@@ -139,7 +151,7 @@ func (s *series) batch(ctx context.Context, count int) error {
 // request takes count samples with the given extras and appends them; keep: the outputs of
 // one of them are kept.
 func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*wire.SampleReply, error) {
-	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, MaxS: requestMost, DeadlineS: s.deadline(count)}
+	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.perSample, Cache: s.opts.Cache, Unhidden: s.unhidden, MaxS: requestMost, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	s.ask(&m, x)
 	if keep {
@@ -152,16 +164,14 @@ func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*
 		return nil, err
 	}
 	s.keep(m, got)
-	t := s.timing
 	if got.Fresh > 0 {
-		f := result.Fresh{At: len(t.Samples.Seconds) + got.Fresh - 1}
+		f := result.Fresh{At: len(s.samples.Seconds) + got.Fresh - 1}
 		if got.Fresh == x.fresh {
 			f.Pair = x.pair
 		}
-		t.Samples.Fresh = append(t.Samples.Fresh, f)
+		s.samples.Fresh = append(s.samples.Fresh, f)
 	}
-	t.Samples.Seconds = append(t.Samples.Seconds, got.Seconds...)
-	t.Samples.GHz = append(t.Samples.GHz, got.GHz...)
+	s.add(got.Seconds, got.GHz)
 	s.perItem = got.WorkerS / float64(got.Count)
 	s.took(got)
 	if err := s.probed(got); err != nil {
@@ -170,9 +180,19 @@ func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*
 	return got, s.device.hold(got, m.Repeat, s.Instance.Variant.Kernel.Launcher)
 }
 
+// add takes samples down.
+func (s *sampling) add(seconds, ghz []float64) {
+	s.samples.Seconds, s.samples.GHz = append(s.samples.Seconds, seconds...), append(s.samples.GHz, ghz...)
+}
+
+// since returns the samples from number first on, where they are.
+func (s *sampling) since(first int) result.Samples {
+	return result.Samples{Seconds: s.samples.Seconds[first:], GHz: s.samples.GHz[first:]}
+}
+
 // beside takes samples that the statistics leave out.
 func (s *series) beside(ctx context.Context, count int, cause string) error {
-	samples := &s.timing.Samples
+	samples := &s.samples
 	from := len(samples.Seconds)
 	if err := s.batch(ctx, count); err != nil {
 		return err
@@ -183,7 +203,7 @@ func (s *series) beside(ctx context.Context, count int, cause string) error {
 
 // took notes what a reply says besides its samples.
 func (s *series) took(got *wire.SampleReply) {
-	t := s.timing
+	t := &s.noted
 	t.CallOverheadS, t.PairS, t.GapS = got.OverheadS, got.PairS, got.GapS
 	t.OtherStreams = t.OtherStreams || got.OtherStreams
 	t.SetAside = t.SetAside || slices.Contains(got.SetAside, s.Index)
@@ -205,7 +225,7 @@ const (
 )
 
 func (s *series) warmUp(ctx context.Context) error {
-	start, first := time.Now(), len(s.timing.Samples.Seconds)
+	start, first := time.Now(), len(s.samples.Seconds)
 	least := warmMinimum
 	if s.warm && s.onGPU() && (s.cuda() || first > 0) { // a Python function is given the whole time once
 		least = warmAgain
@@ -215,17 +235,17 @@ func (s *series) warmUp(ctx context.Context) error {
 	}
 	for {
 		elapsed := time.Since(start)
-		if elapsed > s.opts.Budget/4 || elapsed > least && steady(s.timing.Samples.Seconds[first:]) {
+		if elapsed > s.opts.Budget/4 || elapsed > least && steady(s.samples.Seconds[first:]) {
 			break
 		}
 		if err := s.batch(ctx, s.fitting(10*time.Millisecond, warmWindow)); err != nil {
 			return err
 		}
-		s.progress(Progress{Samples: len(s.timing.Samples.Seconds)})
+		s.progress(Progress{Samples: len(s.samples.Seconds)})
 	}
-	warm := s.timing.Samples.Seconds[first:]
-	s.timing.Samples.Dropped = append(s.timing.Samples.Dropped, result.Drop{From: first, To: first + len(warm), Cause: "warm-up"})
-	s.timing.Repeat = s.repeat(stat.Median(warm[len(warm)/2:]))
+	warm := s.samples.Seconds[first:]
+	s.samples.Dropped = append(s.samples.Dropped, result.Drop{From: first, To: first + len(warm), Cause: "warm-up"})
+	s.perSample = s.repeat(stat.Median(warm[len(warm)/2:]))
 	return s.lookAtHost(ctx)
 }
 
@@ -253,7 +273,7 @@ const (
 )
 
 func (s *series) repeat(median float64) int {
-	if s.timing.Unhidden || s.inPlace() {
+	if s.unhidden || s.inPlace() {
 		return 1
 	}
 	median = max(median, 1e-9)
@@ -280,14 +300,14 @@ func (s *series) fitting(span time.Duration, least int) int {
 
 func (s *series) sample(ctx context.Context) error {
 	start := time.Now()
-	first := len(s.timing.Samples.Seconds)
+	first := len(s.samples.Seconds)
 	least := s.opts.MinSamples
 	if s.opts.Sustain {
 		least = stretchLeast
 	}
 	for {
-		taken := len(s.timing.Samples.Seconds) - first
-		kept := s.timing.Samples.Seconds[first:]
+		taken := len(s.samples.Seconds) - first
+		kept := s.samples.Seconds[first:]
 		width := math.Inf(1)
 		if taken >= least {
 			width = stat.HalfWidth(kept)
@@ -298,13 +318,13 @@ func (s *series) sample(ctx context.Context) error {
 		switch {
 		case taken < least:
 		case width <= s.opts.HalfWidth:
-			s.timing.Stopped = "width"
+			s.noted.Stopped = "width"
 			return nil
 		case taken >= s.opts.MaxSamples:
-			s.timing.Stopped = "samples"
+			s.noted.Stopped = "samples"
 			return nil
 		case time.Since(start) >= s.opts.Budget:
-			s.timing.Stopped = "budget"
+			s.noted.Stopped = "budget"
 			return nil
 		}
 		if s.opts.Sustain {

@@ -84,7 +84,7 @@ func TestSteady(t *testing.T) {
 }
 
 func TestNoteKeepsTheWorst(t *testing.T) {
-	s := &series{timing: &result.Timing{}}
+	s := &series{}
 	state := func(when string, busy, celsius float64) *result.State {
 		return &result.State{When: when, Busy: &busy, TemperatureC: &celsius}
 	}
@@ -94,7 +94,7 @@ func TestNoteKeepsTheWorst(t *testing.T) {
 	s.note(state("during", 0.7, 50))
 	s.note(state("during", 0.2, 60))
 	want := []result.State{*state("before", 9, 20), *state("during", 0.7, 90), *state("after", 0.2, 60)}
-	if diff := cmp.Diff(want, s.timing.State); diff != "" {
+	if diff := cmp.Diff(want, s.noted.State); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

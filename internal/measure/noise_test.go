@@ -51,7 +51,7 @@ func readNoise(t *testing.T) map[string][]recorded {
 			if err != nil {
 				t.Fatal(err)
 			}
-			took.seconds = append(took.seconds, nanos*1e-9)
+			took.Seconds = append(took.Seconds, nanos*1e-9)
 		}
 		cells[id] = append(cells[id], took)
 		kernels[id] = fields[1]
@@ -81,10 +81,10 @@ func (r recorded) slowed(part, by float64, random *rand.Rand) recorded {
 			if t.side != 0 {
 				continue
 			}
-			changed[i].seconds = slices.Clone(t.seconds)
-			for k := range changed[i].seconds {
+			changed[i].Seconds = slices.Clone(t.Seconds)
+			for k := range changed[i].Seconds {
 				if random.Float64() < part {
-					changed[i].seconds[k] *= by
+					changed[i].Seconds[k] *= by
 				}
 			}
 		}
@@ -105,7 +105,7 @@ func (r recorded) play() (p played) {
 		c.addNeighbours(turns)
 		c.addTails(turns)
 		for _, t := range turns {
-			p.samples[t.side] = append(p.samples[t.side], t.seconds...)
+			p.samples[t.side] = append(p.samples[t.side], t.Seconds...)
 		}
 	}
 	c.finish()
@@ -143,7 +143,7 @@ func newTried() *tried {
 // add plays one more cell.
 func (m *tried) add(p played, set int) {
 	for side, seconds := range p.samples {
-		samples := &m.series[side].timing.Samples
+		samples := &m.series[side].samples
 		samples.Seconds = append(samples.Seconds, seconds...)
 	}
 	p.cell.Set = set

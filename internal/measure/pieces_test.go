@@ -49,7 +49,7 @@ func TestWhoseClockIsWrong(t *testing.T) {
 
 // Cycles are time and clock together.
 func TestLogsOfATurn(t *testing.T) {
-	turn := turn{seconds: []float64{2, 3}, ghz: []float64{5, 7}}
+	turn := turn{Samples: result.Samples{Seconds: []float64{2, 3}, GHz: []float64{5, 7}}}
 	for cycles, want := range map[bool][]float64{false: {math.Log(2), math.Log(3)}, true: {math.Log(10), math.Log(21)}} {
 		if got := turn.logs(cycles); !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }) {
 			t.Errorf("cycles %t: %v", cycles, got)
@@ -72,7 +72,7 @@ func TestTallyAdds(t *testing.T) {
 // has passed.
 func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
-	s.timing.Repeat = 2
+	s.perSample = 2
 	for name, test := range map[string]struct {
 		busy      float64
 		preempted int64
@@ -130,7 +130,7 @@ func (k *knowing) Release(context.Context) {}
 // What is unclaimed is that of one launch, however many a sample has.
 func TestUnclaimedOfALaunch(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
-	s.timing.Repeat = 4
+	s.perSample = 4
 	with, without := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{1, 1}}}, &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{0, 0}}}
 	with.Count, with.WorkerS, with.BusyS = 2, 14, 14
 	without.Count, without.WorkerS, without.BusyS = 2, 2, 2
@@ -171,7 +171,7 @@ func TestTurnsOfLaunchers(t *testing.T) {
 		in := sized(test.cell, 8)
 		in.Variant.Kernel.Launcher = test.launcher
 		s := newSeries(Side{Instance: in}, Options{Cache: test.cache}, nil)
-		s.sets, s.timing.Repeat = test.sets, test.repeat
+		s.sets, s.perSample = test.sets, test.repeat
 		if got := s.turnLongest(); got != test.want || s.launches() != test.launcher {
 			t.Errorf("%+v: %d samples", test, got)
 		}

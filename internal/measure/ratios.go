@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"pawl/internal/result"
 	"pawl/internal/stat"
 )
 
@@ -32,11 +33,11 @@ type MatchCell struct {
 	stretch []turn // not yet in Tails
 }
 
-// turn is what one side took in one turn.
+// turn is what one side took in one turn: a part of the side's samples, not a copy.
 type turn struct {
-	side         int
-	seconds, ghz []float64
-	data         []int // batch of each sample's; empty: the same for all
+	side int
+	result.Samples
+	data []int // batch of each sample's; empty: the same for all
 }
 
 // on is the data of a sample.
@@ -49,10 +50,10 @@ func (t turn) on(i int) int {
 
 // logs are the logarithms of a turn's times, in seconds or in cycles.
 func (t turn) logs(cycles bool) []float64 {
-	out := make([]float64, len(t.seconds))
-	for i, s := range t.seconds {
+	out := make([]float64, len(t.Seconds))
+	for i, s := range t.Seconds {
 		if out[i] = math.Log(s); cycles {
-			out[i] += math.Log(t.ghz[i])
+			out[i] += math.Log(t.GHz[i])
 		}
 	}
 	return out
@@ -60,7 +61,7 @@ func (t turn) logs(cycles bool) []float64 {
 
 // clocked reports whether the clock of every sample is known.
 func (t turn) clocked() bool {
-	return len(t.ghz) == len(t.seconds) && !slices.ContainsFunc(t.ghz, func(v float64) bool { return !(v > 0) })
+	return len(t.GHz) == len(t.Seconds) && !slices.ContainsFunc(t.GHz, func(v float64) bool { return !(v > 0) })
 }
 
 func newMatchCell(set, first, sides int) *MatchCell {
@@ -74,8 +75,8 @@ func (c *MatchCell) sides() int { return len(c.Logs) }
 // sample there, and a block gives one ratio: the mean of the candidate's two
 // logarithms less that of the side's.
 func (c *MatchCell) addBlocks(turns []turn) {
-	seconds := func(t turn) float64 { return t.seconds[0] }
-	cycles := func(t turn) float64 { return t.seconds[0] * t.ghz[0] }
+	seconds := func(t turn) float64 { return t.Seconds[0] }
+	cycles := func(t turn) float64 { return t.Seconds[0] * t.GHz[0] }
 	for block := range slices.Chunk(turns, 2*c.sides()) {
 		c.eachSide(block, seconds, func(side int, ratio float64) {
 			c.Logs[side] = append(c.Logs[side], ratio)
@@ -100,7 +101,7 @@ func (c *MatchCell) addNeighbours(turns []turn) {
 			last := c.last[side]
 			c.last[side] = t
 			switch {
-			case last.seconds == nil || last.side == t.side:
+			case last.Seconds == nil || last.side == t.side:
 			case t.side == 0:
 				c.compare(side, t, last)
 			default:
@@ -108,7 +109,7 @@ func (c *MatchCell) addNeighbours(turns []turn) {
 			}
 		}
 	}
-	fastest := func(t turn) float64 { return slices.Min(t.seconds) }
+	fastest := func(t turn) float64 { return slices.Min(t.Seconds) }
 	for block := range slices.Chunk(turns, 2*c.sides()) {
 		c.eachSide(block, fastest, func(side int, ratio float64) { c.Fastest[side] = append(c.Fastest[side], ratio) })
 		c.Blocks++
@@ -164,7 +165,7 @@ func (c *MatchCell) addTails(turns []turn) {
 	count := 0
 	for _, t := range c.stretch {
 		if t.side == 0 {
-			count += len(t.seconds)
+			count += len(t.Seconds)
 		}
 	}
 	if count >= tailLeast {
@@ -175,7 +176,7 @@ func (c *MatchCell) addTails(turns []turn) {
 func (c *MatchCell) closeStretch() {
 	all := make([][]float64, c.sides())
 	for _, t := range c.stretch {
-		all[t.side] = append(all[t.side], t.seconds...)
+		all[t.side] = append(all[t.side], t.Seconds...)
 	}
 	for side := 1; side < c.sides(); side++ {
 		c.Tails[side] = append(c.Tails[side], stat.TailShare(all[0], all[side]))

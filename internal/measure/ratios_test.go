@@ -19,7 +19,7 @@ func orderOf(sides int, took func(side, nth int) (seconds, ghz []float64)) []tur
 	for _, side := range turnsOf(sides) {
 		seconds, ghz := took(side, nth[side])
 		nth[side]++
-		turns = append(turns, turn{side: side, seconds: seconds, ghz: ghz})
+		turns = append(turns, turn{side: side, Samples: result.Samples{Seconds: seconds, GHz: ghz}})
 	}
 	return turns
 }
@@ -107,10 +107,10 @@ func TestNeighboursOnTheSameData(t *testing.T) {
 	c := newMatchCell(0, 0, 2)
 	// Data 2 takes both a hundred times as long, and the candidate is twice as slow.
 	c.addNeighbours([]turn{
-		{side: 0, seconds: []float64{2, 200, 200}, ghz: []float64{1, 1, 1}, data: []int{1, 2, 2}},
-		{side: 1, seconds: []float64{1, 1, 100}, ghz: []float64{1, 1, 1}, data: []int{1, 1, 2}},
-		{side: 0, seconds: []float64{200}, ghz: []float64{1}, data: []int{2}},
-		{side: 1, seconds: []float64{7}, ghz: []float64{1}, data: []int{3}},
+		{side: 0, Samples: result.Samples{Seconds: []float64{2, 200, 200}, GHz: []float64{1, 1, 1}}, data: []int{1, 2, 2}},
+		{side: 1, Samples: result.Samples{Seconds: []float64{1, 1, 100}, GHz: []float64{1, 1, 1}}, data: []int{1, 1, 2}},
+		{side: 0, Samples: result.Samples{Seconds: []float64{200}, GHz: []float64{1}}, data: []int{2}},
+		{side: 1, Samples: result.Samples{Seconds: []float64{7}, GHz: []float64{1}}, data: []int{3}},
 	})
 	if !allAre(c.Logs[1], math.Ln2) || len(c.Logs[1]) != 5 || !allAre(c.Pairs[1], math.Ln2) || len(c.Pairs[1]) != 2 || len(c.Cycles[1]) != 5 {
 		t.Errorf("%v, %v, %v", c.Logs[1], c.Pairs[1], c.Cycles[1])

@@ -34,7 +34,7 @@ func TestRepeatByDevice(t *testing.T) {
 		"a processor's, cold and short": {spec.CellHost, "cold", 1, 1e-6, false, 1},
 	} {
 		s := newSeries(Side{Instance: sized(test.cell, 8)}, Options{Cache: test.cache}, nil)
-		s.sets, s.timing.Unhidden = test.sets, test.unhidden
+		s.sets, s.unhidden = test.sets, test.unhidden
 		if got := s.repeat(test.median); got != test.want {
 			t.Errorf("%s: %d launches, want %d", name, got, test.want)
 		}
@@ -170,20 +170,20 @@ func TestFinish(t *testing.T) {
 	in := sized(spec.CellHost, 8)
 	in.Flops, in.Bytes = 6e9, 4e9
 	s := newSeries(Side{Instance: in}, Options{}, nil)
-	s.timing.Samples = result.Samples{Seconds: []float64{9, 2, 2, 2}, GHz: []float64{9, 3, 3, 3}, Dropped: []result.Drop{{From: 0, To: 1}}}
-	s.finish(nil)
-	if st := s.timing.Stats; st.Count != 3 || st.Median != 2 || st.GHz != 3 || st.GFLOPS != 3 || st.GBps != 2 || s.timing.Stopped != "" {
-		t.Errorf("%+v, %q", st, s.timing.Stopped)
+	s.samples = result.Samples{Seconds: []float64{9, 2, 2, 2}, GHz: []float64{9, 3, 3, 3}, Dropped: []result.Drop{{From: 0, To: 1}}}
+	timing := s.finish(nil)
+	if st := timing.Stats; st.Count != 3 || st.Median != 2 || st.GHz != 3 || st.GFLOPS != 3 || st.GBps != 2 || timing.Stopped != "" {
+		t.Errorf("%+v, %q", st, timing.Stopped)
 	}
-	s.timing.Samples.GHz, s.timing.Stats.GHz = []float64{3}, 0
-	if s.finish(nil); s.timing.Stats.GHz != 0 {
-		t.Errorf("of samples without a clock: %g GHz", s.timing.Stats.GHz)
+	s.samples.GHz = []float64{3}
+	if timing = s.finish(nil); timing.Stats.GHz != 0 {
+		t.Errorf("of samples without a clock: %g GHz", timing.Stats.GHz)
 	}
 	empty := newSeries(Side{Instance: in}, Options{}, nil)
-	if empty.finish(&result.Fault{Cause: result.CauseInterrupted}); empty.timing.Stats.Count != 0 || empty.timing.Stopped != "interrupted" {
-		t.Errorf("%+v", empty.timing)
+	if timing = empty.finish(&result.Fault{Cause: result.CauseInterrupted}); timing.Stats.Count != 0 || timing.Stopped != "interrupted" {
+		t.Errorf("%+v", timing)
 	}
-	if err := empty.checkClock(t.Context()); err != nil || empty.timing.Clock != nil {
+	if err := empty.checkClock(t.Context()); err != nil || empty.clock != nil {
 		t.Errorf("without a claim there is nothing to check: %v", err)
 	}
 }
@@ -243,7 +243,7 @@ func TestSetsHaveTheirOwnOptions(t *testing.T) {
 	m := newMatch(spec.CellHost, "m", 1000, 1000)
 	opts := brief()
 	m.begin(opts)
-	m.series[0].timing.Samples.Seconds = make([]float64, 7)
+	m.series[0].samples.Seconds = make([]float64, 7)
 	m.done = true
 	opts.Budget, opts.Keep = time.Hour, true
 	m.begin(opts)
@@ -279,7 +279,7 @@ func TestTurnOrder(t *testing.T) {
 func TestWidest(t *testing.T) {
 	all := []*series{newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil), newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)}
 	own := []float64{1, 2, 1, 3, 1, 2, 1, 2, 3, 1}
-	all[0].timing.Samples.Seconds = own
+	all[0].samples.Seconds = own
 	rounds := [][]float64{{1, 1, 1, 1, 1, 1, 1, 1}, {2, 2.2, 2, 1.9, 2.1, 2, 2, 2}}
 	alone := widest(all, []error{nil, t.Context().Err()}, rounds, 0)
 	if want := ratioOf(rounds[1], rounds[0]).HalfWidth(); alone != want || want <= 0 {

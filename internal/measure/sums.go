@@ -69,7 +69,7 @@ func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout strin
 	if s.perItem > 0 {
 		enough = max(1, min(enough, int(addMost/s.perItem)))
 	}
-	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.timing.Repeat, Cache: s.opts.Cache, Unhidden: s.timing.Unhidden, DeadlineS: s.deadline(enough)}
+	m := wire.Sample{Side: s.Index, Count: enough, Repeat: s.perSample, Cache: s.opts.Cache, Unhidden: s.unhidden, DeadlineS: s.deadline(enough)}
 	for turn := range 2 {
 		s.freshen(&m)
 		m.Dry, m.Cache = (turn+try)%2 == 1, s.opts.Cache
@@ -94,7 +94,7 @@ func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout strin
 func (s *series) besidesLaunching(launcher bool) float64 {
 	switch {
 	case launcher:
-		return queueingCost*float64(s.timing.Repeat) + s.hostS
+		return queueingCost*float64(s.perSample) + s.hostS
 	case s.Instance.Variant.Kernel.Cell == spec.CellPython:
 		return lookingCost
 	}
@@ -143,9 +143,9 @@ func (s *series) undisturbed(b *wire.SampleReply) (took, claimed float64) {
 		for _, slow := range ascending[len(ascending)-int(min(b.Preempted, int64(len(ascending)/2))):] {
 			beyond += slow - usual
 		}
-		claimed -= min(beyond, b.WaitedS/float64(s.timing.Repeat)) / float64(len(ascending))
+		claimed -= min(beyond, b.WaitedS/float64(s.perSample)) / float64(len(ascending))
 	}
-	return took - excuse(toll).seconds, claimed * float64(s.timing.Repeat)
+	return took - excuse(toll).seconds, claimed * float64(s.perSample)
 }
 
 // idle is the same for samples without launches, less what was timed in their place.

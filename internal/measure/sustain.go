@@ -29,7 +29,7 @@ func (s *series) stretch(ctx context.Context) error {
 			}
 		}
 	}
-	each := s.timing.Samples.Seconds[len(s.timing.Samples.Seconds)-1]
+	each := s.samples.Seconds[len(s.samples.Seconds)-1]
 	for _, span := range []time.Duration{stretchRamp, stretchSpan} {
 		launches := int64(max(1, math.Ceil(span.Seconds()/each)))
 		began := time.Now()
@@ -43,8 +43,7 @@ func (s *series) stretch(ctx context.Context) error {
 		if each = reply.CellS / float64(launches); span == stretchRamp {
 			continue
 		}
-		t := s.timing
-		t.Samples.Seconds, t.Samples.GHz = append(t.Samples.Seconds, each), append(t.Samples.GHz, reply.GHz)
+		s.add([]float64{each}, []float64{reply.GHz})
 		s.perItem = time.Since(began).Seconds()
 		s.note(reply.State)
 	}

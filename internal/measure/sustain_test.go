@@ -60,11 +60,11 @@ func TestStretchesLookAtTheMachine(t *testing.T) {
 	if err := s.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.timing.State = nil
+	s.noted.State = nil
 	if err := s.stretch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if state := s.timing.State; len(state) != 2 || state[0].When != "during" || state[0].Load1 == nil {
+	if state := s.noted.State; len(state) != 2 || state[0].When != "during" || state[0].Load1 == nil {
 		t.Errorf("%+v", state)
 	}
 }

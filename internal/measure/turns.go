@@ -63,11 +63,10 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 		if errs[i] == nil {
 			errs[i] = at("measure", s.checkClock(ctx))
 		}
-		s.finish(errs[i])
+		timings = append(timings, s.finish(errs[i]))
 		if i == 0 && opts.OnKept != nil {
 			opts.OnKept(s.draw.kept)
 		}
-		timings = append(timings, s.timing)
 		ratios = append(ratios, nil)
 		if errs[0] == nil && errs[i] == nil { // both have played at least one round
 			ratios[i] = ratioOf(perRound[i], perRound[0])
@@ -87,9 +86,9 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 	for round := 0; ; round++ {
 		for _, i := range turnOrder(len(all), round) {
 			if s := all[i]; errs[i] == nil && s.left() > 0 {
-				before := len(s.timing.Samples.Seconds)
+				before := len(s.samples.Seconds)
 				if errs[i] = at("measure", s.turn(ctx, most)); errs[i] == nil {
-					perRound[i] = append(perRound[i], stat.Median(s.timing.Samples.Seconds[before:]))
+					perRound[i] = append(perRound[i], stat.Median(s.samples.Seconds[before:]))
 				}
 			}
 		}
@@ -97,7 +96,7 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 		if lead < 0 {
 			return perRound
 		}
-		kept, width := all[lead].timing.Samples.Kept(), widest(all, errs, perRound, lead)
+		kept, width := all[lead].samples.Kept(), widest(all, errs, perRound, lead)
 		told := Progress{Samples: len(kept)}
 		if lead == 0 { // a rival's median is not the row's
 			told.Median, told.HalfWidth = stat.Median(perRound[0]), width
@@ -129,7 +128,7 @@ func widest(all []*series, errs []error, perRound [][]float64, lead int) float64
 		}
 	}
 	if alone {
-		return stat.HalfWidth(all[lead].timing.Samples.Kept())
+		return stat.HalfWidth(all[lead].samples.Kept())
 	}
 	return width
 }
@@ -138,7 +137,7 @@ func widest(all []*series, errs []error, perRound [][]float64, lead int) float64
 func stop(all []*series, errs []error, why string) {
 	for i, s := range all {
 		if errs[i] == nil {
-			s.timing.Stopped = why
+			s.noted.Stopped = why
 		}
 	}
 }
@@ -157,7 +156,7 @@ func (s *series) left() int {
 	if s.opts.Sustain {
 		most = max(most, stretchLeast)
 	}
-	return most - len(s.timing.Samples.Kept())
+	return most - len(s.samples.Kept())
 }
 
 // anyFull tells whether a side that has not failed may take no more samples: there

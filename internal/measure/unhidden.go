@@ -26,7 +26,7 @@ func (s *series) lookAtHost(ctx context.Context) error {
 		}
 	}
 	if gpu, whole := took[0], took[1]; whole > hostShare*s.plausible(gpu) {
-		s.timing.GPUS = gpu
+		s.noted.GPUS = gpu
 		s.unhide()
 	} else {
 		s.hostS = whole
@@ -35,11 +35,11 @@ func (s *series) lookAtHost(ctx context.Context) error {
 }
 
 // unhide lets samples begin on an idle device from now on.
-func (s *series) unhide() { s.timing.Unhidden, s.timing.Repeat = true, 1 }
+func (s *series) unhide() { s.unhidden, s.perSample = true, 1 }
 
 // unhideAll times all sides that run on a GPU in the way that one of them must be.
 func unhideAll(sides []*series) {
-	if slices.ContainsFunc(sides, func(s *series) bool { return s.timing.Unhidden }) {
+	if slices.ContainsFunc(sides, func(s *series) bool { return s.unhidden }) {
 		for _, s := range sides {
 			if s.onGPU() {
 				s.unhide()

@@ -56,9 +56,9 @@ func writer(t dtype.Type, fill Fill, key uint64) func(dst []byte, first uint64) 
 	}
 	switch {
 	case t == dtype.F64:
-		return blocks(8, drawer64(fill, key), store64)
+		return blocks(8, drawerOf(t, fill, key, normal64, uniform64), store64)
 	case t.Float():
-		return blocks(t.Size(), drawer32(t, fill, key), stores32[t])
+		return blocks(t.Size(), drawerOf(t, fill, key, normal32, uniform32), stores32[t])
 	}
 	return blocks(t.Size(), drawerInt(t, fill, key), storesInt[t.Size()])
 }
@@ -76,42 +76,24 @@ func blocks[T any](size int, draw drawer[T], store func([]byte, []T)) func([]byt
 	}
 }
 
-func drawer32(t dtype.Type, fill Fill, key uint64) drawer[float32] {
+// drawerOf draws floating-point numbers, by the functions for their type.
+func drawerOf[T real](t dtype.Type, fill Fill, key uint64, normal, uniform func(key uint64, a, b T) drawer[T]) drawer[T] {
 	a := fill.Args
 	switch fill.Kind {
 	case Normal:
-		return normal32(key, float32(a[0]), float32(a[1]))
+		return normal(key, T(a[0]), T(a[1]))
 	case Uniform:
-		return uniform32(key, float32(a[0]), float32(a[1]))
+		return uniform(key, T(a[0]), T(a[1]))
 	case Integers:
-		return integers[float32](key, int64(a[0]), int64(a[1]))
+		return integers[T](key, int64(a[0]), int64(a[1]))
 	case Constant:
-		return constant(float32(a[0]))
+		return constant(T(a[0]))
 	case Rows:
-		return rows(normal32(key, float32(a[0]), float32(a[1])), uint64(a[2]))
+		return rows(normal(key, T(a[0]), T(a[1])), uint64(a[2]))
 	case Outliers:
-		return outliers(normal32(key, float32(a[0]), float32(a[1])), key, uint64(a[2]), float32(a[3]))
+		return outliers(normal(key, T(a[0]), T(a[1])), key, uint64(a[2]), T(a[3]))
 	}
-	return index[float32](t)
-}
-
-func drawer64(fill Fill, key uint64) drawer[float64] {
-	a := fill.Args
-	switch fill.Kind {
-	case Normal:
-		return normal64(key, a[0], a[1])
-	case Uniform:
-		return uniform64(key, a[0], a[1])
-	case Integers:
-		return integers[float64](key, int64(a[0]), int64(a[1]))
-	case Constant:
-		return constant(a[0])
-	case Rows:
-		return rows(normal64(key, a[0], a[1]), uint64(a[2]))
-	case Outliers:
-		return outliers(normal64(key, a[0], a[1]), key, uint64(a[2]), a[3])
-	}
-	return index[float64](dtype.F64)
+	return index[T](t)
 }
 
 func drawerInt(t dtype.Type, fill Fill, key uint64) drawer[int64] {

@@ -67,7 +67,7 @@ func (s *Store) Audited(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok, err := git.Head(s.dir); err != nil || !ok {
+	if _, ok, err := git.Head(ctx, s.dir); err != nil || !ok {
 		return classes, err
 	}
 	files, err := git.Touched(ctx, s.dir, folder)
@@ -101,7 +101,7 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 	a := &Audit{Class: class, Commits: len(versions) - 1}
 	if a.Commits > 0 {
 		a.Oldest = versions[0].commit
-		if a.Shallow, err = git.IsShallow(s.dir); err != nil {
+		if a.Shallow, err = git.IsShallow(ctx, s.dir); err != nil {
 			return nil, err
 		}
 	}

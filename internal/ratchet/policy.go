@@ -1,6 +1,7 @@
 package ratchet
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -266,11 +267,11 @@ func oneLine(text string) string {
 
 // Who names whoever runs pawl in dir: the account that started the CI job, else
 // git's user.
-func Who(dir string) string {
+func Who(ctx context.Context, dir string) string {
 	for _, name := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
 		if who := oneLine(os.Getenv(name)); who != "" {
 			return who
 		}
 	}
-	return oneLine(git.UserName(dir))
+	return oneLine(git.UserName(ctx, dir))
 }

@@ -234,12 +234,12 @@ func TestWho(t *testing.T) {
 	}
 	t.Setenv("GIT_AUTHOR_NAME", "Git User")
 	t.Setenv("GIT_AUTHOR_EMAIL", "g@example.com")
-	if got := Who(t.TempDir()); got != "Git User" {
+	if got := Who(t.Context(), t.TempDir()); got != "Git User" {
 		t.Errorf("%q", got)
 	}
 	t.Setenv("GITLAB_USER_LOGIN", "lab")
 	t.Setenv("GITHUB_ACTOR", "octo\ncat")
-	if got := Who(t.TempDir()); got != "octo cat" {
+	if got := Who(t.Context(), t.TempDir()); got != "octo cat" {
 		t.Errorf("%q", got)
 	}
 }

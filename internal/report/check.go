@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -50,10 +51,13 @@ func checkedRows(r *result.Report) []checked {
 
 // played is the side of a role that the row was measured against.
 func played(row *result.Row, role result.Role) *result.Side {
-	for _, side := range row.Sides {
-		if side.Role == role && side.Change != nil {
-			return side
-		}
+	return sideOf(row, func(side *result.Side) bool { return side.Role == role && side.Change != nil })
+}
+
+// sideOf is the first side of a row that something holds for; nil where there is none.
+func sideOf(row *result.Row, holds func(*result.Side) bool) *result.Side {
+	if at := slices.IndexFunc(row.Sides, holds); at >= 0 {
+		return row.Sides[at]
 	}
 	return nil
 }
@@ -123,13 +127,7 @@ func (c checked) word() string {
 
 // of are the rows of some sections, in their order.
 func of(rows []checked, sections ...section) []checked {
-	var out []checked
-	for _, c := range rows {
-		if slices.Contains(sections, c.section()) {
-			out = append(out, c)
-		}
-	}
-	return out
+	return where(rows, func(c checked) bool { return slices.Contains(sections, c.section()) })
 }
 
 // gravest are all rows, first those that somebody must look at.
@@ -142,28 +140,12 @@ func gravest(rows []checked) []checked {
 // summary counts rows by what they came to, the gravest first: "1 regression,
 // 3 maintained".
 func summary(rows []checked) string {
-	var out []string
-	for s := slowed; s <= planned; s++ {
-		counts := map[string]int{}
-		var order []string
-		for _, c := range of(rows, s) {
-			word := c.word()
-			if counts[word]++; counts[word] == 1 {
-				order = append(order, word)
-			}
+	return tallied(each(gravest(rows), func(c checked) string {
+		if c.section() == onPurpose {
+			return "slower on purpose"
 		}
-		for _, word := range order {
-			n, noun := counts[word], word
-			switch {
-			case s == onPurpose:
-				noun = "slower on purpose"
-			case n > 1 && (s == slowed || s == faster):
-				noun += "s"
-			}
-			out = append(out, unit.Count(n)+" "+noun)
-		}
-	}
-	return strings.Join(out, ", ")
+		return c.word()
+	}), string(result.Regression), string(result.Improvement))
 }
 
 // headline is what the check came to.
@@ -190,41 +172,41 @@ func verdictLine(r *result.Report, rows []checked) string {
 }
 
 // gather names rows, kernels that are there as a whole as one: "gemm/*".
-func gather(rows, all []checked) (names []string, sizes []int) {
-	total, here := map[string]int{}, map[string]int{}
-	for _, c := range all {
-		total[c.row.Kernel]++
+func gather(rows, all []checked) []view.Name {
+	kernel := func(c checked) string { return c.row.Kernel }
+	total := map[string]int{}
+	for _, g := range grouped(all, kernel) {
+		total[g.name] = len(g.items)
 	}
-	for _, c := range rows {
-		here[c.row.Kernel]++
-	}
-	done := map[string]bool{}
-	for _, c := range rows {
-		kernel := c.row.Kernel
-		if n := here[kernel]; n == total[kernel] && n > 1 {
-			if !done[kernel] {
-				names, sizes = append(names, kernel+"/*"), append(sizes, n)
-			}
-			done[kernel] = true
-			continue
+	whole := map[string]int{} // kernels that are there as a whole
+	for _, g := range grouped(rows, kernel) {
+		if n := len(g.items); n > 1 && n == total[g.name] {
+			whole[g.name] = n
 		}
-		names, sizes = append(names, c.row.Name()), append(sizes, 1)
 	}
-	return names, sizes
+	var out []view.Name
+	for _, c := range rows {
+		switch n, found := whole[c.row.Kernel]; {
+		case !found:
+			out = append(out, view.Name{Text: c.row.Name(), Rows: 1})
+		case n > 0:
+			out = append(out, view.Name{Text: c.row.Kernel + "/*", Rows: n})
+			whole[c.row.Kernel] = 0 // it is named
+		}
+	}
+	return out
 }
 
 // gathered names some rows and counts the others: "gemm/*, softmax/rows and 7 more".
 func gathered(rows, all []checked) string {
 	const most = 4
-	names, sizes := gather(rows, all)
+	names := gather(rows, all)
+	text := strings.Join(each(names[:min(most, len(names))], func(n view.Name) string { return n.Text }), ", ")
 	more := 0
-	if len(names) > most {
-		for _, n := range sizes[most:] {
-			more += n
-		}
-		return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), unit.Count(more))
+	for _, n := range names[min(most, len(names)):] {
+		more += n.Rows
 	}
-	return strings.Join(names, ", ")
+	return text + when(more > 0, " and "+unit.Count(more)+" more")
 }
 
 // alarms says how often the gate errs on this machine; "" when it is not calibrated.
@@ -241,5 +223,73 @@ func alarms(r *result.Report) string {
 	bound := math.Ceil(1000*a.PerRun-1e-9) / 1000
 	row := math.Ceil(1000*a.PerDecision-1e-9) / 1000
 	return fmt.Sprintf("false alarms on %s: < %s per run of %s (< %s a row, with pawl's own kernel %s, calibrated %s)",
-		where, unit.PercentPlain(bound), counted(a.Configs, "row"), unit.PercentPlain(row), printable(shorten(a.Kernel, 40)), a.Calibrated.UTC().Format("2006-01-02"))
+		where, unit.PercentPlain(bound), view.Counted(a.Configs, "row"), unit.PercentPlain(row), view.Printable(view.Shorten(a.Kernel, 40)), a.Calibrated.UTC().Format("2006-01-02"))
+}
+
+// checkHeading says what was checked where, and against what.
+func checkHeading(r *result.Report, rows []checked) []string {
+	parts := []string{"pawl " + r.Tool.Version, machineLine(r)}
+	if kernels := kernelsLine(rows); kernels != "" {
+		parts = append(parts, kernels)
+	}
+	parts = append(parts, view.Counted(len(rows), "config"))
+	if r.Base != nil {
+		parts = append(parts, "against "+strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA)))
+	}
+	return parts
+}
+
+// What a change does to a kernel.
+const (
+	changedWord   = "changed"
+	newWord       = "new"
+	unchangedWord = "unchanged"
+	unknownWord   = "not measured"
+)
+
+// origin is what the change does to a row's code, whatever came of it.
+func (c checked) origin() string {
+	former := c.former()
+	switch at := c.section(); {
+	case at == same, former != nil && c.row.Identity != "" && former.Identity == c.row.Identity:
+		return unchangedWord
+	case at == fresh, len(c.row.Sides) == 0 && (at == planned || at == failed):
+		return newWord
+	case c.word() == unknownWord, former != nil && former.Fault != nil && !measured(c.row): // neither was built
+		return unknownWord
+	}
+	return changedWord
+}
+
+// former is what a row was made from: the base's version or, where there is no base,
+// the best-known; nil where neither is known.
+func (c checked) former() *result.Row {
+	for _, role := range []result.Role{result.Base, result.Best} {
+		if side := sideOf(c.row, func(side *result.Side) bool { return side.Role == role }); side != nil {
+			return side.Row
+		}
+	}
+	return nil
+}
+
+// kernelsLine counts kernels by what the change does to them: "2 kernels changed,
+// 3 unchanged".
+func kernelsLine(rows []checked) string {
+	words := each(grouped(rows, func(c checked) string { return c.row.Kernel }), func(kernel group[checked]) string {
+		if all := distinct(each(kernel.items, checked.origin)); len(all) == 1 {
+			return all[0]
+		}
+		return changedWord
+	})
+	var out []string
+	for _, word := range []string{changedWord, newWord, unchangedWord, unknownWord} {
+		switch n := len(where(words, func(one string) bool { return one == word })); {
+		case n == 0:
+		case len(out) == 0:
+			out = append(out, view.Counted(n, "kernel")+" "+word)
+		default:
+			out = append(out, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"pawl/internal/report/render"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 )
 
@@ -64,7 +66,7 @@ func historySection(page string) string {
 
 func TestHistorySection(t *testing.T) {
 	r := remembered()
-	page := render(t, r)
+	page := pageOf(t, r)
 	checkPage(t, page)
 	section := historySection(page)
 	golden(t, "check_history", strings.ReplaceAll(section, "><", ">\n<"))
@@ -84,7 +86,7 @@ func TestHistorySection(t *testing.T) {
 	}
 
 	for _, r := range []*result.Report{everything(), plan()} { // rows without a history
-		if page := render(t, r); strings.Contains(page, "#history") || strings.Contains(page, `id="history"`) {
+		if page := pageOf(t, r); strings.Contains(page, "#history") || strings.Contains(page, `id="history"`) {
 			t.Error("a history of nothing")
 		}
 	}
@@ -95,7 +97,7 @@ func TestManyHistoriesAreFolded(t *testing.T) {
 	for i, row := range r.Rows {
 		row.History = ratcheted(float64(12*(i+1)), float64(10*(i+1)))
 	}
-	if section := historySection(render(t, r)); !strings.Contains(section, "<details><summary>") {
+	if section := historySection(pageOf(t, r)); !strings.Contains(section, "<details><summary>") {
 		t.Error("sixty histories are open")
 	}
 	for i := range 1000 {
@@ -103,7 +105,7 @@ func TestManyHistoriesAreFolded(t *testing.T) {
 		row.History = ratcheted(3, 2)
 		r.Rows = append(r.Rows, row)
 	}
-	section := historySection(render(t, r))
+	section := historySection(pageOf(t, r))
 	if n := strings.Count(section, `class="plot steps"`); n != mostDrawn || !strings.Contains(section, "960 more configs in the JSON report") {
 		t.Errorf("%d histories are drawn", n)
 	}
@@ -120,8 +122,13 @@ func TestStrangeHistories(t *testing.T) {
 					p.MedianS, p.LowS, p.HighS = strange[(i+n)%len(strange)], strange[j], strange[(i+j)%len(strange)]
 				}
 			}
-			for _, drawn := range allHistories(checkedRows(r)).Plots {
-				if all := fmt.Sprint(drawn); strings.Contains(all, "NaN") || strings.Contains(all, "Inf") {
+			for _, drawn := range allHistories(checkedRows(r)).History {
+				section := view.Section{In: view.HTML, ID: "history", History: []view.History{drawn}}
+				page, err := render.HTML(view.View{Sections: []view.Section{section}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if all := historySection(string(page)); strings.Contains(all, "NaN") || strings.Contains(all, "Inf") {
 					t.Fatalf("no number: %s", all)
 				}
 			}
@@ -130,7 +137,7 @@ func TestStrangeHistories(t *testing.T) {
 	for _, text := range []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "\x1b[2J\x00", "\xff\xfe"} {
 		r := remembered()
 		hostile(reflect.ValueOf(r), text)
-		page := render(t, r)
+		page := pageOf(t, r)
 		checkPage(t, page)
 		if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 			t.Errorf("%q is not escaped", text)

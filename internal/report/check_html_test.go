@@ -31,7 +31,7 @@ func TestCheckOfStrangeNumbers(t *testing.T) {
 				row.Timing.Samples.Seconds[20], row.Timing.Samples.Seconds[30] = v, strange[(i+1)%len(strange)]
 			}
 		}
-		page := render(t, r)
+		page := pageOf(t, r)
 		checkPage(t, page)
 		if at := regexp.MustCompile(`NaN|\bInf\b`).FindStringIndex(page); at != nil {
 			t.Errorf("%v is shown as no number: %s", v, page[max(0, at[0]-100):at[1]+20])
@@ -53,7 +53,7 @@ func TestCheckHTMLIsBounded(t *testing.T) {
 		}
 		r.Rows = append(r.Rows, &row)
 	}
-	page := render(t, r)
+	page := pageOf(t, r)
 	if most := 5 << 20; len(page) > most {
 		t.Errorf("%d bytes, more than %d", len(page), most)
 	}
@@ -68,7 +68,7 @@ func TestCheckHTMLIsBounded(t *testing.T) {
 func TestCheckHTML(t *testing.T) {
 	for name, r := range map[string]*result.Report{"everything": everything(), "plan": plan(), "sixty": sixty()} {
 		t.Run(name, func(t *testing.T) {
-			page := render(t, r)
+			page := pageOf(t, r)
 			checkPage(t, page)
 			for _, link := range regexp.MustCompile(`href="#(\w+)"`).FindAllStringSubmatch(page, -1) {
 				if strings.Count(page, `id="`+link[1]+`"`) != 1 {
@@ -77,7 +77,7 @@ func TestCheckHTML(t *testing.T) {
 			}
 		})
 	}
-	page := render(t, everything())
+	page := pageOf(t, everything())
 	for _, want := range []string{
 		"<h1>gate failed: 2 regressions, 2 broken</h1>", "<b>2</b> regressions", "<b>11</b> unchanged", "false alarms on this GPU: &lt; 0.3% per run",
 		"against</span> best 1a2b3c4", "creep: behind best by 6.1%", "baseline moved: 1.20 ms (1a2b3c4) → 1.09 ms (0123456)", "accepted by ann: deterministic sums are worth 8%",
@@ -108,7 +108,7 @@ func BenchmarkCheckReport(b *testing.B) {
 	}
 	r := checkOf(rows...)
 	for b.Loop() {
-		render(b, r)
+		pageOf(b, r)
 		Markdown(r)
 		checkedText(b, r, term.Style{})
 	}

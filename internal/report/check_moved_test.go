@@ -40,7 +40,7 @@ func TestCheckBaselineOfThisVersion(t *testing.T) {
 		row := s.duet("k/c", result.Improvement, 1e-3, -0.2, nil)
 		row.Moved = &test.moved
 		r := checkOf(row)
-		for form, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": render(t, r)} {
+		for form, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": pageOf(t, r)} {
 			for _, want := range append(test.lines, test.row) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%s: %s does not say %q", name, form, want)
@@ -73,7 +73,7 @@ func TestCheckMovesOfUnchanged(t *testing.T) {
 		"neither": {[]*result.Row{unchangedRow("a", "c")}, nil, "baseline bound", "| 0 |", "Nothing was measured."},
 	} {
 		r := checkOf(test.rows...)
-		page, comment := render(t, r), Markdown(r)
+		page, comment := pageOf(t, r), Markdown(r)
 		checkPage(t, page)
 		for form, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": comment, "html": page} {
 			for _, want := range test.lines {

@@ -72,7 +72,7 @@ func TestCheckHeadingCountsKernels(t *testing.T) {
 	)
 	r.Base = nil
 	want := "pawl 0.1.0 · NVIDIA H200 · 1 kernel changed, 1 new, 1 unchanged, 1 not measured · 5 configs"
-	if got := checkHeading(r, checkedRows(r)); got != want {
+	if got := strings.Join(checkHeading(r, checkedRows(r)), " · "); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
@@ -112,7 +112,7 @@ func TestCheckSaysOnceThatTheSandboxWasOff(t *testing.T) {
 	for _, row := range r.Rows {
 		row.Sandbox = &result.Sandbox{Level: sandboxOff}
 	}
-	for name, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": render(t, r)} {
+	for name, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": pageOf(t, r)} {
 		if n := strings.Count(text, words); n != 1 {
 			t.Errorf("%s says %d times that the sandbox was off", name, n)
 		}
@@ -125,7 +125,7 @@ func TestCheckReasonForBeingSlower(t *testing.T) {
 	row := s.duet("k/c", result.Regression, 1e-3, 0.08, nil, result.Accepted)
 	row.Sides[0].Reason = []string{"fewer registers for the next step"}
 	r := checkOf(row)
-	for name, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": render(t, r)} {
+	for name, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": pageOf(t, r)} {
 		if !strings.Contains(got, "accepted: fewer registers for the next step") {
 			t.Errorf("%s does not say why", name)
 		}
@@ -150,7 +150,7 @@ func TestCheckInterrupted(t *testing.T) {
 	row.Sides[0].Change.Stopped = "interrupted"
 	r := checkOf(row)
 	r.Interrupted = true
-	text, page := checkedText(t, r, term.Style{}), render(t, r)
+	text, page := checkedText(t, r, term.Style{}), pageOf(t, r)
 	if !strings.Contains(text, " · 1 kernel changed · ") || !regexp.MustCompile(`k/c +not judged +−33\.2% .* interrupted\n`).MatchString(text) {
 		t.Error(text)
 	}
@@ -187,7 +187,7 @@ func TestCheckOfNothing(t *testing.T) {
 		if Markdown(r) == "" {
 			t.Error("an empty comment")
 		}
-		checkPage(t, render(t, r))
+		checkPage(t, pageOf(t, r))
 		if _, err := CSV(r); err != nil {
 			t.Error(err)
 		}
@@ -251,7 +251,7 @@ func TestCheckHostileText(t *testing.T) {
 		for _, r := range []*result.Report{everything(), plan()} {
 			spoil(r, text)
 			if len(text) < 100 { // how long it is does not matter to a page
-				page := render(t, r)
+				page := pageOf(t, r)
 				checkPage(t, page)
 				if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 					t.Errorf("%.40q is not escaped in the page", text)

@@ -58,7 +58,7 @@ func TestCheckVerification(t *testing.T) {
 	golden(t, "verified_text", checkedText(t, examination(), term.Style{}))
 	golden(t, "verified_color", checkedText(t, examination(), term.Style{Color: true}))
 	golden(t, "verified_markdown", Markdown(examination()))
-	golden(t, "verified_html", styleSheet.ReplaceAllString(sectionOf(render(t, examination()), "failures", "verified", "warnings", "notes"), "<style/>"))
+	golden(t, "verified_html", styleSheet.ReplaceAllString(sectionOf(pageOf(t, examination()), "failures", "verified", "warnings", "notes"), "<style/>"))
 	raw, err := CSV(examination())
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func sectionOf(page string, ids ...string) string {
 // What a check says of answers, it says once.
 func TestVerificationIsSaidOnce(t *testing.T) {
 	r := examination()
-	for name, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": sectionOf(render(t, r), "problems", "failures", "warnings", "notes")} {
+	for name, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "html": sectionOf(pageOf(t, r), "problems", "failures", "warnings", "notes")} {
 		for _, words := range []string{"address space", "does not become the baseline: the kernel has no oracle", "though the same launch is right", "6.2 times as fast"} {
 			if n := strings.Count(text, words); n != 1 {
 				t.Errorf("%s: %q is there %d times", name, words, n)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -28,12 +29,7 @@ func (c checked) remarks() []string {
 			out = append(out, string(reason))
 		}
 	}
-	if text := c.honesty(); text != "" {
-		out = append(out, text)
-	}
-	if text := c.stored(); text != "" {
-		out = append(out, text)
-	}
+	out = append(out, present(c.honesty(), c.stored())...)
 	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 && !c.change.Exact {
 		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
 	}
@@ -63,20 +59,16 @@ func (c checked) lag() float64 {
 // stored is what is known of a best-known version that could not play; "" where that
 // would add nothing. It was measured on another day: nobody is judged by it.
 func (c checked) stored() string {
-	if c.row.Verdict != result.Incomparable || !measured(c.row) {
+	side := sideOf(c.row, func(side *result.Side) bool { return side.Role == result.Best && side.StoredS > 0 })
+	if c.row.Verdict != result.Incomparable || !measured(c.row) || side == nil {
 		return ""
 	}
-	for _, side := range c.row.Sides {
-		if side.Role != result.Best || side.StoredS <= 0 {
-			continue
-		}
-		cause := "commit " + shortSHA(side.Commit) + " could not be built"
-		if side.Row != nil && side.Row.Fault != nil {
-			cause = "commit " + shortSHA(side.Commit) + " failed: " + string(side.Row.Fault.Cause)
-		}
-		return fmt.Sprintf("best-known %s as stored, %s: not judged, %s", unit.Duration(side.StoredS), unit.Percent(c.row.Timing.Stats.Median/side.StoredS-1), cause)
+	cause := "could not be built"
+	if side.Row != nil && side.Row.Fault != nil {
+		cause = "failed: " + string(side.Row.Fault.Cause)
 	}
-	return ""
+	change := unit.Percent(c.row.Timing.Stats.Median/side.StoredS - 1)
+	return fmt.Sprintf("best-known %s as stored, %s: not judged, commit %s %s", unit.Duration(side.StoredS), change, shortSHA(side.Commit), cause)
 }
 
 // why says who accepted that a row is slower, and for what reason; "" when the report
@@ -87,10 +79,8 @@ func (c checked) why() string {
 			return w.Message
 		}
 	}
-	for _, side := range c.row.Sides {
-		if side.Change != nil && len(side.Reason) > 0 {
-			return "accepted: " + strings.Join(side.Reason, "; ")
-		}
+	if side := sideOf(c.row, func(side *result.Side) bool { return side.Change != nil && len(side.Reason) > 0 }); side != nil {
+		return "accepted: " + strings.Join(side.Reason, "; ")
 	}
 	return ""
 }
@@ -173,32 +163,18 @@ func movedLines(unchanged []checked) []string {
 
 // advanced counts the rows that are the best-known version since this run.
 func advanced(rows []checked) int {
-	n := 0
-	for _, c := range rows {
-		if m := c.row.Moved; m != nil && m.Done && !m.Anchor {
-			n++
-		}
-	}
-	return n
+	return len(where(rows, func(c checked) bool { return c.row.Moved != nil && c.row.Moved.Done && !c.row.Moved.Anchor }))
 }
 
 // extent is how much was measured.
 func (c checked) extent() string {
 	switch {
 	case c.change != nil && c.change.Paired:
-		return count(len(c.change.Cells), "cell") + ", " + counted(c.change.Pairs, "pair")
+		return view.Count(len(c.change.Cells), "cell") + ", " + view.Counted(c.change.Pairs, "pair")
 	case measured(c.row):
-		return counted(c.row.Timing.Stats.Count, "sample")
+		return view.Counted(c.row.Timing.Stats.Count, "sample")
 	}
 	return ""
-}
-
-// counted is count with thousands apart.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return unit.Count(n) + " " + what + "s"
 }
 
 // effect is the effect size; "" where there is none.

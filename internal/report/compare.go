@@ -3,13 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
-	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -89,25 +87,14 @@ func (c compared) effect() string {
 	return strings.Replace(fmt.Sprintf("%.2f", c.change.Delta), "-", "−", 1)
 }
 
-func (c compared) u() string {
-	if c.change == nil || c.change.U == nil {
-		return ""
+// ofChange makes a fact of rows that were compared.
+func ofChange(text func(*result.Change) string) func(compared) string {
+	return func(c compared) string {
+		if c.change == nil {
+			return ""
+		}
+		return text(c.change)
 	}
-	return strconv.FormatFloat(*c.change.U, 'f', -1, 64)
-}
-
-func (c compared) p() string {
-	if c.change == nil {
-		return ""
-	}
-	return probability(c.change.P)
-}
-
-func (c compared) adjusted() string {
-	if c.change == nil {
-		return ""
-	}
-	return probability(c.change.PAdjusted)
 }
 
 func probability(p *float64) string {
@@ -134,7 +121,7 @@ func median(r *result.Row) string {
 
 func (c compared) samples() string {
 	if c.change != nil && c.change.Paired {
-		return counted(c.change.Pairs, "pair")
+		return view.Counted(c.change.Pairs, "pair")
 	}
 	var out []string
 	for _, r := range []*result.Row{c.before, c.after} {
@@ -177,117 +164,5 @@ func deviceLine(r *result.Report) string {
 
 // tally counts the verdicts: "1 regression, 3 maintained".
 func tally(rows []compared) string {
-	counts := map[string]int{}
-	var order []string
-	for _, c := range rows {
-		if counts[c.verdict] == 0 {
-			order = append(order, c.verdict)
-		}
-		counts[c.verdict]++
-	}
-	plural := map[string]string{string(result.Regression): "regressions", string(result.Improvement): "improvements"}
-	var out []string
-	for _, verdict := range order {
-		word := verdict
-		if counts[verdict] > 1 && plural[verdict] != "" {
-			word = plural[verdict]
-		}
-		out = append(out, unit.Count(counts[verdict])+" "+word)
-	}
-	return strings.Join(out, ", ")
-}
-
-func benchmarks(n int) string {
-	if n == 1 {
-		return "1 benchmark"
-	}
-	return unit.Count(n) + " benchmarks"
-}
-
-// compareText writes a comparison for a terminal.
-func compareText(w io.Writer, r *result.Report, style term.Style) error {
-	rows := comparedRows(r)
-	parts := []string{"pawl " + r.Tool.Version, inputsLine(r)}
-	if device := deviceLine(r); device != "" {
-		parts = append(parts, device)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", strings.Join(append(parts, benchmarks(len(rows))), " · "))
-	compareTable(rows, style).writeTo(&b)
-	fmt.Fprintf(&b, "\n  %s\n", tally(rows))
-	warnings(&b, r, style)
-	if r.Method.Interval != "" {
-		fmt.Fprintf(&b, "\n  %s\n", style.Dim("95% intervals of medians: "+r.Method.Interval))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// compareColumn is a column of a comparison, as Markdown and terminals show it.
-type compareColumn struct {
-	head  string
-	align term.Align
-	text  func(compared) string
-}
-
-var compareColumns = []compareColumn{
-	{head: "benchmark", text: compared.name},
-	{head: "verdict", text: func(c compared) string { return c.verdict }},
-	{head: "change", align: term.Right, text: compared.changed},
-	{head: "95% interval", text: compared.interval},
-	{head: "δ", align: term.Right, text: compared.effect},
-	{head: "U", align: term.Right, text: compared.u},
-	{head: "p", align: term.Right, text: compared.p},
-	{head: "p adjusted", align: term.Right, text: compared.adjusted},
-	{head: "before", align: term.Right, text: func(c compared) string { return median(c.before) }},
-	{head: "after", align: term.Right, text: func(c compared) string { return median(c.after) }},
-	{head: "samples", align: term.Right, text: compared.samples},
-	{text: func(c compared) string { return c.notes }},
-}
-
-// filled are the columns that have something in them.
-func filled(rows []compared) []compareColumn {
-	var out []compareColumn
-	for _, column := range compareColumns {
-		if slices.ContainsFunc(rows, func(c compared) bool { return column.text(c) != "" }) {
-			out = append(out, column)
-		}
-	}
-	return out
-}
-
-func compareTable(rows []compared, style term.Style) *rendered {
-	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim}}
-	shown := filled(rows)
-	for _, column := range shown {
-		t.Columns = append(t.Columns, term.Column{Header: column.head, Align: column.align})
-	}
-	for _, c := range rows {
-		cells := make([]term.Cell, len(shown))
-		for i, column := range shown {
-			cells[i].Text = column.text(c)
-			switch column.head {
-			case "benchmark":
-				cells[i].Style = style.Bold
-			case "verdict":
-				cells[i].Style = c.paint(style)
-			case "":
-				cells[i].Style = style.Dim
-			}
-		}
-		t.AddCells(cells...)
-	}
-	return t
-}
-
-func (c compared) paint(style term.Style) func(string) string {
-	switch c.row.Verdict {
-	case result.Regression:
-		return style.Red
-	case result.Improvement, result.Maintained:
-		return style.Green
-	case result.Inconclusive, result.Incomparable:
-		return style.Yellow
-	}
-	return nil
+	return tallied(each(rows, func(c compared) string { return c.verdict }), string(result.Regression), string(result.Improvement))
 }

@@ -35,7 +35,7 @@ func forms(t *testing.T, r *result.Report) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := render(t, r)
+	page := pageOf(t, r)
 	checkPage(t, page)
 	return map[string]string{"text": text.String(), "markdown": Markdown(r), "csv": string(raw), "html": page}
 }

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -57,15 +59,15 @@ func (t tried) word() string {
 	return string(passed)
 }
 
-// class is how the word looks.
-func (t tried) class() string {
+// tone is how the word looks.
+func (t tried) tone() view.Tone {
 	switch t.word() {
 	case string(passed):
-		return "good"
+		return view.Good
 	case string(wrong), "REJECTED", "BROKEN":
-		return "bad"
+		return view.Bad
 	}
-	return "unsure"
+	return view.Unsure
 }
 
 // score counts the cases that passed among those that were judged: "[27/27]".
@@ -79,20 +81,10 @@ func (t tried) score() string {
 // extent says what a kernel was judged by and, where no column does, how much was
 // left out.
 func (t tried) extent(skips bool) []string {
-	var out []string
-	if t.v.Oracle != "" {
-		out = append(out, "against "+t.v.Oracle)
-	}
-	if skips && t.v.Skipped > 0 {
-		out = append(out, unit.Count(t.v.Skipped)+" skipped")
-	}
-	if names := exploits(t.row); len(names) > 0 {
-		out = append(out, strings.Join(names, ", "))
-	}
-	if t.row.Fault != nil && t.row.Fault.Cause != result.CauseCheat {
-		out = append(out, string(t.row.Fault.Cause))
-	}
-	return out
+	return present(
+		prefixed("against ", t.v.Oracle), when(skips && t.v.Skipped > 0, unit.Count(t.v.Skipped)+" skipped"), strings.Join(exploits(t.row), ", "),
+		when(cause(t.row) != string(result.CauseCheat), cause(t.row)),
+	)
 }
 
 // took is how long all cases of a kernel took.
@@ -108,51 +100,23 @@ func (t tried) took() float64 {
 func (t tried) of(f fate) []*result.Case { return fated(t.v.Cases, f) }
 
 func fated(cases []*result.Case, f fate) []*result.Case {
-	var out []*result.Case
-	for _, c := range cases {
-		if fateOf(c) == f {
-			out = append(out, c)
-		}
-	}
-	return out
+	return where(cases, func(c *result.Case) bool { return fateOf(c) == f })
 }
 
 // caseNotes are what else there is to say of a case, in a few words.
 func caseNotes(c *result.Case) []string {
-	var out []string
-	if c.Fill != "" {
-		out = append(out, c.Fill)
-	}
+	out := []string{c.Fill}
 	if o := closest(c); o != nil {
-		if len(c.Outputs) > 1 {
-			out = append(out, "in "+o.Name)
-		}
-		if o.Wrong > 0 {
-			out = append(out, whole(o.Wrong)+" wrong")
-		}
-		if o.NaNs > 0 {
-			out = append(out, whole(o.NaNs)+" NaN")
-		}
-		if o.Wrong == 0 && c.Reason != "" && c.Fault == nil {
-			out = append(out, c.Reason)
-		}
-		if o.RivalMaxAbs > 0 {
-			out = append(out, "rival's max abs "+scientific(o.RivalMaxAbs))
-		}
+		out = append(
+			out, when(len(c.Outputs) > 1, "in "+o.Name), when(o.Wrong > 0, whole(o.Wrong)+" wrong"), when(o.NaNs > 0, whole(o.NaNs)+" NaN"),
+			when(o.Wrong == 0 && c.Fault == nil, c.Reason), when(o.RivalMaxAbs > 0, "rival's max abs "+scientific(o.RivalMaxAbs)),
+		)
 	}
-	if c.Repeats > 1 && fateOf(c) == passed {
-		out = append(out, fmt.Sprintf("%d runs alike", c.Repeats))
-	}
-	if c.Replay {
-		out = append(out, "failed before")
-	}
+	out = append(out, when(c.Repeats > 1 && fateOf(c) == passed, fmt.Sprintf("%d runs alike", c.Repeats)), when(c.Replay, "failed before"))
 	if c.Fault != nil {
 		out = append(out, string(c.Fault.Cause))
 	}
-	if c.Skipped != "" {
-		out = append(out, c.Skipped)
-	}
-	return out
+	return present(append(out, c.Skipped)...)
 }
 
 // worstOf are the largest errors of cases, output by output; nil where there are none.
@@ -184,31 +148,6 @@ type extremes struct {
 	beyond        bool // one is larger than atol: its answer is large too
 }
 
-// lane is the cases that were tried for one reason.
-type lane struct {
-	name  string
-	cases []*result.Case
-}
-
-// of are the cases of a lane with a fate.
-func (l *lane) of(f fate) []*result.Case { return fated(l.cases, f) }
-
-// lanesOf are the lanes of cases, in the order they were tried.
-func lanesOf(cases []*result.Case) []*lane {
-	var out []*lane
-	found := map[string]*lane{}
-	for _, c := range cases {
-		l := found[c.Lane]
-		if l == nil {
-			l = &lane{name: c.Lane}
-			found[c.Lane] = l
-			out = append(out, l)
-		}
-		l.cases = append(l.cases, c)
-	}
-	return out
-}
-
 // blow is a failing case that is told in full, and the cases that are the same
 // failure: those that were shrunk to one file.
 type blow struct {
@@ -232,84 +171,50 @@ func (t tried) blows() []blow {
 
 // smallest says which smaller case still fails, and where it is kept.
 func (b blow) smallest() []string {
-	var out []string
+	text := ""
 	if s := b.Shrunk; s != nil {
-		text := "smallest case that still fails"
-		if b.alike > 0 {
-			text += ", of " + counted(b.alike+1, "case") + " alike"
-		}
-		text += ": " + sizes(s)
-		if s.Fill != "" {
-			text += " " + s.Fill
-		}
-		if reason := why(s); reason != "" && reason != why(b.Case) {
-			text += ": " + reason
-		}
-		out = append(out, text)
+		text = "smallest case that still fails" + when(b.alike > 0, ", of "+view.Counted(b.alike+1, "case")+" alike") + ": " + sizes(s) + prefixed(" ", s.Fill)
+		text += when(why(s) != why(b.Case), prefixed(": ", why(s)))
 	}
-	if b.Stored != "" {
-		out = append(out, "kept in "+b.Stored+", and tried first from now on")
-	}
-	return out
+	return present(text, when(b.Stored != "", "kept in "+b.Stored+", and tried first from now on"))
 }
 
 // replayed says how to try the very same cases again.
 func replayed(r *result.Report) string {
-	for _, t := range triedRows(r) {
-		if t.v.Seed != 0 {
-			return fmt.Sprintf("--seed %d", t.v.Seed)
-		}
+	seed := r.Method.Seed
+	for _, t := range slices.Backward(triedRows(r)) {
+		seed = cmp.Or(t.v.Seed, seed)
 	}
-	if r.Method.Seed != 0 {
-		return fmt.Sprintf("--seed %d", r.Method.Seed)
-	}
-	return ""
+	return when(seed != 0, fmt.Sprintf("--seed %d", seed))
 }
 
 // fuzzNotes are what stands below the cases: how they are judged, what was left out,
 // and what cannot be guaranteed.
 func fuzzNotes(r *result.Report) []string {
-	var out []string
-	if slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verification != nil && worstOf(row.Verification.Cases) != nil }) {
-		out = append(out, "an element is right when its error is at most atol + rtol × |the right answer|")
-	}
-	out = append(out, limits(r.Rows, kernelName)...)
-	if text := authorTrust(r.Rows, kernelName); text != "" {
-		out = append(out, text)
-	}
-	return out
+	compared := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verification != nil && worstOf(row.Verification.Cases) != nil })
+	out := present(when(compared, "an element is right when its error is at most atol + rtol × |the right answer|"))
+	return append(append(out, limits(r.Rows, kernelName)...), present(authorTrust(r.Rows, kernelName))...)
 }
 
 // fuzzHeadline is what a run came to.
 func fuzzHeadline(r *result.Report, rows []tried) string {
-	pass, fail, skip := 0, 0, 0
-	words := map[string]int{}
-	for _, t := range rows {
-		pass, fail, skip = pass+t.v.Passed, fail+t.v.Failed, skip+t.v.Skipped
-		words[t.word()]++
-	}
+	pass, fail, skip, words := outcomes(rows)
 	var out []string
 	switch {
 	case fail > 0:
-		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(fail), counted(pass+fail, "case"), verb(fail, "fail", "fails")))
+		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(fail), view.Counted(pass+fail, "case"), verb(fail, "fail", "fails")))
 	case pass > 0:
-		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(pass), counted(pass, "case"), verb(pass, "pass", "passes")))
+		out = append(out, fmt.Sprintf("%s of %s %s", unit.Count(pass), view.Counted(pass, "case"), verb(pass, "pass", "passes")))
 	default:
 		out = append(out, "nothing was tried")
 	}
 	for _, word := range []string{"REJECTED", "BROKEN", "NOT TRIED", "ENDED EARLY", "SUSPICIOUS"} {
 		if n := words[word]; n > 0 {
-			out = append(out, counted(n, "kernel")+" "+strings.ToLower(word))
+			out = append(out, view.Counted(n, "kernel")+" "+strings.ToLower(word))
 		}
 	}
-	if skip > 0 {
-		out = append(out, unit.Count(skip)+" skipped")
-	}
-	text := strings.Join(out, ", ")
-	if r.Interrupted {
-		text = "interrupted: " + text
-	}
-	return text
+	out = append(out, present(when(skip > 0, unit.Count(skip)+" skipped"))...)
+	return when(r.Interrupted, "interrupted: ") + strings.Join(out, ", ")
 }
 
 // verb agrees with a number.

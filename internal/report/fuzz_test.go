@@ -19,7 +19,7 @@ func TestFuzzReport(t *testing.T) {
 	golden(t, "fuzz_color", checkedText(t, briefly(), term.Style{Color: true}))
 	golden(t, "fuzz_matrix", checkedText(t, fuzzOf(matrix()), term.Style{}))
 	golden(t, "fuzz_markdown", Markdown(briefly()))
-	golden(t, "fuzz_html", styleSheet.ReplaceAllString(render(t, briefly()), "<style/>"))
+	golden(t, "fuzz_html", styleSheet.ReplaceAllString(pageOf(t, briefly()), "<style/>"))
 	raw, err := CSV(briefly())
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestFuzzReport(t *testing.T) {
 
 func TestFuzzPage(t *testing.T) {
 	for name, r := range map[string]*result.Report{"trials": trials(), "matrix": fuzzOf(matrix()), "selftest": selftestSample(), "verified": examination()} {
-		page := render(t, r)
+		page := pageOf(t, r)
 		checkPage(t, page)
 		for _, link := range regexp.MustCompile(`href="#(\w+)"`).FindAllStringSubmatch(page, -1) {
 			if strings.Count(page, `id="`+link[1]+`"`) != 1 {
@@ -37,7 +37,7 @@ func TestFuzzPage(t *testing.T) {
 			}
 		}
 	}
-	if n := strings.Count(render(t, trials()), `<tr><th scope="row">ROWS=`); n != 1321 {
+	if n := strings.Count(pageOf(t, trials()), `<tr><th scope="row">ROWS=`); n != 1321 {
 		t.Errorf("%d of 1321 cases are on the page", n)
 	}
 }
@@ -126,7 +126,7 @@ func TestFuzzWords(t *testing.T) {
 		if f := flaw(Markdown(r)); f != "" {
 			t.Error(f)
 		}
-		checkPage(t, render(t, r))
+		checkPage(t, pageOf(t, r))
 	}
 }
 
@@ -139,7 +139,7 @@ func TestFuzzOfNothing(t *testing.T) {
 		if f := flaw(Markdown(r)); f != "" {
 			t.Error(f)
 		}
-		page := render(t, r)
+		page := pageOf(t, r)
 		checkPage(t, page)
 		if !strings.Contains(page, "Nothing was tried.") {
 			t.Error("the page does not say that nothing was tried")
@@ -258,7 +258,7 @@ func TestRelativeToZero(t *testing.T) {
 		}
 		c := &result.Case{Outputs: []result.OutputError{test.o}}
 		row := &result.Row{Kernel: "k", Config: "c", Verification: &result.Verification{Cases: []*result.Case{c}}}
-		if got := (checked{compared: compared{row: row}}).verifyRecord()[6]; got != test.inFields {
+		if got := verifyFields[6].text(checked{compared: compared{row: row}}); got != test.inFields {
 			t.Errorf("%s: %q in the CSV of a check", test.name, got)
 		}
 		for _, column := range verifiedColumns {
@@ -286,7 +286,7 @@ func TestStrangeErrors(t *testing.T) {
 				}
 			}
 			strange(reflect.ValueOf(r.Selftest), numbers, &at)
-			page := render(t, r)
+			page := pageOf(t, r)
 			checkPage(t, page)
 			if at := regexp.MustCompile(`[^ >]NaN|>NaN[^<]|Inf\b`).FindStringIndex(sectionOf(page, "results", "cases", "verified")); at != nil {
 				t.Errorf("%v is shown as a number", numbers[first])
@@ -325,7 +325,7 @@ func TestHostileAnswers(t *testing.T) {
 		for _, r := range []*result.Report{briefly(), examination(), selftestSample()} {
 			spoilAnswers(r, text)
 			if len(text) < 100 {
-				page := render(t, r)
+				page := pageOf(t, r)
 				checkPage(t, page)
 				if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 					t.Errorf("%s: %.40q is not escaped in the page", r.Kind, text)
@@ -374,7 +374,7 @@ func TestFuzzIsBounded(t *testing.T) {
 		if f := flaw(Markdown(r)); f != "" {
 			t.Errorf("%s: %s", kind, f)
 		}
-		page := render(t, r)
+		page := pageOf(t, r)
 		if most := 8 << 20; len(page) > most {
 			t.Errorf("%s: a page of %d bytes, more than %d", kind, len(page), most)
 		}

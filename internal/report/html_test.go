@@ -16,12 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 )
 
 var pages = flag.String("pages", "", "write pages to look at into this folder")
 
-func render(t testing.TB, r *result.Report) string {
+func pageOf(t testing.TB, r *result.Report) string {
 	t.Helper()
 	page, err := HTML(r)
 	if err != nil {
@@ -46,15 +47,15 @@ func pictured() *result.Report {
 var styleSheet = regexp.MustCompile(`(?s)<style>.*</style>`)
 
 func TestHTML(t *testing.T) {
-	golden(t, "html", styleSheet.ReplaceAllString(render(t, pictured()), "<style/>"))
+	golden(t, "html", styleSheet.ReplaceAllString(pageOf(t, pictured()), "<style/>"))
 }
 
 func TestHTMLOfNothing(t *testing.T) {
 	r := &result.Report{Schema: result.Schema, Kind: result.KindBench}
-	checkPage(t, render(t, r))
+	checkPage(t, pageOf(t, r))
 	r = sample()
 	r.Rows, r.Warnings = nil, nil
-	page := render(t, r)
+	page := pageOf(t, r)
 	checkPage(t, page)
 	if !strings.Contains(page, "Nothing was measured.") {
 		t.Error("does not say that nothing was measured")
@@ -105,12 +106,12 @@ func checkPage(t *testing.T, page string) {
 
 func TestHTMLIsClosedAndSelfContained(t *testing.T) {
 	for name, r := range map[string]*result.Report{"sample": sample(), "pictured": pictured(), "sweep": sweep()} {
-		t.Run(name, func(t *testing.T) { checkPage(t, render(t, r)) })
+		t.Run(name, func(t *testing.T) { checkPage(t, pageOf(t, r)) })
 	}
 }
 
 func TestHTMLLinksLeadSomewhere(t *testing.T) {
-	page := render(t, sweep())
+	page := pageOf(t, sweep())
 	links := regexp.MustCompile(`href="#(\w+)"`).FindAllStringSubmatch(page, -1)
 	if len(links) < 5 {
 		t.Errorf("only %d links", len(links))
@@ -159,7 +160,7 @@ func TestHostileText(t *testing.T) {
 		r := sweep()
 		r.Rows = append(r.Rows[len(r.Rows)-1:], pictured().Rows...)
 		hostile(reflect.ValueOf(r), text)
-		page := render(t, r)
+		page := pageOf(t, r)
 		checkPage(t, page)
 		if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 			t.Errorf("%q is not escaped", text)
@@ -184,16 +185,16 @@ func TestHTMLIsBounded(t *testing.T) {
 		}
 		r.Rows = append(r.Rows, &made)
 	}
-	page := render(t, r)
+	page := pageOf(t, r)
 	if most := 3 << 20; len(page) > most {
 		t.Errorf("%d bytes, more than %d", len(page), most)
 	}
 	checkPage(t, page)
 
 	r.Rows = r.Rows[1:2]
-	few := len(render(t, r))
+	few := len(pageOf(t, r))
 	r.Rows[0].Timing = drawn(random, 1e-3, 20_000)
-	if many := len(render(t, r)); float64(many) > 1.02*float64(few) {
+	if many := len(pageOf(t, r)); float64(many) > 1.02*float64(few) {
 		t.Errorf("%d bytes with 1,000 samples, %d with 20,000", few, many)
 	}
 }
@@ -205,8 +206,8 @@ func TestStripsAreBounded(t *testing.T) {
 		r.Rows = append(r.Rows, rows...)
 	}
 	made := allStrips(r)
-	if len(made) != 1 || len(made[0].Lines) != mostStrips || made[0].Open || made[0].More != "90 more lines in the JSON report" {
-		t.Errorf("%d kernels, %d lines, open %v, %q", len(made), len(made[0].Lines), made[0].Open, made[0].More)
+	if len(made) != 1 || len(made[0].Strips) != mostStrips || made[0].Open || made[0].Lines[0].Text != "90 more lines in the JSON report" {
+		t.Errorf("%d kernels, %d lines, open %v, %v", len(made), len(made[0].Strips), made[0].Open, made[0].Lines)
 	}
 }
 
@@ -217,18 +218,18 @@ func TestJudged(t *testing.T) {
 	fault := &result.Fault{Cause: result.CauseCrash}
 	for _, test := range []struct {
 		line line
-		want outcome
+		want view.Cell
 	}{
-		{rival(1.1, 1.3), outcome{"faster", "1.20×", "[1.10, 1.30]"}},
-		{rival(0.8, 0.9), outcome{"slower", "0.85×", "[0.80, 0.90]"}},
-		{rival(0.9, 1.1), outcome{"even", "1.00×", "[0.90, 1.10]"}},
-		{line{row: &result.Row{}}, outcome{}},
-		{line{row: &result.Row{Verdict: result.Improvement}}, outcome{Class: "good", Text: "improvement"}},
-		{line{row: &result.Row{Verdict: result.Regression}}, outcome{Class: "bad", Text: "regression"}},
-		{line{row: &result.Row{Verdict: result.Broken, Fault: fault}}, outcome{Class: "bad", Text: "broken: crash"}},
-		{line{row: &result.Row{Fault: fault}}, outcome{Class: "unsure", Text: "not measured: crash"}},
-		{line{row: &result.Row{Verdict: result.Inconclusive}}, outcome{Class: "unsure", Text: "inconclusive"}},
-		{line{row: &result.Row{Verdict: result.New}}, outcome{Class: "plain", Text: "new"}},
+		{rival(1.1, 1.3), view.Cell{Tone: view.Faster, Text: "1.20×", Rest: " [1.10, 1.30]"}},
+		{rival(0.8, 0.9), view.Cell{Tone: view.Slower, Text: "0.85×", Rest: " [0.80, 0.90]"}},
+		{rival(0.9, 1.1), view.Cell{Tone: view.Even, Text: "1.00×", Rest: " [0.90, 1.10]"}},
+		{line{row: &result.Row{}}, view.Cell{}},
+		{line{row: &result.Row{Verdict: result.Improvement}}, view.Cell{Tone: "good", Text: "improvement"}},
+		{line{row: &result.Row{Verdict: result.Regression}}, view.Cell{Tone: "bad", Text: "regression"}},
+		{line{row: &result.Row{Verdict: result.Broken, Fault: fault}}, view.Cell{Tone: "bad", Text: "broken: crash"}},
+		{line{row: &result.Row{Fault: fault}}, view.Cell{Tone: "unsure", Text: "not measured: crash"}},
+		{line{row: &result.Row{Verdict: result.Inconclusive}}, view.Cell{Tone: "unsure", Text: "inconclusive"}},
+		{line{row: &result.Row{Verdict: result.New}}, view.Cell{Tone: "plain", Text: "new"}},
 	} {
 		if diff := cmp.Diff(test.want, test.line.judged()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -242,15 +243,15 @@ func TestChartOfBrokenRivals(t *testing.T) {
 	r.Rows = r.Rows[:1]
 	r.Rows[0].Rivals = r.Rows[0].Rivals[1:]
 	made := charts(r)
-	if len(made) != 1 || made[0].RatioAxis == "" {
+	if len(made) != 1 || made[0].Ratios == nil {
 		t.Fatalf("got %+v", made)
 	}
 	got := made[0].Groups[0].Lines
-	if len(got) != 2 || got[1].Label != "sdpa" || got[1].Outcome.Text != "broken: crash" {
+	if len(got) != 2 || got[1].Label != "sdpa" || got[1].Badge.Text != "broken: crash" {
 		t.Errorf("got %+v", got)
 	}
 	r.Rows[0].Rivals = nil
-	if made := charts(r); made[0].RatioAxis != "" {
+	if made := charts(r); made[0].Ratios != nil {
 		t.Error("speedups without a rival")
 	}
 }
@@ -263,8 +264,8 @@ func TestStandings(t *testing.T) {
 		}}
 	}
 	r := &result.Report{Rows: []*result.Row{row(1.9, 2, 2.1), row(0.45, 0.5, 0.55), row(0.9, 1, 1.1)}}
-	want := []overall{{Kernel: "k", Rival: "r", Class: "even", Mean: "1.00×", Low: "0.50×", High: "2.00×", Faster: 1, Slower: 1, Even: 1}}
-	if diff := cmp.Diff(want, standings(r)); diff != "" {
+	want := []overall{{kernel: "k", rival: "r", tone: view.Even, mean: 1, low: 0.5, high: 2, faster: 1, slower: 1, even: 1}}
+	if diff := cmp.Diff(want, standings(r), cmp.AllowUnexported(overall{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.Rows = r.Rows[:1]
@@ -273,60 +274,32 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-func TestFocusLeavesStraysOut(t *testing.T) {
-	var sorted []float64
-	for i := range 100 {
-		sorted = append(sorted, 1+float64(i)/1000)
-	}
-	if low, high := focus(sorted); low != 1 || high != sorted[99] {
-		t.Errorf("%v to %v without a stray sample", low, high)
-	}
-	if low, high := focus(append(sorted, 50)); low != 1 || high > 1.3 {
-		t.Errorf("%v to %v with a slow one", low, high)
-	}
-	if low, high := focus(append([]float64{1e-9}, sorted...)); low < 0.8 || high != sorted[99] {
-		t.Errorf("%v to %v with a fast one", low, high)
-	}
-	if low, high := focus([]float64{2, 2, 2}); low != 2 || high != 2 {
-		t.Errorf("%v to %v of equal ones", low, high)
-	}
-}
-
-func TestExcerptKeepsBothEnds(t *testing.T) {
-	got := strings.Split(excerpt("first\n"+strings.Repeat("line\n", 1000)+strings.Repeat("w", 1000)+"\n"), "\n")
-	if len(got) != 65 || got[0] != "first" || !strings.HasPrefix(got[32], "… 938 more lines") || len(got[64]) > 410 {
-		t.Errorf("%d lines, %q, %q, %d", len(got), got[0], got[32], len(got[64]))
-	}
-	if got := excerpt(" short \n"); got != "short" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestResources(t *testing.T) {
 	r := sweep()
 	s := resourceSheet(r)
-	want := sheet{
-		Heads: []sheetHead{
-			{"kernel", false},
-			{"entry", false},
-			{"registers", true},
-			{"static shared", true},
-			{"dynamic shared", true},
-			{"spilled", true},
-			{"constant", true},
-			{"occupancy", true},
-			{"configs", false},
+	want := &view.Table{
+		Look: "sheet",
+		Columns: []view.Column{
+			{Head: "kernel"},
+			{Head: "entry"},
+			{Head: "registers", Number: true},
+			{Head: "static shared", Number: true},
+			{Head: "dynamic shared", Number: true},
+			{Head: "spilled", Number: true},
+			{Head: "constant", Number: true},
+			{Head: "occupancy", Number: true},
+			{Head: "configs"},
 		},
-		Rows: [][]string{{
-			"attention BLOCK_M=128 BLOCK_N=64 NUM_STAGES=2 NUM_WARPS=8", "attention_fwd", "168", "1 KiB", "96 KiB",
-			"48 B out, 96 B in", "640 B", "18.8%", "s256, s256_causal, s512 and 9 more",
-		}},
+		Rows: []view.Row{{Cells: []view.Cell{
+			{Text: "attention BLOCK_M=128 BLOCK_N=64 NUM_STAGES=2 NUM_WARPS=8"}, {Text: "attention_fwd"}, {Text: "168"}, {Text: "1 KiB"}, {Text: "96 KiB"},
+			{Text: "48 B out, 96 B in"}, {Text: "640 B"}, {Text: "18.8%"}, {Text: "s256, s256_causal, s512 and 9 more"},
+		}}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.Rows[0].Build = nil
-	if s := resourceSheet(r); len(s.Rows) != 2 || s.Rows[0][5] != "none" {
+	if s := resourceSheet(r); len(s.Rows) != 2 || s.Rows[0].Cells[5].Text != "none" {
 		t.Errorf("a config that needs less does not stand alone: %v", s.Rows)
 	}
 }
@@ -346,6 +319,6 @@ func TestPages(t *testing.T) {
 func BenchmarkHTML(b *testing.B) {
 	r := sweep()
 	for b.Loop() {
-		render(b, r)
+		pageOf(b, r)
 	}
 }

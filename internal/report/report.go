@@ -1,15 +1,21 @@
-// Package report shows a Report: as text for a terminal, Markdown and HTML for
-// people who read it elsewhere, CSV for other programs, JSON for everything. It
-// reads the Report and nothing else.
+// Package report shows a Report. It makes a View of it (sections, tables, badges,
+// notes and plots as data: package view), which package render shows as text for a
+// terminal, as Markdown and HTML for people who read it elsewhere, and as CSV for
+// other programs. It reads the Report and nothing else. The dashboard and the comment
+// on a pull request are to be made of the same views.
 package report
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
 	"pawl/internal/disk"
+	"pawl/internal/report/render"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
+	"pawl/internal/term"
 )
 
 // Endings are the file endings a report can be written as.
@@ -38,4 +44,63 @@ func WriteFile(file string, r *result.Report) error {
 		return err
 	}
 	return disk.Write(file, data)
+}
+
+// TextOptions say how a report looks on a terminal.
+type TextOptions struct {
+	Style term.Style
+	Path  string // where the report was saved; may be empty
+}
+
+// Text writes the report for a terminal: what ran where, a table, and then only
+// what needs attention.
+func Text(w io.Writer, r *result.Report, opts TextOptions) error {
+	return render.Text(w, ViewOf(r, view.Text), render.TextOptions{Style: opts.Style, Path: opts.Path, Whole: !term.IsTerminal(w)})
+}
+
+// Markdown renders the report for people who read it in a browser.
+func Markdown(r *result.Report) string { return render.Markdown(ViewOf(r, view.Markdown)) }
+
+// HTML renders the report as one page that needs nothing else.
+func HTML(r *result.Report) ([]byte, error) { return render.HTML(ViewOf(r, view.HTML)) }
+
+// CSV renders the report for programs: times in seconds, changes as fractions.
+func CSV(r *result.Report) ([]byte, error) { return render.CSV(ViewOf(r, view.CSV)) }
+
+// ViewOf is what the forms show of a report. Sections that none of them has are left
+// out.
+func ViewOf(r *result.Report, forms view.Form) view.View {
+	b := &builder{r: r, forms: forms, v: view.View{Kind: string(r.Kind), Tool: r.Tool.Version, Run: r.ID, Interrupted: r.Interrupted}}
+	switch r.Kind {
+	case result.KindCompare:
+		b.compare()
+	case result.KindCheck:
+		b.check()
+	case result.KindFuzz:
+		b.fuzz()
+	case result.KindSelftest:
+		b.selftest()
+	default:
+		b.bench()
+	}
+	if forms&view.CSV != 0 {
+		b.v.Records = recordsOf(r)
+	}
+	b.add(view.HTML, view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)})
+	return b.v
+}
+
+// recordsOf are the report's lines for programs, below the names of their fields.
+func recordsOf(r *result.Report) [][]string {
+	switch r.Kind {
+	case result.KindCompare:
+		return compareRecords(r)
+	case result.KindCheck:
+		return checkRecords(r)
+	case result.KindFuzz:
+		return fuzzRecords(r)
+	case result.KindSelftest:
+		return selftestRecords(r)
+	}
+	return benchRecords(r)
 }

@@ -152,10 +152,3 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 }
-
-func TestFenceCannotBeClosed(t *testing.T) {
-	got := fenced("a\n````\nb")
-	if !strings.HasPrefix(got, "`````\n") || !strings.HasSuffix(got, "\n`````\n\n") {
-		t.Errorf("got %q", got)
-	}
-}

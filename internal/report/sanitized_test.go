@@ -41,10 +41,10 @@ func TestSanitizerReport(t *testing.T) {
 	golden(t, "sanitizer_text", checkedText(t, sanitizedSample(), term.Style{}))
 	golden(t, "sanitizer_color", checkedText(t, sanitizedSample(), term.Style{Color: true}))
 	golden(t, "sanitizer_markdown", Markdown(sanitizedSample()))
-	page := render(t, sanitizedSample())
+	page := pageOf(t, sanitizedSample())
 	checkPage(t, page)
 	golden(t, "sanitizer_html", styleSheet.ReplaceAllString(page, "<style/>"))
-	if strings.Contains(render(t, briefly()), `id="sanitizer"`) || strings.Contains(Markdown(briefly()), "## Sanitizer") {
+	if strings.Contains(pageOf(t, briefly()), `id="sanitizer"`) || strings.Contains(Markdown(briefly()), "## Sanitizer") {
 		t.Error("a page speaks of tools that were not run")
 	}
 }
@@ -70,8 +70,8 @@ func TestSanitizerWords(t *testing.T) {
 		{"1 error, and not all is known: it ended", "bad", result.SanitizerRun{Findings: both[:1], Skipped: "it ended"}},
 	} {
 		r := toolRun{&test.run}
-		if r.word() != test.word || r.class() != test.class {
-			t.Errorf("got %q, %s; want %q, %s", r.word(), r.class(), test.word, test.class)
+		if r.word() != test.word || string(r.tone()) != test.class {
+			t.Errorf("got %q, %s; want %q, %s", r.word(), string(r.tone()), test.word, test.class)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestSanitizerHostileText(t *testing.T) {
 		r := sanitizedSample()
 		spoilAnswers(r, text)
 		if len(text) < 100 {
-			page := render(t, r)
+			page := pageOf(t, r)
 			checkPage(t, page)
 			if strings.Contains(page, "<script") || strings.Contains(page, "<img") {
 				t.Errorf("%.40q is not escaped in the page", text)
@@ -104,7 +104,7 @@ func TestSanitizerIsBounded(t *testing.T) {
 	found := few.Rows[0].Verification.Sanitizer[0].Findings[0]
 	found.Frames = strings.Split(strings.Repeat("frame at a.cu:1\n", 20), "\n")[:20]
 	few.Rows[0].Verification.Sanitizer[0].Findings = nil
-	for i := range mostFound + 5 {
+	for i := range 8 + 5 {
 		found.Line = i
 		few.Rows[0].Verification.Sanitizer[0].Findings = append(few.Rows[0].Verification.Sanitizer[0].Findings, found)
 	}
@@ -129,7 +129,7 @@ func TestSanitizerIsBounded(t *testing.T) {
 	if f := flaw(comment); f != "" {
 		t.Error(f)
 	}
-	page := render(t, many)
+	page := pageOf(t, many)
 	checkPage(t, page)
 	if most := 8 << 20; len(page) > most {
 		t.Errorf("a page of %d bytes, more than %d", len(page), most)

@@ -2,21 +2,18 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"pawl/internal/report/view"
 	"pawl/internal/result"
-	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
 // subjects are the kernels of one kind that the checks were tried on.
-type subjects struct {
-	kind string
-	list []result.SelftestSubject
-}
+type subjects struct{ group[result.SelftestSubject] }
 
 var (
 	selftestKinds = []string{"host", "python", "cuda", "launcher"}
@@ -42,21 +39,14 @@ func selftestOf(r *result.Report) *result.Selftest {
 
 // byKind groups subjects: kinds and roles in the order people think of them, others
 // after those.
-func byKind(s *result.Selftest) []*subjects {
-	var out []*subjects
-	found := map[string]*subjects{}
-	for _, subject := range s.Subjects {
-		group := found[subject.Kind]
-		if group == nil {
-			group = &subjects{kind: subject.Kind}
-			found[subject.Kind] = group
-			out = append(out, group)
-		}
-		group.list = append(group.list, subject)
+func byKind(s *result.Selftest) []subjects {
+	var out []subjects
+	for _, g := range grouped(s.Subjects, func(s result.SelftestSubject) string { return s.Kind }) {
+		out = append(out, subjects{g})
 	}
-	slices.SortStableFunc(out, func(a, b *subjects) int { return rank(selftestKinds, a.kind) - rank(selftestKinds, b.kind) })
+	slices.SortStableFunc(out, func(a, b subjects) int { return rank(selftestKinds, a.name) - rank(selftestKinds, b.name) })
 	for _, group := range out {
-		slices.SortStableFunc(group.list, func(a, b result.SelftestSubject) int {
+		slices.SortStableFunc(group.items, func(a, b result.SelftestSubject) int {
 			return rank(selftestRoles, a.Role) - rank(selftestRoles, b.Role)
 		})
 	}
@@ -70,15 +60,15 @@ func rank(order []string, word string) int {
 	return len(order)
 }
 
-// outcomeClass is how an outcome looks.
-func outcomeClass(word string) string {
+// outcomeTone is how an outcome looks.
+func outcomeTone(word string) view.Tone {
 	switch word {
 	case "caught", "passed", "killed":
-		return "good"
+		return view.Good
 	case "missed", "failed", "survived":
-		return "bad"
+		return view.Bad
 	}
-	return "unsure"
+	return view.Unsure
 }
 
 // selftestTotals is the whole selftest in one line.
@@ -86,53 +76,38 @@ func selftestTotals(s *result.Selftest) string {
 	controls := s.ControlsPassed + s.ControlsFailed
 	parts := []string{
 		fmt.Sprintf("%s caught, %s suspicious, %s defused, %s missed", unit.Count(s.Caught), unit.Count(s.Suspicious), unit.Count(s.Defused), unit.Count(s.Missed)),
-		fmt.Sprintf("%s of %s pass", unit.Count(s.ControlsPassed), counted(controls, "control")),
+		fmt.Sprintf("%s of %s pass", unit.Count(s.ControlsPassed), view.Counted(controls, "control")),
 	}
 	if s.Mutants > 0 {
 		// 99.9% is not all of them.
 		parts = append(parts, fmt.Sprintf("mutants %d/%d killed (%.0f%%)", s.MutantsKilled, s.Mutants, math.Floor(100*float64(s.MutantsKilled)/float64(s.Mutants))))
 	}
-	if s.Open > 0 {
-		parts = append(parts, unit.Count(s.Open)+" open")
-	}
-	if s.Skipped > 0 {
-		parts = append(parts, unit.Count(s.Skipped)+" skipped")
-	}
+	parts = append(parts, present(when(s.Open > 0, unit.Count(s.Open)+" open"), when(s.Skipped > 0, unit.Count(s.Skipped)+" skipped"))...)
 	return strings.Join(parts, " · ")
 }
 
-// healthy tells whether the checks do what they are for.
+// healthy reports whether the checks do what they are for.
 func healthy(s *result.Selftest) bool {
 	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.Open+s.ControlsPassed+s.Mutants > 0
 }
 
 // summary counts the outcomes of a kind: "14 caught, 1 suspicious".
-func (g *subjects) summary() string {
-	counts := map[string]int{}
-	var order []string
-	for _, s := range g.list {
-		if counts[s.Outcome]++; counts[s.Outcome] == 1 {
-			order = append(order, s.Outcome)
-		}
-	}
-	for i, word := range order {
-		order[i] = unit.Count(counts[word]) + " " + word
-	}
-	return strings.Join(order, ", ")
+func (g subjects) summary() string {
+	return tallied(each(g.items, func(s result.SelftestSubject) string { return s.Outcome }))
 }
 
 // folded are the subjects to list, and in how many words the others were skipped:
 // where a kind cannot run at all, one line says it.
-func (g *subjects) folded() (list []result.SelftestSubject, more []string) {
+func (g subjects) folded() (list []result.SelftestSubject, more []string) {
 	const few = 3
 	reasons := map[string]int{}
-	for _, s := range g.list {
+	for _, s := range g.items {
 		if s.Outcome == "skipped" {
 			reasons[s.Why]++
 		}
 	}
 	done := map[string]bool{}
-	for _, s := range g.list {
+	for _, s := range g.items {
 		switch n := reasons[s.Why]; {
 		case s.Outcome != "skipped" || n <= few:
 			list = append(list, s)
@@ -149,65 +124,135 @@ func remark(s result.SelftestSubject) string {
 	switch {
 	case s.By == "":
 		return s.Why
-	case s.Why == "" || outcomeClass(s.Outcome) == "good":
+	case s.Why == "" || outcomeTone(s.Outcome) == view.Good:
 		return s.By
 	}
 	return s.By + ": " + s.Why
 }
 
-// selftestText writes a selftest for a terminal.
-func selftestText(w io.Writer, r *result.Report, opts TextOptions) error {
-	style := opts.Style
-	s := selftestOf(r)
-	var b strings.Builder
-	heading := []string{"pawl " + r.Tool.Version, machineLine(r), counted(len(s.Subjects), "subject")}
+// selftest shows what the checks caught, a table for every kind of kernel.
+func (b *builder) selftest() {
+	r, s := b.r, selftestOf(b.r)
+	total := selftestTotals(s)
+	b.v.Comment, b.v.Title, b.v.Badges, b.v.Facts = true, total, selftestTiles(s), verifyFacts(r)
 	if r.Interrupted {
-		heading = append(heading, "interrupted")
+		b.v.Brief = "interrupted: " + total
 	}
-	fmt.Fprintf(&b, "%s\n", printable(strings.Join(heading, " · ")))
-	for _, group := range byKind(s) {
-		list, more := group.folded()
-		fmt.Fprintf(&b, "\n  %s\n", style.Bold(printable(group.kind)))
-		subjectTable(list, opts).writeTo(&b)
-		for _, line := range more {
-			fmt.Fprintf(&b, "  %s\n", style.Yellow(printable(flat(line))))
-		}
-	}
-	paint := style.Green
-	if !healthy(s) {
-		paint = style.Red
-	}
-	failures(&b, s, opts)
-	warnings(&b, r, style)
-	fmt.Fprintf(&b, "\n  %s\n", paint(selftestTotals(s)))
-	ending(&b, opts, prefixed("the same again: ", replayed(r)))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func subjectTable(list []result.SelftestSubject, opts TextOptions) *rendered {
-	style := opts.Style
-	t := &rendered{term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "subject"}, {Header: "role"}, {Header: "exploit"}, {Header: "outcome"}, {Header: "caught by"},
-	}}}
-	paints := map[string]func(string) string{"good": style.Green, "bad": style.Red, "unsure": style.Yellow}
-	for _, s := range list {
-		t.AddCells(
-			term.Cell{Text: opts.shorten(s.Name, mostNote)}, term.Cell{Text: s.Role, Style: style.Dim}, term.Cell{Text: opts.shorten(s.Exploit, mostNote/2)},
-			term.Cell{Text: s.Outcome, Style: paints[outcomeClass(s.Outcome)]}, term.Cell{Text: opts.shorten(flat(remark(s)), mostNote), Style: style.Dim},
-		)
-	}
-	t.dropEmpty()
-	return t
-}
-
-// failures tell in full what the checks got wrong.
-func failures(b *strings.Builder, s *result.Selftest, opts TextOptions) {
+	b.v.Heading = present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(s.Subjects), "subject"), when(r.Interrupted, "interrupted"))
+	b.lines(view.Markdown, "", present(origin(r))...)
+	groups := byKind(s)
+	b.add(view.Text|view.Markdown, view.Section{Parts: subjectParts(groups), Noun: "row"})
+	b.add(view.HTML, subjectPage(groups))
 	for _, subject := range s.Subjects {
-		if outcomeClass(subject.Outcome) != "bad" {
-			continue
+		if outcomeTone(subject.Outcome) == view.Bad { // told in full
+			text := strings.Join(present(subject.Kind+" "+subject.Name, subject.Exploit, subject.By, subject.Why), ": ")
+			line := view.Line{Mark: strings.ToUpper(subject.Outcome), Text: view.Flat(text), Tone: view.Bad, Most: 4 * mostNote}
+			b.add(view.Text, view.Section{Lines: []view.Line{line}})
 		}
-		text := strings.Join(slices.DeleteFunc([]string{subject.Kind + " " + subject.Name, subject.Exploit, subject.By, subject.Why}, func(part string) bool { return part == "" }), ": ")
-		fmt.Fprintf(b, "\n  %s %s\n", opts.Style.Red(printable(strings.ToUpper(subject.Outcome))), printable(opts.shorten(flat(text), 4*mostNote)))
 	}
+	b.warnings(view.Text|view.HTML, allWarnings(r))
+	tone := view.Good
+	if !healthy(s) {
+		tone = view.Bad
+	}
+	b.lines(view.Text, tone, total)
+	again := prefixed("the same again: ", replayed(r))
+	b.v.Ending = present(again)
+	b.v.Foot = present("pawl "+r.Tool.Version, r.Started.UTC().Format(time.RFC3339), prefixed("run ", r.ID), again)
+}
+
+func outcomeOf(s result.SelftestSubject) view.Cell {
+	return view.Cell{Text: s.Outcome, Tone: outcomeTone(s.Outcome)}
+}
+
+var subjectColumns = []column[result.SelftestSubject]{
+	{head: "subject", bytes: 120, chars: mostNote, text: func(s result.SelftestSubject) string { return s.Name }},
+	{head: "role", bytes: 40, tone: view.Quiet, text: func(s result.SelftestSubject) string { return s.Role }},
+	{head: "exploit", bytes: 80, chars: mostNote / 2, text: func(s result.SelftestSubject) string { return s.Exploit }},
+	{head: "outcome", bytes: 40, badge: true, cell: outcomeOf},
+	{head: "caught by", bytes: 400, chars: mostNote, tone: view.Quiet, text: func(s result.SelftestSubject) string { return view.Flat(remark(s)) }},
+}
+
+// subjectParts has a table for every kind.
+func subjectParts(groups []subjects) []view.Section {
+	var out []view.Section
+	for _, group := range groups {
+		list, more := group.folded()
+		out = append(out, view.Section{
+			In: view.Text, Name: group.name, Table: dropEmpty(tableOf("", list, subjectColumns)), Lines: linesOf(view.Unsure, more),
+		}, view.Section{
+			In: view.Markdown, Title: "Cell " + group.name + ": " + group.summary(), Table: tableOf("", list, subjectColumns), Lines: linesOf("", more), Noun: "row", Count: len(group.items),
+		})
+	}
+	return out
+}
+
+// subjectPage has as many subjects as a page holds.
+func subjectPage(groups []subjects) view.Section {
+	page := view.Section{ID: "results", Title: "Results"}
+	columns := slices.Clone(subjectColumns)
+	columns[4] = column[result.SelftestSubject]{head: "caught by", text: func(s result.SelftestSubject) string { return s.By }}
+	columns = append(columns, column[result.SelftestSubject]{head: "time", number: true, text: func(s result.SelftestSubject) string {
+		if s.Seconds <= 0 {
+			return ""
+		}
+		return unit.Duration(s.Seconds)
+	}})
+	room := mostListed
+	for _, group := range groups {
+		list, more := group.folded()
+		if left := len(list) - room; left > 0 {
+			list = list[:room]
+			more = append(more, view.Counted(left, "more subject")+" in the JSON report")
+		}
+		room -= len(list)
+		part := view.Section{Name: group.name, Aside: group.summary(), Lines: linesOf("", present(strings.Join(more, "; ")))}
+		if len(list) > 0 {
+			part.Table = tableOf("results", list, columns)
+		}
+		for i, s := range list {
+			if outcomeTone(s.Outcome) != view.Good {
+				part.Table.Rows[i].Note = s.Why
+			}
+		}
+		page.Parts = append(page.Parts, part)
+	}
+	if len(groups) == 0 {
+		page.Lines = linesOf("", []string{"Nothing was tried."})
+	}
+	return page
+}
+
+func selftestTiles(s *result.Selftest) []view.Badge {
+	var out badges
+	out.add(view.Good, s.Caught, "caught", "", true)
+	out.add(view.Unsure, s.Suspicious, "suspicious", "", true)
+	out.add(view.Unsure, s.Defused, "defused", "", true)
+	out.add(view.Bad, s.Missed, "missed", "", true)
+	out.add(view.Unsure, s.Open, "open", "", true)
+	out.add(view.Good, s.ControlsPassed, "controls pass", "", true)
+	out.add(view.Bad, s.ControlsFailed, "controls fail", "", true)
+	out.add(view.Good, s.MutantsKilled, "mutants killed", "of "+unit.Count(s.Mutants), true)
+	if killed := &out[len(out)-1]; s.MutantsKilled < s.Mutants {
+		killed.Tone = view.Bad
+	}
+	out.add(view.Unsure, s.Skipped, "skipped", "", true)
+	return out
+}
+
+func selftestRecords(r *result.Report) [][]string {
+	var all []result.SelftestSubject
+	for _, group := range byKind(selftestOf(r)) {
+		all = append(all, group.items...)
+	}
+	return records(all, []field[result.SelftestSubject]{
+		{"kind", func(s result.SelftestSubject) string { return s.Kind }},
+		{"name", func(s result.SelftestSubject) string { return s.Name }},
+		{"role", func(s result.SelftestSubject) string { return s.Role }},
+		{"exploit", func(s result.SelftestSubject) string { return s.Exploit }},
+		{"outcome", func(s result.SelftestSubject) string { return s.Outcome }},
+		{"by", func(s result.SelftestSubject) string { return s.By }},
+		{"why", func(s result.SelftestSubject) string { return s.Why }},
+		{"seconds", func(s result.SelftestSubject) string { return number(s.Seconds) }},
+	})
 }

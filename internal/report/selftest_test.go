@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pawl/internal/report/render"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/term"
 )
@@ -47,7 +49,7 @@ func TestSelftest(t *testing.T) {
 	golden(t, "selftest_text", checkedText(t, r, term.Style{}))
 	golden(t, "selftest_color", checkedText(t, r, term.Style{Color: true}))
 	golden(t, "selftest_markdown", Markdown(r))
-	golden(t, "selftest_html", styleSheet.ReplaceAllString(render(t, r), "<style/>"))
+	golden(t, "selftest_html", styleSheet.ReplaceAllString(pageOf(t, r), "<style/>"))
 	raw, err := CSV(r)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,7 @@ func TestWholeReasons(t *testing.T) {
 		t.Errorf("a reason is cut:\n%s", text)
 	}
 	var b strings.Builder
-	if err := writeText(&b, r, TextOptions{}); err != nil || strings.Contains(b.String(), end) || !strings.Contains(b.String(), "…") {
+	if err := render.Text(&b, ViewOf(r, view.Text), render.TextOptions{}); err != nil || strings.Contains(b.String(), end) || !strings.Contains(b.String(), "…") {
 		t.Errorf("a reason is not cut (%v):\n%s", err, b.String())
 	}
 	r.Selftest.Subjects[0].Why = strings.Repeat("long ", 1000)
@@ -93,7 +95,7 @@ func TestSelftestOfRows(t *testing.T) {
 	r.Selftest = nil
 	r.Interrupted = true
 	r.Rows = []*result.Row{{Kernel: "cache_pointer", Cell: "host", Plan: "cheat", Verdict: result.Rejected, Fault: &result.Fault{Cause: result.CauseCheat, Message: "stale"}}}
-	for name, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": strings.ReplaceAll(Markdown(r), `\_`, "_"), "html": render(t, r)} {
+	for name, got := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": strings.ReplaceAll(Markdown(r), `\_`, "_"), "html": pageOf(t, r)} {
 		for _, want := range []string{"cache_pointer", "rejected: cheat", "interrupted", "stale"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s does not say %q", name, want)

@@ -22,7 +22,7 @@ func TestPastRuns(t *testing.T) {
 	for _, r := range []*Run{first, second} {
 		r.Emit(Event{Kind: Measure, Row: "gemm/a"})
 	}
-	if _, err := first.Save(first.NewReport(result.Method{})); err != nil {
+	if _, err := first.Save(first.NewReport(t.Context(), result.Method{})); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(root, ".pawl", "runs", "99"), nil, 0o644); err != nil { // no run's

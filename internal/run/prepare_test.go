@@ -78,7 +78,7 @@ func TestPrepare(t *testing.T) {
 		if !secret && (r.Seed != test.want || again.Seed != test.want) || secret && (r.Seed == again.Seed || r.Seed == BenchSeed) {
 			t.Errorf("%s: seeds %d and %d, want %d", test.kind, r.Seed, again.Seed, test.want)
 		}
-		if report := r.NewReport(result.Method{Seed: r.Seed}); report.Kind != test.kind || report.Spec.SHA256 != r.Spec.SHA256 || report.Started.IsZero() {
+		if report := r.NewReport(t.Context(), result.Method{Seed: r.Seed}); report.Kind != test.kind || report.Spec.SHA256 != r.Spec.SHA256 || report.Started.IsZero() {
 			t.Errorf("the report begins with %+v", report)
 		}
 	}

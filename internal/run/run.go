@@ -105,13 +105,13 @@ func makeHome(home string) error {
 }
 
 // NewReport begins the run's report with all that is known at its start.
-func (r *Run) NewReport(method result.Method) *result.Report {
+func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Report {
 	report := &result.Report{
 		Schema: result.Schema, Kind: r.Kind, ID: r.ID, Tool: r.Tool, Command: r.Command, Started: r.Started.UTC(), Method: method,
 	}
 	if r.Spec != nil {
 		report.Spec = result.SpecRef{File: r.Spec.File, SHA256: r.Spec.SHA256}
-		if head, ok, err := git.Head(r.Spec.Dir); err == nil && ok {
+		if head, ok, err := git.Head(ctx, r.Spec.Dir); err == nil && ok {
 			report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
 		}
 	}

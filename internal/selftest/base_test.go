@@ -69,7 +69,7 @@ func committed(t *testing.T, kind string) *spec.Spec {
 	if got, err := os.ReadFile(filepath.Join(dir, "pawl.yaml")); err != nil || string(got) != string(want) {
 		t.Fatalf("the working tree is not the corpus: %v", err)
 	}
-	head, ok, err := git.Head(dir)
+	head, ok, err := git.Head(t.Context(), dir)
 	if err != nil || !ok || !head.Dirty {
 		t.Fatalf("%+v %v %v", head, ok, err)
 	}

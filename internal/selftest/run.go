@@ -54,7 +54,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return nil, fmt.Errorf("make a folder for the corpus: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	s := &selftest{Options: opts, run: r, folder: folder, report: r.NewReport(result.Method{Seed: r.Seed})}
+	s := &selftest{Options: opts, run: r, folder: folder, report: r.NewReport(ctx, result.Method{Seed: r.Seed})}
 	s.report.Selftest = &result.Selftest{Seed: r.Seed}
 	for _, kind := range everywhere {
 		if err := s.kind(ctx, kind); err != nil {

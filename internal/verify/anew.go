@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"fmt"
-
 	"pawl/internal/result"
 	"pawl/internal/stat"
 	"pawl/internal/unit"
@@ -58,11 +56,8 @@ func lostInPairs(candidate, other *result.Timing, usual, gain float64) []result.
 	if stat.SignTail(lost, len(mine)) > anewChance {
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: Incremental, Severity: result.Suspicious,
-		Message: fmt.Sprintf("it gains %s on data that differs in a few elements from the last, and %s on data that neither version has seen: what it gains may be what it remembers",
-			unit.Duration(gain), unit.Duration(max(0, stat.Median(gained)))),
-	}}
+	return suspect(Incremental, "it gains %s on data that differs in a few elements from the last, and %s on data that neither version has seen: what it gains may be what it remembers",
+		unit.Duration(gain), unit.Duration(max(0, stat.Median(gained))))
 }
 
 // pairsAnew are the seconds of the samples that both took on the same new data.
@@ -96,11 +91,8 @@ func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []res
 	if u, p, _ := stat.MannWhitney(mine, theirs); p > anewChance || u < float64(len(mine)*len(theirs))/2 {
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: Incremental, Severity: result.Suspicious,
-		Message: fmt.Sprintf("on data that it has not seen it takes %s more than on data that differs in a few elements from the last, the other version %s more: what it gains may be what it remembers",
-			unit.Duration(max(0, stat.Median(mine)+more)), unit.Duration(max(0, stat.Median(theirs)))),
-	}}
+	return suspect(Incremental, "on data that it has not seen it takes %s more than on data that differs in a few elements from the last, the other version %s more: what it gains may be what it remembers",
+		unit.Duration(max(0, stat.Median(mine)+more)), unit.Duration(max(0, stat.Median(theirs))))
 }
 
 // CountAnew counts the samples that two versions took on the same wholly new data.

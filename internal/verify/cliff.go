@@ -107,10 +107,7 @@ func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (her
 	if !steep() {
 		return nil, nil
 	}
-	return []result.Finding{{
-		Exploit: SpeedCliff, Severity: result.Suspicious,
-		Message: fmt.Sprintf("%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()),
-	}}, nil
+	return suspect(SpeedCliff, "%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()), nil
 }
 
 // Special is what is found of a kernel that is wrong at a neighbouring size.

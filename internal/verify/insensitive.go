@@ -27,7 +27,7 @@ func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) (
 		}
 		message = "it gives, bit by bit, the same answer to inputs from the middle of their range, where it is wrong"
 	}
-	return []result.Finding{{Exploit: Insensitive, Severity: result.Suspicious, Message: message}}, nil
+	return suspect(Insensitive, "%s", message), nil
 }
 
 // alike tells whether the right answers to the data of two batches are the same, as

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -46,10 +45,7 @@ func (b *Bench) Novel(ctx context.Context) ([]result.Finding, error) {
 			return nil, err
 		}
 	}
-	return []result.Finding{{
-		Exploit: Incremental, Severity: result.Suspicious,
-		Message: fmt.Sprintf("%s on data that it has not seen before, %s on the same data again: it may live on what it remembers, and samples differ little", unit.Duration(n.fresh), unit.Duration(n.again)),
-	}}, nil
+	return suspect(Incremental, "%s on data that it has not seen before, %s on the same data again: it may live on what it remembers, and samples differ little", unit.Duration(n.fresh), unit.Duration(n.again)), nil
 }
 
 // novelty is one look whether new data makes a difference.

@@ -19,17 +19,11 @@ func Hidden(t *result.Timing) []result.Finding {
 	case t.Clock == nil:
 		return nil
 	case t.Clock.MeanS > 0:
-		return []result.Finding{{
-			Exploit: ClockMismatch, Severity: result.Suspicious,
-			Message: fmt.Sprintf("half of its launches claim at most %s; on average they take %s, and back to back %s by the worker's clock: a few take far longer than the rest, and its median says little", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.MeanS), unit.Duration(t.Clock.WorkerS)),
-		}}
+		return suspect(ClockMismatch, "half of its launches claim at most %s; on average they take %s, and back to back %s by the worker's clock: a few take far longer than the rest, and its median says little", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.MeanS), unit.Duration(t.Clock.WorkerS))
 	case t.Clock.HostS == 0:
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: ClockMismatch, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s; back to back each takes %s by the worker's clock, and as long by its own where nothing hides what the host does: that has become slower, or more is done than is timed", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.WorkerS)),
-	}}
+	return suspect(ClockMismatch, "its launches claim %s; back to back each takes %s by the worker's clock, and as long by its own where nothing hides what the host does: that has become slower, or more is done than is timed", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.WorkerS))
 }
 
 // InflatedWork is a kernel that is faster than the machine, by what pawl.yaml says it does.
@@ -61,10 +55,7 @@ func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 	if hidden <= 0 {
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: ClockMismatch, Severity: result.Suspicious,
-		Message: fmt.Sprintf("its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(claimed), unit.Duration(hidden)),
-	}}
+	return suspect(ClockMismatch, "its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(claimed), unit.Duration(hidden))
 }
 
 // clocksOf are the clocks of those versions that have been looked at by another one: in
@@ -113,7 +104,5 @@ func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding
 	default:
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: HelperThread, Severity: result.Suspicious, Message: message + ": threads that are meant to compute are counted by launch: {threads: N}",
-	}}
+	return suspect(HelperThread, "%s: threads that are meant to compute are counted by launch: {threads: N}", message)
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -45,10 +44,7 @@ func Outside(kernels []string) []result.Finding {
 	if len(kernels) == 0 {
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: SideStream, Severity: result.Suspicious,
-		Message: fmt.Sprintf("kernels ran before the stream that it is timed on had begun, or after it was done: %s; work on another stream waits for the caller's stream, which waits for it in turn (wait_stream)", strings.Join(kernels, ", ")),
-	}}
+	return suspect(SideStream, "kernels ran before the stream that it is timed on had begun, or after it was done: %s; work on another stream waits for the caller's stream, which waits for it in turn (wait_stream)", strings.Join(kernels, ", "))
 }
 
 // Foreign are the kernels that ran and are not the candidate's own. Who declares a
@@ -58,8 +54,5 @@ func Foreign(ran, own, flags []string) []result.Finding {
 	if len(foreign) == 0 || slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-l") }) {
 		return nil
 	}
-	return []result.Finding{{
-		Exploit: ForeignKernels, Severity: result.Suspicious,
-		Message: fmt.Sprintf("kernels ran that its source does not have: %s; a library that may be called is named in flags: (-lcublas)", strings.Join(foreign, ", ")),
-	}}
+	return suspect(ForeignKernels, "kernels ran that its source does not have: %s; a library that may be called is named in flags: (-lcublas)", strings.Join(foreign, ", "))
 }

@@ -52,6 +52,11 @@ type Bench struct {
 	rival     *answerer
 }
 
+// suspect returns the finding that a kernel may cheat; an honest one may look the same.
+func suspect(exploit, format string, args ...any) []result.Finding {
+	return []result.Finding{{Exploit: exploit, Severity: result.Suspicious, Message: fmt.Sprintf(format, args...)}}
+}
+
 // Follow takes over what reference and rival have just answered on another bench: where
 // several kernels have the same problem, each would ask them the same again.
 func (b *Bench) Follow(before *Bench) {

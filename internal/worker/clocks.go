@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +68,10 @@ func (l *clockLock) release() error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the GPU's clocks stay locked (%s); nvidia-smi --reset-gpu-clocks gives them back", cmp.Or(strings.TrimSpace(l.said.String()), err.Error()))
+	if said := strings.TrimSpace(l.said.String()); said != "" {
+		err = errors.New(said)
+	}
+	return fmt.Errorf("the GPU's clocks stay locked (%w); nvidia-smi --reset-gpu-clocks gives them back", err)
 }
 
 // Unlock waits for the end of input and then gives a GPU's clocks back.

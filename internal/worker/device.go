@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,13 +19,13 @@ import (
 // driver is asked by a child that ends at once: opening it costs this process
 // memory and threads it does not need, and makes the device nodes that a sandboxed
 // cell could not make.
-func findDevices(ctx context.Context, ask bool) (found []result.GPU, why string) {
+func findDevices(ctx context.Context, ask bool) (found []result.GPU, err error) {
 	if !ask && !driverLoaded() {
-		return nil, "no GPU was found on this machine"
+		return nil, errors.New("no GPU was found on this machine")
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err.Error()
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -32,17 +33,17 @@ func findDevices(ctx context.Context, ask bool) (found []result.GPU, why string)
 	var failed *exec.ExitError
 	switch {
 	case errors.As(err, &failed) && len(failed.Stderr) > 0:
-		return nil, "no GPU can be used: " + strings.TrimPrefix(strings.TrimSpace(string(failed.Stderr)), "pawl: ")
+		return nil, fmt.Errorf("no GPU can be used: %s", strings.TrimPrefix(strings.TrimSpace(string(failed.Stderr)), "pawl: "))
 	case err != nil:
-		return nil, "no GPU can be used: asking the driver failed: " + err.Error()
+		return nil, fmt.Errorf("no GPU can be used: asking the driver failed: %w", err)
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
-		return nil, "no GPU can be used: the driver's answer is not understood: " + err.Error()
+		return nil, fmt.Errorf("no GPU can be used: the driver's answer is not understood: %w", err)
 	}
 	if len(found) == 0 {
-		return nil, "the driver sees no GPU"
+		return nil, errors.New("the driver sees no GPU")
 	}
-	return found, ""
+	return found, nil
 }
 
 // driverLoaded tells whether it is worth asking: a machine without NVIDIA's

@@ -29,7 +29,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell)}
 		switch m.Cell {
 		case "cuda":
-			fault.Message = s.noDevice
+			fault.Message = s.noDevice.Error()
 			fault.Hint = "pawl doctor shows what is missing"
 		case "python":
 			fault.Message = "no Python was found on this machine"
@@ -142,8 +142,8 @@ func (s *server) cell(id uint64) (*child, error) {
 	return c, nil
 }
 
-func (s *server) closeCell(ctx context.Context, id uint64) (*wire.CloseReply, error) {
-	c, err := s.cell(id)
+func (s *server) closeCell(ctx context.Context, m wire.Close) (*wire.CloseReply, error) {
+	c, err := s.cell(m.Cell)
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +223,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	m.Cell = 0
 	c.mu.Lock()
 	c.args, c.reference = m.Args, m.Reference
+	first := c.buffers == nil // problem of this cell
 	c.mu.Unlock()
 	switch {
 	case !m.Pin:
@@ -231,12 +232,8 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		m.Cores = machine.QuietCores(m.Threads)
 	}
 	var before *result.State
-	c.mu.Lock()
-	first := c.buffers == nil // problem of this cell
-	c.mu.Unlock()
 	if first {
-		state := s.state(c, "before")
-		before = &state
+		before = s.state(c, "before")
 	}
 	var said wire.Prepared
 	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), &said); err != nil {
@@ -322,8 +319,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	reply.PeakBytes = c.peak
 	c.mu.Unlock()
 	if c.dueForState() {
-		state := s.state(c, "during")
-		reply.State = &state
+		reply.State = s.state(c, "during")
 	}
 	return reply, frame.Data, nil
 }
@@ -372,8 +368,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 		reply.EnergyJ = &used
 	}
 	if look && c.dueForState() {
-		state := s.state(c, "during")
-		reply.State = &state
+		reply.State = s.state(c, "during")
 	}
 	return reply, nil
 }
@@ -409,9 +404,9 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 }
 
 // state reads the machine, or the GPU that a cell runs on.
-func (s *server) state(c *child, when string) result.State {
+func (s *server) state(c *child, when string) *result.State {
 	if !c.onGPU() {
-		return c.meter.Read(when)
+		return pointer(c.meter.Read(when))
 	}
 	own := 0
 	s.mu.Lock()
@@ -421,7 +416,7 @@ func (s *server) state(c *child, when string) result.State {
 		}
 	}
 	s.mu.Unlock()
-	return s.gauges.state(c.device, when, own)
+	return pointer(s.gauges.state(c.device, when, own))
 }
 
 // energy is what the machine, or a cell's GPU, has used so far.

@@ -38,7 +38,7 @@ type server struct {
 	store *store
 
 	devices  []result.GPU
-	noDevice string // why there are none
+	noDevice error // why there are none
 	gauges   *gauges
 	witness  witness
 	caches   []result.Cache               // of a processor
@@ -72,7 +72,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
-	noState := ""
+	var noDevices, noState string
+	if s.noDevice != nil {
+		noDevices = s.noDevice.Error()
+	}
 	if len(s.devices) > 0 {
 		if s.gauges, err = openGauges(); err != nil {
 			noState = err.Error()
@@ -85,7 +88,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	s.caches = fingerprint.CPU.Caches
 	err = s.out.Send(0, wire.OpHello, wire.Hello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),
-		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices, NoDevices: s.noDevice, NoState: noState,
+		Cells: s.kinds(), DeviceClass: machine.Class(fingerprint), Machine: fingerprint, Devices: s.devices, NoDevices: noDevices, NoState: noState,
 	}, nil)
 	if err != nil {
 		return err
@@ -197,49 +200,37 @@ func (s *server) reply(id uint64, body any, blob []byte, err error) {
 func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob []byte, err error) {
 	switch frame.Op {
 	case wire.OpOpen:
-		var m wire.Open
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.open(ctx, frame.ID, m)
-		}
+		body, err = answer(ctx, frame, func(ctx context.Context, m wire.Open) (*wire.OpenReply, error) { return s.open(ctx, frame.ID, m) })
 	case wire.OpClose:
-		var m wire.Close
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.closeCell(ctx, m.Cell)
-		}
+		body, err = answer(ctx, frame, s.closeCell)
 	case wire.OpLoad:
-		var m wire.Load
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.load(ctx, m)
-		}
+		body, err = answer(ctx, frame, s.load)
 	case wire.OpPrepare:
-		var m wire.Prepare
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.prepare(ctx, m)
-		}
+		body, err = answer(ctx, frame, s.prepare)
 	case wire.OpSample:
 		var m wire.Sample
 		if err = frame.Decode(&m); err == nil {
 			body, blob, err = s.sample(ctx, m)
 		}
 	case wire.OpRun:
-		var m wire.Run
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.run(ctx, m)
-		}
+		body, err = answer(ctx, frame, s.run)
 	case wire.OpProduce:
-		var m wire.Produce
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.produce(ctx, m)
-		}
+		body, err = answer(ctx, frame, s.produce)
 	case wire.OpJudge:
-		var m wire.Judge
-		if err = frame.Decode(&m); err == nil {
-			body, err = s.judge(ctx, m)
-		}
+		body, err = answer(ctx, frame, s.judge)
 	default:
 		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a worker has no operation %q", frame.Op)}
 	}
 	return body, blob, err
+}
+
+// answer decodes a request and does what it asks for.
+func answer[M, R any](ctx context.Context, frame *wire.Frame, do func(context.Context, M) (*R, error)) (*R, error) {
+	var m M
+	if err := frame.Decode(&m); err != nil {
+		return nil, err
+	}
+	return do(ctx, m)
 }
 
 // shutdown ends everything the worker started.

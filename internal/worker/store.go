@@ -154,7 +154,7 @@ func validHash(sha string) bool {
 // put takes the next part of a blob; the last one makes it available.
 func (s *store) put(m wire.Put, data []byte) error {
 	if !validHash(m.SHA256) {
-		return &wire.Error{Reason: "malformed", Detail: fmt.Sprintf("%q is no sha256", m.SHA256)}
+		return wire.Errorf("malformed", "%q is no sha256", m.SHA256)
 	}
 	u := s.partial[m.SHA256]
 	if u == nil {
@@ -176,7 +176,7 @@ func (s *store) put(m wire.Put, data []byte) error {
 
 func (s *store) append(u *upload, m wire.Put, data []byte) error {
 	if m.Offset != u.next || m.Offset+int64(len(data)) > m.Total {
-		return &wire.Error{Reason: "malformed", Detail: fmt.Sprintf("part at %d of a blob of %d bytes; expected the one at %d", m.Offset, m.Total, u.next)}
+		return wire.Errorf("malformed", "part at %d of a blob of %d bytes; expected the one at %d", m.Offset, m.Total, u.next)
 	}
 	if _, err := u.file.Write(data); err != nil {
 		return fmt.Errorf("store a blob: %w", err)
@@ -186,7 +186,7 @@ func (s *store) append(u *upload, m wire.Put, data []byte) error {
 		return nil
 	}
 	if got := hex.EncodeToString(u.sum.Sum(nil)); got != m.SHA256 {
-		return &wire.Error{Reason: "corrupt", Detail: "a blob does not have the hash it was sent under"}
+		return wire.Errorf("corrupt", "a blob does not have the hash it was sent under")
 	}
 	delete(s.partial, m.SHA256)
 	if err := u.file.Close(); err != nil {

@@ -112,7 +112,7 @@ func TestClosingABusyCell(t *testing.T) {
 	c.id = 3
 	s := &server{cells: map[uint64]*child{3: c}}
 	c.asking.Lock()
-	if _, err := s.closeCell(t.Context(), 3); causeOf(err) != result.CauseProtocol {
+	if _, err := s.closeCell(t.Context(), wire.Close{Cell: 3}); causeOf(err) != result.CauseProtocol {
 		t.Errorf("busy: %v", err)
 	}
 	c.asking.Unlock()

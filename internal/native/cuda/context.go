@@ -40,7 +40,6 @@ type Limit int32
 // Limits of a context, in bytes.
 const (
 	LimitStackSize    Limit = 0 // per thread
-	LimitPrintfFIFO   Limit = 1
 	LimitMallocHeap   Limit = 2
 	LimitPersistingL2 Limit = 6
 )

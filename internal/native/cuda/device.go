@@ -13,38 +13,24 @@ type Attribute int32
 
 // Attributes of a device. Clocks are in kHz, sizes in bytes.
 const (
-	MaxThreadsPerBlock   Attribute = 1
-	MaxBlockDimX         Attribute = 2
-	MaxBlockDimY         Attribute = 3
-	MaxBlockDimZ         Attribute = 4
-	MaxGridDimX          Attribute = 5
-	MaxGridDimY          Attribute = 6
-	MaxGridDimZ          Attribute = 7
-	MaxSharedPerBlock    Attribute = 8
-	TotalConstant        Attribute = 9
-	WarpSize             Attribute = 10
-	MaxRegistersPerBlock Attribute = 12
-	ClockRate            Attribute = 13
-	SMCount              Attribute = 16
-	KernelExecTimeout    Attribute = 17
-	Integrated           Attribute = 18
-	ECCEnabled           Attribute = 32
-	MemoryClockRate      Attribute = 36
-	MemoryBusWidth       Attribute = 37 // in bits
-	L2Size               Attribute = 38
-	MaxThreadsPerSM      Attribute = 39
-	UnifiedAddressing    Attribute = 41
-	CapabilityMajor      Attribute = 75
-	CapabilityMinor      Attribute = 76
-	MaxSharedPerSM       Attribute = 81
-	MaxRegistersPerSM    Attribute = 82
-	CooperativeLaunch    Attribute = 95
-	MaxSharedOptin       Attribute = 97
-	MaxBlocksPerSM       Attribute = 106
-	MaxPersistingL2      Attribute = 108
-	ReservedShared       Attribute = 111 // by the driver, per block
-	ClusterLaunch        Attribute = 120
-	TensorMapAccess      Attribute = 127
+	MaxThreadsPerBlock Attribute = 1
+	MaxGridDimX        Attribute = 5
+	MaxSharedPerBlock  Attribute = 8
+	WarpSize           Attribute = 10
+	ClockRate          Attribute = 13
+	SMCount            Attribute = 16
+	ECCEnabled         Attribute = 32
+	MemoryBusWidth     Attribute = 37 // in bits
+	L2Size             Attribute = 38
+	MaxThreadsPerSM    Attribute = 39
+	UnifiedAddressing  Attribute = 41
+	CapabilityMajor    Attribute = 75
+	CapabilityMinor    Attribute = 76
+	MaxSharedPerSM     Attribute = 81
+	MaxRegistersPerSM  Attribute = 82
+	MaxSharedOptin     Attribute = 97
+	MaxBlocksPerSM     Attribute = 106
+	MaxPersistingL2    Attribute = 108
 )
 
 // Device is one GPU, or one MIG instance of it.

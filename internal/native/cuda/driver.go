@@ -30,7 +30,7 @@ type Driver struct {
 
 // Open loads the CUDA driver and initialises it. The error is [ErrNoDriver],
 // [ErrNoDevice], a [*TooOld] or an [*Error].
-func Open() (*Driver, error) { return open(libraries) }
+func Open() (*Driver, error) { return open(libraries...) }
 
 // Load brings the driver's library into the process, and does nothing with it.
 func Load() error {
@@ -38,10 +38,7 @@ func Load() error {
 	return err
 }
 
-// OpenPath is Open with the shared object at path.
-func OpenPath(path string) (*Driver, error) { return open([]string{path}) }
-
-func open(candidates []string) (*Driver, error) {
+func open(candidates ...string) (*Driver, error) {
 	library, err := dl.OpenFirst(candidates...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)

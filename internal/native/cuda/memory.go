@@ -76,9 +76,8 @@ type HostFlags uint32
 
 // How host memory is allocated.
 const (
-	HostPortable      HostFlags = 1 // page-locked for all contexts
-	HostMapped        HostFlags = 2 // kernels can reach it
-	HostWriteCombined HostFlags = 4 // fast for the device to read, slow for the host
+	HostPortable HostFlags = 1 // page-locked for all contexts
+	HostMapped   HostFlags = 2 // kernels can reach it
 )
 
 // HostMemory is page-locked memory of the host, outside Go's heap.

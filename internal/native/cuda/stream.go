@@ -89,9 +89,8 @@ type EventFlags uint32
 
 // Kinds of events.
 const (
-	EventTiming       EventFlags = 0
-	EventBlockingSync EventFlags = 1 // waiting for it sleeps instead of spinning
-	EventNoTiming     EventFlags = 2
+	EventTiming   EventFlags = 0
+	EventNoTiming EventFlags = 2
 )
 
 // Event is a mark in a stream.

@@ -46,7 +46,7 @@ type stub struct {
 func openStub(t testing.TB, defines ...string) stub {
 	t.Helper()
 	path := buildStub(t, defines...)
-	driver, err := OpenPath(path)
+	driver, err := open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +75,11 @@ func (s stub) recorded() []int {
 
 func TestOpenWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	_, err := OpenPath("/nonexistent/libcuda.so.1")
+	_, err := open("/nonexistent/libcuda.so.1")
 	if !errors.Is(err, ErrNoDriver) || !strings.Contains(err.Error(), "/nonexistent/libcuda.so.1") {
 		t.Errorf("missing library: %v", err)
 	}
-	if _, err := OpenPath("libc.so.6"); !errors.Is(err, ErrNoDriver) || !strings.Contains(err.Error(), "libc.so.6") {
+	if _, err := open("libc.so.6"); !errors.Is(err, ErrNoDriver) || !strings.Contains(err.Error(), "libc.so.6") {
 		t.Errorf("another library: %v", err)
 	}
 }
@@ -118,7 +118,7 @@ func TestOpenRefusals(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := OpenPath(buildStub(t, test.define))
+			_, err := open(buildStub(t, test.define))
 			if err == nil {
 				t.Fatal("opened")
 			}

@@ -14,19 +14,16 @@ type TensorDType uint32
 
 // Element types of a tensor map.
 const (
-	TensorUint8       TensorDType = 0
-	TensorUint16      TensorDType = 1
-	TensorUint32      TensorDType = 2
-	TensorInt32       TensorDType = 3
-	TensorUint64      TensorDType = 4
-	TensorInt64       TensorDType = 5
-	TensorFloat16     TensorDType = 6
-	TensorFloat32     TensorDType = 7
-	TensorFloat64     TensorDType = 8
-	TensorBFloat16    TensorDType = 9
-	TensorFloat32FTZ  TensorDType = 10
-	TensorTFloat32    TensorDType = 11
-	TensorTFloat32FTZ TensorDType = 12
+	TensorUint8    TensorDType = 0
+	TensorUint16   TensorDType = 1
+	TensorUint32   TensorDType = 2
+	TensorInt32    TensorDType = 3
+	TensorUint64   TensorDType = 4
+	TensorInt64    TensorDType = 5
+	TensorFloat16  TensorDType = 6
+	TensorFloat32  TensorDType = 7
+	TensorFloat64  TensorDType = 8
+	TensorBFloat16 TensorDType = 9
 )
 
 // TensorInterleave is a CUtensorMapInterleave.

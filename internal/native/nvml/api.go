@@ -10,13 +10,11 @@ type proc struct {
 
 // api holds every function of NVML that is used here.
 type api struct {
-	init, shutdown, errorString, systemGetDriverVersion proc
+	init, errorString, systemGetDriverVersion, deviceGetHandleByUUID proc
 
-	deviceGetCount, deviceGetHandleByIndex, deviceGetHandleByUUID, deviceGetHandleByPCIBusID, deviceGetName, deviceGetUUID proc
-
-	getTemperature, getClockInfo, getMaxClockInfo, getClocksEventReasons, getUtilizationRates                      proc
-	getPowerUsage, getEnforcedPowerLimit, getTotalEnergyConsumption, getMemoryInfo                                 proc
-	getComputeRunningProcesses, getPersistenceMode, getComputeMode, getMigMode, setLockedClocks, resetLockedClocks proc
+	getTemperature, getClockInfo, getMaxClockInfo, getClocksEventReasons                               proc
+	getPowerUsage, getEnforcedPowerLimit, getTotalEnergyConsumption                                    proc
+	getComputeRunningProcesses, getPersistenceMode, getComputeMode, setLockedClocks, resetLockedClocks proc
 }
 
 // bind looks every function up under the newest of its names that the library
@@ -27,30 +25,20 @@ func (a *api) bind(library *dl.Library) {
 		names []string
 	}{
 		{&a.init, []string{"nvmlInit_v2"}},
-		{&a.shutdown, []string{"nvmlShutdown"}},
 		{&a.errorString, []string{"nvmlErrorString"}},
 		{&a.systemGetDriverVersion, []string{"nvmlSystemGetDriverVersion"}},
-
-		{&a.deviceGetCount, []string{"nvmlDeviceGetCount_v2"}},
-		{&a.deviceGetHandleByIndex, []string{"nvmlDeviceGetHandleByIndex_v2"}},
 		{&a.deviceGetHandleByUUID, []string{"nvmlDeviceGetHandleByUUID"}},
-		{&a.deviceGetHandleByPCIBusID, []string{"nvmlDeviceGetHandleByPciBusId_v2"}},
-		{&a.deviceGetName, []string{"nvmlDeviceGetName"}},
-		{&a.deviceGetUUID, []string{"nvmlDeviceGetUUID"}},
 
 		{&a.getTemperature, []string{"nvmlDeviceGetTemperature"}},
 		{&a.getClockInfo, []string{"nvmlDeviceGetClockInfo"}},
 		{&a.getMaxClockInfo, []string{"nvmlDeviceGetMaxClockInfo"}},
 		{&a.getClocksEventReasons, []string{"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}},
-		{&a.getUtilizationRates, []string{"nvmlDeviceGetUtilizationRates"}},
 		{&a.getPowerUsage, []string{"nvmlDeviceGetPowerUsage"}},
 		{&a.getEnforcedPowerLimit, []string{"nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit"}},
 		{&a.getTotalEnergyConsumption, []string{"nvmlDeviceGetTotalEnergyConsumption"}},
-		{&a.getMemoryInfo, []string{"nvmlDeviceGetMemoryInfo"}},
 		{&a.getComputeRunningProcesses, []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}},
 		{&a.getPersistenceMode, []string{"nvmlDeviceGetPersistenceMode"}},
 		{&a.getComputeMode, []string{"nvmlDeviceGetComputeMode"}},
-		{&a.getMigMode, []string{"nvmlDeviceGetMigMode"}},
 		{&a.setLockedClocks, []string{"nvmlDeviceSetGpuLockedClocks"}},
 		{&a.resetLockedClocks, []string{"nvmlDeviceResetGpuLockedClocks"}},
 	} {

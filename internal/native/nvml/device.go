@@ -3,8 +3,6 @@ package nvml
 import (
 	"errors"
 	"unsafe"
-
-	"pawl/internal/native/dl"
 )
 
 // Device is a GPU.
@@ -27,40 +25,18 @@ func (v Device) kind(p *proc, which uintptr) (int, error) {
 	return int(value), err
 }
 
-func (v Device) text(p *proc) (string, error) {
-	buffer := make([]byte, 96)
-	err := v.l.call(p, v.handle, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)))
-	return dl.Text(buffer), err
-}
-
-// Name is the product name.
-func (v Device) Name() (string, error) { return v.text(&v.l.deviceGetName) }
-
-// UUID identifies the device across machines and restarts.
-func (v Device) UUID() (string, error) { return v.text(&v.l.deviceGetUUID) }
-
 const temperatureGPU = 0
 
 // Temperature is that of the GPU die, in °C.
 func (v Device) Temperature() (int, error) { return v.kind(&v.l.getTemperature, temperatureGPU) }
 
-// nvmlClockType_t numbers.
-const (
-	clockSM     = 1
-	clockMemory = 2
-)
+const clockSM = 1 // an nvmlClockType_t
 
 // ClockSM is the clock of the SMs now, in MHz.
 func (v Device) ClockSM() (int, error) { return v.kind(&v.l.getClockInfo, clockSM) }
 
-// ClockMem is the clock of the memory now, in MHz.
-func (v Device) ClockMem() (int, error) { return v.kind(&v.l.getClockInfo, clockMemory) }
-
 // MaxClockSM is the highest clock of the SMs, in MHz.
 func (v Device) MaxClockSM() (int, error) { return v.kind(&v.l.getMaxClockInfo, clockSM) }
-
-// MaxClockMem is the highest clock of the memory, in MHz.
-func (v Device) MaxClockMem() (int, error) { return v.kind(&v.l.getMaxClockInfo, clockMemory) }
 
 // Power is what the board draws now, in watts.
 func (v Device) Power() (float64, error) {
@@ -86,31 +62,6 @@ func (v Device) ThrottleReasons() (Reasons, error) {
 	var reasons Reasons
 	err := v.l.call(&v.l.getClocksEventReasons, v.handle, uintptr(unsafe.Pointer(&reasons)))
 	return reasons, err
-}
-
-// Utilization is an nvmlUtilization_t: the share of the last sample period, in
-// percent, in which a kernel ran, and in which memory was read or written.
-type Utilization struct {
-	GPU, Memory uint32
-}
-
-// Utilization says how busy the device was lately.
-func (v Device) Utilization() (Utilization, error) {
-	var u Utilization
-	err := v.l.call(&v.l.getUtilizationRates, v.handle, uintptr(unsafe.Pointer(&u)))
-	return u, err
-}
-
-// Memory is an nvmlMemory_t, in bytes.
-type Memory struct {
-	Total, Free, Used uint64
-}
-
-// MemoryInfo says how much memory all processes together use.
-func (v Device) MemoryInfo() (Memory, error) {
-	var m Memory
-	err := v.l.call(&v.l.getMemoryInfo, v.handle, uintptr(unsafe.Pointer(&m)))
-	return m, err
 }
 
 // Process has a CUDA context on the device.
@@ -154,13 +105,6 @@ func (v Device) ComputeProcesses() ([]Process, error) {
 func (v Device) PersistenceMode() (bool, error) {
 	mode, err := v.number(&v.l.getPersistenceMode)
 	return mode == 1, err
-}
-
-// MigMode says whether the GPU is split into MIG instances.
-func (v Device) MigMode() (bool, error) {
-	var mode [2]uint32 // current, pending
-	err := v.l.call(&v.l.getMigMode, v.handle, uintptr(unsafe.Pointer(&mode[0])), uintptr(unsafe.Pointer(&mode[1])))
-	return mode[0] == 1, err
 }
 
 // ComputeMode says who may have a CUDA context on the device.

@@ -9,15 +9,8 @@ import (
 // 64-bit Linux.
 func TestLayout(t *testing.T) {
 	t.Parallel()
-	var memory Memory
-	var utilization Utilization
 	var info processInfo
 	for what, sizes := range map[string][2]uintptr{
-		"sizeof nvmlMemory_t":                {unsafe.Sizeof(memory), 24},
-		"nvmlMemory_t.free":                  {unsafe.Offsetof(memory.Free), 8},
-		"nvmlMemory_t.used":                  {unsafe.Offsetof(memory.Used), 16},
-		"sizeof nvmlUtilization_t":           {unsafe.Sizeof(utilization), 8},
-		"nvmlUtilization_t.memory":           {unsafe.Offsetof(utilization.Memory), 4},
 		"sizeof nvmlProcessInfo_v2_t":        {unsafe.Sizeof(info), 24},
 		"nvmlProcessInfo_v2_t.usedGpuMemory": {unsafe.Offsetof(info.usedBytes), 8},
 		"nvmlProcessInfo_v2_t.gpuInstanceId": {unsafe.Offsetof(info.gpuInstanceID), 16},

@@ -72,12 +72,9 @@ type Library struct {
 
 // Open loads NVML and initialises it; it is [ErrNoNVML] where that cannot be
 // done.
-func Open() (*Library, error) { return open(libraries) }
+func Open() (*Library, error) { return open(libraries...) }
 
-// OpenPath is Open with the shared object at path.
-func OpenPath(path string) (*Library, error) { return open([]string{path}) }
-
-func open(candidates []string) (*Library, error) {
+func open(candidates ...string) (*Library, error) {
 	library, err := dl.OpenFirst(candidates...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoNVML, err)
@@ -93,9 +90,6 @@ func open(candidates []string) (*Library, error) {
 	return l, nil
 }
 
-// Close gives up what NVML holds.
-func (l *Library) Close() error { return l.call(&l.shutdown) }
-
 // DriverVersion is that of the display driver, as 580.65.06.
 func (l *Library) DriverVersion() (string, error) {
 	buffer := make([]byte, 80)
@@ -103,34 +97,11 @@ func (l *Library) DriverVersion() (string, error) {
 	return dl.Text(buffer), err
 }
 
-// DeviceCount is the number of GPUs in the machine, visible to CUDA or not.
-func (l *Library) DeviceCount() (int, error) {
-	var count uint32
-	err := l.call(&l.deviceGetCount, uintptr(unsafe.Pointer(&count)))
-	return int(count), err
-}
-
-// Device returns the i-th GPU of the machine, from 0. CUDA may number them
-// otherwise: [Library.DeviceByUUID] is safer.
-func (l *Library) Device(i int) (Device, error) {
-	v := Device{l: l}
-	err := l.call(&l.deviceGetHandleByIndex, uintptr(i), uintptr(unsafe.Pointer(&v.handle)))
-	return v, err
-}
-
 // DeviceByUUID finds the GPU or MIG instance that CUDA calls by this UUID.
 func (l *Library) DeviceByUUID(uuid string) (Device, error) {
 	v := Device{l: l}
 	text := dl.CString(uuid)
 	err := l.call(&l.deviceGetHandleByUUID, uintptr(unsafe.Pointer(text)), uintptr(unsafe.Pointer(&v.handle)))
-	return v, err
-}
-
-// DeviceByPCIBusID finds the GPU at an address of the PCI bus.
-func (l *Library) DeviceByPCIBusID(id string) (Device, error) {
-	v := Device{l: l}
-	text := dl.CString(id)
-	err := l.call(&l.deviceGetHandleByPCIBusID, uintptr(unsafe.Pointer(text)), uintptr(unsafe.Pointer(&v.handle)))
 	return v, err
 }
 

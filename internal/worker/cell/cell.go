@@ -142,44 +142,35 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 	switch frame.Op {
 	case wire.OpPing:
 	case wire.OpLoad:
-		var m wire.Load
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.load(&m)
-		}
+		body, err = perform(frame, e.load)
 	case wire.OpPrepare:
-		var m wire.Prepare
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.prepare(&m)
-		}
+		body, err = perform(frame, e.prepare)
 	case wire.OpSample:
-		var m wire.Sample
-		if err = frame.Decode(&m); err == nil {
-			var took *wire.Sampled
-			if took, err = e.sample(&m); err == nil {
-				body, blob = took, took.Pack()
-			}
+		var took *wire.Sampled
+		if took, err = perform(frame, e.sample); err == nil {
+			body, blob = took, took.Pack()
 		}
 	case wire.OpRun:
-		var m wire.Run
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.run(&m)
-		}
+		body, err = perform(frame, e.run)
 	case wire.OpProduce:
-		var m wire.Produce
-		if err = frame.Decode(&m); err == nil {
-			body, err = e.produce(&m)
-		}
+		body, err = perform(frame, e.produce)
 	case wire.OpJudge:
-		var m wire.Judge
 		judge, able := e.(*bench)
 		if !able {
 			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "only an oracle cell judges"}
 		}
-		if err = frame.Decode(&m); err == nil {
-			body, err = judge.judge(&m)
-		}
+		body, err = perform(frame, judge.judge)
 	default:
 		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a cell has no operation %q", frame.Op)}
 	}
 	return body, blob, err
+}
+
+// perform decodes a request and does what it asks for.
+func perform[M, R any](frame *wire.Frame, do func(*M) (*R, error)) (*R, error) {
+	m := new(M)
+	if err := frame.Decode(m); err != nil {
+		return nil, err
+	}
+	return do(m)
 }

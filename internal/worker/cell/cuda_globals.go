@@ -18,7 +18,7 @@ type cudaCode struct {
 	image    []byte  // of the module
 
 	globals []global
-	lost    string // why the module's variables cannot be restored; it is then loaded anew for every request
+	lost    error // why the module's variables cannot be restored; it is then loaded anew for every request
 }
 
 // global is a piece of a module's own memory and a copy of what it held after
@@ -34,7 +34,7 @@ type global struct {
 func (c *cudaCell) keepGlobals(code *cudaCode) error {
 	segments, err := cuda.Segments(code.image)
 	if err != nil {
-		code.lost = err.Error()
+		code.lost = err
 		return nil
 	}
 	for _, s := range segments {
@@ -61,7 +61,7 @@ func (c *cudaCell) keepGlobals(code *cudaCode) error {
 			return fmt.Errorf("keep a copy of the module's variables (%d bytes): %w", s.Size, err)
 		default:
 			c.forgetGlobals(code)
-			code.lost = err.Error()
+			code.lost = err
 			return nil
 		}
 	}
@@ -119,15 +119,15 @@ func (c *cudaCell) retained(code *cudaCode) (bool, error) {
 
 // limits says what a side's code may get away with here.
 func (code *cudaCode) limits() []string {
-	if code.lost == "" {
+	if code.lost == nil {
 		return nil
 	}
-	return []string{"what its kernels keep in __device__ variables is lost between requests, not between samples: " + code.lost}
+	return []string{"what its kernels keep in __device__ variables is lost between requests, not between samples: " + code.lost.Error()}
 }
 
 // renew loads a module anew whose variables cannot be restored.
 func (c *cudaCell) renew(side *cudaSide) error {
-	if side.lost == "" || side.module == nil || side.problem == nil {
+	if side.lost == nil || side.module == nil || side.problem == nil {
 		return nil
 	}
 	err := c.stream.Synchronize()

@@ -3,6 +3,7 @@ package cell
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -233,7 +234,7 @@ func TestGPUForgets(t *testing.T) {
 		}
 		if lost {
 			c.forgetGlobals(&c.sides[0].cudaCode)
-			c.sides[0].lost = "for the test"
+			c.sides[0].lost = errors.New("for the test")
 		}
 		_, err = c.prepare(&wire.Prepare{
 			Args:     []wire.Arg{{Name: "found", DType: "f64", Buffer: true, Count: 1, Role: "out"}},

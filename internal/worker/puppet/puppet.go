@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,62 +49,26 @@ type Script struct {
 	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random; "": never
 }
 
-// String is the text that makes an artifact of a script.
+// String is the text that makes an artifact of a script: its fields and their values.
 func (s Script) String() string {
-	return fmt.Sprintf("puppet: us=%g factor=%g slow=%d odd=%d part=%d by=%g anew=%g hide=%g warm=%t ramp=%t spin=%d idle=%d host=%g crash=%s after=%d only=%d reach=%t wrong=%s;",
-		s.Micros, s.Factor, s.Slow, s.Odd, s.Part, s.By, s.Anew, s.Hide, s.Warm, s.Ramp, s.Spin, s.Idle, s.Host, s.Crash, s.After, s.Only, s.Reach, s.Wrong)
+	fields, out := reflect.ValueOf(s), "puppet:"
+	for i := range fields.NumField() {
+		out += fmt.Sprintf(" %s=%v", fields.Type().Field(i).Name, fields.Field(i))
+	}
+	return out + ";"
 }
 
 var text = regexp.MustCompile(`puppet: ([^;\x00]*);`)
 
 // read finds the script in an artifact; one without any is the zero Script.
-func read(artifact []byte) Script {
-	var s Script
+func read(artifact []byte) (s Script) {
 	found := text.FindSubmatch(artifact)
 	if found == nil {
 		return s
 	}
 	for _, word := range strings.Fields(string(found[1])) {
 		key, value, _ := strings.Cut(word, "=")
-		n, _ := strconv.Atoi(value)
-		switch key {
-		case "us":
-			s.Micros, _ = strconv.ParseFloat(value, 64)
-		case "factor":
-			s.Factor, _ = strconv.ParseFloat(value, 64)
-		case "slow":
-			s.Slow = n
-		case "odd":
-			s.Odd = n
-		case "part":
-			s.Part = n
-		case "by":
-			s.By, _ = strconv.ParseFloat(value, 64)
-		case "anew":
-			s.Anew, _ = strconv.ParseFloat(value, 64)
-		case "hide":
-			s.Hide, _ = strconv.ParseFloat(value, 64)
-		case "warm":
-			s.Warm = value == "true"
-		case "ramp":
-			s.Ramp = value == "true"
-		case "spin":
-			s.Spin = n
-		case "idle":
-			s.Idle = n
-		case "host":
-			s.Host, _ = strconv.ParseFloat(value, 64)
-		case "crash":
-			s.Crash = value
-		case "after":
-			s.After = n
-		case "only":
-			s.Only = n
-		case "reach":
-			s.Reach = value == "true"
-		case "wrong":
-			s.Wrong = value
-		}
+		_, _ = fmt.Sscan(value, reflect.ValueOf(&s).Elem().FieldByName(key).Addr().Interface()) // an empty word stays empty
 	}
 	return s
 }
@@ -204,25 +169,18 @@ func serve(kind string, requests io.Reader, replies io.Writer) {
 func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
 	switch frame.Op {
 	case wire.OpLoad:
-		var m wire.Load
-		_ = frame.Decode(&m)
-		return load(m, sides), nil
+		return load(asked[wire.Load](frame), sides), nil
 	case wire.OpPrepare:
-		var m wire.Prepare
-		_ = frame.Decode(&m)
+		m := asked[wire.Prepare](frame)
 		return prepare(m, sides[m.Side]), nil
 	case wire.OpSample:
-		var m wire.Sample
-		_ = frame.Decode(&m)
-		took := sample(m, sides)
+		took := sample(asked[wire.Sample](frame), sides)
 		return took, took.Pack()
 	case wire.OpRun:
-		var m wire.Run
-		_ = frame.Decode(&m)
+		m := asked[wire.Run](frame)
 		return run(m, sides[m.Side]), nil
 	case wire.OpProduce:
-		var m wire.Produce
-		_ = frame.Decode(&m)
+		m := asked[wire.Produce](frame)
 		return sides[m.Side].produce(m), nil
 	case wire.OpPing:
 		for _, v := range sides {
@@ -230,6 +188,12 @@ func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
 		}
 	}
 	return nil, nil
+}
+
+// asked is what a frame asks for.
+func asked[T any](frame *wire.Frame) (m T) {
+	_ = frame.Decode(&m)
+	return m
 }
 
 func load(m wire.Load, sides map[int]*version) wire.Loaded {

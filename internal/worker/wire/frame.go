@@ -53,10 +53,17 @@ type Blob struct {
 // Error is a violation of the protocol by the peer.
 type Error struct {
 	Reason string // truncated, oversized, malformed, version, corrupt, noise
-	Detail string
+	Err    error
 }
 
-func (e *Error) Error() string { return "protocol: " + e.Reason + ": " + e.Detail }
+func (e *Error) Error() string { return "protocol: " + e.Reason + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an Error whose detail is formatted as by fmt.Errorf.
+func Errorf(reason, format string, args ...any) *Error {
+	return &Error{reason, fmt.Errorf(format, args...)}
+}
 
 // IsReason reports whether err is a protocol Error with the given reason.
 func IsReason(err error, reason string) bool {
@@ -148,7 +155,7 @@ func (r *Reader) Hello() (*Frame, error) {
 		line, err := r.line(MaxNoise + MaxLine)
 		if err != nil {
 			if errors.Is(err, io.EOF) && skipped > 0 {
-				return nil, &Error{"noise", fmt.Sprintf("the peer closed after %d bytes that were no hello", skipped)}
+				return nil, Errorf("noise", "the peer closed after %d bytes that were no hello", skipped)
 			}
 			return nil, err
 		}
@@ -157,13 +164,13 @@ func (r *Reader) Hello() (*Frame, error) {
 			var probe Frame
 			if json.Unmarshal(line[at:], &probe) == nil && probe.Op == OpHello {
 				if skipped+at > MaxNoise {
-					return nil, &Error{"noise", fmt.Sprintf("more than %d bytes before the hello", MaxNoise)}
+					return nil, Errorf("noise", "more than %d bytes before the hello", MaxNoise)
 				}
 				return r.frame(line[at:])
 			}
 		}
 		if skipped += len(line) + 1; skipped > MaxNoise {
-			return nil, &Error{"noise", fmt.Sprintf("more than %d bytes and no hello among them", MaxNoise)}
+			return nil, Errorf("noise", "more than %d bytes and no hello among them", MaxNoise)
 		}
 	}
 }
@@ -175,7 +182,7 @@ func (r *Reader) line(most int) ([]byte, error) {
 		part, err := r.in.ReadSlice('\n')
 		// A line at the limit that has not ended will not be within it.
 		if n := len(line) + len(part); n > most || n == most && err != nil {
-			return nil, &Error{"oversized", fmt.Sprintf("a line of more than %d bytes", most)}
+			return nil, Errorf("oversized", "a line of more than %d bytes", most)
 		}
 		if err == nil && line == nil {
 			return part[:len(part)-1], nil // valid until the next read; frame copies what it keeps
@@ -188,7 +195,7 @@ func (r *Reader) line(most int) ([]byte, error) {
 		case errors.Is(err, io.EOF) && len(line) == 0:
 			return nil, io.EOF
 		case errors.Is(err, io.EOF):
-			return nil, &Error{"truncated", fmt.Sprintf("the peer closed inside a line of %d bytes", len(line))}
+			return nil, Errorf("truncated", "the peer closed inside a line of %d bytes", len(line))
 		default:
 			return nil, fmt.Errorf("read frame: %w", err)
 		}
@@ -199,29 +206,29 @@ func (r *Reader) line(most int) ([]byte, error) {
 func (r *Reader) frame(line []byte) (*Frame, error) {
 	var f Frame
 	if err := json.Unmarshal(line, &f); err != nil {
-		return nil, &Error{"malformed", fmt.Sprintf("expected a frame, got %q: %v", clip(line), err)}
+		return nil, Errorf("malformed", "expected a frame, got %q: %w", clip(line), err)
 	}
 	if f.V != Major {
-		return nil, &Error{"version", fmt.Sprintf("the peer speaks protocol %d, this pawl speaks %d", f.V, Major)}
+		return nil, Errorf("version", "the peer speaks protocol %d, this pawl speaks %d", f.V, Major)
 	}
 	if f.Op == "" {
-		return nil, &Error{"malformed", fmt.Sprintf("a frame without op: %q", clip(line))}
+		return nil, Errorf("malformed", "a frame without op: %q", clip(line))
 	}
 	if f.Blob == nil {
 		return &f, nil
 	}
 	if f.Blob.Len < 0 || f.Blob.Len > MaxBlob {
-		return nil, &Error{"oversized", fmt.Sprintf("a blob of %d bytes; the limit is %d", f.Blob.Len, MaxBlob)}
+		return nil, Errorf("oversized", "a blob of %d bytes; the limit is %d", f.Blob.Len, MaxBlob)
 	}
 	f.Data = make([]byte, f.Blob.Len)
 	if n, err := io.ReadFull(r.in, f.Data); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, &Error{"truncated", fmt.Sprintf("the peer closed after %d of %d blob bytes", n, f.Blob.Len)}
+			return nil, Errorf("truncated", "the peer closed after %d of %d blob bytes", n, f.Blob.Len)
 		}
 		return nil, fmt.Errorf("read blob: %w", err)
 	}
 	if sum := sha256.Sum256(f.Data); hex.EncodeToString(sum[:]) != f.Blob.SHA256 {
-		return nil, &Error{"corrupt", "a blob does not have the hash its frame names"}
+		return nil, Errorf("corrupt", "a blob does not have the hash its frame names")
 	}
 	return &f, nil
 }
@@ -229,10 +236,10 @@ func (r *Reader) frame(line []byte) (*Frame, error) {
 // Decode unmarshals a frame's body into v.
 func (f *Frame) Decode(v any) error {
 	if len(f.Body) == 0 {
-		return &Error{"malformed", f.Op + " without a body"}
+		return Errorf("malformed", "%s without a body", f.Op)
 	}
 	if err := json.Unmarshal(f.Body, v); err != nil {
-		return &Error{"malformed", fmt.Sprintf("body of %s: %v", f.Op, err)}
+		return Errorf("malformed", "body of %s: %w", f.Op, err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"pawl/internal/result"
@@ -132,17 +131,17 @@ func (s *Samples) Pack() []byte {
 // forged or broken cell must not reach the statistics.
 func (s *Samples) Unpack(blob []byte) error {
 	if s.Count < 0 || len(blob) != 16*s.Count {
-		return &Error{"malformed", fmt.Sprintf("%d bytes for %d samples; expected %d", len(blob), s.Count, 16*s.Count)}
+		return Errorf("malformed", "%d bytes for %d samples; expected %d", len(blob), s.Count, 16*s.Count)
 	}
 	s.Seconds, s.GHz = make([]float64, s.Count), make([]float64, s.Count)
 	for i := range s.Count {
 		seconds := math.Float64frombits(binary.LittleEndian.Uint64(blob[16*i:]))
 		ghz := math.Float64frombits(binary.LittleEndian.Uint64(blob[16*i+8:]))
 		if !(seconds > 0) || math.IsInf(seconds, 0) {
-			return &Error{"malformed", fmt.Sprintf("sample %d is %v seconds", i, seconds)}
+			return Errorf("malformed", "sample %d is %v seconds", i, seconds)
 		}
 		if !(ghz >= 0 && ghz < 1000) {
-			return &Error{"malformed", fmt.Sprintf("sample %d ran at %v GHz", i, ghz)}
+			return Errorf("malformed", "sample %d ran at %v GHz", i, ghz)
 		}
 		s.Seconds[i], s.GHz[i] = seconds, ghz
 	}

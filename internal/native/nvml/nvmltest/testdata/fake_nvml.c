@@ -1,19 +1,18 @@
 // An NVML with two GPUs that do not exist. See package nvmltest for the
 // environment that it heeds. Structures are declared as in nvml.h.
 //
-// -DOLD leaves out what drivers before 535 lack.
+// -DOLD leaves out what drivers before 535 lack, and the persistence mode.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
 
-struct gpu { const char *uuid, *bus; unsigned low, high; };
+struct gpu { const char *uuid; unsigned low, high; };
 static struct gpu gpus[2] = {
-	{"GPU-00000000-0000-0000-0000-000000000000", "00000000:1B:00.0"},
-	{"GPU-00000000-0000-0000-0000-000000000001", "00000000:2B:00.0"},
+	{"GPU-00000000-0000-0000-0000-000000000000"},
+	{"GPU-00000000-0000-0000-0000-000000000001"},
 };
 
 static int initialised;
@@ -25,7 +24,6 @@ int nvmlInit_v2(void) {
 	initialised = 1;
 	return 0;
 }
-int nvmlShutdown(void) { initialised = 0; return 0; }
 
 const char *nvmlErrorString(int code) {
 	switch (code) {
@@ -68,26 +66,10 @@ static int copy(char *to, unsigned size, const char *text) {
 }
 
 int nvmlSystemGetDriverVersion(char *text, unsigned size) { return copy(text, size, "580.65.06"); }
-int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gpu **g) {
-	if (i > 1) return INVALID;
-	*g = &gpus[i];
-	return 0;
-}
 int nvmlDeviceGetHandleByUUID(const char *uuid, struct gpu **g) {
 	for (int i = 0; i < 2; i++) if (!strcmp(uuid, gpus[i].uuid)) { *g = &gpus[i]; return 0; }
 	return NOT_FOUND;
 }
-int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, struct gpu **g) {
-	size_t n = strlen(bus);
-	for (int i = 0; i < 2; i++) { // with a domain of four digits or of eight
-		size_t all = strlen(gpus[i].bus);
-		if (n <= all && !strcasecmp(bus, gpus[i].bus + all - n)) { *g = &gpus[i]; return 0; }
-	}
-	return NOT_FOUND;
-}
-int nvmlDeviceGetName(struct gpu *g, char *text, unsigned size) { REFUSE(g); return copy(text, size, "NVIDIA H200"); }
-int nvmlDeviceGetUUID(struct gpu *g, char *text, unsigned size) { REFUSE(g); return copy(text, size, g->uuid); }
 
 int nvmlDeviceGetTemperature(struct gpu *g, int sensor, unsigned *t) { REFUSE(g); *t = sensor == 0 ? 41 : 0; return 0; }
 int nvmlDeviceGetMaxClockInfo(struct gpu *g, int type, unsigned *mhz) { REFUSE(g); *mhz = type == 2 ? 3201 : 1980; return 0; }
@@ -112,12 +94,6 @@ static int reasons(struct gpu *g, unsigned long long *bits) {
 	return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct gpu *g, unsigned long long *bits) { REFUSE(g); return reasons(g, bits); }
-int nvmlDeviceGetUtilizationRates(struct gpu *g, unsigned *u) { REFUSE(g); u[0] = 7, u[1] = 3; return 0; }
-int nvmlDeviceGetMemoryInfo(struct gpu *g, unsigned long long *m) {
-	REFUSE(g);
-	m[0] = 150754820096, m[1] = m[0] - 1073741824, m[2] = 1073741824;
-	return 0;
-}
 
 struct process { unsigned pid; unsigned long long used; unsigned gpu, compute; };
 static int processes(struct gpu *g, unsigned *n, struct process *p) {
@@ -133,10 +109,9 @@ int nvmlDeviceGetComputeRunningProcesses_v2(struct gpu *g, unsigned *n, struct p
 #ifndef OLD
 int nvmlDeviceGetCurrentClocksEventReasons(struct gpu *g, unsigned long long *bits) { REFUSE(g); return reasons(g, bits); }
 int nvmlDeviceGetComputeRunningProcesses_v3(struct gpu *g, unsigned *n, struct process *p) { REFUSE(g); return processes(g, n, p); }
-int nvmlDeviceGetMigMode(struct gpu *g, unsigned *now, unsigned *next) { REFUSE(g); *now = g == &gpus[1], *next = 0; return 0; }
+int nvmlDeviceGetPersistenceMode(struct gpu *g, int *mode) { REFUSE(g); *mode = 1; return 0; }
 #endif
 
-int nvmlDeviceGetPersistenceMode(struct gpu *g, int *mode) { REFUSE(g); *mode = 1; return 0; }
 int nvmlDeviceGetComputeMode(struct gpu *g, int *mode) { REFUSE(g); *mode = 3; return 0; }
 
 int nvmlDeviceSetGpuLockedClocks(struct gpu *g, unsigned low, unsigned high) {

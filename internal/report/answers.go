@@ -1,0 +1,325 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// fate is what a case came to.
+type fate string
+
+const (
+	passed  fate = "PASS"
+	wrong   fate = "FAIL"
+	skipped fate = "skipped"
+)
+
+func fateOf(c *result.Case) fate {
+	switch {
+	case c.Skipped != "":
+		return skipped
+	case c.Reason != "" || c.Fault != nil:
+		return wrong
+	}
+	return passed
+}
+
+// tone is how a fate looks.
+func (f fate) tone() view.Tone {
+	switch f {
+	case passed:
+		return view.Good
+	case wrong:
+		return view.Bad
+	}
+	return view.Unsure
+}
+
+// sizes are a case's variables in their own order: "S=448 B=16 H=4 D=64".
+func sizes(c *result.Case) string {
+	names := slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool {
+		_, known := c.Vars[name]
+		return !known
+	})
+	for _, name := range sortedKeys(c.Vars) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "default"
+	}
+	for i, name := range names {
+		names[i] = name + "=" + c.Vars[name]
+	}
+	return strings.Join(names, " ")
+}
+
+// scientific is a number of an error column; NaN and infinities are no errors.
+func scientific(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "n/a"
+	case v == 0:
+		return "0"
+	}
+	return unit.Scientific(v)
+}
+
+// errorsOf are an output's largest errors and their RMS. Where no two numbers could be
+// subtracted they are what its elements are: NaN, or infinitely far off.
+func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
+	nothing := o.MaxAbs == 0 && o.RMS == 0 && o.Wrong > 0 && (o.Wrong == o.Count || o.NaNs == o.Count)
+	switch {
+	case nothing && o.NaNs > 0:
+		return math.NaN(), math.NaN(), math.NaN()
+	case nothing && !o.Exact: // bits may differ where numbers do not
+		return math.Inf(1), math.Inf(1), math.Inf(1)
+	}
+	return unbounded(o.MaxAbs), unbounded(o.MaxRel), unbounded(o.RMS)
+}
+
+// unbounded undoes that JSON has no infinity: the largest number stands for it there.
+func unbounded(v float64) float64 {
+	if v == math.MaxFloat64 {
+		return math.Inf(1)
+	}
+	return v
+}
+
+// far is an error in words.
+func far(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 0):
+		return "inf"
+	}
+	return scientific(v)
+}
+
+// farOff is errorsOf in words.
+func farOff(o *result.OutputError) (abs, rel, rms string) {
+	a, b, c := errorsOf(o)
+	return far(a), relative(a, b), far(c)
+}
+
+// relative is a relative error in words: none, where all that differs should be zero.
+func relative(abs, rel float64) string {
+	if rel == 0 && abs > 0 {
+		return "–"
+	}
+	return far(rel)
+}
+
+// relativeField is relative for programs.
+func relativeField(abs, rel float64) string {
+	if rel == 0 && abs > 0 {
+		return ""
+	}
+	return zero(rel)
+}
+
+// bound is a tolerance, which somebody wrote in as few digits as it takes.
+func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
+
+// bounds are the tolerances that an output is judged by.
+func bounds(o *result.OutputError) (atol, rtol string) {
+	if o.Exact {
+		return "exact", ""
+	}
+	return bound(o.Atol), bound(o.Rtol)
+}
+
+// allowed is bounds in words: "atol 2e-03, rtol 1e-03".
+func allowed(o *result.OutputError) string {
+	atol, rtol := bounds(o)
+	if rtol == "" {
+		return atol
+	}
+	return "atol " + atol + ", rtol " + rtol
+}
+
+// closest is the output of a case that is nearest to failing, or that fails worst;
+// nil where nothing was compared.
+func closest(c *result.Case) *result.OutputError {
+	var worst *result.OutputError
+	for i := range c.Outputs {
+		o := &c.Outputs[i]
+		if worst == nil || o.Wrong > worst.Wrong || o.Wrong == worst.Wrong && strain(o) > strain(worst) {
+			worst = o
+		}
+	}
+	return worst
+}
+
+// strain is how much of what is allowed an output needs, roughly.
+func strain(o *result.OutputError) float64 {
+	switch {
+	case o.Atol > 0:
+		return o.MaxAbs / o.Atol
+	case o.Rtol > 0:
+		return o.MaxRel / o.Rtol
+	}
+	return o.MaxAbs
+}
+
+// place is an element as source code would write it: "out[3, 0, 447, 12]".
+func place(name string, index []int64) string {
+	parts := make([]string, len(index))
+	for i, n := range index {
+		parts[i] = fmt.Sprint(n)
+	}
+	return name + "[" + strings.Join(parts, ", ") + "]"
+}
+
+// worstLine is the element of an output that is furthest off; "" when there is none,
+// or when the reason says it already.
+func worstLine(o *result.OutputError, reason string) string {
+	if o.Worst == nil {
+		return ""
+	}
+	at := place(o.Name, o.Worst.Index)
+	if strings.Contains(reason, at) {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s and must be %s", at, o.Worst.Got, o.Worst.Want)
+}
+
+// why is the reason of a failure, whoever gave it.
+func why(c *result.Case) string {
+	switch {
+	case c.Reason != "":
+		return c.Reason
+	case c.Fault != nil && c.Fault.Message != "":
+		return c.Fault.Message
+	case c.Fault != nil:
+		return string(c.Fault.Cause)
+	}
+	return ""
+}
+
+// found is a finding, and how often it was made.
+type found struct {
+	result.Finding
+	times int
+}
+
+// findings are what speaks against a row's honesty, each once, proofs first.
+func findings(v *result.Verification) []found {
+	if v == nil {
+		return nil
+	}
+	var out []found
+	at := map[result.Finding]int{}
+	for _, f := range v.Findings {
+		if _, seen := at[f]; !seen {
+			at[f] = len(out)
+			out = append(out, found{Finding: f})
+		}
+		out[at[f]].times++
+	}
+	slices.SortStableFunc(out, func(a, b found) int { return proof(b) - proof(a) })
+	return out
+}
+
+func proof(f found) int {
+	if f.Severity == result.Cheated {
+		return 1
+	}
+	return 0
+}
+
+// told reports whether the row's fault is this very finding.
+func (f found) told(row *result.Row) bool {
+	return row.Fault != nil && row.Fault.Message == f.Exploit+": "+f.Message
+}
+
+func (f found) String() string {
+	text := f.Message
+	if f.times > 1 {
+		text += fmt.Sprintf(" (%s times)", unit.Count(f.times))
+	}
+	return text
+}
+
+// suspicious reports whether something speaks against a row, and nothing is proven.
+func suspicious(row *result.Row) bool {
+	return row.Verification != nil && row.Verification.Integrity == result.Suspicious
+}
+
+// exploits names what a row is accused of.
+func exploits(row *result.Row) []string {
+	return distinct(each(findings(row.Verification), func(f found) string { return f.Exploit }))
+}
+
+func limitsOf(row *result.Row) []string {
+	if row.Verification == nil {
+		return nil
+	}
+	return row.Verification.Limits
+}
+
+// limits are what could not be guaranteed, each sentence once, with the rows it is
+// about.
+func limits(rows []*result.Row, name func(*result.Row) string) []string {
+	var all [][2]string // a sentence, and whom it is about
+	for _, row := range rows {
+		for _, sentence := range limitsOf(row) {
+			all = append(all, [2]string{sentence, name(row)})
+		}
+	}
+	return each(grouped(all, func(said [2]string) string { return said[0] }), func(g group[[2]string]) string {
+		names := few(distinct(each(g.items, func(said [2]string) string { return said[1] })))
+		return when(!strings.HasPrefix(g.name, names+" "), names+": ") + g.name // unless it names them itself
+	})
+}
+
+// authorTrust says once what cannot be guaranteed of code that runs inside the process
+// that measures or asks it; "" where no row has such code, or where it is said already.
+func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
+	trusted := where(rows, func(row *result.Row) bool { return row.Trust == "author" })
+	said := slices.ContainsFunc(rows, func(row *result.Row) bool {
+		return strings.Contains(strings.Join(limitsOf(row), "\n"), "address space")
+	})
+	if len(trusted) == 0 || said {
+		return ""
+	}
+	return "trust: author for " + few(distinct(each(trusted, name))) + ": this code shares its cell's address space; its answers are compared" +
+		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
+}
+
+// accused is what speaks against a row's honesty, unless its fault says it.
+func accused(row *result.Row, name string) view.Item {
+	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
+	item := view.Item{Name: name, Badge: suspect}
+	for _, f := range findings(row.Verification) {
+		if f.told(row) {
+			continue
+		}
+		made := view.Finding{Exploit: f.Exploit, Message: f.String(), Badge: suspect}
+		if f.Severity == result.Cheated {
+			made.Badge = view.Cell{Text: string(result.Rejected), Tone: view.Bad}
+			item.Badge = made.Badge
+		}
+		item.Findings = append(item.Findings, made)
+	}
+	return item
+}
+
+// accusations are what speaks against rows.
+func accusations(rows []*result.Row, name func(*result.Row) string) view.Section {
+	s := view.Section{Title: "Integrity", List: true}
+	for _, row := range rows {
+		if item := accused(row, name(row)); len(item.Findings) > 0 {
+			s.Items = append(s.Items, item)
+		}
+	}
+	return s
+}

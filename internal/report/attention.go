@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// faultOf explains why a row failed, a failed build with the compiler's own words.
+func faultOf(row *result.Row) view.Item {
+	f := row.Fault
+	item := view.Item{Name: row.Name(), Badge: line{row: row}.judged(), Message: f.Message, Hint: f.Hint, Log: row.Log}
+	if f.Stage == "build" {
+		item.Name, item.Built = row.Kernel+variant(row), true
+	}
+	if row.Build != nil {
+		item.Output = row.Build.Output
+	}
+	return item
+}
+
+// faulty reports whether a row failed for a reason that needs an explanation.
+func faulty(row *result.Row) bool {
+	return row.Fault != nil && row.Fault.Cause != result.CauseInterrupted
+}
+
+// faults explains every line that failed. Rows of one kernel whose build failed alike
+// are explained once and, where that is wanted, all kernels together that this machine
+// cannot build for one reason.
+func faults(r *result.Report, together bool) []view.Item {
+	const open = 3 // more outputs than this would bury each other
+	var out []view.Item
+	seen := map[string]bool{}
+	for _, l := range lines(r) {
+		if !faulty(l.row) {
+			continue
+		}
+		f, item := l.row.Fault, faultOf(l.row)
+		id := l.row.Kernel + "\x00" + f.Message
+		if together && unbuildable(f) {
+			id = f.Message
+			if alike := kernelsWith(r, f.Message); len(alike) > 1 {
+				item.Name = few(alike)
+			}
+		}
+		if f.Stage == "build" && seen[id] {
+			continue
+		}
+		seen[id] = true
+		item.Open = len(out) < open
+		out = append(out, item)
+	}
+	return out
+}
+
+// allFaults has every line that failed, by its name.
+func allFaults(r *result.Report) []view.Item {
+	var out []view.Item
+	for _, l := range lines(r) {
+		if l.row.Fault != nil {
+			item := faultOf(l.row)
+			item.Name, item.Badge.Text = l.row.Name(), status(l.row)
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// unbuildable reports whether a fault is the machine's and not the kernel's.
+func unbuildable(f *result.Fault) bool {
+	return f != nil && f.Stage == "build" && f.Cause == result.CauseUnsupported
+}
+
+// kernelsWith are those that this machine cannot build for one reason.
+func kernelsWith(r *result.Report, message string) []string {
+	alike := where(lines(r), func(l line) bool { return unbuildable(l.row.Fault) && l.row.Fault.Message == message })
+	return distinct(each(alike, func(l line) string { return l.row.Kernel }))
+}
+
+// allWarnings lists the warnings of the run and of its rows; one that several rows
+// share stands once, with the evidence of the first. Of one row all stand: two files
+// may both be noisy.
+func allWarnings(r *result.Report) []string {
+	out := each(r.Warnings, func(w result.Warning) string { return hinted(w.Message, w.Hint) })
+	type doubt struct {
+		result.Warning
+		row, kind string
+	}
+	var all []doubt
+	for _, row := range r.Rows {
+		seen := map[string]int{}
+		for _, w := range row.Warnings {
+			all = append(all, doubt{w, row.Name(), fmt.Sprint(w.Code, "\x00", seen[w.Code])})
+			seen[w.Code]++
+		}
+	}
+	for _, g := range grouped(all, func(d doubt) string { return d.kind }) {
+		first, others := g.items[0], each(g.items[1:], func(d doubt) string { return d.row })
+		out = append(out, hinted(first.row+": "+first.Message+prefixed("; likewise ", few(others)), first.Hint))
+	}
+	return out
+}
+
+func hinted(text, hint string) string {
+	if hint == "" {
+		return text
+	}
+	return text + " (" + hint + ")"
+}
+
+// attentive is the report with all that needs attention among its warnings: also
+// sides that could not be had, baselines that did not move and answers that nobody
+// knows, each sentence once; without what its rows say themselves.
+func attentive(r *result.Report) *result.Report {
+	out := *r
+	out.Rows = make([]*result.Row, 0, len(r.Rows))
+	out.Warnings = slices.Clone(r.Warnings)
+	type remark struct{ row, sentence, hint string }
+	var all []remark
+	add := func(row *result.Row, sentence, hint string) { all = append(all, remark{row.Name(), sentence, hint}) }
+	for _, c := range checkedRows(r) {
+		row := *c.row
+		row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return w.Code == string(result.Accepted) })
+		out.Rows = append(out.Rows, &row)
+		for _, side := range row.Sides {
+			for _, sentence := range side.Reason {
+				if side.Change == nil || !c.accepted() {
+					add(&row, sentence, remedyOf(side, sentence))
+				}
+			}
+		}
+		m := row.Moved
+		switch {
+		case m == nil || m.Done:
+		case m.Anchor:
+			add(&row, lost(m), m.Hint)
+		case m.Refused != "":
+			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
+		}
+		for _, sentence := range limitsOf(&row) {
+			const missing = "no oracle" // which is also why it does not become the baseline
+			if m == nil || !strings.Contains(sentence, missing) || !strings.Contains(m.Refused, missing) {
+				add(&row, sentence, "")
+			}
+		}
+	}
+	for _, g := range grouped(all, func(s remark) string { return s.sentence }) {
+		names := few(each(g.items, func(s remark) string { return s.row }))
+		out.Warnings = append(out.Warnings, result.Warning{Message: names + ": " + g.name, Hint: g.items[0].hint})
+	}
+	return &out
+}
+
+// remedyOf is what to do about a version that cannot be had, where the sentence is of
+// that.
+func remedyOf(side *result.Side, sentence string) string {
+	if side.Row == nil || side.Row.Fault == nil || !strings.Contains(sentence, side.Row.Fault.Message) {
+		return ""
+	}
+	return side.Row.Fault.Hint
+}
+
+// lost says that the commit of a best-known version is gone, and that the version is
+// here all the same.
+func lost(m *result.Moved) string {
+	text := "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more"
+	if m.Refused != "" {
+		text += "; the baseline stays bound to that: " + m.Refused
+	}
+	return text
+}
+
+// unrest are the doubts that a duet is made for: whatever the machine does, it does
+// to both sides, and the interval has the rest.
+var unrest = []string{"cv", "drift", "width", "preempted", "steal", "foreign"}
+
+// calm says in one warning what rows that were decided in turns all say: it would
+// bury what needs attention.
+func calm(r *result.Report) *result.Report {
+	out := *r
+	out.Rows = nil
+	out.Warnings = slices.Clone(r.Warnings)
+	restless, most := 0, 0.0
+	for _, c := range checkedRows(r) {
+		row := *c.row
+		if decided := c.change != nil && c.change.Paired && c.section() != undecided; decided && measured(&row) {
+			row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return slices.Contains(unrest, w.Code) })
+			if len(row.Warnings) < len(c.row.Warnings) {
+				restless++
+				most = math.Max(most, row.Timing.Stats.CV)
+			}
+		}
+		out.Rows = append(out.Rows, &row)
+	}
+	if restless > 0 {
+		out.Warnings = append(out.Warnings, result.Warning{
+			Message: fmt.Sprintf("the machine was not quiet: samples of %s vary by up to %s, which the intervals allow for", view.Counted(restless, "config"), unit.PercentPlain(most)),
+		})
+	}
+	return &out
+}

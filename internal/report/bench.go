@@ -1,0 +1,301 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// bench shows what was measured, with what came of it where rivals were measured too.
+func (b *builder) bench() {
+	r, all := b.r, lines(b.r)
+	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r)
+	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), view.Count(len(byKernel(r)), "kernel") + ", " + view.Count(len(r.Rows), "config"), methodLine(r)}
+	b.add(view.Text, view.Section{Table: benchText(all)})
+	b.add(view.Markdown, view.Section{Table: benchTable(where(all, func(l line) bool { return measured(l.row) }))})
+	b.add(view.HTML, benchPage(r, all))
+	b.items(view.Text, view.Section{Items: faults(r, true)})
+	b.items(view.Markdown, view.Section{Items: allFaults(r)})
+	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
+	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
+	b.charts(r)
+	b.measuredPage(r, r)
+	b.v.Foot = present(
+		r.Started.Format(time.RFC3339), methodLine(r), prefixed("commit ", commit(r)), prefixed("devices: ", deviceNames(devices(all))), when(r.Interrupted, "interrupted"),
+		"pawl "+r.Tool.Version, "run "+r.ID,
+	)
+}
+
+// title says what ran where.
+func title(r *result.Report) string {
+	kernels := byKernel(r)
+	if len(kernels) == 0 {
+		return machineLine(r)
+	}
+	return few(each(kernels, func(k group[*result.Row]) string { return k.name })) + " on " + machineLine(r)
+}
+
+// figure is a number of a measured row.
+type figure struct {
+	head, field string
+	get         func(*result.Timing) float64
+	show        func(float64) string // nil where it is for programs only
+}
+
+// figures of a bench, in order of interest.
+var figures = []figure{
+	{"median", "median_s", func(t *result.Timing) float64 { return t.Stats.Median }, unit.Duration},
+	{"±", "half_width", func(t *result.Timing) float64 { return t.HalfWidth }, unit.PercentPlain},
+	{"p95", "p95_s", func(t *result.Timing) float64 { return t.Stats.P95 }, unit.Duration},
+	{"CV", "cv", func(t *result.Timing) float64 { return t.Stats.CV }, unit.PercentPlain},
+	{"compute", "throughput_gflops", func(t *result.Timing) float64 { return t.Stats.GFLOPS }, unit.GFLOPS},
+	{"memory", "bandwidth_gb_s", func(t *result.Timing) float64 { return t.Stats.GBps }, unit.Bandwidth},
+	{"roof", "roof_pct", func(t *result.Timing) float64 { return t.Stats.RoofPct }, percentOf},
+	{"clock", "ghz", func(t *result.Timing) float64 { return t.Stats.GHz }, unit.GHz},
+	{"samples", "samples", func(t *result.Timing) float64 { return float64(t.Stats.Count) }, func(v float64) string { return unit.Count(int(v)) }},
+}
+
+// moreFigures are for programs, after the name of the roof.
+var moreFigures = []figure{
+	{field: "ci_95_low_s", get: func(t *result.Timing) float64 { return t.Stats.Low }},
+	{field: "ci_95_high_s", get: func(t *result.Timing) float64 { return t.Stats.High }},
+	{field: "mean_s", get: func(t *result.Timing) float64 { return t.Stats.Mean }},
+	{field: "std_s", get: func(t *result.Timing) float64 { return t.Stats.Std }},
+	{field: "min_s", get: func(t *result.Timing) float64 { return t.Stats.Min }},
+	{field: "p99_s", get: func(t *result.Timing) float64 { return t.Stats.P99 }},
+	{field: "peak_memory_bytes", get: func(t *result.Timing) float64 { return float64(t.PeakMemory) }},
+	{field: "energy_j", get: func(t *result.Timing) float64 {
+		if t.EnergyJ == nil {
+			return 0
+		}
+		return *t.EnergyJ
+	}},
+}
+
+func percentOf(v float64) string {
+	if v < 10 {
+		return fmt.Sprintf("%.1f%%", v)
+	}
+	return fmt.Sprintf("%.0f%%", v)
+}
+
+// ofMeasured makes a fact of rows that have a number to show.
+func ofMeasured(text func(*result.Row) string) func(line) string {
+	return func(l line) string {
+		if !measured(l.row) {
+			return ""
+		}
+		return text(l.row)
+	}
+}
+
+// benchColumns are the name of a line, the figures that any line has, and which GPU
+// measured it where several did.
+func benchColumns(all []line) []column[line] {
+	name := column[line]{head: "kernel/config", bytes: 200, cell: func(l line) view.Cell {
+		if l.rival != nil {
+			return view.Cell{Text: l.label}
+		}
+		return view.Cell{Text: l.label, Tone: view.Strong}
+	}}
+	var out []column[line]
+	for _, f := range figures {
+		out = append(out, column[line]{head: f.head, number: true, text: ofMeasured(func(row *result.Row) string {
+			v := f.get(row.Timing)
+			switch {
+			case v == 0:
+				return ""
+			case f.head == "roof": // the part of the device's best that a row reached: "62% dram"
+				return f.show(v) + " " + row.Timing.Stats.Roof
+			}
+			return f.show(v)
+		})})
+	}
+	if uuids := devices(all); uuids != nil {
+		out = append(out, column[line]{head: "device", number: true, text: ofMeasured(func(row *result.Row) string { return shortDevice(row.Device, uuids) })})
+	}
+	return append([]column[line]{name}, used(all, out)...)
+}
+
+// benchTable has a line for every row, and below it one for every rival; one that
+// failed says so in place of numbers.
+func benchTable(all []line) *view.Table {
+	last := ""
+	if slices.ContainsFunc(all, func(l line) bool { return l.rival != nil }) {
+		last = "speedup"
+	}
+	columns := append(benchColumns(all), column[line]{head: last, badge: true, cell: line.judged})
+	t := tableOf("results", all, columns)
+	t.Empty = "Nothing was measured."
+	for i, l := range all {
+		t.Rows[i].Sub = l.rival != nil
+	}
+	return t
+}
+
+// benchText is the table of a terminal, where all that needs no attention is green.
+func benchText(all []line) *view.Table {
+	t := benchTable(all)
+	for _, row := range t.Rows {
+		if last := &row.Cells[len(row.Cells)-1]; last.Tone == view.Plain {
+			last.Tone = view.Good
+		}
+	}
+	return t
+}
+
+// benchPage is the tables of a page: what every rival came to, and all lines.
+func benchPage(r *result.Report, all []line) view.Section {
+	t := benchTable(all)
+	last := len(t.Columns) - 1
+	t.Columns[last].Head = cmp.Or(t.Columns[last].Head, "outcome")
+	if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[last].Text != "" }) {
+		dropColumn(t, last)
+	}
+	s := view.Section{ID: "results", Title: "Results"}
+	if made := standings(r); made != nil {
+		s.Parts = append(s.Parts, view.Section{Table: tableOf("overall", made, overallColumns)})
+	}
+	s.Parts = append(s.Parts, view.Section{Table: t})
+	return s
+}
+
+func benchRecords(r *result.Report) [][]string {
+	all := lines(r)
+	fields := []field[line]{
+		{"kernel", func(l line) string { return l.row.Kernel }},
+		{"config", func(l line) string { return l.row.Config }},
+		{"rival", func(l line) string {
+			if l.rival == nil {
+				return ""
+			}
+			return l.label
+		}},
+		{"verdict", func(l line) string { return string(l.row.Verdict) }},
+		{"fault", func(l line) string { return cause(l.row) }},
+		{"identity", func(l line) string { return l.row.Identity }},
+	}
+	add := func(name string, text func(*result.Row) string) {
+		fields = append(fields, field[line]{name, ofMeasured(text)})
+	}
+	for _, f := range figures {
+		add(f.field, func(row *result.Row) string { return number(f.get(row.Timing)) })
+	}
+	add("roof", func(row *result.Row) string { return row.Timing.Stats.Roof })
+	for _, f := range moreFigures {
+		add(f.field, func(row *result.Row) string { return number(f.get(row.Timing)) })
+	}
+	if devices(all) != nil {
+		add("device", func(row *result.Row) string { return row.Device })
+	}
+	ratio := func(name string, get func(*result.Ratio) float64) {
+		fields = append(fields, field[line]{name, func(l line) string {
+			if l.rival == nil || l.rival.Ratio == nil {
+				return ""
+			}
+			return number(get(l.rival.Ratio))
+		}})
+	}
+	ratio("speedup", func(r *result.Ratio) float64 { return r.Median })
+	ratio("speedup_low", func(r *result.Ratio) float64 { return r.Low })
+	ratio("speedup_high", func(r *result.Ratio) float64 { return r.High })
+	return records(all, fields)
+}
+
+// cause is why a row failed; "" when it did not.
+func cause(row *result.Row) string {
+	if row.Fault == nil {
+		return ""
+	}
+	return string(row.Fault.Cause)
+}
+
+// number writes a number of a field, where 0 is nothing.
+func number(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return zero(v)
+}
+
+// zero writes a number that may well be 0.
+func zero(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v == math.Trunc(v) && math.Abs(v) < 1e15:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// overall is how a kernel stands against one rival over all configs.
+type overall struct {
+	kernel, rival        string
+	tone                 view.Tone
+	mean, low, high      float64
+	faster, slower, even int
+}
+
+func times2(v float64) string { return fmt.Sprintf("%.2f×", v) }
+
+var overallColumns = []column[overall]{
+	{head: "over all configs", cell: func(o overall) view.Cell { return view.Cell{Text: o.kernel, Rest: o.rival} }},
+	{head: "mean speedup", number: true, cell: func(o overall) view.Cell { return view.Cell{Text: times2(o.mean), Tone: o.tone} }},
+	{head: "least", number: true, text: func(o overall) string { return times2(o.low) }},
+	{head: "greatest", number: true, text: func(o overall) string { return times2(o.high) }},
+	{head: "faster", number: true, text: func(o overall) string { return strconv.Itoa(o.faster) }},
+	{head: "slower", number: true, text: func(o overall) string { return strconv.Itoa(o.slower) }},
+	{head: "no difference", number: true, text: func(o overall) string { return strconv.Itoa(o.even) }},
+}
+
+// standings sum up every rival that a kernel met more than once.
+func standings(r *result.Report) []overall {
+	var out []overall
+	for _, k := range byKernel(r) {
+		var met []*result.Rival
+		for _, row := range k.items {
+			met = append(met, where(row.Rivals, func(rival *result.Rival) bool { return rival.Ratio != nil && rival.Ratio.Median > 0 })...)
+		}
+		for _, rival := range grouped(met, func(rival *result.Rival) string { return rival.Label }) {
+			if len(rival.items) > 1 {
+				out = append(out, sumUp(k.name, rival))
+			}
+		}
+	}
+	return out
+}
+
+func sumUp(kernel string, rival group[*result.Rival]) overall {
+	o := overall{kernel: kernel, rival: rival.name, tone: view.Even, low: math.Inf(1)}
+	sum := 0.0
+	for _, one := range rival.items {
+		ratio := one.Ratio
+		o.low, o.high = math.Min(o.low, ratio.Median), math.Max(o.high, ratio.Median)
+		sum += math.Log(ratio.Median)
+		switch standing(ratio) {
+		case view.Faster:
+			o.faster++
+		case view.Slower:
+			o.slower++
+		default:
+			o.even++
+		}
+	}
+	// Ratios multiply: twice as fast here and half as fast there is no gain.
+	o.mean = math.Exp(sum / float64(len(rival.items)))
+	switch {
+	case o.faster > 0 && o.slower == 0:
+		o.tone = view.Faster
+	case o.slower > 0 && o.faster == 0:
+		o.tone = view.Slower
+	}
+	return o
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+func rowName(row *result.Row) string { return row.Name() }
+
+// sandboxOff is the level of a sandbox that nobody wanted.
+const sandboxOff = "off"
+
+// verified reports whether a row's answers were looked at and are right.
+func (c checked) verified() bool {
+	v := c.row.Verification
+	return v != nil && v.Passed > 0 && v.Failed == 0
+}
+
+func verifiedOf(rows []checked) []checked {
+	return where(rows, checked.verified)
+}
+
+// examined reports whether a check looked at answers at all.
+func examined(rows []checked) bool {
+	return slices.ContainsFunc(rows, func(c checked) bool { return c.row.Verification != nil })
+}
+
+// timedLooks is how many timed samples of a row were looked at.
+func timedLooks(row *result.Row) int {
+	return len(where(row.Verification.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane && fateOf(c) != skipped }))
+}
+
+// accuracy is the largest error of some rows, and what was allowed: "max abs 6.1e-07
+// (atol 2e-05)", with the relative ones where the absolute do not explain it.
+func accuracy(rows ...*result.Row) string {
+	var cases []*result.Case
+	for _, row := range rows {
+		cases = append(cases, row.Verification.Cases...)
+	}
+	switch e := worstOf(cases); {
+	case e == nil:
+		return ""
+	case e.atol == "":
+		return "max abs " + far(e.abs)
+	case e.rtol == "":
+		return "max abs " + far(e.abs) + " (exact)"
+	case e.beyond:
+		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), relative(e.abs, e.rel), e.atol, e.rtol)
+	default:
+		return "max abs " + far(e.abs) + " (atol " + e.atol + ")"
+	}
+}
+
+// blunder is the first wrong answer of a row, in one line; "" when there is none.
+func (c checked) blunder() string {
+	if c.row.Verification == nil {
+		return ""
+	}
+	for _, one := range c.row.Verification.Cases {
+		if fateOf(one) == wrong {
+			return view.Flat(why(one))
+		}
+	}
+	return ""
+}
+
+// honesty says why a row is wrong, rejected or suspicious, as far as its answers show.
+func (c checked) honesty() string {
+	const most = 400
+	accused := strings.Join(exploits(c.row), ", ")
+	switch {
+	case suspicious(c.row):
+		return strings.TrimSuffix("SUSPICIOUS: "+accused, ": ")
+	case c.row.Verdict == result.Incorrect && (c.row.Fault == nil || c.blunder() != c.row.Fault.Message):
+		return view.Shorten(c.blunder(), most)
+	case c.row.Verdict == result.Rejected && accused != "":
+		return view.Shorten(strings.TrimSuffix(accused+": "+c.blunder(), ": "), most)
+	}
+	return ""
+}
+
+// witness is the rows of a kernel that were verified in the same way.
+type witness = group[checked]
+
+func witnesses(rows []checked) []witness {
+	return grouped(verifiedOf(rows), func(c checked) string { return c.row.Kernel + "\x00" + c.row.Verification.Oracle })
+}
+
+func oracleOf(w witness) string { return w.items[0].row.Verification.Oracle }
+
+// kernelsOf are the kernels that rows were seen to run, each once, in a short form.
+func kernelsOf(rows []checked) []string {
+	var out []string
+	for _, c := range rows {
+		out = append(out, each(c.row.Verification.Kernels, plainName)...)
+	}
+	return distinct(out)
+}
+
+// plainName is a C++ function's own name, where its mangled one begins with it:
+// _Z7softmaxPKfPfi.
+func plainName(mangled string) string {
+	const longest = 60
+	if rest, found := strings.CutPrefix(mangled, "_Z"); found {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		if size, err := strconv.Atoi(rest[:digits]); err == nil && size > 0 && size <= len(rest)-digits {
+			return rest[digits : digits+size]
+		}
+	}
+	return view.Shorten(mangled, longest)
+}
+
+// inShort is a row's verification in a sentence.
+func (c checked) inShort() string {
+	v := c.row.Verification
+	if v == nil {
+		return ""
+	}
+	oracle, text := cmp.Or(v.Oracle, "nothing"), "not verified"
+	switch {
+	case v.Failed > 0:
+		text = "disagrees with " + oracle
+	case v.Passed > 0:
+		text = "verified against " + oracle
+	}
+	looks := timedLooks(c.row)
+	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" looked at") + prefixed("; ran ", few(kernelsOf([]checked{c})))
+}
+
+// untold are the wrong answers of a row of which its fault does not say everything.
+func (c checked) untold() []*result.Case {
+	if c.row.Verification == nil {
+		return nil
+	}
+	var out []*result.Case
+	for _, one := range c.row.Verification.Cases {
+		told := c.row.Fault != nil && strings.Contains(c.row.Fault.Message, why(one))
+		mapped := slices.ContainsFunc(one.Outputs, func(o result.OutputError) bool { return mapOf(&o).Drawable() })
+		if fateOf(one) == wrong && (!told || mapped) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// suspects is how many rows are under suspicion, in words; "" when none is.
+func suspects(rows []checked) string {
+	n := len(where(rows, func(c checked) bool { return suspicious(c.row) }))
+	return when(n > 0, unit.Count(n)+" suspicious")
+}
+
+// checkNotes are what stands below a check without being a doubt of its own.
+func checkNotes(r *result.Report) []string {
+	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
+	return present(
+		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, rowName),
+	)
+}

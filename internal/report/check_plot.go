@@ -1,0 +1,305 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/plot"
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// checkPlots adds what a page draws: all changes on one scale, each duet, and how the
+// best-known versions came to be.
+func (b *builder) checkPlots(rows []checked) {
+	gate := gateOf(b.r)
+	drawn := slices.DeleteFunc(gravest(rows), func(c checked) bool { return c.change == nil })
+	left := len(drawn) - mostDrawn
+	drawn = drawn[:min(mostDrawn, len(drawn))]
+	if len(drawn) > 0 {
+		b.add(view.HTML, view.Section{ID: "changes", Title: "Changes", Changes: changes(drawn, gate)})
+		s := view.Section{ID: "duets", Title: "Duets", Lines: leftOut(left, "config")}
+		for i, c := range drawn {
+			const open = 6 // more would bury each other
+			s.Duets = append(s.Duets, drawDuet(c, i < open))
+		}
+		b.add(view.HTML, s)
+	}
+	if s := allHistories(rows); len(s.History) > 0 {
+		b.add(view.HTML, s)
+	}
+}
+
+// leaning is whether a change was shown to be one, in the classes of plots.
+func leaning(c *result.Change) string {
+	switch {
+	case c.Low > 0:
+		return "slower"
+	case c.High < 0:
+		return "faster"
+	}
+	return "even"
+}
+
+// changes draws all rows on one scale: times over those of the other side, with the
+// gate between them.
+func changes(rows []checked, gate result.Gate) *view.Changes {
+	ratios := []float64{1 + gate.Regression, 1 - gate.Improvement}
+	for _, c := range rows {
+		for _, side := range []*result.Side{c.first, c.best} {
+			if side != nil {
+				ratios = append(ratios, 1+side.Change.Median, 1+side.Change.Low, 1+side.Change.High)
+			}
+		}
+	}
+	made := &view.Changes{Gate: gateLine(gate), Axis: view.Axis{Scale: plot.FitRatios(ratios), Unit: view.Slowdown, Ticks: 8, Reference: 1, Rules: []plot.Tag{
+		{Value: 1 + gate.Regression, Class: "gate"}, {Value: 1 - gate.Improvement, Class: "gate"},
+	}}}
+	for _, c := range rows {
+		made.Lines = append(made.Lines, view.ChangeLine{Label: c.row.Name(), Mark: changeMark(c, c.first, leaning(c.change))})
+		if c.best != nil {
+			made.Lines = append(made.Lines, view.ChangeLine{Label: sideName(c.best), Against: true, Mark: changeMark(c, c.best, "rival")})
+		}
+	}
+	return made
+}
+
+func changeMark(c checked, side *result.Side, class string) *plot.Mark {
+	words := compared{change: side.Change}
+	return &plot.Mark{
+		Value: 1 + side.Change.Median, Low: 1 + side.Change.Low, High: 1 + side.Change.High, Class: class, Label: words.changed(),
+		Title: fmt.Sprintf("%s against %s: %s, 95%% interval %s", c.row.Name(), sideName(side), words.changed(), words.interval()),
+	}
+}
+
+func drawDuet(c checked, open bool) view.Duet {
+	d := view.Duet{Name: c.row.Name(), Badge: c.badge(), Change: c.changed(), Interval: c.interval(), Class: leaning(c.change), Times: c.times(c.first), Open: open}
+	sides := c.playing()
+	d.Axis, d.Versions = versions(c, sides)
+	for _, side := range []*result.Side{c.first, c.best} {
+		if side != nil && len(side.Change.Cells) > 0 {
+			d.Cells = append(d.Cells, cells(c, side))
+		}
+	}
+	for _, side := range sides {
+		d.Sides = append(d.Sides, view.Side{Name: side.name, Class: side.class, Kept: side.timing.Samples.Kept(), Median: side.timing.Stats.Median})
+	}
+	return d
+}
+
+// entrant is a side of a duet as plots name it.
+type entrant struct {
+	name, class string
+	timing      *result.Timing
+}
+
+// playing are the row and the sides it was measured against, the row last, so that
+// it is drawn on top.
+func (c checked) playing() []entrant {
+	var out []entrant
+	for _, side := range []*result.Side{c.best, c.first} {
+		if side != nil && side.Row != nil && measured(side.Row) {
+			out = append(out, entrant{sideName(side), string(side.Role), side.Row.Timing})
+		}
+	}
+	if measured(c.row) {
+		out = append(out, entrant{"candidate", "own", c.row.Timing})
+	}
+	return out
+}
+
+// versions are the medians side by side, the oldest first. What earlier runs found
+// belongs above them.
+func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
+	var all []float64
+	for _, side := range sides {
+		all = append(all, side.timing.Stats.Median, side.timing.Stats.Low, side.timing.Stats.High)
+	}
+	m := c.row.Moved
+	if m != nil && m.FromS > 0 {
+		all = append(all, m.FromS)
+	}
+	if len(all) == 0 {
+		return axis, nil
+	}
+	low, high := slices.Min(all), slices.Max(all)
+	free := math.Max(0.15*(high-low), 0.005*high)
+	axis = view.Axis{Scale: plot.Linear(low-free, high+free), Ticks: 6}
+	if m != nil && m.FromS > 0 {
+		out = append(out, view.Version{Name: "best " + shortSHA(m.From) + ", as stored", Class: "stored", Mark: &plot.Mark{
+			Value: m.FromS, Low: m.FromS, High: m.FromS, Class: "even", Label: unit.Duration(m.FromS), Title: "when it became the baseline: " + unit.Duration(m.FromS),
+		}})
+	}
+	for _, side := range sides {
+		st := side.timing.Stats
+		out = append(out, view.Version{Name: side.name, Class: side.class, Mark: &plot.Mark{
+			Value: st.Median, Low: st.Low, High: st.High, Class: side.class, Label: unit.Duration(st.Median),
+			Title: fmt.Sprintf("%s: median %s, 95%% interval %s to %s", side.name, unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
+		}})
+	}
+	return axis, out
+}
+
+// cells draws what each cell found, in the order they were played.
+func cells(c checked, side *result.Side) view.CellPlot {
+	const most = 240 // a page is no place for more
+	change := side.Change
+	shown := change.Cells[:min(most, len(change.Cells))]
+	var medians []float64
+	for _, cell := range shown {
+		medians = append(medians, cell.Median)
+	}
+	slices.Sort(medians)
+	low, high := view.Focus(medians)
+	low, high = min(low, change.Low, -c.gate.Improvement), max(high, change.High, c.gate.Regression)
+	free := 0.06 * (high - low)
+	words := compared{change: change}
+	made := view.CellPlot{
+		Title: "each cell against " + sideName(side), Note: strings.Join(cellNotes(change, len(change.Cells)-len(shown)), ", "),
+		Axis: view.Axis{Scale: plot.Linear(low-free, high+free), Unit: view.Change, Ticks: 7},
+		Band: plot.Mark{Value: change.Median, Low: change.Low, High: change.High, Class: leaning(change)},
+		Rules: []plot.Rule{
+			{Value: 0, Class: "zero"},
+			{Value: c.gate.Regression, Class: "gate", Label: view.Percent(c.gate.Regression)},
+			{Value: -c.gate.Improvement, Class: "gate", Label: view.Percent(-c.gate.Improvement)},
+		},
+		About: fmt.Sprintf("%s against %s: %s, 95%% interval %s, of %s", c.row.Name(), sideName(side), words.changed(), words.interval(), view.Count(len(change.Cells), "cell")),
+	}
+	for i, cell := range shown {
+		p := plot.Point{Value: cell.Median, Class: "first"}
+		if cell.Set > 0 {
+			p.Class = "second"
+		}
+		loaded := "candidate"
+		if cell.First != "" {
+			loaded = string(cell.First)
+		}
+		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), view.Count(cell.Pairs, "pair"), loaded)
+		made.Points = append(made.Points, p)
+	}
+	return made
+}
+
+func cellNotes(change *result.Change, left int) []string {
+	out := []string{view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair")}
+	if change.Stopped != "" {
+		out = append(out, when(change.Stopped != "interrupted", "stopped by ")+change.Stopped)
+	}
+	if change.Fastest != nil {
+		out = append(out, "fastest samples "+unit.Percent(*change.Fastest))
+	}
+	if change.Tail != nil {
+		out = append(out, "P90 "+unit.Percent(change.Tail.Change))
+	}
+	return append(out, present(when(left > 0, view.Counted(left, "more cell")+" in the JSON report"))...)
+}
+
+// allHistories are those of rows that have at least two times to show.
+func allHistories(rows []checked) view.Section {
+	out := view.Section{ID: "history", Title: "History"}
+	left := 0
+	for _, c := range gravest(rows) {
+		past := recorded(c.row.History)
+		shown := times(past)
+		if measured(c.row) && timed(c.row.Timing.Stats.Median) {
+			shown++
+		}
+		switch {
+		case shown < 2:
+		case len(out.History) == mostDrawn:
+			left++
+		default:
+			out.History = append(out.History, drawHistory(c, past))
+		}
+	}
+	const most = 12 // that are open without being asked for
+	out.Open = len(out.History) <= most
+	out.Lines = leftOut(left, "config")
+	return out
+}
+
+// recorded are the points from the first on that is a time.
+func recorded(points []result.HistoryPoint) []result.HistoryPoint {
+	for i, p := range points {
+		if timed(p.MedianS) {
+			return points[i:]
+		}
+	}
+	return nil
+}
+
+func times(points []result.HistoryPoint) int {
+	return len(where(points, func(p result.HistoryPoint) bool { return timed(p.MedianS) }))
+}
+
+// timed reports whether a time was stored, and not what is left of a reset.
+func timed(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
+
+func drawHistory(c checked, past []result.HistoryPoint) view.History {
+	made := view.History{Name: c.row.Name()}
+	var values, medians []float64
+	for _, p := range past {
+		m := plot.Mark{Value: math.NaN()}
+		if timed(p.MedianS) {
+			m = plot.Mark{Value: p.MedianS, Low: p.LowS, High: p.HighS, Class: "check", Title: pointTitle(p)}
+			if p.By == "accept" {
+				m.Class = "accept"
+			}
+			if !(0 < p.LowS && p.LowS <= p.HighS) {
+				m.Low, m.High = p.MedianS, p.MedianS
+			}
+			values, medians = append(values, m.Low, m.Value, m.High), append(medians, m.Value)
+		}
+		made.Marks = append(made.Marks, m)
+	}
+	if len(past) > 0 {
+		made.From, made.To = day(past[0]), day(past[len(past)-1])
+	}
+	if measured(c.row) && timed(c.row.Timing.Stats.Median) {
+		st := c.row.Timing.Stats
+		made.Now = &plot.Mark{
+			Value: st.Median, Low: st.Low, High: st.High, Class: "own",
+			Title: fmt.Sprintf("this run: %s, 95%% interval %s to %s", unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
+		}
+		values, made.To = append(values, st.Low, st.Median, st.High), "this run"
+	}
+	if made.Course = unit.Duration(medians[0]); len(medians) > 1 {
+		made.Course = unit.Pair(medians[0], medians[len(medians)-1])
+	}
+	if made.Now != nil {
+		made.Course += ", now " + unit.Duration(made.Now.Value)
+	}
+	made.Axis = view.Axis{Scale: historyScale(values), Ticks: 4}
+	made.About = fmt.Sprintf("%s, best-known medians since %s: %s", made.Name, made.From, made.Course)
+	return made
+}
+
+// historyScale fits times that may lie close together. It is never so narrow that
+// its ticks look the same or that noise looks like a change.
+func historyScale(values []float64) plot.Scale {
+	const far = 20 // times apart, beyond which the short ones would all look alike
+	values = slices.DeleteFunc(values, func(v float64) bool { return !timed(v) })
+	low, high := slices.Min(values), slices.Max(values)
+	if high/low > far {
+		return plot.Log(low/1.2, high*1.2)
+	}
+	free := math.Max(0.12*(high-low), 0.02*high)
+	return plot.Linear(low-free, high+free)
+}
+
+func pointTitle(p result.HistoryPoint) string {
+	text := fmt.Sprintf("%s, %s: %s", shortSHA(p.Commit), day(p), unit.Duration(p.MedianS))
+	if 0 < p.LowS && p.LowS <= p.HighS {
+		text += fmt.Sprintf(", 95%% interval %s to %s", unit.Duration(p.LowS), unit.Duration(p.HighS))
+	}
+	text += ", moved by " + p.By
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
+
+func day(p result.HistoryPoint) string { return p.Time.UTC().Format("2006-01-02") }

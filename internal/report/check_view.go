@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// How much of a very large check a page holds.
+const (
+	mostProblems = 50
+	mostListed   = 1000 // rows of the table
+	mostDrawn    = 100  // rows, the gravest first: a page of thousands of plots helps nobody
+)
+
+// longTable is where rows that need no attention are folded away in a comment.
+const longTable = 12
+
+// check shows a check: what was measured, the rest in one line, and then only what
+// needs attention; on a page all that is known.
+func (b *builder) check() {
+	r, rows := b.r, checkedRows(b.r)
+	b.v.Comment, b.v.Title, b.v.Heading = true, headline(r, rows), checkHeading(r, rows)
+	b.v.Badges, b.v.Facts = tiles(rows), checkFacts(r)
+	b.checkText(rows)
+	b.add(view.Markdown, view.Section{Table: totals(rows)})
+	b.lines(view.Markdown, "", present(origin(r))...)
+	b.items(view.Text|view.Markdown, accusations(r.Rows, rowName))
+	b.checkComment(rows)
+	b.items(view.Text, view.Section{Items: faults(r, true)})
+	told := b.checkPage(rows)
+	b.warnings(view.Text|view.Markdown, allWarnings(calm(attentive(r))))
+	notes := checkNotes(r)
+	for _, note := range notes {
+		b.add(view.Text|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{note}), End: true})
+	}
+	b.notes(view.HTML, notes)
+	if b.shows(view.HTML) {
+		b.checkPlots(rows)
+		b.table("verified", "Verification", verifiedSheet(rows))
+		b.measuredPage(unpaired(r, rows), told)
+	}
+	alarm := alarms(r)
+	b.v.Ending = present(alarm, when(examined(rows), prefixed("data: ", replayed(r))))
+	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
+}
+
+// present are the texts that are there.
+func present(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+}
+
+// checkText adds a line for everything that was measured, and one for the rest.
+func (b *builder) checkText(rows []checked) {
+	unchanged := of(rows, same)
+	shown := of(rows, slowed, failed, onPurpose, faster, undecided, kept, fresh, planned)
+	switch {
+	case len(of(rows, planned)) > 0:
+		b.add(view.Text, view.Section{Table: tableOf("", shown, planColumns)})
+	case len(shown) > 0:
+		b.add(view.Text, view.Section{Table: dropEmpty(checkTable("", shown, textColumns))})
+	}
+	if len(unchanged) > 0 {
+		first := view.Line{Text: unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows), Tone: view.Quiet}
+		b.add(view.Text, view.Section{Lines: append([]view.Line{first}, linesOf("", movedLines(unchanged))...)})
+	}
+	const many = 12 // more lines than are counted at a glance
+	if text := summary(rows); len(shown) > many && strings.Contains(text, ",") {
+		b.lines(view.Text, "", text)
+	}
+	if len(verifiedOf(rows)) > 0 {
+		b.add(view.Text, verifiedLines(rows))
+	}
+}
+
+// checkParts are the parts of a comment, the gravest first.
+var checkParts = []struct {
+	title    string
+	sections []section
+	quiet    bool // needs no attention
+}{
+	{"Regressions", []section{slowed}, false},
+	{"Failures", []section{failed}, false},
+	{"Slower on purpose", []section{onPurpose}, false},
+	{"Improvements", []section{faster}, false},
+	{"Undecided", []section{undecided}, false},
+	{"Maintained", []section{kept}, true},
+	{"New", []section{fresh}, true},
+	{"Plan", []section{planned}, false},
+}
+
+// checkComment adds the parts of a comment.
+func (b *builder) checkComment(rows []checked) {
+	fold := func(some []checked, quiet bool, s view.Section) {
+		s.Folded, s.Fold, s.Noun = quiet && len(some) > longTable, view.Counted(len(some), "config"), "row"
+		b.add(view.Markdown, s)
+	}
+	if !b.shows(view.Markdown) {
+		return
+	}
+	for _, part := range checkParts {
+		if some := of(rows, part.sections...); len(some) > 0 {
+			fold(some, part.quiet, view.Section{Title: part.title, Table: b.commentTable(some)})
+		}
+	}
+	if unchanged := of(rows, same); len(unchanged) > 0 {
+		fold(unchanged, true, view.Section{Title: "Unchanged", Names: gather(unchanged, rows)})
+		b.lines(view.Markdown, "", movedLines(unchanged)...)
+	}
+	if examined(rows) {
+		s := view.Section{Folded: true, Fold: view.Counted(len(verifiedOf(rows)), "config") + " verified", List: true, Noun: "row"}
+		for _, c := range rows {
+			if c.row.Verification != nil {
+				s.Lines = append(s.Lines, view.Line{Text: c.row.Name() + ": " + c.inShort()})
+			}
+		}
+		b.add(view.Markdown, s)
+	}
+}
+
+// totals is the summary: how many rows came to what.
+func totals(rows []checked) *view.Table {
+	amount := func(sections ...section) string { return unit.Count(len(of(rows, sections...))) }
+	slower := amount(slowed, onPurpose)
+	if len(of(rows, onPurpose)) > 0 {
+		slower += " (" + amount(onPurpose) + " on purpose)"
+	}
+	rest := amount(failed, undecided, planned)
+	if other := of(rows, failed, undecided, planned); len(other) > 0 {
+		rest = summary(other)
+	}
+	facts := []view.Fact{
+		{Name: "total", Text: unit.Count(len(rows))}, {Name: "regressions", Text: slower}, {Name: "improvements", Text: amount(faster)}, {Name: "maintained", Text: amount(kept)},
+		{Name: "unchanged", Text: amount(same)}, {Name: "new", Text: amount(fresh)}, {Name: "other", Text: rest}, {Name: "baseline moved", Text: unit.Count(advanced(rows))},
+	}
+	if examined(rows) {
+		facts = append(facts, view.Fact{Name: "verified", Text: unit.Count(len(verifiedOf(rows)))})
+	}
+	t := &view.Table{Rows: make([]view.Row, 1)}
+	for _, f := range facts {
+		t.Columns = append(t.Columns, view.Column{Head: f.Name, Number: true})
+		t.Rows[0].Cells = append(t.Rows[0].Cells, view.Cell{Text: f.Text})
+	}
+	return t
+}
+
+// origin says what was measured on what.
+func origin(r *result.Report) string {
+	return strings.Join(present(prefixed("on ", machineLine(r)), prefixed("commit ", commit(r)), prefixed("base ", baseName(r))), " · ")
+}
+
+// baseName names what a change is judged against; "" where there is nothing.
+func baseName(r *result.Report) string {
+	if r.Base == nil {
+		return ""
+	}
+	return strings.TrimSpace(r.Base.Ref + " " + fmt.Sprintf("%.12s", r.Base.SHA))
+}
+
+// checkPage adds what a page says before its plots, and returns the report with the
+// other sides of its rows as lines of their own.
+func (b *builder) checkPage(rows []checked) (told *result.Report) {
+	if !b.shows(view.HTML) {
+		return nil
+	}
+	b.add(view.HTML, checkResults(b.r, rows))
+	doubts := allWarnings(attentive(b.r))
+	told = sided(b.r, rows)
+	problems := faults(told, false)
+	cut := func(items []view.Item, noun string) []view.Item {
+		if left := len(items) - mostProblems; left > 0 {
+			doubts = append(doubts, view.Counted(left, "more "+noun)+" in the JSON report")
+		}
+		return items[:min(mostProblems, len(items))]
+	}
+	problems = cut(problems, "problem")
+	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: cut(checkFailures(rows), "failure")})
+	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
+	b.warnings(view.HTML, doubts)
+	return told
+}
+
+// checkResults is the table of a page, and below it what has not changed.
+func checkResults(r *result.Report, rows []checked) view.Section {
+	unchanged := of(rows, same)
+	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: leftOut(len(rows)-len(unchanged)-mostListed, "row")}
+	if len(unchanged) == 0 {
+		return s
+	}
+	const most = 400
+	names := each(gather(unchanged, rows), func(n view.Name) string { return n.Text })
+	text := strings.Join(names[:min(most, len(names))], ", ") + when(len(names) > most, fmt.Sprintf(" and %s more", unit.Count(len(names)-most)))
+	fold := view.Section{ID: "unchanged", Folded: true, Fold: unit.Count(len(unchanged)) + " unchanged", Lines: linesOf("", []string{text})}
+	s.Parts = []view.Section{fold, {Lines: linesOf("", movedLines(unchanged))}}
+	return s
+}
+
+// tiles count the rows by what they came to.
+func tiles(rows []checked) []view.Badge {
+	out := badges{{Count: unit.Count(len(rows)), Name: noun(len(rows), "config")}}
+	slower, bad, better, unsure, first := of(rows, slowed), of(rows, failed), of(rows, faster), of(rows, undecided), of(rows, fresh)
+	out.add(view.Bad, len(slower), noun(len(slower), "regression"), "", len(of(rows, planned)) == 0)
+	out.add(view.Bad, len(bad), noun(len(bad), "failure"), alike(bad), false)
+	out.add(view.Unsure, len(of(rows, onPurpose)), "slower on purpose", "", false)
+	out.add(view.Good, len(better), noun(len(better), "improvement"), movedNote(better), false)
+	out.add(view.Unsure, len(unsure), "undecided", alike(unsure), false)
+	out.add("", len(of(rows, kept)), "maintained", "", false)
+	out.add("", len(first), "new", movedNote(first), false)
+	out.add("", len(of(rows, planned)), "planned", "", false)
+	out.add(view.Good, len(verifiedOf(rows)), "verified", "", examined(rows))
+	out.add(view.Unsure, len(where(rows, func(c checked) bool { return suspicious(c.row) })), "suspicious", "", false)
+	out.add(view.Quiet, len(of(rows, same)), "unchanged", "", false)
+	return out
+}

@@ -1,0 +1,263 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// How much of a fuzz report is told in full.
+const (
+	mostExpanded = 5    // failures of a kernel, on a terminal
+	mostFailures = 10   // failures of a kernel, in a comment
+	mostCases    = 5000 // lines of cases, on a page
+	mostNote     = 90   // characters at the end of a terminal's line
+)
+
+// fuzz shows what every kernel came to, failures in full, and all cases.
+func (b *builder) fuzz() {
+	r, rows := b.r, triedRows(b.r)
+	b.v.Comment, b.v.Title, b.v.Heading = true, fuzzHeadline(r, rows), fuzzHeading(r, rows)
+	b.v.Badges, b.v.Facts = fuzzTiles(rows), verifyFacts(r)
+	if len(rows) > 0 {
+		b.add(view.Markdown, view.Section{Table: tableOf("", rows, scoreComment), Noun: "row"})
+	}
+	b.lines(view.Markdown, "", present(origin(r))...)
+	b.add(view.HTML, fuzzResults(rows))
+	b.add(view.Text, view.Section{Parts: caseTexts(rows)})
+	tools := view.Section{ID: "sanitizer", Title: "Sanitizer", Parts: sanitized(rows)}
+	if len(tools.Parts) > 0 {
+		b.add(view.Text, tools)
+	}
+	b.items(view.Text|view.Markdown, accusations(r.Rows, kernelName))
+	b.items(view.Text, view.Section{Items: faults(r, true)})
+	b.items(view.Markdown, fuzzComment(rows))
+	b.fuzzPage(rows)
+	if len(tools.Parts) > 0 {
+		b.add(view.Markdown|view.HTML, tools)
+	}
+	b.add(view.Markdown, view.Section{Parts: caseComments(rows), Of: "the cases of ", Noun: "kernel"})
+	if len(rows) > 0 {
+		b.add(view.Text, view.Section{Table: tableOf("", rows, scoreText(rows))})
+	} else {
+		b.lines(view.Text, "", "nothing was tried")
+	}
+	notes := fuzzNotes(r)
+	b.notes(view.Text, notes)
+	b.warnings(view.Text|view.Markdown, allWarnings(r))
+	if b.shows(view.HTML) {
+		b.warnings(view.HTML, b.fuzzDoubts(rows))
+	}
+	b.notes(view.Markdown|view.HTML, notes)
+	if parts := casePages(rows); b.shows(view.HTML) && len(parts) > 0 {
+		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: parts})
+	}
+	again := prefixed("the same cases again: ", replayed(r))
+	b.v.Ending = present(again)
+	b.v.Foot = present("pawl "+r.Tool.Version, r.Started.UTC().Format(time.RFC3339), again, prefixed("run ", r.ID))
+}
+
+func fuzzHeading(r *result.Report, rows []tried) []string {
+	cases := 0
+	for _, t := range rows {
+		cases += len(t.v.Cases)
+	}
+	return present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(rows), "kernel")+", "+view.Counted(cases, "case"), when(r.Interrupted, "interrupted"))
+}
+
+// verifyFacts are the facts of a run that measured nothing.
+func verifyFacts(r *result.Report) []view.Fact {
+	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
+	for _, f := range runFacts(r) {
+		if f.Name != "method" {
+			facts = append(facts, f)
+		} else if text := replayed(r); text != "" {
+			facts = append(facts, view.Fact{Name: "replay", Text: text})
+		}
+	}
+	return facts
+}
+
+func fuzzTiles(rows []tried) []view.Badge {
+	pass, fail, skip, words := outcomes(rows)
+	out := badges{{Count: unit.Count(len(rows)), Name: noun(len(rows), "kernel")}}
+	out.add(view.Good, pass, noun(pass, "case")+" pass", "", true)
+	out.add(view.Bad, fail, noun(fail, "case")+" fail", "", true)
+	out.add(view.Unsure, skip, "skipped", "", false)
+	kernels := func(tone view.Tone, n int, what string) { out.add(tone, n, noun(n, "kernel")+" "+what, "", false) }
+	kernels(view.Bad, words["REJECTED"], "rejected")
+	kernels(view.Bad, words["BROKEN"], "broken")
+	kernels(view.Unsure, words["SUSPICIOUS"], "suspicious")
+	kernels(view.Unsure, words["NOT TRIED"]+words["ENDED EARLY"], "not tried")
+	return out
+}
+
+// ofWorst makes a fact of the largest errors of a kernel.
+func ofWorst(text func(*extremes) string) func(tried) string {
+	return func(t tried) string {
+		if e := worstOf(t.v.Cases); e != nil {
+			return text(e)
+		}
+		return ""
+	}
+}
+
+var errorColumns = []column[tried]{
+	{head: "max abs", number: true, text: ofWorst(func(e *extremes) string { return far(e.abs) })},
+	{head: "max rel", number: true, text: ofWorst(func(e *extremes) string { return relative(e.abs, e.rel) })},
+	{head: "RMS", number: true, text: ofWorst(func(e *extremes) string { return far(e.rms) })},
+}
+
+func (t tried) badge() view.Cell { return view.Cell{Text: t.word(), Tone: t.tone()} }
+
+// scoreComment has a line for every kernel of a comment.
+var scoreComment = slices.Concat([]column[tried]{
+	{head: "kernel", bytes: 120, text: func(t tried) string { return t.row.Kernel }},
+	{badge: true, cell: tried.badge},
+	{head: "passed", number: true, text: func(t tried) string { return unit.Count(t.v.Passed) }},
+	{head: "failed", number: true, text: func(t tried) string { return unit.Count(t.v.Failed) }},
+	{head: "skipped", number: true, text: func(t tried) string { return unit.Count(t.v.Skipped) }},
+}, errorColumns, []column[tried]{{bytes: 400, text: func(t tried) string { return strings.Join(t.extent(false), "; ") }}})
+
+// scoreText has a line for every kernel of a terminal: "[27/27] attention  PASS".
+func scoreText(rows []tried) []column[tried] {
+	wide := 0
+	for _, t := range rows {
+		wide = max(wide, len(t.score()))
+	}
+	return []column[tried]{
+		{tone: view.Strong, text: func(t tried) string {
+			if wide == 0 {
+				return t.row.Kernel
+			}
+			return fmt.Sprintf("%*s %s", wide, t.score(), t.row.Kernel)
+		}},
+		{cell: tried.badge},
+		{tone: view.Quiet, chars: mostNote, text: func(t tried) string {
+			return strings.Join(append(t.extent(true), present(t.duration())...), "; ")
+		}},
+	}
+}
+
+func (t tried) duration() string {
+	if t.took() <= 0 {
+		return ""
+	}
+	return unit.Duration(t.took())
+}
+
+// fuzzResults is the table of a page.
+func fuzzResults(rows []tried) view.Section {
+	amount := func(head string, n func(tried) int) column[tried] {
+		return column[tried]{head: head, number: true, text: func(t tried) string { return when(len(t.v.Cases) > 0, unit.Count(n(t))) }}
+	}
+	t := tableOf("results", rows, slices.Concat([]column[tried]{
+		{head: "kernel", text: func(t tried) string { return t.row.Kernel }},
+		{head: "result", badge: true, cell: tried.badge},
+		amount("passed", func(t tried) int { return t.v.Passed }), amount("failed", func(t tried) int { return t.v.Failed }), amount("skipped", func(t tried) int { return t.v.Skipped }),
+	}, errorColumns, []column[tried]{{head: "took", number: true, text: tried.duration}}))
+	t.Empty = "Nothing was tried."
+	for i, row := range rows {
+		t.Rows[i].Note = strings.Join(row.extent(false), "; ")
+	}
+	return view.Section{ID: "results", Title: "Results", Table: t}
+}
+
+// fuzzComment tells kernels that could not be tried and the cases that fail.
+func fuzzComment(rows []tried) view.Section {
+	s := view.Section{Title: "Failures", Noun: "failure"}
+	for _, t := range rows {
+		if faulty(t.row) {
+			item := faultOf(t.row)
+			item.Name = t.row.Kernel + variant(t.row)
+			s.Items = append(s.Items, item)
+		}
+		blows := t.failures()
+		s.Items = append(s.Items, blows[:min(mostFailures, len(blows))]...)
+		s.Left += max(0, len(blows)-mostFailures)
+	}
+	return s
+}
+
+// failures are the failures of a kernel in full.
+func (t tried) failures() []view.Item {
+	var out []view.Item
+	for _, one := range t.blows() {
+		out = append(out, failureOf(one, t.row.Kernel))
+	}
+	return out
+}
+
+// fuzzPage adds wrong answers, what speaks against kernels, and their faults.
+func (b *builder) fuzzPage(rows []tried) {
+	if !b.shows(view.HTML) {
+		return
+	}
+	failures := fuzzFailures(rows)
+	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
+	problems := faults(b.r, false)
+	for i := range problems { // none was to be measured
+		problems[i].Badge.Text = strings.Replace(problems[i].Badge.Text, "not measured", "not tried", 1)
+	}
+	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
+}
+
+// fuzzDoubts are the warnings of a page.
+func (b *builder) fuzzDoubts(rows []tried) []string {
+	doubts := allWarnings(b.r)
+	if left := len(fuzzFailures(rows)) - mostProblems; left > 0 {
+		doubts = append(doubts, view.Counted(left, "more failure")+" in the JSON report")
+	}
+	return doubts
+}
+
+func fuzzFailures(rows []tried) []view.Item {
+	var out []view.Item
+	for _, t := range rows {
+		if f := accused(t.row, t.row.Kernel); len(f.Findings) > 0 {
+			out = append(out, f)
+		}
+		out = append(out, t.failures()...)
+	}
+	return out
+}
+
+// failureOf is a wrong answer in full.
+func failureOf(b blow, name string) view.Item {
+	f := view.Item{Mark: string(wrong), Name: strings.TrimSpace(name + " " + sizes(b.Case) + " " + b.Fill), Message: why(b.Case), Badge: view.Cell{Text: string(wrong), Tone: view.Bad}}
+	if b.Fault != nil {
+		f.Hint = b.Fault.Hint
+	}
+	for i := range b.Outputs {
+		o := &b.Outputs[i]
+		if text := worstLine(o, b.Reason); text != "" {
+			f.Lines = append(f.Lines, view.Line{Text: "worst: " + text})
+		}
+		if o.Wrong > 0 {
+			abs, rel, rms := farOff(o)
+			f.Lines = append(f.Lines, view.Line{In: view.HTML, Text: fmt.Sprintf("%s: max abs %s, max rel %s, RMS %s; allowed: %s", o.Name, abs, rel, rms, allowed(o))})
+		}
+		if m := mapOf(o); m.Drawable() {
+			f.Maps = append(f.Maps, m)
+		}
+	}
+	f.Lines = append(f.Lines, linesOf("", b.smallest())...)
+	return f
+}
+
+// mapOf is where an output is wrong.
+func mapOf(o *result.OutputError) view.Map {
+	if o.Tiles == nil {
+		return view.Map{}
+	}
+	m := view.Map{Output: o.Name, Rows: o.Tiles.Rows, Columns: o.Tiles.Columns, TileRows: o.Tiles.TileRows, TileCols: o.Tiles.TileCols, Wrong: o.Tiles.Wrong}
+	if o.Worst != nil {
+		m.Dimensions = len(o.Worst.Index)
+	}
+	return m
+}

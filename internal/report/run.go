@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+// onGPU reports whether the run's own rows ran on its GPU: their oracles and rivals may
+// have, where they did not. The class of a processor begins with "host-".
+func onGPU(r *result.Report) bool {
+	return r.Machine.GPU != nil && !strings.HasPrefix(r.DeviceClass, "host-")
+}
+
+// machineLine names what the run ran on.
+func machineLine(r *result.Report) string {
+	if onGPU(r) {
+		if n := len(devices(lines(r))); n > 0 {
+			return fmt.Sprintf("%d × %s", n, r.Machine.GPU.Name)
+		}
+		return r.Machine.GPU.Name
+	}
+	cpu := r.Machine.CPU
+	if cpu.Model == "" {
+		return r.DeviceClass
+	}
+	line := fmt.Sprintf("%s, %d cores", cpu.Model, cpu.Cores)
+	if cpu.Cores == 1 {
+		line = cpu.Model + ", 1 core"
+	}
+	return line
+}
+
+// methodLine says how it was measured.
+func methodLine(r *result.Report) string { return cacheLine(r, false) }
+
+// cacheLine says what the caches were like and, on demand, how they were made so.
+func cacheLine(r *result.Report, how bool) string {
+	line := "cache " + r.Method.Cache
+	if r.Method.Cache != "cold" {
+		return line
+	}
+	ways, warm := flushes(r)
+	if len(ways) == 0 && len(warm) > 0 {
+		return "cache warm (this machine cannot flush it)"
+	}
+	if how && len(ways) > 0 {
+		line += " (" + strings.Join(ways, "; ") + ")"
+	}
+	if len(warm) > 0 {
+		line += ", warm for " + few(warm) + " (this machine cannot flush it there)"
+	}
+	return line
+}
+
+// flushes are the ways in which caches were made cold, each once, and the kernels
+// whose caches were not.
+func flushes(r *result.Report) (ways, warm []string) {
+	for _, l := range lines(r) {
+		switch how := l.row.Flush; how {
+		case "":
+		case "none":
+			warm = append(warm, l.row.Kernel)
+		default:
+			ways = append(ways, how)
+		}
+	}
+	return distinct(ways), distinct(warm)
+}
+
+// method says how it was measured, in one line.
+func method(r *result.Report) string {
+	m := r.Method
+	samples := when(m.MinSamples > 0, "at least "+view.Count(m.MinSamples, "sample"))
+	if m.MaxSamples > 0 {
+		samples = unit.Count(m.MinSamples) + " to " + unit.Count(m.MaxSamples) + " samples"
+	}
+	return strings.Join(present(
+		cacheLine(r, true),
+		when(m.HalfWidth > 0 && m.BudgetS > 0, "sampling until ± "+unit.PercentPlain(m.HalfWidth)+" or "+view.Short(strconv.FormatFloat(m.BudgetS, 'f', 3, 64))+" s"),
+		samples, when(m.Seed != 0, fmt.Sprintf("seed %d", m.Seed)),
+	), " · ")
+}
+
+// runFacts say when, of what and how the run was made.
+func runFacts(r *result.Report) []view.Fact {
+	when := r.Started.UTC().Format("2006-01-02 15:04:05 UTC")
+	if took := r.Finished.Sub(r.Started); took > 0 {
+		when += ", took " + span(took)
+	}
+	return slices.DeleteFunc([]view.Fact{
+		{Name: "when", Text: when}, {Name: "commit", Text: commit(r)}, {Name: "devices", Text: deviceNames(devices(lines(r)))},
+		{Name: "method", Text: method(r)}, {Name: "command", Text: term.ShellLine(r.Command...)},
+	}, func(f view.Fact) bool { return f.Text == "" && f.Name != "method" })
+}
+
+// commit names the commit that ran; "" where none is known.
+func commit(r *result.Report) string {
+	if r.Commit == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%.12s", r.Commit.SHA)
+	if r.Commit.Dirty {
+		text += " with local changes"
+	}
+	return text
+}
+
+// span writes how long a run took.
+func span(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// machineFacts are the fingerprint, without what the machine did not tell.
+func machineFacts(r *result.Report) []view.Fact {
+	var out []view.Fact
+	add := func(name string, parts ...string) {
+		if kept := present(parts...); len(kept) > 0 {
+			out = append(out, view.Fact{Name: name, Text: strings.Join(kept, ", ")})
+		}
+	}
+	m := r.Machine
+	add("device class", r.DeviceClass)
+	if g := m.GPU; g != nil {
+		add("GPU", g.Name, g.Arch, when(g.SMs > 0, fmt.Sprintf("%d SMs", g.SMs)))
+		add("GPU memory", sized(g.MemoryBytes, ""), sized(g.L2Bytes, " L2"), when(g.ECC, "ECC"))
+		add("GPU limits", positive(g.PowerLimitW, "%.0f W"), positive(g.MaxGHz, "%.2f GHz"), sized(g.MaxShared, " shared a block"), when(g.MaxThreads > 0, unit.Count(g.MaxThreads)+" threads a block"))
+		add("driver", g.Driver, prefixed("CUDA ", g.CUDA), when(g.Persistence, "persistence on"), prefixed("compute mode ", g.ComputeMode))
+		add("GPU id", g.UUID)
+	}
+	add("processor", m.CPU.Model, when(m.CPU.Cores > 0, view.Count(m.CPU.Cores, "core")), when(m.CPU.Threads > 1, "SMT"), positive(m.CPU.MaxGHz, "%.2f GHz"))
+	var caches []string
+	for _, c := range m.CPU.Caches {
+		caches = append(caches, fmt.Sprintf("L%d %s %s", c.Level, c.Type, unit.Bytes(c.Bytes)))
+	}
+	add("caches", caches...)
+	add("clock policy", prefixed("governor ", m.CPU.Governor), prefixed("turbo ", m.CPU.Turbo))
+	add("features", m.CPU.Features)
+	add("memory", sized(m.MemoryBytes, ""))
+	add("system", m.OS, prefixed("Linux ", m.Kernel), m.Arch, m.Libc)
+	add("runs inside", m.Hypervisor, m.Container)
+	add("clock source", m.Clocksource)
+	for _, name := range sortedKeys(m.Compilers) {
+		add(name+" compiler", m.Compilers[name])
+	}
+	add("sandbox", m.Sandbox)
+	add("spec", r.Spec.File, prefixed("sha256 ", fmt.Sprintf("%.12s", r.Spec.SHA256)))
+	return out
+}
+
+// when is the text where something holds, and else nothing.
+func when(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
+func prefixed(prefix, text string) string { return when(text != "", prefix+text) }
+
+func sized(bytes int64, of string) string { return when(bytes > 0, unit.Bytes(bytes)+of) }
+
+func positive(v float64, format string) string { return when(v > 0, fmt.Sprintf(format, v)) }
+
+// devices are the GPUs that shared the rows, sorted; none where one measured them all.
+func devices(all []line) []string {
+	out := distinct(each(all, ofMeasured(func(row *result.Row) string { return row.Device })))
+	if len(out) < 2 {
+		return nil
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shortDevice is the end of a GPU's name, as much of it as tells it from the others.
+func shortDevice(uuid string, all []string) string {
+	const least = 4
+	for n := least; n < len(uuid); n++ {
+		end := uuid[len(uuid)-n:]
+		if !slices.ContainsFunc(all, func(other string) bool { return other != uuid && strings.HasSuffix(other, end) }) {
+			return "…" + end
+		}
+	}
+	return uuid
+}
+
+// deviceNames says which GPUs the short names stand for.
+func deviceNames(uuids []string) string {
+	return strings.Join(each(uuids, func(uuid string) string { return shortDevice(uuid, uuids) + " is " + uuid }), ", ")
+}
