@@ -47,7 +47,7 @@ func sizes(c *result.Case) string {
 		_, known := c.Vars[name]
 		return known
 	})
-	names := distinct(append(known, sortedKeys(c.Vars)...))
+	names := append(known, where(sortedKeys(c.Vars), func(name string) bool { return !slices.Contains(known, name) })...)
 	if len(names) == 0 {
 		return "default"
 	}
