@@ -38,8 +38,8 @@ const (
 
 // NewExaminer is for a candidate (nil: for outputs that are there already) and, where there are such, its built reference and
 // rival. Footprint is that of the largest problem to come.
-func (b *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
-	return &Examiner{Answers: answers, Seed: seed, lab: b, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
+func (l *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
+	return &Examiner{Answers: answers, Seed: seed, lab: l, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
 }
 
 // Bench is where one problem is looked at: the candidate's instance, and those of

@@ -35,7 +35,7 @@ type guest struct {
 }
 
 // NewHost is the host of a kernel's versions, the candidate first.
-func (b *Lab) NewHost(sides []*Job) *Host { return &Host{lab: b, sides: sides} }
+func (l *Lab) NewHost(sides []*Job) *Host { return &Host{lab: l, sides: sides} }
 
 // Admit makes the cells large enough for another config of a version.
 func (h *Host) Admit(side int, job *Job) {

@@ -1,7 +1,11 @@
-// Package stand is what every service that measures stands on: artifacts are
-// built, a worker is started, cells are opened, loaded and closed. It decides
-// nothing about what is measured, and fills in the parts of the Report that say
-// where it was.
+// Package lab is the place a run measures at: it builds artifacts, starts workers, and leases
+// cells with an artifact loaded, for whatever purpose. It decides nothing about what is
+// measured, and fills in the parts of the Report that say where it was.
+//
+// A service makes a Lab, builds its Jobs (Build, or Each where they are wanted as they are
+// done), and has their cells by Lease, LeaseAll, a Host (for duets) or an Examiner (for
+// answers). Lanes and Share spread rows over several GPUs or over the workers of a pool. What
+// the lab learns of a Job is in its Record, and Job.Row is what a report says of that.
 package lab
 
 import (
