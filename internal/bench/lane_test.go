@@ -173,3 +173,14 @@ func TestLanesWithRivalsOnTheProcessor(t *testing.T) {
 		t.Errorf("class %s", report.DeviceClass)
 	}
 }
+
+// The workers of a pool share all rows, those on the processor too.
+func TestPoolSharesTheRows(t *testing.T) {
+	t.Parallel()
+	report := bothGPUs(t, mixed(t), func(o *Options) { o.Devices, o.Lab.Workers = []int{0}, 3 })
+	for _, row := range report.Rows {
+		if measured := row.Cell == spec.CellHost; (row.Timing != nil) != measured {
+			t.Errorf("%s: fault %v, device %q", row.Name(), row.Fault, row.Device)
+		}
+	}
+}

@@ -9,6 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/curve"
@@ -63,7 +66,8 @@ type check struct {
 	curves    map[string]*curve.Curve // by device class, nil for those that are not calibrated
 	largest   map[string]int64        // by kernel: bytes of the largest problem
 
-	done, total int // rows
+	total int           // rows
+	done  *atomic.Int64 // of them
 }
 
 // Run builds, measures and judges everything selected. It returns a report
@@ -74,7 +78,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
 		report:    r.NewReport(ctx, opts.Duet.Method()),
-		baselines: map[string]baselines{}, trees: map[string]*version{}, answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{}, largest: map[string]int64{},
+		baselines: map[string]baselines{}, trees: map[string]*version{}, answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{}, largest: map[string]int64{}, done: &atomic.Int64{},
 	}
 	defer c.closeTrees()
 	if err := c.open(ctx); err != nil {
@@ -89,10 +93,11 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if opts.PlanOnly {
 		return c.finish(ctx, rowsOf(built)), nil
 	}
-	verified := c.verify(ctx, built)
-	var judged []*judged
-	for _, group := range groupsOf(verified) {
-		judged = append(judged, c.judge(ctx, c.play(ctx, group))...)
+	judged, err := c.share(ctx, groupsOf(c.verify(ctx, built)), func(lane *check, group []*verified) []*judged {
+		return lane.judge(ctx, lane.play(ctx, group))
+	})
+	if err != nil {
+		return nil, err
 	}
 	c.cite(judged)
 	moved, stays := c.move(ctx, judged)
@@ -110,6 +115,26 @@ func (c *check) open(ctx context.Context) error {
 	c.lab = lab.New(c.run, c.report, place)
 	c.report.Gate = &result.Gate{Regression: c.gate.Regression, Improvement: c.gate.Improvement}
 	return c.lab.Start(ctx)
+}
+
+// share lets the workers of a pool do the groups, each as soon as it is free. The rows are in
+// the order of the plan.
+func (c *check) share(ctx context.Context, groups [][]*verified, do func(lane *check, group []*verified) []*judged) ([]*judged, error) {
+	lanes, err := c.lab.Lanes(ctx, []int{c.lab.Device}, len(groups))
+	if err != nil {
+		return nil, err
+	}
+	done := make([][]*judged, len(groups))
+	lab.Share(lanes, len(groups), func(int) bool { return true }, func(lane *lab.Lab, pieces iter.Seq[int]) {
+		own := *c
+		own.lab = lane
+		for i := range pieces {
+			done[i] = do(&own, groups[i])
+		}
+	})
+	rows := slices.Concat(done...)
+	slices.SortFunc(rows, func(a, b *judged) int { return a.index - b.index })
+	return rows, nil
 }
 
 // finish makes the report whole.

@@ -524,3 +524,25 @@ func TestExplained(t *testing.T) {
 		t.Errorf("explained %v, want %s", explained, want)
 	}
 }
+
+// The workers of a pool share the rows, which stay in the order of the plan.
+func TestPoolSharesTheRows(t *testing.T) {
+	p := newProject(t)
+	p.spec("configs: {c: {N: 64}}\n", entry("k"), entry("l"), entry("m"))
+	for _, name := range []string{"k", "l", "m"} {
+		p.kernel(name, 500)
+	}
+	p.commit("three kernels")
+	for i, name := range []string{"k", "l", "m"} {
+		p.kernel(name, 600-200*float64(i))
+	}
+	p.commit("change")
+	report := p.check(func(o *Options) { o.Lab.Workers = 2 })
+	for i, want := range []result.Verdict{result.Regression, result.Improvement, result.Improvement} {
+		row := report.Rows[i]
+		if row.Kernel != []string{"k", "l", "m"}[i] {
+			t.Errorf("row %d is %s", i, row.Name())
+		}
+		mustBe(t, row, want)
+	}
+}

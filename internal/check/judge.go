@@ -31,12 +31,12 @@ func (c *check) judge(ctx context.Context, group []*played) []*judged {
 	for _, p := range group {
 		j := c.judgeRow(ctx, p, &room)
 		out = append(out, j)
-		c.done++
+		done := c.done.Add(1)
 		median := 0.0
 		if j.timing != nil {
 			median = j.timing.Stats.Median
 		}
-		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: median, Done: c.done, Total: c.total})
+		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: median, Done: int(done), Total: c.total})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 // planned is one row to come: the candidate, and the versions to compare it with.
 type planned struct {
+	index     int // among the rows
 	candidate *lab.Job
 	class     string
 	dropped   bool         // only the base has the config
@@ -69,6 +70,7 @@ func (c *check) plan(ctx context.Context) ([]*planned, error) {
 			if x.candidate.Instance != nil {
 				c.largest[s.Kernel.Name] = max(c.largest[s.Kernel.Name], x.candidate.Instance.Footprint)
 			}
+			x.index = len(rows)
 			rows = append(rows, x)
 		}
 	}

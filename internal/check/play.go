@@ -122,7 +122,7 @@ func (c *check) playContests(ctx context.Context, group []*contest) {
 		}})
 	}
 	lab.PlayOut(ctx, host, duels, c.duet(group[0].row.planned), func(m *measure.Match, p measure.Progress) {
-		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: c.done, Total: c.total, Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
+		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: int(c.done.Load()), Total: c.total, Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
 	var again []*contest
 	for _, k := range group {

@@ -163,16 +163,15 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	return opts.output.deliver(e, r, made, false)
 }
 
-// poolCommand is the command that starts a worker of the named pool; nothing for
-// this machine.
-func poolCommand(s *spec.Spec, name string) ([]string, error) {
+// namedPool is the pool of a name; an empty one for this machine.
+func namedPool(s *spec.Spec, name string) (*spec.Pool, error) {
 	if name == "" {
-		return nil, nil
+		return &spec.Pool{}, nil
 	}
 	var names []string
 	for _, pool := range s.Pools {
 		if pool.Name == name {
-			return pool.Launch, nil
+			return pool, nil
 		}
 		names = append(names, pool.Name)
 	}
@@ -187,7 +186,10 @@ func place(where *lab.Options, s *spec.Spec, box *sandboxOptions, pool string) (
 	if where.Sandbox, err = box.mode(); err != nil {
 		return err
 	}
-	where.Worker, err = poolCommand(s, pool)
+	from, err := namedPool(s, pool)
+	if err == nil {
+		where.Worker, where.Workers = from.Launch, from.Workers
+	}
 	return err
 }
 
