@@ -63,18 +63,20 @@ fmt: $(LINT) ## format the sources as lint wants them
 	@$(LINT) fmt ./...
 
 # Packages that start no goroutine, and simulations, which are arithmetic in one: the
-# race detector would only make them slow.
+# race detector would only make them slow. What lab calls from several, SHARED tests.
 ALONE := calibrate check demo fuzz measure report verify
 SIMULATIONS := ^TestFamilyLevel$$
+SHARED := ^TestPoolSharesTheRows$$
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one.
 TEST := $(GO) test -vet=off -trimpath
 
 unit: ## the tests beside the code, with the race detector
-	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
+	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync"' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
 	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE)) && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
 		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -run '$(SHARED)' ./internal/check && \
 		tools/in-memory $(TEST) -timeout 8m $$alone && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.
