@@ -46,7 +46,7 @@ func (m *moved) row() *result.Row {
 
 func (e *explained) row() *result.Row {
 	row := e.moved.row()
-	row.History, row.Launches = e.history, e.launches
+	row.History = e.history
 	row.Warnings = append(row.Warnings, e.notes...)
 	return row
 }

@@ -19,9 +19,8 @@ const (
 // explained is a row with all that the report says of it.
 type explained struct {
 	*moved
-	history  []result.HistoryPoint
-	launches int
-	notes    []result.Warning
+	history []result.HistoryPoint
+	notes   []result.Warning
 }
 
 // explain asks why rows changed, and tells every row that has a baseline how that came to be
@@ -32,9 +31,6 @@ func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 	for _, m := range rows {
 		e := &explained{moved: m}
 		out = append(out, e)
-		if judge.Confirm(m.verdict) {
-			e.launches, _ = c.lab.CountLaunches(ctx, m.candidate, c.Duet.Seed) // 0: not known
-		}
 		playing := m.playing()
 		if c.Explain == nil || len(playing) == 0 || !judge.Confirm(m.verdict) {
 			continue

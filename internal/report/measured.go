@@ -261,7 +261,6 @@ var detailColumns = []column[line]{
 	{head: "launches a sample", number: true, text: func(l line) string { return when(l.row.Timing.Repeat > 1, unit.Count(l.row.Timing.Repeat)) }},
 	{head: "arguments", number: true, text: func(l line) string { return sized(l.row.Timing.Footprint, "") }},
 	{head: "peak memory", number: true, text: func(l line) string { return sized(l.row.Timing.PeakMemory, "") }},
-	{head: "launches", number: true, text: func(l line) string { return when(l.row.Launches > 0, unit.Count(l.row.Launches)) }},
 	{head: "energy a launch", number: true, text: func(l line) string {
 		if l.row.Timing.EnergyJ == nil {
 			return ""

@@ -116,12 +116,11 @@ type Row struct {
 	Log      string            `json:"log,omitempty"` // what the kernel printed, bounded
 	Warnings []Warning         `json:"warnings,omitempty"`
 	Rivals   []*Rival          `json:"rivals,omitempty"`
-	Sides    []*Side           `json:"sides,omitempty"`    // other versions of this very kernel; check and compare
-	Plan     string            `json:"plan,omitempty"`     // what a check would do with it
-	Moved    *Moved            `json:"moved,omitempty"`    // what became of the baseline
-	Reasons  []Reason          `json:"reasons,omitempty"`  // of the verdict
-	Launches int               `json:"launches,omitempty"` // of one call, where a check has counted them
-	History  []HistoryPoint    `json:"history,omitempty"`  // of the best-known version before this run, the oldest first; check
+	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this very kernel; check and compare
+	Plan     string            `json:"plan,omitempty"`    // what a check would do with it
+	Moved    *Moved            `json:"moved,omitempty"`   // what became of the baseline
+	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
+	History  []HistoryPoint    `json:"history,omitempty"` // of the best-known version before this run, the oldest first; check
 
 	Verification *Verification `json:"verification,omitempty"` // of its answers
 }
