@@ -20,7 +20,7 @@ func (c *check) inputsOfBase(name string) []*spec.Arg {
 	return k.Args
 }
 
-// sameSizes tells whether two versions have as many elements to read and to write. One
+// sameSizes reports whether two versions have as many elements to read and to write. One
 // that could not be resolved has a reason of its own.
 func sameSizes(a, b *spec.Instance) bool {
 	return a == nil || b == nil || maps.Equal(elements(a), elements(b))

@@ -48,7 +48,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 	return nil, err, nil
 }
 
-// besideAt looks at one of the sizes next to that of here, where a launch takes so many
+// besideAt looks at one of the sizes next to that of here, where a launch takes this many
 // seconds.
 func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}

@@ -100,7 +100,7 @@ func (p *project) replace(name, old, by string) {
 	p.write(name, strings.ReplaceAll(string(raw), old, by))
 }
 
-// kernel writes a kernel that takes so many microseconds.
+// kernel writes a kernel that takes this many microseconds.
 func (p *project) kernel(name string, micros float64) {
 	p.t.Helper()
 	p.script(name, puppet.Script{Micros: micros})

@@ -315,7 +315,7 @@ func (f *fuzzing) verdict(s *subject) {
 	}
 }
 
-// unasked tells whether all cases were skipped that the file asks for. Those that were
+// unasked reports whether all cases were skipped that the file asks for. Those that were
 // tried are pawl's own idea, and do not stand for them.
 func (s *subject) unasked() bool {
 	asked, tried := 0, 0

@@ -137,19 +137,19 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 	return where, c.Exact || at(c.Low) == where && at(c.High) == where
 }
 
-// small tells whether a slowdown is too small to matter, whatever its percentage.
+// small reports whether a slowdown is too small to matter, whatever its percentage.
 func small(o *Opponent) bool { return o.Change.Median*o.Median < LeastSeconds }
 
 // leastStep of the gate is what a step must be that takes a change too far from the
 // best: equal code seems to be that much slower too seldom to matter.
 const leastStep = 0.1
 
-// step tells whether a change is slower at all, and by something that matters.
+// step reports whether a change is slower at all, and by something that matters.
 func step(gate spec.Gate, o *Opponent) bool {
 	return o.Change.Low > 0 && o.Change.Median >= leastStep*gate.Regression && !small(o)
 }
 
-// behind tells whether the candidate is decidedly behind the best-known version.
+// behind reports whether the candidate is decidedly behind the best-known version.
 func behind(gate spec.Gate, best *Opponent) bool {
 	if !measured(best) {
 		return false
@@ -204,17 +204,17 @@ func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 	return out
 }
 
-// clockEffect tells whether a change that is there in time is not there in cycles:
+// clockEffect reports whether a change that is there in time is not there in cycles:
 // less than half of it, or the other way.
 func clockEffect(c *result.Change) bool {
 	return c.Cycles != nil && *c.Cycles/c.Median < 0.5
 }
 
-// Confirm tells whether a verdict needs a second, independent set of cells: it
+// Confirm reports whether a verdict needs a second, independent set of cells: it
 // would fail somebody's change, or move the baseline.
 func Confirm(v result.Verdict) bool { return v == result.Regression || v == result.Improvement }
 
-// Moves tells whether a result is to become the baseline: the first of its name,
+// Moves reports whether a result is to become the baseline: the first of its name,
 // or faster than the best-known by more than the gate, decided and confirmed.
 func Moves(c Case, verdict result.Verdict, first bool) bool {
 	switch verdict {

@@ -57,7 +57,7 @@ func rankSum(c *result.Change, before, after []float64) {
 	c.U, c.P = &u, &p
 }
 
-// enough tells whether lists of these lengths can show anything: of one sample
+// enough reports whether lists of these lengths can show anything: of one sample
 // nothing is known, and where even two lists with nothing in between would be no
 // surprise, neither is any other order of them.
 func enough(n, m int) bool {
@@ -165,5 +165,5 @@ func pairedVerdict(c *result.Change, gate spec.Gate) (result.Verdict, []result.R
 	return result.Maintained, remarks(Case{Gate: gate}, other, result.Maintained)
 }
 
-// ByClock tells whether a verdict is explained by the clock that the device ran at.
+// ByClock reports whether a verdict is explained by the clock that the device ran at.
 func ByClock(v result.Verdict, c *result.Change) bool { return Confirm(v) && clockEffect(c) }

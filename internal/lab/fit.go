@@ -90,7 +90,7 @@ func unfitLaunch(p *Job, i int, gpu *result.GPU) *result.Fault {
 	return nil
 }
 
-// before tells whether an architecture, such as sm_90a, is an older one.
+// before reports whether an architecture, such as sm_90a, is an older one.
 func before(arch string, number int) bool {
 	n, ok := archNumber(arch)
 	return ok && n < number

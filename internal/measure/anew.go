@@ -9,10 +9,10 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// steppedData tells whether the data of samples differs in a few elements only.
+// steppedData reports whether the data of samples differs in a few elements only.
 func (s *series) steppedData() bool { return !s.cuda() }
 
-// launches tells whether the side is host code that launches by itself, on a GPU.
+// launches reports whether the side is host code that launches by itself, on a GPU.
 func (s *series) launches() bool { return s.cuda() && s.Instance.Variant.Kernel.Launcher }
 
 // turnLongest is how many samples a turn may have. Those of a launcher never meet the same
@@ -42,7 +42,7 @@ type extras struct {
 	probe int // the sample before which a flush is looked at; 0: none
 }
 
-// drawExtras draws them for a request of so many samples.
+// drawExtras draws them for a request of this many samples.
 func (s *series) drawExtras(count int) (x extras) {
 	if !s.inMatch {
 		return x
@@ -61,7 +61,7 @@ func (s *series) drawExtras(count int) (x extras) {
 	return x
 }
 
-// reached is how many of so many samples a request takes before its time is up.
+// reached is how many of this many samples a request takes before its time is up.
 func (s *series) reached(count int) int {
 	if s.perItem > 0 {
 		count = min(count, 1+int(requestMost/s.perItem))

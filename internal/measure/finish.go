@@ -40,7 +40,7 @@ func (s *series) finish(err error) *result.Timing {
 	return &t
 }
 
-// cancelled tells whether an error is that the user ended the run, whoever noticed.
+// cancelled reports whether an error is that the user ended the run, whoever noticed.
 func cancelled(err error) bool {
 	var fault *result.Fault
 	return errors.Is(err, context.Canceled) || errors.As(err, &fault) && fault.Cause == result.CauseInterrupted

@@ -26,7 +26,7 @@ type keeper struct {
 	kept     []Kept
 }
 
-// Outputs are kept of so many samples, more where they are small.
+// Outputs are kept of this many samples, more where they are small.
 const (
 	keptBytes = 32 << 20
 	keptLeast = 2
@@ -34,7 +34,7 @@ const (
 	keptHere  = 2 // in one cell, of device code
 )
 
-// due tells whether this request is to keep one.
+// due reports whether this request is to keep one.
 func (s *series) due() bool {
 	if !s.opts.Keep {
 		return false
@@ -81,7 +81,7 @@ func (s *series) freshen(m *wire.Sample) {
 	}
 }
 
-// wanted makes a request for so many samples, on other data than the last.
+// wanted makes a request for this many samples, on other data than the last.
 func (s *series) wanted(count int) wire.Sample {
 	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.perSample, Cache: s.opts.Cache, DeadlineS: s.deadline(count)}
 	s.freshen(&m)

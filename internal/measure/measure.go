@@ -133,7 +133,7 @@ func (s Side) problem(seed uint64) wire.Prepare {
 	return m
 }
 
-// deadline is how many seconds a request for so many samples may take: to fill arguments, to
+// deadline is how many seconds a request for this many samples may take: to fill arguments, to
 // look at them and to store outputs is not the kernel's time.
 func (s *series) deadline(count int) float64 {
 	return s.opts.Timeout.Seconds() + float64(s.Instance.Footprint)/50e6 + 4*s.perItem*float64(count)

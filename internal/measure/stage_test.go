@@ -155,7 +155,7 @@ func sized(cell string, n int64) *spec.Instance {
 	return in
 }
 
-// newMatch is a match of versions that take so many nanoseconds.
+// newMatch is a match of versions that take this many nanoseconds.
 func newMatch(cell, name string, nanos ...int64) *Match {
 	m := &Match{Name: name}
 	for _, n := range nanos {

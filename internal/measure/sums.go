@@ -117,7 +117,7 @@ func (t *tally) add(claimed, besides, with, without float64, count, countWithout
 	}
 }
 
-// contradicts tells whether requests with launches take longer than can be, as far
+// contradicts reports whether requests with launches take longer than can be, as far
 // as is known. If launches take what they claim, a pair says so in half of all cases
 // at most, however much the machine varies, and all but addSpare of addTries by chance
 // in one of 6,000. Whoever agrees in more than half of the first pairs is let go early.

@@ -22,7 +22,7 @@ type Side struct {
 
 func (s Side) cuda() bool { return s.Instance.Variant.Kernel.Cell == spec.CellCUDA }
 
-// onGPU tells whether the kernel runs on a GPU: of Python only its cell knows.
+// onGPU reports whether the kernel runs on a GPU: of Python only its cell knows.
 func (s Side) onGPU() bool { return s.cuda() || s.Cell.OnDevice }
 
 // Sides taking turns: every turn is about turnSpan long, so that whatever the
@@ -142,7 +142,7 @@ func stop(all []*series, errs []error, why string) {
 	}
 }
 
-// turn is one side's part of a round: at most so many samples.
+// turn is one side's part of a round: at most this many samples.
 func (s *series) turn(ctx context.Context, most int) error {
 	if s.opts.Sustain {
 		return s.stretch(ctx)
@@ -159,7 +159,7 @@ func (s *series) left() int {
 	return most - len(s.samples.Kept())
 }
 
-// anyFull tells whether a side that has not failed may take no more samples: there
+// anyFull reports whether a side that has not failed may take no more samples: there
 // is nothing left to compare it by.
 func anyFull(all []*series, errs []error) bool {
 	for i, s := range all {

@@ -13,7 +13,7 @@ type Interval struct{ LowMS, HighMS float64 }
 
 // Intervals returns with which intervals entries of a class were stored, by the Sum
 // of the move that stored them: a Move itself has its median alone. It looks at no
-// more than so many versions of the file, the newest first, and at those that this
+// more than this many versions of the file, the newest first, and at those that this
 // clone has. What it read before an error is returned with it.
 func (s *Store) Intervals(ctx context.Context, class string, versions int) (map[string]Interval, error) {
 	found := map[string]Interval{}

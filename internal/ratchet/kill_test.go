@@ -138,7 +138,7 @@ func killOne(program, dir, config string) (told int, err error) {
 	return told, nil
 }
 
-// inOrder makes sure that the baseline is whole and has at least so many moves.
+// inOrder makes sure that the baseline is whole and has at least this many moves.
 func inOrder(s *Store, config string, told int) error {
 	f, err := s.Load(class)
 	if err != nil {

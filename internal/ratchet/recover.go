@@ -35,11 +35,11 @@ func (f *File) Bare() []string {
 	return names
 }
 
-// complete tells whether every entry has its samples.
+// complete reports whether every entry has its samples.
 func (f *File) complete() bool { return len(f.Bare()) == 0 }
 
 // recover looks for the samples that a file lacks in all versions that git has, and
-// tells whether it found any.
+// reports whether it found any.
 func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 	if f.complete() {
 		return false, nil

@@ -262,7 +262,7 @@ func illegal(moves []Move, from int) (kind Kind, about, what string) {
 // then some: a machine that was half as fast on one of the days explains no more.
 const strangeFactor = 3
 
-// strange tells whether a move's times are not those of the change that its duet found.
+// strange reports whether a move's times are not those of the change that its duet found.
 func (m Move) strange() bool {
 	told := (1 + m.Change.Median) * m.From.MedianMS
 	return !(m.MedianMS <= strangeFactor*told && told <= strangeFactor*m.MedianMS)
@@ -287,7 +287,7 @@ func sums(moves []Move) []string {
 	return out
 }
 
-// extends tells whether a story begins with another.
+// extends reports whether a story begins with another.
 func extends(story, start []string) bool {
 	return len(story) >= len(start) && slices.Equal(story[:len(start)], start)
 }

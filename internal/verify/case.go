@@ -221,7 +221,7 @@ func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, st
 const untimedTries = 5
 
 // Untimed launches the candidate on the data of a case that was wrong when it was timed,
-// and tells whether it is wrong there without a clock, too: then it is a mistake.
+// and reports whether it is wrong there without a clock, too: then it is a mistake.
 func (b *Bench) Untimed(ctx context.Context, c *result.Case) (wrong bool, err error) {
 	if err := b.Prepare(ctx); err != nil {
 		return false, err

@@ -74,7 +74,7 @@ func Neighbours(in *spec.Instance) []*spec.Instance {
 }
 
 // Cliff looks whether a unit of work takes far longer on the neighbouring problem, whose
-// bench was prepared last, than on b's, where a launch took so many seconds.
+// bench was prepared last, than on b's, where a launch took this many seconds.
 func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64) ([]result.Finding, error) {
 	nearby, err := near.Quick(ctx)
 	if err != nil {

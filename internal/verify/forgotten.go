@@ -57,7 +57,7 @@ func (b *Bench) unchanged(ctx context.Context, answers []wire.Buffer, args []wir
 	return reply.Unchanged, nil
 }
 
-// leaves tells whether the reference leaves an argument alone whose data is ordinary
+// leaves reports whether the reference leaves an argument alone whose data is ordinary
 // random numbers. Integers may be places in other arguments, and stay what they are.
 func (b *Bench) leaves(ctx context.Context, to, batch int) (bool, error) {
 	if !dtype.Type(b.problem.Args[to].DType).Float() {

@@ -30,7 +30,7 @@ func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) (
 	return suspect(Insensitive, "%s", message), nil
 }
 
-// alike tells whether the right answers to the data of two batches are the same, as
+// alike reports whether the right answers to the data of two batches are the same, as
 // far as the candidate's outputs can say them.
 func (b *Bench) alike(ctx context.Context, batch, other int) (bool, error) {
 	theirs, err := b.want(ctx, other, 0)
@@ -49,7 +49,7 @@ func (b *Bench) alike(ctx context.Context, batch, other int) (bool, error) {
 	return !slices.ContainsFunc(reply.Outputs, func(e result.OutputError) bool { return e.Wrong > 0 }), nil
 }
 
-// constant tells whether an answer that is right for all of the inputs' range is also
+// constant reports whether an answer that is right for all of the inputs' range is also
 // given, bit by bit, to its middle, and wrong there. The next launch needs Prepare.
 func (b *Bench) constant(ctx context.Context, batch int, got []wire.Buffer) (bool, error) {
 	middle := *b
@@ -97,7 +97,7 @@ func narrowed(args []wire.Arg) (out []wire.Arg, some bool) {
 	return out, some
 }
 
-// drawn tells whether other batches have other data.
+// drawn reports whether other batches have other data.
 func (b *Bench) drawn() bool {
 	return slices.ContainsFunc(b.problem.Args, func(a wire.Arg) bool {
 		if !read(a) {

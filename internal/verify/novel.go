@@ -61,7 +61,7 @@ type novelty struct {
 // neither kind is always the first.
 var novelRound = []int{3, 2, 1, 3}
 
-// set times launches on new data and on the same again, and tells whether they differ
+// set times launches on new data and on the same again, and reports whether they differ
 // by more than honest ones do.
 func (n *novelty) set(ctx context.Context) (bool, error) {
 	n.fresh, n.again = math.Inf(1), math.Inf(1)
@@ -83,7 +83,7 @@ func (n *novelty) set(ctx context.Context) (bool, error) {
 	return differ(n.fresh, n.again, n.bench.elements()), nil
 }
 
-// differ tells whether new data takes so much longer that more is remembered than
+// differ reports whether new data takes so much longer that more is remembered than
 // what a processor keeps, whatever it is asked to forget.
 func differ(fresh, again float64, elements int64) bool {
 	return fresh >= novelFactor*again && fresh-again >= max(novelGap, novelElement*float64(elements))
@@ -100,7 +100,7 @@ func (b *Bench) elements() int64 {
 	return total
 }
 
-// onceOn times one launch on the data of the batch, so many steps of oracle.Mutate on.
+// onceOn times one launch on the data of the batch, this many steps of oracle.Mutate on.
 func (n *novelty) onceOn(ctx context.Context, step int) (seconds float64, forgot bool, err error) {
 	b := n.bench
 	got, err := b.Candidate.Cell.Sample(ctx, wire.Sample{

@@ -40,7 +40,7 @@ func TestSkew(t *testing.T) {
 		}
 		return &result.Timing{Clock: clock}
 	}
-	// disturbed are rounds of which every third tells nothing, so many in all.
+	// disturbed are rounds of which every third tells nothing, this many in all.
 	disturbed := func(n int) (first []float64) {
 		for range n {
 			first = append(first, 92e-6, 92e-6, -50e-6)
@@ -222,7 +222,7 @@ func TestRowsUnderNoise(t *testing.T) {
 	}
 }
 
-// inTurns is the timing of a version in so many rounds of a match: of one launch it claims
+// inTurns is the timing of a version in this many rounds of a match: of one launch it claims
 // claimed seconds and takes beyond seconds longer, in the rounds that cheats names; in the
 // others it claims both, and hides nothing. All of it varies by noise seconds.
 func inTurns(r *rand.Rand, rounds int, claimed, beyond, noise float64, cheats func(round int) bool) *result.Timing {

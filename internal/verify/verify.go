@@ -175,7 +175,7 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 	return nil
 }
 
-// outOfMemory tells whether an error is about memory that is not there.
+// outOfMemory reports whether an error is about memory that is not there.
 func outOfMemory(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseMemory

@@ -78,7 +78,7 @@ const helloDeadline = 20 * time.Second
 // hostDevice stands for the machine's processors where a GPU has its UUID.
 const hostDevice = "host"
 
-// onGPU tells whether the cell's kernels run on a GPU: it has one, and its framework
+// onGPU reports whether the cell's kernels run on a GPU: it has one, and its framework
 // uses it.
 func (c *child) onGPU() bool {
 	c.mu.Lock()

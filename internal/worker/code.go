@@ -80,7 +80,7 @@ func (before code) changed(now code) string {
 	return ""
 }
 
-// codeShare bounds what looking costs: a part in so many of the time.
+// codeShare bounds what looking costs: a part in this many of the time.
 const codeShare = 20
 
 // codeWatch is when a cell's code was looked at.

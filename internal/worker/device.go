@@ -46,7 +46,7 @@ func findDevices(ctx context.Context, ask bool) (found []result.GPU, err error) 
 	return found, nil
 }
 
-// driverLoaded tells whether it is worth asking: a machine without NVIDIA's
+// driverLoaded reports whether it is worth asking: a machine without NVIDIA's
 // driver must not pay for the question.
 func driverLoaded() bool {
 	for _, path := range []string{"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu"} {

@@ -22,9 +22,9 @@ import (
 const (
 	compiling = 2                     // requests for launches of a problem in which compilers may run
 	helpFloor = 20 * time.Millisecond // processor time that is not worth a word: two ticks of /proc
-	helpShare = 10                    // of the time of launches, a part in so many
+	helpShare = 10                    // of the time of launches, a part in this many
 	helpTimes = 3                     // requests with help; a function that is specialised late has a compiler run in one
-	lookShare = 20                    // looking takes a part in so many of the time, at most
+	lookShare = 20                    // looking takes a part in this many of the time, at most
 	newcomers = 3                     // requests in which a process was found that was not there before
 )
 
@@ -51,7 +51,7 @@ type help struct {
 // for them.
 type timed struct{ problem, request int }
 
-// mayStart tells whether the cell can have children at all.
+// mayStart reports whether the cell can have children at all.
 func (c *child) mayStart() bool {
 	return c.kind == "python" || c.proc.Level().Seccomp == "none"
 }

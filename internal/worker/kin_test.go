@@ -63,7 +63,7 @@ func request(c *child, during func()) error {
 	return c.judgeHelp(requestSpan)
 }
 
-// requests asks for launches until the cell is ended, or so many times.
+// requests asks for launches until the cell is ended, or this many times.
 func requests(c *child, count int, during func()) error {
 	for range count {
 		if err := request(c, during); err != nil {

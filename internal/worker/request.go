@@ -328,7 +328,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 // asking NVML takes milliseconds, as long as a turn of a duet.
 const stateEvery = 100 * time.Millisecond
 
-// dueForState tells whether the device's state was last read long enough ago.
+// dueForState reports whether the device's state was last read long enough ago.
 func (c *child) dueForState() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,13 +26,13 @@ const (
 	restMost  = 100 * time.Microsecond
 	neverHalt = 5 * time.Millisecond // the same, where nobody has seen it come to one
 
-	// So many pauses, and no fewer than one in so many: a machine that is busy charges a
+	// This many pauses, and no fewer than one in this many: a machine that is busy charges a
 	// thread with more than that once in thousands.
 	restless      = 3
 	restlessShare = 20
 )
 
-// isRestless tells whether it went on too often for that to be the machine's doing.
+// isRestless reports whether it went on too often for that to be the machine's doing.
 func (p *pause) isRestless() bool { return p.restless >= restless && p.restless*restlessShare >= p.all }
 
 // wake lets the cell run. The error is that it has been running all along.

@@ -130,7 +130,7 @@ func (s *store) have(sha string) bool {
 	return validHash(sha) && err == nil
 }
 
-// isDeviceCode tells whether a blob is for a GPU alone: nothing in it runs in the
+// isDeviceCode reports whether a blob is for a GPU alone: nothing in it runs in the
 // process that loads it.
 func (s *store) isDeviceCode(sha string) bool {
 	file, err := os.Open(s.path(sha))

@@ -53,7 +53,7 @@ type peer struct {
 	next  uint64
 }
 
-// takesLease tells whether the worker has the flag --lease.
+// takesLease reports whether the worker has the flag --lease.
 func takesLease() bool {
 	return os.Getenv("PAWL_WORKER") == "" || os.Getenv("PAWL_LEASE_FLAG") != ""
 }

@@ -210,7 +210,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Shorten cuts a text to so many characters.
+// Shorten cuts a text to this many characters.
 func Shorten(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return strings.TrimRight(string(runes[:most-1]), " ") + "…"

@@ -32,7 +32,7 @@ func (c *cudaCell) refresh(p *problem, batch, steps int) error {
 	return c.look(p)
 }
 
-// bring takes one set to a batch and a step, and tells whether it was there.
+// bring takes one set to a batch and a step, and reports whether it was there.
 func (c *cudaCell) bring(p *problem, set *argSet, batch, steps int) (bool, error) {
 	if set.batch == batch && set.steps == steps {
 		return true, nil

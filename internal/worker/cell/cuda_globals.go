@@ -96,7 +96,7 @@ func (c *cudaCell) restoreGlobals(code *cudaCode) error {
 	return nil
 }
 
-// retained tells whether a launch has left something in its module's variables.
+// retained reports whether a launch has left something in its module's variables.
 func (c *cudaCell) retained(code *cudaCode) (bool, error) {
 	const part = 4 << 20
 	for _, g := range code.globals {

@@ -63,7 +63,7 @@ func (s *cudaSide) anyOf(launches int) int {
 	return (first + rand.IntN(count)) % len(s.problem.sets)
 }
 
-// inPlace tells whether a launch changes what it reads.
+// inPlace reports whether a launch changes what it reads.
 func (p *problem) inPlace() bool {
 	return slices.ContainsFunc(p.args, func(a wire.Arg) bool { return a.Buffer && a.Role == "inout" })
 }

@@ -17,7 +17,7 @@ func (c *cudaCell) restore(side *cudaSide, launches int) error {
 	return nil
 }
 
-// upcoming is which sets of arguments the next sample of so many launches works
+// upcoming is which sets of arguments the next sample of this many launches works
 // on. Graphs go over them from the first.
 func (s *cudaSide) upcoming(launches int) (first, count int) {
 	switch {

@@ -285,7 +285,7 @@ func (c *cudaCell) block() error {
 
 func (c *cudaCell) unblock() { c.flag.Word(flagWord).Store(c.released) }
 
-// expired tells whether the blocking kernel gave up.
+// expired reports whether the blocking kernel gave up.
 func (c *cudaCell) expired() error {
 	if c.flag.Word(expiredWord).Load() != c.released {
 		return nil
@@ -305,7 +305,7 @@ const (
 )
 
 // lingers takes down whether the device goes on after the side's launches, now that a
-// request for so many samples is done.
+// request for this many samples is done.
 func (s *cudaSide) lingers(samples int) {
 	switch {
 	case samples < straySamples:

@@ -14,7 +14,7 @@ const (
 
 // forget makes the processor forget what it has seen of memory and of branches:
 // caches, address translations, predictions. What the process itself remembers stays.
-// It tells whether it could. A kernel of several threads leaves traces on other cores.
+// It reports whether it could. A kernel of several threads leaves traces on other cores.
 func forget(bytes int64, threads int) bool {
 	swept, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

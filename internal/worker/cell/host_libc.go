@@ -51,7 +51,7 @@ func mappingAt(address uint64) mapping {
 
 func (m mapping) holds(address uint64) bool { return m.start <= address && address < m.end }
 
-// pristine tells whether the mapping is what it was, and all of its pages the file's:
+// pristine reports whether the mapping is what it was, and all of its pages the file's:
 // the system keeps a copy of its own of each that somebody has written to.
 func (m mapping) pristine() bool {
 	file, err := os.Open("/proc/self/smaps")
@@ -73,7 +73,7 @@ func (m mapping) pristine() bool {
 	return copies["Anonymous"] == "0 kB" && copies["Swap"] == "0 kB"
 }
 
-// librarysOwn tells whether an action is the C library's for one of its own signals.
+// librarysOwn reports whether an action is the C library's for one of its own signals.
 // It lies where the library's code always was, and nobody has written there.
 func (h *handlers) librarysOwn(signal int, action []byte) bool {
 	if signal != signalCancel && signal != signalSetxid {

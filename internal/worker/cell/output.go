@@ -69,7 +69,7 @@ func (m *mapped) free() {
 	}
 }
 
-// written tells whether a launch writes an argument that its caller sees.
+// written reports whether a launch writes an argument that its caller sees.
 func written(arg wire.Arg) bool { return arg.Buffer && (arg.Role == "out" || arg.Role == "inout") }
 
 // keyOf is the key of an argument's data.
