@@ -1,6 +1,6 @@
-// Package bench builds and measures kernels, each row in a cell of its own, and
-// returns the Report. It judges no speed: there is nothing to judge against. Where
-// rivals take part, all answers are compared with the kernel's oracle.
+// Package bench builds and measures kernels, each row in a cell of its own, and returns the Report.
+// It judges no speed, because there is nothing to compare with. Where rivals take part, all answers
+// are compared with the kernel's oracle.
 package bench
 
 import (

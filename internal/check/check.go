@@ -1,8 +1,8 @@
-// Package check is the loop: the versions of every kernel are built from their own
-// commits, play against each other, are judged, and the best-known moves forward.
+// Package check is pawl's main loop. It builds the versions of every kernel from their own commits,
+// measures them against each other, judges them, and moves the best-known version forward.
 //
-// Every stage takes the value of the one before it and returns its own, which nobody
-// changes afterwards: planned → built → verified → played → judged → moved → explained.
+// Every stage takes the value of the stage before it and returns its own, which nobody changes
+// afterwards: planned → built → verified → played → judged → moved → explained.
 package check
 
 import (

@@ -1,7 +1,6 @@
-// Package curve holds the operating curve of a gate on a device class: how often a
-// change that is truly so much slower fails it, a change that is none included.
-// calibrate measures it, once per machine and for as long as one likes; every
-// check cites it.
+// Package curve holds the operating curve of a gate on a device class: for each true slowdown, zero
+// included, how often a change with that slowdown fails the gate. calibrate measures it, once per
+// machine and for as long as the user likes; every check cites it.
 package curve
 
 import (

@@ -1,11 +1,12 @@
-// Package lab is the place a run measures at: it builds artifacts, starts workers, and leases
-// cells with an artifact loaded, for whatever purpose. It decides nothing about what is
-// measured, and fills in the parts of the Report that say where it was.
+// Package lab provides what a run needs to measure: it builds artifacts, starts workers, and leases
+// cells with an artifact loaded, for any purpose. It does not decide what is measured. It fills in
+// the parts of the Report that describe the machine and the build.
 //
-// A service makes a Lab, builds its Jobs (Build, or Each where they are wanted as they are
-// done), and has their cells by Lease, LeaseAll, a Host (for duets) or an Examiner (for
-// answers). Lanes and Share spread rows over several GPUs or over the workers of a pool. What
-// the lab learns of a Job is in its Record, and Job.Row is what a report says of that.
+// A service makes a Lab, builds its Jobs (Build, or Each to receive every Job as soon as it is
+// built), and gets their cells from Lease, LeaseAll, a Host (for duets) or an Examiner (for
+// answers). Lanes and Share spread rows over several GPUs or over the workers of a pool. The lab
+// stores what it learns of a Job in the Job's Record, and Job.Row turns the Record into a row of
+// the report.
 package lab
 
 import (

@@ -1,6 +1,5 @@
-// Package measure decides when to launch and how often: warm-up, adaptive
-// sampling and the check of a cell's clock against its worker's. It knows nothing
-// of what a number means; that is judge's.
+// Package measure decides when to launch and how often: warm-up, adaptive sampling and the check of
+// a cell's clock against its worker's. It does not interpret the numbers; package judge does.
 package measure
 
 import (

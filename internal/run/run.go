@@ -1,7 +1,7 @@
-// Package run is a run's life, the same for every service and every face: what is
-// asked for is prepared by one set of rules, the events are told to whoever listens
-// and kept, the Report is begun, finished with its outcome and saved in the run's
-// folder under .pawl/runs, and past runs are listed and opened.
+// Package run handles the life of a run, the same for every service and every face. It prepares
+// what was asked for by one set of rules, passes events to every listener and stores them, begins
+// the Report, finishes it with its outcome and saves it in the run's folder under .pawl/runs. It
+// also lists and opens past runs.
 package run
 
 import (

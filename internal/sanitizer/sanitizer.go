@@ -1,6 +1,6 @@
-// Package sanitizer reads what NVIDIA's compute-sanitizer writes about a program:
-// accesses outside of memory, races, reads of what nobody wrote, barriers that not
-// every thread reaches. Host backtraces are left out: the host is pawl.
+// Package sanitizer reads the output of NVIDIA's compute-sanitizer: out-of-bounds accesses, races,
+// reads of uninitialized memory, and barriers that not every thread reaches. Host backtraces are
+// left out: the host is pawl.
 package sanitizer
 
 import (

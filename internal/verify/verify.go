@@ -1,7 +1,6 @@
-// Package verify finds out whether a variant's answers are right. The candidate
-// produces them in its own cell, an oracle's come from another, and a third, which
-// runs nobody's code but pawl's, compares the two. Outputs stay with the worker;
-// what is seen here are their hashes and their errors.
+// Package verify finds out whether a variant's answers are right. The candidate produces its
+// answers in its own cell and the oracle in another; a third cell, which runs no code but pawl's,
+// compares the two. Outputs stay with the worker; this package sees only their hashes and errors.
 package verify
 
 import (

@@ -1,6 +1,5 @@
-// Package render shows a View: as text for a terminal, as Markdown, as an HTML page
-// and as CSV. It knows nothing of reports; what is said, and in which form, is the
-// view's decision.
+// Package render shows a View: as text for a terminal, as Markdown, as an HTML page and as CSV. It
+// knows nothing of reports; the view decides what is said and in which form.
 package render
 
 import (

@@ -1,7 +1,7 @@
-// Package puppet is a worker and a cell for tests. The cell launches nothing: it
-// claims the times that its artifact's text dictates, and fails where that says
-// so. What is decided about times can then be tested to the last digit, on a busy
-// machine too, through the real worker and the real protocol.
+// Package puppet is a worker and a cell for tests. The cell launches nothing: it claims the times
+// that its artifact's text dictates, and fails where the text says so. Decisions about times can
+// then be tested to the last digit, even on a busy machine, through the real worker and the real
+// protocol.
 package puppet
 
 import (
