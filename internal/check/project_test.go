@@ -171,14 +171,14 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 	return Run(ctx, r, opts)
 }
 
-// only is the project of which some rows alone are checked.
+// only returns the project restricted to some rows.
 func (p *project) only(patterns ...string) *project {
 	some := *p
 	some.patterns = patterns
 	return &some
 }
 
-// check is run for those who expect a report.
+// check runs the project's check and expects a report.
 func (p *project) check(change ...func(*Options)) *result.Report {
 	p.t.Helper()
 	report, err := p.run(change...)
