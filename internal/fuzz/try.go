@@ -61,8 +61,9 @@ func (s *subject) withoutNotes() {
 	}
 }
 
-// forged reports whether an error says that answers were forged. It is not asked of a worker that
-// is shutting down, because its exit messages would be misread.
+// forged reports whether an error says that answers were forged. After an interrupt no other error
+// of closing counts: a worker that is shutting down reports exits of its cells that would be
+// misread.
 func forged(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseForged

@@ -190,9 +190,8 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 	return wanted, nil
 }
 
-// once shuffles every benchmark, and reports for each claim whether it is exceeded:
-// by a claim of its direction of its own benchmark or of one that is not a stronger
-// claim.
+// once shuffles every benchmark, and reports for each claim whether it is exceeded by a claim of
+// its direction: one of its own benchmark, or of a benchmark that has no stronger claim.
 func (f *family) once(rows []int, source *rand.PCG, s *scratch) []bool {
 	n := len(f.claims)
 	var strongest [2][]float64 // of each claim's own benchmark, and last of all others
