@@ -57,7 +57,7 @@ func (s *series) due() bool {
 }
 
 // drawn draws the sample of a request that is kept, among those that the cell takes before it
-// stops, at most seconds after its start.
+// stops. It stops most seconds after its start.
 func (s *series) drawn(count int, most float64) int {
 	if s.perItem > 0 {
 		count = max(1, min(count, int(most/s.perItem)))
