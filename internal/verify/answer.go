@@ -88,7 +88,8 @@ func (a *answerer) answered() *answerer {
 	return a
 }
 
-// asked reports whether the bench before last asked for the same outputs on the same data.
+// asked reports whether the last question on the previous bench was the same: about the same data,
+// for the same outputs.
 func (a *answerer) asked(batch, steps int) bool {
 	was := a.before
 	return was != nil && was.batch == batch && was.steps == steps && was.side.Cell == a.side.Cell && was.bench.Seed == a.bench.Seed &&
