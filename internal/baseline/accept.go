@@ -127,7 +127,7 @@ func (a Acceptance) lastCheck(dir string) (string, *result.Report, error) {
 	return disk.Shown(where), found, nil
 }
 
-// onlyPlanned tells whether a check was asked what it would do, and did nothing.
+// onlyPlanned reports whether a check was asked what it would do, and did nothing.
 func onlyPlanned(r *result.Report) bool {
 	return slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verdict == "" && row.Fault == nil })
 }
@@ -184,7 +184,7 @@ func acceptable(report *result.Report, class string, patterns []string) ([]*resu
 	return rows, nil
 }
 
-// unproven tells whether a row would have moved the baseline if its answers were
+// unproven reports whether a row would have moved the baseline if its answers were
 // known: a kernel without an oracle, say. One that was not measured against the
 // best-known version may be slower than that, and must be named.
 func unproven(row *result.Row) bool {

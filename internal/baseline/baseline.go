@@ -1,6 +1,6 @@
-// Package baseline is what people do with the baseline beside the checks that move it:
-// look at it, hold it against git's history, accept results into it for a reason, and
-// take entries out of it for one.
+// Package baseline is what people do with the baseline besides the checks that move it: show it,
+// compare it with git's history, accept results into it for a reason, and remove entries from it
+// for a reason.
 package baseline
 
 import (

@@ -15,7 +15,7 @@ import (
 // verifyBatch is far from the batches of data that are timed.
 const verifyBatch = 1 << 20
 
-// exam is what it takes to know the right answers of a row and its rivals.
+// exam holds everything needed to know the right answers of a row and its rivals.
 type exam struct {
 	answers   *lab.Answers
 	reference *lab.Job
@@ -43,7 +43,7 @@ func newExam(answers *lab.Answers, unknown string, config *spec.Config) *exam {
 	return x
 }
 
-// jobs are what must be built to know the answers.
+// jobs lists the jobs that must be built to know the answers.
 func (x *exam) jobs() []*lab.Job {
 	var out []*lab.Job
 	if x == nil {
@@ -86,8 +86,8 @@ func (r *examRoom) close(ctx context.Context) {
 	}
 }
 
-// examine compares what one side of a row with rivals answers in its cell with what
-// the oracle of the row's kernel says. The error is why the side is not measured.
+// examine compares the answers of one side of a row with rivals, in that side's cell, with those of
+// the oracle of the row's kernel. The error says why the side is not measured.
 func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Lease, seed uint64) error {
 	x := m.exam
 	if x == nil || !x.settle(m) {
@@ -134,8 +134,8 @@ func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Le
 	}
 }
 
-// compare looks at one launch, and says why its outputs are wrong; "" when they are
-// right. The error is an *OracleError or the cell's own.
+// compare verifies one launch, and says why its outputs are wrong; "" when they are right. The
+// error is an *OracleError or the cell's own.
 func (r *examRoom) compare(ctx context.Context, one *result.Case, instances [3]*spec.Instance) (reason string, err error) {
 	bench, err := r.open.Bench(ctx, instances)
 	if err != nil {

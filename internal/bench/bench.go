@@ -1,6 +1,6 @@
-// Package bench builds and measures kernels, each row in a cell of its own, and
-// returns the Report. It judges no speed: there is nothing to judge against. Where
-// rivals take part, all answers are compared with the kernel's oracle.
+// Package bench builds and measures kernels, each row in a cell of its own, and returns the Report.
+// It judges no speed, because there is nothing to compare with. Where rivals take part, all answers
+// are compared with the kernel's oracle.
 package bench
 
 import (
@@ -15,7 +15,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// Options are what a bench needs to know.
+// Options are the options of a bench.
 type Options struct {
 	Set     []Setting // params that differ from their defaults
 	Against []string  // rivals to take turns with, by name
@@ -41,9 +41,8 @@ type bench struct {
 	report *result.Report
 }
 
-// Run builds and measures everything selected. It always returns a report; what
-// went wrong is in its rows. The error is for what concerns the whole run, such as
-// a param that no kernel has.
+// Run builds and measures everything selected. It always returns a report; errors of rows are in
+// the rows. The returned error concerns the whole run, such as a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
 	opts.Measure.Seed = r.Seed
 	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}

@@ -20,14 +20,14 @@ type BuildOptions struct {
 	Export  string   // folder for build.ninja and compile_commands.json; "": neither
 }
 
-// Built is what became of one variant.
+// Built is the outcome of building one variant.
 type Built struct {
 	build.Outcome
-	Arch string // that it was compiled for; "": there is only one
+	Arch string // the architecture it was compiled for; "": there is only one
 }
 
-// Build compiles every variant of the run's kernels into the cache, for every
-// architecture. What cannot be built says so itself.
+// Build compiles every variant of the run's kernels into the cache, for every architecture. A
+// variant that cannot be built says so in its Built.
 func Build(ctx context.Context, r *run.Run, opts BuildOptions) ([]Built, error) {
 	targets, err := targets(ctx, r, opts.Arch)
 	if err != nil {
@@ -41,7 +41,7 @@ func Build(ctx context.Context, r *run.Run, opts BuildOptions) ([]Built, error) 
 		var requests []build.Request
 		var outcomes []build.Outcome
 		for _, s := range r.Selections {
-			if i > 0 && s.Kernel.Cell != spec.CellCUDA { // other code knows no architecture
+			if i > 0 && s.Kernel.Cell != spec.CellCUDA { // other code has no architecture
 				continue
 			}
 			for variant := range s.Kernel.Variants() {
@@ -85,8 +85,8 @@ func buildFor(ctx context.Context, r *run.Run, arch string, opts BuildOptions, r
 	return builder.Build(ctx, requests), nil
 }
 
-// targets are the architectures to build for: those that are named, else what the
-// GPUs of this machine are. It is one without a name where there is nothing to tell.
+// targets returns the architectures to build for: the named ones, else those of this machine's
+// GPUs. Where neither is known, it returns one without a name.
 func targets(ctx context.Context, r *run.Run, named []string) ([]string, error) {
 	var out []string
 	for _, arch := range named {

@@ -9,15 +9,14 @@ import (
 	"pawl/internal/run"
 )
 
-// anywhere reports whether any GPU's lane may measure the row: no side of it runs on the
-// processor.
+// anywhere reports whether any GPU's lane may measure the row: no side of it runs on the CPU.
 func (p *plan) anywhere() bool {
 	return !slices.ContainsFunc(p.sides(), func(side *plan) bool { return !side.GPU() })
 }
 
-// measureAll lets lanes measure every row.
+// measureAll lets the lanes measure all rows.
 func (b *bench) measureAll(ctx context.Context, plans []*plan, startErr error) ([]*measured, error) {
-	work := 0 // lanes that have something to do
+	work := 0 // number of lanes that have something to do
 	rows := make([]*measured, len(plans))
 	for i, p := range plans {
 		rows[i] = unmeasured(p)
@@ -50,7 +49,7 @@ func (b *bench) measureAll(ctx context.Context, plans []*plan, startErr error) (
 				median = m.timing.Stats.Median
 			}
 			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: median, Done: i + 1, Total: len(rows)})
-			if tried && killed(startErr) { // costs this row; the next one tries another worker
+			if tried && killed(startErr) { // this row fails; the next one tries another worker
 				startErr = nil
 			}
 		}

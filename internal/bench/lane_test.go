@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// beWorkerWithGPUs is another worker, but says that its machine has two GPUs. What
-// would run there it refuses.
+// beWorkerWithGPUs wraps another worker, but says that its machine has two GPUs. It refuses work
+// for them.
 func beWorkerWithGPUs(command []string) {
 	inner := exec.Command(command[0], command[1:]...)
 	stdin, _ := inner.StdinPipe()
@@ -68,7 +68,7 @@ func beWorkerWithGPUs(command []string) {
 	_ = inner.Wait()
 }
 
-// forward passes on the frames that pass says so of.
+// forward passes on the frames for which pass returns true.
 func forward(from *wire.Reader, to *wire.Writer, pass func(*wire.Frame) bool) {
 	for {
 		frame, err := from.Next()
@@ -140,8 +140,8 @@ func bothGPUs(t *testing.T, s *spec.Spec, change func(*Options), patterns ...str
 	return report
 }
 
-// Rows on the processor stay with one worker: it keeps the processor until it ends,
-// and takes it before its GPU.
+// Rows on the CPU stay with one worker: it keeps the CPU until it ends, and takes it before its
+// GPU.
 func TestLanesShareOnlyTheGPUs(t *testing.T) {
 	t.Parallel()
 	refused := map[string]string{"GPU-0": "refused on GPU 0 and the processor", "GPU-1": "refused on GPU 1"}
@@ -157,7 +157,7 @@ func TestLanesShareOnlyTheGPUs(t *testing.T) {
 	}
 }
 
-// A rival on the processor binds its row to the first worker as well.
+// A rival on the CPU also binds its row to the first worker.
 func TestLanesWithRivalsOnTheProcessor(t *testing.T) {
 	t.Parallel()
 	report := bothGPUs(t, mixed(t), func(o *Options) { o.Against = []string{"host"} }, "torch")
@@ -174,7 +174,7 @@ func TestLanesWithRivalsOnTheProcessor(t *testing.T) {
 	}
 }
 
-// The workers of a pool share all rows, those on the processor too.
+// The workers of a pool share all rows, those on the CPU too.
 func TestPoolSharesTheRows(t *testing.T) {
 	t.Parallel()
 	report := bothGPUs(t, mixed(t), func(o *Options) { o.Devices, o.Lab.Workers = []int{0}, 3 })

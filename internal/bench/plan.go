@@ -12,7 +12,7 @@ import (
 type plan struct {
 	*lab.Job
 	rivals []*plan
-	exam   *exam // of a row with rivals
+	exam   *exam // for a row with rivals
 }
 
 // plan resolves every selected kernel on every selected config.
@@ -59,10 +59,10 @@ func (b *bench) plan() ([]*plan, error) {
 	return plans, nil
 }
 
-// sides are the plan itself and its rivals.
+// sides returns the plan itself and its rivals.
 func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
 
-// rivals finds what a kernel is measured against.
+// rivals finds the rivals that a kernel is measured against.
 func (b *bench) rivals(k *spec.Kernel) ([]*lab.Rival, error) {
 	var out []*lab.Rival
 	for _, name := range b.Against {

@@ -12,20 +12,20 @@ import (
 	"pawl/internal/run"
 )
 
-// measured is a plan, or a rival of one, and what came of it.
+// measured is a plan, or a rival of one, and its outcome.
 type measured struct {
 	*plan
 	rivals       []*measured
 	fault        *result.Fault
 	timing       *result.Timing // nil: there is no sample
-	ratio        *result.Ratio  // of a rival: its time over the row's
+	ratio        *result.Ratio  // for a rival: its time over the row's
 	verification *result.Verification
 	device       string // UUID of the GPU, where several shared the rows
 	tried        bool   // there was a worker for it
 	notes        []result.Warning
 }
 
-// unmeasured is a plan before anything is known of it.
+// unmeasured returns a plan's value before anything is known of it.
 func unmeasured(p *plan) *measured {
 	m := &measured{plan: p, fault: p.Record.Fault}
 	for _, rival := range p.rivals {
@@ -34,7 +34,7 @@ func unmeasured(p *plan) *measured {
 	return m
 }
 
-// sides are the row itself and its rivals.
+// sides returns the row itself and its rivals.
 func (m *measured) sides() []*measured { return append([]*measured{m}, m.rivals...) }
 
 // fail records why a side has no (trustworthy) number.
@@ -127,8 +127,8 @@ func (b *bench) takeTurns(ctx context.Context, room *examRoom, m *measured, prog
 	}
 }
 
-// row is what the report says of a row and its rivals. It is made when all rows are done:
-// what is wrong with a side may come to light after its turns, when its cell is closed.
+// row returns the report's row, with its rivals. It is called when all rows are done: a fault of a
+// side may come to light after its turns, when its cell is closed.
 func (b *bench) row(m *measured) *result.Row {
 	row := m.Row()
 	row.Fault = cmp.Or(m.fault, m.Record.Fault)
@@ -140,7 +140,7 @@ func (b *bench) row(m *measured) *result.Row {
 	}
 	for i, other := range m.rivals {
 		rival := &result.Rival{Label: b.Against[i], Row: b.row(other)}
-		if row.Fault == nil && rival.Row.Fault == nil { // what has come to nothing is neither faster nor slower
+		if row.Fault == nil && rival.Row.Fault == nil { // a side that failed is neither faster nor slower
 			rival.Ratio = other.ratio
 		}
 		row.Rivals = append(row.Rivals, rival)

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// What has come to nothing is not faster or slower than anything.
+// A side that failed is neither faster nor slower than another.
 func TestBrokenSidesAreNotCompared(t *testing.T) {
 	fault := &result.Fault{Cause: result.CauseOverRoof}
 	for name, test := range map[string]struct {

@@ -76,7 +76,7 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 // folders are absolute paths.
 type folders []string
 
-// have tells whether a file is in one of the folders; one that is named relative
+// have reports whether a file is in one of the folders; one that is named relative
 // to the project is the user's wherever that lies.
 func (f folders) have(path string) bool {
 	if !filepath.IsAbs(path) {

@@ -135,7 +135,7 @@ func TestBuildersShareACache(t *testing.T) {
 	}
 }
 
-// fill stores an artifact of so many bytes, last used so long ago.
+// fill stores an artifact of this many bytes, last used so long ago.
 func fill(t *testing.T, c *cache, name string, size int, age time.Duration) string {
 	t.Helper()
 	recipe, so := sha256Hex([]byte(name)), make([]byte, size)

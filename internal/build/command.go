@@ -149,7 +149,7 @@ var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signa
 	`|^[^\s:]+: error: unable to execute command: Killed` +
 	`|^nvcc error\s*: '[^']+' died due to signal 9\b`)
 
-// killed tells whether a compiler was ended from outside, or one of its programs.
+// killed reports whether a compiler was ended from outside, or one of its programs.
 func killed(state *os.ProcessState, output string) bool {
 	if state == nil {
 		return false

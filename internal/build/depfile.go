@@ -44,7 +44,7 @@ func assembled(dir, depfile, own string) ([]string, error) {
 	}), err
 }
 
-// namesHostCompiler tells whether nvcc is told to use another compiler than gcc.
+// namesHostCompiler reports whether nvcc is told to use another compiler than gcc.
 func (r *recipe) namesHostCompiler() bool {
 	return os.Getenv("NVCC_CCBIN") != "" || slices.ContainsFunc(r.flags(), func(word string) bool {
 		return strings.HasPrefix(word, "-ccbin") || strings.HasPrefix(word, "--compiler-bindir")

@@ -117,7 +117,7 @@ func statOf(info os.FileInfo) fileStat {
 	return s
 }
 
-// exists tells whether there was a file when first asked.
+// exists reports whether there was a file when first asked.
 func (f *files) exists(path string) bool {
 	f.mu.Lock()
 	there, known := f.there[path]
@@ -131,7 +131,7 @@ func (f *files) exists(path string) bool {
 	return there
 }
 
-// isFile tells whether a compiler could read what is at a path. One that may not be
+// isFile reports whether a compiler could read what is at a path. One that may not be
 // opened went into nothing that compiled.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
@@ -159,7 +159,7 @@ func (f *files) dependencies(dir string, list []lookup) ([]dependency, bool) {
 	return deps, true
 }
 
-// dependenciesNow hashes the files that a compilation has just read, and tells
+// dependenciesNow hashes the files that a compilation has just read, and reports
 // one that changed after it began, if there is such a file.
 func (f *files) dependenciesNow(dir string, list []lookup, began time.Time) (deps []dependency, changed string, err error) {
 	deps = make([]dependency, len(list))

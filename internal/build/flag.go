@@ -61,7 +61,7 @@ func refusedIn(flag string) string {
 	return ""
 }
 
-// sticky tells whether a flag may have its argument in the same word.
+// sticky reports whether a flag may have its argument in the same word.
 func sticky(flag string) bool {
 	switch flag {
 	case "-B", "-MF", "-fplugin-arg", "-fdump", "-fopt-info", "-fcallgraph-info":

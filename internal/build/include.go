@@ -105,7 +105,7 @@ func (s *includeScanner) file(path string) *included {
 	return found
 }
 
-// below tells whether a file is in a folder, at any depth.
+// below reports whether a file is in a folder, at any depth.
 func below(folder, file string) bool {
 	return strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
 }

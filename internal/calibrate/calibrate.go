@@ -1,6 +1,6 @@
-// Package calibrate measures what this machine can do at best: its peaks. The
-// kernels that reach them are described in a spec of their own, embedded here,
-// and measured like anybody's; nothing here measures by itself.
+// Package calibrate measures the peaks of this machine: the best rates it can reach. The kernels
+// that reach them are described in a spec of their own, embedded here, and are measured like any
+// other kernel; this package has no timing code of its own.
 package calibrate
 
 import (

@@ -305,7 +305,7 @@ func (g *gate) each() float64 {
 	return g.duet.Budget.Seconds()
 }
 
-// progress tells how far a set of so many decisions has come, of so many in all. They
+// progress tells how far a set of this many decisions has come, of this many in all. They
 // end together: until then, the time that has passed says how far they are.
 func (g *gate) progress(count, total int) func(*measure.Match, measure.Progress) {
 	before, each, began := g.curve.Decisions(), g.each(), time.Now()

@@ -93,7 +93,7 @@ func widths(name string) []candidate {
 
 var archNumber = regexp.MustCompile(`^sm_([0-9]+)[af]?$`)
 
-// suits tells whether a candidate is for an architecture such as sm_90a.
+// suits reports whether a candidate is for an architecture such as sm_90a.
 func (c candidate) suits(arch string) bool {
 	found := archNumber.FindStringSubmatch(arch)
 	if found == nil {

@@ -16,27 +16,27 @@ import (
 	"pawl/internal/verify"
 )
 
-// exam is what it takes to know a row's right answers.
+// exam holds everything needed to know a row's right answers.
 type exam struct {
 	answers   *lab.Answers
 	reference *lab.Job
 	rival     *lab.Job
-	varies    bool   // the kernel may give other bits each time
-	whose     string // the oracle's owner, where that is the base
-	byChange  bool   // it is the change's own oracle, since the base's cannot be asked
-	unasked   error  // why it cannot be asked about the candidate's arguments
+	varies    bool   // the kernel may return different bits each time
+	whose     string // the oracle's owner, where the oracle is the base's
+	byChange  bool   // the oracle is the change's own, since the base's cannot be asked
+	unasked   error  // why the base's oracle cannot be asked about the candidate's arguments
 	err       error  // why there are no answers
 	notes     []result.Warning
 }
 
-// jobs are what must be built to have the answers.
+// jobs lists the jobs that must be built to have the answers.
 func (x *exam) jobs() []*lab.Job {
 	return slices.DeleteFunc([]*lab.Job{x.reference, x.rival}, func(job *lab.Job) bool { return job == nil })
 }
 
-// examOf finds where a row's right answers come from: what the base's spec says,
-// else the candidate's own. Without an oracle it is the base's version itself. The change's
-// own oracle is asked where the base's does not take the arguments of today.
+// examOf finds where a row's right answers come from: the oracle of the base's spec, else the
+// candidate's own. Without an oracle, the base's version itself gives the answers. The change's own
+// oracle is asked where the base's does not take the arguments that the kernel has now.
 func (c *check) examOf(b *built) *exam {
 	own := b.candidate.Variant.Kernel
 	var theirs *spec.Kernel
@@ -64,7 +64,7 @@ func (c *check) examOf(b *built) *exam {
 	return c.examByOwn(b, x, own)
 }
 
-// examByOwn judges by the oracle that the change itself brings, since the base's cannot be asked.
+// examByOwn uses the change's own oracle, since the base's cannot be asked.
 func (c *check) examByOwn(b *built, x *exam, own *spec.Kernel) *exam {
 	theirs := fmt.Sprintf("%s cannot be asked about this change's arguments: %s", x.whose, c.words(x.why()))
 	if x.whose == "" {
@@ -85,11 +85,11 @@ func (c *check) examByOwn(b *built, x *exam, own *spec.Kernel) *exam {
 	return mine
 }
 
-// examBy is by what a spec says of the kernel. What the change calls its sizes, an earlier
-// oracle need not know: it has the base's values then, if they are the same problem.
+// examBy uses the oracle that a spec gives for the kernel. An earlier oracle need not know the
+// names of the change's sizes: it then gets the base's values, if they describe the same problem.
 func (c *check) examBy(b *built, s *spec.Spec, from *spec.Kernel) *exam {
 	answers, known := c.answers[from]
-	if !known { // once a kernel, so that its configs share the oracle
+	if !known { // once per kernel, so that its configs share the oracle
 		var err error
 		if answers, err = lab.FindAnswers(s, from); err != nil {
 			return &exam{varies: !from.Deterministic, err: err}
@@ -113,7 +113,7 @@ func (c *check) examBy(b *built, s *spec.Spec, from *spec.Kernel) *exam {
 	return x
 }
 
-// why is the reason that there are no answers; nil: there are.
+// why returns the reason that there are no answers; nil: there are answers.
 func (x *exam) why() error {
 	if x.err != nil {
 		return x.err
@@ -121,22 +121,22 @@ func (x *exam) why() error {
 	return x.unasked
 }
 
-// words are an error's about the base, without the remedy, which is for those who write it,
-// and wherever it was checked out to.
+// words returns the text of an error about the base. It leaves out the remedy, which is for the
+// author of the base, and the path that the base was checked out to.
 func (c *check) words(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "; ")
 	return strings.ReplaceAll(text, c.base.tree.Folder+string(filepath.Separator), "")
 }
 
-// before is the remedy for an oracle that is the base's: nobody can mend it here.
+// before is appended to the remedy for an oracle of the base: this change cannot mend it.
 const before = ", in a change of its own before this one"
 
-// unanswered is what a row says of an oracle that does not answer.
+// unanswered returns the fault of a row whose oracle does not answer.
 func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 	if x.answers.Oracle == nil {
 		own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(b.base.commit))
 		own.Hint = "add an oracle: to the kernel in pawl.yaml" + before
-		if x.unasked != nil { // then this change's own is asked
+		if x.unasked != nil { // then the change's own oracle is asked
 			own.Hint = "add an oracle: to the kernel in pawl.yaml"
 		}
 		return own.Fault()
@@ -149,7 +149,7 @@ func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 	return fault
 }
 
-// unbuilt is what a row says of an oracle that cannot be built.
+// unbuilt returns the fault of a row whose oracle cannot be built.
 func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
 	fault := &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf("%s, %s, cannot be had: %s", x.whose, name, why.Message), Hint: cmp.Or(why.Hint, "mend it") + before}
 	if x.whose == "" {
@@ -158,8 +158,8 @@ func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
 	return fault
 }
 
-// noteJudge says of wrong answers that the change's own oracle might call them right: who
-// means to change what a kernel computes must know who has judged it.
+// noteJudge says, for wrong answers, that the change's own oracle might call them right: an author
+// who means to change what a kernel computes must know which oracle judged it.
 func (c *check) noteJudge(b *built, x *exam) []result.Warning {
 	own := b.candidate.Variant.Kernel
 	if x.whose == "" || own.Oracle == nil {
@@ -181,8 +181,8 @@ func (c *check) noteJudge(b *built, x *exam) []result.Warning {
 	}}
 }
 
-// otherOracle reports whether the change's oracle is not the base's: another one, or one
-// whose source is another.
+// otherOracle reports whether the change's oracle differs from the base's: it is a different
+// oracle, or its source differs.
 func (c *check) otherOracle(theirs, own *spec.Kernel) bool {
 	a, b := *theirs.Oracle, *own.Oracle
 	if a.Builtin != b.Builtin || a.Elementwise != b.Elementwise || a.Kernel != b.Kernel || a.Python != b.Python {

@@ -9,12 +9,12 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// byKernel is kernel k with kernel ref as its oracle.
+// byKernel returns kernel k with kernel ref as its oracle.
 func byKernel() []string {
 	return []string{strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref")}
 }
 
-// other are kernels with something replaced.
+// other returns the kernels with one text replaced.
 func other(kernels []string, old, by string) []string {
 	out := make([]string, len(kernels))
 	for i, text := range kernels {
@@ -33,8 +33,8 @@ func (p *project) doubles(entries ...string) {
 	}
 }
 
-// Where the base's oracle cannot be asked about the change's arguments, the change's own is,
-// and the report says so: but a change does not become the baseline by its own word.
+// Where the base's oracle cannot be asked about the change's arguments, the change's own is asked,
+// and the report says so. But a change does not become the baseline by its own oracle.
 func TestOwnOracleOfOtherArguments(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after []string
@@ -95,7 +95,7 @@ func TestOracleUnderOtherVariables(t *testing.T) {
 	}
 }
 
-// An error about oracles names whose it is, and a remedy that this change can take.
+// An error about an oracle names its owner, and a remedy that this change can apply.
 func TestNoOracleCanBeAsked(t *testing.T) {
 	wide := strings.ReplaceAll(byKernel()[0], "f32", "f64")
 	const theirs = "cannot be asked about this change's arguments: its in is f32[64], the kernel's in is f64[64]"
@@ -127,7 +127,7 @@ func TestNoOracleCanBeAsked(t *testing.T) {
 	}
 }
 
-// An oracle of the same name is another one where its source is; and so is a tolerance.
+// An oracle of the same name counts as another one if its source differs, or its tolerance.
 func TestOtherOracles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(p *project)

@@ -8,10 +8,10 @@ import (
 	"pawl/internal/spec"
 )
 
-// Every stage's value says more of its row than the one before. What a row of the report is
-// made of is in this file alone.
+// Every stage's value adds to the one before what the stage has learnt of its row. This file alone
+// turns these values into the rows of the report.
 
-// rowsOf are the rows of a report, as far as a stage knows them.
+// rowsOf returns the rows of the report, as far as a stage knows them.
 func rowsOf[Stage interface{ row() *result.Row }](stages []Stage) []*result.Row {
 	var rows []*result.Row
 	for _, s := range stages {
@@ -51,8 +51,8 @@ func (e *explained) row() *result.Row {
 	return row
 }
 
-// rows are the sides as the report names them. A best-known version that is lost is not
-// among them: nobody need build it, since the candidate is that version.
+// rows returns the sides as the report names them. A best-known version that is lost is left out:
+// nobody need build it, since the candidate is that version.
 func (s sides) rows(bestLost bool) []*result.Side {
 	var out []*result.Side
 	if s.base != nil {
@@ -75,12 +75,12 @@ func (s *side) row() *result.Side {
 	return out
 }
 
-// evidence is what the verdict depends on.
+// evidence returns what the verdict depends on.
 func (b *built) evidence(gate spec.Gate) judge.Case {
 	return evidence(b, gate, b.candidate.Record.Fault, false, b.sides)
 }
 
-// evidence is what the verdict depends on.
+// evidence returns what the verdict depends on.
 func (j *judged) evidence(gate spec.Gate) judge.Case {
 	return evidence(j.built, gate, j.fault, j.incorrect, j.sides)
 }

@@ -11,16 +11,16 @@ import (
 	"pawl/internal/result"
 )
 
-// built is a row whose versions are built, so that it is known who plays.
+// built is a row whose versions are built, so that its opponents are known.
 type built struct {
 	*planned
 	sides
-	unchanged bool   // from the base
-	alone     bool   // it is measured without anybody to play against
+	unchanged bool   // same code as the base
+	alone     bool   // it is measured without an opponent
 	plan      string // what is done with the row
-	accepted  bool   // somebody has said that it may be slower
-	isBest    bool   // it is the best-known version, and the commit that the baseline names could not be built
-	bestLost  bool   // nor will it ever be
+	accepted  bool   // somebody has accepted that it may be slower
+	isBest    bool   // the candidate is the best-known version, and the commit that the baseline names could not be built
+	bestLost  bool   // and that commit is lost for good
 
 	acceptedElsewhere *opponent // the version this branch's baseline names, where the base does not have it and the row is other code
 	notes             []result.Warning
@@ -43,13 +43,13 @@ func (c *check) build(ctx context.Context, rows []*planned) []*built {
 	c.consult(rows)
 	var out []*built
 	for i, x := range rows {
-		first := c.Update && x.entries.counts == nil && !x.dropped // the first baseline of its name is measured also when it is unchanged
+		first := c.Update && x.entries.counts == nil && !x.dropped // the first baseline of its name is measured even if the code is unchanged
 		out = append(out, x.pair(elsewhere[i], first))
 	}
 	return out
 }
 
-// jobs are all versions that must be built to know who plays.
+// jobs lists all versions that must be built before the opponents are known.
 func (x *planned) jobs() []*lab.Job {
 	out := []*lab.Job{x.candidate}
 	for _, o := range []*opponent{x.versions.base, x.versions.best} {
@@ -60,15 +60,15 @@ func (x *planned) jobs() []*lab.Job {
 	return out
 }
 
-// buildAccepted builds what the branch's own entries name, for rows that are other code:
-// another compiler may have made that of the same sources.
+// buildAccepted builds the versions that the branch's own entries name, for rows whose code differs
+// from the entry's: another compiler may have made different code from the same sources.
 func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent {
 	found := make([]*opponent, len(rows))
 	var jobs []*lab.Job
 	for i, x := range rows {
 		branch, base, identity := x.entries.branch, x.entries.base, x.candidate.Identity()
 		switch {
-		case branch == nil || base != nil && base.Commit == branch.Commit: // the base knows it
+		case branch == nil || base != nil && base.Commit == branch.Commit: // the base has this version
 		case identity == "" || branch.Identity == identity:
 		case branch == x.entries.counts:
 			found[i] = x.versions.best
@@ -79,12 +79,12 @@ func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent 
 		}
 	}
 	if len(jobs) > 0 {
-		_ = c.lab.Build(ctx, jobs) // the error is for the worker, which is there
+		_ = c.lab.Build(ctx, jobs) // the error is about the worker, which is running
 	}
 	return found
 }
 
-// pair decides, once identities are known, who plays.
+// pair decides, once identities are known, which versions play.
 func (x *planned) pair(elsewhere *opponent, first bool) *built {
 	b := &built{planned: x, acceptedElsewhere: elsewhere}
 	entry, best := x.entries.counts, x.versions.best
@@ -132,10 +132,10 @@ func (x *planned) pair(elsewhere *opponent, first bool) *built {
 	return b
 }
 
-// same reports whether a side is there and is the candidate itself.
+// same reports whether the side exists and is the candidate itself.
 func (s *side) same(candidate *lab.Job) bool { return s != nil && s.is(candidate) }
 
-// side is an opponent before anything is measured.
+// side returns the opponent as a side that has not been measured.
 func (o *opponent) side() *side {
 	if o == nil {
 		return nil
@@ -151,8 +151,8 @@ func (o *opponent) side() *side {
 	return s
 }
 
-// unavailable says why a version cannot be measured, with the compiler's own words:
-// its row is shown nowhere else.
+// unavailable says why a version cannot be measured, in the compiler's own words, because no other
+// row shows them.
 func (o *opponent) unavailable() string {
 	why := fmt.Sprintf("the %s version cannot be had: %s", o.role, o.job.Record.Fault.Message)
 	if words := firstError(o.job.Record.Build); words != "" {
@@ -161,8 +161,8 @@ func (o *opponent) unavailable() string {
 	return why
 }
 
-// firstError is the line of a compiler's output that names an error, else its first;
-// "" where there is none.
+// firstError returns the line of a compiler's output that names an error, else the first line; ""
+// where there is no output.
 func firstError(b *result.Build) string {
 	if b == nil {
 		return ""
@@ -180,9 +180,9 @@ func firstError(b *result.Build) string {
 	return first
 }
 
-// bestIsBase reports whether the base is the best-known version: by the baseline's
-// own word where that version cannot be rebuilt, as after a squash merge, whose
-// commit nobody has.
+// bestIsBase reports whether the base is the best-known version. Where that version cannot be
+// rebuilt, it trusts the baseline's entry: after a squash merge, for example, nobody has the
+// commit.
 func (x *planned) bestIsBase() bool {
 	base, best := x.versions.base, x.versions.best
 	if base == nil || best == nil || base.job == nil || base.job.Identity() == "" {
@@ -196,7 +196,8 @@ func (x *planned) bestIsBase() bool {
 }
 
 // isBranch reports whether the row is the version that the branch's own entry names. Another
-// compiler makes other code of it, so that its commit, built here, says so too.
+// compiler makes different code from it, so the row also counts if it equals the entry's commit,
+// built here.
 func (b *built) isBranch() bool {
 	branch, identity := b.entries.branch, b.candidate.Identity()
 	switch {
@@ -208,8 +209,8 @@ func (b *built) isBranch() bool {
 	return b.acceptedElsewhere != nil && b.acceptedElsewhere.is(b.candidate) && b.solves(branch)
 }
 
-// findAccepted finds out whether a slowdown of this row is meant: the branch has a reasoned
-// accept of it that the base does not know.
+// findAccepted finds out whether a slowdown of this row is intended: the branch has accepted it
+// with a reason, and the base does not have that accept.
 func (b *built) findAccepted() {
 	branch := b.entries.branch
 	if branch == nil {

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 )
 
-// consult asks the calibrations of the rows' devices how exact a duet can be there.
+// consult looks up, in the calibrations of the rows' devices, how exact a duet can be there.
 func (c *check) consult(rows []*planned) {
 	for _, k := range rows {
 		if _, asked := c.curves[k.class]; asked {
@@ -22,8 +22,8 @@ func (c *check) consult(rows []*planned) {
 	}
 }
 
-// curveOf is the calibration of a row's device; nil where there is none by this
-// gate and on this driver.
+// curveOf returns the calibration of a row's device; nil where there is none for this gate and this
+// driver.
 func (c *check) curveOf(k *planned) *curve.Curve {
 	driver := ""
 	if gpu := c.report.Machine.GPU; gpu != nil && k.candidate.GPU() {
@@ -35,7 +35,7 @@ func (c *check) curveOf(k *planned) *curve.Curve {
 	return nil
 }
 
-// duet is how a row is played: as exactly as its device can be.
+// duet returns the options of a row's match: as exact as its device allows.
 func (c *check) duet(k *planned) measure.DuetOptions {
 	opts := c.Duet
 	if found := c.curveOf(k); found != nil {
@@ -44,8 +44,8 @@ func (c *check) duet(k *planned) measure.DuetOptions {
 	return opts
 }
 
-// cite states how often such a run fails without a cause: nothing, where a row's
-// device could not say.
+// cite states how often such a run fails without a cause. It states nothing where a row's device
+// has no calibration.
 func (c *check) cite(rows []*judged) {
 	count := map[*curve.Curve]int{}
 	var known []*curve.Curve
@@ -73,7 +73,7 @@ func (c *check) cite(rows []*judged) {
 	c.report.FalseAlarms = all
 }
 
-// together is how often rows on two devices fail without a cause; a may be nil.
+// together combines how often the rows of two devices fail without a cause; a may be nil.
 func together(a, b *result.FalseAlarms) *result.FalseAlarms {
 	if a == nil {
 		return b

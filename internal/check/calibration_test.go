@@ -12,7 +12,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// calibrated is a calibration whose estimates of no change scatter by so much.
+// calibrated writes a calibration in which the estimates of an unchanged kernel have the given
+// scatter.
 func calibrated(t *testing.T, folder, class, driver string, scatter float64, updated time.Time) *curve.Curve {
 	t.Helper()
 	made := &curve.Curve{
@@ -68,7 +69,7 @@ func TestCalibrationsOfAMixedCheck(t *testing.T) {
 	}
 }
 
-// What one device says is not said of another.
+// The calibration of one device is not cited for another.
 func TestCalibrationOfOneDeviceOnly(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

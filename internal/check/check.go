@@ -1,8 +1,8 @@
-// Package check is the loop: the versions of every kernel are built from their own
-// commits, play against each other, are judged, and the best-known moves forward.
+// Package check is pawl's main loop. It builds the versions of every kernel from their own commits,
+// measures them against each other, judges them, and moves the best-known version forward.
 //
-// Every stage takes the value of the one before it and returns its own, which nobody
-// changes afterwards: planned → built → verified → played → judged → moved → explained.
+// Every stage takes the value of the stage before it and returns its own, which nobody changes
+// afterwards: planned → built → verified → played → judged → moved → explained.
 package check
 
 import (
@@ -24,9 +24,9 @@ import (
 	"pawl/internal/spec"
 )
 
-// Options are what a check needs to know.
+// Options are the options of a check.
 type Options struct {
-	Base     string // what it is compared with; "": where the branch left main
+	Base     string // the base's revision; "": where the branch left main
 	Update   bool   // move the baseline
 	Fork     bool   // the change is a stranger's
 	PlanOnly bool   // build, and say what would be measured
@@ -34,7 +34,7 @@ type Options struct {
 	Lab      lab.Options
 	Curves   string // folder of calibrations; "": none
 
-	// Explain is told of rows that became slower or much faster; it may be nil.
+	// Explain is called for rows that became slower or much faster; it may be nil.
 	Explain func(ctx context.Context, l *lab.Lab, candidate, base *lab.Job) error
 }
 
@@ -53,28 +53,28 @@ type check struct {
 	Spec     *spec.Spec // the candidate's
 	Patterns []string   // what to check: kernel[/config]
 	run      *run.Run
-	report   *result.Report // as far as it is known before its rows
+	report   *result.Report // the parts that are known before the rows
 	lab      *lab.Lab
 
-	base      *version  // nil: there is none
+	base      *version  // nil: there is no base
 	gate      spec.Gate // the base's, where there is one
-	loose     []string  // files that are used and not in git
+	loose     []string  // files that are used but not in git
 	store     *ratchet.Store
 	baselines map[string]baselines // by device class
 	trees     map[string]*version  // by commit
 	answers   map[*spec.Kernel]*lab.Answers
-	curves    map[string]*curve.Curve // by device class, nil for those that are not calibrated
+	curves    map[string]*curve.Curve // by device class, nil for classes without a calibration
 	largest   map[string]int64        // by kernel: bytes of the largest problem
 
 	total int           // rows
-	done  *atomic.Int64 // of them
+	done  *atomic.Int64 // rows that are finished
 }
 
-// Run builds, measures and judges everything selected. It returns a report
-// whatever happens to the rows; the error is for what concerns the whole run. With a
-// *StaysError there are both: all is measured, but the baseline could not be moved.
+// Run builds, measures and judges everything selected. It returns a report whatever happens to the
+// rows; the error concerns the whole run. A *StaysError comes with a report: everything was
+// measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are verified too
+	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are always verified, too
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),
 		report:    r.NewReport(ctx, opts.Duet.Method()),
@@ -117,8 +117,8 @@ func (c *check) open(ctx context.Context) error {
 	return c.lab.Start(ctx)
 }
 
-// share lets the workers of a pool do the groups, each as soon as it is free. The rows are in
-// the order of the plan.
+// share lets the workers of a pool process the groups, each worker as soon as it is free. The rows
+// keep the order of the plan.
 func (c *check) share(ctx context.Context, groups [][]*verified, do func(lane *check, group []*verified) []*judged) ([]*judged, error) {
 	lanes, err := c.lab.Lanes(ctx, []int{c.lab.Device}, len(groups))
 	if err != nil {
@@ -137,19 +137,19 @@ func (c *check) share(ctx context.Context, groups [][]*verified, do func(lane *c
 	return rows, nil
 }
 
-// finish makes the report whole.
+// finish completes the report.
 func (c *check) finish(ctx context.Context, rows []*result.Row) *result.Report {
 	c.report.Rows = rows
 	run.Finish(ctx, c.report)
 	return c.report
 }
 
-// warn adds a remark about the whole run.
+// warn adds a warning about the whole run.
 func (c *check) warn(code, hint, format string, args ...any) {
 	c.report.Warnings = append(c.report.Warnings, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// hintOf is what git, or a missing commit's error, advises.
+// hintOf returns the hint of git's error, or of the error about a missing commit.
 func hintOf(err error) string {
 	var hinted interface{ Hint() string }
 	if errors.As(err, &hinted) {

@@ -105,7 +105,7 @@ func TestImprovementMovesTheBaseline(t *testing.T) {
 	if math.Abs(now.MedianMS-0.4) > 1e-9 || len(now.Moves) != 2 || now.Moved().Change == nil || math.Abs(now.Moved().Change.Median+0.2) > 1e-6 || row.Moved.ToS != now.MedianMS/1e3 {
 		t.Errorf("stored %+v, moved %+v", now, row.Moved)
 	}
-	// What is stored is what was measured again, in the confirming cells alone.
+	// The stored numbers are those of the confirming cells alone.
 	all := sideOf(t, row, result.Base).Change
 	if n := len(row.Timing.Samples.Kept()); now.Samples.Of == 0 || now.Samples.Of >= n || len(all.Cells) != 8 || now.Cells != 4 || now.Pairs == 0 || now.Pairs >= all.Pairs {
 		t.Errorf("stored %d of %d samples, %d of %d cells, %d of %d pairs", now.Samples.Of, n, now.Cells, len(all.Cells), now.Pairs, all.Pairs)
@@ -117,8 +117,8 @@ func TestImprovementMovesTheBaseline(t *testing.T) {
 	}
 }
 
-// A median says nothing of one launch in five: the row does, and the baseline stays,
-// against whichever version that is so.
+// A median does not show one slow launch in five. The row says so, and the baseline stays,
+// whichever version the row is compared with.
 func TestSlowTailMovesNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -185,7 +185,7 @@ func TestGateIsTheBases(t *testing.T) {
 	}
 }
 
-// The same code, launched differently, is another thing to measure.
+// The same code with a different launch is measured as different.
 func TestLaunchIsPartOfIdentity(t *testing.T) {
 	p := newProject(t)
 	before := rowOf(t, p.check(planOnly), "k/c")
@@ -320,8 +320,7 @@ func TestBrokenSides(t *testing.T) {
 	}
 }
 
-// A version that fails while it is measured is the one that is blamed, and other
-// configs go on.
+// A version that fails while it is measured is blamed for it, and other configs go on.
 func TestFaultyVersions(t *testing.T) {
 	t.Parallel()
 	for name, candidate := range map[string]bool{"candidate": true, "base": false} {
@@ -359,7 +358,7 @@ func TestFaultyVersions(t *testing.T) {
 	}
 }
 
-// One opponent that fails does not save a change from the other: who is left plays on.
+// One failing opponent does not save a change from the other: the remaining one plays on.
 func TestFaultyVersionsInTrios(t *testing.T) {
 	t.Parallel()
 	crashes := func(micros float64) puppet.Script {
@@ -431,7 +430,7 @@ func TestBestThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// Interrupted while it is played without the version that failed, a match says nothing.
+// A match that is interrupted while it is replayed without the failed version says nothing.
 func TestInterruptedWithoutTheBest(t *testing.T) {
 	p := newProject(t)
 	p.script("k", puppet.Script{Micros: 500, Crash: "load"})
@@ -505,7 +504,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What became slower is explained.
+// A row that became slower is explained.
 func TestExplained(t *testing.T) {
 	p := newProject(t)
 	p.kernel("k", 600)

@@ -6,15 +6,15 @@ import (
 	"pawl/internal/spec"
 )
 
-// drafts are the parts of an earlier pawl.yaml that still had TODO comments, each with
-// the first of them. What somebody has only guessed judges nothing.
+// drafts are the parts of an earlier pawl.yaml that still have TODO comments, each with the first
+// such comment. A part that was only guessed judges nothing.
 type drafts struct {
 	kernels map[string]diag.Pos
 	configs map[string]diag.Pos
 	keys    map[string]diag.Pos // of the top level
 }
 
-// finished is a spec without what is a draft in it.
+// finished returns the spec without its drafts.
 func finished(s *spec.Spec) (*spec.Spec, drafts) {
 	d := drafts{kernels: map[string]diag.Pos{}, configs: map[string]diag.Pos{}, keys: s.Unfinished}
 	if len(s.TODOs) == 0 {
@@ -46,8 +46,8 @@ func (d drafts) finishedConfigs(all []*spec.Config) (out []*spec.Config) {
 	return out
 }
 
-// oracle names a draft that a kernel's right answers or its tolerance come from; "":
-// there is none.
+// oracle names a draft that a kernel's right answers or its tolerance come from; "" if there is
+// none.
 func (d drafts) oracle(k *spec.Kernel) string {
 	for _, o := range []*spec.Oracle{k.Oracle, k.Tolerance.Rival} {
 		if o != nil && d.kernels[o.Kernel].Line > 0 {
@@ -57,10 +57,10 @@ func (d drafts) oracle(k *spec.Kernel) string {
 	return ""
 }
 
-// baseKeeps reports whether the base decides a top-level key: not where it is a draft.
+// baseKeeps reports whether the base decides a top-level key. It does not if the key is a draft.
 func (c *check) baseKeeps(key string) bool {
 	at, draft := c.base.drafts.keys[key]
-	if !draft { // a comment about the version is about all of the file
+	if !draft { // a comment at the version key is about the whole file
 		at, draft = c.base.drafts.keys["version"]
 	}
 	if draft {
@@ -69,7 +69,7 @@ func (c *check) baseKeeps(key string) bool {
 	return !draft
 }
 
-// noteDrafts says what of the base is a draft, and so does not judge this row.
+// noteDrafts says which parts of the base are drafts and so do not judge this row.
 func (c *check) noteDrafts(x *planned, name, config string) {
 	if c.base == nil {
 		return
@@ -82,7 +82,7 @@ func (c *check) noteDrafts(x *planned, name, config string) {
 	}
 }
 
-// dropDraftBest leaves out a best-known version that its commit has only a draft of.
+// dropDraftBest removes a best-known version that is only a draft in its commit.
 func (c *check) dropDraftBest(x *planned, name string) {
 	entry := x.entries.counts
 	if entry == nil || x.versions.best == nil {

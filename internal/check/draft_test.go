@@ -8,14 +8,14 @@ import (
 	"pawl/internal/result"
 )
 
-// guessed is a kernel as pawl init drafts it: an oracle and inputs that nobody has looked at.
+// guessed is a kernel as pawl init drafts it: nobody has reviewed its oracle and inputs.
 func guessed(name string) string {
 	drafted := strings.ReplaceAll(entry(name), "oracle: {elementwise: in}", "oracle: {elementwise: in + 1} # TODO: check")
 	return strings.ReplaceAll(drafted, "{name: in, dtype: f32, shape: [N]}", "{name: in, dtype: f32, shape: [N], init: zero} # TODO: check")
 }
 
-// A base whose pawl.yaml is a draft of the kernel judges nothing of it: not by its
-// time, its answers, its inputs or its configs. What is finished in the same file does.
+// A base whose pawl.yaml has only a draft of the kernel judges nothing of it: not its time, its
+// answers, its inputs or its configs. The finished parts of the same file do judge.
 func TestDraftOfTheBaseJudgesNothing(t *testing.T) {
 	p := newProject(t)
 	p.spec("configs: {c: {N: 32}} # TODO: choose sizes\n", guessed("k"))

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// instances are those of candidate, reference and rival.
+// instances returns the instances of candidate, reference and rival.
 func (x *exam) instances(candidate *spec.Instance) [3]*spec.Instance {
 	out := [3]*spec.Instance{candidate}
 	if x.reference != nil {
@@ -20,23 +20,23 @@ func (x *exam) instances(candidate *spec.Instance) [3]*spec.Instance {
 	return out
 }
 
-// examRoom keeps the cells of an examination open for the next config of the same
-// kernel: starting them takes longer than what they are for. Nothing is measured
-// meanwhile.
+// examRoom keeps the cells of an examination open for the next config of the same kernel, because
+// starting them takes longer than the examination. Nothing is measured meanwhile.
 type examRoom struct {
 	open   *lab.Examiner
 	kernel *spec.Kernel
-	beside time.Duration // spent on neighbours of its configs
+	beside time.Duration // time spent on neighbouring sizes of the kernel's configs
 }
 
-// examiner compares the answers of a row's candidate; nil: those that it has produced before.
+// examiner returns the examiner that compares the answers of a row's candidate. With a nil
+// candidate it compares outputs that were produced before.
 func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidate *lab.Job) *lab.Examiner {
 	x := v.exam
 	if r.open != nil && r.open.Fits(x.answers, candidate, x.reference, x.rival) {
 		r.open.Succeed(candidate)
 		return r.open
 	}
-	_ = r.close(ctx) // what the candidates' cells had to say has been heard
+	_ = r.close(ctx) // the candidates' cells have already reported their faults
 	if r.kernel != v.candidate.Variant.Kernel {
 		r.kernel, r.beside = v.candidate.Variant.Kernel, 0
 	}
@@ -44,9 +44,9 @@ func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidat
 	return r.open
 }
 
-// leave ends a row's examination, and returns what only closing its cell brings
-// to light. Device code may have the next one in the same cell, since it takes nothing
-// along; whatever went wrong, in any of the cells, ends them all.
+// leave ends a row's examination, and returns the error that only closing its cell reveals. Device
+// code may use the same cell for the next row, since it keeps nothing; a failure in any of the
+// cells closes them all.
 func (r *examRoom) leave(ctx context.Context, candidate *lab.Job, failed bool) error {
 	if failed {
 		return r.close(ctx)
@@ -57,7 +57,7 @@ func (r *examRoom) leave(ctx context.Context, candidate *lab.Job, failed bool) e
 	return r.open.Renew(context.WithoutCancel(ctx), nil)
 }
 
-// close ends all cells, and returns what only closing the candidate's brings to light.
+// close ends all cells, and returns the error that only closing the candidate's cell reveals.
 func (r *examRoom) close(ctx context.Context) error {
 	if r.open == nil {
 		return nil

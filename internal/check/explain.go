@@ -9,23 +9,23 @@ import (
 	"pawl/internal/result"
 )
 
-// How far back the report looks, and for how long a check waits to find out.
+// How far back the report's history goes, and how long a check waits for it.
 const (
-	mostPoints   = 30 // of a row
+	mostPoints   = 30 // per row
 	mostVersions = 60 // of a class's file
 	lookBack     = 2 * time.Second
 )
 
-// explained is a row with all that the report says of it.
+// explained is a row with everything that the report says of it.
 type explained struct {
 	*moved
 	history []result.HistoryPoint
 	notes   []result.Warning
 }
 
-// explain asks why rows changed, and tells every row that has a baseline how that came to be
-// what it was before this run. The moves are in the baseline itself. Their intervals only
-// git's history has: what it has not, or cannot say in time, is left out.
+// explain asks why rows changed, and gives every row that has a baseline the history of that
+// baseline up to this run. The moves are in the baseline itself. Their intervals are only in git's
+// history: those that git does not have, or cannot find in time, are left out.
 func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 	var out []*explained
 	for _, m := range rows {
@@ -55,7 +55,7 @@ func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 	return out
 }
 
-// past are the last moves of an entry.
+// past returns the last moves of an entry.
 func past(e *ratchet.Entry, intervals map[string]ratchet.Interval) []result.HistoryPoint {
 	moves := e.Moves[max(0, len(e.Moves)-mostPoints):]
 	var out []result.HistoryPoint

@@ -52,7 +52,8 @@ func TestGuessedBase(t *testing.T) {
 	}
 }
 
-// What a commit cannot be built without keeps the baseline where it is.
+// A file that a commit cannot be built without keeps the baseline where it is, if git does not have
+// it.
 func TestFilesThatAreNotInGit(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -91,7 +92,7 @@ func TestFilesThatAreNotInGit(t *testing.T) {
 	}
 }
 
-// A baseline that cannot be written costs nobody what was measured.
+// If the baseline cannot be written, the measurements are not lost.
 func TestBaselineThatCannotBeWritten(t *testing.T) {
 	p := newProject(t)
 	if err := os.MkdirAll(filepath.Join(p.dir, ".pawl", "runs", "baseline.lock"), 0o755); err != nil { // in the lock's way

@@ -10,8 +10,8 @@ import (
 	"pawl/internal/result"
 )
 
-// told fails unless a row's history has these medians, in microseconds, each with an
-// interval where that is known.
+// told fails unless a row's history has these medians, in microseconds, each with an interval where
+// that is known.
 func told(t *testing.T, row *result.Row, known []bool, micros ...float64) {
 	t.Helper()
 	if len(row.History) != len(micros) {
@@ -27,7 +27,7 @@ func told(t *testing.T, row *result.Row, known []bool, micros ...float64) {
 	}
 }
 
-// recalled is what a check of a folder that has a baseline recalls of kernel k on
+// recalled returns the history that a check finds, in a folder that has a baseline, for kernel k on
 // config c.
 func recalled(ctx context.Context, t *testing.T, dir string, change func(*ratchet.Entry)) *result.Row {
 	t.Helper()
@@ -88,7 +88,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Whoever does not want to wait gets what is at hand.
+// A check that does not wait shows the history it has at hand.
 func TestHistoryIsBounded(t *testing.T) {
 	p := newProject(t)
 	if row := rowOf(t, p.check(update), "k/c"); row.History != nil {

@@ -7,8 +7,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// inputsOfBase are the arguments of a kernel as the base's file describes them: a
-// change does not choose the data it is judged on. nil: the base has no such kernel.
+// inputsOfBase returns the arguments of a kernel as the base's file describes them: a change does
+// not choose the data it is judged on. nil: the base has no such kernel.
 func (c *check) inputsOfBase(name string) []*spec.Arg {
 	if c.base == nil {
 		return nil
@@ -20,8 +20,8 @@ func (c *check) inputsOfBase(name string) []*spec.Arg {
 	return k.Args
 }
 
-// sameSizes tells whether two versions have as many elements to read and to write. One
-// that could not be resolved has a reason of its own.
+// sameSizes reports whether two versions read and write the same numbers of elements. A version
+// that could not be resolved counts as the same, because it has its own error.
 func sameSizes(a, b *spec.Instance) bool {
 	return a == nil || b == nil || maps.Equal(elements(a), elements(b))
 }
@@ -35,8 +35,8 @@ func elements(in *spec.Instance) map[spec.Role]int64 {
 	return out
 }
 
-// fill gives a version's buffers the contents that another's arguments have, and
-// returns the names of those that had others.
+// fill gives a version's buffers the contents of another version's arguments, and returns the names
+// of the buffers whose contents differed.
 func fill(in *spec.Instance, as []*spec.Arg) []string {
 	if in == nil {
 		return nil
@@ -54,8 +54,8 @@ func fill(in *spec.Instance, as []*spec.Arg) []string {
 	return changed
 }
 
-// named finds an argument. One in the same place under another name may mean something
-// else: an index that is filled as another one crashes what is right.
+// named finds an argument by name. An argument in the same place under another name may mean
+// something else: an index filled like a different argument would crash a correct kernel.
 func named(args []*spec.Arg, name string) *spec.Arg {
 	for _, arg := range args {
 		if arg.Name == name {

@@ -30,8 +30,8 @@ func (p *project) planned() *planned {
 
 const plainInput = "{name: in, dtype: f32, shape: [N]}"
 
-// Whoever plays has the same data, of arguments of the same name: that of the base or,
-// where there is none, that of the change.
+// All versions play on the same data for arguments of the same name: the base's or, where there is
+// none, the change's.
 func TestAllPlayOnTheSameData(t *testing.T) {
 	t.Parallel()
 	early, late, own := "{name: in, dtype: f32, shape: [N], init: {uniform: [0, 0.1]}}", "{name: in, dtype: f32, shape: [N], init: {uniform: [0.9, 1]}}",
@@ -92,8 +92,8 @@ func TestAllPlayOnTheSameData(t *testing.T) {
 	}
 }
 
-// Where the base's values mean nothing here any more, a version with other sizes is
-// nothing to be judged by: a change does not get faster by making its problem smaller.
+// Where the base's values mean nothing to the candidate any more, a version with other sizes is not
+// compared: a change does not get faster by making its problem smaller.
 func TestOtherSizesAreNotCompared(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[string]result.Verdict{"32": result.Improvement, "16": result.Incomparable} {

@@ -41,8 +41,8 @@ func (c *check) judge(ctx context.Context, group []*played) []*judged {
 	return out
 }
 
-// judgeRow inspects what was measured and judges it. What is faster is inspected longer; what
-// a change is slower than must itself be right.
+// judgeRow inspects the measurements and judges them. A faster version is inspected longer. A
+// version that the change is slower than must itself be right.
 func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged {
 	j := &judged{played: p, sides: p.sides, fault: p.fault, incorrect: p.incorrect, timing: p.timing, verification: copied(p.verification)}
 	decide := func() { j.verdict, j.reasons = judge.Verdict(j.evidence(c.gate)) }
@@ -65,7 +65,7 @@ func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged
 	return j
 }
 
-// copied is a verification that later stages may add to.
+// copied returns a copy of the verification that later stages may add to.
 func copied(v *result.Verification) *result.Verification {
 	if v == nil {
 		return nil
@@ -80,7 +80,8 @@ func (j *judged) fail(stage string, err error) {
 	j.fault, j.incorrect = j.candidate.FaultOf(stage, err), false
 }
 
-// holdAgainstRoof says what part of the device's best the row and its opponents reached.
+// holdAgainstRoof records the percentage of the device's peak that the row and its opponents
+// reached.
 func (c *check) holdAgainstRoof(j *judged) {
 	if j.fault == nil {
 		roofed := c.lab.HoldAgainstRoof(j.candidate, j.timing)
@@ -110,8 +111,8 @@ func (c *check) holdAgainstRoof(j *judged) {
 	})
 }
 
-// excuse verifies the answers of what a change is slower than: a version that is wrong
-// is no measure of anything.
+// excuse verifies the answers of the versions that a change is slower than: the speed of a wrong
+// version is no standard.
 func (c *check) excuse(ctx context.Context, j *judged) {
 	x := j.exam
 	if x == nil || x.err != nil || x.answers.Oracle == nil {

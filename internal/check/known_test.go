@@ -11,8 +11,8 @@ import (
 	"pawl/internal/result"
 )
 
-// elsewhere makes what is checked out the baseline as a machine with another compiler
-// does, whose code of it is other code.
+// elsewhere makes the checked-out version the baseline as a machine with another compiler would:
+// with different code.
 func (p *project) elsewhere(store func(*ratchet.File, ratchet.Candidate) error) {
 	p.t.Helper()
 	report := p.check(planOnly)
@@ -39,8 +39,8 @@ func acceptElsewhere(f *ratchet.File, c ratchet.Candidate) error {
 	return err
 }
 
-// The baseline moves also when its version is other code than it was: made by another
-// compiler, or with other values.
+// The baseline also moves when its version now has different code: made by another compiler, or
+// with other values.
 func TestBaselineMovesWhenItsVersionIsOtherCodeNow(t *testing.T) {
 	t.Parallel()
 	for name, setup := range map[string]func(*project){
@@ -144,8 +144,8 @@ func TestDroppedConfigsAreNotStored(t *testing.T) {
 	}
 }
 
-// A slowdown that was accepted where another compiler made the code is accepted: its
-// commit, built here, is this very code.
+// A slowdown that was accepted with another compiler's code is accepted: the entry's commit, built
+// here, gives the same code.
 func TestAcceptedWithAnotherCompiler(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -189,7 +189,7 @@ func TestAcceptedWithAnotherCompiler(t *testing.T) {
 	}
 }
 
-// What was accepted for one problem is not for another.
+// An accept for one problem does not hold for another.
 func TestAcceptedForOtherValues(t *testing.T) {
 	p := newProject(t)
 	p.baseline()
@@ -206,8 +206,7 @@ func TestAcceptedForOtherValues(t *testing.T) {
 	}
 }
 
-// Times of other problems are not set side by side, and a ratchet that nothing can
-// move any more says so.
+// Times of different problems are not compared, and a ratchet that can no longer move says so.
 func TestIncomparableBaseline(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]string{"the same problem": "64", "another": "640"} {

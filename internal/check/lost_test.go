@@ -51,8 +51,8 @@ func (p *project) clone(options ...string) *project {
 	return clone
 }
 
-// A failure that passes is no reason to bind the baseline to another commit: only that
-// nobody has the old one any more is.
+// A transient failure is no reason to bind the baseline to another commit; only the loss of the old
+// one is.
 func TestWhatMayPassBindsNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -98,8 +98,8 @@ func TestWhatMayPassBindsNothing(t *testing.T) {
 	}
 }
 
-// The best-known version itself, faster than its base, is not told that it cannot show
-// to be faster than the best-known.
+// The best-known version itself, faster than its base, is not told that it cannot be shown to be
+// faster than the best-known one.
 func TestBestKnownWhoseCommitCannotBeAskedFor(t *testing.T) {
 	p := merged(t, false)
 	p.kernel("k", 600)
@@ -119,7 +119,7 @@ func TestBestKnownWhoseCommitCannotBeAskedFor(t *testing.T) {
 	}
 }
 
-// Nor does a disk that pawl cannot write to: the commit is there.
+// A disk that pawl cannot write to does not bind it either: the commit is there.
 func TestLostVersions(t *testing.T) {
 	p := newProject(t)
 	for cause, want := range map[result.Cause]bool{

@@ -17,25 +17,25 @@ import (
 	"pawl/internal/unit"
 )
 
-// StaysError is a baseline that could not be written.
+// StaysError reports that the baseline could not be written.
 type StaysError struct{ Err error }
 
 // Error says why.
 func (e *StaysError) Error() string { return "baseline stays: " + e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *StaysError) Unwrap() error { return e.Err }
 
-// moved is a judged row and what becomes of the baseline by it.
+// moved is a judged row and the move of the baseline that it causes.
 type moved struct {
 	*judged
 	move *result.Moved // nil: nothing
 }
 
-// move makes the baseline what is provably faster, or first of its name. Without
+// move makes a version the baseline if it is provably faster, or the first of its name. Without
 // --update-baseline it only says so. The error is a StaysError.
 func (c *check) move(ctx context.Context, rows []*judged) ([]*moved, error) {
-	c.report.Finished = time.Now().UTC() // which the baseline remembers
+	c.report.Finished = time.Now().UTC() // the baseline stores this time
 	who := ratchet.Who(ctx, c.Spec.Dir)
 	var out []*moved
 	byClass := map[string][]*moved{}
@@ -76,7 +76,7 @@ func (c *check) move(ctx context.Context, rows []*judged) ([]*moved, error) {
 	return out, nil
 }
 
-// offer says what is to become of a row and the baseline, and whether to write it down.
+// offer decides how a row moves the baseline, and whether to write the move.
 func (c *check) offer(j *judged) (m *result.Moved, write bool) {
 	if j.fault != nil || j.verdict == result.Incorrect || j.dropped {
 		return nil, false
@@ -114,7 +114,7 @@ func (c *check) offer(j *judged) (m *result.Moved, write bool) {
 	return m, false
 }
 
-// movedFrom is a move away from an entry, or from nothing.
+// movedFrom returns a move away from an entry, or from nothing.
 func (j *judged) movedFrom(e *ratchet.Entry) *result.Moved {
 	if e == nil {
 		return &result.Moved{}
@@ -126,22 +126,22 @@ func (j *judged) movedFrom(e *ratchet.Entry) *result.Moved {
 	return m
 }
 
-// already reports whether a row is what this branch has made the baseline before, in
-// another commit than the base's.
+// already reports whether this branch has already made the row the baseline, in another commit than
+// the base's.
 func (j *judged) already() bool {
 	e := j.entries
 	return j.isBranch() && (e.base == nil || e.base.Commit != e.branch.Commit) && !(j.bestLost && e.counts.Commit == e.branch.Commit)
 }
 
-// stuck reports whether a row that is to move the baseline cannot show that it is faster
-// than the best-known version, because that could not be built, or has other sizes.
+// stuck reports whether a row that should move the baseline cannot show that it is faster than the
+// best-known version, because that version could not be built or has other sizes.
 func (c *check) stuck(j *judged) bool {
 	wanted := j.verdict == result.Improvement || j.verdict == result.Incomparable && c.Update
 	return wanted && j.entries.counts != nil && j.best != nil && j.best.absent() && !j.isBest
 }
 
-// unfit says why a row does not become the baseline whatever it took, and what to do;
-// "" when nothing is against it.
+// unfit says why a row cannot become the baseline, however fast it is, and what to do about it; ""
+// when nothing prevents it.
 func (c *check) unfit(j *judged) (why, hint string) {
 	name := j.candidate.Name()
 	anew := fmt.Sprintf("pawl baseline accept %s --reason … makes this one the best-known; pawl baseline reset %s --reason … begins anew", name, name)
@@ -172,8 +172,8 @@ func (c *check) unfit(j *judged) (why, hint string) {
 	return why, hint
 }
 
-// slowTail says of whom the slowest tenth of a row's launches is slower than the gate
-// allows; "" where it is not.
+// slowTail names the opponent against which the slowest tenth of the row's launches is slower than
+// the gate allows; "" if there is none.
 func (j *judged) slowTail(gate spec.Gate) string {
 	for _, o := range j.playing() {
 		if judge.SlowTail(gate, o.evidence(j.candidate)) {
@@ -184,8 +184,8 @@ func (j *judged) slowTail(gate spec.Gate) string {
 	return ""
 }
 
-// unproven says why a row's answers are not known well enough for it to become the
-// baseline; "" when they are.
+// unproven says why a row's answers are not verified well enough for it to become the baseline; ""
+// when they are.
 func (c *check) unproven(j *judged) string {
 	v := j.verification
 	switch {
@@ -207,10 +207,10 @@ func (c *check) unproven(j *judged) string {
 	return ""
 }
 
-// trustHarness is of cells whose candidate cannot reach the code that measures it.
+// trustHarness marks cells whose candidate cannot reach the code that measures it.
 const trustHarness = "harness"
 
-// moveOne moves a row's entry, and notes what came of it.
+// moveOne moves a row's entry, and records the outcome.
 func (c *check) moveOne(file *ratchet.File, m *moved, who string) {
 	row := m.row()
 	candidate := ratchet.CandidateOf(c.report, row, file.Entry(row.Kernel, row.Config), who)

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// squash makes all of history one commit, of main; those before are nowhere any more.
+// squash turns the whole history into one commit on main; the commits before it are lost.
 func (p *project) squash() {
 	p.t.Helper()
 	p.git("checkout", "--quiet", "--orphan", "anew")
@@ -24,7 +24,7 @@ func (p *project) squash() {
 	p.git("gc", "--quiet", "--prune=now")
 }
 
-// mustBeSound holds the baseline against its history.
+// mustBeSound audits the baseline against its history.
 func (p *project) mustBeSound() {
 	p.t.Helper()
 	audit, err := ratchet.Open(p.dir).Audit(p.t.Context(), class)
@@ -77,7 +77,8 @@ func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
 	}
 }
 
-// After a squash merge nothing changes any more: what is there is bound all the same.
+// After a squash merge nothing changes any more; the version is bound to the new commit all the
+// same.
 func TestUnchangedBestKnownIsBoundToAnotherCommit(t *testing.T) {
 	p := newProject(t)
 	p.baseline()
@@ -108,7 +109,7 @@ func TestBestKnownThatIsNotBound(t *testing.T) {
 	}
 }
 
-// Whoever accepts it instead has the same.
+// An accept has the same effect.
 func TestAcceptOfBestKnownWhoseCommitIsGone(t *testing.T) {
 	p := gone(t)
 	report := p.check()
@@ -156,7 +157,7 @@ func TestBranchThatMovedTheBaseline(t *testing.T) {
 	}
 }
 
-// What cannot begin leaves nothing behind.
+// A run that cannot start leaves nothing behind.
 func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
 	p := newProject(t)
 	for name, change := range map[string]func(*Options){
@@ -178,7 +179,7 @@ func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
 	}
 }
 
-// What is faster becomes the baseline only if enough of its timed samples were right.
+// A faster version becomes the baseline only if enough of its timed samples were right.
 func TestTooFewTimedSamples(t *testing.T) {
 	for looked, want := range map[int]string{
 		judgedFaster - 1: "34 timed samples of it could be looked at, and 35 must be",

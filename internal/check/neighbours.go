@@ -14,12 +14,11 @@ import (
 
 const (
 	besideSpan = 3 * time.Second // for the neighbours of a kernel's first config,
-	besideMore = time.Second     // and after so long one neighbour of each of the others will do
+	besideMore = time.Second     // after this long, one neighbour of each other config is enough
 )
 
-// beside finds out whether the kernel is as right and as fast at the sizes next to its
-// own. What it cannot do there at all is no finding: failed says what that was. An
-// answer that its code has forged is an error.
+// beside finds out whether the kernel is as right and as fast at the sizes next to its own. A size
+// that it cannot run at all is not a finding: failed then says why. A forged answer is an error.
 func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) (found []result.Finding, failed, err error) {
 	near := verify.Neighbours(here)
 	if len(near) == 0 {
@@ -48,8 +47,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 	return nil, err, nil
 }
 
-// besideAt looks at one of the sizes next to that of here, where a launch takes so many
-// seconds.
+// besideAt examines one size next to that of here, where a launch takes the given seconds.
 func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}
 	for i, job := range []*lab.Job{x.reference, x.rival} {
@@ -79,8 +77,9 @@ func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verif
 	return here.Cliff(ctx, bench, seconds)
 }
 
-// nextTo is another implementation at a size next to the candidate's: by that config or,
-// where it does not know its names, by the one next to its own that is the same problem.
+// nextTo returns another implementation's instance at a size next to the candidate's. It uses the
+// candidate's config or, where the implementation does not know its names, the neighbour of its own
+// config that is the same problem.
 func nextTo(job *lab.Job, next *spec.Instance) (*spec.Instance, error) {
 	in, err := job.Variant.At(next.Config)
 	if err == nil {

@@ -18,15 +18,14 @@ import (
 type opponent struct {
 	role   result.Role
 	commit string
-	job    *lab.Job // nil: it cannot be had
+	job    *lab.Job // nil: it is not available
 
-	why          string // then
-	lost         bool   // then: for good
-	otherProblem bool   // then: it could be had, and solves another problem
+	why          string // the reason, if job is nil
+	lost         bool   // if job is nil: whether it is lost for good
+	otherProblem bool   // if job is nil: it is available, but solves another problem
 }
 
-// baseOf is the base's version of a kernel; nil where it has none: the kernel is
-// new.
+// baseOf returns the base's version of a kernel; nil if the base has none: the kernel is new.
 func (c *check) baseOf(name string, at *spec.Config) *opponent {
 	if c.base == nil {
 		return nil
@@ -44,8 +43,8 @@ func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Co
 	return &opponent{role: role, commit: v.sha, job: job}
 }
 
-// bestOf is the best-known version, from the commit and with the params that the
-// baseline names.
+// bestOf returns the best-known version, from the commit and with the params that the baseline
+// names.
 func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, at *spec.Config) *opponent {
 	if entry == nil {
 		return nil
@@ -91,7 +90,7 @@ func firstLine(err error) string {
 // missing reports whether a version cannot be built.
 func (o *opponent) missing() bool { return o.job == nil || o.job.Record.Fault != nil }
 
-// identity is that of a version that was built; "" of others.
+// identity returns the identity of a version that was built, and "" for others.
 func (o *opponent) identity() string {
 	if o == nil || o.missing() {
 		return ""
@@ -99,13 +98,13 @@ func (o *opponent) identity() string {
 	return o.job.Identity()
 }
 
-// is reports whether a version is the candidate itself, as far as it runs.
+// is reports whether a version runs the same code as the candidate.
 func (o *opponent) is(candidate *lab.Job) bool {
 	return candidate.Identity() != "" && o.identity() == candidate.Identity()
 }
 
-// lostForGood reports whether a version is missing for good. What may pass, as a server that
-// does not answer or a full disk, is no reason to forget a commit.
+// lostForGood reports whether a version is missing for good. A transient failure, such as a server
+// that does not answer or a full disk, is no reason to forget a commit.
 func (o *opponent) lostForGood() bool {
 	if o.job == nil {
 		return o.lost
@@ -114,10 +113,10 @@ func (o *opponent) lostForGood() bool {
 	return fault != nil && (fault.Cause == result.CauseSpec || fault.Cause == result.CauseCompile || fault.Cause == result.CauseNoEntry)
 }
 
-// side is an opponent and what a stage has found of it.
+// side is an opponent with what the stages have found out about it.
 type side struct {
 	*opponent
-	known   string // the commit that the baseline names, where the base is that version
+	known   string // the commit that the baseline names, if the base is that version
 	storedS float64
 	plays   bool
 	fault   *result.Fault // why it has no number
@@ -130,17 +129,17 @@ type side struct {
 // absent reports whether there is nothing to compare with.
 func (s *side) absent() bool { return s.job == nil || s.fault != nil }
 
-// with is the side with a reason more.
+// with returns the side with one more reason.
 func (s *side) with(reason string) *side {
 	more := *s
 	more.reasons = append(s.reasons[:len(s.reasons):len(s.reasons)], reason)
 	return &more
 }
 
-// sides are the base's version and the best-known one; what there is none of is nil.
+// sides are the base's version and the best-known one; nil where there is none.
 type sides struct{ base, best *side }
 
-// playing are those that play, the base first.
+// playing returns the sides that play, the base first.
 func (s sides) playing() []*side {
 	var out []*side
 	for _, one := range []*side{s.base, s.best} {
@@ -151,7 +150,7 @@ func (s sides) playing() []*side {
 	return out
 }
 
-// each is the sides, changed.
+// each returns the sides after change was applied to each.
 func (s sides) each(change func(*side) *side) sides {
 	one := func(before *side) *side {
 		if before == nil {
@@ -162,7 +161,7 @@ func (s sides) each(change func(*side) *side) sides {
 	return sides{one(s.base), one(s.best)}
 }
 
-// evidence is what a verdict depends on of a side.
+// evidence returns the part of a verdict's evidence that comes from this side.
 func (s *side) evidence(candidate *lab.Job) *judge.Opponent {
 	if s == nil {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"pawl/internal/result"
 )
 
-// deaf gives the project a remote that never answers, and returns how often it was
-// asked.
+// deaf gives the project a remote that never answers, and returns a counter of the requests to it.
 func (p *project) deaf() (asked func() int) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -52,8 +51,8 @@ func TestNobodyIsAskedTwice(t *testing.T) {
 	}
 }
 
-// What the branch has accepted is fetched and built only where the row is not that
-// code already.
+// The version that the branch has accepted is fetched and built only where the row's code differs
+// from it.
 func TestAcceptedVersionIsFetchedWhereItIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -14,15 +14,15 @@ import (
 
 // planned is one row to come: the candidate, and the versions to compare it with.
 type planned struct {
-	index     int // among the rows
+	index     int // position among the rows
 	candidate *lab.Job
 	class     string
 	dropped   bool         // only the base has the config
-	config    *spec.Config // that the opponents play: the base's, where it has one of the name
+	config    *spec.Config // the config that the opponents play: the base's, where it has one of that name
 	versions  versions
 	entries   entries
-	draft     bool // the base, or the best-known version, is only a draft of the kernel
-	draftBest bool // the best-known version is
+	draft     bool // in the base, or in the best-known version's commit, the kernel is only a draft
+	draftBest bool // in the best-known version's commit it is a draft
 	notes     []result.Warning
 }
 
@@ -32,17 +32,17 @@ type versions struct {
 	best *opponent // the best-known version; nil: there is none
 }
 
-// baselines are a device class's, by whose word they are.
+// baselines are the baselines of a device class, by origin.
 type baselines struct {
-	counts *ratchet.File // what the row is judged by
+	counts *ratchet.File // the one that judges the row
 	branch *ratchet.File // as this change has it
 	base   *ratchet.File // as the base has it
 }
 
-// entries are a row's, in those.
+// entries are a row's entries in the baselines above.
 type entries struct{ counts, branch, base *ratchet.Entry }
 
-// of are the entries of a row; what there is none of is nil.
+// of returns the entries of a row; nil where there is none.
 func (b baselines) of(kernel, config string) entries {
 	entry := func(f *ratchet.File) *ratchet.Entry {
 		if f == nil {
@@ -79,9 +79,8 @@ func (c *check) plan(ctx context.Context) ([]*planned, error) {
 	return rows, nil
 }
 
-// withBase are a selection's configs and, where all of the kernel's were selected,
-// those that the base has besides: a change does not pass by dropping the config
-// that it makes slower.
+// withBase returns a selection's configs and, where all configs of the kernel were selected, those
+// that only the base has: a change does not pass by dropping the config that it makes slower.
 func (c *check) withBase(s spec.Selection) []*spec.Config {
 	configs := s.Configs
 	if c.base == nil || len(s.Configs) < len(s.Kernel.Configs) {
@@ -97,7 +96,7 @@ func (c *check) withBase(s spec.Selection) []*spec.Config {
 	return configs
 }
 
-// noteRemoved says which kernels of the base are no more.
+// noteRemoved says which kernels of the base no longer exist.
 func (c *check) noteRemoved() {
 	if c.base == nil || len(c.Patterns) > 0 {
 		return
@@ -127,20 +126,20 @@ func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	c.noteDrafts(x, k.Name, own.Name)
 	c.dropDraftBest(x, k.Name)
 	x.versions.best = c.sizedLike(x, x.versions.best)
-	if best := x.versions.best; best != nil && best.job != nil { // it plays on their data, not on that of its day
+	if best := x.versions.best; best != nil && best.job != nil { // the best-known version plays on the base's data, not on that of its own commit
 		fill(best.job.Instance, k.Args)
 		fill(best.job.Instance, theirs)
 	}
 	return x
 }
 
-// resolve finds the candidate's problem: by the base's values of the config, where they
-// make sense to it.
+// resolve finds the candidate's problem. It takes the base's values of the config, where the
+// candidate can resolve them.
 func (x *planned) resolve(dir string, k *spec.Kernel, own *spec.Config) {
 	x.candidate = lab.NewJob(dir, k.Default(), x.config)
 	if x.config != own && !sameVars(x.config, own) {
 		message := fmt.Sprintf("this change gives %s other values; it is judged by those of the base", own.Name)
-		if x.candidate.Instance == nil { // what the base's values mean, the candidate no longer knows
+		if x.candidate.Instance == nil { // the candidate no longer knows the names in the base's config
 			x.candidate = lab.NewJob(dir, k.Default(), own)
 			message = fmt.Sprintf("the base's values of %s make no sense here any more; this change's own are used", own.Name)
 		}
@@ -152,13 +151,13 @@ func (x *planned) resolve(dir string, k *spec.Kernel, own *spec.Config) {
 	}
 }
 
-// note adds a remark about the row.
+// note adds a warning about the row.
 func (x *planned) note(code, hint, format string, args ...any) {
 	x.notes = append(x.notes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// sizedLike is an opponent that solves the candidate's problem, or the word that it solves
-// another.
+// sizedLike returns the opponent if it solves the candidate's problem, else an opponent without a
+// job that says it solves another.
 func (c *check) sizedLike(x *planned, o *opponent) *opponent {
 	in := x.candidate.Instance
 	if o == nil || o.job == nil || in == nil || in.Config == x.config || sameSizes(o.job.Instance, in) {
@@ -182,12 +181,12 @@ func sameVars(a, b *spec.Config) bool {
 	return true
 }
 
-// solves reports whether an entry is of the row's problem: its config may have had other
-// values then.
+// solves reports whether an entry is about the row's problem: its config may have had other values
+// at the time.
 func (x *planned) solves(e *ratchet.Entry) bool { return maps.Equal(e.Vars, x.candidate.Vars()) }
 
-// storedS is the time that the best-known version had when it was stored, in seconds; 0: it is not known, or of another
-// problem.
+// storedS returns the stored time of the best-known version in seconds; 0: it is not known, or of
+// another problem.
 func (x *planned) storedS() float64 {
 	if e := x.entries.counts; e != nil && x.solves(e) {
 		return e.MedianMS / 1e3
@@ -195,8 +194,8 @@ func (x *planned) storedS() float64 {
 	return 0
 }
 
-// loadBaseline reads a class's baseline twice: as the base has it, which is what
-// counts, and as the candidate has it, where a slowdown may have been accepted.
+// loadBaseline reads a class's baseline twice: the base's, which judges the rows, and the
+// candidate's, in which a slowdown may have been accepted.
 func (c *check) loadBaseline(ctx context.Context, class string) error {
 	if _, known := c.baselines[class]; known {
 		return nil
@@ -234,7 +233,7 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 	return nil
 }
 
-// noteBare says which entries have lost their samples. Nothing is judged by them.
+// noteBare says which entries have lost their samples. Nothing is judged by such entries.
 func (c *check) noteBare(branch *ratchet.File, lost []string) {
 	hint := "pawl check --update-baseline brings back what git's history has"
 	if len(lost) > 0 {

@@ -12,18 +12,18 @@ import (
 	"pawl/internal/run"
 )
 
-// played is a row that was measured, unless something was against it.
+// played is a row that was measured, unless something prevented it.
 type played struct {
 	*verified
 	sides
 	fault  *result.Fault
 	timing *result.Timing // nil: there is no sample
 	kept   []measure.Kept // outputs of timed samples
-	match  *measure.Match // nil: it played against nobody
+	match  *measure.Match // nil: it had no opponent
 	tried  bool           // there was a cell for it
 }
 
-// groupsOf are rows that can share cells, in their order: their versions load the same
+// groupsOf groups the rows that can share cells, in their order: their versions load the same
 // artifacts.
 func groupsOf(rows []*verified) [][]*verified {
 	return grouped(rows, func(v *verified) string {
@@ -35,7 +35,7 @@ func groupsOf(rows []*verified) [][]*verified {
 	})
 }
 
-// id is the same for sides that load the same artifacts.
+// id is equal for sides that load the same artifacts.
 func (s sides) id() string {
 	id := ""
 	for _, one := range s.playing() {
@@ -44,7 +44,7 @@ func (s sides) id() string {
 	return id
 }
 
-// grouped are values of the same id, in their order.
+// grouped groups values by id, in their order.
 func grouped[Value any](values []Value, id func(Value) string) [][]Value {
 	var out [][]Value
 	index := map[string]int{}
@@ -60,7 +60,7 @@ func grouped[Value any](values []Value, id func(Value) string) [][]Value {
 	return out
 }
 
-// play lets the rows of a group play, where they need it.
+// play plays the matches of a group's rows, where they need one.
 func (c *check) play(ctx context.Context, group []*verified) []*played {
 	first := group[0]
 	sound := first.fault == nil && !first.incorrect
@@ -83,7 +83,7 @@ type contest struct {
 	row    *verified
 	sides  sides
 	match  *measure.Match
-	played *played // as far as the match has come
+	played *played // its state so far
 }
 
 // playMatches plays the duets or trios of rows that share their cells.
@@ -100,8 +100,8 @@ func (c *check) playMatches(ctx context.Context, group []*verified) []*played {
 	return out
 }
 
-// playContests plays contests to their end. Where one of two opponents fails, the match
-// begins anew without it.
+// playContests plays contests to their end. Where one of two opponents fails, the match starts
+// again without it.
 func (c *check) playContests(ctx context.Context, group []*contest) {
 	jobs := []*lab.Job{group[0].row.candidate}
 	for _, o := range group[0].sides.playing() {
@@ -144,9 +144,9 @@ func jobsOf(playing []*side) []*lab.Job {
 	return jobs
 }
 
-// withoutFailed takes an opponent that failed out of a match, and reports whether there is
-// another to play against. What was measured beside it decides nothing: a version that
-// ends its cell may have disturbed the others before.
+// withoutFailed takes a failed opponent out of a match, and reports whether another opponent is
+// left. The measurements made beside the failed one decide nothing: a version that ends its cell
+// may have disturbed the others before.
 func (s sides) withoutFailed() (left sides, others bool) {
 	playing := s.playing()
 	sound := slices.DeleteFunc(slices.Clone(playing), (*side).absent)
@@ -160,7 +160,7 @@ func (s sides) withoutFailed() (left sides, others bool) {
 	}), true
 }
 
-// settle is what a match has found so far.
+// settle returns the row as the match has found it so far.
 func (c *check) settle(ctx context.Context, k *contest) *played {
 	m := k.match
 	p := &played{verified: k.row, fault: k.row.fault, timing: k.played.timing, kept: m.Kept(), match: m, tried: true}
@@ -193,7 +193,7 @@ func (c *check) settle(ctx context.Context, k *contest) *played {
 		if err == nil || guilty <= 0 {
 			return &o
 		}
-		o.change = nil // who is left plays anew
+		o.change = nil // the remaining sides play again
 		if i != guilty {
 			return &o
 		}
@@ -202,7 +202,7 @@ func (c *check) settle(ctx context.Context, k *contest) *played {
 	})
 	switch {
 	case err == nil || guilty > 0:
-	case guilty < 0 && len(index) > 0 && ctx.Err() == nil: // says nothing of either
+	case guilty < 0 && len(index) > 0 && ctx.Err() == nil: // then it says nothing of either side
 		p.fault = k.row.candidate.FaultOf("measure", &result.Fault{
 			Cause: result.CauseInternal, Message: "a cell that the versions shared ended, and none of them ends one alone: " + err.Error(),
 			Hint: "check it again; compute-sanitizer finds what happens only sometimes",
@@ -213,7 +213,7 @@ func (c *check) settle(ctx context.Context, k *contest) *played {
 	return p
 }
 
-// measure measures a row that has nothing to play against.
+// measure measures a row that has no opponent.
 func (c *check) measure(ctx context.Context, p *played) {
 	job := p.candidate
 	if ctx.Err() != nil {

@@ -100,7 +100,7 @@ func (p *project) replace(name, old, by string) {
 	p.write(name, strings.ReplaceAll(string(raw), old, by))
 }
 
-// kernel writes a kernel that takes so many microseconds.
+// kernel writes a kernel that takes this many microseconds.
 func (p *project) kernel(name string, micros float64) {
 	p.t.Helper()
 	p.script(name, puppet.Script{Micros: micros})
@@ -171,14 +171,14 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 	return Run(ctx, r, opts)
 }
 
-// only is the project of which some rows alone are checked.
+// only returns the project restricted to some rows.
 func (p *project) only(patterns ...string) *project {
 	some := *p
 	some.patterns = patterns
 	return &some
 }
 
-// check is run for those who expect a report.
+// check runs the project's check and expects a report.
 func (p *project) check(change ...func(*Options)) *result.Report {
 	p.t.Helper()
 	report, err := p.run(change...)

@@ -10,8 +10,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// A kernel on the processor that is faster than the machine, by its own account, is
-// suspicious and moves nothing.
+// A CPU kernel that claims to be faster than the machine is suspicious and moves nothing.
 func TestBeyondTheRoofOfAProcessor(t *testing.T) {
 	p := newProject(t)
 	folder := t.TempDir()

@@ -35,12 +35,12 @@ func TestConfigsAreTheBases(t *testing.T) {
 	if w := rowOf(t, report, "k/more").Warnings; len(w) > 0 {
 		t.Errorf("a config that is new: %+v", w)
 	}
-	// Who names a config means that one.
+	// A pattern that names a config selects that one alone.
 	if rows := p.only("k/more").check(planOnly).Rows; len(rows) != 1 {
 		t.Errorf("%d rows of one that was named", len(rows))
 	}
 
-	// What the base's values mean, the candidate need not know.
+	// The candidate need not know the names in the base's configs.
 	p.spec("configs: {c: {M: 32}, large: {M: 4096}}\n", strings.ReplaceAll(entry("k"), "N]", "2 * M]"))
 	p.replace("pawl.yaml", "value: N", "value: 2 * M")
 	p.commit("another variable")
@@ -106,7 +106,7 @@ func TestKernelsOfOneSide(t *testing.T) {
 	}
 	mustWarn(t, report.Warnings, "removed", "kernel old of the base is no more")
 	mustWarn(t, report.Warnings, "removed", "kernel gone of the base is no more")
-	// Who checks one kernel is not told of the others.
+	// A check of one kernel says nothing of the others.
 	if w := p.only("k").check(planOnly).Warnings; len(w) > 0 {
 		t.Errorf("%+v", w)
 	}
@@ -175,8 +175,8 @@ func (p *project) accept(reason string) {
 	p.commit("slower on purpose")
 }
 
-// A slowdown that is meant is committed with its reason, and shown as what it is:
-// in the pull request, then on main with --update-baseline, and for this code alone.
+// An intended slowdown is committed with its reason and shown as accepted: in the pull request,
+// then on main with --update-baseline, and for this code alone.
 func TestAcceptedRegression(t *testing.T) {
 	t.Parallel()
 	const says = "accepted by Ann: correct now"
@@ -282,7 +282,7 @@ func TestShallowClone(t *testing.T) {
 	if !strings.HasPrefix(row.Plan, "play against base ") || len(row.Sides) != 1 {
 		t.Errorf("plan %q, sides %s", row.Plan, sidesOf(row))
 	}
-	// Where they cannot be, it is said what is missing, and what to do.
+	// Where they cannot be fetched, the report says what is missing and what to do.
 	again := &project{t: t, dir: filepath.Join(t.TempDir(), "clone")}
 	if out, err := exec.Command("git", "clone", "--quiet", "--depth=1", "file://"+p.dir, again.dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -297,8 +297,7 @@ func TestShallowClone(t *testing.T) {
 	}
 }
 
-// What the machine's calibration knows is used and cited; one that cannot be read
-// is said and left out.
+// The machine's calibration is used and cited; one that cannot be read is reported and ignored.
 func TestCalibrationIsCited(t *testing.T) {
 	p := newProject(t)
 	p.kernel("k", 510)

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	timedLooks  = 6 // timed samples of a row whose answers are verified,
-	timedLeast  = 2 // fewer where that takes longer than timedSpan,
+	timedLooks  = 6 // timed samples per row whose answers are verified,
+	timedLeast  = 2 // fewer if that takes longer than timedSpan,
 	timedSpan   = 2 * time.Second
-	deviceLeast = 1 // and of device code, which does not know one launch from another
+	deviceLeast = 1 // and for device code, which cannot tell one launch from another
 	deviceSpan  = 100 * time.Millisecond
 
-	// Timed samples that are verified of what becomes the baseline for being faster. Of a
-	// kernel that is wrong in one launch of eight, fewer than one in a hundred get past them.
+	// Timed samples that are verified before a faster version becomes the baseline. Of the kernels
+	// that are wrong in one launch of eight, fewer than one in a hundred pass this.
 	inspectLooks = 35
 )
 
-// checkTiming takes down what samples have given away besides their time.
+// checkTiming records what the samples reveal besides their time.
 func (c *check) checkTiming(j *judged) {
 	v, t := j.verification, j.timing
 	if v == nil || t == nil {
@@ -44,7 +44,7 @@ func (c *check) checkTiming(j *judged) {
 		others = append(others, o.timing)
 	}
 	beside := verify.Skew(t, others...)
-	if len(beside) == 0 { // what is hidden from one clock is on the other, too
+	if len(beside) == 0 { // work that is hidden from one clock shows on the other, too
 		beside = verify.Helped(t, others...)
 	}
 	v.Findings = append(v.Findings, beside...)
@@ -63,8 +63,8 @@ func (c *check) checkTiming(j *judged) {
 	}
 }
 
-// verifyTimedSamples judges the answers of timed samples, drawn at random: a kernel that
-// is right when it is verified must be right when it is timed.
+// verifyTimedSamples verifies the answers of timed samples, drawn at random: a kernel that is right
+// when it is verified must also be right when it is timed.
 func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoom) {
 	v, x := j.verification, j.exam
 	if v == nil || x == nil || v.Passed == 0 || j.fault != nil || ctx.Err() != nil {
@@ -87,7 +87,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		bench.Candidate.Instance, bench.Candidate.Symbols = j.candidate.Instance, j.candidate.Artifact.Symbols
 	}
 	began, verified, least, span := time.Now(), 0, timedLeast, timedSpan
-	late := "none was kept" // why no sample was verified that came when all were timed
+	late := "none was kept" // why no timed sample was verified
 	if j.candidate.Variant.Kernel.DeviceCode() {
 		least, span, late = deviceLeast, deviceSpan, ""
 	}
@@ -108,7 +108,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		case err != nil:
 			one.Skipped = err.Error()
 			v.Skipped++
-			defer func() { _ = room.close(ctx) }() // a cell may be gone
+			defer func() { _ = room.close(ctx) }() // a cell may have ended
 		case one.Reason != "":
 			v.Failed++
 		default:
@@ -137,9 +137,9 @@ func (j *judged) convict() {
 	}
 }
 
-// unlessMistaken drops the finding that a case is wrong only when it is timed, where a new
-// cell is wrong on the same data without a clock, too: that is a mistake which the data of
-// the examination does not show, and no cheat.
+// unlessMistaken drops the finding that a case is wrong only when timed, if a new cell is also
+// wrong on the same data without a clock. That is a mistake which the data of the examination does
+// not reveal, not a cheat.
 func (c *check) unlessMistaken(ctx context.Context, j *judged, one *result.Case, found []result.Finding) []result.Finding {
 	at := slices.IndexFunc(found, func(f result.Finding) bool { return f.Exploit == verify.TimedOnly })
 	if at < 0 || ctx.Err() != nil {
@@ -165,8 +165,8 @@ func (c *check) inspects(verdict result.Verdict) bool {
 	return c.Duet.Keep && verdict == result.Improvement
 }
 
-// inspect verifies more of a version that is faster: it may become the baseline, and all
-// that comes after it is held against that. It reports whether it did.
+// inspect verifies more samples of a version that is faster: it may become the baseline, which all
+// later versions are compared with. It reports whether it did.
 func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 	v, x := j.verification, j.exam
 	if !c.inspects(j.verdict) || v == nil || x == nil || v.Passed == 0 || j.fault != nil || ctx.Err() != nil {
@@ -212,9 +212,9 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 	return true
 }
 
-// tooFewAnew says that a row which is faster was timed too seldom on wholly new data, which
-// what it gains must be there on; "" where it was often enough. Device code and launchers
-// have other data with every request.
+// tooFewAnew says that a faster row was timed too seldom on wholly new data, on which its gain must
+// also show; "" where it was timed often enough. Device code and launchers get new data with every
+// request.
 func (c *check) tooFewAnew(j *judged) string {
 	if !c.inspects(j.verdict) || j.candidate.Cell() == spec.CellCUDA {
 		return ""

@@ -12,22 +12,21 @@ import (
 	"pawl/internal/verify"
 )
 
-// Data that answers are verified on, and data that is timed, are never the same:
-// their batches are far apart.
+// Answers are never verified on the data that is timed: the batches are far apart.
 const verifyBatch = 1 << 20
 
-// verified is a row whose answers were compared with the oracle's, before it is measured.
+// verified is a row whose answers were compared with the oracle's before it is measured.
 type verified struct {
 	*built
 	exam         *exam                // nil: its answers are not verified
-	verification *result.Verification // nil: nor could they be
+	verification *result.Verification // nil: they could not be verified
 	fault        *result.Fault        // the candidate's so far
 	incorrect    bool
 	notes        []result.Warning
 }
 
-// verify compares the answers of every candidate that is to be measured. One whose
-// answers are wrong is not.
+// verify compares the answers of every candidate that is to be measured. A candidate with wrong
+// answers is not measured.
 func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 	var out, waiting []*verified
 	var jobs []*lab.Job
@@ -47,7 +46,7 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 		}
 	}
 	if err := c.lab.Build(ctx, jobs); err != nil {
-		return out // the worker is gone; measuring says so
+		return out // the worker has ended; the measurement reports it
 	}
 	var room examRoom
 	for i, v := range waiting {
@@ -61,7 +60,7 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 	return out
 }
 
-// examine compares one row's answers, and completes its value.
+// examine compares one row's answers and completes its value.
 func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	found := &result.Verification{Integrity: result.Clean, Seed: c.Duet.Seed}
 	v.verification = found
@@ -104,7 +103,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 		var near error
 		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
 		found.Findings = append(found.Findings, beside...)
-		if near != nil { // it says nothing of this config, and the cells may be gone
+		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
 			examiner = room.examiner(ctx, c, v, v.candidate)
 		}
@@ -121,9 +120,9 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	c.conclude(ctx, v, one, err)
 }
 
-// noteRetained says what it means that launches leave something behind. Before every
-// sample it is taken back; within one there are several launches on the same data
-// only where these are to find it in the cache.
+// noteRetained explains what it means that launches keep state in memory. That state is reset
+// before every sample. Within a sample there are several launches on the same data only where they
+// are meant to find it in the cache.
 func (c *check) noteRetained(v *verified, retained bool) {
 	switch {
 	case !retained:
@@ -137,7 +136,7 @@ func (c *check) noteRetained(v *verified, retained bool) {
 	}
 }
 
-// prepared is the bench of a row's problem, with the arguments in place.
+// prepared returns the bench of a row's problem, with the arguments in place.
 func (v *verified) prepared(ctx context.Context, examiner *lab.Examiner) (*verify.Bench, error) {
 	bench, err := examiner.Bench(ctx, v.exam.instances(v.candidate.Instance))
 	if err == nil {
@@ -146,8 +145,8 @@ func (v *verified) prepared(ctx context.Context, examiner *lab.Examiner) (*verif
 	return bench, err
 }
 
-// findMemory finds out whether code that could remember its last data and answers lives on
-// them. What runs on a GPU has other data with every request.
+// findMemory finds out whether code that could remember its last data and answers depends on them.
+// Code on a GPU gets new data with every request.
 func findMemory(ctx context.Context, v *verified, examiner *lab.Examiner) error {
 	if v.candidate.GPU() {
 		return nil
@@ -161,7 +160,7 @@ func findMemory(ctx context.Context, v *verified, examiner *lab.Examiner) error 
 	return err
 }
 
-// listKernels takes down what runs on the device when code launches by itself.
+// listKernels records the kernels that run on the device when code launches by itself.
 func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error {
 	job, found := v.candidate, v.verification
 	if !job.GPU() || job.Variant.Kernel.DeviceCode() {
@@ -182,7 +181,7 @@ func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error
 		return nil
 	}
 	if job.Cell() != spec.CellCUDA {
-		return nil // a Python function is made of other people's kernels
+		return nil // a Python function consists of other people's kernels
 	}
 	own, err := job.Artifact.Kernels()
 	if err != nil {
@@ -193,7 +192,7 @@ func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error
 	return nil
 }
 
-// conclude turns what was found into the row's state.
+// conclude turns the findings into the row's state.
 func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err error) {
 	found := v.verification
 	var own *verify.OracleError
@@ -225,8 +224,8 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 	}
 }
 
-// convict sets what findings say of a candidate's honesty, and returns the fault of one that
-// was caught cheating.
+// convict sets the integrity that follows from the findings, and returns the fault of a candidate
+// that was caught cheating.
 func convict(v *result.Verification) error {
 	for _, f := range v.Findings {
 		if f.Severity == result.Cheated {

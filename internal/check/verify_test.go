@@ -11,7 +11,7 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// withoutOracle is a kernel whose right answers nobody knows.
+// withoutOracle returns a kernel whose right answers nobody knows.
 func withoutOracle(name string, more ...string) string {
 	return strings.Replace(entry(name, more...), "    oracle: {elementwise: in}\n", "", 1)
 }
@@ -86,7 +86,7 @@ func TestRightAnswers(t *testing.T) {
 	}
 }
 
-// What is as fast as before is looked at for less long.
+// A version that is as fast as before is inspected less.
 func TestRightAnswersAsBefore(t *testing.T) {
 	p := newProject(t)
 	p.script("k", puppet.Script{Micros: 501})
@@ -116,7 +116,7 @@ func TestCliffs(t *testing.T) {
 	}
 }
 
-// What is gained only on data that hardly differs from the last moves nothing.
+// A gain that shows only on data that hardly differs from the last moves nothing.
 func TestFasterOnOldData(t *testing.T) {
 	p := newProject(t)
 	p.script("k", puppet.Script{Micros: 100, Anew: 5})
@@ -128,8 +128,8 @@ func TestFasterOnOldData(t *testing.T) {
 	}
 }
 
-// Where too few samples are on wholly new data, nobody knows whether what is gained is there
-// too: nothing moves, and the row says why.
+// Where too few samples are on wholly new data, nobody knows whether the gain is there too: nothing
+// moves, and the row says why.
 func TestFasterOnTooLittleNewData(t *testing.T) {
 	for name, scripts := range map[string][2]puppet.Script{
 		"the change":       {{Micros: 500}, {Micros: 100, Anew: -1}},
@@ -157,8 +157,8 @@ func TestFasterOnTooLittleNewData(t *testing.T) {
 	}
 }
 
-// Declared so, a kernel may give other bits each time; its answers must still be
-// right.
+// A kernel that is declared non-deterministic may return different bits each time; its answers must
+// still be right.
 func TestNotDeterministic(t *testing.T) {
 	p := newProject(t)
 	p.spec("", entry("k", "deterministic: false", "tolerance: {atol: 1, rtol: 0.99}"))
@@ -172,8 +172,8 @@ func TestNotDeterministic(t *testing.T) {
 	}
 }
 
-// Without an oracle the base's answers count, and that is said; a first baseline
-// then needs a reason.
+// Without an oracle the base's answers count, and the report says so; a first baseline then needs a
+// reason.
 func TestNoOracle(t *testing.T) {
 	p := newProject(t)
 	p.spec("", withoutOracle("k"))
@@ -195,7 +195,7 @@ func TestNoOracle(t *testing.T) {
 	mustBe(t, rowOf(t, p.check(), "k/c"), result.Incorrect)
 }
 
-// What the oracle cannot answer says nothing of the kernel, and does not pass.
+// An oracle that fails says nothing of the kernel, and the row does not pass.
 func TestOracleThatDoesNotAnswer(t *testing.T) {
 	p := newProject(t)
 	p.spec("", strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
@@ -273,8 +273,8 @@ func TestForkMovesNothing(t *testing.T) {
 	}
 }
 
-// What ends a cell at one problem says nothing of the next: neither a candidate that
-// cannot do a neighbouring size, nor an oracle that has no answer there.
+// A fault that ends a cell at one problem says nothing of the next: neither a candidate that cannot
+// run a neighbouring size, nor an oracle that has no answer there.
 func TestCellsThatEndInAnExamination(t *testing.T) {
 	two := "configs: {c: {N: 64}, d: {N: 128}}\n"
 	for name, tc := range map[string]struct {

@@ -18,20 +18,20 @@ import (
 // version is the project as it was in a commit.
 type version struct {
 	sha  string
-	err  error // why it cannot be had; then there is nothing else
+	err  error // why it is not available; all other fields are then empty
 	tree *git.Tree
-	spec *spec.Spec // without what is a draft; nil: it has none, or none that can be read
-	why  string     // then
+	spec *spec.Spec // without its drafts; nil: there is no spec, or it cannot be read
+	why  string     // the reason, if spec is nil
 
 	drafts drafts
 }
 
-// findBase finds what the candidate is compared with, and takes the gate from it:
-// a change must not loosen the gate it has to pass.
+// findBase finds the version that the candidate is compared with, and takes the gate from it: a
+// change must not loosen the gate it has to pass.
 func (c *check) findBase(ctx context.Context) error {
 	dir := c.Spec.Dir
 	_, ok, err := git.Head(ctx, dir)
-	if err != nil { // as of a repository that belongs to somebody else: not to be taken for none
+	if err != nil { // such as a repository that belongs to somebody else: not the same as no repository
 		return &diag.Problem{Message: err.Error(), Hint: hintOf(err)}
 	}
 	if !ok {
@@ -78,8 +78,8 @@ func (c *check) findBase(ctx context.Context) error {
 	return nil
 }
 
-// deviceClass is the class that the project names, if it does: the base's, since another
-// one has another baseline.
+// deviceClass returns the class that the project names, if any. It is the base's, since another
+// class has another baseline.
 func (c *check) deviceClass() string {
 	if c.base == nil || c.base.spec.DeviceClass == c.Spec.DeviceClass || !c.baseKeeps("device_class") {
 		return c.Spec.DeviceClass
@@ -88,8 +88,7 @@ func (c *check) deviceClass() string {
 	return c.base.spec.DeviceClass
 }
 
-// baseHint says what to do about a base that cannot be had: perhaps its name is
-// mistyped.
+// baseHint says what to do about a base that is not available: its name may be mistyped.
 func baseHint(err error) string {
 	var missing *git.NoCommitError
 	if errors.As(err, &missing) && diag.Nearest(missing.Commit, missing.Others) != "" {
@@ -98,7 +97,7 @@ func baseHint(err error) string {
 	return hintOf(err)
 }
 
-// withoutGit says what a check cannot do where there is no commit to begin from.
+// withoutGit says what a check cannot do without a commit to start from.
 func (c *check) withoutGit(ctx context.Context, dir string) {
 	why, hint := "the repository has no commit yet", "git add and git commit make the first"
 	switch _, err := git.Root(ctx, dir); {
@@ -110,10 +109,10 @@ func (c *check) withoutGit(ctx context.Context, dir string) {
 	c.warn("git", hint, "%s: nothing is compared with an earlier version, and nothing becomes the baseline", why)
 }
 
-// builtFrom are the endings of files that a kernel may be built from, or compared by.
+// builtFrom are the extensions of files that a kernel may be built from, or compared by.
 var builtFrom = []string{".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hh", ".hpp", ".inc", ".py"}
 
-// findLoose looks for files without which the commit is not what is measured.
+// findLoose finds files outside git without which the commit is not the code that is measured.
 func (c *check) findLoose(ctx context.Context, dir string) error {
 	named := []string{filepath.Base(c.Spec.File)}
 	for _, k := range c.Spec.Kernels {
@@ -146,8 +145,8 @@ func (c *check) chooseBase(ctx context.Context, dir string) (git.Base, error) {
 	return git.NamedBase(ctx, dir, c.Base)
 }
 
-// at checks a commit out and reads its spec, once: also a server that does not answer
-// is waited for only once.
+// at checks a commit out and reads its spec, once: a server that does not answer is also waited for
+// only once.
 func (c *check) at(ctx context.Context, sha string) (*version, error) {
 	if v := c.trees[sha]; v != nil {
 		return v, v.err
@@ -174,7 +173,7 @@ func (c *check) at(ctx context.Context, sha string) (*version, error) {
 	return v, nil
 }
 
-// unreadable says on one line what is wrong with an earlier commit's file, wherever it
+// unreadable says on one line what is wrong with an earlier commit's file, without the path that it
 // was checked out to.
 func unreadable(err error) string {
 	var path *fs.PathError

@@ -1,5 +1,5 @@
-// Package cli is pawl on the command line: one file per command, each an options
-// struct, its flags and a run function; and the exit codes, in one place.
+// Package cli is pawl's command line. Each command has one file with an options struct, its flags
+// and a run function. The exit codes are in one place.
 package cli
 
 import (

@@ -1,7 +1,7 @@
-// Package clocks knows whether a version of a kernel takes longer than it claims to, or has
-// help that nobody has asked for, by clocks that it does not reach: what its launches
-// take beyond their claims is held against the same of other versions. Measuring asks it
-// when to stop looking, verifying what was found.
+// Package clocks decides whether a version of a kernel takes longer than it claims, or uses helpers
+// that nobody asked for. It uses clocks that the kernel cannot reach: the time that launches take
+// beyond their claims is compared with the same excess of other versions. Package measure asks it
+// when enough has been seen, package verify what was found.
 package clocks
 
 import (

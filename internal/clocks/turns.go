@@ -99,7 +99,7 @@ func inMost(claimed []float64, fresh []bool, mine, others []float64, allowed flo
 	return more
 }
 
-// inMoreThanHalf tells whether more values than by chance are larger than they may be.
+// inMoreThanHalf reports whether more values than by chance are larger than they may be.
 func inMoreThanHalf(values []float64, allowed float64) bool {
 	above := 0
 	for _, v := range values {

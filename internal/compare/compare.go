@@ -1,5 +1,5 @@
-// Package compare judges two result files, whoever wrote them, against each other:
-// a row for every benchmark that both have, those that only one has beside them.
+// Package compare judges two result files against each other, whoever wrote them. It makes a row
+// for every benchmark that both have, and lists the benchmarks that only one has.
 package compare
 
 import (

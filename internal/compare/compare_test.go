@@ -235,7 +235,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Beyond so many benchmarks the closed form stands in, and the report says so. Both
+// Beyond this many benchmarks the closed form stands in, and the report says so. Both
 // lead to the same verdicts.
 func TestClosedForm(t *testing.T) {
 	before, after := many(mostResampled+1, 20, 1, 1), many(mostResampled+1, 20, 1.05, 2)

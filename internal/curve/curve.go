@@ -1,7 +1,6 @@
-// Package curve holds the operating curve of a gate on a device class: how often a
-// change that is truly so much slower fails it, a change that is none included.
-// calibrate measures it, once per machine and for as long as one likes; every
-// check cites it.
+// Package curve holds the operating curve of a gate on a device class: for each true slowdown, zero
+// included, how often a change with that slowdown fails the gate. calibrate measures it, once per
+// machine and for as long as the user likes; every check cites it.
 package curve
 
 import (
@@ -177,7 +176,7 @@ func (c *Curve) Floor() float64 {
 	return max(0, min(1.96*spread, c.Gate.HalfWidth/2))
 }
 
-// Alarms says how often a run of so many rows fails without a cause, at most: by the
+// Alarms says how often a run of this many rows fails without a cause, at most: by the
 // kernel that most decisions are of, and for each other kernel by itself. nil: no
 // decision on equal code was made.
 func (c *Curve) Alarms(rows int) *result.FalseAlarms {
@@ -211,7 +210,7 @@ func (c *Curve) alarmsOf(kernel string) result.KernelAlarms {
 	return out
 }
 
-// Fits tells whether the curve was made by a gate, on a driver, and the way that
+// Fits reports whether the curve was made by a gate, on a driver, and the way that
 // decisions are made today.
 func (c *Curve) Fits(gate spec.Gate, driver string) bool {
 	return c.Method == Method && c.Gate.Regression == gate.Regression && c.Gate.Improvement == gate.Improvement && c.Driver == driver

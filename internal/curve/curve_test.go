@@ -18,7 +18,7 @@ import (
 
 const class = "host-some-processor"
 
-// add counts so many decisions with these verdicts and a change that scatters a
+// add counts this many decisions with these verdicts and a change that scatters a
 // little, each in a set of its own.
 func (l *Level) add(n int, v result.Verdict) {
 	for range n {

@@ -1,5 +1,5 @@
-// Package demo is a story of six changes to the example kernels, each checked as
-// any change would be: what pawl says of them is the demonstration.
+// Package demo is a story of six changes to the example kernels, each checked like any other
+// change. The demonstration is what pawl says about them.
 package demo
 
 import (

@@ -1,7 +1,6 @@
-// Package diag describes what is wrong in a user's text: where, what was
-// expected, and what was probably meant. Every reader of user input (the YAML
-// spec, formulas, command-line selectors) reports through it, so that all
-// errors look alike and several can be shown at once.
+// Package diag describes errors in a user's text: where the error is, what was expected, and what
+// was probably meant. Every reader of user input (the YAML spec, formulas, command-line selectors)
+// reports through it, so that all errors look alike and several can be shown at once.
 package diag
 
 import (

@@ -1,5 +1,5 @@
-// Package disk writes files that are either the old ones or the new ones, never
-// halves.
+// Package disk writes files atomically: a reader sees the old file or the new one, never half of
+// one.
 package disk
 
 import (

@@ -1,7 +1,6 @@
-// Package doctor looks at what pawl can use on this machine and says what each
-// thing gives and how to get what is missing. It runs every tool it names, since
-// a tool that is installed and broken is worth knowing about, and it never
-// fails: what does not answer is reported as such.
+// Package doctor finds out what pawl can use on this machine, and says what each tool is good for
+// and how to get a missing one. It runs every tool that it names, because an installed but broken
+// tool is worth reporting. It never fails: a tool that does not answer is reported as such.
 package doctor
 
 import (

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/roof"
 )
 
-// peaks tells whether it is known what this machine can do at best.
+// peaks reports whether it is known what this machine can do at best.
 func (s *system) peaks(cacheDir, hostClass string) probe {
 	folder := roof.Folder()
 	if cacheDir != "" {

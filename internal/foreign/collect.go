@@ -76,7 +76,7 @@ func notATime(seconds float64) (message, hint string) {
 	return "", ""
 }
 
-// time reads a number that must be one, in units of so many seconds.
+// time reads a number that must be one, in units of this many seconds.
 func (s *scanner) time(unit float64) (float64, error) {
 	s.space()
 	at := s.at

@@ -1,11 +1,10 @@
-// Package foreign reads result files, pawl's own and those of other tools, into
-// the one document. What a file is, its content says: nobody names a format.
+// Package foreign reads result files, pawl's own and those of other tools, into a Report. It
+// recognizes the format by the content: nobody names a format.
 //
-// Every reader keeps to three rules. All times become seconds. A number that is
-// no time (NaN, infinite, zero, negative) is refused with its place, since
-// nothing that follows could make sense of it. And a benchmark whose samples the
-// tool did not write is kept with the one number there is and a warning that
-// says how to get the rest.
+// Every reader follows three rules. All times become seconds. A number that cannot be a time (NaN,
+// infinite, zero, negative) is refused with its place, since nothing that follows could make sense
+// of it. A benchmark whose samples the tool did not write is kept with the one number there is, and
+// with a warning that says how to get the samples.
 package foreign
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isGoEvents tells whether a text is what go test -json writes: an object a line,
+// isGoEvents reports whether a text is what go test -json writes: an object a line,
 // perhaps after lines of the go command.
 func isGoEvents(text string) bool {
 	lines := 0

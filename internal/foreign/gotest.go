@@ -14,7 +14,7 @@ import (
 // as benchstat reads it: configuration lines, result lines, and anything else
 // between them, which is passed over.
 
-// isGoTest tells whether a text has a result line, or what go test writes first.
+// isGoTest reports whether a text has a result line, or what go test writes first.
 func isGoTest(text string) bool {
 	for line := range strings.Lines(text) {
 		if key, _, ok := configLine(line); ok && (key == "goos" || key == "goarch" || key == "pkg") {

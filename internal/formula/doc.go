@@ -33,13 +33,12 @@
 //	program, err := expr.Compile([]string{"S", "BLOCK_M"})
 //	value, err := program.Eval([]formula.Value{formula.Int(512), formula.Int(64)})
 //
-// Root is for those who compute a formula in an arithmetic of their own.
+// Root is for callers that evaluate a formula in their own arithmetic.
 //
 // CompileReal is for the elements of data instead of sizes: it computes in float64
 // alone, where infinities and NaN are results like others.
 //
-// Every error of this package is an *Error, which knows its place in the
-// source. Parse finds errors of form, Compile unknown names, and Eval all
-// others: also those in constant parts such as 1 // 0, which may stand in a
-// branch that is never taken.
+// Every error of this package is an *Error, which knows its place in the source. Parse finds syntax
+// errors, Compile finds unknown names, and Eval finds all others. Eval also finds the errors in
+// constant parts such as 1 // 0, because they may stand in a branch that is never taken.
 package formula

@@ -1,5 +1,5 @@
-// Package fuzz looks for problems that a kernel answers wrongly: it tries a kernel at
-// the problems that package trial plans, each in the kernel's cell and beside the
-// oracle's. A trial that fails is made smaller and kept by a Store, which has it
-// tried first ever after.
+// Package fuzz looks for problems that a kernel answers wrongly. It tries a kernel at the problems
+// that package trial plans, each in the kernel's own cell, and compares the answers with those from
+// the oracle's cell. A failing trial is shrunk and saved in a Store, and every later run tries it
+// first.
 package fuzz

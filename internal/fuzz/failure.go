@@ -19,13 +19,13 @@ import (
 	"pawl/internal/trial"
 )
 
-// Failure is a trial that a kernel failed at, as it is kept.
+// Failure is a trial that a kernel failed, as it is stored.
 type Failure struct {
 	trial.Trial // Stored is the path of its file, "" before it has one
 
 	Kernel string
 	Reason string // why it failed, in words
-	Fixed  bool   // it passed when it was tried last
+	Fixed  bool   // it passed when it was last tried
 	First  time.Time
 	Commit string // where it was first seen; "" outside git
 }
@@ -36,8 +36,8 @@ const (
 	mostRuns   = 1000
 )
 
-// document is the file's form. Variables are an object whose order does not matter:
-// the kernel's config gives it.
+// document is the file's JSON form. Variables are an object whose order does not matter: the
+// kernel's config gives the order.
 type document struct {
 	Schema  int                        `json:"schema"`
 	Kernel  string                     `json:"kernel"`
@@ -54,10 +54,10 @@ type document struct {
 	Commit  string                     `json:"commit,omitempty"`
 }
 
-// name tells failures apart by what fails, not by the data it was found with: the
-// same bug found twice is one file. A distribution is tried at one size, and how far
-// that can be made smaller depends on what was drawn: it is no part of the name. Equal
-// numbers are not drawn, and Shrink takes them to show where a shape fails.
+// name identifies a failure by what fails, not by the data it was found with: the same bug found
+// twice is one file. A distribution is tried at one size, and how small that size can be made
+// depends on the drawn data, so the size is not part of the name. Equal numbers are not drawn, and
+// Shrink uses them to show where a shape fails.
 func (f *Failure) name() string {
 	vars := slices.Clone(f.Vars)
 	if f.Fill != "" && f.Fill != "equal" {
@@ -92,7 +92,7 @@ func (f *Failure) encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// encodeValue keeps what tells 2 from 2.0.
+// encodeValue keeps the difference between 2 and 2.0.
 func encodeValue(v formula.Value) (json.RawMessage, error) {
 	switch v.Kind() {
 	case formula.KindInt:
@@ -143,8 +143,8 @@ var (
 	conflict   = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
 )
 
-// parse reads a file. It trusts nothing of it: anybody who may open a pull request may
-// have written it.
+// parse reads a file. It trusts nothing in it: anybody who may open a pull request may have written
+// it.
 func parse(raw []byte) (*Failure, error) {
 	if conflict.Match(raw) {
 		return nil, errors.New("a merge conflict was left in it")
@@ -206,7 +206,7 @@ func (d *document) failure() (*Failure, error) {
 	return f, nil
 }
 
-// replay is the failure as a trial of the kernel as it is today.
+// replay turns the failure into a trial of the kernel in its present form.
 func (f *Failure) replay(k *spec.Kernel) (trial.Trial, error) {
 	t := f.Trial
 	t.Vars = k.Configs[0].Vars

@@ -19,30 +19,30 @@ import (
 	"pawl/internal/trial"
 )
 
-// Order is what a run of pawl fuzz is asked for.
+// Order holds the options of a run of pawl fuzz.
 type Order struct {
 	trial.Options
 	Lab      lab.Options
 	Timeout  time.Duration // of one launch
 	Sanitize bool          // GPU kernels also under compute-sanitizer
-	Brief    bool          // the first failure of a kernel is enough: it is neither shrunk nor kept
+	Brief    bool          // stop at the first failure of a kernel, and neither shrink nor store it
 }
 
-// DefaultOrder is what a plain `pawl fuzz` asks for.
+// DefaultOrder returns the options of a plain `pawl fuzz`.
 func DefaultOrder() Order {
 	return Order{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: measure.Default().Timeout}
 }
 
-// All is the Sample of an order for the whole matrix.
+// All is the Sample of an order that tries the whole matrix.
 const All = trial.All
 
-// ErrNoCase says that there was nothing to try.
+// ErrNoCase means that there was nothing to try.
 var ErrNoCase = trial.ErrNoCase
 
-// shrinkTries is how many smaller trials a failure is tried at.
+// shrinkTries is the number of smaller trials that a failure is tried at.
 const shrinkTries = 40
 
-// fuzzing is a run under way.
+// fuzzing is a run in progress.
 type fuzzing struct {
 	Order
 	run    *run.Run
@@ -75,7 +75,7 @@ func (s *subject) fail(stage string, err error) {
 	s.verdict = judge.OfFault(s.fault)
 }
 
-// row is what the report says of a kernel.
+// row returns what the report says of a kernel.
 func (s *subject) row() *result.Row {
 	row := s.candidate.Row()
 	row.Config, row.Vars = "", nil
@@ -83,9 +83,8 @@ func (s *subject) row() *result.Row {
 	return row
 }
 
-// Run tries the selected kernels and reports every case. What goes wrong with one
-// kernel is in its row; an error that wraps ErrNoCase says that there was nothing
-// to try at all.
+// Run tries the selected kernels and reports every case. Errors of one kernel are in its row; an
+// error that wraps ErrNoCase means that there was nothing to try at all.
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	opts := measure.Default()
 	order.Seed = r.Seed
@@ -124,8 +123,7 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	return f.report, nil
 }
 
-// chosen reports whether configs were selected by name: those are tried instead of the
-// matrix.
+// chosen reports whether configs were selected by name: these are tried instead of the matrix.
 func (f *fuzzing) chosen() bool {
 	return slices.ContainsFunc(f.run.Patterns, func(p string) bool { return strings.Contains(p, "/") })
 }
@@ -150,7 +148,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 				}
 				f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "nothing to try", Message: message, Hint: problem.Hint})
 				if !slices.ContainsFunc(empty, func(known *diag.Problem) bool { return *known == *problem }) {
-					empty = append(empty, problem) // an empty matrix is one of all kernels
+					empty = append(empty, problem) // an empty matrix empties all kernels alike
 				}
 			}
 			continue

@@ -23,8 +23,8 @@ import (
 	"pawl/internal/worker/cell"
 )
 
-// The test binary stands in for pawl: kernels are really compiled, and run in a cell
-// of a worker as the shipped one runs them.
+// The test binary stands in for pawl: kernels are really compiled, and run in a worker's cell as in
+// the shipped binary.
 func TestMain(m *testing.M) {
 	if sandbox.EnterIfAsked(os.Args) {
 		return
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench is a kernel y = 2x + 1 of N elements, as C has it.
+// bench is a kernel y = 2x + 1 of N elements, written in C.
 type bench struct {
 	body   string // of the C function k(x, y, n)
 	rest   string // of the file
@@ -103,7 +103,7 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Locks of its own: nobody is measured here, and one that hangs would keep others waiting.
+	// Its own locks: nothing is measured here, and a test that hangs would block others.
 	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
 	report, err = Run(ctx, r, Order{
 		Options: trial.Options{Plain: b.plain}, Timeout: 3 * time.Second,
@@ -112,7 +112,7 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	return report, dir, err
 }
 
-// row is of a run that is made to its end.
+// row returns the row of a run that is finished.
 func (b bench) row(t *testing.T) (*result.Row, string) {
 	t.Helper()
 	report, dir, err := b.run(t.Context(), t)
@@ -134,7 +134,7 @@ func kept(t *testing.T, dir string) []string {
 	return files
 }
 
-// What a kernel is called depends on how it fails: broken, or wrong.
+// The verdict on a kernel depends on how it fails: broken, or wrong.
 func TestVerdict(t *testing.T) {
 	for name, test := range map[string]struct {
 		body string
@@ -173,7 +173,7 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-// The largest case has no room: the one that comes after it is run several times.
+// The largest case does not fit into memory: the next one is repeated.
 func TestRepeatsMove(t *testing.T) {
 	const unsteady = "static int calls; float more = calls++ % 2 ? 1e-6f : 0; for (long i = 0; i < n; i++) y[i] = 2 * x[i] + 1 + more;"
 	huge := "fuzz: {matrix: {N: [64, 4096, 4000000000000, 128]}}\n"
@@ -184,7 +184,7 @@ func TestRepeatsMove(t *testing.T) {
 	}
 }
 
-// One that is steady is counted once.
+// A deterministic kernel is counted once.
 func TestRepeatsMoveAndPass(t *testing.T) {
 	var far []run.Event
 	row, _ := bench{
@@ -204,8 +204,7 @@ func TestRepeatsMoveAndPass(t *testing.T) {
 	}
 }
 
-// Progress never passes its end, whatever is made smaller, and the time that it takes
-// is counted.
+// Progress never exceeds its total, however much is shrunk, and the time of shrinking counts.
 func TestProgressOfShrinking(t *testing.T) {
 	smaller := 0
 	row, _ := bench{
@@ -228,8 +227,8 @@ func TestProgressOfShrinking(t *testing.T) {
 	}
 }
 
-// An interrupt ends everything: of what was half made smaller nothing is kept, and the
-// kernel is not blamed for cells that are gone.
+// An interrupt ends everything: a half-shrunk trial is not stored, and the kernel is not blamed for
+// cells that have ended.
 func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -305,8 +304,7 @@ fuzz: {matrix: {N: [0], M: [5]}}
 	}
 }
 
-// What was kept before is as small as it was made then: to make it smaller again would
-// add a file with every run.
+// A stored trial was shrunk when it was stored: shrinking it again would add a file with every run.
 func TestReplaysAreNotMadeSmaller(t *testing.T) {
 	const before = `{"schema": 1, "kernel": "k", "vars": {"N": 300}, "repeats": 1, "seed": 5, "batch": 0, "lane": "shape", "fixed": false, "first_seen": "2026-11-15T12:00:00Z"}`
 	row, dir := bench{body: right + " if (n < 4000) y[0] = 7;", failed: before, plain: true}.row(t)
@@ -322,7 +320,7 @@ func TestReplaysAreNotMadeSmaller(t *testing.T) {
 	}
 }
 
-// Cases of pawl's own do not stand for those that the file asks for.
+// pawl's own cases do not replace those that the file asks for.
 func TestNothingAskedForWasTried(t *testing.T) {
 	for rest, want := range map[string]result.Verdict{"[4000000000000]": result.Inconclusive, "[64, 4000000000000]": ""} {
 		t.Run(rest, func(t *testing.T) {
@@ -336,7 +334,7 @@ func TestNothingAskedForWasTried(t *testing.T) {
 	}
 }
 
-// Of a kernel that nobody can judge there is nothing else to say.
+// A kernel that nobody can judge has no other notes.
 func TestNoNotesWithoutOracle(t *testing.T) {
 	row, _ := bench{body: right, oracle: "requires: []"}.row(t)
 	if v := row.Verification; row.Fault == nil || row.Fault.Cause != result.CauseOracle || len(v.Limits) > 0 {

@@ -48,7 +48,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 				if ctx.Err() == nil {
 					f.doubtSanitizer("compute-sanitizer looked at nothing: "+err.Error(), hintOf(err))
 				}
-				return // as it would with every kernel
+				return // it would be the same with every kernel
 			}
 			s.verification.Sanitizer = append(s.verification.Sanitizer, *one)
 		}
@@ -71,8 +71,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// unfit says why a kernel cannot be launched under a sanitizer. One that crashes can:
-// nobody says better where.
+// unfit says why a kernel cannot be launched under a sanitizer. A kernel that crashes can be: a
+// sanitizer shows best where.
 func (f *fuzzing) unfit(s *subject) string {
 	fault := s.fault
 	switch {
@@ -88,13 +88,13 @@ func (f *fuzzing) unfit(s *subject) string {
 	return ""
 }
 
-// sanitizeWith runs one tool. The error is for what keeps every tool from running.
+// sanitizeWith runs one tool. The error means that no tool can run.
 func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*result.SanitizerRun, error) {
 	began := time.Now()
 	cases, names := smallCases(s, f.everything(s))
 	made, err := f.lab.Sanitize(ctx, s.candidate, tool, f.Lab.Sandbox, cases)
 	one, out := readSanitizer(s, tool, made, err)
-	// Device code alone reaches nothing that the sandbox keeps from it.
+	// Device code alone reaches nothing that the sandbox protects.
 	harmless := s.kernel.DeviceCode() && (f.Lab.Sandbox == "" || f.Lab.Sandbox == "auto")
 	if !out.Summed && made != nil && harmless && ctx.Err() == nil {
 		if again, retryErr := f.lab.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
@@ -117,8 +117,7 @@ func (f *fuzzing) doubtOnce(message string) {
 	}
 }
 
-// readSanitizer takes down what a tool said. What is not all understood is kept as it
-// was written.
+// readSanitizer records the tool's output. Output that is not fully understood is kept verbatim.
 func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*result.SanitizerRun, *sanitizer.Output) {
 	if made == nil {
 		return nil, &sanitizer.Output{}
@@ -128,7 +127,7 @@ func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*re
 	for i := range one.Findings {
 		found := &one.Findings[i]
 		found.File = ownFile(found.File, s.kernel.Source)
-		if strings.HasPrefix(found.Kernel, "pawl_") { // fills and looks at the arguments
+		if strings.HasPrefix(found.Kernel, "pawl_") { // pawl's own kernels, which fill and inspect the arguments
 			found.Severity = sanitizer.Warning
 		}
 	}
@@ -137,7 +136,7 @@ func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*re
 	}
 	one.Raw = strings.TrimSpace(made.Text + "\n" + made.Log)
 	switch {
-	case out.Worst() != nil: // which explains what else there is
+	case out.Worst() != nil: // this finding explains the rest of the output
 	case !out.Summed:
 		one.Skipped = strings.Join(append([]string{"the tool did not come to its end"}, out.Problems...), "; ")
 	case len(out.Problems) > 0:
@@ -151,7 +150,7 @@ func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*re
 	return one, out
 }
 
-// ownFile is a file as the project names it: some versions of the tool say the name
+// ownFile returns a file's path as the project names it: some versions of the tool print the name
 // alone, others the whole path.
 func ownFile(file, source string) string {
 	if file != "" && filepath.Base(file) == filepath.Base(source) {
@@ -160,22 +159,22 @@ func ownFile(file, source string) string {
 	return file
 }
 
-// everything is what a kernel could be tried at, whatever was drawn of it.
+// everything returns all trials that the kernel could be tried at, whichever were sampled.
 func (f *fuzzing) everything(s *subject) []trial.Trial {
 	opts := f.Options
 	opts.Sample = trial.All
 	if f.chosen() {
-		return nil // nothing was drawn
+		return nil // nothing was sampled
 	}
 	plan, err := trial.NewPlan(f.run.Spec, s.candidate.Variant, opts)
 	if err != nil {
-		return nil // as little as what was drawn, then
+		return nil // then only the sampled trials remain
 	}
 	return plan.Trials
 }
 
-// smallCases are the smallest trial, the smallest of those that the file asks for,
-// and the smallest that failed: small, because a launch takes a hundred times as long.
+// smallCases returns the smallest trial, the smallest of those that the file asks for, and the
+// smallest that failed: small, because a launch takes a hundred times as long.
 func smallCases(s *subject, others []trial.Trial) (cases []lab.SanitizedCase, names []string) {
 	v := s.verification
 	trials := slices.Concat(s.trials, others)
@@ -206,8 +205,7 @@ func smallCases(s *subject, others []trial.Trial) (cases []lab.SanitizedCase, na
 	return cases, names
 }
 
-// judgeSanitizer fails a kernel that a tool found an error in. What the answers have
-// shown stands.
+// judgeSanitizer fails a kernel that a tool found an error in. The verdict on its answers stands.
 func (f *fuzzing) judgeSanitizer(s *subject) {
 	for _, one := range s.verification.Sanitizer {
 		at := slices.IndexFunc(one.Findings, func(found result.SanitizerFinding) bool { return found.Severity == sanitizer.Error })

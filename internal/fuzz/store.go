@@ -15,21 +15,20 @@ import (
 	"pawl/internal/trial"
 )
 
-// Store keeps the trials that failed, a file each, in the folder .pawl/failures. git
-// tracks them: they are regression tests that wrote themselves. A trial that passes
-// again stays, marked as fixed, and goes on being tried first; who wants it gone
-// deletes the file.
+// Store keeps the failed trials, one file each, in the folder .pawl/failures. git tracks them: they
+// are regression tests that wrote themselves. A trial that passes again stays, marked as fixed, and
+// is still tried first; to remove it, delete the file.
 type Store struct{ dir string }
 
-// OpenStore is the store below the folder of pawl.yaml. Nothing is made before
-// something is kept.
+// OpenStore returns the store below the folder of pawl.yaml. It creates nothing until a failure is
+// stored.
 func OpenStore(root string) *Store { return &Store{filepath.Join(root, ".pawl", "failures")} }
 
-// largestFile bounds what is read: these files have a few hundred bytes.
+// largestFile bounds the size of a file that is read: these files have a few hundred bytes.
 const largestFile = 1 << 20
 
-// Load reads all failures, in the order of their names. A file that cannot be read is
-// a problem of its own, and no reason not to try the others.
+// Load reads all failures, in the order of their names. An unreadable file is a separate problem,
+// and no reason to skip the others.
 func (s *Store) Load() (failures []*Failure, problems []error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +72,7 @@ func read(path string) (*Failure, error) {
 	return f, nil
 }
 
-// Replays are the trials of a kernel that failed before, those that still do first.
+// Replays returns the trials of a kernel that failed before, those that still fail first.
 func (s *Store) Replays(k *spec.Kernel) (trials []trial.Trial, problems []error) {
 	failures, problems := s.Load()
 	failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f.Kernel != k.Name })
@@ -97,15 +96,15 @@ func (s *Store) Replays(k *spec.Kernel) (trials []trial.Trial, problems []error)
 	return trials, problems
 }
 
-// Keep writes a trial that failed and returns the path it lies at. One that is there
-// already is left as it was found first; one that was marked as fixed is so no more.
+// Keep writes a failed trial and returns the path of its file. An existing file keeps its contents;
+// if it was marked as fixed, the mark is removed.
 func (s *Store) Keep(k *spec.Kernel, t trial.Trial, why, commit string, at time.Time) (string, error) {
 	f := &Failure{Trial: t, Kernel: k.Name, Reason: why, Commit: commit, First: at.UTC().Truncate(time.Second)}
 	f.Repeats = max(1, t.Repeats)
 	path := filepath.Join(s.dir, f.name())
 	if t.Stored != "" {
 		if before, err := read(t.Stored); err == nil && before.name() == f.name() {
-			path = t.Stored // whatever somebody has called the file
+			path = t.Stored // whatever name somebody gave the file
 		}
 	}
 	if before, err := read(path); err == nil && before.name() == f.name() {
@@ -120,8 +119,7 @@ func (s *Store) Keep(k *spec.Kernel, t trial.Trial, why, commit string, at time.
 	return path, s.write(path, f)
 }
 
-// Fixed marks a stored trial that passes now. The file changes once, not with every
-// run.
+// Fixed marks a stored trial that passes now. The file changes once, not with every run.
 func (s *Store) Fixed(t trial.Trial) error {
 	f, err := read(t.Stored)
 	if err != nil || f.Fixed {

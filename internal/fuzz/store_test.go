@@ -129,7 +129,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// A stored trial that shrinks further is another one.
+// A stored trial that can be shrunk further is a new one.
 func TestStoredTrialShrinks(t *testing.T) {
 	k := gemmSheet(t).Kernels[0]
 	s := OpenStore(t.TempDir())
@@ -217,7 +217,7 @@ func TestKeepFails(t *testing.T) {
 	}
 }
 
-// Values come back as what they were: 2 is not 2.0, and true is not a word.
+// Values keep their types: 2 is not 2.0, and true is not a string.
 func TestFailureRoundTrip(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Map(rapid.Int64(), formula.Int),
@@ -291,8 +291,8 @@ func FuzzParseFailure(f *testing.F) {
 	})
 }
 
-// A distribution that fails is one file, however small it could be made with what was
-// drawn; a shape that fails is one for each.
+// A failing distribution is one file, however small it could be made with the drawn data; each
+// failing shape has its own file.
 func TestNameOfFailure(t *testing.T) {
 	k := gemmSheet(t).Kernels[0]
 	for fill, files := range map[string]int{"": 2, "equal": 2, "large": 1, "integers": 1, "specials": 1, "sparse": 1} {

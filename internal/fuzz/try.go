@@ -47,31 +47,33 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 		f.skip(s, skip.Trial, skip.Reason)
 	}
 	if err := s.examiner.Close(context.WithoutCancel(ctx)); err != nil && s.fault == nil && (ctx.Err() == nil || forged(err)) {
-		s.fail("verify", err) // answers that only closing shows to be forged
+		s.fail("verify", err) // forged answers that only closing reveals
 	}
 	f.verdict(s)
 	s.withoutNotes()
 }
 
-// withoutNotes leaves out what was decided about cases of a kernel that nobody can
-// judge: beside that it says nothing.
+// withoutNotes removes the notes on cases of a kernel that nobody can judge: without a judge they
+// mean nothing.
 func (s *subject) withoutNotes() {
 	if v := s.verification; s.fault != nil && s.fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
 		v.Limits = v.Limits[min(len(v.Limits), len(s.plan.Notes)):]
 	}
 }
 
-// forged: a worker that is ending has other things to say of its cells.
+// forged reports whether an error says that answers were forged. After an interrupt no other error
+// of closing counts: a worker that is shutting down reports exits of its cells that would be
+// misread.
 func forged(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseForged
 }
 
-// trials makes one after the other; false: not all of them, for a reason that keeps
-// more from being made.
+// trials makes one trial after the other; false: not all were made, for a reason that prevents
+// further ones.
 func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
 	v := s.verification
-	fresh := true // of the first whose data is not a stored one's
+	fresh := true // true for the first trial whose data is not a stored one's
 	for i, t := range s.trials {
 		one, ok := f.next(ctx, s, t, fresh && t.Stored == "")
 		fresh = fresh && t.Stored != ""
@@ -91,7 +93,7 @@ func (f *fuzzing) trials(ctx context.Context, s *subject) bool {
 	return true
 }
 
-// next makes a trial; false ends those of the kernel.
+// next makes a trial; false ends the trials of the kernel.
 func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, bool) {
 	if ctx.Err() != nil {
 		return nil, false
@@ -101,7 +103,7 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 	one, findings, err := f.one(ctx, s, t, fresh)
 	switch {
 	case ctx.Err() != nil && (err != nil || one.Fault != nil):
-		return nil, false // it ended because the run does
+		return nil, false // it ended because the run ends
 	case err != nil:
 		var own *verify.OracleError
 		if errors.As(err, &own) {
@@ -116,8 +118,8 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 
 func hung(one *result.Case) bool { return one.Fault != nil && one.Fault.Cause == result.CauseTimeout }
 
-// giveUp skips what is left of a kernel that hangs: every case would take as long as
-// a launch may.
+// giveUp skips the remaining trials of a kernel that hangs: every case would take as long as a
+// launch may.
 func (f *fuzzing) giveUp(s *subject, t trial.Trial, rest []trial.Trial) {
 	if len(rest) == 0 {
 		return
@@ -140,8 +142,8 @@ func (f *fuzzing) skip(s *subject, t trial.Trial, why string) {
 	s.verification.Skipped++
 }
 
-// repeatElsewhere runs the largest case that could be tried several times, where the
-// one that was to be had no room.
+// repeatElsewhere repeats the largest case that could be tried, if the case that was to be repeated
+// did not fit into memory.
 func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 	v := s.verification
 	missed := slices.IndexFunc(s.trials, func(t trial.Trial) bool { return t.Repeats > 1 && t.Stored == "" })
@@ -175,7 +177,7 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 	}
 }
 
-// one makes one trial. The error is for what keeps all others from being made too.
+// one makes one trial. The error means that no other trial can be made either.
 func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, []result.Finding, error) {
 	t, err := s.plan.Settle(t, false)
 	one := f.newCase(t)
@@ -219,7 +221,7 @@ func (f *fuzzing) newCase(t trial.Trial) *result.Case {
 	return one
 }
 
-// count takes note of how a trial went; one that failed is shrunk and kept.
+// count records the outcome of a trial; a failed one is shrunk and stored.
 func (f *fuzzing) count(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
 	v := s.verification
 	switch {
@@ -238,10 +240,10 @@ func (f *fuzzing) count(ctx context.Context, s *subject, t trial.Trial, one *res
 	}
 }
 
-// keep stores the smallest trial that still fails as one does. A launch that hangs is
-// not tried at smaller sizes, where it would hang as well; one that was kept before is
-// as small as it was made then, and would become a file a run; and of a search that
-// was interrupted nothing is kept, since another run would keep something else.
+// keep stores the smallest trial that fails in the same way. Three trials are not shrunk or not
+// stored. A launch that hangs is not tried at smaller sizes, where it would hang as well. A trial
+// that was stored before was shrunk then, and shrinking it again would add a file with every run.
+// After an interrupted search nothing is stored, since another run would store something else.
 func (f *fuzzing) keep(ctx context.Context, s *subject, t trial.Trial, one *result.Case) {
 	smallest, why := t, one.Reason
 	if !hung(one) && t.Stored == "" {
@@ -264,7 +266,7 @@ func (f *fuzzing) keep(ctx context.Context, s *subject, t trial.Trial, one *resu
 	one.Stored = path
 }
 
-// shrink looks for the smallest trial that still fails, until one of those hangs.
+// shrink looks for the smallest trial that still fails, and stops when a trial hangs.
 func (f *fuzzing) shrink(ctx context.Context, s *subject, t trial.Trial, one *result.Case) (smallest trial.Trial, last *result.Case) {
 	patience, end := context.WithCancel(ctx)
 	defer end()
@@ -290,7 +292,7 @@ func (f *fuzzing) warn(err error) {
 	}
 }
 
-// verdict is what all cases of a kernel come to.
+// verdict derives the kernel's verdict from all its cases.
 func (f *fuzzing) verdict(s *subject) {
 	v := s.verification
 	for _, found := range v.Findings {
@@ -315,8 +317,8 @@ func (f *fuzzing) verdict(s *subject) {
 	}
 }
 
-// unasked tells whether all cases were skipped that the file asks for. Those that were
-// tried are pawl's own idea, and do not stand for them.
+// unasked reports whether all cases that the file asks for were skipped. The cases that were tried
+// are pawl's own choice and do not replace them.
 func (s *subject) unasked() bool {
 	asked, tried := 0, 0
 	for _, c := range s.verification.Cases {

@@ -62,7 +62,7 @@ func (e *NoCommitError) Is(target error) bool { return target == ErrNoCommit }
 // Unwrap returns why it could not be fetched.
 func (e *NoCommitError) Unwrap() error { return e.Cause }
 
-// Gone tells whether nobody is left who may have the commit: the only remote says that
+// Gone reports whether nobody is left who may have the commit: the only remote says that
 // it has not, or the clone is whole and has no remote. That a remote could not be
 // asked, or a disk is full, says nothing.
 func (e *NoCommitError) Gone() bool {
@@ -110,7 +110,7 @@ func Resolve(ctx context.Context, dir, ref string) (string, error) {
 	return "", fmt.Errorf("look for commit %s: %w", ref, err)
 }
 
-// IsShallow tells whether the clone that holds dir has only a part of history.
+// IsShallow reports whether the clone that holds dir has only a part of history.
 func IsShallow(ctx context.Context, dir string) (bool, error) {
 	out, err := run(ctx, dir, "rev-parse", "--is-shallow-repository")
 	if err != nil {

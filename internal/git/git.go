@@ -1,5 +1,5 @@
-// Package git holds the git commands that pawl needs. It runs the git program,
-// because that alone knows every form a repository can have.
+// Package git holds the git commands that pawl needs. It runs the git program, because only git
+// itself knows every form that a repository can have.
 package git
 
 import (

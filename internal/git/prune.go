@@ -85,7 +85,7 @@ func (c *cache) pruneOne(ctx context.Context, sha string) {
 	_ = os.Remove(path)
 }
 
-// sameFile tells whether path still names the open file.
+// sameFile reports whether path still names the open file.
 func sameFile(file *os.File, path string) bool {
 	open, err := file.Stat()
 	if err != nil {

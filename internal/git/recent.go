@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Recent returns at most so many commits that made a path relative to dir what it
+// Recent returns at most this many commits that made a path relative to dir what it
 // is now, the newest first. Versions that a merge did not take are left out.
 func Recent(ctx context.Context, dir, path string, most int) ([]string, error) {
 	out, err := ask(ctx, patience, dir, "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false",

@@ -132,7 +132,7 @@ func (c *cache) whole(sha string) (mark, bool) {
 	return m, m.SHA == sha
 }
 
-// unchanged tells whether the tree is exactly its commit: a file that somebody
+// unchanged reports whether the tree is exactly its commit: a file that somebody
 // changed, added or removed would be measured in its name.
 func (c *cache) unchanged(ctx context.Context, sha string) bool {
 	root := filepath.Join(c.dir, sha)

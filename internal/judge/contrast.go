@@ -10,23 +10,23 @@ import (
 	"pawl/internal/stat"
 )
 
-// contrast is a benchmark whose samples can be dealt out to the two files anew:
-// two lists as a whole, pairs by exchanging their sides. A difference is that of
-// the means of logarithms, those far from all others pulled in.
+// contrast is a benchmark whose samples can be reassigned to the two files at random: two lists as
+// a whole, pairs by exchanging their sides. A difference is that of the means of logarithms, with
+// outliers clipped.
 type contrast struct {
 	paired   bool
 	first    int       // samples of the first file
-	times    []float64 // of both files in order of size; of pairs: the log-ratios in order of time
-	values   []float64 // the same, what the differences are made of
+	times    []float64 // of both files in order of size; for pairs: the log-ratios in order of time
+	values   []float64 // the same, clipped: the differences are computed from these
 	observed float64
 
 	size    float64 // of the lists together: variance/size is that of the difference
 	degrees float64
-	total   float64 // sum of squares, however the samples are dealt
-	reach   float64 // no dealing changes the median by more
+	total   float64 // sum of squares, the same for every assignment
+	reach   float64 // no assignment changes the median by more
 }
 
-// pulledIn is how many standard deviations from the middle a sample counts at most.
+// pulledIn is the distance from the middle, in standard deviations, at which a sample is clipped.
 const pulledIn = 2.5
 
 // scaleOfMAD turns a median of absolute deviations into a standard deviation.
@@ -91,7 +91,7 @@ func newPaired(before, after []float64) *contrast {
 	}
 	x.values = slices.Clone(x.times)
 	x.reach = stat.Median(sizes)
-	pullIn(x.values, 0) // which side a pair's excess is on must not matter
+	pullIn(x.values, 0) // it must not matter on which side of a pair the excess is
 	for _, v := range x.values {
 		x.total += v * v
 		x.observed += v / float64(n)
@@ -106,21 +106,21 @@ func pullIn(values []float64, middle float64) {
 	}
 	limit := pulledIn * scaleOfMAD * stat.Median(deviations)
 	if limit == 0 {
-		return // most samples are equal: the others are all the spread there is
+		return // most samples are equal: the others are the only spread there is
 	}
 	for i, v := range values {
 		values[i] = max(middle-limit, min(middle+limit, v))
 	}
 }
 
-// scratch holds how the samples of a contrast were dealt.
+// scratch holds one random assignment of a contrast's samples.
 type scratch struct {
-	order []int32 // of two lists: those of the shorter one first
+	order []int32 // for two lists: the samples of the shorter one first
 	bits  []uint64
 	after []bool
 }
 
-// deal draws who gets which sample, and returns the difference of the means.
+// deal assigns the samples to the two files at random, and returns the difference of the means.
 func (x *contrast) deal(source *rand.PCG, s *scratch) float64 {
 	if x.paired {
 		return x.exchange(source, s)
@@ -139,7 +139,7 @@ func (x *contrast) deal(source *rand.PCG, s *scratch) float64 {
 		order[i], order[j] = order[j], order[i]
 		sum += x.values[order[i]]
 	}
-	// All values together add up to 0, so the sum of the other list is -sum.
+	// The sum of all values is 0, so the sum of the other list is -sum.
 	difference := sum/float64(drawn) + sum/float64(n-drawn)
 	if drawn == x.first {
 		return -difference
@@ -165,7 +165,7 @@ func (x *contrast) exchange(source *rand.PCG, s *scratch) float64 {
 
 func (s *scratch) exchanged(i int) bool { return s.bits[i/64]>>(i%64)&1 == 1 }
 
-// judge is the verdict on the samples as they were dealt.
+// judge returns the verdict on the samples as they were assigned.
 func (x *contrast) judge(s *scratch, gate spec.Gate) result.Verdict {
 	if x.paired {
 		ratios := slices.Clone(x.times)

@@ -12,11 +12,11 @@ import (
 	"pawl/internal/stat"
 )
 
-// near compares with what is wanted, which is finite.
+// near compares with a wanted value, which is finite.
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(1, math.Abs(want)) }
 
-// Samples far out are pulled in to two and a half standard deviations; where most are
-// equal, all stay.
+// Outliers are clipped to two and a half standard deviations; where most samples are equal, none is
+// clipped.
 func TestPullIn(t *testing.T) {
 	for _, test := range []struct{ values, want []float64 }{
 		{[]float64{-2, -1, 0, 1, 100}, []float64{-2, -1, 0, 1, 2.5 * 1.4826}},
@@ -40,7 +40,7 @@ func contrasts() map[string]*contrast {
 	}
 }
 
-// What a contrast knows is what its lists say, however it was computed.
+// A contrast agrees with its lists, however it was computed.
 func TestContrast(t *testing.T) {
 	before, after := []float64{1, 1.2}, []float64{1.3, 1.1, 1.45}
 	x := newUnpaired(before, after)
@@ -67,8 +67,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// No way to deal out the samples moves the median by more than the reach, and one
-// moves it by as much.
+// No assignment of the samples moves the median by more than the reach, and one moves it by exactly
+// that.
 func TestReach(t *testing.T) {
 	for name, x := range contrasts() {
 		if x.paired {
@@ -96,8 +96,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Dealing returns the difference of the two lists that it makes and that are judged.
-// Every sample goes to a list in proportion to that list's length.
+// deal returns the difference of the two lists that it makes and that are judged. Every sample goes
+// to a list in proportion to that list's length.
 func TestDeal(t *testing.T) {
 	for name, x := range contrasts() {
 		s, source := &scratch{}, rand.NewPCG(1, 2)
@@ -136,7 +136,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// Samples dealt as they came are judged as they came, and exchanged the other way.
+// Samples assigned to their own files get the original verdict, and exchanged ones the opposite.
 func TestDealtVerdicts(t *testing.T) {
 	low, high := []float64{1, 1.001, 1.002, 1.003, 1.004}, []float64{1.2, 1.201, 1.202, 1.203, 1.204, 1.205}
 	for name, test := range map[string]struct {
@@ -161,8 +161,8 @@ func TestDealtVerdicts(t *testing.T) {
 	}
 }
 
-// Where nothing is known of a family, the strength is Student's t; where all is known,
-// the variance is the family's.
+// Without knowledge of the family, the strength is Student's t; with complete knowledge, the
+// variance is the family's.
 func TestStrength(t *testing.T) {
 	for name, x := range contrasts() {
 		inside := x.total - x.size*x.observed*x.observed
@@ -191,7 +191,7 @@ func TestStrength(t *testing.T) {
 	if got := (&family{weight: 0}).strength(x, x.observed); !near(got, want) {
 		t.Errorf("t is %g, want %g", got, want)
 	}
-	// What is typical of a family is told by the variances around the common mean.
+	// The family's typical variance comes from the variances around the common mean.
 	c, own := Comparison{Before: exp(a), After: exp(b)}, x.total/4
 	typical, _ := stat.PriorVariance([]float64{own, own, own}, []float64{4, 4, 4})
 	if f := newFamily([]Comparison{c, c, c}, false, spec.DefaultGate); !near(f.typical, typical) {

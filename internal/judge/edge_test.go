@@ -8,8 +8,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// A step too small to matter does not answer for how far the best has moved away; one
-// that matters does.
+// A step too small to matter is not blamed for the distance from the best; one that matters is.
 func TestSmallStepsAreNotTooFar(t *testing.T) {
 	far := against(0.045, 0.048, 0.051)
 	for name, test := range map[string]struct {

@@ -15,25 +15,25 @@ import (
 	"pawl/internal/stat"
 )
 
-// familyLevel is the chance of a false claim of each direction anywhere in two files
-// without a change: 5% together. Most of it goes to regressions, which a larger
-// chance finds more of; a claim to be faster can wait for a duet.
+// familyLevel is the chance of a false claim of each direction anywhere in two files without a
+// change: 5% together. Most of it goes to regressions, because a larger chance finds more of them;
+// a claim to be faster can wait for a duet.
 var familyLevel = [2]float64{slower: 0.56 * alpha, faster: 0.44 * alpha}
 
-// Comparison is one benchmark of two files that were compared.
+// Comparison is one benchmark of the two files that are compared.
 type Comparison struct {
 	Before, After []float64 // in the order of measuring where they are paired
 	Verdict       result.Verdict
 }
 
-// AdjustP returns, for every regression and improvement, a p-value adjusted for
-// the number of comparisons: the chance that files without any change would hold
-// a claim that strong, of that direction, anywhere. All other comparisons get NaN.
+// AdjustP returns, for every regression and improvement, a p-value adjusted for the number of
+// comparisons: the chance that files without any change would hold a claim of that strength and
+// direction anywhere. All other comparisons get NaN.
 //
-// That chance is counted, not computed (Westfall and Young, step-down): samples
-// are dealt out to the two files anew at random, benchmark by benchmark, and the
-// whole rule judges them. So nothing is assumed about the shape of the noise, and
-// benchmarks too quiet to cross the gate by chance cost the others nothing.
+// That chance is counted, not computed (Westfall and Young, step-down): samples are reassigned to
+// the two files at random, benchmark by benchmark, and the whole rule judges them. So nothing is
+// assumed about the shape of the noise, and benchmarks too quiet to cross the gate by chance cost
+// the others nothing.
 func AdjustP(ctx context.Context, comparisons []Comparison, paired bool, gate spec.Gate) ([]float64, error) {
 	f := newFamily(comparisons, paired, gate)
 	adjusted := make([]float64, len(comparisons))
@@ -47,7 +47,7 @@ func AdjustP(ctx context.Context, comparisons []Comparison, paired bool, gate sp
 	if err != nil {
 		return nil, err
 	}
-	largest := 0.0 // no claim is taken for surer than a stronger one
+	largest := 0.0 // no claim gets a smaller p-value than a stronger one
 	for _, c := range f.claims {
 		largest = max(largest, float64(1+c.exceeded)/float64(1+made))
 		adjusted[c.row] = largest
@@ -55,7 +55,7 @@ func AdjustP(ctx context.Context, comparisons []Comparison, paired bool, gate sp
 	return adjusted, nil
 }
 
-// AmongMany is a verdict after adjustment for the number of comparisons.
+// AmongMany returns the verdict after adjustment for the number of comparisons.
 func AmongMany(v result.Verdict, reasons []result.Reason, p float64) (result.Verdict, []result.Reason) {
 	if direction := slices.Index(claimed[:], v); direction >= 0 && p > familyLevel[direction] {
 		return result.Inconclusive, []result.Reason{result.AmongMany}
@@ -71,7 +71,7 @@ const (
 
 var claimed = [2]result.Verdict{slower: result.Regression, faster: result.Improvement}
 
-// claim is a comparison that is a regression or an improvement by itself.
+// claim is a comparison that, on its own, is a regression or an improvement.
 type claim struct {
 	row       int
 	direction int
@@ -121,8 +121,8 @@ func newFamily(comparisons []Comparison, paired bool, gate spec.Gate) *family {
 	return f
 }
 
-// strength is a t statistic of a difference, its variance steadied by what is
-// typical of the family.
+// strength returns the t statistic of a difference, its variance moderated by the family's typical
+// variance.
 func (f *family) strength(x *contrast, difference float64) float64 {
 	variance := f.typical
 	if !math.IsInf(f.weight, 1) {
@@ -143,11 +143,11 @@ const (
 	shufflingSeed  = 42
 )
 
-// shuffle counts, and returns how many shufflings were made: fewer where no claim
-// can become significant any more.
+// shuffle counts the shufflings that exceed each claim, and returns how many shufflings were made:
+// fewer where no claim can become significant any more.
 func (f *family) shuffle(ctx context.Context) (int, error) {
 	dealt := 1
-	var rows []int // that can hold a claim at all
+	var rows []int // rows that can hold a claim at all
 	for i, x := range f.contrasts {
 		if x.reach > math.Log1p(f.gate.Regression) || x.reach > -math.Log1p(-f.gate.Claim) || x.reach > -math.Log1p(-f.gate.Improvement) {
 			rows = append(rows, i)
@@ -155,7 +155,7 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 		}
 	}
 	wanted := max(fewShufflings, min(shufflings, mostDealt/dealt))
-	hopeless := int(max(familyLevel[slower], familyLevel[faster]) * float64(1+wanted)) // exceeded so often, p stays above the level
+	hopeless := int(max(familyLevel[slower], familyLevel[faster]) * float64(1+wanted)) // a claim exceeded this often has p above the level
 	for made := 0; made < wanted; {
 		batch := min(shufflingBatch, wanted-made)
 		exceeded := make([][]bool, batch)
@@ -190,9 +190,8 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 	return wanted, nil
 }
 
-// once shuffles every benchmark, and reports for each claim whether it is exceeded:
-// by a claim of its direction of its own benchmark or of one that is not a stronger
-// claim.
+// once shuffles every benchmark, and reports for each claim whether it is exceeded by a claim of
+// its direction: one of its own benchmark, or of a benchmark that has no stronger claim.
 func (f *family) once(rows []int, source *rand.PCG, s *scratch) []bool {
 	n := len(f.claims)
 	var strongest [2][]float64 // of each claim's own benchmark, and last of all others

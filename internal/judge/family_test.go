@@ -57,8 +57,8 @@ func drawFamily(random *rand.Rand, shape string, cv float64, benchmarks, samples
 	return family
 }
 
-// verdictAlone judges claims as Unpaired and Paired do, without what costs time and
-// is not asked for here.
+// verdictAlone judges claims as Unpaired and Paired do, without the slow parts that are not needed
+// here.
 func verdictAlone(c Comparison, paired bool) result.Verdict {
 	if paired {
 		_, verdict, _ := Paired(c.Before, c.After, spec.DefaultGate)
@@ -107,9 +107,8 @@ func (o *outcome) add(t *testing.T, family []Comparison, paired, changed bool) {
 	o.alone, o.slower, o.faster = o.alone+alone, o.slower+slower, o.faster+faster
 }
 
-// The table of docs/statistics.md: files of 1,000 benchmarks, in how many of the
-// draws they hold a false regression, and in how many one that is truly 5% slower
-// is found.
+// The table of docs/statistics.md, for files of 1,000 benchmarks: the number of draws with a false
+// regression, and the number in which a true slowdown of 5% is found.
 func TestFamilyLevel(t *testing.T) {
 	t.Parallel()
 	wrong, claims := 0, 0
@@ -184,7 +183,7 @@ func TestFamilyLevel(t *testing.T) {
 	}
 }
 
-// Few comparisons change nothing: today's rule alone errs less often than the level.
+// A few comparisons need no adjustment: the rule alone errs less often than the level.
 func TestFamilyOfFew(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, samples := range []int{4, 6, 20} {

@@ -7,8 +7,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// LeastSeconds is the absolute difference below which nothing fails: less than
-// what a launch itself may vary by.
+// LeastSeconds is the absolute difference below which nothing fails: it is less than the variation
+// of a launch itself.
 const LeastSeconds = 0.5e-6
 
 // Opponent is another version of the kernel, and how the candidate did against it.
@@ -19,19 +19,19 @@ type Opponent struct {
 	Median  float64        // its own, seconds
 }
 
-// Case is all that a verdict depends on.
+// Case holds everything that a verdict depends on.
 type Case struct {
 	Gate      spec.Gate
 	Fault     *result.Fault // the candidate's
 	Incorrect bool          // its outputs are wrong
-	Base      *Opponent     // what the change is made to; nil: there is none
+	Base      *Opponent     // the version that the change was made to; nil: there is none
 	Best      *Opponent     // the best-known version; nil: none, or it is the base
 	Accepted  bool          // a recorded reason says that it may be slower
-	Draft     bool          // the base has the kernel, as a draft that judges nothing; then Base is nil
+	Draft     bool          // the base has the kernel only as a draft, which judges nothing; then Base is nil
 }
 
-// Verdict is the decision table of docs/statistics.md. What would fail a change or move
-// the baseline and has not been confirmed is undecided.
+// Verdict applies the decision table of docs/statistics.md. An unconfirmed result that would fail a
+// change or move the baseline is undecided.
 func Verdict(c Case) (result.Verdict, []result.Reason) {
 	verdict, reasons := Provisional(c)
 	if Confirm(verdict) && !answersFor(c).Change.Confirmed {
@@ -40,8 +40,8 @@ func Verdict(c Case) (result.Verdict, []result.Reason) {
 	return verdict, reasons
 }
 
-// Provisional is the verdict before a second set of cells has confirmed it: it says
-// whether one is to be played.
+// Provisional returns the verdict before a second set of cells has confirmed it; it decides whether
+// a second set is played.
 func Provisional(c Case) (result.Verdict, []result.Reason) {
 	if verdict, ended := ended(c); ended {
 		return verdict, nil
@@ -66,7 +66,7 @@ func Provisional(c Case) (result.Verdict, []result.Reason) {
 	verdict := result.Maintained
 	switch {
 	case first != best && step(c.Gate, first) && behind(c.Gate, best):
-		verdict = result.Regression // it goes too far from the best, though it is not large
+		verdict = result.Regression // it goes too far from the best, though the step is not large
 		if slower <= 0 || !decided {
 			reasons = append(reasons, result.TooFar)
 		}
@@ -81,7 +81,7 @@ func Provisional(c Case) (result.Verdict, []result.Reason) {
 	return verdict, reasons
 }
 
-// answersFor is the version that a change is judged by: the base, where it was measured.
+// answersFor returns the version that a change is judged by: the base, where it was measured.
 func answersFor(c Case) *Opponent {
 	if measured(c.Base) {
 		return c.Base
@@ -89,7 +89,7 @@ func answersFor(c Case) *Opponent {
 	return c.Best
 }
 
-// ended are the verdicts that no measurement can change.
+// ended returns the verdict that no measurement can change, if there is one.
 func ended(c Case) (result.Verdict, bool) {
 	switch {
 	case c.Incorrect:
@@ -100,8 +100,8 @@ func ended(c Case) (result.Verdict, bool) {
 	return OfFault(c.Fault), true
 }
 
-// OfFault is what a fault says of the kernel: nothing where it is the machine's, the
-// user's or pawl's own, or where there is none.
+// OfFault returns the verdict that a fault gives the kernel: none where the fault is the machine's,
+// the user's or pawl's own, or where there is no fault.
 func OfFault(f *result.Fault) result.Verdict {
 	if f == nil {
 		return ""
@@ -119,14 +119,14 @@ func OfFault(f *result.Fault) result.Verdict {
 
 func measured(o *Opponent) bool { return o != nil && !o.Missing && o.Change != nil }
 
-// region says where a change lies: above the gate (1), below it (-1) or inside
-// (0), and whether that is decided: the interval is as narrow as was asked for, or
-// all of it lies in one region, so that a narrower one would say the same.
+// region says where a change lies: above the gate (1), below it (-1) or inside (0), and whether
+// that is decided. It is decided if the interval is as narrow as required, or lies completely in
+// one region, so that a narrower one would say the same.
 func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 	c := o.Change
 	at := func(v float64) int {
 		switch {
-		case v > gate.Regression && v*o.Median >= LeastSeconds: // what is less does not matter, whatever its percentage
+		case v > gate.Regression && v*o.Median >= LeastSeconds: // a smaller difference does not matter, whatever its percentage
 			return 1
 		case v < -gate.Improvement:
 			return -1
@@ -137,19 +137,19 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 	return where, c.Exact || at(c.Low) == where && at(c.High) == where
 }
 
-// small tells whether a slowdown is too small to matter, whatever its percentage.
+// small reports whether a slowdown is too small to matter, whatever its percentage.
 func small(o *Opponent) bool { return o.Change.Median*o.Median < LeastSeconds }
 
-// leastStep of the gate is what a step must be that takes a change too far from the
-// best: equal code seems to be that much slower too seldom to matter.
+// leastStep is the smallest slowdown, as a fraction of the gate, that counts toward creep: equal
+// code rarely appears to be that much slower.
 const leastStep = 0.1
 
-// step tells whether a change is slower at all, and by something that matters.
+// step reports whether a change is slower by an amount that matters.
 func step(gate spec.Gate, o *Opponent) bool {
 	return o.Change.Low > 0 && o.Change.Median >= leastStep*gate.Regression && !small(o)
 }
 
-// behind tells whether the candidate is decidedly behind the best-known version.
+// behind reports whether the candidate is decidedly behind the best-known version.
 func behind(gate spec.Gate, best *Opponent) bool {
 	if !measured(best) {
 		return false
@@ -158,12 +158,11 @@ func behind(gate spec.Gate, best *Opponent) bool {
 	return decided && where > 0
 }
 
-// tailChance is how seldom slow samples must fall to the candidate by chance before
-// its tail is called slow: one-sided, on stretches of turns.
+// tailChance is the significance level of a slow tail: one-sided, tested on stretches of turns.
 const tailChance = 0.01
 
-// SlowTail reports whether the slowest tenth of the candidate's launches became
-// slower by more than the gate, and not by chance. A median knows nothing of it.
+// SlowTail reports whether the slowest tenth of the candidate's launches became slower by more than
+// the gate, and not by chance. A median does not show that.
 func SlowTail(gate spec.Gate, o *Opponent) bool {
 	if !measured(o) || o.Change.Tail == nil {
 		return false
@@ -172,7 +171,7 @@ func SlowTail(gate spec.Gate, o *Opponent) bool {
 	return t.Change > gate.Regression && t.AfterS-t.BeforeS >= LeastSeconds && t.P < tailChance
 }
 
-// remarks are what a verdict does not say by itself.
+// remarks returns the reasons that a verdict does not express by itself.
 func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 	var out []result.Reason
 	change := first.Change
@@ -204,18 +203,18 @@ func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 	return out
 }
 
-// clockEffect tells whether a change that is there in time is not there in cycles:
-// less than half of it, or the other way.
+// clockEffect reports whether a change in time does not show in cycles: less than half of it does,
+// or the opposite.
 func clockEffect(c *result.Change) bool {
 	return c.Cycles != nil && *c.Cycles/c.Median < 0.5
 }
 
-// Confirm tells whether a verdict needs a second, independent set of cells: it
+// Confirm reports whether a verdict needs a second, independent set of cells: it
 // would fail somebody's change, or move the baseline.
 func Confirm(v result.Verdict) bool { return v == result.Regression || v == result.Improvement }
 
-// Moves tells whether a result is to become the baseline: the first of its name,
-// or faster than the best-known by more than the gate, decided and confirmed.
+// Moves reports whether a result becomes the baseline: it is the first of its name, or faster than
+// the best-known version by more than the gate, decided and confirmed.
 func Moves(c Case, verdict result.Verdict, first bool) bool {
 	switch verdict {
 	case result.New:
@@ -238,7 +237,7 @@ func Moves(c Case, verdict result.Verdict, first bool) bool {
 	return decided && where < 0 && best.Change.Confirmed
 }
 
-// Unmeasured is the verdict that a row has without being measured; "": it depends on its
+// Unmeasured returns the verdict that a row has without being measured; "": it depends on its
 // times.
 func Unmeasured(c Case) result.Verdict {
 	if verdict, ended := ended(c); ended {

@@ -11,7 +11,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// against is an opponent of 100 µs that the candidate played against.
+// against returns an opponent of 100 µs that the candidate played against.
 func against(low, median, high float64, more ...func(*Opponent)) *Opponent {
 	o := &Opponent{Median: 100e-6, Change: &result.Change{Low: low, Median: median, High: high, Paired: true}}
 	o.Change.Exact = o.Change.HalfWidth() <= 0.005+1e-12
@@ -25,7 +25,7 @@ func lasting(seconds float64) func(*Opponent) { return func(o *Opponent) { o.Med
 
 func confirmed(o *Opponent) { o.Change.Confirmed = true }
 
-// confirmed is the same opponent, after a second set of cells.
+// confirmed returns the same opponent, after a second set of cells.
 func (o *Opponent) confirmed() *Opponent {
 	if o == nil || o.Change == nil {
 		return o
@@ -40,7 +40,7 @@ func bistable(o *Opponent) { o.Change.Bistable = true }
 
 func inCycles(change float64) func(*Opponent) { return func(o *Opponent) { o.Change.Cycles = &change } }
 
-// withTail is a P90 that changed by so much, with this p-value.
+// withTail sets a P90 that changed by this much, with this p-value.
 func withTail(change, p float64) func(*Opponent) {
 	return func(o *Opponent) {
 		was := 1.2 * o.Median
@@ -67,7 +67,7 @@ func TestVerdict(t *testing.T) {
 		want result.Verdict
 		why  reasons
 	}{
-		// What no measurement can change.
+		// Verdicts that no measurement can change.
 		{"incorrect, whatever else", Case{Incorrect: true, Fault: fault(result.CauseForged), Base: same}, result.Incorrect, nil},
 		{"forged", Case{Fault: fault(result.CauseForged), Base: equal}, result.Rejected, nil},
 		{"over the roof", Case{Fault: fault(result.CauseOverRoof), Base: equal}, result.Rejected, nil},
@@ -132,7 +132,7 @@ func TestVerdict(t *testing.T) {
 		{"twice as fast, of 0.4 µs: not a matter of failing", Case{Base: against(-0.502, -0.5, -0.498, lasting(0.4e-6))}, result.Improvement, nil},
 		{"2% slower, of 1 µs: inside the gate, not too small", Case{Base: against(0.018, 0.02, 0.022, lasting(1e-6))}, result.Maintained, reasons{result.Slower}},
 
-		// The slowest tenth, of which a median knows nothing.
+		// The slowest tenth, which a median does not show.
 		{"equal, with a slow tail", Case{Base: against(-0.002, 0, 0.002, withTail(0.4, 0.001))}, result.Maintained, reasons{result.SlowTail}},
 		{"faster than the gate, with a slow tail", Case{Base: against(-0.082, -0.08, -0.078, withTail(0.031, 0.009))}, result.Improvement, reasons{result.SlowTail}},
 		{"undecided, with a slow tail", Case{Base: against(-0.1, 0, 0.1, withTail(0.4, 0.001))}, result.Inconclusive, reasons{result.SlowTail}},
@@ -290,7 +290,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// drawOpponent is any opponent that was measured, of 0.1 µs to 1 s.
+// drawOpponent draws any measured opponent, of 0.1 µs to 1 s.
 func drawOpponent(t *rapid.T, label string) *Opponent {
 	median := rapid.Float64Range(-0.15, 0.15).Draw(t, label)
 	below, above := rapid.Float64Range(0, 0.08).Draw(t, "below"), rapid.Float64Range(0, 0.08).Draw(t, "above")
@@ -307,7 +307,7 @@ func drawCase(t *rapid.T) Case {
 	return c
 }
 
-// slowed is the same opponent, found to be faster by so much more.
+// slowed returns the same opponent, against which the candidate is slower by this much more.
 func (o *Opponent) slowed(by float64) *Opponent {
 	if o == nil {
 		return nil
@@ -392,8 +392,8 @@ func TestVerdictNeedsEvidence(t *testing.T) {
 	})
 }
 
-// Which of two versions is called the candidate changes the sign of what is found,
-// and so never lets both fail, or both improve.
+// Exchanging candidate and opponent changes the sign of the result, and so never lets both fail, or
+// both improve.
 func TestVerdictIsFairToBothSides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOpponent(t, "base")

@@ -8,9 +8,8 @@ import (
 	"pawl/internal/unit"
 )
 
-// Outcome is what a whole report comes to. A report that was interrupted is that and
-// nothing else; what failed outweighs what could not be judged, and that what is
-// undecided.
+// Outcome returns the outcome of a whole report. An interrupted report has that outcome alone. A
+// failure outweighs a row that could not be judged, which outweighs an undecided one.
 func Outcome(r *result.Report) *result.Outcome {
 	out := &result.Outcome{Result: result.Passed}
 	for _, row := range r.Rows {
@@ -76,7 +75,7 @@ func faults(r *result.Report) int {
 	return n
 }
 
-// ofCheck leaves out regressions that were accepted for a recorded reason.
+// ofCheck ignores regressions that were accepted for a recorded reason.
 func ofCheck(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {
 	failed := map[result.Verdict]int{}
 	var order []result.Verdict

@@ -19,7 +19,7 @@ var (
 	lostRow = &result.Row{Verdict: result.Incomparable, Sides: []*result.Side{{Role: result.Best, Row: &result.Row{Fault: fault(result.CauseCompile)}}}}
 )
 
-// What failed outweighs what could not be judged, and that what is undecided.
+// A failure outweighs a row that could not be judged, which outweighs an undecided one.
 func TestOutcome(t *testing.T) {
 	passed := &result.Row{Verification: &result.Verification{Passed: 3}}
 	untried := &result.Row{Kernel: "scale", Verdict: result.Inconclusive, Verification: &result.Verification{Passed: 4, Skipped: 6}}

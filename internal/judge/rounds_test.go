@@ -14,7 +14,7 @@ import (
 
 func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }
 
-// changeOf is what a duet of these cells says.
+// changeOf returns the change that a duet of these cells shows.
 func changeOf(cells [][]float64) *result.Change {
 	e := stat.CellEstimate(cells, 0)
 	return &result.Change{
@@ -60,7 +60,7 @@ func decide(next func() []float64) (verdict result.Verdict, used int) {
 	return verdict, len(cells)
 }
 
-// What a stored baseline does on this data, and what a duet does.
+// Compares a stored baseline with a duet on this data.
 func TestRulesOnRealRounds(t *testing.T) {
 	r := rounds.Read(t)
 
@@ -169,8 +169,8 @@ func storedBaseline(before, after []rounds.Series) (slower, of int) {
 	return slower, of
 }
 
-// The operating curve of the rule under the real noise between and inside rounds:
-// the A/A rounds, made slower by a known factor.
+// The operating curve of the rule under the real noise between and inside rounds: the A/A rounds,
+// slowed by a known factor.
 func TestOperatingCurveOnRealRounds(t *testing.T) {
 	same := rounds.LogRatios(rounds.Read(t).SameBig)
 	truth := stat.CellEstimate(same, 0).Median

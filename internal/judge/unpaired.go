@@ -8,14 +8,14 @@ import (
 	"pawl/internal/stat"
 )
 
-// alpha is the error that tests accept: 5%, the complement of the intervals' 95%.
+// alpha is the significance level of the tests: 5%, the complement of the intervals' 95%.
 const alpha = 0.05
 
-// Unpaired compares two lists of times that were measured apart from each other,
-// before and after a change, given the summaries whose intervals the report shows.
+// Unpaired compares two lists of times that were measured separately, before and after a change,
+// given the summaries whose intervals the report shows.
 //
-// The interval of the change reaches from the least ratio that the medians'
-// intervals allow to the greatest: it excludes 0 exactly when they are apart.
+// The interval of the change reaches from the smallest ratio that the medians' intervals allow to
+// the largest: it excludes 0 exactly when the intervals do not overlap.
 func Unpaired(before, after []float64, was, is result.Stats, gate spec.Gate) (*result.Change, result.Verdict, []result.Reason) {
 	c, apart := medianChange(before, after, was, is)
 	c.Shift = stat.HodgesLehmann(before, after)
@@ -25,16 +25,16 @@ func Unpaired(before, after []float64, was, is result.Stats, gate spec.Gate) (*r
 	if !enough(len(before), len(after)) {
 		return c, result.Inconclusive, []result.Reason{result.TooFew}
 	}
-	// Ranks speak of a shift of all samples. Where samples have two states, medians can
-	// jump between them although hardly anything has shifted: nothing is shown then.
+	// Ranks test for a shift of all samples. Where samples have two states, medians can jump
+	// between them although hardly anything has shifted: such a jump shows nothing.
 	margin := math.Log1p(gate.Regression)
 	equivalent := !apart && math.Abs(math.Log1p(c.Median)) <= margin && stat.TOSTLists(before, after, -margin, margin) < alpha
 	verdict, reasons := unpairedVerdict(c, apart, equivalent, gate)
 	return c, verdict, reasons
 }
 
-// medianChange is the change of the medians and its effect size, and whether the
-// medians' intervals are apart.
+// medianChange returns the change of the medians with its effect size, and whether the medians'
+// intervals are apart.
 func medianChange(before, after []float64, was, is result.Stats) (c *result.Change, apart bool) {
 	c = &result.Change{
 		Median: is.Median/was.Median - 1,
@@ -44,8 +44,8 @@ func medianChange(before, after []float64, was, is result.Stats) (c *result.Chan
 	}
 	apart = c.Low > 0 || c.High < 0
 	if min(len(before), len(after)) < stat.MinInterval {
-		// There is no 95% interval of so few: they may be apart by chance more often
-		// than that, so the ranks must say it too.
+		// A 95% interval needs more samples: these may be apart by chance more often than that, so
+		// the ranks must agree.
 		rankSum(c, before, after)
 		apart = apart && *c.P < alpha
 	}
@@ -57,9 +57,8 @@ func rankSum(c *result.Change, before, after []float64) {
 	c.U, c.P = &u, &p
 }
 
-// enough tells whether lists of these lengths can show anything: of one sample
-// nothing is known, and where even two lists with nothing in between would be no
-// surprise, neither is any other order of them.
+// enough reports whether lists of these lengths can show anything. One sample shows nothing. Where
+// even complete separation of the two lists would not be significant, no other order is.
 func enough(n, m int) bool {
 	if n < 2 || m < 2 {
 		return false
@@ -71,8 +70,8 @@ func enough(n, m int) bool {
 	return orders*alpha >= 2
 }
 
-// unpairedVerdict is the decision table. Apart are medians whose intervals do not
-// overlap; equivalent those shown to lie within the gate of each other.
+// unpairedVerdict is the decision table. Medians are apart if their intervals do not overlap, and
+// equivalent if they are shown to lie within the gate of each other.
 func unpairedVerdict(c *result.Change, apart, equivalent bool, gate spec.Gate) (result.Verdict, []result.Reason) {
 	switch {
 	case apart && c.Median > gate.Regression:
@@ -100,14 +99,14 @@ const (
 // narrow is the half-width at which an interval decides by its middle alone.
 const narrow = 0.005
 
-// Paired compares two lists measured in turns, sample by sample, as a duet: by the
-// ratios inside pairs, in which whatever the machine did to both cancels out.
+// Paired compares two lists measured in turns, sample by sample, as a duet: by the ratios inside
+// pairs, in which disturbances of both sides cancel out.
 //
-// Files do not say where one process ended and the next began, so stretches of
-// neighbouring pairs take the place of cells: what drifts during the measurement
-// widens the interval, as it should. What differs between processes is only seen
-// when the lists hold several: on an H200 intervals from 100 pairs of one process
-// covered the truth in 86% of rounds, those from four rounds in a row in 93%.
+// Files do not say where one process ended and the next began, so stretches of neighbouring pairs
+// take the place of cells: drift during the measurement widens the interval, as it should.
+// Differences between processes show only when the lists hold several: on an H200 intervals from
+// 100 pairs of one process covered the truth in 86% of rounds, those from four rounds in a row in
+// 93%.
 func Paired(before, after []float64, gate spec.Gate) (*result.Change, result.Verdict, []result.Reason) {
 	ratios := make([]float64, len(before))
 	for i := range ratios {
@@ -125,7 +124,7 @@ func Paired(before, after []float64, gate spec.Gate) (*result.Change, result.Ver
 	return c, verdict, reasons
 }
 
-// duetOf is the change that log-ratios in order of time show.
+// duetOf computes the change from log-ratios in order of time.
 func duetOf(ratios []float64) *result.Change {
 	c := &result.Change{Paired: true, Pairs: len(ratios), Delta: stat.SignDelta(ratios)}
 	if len(ratios) < leastPairs {
@@ -139,7 +138,7 @@ func duetOf(ratios []float64) *result.Change {
 	return c
 }
 
-// cut makes stretches of neighbours, as equal in length as can be.
+// cut makes stretches of neighbours, as equal in length as possible.
 func cut(ratios []float64) [][]float64 {
 	n := max(leastStretches, min(mostStretches, len(ratios)/leastStretch))
 	out := make([][]float64, n)
@@ -149,8 +148,8 @@ func cut(ratios []float64) [][]float64 {
 	return out
 }
 
-// pairedVerdict is the table of a duet without its floor: other tools' benchmarks
-// may be far shorter than a launch varies by.
+// pairedVerdict is the table of a duet without its absolute floor: other tools' benchmarks may be
+// far shorter than the variation of a launch.
 func pairedVerdict(c *result.Change, gate spec.Gate) (result.Verdict, []result.Reason) {
 	other := &Opponent{Change: c, Median: math.Inf(1)}
 	where, decided := region(gate, other)
@@ -165,5 +164,5 @@ func pairedVerdict(c *result.Change, gate spec.Gate) (result.Verdict, []result.R
 	return result.Maintained, remarks(Case{Gate: gate}, other, result.Maintained)
 }
 
-// ByClock tells whether a verdict is explained by the clock that the device ran at.
+// ByClock reports whether a verdict is explained by the clock that the device ran at.
 func ByClock(v result.Verdict, c *result.Change) bool { return Confirm(v) && clockEffect(c) }

@@ -85,7 +85,7 @@ func TestEnough(t *testing.T) {
 		want bool
 	}{
 		{0, 5, false},
-		{1, 1_000_000, false}, // one sample says nothing, however many the others are
+		{1, 1_000_000, false}, // one sample says nothing, however many the other list has
 		{2, 2, false},         // p ≥ 0.333
 		{2, 7, false},         // p ≥ 0.056
 		{2, 8, true},          // p ≥ 0.044
@@ -168,7 +168,7 @@ func TestUnpairedNumbers(t *testing.T) {
 	}
 }
 
-// What is slower one way is faster the other, and no unit changes a verdict.
+// Exchanging the lists reverses the verdict, and no unit changes a verdict.
 func TestUnpairedSymmetry(t *testing.T) {
 	times := rapid.SliceOfN(rapid.Float64Range(0.9, 1.1), 1, 40)
 	rapid.Check(t, func(t *rapid.T) {
@@ -195,7 +195,7 @@ func TestUnpairedSymmetry(t *testing.T) {
 	})
 }
 
-// Lists of the same code are nearly never called slower or faster, at any length.
+// Lists of the same code are almost never called slower or faster, at any length.
 func TestUnpairedFalseAlarms(t *testing.T) {
 	for _, n := range []int{4, 5, 6, 10, 30} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

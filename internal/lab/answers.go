@@ -14,14 +14,14 @@ import (
 type Answers struct {
 	Oracle    *spec.Oracle // nil: nobody knows them
 	Tolerance oracle.Tolerance
-	Usual     float64 // its absolute part, where it is the types' own, which sums of many terms may exceed
-	Factor    float64 // of the rival's error
+	Usual     float64 // the absolute part of the tolerance, where it is the types' default, which sums of many terms may exceed
+	Factor    float64 // allowed multiple of the rival's error
 	dir       string
-	reference *Rival // of an oracle that is a kernel or a Python function
+	reference *Rival // set if the oracle is a kernel or a Python function
 	rival     *Rival
 }
 
-// FindAnswers finds the oracle of a kernel, in the spec that says it.
+// FindAnswers finds the oracle of a kernel, in the given spec.
 func FindAnswers(s *spec.Spec, k *spec.Kernel) (*Answers, error) {
 	a := &Answers{Oracle: k.Oracle, Tolerance: oracle.Tolerance{Abs: k.Tolerance.Atol, Rel: k.Tolerance.Rtol}, Usual: k.Tolerance.Usual, dir: s.Dir}
 	var err error
@@ -37,7 +37,7 @@ func FindAnswers(s *spec.Spec, k *spec.Kernel) (*Answers, error) {
 	return a, nil
 }
 
-// implementation is the rival that an oracle names; nil where it names none.
+// implementation returns the rival that an oracle names; nil where it names none.
 func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error) {
 	if o == nil || o.Kernel == "" && o.Python == "" {
 		return nil, nil
@@ -56,7 +56,7 @@ func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error
 	return found, nil
 }
 
-// Jobs are what must be built to have the answers on a config; either may be nil.
+// Jobs returns the jobs that must be built to have the answers on a config; either may be nil.
 func (a *Answers) Jobs(config *spec.Config) (reference, rival *Job) {
 	if a.reference != nil {
 		reference = a.reference.Job(a.dir, config)
@@ -69,7 +69,7 @@ func (a *Answers) Jobs(config *spec.Config) (reference, rival *Job) {
 	return reference, rival
 }
 
-// Unasked tells why the oracle, with these jobs of its own, cannot be asked about a problem,
+// Unasked returns why the oracle, with these jobs of its own, cannot be asked about a problem,
 // whatever the data; nil: it can be.
 func (a *Answers) Unasked(about *spec.Instance, reference, rival *Job) error {
 	for _, job := range []*Job{reference, rival} {
@@ -89,7 +89,7 @@ func (a *Answers) Unasked(about *spec.Instance, reference, rival *Job) error {
 	return verify.Answerable(a.Oracle.Builtin, a.Oracle.Elementwise, about)
 }
 
-// String names the oracle as people do.
+// String names the oracle as it is shown to people.
 func (a *Answers) String() string {
 	switch o := a.Oracle; {
 	case o == nil:
@@ -105,10 +105,10 @@ func (a *Answers) String() string {
 	}
 }
 
-// ErrNoOracle is that nobody knows a kernel's right answers.
+// ErrNoOracle means that nobody knows a kernel's right answers.
 var ErrNoOracle = errors.New("the kernel has no oracle: nobody knows its right answers")
 
-// oracle is what a bench asks.
+// oracle returns the oracle that a bench asks.
 func (a *Answers) oracle(reference *verify.Side) verify.Oracle {
 	if a.Oracle == nil || reference != nil {
 		return verify.Oracle{Reference: reference, Earlier: a.Oracle == nil}

@@ -7,8 +7,8 @@ import (
 	"pawl/internal/worker"
 )
 
-// Architectures are those of the GPUs that a worker on this machine finds, each
-// once, in the order of the devices. Where it finds none it says why.
+// Architectures lists the architectures of the GPUs that a worker on this machine finds, each once,
+// in the order of the devices. Where it finds none, why says the reason.
 func Architectures(ctx context.Context) (found []string, why string, err error) {
 	client, err := worker.Start(ctx, worker.Options{})
 	if err != nil {

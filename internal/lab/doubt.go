@@ -8,8 +8,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// Doubts are the remarks about a job that was measured, or tried to be; cv is the gate's
-// bound. The timing may be nil.
+// Doubts returns the warnings about a job that was measured, or whose measurement failed; cv is the
+// gate's bound. The timing may be nil.
 func (l *Lab) Doubts(p *Job, t *result.Timing, cv float64) []result.Warning {
 	var out []result.Warning
 	if t != nil {
@@ -23,7 +23,7 @@ func (l *Lab) Doubts(p *Job, t *result.Timing, cv float64) []result.Warning {
 	return append(out, l.checkLock(p, t)...)
 }
 
-// checkLock warns when a clock that was locked did not stay where it was put.
+// checkLock warns when a locked clock did not stay at its frequency.
 func (l *Lab) checkLock(p *Job, t *result.Timing) []result.Warning {
 	const slack = 0.02
 	if l.LockMHz == 0 || t == nil || t.Stats.GHz == 0 || p.Cell() != spec.CellCUDA {

@@ -6,7 +6,7 @@ import (
 	"pawl/internal/result"
 )
 
-// A row tells of noise and of what was timed besides the kernel.
+// A row warns of noise, and of other work that was timed with the kernel.
 func TestDoubt(t *testing.T) {
 	t.Parallel()
 	timing := func(change func(*result.Timing)) *result.Timing {

@@ -8,17 +8,17 @@ import (
 	"pawl/internal/result"
 )
 
-// Duel is a match and how it is judged.
+// Duel is a match and the function that judges it.
 type Duel struct {
 	Match  *measure.Match
-	Settle func() result.Verdict // takes down what the match has found so far, and judges it
+	Settle func() result.Verdict // records what the match has found so far, and judges it
 
 	verdict result.Verdict
 }
 
-// PlayOut plays duels that share their cells to the end: a first set of cells;
-// once more with a double budget where that did not decide; and a second,
-// independent set for what would fail a change or move the baseline.
+// PlayOut plays duels that share their cells to the end. It plays a first set of cells; once more
+// with a double budget if that was undecided; and a second, independent set for a verdict that
+// would fail a change or move the baseline.
 func PlayOut(ctx context.Context, host measure.Host, duels []*Duel, opts measure.DuetOptions, progress func(*measure.Match, measure.Progress)) {
 	play := func(set int, opts measure.DuetOptions, wanted func(result.Verdict) bool) {
 		var chosen []*Duel

@@ -12,9 +12,9 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Examiner holds the cells in which one kernel's answers are looked at: its own,
-// those of its oracle and rival, and the one that compares. It opens them when they
-// are first needed, and again after one has ended.
+// Examiner holds the cells in which one kernel's answers are verified: its own, those of its oracle
+// and rival, and the one that compares. It opens them when they are first needed, and again after
+// one has ended.
 type Examiner struct {
 	Answers *Answers
 	Seed    uint64
@@ -25,7 +25,7 @@ type Examiner struct {
 	judge     *worker.Cell
 	client    *worker.Client
 	footprint int64  // of the largest problem
-	borrowed  *Lease // the candidate's, which somebody else closes
+	borrowed  *Lease // the candidate's cell, which its owner closes
 	last      *verify.Bench
 }
 
@@ -36,20 +36,20 @@ const (
 	rival
 )
 
-// NewExaminer is for a candidate (nil: for outputs that are there already) and, where there are such, its built reference and
-// rival. Footprint is that of the largest problem to come.
+// NewExaminer makes an Examiner for a candidate (nil: for outputs that exist already) and, where
+// there are any, its built reference and rival. Footprint is that of the largest problem to come.
 func (l *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
 	return &Examiner{Answers: answers, Seed: seed, lab: l, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
 }
 
-// Bench is where one problem is looked at: the candidate's instance, and those of
-// reference and rival where there are such.
+// Bench returns the bench that verifies one problem: the candidate's instance, and those of
+// reference and rival where there are any.
 func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*verify.Bench, error) {
 	client, err := e.lab.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if client != e.client { // the last worker took its cells with it
+	if client != e.client { // the cells ended with the last worker
 		e.client, e.seats, e.judge = client, [3]*Lease{}, nil
 	}
 	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.lab.Timeout}
@@ -78,8 +78,8 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	return b, nil
 }
 
-// seat opens the cells that are not open, all at once: importing a framework takes seconds.
-// No candidate means that only what it has produced before is looked at.
+// seat opens the cells that are not open, all at once: importing a framework takes seconds. Without
+// a candidate only outputs that it produced before are verified.
 func (e *Examiner) seat(ctx context.Context) error {
 	var errs [3]error
 	var opening sync.WaitGroup
@@ -120,16 +120,16 @@ func (e *Examiner) open(ctx context.Context, job *Job) (*Lease, error) {
 // wideMemory is how many times a problem's own memory a reference in wider types may take.
 const wideMemory = 24
 
-// openJudge opens the cell that compares. A reference in double precision takes
-// several times the memory of the problem.
+// openJudge opens the cell that compares outputs. A reference in double precision takes several
+// times the memory of the problem.
 func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	return e.client.Open(ctx, wire.Open{
 		Cell: "oracle", Sandbox: e.lab.Sandbox, Memory: wideMemory*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
 	})
 }
 
-// Succeed makes another config of the candidate the one that is looked at. If its
-// cell is open it goes on there: Renew first, if that must not be.
+// Succeed switches to another config of the candidate. If the candidate's cell is open, it is used
+// again; call Renew first where it must not be.
 func (e *Examiner) Succeed(candidate *Job) {
 	e.sides[examined] = candidate
 	if seat := e.seats[examined]; seat != nil {
@@ -137,10 +137,9 @@ func (e *Examiner) Succeed(candidate *Job) {
 	}
 }
 
-// Borrow makes a cell that is open already, and stays so, the one that is looked at.
-// Return ends that.
+// Borrow uses a cell that is open already, and stays open, as the candidate's. Return ends that.
 func (e *Examiner) Borrow(candidate *Job, seat *Lease) {
-	if e.client != seat.client { // the last worker took its cells with it
+	if e.client != seat.client { // the cells ended with the last worker
 		e.client, e.seats, e.judge = seat.client, [3]*Lease{}, nil
 	}
 	e.sides[examined], e.seats[examined], e.borrowed = candidate, seat, seat
@@ -165,8 +164,8 @@ func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
 	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Usual == answers.Usual && e.Answers.Factor == answers.Factor
 }
 
-// Renew closes the candidate's cell, so that the next problem has a fresh one. It
-// returns what only closing brings to light.
+// Renew closes the candidate's cell, so that the next problem gets a fresh one. It returns the
+// error that only closing reveals.
 func (e *Examiner) Renew(ctx context.Context, err error) error {
 	seat := e.seats[examined]
 	e.seats[examined] = nil
@@ -176,8 +175,8 @@ func (e *Examiner) Renew(ctx context.Context, err error) error {
 	return seat.Close(ctx, e.sides[examined], err)
 }
 
-// Close ends the cells, all at once: one that has used a GPU takes a while to end. It returns
-// what only closing the candidate's brings to light: answers that its code has forged, say.
+// Close ends the cells, all at once: a cell that has used a GPU takes a while to end. It returns
+// the error that only closing the candidate's cell reveals: forged answers, for example.
 func (e *Examiner) Close(ctx context.Context) error {
 	var closing sync.WaitGroup
 	if e.judge != nil {
@@ -198,7 +197,7 @@ func (e *Examiner) Close(ctx context.Context) error {
 	return own
 }
 
-// NewCase is a case of a config before anything is known of it.
+// NewCase returns a case of a config before anything is known of it.
 func NewCase(lane string, config *spec.Config, seed uint64) *result.Case {
 	c := &result.Case{Lane: lane, Seed: seed, Vars: vars(config)}
 	for _, v := range config.Vars {

@@ -11,8 +11,8 @@ import (
 	"pawl/internal/unit"
 )
 
-// sharedOf is the dynamic shared memory that a block can have at most, in KiB, by
-// architecture: what a kernel must ask for, not what it has by itself.
+// sharedOf is the largest dynamic shared memory of a block, in KiB, by architecture: the opt-in
+// limit, not the default one.
 var sharedOf = map[int]int64{
 	75: 64,
 	80: 163, 87: 163,
@@ -20,8 +20,7 @@ var sharedOf = map[int]int64{
 	90: 227, 100: 227, 103: 227, 110: 227,
 }
 
-// limitsOf are those that every GPU of an architecture has: of one that is not
-// known, none.
+// limitsOf returns the limits that every GPU of an architecture has; none for an unknown one.
 func limitsOf(arch string) *result.GPU {
 	number, ok := archNumber(arch)
 	if !ok || sharedOf[number] == 0 {
@@ -30,8 +29,8 @@ func limitsOf(arch string) *result.GPU {
 	return &result.GPU{Name: arch, Arch: arch, MaxShared: sharedOf[number] << 10, MaxThreads: 1024}
 }
 
-// Unfit says why a variant can run with none of its kernel's configs on an
-// architecture, if its formulas alone say so.
+// Unfit says why a variant cannot run with any of its kernel's configs on an architecture, if its
+// formulas alone show that.
 func Unfit(v spec.Variant, arch string) *result.Fault {
 	gpu := limitsOf(arch)
 	if gpu.Arch == "" || !v.Kernel.DeviceCode() {
@@ -49,9 +48,8 @@ func Unfit(v spec.Variant, arch string) *result.Fault {
 	return first
 }
 
-// RefuseUnfit fails the jobs whose formulas alone say that they cannot run on the
-// GPU, before anything is compiled for them. A limit that is not known, 0, refuses
-// nothing.
+// RefuseUnfit fails the jobs whose formulas alone show that they cannot run on the GPU, before
+// anything is compiled for them. An unknown limit, 0, refuses nothing.
 func RefuseUnfit(jobs []*Job, gpu *result.GPU) {
 	for _, p := range jobs {
 		if p.Record.Fault != nil || p.Instance == nil || !p.GPU() {
@@ -90,19 +88,19 @@ func unfitLaunch(p *Job, i int, gpu *result.GPU) *result.Fault {
 	return nil
 }
 
-// before tells whether an architecture, such as sm_90a, is an older one.
+// before reports whether an architecture, such as sm_90a, is older than the number.
 func before(arch string, number int) bool {
 	n, ok := archNumber(arch)
 	return ok && n < number
 }
 
-// archNumber is 90 of sm_90a.
+// archNumber returns the number of an architecture: 90 for sm_90a.
 func archNumber(arch string) (int, bool) {
 	n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af"))
 	return n, err == nil
 }
 
-// unfitMemory says that the arguments do not fit into the GPU's memory, if so.
+// unfitMemory says that the arguments do not fit into the GPU's memory, if they do not.
 func unfitMemory(p *Job, gpu *result.GPU) *result.Fault {
 	if gpu.MemoryBytes == 0 || p.Instance.Footprint <= gpu.MemoryBytes {
 		return nil

@@ -13,14 +13,14 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// sidesMinor is the protocol's minor version that brought sides.
+// sidesMinor is the minor version of the protocol that introduced sides.
 const sidesMinor = 1
 
-// Host gives the versions of one kernel fresh cells, as measure's duets ask for
-// them: all in one where they are device code, else one for each.
+// Host opens fresh cells for the versions of one kernel, as package measure's duets ask for them:
+// one cell for all if they are device code, else one for each.
 type Host struct {
 	lab   *Lab
-	sides []*Job // by side; any config of theirs, for they load the same
+	sides []*Job // by side; any of their configs, since all load the same artifact
 	seats []*Lease
 	ahead []*seating // opened before they are asked for
 
@@ -34,7 +34,7 @@ type guest struct {
 	job  *Job
 }
 
-// NewHost is the host of a kernel's versions, the candidate first.
+// NewHost returns the host of a kernel's versions, the candidate first.
 func (l *Lab) NewHost(sides []*Job) *Host { return &Host{lab: l, sides: sides} }
 
 // Admit makes the cells large enough for another config of a version.
@@ -71,7 +71,7 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, error) {
 	return seated.places, nil
 }
 
-// seating is the cells of one visit, by side.
+// seating holds the cells of one visit, by side.
 type seating struct {
 	order  []int
 	seats  []*Lease
@@ -82,8 +82,7 @@ type seating struct {
 // gone reports whether the worker has ended, and its cells with it.
 func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gone) }
 
-// seat opens cells and loads the sides. What is to be known of them is written to the records
-// of jobs.
+// seat opens cells and loads the sides. It writes what it learns of them to the records of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
 	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
 	if !h.oneCell() {
@@ -149,11 +148,11 @@ func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	return nil
 }
 
-// aheadMemory is what a cell takes that has loaded a framework, or a GPU's driver.
+// aheadMemory is the memory of a cell that has loaded a framework, or a GPU's driver.
 const aheadMemory = 4 << 30
 
-// Expect opens the cells of visits to come, side by side. What goes wrong there goes wrong
-// again in Open, which tells.
+// Expect opens the cells of later visits, in parallel. It ignores errors: they happen again in
+// Open, which returns them.
 func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	client, err := h.lab.Client(ctx)
 	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Cell() != spec.CellHost }) {
@@ -164,7 +163,7 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	if most < 2 {
 		return
 	}
-	h.Release(ctx) // what was expected before
+	h.Release(ctx) // the cells that were expected before
 	made := make([]*seating, most)
 	var opening sync.WaitGroup
 	for i := range made {
@@ -179,7 +178,7 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	}
 }
 
-// apart are the sides with records of their own, for cells that may never be used.
+// apart returns the sides with records of their own, for cells that may never be used.
 func (h *Host) apart() []*Job {
 	jobs := make([]*Job, len(h.sides))
 	for side, job := range h.sides {
@@ -189,7 +188,7 @@ func (h *Host) apart() []*Job {
 	return jobs
 }
 
-// take finds cells that were opened before they were asked for.
+// take finds cells that were opened ahead.
 func (h *Host) take(order []int) *seating {
 	h.ahead = slices.DeleteFunc(h.ahead, (*seating).gone)
 	at := slices.IndexFunc(h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
@@ -201,7 +200,7 @@ func (h *Host) take(order []int) *seating {
 	return found
 }
 
-// Release closes cells that were opened and not needed.
+// Release closes cells that were opened but not needed.
 func (h *Host) Release(ctx context.Context) {
 	for _, s := range slices.DeleteFunc(h.ahead, (*seating).gone) {
 		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
@@ -209,12 +208,12 @@ func (h *Host) Release(ctx context.Context) {
 	h.ahead = nil
 }
 
-// Close ends the cells. It returns what only closing brought to light, by side.
+// Close ends the cells. It returns, by side, the errors that only closing revealed.
 func (h *Host) Close(ctx context.Context, errs []error) []error {
 	seats := h.seats
 	h.seats = make([]*Lease, len(h.sides))
 	out := h.leave(ctx, seats, h.sides, errs)
-	for _, g := range h.admitted { // what held the cells held all that played in them
+	for _, g := range h.admitted { // the sandbox of the cells held everything that played in them
 		if into, from := &g.job.Record, h.sides[g.side].Record; into.Sandbox == nil {
 			into.Trust, into.Sandbox, into.Flush = from.Trust, from.Sandbox, from.Flush
 		}
@@ -230,7 +229,7 @@ func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []er
 			continue
 		}
 		once[side], before[side] = seat, errs[side]
-		for other, also := range seats { // the cell of all of them, ended by one
+		for other, also := range seats { // a shared cell, ended by one of the sides
 			if also == seat && errs[other] != nil {
 				before[side] = errs[other]
 			}

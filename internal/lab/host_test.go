@@ -103,7 +103,7 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 	if sides[1].Record.Sandbox.Level == "off" {
 		t.Skip("this system confines nothing")
 	}
-	// What a version tried in one cell stays, though it does not try again in the next.
+	// A version's attempts in one cell stay recorded, though it does not try again in the next.
 	if len(sides[1].Record.Sandbox.Attempts) == 0 {
 		t.Fatal("an attempt to reach the network is not noticed")
 	}
@@ -134,8 +134,8 @@ func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
-// What closing brings to light is told of its side; what was known before is not
-// told again.
+// A fault that closing reveals is reported for its side; one that was known before is not reported
+// again.
 func TestHostCloses(t *testing.T) {
 	b := newLab(t)
 	dies := puppet.Script{Crash: "ping"}
@@ -153,7 +153,7 @@ func TestHostCloses(t *testing.T) {
 	}
 }
 
-// The configs that share cells have room there, whichever comes first.
+// All configs that share cells have room there, whichever comes first.
 func TestHostHasRoomForEveryConfig(t *testing.T) {
 	b := newLab(t)
 	small, huge := scripted(t, "small", puppet.Script{}), scripted(t, "huge", puppet.Script{})
@@ -170,9 +170,9 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 	}
 }
 
-// Where cells take long to open, those of visits to come are opened side by side, as many
-// as half of the cores can: here three. A visit then has its own, in its order, and what is
-// not needed is closed.
+// Where cells take long to open, those of later visits are opened in parallel, as many as half of
+// the cores can: here three. A visit then gets its own cells, in its order, and cells that are not
+// needed are closed.
 func TestHostOpensAhead(t *testing.T) {
 	cells := newLab(t).NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})})
 	cells.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
@@ -272,7 +272,7 @@ func TestPlayOut(t *testing.T) {
 	}
 }
 
-// Undecided is tried once more, for twice as long, and left at that.
+// An undecided match is tried once more, for twice as long, and then left undecided.
 func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 	b := newLab(t)
 	b.Sandbox = "off"
@@ -291,7 +291,7 @@ func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 	}
 }
 
-// An interrupt before the second set leaves what the first has found undecided.
+// An interrupt before the second set leaves the result of the first undecided.
 func TestPlayOutWithoutConfirmation(t *testing.T) {
 	b := newLab(t)
 	b.Sandbox = "off"
@@ -320,7 +320,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 	}
 }
 
-// Duels of one group are confirmed each for itself, and an interrupt ends them all.
+// Duels of one group are confirmed independently, and an interrupt ends them all.
 func TestPlayOutOfSeveral(t *testing.T) {
 	b := newLab(t)
 	b.Sandbox = "off"
@@ -346,7 +346,7 @@ func TestPlayOutOfSeveral(t *testing.T) {
 	}
 }
 
-// Cells that were opened ahead end with their worker; what comes after has others.
+// Cells that were opened ahead end with their worker; later visits get new ones.
 func TestExpectedOfAWorkerThatEnds(t *testing.T) {
 	sides := twoVersions(t)
 	b := labWithGPU(t, "")

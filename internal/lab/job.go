@@ -19,22 +19,22 @@ import (
 type Job struct {
 	Variant  spec.Variant
 	Config   *spec.Config
-	Instance *spec.Instance // nil when it could not be resolved: the record says why
-	Dir      string         // its sources are relative to
-	Module   []byte         // of a Python rival that ships with pawl
+	Instance *spec.Instance // nil if it could not be resolved: the record says why
+	Dir      string         // the folder that its sources are relative to
+	Module   []byte         // text of a Python rival that ships with pawl
 	Keywords map[string]any
-	Beside   bool // it is no row's own but an oracle, a rival or an earlier version
-	Untimed  bool // it is only asked for answers
+	Beside   bool // it is not a row's own job but an oracle, a rival or an earlier version
+	Untimed  bool // it only gives answers
 	Borrowed bool // its params are another kernel's
 
 	Artifact *build.Artifact // once it is built
 	Record   Record
 }
 
-// Record is what the lab has learnt of a job: how it was built, what held its cells, and what
-// they said.
+// Record holds what the lab has learnt of a job: how it was built, what sandbox held its cells, and
+// what the cells reported.
 type Record struct {
-	Fault      *result.Fault // why it cannot be built, or what came to light when its last cell was closed
+	Fault      *result.Fault // why it cannot be built, or the fault that closing its last cell revealed
 	Build      *result.Build
 	Trust      string
 	Flush      string
@@ -54,13 +54,13 @@ func NewJob(dir string, variant spec.Variant, config *spec.Config) *Job {
 	return p
 }
 
-// Name is kernel/config.
+// Name returns kernel/config.
 func (p *Job) Name() string { return p.Variant.Kernel.Name + "/" + p.Config.Name }
 
-// Cell is the kind of cell that the job runs in.
+// Cell returns the kind of cell that the job runs in.
 func (p *Job) Cell() string { return p.Variant.Kernel.Cell }
 
-// Key names what the job's artifact is made of; "" until it is built.
+// Key returns the key of the job's artifact; "" until it is built.
 func (p *Job) Key() string {
 	if p.Artifact == nil {
 		return ""
@@ -68,7 +68,7 @@ func (p *Job) Key() string {
 	return p.Artifact.Key
 }
 
-// Identity is that of the job's code with its launch; "" until it is built.
+// Identity returns the identity of the job's code with its launch; "" until it is built.
 func (p *Job) Identity() string {
 	if p.Artifact == nil || p.Instance == nil {
 		return ""
@@ -76,10 +76,10 @@ func (p *Job) Identity() string {
 	return p.Instance.Identity(p.Artifact.Code)
 }
 
-// Vars are the config's own values.
+// Vars returns the config's own values.
 func (p *Job) Vars() map[string]string { return vars(p.Config) }
 
-// Row is what a report says of the job, besides what was measured.
+// Row returns what the report says of the job, apart from the measurements.
 func (p *Job) Row() *result.Row {
 	r := p.Record
 	row := &result.Row{
@@ -95,7 +95,7 @@ func (p *Job) Row() *result.Row {
 	return row
 }
 
-// Timed is a timing of the job with the memory that its cells took.
+// Timed returns a timing of the job, completed with the memory that its cells took.
 func (p *Job) Timed(t *result.Timing) *result.Timing {
 	if t == nil || t.PeakMemory >= p.Record.PeakMemory {
 		return t
@@ -105,7 +105,7 @@ func (p *Job) Timed(t *result.Timing) *result.Timing {
 	return &out
 }
 
-// briefly is the first of an error's problems, in one line.
+// briefly returns the first of an error's problems, in one line.
 func briefly(err error) string {
 	problems := diag.Problems(err)
 	if len(problems) < 2 {
@@ -122,7 +122,7 @@ func vars(c *spec.Config) map[string]string {
 	return out
 }
 
-// Keywords are the params of a Python function, by name.
+// Keywords returns the params of a Python function, by name.
 func Keywords(v spec.Variant) map[string]any {
 	if v.Kernel.Cell != spec.CellPython {
 		return nil
@@ -134,7 +134,7 @@ func Keywords(v spec.Variant) map[string]any {
 	return out
 }
 
-// plain is a value as JSON has it.
+// plain returns a value as JSON represents it.
 func plain(v formula.Value) any {
 	if b, ok := v.Bool(); ok {
 		return b
@@ -148,8 +148,8 @@ func plain(v formula.Value) any {
 	return v.String()
 }
 
-// FaultOf is what a report says of an error that the job met with at a stage. What the cell
-// that it ended has left goes to the record.
+// FaultOf turns an error of the job at a stage into the report's fault. What the ended cell left
+// behind goes to the record.
 func (p *Job) FaultOf(stage string, err error) *result.Fault {
 	var failed *worker.Failed
 	if errors.As(err, &failed) {
@@ -187,7 +187,7 @@ func (p *Job) GPU() bool {
 	return false
 }
 
-// framework is what a Python kernel is written for; "numpy" until it is known.
+// framework returns the framework that a Python kernel is written for; "numpy" until it is known.
 func framework(k *spec.Kernel, made *build.Artifact) string {
 	switch {
 	case made != nil:

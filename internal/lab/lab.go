@@ -1,11 +1,12 @@
-// Package lab is the place a run measures at: it builds artifacts, starts workers, and leases
-// cells with an artifact loaded, for whatever purpose. It decides nothing about what is
-// measured, and fills in the parts of the Report that say where it was.
+// Package lab provides what a run needs to measure: it builds artifacts, starts workers, and leases
+// cells with an artifact loaded, for any purpose. It does not decide what is measured. It fills in
+// the parts of the Report that describe the machine and the build.
 //
-// A service makes a Lab, builds its Jobs (Build, or Each where they are wanted as they are
-// done), and has their cells by Lease, LeaseAll, a Host (for duets) or an Examiner (for
-// answers). Lanes and Share spread rows over several GPUs or over the workers of a pool. What
-// the lab learns of a Job is in its Record, and Job.Row is what a report says of that.
+// A service makes a Lab, builds its Jobs (Build, or Each to receive every Job as soon as it is
+// built), and gets their cells from Lease, LeaseAll, a Host (for duets) or an Examiner (for
+// answers). Lanes and Share spread rows over several GPUs or over the workers of a pool. The lab
+// stores what it learns of a Job in the Job's Record, and Job.Row turns the Record into a row of
+// the report.
 package lab
 
 import (
@@ -25,40 +26,40 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Options say how candidate code is built and held, and where.
+// Options say how and where candidate code is built and sandboxed.
 type Options struct {
 	Build   build.Options
 	Sandbox string        // auto, require, off: for compilers and cells
-	Worker  []string      // command that starts the worker; nothing: here
-	Workers int           // how many a pool has that work at once; 0: one
+	Worker  []string      // command that starts the worker; empty: on this machine
+	Workers int           // how many workers of a pool run at once; 0: one
 	Device  int           // which GPU
-	LockMHz int           // hold its clock there; 0: leave it alone
+	LockMHz int           // lock the GPU clock at this frequency; 0: leave it alone
 	Timeout time.Duration // the longest one launch may take
-	Peaks   string        // folder of measured peaks; "": no percent of roof
+	Peaks   string        // folder of measured peaks; "": the report has no percent of roof
 	Class   string        // of the device, where the user names it
 }
 
-// Lab is a run's place to measure at.
+// Lab builds and measures for one run.
 type Lab struct {
 	Options
 	Report  *result.Report
 	Largest int64 // bytes of the largest problem's arguments
 
 	run       *run.Run
-	starting  *sync.Mutex // of a worker
+	starting  *sync.Mutex // guards the start of a worker
 	worker    *worker.Client
 	kept      []*Lease // Python cells that the next row may use
 	shared    *shared
 	uuid      string // of the GPU
-	known     bool   // the report says what the machine is
-	processor bool   // something is timed on the processor
+	known     bool   // the report describes the machine
+	processor bool   // something is timed on the CPU
 }
 
-// shared is what the stands of one run have together, besides the report: whoever
-// writes to a part of that which is no row's holds the lock.
+// shared is what the labs of one run have in common, besides the report. Whoever writes to a part
+// of the report that belongs to no row holds the lock.
 type shared struct {
 	sync.Mutex
-	peaks map[string]*roof.Peaks // by device class, nil for those without
+	peaks map[string]*roof.Peaks // by device class, nil for classes without peaks
 }
 
 // New makes a lab that writes to the report.
@@ -67,16 +68,16 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
 }
 
-// UUID names the GPU of the lab, once it is known to be there.
+// UUID returns the UUID of the lab's GPU, once the GPU is known to exist.
 func (l *Lab) UUID() string { return l.uuid }
 
-// Devices are the GPUs of the worker's machine.
+// Devices returns the GPUs of the worker's machine.
 func (l *Lab) Devices() []result.GPU {
 	return l.hello().Devices
 }
 
-// Start starts the worker, for whoever must know the machine before there is
-// anything to build.
+// Start starts the worker, for callers that must know the machine before there is anything to
+// build.
 func (l *Lab) Start(ctx context.Context) error {
 	_, err := l.Client(ctx)
 	if err == nil {
@@ -85,7 +86,7 @@ func (l *Lab) Start(ctx context.Context) error {
 	return err
 }
 
-// ClassOf is the device class that the numbers of a folder's kernel belong to.
+// ClassOf returns the device class that the numbers of a folder's kernel belong to.
 func (l *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
 	hello := l.hello()
 	switch {
@@ -97,8 +98,8 @@ func (l *Lab) ClassOf(ctx context.Context, dir string, k *spec.Kernel) string {
 	return hello.DeviceClass
 }
 
-// willUseGPU is what GPU says of a kernel's jobs once they are built. Of some Python
-// modules only their imports tell, and to build one is to read them.
+// willUseGPU predicts what GPU will report for a kernel's jobs once they are built. For some Python
+// modules only their imports decide, and building such a module means reading them.
 func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 	p := &Job{Variant: k.Default(), Dir: dir}
 	if k.Cell == spec.CellPython && k.Framework == "" {
@@ -109,9 +110,8 @@ func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 	return p.GPU()
 }
 
-// Build compiles what the jobs need, and starts the worker where it has not been:
-// both at once where that can be. What cannot be built says so in its row; the
-// error is for the worker.
+// Build compiles what the jobs need, and starts the worker if it is not running: both at once where
+// that is possible. A job that cannot be built says so in its row; the error is about the worker.
 func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 	cuda := false
 	for _, p := range jobs {
@@ -137,7 +137,7 @@ func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 		startErr = <-started
 	}
 	if startErr == nil {
-		l.adopt(jobs) // what Python modules run on is known only now
+		l.adopt(jobs) // the device of Python modules is known only now
 	}
 	for _, p := range jobs {
 		l.processor = l.processor || !p.Untimed && !p.GPU()
@@ -148,8 +148,9 @@ func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 	return startErr
 }
 
-// Each compiles what the jobs need, every variant once, and hands them over as they are done, one call at a time. What
-// cannot be built says so in its record. The worker must be there.
+// Each compiles what the jobs need, every variant once, and calls done for each job as soon as it
+// is built, one call at a time. A job that cannot be built says so in its record. The worker must
+// be running.
 func (l *Lab) Each(ctx context.Context, jobs []*Job, done func(*Job)) {
 	var requests []build.Request
 	var waiting []*Job
@@ -188,7 +189,7 @@ func (l *Lab) Each(ctx context.Context, jobs []*Job, done func(*Job)) {
 	})
 }
 
-// compiler notes what kernels of a kind are made or run with.
+// compiler records the compiler or interpreter of a kind of kernels.
 func (l *Lab) compiler(cell, name string) {
 	l.note(func(r *result.Report) {
 		if r.Machine.Compilers == nil {
@@ -198,16 +199,15 @@ func (l *Lab) compiler(cell, name string) {
 	})
 }
 
-// note writes to the part of the report that several stands share.
+// note writes to the part of the report that several labs share.
 func (l *Lab) note(write func(*result.Report)) {
 	l.shared.Lock()
 	defer l.shared.Unlock()
 	write(l.Report)
 }
 
-// adopt makes the run one on the worker's machine and, once there are jobs for a
-// GPU, on the chosen one of its GPUs. Its class is that of its rows: what these are
-// compared with may run elsewhere.
+// adopt records the worker's machine as the run's and, once there are jobs for a GPU, the chosen
+// GPU. The class is that of the rows: the versions that they are compared with may run elsewhere.
 func (l *Lab) adopt(jobs []*Job) {
 	hello := l.hello()
 	if !l.known {
@@ -243,12 +243,12 @@ func (l *Lab) adoptGPU(gpu result.GPU) {
 	}
 }
 
-// refuseCUDA gives kernels that no GPU can run the reason for it: that no GPU of the
-// architecture can, or what the worker knows better than a compiler that is not told
-// what to compile for.
+// refuseCUDA gives kernels that no GPU can run the reason: no GPU of the architecture can run them,
+// or the worker has no such GPU. The worker's reason is better than that of a compiler that is not
+// told what to compile for.
 func (l *Lab) refuseCUDA(jobs []*Job) {
 	arch := build.Arch(l.Options.Build.Arch)
-	if l.Report.Machine.GPU == nil { // whose own limits adopt knows
+	if l.Report.Machine.GPU == nil { // adopt knows the limits of a GPU that is there
 		RefuseUnfit(jobs, limitsOf(arch))
 	}
 	if arch != "" {
@@ -259,7 +259,7 @@ func (l *Lab) refuseCUDA(jobs []*Job) {
 		why = fmt.Sprintf("there is no GPU %d; this machine has %d", l.Device, count)
 	}
 	if why == "" {
-		return // a worker that does not say
+		return // the worker does not say why
 	}
 	for _, p := range jobs {
 		if p.Cell() == spec.CellCUDA && p.Record.Fault == nil {
@@ -279,8 +279,8 @@ func (l *Lab) Close() {
 	}
 }
 
-// Client returns a worker that is there, starting another when the last one died. It may
-// be called from several goroutines.
+// Client returns a running worker, and starts another if the last one died. Several goroutines may
+// call it.
 func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	l.starting.Lock()
 	defer l.starting.Unlock()
@@ -301,7 +301,7 @@ func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	return started, nil
 }
 
-// hello is what the last worker said of its machine; nothing before there was one.
+// hello returns what the last worker said of its machine; empty before there was one.
 func (l *Lab) hello() wire.Hello {
 	l.starting.Lock()
 	defer l.starting.Unlock()

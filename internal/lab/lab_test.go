@@ -17,8 +17,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// beWorkerWithGPU is a worker whose machine has GPUs. It opens cells that load
-// anything, have something to say of each side, and do nothing else.
+// beWorkerWithGPU acts as a worker whose machine has GPUs. It opens cells that load anything,
+// report something about each side, and do nothing else.
 func beWorkerWithGPU() {
 	hello := wire.Hello{
 		Protocol: "1.1", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
@@ -63,8 +63,8 @@ func labWithGPU(t *testing.T, class string) *Lab {
 	return b
 }
 
-// What a run has found out about its machine stays, whatever else is built in it:
-// the oracles of kernels that run on a GPU often need no GPU, and nothing built.
+// What a run has found out about its machine stays, whatever else it builds: the oracles of GPU
+// kernels often need no GPU and no build.
 func TestBuildKeepsTheMachine(t *testing.T) {
 	t.Parallel()
 	s, err := spec.Parse("pawl.yaml", []byte(`version: 1
@@ -159,8 +159,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// A report's class is that of its rows: an oracle or a rival on the GPU does not
-// change it.
+// The class of a report is that of its rows: an oracle or a rival on the GPU does not change it.
 func TestWhatIsBesideRowsHasNoClass(t *testing.T) {
 	t.Parallel()
 	s, b := pythonSpec(t), labWithGPU(t, "")

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Lanes are the labs that share a run's work, each with a worker of its own: one for each of
-// the GPUs (nil: all there are), or for each of a pool's workers. The first is the lab
-// itself. There are no more of them than pieces of work.
+// Lanes returns the labs that share a run's work, each with its own worker: one for each of the
+// GPUs (nil: all there are), or for each worker of a pool. The first is the lab itself. There are
+// no more lanes than pieces of work.
 func (l *Lab) Lanes(ctx context.Context, devices []int, work int) ([]*Lab, error) {
 	lanes := []*Lab{l}
 	for len(lanes) < min(l.Workers, work) {
@@ -43,8 +43,8 @@ func (l *Lab) Lanes(ctx context.Context, devices []int, work int) ([]*Lab, error
 	return lanes, nil
 }
 
-// another is a lab beside this one, with a worker of its own. What is timed on the processor
-// stays with the first.
+// another returns a lab beside this one, with its own worker. What is timed on the CPU stays with
+// the first.
 func (l *Lab) another(device int) *Lab {
 	other := *l
 	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
@@ -54,8 +54,8 @@ func (l *Lab) another(device int) *Lab {
 	return &other
 }
 
-// ofPool is a lab with another worker of the pool, which must be of the same device class:
-// a run has one.
+// ofPool returns a lab with another worker of the pool, which must have the same device class: a
+// run has one class.
 func (l *Lab) ofPool(ctx context.Context) (*Lab, error) {
 	other := l.another(l.Device)
 	other.processor, other.uuid = l.processor, ""
@@ -82,10 +82,10 @@ func closeAll(lanes []*Lab) {
 	}
 }
 
-// Share lets lanes do pieces of work, numbered from 0, each as soon as it is free: do is
-// called once for every lane, with the pieces that fall to it. Work that not every lane can
-// do stays with the first. A worker keeps the devices it has used until it ends, and GPUs of
-// one machine have the same processor: what needs that is such work, except among the
+// Share lets lanes do pieces of work, numbered from 0, each lane as soon as it is free: do is
+// called once for every lane, with the pieces for that lane. Work that not every lane can do stays
+// with the first. A worker keeps the devices it has used until it ends, and GPUs of one machine
+// share its CPU: work that needs the CPU therefore stays with the first lane, except among the
 // workers of a pool.
 func Share(lanes []*Lab, pieces int, anywhere func(int) bool, do func(lane *Lab, pieces iter.Seq[int])) {
 	first, shared := make(chan int, pieces), make(chan int, pieces)
@@ -101,7 +101,7 @@ func Share(lanes []*Lab, pieces int, anywhere func(int) bool, do func(lane *Lab,
 	var busy sync.WaitGroup
 	for n, lane := range lanes {
 		busy.Go(func() {
-			if len(lanes) > 1 { // another run may wait for this GPU while this one waits for its other
+			if len(lanes) > 1 { // another run may wait for this GPU while this run waits for that one's other GPU
 				defer lane.Close()
 			}
 			do(lane, func(yield func(int) bool) {

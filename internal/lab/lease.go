@@ -23,30 +23,30 @@ const (
 	driverMemory = 16 << 30
 )
 
-// Purpose says what a cell is leased for. The zero value is for timing.
+// Purpose says what a cell is leased for. The zero value means timing.
 type Purpose struct {
-	Memory   int64         // at least; what the arguments need by themselves is counted in
+	Memory   int64         // at least; the memory of the arguments is included
 	Threads  int           // at least
-	Beside   *Lease        // load the job into this lease's cell, beside what is loaded there,
+	Beside   *Lease        // load the job into this lease's cell, beside what is loaded there already,
 	Side     int           // as this side of it
-	Tool     string        // of compute-sanitizer, which runs the cell: the worker limits neither, and locks no clocks
-	Sandbox  string        // other than the lab's; "": that
-	Deadline time.Duration // of loading; 0: the lab's
+	Tool     string        // tool of compute-sanitizer that runs the cell: the worker then limits neither memory nor threads, and locks no clocks
+	Sandbox  string        // overrides the lab's; "": the lab's
+	Deadline time.Duration // for loading; 0: the lab's
 }
 
-// Lease is a cell with a job's artifact loaded. Whoever leased it closes it.
+// Lease is a cell with a job's artifact loaded. Its caller closes it.
 type Lease struct {
 	Cell *worker.Cell
 
 	loaded *wire.LoadReply // of the job it was opened for
 	client *worker.Client
-	id     string // of what is loaded
+	id     string // of the loaded artifact
 	memory int64
-	last   *Job // that used it
+	last   *Job // the job that used it last
 }
 
-// Lease opens a cell and loads a job's artifact there. One that fails leaves nothing behind,
-// but for a cell that it was to share: that is closed by whoever has it.
+// Lease opens a cell and loads a job's artifact there. On failure it leaves no cell open, except a
+// cell that it was to share: its owner closes that one.
 func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, error) {
 	client, err := l.Client(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	}
 	lease := &Lease{Cell: cell, client: client, id: job.loadID(), memory: open.Memory}
 	lease.loaded, err = cell.Load(ctx, load)
-	if purpose.Tool != "" { // what it says is not of the row
+	if purpose.Tool != "" { // the tool's output is not the row's
 		if err != nil {
 			return nil, &unloadedError{endCell(ctx, cell, err)}
 		}
@@ -86,15 +86,15 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	return lease, nil
 }
 
-// unreachedError is a worker that did not get as far as opening a cell: it says nothing of
-// the job.
+// unreachedError means that the worker did not get as far as opening a cell: it says nothing of the
+// job.
 type unreachedError struct{ err error }
 
 func (e *unreachedError) Error() string { return e.err.Error() }
 
 func (e *unreachedError) Unwrap() error { return e.err }
 
-// unloadedError is a job that could not be loaded under a tool, with what that has to say.
+// unloadedError means that a job could not be loaded under a tool; it holds the tool's output.
 type unloadedError struct{ end cellEnd }
 
 func (e *unloadedError) Error() string { return e.end.err.Error() }
@@ -111,9 +111,9 @@ func (s *Lease) gone() bool {
 	}
 }
 
-// LeaseAll leases a cell for every job, all at once: importing a framework takes
-// seconds. Python cells of the last row that have the same function loaded are
-// used again, the others closed. Where there is no lease there is an error.
+// LeaseAll leases a cell for every job, all at once: importing a framework takes seconds. Python
+// cells of the last row that have the same function loaded are used again, the others are closed.
+// Every job has a lease or an error.
 func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 	leases, errs := make([]*Lease, len(jobs)), make([]error, len(jobs))
 	for i, job := range jobs {
@@ -136,7 +136,7 @@ func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 	return leases, errs
 }
 
-// requests are what the worker is asked for.
+// requests returns the requests to the worker.
 func (l *Lab) requests(p *Job, purpose Purpose) (wire.Open, wire.Load) {
 	threads := 1
 	for _, launch := range p.Instance.Launches {
@@ -165,7 +165,8 @@ func (l *Lab) requests(p *Job, purpose Purpose) (wire.Open, wire.Load) {
 	return open, load
 }
 
-// misplaced says why a GPU function would run on the processor, if it would. Whoever is only asked for answers may give them anywhere.
+// misplaced says why a GPU function would run on the CPU, if it would. A job that only gives
+// answers may run anywhere.
 func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 	if p.Cell() != spec.CellPython || !p.GPU() || p.Untimed || l.Report.Kind == result.KindFuzz || gpus == 0 || loaded.OnDevice {
 		return nil
@@ -176,7 +177,7 @@ func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 	}
 }
 
-// describe records what a cell said of itself, and of the job when it was loaded.
+// describe records what a cell reported about itself, and about the job when it was loaded.
 func (l *Lab) describe(p *Job, s *Lease, loaded *wire.LoadReply) {
 	s.last = p
 	p.Record.Trust = s.Cell.Info.Trust
@@ -197,8 +198,8 @@ func (l *Lab) describe(p *Job, s *Lease, loaded *wire.LoadReply) {
 	p.Record.Flush = loaded.Flush
 }
 
-// held records what held a cell. A job may have had several: what was tried in any
-// of them stays.
+// held records the sandbox that held a cell. A job may have had several cells: the attempts of all
+// of them are kept.
 func (r *Record) held(box result.Sandbox) {
 	if before := r.Sandbox; before != nil {
 		box.Attempts = slices.Clone(box.Attempts)
@@ -211,7 +212,7 @@ func (r *Record) held(box result.Sandbox) {
 	r.Sandbox = &box
 }
 
-// loadID is the same for jobs that load the same function.
+// loadID is equal for jobs that load the same function.
 func (p *Job) loadID() string {
 	keywords, _ := json.Marshal(p.Keywords) // of plain values: cannot fail
 	return p.Artifact.Key + string(keywords)
@@ -230,8 +231,8 @@ func (l *Lab) take(p *Job, memory int64) *Lease {
 	return found
 }
 
-// Return closes a lease after its row, or keeps it for the next: a Python cell that
-// is as good as before, also where its function refused the problem.
+// Return closes a lease after its row, or keeps it for the next. It keeps a Python cell that is
+// still usable, even if its function refused the problem.
 func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
 	var failed *worker.Failed
 	refused := errors.As(err, &failed) && failed.Cause == result.CauseUnsupported && !failed.CellEnded
@@ -242,8 +243,8 @@ func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
 	return s.Close(ctx, p, err)
 }
 
-// Release closes the cells that were kept, all at once. What only closing brings to light
-// is told of the row that used the cell last.
+// Release closes the cells that were kept, all at once. An error that only closing reveals is
+// recorded for the row that used the cell last.
 func (l *Lab) Release(ctx context.Context) {
 	kept := slices.DeleteFunc(l.kept, (*Lease).gone)
 	l.kept = nil
@@ -255,8 +256,8 @@ func (l *Lab) Release(ctx context.Context) {
 	}
 }
 
-// endAll ends cells, all at once: one that has used a GPU takes a while to end. A lease that
-// is nil has none.
+// endAll ends cells, all at once: a cell that has used a GPU takes a while to end. A nil lease has
+// no cell.
 func endAll(ctx context.Context, leases []*Lease, errs ...error) []cellEnd {
 	ends := make([]cellEnd, len(leases))
 	var closing sync.WaitGroup
@@ -274,20 +275,20 @@ func endAll(ctx context.Context, leases []*Lease, errs ...error) []cellEnd {
 	return ends
 }
 
-// Close ends the cell and takes down its story. It returns the fault that matters:
-// the one there was, or what only closing brought to light.
+// Close ends the cell and records what it reported. It returns the fault that matters: the given
+// one, or the one that only closing revealed.
 func (s *Lease) Close(ctx context.Context, p *Job, err error) error {
 	return p.closed(endCell(ctx, s.Cell, err))
 }
 
 // cellEnd is how a cell ended.
 type cellEnd struct {
-	reply   *wire.CloseReply // nil where it had ended before
+	reply   *wire.CloseReply // nil if it had ended before
 	err     error            // the one that matters
-	closing error            // what closing came to
+	closing error            // the error of closing
 }
 
-// endCell ends a cell, unless the error that there was has ended it.
+// endCell ends a cell, unless the given error has ended it.
 func endCell(ctx context.Context, cell *worker.Cell, err error) cellEnd {
 	var failed *worker.Failed
 	if errors.As(err, &failed) && failed.CellEnded {
@@ -300,7 +301,7 @@ func endCell(ctx context.Context, cell *worker.Cell, err error) cellEnd {
 	return cellEnd{reply: reply, err: err}
 }
 
-// closed takes down what a cell of the job's said when it ended.
+// closed records what a cell of the job reported when it ended.
 func (p *Job) closed(end cellEnd) error {
 	if end.reply == nil {
 		return end.err

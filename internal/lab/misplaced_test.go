@@ -9,7 +9,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// What runs on the processor is never taken for something on the GPU.
+// A function that runs on the CPU is never taken for one on the GPU.
 func TestFunctionsThatDoNotFindTheGPU(t *testing.T) {
 	t.Parallel()
 	job := func(cell, framework string, untimed bool) *Job {

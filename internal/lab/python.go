@@ -8,14 +8,14 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Limits of a python cell: importing a framework takes memory, threads and, the
-// first time, long.
+// Limits of a Python cell: importing a framework takes memory, threads and, the first time, a long
+// while.
 const (
 	pythonThreads = 1024
 	pythonImports = 90 // seconds
 )
 
-// python adds what a python cell must be told.
+// python adds the settings of a Python cell.
 func (l *Lab) python(p *Job, open *wire.Open, load *wire.Load) {
 	open.Memory = 5*l.Largest + spareMemory + driverMemory // the cell may serve other configs too
 	open.Threads = pythonThreads

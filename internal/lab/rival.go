@@ -11,8 +11,8 @@ import (
 	"pawl/internal/worker/cell/python"
 )
 
-// Rival is something else that solves a kernel's problem: to measure it against,
-// or to ask for the right answer.
+// Rival is another implementation that solves a kernel's problem: one to measure against, or one
+// that gives the right answers.
 type Rival struct {
 	Variant  spec.Variant
 	module   []byte         // text of a Python module that ships with pawl
@@ -20,7 +20,7 @@ type Rival struct {
 	borrowed bool           // it takes the kernel's own problem, params included
 }
 
-// Job is the rival on one config of the kernel.
+// Job returns the rival's job on one config of the kernel.
 func (r *Rival) Job(dir string, config *spec.Config) *Job {
 	job := NewJob(dir, r.Variant, config)
 	job.Module, job.Keywords, job.Beside, job.Borrowed = r.module, r.keywords, true, r.borrowed
@@ -47,7 +47,7 @@ func FindRival(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 	return findFunction(s, k, name)
 }
 
-// findFunction is FindRival past the kernels: one may be called sdpa, too.
+// findFunction is FindRival without the kernels: a kernel may be called sdpa, too.
 func findFunction(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 	if slices.Contains(Attention, name) {
 		return attention(k, name)
@@ -77,7 +77,7 @@ func kernelNames(s *spec.Spec) []string {
 	return names
 }
 
-// pythonLike is a Python function that takes a kernel's problem.
+// pythonLike returns a Python function that takes a kernel's problem.
 func pythonLike(k *spec.Kernel, name, entry string) *spec.Kernel {
 	like := *k
 	like.Name, like.Cell, like.Python, like.Source, like.Framework = name, spec.CellPython, entry, spec.PythonSource(entry), ""
@@ -85,9 +85,9 @@ func pythonLike(k *spec.Kernel, name, entry string) *spec.Kernel {
 	return &like
 }
 
-// attention makes one of the rivals above of a kernel's problem. Queries, keys
-// and values are the arguments of these names, else the first three inputs of
-// four dimensions; scale and causal are taken over where the kernel has them.
+// attention makes one of the rivals above from a kernel's problem. Queries, keys and values are the
+// arguments of these names, else the first three inputs of four dimensions; scale and causal are
+// taken over where the kernel has them.
 func attention(k *spec.Kernel, name string) (*Rival, error) {
 	like := pythonLike(k, name, attentionEntries[name])
 	like.Framework = "torch"

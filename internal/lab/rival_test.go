@@ -139,7 +139,7 @@ func TestPythonRivals(t *testing.T) {
 	}
 }
 
-// python: sdpa is PyTorch's, whatever kernels there are: nobody is his own judge.
+// python: sdpa is PyTorch's, whatever kernels there are: no kernel is its own judge.
 func TestKernelsCalledSDPA(t *testing.T) {
 	s := rivals(t)
 	k := kernelNamed(s, "attention")
@@ -154,7 +154,7 @@ func TestKernelsCalledSDPA(t *testing.T) {
 	}
 }
 
-// Params reach Python as what they are.
+// Params reach Python with their own types.
 func TestKeywords(t *testing.T) {
 	s := rivals(t)
 	raw, err := json.Marshal(Keywords(kernelNamed(s, "scale").Default()))

@@ -12,8 +12,8 @@ import (
 	"pawl/internal/verify"
 )
 
-// peaksOf are the peaks of the device that a cell's kernels run on; nil when none
-// were measured. A file that cannot be used is said once and then ignored.
+// peaksOf returns the peaks of the device that a cell's kernels run on; nil when none were
+// measured. An unusable file is reported once and then ignored.
 func (l *Lab) peaksOf(cell string) *roof.Peaks {
 	if l.Peaks == "" {
 		return nil
@@ -46,22 +46,22 @@ func (l *Lab) peaksOf(cell string) *roof.Peaks {
 	return found
 }
 
-// machine is what the report says of it so far.
+// machine returns what the report says of the machine so far.
 func (l *Lab) machine() (m result.Fingerprint) {
 	l.note(func(r *result.Report) { m = r.Machine })
 	return m
 }
 
-// Roofed is a timing held against the device's best.
+// Roofed is a timing compared with the device's peaks.
 type Roofed struct {
-	Timing   *result.Timing // with the part of the roof that it reached, where that is known
+	Timing   *result.Timing // with its percentage of the roof, where that is known
 	Fault    *result.Fault  // of a row that is faster than the device can be
 	Findings []result.Finding
 	Warnings []result.Warning
 }
 
-// HoldAgainstRoof says what part of the device's best a job reached. What is faster than
-// the device can be is rejected on a GPU, and suspicious on a processor.
+// HoldAgainstRoof computes what percentage of the device's peak a job reached. A job that is faster
+// than the device can be is rejected on a GPU, and suspicious on a CPU.
 func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	out := Roofed{Timing: t}
 	if p.Instance == nil || t == nil || t.Stats.Count == 0 {
@@ -70,7 +70,7 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	here := l.machine()
 	cell := p.Cell()
 	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
-		cell = spec.CellHost // it ran on the processor
+		cell = spec.CellHost // it ran on the CPU
 	}
 	peaks := l.peaksOf(cell)
 	if peaks == nil {
@@ -89,7 +89,7 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	if !known {
 		return out
 	}
-	if cores == 1 { // several do not reach as many times the peaks of one
+	if cores == 1 { // several cores do not reach the same multiple of one core's peaks
 		held := *t
 		held.Stats.RoofPct, held.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
 		out.Timing = &held
@@ -115,12 +115,12 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	return out
 }
 
-// leastSeconds is the shortest launch on a processor whose rate says anything: of less,
-// the clock's own step is too large a part.
+// leastSeconds is the shortest launch on a CPU whose rate means anything: below it, the clock's
+// resolution is too large a part.
 const leastSeconds = 1e-6
 
-// shareOf is one core's part of what several did. Where the caches are not known it has
-// no roof of memory: whatever is fast may lie in one of them.
+// shareOf returns one core's share of the work of several. Where the caches are not known, it has
+// no memory roof: fast data may lie in one of them.
 func shareOf(w roof.Work, cores int) roof.Work {
 	n := float64(cores)
 	w.GBps, w.GFLOPS, w.Footprint = w.GBps/n, w.GFLOPS/n, w.Footprint/int64(cores)
@@ -133,8 +133,8 @@ func shareOf(w roof.Work, cores int) roof.Work {
 	return w
 }
 
-// cores is how many of a processor's cores the job's kernel may use: PyTorch is told; the
-// libraries of NumPy and JAX do as they like, with all that there are.
+// cores returns how many CPU cores the job's kernel may use. PyTorch is told how many; the
+// libraries of NumPy and JAX may use all.
 func (p *Job) cores(cpu result.CPU) int {
 	if p.Cell() == spec.CellPython && framework(p.Variant.Kernel, p.Artifact) != "torch" {
 		return max(2, cpu.Cores*max(1, cpu.Threads))

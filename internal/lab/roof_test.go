@@ -126,8 +126,8 @@ func TestHoldAgainstRoof(t *testing.T) {
 	}
 }
 
-// On a processor nobody is accused by a roof that may be another: that of a cache, of
-// several cores, of a busier day. What no core can do is suspicious.
+// On a CPU nobody is accused because of a roof that may not apply: that of a cache, of several
+// cores, of a busier day. A rate that no core can reach is suspicious.
 func TestHostBeyondItsRoof(t *testing.T) {
 	folder := t.TempDir()
 	peaksIn(t, folder)
@@ -223,7 +223,7 @@ func TestWithoutPeaks(t *testing.T) {
 	}
 }
 
-// Peaks that cannot be read change nothing but a warning, once.
+// Unreadable peaks cause one warning and change nothing else.
 func TestBrokenPeaks(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(roof.Path(folder, "nvidia-h200"), []byte(`{"schema": 1,`), 0o644); err != nil {
@@ -242,7 +242,7 @@ func TestBrokenPeaks(t *testing.T) {
 	}
 }
 
-// Labs on several GPUs find it out once for all of them, whichever is first.
+// Labs on several GPUs find the peaks once for all of them, whichever is first.
 func TestPeaksAreShared(t *testing.T) {
 	t.Parallel()
 	b := labWithGPU(t, "")

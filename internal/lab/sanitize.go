@@ -18,12 +18,12 @@ const (
 	sanitizedLeast  = 3 * time.Minute // of a request
 )
 
-// Sanitized is what came of launches under a tool of compute-sanitizer.
+// Sanitized is the outcome of launches under a tool of compute-sanitizer.
 type Sanitized struct {
 	Text    string // the tool's own
 	Log     string // what the cell printed
 	Sandbox result.Sandbox
-	Err     error // what ended the launches: often what the tool found
+	Err     error // the error that ended the launches: often the one that the tool found
 }
 
 // SanitizedCase is a problem to launch on.
@@ -33,9 +33,9 @@ type SanitizedCase struct {
 	Batch    int
 }
 
-// Sanitize launches a job once on each problem, in a cell of its own under a tool of
-// compute-sanitizer: no sample, nothing else on the device but what fills and looks
-// at the arguments. The error says why there was no such cell.
+// Sanitize launches a job once on each problem, in its own cell under a tool of compute-sanitizer.
+// It takes no samples, and nothing else runs on the device but the kernels that fill and inspect
+// the arguments. The error says why there was no such cell.
 func (l *Lab) Sanitize(ctx context.Context, job *Job, tool, sandbox string, cases []SanitizedCase) (*Sanitized, error) {
 	deadline := max(sanitizedLeast, sanitizedFactor*l.Timeout)
 	lease, err := l.Lease(ctx, job, Purpose{Tool: tool, Sandbox: sandbox, Deadline: deadline})
@@ -60,7 +60,7 @@ func (l *Lab) Sanitize(ctx context.Context, job *Job, tool, sandbox string, case
 	return sanitized(endCell(ctx, cell, err))
 }
 
-// sanitized is what launches came to whose cell ended so.
+// sanitized returns the outcome of launches whose cell ended this way.
 func sanitized(end cellEnd) (*Sanitized, error) {
 	if end.reply != nil {
 		return &Sanitized{Text: end.reply.Sanitizer, Log: end.reply.Log, Sandbox: end.reply.Sandbox, Err: end.err}, nil
@@ -73,7 +73,7 @@ func sanitized(end cellEnd) (*Sanitized, error) {
 	return found, nil
 }
 
-// sanitizedEnd is what a cell that is gone has left; nil: it is not.
+// sanitizedEnd returns what an ended cell has left; nil: it has not ended.
 func sanitizedEnd(err error) *Sanitized {
 	var failed *worker.Failed
 	if !errors.As(err, &failed) || !failed.CellEnded {

@@ -56,7 +56,7 @@ func (h host) quietCore(allowed []int) int {
 	return 0
 }
 
-// QuietCores returns CPUs for a measurement with so many threads: of the fastest kind
+// QuietCores returns CPUs for a measurement with this many threads: of the fastest kind
 // while there are enough of these, and the last of them.
 func QuietCores(threads int) []int { return live.quietCores(live.usable(), threads) }
 

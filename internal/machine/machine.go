@@ -1,7 +1,7 @@
-// Package machine tells the facts of the host that a timing depends on: what
-// it is (Fingerprint), how it is at one moment (State) and what it did between
-// two moments (Meter). It reads /proc and /sys, starts no process, and leaves
-// out whatever this machine does not tell: an absent fact is never a zero.
+// Package machine reads the facts of the host that a timing depends on: what it is (Fingerprint),
+// how it is at one moment (State) and what it did between two moments (Meter). It reads /proc and
+// /sys and starts no process. It leaves out every fact that this machine does not give: an absent
+// fact is never a zero.
 package machine
 
 import (

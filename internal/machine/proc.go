@@ -107,7 +107,7 @@ func ticksBetween(before, after map[int]procTimes) int64 {
 	return max(0, used)
 }
 
-// inherited tells whether an ended process's time has come to one that lives: to
+// inherited reports whether an ended process's time has come to one that lives: to
 // its parent, or through a parent that ended too to a farther ancestor.
 func inherited(p procTimes, before, after map[int]procTimes) bool {
 	for range len(before) {

@@ -9,15 +9,15 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// steppedData tells whether the data of samples differs in a few elements only.
+// steppedData reports whether the data of consecutive samples differs in a few elements only.
 func (s *series) steppedData() bool { return !s.cuda() }
 
-// launches tells whether the side is host code that launches by itself, on a GPU.
+// launches reports whether the side is host code that launches by itself, on a GPU.
 func (s *series) launches() bool { return s.cuda() && s.Instance.Variant.Kernel.Launcher }
 
-// turnLongest is how many samples a turn may have. Those of a launcher never meet the same
-// copy of the arguments twice, and the next turn has wholly new data: there is nothing that
-// it could remember.
+// turnLongest returns how many samples a turn may have. The samples of a launcher never use the
+// same copy of the arguments twice, and the next turn has wholly new data: there is nothing that it
+// could remember.
 func (s *series) turnLongest() int {
 	if s.launches() && s.opts.Cache == "cold" && s.sets > 0 {
 		return max(1, min(turnMost, s.sets/s.perSample))
@@ -26,23 +26,23 @@ func (s *series) turnLongest() int {
 }
 
 const (
-	anewOneIn  = 3    // requests has wholly new data: to generate it takes time
-	anewOften  = 2    // the same of requests of few samples, since slow versions have few requests, too
-	anewFew    = 4    // samples are so few
-	anewWithin = 4    // samples of a request the one on new data is: what is done about it beside the clock is seen the better, the fewer there are
-	usualLeast = 3    // turns without new data, until they say what is usual
-	slowPlace  = 1.25 // times as long as usual is what samples take at a place that is not compared
+	anewOneIn  = 3    // one request in this many has wholly new data: generating it takes time
+	anewOften  = 2    // the same for requests of few samples, since slow versions also have few requests
+	anewFew    = 4    // requests with fewer samples than this have few
+	anewWithin = 4    // the sample on new data is among the first of this many: with fewer samples, work beside the clock shows better
+	usualLeast = 3    // turns without new data that are needed to know the usual time
+	slowPlace  = 1.25 // places of a turn where samples take longer than this multiple of the usual time are not compared
 )
 
-// extras are what a request has besides its samples, which nobody knows before.
+// extras are the parts of a request besides its samples, which nobody can know beforehand.
 type extras struct {
-	fresh int // the sample that works on data of which no launch has seen anything; 0: none
-	batch int // of that data; 0: whichever comes next
-	pair  int // number of the turns that have it at that place; 0: no other side's
-	probe int // the sample before which a flush is looked at; 0: none
+	fresh int // the sample that works on data that no launch has seen; 0: none
+	batch int // batch of that data; 0: the next one
+	pair  int // number of the turns that have it at that place; 0: no other side has it
+	probe int // the sample before which a flush is probed; 0: none
 }
 
-// drawExtras draws them for a request of so many samples.
+// drawExtras draws the extras of a request of this many samples.
 func (s *series) drawExtras(count int) (x extras) {
 	if !s.inMatch {
 		return x
@@ -61,7 +61,7 @@ func (s *series) drawExtras(count int) (x extras) {
 	return x
 }
 
-// reached is how many of so many samples a request takes before its time is up.
+// reached returns how many of this many samples a request takes before its time is up.
 func (s *series) reached(count int) int {
 	if s.perItem > 0 {
 		count = min(count, 1+int(requestMost/s.perItem))
@@ -69,7 +69,7 @@ func (s *series) reached(count int) int {
 	return max(1, count)
 }
 
-// ask adds extras to a request, where it reaches them: they may have been drawn for a
+// ask adds extras to a request, at samples that it reaches: the extras may have been drawn for a
 // faster version.
 func (s *series) ask(m *wire.Sample, x extras) {
 	most := s.reached(m.Count)
@@ -81,9 +81,8 @@ func (s *series) ask(m *wire.Sample, x extras) {
 	}
 }
 
-// stage has a cell generate the wholly new data of the next turn, in a request of its own:
-// in that of the turn the time it takes would hide what is done with the data before its
-// clock starts.
+// stage lets a cell generate the wholly new data of the next turn, in a separate request: inside
+// the turn's request the time of generating would hide work on the data before the clock starts.
 func (s *series) stage(ctx context.Context, x extras) error {
 	m := s.wanted(1)
 	m.Dry, m.FreshBatch = true, x.batch
@@ -94,9 +93,9 @@ func (s *series) stage(ctx context.Context, x extras) error {
 	return err
 }
 
-// align gives all sides the same data from here on, so that a kernel whose time depends on
-// it is compared with itself. They lose step where one warms up longer, or is too slow for
-// all samples of a turn. It reports whether they had.
+// align gives all sides the same data from here on, so that a kernel whose time depends on the data
+// is compared on equal data. Sides get out of step where one warms up longer, or is too slow for
+// all samples of a turn. It reports whether they were out of step.
 func align(all []*series) (apart bool) {
 	data := 0
 	for _, s := range all {
@@ -117,11 +116,11 @@ type span struct {
 	fresh    bool // one sample is on wholly new data
 }
 
-// closeCell says of every sample on wholly new data in a cell's turns what is usual there:
-// what samples take at the same place of turns without such data. In its own turn a kernel
-// that has noticed could be as slow in the samples after it. Samples that warm it up are in
-// no turn. Places where samples usually take longer, such as the first after a pause, say
-// nothing of what is gained at the others.
+// closeCell sets the usual time of every sample on wholly new data in a cell's turns: the median of
+// samples at the same place of turns without such data. The sample's own turn is not used, because
+// a kernel that has noticed the new data could be as slow in the samples after it. Warm-up samples
+// are in no turn. Places where samples usually take longer, such as the first after a pause, say
+// nothing of the gain at the others.
 func (s *series) closeCell() {
 	samples := &s.samples
 	var all []float64

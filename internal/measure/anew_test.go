@@ -15,14 +15,14 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// New data comes with any of the first samples of a request, each as often as the others;
-// in requests of few samples more often, and never where no sample is taken.
+// New data comes with any of the first samples of a request, each equally often; in requests of few
+// samples more often, and never at a sample that is not taken.
 func TestWhichSampleIsOnNewData(t *testing.T) {
 	const draws = 20_000
 	for _, test := range []struct {
 		count   int
 		perItem float64
-		want    int // samples that it may come with
+		want    int // samples that may be on new data
 		part    float64
 	}{
 		{8, 1e-3, anewWithin, 1. / 3},
@@ -56,7 +56,7 @@ func TestWhichSampleIsOnNewData(t *testing.T) {
 	}
 }
 
-// A slow version has new data with a sample that it takes, though the draw was for another.
+// A slow version gets new data with a sample that it takes, though the draw was for another.
 func TestNewDataIsReached(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8), Cell: &worker.Cell{}}, Options{Cache: "cold"}, nil)
 	s.inMatch, s.perItem = true, 0.3
@@ -66,9 +66,9 @@ func TestNewDataIsReached(t *testing.T) {
 	}
 }
 
-// What is usual is what samples take at the same place of turns without new data: a kernel
-// that is slow in the rest of a turn, once it has seen some, does not change that. Where
-// samples always take longer nothing is compared.
+// The usual time is that of samples at the same place of turns without new data: a kernel that is
+// slow in the rest of a turn, once it has seen new data, does not change it. Places where samples
+// always take longer are not compared.
 func TestWhatIsUsual(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	samples := &s.samples
@@ -100,7 +100,7 @@ func TestWhatIsUsual(t *testing.T) {
 	}
 }
 
-// Sides that have lost step go on with other data, the same for all.
+// Sides that are out of step go on with other data, the same for all.
 func TestSidesAreAligned(t *testing.T) {
 	for _, cell := range []string{spec.CellHost, spec.CellPython, spec.CellCUDA} {
 		var all []*series
@@ -127,8 +127,8 @@ func TestSidesAreAligned(t *testing.T) {
 	}
 }
 
-// The turns of all sides have the same data, though one of them warms up for longer, and
-// what is wholly new is generated in requests of their own.
+// The turns of all sides have the same data, though one of them warms up for longer, and wholly new
+// data is generated in separate requests.
 func TestTurnsHaveTheSameData(t *testing.T) {
 	t.Parallel()
 	stage := newStage(t, func(_, side int) puppet.Script { return puppet.Script{Slow: 30 * side} })
@@ -140,7 +140,7 @@ func TestTurnsHaveTheSameData(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := 0
-	for cell := 1; cell < len(stage.orders); cell++ { // in the first, clocks are looked at afterwards
+	for cell := 1; cell < len(stage.orders); cell++ { // in the first, clocks are compared afterwards
 		mine, theirs := stage.data[[2]int{cell, 0}], stage.data[[2]int{cell, 1}]
 		turns := 2 * m.Cells[cell].Blocks // of each side
 		if len(mine) <= turns || len(theirs) <= turns {

@@ -9,8 +9,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Versions of any kernel on a processor are held against each other by the worker's
-// clock and by processor time, those that work in place too.
+// Versions of any CPU kernel are compared by the worker's clock and by CPU time, in-place kernels
+// too.
 func TestClocksOfVersionsAreCompared(t *testing.T) {
 	const addedUp = 3 // requests of a side at least that its own claims are added up by
 	for _, role := range []spec.Role{spec.RoleIn, spec.RoleInOut} {
@@ -44,7 +44,7 @@ func TestClocksOfVersionsAreCompared(t *testing.T) {
 					t.Errorf("side %d was launched back to back, which changes its input: %g s", i, c.WorkerS)
 				}
 			}
-			// What a launch leaves in the caches is no lie of its version: each is held against
+			// What a launch leaves in the caches is no lie of its version: each is compared with
 			// requests with cold arguments.
 			if cold, hot := count(host.dry, "cold"), count(host.dry, "hot"); cold != rounds*len(m.Sides)+held || hot < addedUp*len(m.Sides) {
 				t.Errorf("of requests without launches, %d had cold arguments and %d hot ones; %d rounds", cold, hot, rounds)
@@ -64,7 +64,7 @@ func count(all []string, word string) int {
 	return found
 }
 
-// What is timed where nothing is launched is none of what a request takes besides.
+// Time that is claimed where nothing is launched does not count as the request's overhead.
 func TestIdleLeavesOutWhatIsTimed(t *testing.T) {
 	s := newSeries(Side{Instance: &spec.Instance{}}, Options{}, func(Progress) {})
 	s.perSample = 2

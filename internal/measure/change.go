@@ -8,7 +8,7 @@ import (
 	"pawl/internal/stat"
 )
 
-// Change is the candidate against one of the other sides, over all sets. roles
+// Change returns the change of the candidate against one of the other sides, over all sets. roles
 // names the sides; the candidate's is empty.
 func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.Change {
 	cells := m.logs(side, -1)
@@ -20,7 +20,7 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 		Median: math.Expm1(e.Median), Low: finite(math.Expm1(e.Low), -1), High: finite(math.Expm1(e.High), 1e3),
 		Paired: true, Stopped: m.Stopped,
 	}
-	if c.Stopped == "" || cancelled(m.err) { // neither of the ways a set ends
+	if c.Stopped == "" || cancelled(m.err) { // the set did not end in a normal way
 		c.Stopped = "interrupted"
 	}
 	c.Exact = (e.High-e.Low)/2 <= opts.HalfWidth
@@ -70,8 +70,7 @@ func tail(is, was, shares []float64) *result.Tail {
 	return t
 }
 
-// finite replaces what JSON cannot hold: an interval that one cell alone cannot
-// bound.
+// finite replaces values that JSON cannot hold: the interval of a single cell is unbounded.
 func finite(v, otherwise float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return otherwise
@@ -79,8 +78,8 @@ func finite(v, otherwise float64) float64 {
 	return v
 }
 
-// Remeasured is what a side measured in the last set alone: when there were two,
-// the first is why there was a second, and so the lucky one.
+// Remeasured returns the timing of a side in the last set alone: with two sets, the first is why
+// there was a second, and may have been lucky.
 func (m *Match) Remeasured(side int) *result.Timing {
 	s := *m.series[side]
 	first := 0

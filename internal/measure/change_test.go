@@ -12,7 +12,7 @@ import (
 	"pawl/internal/stat"
 )
 
-// matched is a match that has been played, with the log-ratios of its cells.
+// matched returns a match that has been played, with the log-ratios of its cells.
 func matched(kind string, cells ...MatchCell) *Match {
 	m := newMatch(kind, "m", 1000, 1000)
 	m.Cells, m.Stopped = cells, "width"
@@ -63,11 +63,11 @@ func TestChange(t *testing.T) {
 	if got.Exact {
 		t.Error("cells that lie 3% apart are called exact")
 	}
-	// On a processor the clock of a core is not that of the samples.
+	// On a CPU the clock of a core is not that of the samples.
 	if c := matched(spec.CellHost, cells...).Change(1, roles, opts); c.Cycles != nil {
 		t.Errorf("cycles of a host kernel: %v", *c.Cycles)
 	}
-	// A clock that was not known all the time is not known.
+	// A clock that was not known all the time is unknown.
 	cells[2].Cycles[1] = nil
 	if c := matched(spec.CellCUDA, cells...).Change(1, roles, opts); c.Cycles != nil {
 		t.Errorf("cycles from a part of the pairs: %v", *c.Cycles)
@@ -93,7 +93,7 @@ func TestChangeIsConfirmed(t *testing.T) {
 	}
 }
 
-// No interval is narrower than the machine can tell.
+// No interval is narrower than the machine can resolve.
 func TestChangeHasAFloor(t *testing.T) {
 	m := matched(spec.CellHost, logCell(0, 0, 0.01), logCell(0, 1, 0.01), logCell(0, 0, 0.01), logCell(0, 1, 0.01))
 	for _, floor := range []float64{DefaultFloor, 0.004, 0.02} {
@@ -109,7 +109,7 @@ func TestChangeHasAFloor(t *testing.T) {
 	}
 }
 
-// One cell bounds nothing, and a report cannot hold what is infinite.
+// One cell bounds nothing, and a report cannot hold infinite values.
 func TestChangeOfOneCell(t *testing.T) {
 	c := matched(spec.CellHost, logCell(0, 0, 0.5, 0.5, 0.5)).Change(1, roles, brief())
 	if c.Low != -1 || c.High != 1e3 || c.Exact {
@@ -134,7 +134,7 @@ func TestChangeOfTwoGroupsOfCells(t *testing.T) {
 	}
 }
 
-// The widest of the sides' intervals counts, and what is no number is wide.
+// The widest of the sides' intervals counts, and NaN counts as wide.
 func TestHalfWidthOfAMatch(t *testing.T) {
 	m := newMatch(spec.CellHost, "m", 1000, 1000, 1000)
 	m.begin(brief())

@@ -12,32 +12,32 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// contradiction is how many times slower than claimed a launch must be by the
-// worker's clock before the claim is called forged. It must be so in clockTries,
-// each with a fresh claim, or over all of addTries pairs of requests, so that a
-// machine that was descheduled or became slower accuses nobody.
+// contradiction is the factor between a launch's time by the worker's clock and its claim from
+// which the claim is called forged. It must be exceeded in clockTries, each with a fresh claim, or
+// over all of addTries pairs of requests, so that a machine that was descheduled or became slower
+// accuses nobody.
 const (
 	contradiction = 2.0
 	clockTries    = 5
 	clockSpan     = 0.01   // seconds of launches a try takes
-	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can tell
-	askingCost    = 500e-6 // seconds a request itself may take
+	energySpan    = 0.5    // seconds of launches that a GPU's energy counter, read ten times a second, can resolve
+	askingCost    = 500e-6 // seconds of overhead that a request itself may take
 	queueingCost  = 20e-6  // seconds a launcher may take to queue one launch
 	stampingCost  = 20e-6  // seconds that may lie between the stamps of a sample and its events
-	pythonCost    = 300e-6 // seconds Python may take to queue what a GPU then runs faster
+	pythonCost    = 300e-6 // seconds Python may take to queue work that the GPU then runs faster
 )
 
-// deviceClock holds the GPU's own timer against the events that samples are taken
-// by. The stamps of the timer lie outside of the events, so it says a little more;
-// one that says far more contradicts them.
+// deviceClock compares the GPU's own timer with the events that time the samples. The timer's
+// stamps lie outside of the events, so it reads a little more; a timer that reads far more
+// contradicts the events.
 type deviceClock struct {
 	samples       int
-	events, timer float64 // seconds of all of them
-	contradicted  int     // requests in a row
+	events, timer float64 // seconds over all requests
+	contradicted  int     // contradicted requests in a row
 }
 
-// hold takes down what both say of a request's samples. Device code reaches neither;
-// a launcher shares the process that reads them.
+// hold records both clocks' times of a request's samples. Device code can reach neither; a launcher
+// shares the process that reads them.
 func (d *deviceClock) hold(got *wire.SampleReply, repeat int, launcher bool) error {
 	if got.GlobalS == 0 {
 		return nil // nothing was stamped
@@ -62,14 +62,14 @@ func (d *deviceClock) hold(got *wire.SampleReply, repeat int, launcher bool) err
 	return fault
 }
 
-// beside fills in what the two say of a sample.
+// beside fills in both clocks' times of a sample.
 func (d *deviceClock) beside(check *result.ClockCheck) {
 	if d.samples > 0 {
 		check.EventsS, check.TimerS = d.events/float64(d.samples), d.timer/float64(d.samples)
 	}
 }
 
-// checkClock launches back to back and lets the worker time that from outside.
+// checkClock launches back to back while the worker times the request from outside.
 func (s *series) checkClock(ctx context.Context) error {
 	if err := s.lookLast(ctx); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 	claimed := stat.Median(kept)
 	check := &result.ClockCheck{ClaimedS: claimed}
-	if s.inPlace() { // back to back nothing restores its input, and launches are another problem
+	if s.inPlace() { // back to back nothing restores the input, so the launches would solve another problem
 		s.device.beside(check)
 		s.clock = check
 		return s.addUp(ctx)
@@ -90,10 +90,10 @@ func (s *series) checkClock(ctx context.Context) error {
 		span = energySpan
 	}
 	launches := int64(min(1e6, max(1, span/claimed)))
-	host, quickest := 0.0, math.Inf(1) // a launch with the host's part in it, and one of the tries
-	longer := 0                        // tries that were made longer, to tell what was stolen from what is hidden
+	host, quickest := 0.0, math.Inf(1) // a launch including the host's part, and the fastest of the tries
+	longer := 0                        // tries that were made longer, to tell stolen time from hidden time
 	for try := 0; try < clockTries+longer; try++ {
-		if try > 0 { // the machine may have become slower since: what does the cell claim now?
+		if try > 0 { // the machine may have become slower since: take a new claim
 			if err := s.claimAgain(ctx, check); err != nil {
 				return err
 			}
@@ -114,10 +114,10 @@ func (s *series) checkClock(ctx context.Context) error {
 			perLaunch := *reply.EnergyJ / float64(launches)
 			s.noted.EnergyJ = &perLaunch
 		}
-		// Device code cannot reach the cell's clock, and launches of very short
-		// kernels queue more slowly than they run: there is nothing to accuse. Of
-		// several threads processor time says nothing, and the wall's clock goes on
-		// while they wait for their cores, which most samples do not.
+		// Device code cannot reach the cell's clock, and launches of very short kernels queue more
+		// slowly than they run: there is nothing to accuse. For several threads CPU time says
+		// nothing, and wall time goes on while they wait for their cores, which most samples do
+		// not.
 		asking := askingCost / float64(launches)
 		if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() && s.threads() > 1 || check.WorkerS <= s.plausible(claimed)+asking {
 			return s.addUp(ctx)
@@ -138,12 +138,12 @@ func (s *series) checkClock(ctx context.Context) error {
 			host = max(host, took)
 		}
 	}
-	if host > 0 && quickest <= s.plausible(host) { // it has become slower, or something is done behind the samples' back
+	if host > 0 && quickest <= s.plausible(host) { // it has become slower, or works behind the samples' back
 		check.HostS = host
 		return nil
 	}
-	// Launches back to back take what samples take on average, not in the middle. An
-	// uneven kernel is no liar; but a liar could move its time into a few samples.
+	// Launches back to back take the samples' mean, not their median. An uneven kernel is no liar;
+	// but a liar could move its time into a few samples.
 	if mean := stat.Mean(kept); quickest <= s.plausible(mean) {
 		check.MeanS = mean
 		return s.addUp(ctx)
@@ -156,13 +156,13 @@ func (s *series) checkClock(ctx context.Context) error {
 	}
 }
 
-// inPlace reports whether launches change what they read.
+// inPlace reports whether launches change their inputs.
 func (s *series) inPlace() bool {
 	return slices.ContainsFunc(s.Instance.Args, func(arg spec.InstanceArg) bool { return arg.Buffer && arg.Role == spec.RoleInOut })
 }
 
-// claimAgain takes a few more samples, which the statistics leave out, and makes
-// their median the cell's claim: an accusation compares clocks of one moment.
+// claimAgain takes a few more samples, which the statistics leave out, and makes their median the
+// cell's claim: an accusation must compare clocks of the same moment.
 func (s *series) claimAgain(ctx context.Context, check *result.ClockCheck) error {
 	const enough = 20
 	samples := &s.samples
@@ -174,8 +174,8 @@ func (s *series) claimAgain(ctx context.Context, check *result.ClockCheck) error
 	return nil
 }
 
-// plausible is how many seconds a launch may take by the worker's clock that takes so
-// many by the cell's.
+// plausible returns how many seconds a launch may take by the worker's clock if it takes the
+// claimed seconds by the cell's.
 func (s *series) plausible(claimed float64) float64 {
 	switch {
 	case s.cuda():

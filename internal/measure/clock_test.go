@@ -17,8 +17,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// The test binary stands in for pawl as a worker, and as cells that claim what
-// their artifact's text says.
+// The test binary stands in for pawl as a worker, and as cells that claim what their artifact's
+// text says.
 func TestMain(m *testing.M) {
 	if !puppet.StandIn(os.Args, os.Stdin, os.Stdout) {
 		os.Exit(puppet.Run(m))
@@ -33,7 +33,7 @@ func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
 		want    result.Cause
 	}{
 		"slow": {30, sized(spec.CellHost, 8), result.CauseForged}, "quick": {0, sized(spec.CellHost, 8), ""},
-		// Of threads, which work for more time than passes, only the sums count.
+		// For threads, which work for more time than passes, only the sums count.
 		"slow threads": {30, instance(spec.RoleIn), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestClaimsThatTheWorkersClockContradicts(t *testing.T) {
 	}
 }
 
-// A worker's clock that ran on while the core was stolen accuses nobody; what is
-// missing beyond that does.
+// A worker's clock that ran on while the core was stolen accuses nobody; time missing beyond that
+// does.
 func TestStolenTimeExplainsTheWorkersClock(t *testing.T) {
 	const spins = 60 // milliseconds, of which it claims one
 	for name, test := range map[string]struct {
@@ -143,8 +143,8 @@ func TestEventsThatTheGPUsTimerContradicts(t *testing.T) {
 	}
 }
 
-// Where other work explains all that the worker's clock says, nothing was read: that is
-// no launch of 0 seconds.
+// Where other work explains all the time on the worker's clock, there is no reading: it is not a
+// launch of 0 seconds.
 func TestReadingThatOtherWorkExplains(t *testing.T) {
 	for stolen, disturbed := range map[string]bool{"3": true, "0": false} {
 		t.Run(stolen, func(t *testing.T) {
@@ -169,8 +169,8 @@ func TestReadingThatOtherWorkExplains(t *testing.T) {
 	}
 }
 
-// Requests are held against each other where the machine's noise is many times what
-// is looked for: the honest are not accused, and who hides more than it is found.
+// Requests are compared under noise many times the hidden time: honest code is not accused, and
+// code that hides more than the noise is found.
 func TestRequestsAddUpUnderNoise(t *testing.T) {
 	const (
 		machines = 4000
@@ -204,7 +204,7 @@ func TestRequestsAddUpUnderNoise(t *testing.T) {
 	}
 }
 
-// A few pairs in which something else happened decide nothing.
+// A few disturbed pairs decide nothing.
 func TestContradictions(t *testing.T) {
 	const claimed, flush, lie = 1e-6, 30e-6, 20e-6
 	for agree := range addSpare + 3 {
@@ -232,8 +232,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// What a request took and what its samples claim are of one clock: the processor's,
-// without what waited for it, or the wall's.
+// The time of a request and the claims of its samples use one clock: CPU time, without waiting, or
+// wall time.
 func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
 	for name, test := range map[string]struct {
 		threads       int
@@ -267,8 +267,8 @@ func TestClaimsWithoutWhatDisturbedThem(t *testing.T) {
 	}
 }
 
-// Launches back to back take what samples take on average: a kernel of which one
-// launch in ten takes thirty times as long is uneven, and no liar.
+// Launches back to back take the samples' mean: a kernel of which one launch in ten takes thirty
+// times as long is uneven, and no liar.
 func TestUnevenIsNotForged(t *testing.T) {
 	for name, test := range map[string]struct {
 		script puppet.Script
@@ -322,7 +322,7 @@ func TestHostBoundIsNotForged(t *testing.T) {
 	}
 }
 
-// What one side is timed with all are timed with.
+// All sides are timed in the same way.
 func TestAllAreTimedAlike(t *testing.T) {
 	client := newWorker(t, unstolen)
 	var sides []Side
@@ -346,8 +346,8 @@ func TestAllAreTimedAlike(t *testing.T) {
 	}
 }
 
-// A host that became slower while it was measured is no forger; but what it did
-// meanwhile nobody knows.
+// A host that became slower while it was measured is no forger; but nobody knows what it did
+// meanwhile.
 func TestHostThatBecomesSlow(t *testing.T) {
 	cell := loaded(t, newWorker(t, unstolen), puppet.Script{Micros: 1000, Spin: 50, Host: 5000})
 	cell.OnDevice = true
@@ -365,7 +365,7 @@ func TestHostThatBecomesSlow(t *testing.T) {
 	}
 }
 
-// Python may take longer to queue what a GPU then runs than that takes itself.
+// Python may take longer to queue work than the GPU takes to run it.
 func TestPythonQueuesSlowly(t *testing.T) {
 	honest, slow := puppet.Script{Micros: 50}, puppet.Script{Micros: 50, Spin: 75} // some 200 launches
 	for name, test := range map[string]struct {

@@ -15,9 +15,9 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Duets are played in short fresh cells: what is decided when a process starts
-// (where memory lies, how the clock stands) is decided anew in each, and the
-// difference between cells is part of the interval.
+// Duets are played in short fresh cells: conditions that are fixed when a process starts (its
+// memory layout, the state of the clock) are drawn anew in each, and the difference between cells
+// is part of the interval.
 const (
 	cellsLeast   = 4
 	blocksLeast  = 30 // ABBA blocks, over all cells
@@ -27,34 +27,32 @@ const (
 	longestBlock = 512 / 8
 )
 
-// A side's turn where every side has a cell of its own: more samples say more of
-// one side, but with too many the turns of two sides are too far apart.
+// A side's turn where every side has its own cell: more samples say more about one side, but with
+// too many the turns of two sides are too far apart in time.
 const (
 	turnHost   = 20 * time.Millisecond
 	turnFewest = 3
 	turnMost   = 8
 )
 
-// DefaultFloor is a duet's own resolution where the machine has not been
-// calibrated.
+// DefaultFloor is the resolution of a duet on a machine that has not been calibrated.
 const DefaultFloor = 0.0005
 
 // DuetOptions say how exactly a duet is played.
 type DuetOptions struct {
 	Options
-	Floor float64       // no interval is narrower than this to each side, in log-ratio
-	Visit time.Duration // how long a match plays in one cell at most, once it has its blocks; 0: as long as it is worth opening one
+	Floor float64       // the smallest half-width of an interval, in log-ratio
+	Visit time.Duration // the longest time a match plays in one cell, once it has its blocks; 0: long enough to be worth opening one
 }
 
 // Entrant is one version of a kernel on one config.
 type Entrant struct {
 	Instance *spec.Instance
-	Symbols  []string // of the launches, in the artifact
+	Symbols  []string // symbols of the launches, in the artifact
 }
 
-// Match is one config of a kernel whose versions play against each other, the
-// candidate first. It gathers what was measured, over as many sets of cells as
-// are played.
+// Match is one config of a kernel whose versions play against each other, the candidate first. It
+// collects the measurements, over as many sets of cells as are played.
 type Match struct {
 	Name  string
 	Sides []Entrant
@@ -64,10 +62,10 @@ type Match struct {
 	Spent   time.Duration // in cells
 
 	series []*series
-	starts [][]int     // of each set: how many samples every side had before
+	starts [][]int     // for each set: how many samples every side had before
 	order  []int       // of turns, by side
 	device deviceClock // of samples that sides took in turns
-	repeat int         // launches of a sample: chosen once, so that all cells measure the same
+	repeat int         // launches per sample: chosen once, so that all cells measure the same
 	news   int         // turns with wholly new data, each for all sides
 	done   bool
 	err    error
@@ -79,16 +77,16 @@ type SideError struct {
 	Err  error
 }
 
-// Error is the side's own.
+// Error returns the message of the side's error.
 func (e *SideError) Error() string { return e.Err.Error() }
 
-// Unwrap returns it.
+// Unwrap returns the side's error.
 func (e *SideError) Unwrap() error { return e.Err }
 
-// whole is the side of an error that concerns all of them.
+// whole is the side of an error that concerns all sides.
 const whole = -1
 
-// SideOf returns the side that an error is about; -1: none in particular.
+// SideOf returns the side that an error is about; -1: no particular one.
 func SideOf(err error) int {
 	var of *SideError
 	if errors.As(err, &of) {
@@ -97,36 +95,35 @@ func SideOf(err error) int {
 	return whole
 }
 
-// Place is where a side is loaded.
+// Place is the cell in which a side is loaded.
 type Place struct {
 	Cell  *worker.Cell
 	Index int // among the sides of that cell
 }
 
-// Host gives a kernel's sides fresh cells. Open loads them in the given order and
-// returns their places by side, or a *SideError where one cannot be loaded; Close is told
-// what became of each.
+// Host gives a kernel's sides fresh cells. Open loads them in the given order and returns their
+// places by side, or a *SideError where one cannot be loaded. Close is given each side's error.
 type Host interface {
 	Open(ctx context.Context, order []int) ([]Place, error)
 	Close(ctx context.Context, errs []error) []error
 }
 
-// A Host that takes long to open cells may open several at once. Expect tells it in which
-// orders Open will be called, if nothing ends the match before, and that nothing is being
-// measured now; Release, that no more of them are needed.
+// A Host that takes long to open cells may open several at once. Expect tells it the orders in
+// which Open will be called, unless the match ends before, and that nothing is being measured now.
+// Release tells it that no more of them are needed.
 type expectant interface {
 	Expect(ctx context.Context, orders [][]int)
 	Release(ctx context.Context)
 }
 
-// Cells that are opened at once: those that every match needs, then a few.
+// Cells that are opened at once: first those that every match needs, then a few.
 const (
 	expectFirst = cellsLeast
 	expectMore  = 2
 )
 
-// expect tells a host that can make use of it which cells come next, before the first of
-// them is opened.
+// expect tells a host that can open cells ahead which cells come next, before the first of them is
+// opened.
 func expect(ctx context.Context, host Host, sides, cell int) {
 	ready, yes := host.(expectant)
 	if !yes || cell != 0 && (cell < expectFirst || (cell-expectFirst)%expectMore != 0) {
@@ -143,22 +140,22 @@ func expect(ctx context.Context, host Host, sides, cell int) {
 	ready.Expect(ctx, orders)
 }
 
-// Err returns why a match ended early: a *SideError, or what concerns all sides.
+// Err returns why a match ended early: a *SideError, or an error that concerns all sides.
 func (m *Match) Err() error { return m.err }
 
-// Timings are what each side measured.
+// Timings returns the timing of each side.
 func (m *Match) Timings() []*result.Timing {
 	var out []*result.Timing
 	for _, s := range m.series {
-		s.noted.Stopped = m.Stopped // finish knows better where it was interrupted
+		s.noted.Stopped = m.Stopped // finish overrides this where it was interrupted
 		out = append(out, s.finish(m.err))
 	}
 	return out
 }
 
-// Play plays one set of cells: at least four, then more until every match knows
-// its ratios exactly enough or has used its budget. Sampling stops on the width of
-// an interval alone, never on where it lies.
+// Play plays one set of cells: at least four, then more until every match knows its ratios exactly
+// enough or has used its budget. Sampling stops on the width of an interval alone, never on its
+// position.
 func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOptions, progress func(*Match, Progress)) {
 	if ready, yes := host.(expectant); yes {
 		defer ready.Release(ctx)
@@ -193,7 +190,7 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 	}
 }
 
-// begin readies a match for a set.
+// begin prepares a match for a set.
 func (m *Match) begin(opts DuetOptions) {
 	m.done = false
 	if m.series == nil {
@@ -206,14 +203,14 @@ func (m *Match) begin(opts DuetOptions) {
 	for i, s := range m.series {
 		start[i] = len(s.samples.Seconds)
 		s.opts = opts.Options
-		s.opts.Keep = opts.Keep && i == 0 // only the candidate's are judged
+		s.opts.Keep = opts.Keep && i == 0 // only the candidate's outputs are judged
 		s.inMatch = true
 	}
 	m.starts = append(m.starts, start)
 }
 
-// turnsOf is the order of turns: blocks that read the same backwards, so that a
-// drift favours nobody, each begun by another side. For two: ABBA BAAB.
+// turnsOf returns the order of turns: blocks that read the same backwards, so that drift favours no
+// side, each started by another side. For two: ABBA BAAB.
 func turnsOf(sides int) []int {
 	var order []int
 	for first := range sides {
@@ -228,8 +225,8 @@ func turnsOf(sides int) []int {
 	return order
 }
 
-// loadingOrder is the order in which a cell loads its sides: each is the first equally
-// often, and the last.
+// loadingOrder returns the order in which a cell loads its sides: each side is first equally often,
+// and last.
 func loadingOrder(sides, cell int) []int {
 	loading := make([]int, sides)
 	for i := range loading {
@@ -241,8 +238,8 @@ func loadingOrder(sides, cell int) []int {
 	return loading
 }
 
-// visit opens fresh cells and lets every match play in them. A cell that a match
-// ends is replaced for the others.
+// visit opens fresh cells and lets every match play in them. A cell that one match ends is replaced
+// for the others.
 func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts DuetOptions, progress func(*Match, Progress)) {
 	sides := len(matches[0].Sides)
 	loading := loadingOrder(sides, cell)
@@ -280,7 +277,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 			}
 			here = append(here, m)
 		}
-		// What only closing brings to light concerns every match that played there.
+		// An error that only closing reveals concerns every match that played there.
 		for side, err := range host.Close(ctx, errs) {
 			for _, m := range here {
 				if err != nil && m.err == nil {
@@ -291,8 +288,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 	}
 }
 
-// blame finds out which side ended a cell that all of them shared, by letting each
-// launch alone.
+// blame finds out which side ended a shared cell, by letting each side launch alone.
 func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 	places, err := host.Open(ctx, loading)
 	if err != nil {
@@ -317,7 +313,7 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 
 // visit plays one match in one cell, or in one of each side.
 func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, warm bool, opts DuetOptions, progress func(*Match, Progress)) (err error) {
-	cores := map[int][]int{} // by how many threads they are for
+	cores := map[int][]int{} // by the number of threads they are for
 	for _, i := range loading {
 		s := m.series[i]
 		s.Cell, s.Index, s.cores, s.warm, s.turns = places[i].Cell, places[i].Index, cores[s.threads()], warm, nil
@@ -340,7 +336,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	shared := places[0].Cell == places[len(places)-1].Cell && len(places) > 1
 	record := newMatchCell(set, loading[0], len(m.Sides))
 	_, before := m.played(set)
-	width := m.HalfWidth(set, opts.Floor) // of the cells before: this one counts when it is whole
+	width := m.HalfWidth(set, opts.Floor) // of the earlier cells: this one counts when it is complete
 	span := visitHost
 	if m.series[0].onGPU() {
 		span = visitGPU
@@ -373,7 +369,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	for _, s := range m.series {
 		s.closeCell()
 	}
-	if err := ctx.Err(); err != nil { // also where no request was under way to notice
+	if err := ctx.Err(); err != nil { // also where no request was running to notice it
 		return err
 	}
 	if len(m.Cells) == 0 {
@@ -390,7 +386,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	return nil
 }
 
-// sharedTurns asks a cell that has all sides for several orders of turns at once.
+// sharedTurns asks a cell that holds all sides for several orders of turns at once.
 func (m *Match) sharedTurns(ctx context.Context) ([][]turn, error) {
 	first := m.series[0]
 	order := make([]int, len(m.order))
@@ -432,7 +428,7 @@ func (m *Match) sharedTurns(ctx context.Context) ([][]turn, error) {
 	return out, at("measure", m.device.hold(got, m.repeat, false))
 }
 
-// separateTurns lets sides in cells of their own take turns, one active at a time.
+// separateTurns lets sides in their own cells take turns, one active at a time.
 func (m *Match) separateTurns(ctx context.Context) ([][]turn, error) {
 	count := 1 << 20
 	for _, s := range m.series {
@@ -441,8 +437,8 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, error) {
 	var turns []turn
 	for around := range slices.Chunk(m.order, len(m.series)) {
 		apart := align(m.series)
-		x, many := m.series[0].drawExtras(count), count // neighbours are alike
-		held := !apart && m.holds(count, x.fresh > 0)   // else all data is generated within the turn
+		x, many := m.series[0].drawExtras(count), count // neighbouring turns have the same extras
+		held := !apart && m.holds(count, x.fresh > 0)   // otherwise all data is generated within the turn
 		if x.fresh > 0 {
 			many = min(count, max(anewWithin, x.fresh+rand.IntN(2)))
 			m.news++
@@ -471,7 +467,7 @@ func (s *series) turnInMatch(ctx context.Context, count int, x extras, held bool
 		}
 	}
 	before, data := len(s.samples.Seconds), s.stepping
-	got, err := s.request(ctx, count, x, !held && s.due()) // keeping takes the candidate time
+	got, err := s.request(ctx, count, x, !held && s.due()) // keeping outputs takes the candidate time
 	if err == nil && held {
 		err = s.hold(ctx, got)
 	}
@@ -488,7 +484,7 @@ func (s *series) turnInMatch(ctx context.Context, count int, x extras, held bool
 	return t, nil
 }
 
-// played is how many cells a set has, and how many blocks.
+// played returns the number of cells and of blocks in a set.
 func (m *Match) played(set int) (cells, blocks int) {
 	for _, c := range m.Cells {
 		if c.Set == set {
@@ -499,7 +495,7 @@ func (m *Match) played(set int) (cells, blocks int) {
 	return cells, blocks
 }
 
-// logs are the log-ratios of a side, cell by cell; of one set, or of all: -1.
+// logs returns the log-ratios of a side, cell by cell; of one set, or of all: -1.
 func (m *Match) logs(side, set int) [][]float64 {
 	var out [][]float64
 	for _, c := range m.Cells {
@@ -510,12 +506,12 @@ func (m *Match) logs(side, set int) [][]float64 {
 	return out
 }
 
-// HalfWidth is the widest interval among the sides, in one set.
+// HalfWidth returns the half-width of the widest interval among the sides, in one set.
 func (m *Match) HalfWidth(set int, floor float64) float64 {
 	widest := 0.0
 	for side := 1; side < len(m.Sides); side++ {
 		e := stat.CellEstimate(m.logs(side, set), floor)
-		if half := (e.High - e.Low) / 2; !(half <= widest) { // also what is no number
+		if half := (e.High - e.Low) / 2; !(half <= widest) { // NaN counts as wide
 			widest = half
 		}
 	}

@@ -49,8 +49,8 @@ func TestTurnsOf(t *testing.T) {
 	})
 }
 
-// Scattered cells, and matches that differ in where their estimate lies alone: all
-// of them stop after the same cells, those at which the interval is narrow enough.
+// Scattered cells, and matches that differ only in the position of their estimate: all stop after
+// the same cells, when the interval is narrow enough.
 func TestSamplingStopsOnWidthAlone(t *testing.T) {
 	t.Parallel()
 	scatter := []float64{0, 0.006, -0.005, 0.004, 0.002, -0.001, 0.001, 0.003, -0.002, 0.001, 0, 0.001, 0.002, 0, -0.001, 0.001}
@@ -120,7 +120,7 @@ func TestBudgetEndsAMatch(t *testing.T) {
 		t.Errorf("the timing was stopped by %q", got)
 	}
 
-	// What ended the last set is said of the duet and of its times alike.
+	// The reason that ended the last set is recorded for the duet and for its timings.
 	opts = brief()
 	Play(t.Context(), []*Match{m}, host, 1, opts, quiet)
 	if change, timing := m.Change(1, make([]result.Role, 2), opts).Stopped, m.Timings()[0].Stopped; change != "width" || timing != "width" {
@@ -134,7 +134,7 @@ func TestBudgetEndsAMatch(t *testing.T) {
 	}
 }
 
-// turnsSeen are the turns that the cells of one round saw, warm-up included.
+// turnsSeen returns the turns that the cells of one round saw, warm-up included.
 func turnsSeen(host *stage, cell int) []int {
 	calls := slices.DeleteFunc(slices.Clone(host.calls), func(c call) bool { return c.cell != cell })
 	slices.SortFunc(calls, func(a, b call) int { return cmp.Compare(a.at, b.at) })
@@ -186,7 +186,8 @@ func TestSidesInCellsOfTheirOwnTakeTurns(t *testing.T) {
 					t.Errorf("cell %d: %d whole rounds of turns for %d blocks; saw %v…", cell, rounds, blocks, seen[:min(60, len(seen))])
 				}
 			}
-			// Everything that was measured is recorded, of all sides; what is left out says why.
+			// Everything that was measured is recorded, for all sides, with the reason for what is
+			// left out.
 			for side, timing := range m.Timings() {
 				s := timing.Samples
 				warm := 0
@@ -264,7 +265,7 @@ func TestSidesInOneCellTakeTurns(t *testing.T) {
 			t.Errorf("side %d: %d samples, %d clocks", side, len(timing.Samples.Seconds), len(timing.Samples.GHz))
 		}
 	}
-	// All sides have had as many turns.
+	// All sides have had equally many turns.
 	if a, b := len(timings[0].Samples.Kept()), len(timings[2].Samples.Kept()); a != b {
 		t.Errorf("%d samples of one side, %d of another", a, b)
 	}
@@ -275,8 +276,8 @@ func TestSidesInOneCellTakeTurns(t *testing.T) {
 	}
 }
 
-// What is stored is what the second set measured: the first was why there was a
-// second, and so the lucky one.
+// The second set's measurements are stored: the first was why there was a second, and may have been
+// lucky.
 func TestRemeasuredLeavesOutTheFirstSet(t *testing.T) {
 	t.Parallel()
 	host := newStage(t, func(cell, side int) puppet.Script {
@@ -377,8 +378,8 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 	}
 }
 
-// A side that cannot be loaded concerns every match; so does what only closing a
-// cell brings to light.
+// A side that cannot be loaded concerns every match; so does an error that only closing a cell
+// reveals.
 func TestFaultsOfAllMatches(t *testing.T) {
 	t.Parallel()
 	for _, crash := range []string{"load", "ping"} {
@@ -440,7 +441,7 @@ func TestPlayIsInterrupted(t *testing.T) {
 	}
 }
 
-// Versions run on the same cores, unless they compute with other numbers of threads.
+// Versions run on the same cores, unless they use different numbers of threads.
 func TestCoresOfBothSides(t *testing.T) {
 	if len(machine.Usable()) < 2 {
 		t.Skip("there is one core")

@@ -9,8 +9,8 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// At whatever request its cell ends, a side has failed for that reason: in the
-// warm-up, among its samples, or when its clock is looked at, once or again.
+// At whatever request its cell ends, a side has failed for that reason: in the warm-up, among its
+// samples, or when its clock is checked, once or again.
 func TestCellsThatEnd(t *testing.T) {
 	t.Parallel()
 	client := newWorker(t, unstolen)
@@ -66,7 +66,7 @@ func TestRunsThatEnd(t *testing.T) {
 	}
 }
 
-// One more set of cells shows who ended those that all sides shared.
+// One more set of cells shows which side ended the shared ones.
 func TestBlameIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	for guilty := range 3 {

@@ -5,12 +5,12 @@ import "pawl/internal/worker/wire"
 // excused is the part of a request's time that other work of the machine explains.
 type excused struct {
 	seconds float64
-	unsure  float64 // that may come on top: stolen time is counted in ticks
+	unsure  float64 // uncertainty on top: stolen time is counted in ticks
 }
 
-// excuse computes how much of a request's time other work of the machine explains.
-// Where nothing was stolen nothing is unsure: an honest request that seems contradicted
-// has lost more than a tick.
+// excuse computes how much of a request's time other work of the machine explains. Where no time
+// was stolen nothing is uncertain: an honest request that seems contradicted has lost more than a
+// tick.
 func excuse(t wire.Toll) excused {
 	e := excused{seconds: t.StolenS + t.WaitedS}
 	if t.StolenS > 0 {

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// finish makes of what was sampled what the report says of it.
+// finish turns the samples into the report's timing.
 func (s *series) finish(err error) *result.Timing {
 	if cancelled(err) {
 		s.noted.Stopped = "interrupted"
@@ -40,21 +40,21 @@ func (s *series) finish(err error) *result.Timing {
 	return &t
 }
 
-// cancelled tells whether an error is that the user ended the run, whoever noticed.
+// cancelled reports whether an error means that the user ended the run, whichever process noticed.
 func cancelled(err error) bool {
 	var fault *result.Fault
 	return errors.Is(err, context.Canceled) || errors.As(err, &fault) && fault.Cause == result.CauseInterrupted
 }
 
-// note keeps the machine's state: the first reading, the worst of each kind in
-// between, and the last.
+// note keeps the machine's state: the first reading, the worst of each kind in between, and the
+// last.
 func (s *series) note(state *result.State) {
 	if state == nil {
 		return
 	}
 	all := &s.noted.State
 	if state.When == "before" {
-		if len(*all) == 0 { // a duet prepares anew in every cell
+		if len(*all) == 0 { // a duet prepares again in every cell
 			*all = []result.State{*state}
 		}
 		return
@@ -99,8 +99,8 @@ const (
 	preemptRate = 0.2  // preemptions per sample
 )
 
-// Doubts says what is questionable about a timing, with the evidence. cv is the
-// gate's bound on the coefficient of variation.
+// Doubts lists what is questionable about a timing, with the evidence. cv is the gate's bound on
+// the coefficient of variation.
 func Doubts(t *result.Timing, cv float64) []result.Warning {
 	var out []result.Warning
 	warn := func(code, hint, format string, args ...any) {

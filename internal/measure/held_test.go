@@ -10,8 +10,8 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// A version that is honest in every request but the turns of a match is found there: by
-// what its turns take beyond the same requests without launches.
+// A version that is honest in every request except the turns of a match is found there: its turns
+// take longer than they claim, compared with the same requests without launches.
 func TestClocksAreHeldInTurns(t *testing.T) {
 	for name, test := range map[string]struct {
 		scripts []puppet.Script
@@ -51,7 +51,7 @@ func TestClocksAreHeldInTurns(t *testing.T) {
 	}
 }
 
-// Slow versions have fewer turns, and are held in more of them; what runs on a GPU is not.
+// Slow versions have fewer turns, and more of them are compared; those on a GPU are not.
 func TestWhichTurnsAreHeld(t *testing.T) {
 	const draws = 20_000
 	for _, test := range []struct {

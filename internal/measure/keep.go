@@ -8,17 +8,16 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Kept are the outputs of one timed sample, in the worker's keeping, and the data
-// that it worked on.
+// Kept holds the outputs of one timed sample, stored by the worker, and the data of that sample.
 type Kept struct {
 	Outputs []wire.Buffer
 	Batch   int
 	Steps   int  // of oracle.Mutate
-	Last    bool // after all that were timed in its cell, by code that may count
+	Last    bool // taken after all timed samples of its cell, from code that may count launches
 }
 
-// keeper draws the samples whose outputs are kept: one of nearly every request at
-// first, then of fewer and fewer, so that no number of launches is safe.
+// keeper draws the samples whose outputs are kept: one of nearly every request at first, then of
+// fewer and fewer, so that a cheat that counts launches is never safe.
 type keeper struct {
 	requests int
 	here     int  // kept in this cell
@@ -26,15 +25,15 @@ type keeper struct {
 	kept     []Kept
 }
 
-// Outputs are kept of so many samples, more where they are small.
+// Outputs are kept for this many samples, for more where they are small.
 const (
 	keptBytes = 32 << 20
 	keptLeast = 2
 	keptMost  = 8
-	keptHere  = 2 // in one cell, of device code
+	keptHere  = 2 // in one cell, for device code
 )
 
-// due tells whether this request is to keep one.
+// due reports whether this request is to keep an output.
 func (s *series) due() bool {
 	if !s.opts.Keep {
 		return false
@@ -51,14 +50,14 @@ func (s *series) due() bool {
 		return true
 	}
 	if s.Instance.Variant.Kernel.DeviceCode() {
-		// Device code remembers nothing, so that one sample is as good as another.
+		// Device code remembers nothing, so one sample is as good as another.
 		return len(s.draw.kept) == 0 || s.draw.here < keptHere && len(s.draw.kept) < few && rand.IntN(2) == 0
 	}
 	return rand.IntN(few+s.draw.requests-1) < few
 }
 
-// drawn is the sample of a request that is kept, of those that the cell takes before it
-// stops, most seconds after it has begun.
+// drawn draws the sample of a request that is kept, among those that the cell takes before it
+// stops. It stops most seconds after its start.
 func (s *series) drawn(count int, most float64) int {
 	if s.perItem > 0 {
 		count = max(1, min(count, int(most/s.perItem)))
@@ -66,9 +65,9 @@ func (s *series) drawn(count int, most float64) int {
 	return 1 + rand.IntN(count)
 }
 
-// freshen makes sure that no launch works on the contents of the last: what runs on
-// a GPU is given other data with every request, and under code that shares the
-// cell's address space a few elements change with every sample.
+// freshen makes sure that no launch works on the contents of the last: code on a GPU gets other
+// data with every request, and for code that shares the cell's address space a few elements change
+// with every sample.
 func (s *series) freshen(m *wire.Sample) {
 	s.data++
 	switch {
@@ -81,14 +80,14 @@ func (s *series) freshen(m *wire.Sample) {
 	}
 }
 
-// wanted makes a request for so many samples, on other data than the last.
+// wanted makes a request for this many samples, on other data than the last.
 func (s *series) wanted(count int) wire.Sample {
 	m := wire.Sample{Side: s.Index, Count: count, Repeat: s.perSample, Cache: s.opts.Cache, DeadlineS: s.deadline(count)}
 	s.freshen(&m)
 	return m
 }
 
-// take puts a request to the cell.
+// take sends a request to the cell.
 func (s *series) take(ctx context.Context, m wire.Sample) (*wire.SampleReply, error) {
 	got, err := s.Cell.Sample(ctx, m)
 	if err == nil {
@@ -97,7 +96,7 @@ func (s *series) take(ctx context.Context, m wire.Sample) (*wire.SampleReply, er
 	return got, err
 }
 
-// keep takes down what a request has kept.
+// keep records the outputs that a request has kept.
 func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 	switch {
 	case got.Fresh > 0:
@@ -114,21 +113,21 @@ func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 	s.draw.here++
 }
 
-// lookLast keeps one more of code that may count its launches, when enough are timed,
-// which no code knows: being right at first is not enough. The statistics leave these
-// samples out.
+// lookLast keeps one more output of code that may count its launches, once enough samples are
+// timed, a moment that the code cannot know: being right only at first is not enough. The
+// statistics leave these samples out.
 func (s *series) lookLast(ctx context.Context) error {
 	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.samples.Seconds) == 0 {
 		return nil
 	}
 	s.draw.last = true
-	defer func(perItem float64) { // which has the keeping in it now
+	defer func(perItem float64) { // perItem now includes the time of keeping
 		s.draw.last, s.perItem = false, perItem
 	}(s.perItem)
 	return s.beside(ctx, warmWindow, "last look")
 }
 
-// Kept are the candidate's, of all cells.
+// Kept returns the candidate's kept outputs, from all cells.
 func (m *Match) Kept() []Kept {
 	if len(m.series) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Code that may count its launches is looked at once more when all are timed, however
-// few of the earlier samples were kept.
+// Code that may count its launches is verified once more when all are timed, however few of the
+// earlier samples were kept.
 func TestLastLook(t *testing.T) {
 	t.Parallel()
 	client := newWorker(t)
@@ -61,7 +61,7 @@ func TestLastLook(t *testing.T) {
 	}
 }
 
-// What is kept of a request is among the samples that its cell will have taken.
+// The kept sample of a request is among those that its cell will have taken.
 func TestDrawn(t *testing.T) {
 	for _, test := range []struct {
 		perItem float64
@@ -86,7 +86,7 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// Nobody judges what the others of a duet have answered.
+// The outputs of a duet's other sides are not judged.
 func TestOnlyTheCandidateKeeps(t *testing.T) {
 	stage := newStage(t, func(int, int) puppet.Script { return puppet.Script{Micros: 10} })
 	m := newMatch(spec.CellHost, "a", 10_000, 10_000)
@@ -110,8 +110,8 @@ func TestOnlyTheCandidateKeeps(t *testing.T) {
 	}
 }
 
-// Some samples of both sides, anywhere in a turn, are on wholly new data. They are compared
-// with turns that have none, and an output that is kept is judged by the data it is of.
+// Some samples of both sides, anywhere in a turn, are on wholly new data. They are compared with
+// turns that have none, and a kept output is judged by its own data.
 func TestSamplesOnNewData(t *testing.T) {
 	stage := newStage(t, func(_, side int) puppet.Script {
 		if side == 0 {
@@ -179,7 +179,7 @@ func TestSamplesOnNewData(t *testing.T) {
 	}
 }
 
-// What the data of a series is follows from what was asked for and what was done.
+// The data of a series follows from the requests and their replies.
 func TestDataOfASeries(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	s.draw.requests = 1
@@ -206,7 +206,7 @@ func TestDataOfASeries(t *testing.T) {
 	}
 }
 
-// A flush that keeps having no effect is somebody's doing.
+// A flush that repeatedly has no effect is somebody's doing.
 func TestFlushThatDoesNothing(t *testing.T) {
 	for name, script := range map[string]puppet.Script{"works": {Micros: 10}, "does nothing": {Micros: 10, Warm: true}} {
 		t.Run(name, func(t *testing.T) {

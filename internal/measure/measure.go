@@ -1,6 +1,5 @@
-// Package measure decides when to launch and how often: warm-up, adaptive
-// sampling and the check of a cell's clock against its worker's. It knows nothing
-// of what a number means; that is judge's.
+// Package measure decides when to launch and how often: warm-up, adaptive sampling and the check of
+// a cell's clock against its worker's. It does not interpret the numbers; package judge does.
 package measure
 
 import (
@@ -21,14 +20,14 @@ import (
 type Options struct {
 	Cache      string        // cold: every launch finds its arguments in memory; hot: in cache
 	Budget     time.Duration // sampling stops after this long, once there are MinSamples
-	MinSamples int           // taken whatever the budget says
-	MaxSamples int           // and never more than this
-	HalfWidth  float64       // relative half-width of the median's 95% interval that is exact enough
+	MinSamples int           // taken whatever the budget
+	MaxSamples int           // an upper bound
+	HalfWidth  float64       // target for the relative half-width of the median's 95% interval
 	Timeout    time.Duration // the longest one launch may take
 	Seed       uint64        // of the inputs
-	Sustain    bool          // launches back to back in long stretches, instead of samples one by one
-	Keep       bool          // outputs of timed samples, drawn at random, for whoever judges them
-	OnKept     func([]Kept)  // told of the first side's, when it has been measured; Turns
+	Sustain    bool          // time launches back to back in long stretches, instead of samples one by one
+	Keep       bool          // keep outputs of timed samples, drawn at random, to be judged
+	OnKept     func([]Kept)  // called by Turns with the first side's outputs, when it has been measured
 }
 
 // Default returns the settings of a plain `pawl bench`, without its seed.
@@ -39,7 +38,7 @@ func Default() Options {
 	}
 }
 
-// Method is what a report says of the settings.
+// Method returns what a report says of the settings.
 func (o Options) Method() result.Method {
 	m := result.Method{
 		Cache: o.Cache, BudgetS: o.Budget.Seconds(), MinSamples: o.MinSamples, MaxSamples: o.MaxSamples, HalfWidth: o.HalfWidth, Seed: o.Seed,
@@ -50,25 +49,25 @@ func (o Options) Method() result.Method {
 	return m
 }
 
-// Progress is how far a series is.
+// Progress says how far a series is.
 type Progress struct {
 	Samples   int
 	Median    float64 // seconds; 0 while warming up
 	HalfWidth float64
 }
 
-// sampling is what requests are made by, and what they have brought so far. Code that
-// decides about the next request reads this, never what is noted for the report.
+// sampling holds the settings of requests and the samples so far. Code that decides about the next
+// request reads this, never the notes for the report.
 type sampling struct {
 	samples   result.Samples
 	perSample int                // launches
-	unhidden  bool               // samples begin on an idle device: the host's part of a launch is in them
-	pinned    []int              // cores that the cell keeps to
+	unhidden  bool               // samples begin on an idle device, so they include the host's part of a launch
+	pinned    []int              // cores that the cell is pinned to
 	clock     *result.ClockCheck // nil: not checked yet
 	inTurns   *result.TurnClocks
 }
 
-// series is one row being measured.
+// series is one row that is being measured.
 type series struct {
 	Side
 	sampling
@@ -77,20 +76,20 @@ type series struct {
 	progress func(Progress)
 	began    time.Time
 	perItem  float64           // wall seconds of one sample, flush included
-	primary  bool              // the row itself, not one of its rivals
+	primary  bool              // this is the row itself, not one of its rivals
 	sets     int               // copies of the arguments that launches rotate over
 	data     int               // batch of the generated data
-	cores    []int             // to be kept on; nil: the worker's choice
+	cores    []int             // cores to pin to; nil: the worker's choice
 	warm     bool              // the device has just been busy with another problem
-	steps    int               // of oracle.Mutate that the inputs have been through
-	stepping int               // batch of the data that author cells change step by step
-	inMatch  bool              // some samples are on wholly new data, and some flushes are looked at
-	turns    []span            // in this cell, where every side has one of its own
-	staged   *wire.SampleReply // of the request that has generated the data of the next turn
+	steps    int               // steps of oracle.Mutate applied to the inputs
+	stepping int               // batch of the data that changes step by step in author cells
+	inMatch  bool              // some samples are on wholly new data, and some flushes are probed
+	turns    []span            // in this cell, where every side has its own
+	staged   *wire.SampleReply // reply of the request that generated the next turn's data
 
-	warmReads int     // after a flush, in a row
-	looked    bool    // at what the host does for a launch
-	hostS     float64 // what a launch takes with that in it, where samples are without; 0: not known
+	warmReads int     // consecutive warm reads after a flush
+	looked    bool    // the host's part of a launch was checked
+	hostS     float64 // time of a launch including the host's part, where samples exclude it; 0: not known
 	draw      keeper
 	device    deviceClock
 }
@@ -117,7 +116,7 @@ func (s *series) begin(ctx context.Context) error {
 	return at("measure", s.warmUp(ctx))
 }
 
-// at marks the stage a fault happened in.
+// at marks the stage in which a fault happened.
 func at(stage string, err error) error {
 	var fault *result.Fault
 	if errors.As(err, &fault) && fault.Stage == "" {
@@ -126,20 +125,20 @@ func at(stage string, err error) error {
 	return err
 }
 
-// problem is the request that gives a cell the side's arguments and launches.
+// problem returns the request that gives a cell the side's arguments and launches.
 func (s Side) problem(seed uint64) wire.Prepare {
 	m := worker.Problem(s.Instance, s.Symbols)
 	m.Side, m.Seed = s.Index, seed
 	return m
 }
 
-// deadline is how many seconds a request for so many samples may take: to fill arguments, to
-// look at them and to store outputs is not the kernel's time.
+// deadline returns how many seconds a request for this many samples may take. Filling and
+// inspecting arguments and storing outputs is not the kernel's time.
 func (s *series) deadline(count int) float64 {
 	return s.opts.Timeout.Seconds() + float64(s.Instance.Footprint)/50e6 + 4*s.perItem*float64(count)
 }
 
-// requestMost is after how many seconds a request takes no more samples.
+// requestMost is the time in seconds after which a request takes no more samples.
 const requestMost = 0.25
 
 // batch takes count samples and appends them.
@@ -148,15 +147,15 @@ func (s *series) batch(ctx context.Context, count int) error {
 	return err
 }
 
-// request takes count samples with the given extras and appends them; keep: the outputs of
-// one of them are kept.
+// request takes count samples with the given extras and appends them; with keep, the outputs of one
+// of them are kept.
 func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*wire.SampleReply, error) {
 	m := s.wanted(count)
 	m.Unhidden, m.MaxS = s.unhidden, requestMost
 	s.ask(&m, x)
 	if keep {
 		if m.Keep = s.drawn(count, m.MaxS); m.Fresh > 0 && rand.IntN(2) == 0 {
-			m.Keep = m.Fresh // who knows that data is new may know when nobody looks
+			m.Keep = m.Fresh // code that notices new data may also know when nobody verifies
 		}
 	}
 	got, err := s.take(ctx, m)
@@ -200,7 +199,7 @@ func (s *series) beside(ctx context.Context, count int, cause string) error {
 	return nil
 }
 
-// took notes what a reply says besides its samples.
+// took records what a reply says besides its samples.
 func (s *series) took(got *wire.SampleReply) {
 	t := &s.noted
 	t.CallOverheadS, t.PairS, t.GapS = got.OverheadS, got.PairS, got.GapS
@@ -226,7 +225,7 @@ const (
 func (s *series) warmUp(ctx context.Context) error {
 	start, first := time.Now(), len(s.samples.Seconds)
 	least := warmMinimum
-	if s.warm && s.onGPU() && (s.cuda() || first > 0) { // a Python function is given the whole time once
+	if s.warm && s.onGPU() && (s.cuda() || first > 0) { // a Python function gets the whole warm-up once
 		least = warmAgain
 	}
 	if err := s.batch(ctx, 1); err != nil {
@@ -257,14 +256,14 @@ func steady(samples []float64) bool {
 	return math.Abs(now-before) <= warmAgreement*before
 }
 
-// A sample shorter than shortest is made of several launches, where that does not
-// change what is measured: not with a flush between them, and not when a launch
-// finds the last one's output in its input.
+// A sample shorter than shortest is made of several launches, where that does not change what is
+// measured: not with a flush between them, and not when a launch finds the last one's output in its
+// input.
 const shortest = 20e-6
 
-// A GPU kernel's copies of its arguments take turns, so that as many cold launches
-// can follow each other; its samples are made longer below shortestGPU, where the
-// launch itself would be a large part of them.
+// A GPU kernel rotates over copies of its arguments, so that as many cold launches can follow each
+// other; its samples are made longer below shortestGPU, where the launch itself would be a large
+// part of them.
 const (
 	shortestGPU = 10e-6
 	graphSpan   = 50e-6
@@ -289,7 +288,7 @@ func (s *series) repeat(median float64) int {
 	return min(10_000, int(math.Ceil(shortest/median)))
 }
 
-// fitting is how many samples take about as long as span, at least least.
+// fitting returns how many samples take about as long as span, at least least.
 func (s *series) fitting(span time.Duration, least int) int {
 	if s.perItem <= 0 {
 		return least

@@ -71,8 +71,7 @@ func readNoise(t *testing.T) map[string][]recorded {
 	return out
 }
 
-// slowed is the cell with a candidate that takes by times as long in a part of its
-// launches.
+// slowed returns the cell with a candidate that takes by times as long in a part of its launches.
 func (r recorded) slowed(part, by float64, random *rand.Rand) recorded {
 	var out recorded
 	for _, turns := range r {
@@ -93,7 +92,7 @@ func (r recorded) slowed(part, by float64, random *rand.Rand) recorded {
 	return out
 }
 
-// played is a cell as a match keeps it.
+// played is a cell as a match stores it.
 type played struct {
 	cell    MatchCell
 	samples [2][]float64
@@ -152,16 +151,16 @@ func (m *tried) add(p played, set int) {
 
 func (m *tried) change() *result.Change { return m.Change(1, make([]result.Role, 2), m.opts) }
 
-// verdict is one of the judge's. The kernels are taken to last long enough to fail.
+// verdict applies one of the judge's functions. The kernels are assumed to last long enough to
+// fail.
 func (m *tried) verdict(by func(judge.Case) (result.Verdict, []result.Reason)) result.Verdict {
 	verdict, _ := by(judge.Case{Gate: spec.DefaultGate, Base: &judge.Opponent{Change: m.change(), Median: 1e-3}})
 	return verdict
 }
 
-// decide plays the whole rule on cells that are handed out one by one: a first set,
-// twice as much where that is undecided, and a second set to confirm. A budget of ten
-// seconds has room for sixty cells; the width is looked at every fourth cell, to
-// save time.
+// decide plays the whole rule on cells that are handed out one by one: a first set, twice as much
+// where that is undecided, and a second set to confirm. A budget of ten seconds has room for sixty
+// cells; the width is checked every fourth cell, to save time.
 func decide(next func() played) result.Verdict {
 	m := newTried()
 	set := func(number, most int) {
@@ -185,8 +184,8 @@ func decide(next func() played) result.Verdict {
 	return m.verdict(judge.Verdict)
 }
 
-// The median of neighbours varies no more from cell to cell than the fastest
-// samples, and says what users get where those do not.
+// The median of neighbours varies no more from cell to cell than the fastest samples, and
+// represents what users get; the fastest samples do not.
 func TestEstimateOnRecordedNoise(t *testing.T) {
 	noise := readNoise(t)
 	for _, kernel := range noisy {
@@ -242,7 +241,7 @@ func TestCoverageOnRecordedNoise(t *testing.T) {
 	}
 }
 
-// The slowest tenth is called slow where it is, and hardly ever where it is not.
+// The slowest tenth is called slow where it is, and almost never where it is not.
 func TestTailOnRecordedNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(42, 3))
 	noise := readNoise(t)
@@ -269,8 +268,7 @@ func TestTailOnRecordedNoise(t *testing.T) {
 	}
 }
 
-// The operating curve of the whole rule on recorded noise: equal code made slower by
-// a known factor.
+// The operating curve of the whole rule on recorded noise: equal code slowed by a known factor.
 func TestOperatingCurveOnRecordedNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(42, 4))
 	noise := readNoise(t)

@@ -21,8 +21,8 @@ func TestSteadyAgreement(t *testing.T) {
 	}
 }
 
-// Events that the timer contradicts are a launcher's lie, and of device code the
-// machine's trouble; without a timer nothing is known.
+// Events that the timer contradicts are a lie of a launcher, and a fault of the machine for device
+// code; without a timer nothing is known.
 func TestWhoseClockIsWrong(t *testing.T) {
 	b := &wire.SampleReply{Samples: wire.Samples{Seconds: []float64{1e-6, 1e-6}}}
 	b.Count, b.GlobalS = 2, 1
@@ -68,8 +68,7 @@ func TestTallyAdds(t *testing.T) {
 	}
 }
 
-// A cell that waited for its core took what it worked; without that knowledge, what
-// has passed.
+// The time of a cell that waited for its core is its CPU time; without CPU time, wall time.
 func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	s.perSample = 2
@@ -127,7 +126,7 @@ func (k *knowing) Expect(_ context.Context, orders [][]int) { k.told = orders }
 
 func (k *knowing) Release(context.Context) {}
 
-// What is unclaimed is that of one launch, however many a sample has.
+// The unclaimed time is that of one launch, however many a sample has.
 func TestUnclaimedOfALaunch(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	s.perSample = 4
@@ -140,7 +139,7 @@ func TestUnclaimedOfALaunch(t *testing.T) {
 	}
 }
 
-// A request has time for its launches, and for arguments as large as they are.
+// A request has time for its launches, and for filling its arguments.
 func TestDeadlineOfARequest(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{Timeout: 2 * time.Second}, nil)
 	s.perItem = 0.5

@@ -7,15 +7,15 @@ import (
 	"pawl/internal/stat"
 )
 
-// What it takes to see an effect: in 95 of 100 cases where it is there, in at most
-// 5 of 100 where it is not.
+// The power and level of a test: an effect is seen in 95 of 100 cases where it exists, and in at
+// most 5 of 100 where it does not.
 const (
 	seen   = 0.95
 	unseen = 0.05
 	most   = 1_000_000
 )
 
-// CellNoise is what the cells of a duet scatter by.
+// CellNoise returns the scatter of the cells of a duet.
 func CellNoise(cells []result.CellChange) float64 {
 	values := make([]float64, len(cells))
 	for i, c := range cells {
@@ -24,8 +24,8 @@ func CellNoise(cells []result.CellChange) float64 {
 	return stat.Std(values)
 }
 
-// DuetNeeds is how many cells a duet needs for an effect, by what its cells have
-// scattered by so far.
+// DuetNeeds returns how many cells a duet needs to see an effect, given the scatter of its cells so
+// far.
 func DuetNeeds(cells []result.CellChange, effect float64) int {
 	noise := CellNoise(cells)
 	for n := cellsLeast; n < most; n++ {
@@ -38,10 +38,9 @@ func DuetNeeds(cells []result.CellChange, effect float64) int {
 	return most
 }
 
-// SamplesNeeded is how many independent samples each of two lists needs for a rank
-// test to see one's median move, by how such samples lie around it: Noether's
-// formula, with the chance that a sample of one exceeds one of the other counted
-// on the samples themselves.
+// SamplesNeeded returns how many independent samples each of two lists needs for a rank test to see
+// its median move, given the distribution of such samples. It uses Noether's formula, with the
+// chance that a sample of one list exceeds one of the other counted on the samples themselves.
 func SamplesNeeded(samples []float64, effect float64) int {
 	shifted := make([]float64, len(samples))
 	for i, v := range samples {

@@ -30,8 +30,8 @@ func changesOf(cells [][]float64) []result.CellChange {
 	return out
 }
 
-// As many cells as are said to be needed see the effect in about 95 of 100 cases
-// (trimming the interval costs two or three of them), and fewer do not.
+// The number of cells that is said to be needed sees the effect in about 95 of 100 cases (trimming
+// the interval costs two or three of them), and fewer cells do not.
 func TestDuetNeedsAgainstSimulation(t *testing.T) {
 	const rounds = 1000
 	random := rand.New(rand.NewPCG(1, 2))

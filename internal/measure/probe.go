@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	probeOneIn = 8   // requests reads what was flushed
-	coldShare  = 0.6 // of what a cold read takes is the least that one after a flush may take
-	warmReads  = 5   // in a row, until it is somebody's doing
+	probeOneIn = 8   // one request in this many reads flushed memory
+	coldShare  = 0.6 // the least share of a cold read's time that a read after a flush may take
+	warmReads  = 5   // consecutive warm reads before somebody is blamed
 )
 
-// probed takes down what that has brought to light.
+// probed records what the read after a flush revealed.
 func (s *series) probed(got *wire.SampleReply) error {
 	switch {
 	case got.ColdS == 0:

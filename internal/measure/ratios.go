@@ -8,39 +8,39 @@ import (
 	"pawl/internal/stat"
 )
 
-// MatchCell is what one cell found. Its lists are by side, the candidate's empty;
-// ratios are logarithms of the candidate's time over the side's.
+// MatchCell holds the results of one cell. Its lists are by side, the candidate's empty; ratios are
+// logarithms of the candidate's time over the side's.
 type MatchCell struct {
 	Set    int
 	First  int         // the side that was loaded first
-	Blocks int         // of turns that read the same backwards
-	Logs   [][]float64 // the ratios that the estimate is the median of
+	Blocks int         // blocks of turns that read the same backwards
+	Logs   [][]float64 // the ratios whose median is the estimate
 	Cycles [][]float64 // the same in clock cycles; empty where the clock is not known
 
-	// Pairs has one ratio for each two turns that were compared: of a block where
-	// sides share a cell, else of neighbouring turns.
+	// Pairs has one ratio for each two turns that were compared: of a block where sides share a
+	// cell, else of neighbouring turns.
 	Pairs [][]float64
 
-	// Fastest has the ratios of the fastest samples of turns, block by block: a
-	// diagnostic, since what a kernel does at its best is not what its users get.
+	// Fastest has the ratios of the fastest samples of turns, block by block. It is a diagnostic: a
+	// kernel's best time is not what its users get.
 	Fastest [][]float64
 
-	// Tails has, of one stretch of turns after the other, whether the slow samples
-	// are the candidate's: stat.TailShare.
+	// Tails says, for one stretch of turns after the other, whether the slow samples are the
+	// candidate's: stat.TailShare.
 	Tails [][]float64
 
 	last    []turn // by side: the last turn of that side or of the candidate
 	stretch []turn // not yet in Tails
 }
 
-// turn is what one side took in one turn: a part of the side's samples, not a copy.
+// turn holds the samples of one side in one turn: a part of the side's samples, not a copy.
 type turn struct {
 	side int
 	result.Samples
-	data []int // batch of each sample's; empty: the same for all
+	data []int // batch of each sample; empty: the same for all
 }
 
-// on is the data of a sample.
+// on returns the batch of a sample's data.
 func (t turn) on(i int) int {
 	if len(t.data) == 0 {
 		return 0
@@ -48,7 +48,7 @@ func (t turn) on(i int) int {
 	return t.data[i]
 }
 
-// logs are the logarithms of a turn's times, in seconds or in cycles.
+// logs returns the logarithms of a turn's times, in seconds or in cycles.
 func (t turn) logs(cycles bool) []float64 {
 	out := make([]float64, len(t.Seconds))
 	for i, s := range t.Seconds {
@@ -71,9 +71,8 @@ func newMatchCell(set, first, sides int) *MatchCell {
 
 func (c *MatchCell) sides() int { return len(c.Logs) }
 
-// addBlocks takes one order of turns of sides that share a cell. A turn is one
-// sample there, and a block gives one ratio: the mean of the candidate's two
-// logarithms less that of the side's.
+// addBlocks adds one order of turns of sides that share a cell. A turn is one sample there, and a
+// block gives one ratio: the mean of the candidate's two logarithms less that of the side's.
 func (c *MatchCell) addBlocks(turns []turn) {
 	seconds := func(t turn) float64 { return t.Seconds[0] }
 	cycles := func(t turn) float64 { return t.Seconds[0] * t.GHz[0] }
@@ -89,9 +88,9 @@ func (c *MatchCell) addBlocks(turns []turn) {
 	}
 }
 
-// addNeighbours takes one order of turns of sides in cells of their own: all ratios
-// between a sample of the candidate and one of the side, of turns that follow each
-// other when the turns of third sides are left out.
+// addNeighbours adds one order of turns of sides in their own cells: all ratios between a sample of
+// the candidate and one of the side, for turns that follow each other when the turns of third sides
+// are left out.
 func (c *MatchCell) addNeighbours(turns []turn) {
 	for _, t := range turns {
 		for side := 1; side < c.sides(); side++ {
@@ -129,8 +128,8 @@ func (c *MatchCell) compare(side int, candidate, other turn) {
 	}
 }
 
-// across are all ratios between samples of two turns on the same data, but for a few
-// elements: what a kernel takes may depend on it.
+// across returns all ratios between samples of two turns on the same data, up to a few elements: a
+// kernel's time may depend on its data.
 func across(a, b turn, cycles bool) []float64 {
 	mine, theirs := a.logs(cycles), b.logs(cycles)
 	out := make([]float64, 0, len(mine)*len(theirs))
@@ -144,7 +143,7 @@ func across(a, b turn, cycles bool) []float64 {
 	return out
 }
 
-// eachSide gives every side's ratio in one block, by what is made of a turn.
+// eachSide computes every side's ratio in one block, from the value that of gives each turn.
 func (c *MatchCell) eachSide(block []turn, of func(turn) float64, give func(side int, ratio float64)) {
 	logs := make([]float64, c.sides())
 	for _, t := range block {
@@ -155,11 +154,11 @@ func (c *MatchCell) eachSide(block []turn, of func(turn) float64, give func(side
 	}
 }
 
-// tailLeast is how many samples of a side a stretch has at least: of fewer, the
-// slowest tenth is a matter of one or two.
+// tailLeast is the smallest number of a side's samples in a stretch: with fewer, the slowest tenth
+// is one or two samples.
 const tailLeast = 24
 
-// addTails takes one order of turns for what it says of slow samples.
+// addTails adds one order of turns to the statistics of slow samples.
 func (c *MatchCell) addTails(turns []turn) {
 	c.stretch = append(c.stretch, turns...)
 	count := 0
@@ -184,8 +183,7 @@ func (c *MatchCell) closeStretch() {
 	c.stretch = nil
 }
 
-// finish forgets what only later turns would need. A cell with few samples is one
-// stretch.
+// finish drops what only later turns would need. A cell with few samples is one stretch.
 func (c *MatchCell) finish() {
 	if len(c.stretch) > 0 && len(c.Tails[1]) == 0 {
 		c.closeStretch()

@@ -12,7 +12,7 @@ import (
 	"pawl/internal/worker/puppet"
 )
 
-// orderOf makes one order of turns, given what a side takes in its nth turn.
+// orderOf makes one order of turns, given the times of a side in its nth turn.
 func orderOf(sides int, took func(side, nth int) (seconds, ghz []float64)) []turn {
 	var turns []turn
 	nth := make([]int, sides)
@@ -117,7 +117,7 @@ func TestNeighboursOnTheSameData(t *testing.T) {
 	}
 }
 
-// A clock that is lost for one sample leaves that pair of turns out of the cycles.
+// A sample without a clock leaves that pair of turns out of the cycles.
 func TestNeighboursWithoutAClock(t *testing.T) {
 	c := newMatchCell(0, 0, 2)
 	c.addNeighbours(orderOf(2, func(side, nth int) ([]float64, []float64) {
@@ -131,8 +131,8 @@ func TestNeighboursWithoutAClock(t *testing.T) {
 	}
 }
 
-// What most launches take is what users get: neither the best launches of a side nor
-// a few slow ones decide.
+// The estimate is what most launches take: neither the best launches of a side nor a few slow ones
+// decide.
 func TestTheEstimateIsOfMostLaunches(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

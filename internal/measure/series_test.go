@@ -13,8 +13,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// On a GPU a sample has as many launches as there are copies of the arguments, and no
-// more than make it long enough; on a processor only a hot one has several.
+// On a GPU a sample has as many launches as there are copies of the arguments, and no more than
+// make it long enough; on a CPU only a hot one has several.
 func TestRepeatByDevice(t *testing.T) {
 	for name, test := range map[string]struct {
 		cell, cache string
@@ -56,8 +56,8 @@ func TestFitting(t *testing.T) {
 	}
 }
 
-// Device code is looked at in every cell a few times, and at least once in all; code
-// that may count its launches ever less often, but never certainly not.
+// Device code is verified a few times in every cell, and at least once in all; code that may count
+// its launches ever less often, but with a chance that never becomes zero.
 func TestDue(t *testing.T) {
 	const draws = 2000
 	share := func(change func(*series)) float64 {
@@ -107,7 +107,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// What is kept is found again by its batch and its step.
+// A kept output is identified by its batch and its step.
 func TestKeepsWhatItWorkedOn(t *testing.T) {
 	outputs := []wire.Buffer{{Arg: 1, SHA256: "x"}}
 	for name, test := range map[string]struct {
@@ -165,7 +165,7 @@ func TestFreshen(t *testing.T) {
 	}
 }
 
-// Statistics are of the samples that count, the clock's too.
+// Statistics, also of the clock, are of the samples that count.
 func TestFinish(t *testing.T) {
 	in := sized(spec.CellHost, 8)
 	in.Flops, in.Bytes = 6e9, 4e9
@@ -238,7 +238,7 @@ func late(r *result.Timing, factor float64) {
 	}
 }
 
-// Another set is played by the options of its own.
+// Another set is played with its own options.
 func TestSetsHaveTheirOwnOptions(t *testing.T) {
 	m := newMatch(spec.CellHost, "m", 1000, 1000)
 	opts := brief()
@@ -275,7 +275,7 @@ func TestTurnOrder(t *testing.T) {
 	}
 }
 
-// A side that is alone is known by its own median, others by their ratios.
+// A single side is known by its own median, others by their ratios.
 func TestWidest(t *testing.T) {
 	all := []*series{newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil), newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)}
 	own := []float64{1, 2, 1, 3, 1, 2, 1, 2, 3, 1}

@@ -31,11 +31,11 @@ func newWorker(t *testing.T, env ...string) *worker.Client {
 	return client
 }
 
-// unstolen is for tests in which something is to be found: time that a hypervisor really
-// takes from this machine would excuse it.
+// unstolen is for tests that must find something: time that a hypervisor really takes from this
+// machine would excuse it.
 const unstolen = puppet.Stolen + "=0"
 
-// loaded is a puppet's cell.
+// loaded returns a puppet's cell.
 func loaded(t *testing.T, client *worker.Client, script puppet.Script) *worker.Cell {
 	t.Helper()
 	sha, err := client.Upload(t.Context(), []byte(script.String()))
@@ -144,8 +144,8 @@ func (s *stage) Close(ctx context.Context, errs []error) []error {
 	return out
 }
 
-// sized is an instance whose scalar argument is n: the nanoseconds that a puppet
-// without a time of its own takes.
+// sized returns an instance whose scalar argument is n: the nanoseconds that a puppet takes if its
+// script gives no time.
 func sized(cell string, n int64) *spec.Instance {
 	in := instance(spec.RoleIn)
 	in.Variant.Kernel.Cell = cell
@@ -155,7 +155,7 @@ func sized(cell string, n int64) *spec.Instance {
 	return in
 }
 
-// newMatch is a match of versions that take so many nanoseconds.
+// newMatch returns a match of versions that take this many nanoseconds.
 func newMatch(cell, name string, nanos ...int64) *Match {
 	m := &Match{Name: name}
 	for _, n := range nanos {
@@ -164,7 +164,7 @@ func newMatch(cell, name string, nanos ...int64) *Match {
 	return m
 }
 
-// brief are options that a test has time for.
+// brief returns options that are short enough for a test.
 func brief() DuetOptions {
 	opts := DuetOptions{Options: Default(), Floor: DefaultFloor}
 	opts.Budget = 50 * time.Millisecond

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	addTries    = 30 // pairs of requests, of which all but addSpare must contradict what is claimed
+	addTries    = 30 // pairs of requests, of which all but addSpare must contradict the claims
 	addSpare    = 5
-	addMost     = 0.5    // seconds that a request may take for the sake of having several samples
+	addMost     = 0.5    // longest time in seconds of a request that is extended to have several samples
 	timerCost   = 3e-6   // seconds by which the GPU's timer may be off in a sample
-	lookingCost = 100e-6 // seconds a Python cell may take to look at what a call returned
+	lookingCost = 100e-6 // seconds a Python cell may take to inspect the result of a call
 )
 
-// addUp compares what samples claim with what their requests take by the worker's
-// clock, less what the same requests take without a launch: code that is idle where
-// the worker looks, and lies where it does not, is seen by the sum.
+// addUp compares the claims of samples with the time of their requests by the worker's clock, less
+// the time of the same requests without launches. Code that idles where the worker checks, and lies
+// where it does not, shows in the sum.
 func (s *series) addUp(ctx context.Context) error {
 	launcher := s.cuda() && s.Instance.Variant.Kernel.Launcher
 	if s.onGPU() && !launcher || s.opts.Sustain {
@@ -38,7 +38,7 @@ func (s *series) addUp(ctx context.Context) error {
 		took, claimed := s.undisturbed(with)
 		other := s.idle(without)
 		worker.add(claimed, s.besidesLaunching(launcher)+askingCost/float64(with.Count), took, other, with.Count, without.Count)
-		if launcher && !with.OtherStreams { // of other streams the GPU's timer knows nothing
+		if launcher && !with.OtherStreams { // the GPU's timer does not cover other streams
 			took := with.GlobalS
 			if timer.by = "the GPU's own timer"; with.GlobalS == 0 || without.GlobalS == 0 {
 				took, timer.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
@@ -61,9 +61,9 @@ func (s *series) addUp(ctx context.Context) error {
 	}
 }
 
-// withAndWithout asks for samples, and for the same without launches, for which the
-// caches are as said; every other time in the other order, so that a machine that becomes
-// slower favours neither.
+// withAndWithout asks for samples, and for the same request without launches and with the given
+// cache state. Every other time the order is reversed, so that a machine that becomes slower
+// favours neither.
 func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout string) (with, without *wire.SampleReply, err error) {
 	enough := s.fitting(time.Duration(clockSpan*float64(time.Second)), 10)
 	if s.perItem > 0 {
@@ -88,7 +88,7 @@ func (s *series) withAndWithout(ctx context.Context, try int, cacheWithout strin
 	return with, without, nil
 }
 
-// besidesLaunching is what a sample may take beyond its claim, in seconds.
+// besidesLaunching returns the seconds that a sample may take beyond its claim.
 func (s *series) besidesLaunching(launcher bool) float64 {
 	switch {
 	case launcher:
@@ -99,15 +99,15 @@ func (s *series) besidesLaunching(launcher bool) float64 {
 	return 0
 }
 
-// A tally holds requests with launches against the same without, by one clock. All
-// numbers are seconds a sample.
+// A tally compares requests with launches and the same requests without, by one clock. All numbers
+// are seconds per sample.
 type tally struct {
 	by              string
-	pairs, agree    int     // that were held against each other, and that do not contradict the claims
+	pairs, agree    int     // pairs compared, and pairs that do not contradict the claims
 	claimed, longer float64 // of the last pair
 }
 
-// add takes down a pair.
+// add records a pair.
 func (t *tally) add(claimed, besides, with, without float64, count, countWithout int) {
 	with, without = with/float64(count), without/float64(countWithout)
 	t.claimed, t.longer = claimed, with-without
@@ -117,20 +117,20 @@ func (t *tally) add(claimed, besides, with, without float64, count, countWithout
 	}
 }
 
-// contradicts tells whether requests with launches take longer than can be, as far
-// as is known. If launches take what they claim, a pair says so in half of all cases
-// at most, however much the machine varies, and all but addSpare of addTries by chance
-// in one of 6,000. Whoever agrees in more than half of the first pairs is let go early.
+// contradicts reports whether requests with launches take longer than their claims allow, as far as
+// is known. If launches take what they claim, a pair contradicts in at most half of all cases,
+// however much the machine varies, and all but addSpare of addTries do so by chance in one of 6,000
+// series. A side that agrees in more than half of the first pairs is released early.
 func (t *tally) contradicts() bool {
 	return t.pairs > 0 && t.agree <= addSpare && (t.agree <= 2 || 2*t.agree <= t.pairs)
 }
 
-// undisturbed is what a request took, and what its samples claim each, both in
-// seconds. A cell that had to wait for its core was not slow: where it worked for
-// less time than has passed, the former is the processor's, and what it waited is taken
-// off the slowest claims, of which there are as many as times that the core was taken
-// away. Threads work for more than has passed, and then all claims count. What the
-// hypervisor took from the cell is in the wall's clock, and may be in the processor's.
+// undisturbed returns the time of a request, and the claim of each of its samples, both in seconds.
+// A cell that had to wait for its core was not slow: if it worked for less time than has passed,
+// CPU time is used, and the waiting time is subtracted from the slowest claims, as many as the
+// number of times that the core was taken away. Threads work for more time than has passed, and
+// then all claims count. Time that the hypervisor took from the cell is in wall time, and may be in
+// CPU time.
 func (s *series) undisturbed(b *wire.SampleReply) (took, claimed float64) {
 	took, claimed = b.WorkerS, stat.Mean(b.Seconds)
 	toll := b.Toll
@@ -146,13 +146,13 @@ func (s *series) undisturbed(b *wire.SampleReply) (took, claimed float64) {
 	return took - excuse(toll).seconds, claimed * float64(s.perSample)
 }
 
-// idle is the same for samples without launches, less what was timed in their place.
+// idle is undisturbed for samples without launches, less the time that was timed in their place.
 func (s *series) idle(b *wire.SampleReply) float64 {
 	took, claimed := s.undisturbed(b)
 	return took - claimed*float64(b.Count)
 }
 
-// threads are those that the kernel may compute with on a processor.
+// threads returns the number of threads that the kernel may use on a CPU.
 func (s *series) threads() int {
 	most := 1
 	for _, launch := range s.Instance.Launches {

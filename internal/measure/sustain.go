@@ -10,9 +10,9 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A stretch is launches back to back, long enough for a power-limited GPU to find
-// the clock it can hold under this kernel. Its beginning still runs at the clock,
-// and at the temperature, of what ran before: it is not counted.
+// A stretch is a series of launches back to back, long enough for a power-limited GPU to settle at
+// the clock it can sustain under this kernel. Its beginning still runs at the clock, and at the
+// temperature, of the work before: it is not counted.
 const (
 	stretchSpan  = 100 * time.Millisecond
 	stretchRamp  = 30 * time.Millisecond
@@ -35,7 +35,7 @@ func (s *series) stretch(ctx context.Context) error {
 		began := time.Now()
 		reply, err := s.Cell.Run(ctx, wire.Run{
 			Side: s.Index, Launches: launches, DeadlineS: s.opts.Timeout.Seconds() + 10*span.Seconds(),
-			State: span == stretchSpan, // a look before it would let the device rest
+			State: span == stretchSpan, // reading the state before it would let the device rest
 		})
 		if err != nil {
 			return err

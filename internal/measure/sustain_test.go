@@ -22,8 +22,8 @@ func sustained(t *testing.T, script puppet.Script, in *spec.Instance) (*result.T
 	return timings[0], errs[0]
 }
 
-// A stretch's beginning still runs at the clock of what ran before: its second run
-// of launches is the sample.
+// A stretch's beginning still runs at the clock of the work before: its second series of launches
+// is the sample.
 func TestStretchesLeaveOutTheirBeginning(t *testing.T) {
 	t.Parallel()
 	timing, err := sustained(t, puppet.Script{Micros: 5, Ramp: true}, sized(spec.CellHost, 8))
@@ -52,7 +52,7 @@ func TestStretchesNeedInputsThatStay(t *testing.T) {
 	}
 }
 
-// Readings that were taken while it warmed up say nothing of the clock it can hold.
+// Readings taken during warm-up say nothing of the clock it can sustain.
 func TestStretchesLookAtTheMachine(t *testing.T) {
 	t.Parallel()
 	script := puppet.Script{Micros: 5, Spin: 60} // both runs together last long enough for another look

@@ -11,8 +11,7 @@ import (
 	"pawl/internal/worker"
 )
 
-// Side is one of several that are measured against each other, in a loaded cell
-// of its own.
+// Side is one of several kernels that are measured against each other, in its own loaded cell.
 type Side struct {
 	Cell     *worker.Cell
 	Instance *spec.Instance
@@ -22,23 +21,22 @@ type Side struct {
 
 func (s Side) cuda() bool { return s.Instance.Variant.Kernel.Cell == spec.CellCUDA }
 
-// onGPU tells whether the kernel runs on a GPU: of Python only its cell knows.
+// onGPU reports whether the kernel runs on a GPU: for Python only its cell knows.
 func (s Side) onGPU() bool { return s.cuda() || s.Cell.OnDevice }
 
-// Sides taking turns: every turn is about turnSpan long, so that whatever the
-// machine does for longer than a round it does to all sides alike.
+// Sides take turns: every turn is about turnSpan long, so that any disturbance that lasts longer
+// than a round affects all sides alike.
 const (
 	turnSpan    = 20 * time.Millisecond
 	turnLeast   = 5 // samples
 	roundsLeast = 8
-	roundsMany  = 50 // that the most samples of a side are to suffice for
+	roundsMany  = 50 // the most samples of a side are to last for this many rounds
 )
 
-// Turns measures all sides in short alternating blocks; one alone until its own
-// median is known well enough. It returns their timings and, for every side but
-// the first, how many times slower than the first it is; nil where one of the two
-// failed. A side that fails is left out of the later rounds; its error stands in
-// errs, and what it measured before is kept.
+// Turns measures all sides in short alternating blocks; a single side until its own median is known
+// well enough. It returns their timings and, for every side but the first, its time as a multiple
+// of the first's; nil where one of the two failed. A side that fails is left out of the later
+// rounds; its error is in errs, and its earlier samples are kept.
 func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progress)) (timings []*result.Timing, ratios []*result.Ratio, errs []error) {
 	all := make([]*series, len(sides))
 	errs = make([]error, len(sides))
@@ -75,9 +73,9 @@ func Turns(ctx context.Context, sides []Side, opts Options, progress func(Progre
 	return timings, ratios[1:], errs
 }
 
-// alternate runs the rounds and returns every side's median of every round that
-// it finished. Who has not failed goes on without the others, the first of all
-// sides included: a rival's time is worth knowing for itself.
+// alternate runs the rounds and returns every side's median of every round that it finished. A side
+// that has not failed goes on without the others, even without the first: a rival's time is worth
+// knowing for itself.
 func alternate(ctx context.Context, all []*series, errs []error, opts Options, progress func(Progress)) [][]float64 {
 	perRound := make([][]float64, len(all))
 	budget := opts.Budget * time.Duration(len(all))
@@ -118,8 +116,8 @@ func alternate(ctx context.Context, all []*series, errs []error, opts Options, p
 	}
 }
 
-// widest is the half-width of what is known least well: of the ratios to the lead,
-// or of its own median where nobody is left to compare it with.
+// widest returns the half-width of the least certain value: of the ratios to the lead, or of the
+// lead's own median where no other side is left.
 func widest(all []*series, errs []error, perRound [][]float64, lead int) float64 {
 	width, alone := 0.0, true
 	for i := lead + 1; i < len(all); i++ {
@@ -133,7 +131,7 @@ func widest(all []*series, errs []error, perRound [][]float64, lead int) float64
 	return width
 }
 
-// stop says why sampling ended, of those that it did not end early for.
+// stop records why sampling ended, for sides that had not ended early.
 func stop(all []*series, errs []error, why string) {
 	for i, s := range all {
 		if errs[i] == nil {
@@ -142,7 +140,7 @@ func stop(all []*series, errs []error, why string) {
 	}
 }
 
-// turn is one side's part of a round: at most so many samples.
+// turn takes one side's part of a round: at most this many samples.
 func (s *series) turn(ctx context.Context, most int) error {
 	if s.opts.Sustain {
 		return s.stretch(ctx)
@@ -150,7 +148,7 @@ func (s *series) turn(ctx context.Context, most int) error {
 	return s.batch(ctx, min(s.fitting(turnSpan, turnLeast), most, s.left()))
 }
 
-// left is how many samples a side may still take.
+// left returns how many samples a side may still take.
 func (s *series) left() int {
 	most := s.opts.MaxSamples
 	if s.opts.Sustain {
@@ -159,8 +157,8 @@ func (s *series) left() int {
 	return most - len(s.samples.Kept())
 }
 
-// anyFull tells whether a side that has not failed may take no more samples: there
-// is nothing left to compare it by.
+// anyFull reports whether a side that has not failed may take no more samples: it can no longer be
+// compared.
 func anyFull(all []*series, errs []error) bool {
 	for i, s := range all {
 		if errs[i] == nil && s.left() <= 0 {
@@ -170,8 +168,8 @@ func anyFull(all []*series, errs []error) bool {
 	return false
 }
 
-// mostOfTurn spreads the samples that a side may take over many rounds, or over
-// few where turns would become too short.
+// mostOfTurn spreads the samples that a side may take over many rounds, or over few where turns
+// would become too short.
 func mostOfTurn(samples int) int {
 	return max(1, min(samples/roundsLeast, max(turnLeast, samples/roundsMany)))
 }

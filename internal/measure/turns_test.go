@@ -32,7 +32,7 @@ func quickly() Options {
 	return opts
 }
 
-// A side that fails takes nothing from the others but the comparison with it.
+// A side that fails costs the others nothing but the comparison with it.
 func TestTurnsWithoutSomebody(t *testing.T) {
 	t.Parallel()
 	fine, slower := puppet.Script{Micros: 10}, puppet.Script{Micros: 20}
@@ -74,7 +74,7 @@ func TestTurnsWithoutSomebody(t *testing.T) {
 	}
 }
 
-// No side takes more samples than it may, however many there could be in the budget.
+// No side takes more samples than it may, however many fit into the budget.
 func TestTurnsStopAtTheMostSamples(t *testing.T) {
 	t.Parallel()
 	quick, slow := puppet.Script{Micros: 10}, puppet.Script{Micros: 5000} // whose turn is always of turnLeast samples

@@ -7,11 +7,11 @@ import (
 	"pawl/internal/stat"
 )
 
-const hostShare = 0.75 // of what is plausible: a host that takes longer is timed, too
+const hostShare = 0.75 // of the plausible time: a host that takes longer is timed, too
 
-// lookAtHost finds out whether samples must have the host's part of a launch in them.
-// Where that takes far longer than the GPU, nobody can tell whether it is work that
-// ought to be timed, done elsewhere while the samples' stream is held.
+// lookAtHost finds out whether samples must include the host's part of a launch. Where the host
+// takes far longer than the GPU, nobody can tell whether it does work that ought to be timed,
+// elsewhere while the samples' stream is held.
 func (s *series) lookAtHost(ctx context.Context) error {
 	if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() || s.opts.Sustain || s.looked {
 		return nil
@@ -33,10 +33,10 @@ func (s *series) lookAtHost(ctx context.Context) error {
 	return nil
 }
 
-// unhide lets samples begin on an idle device from now on.
+// unhide makes samples begin on an idle device from now on.
 func (s *series) unhide() { s.unhidden, s.perSample = true, 1 }
 
-// unhideAll times all sides that run on a GPU in the way that one of them must be.
+// unhideAll times all sides that run on a GPU in the way that one of them requires.
 func unhideAll(sides []*series) {
 	if slices.ContainsFunc(sides, func(s *series) bool { return s.unhidden }) {
 		for _, s := range sides {
@@ -47,8 +47,8 @@ func unhideAll(sides []*series) {
 	}
 }
 
-// aside is what a launch takes by the cell's own clock, with the host's part in it or
-// without. No statistics know of these samples.
+// aside returns the time of a launch by the cell's own clock, with or without the host's part.
+// These samples enter no statistics.
 func (s *series) aside(ctx context.Context, unhidden bool) (float64, error) {
 	const enough = 7
 	m := s.wanted(enough)

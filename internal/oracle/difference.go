@@ -13,7 +13,7 @@ import (
 // Rel·|b|. The zero Tolerance wants equality.
 type Tolerance struct{ Abs, Rel float64 }
 
-// Over is the tolerance of sums of so many terms, in arithmetic of type t or, where that
+// Over is the tolerance of sums of this many terms, in arithmetic of type t or, where that
 // is narrower, of float32. Whoever adds one to the other rounds every time: sums of terms about
 // as large as 1, for which Abs would be usual, are off by 0.4 u·terms then, u being the unit of
 // rounding, if they are of both signs, and by a share of u·√terms/3 if they are of one (root
@@ -194,7 +194,7 @@ func (g *gap) at(i int64, got, ref float64) (must, distance float64) {
 	return ref, math.Abs(got - ref)
 }
 
-// holds tells whether an element is inside the tolerance.
+// holds reports whether an element is inside the tolerance.
 func (tol Tolerance) holds(got, ref, distance float64) bool {
 	if !finite(got) || !finite(ref) {
 		return same(got, ref)
@@ -202,7 +202,7 @@ func (tol Tolerance) holds(got, ref, distance float64) bool {
 	return distance <= tol.Abs+tol.Rel*math.Abs(ref)
 }
 
-// rounds tells whether got is what ref becomes in a type that does not hold it: no
+// rounds reports whether got is what ref becomes in a type that does not hold it: no
 // kernel can do better.
 func rounds(t dtype.Type, ref, got float64) bool {
 	switch t {

@@ -1,9 +1,9 @@
-// Package oracle knows what goes into a kernel: the generator of its inputs.
+// Package oracle generates the inputs of a kernel.
 //
-// Inputs never travel between processes or machines. A seed does, and the
-// generator makes the same bits from it in Go, CUDA and Python. What follows is
-// its definition; testdata/generate.py is the same in plain Python, and
-// testdata/golden.json holds values that any implementation must reproduce.
+// Inputs never travel between processes or machines. A seed does, and the generator makes the same
+// bits from it in Go, CUDA and Python. The text below defines the generator; testdata/generate.py
+// is the same in plain Python, and testdata/golden.json holds values that any implementation must
+// reproduce.
 //
 // # Draws
 //
@@ -70,8 +70,8 @@
 // numbers that the type holds without a gap (dtype.Type.Integers), so that every
 // value is exact.
 //
-// Three fills of floating-point types are for looking closer: what a kernel makes
-// of equal rows, of channels that stand out, and of numbers that are none.
+// Three fills of floating-point types are for closer inspection. They show what a kernel makes of
+// equal rows, of channels with outliers, and of special values such as NaN.
 //
 // rows(mean, std, width): element i is element i/width of normal(mean, std), so
 // that a row of width elements has one value.
@@ -96,7 +96,6 @@
 //	place = upper 64 bits of the 128-bit product draw(mix(key+1), n) * count
 //	value = element count + n of the same fill
 //
-// which goes on where the fill has ended, and so has its distribution; rows,
-// outliers and specials take the values of normal(mean, std). What constant, zero
-// and iota have made stays as it is.
+// which continues the fill past its end, and so has its distribution; rows, outliers and specials
+// take the values of normal(mean, std). Buffers filled by constant, zero and iota stay as they are.
 package oracle

@@ -44,7 +44,7 @@ func Poison(dst []byte, t dtype.Type) {
 	}
 }
 
-// Blank tells whether an element still is poison. Of the types with one NaN or none
+// Blank reports whether an element still is poison. Of the types with one NaN or none
 // nobody can tell: there it is false.
 func Blank(b Typed[[]byte], i int64) bool {
 	switch b.Type {

@@ -96,7 +96,7 @@ func (l Levels) Draw(points []Point, title string) string {
 	return b.String()
 }
 
-// holds tells whether a value is on the scale.
+// holds reports whether a value is on the scale.
 func (l Levels) holds(v float64) bool { return usable(v) && v >= l.Scale.low && v <= l.Scale.high }
 
 func (l Levels) y(v float64) string { return percent(1 - l.Scale.At(v)) }

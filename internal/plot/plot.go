@@ -30,7 +30,7 @@ const (
 	tiny = 1e-290
 )
 
-// usable tells whether a number can be placed.
+// usable reports whether a number can be placed.
 func usable(v float64) bool { return math.Abs(v) <= huge }
 
 // percent writes a position between 0 and 1.

@@ -109,7 +109,7 @@ func (s Scale) Low() float64 { return s.low }
 // High is the value at the right end.
 func (s Scale) High() float64 { return s.high }
 
-// Logarithmic tells whether equal distances are equal ratios.
+// Logarithmic reports whether equal distances are equal ratios.
 func (s Scale) Logarithmic() bool { return s.log }
 
 // At is the position of a value; what lies outside is at the end it lies beyond,

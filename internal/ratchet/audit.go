@@ -16,45 +16,45 @@ import (
 	"pawl/internal/unit"
 )
 
-// Kind is what a finding is about.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds there are.
 const (
-	Edited     Kind = "edited"     // changed by other hands than pawl's
-	Rewritten  Kind = "rewritten"  // does not go on from what was there before
+	Edited     Kind = "edited"     // changed by something other than pawl
+	Rewritten  Kind = "rewritten"  // does not continue the moves that were there before
 	Worse      Kind = "worse"      // slower than before, and no reason is given
 	Unreasoned Kind = "unreasoned" // accepted or reset without a reason
-	Vanished   Kind = "vanished"   // gone without a reset
-	Unreadable Kind = "unreadable" // no baseline at all
-	NoSamples  Kind = "no samples" // or others than it says
+	Vanished   Kind = "vanished"   // removed without a reset
+	Unreadable Kind = "unreadable" // not a valid baseline
+	NoSamples  Kind = "no samples" // missing, or not those that the entry names
 )
 
 // Finding is something that should not have happened to a baseline.
 type Finding struct {
 	Kind   Kind   `json:"kind"`
-	Commit string `json:"commit,omitempty"` // that brought it; empty: it is not committed
+	Commit string `json:"commit,omitempty"` // the commit that introduced it; empty: it is not committed
 	Name   string `json:"name,omitempty"`   // kernel/config; empty: the whole file
 	What   string `json:"what"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Audit is a baseline held against its history.
+// Audit is the comparison of a baseline with its history.
 type Audit struct {
 	Class    string    `json:"class"`
 	Entries  int       `json:"entries"`
-	Commits  int       `json:"commits"`           // looked at
+	Commits  int       `json:"commits"`           // inspected
 	Shallow  bool      `json:"shallow,omitempty"` // the clone has no older ones
-	Oldest   string    `json:"oldest,omitempty"`  // the oldest of them
+	Oldest   string    `json:"oldest,omitempty"`  // the oldest inspected commit
 	Findings []Finding `json:"findings"`
-	Settled  []Finding `json:"settled,omitempty"` // put right since
-	Reasons  []Event   `json:"reasons,omitempty"` // moves that somebody wanted, with why
+	Settled  []Finding `json:"settled,omitempty"` // corrected since
+	Reasons  []Event   `json:"reasons,omitempty"` // intended moves, with their reasons
 }
 
-// Event is a move in the story of a name.
+// Event is a move in the history of a name.
 type Event struct {
 	Name     string `json:"name"`
-	Recorded string `json:"recorded,omitempty"` // commit that brought it; empty: it is not committed
+	Recorded string `json:"recorded,omitempty"` // the commit that introduced it; empty: it is not committed
 	Move     Move   `json:"move"`
 }
 
@@ -84,9 +84,9 @@ func (s *Store) Audited(ctx context.Context) ([]string, error) {
 	return slices.Compact(classes), nil
 }
 
-// Audit walks the history of a class's file and says what should not have happened
-// to it and has not been put right since. The error is git.ErrNoRepository where
-// there is no history to walk, and ErrNone where there is no baseline.
+// Audit walks the history of a class's file and lists what should not have happened to it and has
+// not been corrected since. The error is git.ErrNoRepository where there is no history to walk, and
+// ErrNone where there is no baseline.
 func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 	if err := checkClass(class); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 	}
 	if now := versions[len(versions)-1].file; now != nil {
 		a.Entries = len(now.Entries)
-		doubted := map[string]bool{} // already
+		doubted := map[string]bool{} // entries that have a finding already
 		for _, found := range a.Findings {
 			doubted[found.Name] = true
 		}
@@ -136,9 +136,9 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 	return a, nil
 }
 
-// auditSamples holds the entries of today against the file beside. What is committed
-// so, as by a merge that took one side's file, and is still in git's history, the next
-// writer brings back.
+// auditSamples compares the present entries with the samples file. Samples can be missing from a
+// commit, for example after a merge that took one side's file; if git's history still has them, the
+// next writer restores them.
 func (s *Store) auditSamples(ctx context.Context, class string, now *File, doubted map[string]bool) ([]Finding, error) {
 	path := disk.Shown(s.samplesPath(class))
 	commit, err := s.samplesCommit(ctx, class)
@@ -168,18 +168,18 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File, doubt
 	return out, nil
 }
 
-// contradicts says where an entry's median is not that of its samples. Where only some
-// are kept it lies among the middle ones.
+// contradicts reports where an entry's median is not that of its samples. If only some samples are
+// kept, the median must lie among the middle ones.
 func (e *Entry) contradicts(seconds []float64) error {
 	sorted := slices.Sorted(slices.Values(seconds))
 	n, reach := len(sorted), 0
 	if e.Samples.Count < e.Samples.Of {
-		reach = int(2 * math.Sqrt(float64(n))) // four standard errors of its place
+		reach = int(2 * math.Sqrt(float64(n))) // four standard errors of its rank
 	}
 	if n == 0 {
 		return nil
 	}
-	const digits = 1 + 2e-5 // that the file keeps
+	const digits = 1 + 2e-5 // rounding of the numbers in the file
 	low, high := sorted[max(0, (n-1)/2-reach)]*1e3, sorted[min(n-1, n/2+reach)]*1e3
 	if e.MedianMS < low/digits || e.MedianMS > high*digits {
 		return fmt.Errorf("its median is %s, and that of its samples %s", unit.Duration(e.MedianMS/1e3), unit.Duration((sorted[(n-1)/2]+sorted[n/2])/2))
@@ -187,9 +187,9 @@ func (e *Entry) contradicts(seconds []float64) error {
 	return nil
 }
 
-// samplesCommit is the commit that made the samples what they are now; "": none did.
+// samplesCommit returns the commit that last changed the samples file; "": none did.
 func (s *Store) samplesCommit(ctx context.Context, class string) (string, error) {
-	raw, _ := readFile(s.samplesPath(class)) // what cannot be read is no commit's; the findings say so
+	raw, _ := readFile(s.samplesPath(class)) // an unreadable file belongs to no commit; the findings report it
 	committed, err := git.Show(ctx, s.dir, "HEAD", folder+"/"+class+samplesEnding)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -209,8 +209,8 @@ func (s *Store) samplesCommit(ctx context.Context, class string) (string, error)
 	return "", nil
 }
 
-// History tells the story of each name of a class that is or was there, from the
-// moves in the file and the commits that brought them.
+// History returns the history of each name of a class that exists or existed, from the moves in the
+// file and the commits that introduced them.
 func (s *Store) History(ctx context.Context, class string) ([]Event, error) {
 	if err := checkClass(class); err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (s *Store) History(ctx context.Context, class string) ([]Event, error) {
 	return events(versions), nil
 }
 
-// events are the moves of all versions, by name, in their order.
+// events returns the moves of all versions, by name, in their order.
 func events(versions []version) []Event {
 	var out []Event
 	seen := map[string]bool{}

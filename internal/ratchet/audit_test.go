@@ -60,7 +60,7 @@ func (p *project) commit(message string) string {
 	return p.git("rev-parse", "HEAD")
 }
 
-// move moves an entry by a duet with this outcome, whatever the policy says to it.
+// move moves an entry by a duet with this outcome, without asking the policy.
 func (p *project) move(config string, by By, reason string, change float64) {
 	p.Helper()
 	p.moves++
@@ -134,7 +134,7 @@ func (p *project) audit() *Audit {
 	return a
 }
 
-// finds checks what stands: "kind name", and in which commit.
+// finds checks which findings stand: "kind name", and in which commit.
 func (p *project) finds(commit string, want ...string) {
 	p.Helper()
 	var got []string
@@ -246,7 +246,7 @@ func TestAuditFinds(t *testing.T) {
 			p.git("commit", "--quiet", "--allow-empty", "-m", "other work")
 			p.finds(commit, want...)
 
-			// Going back to what was right puts it right, and it is not forgotten.
+			// Restoring a correct state corrects the finding, and it is still listed.
 			p.git("checkout", "--quiet", good, "--", ".")
 			p.finds("")
 			p.commit("restored")
@@ -298,7 +298,7 @@ func emptySamples(t testing.TB) []byte {
 	return raw
 }
 
-// A reason given later answers for what happened before.
+// A later reason justifies earlier moves.
 func TestReasonsSettle(t *testing.T) {
 	for name, harm := range map[string]func(p *project){
 		"worse":      func(p *project) { p.move("small", ByCheck, "", 0.05) },
@@ -360,7 +360,7 @@ func TestAuditOfMerges(t *testing.T) {
 	}
 	merge := func(p *project, resolve func()) string {
 		p.Helper()
-		// Both sides may have changed the file; what matters is what comes out.
+		// Both sides may have changed the file; only the result matters.
 		_ = exec.Command("git", "-C", p.root, "merge", "--quiet", "--no-commit", "--no-ff", "side").Run()
 		resolve()
 		return p.commit("merge")
@@ -405,7 +405,7 @@ func TestAuditOfMerges(t *testing.T) {
 		p.commit("measured anew")
 		p.finds("")
 	})
-	// Each side moved its own entry: the entries merge, of the samples one file is taken.
+	// Each side moved its own entry: the entries merge, but only one samples file is taken.
 	t.Run("samples of one side", func(t *testing.T) {
 		p := branch(t)
 		p.git("switch", "--quiet", "side")

@@ -12,10 +12,10 @@ import (
 // Candidate is a result that may become the baseline.
 type Candidate struct {
 	Class   string
-	Row     *result.Row    // as measured last: what is stored is not the lucky first try
-	Change  *result.Change // against the entry there is; nil: it was not measured
+	Row     *result.Row    // the last measurement, so that a lucky first one is not stored
+	Change  *result.Change // against the present entry; nil: it was not measured
 	Against string         // commit of that entry, when Change was measured
-	Gone    string         // commit of that entry, when it is this very version and nobody can build that commit any more
+	Gone    string         // commit of that entry, if it is this same version and nobody can build that commit any more
 	Commit  *result.Commit
 	Machine result.Fingerprint
 	Run     string
@@ -23,8 +23,8 @@ type Candidate struct {
 	Who     string
 }
 
-// CandidateOf takes a row's result out of a report. former is the entry it may
-// replace, or nil: the side that is it says what Change is.
+// CandidateOf takes a row's result out of a report. former is the entry it may replace, or nil;
+// Change comes from the side that is that entry.
 func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) Candidate {
 	c := Candidate{Class: cmp.Or(row.Class, r.DeviceClass), Row: row, Commit: r.Commit, Machine: r.Machine, Run: r.ID, Time: r.Finished, Who: who}
 	if former == nil {
@@ -46,9 +46,8 @@ func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) C
 	return c
 }
 
-// Remeasured is the candidate with what its last set of cells found: the set before,
-// if there was one, is why there was another, and so the lucky one. The change stays
-// that of all sets.
+// Remeasured returns the candidate with the times of its last set of cells: an earlier set is why
+// there was another, and may have been lucky. The change remains that of all sets.
 func (c Candidate) Remeasured(timing *result.Timing) Candidate {
 	row := *c.Row
 	row.Timing = timing

@@ -54,8 +54,7 @@ func TestAnchor(t *testing.T) {
 	}
 }
 
-// What is the baseline already can be accepted when the commit it is built from is
-// gone: that is how it gets another.
+// The present baseline can be accepted when its commit is gone: the accept binds it to another.
 func TestAcceptAnchors(t *testing.T) {
 	f := newFile(class, "x.json")
 	former, err := f.Move(candidate("small", 1, 2))
@@ -72,7 +71,7 @@ func TestAcceptAnchors(t *testing.T) {
 	}
 }
 
-// What is stored with a time is how that time was measured.
+// A stored time comes with the way it was measured.
 func TestRemeasured(t *testing.T) {
 	f := newFile(class, "x.json")
 	first, err := f.Move(candidate("small", 1, 2))

@@ -14,7 +14,7 @@ type Entry struct {
 	HighMS   float64   `json:"ci_95_high"`
 	GFLOPS   float64   `json:"throughput_gflops,omitempty"`
 	GBps     float64   `json:"bandwidth_gb_s,omitempty"`
-	Commit   string    `json:"git_commit"` // that it is built from
+	Commit   string    `json:"git_commit"` // the commit that it is built from
 	Time     time.Time `json:"timestamp"`
 
 	Params   map[string]string `json:"params,omitempty"`
@@ -29,30 +29,30 @@ type Entry struct {
 	Cells       int         `json:"cells,omitempty"` // of the duet that moved it here
 	Pairs       int         `json:"pairs,omitempty"`
 
-	Moves []Move `json:"moves"` // all there ever were, the first first
+	Moves []Move `json:"moves"` // all moves, the oldest first
 	Sum   string `json:"sum"`   // over all of the above
 }
 
-// Removed is what a reset leaves of an entry: its story.
+// Removed is what a reset leaves of an entry: its moves.
 type Removed struct {
 	Name  string `json:"-"`
 	Moves []Move `json:"moves"`
 	Sum   string `json:"sum"`
 }
 
-// By is how a move came about.
+// By is the cause of a move.
 type By string
 
-// The ways there are.
+// The causes of moves.
 const (
 	ByCheck  By = "check"  // first of its kind, or faster in a duet
-	ByAccept By = "accept" // somebody wanted it, whatever the duet said
-	ByAnchor By = "anchor" // the same version, which is built from another commit from now on
-	ByReset  By = "reset"  // somebody took the entry away
-	ByMerge  By = "merge"  // git merge took one side's entry; only of an Audit, never in a file
+	ByAccept By = "accept" // somebody accepted it, whatever the duet said
+	ByAnchor By = "anchor" // the same version, built from another commit from now on
+	ByReset  By = "reset"  // somebody removed the entry
+	ByMerge  By = "merge"  // git merge took one side's entry; appears only in an Audit, never in a file
 )
 
-// Move is one turn of the ratchet.
+// Move is one move of the ratchet.
 type Move struct {
 	By     By        `json:"by"`
 	Who    string    `json:"who,omitempty"`
@@ -61,7 +61,7 @@ type Move struct {
 	Time   time.Time `json:"timestamp"`
 
 	Commit   string  `json:"git_commit,omitempty"`
-	MedianMS float64 `json:"median_ms,omitempty"` // as it was then; 0 for a reset
+	MedianMS float64 `json:"median_ms,omitempty"` // as measured then; 0 for a reset
 	Change   *Change `json:"change,omitempty"`    // against the version before, in a duet
 	From     *From   `json:"from,omitempty"`      // the version before
 
@@ -69,7 +69,7 @@ type Move struct {
 	Sum  string `json:"sum"`
 }
 
-// Change is how much slower (or, below 0, faster) the new version was.
+// Change is the relative slowdown of the new version (below 0: it is faster).
 type Change struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"ci_95_low"`
@@ -82,18 +82,18 @@ type From struct {
 	Commit   string  `json:"git_commit"`
 }
 
-// Samples say which block of the file beside holds the entry's samples.
+// Samples names the block of the samples file that holds the entry's samples.
 type Samples struct {
 	Count  int    `json:"count"`  // kept
 	Of     int    `json:"of"`     // measured
 	SHA256 string `json:"sha256"` // of the block
 }
 
-// Moved is the move that made the entry what it is.
+// Moved returns the move that made the entry what it is.
 func (e *Entry) Moved() Move { return last(e.Moves) }
 
-// AcceptedSince returns the latest reasoned accept that the entry has and its
-// former self, which may be nil, has not: a slowdown that is meant.
+// AcceptedSince returns the latest reasoned accept that the entry has and its former version, which
+// may be nil, does not: an intended slowdown.
 func (e *Entry) AcceptedSince(former *Entry) (Move, bool) {
 	known := map[string]bool{}
 	if former != nil {
@@ -116,5 +116,5 @@ func last(moves []Move) Move {
 	return moves[len(moves)-1]
 }
 
-// Name is how entries are called: kernel/config.
+// Name returns the name of an entry: kernel/config.
 func Name(kernel, config string) string { return kernel + "/" + config }

@@ -16,8 +16,8 @@ import (
 	"pawl/internal/result"
 )
 
-// failingGit puts a git before the real one that fails at a call whose number is
-// given, and returns how many calls work makes.
+// failingGit puts a git before the real one that fails at the given call, and returns how many
+// calls work makes.
 func failingGit(t *testing.T) func(at int, work func()) (calls int) {
 	t.Helper()
 	real, err := exec.LookPath("git")
@@ -47,8 +47,8 @@ func failingGit(t *testing.T) func(at int, work func()) (calls int) {
 	}
 }
 
-// Whichever question to git fails, whoever asked is told: half a history would be
-// taken for a clean one.
+// Whichever git call fails, the caller gets an error: half a history would be taken for a clean
+// one.
 func TestGitFails(t *testing.T) {
 	p := newProject(t)
 	p.move("small", ByCheck, "", 0)
@@ -96,7 +96,7 @@ func TestGitFails(t *testing.T) {
 	}
 }
 
-// loop makes a path one that cannot be read and could be written over.
+// loop makes a path unreadable but replaceable.
 func loop(t *testing.T, path string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.RemoveAll(path), os.Symlink(filepath.Base(path), path)); err != nil {
@@ -104,8 +104,7 @@ func loop(t *testing.T, path string) {
 	}
 }
 
-// A file that is there and cannot be read is neither taken for one that is not there,
-// nor written over.
+// An unreadable file is neither taken for a missing one nor overwritten.
 func TestUnreadableFiles(t *testing.T) {
 	for name, path := range map[string]func(*Store) string{
 		"the baseline": func(s *Store) string { return s.Path(class) },
@@ -138,7 +137,7 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
-// What was killed half-way through writing is gone after the next writer.
+// The next writer removes the half-written files of a killed one.
 func TestLeftoversAreSweptAway(t *testing.T) {
 	s := Open(t.TempDir())
 	put(t, s, moveTo(candidate("small", 1, 2)))
@@ -150,7 +149,7 @@ func TestLeftoversAreSweptAway(t *testing.T) {
 	}
 }
 
-// What could not be read again is not written.
+// An entry that could not be read again is not written.
 func TestUnwritableEntries(t *testing.T) {
 	for name, spoil := range map[string]func(*File){
 		"no name": func(f *File) { f.Entries["no name"] = f.Entries["attention/small"] },
@@ -192,7 +191,7 @@ func TestLoadAtOfAnEditedCommit(t *testing.T) {
 	}
 }
 
-// Where samples were committed away, the finding says what would bring them back.
+// Where a commit removed samples, the finding says how to restore them.
 func TestRemedyOfLostSamples(t *testing.T) {
 	p := newProject(t)
 	p.move("small", ByCheck, "", 0)
@@ -261,7 +260,7 @@ func TestCandidateWithoutAFormer(t *testing.T) {
 	}
 }
 
-// A story goes on from move to move: each names the one before and fits its own hash.
+// Moves form a chain: each names the one before and matches its own hash.
 func TestFitting(t *testing.T) {
 	const name = "attention/small"
 	moves := appendMove(class, name, nil, Move{By: ByCheck, MedianMS: 2, Commit: sha(1)})

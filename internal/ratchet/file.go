@@ -12,7 +12,7 @@ import (
 	"pawl/internal/diag"
 )
 
-// Schema is the version of the file's form.
+// Schema is the version of the file format.
 const Schema = 1
 
 // File is the baseline of a device class.
@@ -42,10 +42,10 @@ func newFile(class, path string) *File {
 // Entry returns the entry of a kernel on a config, or nil.
 func (f *File) Entry(kernel, config string) *Entry { return f.Entries[Name(kernel, config)] }
 
-// Names are the entries', sorted.
+// Names returns the names of the entries, sorted.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Entries)) }
 
-// RemovedNames are those of entries that were taken away, sorted.
+// RemovedNames returns the names of removed entries, sorted.
 func (f *File) RemovedNames() []string { return slices.Sorted(maps.Keys(f.Removed)) }
 
 // Samples returns an entry's samples, in seconds.
@@ -60,8 +60,7 @@ func (f *File) Samples(e *Entry) ([]float64, error) {
 	return seconds, nil
 }
 
-// Damaged says what was changed in the file by other hands than pawl's; nil when
-// nothing was.
+// Damaged says what was changed in the file by something other than pawl; nil when nothing was.
 func (f *File) Damaged() error {
 	if len(f.damage) == 0 {
 		return nil
@@ -69,8 +68,7 @@ func (f *File) Damaged() error {
 	return diag.Errors(f.damage)
 }
 
-// encode lays the file out: names sorted, a line per value, so that diffs show what
-// moved.
+// encode writes the file with sorted names and one value per line, so that diffs show what moved.
 func (f *File) encode() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -92,8 +90,8 @@ func checkClass(class string) error {
 	return nil
 }
 
-// parse reads a file of a class. What is no such file is an error; what is one, and
-// was edited, has Damaged entries.
+// parse reads a file of a class. A file that is not a baseline is an error; an edited one has
+// Damaged entries.
 func parse(path, class string, raw []byte) (*File, error) {
 	p := &parser{path: path, raw: raw}
 	doc, problem := p.document(class)
@@ -126,7 +124,7 @@ func (f *File) allNames() []string {
 	return slices.Compact(names)
 }
 
-// parser knows where in the text things are.
+// parser keeps the text, to report positions in it.
 type parser struct {
 	path string
 	raw  []byte
@@ -180,7 +178,7 @@ func (p *parser) document(class string) (*document, *diag.Problem) {
 
 var conflict = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
 
-// problem turns what encoding/json says into a place.
+// problem turns an error of encoding/json into a problem with a position.
 func (p *parser) problem(err error) *diag.Problem {
 	if i := conflict.FindIndex(p.raw); i != nil {
 		at := p.at(i[0])
@@ -202,14 +200,14 @@ func (p *parser) problem(err error) *diag.Problem {
 		offset = int(mismatch.Offset) - 1
 		message = fmt.Sprintf("%s cannot be a %s", mismatch.Field, mismatch.Value)
 	default:
-		message = err.Error() // names the field, and has no place
+		message = err.Error() // names the field, but has no position
 	}
 	at := p.at(offset)
 	at.Message, at.Hint = message, restore
 	return at
 }
 
-// key is a problem at the line of a key.
+// key returns a problem at the line of a key.
 func (p *parser) key(name string) *diag.Problem {
 	quoted, _ := json.Marshal(name)
 	found := regexp.MustCompile(regexp.QuoteMeta(string(quoted)) + `\s*:`).FindIndex(p.raw)
@@ -221,7 +219,7 @@ func (p *parser) key(name string) *diag.Problem {
 	return at
 }
 
-// at is a problem at a byte of the text.
+// at returns a problem at a byte of the text.
 func (p *parser) at(offset int) *diag.Problem {
 	offset = max(0, min(offset, len(p.raw)))
 	before := p.raw[:offset]

@@ -122,7 +122,7 @@ func TestParseSaysWhere(t *testing.T) {
 	}
 }
 
-// Whoever changes a value in a file, the entry it belongs to does not fit any more.
+// After any change of a value in a file, its entry no longer matches its checksum.
 func TestHandEditsAreFound(t *testing.T) {
 	good := string(encoded(t, sample(t)))
 	for name, edit := range map[string][2]string{
@@ -178,7 +178,7 @@ func TestAnyChangeIsFound(t *testing.T) {
 		if err != nil || f.Damaged() != nil {
 			return
 		}
-		// What is accepted says the same, or lacks an entry whole, which the history tells.
+		// An accepted edit has the same meaning, or lacks a whole entry, which the history shows.
 		var now map[string]any
 		if err := json.Unmarshal(text, &now); err != nil {
 			t.Fatal(err)

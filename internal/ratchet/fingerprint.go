@@ -9,17 +9,16 @@ import (
 	"pawl/internal/result"
 )
 
-// Fingerprint is what an entry's numbers depend on besides its code, in short.
+// Fingerprint summarizes what an entry's numbers depend on besides its code.
 type Fingerprint struct {
-	ID       string `json:"id"` // equal where all that matters is
+	ID       string `json:"id"` // equal if everything that matters is equal
 	Device   string `json:"device"`
 	Driver   string `json:"driver,omitempty"`
 	Compiler string `json:"compiler,omitempty"`
 }
 
-// FingerprintOf is the fingerprint of a row measured on a machine. What changes
-// from boot to boot without a meaning is left out, so are the parts that belong to
-// another kind of cell.
+// FingerprintOf returns the fingerprint of a row measured on a machine. It leaves out meaningless
+// changes from boot to boot, and the parts that belong to another kind of cell.
 func FingerprintOf(m result.Fingerprint, row *result.Row) Fingerprint {
 	f := Fingerprint{Device: m.CPU.Model}
 	if row.Build != nil {

@@ -11,10 +11,10 @@ import (
 // Interval is the 95% interval of a median, in milliseconds.
 type Interval struct{ LowMS, HighMS float64 }
 
-// Intervals returns with which intervals entries of a class were stored, by the Sum
-// of the move that stored them: a Move itself has its median alone. It looks at no
-// more than so many versions of the file, the newest first, and at those that this
-// clone has. What it read before an error is returned with it.
+// Intervals returns the intervals with which entries of a class were stored, by the Sum of the move
+// that stored them: a Move itself has only its median. It reads at most this many versions of the
+// file, the newest first, and only versions that this clone has. With an error it returns what it
+// read before.
 func (s *Store) Intervals(ctx context.Context, class string, versions int) (map[string]Interval, error) {
 	found := map[string]Interval{}
 	if err := checkClass(class); err != nil {
@@ -26,7 +26,7 @@ func (s *Store) Intervals(ctx context.Context, class string, versions int) (map[
 		return found, err
 	}
 	err = git.Versions(ctx, s.dir, path, commits, func(_ int, raw []byte, _ bool) error {
-		// Checksums are the business of whoever judges by an entry.
+		// Checksums are left to those who judge by an entry.
 		var file struct {
 			Entries map[string]struct {
 				LowMS  float64                `json:"ci_95_low"`
@@ -35,7 +35,7 @@ func (s *Store) Intervals(ctx context.Context, class string, versions int) (map[
 			} `json:"entries"`
 		}
 		if json.Unmarshal(raw, &file) != nil {
-			return ctx.Err() // a version that nobody can read has no intervals
+			return ctx.Err() // an unreadable version has no intervals
 		}
 		for _, e := range file.Entries {
 			if len(e.Moves) > 0 {

@@ -48,8 +48,8 @@ func writer(dir string) int {
 	}
 }
 
-// Two writers at a time are killed at any moment, a thousand in all. Whoever looks
-// afterwards finds every update that a writer was told of, whole.
+// Two writers at a time are killed at any moment, a thousand in all. Afterwards every update that a
+// writer reported is there, whole.
 func TestKilledWriters(t *testing.T) {
 	kills := 1000
 	if testing.Short() {
@@ -85,8 +85,8 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// writerProgram is this test binary, without the race detector: that takes longer to
-// start than a writer takes to be killed, and sees nothing of other processes.
+// writerProgram is this test binary without the race detector, which takes longer to start than a
+// writer takes to be killed, and sees nothing of other processes.
 func writerProgram(t *testing.T) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
@@ -102,8 +102,8 @@ func writerProgram(t *testing.T) string {
 	return program
 }
 
-// killOne starts a writer, kills it a moment after its first words, and returns the
-// last update it told of.
+// killOne starts a writer, kills it a moment after its first output, and returns the last update it
+// reported.
 func killOne(program, dir, config string) (told int, err error) {
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), writerFolder+"="+dir, writerFolder+"_CONFIG="+config)
@@ -138,7 +138,7 @@ func killOne(program, dir, config string) (told int, err error) {
 	return told, nil
 }
 
-// inOrder makes sure that the baseline is whole and has at least so many moves.
+// inOrder makes sure that the baseline is whole and has at least this many moves.
 func inOrder(s *Store, config string, told int) error {
 	f, err := s.Load(class)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"pawl/internal/result"
 )
 
-// Refusal is why a result does not become the baseline.
+// Refusal says why a result does not become the baseline.
 type Refusal struct {
 	Name string // kernel/config
 	Why  string
@@ -26,9 +26,9 @@ type Refusal struct {
 // Error says what was refused and why.
 func (r *Refusal) Error() string { return r.Name + " does not become the baseline: " + r.Why }
 
-// Move makes a result the baseline when it is the first of its name, or when a
-// confirmed duet found it faster than the entry there is. (By how much it must be,
-// the gate says; the caller asks it.) The error is a Refusal.
+// Move makes a result the baseline when it is the first of its name, or when a confirmed duet found
+// it faster than the present entry. (The caller asks the gate how much faster it must be.) The
+// error is a Refusal.
 func (f *File) Move(c Candidate) (*Entry, error) {
 	if err := f.presentable(c); err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	return f.put(c, ByCheck, ""), nil
 }
 
-// Anchor binds the entry to the candidate's commit: it is the same version, and the
-// commit that it was built from cannot be had any more, as after a squash merge. What
-// it took stays as it is stored. The error is a Refusal.
+// Anchor binds the entry to the candidate's commit: it is the same version, and the commit that it
+// was built from is no longer available, as after a squash merge. The stored times stay. The error
+// is a Refusal.
 func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
 	if err := f.presentable(c); err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func movedMeanwhile(former *Entry) string {
 	return fmt.Sprintf("the baseline has moved to commit %s meanwhile", git.Short(former.Commit))
 }
 
-// Accept makes a result the baseline because somebody wants it, and says why. The
-// error is a Refusal.
+// Accept makes a result the baseline because somebody wants it, with a reason. The error is a
+// Refusal.
 func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	if err := f.presentable(c); err != nil {
 		return nil, err
@@ -124,15 +124,15 @@ func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	return f.put(c, ByAccept, reason), nil
 }
 
-// Actor is who takes an entry away, and when.
+// Actor says who removes an entry, and when.
 type Actor struct {
 	Who    string
 	Time   time.Time
-	Commit string // HEAD then; may be empty
+	Commit string // HEAD at the time; may be empty
 }
 
-// Reset takes an entry away and keeps its story. One that was edited by hand goes
-// too, with the moves that still fit.
+// Reset removes an entry and keeps its moves. An entry that was edited by hand is removed too, with
+// the moves that are still valid.
 func (f *File) Reset(name string, by Actor, reason string) (*Removed, error) {
 	reason = oneLine(reason)
 	entry := f.Entries[name]
@@ -159,8 +159,8 @@ func (f *File) Reset(name string, by Actor, reason string) (*Removed, error) {
 	return r, nil
 }
 
-// presentable refuses what nobody could want as a baseline: what cannot be trusted,
-// and what there is no commit for to build it from again.
+// presentable refuses results that nobody could want as a baseline: those that cannot be trusted,
+// and those that no commit can be built from again.
 func (f *File) presentable(c Candidate) error {
 	row := c.Row
 	why, hint := "", ""
@@ -225,12 +225,12 @@ func (f *File) put(c Candidate, by By, reason string) *Entry {
 	return e
 }
 
-// plain is a value as it will be read back: a compiler's version line need not be
-// valid UTF-8, and its checksum would not fit afterwards.
+// plain returns a value as it will be read back: a compiler's version line need not be valid UTF-8,
+// and its checksum would not match afterwards.
 func plain[T any](v *T) *T {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("ratchet: %v", err)) // strings and finite numbers alone
+		panic(fmt.Sprintf("ratchet: %v", err)) // only strings and finite numbers
 	}
 	back := new(T)
 	if err := json.Unmarshal(raw, back); err != nil {
@@ -243,7 +243,7 @@ func finite(values ...float64) bool {
 	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
-// short keeps seven digits: more than was measured, and diffs stay readable.
+// short keeps seven digits: more than the precision of the measurement, and diffs stay readable.
 func short(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
@@ -254,7 +254,7 @@ func short(v float64) float64 {
 
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// oneLine makes a reason fit for tables and diffs.
+// oneLine puts a reason on one line, for tables and diffs.
 func oneLine(text string) string {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -265,8 +265,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(plain), " ")
 }
 
-// Who names whoever runs pawl in dir: the account that started the CI job, else
-// git's user.
+// Who names the person who runs pawl in dir: the account that started the CI job, else git's user.
 func Who(ctx context.Context, dir string) string {
 	for _, name := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
 		if who := oneLine(os.Getenv(name)); who != "" {

@@ -87,7 +87,7 @@ func TestMove(t *testing.T) {
 	if diff := cmp.Diff(want, second.Moved(), cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "Sum" }, cmp.Ignore())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// A longer time is no obstacle: the machine may run slower today, the duet judges.
+	// A longer time is no obstacle: the machine may be slower today; the duet judges.
 	if _, err := f.Move(candidate("small", 3, 2.5).against(second, -0.2)); err != nil {
 		t.Error(err)
 	}
@@ -134,7 +134,7 @@ func TestAccept(t *testing.T) {
 	_, err = f.Accept(c, "again")
 	refused(t, err, "the baseline already")
 
-	// Where no duet could be had, a reason is all there is; nonsense is not recorded.
+	// Without a duet a reason is enough; invalid changes are not recorded.
 	c = candidate("small", 3, 2.4)
 	c.Row.Verdict = result.Incomparable
 	if entry, err = f.Accept(c, "other toolchain"); err != nil || entry.Moved().Change != nil {
@@ -169,7 +169,7 @@ func TestReset(t *testing.T) {
 	if _, err := f.Reset("attention/small", by, "again"); err == nil || !strings.Contains(err.Error(), "removed already") {
 		t.Errorf("%v", err)
 	}
-	// It may come back, and its story goes on.
+	// It may come back, and its moves continue.
 	again, err := f.Move(candidate("small", 3, 9))
 	if err != nil || len(again.Moves) != 3 || len(f.Removed) != 0 {
 		t.Fatalf("%+v, %v", again, err)

@@ -8,9 +8,9 @@ import (
 	"pawl/internal/git"
 )
 
-// Recover brings samples back that the file beside lacks and git's history has: where
-// two branches moved different entries, git cannot merge that file, and whoever merges
-// takes one side's. It returns the names whose samples are nowhere.
+// Recover restores samples that the samples file lacks and git's history has: where two branches
+// moved different entries, git cannot merge that file, and whoever merges takes one side's. It
+// returns the names whose samples are nowhere.
 func (s *Store) Recover(ctx context.Context, class string) ([]string, error) {
 	f, err := s.Read(class)
 	if err != nil || f.complete() {
@@ -24,7 +24,7 @@ func (s *Store) Recover(ctx context.Context, class string) ([]string, error) {
 	return lost, err
 }
 
-// Bare are the names of entries without samples, sorted.
+// Bare returns the names of entries without samples, sorted.
 func (f *File) Bare() []string {
 	var names []string
 	for _, name := range f.Names() {
@@ -35,11 +35,11 @@ func (f *File) Bare() []string {
 	return names
 }
 
-// complete tells whether every entry has its samples.
+// complete reports whether every entry has its samples.
 func (f *File) complete() bool { return len(f.Bare()) == 0 }
 
-// recover looks for the samples that a file lacks in all versions that git has, and
-// tells whether it found any.
+// recover looks for a file's missing samples in all versions that git has, and reports whether it
+// found any.
 func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 	if f.complete() {
 		return false, nil
@@ -60,7 +60,7 @@ func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 	err = git.Versions(ctx, s.dir, path, shas, func(_ int, raw []byte, _ bool) error {
 		b, err := decodeBlocks(raw)
 		if err != nil {
-			return nil // of a version that is damaged, or not there, nothing is hoped for
+			return nil // a damaged or missing version has no samples to restore
 		}
 		for _, name := range f.Bare() {
 			sha := f.Entries[name].Samples.SHA256

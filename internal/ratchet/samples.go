@@ -16,11 +16,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxSamples is how many samples of an entry are kept.
+// MaxSamples is the number of samples of an entry that are kept.
 const MaxSamples = 256
 
-// The file is compressed text, which zstd -dc shows: a line that says what it is,
-// then a line per block: its SHA-256 and its samples in milliseconds.
+// The file is compressed text, which zstd -dc shows: a header line, then one line per block with
+// its SHA-256 and its samples in milliseconds.
 const samplesHeader = "pawl samples 1"
 
 const maxSamplesBytes = 64 << 20 // decompressed
@@ -28,7 +28,7 @@ const maxSamplesBytes = 64 << 20 // decompressed
 // blocks are samples as text, by their hash.
 type blocks map[string]string
 
-// add keeps samples, given in seconds and in the order they were taken.
+// add stores samples, given in seconds and in the order they were taken.
 func (b blocks) add(seconds []float64) Samples {
 	chosen := spread(seconds, MaxSamples)
 	words := make([]string, len(chosen))
@@ -46,7 +46,7 @@ func blockHash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// spread chooses at most n values, evenly over the list, its ends included.
+// spread chooses at most n values, evenly over the list, including both ends.
 func spread(values []float64, n int) []float64 {
 	if len(values) <= n {
 		return values
@@ -79,7 +79,7 @@ func (b blocks) get(s Samples) ([]float64, error) {
 	return out, nil
 }
 
-// encode gives the same bytes for the same blocks.
+// encode returns the same bytes for the same blocks.
 func (b blocks) encode() ([]byte, error) {
 	var text bytes.Buffer
 	text.WriteString(samplesHeader + "\n")
@@ -93,7 +93,7 @@ func (b blocks) encode() ([]byte, error) {
 	return encoder.EncodeAll(text.Bytes(), nil), nil
 }
 
-// Both take megabytes to make, and serve any number of callers.
+// Both take megabytes to create, and serve any number of callers.
 var (
 	newEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(256<<10))
@@ -103,8 +103,7 @@ var (
 	})
 )
 
-// decodeBlocks reads what encode wrote and leaves out blocks that do not fit their
-// hash.
+// decodeBlocks reads what encode wrote, and leaves out blocks that do not match their hash.
 func decodeBlocks(raw []byte) (blocks, error) {
 	decoder, err := newDecoder()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"pawl/internal/diag"
 )
 
-// Select chooses names by patterns kernel[/config], in which * ? and [abc] match as
-// in file names; no pattern chooses all. A pattern that matches nothing is an error.
-// The names need not be in any pawl.yaml: a kernel may be gone and its baseline not.
+// Select chooses names by patterns kernel[/config], in which * ? and [abc] match as in file names;
+// without a pattern it chooses all. A pattern that matches nothing is an error. The names need not
+// be in any pawl.yaml: the baseline of a removed kernel may still exist.
 func Select(names, patterns []string) ([]string, error) {
 	if len(patterns) == 0 {
 		return names, nil

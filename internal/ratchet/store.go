@@ -18,15 +18,15 @@ import (
 // Store is the baseline of a project.
 type Store struct{ dir string }
 
-// Open returns the baseline of the project in dir. There need not be one yet.
+// Open returns the baseline of the project in dir. It need not exist yet.
 func Open(dir string) *Store { return &Store{dir: dir} }
 
-// folder is where the files are, in the project.
+// folder is the path of the files in the project.
 const folder = ".pawl/baseline"
 
 const samplesEnding = ".samples.zst"
 
-// Path is the file of a class.
+// Path returns the path of a class's file.
 func (s *Store) Path(class string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(folder), class+".json")
 }
@@ -51,8 +51,8 @@ func (s *Store) Classes() ([]string, error) {
 	return classes, nil
 }
 
-// Load reads the baseline of a class. Where there is none it is empty. A file that
-// was edited by hand is an error that says where, and so is one that is no baseline.
+// Load reads the baseline of a class, which is empty if there is no file. A file that was edited by
+// hand is an error that says where, and so is a file that is not a baseline.
 func (s *Store) Load(class string) (*File, error) {
 	f, err := s.Read(class)
 	if err != nil {
@@ -64,8 +64,7 @@ func (s *Store) Load(class string) (*File, error) {
 	return f, nil
 }
 
-// Read is Load for whoever shows a file or puts it right: entries that were edited
-// are only noted in Damaged.
+// Read is Load for callers that show a file or repair it: edited entries are only noted in Damaged.
 func (s *Store) Read(class string) (*File, error) {
 	if err := checkClass(class); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (s *Store) Read(class string) (*File, error) {
 		if err != nil || f.complete() {
 			return f, err
 		}
-		// A writer may have been between the two files.
+		// A writer may have replaced one of the two files in between.
 		again, err := readFile(s.Path(class))
 		if err != nil {
 			return nil, err
@@ -92,7 +91,7 @@ func (s *Store) Read(class string) (*File, error) {
 	}
 }
 
-// LoadAt is Load of the files as they were in a commit.
+// LoadAt is Load of the files in a commit.
 func (s *Store) LoadAt(ctx context.Context, sha, class string) (*File, error) {
 	if err := checkClass(class); err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (s *Store) LoadAt(ctx context.Context, sha, class string) (*File, error) {
 	return f, nil
 }
 
-// readFile returns nothing for a file that is not there.
+// readFile returns nothing for a missing file.
 func readFile(path string) ([]byte, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +126,7 @@ func readFile(path string) ([]byte, error) {
 	return raw, nil
 }
 
-// assemble makes a file of the two on disk; nil stands for one that is not there.
+// assemble makes a File of the two files on disk; nil stands for a missing one.
 func (s *Store) assemble(class string, raw, packed []byte, packedErr error) (*File, error) {
 	path := disk.Shown(s.Path(class))
 	f := newFile(class, path)

@@ -31,7 +31,7 @@ func TestStore(t *testing.T) {
 	if classes, err := s.Classes(); err != nil || fmt.Sprint(classes) != "["+class+"]" {
 		t.Errorf("%v, %v", classes, err)
 	}
-	// The lock lies where git does not look.
+	// The lock lies in a folder that git ignores.
 	ignore, err := os.ReadFile(filepath.Join(s.dir, ".pawl", ".gitignore"))
 	if err != nil || !strings.Contains(string(ignore), "runs/") {
 		t.Errorf("%q, %v", ignore, err)
@@ -85,7 +85,7 @@ func TestUpdateThatChangesNothingWritesNothing(t *testing.T) {
 	}
 }
 
-// Whatever is not a baseline as pawl wrote it stays as it is.
+// A file that is not a baseline as pawl wrote it is never overwritten.
 func TestNothingIsWrittenOverWhatOthersWrote(t *testing.T) {
 	for name, spoil := range map[string]func(string) string{
 		"truncated":    func(text string) string { return text[:len(text)/2] },
@@ -114,7 +114,7 @@ func TestNothingIsWrittenOverWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// An entry edited by hand can be given up, and then all goes on.
+// An entry edited by hand can be removed, and then updates work again.
 func TestResetOfAnEditedEntry(t *testing.T) {
 	s := Open(t.TempDir())
 	put(t, s, moveTo(candidate("small", 1, 2)))
@@ -175,8 +175,8 @@ func TestSamplesThatAreGone(t *testing.T) {
 	})
 }
 
-// Many writers and readers at once: every update is there, and nobody ever sees an
-// entry without its samples.
+// Many writers and readers at once: no update is lost, and nobody ever sees an entry without its
+// samples.
 func TestConcurrentUpdates(t *testing.T) {
 	s := Open(t.TempDir())
 	const writers, each = 4, 8
@@ -242,7 +242,7 @@ func TestLockCanBeGivenUp(t *testing.T) {
 	if err := s.Update(ctx, class, func(*File) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	// Somebody clears the runs away: who comes next does not share the old lock.
+	// After somebody deletes the runs folder, the next writer does not share the old lock.
 	if err := os.RemoveAll(filepath.Join(s.dir, ".pawl", "runs")); err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,15 @@ import (
 	"fmt"
 )
 
-// sumDigits of a hash are enough against accidents and edits.
+// sumDigits is the number of hash digits: enough against accidents and edits.
 const sumDigits = 32
 
-// digest is a hash over a part of a class's file. Class and name are in it, so that
-// nothing can be copied to another place.
+// digest returns a hash over a part of a class's file. It covers class and name, so that no part
+// can be copied to another place.
 func digest(class, name string, part any) string {
 	raw, err := json.Marshal(part)
 	if err != nil {
-		panic(fmt.Sprintf("ratchet: %v", err)) // strings and finite numbers alone
+		panic(fmt.Sprintf("ratchet: %v", err)) // only strings and finite numbers
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n", class, name)
@@ -40,7 +40,7 @@ func (r *Removed) sum(class string) string {
 	return digest(class, r.Name, unsealed)
 }
 
-// appendMove adds a move to a story.
+// appendMove adds a move to a list of moves, with its checksum.
 func appendMove(class, name string, moves []Move, m Move) []Move {
 	m = *plain(&m)
 	m.Prev = last(moves).Sum
@@ -48,14 +48,14 @@ func appendMove(class, name string, moves []Move, m Move) []Move {
 	return append(moves[:len(moves):len(moves)], m)
 }
 
-// item is what the file has of a name: an entry or what is left of one.
+// item is what the file has for a name: an entry, or what a reset left of it.
 type item struct {
 	moves   []Move
 	content string // digest of all of it; equal content, equal item
-	problem string // what is wrong with it; empty: it fits together
+	problem string // what is wrong with it; empty: it is consistent
 }
 
-// item returns what the file has of a name; false when it has nothing.
+// item returns what the file has for a name; false when it has nothing.
 func (f *File) item(name string) (item, bool) {
 	entry, removed := f.Entries[name], f.Removed[name]
 	var it item
@@ -88,8 +88,7 @@ func (f *File) item(name string) (item, bool) {
 	return it, true
 }
 
-// fitting are the first moves of a story, up to one that does not go on from the one
-// before.
+// fitting returns the first moves of a list, up to one that does not continue the one before.
 func fitting(class, name string, moves []Move) []Move {
 	before := Move{}
 	for i, m := range moves {
@@ -101,8 +100,8 @@ func fitting(class, name string, moves []Move) []Move {
 	return moves
 }
 
-// end is what a move left for the next one to start from: nothing, after a reset and
-// at the beginning.
+// end returns the version that the next move must start from: none after a reset and at the
+// beginning.
 func (m Move) end() *From {
 	if m.By == ByReset || m.Sum == "" {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"pawl/internal/disk"
 )
 
-// Update changes the baseline of a class. Nobody else does meanwhile, and whatever
-// happens the files are as they were or as they shall be. Entries that somebody
-// edited by hand must be gone when change is done: nothing is written over them.
+// Update changes the baseline of a class. No other writer runs meanwhile, and whatever happens each
+// file is either the old or the new one. Entries that somebody edited by hand must be removed by
+// change: an edit is never overwritten.
 func (s *Store) Update(ctx context.Context, class string, change func(*File) error) error {
 	if err := checkClass(class); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *Store) Update(ctx context.Context, class string, change func(*File) err
 	}
 	defer lock.Close()
 	s.sweep(class)
-	// Samples that are there and cannot be read are not written over.
+	// Samples that exist but cannot be read are not overwritten.
 	if _, err := readFile(s.samplesPath(class)); err != nil {
 		return err
 	}
@@ -59,8 +59,7 @@ func (s *Store) Update(ctx context.Context, class string, change func(*File) err
 	return s.write(f, after)
 }
 
-// writable makes sure that what is written can be read again, and that no edit is
-// lost by it.
+// writable makes sure that the written file can be read again, and that no edit is lost by it.
 func (f *File) writable(encoded []byte) error {
 	again, err := parse(f.path, f.Class, encoded)
 	if err != nil {
@@ -68,16 +67,15 @@ func (f *File) writable(encoded []byte) error {
 	}
 	if err := again.Damaged(); err != nil {
 		if before := f.Damaged(); before != nil {
-			return before // with its place in the file that is there
+			return before // with its position in the existing file
 		}
 		return err
 	}
 	return nil
 }
 
-// write replaces the two files. The samples come first, old and new together, so
-// that at every moment the entries on disk have theirs; those that no entry needs
-// any more go last.
+// write replaces the two files. It writes the samples first, old and new together, so that at every
+// moment the entries on disk have theirs; samples that no entry needs any more are removed last.
 func (s *Store) write(f *File, encoded []byte) error {
 	path, samples := s.Path(f.Class), s.samplesPath(f.Class)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -116,11 +114,10 @@ func writeChanged(path string, data []byte) error {
 	return disk.Write(path, data)
 }
 
-// lockPatience is how long another writer may take; one that is stopped holds the
-// lock for ever.
+// lockPatience is how long another writer may take; a stopped process holds the lock for ever.
 const lockPatience = 30 * time.Second
 
-// lock keeps other writers out. The file lies among the runs, which git ignores.
+// lock keeps other writers out. The lock file lies in the runs folder, which git ignores.
 func (s *Store) lock(ctx context.Context) (*os.File, error) {
 	home := filepath.Join(s.dir, ".pawl")
 	path := filepath.Join(home, "runs", "baseline.lock")
@@ -139,7 +136,7 @@ func (s *Store) lock(ctx context.Context) (*os.File, error) {
 			return nil, fmt.Errorf("lock the baseline: %w", err)
 		}
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && stillThere(file, path) { // somebody may have cleared the runs away
+		if err == nil && stillThere(file, path) { // somebody may have deleted the runs folder
 			return file, nil
 		}
 		file.Close()
@@ -166,7 +163,7 @@ func stillThere(file *os.File, path string) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// sweep removes what writers that were killed left half-written.
+// sweep removes the half-written files of killed writers.
 func (s *Store) sweep(class string) {
 	for _, path := range []string{s.Path(class), s.samplesPath(class)} {
 		left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*"))

@@ -10,29 +10,28 @@ import (
 	"pawl/internal/unit"
 )
 
-// walk follows every name through the versions of a file. What it finds stands until
-// a later version puts it right: by going on from the last state that was right, or
-// by a move that somebody gave a reason for.
+// walk follows every name through the versions of a file. A finding stands until a later version
+// corrects it: by continuing the last correct state, or by a move with a reason.
 type walk struct {
 	path     string
 	findings []Finding
-	keys     map[string]int // findings by what they are about, so that none is made twice
-	chosen   []Event        // merges that took one side's entry and left a move of the other's behind
+	keys     map[string]int // findings by subject, so that none is made twice
+	chosen   []Event        // merges that took one side's entry and dropped a move of the other's
 }
 
-// state is what a version knows of a name.
+// state is what is known of a name at a version.
 type state struct {
 	item    item
 	has     bool     // the version has the item
-	story   []string // checksums of the moves last seen in order
-	content string   // of the item that was in order
+	story   []string // checksums of the last moves that were in order
+	content string   // digest of the item that was in order
 	open    []int    // findings that stand
 }
 
-// wholeFile is the name under which findings about all of a version stand.
+// wholeFile is the name of findings about a whole version.
 const wholeFile = ""
 
-// all walks the versions and returns which findings stand in the last.
+// all walks the versions and returns the findings that stand in the last.
 func (w *walk) all(versions []version) map[int]bool {
 	states := make([]map[string]state, len(versions))
 	for i, v := range versions {
@@ -102,7 +101,7 @@ func (w *walk) version(v version, parents []map[string]state) map[string]state {
 	return after
 }
 
-// restoreFrom is the version before v, as git checkout names it.
+// restoreFrom names the version before v, as git checkout does.
 func restoreFrom(v version) string {
 	if v.commit == "" {
 		return "HEAD"
@@ -110,8 +109,7 @@ func restoreFrom(v version) string {
 	return git.Short(v.commit) + "~1"
 }
 
-// inherit joins what several parents know of a name, for when the version itself
-// says nothing.
+// inherit joins what several parents know of a name, for a version that says nothing itself.
 func inherit(states []state) state {
 	joined := states[0]
 	for _, s := range states[1:] {
@@ -123,7 +121,7 @@ func inherit(states []state) state {
 	return joined
 }
 
-// step judges what a version has of a name by what its parents had.
+// step judges a version's item of a name by those of its parents.
 func (w *walk) step(v version, name string, now item, has bool, before []state) state {
 	if len(before) == 0 {
 		before = []state{{}}
@@ -161,7 +159,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	case goesOn && from == len(right.story) && !restored:
 		return fail(Edited, now.content, "edited: no move made it what it is, and its checksums were made to fit",
 			fmt.Sprintf("git checkout %s -- %s restores it", restoreFrom(v), w.path))
-	case settled >= 0: // illegal looks no further back than that move
+	case settled >= 0: // illegal does not check moves before that one
 	case !goesOn:
 		lost := longest(before)
 		what := "it does not go on from the entry before: that one's last move is gone"
@@ -177,13 +175,12 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 		return fail(kind, about, what, remedy)
 	}
 	if settled < 0 && !restored && !sound {
-		return wrong // it goes on from what is not in order
+		return wrong // it continues a state that is not in order
 	}
 	return right
 }
 
-// same finds a parent that had the very same item: of a merge, either side may be
-// taken.
+// same finds a parent that had the same item: a merge may take either side.
 func same(now item, has bool, before []state) (state, bool) {
 	var found *state
 	for i, b := range before {
@@ -198,15 +195,15 @@ func same(now item, has bool, before []state) (state, bool) {
 	return *found, true
 }
 
-// choose notes what a merge did to a name.
+// choose records what a merge did to a name.
 func (w *walk) choose(v version, name string) {
 	w.chosen = append(w.chosen, Event{Name: name, Recorded: v.commit, Move: Move{
 		By: ByMerge, Who: v.who, Time: v.time, Reason: "one side's entry was taken, without the last move of the other's",
 	}})
 }
 
-// reasoned returns the place after the last move with a reason that no parent knows;
-// −1 where there is none.
+// reasoned returns the index after the last move with a reason that no parent has; −1 if there is
+// none.
 func reasoned(moves []Move, before []state) int {
 	known := map[string]bool{}
 	for _, b := range before {
@@ -225,8 +222,8 @@ func reasoned(moves []Move, before []state) int {
 	return -1
 }
 
-// illegal says what is wrong with the moves from a place on. A move with a reason
-// answers for those before it.
+// illegal says what is wrong with the moves from an index on. A move with a reason justifies those
+// before it.
 func illegal(moves []Move, from int) (kind Kind, about, what string) {
 	for i := len(moves) - 1; i >= from; i-- {
 		m := moves[i]
@@ -258,11 +255,11 @@ func illegal(moves []Move, from int) (kind Kind, about, what string) {
 	return kind, about, what
 }
 
-// strangeFactor is how far apart the medians of two runs of the same code may be, and
-// then some: a machine that was half as fast on one of the days explains no more.
+// strangeFactor is the largest plausible ratio between the medians of two runs of the same code,
+// with a margin: a machine that was half as fast on one of the days explains no more.
 const strangeFactor = 3
 
-// strange tells whether a move's times are not those of the change that its duet found.
+// strange reports whether a move's times contradict the change that its duet found.
 func (m Move) strange() bool {
 	told := (1 + m.Change.Median) * m.From.MedianMS
 	return !(m.MedianMS <= strangeFactor*told && told <= strangeFactor*m.MedianMS)
@@ -287,12 +284,12 @@ func sums(moves []Move) []string {
 	return out
 }
 
-// extends tells whether a story begins with another.
+// extends reports whether a list of moves begins with another.
 func extends(story, start []string) bool {
 	return len(story) >= len(start) && slices.Equal(story[:len(start)], start)
 }
 
-// leading are the states that no other has gone on from.
+// leading returns the states that no other continues.
 func leading(before []state) []state {
 	return slices.DeleteFunc(slices.Clone(before), func(b state) bool {
 		return slices.ContainsFunc(before, func(other state) bool { return len(other.story) > len(b.story) && extends(other.story, b.story) })

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// copied is another file with the same content.
+// copied returns another file with the same content.
 func copied(t *rapid.T, f *File) *File {
 	raw, err := f.encode()
 	if err != nil {
@@ -22,8 +22,8 @@ func copied(t *rapid.T, f *File) *File {
 	return again
 }
 
-// story makes versions by what pawl does: checks, accepts and resets on branches,
-// and merges that take for each name one side or the other.
+// story makes versions the way pawl does: checks, accepts and resets on branches, and merges that
+// take for each name one side or the other.
 type story struct {
 	*rapid.T
 	versions []version
@@ -61,8 +61,7 @@ func (s *story) step(f *File) {
 	}
 }
 
-// merge takes each name from one of two files, as long as the other has not gone on
-// from there.
+// merge takes each name from one of two files, unless the other has continued from there.
 func (s *story) merge(a, b *File) *File {
 	out := copied(s.T, a)
 	for _, name := range b.allNames() {
@@ -136,8 +135,7 @@ func TestHonestHistoriesPass(t *testing.T) {
 	})
 }
 
-// Whatever is done to the last version besides, it is found, and it is still found
-// when honest moves follow.
+// Any other change of the last version is found, and is still found when honest moves follow.
 func TestHarmIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := honest(t)
@@ -202,7 +200,7 @@ func (s *story) unreadable(parents ...int) {
 	s.versions = append(s.versions, version{commit: fmt.Sprintf("commit %d", n), parents: parents, content: fmt.Sprint(n), err: errors.New("it is no JSON")})
 }
 
-// What a version that nobody can read hides is still known after it.
+// What an unreadable version hides is still known after it.
 func TestBehindAnUnreadableVersion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := newFile(class, "x.json")

@@ -1,8 +1,8 @@
-// Package report shows a Report. It makes a View of it (sections, tables, badges,
-// notes and plots as data: package view), which package render shows as text for a
-// terminal, as Markdown and HTML for people who read it elsewhere, and as CSV for
-// other programs. It reads the Report and nothing else. The dashboard and the comment
-// on a pull request are to be made of the same views.
+// Package report shows a Report. It turns the Report into a View (sections, tables, badges, notes
+// and plots as data: package view). Package render shows a View as text for a terminal, as Markdown
+// and HTML for people who read it elsewhere, and as CSV for other programs. Package report reads
+// the Report and nothing else. The dashboard and the comment on a pull request are to be made of
+// the same views.
 package report
 
 import (

@@ -65,10 +65,10 @@ func standing(ratio *result.Ratio) view.Tone {
 	return view.Even
 }
 
-// measured tells whether a row has a number to show.
+// measured reports whether a row has a number to show.
 func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Count > 0 }
 
-// cutShort tells whether a row was interrupted while it was measured: it has numbers,
+// cutShort reports whether a row was interrupted while it was measured: it has numbers,
 // and nothing was made of them.
 func cutShort(r *result.Row) bool {
 	return measured(r) && r.Fault != nil && r.Fault.Cause == result.CauseInterrupted

@@ -1,6 +1,6 @@
-// Package result is the one document of pawl: the Report that every run
-// returns, every face shows and every file holds. It knows how to be read and
-// written and nothing of how its numbers came about.
+// Package result defines the Report, the one document of pawl: every run returns it, every face
+// shows it and every file holds it. The package reads and writes Reports; it does not know how
+// their numbers came about.
 package result
 
 import (

@@ -100,7 +100,7 @@ type Stats struct {
 	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
 }
 
-// HostBound tells whether the host takes so long for a launch that it had to be timed,
+// HostBound reports whether the host takes so long for a launch that it had to be timed,
 // too. Others are timed so for the sake of who they are compared with.
 func (t *Timing) HostBound() bool { return t.GPUS > 0 }
 

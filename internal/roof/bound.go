@@ -45,7 +45,7 @@ type Bound struct {
 	Unit     string
 }
 
-// Over tells whether the kernel is faster than the device can be, even if its peak is
+// Over reports whether the kernel is faster than the device can be, even if its peak is
 // as high as the noise that it was measured in allows.
 func (b Bound) Over() bool { return b.Fraction*(1-b.Width) > Margin }
 

@@ -1,6 +1,6 @@
-// Package roof holds what a device class was measured to reach at best, its
-// peaks, and says how close to them a kernel comes. Peaks are measured once per
-// class, by calibrate, and kept in the user's cache folder.
+// Package roof holds the peaks of a device class, the best rates measured on it, and says how close
+// to them a kernel comes. calibrate measures peaks once per class and keeps them in the user's
+// cache folder.
 package roof
 
 import (

@@ -21,22 +21,22 @@ type Event struct {
 	Fault     *result.Fault `json:"fault,omitempty"`
 }
 
-// Kind says what an event tells.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
 const (
 	Stage    Kind = "stage"    // a stage begins: Text
 	Build    Kind = "build"    // Done of Total are built; Text is the current one
-	Verify   Kind = "verify"   // the answers of Row are looked at; Done of Total were
+	Verify   Kind = "verify"   // the answers of Row are verified; Done of Total were
 	Measure  Kind = "measure"  // Row has Samples
 	RowDone  Kind = "row"      // Row is finished, with its MedianS or Fault
 	Note     Kind = "note"     // a remark: Text
 	Finished Kind = "finished" // the run is over; Text is the report's path
 )
 
-// Listen has every event from here on told to listener as well, which may be nil.
-// Listeners are called one at a time, in the events' order, and must not call Emit.
+// Listen passes every event from here on to listener, too, which may be nil. Listeners are called
+// one at a time, in the events' order, and must not call Emit.
 func (r *Run) Listen(listener func(Event)) {
 	if listener == nil {
 		return
@@ -46,8 +46,8 @@ func (r *Run) Listen(listener func(Event)) {
 	r.listeners = append(r.listeners, listener)
 }
 
-// Emit records an event; several lanes may do so at once. Losing one to a full disk
-// loses no result, so it is not an error.
+// Emit records an event; several lanes may call it at once. Losing an event to a full disk loses no
+// result, so it is not an error.
 func (r *Run) Emit(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Lanes tell of their rows at the same time, and no listener has a lock of its own.
+// Lanes emit events at the same time, and no listener has its own lock.
 func TestEventsOfSeveralLanes(t *testing.T) {
 	const lanes, events = 8, 50
 	var seen []Event

@@ -17,16 +17,16 @@ const (
 	eventsFile = "events.jsonl"
 )
 
-// Past is a run that has ended, or is still going on in another process. A run is never
-// continued itself: what a calibration has decided is in its curve, which the next one
-// goes on with; whatever else was interrupted is prepared anew, with the report's seed.
+// Past is a run that has ended, or is still going on in another process. A run is never continued:
+// the decisions of a calibration are in its curve, which the next calibration continues; any other
+// interrupted run is prepared again, with the report's seed.
 type Past struct {
 	ID  string
 	Dir string
 }
 
-// List returns the runs of the project in root, newest first. Those of the same second
-// are in any order.
+// List returns the runs of the project in root, newest first. Runs of the same second are in any
+// order.
 func List(root string) ([]Past, error) {
 	entries, err := os.ReadDir(runsOf(root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -54,10 +54,10 @@ func Open(root, id string) (Past, error) {
 	return runs[at], nil
 }
 
-// Path is where the run's report is, or will be.
+// Path returns the path of the run's report, which may not exist yet.
 func (p Past) Path() string { return filepath.Join(p.Dir, reportFile) }
 
-// Report reads what the run found. One that has not ended has none: fs.ErrNotExist.
+// Report reads the run's report. A run that has not ended has none: fs.ErrNotExist.
 func (p Past) Report() (*result.Report, error) { return ReadReport(p.Path()) }
 
 // ReadReport reads a report that was saved anywhere.
@@ -73,8 +73,7 @@ func ReadReport(path string) (*result.Report, error) {
 	return report, nil
 }
 
-// Events reads what the run told while it went on, up to a line that it could not
-// finish.
+// Events reads the run's events, up to the first incomplete line.
 func (p Past) Events() ([]Event, error) {
 	file, err := os.Open(filepath.Join(p.Dir, eventsFile))
 	if err != nil {

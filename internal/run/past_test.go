@@ -25,7 +25,7 @@ func TestPastRuns(t *testing.T) {
 	if _, err := first.Save(first.NewReport(t.Context(), result.Method{})); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, ".pawl", "runs", "99"), nil, 0o644); err != nil { // no run's
+	if err := os.WriteFile(filepath.Join(root, ".pawl", "runs", "99"), nil, 0o644); err != nil { // not a run
 		t.Fatal(err)
 	}
 	runs, err := List(root)
@@ -50,7 +50,7 @@ func TestPastRuns(t *testing.T) {
 	}
 }
 
-// A process that was killed leaves a line that nobody can read, and those before it.
+// A killed process leaves an incomplete line, and the lines before it.
 func TestEventsOfAKilledRun(t *testing.T) {
 	root := t.TempDir()
 	r := New(root, time.Now(), nil)

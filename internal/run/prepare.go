@@ -12,26 +12,26 @@ import (
 	"pawl/internal/spec"
 )
 
-// Request is what a face asks for, whatever the kind of run.
+// Request holds the options that every kind of run has.
 type Request struct {
 	Tool     result.Tool
 	Command  []string
 	Started  time.Time   // zero: now
 	Spec     *spec.Spec  // of the project
-	File     string      // where Spec is, for those who have not loaded it
+	File     string      // path of Spec, for callers that have not loaded it
 	Patterns []string    // rows to select: kernel[/config]; none: all
 	Seed     *uint64     // of the generated inputs; nil: none is given
-	Follow   func(Event) // sees every event as it happens; may be nil
+	Follow   func(Event) // receives every event as it happens; may be nil
 	Quiet    bool        // leave no folder behind
 }
 
-// BenchSeed is a bench's where none is given: always the same, so that two benches are
-// of the same problems.
+// BenchSeed is the default seed of a bench: always the same, so that two benches measure the same
+// problems.
 const BenchSeed = 42
 
-// Prepare makes a run of a kind. It refuses names that the project does not have and,
-// for a check, rows that are still a draft. Only a bench has a seed that is known
-// beforehand, unless one is given. Nothing is left behind when it fails.
+// Prepare makes a run of a kind. It refuses names that the project does not have and, for a check,
+// rows that are still a draft. Only a bench has a predictable seed, unless one is given. On failure
+// nothing is left behind.
 func Prepare(kind result.Kind, q Request) (*Run, error) {
 	var err error
 	if q.Spec == nil && q.File != "" {
@@ -70,16 +70,16 @@ func Prepare(kind result.Kind, q Request) (*Run, error) {
 	return r, nil
 }
 
-// secretSeed is a seed that nobody can know before the run: a kernel cannot be made
-// for the data it will be tried with. JSON holds its 48 bits in whatever language
-// reads the report.
+// secretSeed returns a seed that nobody can know before the run: a kernel cannot be made for the
+// data it will be tried with. It has 48 bits, which JSON holds exactly in any language that reads
+// the report.
 func secretSeed() uint64 {
 	var raw [8]byte
 	_, _ = rand.Read(raw[2:])
 	return binary.BigEndian.Uint64(raw[:])
 }
 
-// refuseDrafts refuses rows that still have guesses in them.
+// refuseDrafts refuses rows that still contain guesses.
 func refuseDrafts(s *spec.Spec, patterns []string, rows []spec.Selection) error {
 	guesses := s.TODOsOf(patterns, rows)
 	if len(guesses) == 0 {

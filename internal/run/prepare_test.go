@@ -21,7 +21,7 @@ func TestSecretSeed(t *testing.T) {
 	}
 }
 
-// project writes a pawl.yaml with kernels good and draft, of which the latter is one.
+// project writes a pawl.yaml with the kernels good and draft; the second is a draft.
 func project(t *testing.T) (file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,7 +97,7 @@ func TestSelected(t *testing.T) {
 	}
 }
 
-// A run of no project, and one that is part of another, keep nothing.
+// A run without a project, and a run inside another, store nothing.
 func TestQuietRuns(t *testing.T) {
 	file := project(t)
 	told := 0

@@ -1,7 +1,7 @@
-// Package run is a run's life, the same for every service and every face: what is
-// asked for is prepared by one set of rules, the events are told to whoever listens
-// and kept, the Report is begun, finished with its outcome and saved in the run's
-// folder under .pawl/runs, and past runs are listed and opened.
+// Package run handles the life of a run, the same for every service and every face. It prepares
+// what was asked for by one set of rules, passes events to every listener and stores them, begins
+// the Report, finishes it with its outcome and saves it in the run's folder under .pawl/runs. It
+// also lists and opens past runs.
 package run
 
 import (
@@ -22,17 +22,17 @@ import (
 	"pawl/internal/spec"
 )
 
-// Run is a run under way. Services that measure or judge take one that Prepare made.
+// Run is a run in progress. Services that measure or judge take one that Prepare made.
 type Run struct {
 	ID      string
 	Kind    result.Kind
 	Tool    result.Tool
 	Command []string
 	Started time.Time
-	Dir     string // its folder, which the first event makes; empty: it has none
+	Dir     string // its folder, which the first event creates; empty: it has none
 
-	Spec       *spec.Spec // nil: it is about no project
-	Patterns   []string   // that the user selected rows with
+	Spec       *spec.Spec // nil: the run has no project
+	Patterns   []string   // the patterns that selected the rows
 	Selections []spec.Selection
 	Seed       uint64 // of the generated inputs
 
@@ -44,10 +44,10 @@ type Run struct {
 	events    *os.File
 }
 
-// New starts a run in the .pawl folder below root, for which nothing was prepared. A run
-// that ends before anything happened, as on a mistyped name, leaves no folder. One that
-// cannot be made does not stop the run: Save then says so and saves elsewhere. follow
-// sees every event as it happens; it may be nil.
+// New starts a run in the .pawl folder below root, without Prepare. A run that ends before anything
+// happened, for example on a mistyped name, leaves no folder. A folder that cannot be created does
+// not stop the run: Save then says so and saves elsewhere. follow receives every event as it
+// happens; it may be nil.
 func New(root string, started time.Time, follow func(Event)) *Run {
 	r := Quiet(started, follow)
 	r.home = filepath.Join(root, ".pawl")
@@ -55,7 +55,7 @@ func New(root string, started time.Time, follow func(Event)) *Run {
 	return r
 }
 
-// Quiet is a run that leaves no folder behind.
+// Quiet returns a run that leaves no folder behind.
 func Quiet(started time.Time, follow func(Event)) *Run {
 	r := &Run{ID: newID(started), Started: started}
 	r.Listen(follow)
@@ -64,14 +64,14 @@ func Quiet(started time.Time, follow func(Event)) *Run {
 
 func runsOf(root string) string { return filepath.Join(root, ".pawl", "runs") }
 
-// newID is the UTC time and 48 random bits: sortable, and never the same twice.
+// newID returns the UTC time and 48 random bits: sortable, and never the same twice.
 func newID(at time.Time) string {
 	var raw [6]byte
 	_, _ = rand.Read(raw[:])
 	return at.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(raw[:])
 }
 
-// open makes the folder, once there is something to keep. Its caller has the lock.
+// open creates the folder, once there is something to store. Its caller holds the lock.
 func (r *Run) open() error {
 	if r.opened {
 		return r.dirErr
@@ -90,7 +90,7 @@ func (r *Run) open() error {
 	return r.dirErr
 }
 
-// ignored is what of .pawl does not belong into git.
+// ignored lists the parts of .pawl that do not belong into git.
 const ignored = "runs/\nhistory.db*\n"
 
 func makeHome(home string) error {
@@ -104,7 +104,7 @@ func makeHome(home string) error {
 	return nil
 }
 
-// NewReport begins the run's report with all that is known at its start.
+// NewReport begins the run's report with everything that is known at its start.
 func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Report {
 	report := &result.Report{
 		Schema: result.Schema, Kind: r.Kind, ID: r.ID, Tool: r.Tool, Command: r.Command, Started: r.Started.UTC(), Method: method,
@@ -118,16 +118,15 @@ func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Repor
 	return report
 }
 
-// Finish ends a report: from here on it says what the run came to.
+// Finish completes a report with the run's outcome.
 func Finish(ctx context.Context, report *result.Report) {
 	report.Interrupted = ctx.Err() != nil
 	report.Finished = time.Now().UTC()
 	report.Outcome = judge.Outcome(report)
 }
 
-// Save writes the report into the run's folder and returns its path. When that
-// fails it saves into the system's temporary folder instead, returns that path,
-// and an error that says why.
+// Save writes the report into the run's folder and returns its path. If that fails it saves into
+// the system's temporary folder instead, and returns that path with an error that says why.
 func (r *Run) Save(report *result.Report) (string, error) {
 	raw, err := report.Encode()
 	if err != nil {

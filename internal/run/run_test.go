@@ -70,7 +70,7 @@ func TestOwnGitignoreIsKept(t *testing.T) {
 	}
 }
 
-// Nothing is left of a run that ended before anything happened.
+// A run that ended before anything happened leaves nothing behind.
 func TestNothingToKeep(t *testing.T) {
 	root := t.TempDir()
 	r := New(root, time.Now(), nil)

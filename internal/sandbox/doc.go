@@ -1,5 +1,4 @@
-// Package sandbox runs a program that nobody vouches for, and says what it
-// tried.
+// Package sandbox runs an untrusted program and reports what it tried to do.
 //
 //	func main() {
 //		if sandbox.EnterIfAsked(os.Args) {
@@ -26,12 +25,11 @@
 // no_new_privs, the resource limits and the parent death signal, applies
 // Landlock, then a seccomp filter.
 //
-// Landlock and the filter refuse; naming is a second, separate thing. Through
-// a seccomp listener the caller's process sees the refused calls, and those
-// that name files. It answers the first as the filter would have. The second
-// it only describes and lets continue: the kernel judges them, on what they
-// really are, so that a program that changes a path while it is being looked
-// at gains nothing but a wrong entry in the list.
+// Landlock and the filter refuse calls; a separate mechanism names them. Through a seccomp listener
+// the caller's process sees the refused calls and the calls that name files. It answers a refused
+// call as the filter would have. A call that names a file is only described and then continues: the
+// kernel judges the actual arguments. A program that changes a path while the listener reads it
+// therefore gains nothing but a wrong entry in the list.
 //
 // # What is promised
 //
@@ -40,15 +38,14 @@
 //   - It sees no environment but the one it was given, and holds no descriptor
 //     but the ones it was given.
 //   - It reads files below Policy.Read and Write alone, lists folders below these and
-//     Policy.List, and writes, creates,
-//     removes, links and truncates below Write alone, whichever way it names
-//     them; devices are those of Policy.Devices and a few like /dev/null. It
-//     changes owners, times and attributes nowhere, modes below Write only.
+//     Policy.List, and writes, creates, removes, links and truncates below Write alone,
+//     whichever way it names them. It reaches the devices of Policy.Devices and a few like
+//     /dev/null. It changes owners, times and attributes nowhere, modes below Write only.
 //   - It creates no socket. (With LocalSockets, ones that it cannot connect; with
 //     Peers, not to anything outside.)
 //   - It signals, traces, inspects, reprioritises and limits no process outside.
-//   - It makes no process and executes nothing. (With Processes, children are
-//     bound by all the same rules.)
+//   - It starts no process and executes nothing. (With Processes, children are
+//     bound by the same rules.)
 //   - It reaches no kernel service that works around the filter: io_uring, bpf,
 //     perf events, userfaultfd, user dispatch of system calls, keys, mounts,
 //     namespaces, System V IPC, message queues, 32-bit calls, calls newer than
@@ -58,11 +55,11 @@
 //     Wait leave no child of it behind. (With Processes, a guard ends the children
 //     that a killed caller would leave.)
 //
-// Where the kernel cannot give all this, Level.Missing says what is not kept
-// and Require refuses to start.
+// Where the kernel cannot give all this, Level.Missing names the promises that are not kept, and
+// Require refuses to start.
 //
-// An honest program shows no attempts: looking for files that are not there,
-// as loaders do, and crashing are not attempts.
+// An honest program shows no attempts: a search for files that do not exist, which loaders make, is
+// not an attempt, nor is a crash.
 //
 // # What is not
 //
@@ -77,12 +74,13 @@
 //   - It can use what it is handed: an inherited datagram socket, for one,
 //     reaches any address. Hand it pipes and stream sockets.
 //   - With Processes, children outlive their caller's sudden death until the guard
-//     has ended them, a moment later (guard_linux.go); /proc is readable, so that the command lines of other processes
-//     are; and setsid and setpgid are refused, to keep children within reach.
+//     has ended them, a moment later (guard_linux.go). /proc is readable, and with it the
+//     command lines of other processes. setsid and setpgid are refused, to keep children
+//     within reach.
 //   - Without a listener (Policy.Unnamed, or Level.Seccomp is "errno") attempts have no names,
-//     the program may execute itself and its loader again (inside the same
-//     sandbox), and what needs a look at whom it concerns is refused: another
-//     thread's affinity, a mode below Write.
+//     and the program may execute itself and its loader again (inside the same sandbox).
+//     Calls whose target must be inspected are refused: another thread's affinity, a mode
+//     below Write.
 //   - Side channels and kernel bugs.
 //
 // Files in scratch must belong to the user the caller runs as: root without

@@ -46,7 +46,7 @@ func (p *Process) Kill() error { return p.signal(unix.SIGKILL) }
 // Stop halts the program, and its children, until Continue.
 func (p *Process) Stop() error { return p.signal(unix.SIGSTOP) }
 
-// Stopped tells whether all threads of the program have come to a halt: those that run on
+// Stopped reports whether all threads of the program have come to a halt: those that run on
 // other cores do so a little later than Stop returns.
 func (p *Process) Stopped() bool {
 	p.mu.Lock()

@@ -252,7 +252,7 @@ func (g ground) intact(t *testing.T) {
 
 func TestDeniedAndNamed(t *testing.T) {
 	all := slices.Concat(denied, archTries())
-	// In two parts, because there is room for so many attempts only.
+	// In two parts, because there is room for this many attempts only.
 	runTries(t, all[:len(all)/2], nil)
 	runTries(t, all[len(all)/2:], nil)
 }

@@ -90,7 +90,7 @@ func (r *record) finding() (result.SanitizerFinding, bool) {
 	return f, known && f.Kind != ""
 }
 
-// detail reads one line below a record's first, and tells whether it says where in
+// detail reads one line below a record's first, and reports whether it says where in
 // device code the record belongs.
 func (r *record) detail(said string, f *result.SanitizerFinding, notes *[]string) bool {
 	if at, ok := strings.CutPrefix(said, "at "); ok {

@@ -1,6 +1,6 @@
-// Package sanitizer reads what NVIDIA's compute-sanitizer writes about a program:
-// accesses outside of memory, races, reads of what nobody wrote, barriers that not
-// every thread reaches. Host backtraces are left out: the host is pawl.
+// Package sanitizer reads the output of NVIDIA's compute-sanitizer: out-of-bounds accesses, races,
+// reads of uninitialized memory, and barriers that not every thread reaches. Host backtraces are
+// left out: the host is pawl.
 package sanitizer
 
 import (
@@ -31,7 +31,7 @@ type Output struct {
 	Problems []string                  // of the tool itself: what it could not do, and lines that are not understood
 }
 
-// Understood tells whether the findings are all that the tool had to say.
+// Understood reports whether the findings are all that the tool had to say.
 func (o *Output) Understood() bool {
 	return o.Summed && len(o.Problems) == 0 && (o.Errors == 0 || len(o.Findings) > 0)
 }
@@ -125,7 +125,7 @@ func (o *Output) add(tool, source string, r *record) {
 	o.Findings = append(o.Findings, found)
 }
 
-// same tells whether two findings differ in the thread and the address alone.
+// same reports whether two findings differ in the thread and the address alone.
 func same(a, b result.SanitizerFinding) bool {
 	return a.Severity == b.Severity && a.Kind == b.Kind && a.Kernel == b.Kernel && a.File == b.File && a.Line == b.Line &&
 		slices.Equal(a.Frames, b.Frames)

@@ -1,5 +1,5 @@
-// Package selftest tries pawl on kernels that cheat, on honest ones that look like
-// it, and on kernels with one planted mistake.
+// Package selftest tries pawl on kernels that cheat, on honest kernels that look like cheats, and
+// on kernels with one planted mistake.
 package selftest
 
 // Cell kinds of the corpus: the names of its folders. A launcher runs in a cuda

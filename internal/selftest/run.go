@@ -117,7 +117,7 @@ func (s *selftest) kind(ctx context.Context, kind string) error {
 	return s.mutants(ctx, project, mutants)
 }
 
-// wanted tells whether a kernel is among those asked for.
+// wanted reports whether a kernel is among those asked for.
 func wanted(only []string, kind, kernel string) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, func(pattern string) bool {
 		matches, _ := path.Match(pattern, kind+"/"+kernel)
@@ -138,7 +138,7 @@ func Names() []string {
 	return slices.Compact(names)
 }
 
-// Known tells whether a pattern of Options.Only stands for anything.
+// Known reports whether a pattern of Options.Only stands for anything.
 func Known(pattern string) bool {
 	return slices.ContainsFunc(Subjects(), func(s Subject) bool { return wanted([]string{pattern}, s.Kind, s.Kernel) }) ||
 		slices.ContainsFunc(Mutants(), func(m Mutant) bool { return wanted([]string{pattern}, m.Kind, m.Kernel) })
@@ -184,7 +184,7 @@ func unsettled(subjects []Subject, drawn bool, reports []*result.Report) []strin
 	return out
 }
 
-// enough tells whether a cheat has been found out already, as much as must be: nothing
+// enough reports whether a cheat has been found out already, as much as must be: nothing
 // could be said in its favour.
 func (e *evidence) enough(subject Subject) bool {
 	found := e.failed || e.suspicious && subject.Expect == Suspicious

@@ -194,7 +194,7 @@ func (c *converter) merged(value *node, taken map[string]bool) []field {
 	return fields
 }
 
-// key converts a mapping's key, and tells whether it is the merge key.
+// key converts a mapping's key, and reports whether it is the merge key.
 func (c *converter) key(t ast.MapKeyNode) (key *node, merge bool) {
 	if t.IsMergeKey() {
 		tk := t.GetToken()

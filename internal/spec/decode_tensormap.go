@@ -122,7 +122,7 @@ func (d *decoder) tensorMapShape(k *kernelDraft, a *argDraft) {
 	d.fail(m.of, "no buffer of %s is called %s", k.Name, quote(m.Of)).Hint = meant(m.Of, buffers)
 }
 
-// rank checks how many formulas there are for a tensor of so many dimensions.
+// rank checks how many formulas there are for a tensor of this many dimensions.
 func (m *tensorMapDraft) rank(d *decoder, rank int) {
 	if m.Dims != nil {
 		rank = len(m.Dims)

@@ -1,11 +1,10 @@
 // Package spec reads pawl.yaml: the kernels under test, the problem sizes they
 // run at, and the thresholds they are judged by.
 //
-// Parse and Load turn the file into a Spec in which everything is checked, or
-// into an error that holds every problem found, each with its place in the
-// file. A Spec is then resolved in two steps: Kernel.Variants gives every
-// param a value (that is what gets compiled), and Variant.At evaluates all
-// formulas at one config (that is what gets launched):
+// Parse and Load turn the file into a fully checked Spec, or into an error that holds every problem
+// found, each with its place in the file. A Spec is then resolved in two steps: Kernel.Variants
+// gives every param a value (a variant is what gets compiled), and Variant.At evaluates all
+// formulas at one config (an instance is what gets launched):
 //
 //	s, err := spec.Load("pawl.yaml")
 //	selections, err := s.Select([]string{"attention/training_*"})

@@ -59,7 +59,7 @@ type Kernel struct {
 	source []byte // of the whole file, for excerpts
 }
 
-// DeviceCode tells whether all of the author's code runs on a GPU: none of it shares a
+// DeviceCode reports whether all of the author's code runs on a GPU: none of it shares a
 // process with what measures it.
 func (k *Kernel) DeviceCode() bool { return k.Cell == CellCUDA && !k.Launcher }
 

@@ -48,7 +48,7 @@ func CellEstimate(cells [][]float64, floor float64) Estimate {
 // Below trimFrom cells trimming would leave too few degrees of freedom.
 const (
 	trimFrom = 8
-	trimPart = 5 // one in so many, at either end
+	trimPart = 5 // one in this many, at either end
 )
 
 // trimmedHalf is half the 95% interval of the cells' trimmed mean: Student's t on
@@ -63,7 +63,7 @@ func trimmedHalf(medians []float64) float64 {
 	return factor95(kept) * Std(ordered) * math.Sqrt(float64(n)) / float64(kept)
 }
 
-// keptCells is how many of so many cells are left untrimmed.
+// keptCells is how many of this many cells are left untrimmed.
 func keptCells(n int) int {
 	if n < trimFrom {
 		return n

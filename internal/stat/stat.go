@@ -1,18 +1,16 @@
-// Package stat says what samples show: location and spread, intervals of the
-// median, the change between two sides of a duet or between two lists, whether
-// that is more than chance, and whether there is more than one mode. What each
-// function is for, and the data that it was chosen on, is in docs/statistics.md.
-// All are pure and leave their input as it was.
+// Package stat holds the statistics of samples: location and spread, intervals of the median, the
+// change between two sides of a duet or between two lists, whether that change is more than chance,
+// and whether there is more than one mode. docs/statistics.md says what each function is for, and
+// on which data it was chosen. All functions are pure and leave their input unchanged.
 //
-// A sample that is not a number has no place in an order, so no answer about
-// the rest would mean anything: every function answers NaN when one is among
-// its samples. Check finds such samples, and infinite ones, and is the way to
-// refuse them with an error where they come in.
+// A sample that is not a number has no place in an order, so no answer about the rest would mean
+// anything: every function returns NaN when one is among its samples. Check finds NaN and infinite
+// samples; call it where samples come in, to refuse them with an error.
 //
-// Products are rounded before they are added (the conversions to float64 that
-// seem to do nothing), so that the same samples give the same bits on every
-// processor. What needs Student's or the normal distribution is excepted: the
-// functions of package math may differ in the last bit.
+// Products are rounded before they are added (by the conversions to float64 that seem to do
+// nothing), so that the same samples give the same bits on every processor. Functions that need
+// Student's or the normal distribution are excepted: the functions of package math may differ in
+// the last bit.
 package stat
 
 import (

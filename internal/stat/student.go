@@ -33,7 +33,7 @@ func TQuantile(p, df float64) float64 {
 	return -math.Sqrt(df * (1 - x) / x)
 }
 
-// factor95 is what a standard error of so many cells is multiplied with for half
+// factor95 is what a standard error of this many cells is multiplied with for half
 // of a 95% interval.
 func factor95(cells int) float64 {
 	if table := factors(); cells < len(table) {

@@ -6,8 +6,8 @@
 // where the file says what becomes of them. Plan.Resolve turns a trial into the
 // problem that a cell is given, and Shrink makes one that fails smaller.
 //
-// A wrong alarm costs more than a trial that was not made: what a kernel must hold is
-// only what its file says it is made for. Inputs with an init of their own keep it,
-// sizes that never change in the file stay as they are, requirements are respected,
-// and where a distribution makes a problem larger or harder the tolerance follows.
+// A false alarm costs more than a trial that was not made, so a kernel is tried only at what its
+// file says it is made for. Inputs with an init of their own keep it, sizes that never change in
+// the file stay as they are, requirements are respected, and where a distribution makes a problem
+// larger or harder the tolerance follows.
 package trial

@@ -90,7 +90,7 @@ func (p *Plan) exactSize(t Trial, o Options) (Trial, bool, error) {
 	}
 }
 
-// matters tells whether a size decides how long the sums are.
+// matters reports whether a size decides how long the sums are.
 func (p *Plan) matters(t Trial, name string) bool {
 	before, err := p.variant.At(t.Config())
 	if err != nil {
@@ -122,7 +122,7 @@ func powerBelow(n int64) int64 {
 }
 
 // specials adds NaN, infinities and other corners, where the file says what becomes
-// of them. So many that each corner is sure to be there leave none of a few rows
+// of them. This many that each corner is sure to be there leave none of a few rows
 // without: those are tried with fewer, too.
 func (p *Plan) specials(base Trial, o Options) {
 	if p.Specials != spec.SpecialsPropagate {

@@ -183,7 +183,7 @@ func (op operation) terms(in *spec.Instance) float64 {
 	return 1
 }
 
-// scalars is how much larger floating-point scalars may make the outputs; whole tells
+// scalars is how much larger floating-point scalars may make the outputs; whole reports
 // whether all of them are whole numbers.
 func scalars(in *spec.Instance) (factor float64, whole bool) {
 	factor, whole = 1, true

@@ -52,7 +52,7 @@ func (op operation) gentle(in *spec.Instance, list []int) int64 {
 	return max(1, count/int64(len(list)))
 }
 
-// fewRows tells whether an input has so few rows that special values reach all of them.
+// fewRows reports whether an input has so few rows that special values reach all of them.
 func (op operation) fewRows(in *spec.Instance) bool {
 	list := op.open(in)
 	return slices.ContainsFunc(list, func(i int) bool {
@@ -64,7 +64,7 @@ func (op operation) fewRows(in *spec.Instance) bool {
 	})
 }
 
-// bearsGreatest tells whether the greatest number among the inputs has one right
+// bearsGreatest reports whether the greatest number among the inputs has one right
 // answer. Where it is added or multiplied, partial sums of an honest kernel overflow,
 // or swallow all else, which those of an oracle in float64 do not.
 func (op operation) bearsGreatest(in *spec.Instance) bool {

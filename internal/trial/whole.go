@@ -16,7 +16,7 @@ func (op operation) wholeInputs(in *spec.Instance) []int {
 	return op.read(in, func(t dtype.Type) bool { return !t.Float() })
 }
 
-// allWhole tells whether whole numbers are all that a kernel reads.
+// allWhole reports whether whole numbers are all that a kernel reads.
 func (op operation) allWhole(in *spec.Instance) bool {
 	return len(op.inputs(in)) == 0 && len(op.wholeInputs(in)) > 0
 }
@@ -86,7 +86,7 @@ func (op operation) upTo(in *spec.Instance, list []int, greatest float64) (conte
 	return c, len(c.args) > 0
 }
 
-// inside tells whether everything that is computed of contents fits.
+// inside reports whether everything that is computed of contents fits.
 func (op operation) inside(c contents, in *spec.Instance, out int) (bool, error) {
 	filled := *in
 	filled.Args = slices.Clone(in.Args)

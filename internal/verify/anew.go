@@ -6,8 +6,8 @@ import (
 	"pawl/internal/unit"
 )
 
-// AnewLeast is how many samples on the same wholly new data two versions must have, so that
-// they can be compared there.
+// AnewLeast is the number of samples on the same wholly new data that two versions need to be
+// compared there.
 const AnewLeast = 10
 
 const (
@@ -18,11 +18,11 @@ const (
 	usualLeast = 8      // samples on new data whose place has a usual time
 )
 
-// Anew compares two versions on wholly new data; claimed is by which part the candidate is
-// said to be slower, 0 where nothing is said. Both were timed in turns, and nothing was
-// done between samples on such data and samples on data that differs from the last in a few
-// elements. A version that loses a third of its gain on new data, and no less than a part
-// of the other's time, lives on what it remembers.
+// Anew compares two versions on wholly new data; claimed is the candidate's relative slowdown, 0 if
+// none is claimed. Both were timed in turns, and nothing else was done between samples on such data
+// and samples on data that differs from the last in a few elements. A version that loses a third of
+// its gain on new data, and at least a given part of the other's time, depends on what it
+// remembers.
 func Anew(candidate, other *result.Timing, claimed float64) []result.Finding {
 	if candidate == nil || other == nil {
 		return nil
@@ -42,7 +42,7 @@ func Anew(candidate, other *result.Timing, claimed float64) []result.Finding {
 // its ratio.
 func lostInPairs(candidate, other *result.Timing, usual, gain float64) []result.Finding {
 	mine, theirs := pairsAnew(candidate, other)
-	least := gain - max(anewLoss*gain, pairPart*usual) // must be there
+	least := gain - max(anewLoss*gain, pairPart*usual) // the gain that must be there
 	if len(mine) < AnewLeast || least <= 0 {
 		return nil
 	}
@@ -60,7 +60,7 @@ func lostInPairs(candidate, other *result.Timing, usual, gain float64) []result.
 		unit.Duration(gain), unit.Duration(max(0, stat.Median(gained))))
 }
 
-// pairsAnew are the seconds of the samples that both took on the same new data.
+// pairsAnew returns the seconds of the samples that both took on the same new data.
 func pairsAnew(candidate, other *result.Timing) (mine, theirs []float64) {
 	at := map[int]int{}
 	for _, f := range other.Samples.Fresh {
@@ -76,7 +76,7 @@ func pairsAnew(candidate, other *result.Timing) (mine, theirs []float64) {
 	return mine, theirs
 }
 
-// longerThanUsual compares how much longer each takes on new data than is usual for itself.
+// longerThanUsual compares how much longer each version takes on new data than its usual time.
 func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []result.Finding {
 	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
 	if min(len(mine), len(theirs)) < usualLeast {
@@ -84,7 +84,7 @@ func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []res
 	}
 	allowed := max(anewLoss*gain, usualPart*usual)
 	_, longest, _ := stat.MedianCI(theirs)
-	more := allowed + max(0, -longest) // new data may be quicker to fetch
+	more := allowed + max(0, -longest) // new data may be faster to fetch
 	for i := range mine {
 		mine[i] -= more
 	}
@@ -104,8 +104,8 @@ func CountAnew(candidate, other *result.Timing) int {
 	return len(mine)
 }
 
-// longerAnew is how many seconds longer samples on other data took than is usual in turns
-// without such data: a version may be as slow in the rest of a turn as soon as it notices.
+// longerAnew returns how many seconds longer samples on new data took than the usual time of turns
+// without such data: a version may be as slow in the rest of a turn once it has noticed.
 func longerAnew(s *result.Samples) []float64 {
 	var out []float64
 	for _, f := range s.Fresh {

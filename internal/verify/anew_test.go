@@ -8,9 +8,9 @@ import (
 	"pawl/internal/stat"
 )
 
-// rememberer is the timing of a version that takes fresh seconds on data it has not seen,
-// again on data it has, in turns of five samples of which one is fresh in every third turn.
-// What is usual at a place is known by fifteen samples.
+// rememberer returns the timing of a version that takes fresh seconds on data it has not seen, and
+// again seconds on data it has, in turns of five samples of which one is fresh in every third turn.
+// The usual time of a place comes from fifteen samples.
 func rememberer(r *rand.Rand, requests int, fresh, again, noise float64) *result.Timing {
 	t := &result.Timing{}
 	scattered := func(seconds float64) float64 { return seconds * (1 + noise*r.Float64()) }
@@ -70,7 +70,7 @@ func TestAnew(t *testing.T) {
 	}
 }
 
-// together are the timings of two versions with pairs of samples on the same new data.
+// together returns the timings of two versions with pairs of samples on the same new data.
 func together(r *rand.Rand, pairs int, noise float64, mine, theirs [2]float64) (a, b *result.Timing) {
 	scattered := func(seconds float64) float64 { return seconds * (1 + noise*(r.Float64()-0.5)) }
 	a, b = &result.Timing{}, &result.Timing{}
@@ -127,7 +127,7 @@ func TestAnewTogether(t *testing.T) {
 	}
 }
 
-// Versions that are honestly faster are hardly ever accused, whatever new data takes.
+// Versions that are honestly faster are almost never accused, whatever the time on new data.
 func TestAnewTogetherByChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	accused := 0
@@ -141,7 +141,7 @@ func TestAnewTogetherByChance(t *testing.T) {
 	}
 }
 
-// Versions that are alike are hardly ever told apart.
+// Equal versions are almost never told apart.
 func TestAnewByChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	accused := 0
@@ -154,9 +154,9 @@ func TestAnewByChance(t *testing.T) {
 	}
 }
 
-// Microseconds that samples on new data took longer than is usual at their place, in a check
-// of python/memory_until_new_data against the honest softmax on a busy machine: in some cells
-// it never had a chance to remember.
+// Microseconds by which samples on new data exceeded the usual time at their place, in a check of
+// python/memory_until_new_data against the honest softmax on a busy machine: in some cells it never
+// had a chance to remember.
 var (
 	rememberedMore = []float64{-166, -143, -136, -65, -60, -58, -45, 3, 11, 20, 37, 39, 589, 666, 689, 725, 725, 765, 781, 870, 887, 913, 916, 923, 923, 933, 948, 950, 963, 979, 1000, 1032, 1036, 1111, 1205, 1497, 1767, 2472, 2959}
 	honestMore     = []float64{-1037, -943, -909, -898, -861, -854, -648, -577, -570, -546, -480, -452, -435, -314, -281, -268, -193, -180, -163, -158, -150, -133, -132, -130, -124, -122, -119, -116, -105, -102, -97, -96, -94, -83, -80, -65, -61, -52, -48, -48, -33, -28, -6, -5, 1, 10, 22, 30, 30, 33, 36, 38, 40, 42, 46, 51, 53, 96, 104, 105, 113, 127, 167, 184, 199, 272, 394, 673, 712}

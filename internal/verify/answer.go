@@ -14,12 +14,11 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// answerer is another implementation that is asked for its outputs on the
-// candidate's data.
+// answerer is another implementation that computes outputs on the candidate's data.
 type answerer struct {
 	side  Side
 	bench *Bench
-	rival bool // its error is the measure of the candidate's
+	rival bool // its error is the yardstick for the candidate's
 
 	problem  *wire.Prepare
 	outputs  map[int]int // its arguments that are outputs → the candidate's
@@ -28,11 +27,11 @@ type answerer struct {
 	batch    int
 	steps    int
 
-	before *answerer // what it has answered on the bench before this one; nil: nothing
+	before *answerer // its answers on the previous bench; nil: none
 }
 
-// answer runs it on the data of a batch and returns its outputs under the numbers
-// of the candidate's arguments.
+// answer runs it on the data of a batch and returns its outputs under the numbers of the
+// candidate's arguments.
 func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
 	if a.last != nil && a.batch == batch && a.steps == steps {
 		return a.last, nil
@@ -80,8 +79,8 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 	return out, nil
 }
 
-// answered is the answerer where it has an answer, else nil: so that none holds on to all
-// that came before it.
+// answered returns the answerer if it has an answer, else nil: so that no answerer keeps all
+// earlier ones alive.
 func (a *answerer) answered() *answerer {
 	if a == nil || a.last == nil {
 		return nil
@@ -89,7 +88,7 @@ func (a *answerer) answered() *answerer {
 	return a
 }
 
-// asked reports whether the bench before put the same question last: about the same data,
+// asked reports whether the last question on the previous bench was the same: about the same data,
 // for the same outputs.
 func (a *answerer) asked(batch, steps int) bool {
 	was := a.before
@@ -97,8 +96,8 @@ func (a *answerer) asked(batch, steps int) bool {
 		reflect.DeepEqual(was.problem, a.problem) && maps.Equal(was.outputs, a.outputs)
 }
 
-// match gives its inputs the candidate's data, and pairs the outputs: by name where
-// the names are the same, else in order.
+// match gives its inputs the candidate's data, and pairs the outputs: by name where the names
+// agree, else in order.
 func (a *answerer) match() (*wire.Prepare, error) {
 	problem := worker.Problem(a.side.Instance, a.side.Symbols)
 	problem.Pin, problem.Copies, problem.Reference = false, 1, true
@@ -146,7 +145,7 @@ func (a *answerer) match() (*wire.Prepare, error) {
 	return &problem, nil
 }
 
-// Answers tells why one problem's outputs cannot be the answers to another's; nil: they can.
+// Answers returns why one problem's outputs cannot be the answers to another's; nil: they can.
 func Answers(theirs, ours *spec.Instance) error {
 	b := &Bench{Candidate: unnamed(ours)}
 	b.problem = b.describe()
@@ -154,13 +153,13 @@ func Answers(theirs, ours *spec.Instance) error {
 	return err
 }
 
-// unnamed is a side of which nothing is built.
+// unnamed returns a side that is not built.
 func unnamed(in *spec.Instance) Side {
 	return Side{Instance: in, Symbols: make([]string, len(in.Launches))}
 }
 
-// Answerable tells why a built-in reference or, where that is "", a formula knows no answers
-// to a problem, whatever its data; nil: it knows them.
+// Answerable returns why a built-in reference or, where that is "", a formula has no answers to a
+// problem, whatever its data; nil: it has.
 func Answerable(builtin, elementwise string, in *spec.Instance) error {
 	values := make([]oracle.Value, len(in.Args))
 	for i, arg := range in.Args {
@@ -173,8 +172,8 @@ func Answerable(builtin, elementwise string, in *spec.Instance) error {
 	return oracle.CheckElementwise(elementwise, values)
 }
 
-// pair matches the buffers of two instances that have such roles: index of theirs
-// to index of ours.
+// pair matches the buffers of two instances whose roles has accepts: index of theirs to index of
+// ours.
 func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, error) {
 	var left, right []int
 	for i, arg := range theirs.Args {
@@ -205,8 +204,8 @@ func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, e
 	return out, nil
 }
 
-// argsAs are the candidate's arguments with the types of this one's outputs, for
-// judging them in its place.
+// argsAs returns the candidate's arguments with the types of this implementation's outputs, to
+// judge these in its place.
 func (a *answerer) argsAs(args []wire.Arg) []wire.Arg {
 	out := append([]wire.Arg{}, args...)
 	for from, to := range a.outputs {

@@ -9,8 +9,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// A reference that was asked the same on the bench before is not asked again: this one is
-// right only once. Other data and another cell are other questions.
+// A reference that was asked the same on the bench before is not asked again: this one is right
+// only once. Other data and another cell are new questions.
 func TestFollow(t *testing.T) {
 	s := newScene(t)
 	const once = "static int calls; double by = calls++ ? 5 : 2; for (long i = 0; i < n; i++) y[i] = by * x[i] + 1;"
@@ -74,7 +74,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// What is wrong without a clock, too, if only now and then, is a mistake; what ends its
+// Code that is also wrong without a clock, if only now and then, has a mistake; code that ends its
 // cell is neither right nor wrong.
 func TestUntimed(t *testing.T) {
 	const seldom = "static int calls; " + double + " if (calls++ == 3) y[0] = 0;"
@@ -104,7 +104,7 @@ func TestUntimed(t *testing.T) {
 	}
 }
 
-// Whether an oracle can be asked is known before anything is built, of device code as well.
+// Whether an oracle can be asked is known before anything is built, for device code too.
 func TestAnswers(t *testing.T) {
 	at := func(input, dtype string) *spec.Instance {
 		text := "version: 1\nkernels:\n  k:\n    source: k.cu\n    entry: k\n    launch: {grid: 1, block: 32}\n    args: [{name: " + input + ", dtype: " + dtype +

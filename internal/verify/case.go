@@ -14,22 +14,22 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Trial says how one problem is looked at.
+// Trial says how one problem is verified.
 type Trial struct {
-	Exact   bool // bit by bit
-	Repeats int  // launches on the same data that must agree bit by bit
-	Fresh   bool // also other data at the same addresses
+	Exact   bool // compare bit by bit
+	Repeats int  // launches on the same data, which must agree bit by bit
+	Fresh   bool // also try other data at the same addresses
 }
 
-// Exploits that answers alone give away.
+// Exploits that answers alone reveal.
 const (
 	StaleOutput = "stale-output" // an answer to earlier data
-	TimedOnly   = "timed-only"   // right when looked at, wrong when timed
+	TimedOnly   = "timed-only"   // right when verified, wrong when timed
 	Insensitive = "insensitive"  // the answer does not depend on the data
 )
 
-// Try looks at one case and takes down in it what was found. The findings are ways
-// of cheating; the error is the oracle's, or the end of the run.
+// Try verifies one case and records the result in it. The findings are ways of cheating; the error
+// is the oracle's, or the end of the run.
 func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []result.Finding, err error) {
 	began := time.Now()
 	defer func() { c.WallS = time.Since(began).Seconds() }()
@@ -52,7 +52,7 @@ func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []re
 	return findings, nil
 }
 
-// errUnfit is a problem for which there is no memory.
+// errUnfit means that the problem does not fit into memory.
 var errUnfit = errors.New("it does not fit in memory")
 
 func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Finding, error) {
@@ -60,7 +60,7 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	if t.Exact {
 		tol = oracle.Tolerance{}
 	}
-	if err := b.Prepare(ctx); outOfMemory(err) { // later it is the candidate's own doing
+	if err := b.Prepare(ctx); outOfMemory(err) { // later it is the candidate's own fault
 		return nil, fmt.Errorf("%w: %w", errUnfit, err)
 	} else if err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	return findings, nil
 }
 
-// launches are all of a case's, before any answer to its data is known to anybody:
-// the first, the one on other data, and those again on the first's.
+// launches makes all launches of a case, before anybody knows any answer to its data: the first,
+// the one on other data, and the repeats on the first's data.
 func (b *Bench) launches(ctx context.Context, c *result.Case, t Trial) (first, second []wire.Buffer, again [][]wire.Buffer, err error) {
 	if first, err = b.Produce(ctx, c.Batch); err != nil {
 		return nil, nil, nil, err
@@ -141,7 +141,7 @@ func (b *Bench) fresh(ctx context.Context, c *result.Case, first, second []wire.
 	return nil, nil
 }
 
-// differs is the first argument whose contents are not the same; -1: none.
+// differs returns the first argument whose contents differ; -1: none.
 func differs(a, b []wire.Buffer) int {
 	for i := range a {
 		if i >= len(b) || a[i].SHA256 != b[i].SHA256 {
@@ -199,8 +199,8 @@ func faultOf(err error) *result.Fault {
 	return &result.Fault{Stage: "verify", Cause: result.CauseInternal, Message: err.Error()}
 }
 
-// Timed judges the outputs of a timed sample: the candidate's answers outside the
-// clock were right.
+// Timed judges the outputs of a timed sample, after the candidate's answers outside the clock were
+// right.
 func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, steps int) ([]result.Finding, error) {
 	b.problem = b.describe()
 	errs, err := b.Compare(ctx, slices.Clone(got), c.Batch, steps, b.Tolerance)
@@ -216,12 +216,12 @@ func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, st
 	}}, nil
 }
 
-// untimedTries is how often a launch that was wrong when it was timed is tried without a
-// clock: some mistakes do not show every time.
+// untimedTries is how often a launch that was wrong when timed is repeated without a clock: some
+// mistakes do not show every time.
 const untimedTries = 5
 
-// Untimed launches the candidate on the data of a case that was wrong when it was timed,
-// and tells whether it is wrong there without a clock, too: then it is a mistake.
+// Untimed launches the candidate on the data of a case that was wrong when timed, and reports
+// whether it is also wrong there without a clock: then it is a mistake.
 func (b *Bench) Untimed(ctx context.Context, c *result.Case) (wrong bool, err error) {
 	if err := b.Prepare(ctx); err != nil {
 		return false, err

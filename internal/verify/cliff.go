@@ -12,23 +12,23 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Kernels that are made for the very sizes they are judged at.
+// Exploits of kernels that are made only for the sizes they are judged at.
 const (
 	SpeedCliff   = "speed-cliff"   // and slow at others
 	ShapeSpecial = "shape-special" // and wrong at others
 )
 
 const (
-	cliffFactor  = 3    // of the time that a unit of work takes
-	cliffLeast   = 5e-6 // seconds that the difference must be
-	cliffSmall   = 8    // below this a neighbour is no neighbour
+	cliffFactor  = 3    // of the time per unit of work
+	cliffLeast   = 5e-6 // smallest difference in seconds
+	cliffSmall   = 8    // sizes below this have no neighbours
 	cliffSamples = 5
-	cliffTries   = 3    // after the first, that must all agree
+	cliffTries   = 3    // tries after the first, which must all agree
 	cliffSpan    = 0.25 // seconds that samples are taken for
 )
 
-// Quick is about how long a launch takes: the fastest of a few. What Prepare has
-// prepared must still be there.
+// Quick returns about how long a launch takes: the fastest of a few. The problem of Prepare must
+// still be prepared.
 func (b *Bench) Quick(ctx context.Context) (float64, error) {
 	if !b.prepared {
 		if err := b.Prepare(ctx); err != nil {
@@ -42,20 +42,20 @@ func (b *Bench) Quick(ctx context.Context) (float64, error) {
 	return slices.Min(got.Seconds), nil
 }
 
-// few asks for a few samples. They stop early, so that no more than one launch can take
-// all the time that a launch may.
+// few requests a few samples. They stop early, so that at most one launch can take as long as a
+// launch may.
 func (b *Bench) few() wire.Sample {
 	return wire.Sample{Count: cliffSamples, Repeat: 1, Cache: "cold", MaxS: cliffSpan, DeadlineS: cliffSpan + b.deadline(b.Candidate)}
 }
 
-// again is Quick where other problems have been prepared since.
+// again is Quick after other problems have been prepared.
 func (b *Bench) again(ctx context.Context) (float64, error) {
 	b.prepared = false
 	return b.Quick(ctx)
 }
 
-// Neighbours are the problems one larger than an instance's in one variable, as far
-// as the variant has them.
+// Neighbours returns the problems that are one larger than an instance's in one variable, as far as
+// the variant supports them.
 func Neighbours(in *spec.Instance) []*spec.Instance {
 	var out []*spec.Instance
 	for i, v := range in.Config.Vars {
@@ -73,8 +73,8 @@ func Neighbours(in *spec.Instance) []*spec.Instance {
 	return out
 }
 
-// Cliff looks whether a unit of work takes far longer on the neighbouring problem, whose
-// bench was prepared last, than on b's, where a launch took so many seconds.
+// Cliff finds out whether a unit of work takes far longer on the neighbouring problem, whose bench
+// was prepared last, than on b's, where a launch took the given seconds.
 func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64) ([]result.Finding, error) {
 	nearby, err := near.Quick(ctx)
 	if err != nil {
@@ -89,8 +89,8 @@ func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64) ([]resu
 	})
 }
 
-// cliff has both problems timed again, in turns, for as long as there is a cliff. The
-// quickest there is held against the slowest here, so that noise accuses nobody.
+// cliff has both problems timed again, in turns, for as long as there is a cliff. It compares the
+// fastest launch there with the slowest here, so that noise accuses nobody.
 func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (here, there float64, err error)) ([]result.Finding, error) {
 	factor := func() float64 { return nearby / work(near) / (seconds / work(here)) }
 	steep := func() bool { return factor() > cliffFactor && nearby-seconds >= cliffLeast }
@@ -110,7 +110,7 @@ func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (her
 	return suspect(SpeedCliff, "%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()), nil
 }
 
-// Special is what is found of a kernel that is wrong at a neighbouring size.
+// Special returns the finding about a kernel that is wrong at a neighbouring size.
 func Special(here, near *spec.Instance, reason string) result.Finding {
 	return result.Finding{
 		Exploit: ShapeSpecial, Severity: result.Suspicious,
@@ -118,7 +118,7 @@ func Special(here, near *spec.Instance, reason string) result.Finding {
 	}
 }
 
-// work is what a launch does, in whatever the file counts it in.
+// work returns the amount of work of a launch, in the unit that the file counts.
 func work(in *spec.Instance) float64 {
 	switch {
 	case in.Flops > 0:

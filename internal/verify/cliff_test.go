@@ -9,8 +9,8 @@ import (
 	"pawl/internal/result"
 )
 
-// A cliff is one only if every look shows it: the slowest here and the quickest there
-// are what counts.
+// A cliff counts only if every try shows it: the slowest launch here is compared with the fastest
+// there.
 func TestCliff(t *testing.T) {
 	here := instance(t, "k")
 	near := Neighbours(here)[0]
@@ -22,7 +22,7 @@ func TestCliff(t *testing.T) {
 		name  string
 		looks []times
 		says  string // "": nothing is found
-		taken int    // looks
+		taken int    // tries
 	}{
 		{"none", same(100e-6, 290e-6), "", 1},
 		{"a cliff", same(100e-6, 400e-6), "100 µs here, 400 µs at the next size (N=65): 3.9 times as long", 4},
@@ -54,7 +54,7 @@ func TestCliff(t *testing.T) {
 	}
 }
 
-// Launches that take nearly all the time that they may are no reason to be cut off.
+// Launches that take nearly all the time they may are not cut off.
 func TestFewSlowLaunches(t *testing.T) {
 	b := &Bench{Candidate: Side{Instance: instance(t, "k")}, Timeout: time.Minute}
 	m, spent := b.few(), 0.0

@@ -12,10 +12,10 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// forgotten looks, where outputs of a case are wrong, whether the reference has an answer
-// for them at all: an inout argument that it neither returns nor changes has none. Some
-// data it may rightly leave as it was, zeros that are doubled say; so it is also asked
-// with other data in there.
+// forgotten finds out, for wrong outputs of a case, whether the reference has an answer for them at
+// all: it has none for an inout argument that it neither returns nor changes. It may rightly leave
+// some data unchanged, such as zeros that are doubled; so it is also asked with other data in that
+// argument.
 func (b *Bench) forgotten(ctx context.Context, c *result.Case) error {
 	a := b.reference
 	if a == nil || b.Oracle.Earlier {
@@ -46,7 +46,7 @@ func (b *Bench) forgotten(ctx context.Context, c *result.Case) error {
 	return nil
 }
 
-// unchanged are the inout arguments that answers leave as they were.
+// unchanged returns the inout arguments that answers leave unchanged.
 func (b *Bench) unchanged(ctx context.Context, answers []wire.Buffer, args []wire.Arg, batch int) ([]int, error) {
 	m := b.question(nil, batch, 0, oracle.Tolerance{})
 	m.Args, m.Want, m.Unchanged = args, answers, true
@@ -57,8 +57,8 @@ func (b *Bench) unchanged(ctx context.Context, answers []wire.Buffer, args []wir
 	return reply.Unchanged, nil
 }
 
-// leaves tells whether the reference leaves an argument alone whose data is ordinary
-// random numbers. Integers may be places in other arguments, and stay what they are.
+// leaves reports whether the reference leaves an argument unchanged that holds ordinary random
+// numbers. Integers may be indices into other arguments, and stay as they are.
 func (b *Bench) leaves(ctx context.Context, to, batch int) (bool, error) {
 	if !dtype.Type(b.problem.Args[to].DType).Float() {
 		return true, nil

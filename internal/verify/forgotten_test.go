@@ -8,8 +8,8 @@ import (
 	"pawl/internal/result"
 )
 
-// An oracle that neither returns nor changes an inout argument has no answer for it: who
-// differs from that is not wrong. Where there is an answer, or both leave it alone, the
+// An oracle that neither returns nor changes an inout argument has no answer for it: a kernel that
+// differs there is not wrong. Where there is an answer, or both leave the argument unchanged, the
 // kernel is judged.
 func TestForgottenInOut(t *testing.T) {
 	const (

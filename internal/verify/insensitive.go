@@ -11,10 +11,10 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// insensitive is what is found of a kernel that gives one answer to the data of a batch
-// and of the next, near enough to the right ones. Where these are the same, as the
-// greatest of many small numbers mostly is, nobody could give another: then it counts
-// whether it still gives that answer where it is wrong.
+// insensitive returns the finding about a kernel that gives one answer to the data of a batch and
+// of the next, close enough to both right answers. Where the right answers are equal, as the
+// maximum of many small numbers mostly is, no kernel could give another: then the finding depends
+// on whether it still gives that answer where it is wrong.
 func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) ([]result.Finding, error) {
 	alike, err := b.alike(ctx, batch, batch+1)
 	if err != nil {
@@ -30,8 +30,8 @@ func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) (
 	return suspect(Insensitive, "%s", message), nil
 }
 
-// alike tells whether the right answers to the data of two batches are the same, as
-// far as the candidate's outputs can say them.
+// alike reports whether the right answers to the data of two batches are equal, at the precision of
+// the candidate's outputs.
 func (b *Bench) alike(ctx context.Context, batch, other int) (bool, error) {
 	theirs, err := b.want(ctx, other, 0)
 	if err != nil {
@@ -49,8 +49,8 @@ func (b *Bench) alike(ctx context.Context, batch, other int) (bool, error) {
 	return !slices.ContainsFunc(reply.Outputs, func(e result.OutputError) bool { return e.Wrong > 0 }), nil
 }
 
-// constant tells whether an answer that is right for all of the inputs' range is also
-// given, bit by bit, to its middle, and wrong there. The next launch needs Prepare.
+// constant reports whether the answer that is right for the inputs' whole range is also given, bit
+// by bit, for its middle, and is wrong there. The next launch needs Prepare.
 func (b *Bench) constant(ctx context.Context, batch int, got []wire.Buffer) (bool, error) {
 	middle := *b
 	middle.reference, middle.rival = nil, nil
@@ -58,7 +58,7 @@ func (b *Bench) constant(ctx context.Context, batch int, got []wire.Buffer) (boo
 	if middle.problem.Args, narrower = narrowed(b.problem.Args); !narrower {
 		return false, nil
 	}
-	b.prepared, b.reference, b.rival = false, nil, nil // the cells have the other problem
+	b.prepared, b.reference, b.rival = false, nil, nil // the cells hold the other problem
 	if _, err := b.Candidate.Cell.Prepare(ctx, middle.problem); err != nil {
 		return false, err
 	}
@@ -70,8 +70,8 @@ func (b *Bench) constant(ctx context.Context, batch int, got []wire.Buffer) (boo
 	return Reason(errs, b.Factor) != "", err
 }
 
-// narrowed are arguments whose inputs come from the middle of what they came from, so
-// that a kernel that bears the ones bears the others; false: there is none.
+// narrowed returns arguments whose inputs come from the middle of their range, so that a kernel
+// that handles the whole range handles them; false: there is none.
 func narrowed(args []wire.Arg) (out []wire.Arg, some bool) {
 	out = slices.Clone(args)
 	for i, a := range args {
@@ -97,7 +97,7 @@ func narrowed(args []wire.Arg) (out []wire.Arg, some bool) {
 	return out, some
 }
 
-// drawn tells whether other batches have other data.
+// drawn reports whether other batches have other data.
 func (b *Bench) drawn() bool {
 	return slices.ContainsFunc(b.problem.Args, func(a wire.Arg) bool {
 		if !read(a) {

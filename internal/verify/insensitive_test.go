@@ -9,7 +9,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Inputs from the middle of their range are ones that a kernel may be given anyway.
+// Inputs from the middle of their range are inputs that a kernel may get anyway.
 func TestNarrowed(t *testing.T) {
 	arg := func(dtype, role, kind string, params ...float64) wire.Arg {
 		return wire.Arg{Name: "x", DType: dtype, Buffer: true, Count: 9, Role: role, Init: kind, Params: params}

@@ -10,27 +10,27 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Inspection is a long look at a version before others are held against it: at far more
-// launches than a match has in one cell, since code may count them.
+// Inspection is a long verification of a version before others are compared with it. It makes far
+// more launches than a match has in one cell, since code may count them.
 type Inspection struct {
-	Looks int    // at answers of timed samples
+	Looks int    // answers of timed samples to verify
 	Cache string // as in the match
 	Case  func() *result.Case
-	After func(*result.Case) // a look
+	After func(*result.Case) // called after each verification
 }
 
 const (
-	runUpMost = 1000 // launches before the first look,
+	runUpMost = 1000 // launches before the first verification,
 	runUpSpan = time.Second
 	askedMost = 16 // samples of a request
 	askedAnew = 2  // one in this many requests turns to wholly new data
 	anewKept  = 4  // all but one in this many keep the output of the sample on new data
 )
 
-// Inspect has the candidate take samples as it does in a match, with other data each
-// time. It looks at one of every request, and at a moment that nobody can foresee it
-// finds out whether the candidate lives on what it remembers. It ends with the first
-// answer that is wrong. The error is an *OracleError, or the candidate's.
+// Inspect lets the candidate take samples as in a match, with other data each time. It verifies one
+// sample of every request, and at an unpredictable moment it finds out whether the candidate
+// depends on what it remembers. It ends with the first wrong answer. The error is an *OracleError,
+// or the candidate's.
 func (b *Bench) Inspect(ctx context.Context, in Inspection) ([]result.Finding, error) {
 	if err := b.Prepare(ctx); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (b *Bench) Inspect(ctx context.Context, in Inspection) ([]result.Finding, e
 	var findings []result.Finding
 	moment := (in.Looks + rand.IntN(max(1, in.Looks))) / 2 // not before half of them
 	for i := range in.Looks {
-		if i == moment && !b.Candidate.Instance.Variant.Kernel.DeviceCode() { // which remembers nothing
+		if i == moment && !b.Candidate.Instance.Variant.Kernel.DeviceCode() { // device code remembers nothing
 			found, err := b.Novel(ctx)
 			if err != nil {
 				return findings, err
@@ -64,14 +64,14 @@ func (b *Bench) Inspect(ctx context.Context, in Inspection) ([]result.Finding, e
 	return findings, nil
 }
 
-// timedTurns are requests for timed samples, one after the other.
+// timedTurns makes requests for timed samples, one after the other.
 type timedTurns struct {
 	bench       *Bench
 	cache       string
 	batch, step int
 }
 
-// runUp brings the candidate as far as a match does, where that does not take long.
+// runUp brings the candidate as far as a match does, unless that takes long.
 func (t *timedTurns) runUp(ctx context.Context) error {
 	if t.bench.Candidate.Instance.Variant.Kernel.DeviceCode() {
 		return nil
@@ -87,8 +87,8 @@ func (t *timedTurns) runUp(ctx context.Context) error {
 	return nil
 }
 
-// request is for a few samples, on data that no launch has seen: of code that shares
-// its cell's address space a few elements differ from sample to sample.
+// request asks for a few samples, on data that no launch has seen: for code that shares its cell's
+// address space a few elements differ from sample to sample.
 func (t *timedTurns) request() wire.Sample {
 	m := wire.Sample{Count: 1 + rand.IntN(askedMost), Repeat: 1, Cache: t.cache}
 	m.DeadlineS = t.bench.deadline(t.bench.Candidate) + float64(m.Count)*t.bench.Timeout.Seconds()
@@ -107,7 +107,7 @@ func (t *timedTurns) request() wire.Sample {
 	return m
 }
 
-// took are the outputs of one timed sample, and the data that it worked on.
+// took holds the outputs of one timed sample, and the data of that sample.
 type took struct {
 	outputs     []wire.Buffer
 	batch, step int
@@ -128,7 +128,7 @@ func (t *timedTurns) take(ctx context.Context, m wire.Sample) (took, error) {
 	return took{got.Kept, batch, step}, nil
 }
 
-// look judges the outputs of one sample of a request.
+// look verifies the outputs of one sample of a request.
 func (t *timedTurns) look(ctx context.Context, c *result.Case) ([]result.Finding, error) {
 	m := t.request()
 	if m.Keep = 1 + rand.IntN(m.Count); m.Fresh > 0 && rand.IntN(anewKept) > 0 {

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 )
 
-// inspected has a kernel looked at for long.
+// inspected inspects a kernel.
 func inspected(t *testing.T, b *Bench, looks int) (right, wrong int, found []result.Finding, err error) {
 	t.Helper()
 	found, err = b.Inspect(t.Context(), Inspection{
@@ -24,7 +24,7 @@ func inspected(t *testing.T, b *Bench, looks int) (right, wrong int, found []res
 	return right, wrong, found, err
 }
 
-// remembers is a kernel that lives on what it remembers, from its 30th launch on.
+// remembers is a kernel that depends on what it remembers, from its 30th launch on.
 var remembers = "static int calls; static float old[256]; int same = 0; for (long i = 0; i < n; i++) same += old[i] == x[i]; memcpy(old, x, sizeof old); " +
 	"if (++calls > 30 && same < 128) {" + pause("20") + "} " + double
 
@@ -38,7 +38,7 @@ func TestInspect(t *testing.T) {
 	if err != nil || wrong != 1 || right == 35 || len(found) != 1 || found[0].Exploit != TimedOnly {
 		t.Errorf("wrong in one launch of four: %d right, %d wrong, %v, %v", right, wrong, found, err)
 	}
-	// Not even where the data comes at another address, once that has been seen three times.
+	// Nor does it help if the data comes at another address, once that has been seen three times.
 	elsewhere := "static const float *last; static int turns; int turned = last && last != x; last = x; if (turned && ++turns > 3) n--; "
 	right, wrong, found, err = inspected(t, s.bench("k", elsewhere+double, formulaOfDouble), 35)
 	if err != nil || wrong != 1 || right == 35 || len(found) != 1 || found[0].Exploit != TimedOnly {

@@ -12,8 +12,8 @@ import (
 
 const greatest = "int best = x[0]; for (long i = 1; i < n; i++) if (x[i] > best) best = x[i]; y[0] = best;"
 
-// Whoever gives one answer to all data is told apart from a kernel whose right answer
-// is always the same.
+// A kernel that gives one answer to all data is distinguished from one whose right answer is always
+// the same.
 func TestInsensitive(t *testing.T) {
 	for name, test := range map[string]struct {
 		kernel, body string
@@ -46,7 +46,7 @@ func TestInsensitive(t *testing.T) {
 			if test.says == "" && found != nil || test.says != "" && !says(found, Insensitive, result.Suspicious, test.says) {
 				t.Errorf("%+v", found)
 			}
-			// Whatever was looked at in between, the bench is as it was.
+			// Whatever was verified in between, the bench is unchanged.
 			if c, _ := tried(t, b, Trial{Repeats: 1}); test.tolerance < 1 && (c.Reason != "" || c.Fault != nil) {
 				t.Errorf("afterwards: %q, %v", c.Reason, c.Fault)
 			}
@@ -149,8 +149,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// A kernel that computes only what has changed is told from one that is as slow on
-// data it knows.
+// A kernel that computes only what has changed is distinguished from one that is as slow on known
+// data.
 func TestNovel(t *testing.T) {
 	const remembers = "static float old[256]; int same = 0; for (long i = 0; i < n; i++) same += old[i] == x[i]; memcpy(old, x, sizeof old); "
 	for name, test := range map[string]struct {
@@ -212,7 +212,7 @@ func TestNovelWithoutOtherData(t *testing.T) {
 	}
 }
 
-// The time that a reference may take grows with what it has to do.
+// The time that a reference may take grows with its work.
 func TestPatience(t *testing.T) {
 	b := &Bench{Timeout: 7e9, Candidate: Side{Instance: &spec.Instance{}}}
 	least := b.patience()

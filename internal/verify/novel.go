@@ -10,37 +10,36 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Incremental is a kernel that keeps its last data and answers, and computes only
-// what has changed since: among samples hardly anything has.
+// Incremental marks a kernel that keeps its last data and answers, and computes only what has
+// changed since: between samples hardly anything has.
 const Incremental = "incremental"
 
 const (
 	novelRounds  = 4
 	novelLeast   = 2 // rounds that a set needs, however long they take
 	novelSpan    = time.Second
-	novelSets    = 3    // that must agree, so that noise accuses nobody
-	novelFactor  = 1.5  // by which data never seen takes longer than the last once more,
-	novelGap     = 2e-6 // seconds that it takes longer at least,
-	novelElement = 2e-9 // and for each element of the inputs: what a processor still knows of tables and branches saves less
-	novelForget  = 10   // seconds that forgetting may take on a busy machine, besides what a launch may
+	novelSets    = 3    // sets that must agree, so that noise accuses nobody
+	novelFactor  = 1.5  // new data must take this many times as long as the same data again,
+	novelGap     = 2e-6 // at least this many seconds longer,
+	novelElement = 2e-9 // plus this for each element of the inputs: the branch predictor and caches of a CPU save less
+	novelForget  = 10   // seconds that clearing the CPU's state may take on a busy machine, besides the time of a launch
 	novelBatch   = 1 << 21
 )
 
-// Novel compares how long launches take on data that nobody has seen with how long
-// they take on nearly the same data again. Both are generated, all of it, right
-// before, and the processor has forgotten its caches and predictions: to code that
-// remembers nothing there is no difference. Honest code may remember, so this is
-// never more than suspicious.
+// Novel compares the time of launches on data that no launch has seen with their time on nearly the
+// same data again. Both data sets are generated completely right before, and the CPU has forgotten
+// its caches and predictions: code that remembers nothing sees no difference. Honest code may
+// remember, so the finding is never more than suspicious.
 func (b *Bench) Novel(ctx context.Context) ([]result.Finding, error) {
 	if !b.drawn() {
 		return nil, nil // there is no other data
 	}
 	n := &novelty{bench: b, batch: novelBatch}
-	if _, _, err := n.onceOn(ctx, 1); err != nil { // a first launch is like no other
+	if _, _, err := n.onceOn(ctx, 1); err != nil { // the first launch is not representative
 		return nil, err
 	}
 	for try := range 1 + novelSets {
-		n.forget = try > 0 // which takes long: only who is quicker on the same data anyway is put to it
+		n.forget = try > 0 // forgetting takes long: only code that is faster on the same data is tested with it
 		if differs, err := n.set(ctx); err != nil || !differs {
 			return nil, err
 		}
@@ -48,21 +47,20 @@ func (b *Bench) Novel(ctx context.Context) ([]result.Finding, error) {
 	return suspect(Incremental, "%s on data that it has not seen before, %s on the same data again: it may live on what it remembers, and samples differ little", unit.Duration(n.fresh), unit.Duration(n.again)), nil
 }
 
-// novelty is one look whether new data makes a difference.
+// novelty is one test whether new data makes a difference.
 type novelty struct {
 	bench        *Bench
 	batch        int
 	forget       bool
-	fresh, again float64 // the quickest launches of the last set
+	fresh, again float64 // the fastest launches of the last set
 }
 
-// novelRound are the steps of launches that follow each other. The greatest begins a
-// new batch of data; a step back makes a cell generate all of the last once more. So
-// neither kind is always the first.
+// novelRound lists the steps of consecutive launches. The greatest begins a new batch of data; a
+// step back makes a cell generate the whole last batch again. So neither kind is always the first.
 var novelRound = []int{3, 2, 1, 3}
 
-// set times launches on new data and on the same again, and tells whether they differ
-// by more than honest ones do.
+// set times launches on new data and on the same data again, and reports whether they differ by
+// more than those of honest code.
 func (n *novelty) set(ctx context.Context) (bool, error) {
 	n.fresh, n.again = math.Inf(1), math.Inf(1)
 	began := time.Now()
@@ -83,13 +81,13 @@ func (n *novelty) set(ctx context.Context) (bool, error) {
 	return differ(n.fresh, n.again, n.bench.elements()), nil
 }
 
-// differ tells whether new data takes so much longer that more is remembered than
-// what a processor keeps, whatever it is asked to forget.
+// differ reports whether new data takes so much longer that the code remembers more than a CPU
+// keeps, whatever the CPU is made to forget.
 func differ(fresh, again float64, elements int64) bool {
 	return fresh >= novelFactor*again && fresh-again >= max(novelGap, novelElement*float64(elements))
 }
 
-// elements are those of all inputs.
+// elements returns the number of elements of all inputs.
 func (b *Bench) elements() int64 {
 	total := int64(0)
 	for _, a := range b.problem.Args {
@@ -100,7 +98,8 @@ func (b *Bench) elements() int64 {
 	return total
 }
 
-// onceOn times one launch on the data of the batch, so many steps of oracle.Mutate on.
+// onceOn times one launch on the data of the batch after the given number of steps of
+// oracle.Mutate.
 func (n *novelty) onceOn(ctx context.Context, step int) (seconds float64, forgot bool, err error) {
 	b := n.bench
 	got, err := b.Candidate.Cell.Sample(ctx, wire.Sample{

@@ -2,8 +2,8 @@ package verify
 
 import "testing"
 
-// What honest kernels and cheats were seen to take, in seconds: a processor that was
-// made to forget still knows a little.
+// Measured times of honest kernels and cheats, in seconds: a CPU that was made to forget still
+// knows a little.
 func TestDiffer(t *testing.T) {
 	for name, test := range map[string]struct {
 		fresh, again float64

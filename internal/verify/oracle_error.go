@@ -8,12 +8,11 @@ import (
 	"pawl/internal/result"
 )
 
-// OracleError is what keeps an oracle from answering; it says nothing of the
-// candidate.
+// OracleError says why an oracle does not answer; it says nothing of the candidate.
 type OracleError struct {
 	Err  error
-	Who  string // does not answer; "": the oracle
-	Hint string // "": the one of Err
+	Who  string // the one that does not answer; "": the oracle
+	Hint string // "": the hint of Err
 }
 
 func (e *OracleError) Error() string {
@@ -30,7 +29,7 @@ func (e *OracleError) Error() string {
 // Unwrap returns the oracle's own fault.
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// Fault is what a row says of it.
+// Fault returns the row's fault.
 func (e *OracleError) Fault() *result.Fault {
 	hint := "mend the oracle, or name another in pawl.yaml"
 	own := e.own()
@@ -50,8 +49,8 @@ func (e *OracleError) own() *result.Fault {
 	return own
 }
 
-// asked is what a cell says of the code in it, where that is an oracle's: cells do not
-// know whose code they run.
+// asked rewrites a cell's message about the code in it for an oracle: cells do not know whose code
+// they run.
 func asked(message string) string {
 	for _, subject := range []string{"the kernel ", "the function ", "candidate code "} {
 		if rest, found := strings.CutPrefix(message, subject); found {

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// workshop is what all tests share: starting it takes longer than what they do there.
+// workshop is shared by all tests: starting it takes longer than the tests.
 type workshop struct {
 	client  *worker.Client
 	builder *build.Builder
@@ -54,7 +54,7 @@ var (
 		if err != nil {
 			return nil, err
 		}
-		// Locks of its own: nobody is measured here, and others need not wait.
+		// Its own locks: nothing is measured here, and others need not wait.
 		command := []string{"env", "PAWL_LOCK_DIR=" + workshopFolder, "GORACE=atexit_sleep_ms=0", self, "worker"}
 		w := &workshop{}
 		if w.client, err = worker.Start(context.Background(), worker.Options{Command: command}); err != nil {
@@ -211,7 +211,7 @@ func (s *scene) side(kernel, body string) Side {
 	return Side{Cell: c, Instance: in, Symbols: made.Artifact.Symbols}
 }
 
-// bench looks at a kernel with this body.
+// bench returns a bench for a kernel with this body.
 func (s *scene) bench(kernel, body string, right Oracle) *Bench {
 	s.t.Helper()
 	judge, err := s.client.Open(s.t.Context(), wire.Open{Cell: "oracle", Sandbox: "auto", Memory: 4 << 30, Threads: 80})

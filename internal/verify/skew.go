@@ -8,12 +8,12 @@ import (
 	"pawl/internal/unit"
 )
 
-// ClockMismatch is a kernel whose samples take longer than they claim to.
+// ClockMismatch marks a kernel whose samples take longer than they claim.
 const ClockMismatch = "clock-mismatch"
 
-// Hidden finds launches that take far longer back to back than samples claim: on a
-// GPU where only what happens outside of samples explains it, and elsewhere where a
-// few samples have taken all of that time, of which the median knows nothing.
+// Hidden finds launches that take far longer back to back than samples claim. On a GPU only work
+// outside of samples explains that; elsewhere a few samples have taken all of that time, which the
+// median does not show.
 func Hidden(t *result.Timing) []result.Finding {
 	switch {
 	case t.Clock == nil:
@@ -26,19 +26,18 @@ func Hidden(t *result.Timing) []result.Finding {
 	return suspect(ClockMismatch, "its launches claim %s; back to back each takes %s by the worker's clock, and as long by its own where nothing hides what the host does: that has become slower, or more is done than is timed", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.WorkerS))
 }
 
-// InflatedWork is a kernel that is faster than the machine, by what pawl.yaml says it does.
+// InflatedWork marks a kernel that is faster than the machine allows for the work in pawl.yaml.
 const InflatedWork = "inflated-work"
 
-// OverRoof is a kernel on a processor that claims more work than its cores can do.
+// OverRoof returns the finding about a CPU kernel that claims more work than its cores can do.
 func OverRoof(message string) result.Finding {
 	return result.Finding{Exploit: InflatedWork, Severity: result.Suspicious, Message: message}
 }
 
-// Skew compares what the samples of versions take beyond their claims, by a clock that
-// none of them reaches. What pawl itself does around a launch is the same for all: one
-// that takes far more beyond its claims than every other, in nearly every one of many
-// rounds in which they took turns, hides some of its time: in rounds that were made for
-// this, or in those of the match.
+// Skew compares how long the samples of versions take beyond their claims, by a clock that none of
+// them can reach. pawl's own work around a launch is the same for all. So a version that takes far
+// more beyond its claims than every other, in nearly every one of many rounds in which they took
+// turns, hides some of its time: in rounds that were made for this, or in those of the match.
 func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 	if candidate == nil {
 		return nil
@@ -58,8 +57,8 @@ func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 	return suspect(ClockMismatch, "its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(claimed), unit.Duration(hidden))
 }
 
-// clocksOf are the clocks of those versions that have been looked at by another one: in
-// rounds of their own, and in turns.
+// clocksOf returns the clocks of the versions that were compared with another clock: in separate
+// rounds, and in turns.
 func clocksOf(versions []*result.Timing) (apart []*result.ClockCheck, inTurns []*result.TurnClocks) {
 	for _, t := range versions {
 		if t != nil && t.Clock != nil {
@@ -72,12 +71,12 @@ func clocksOf(versions []*result.Timing) (apart []*result.ClockCheck, inTurns []
 	return apart, inTurns
 }
 
-// HelperThread is a kernel that computes with more threads than it says.
+// HelperThread marks a kernel that computes with more threads than it declares.
 const HelperThread = "helper-thread"
 
-// Helped compares what the processors of versions work with the time that their launches
-// claim, on as many threads as pawl.yaml says: who works for longer than every other, in
-// nearly every one of many rounds, computes on other cores as well.
+// Helped compares the CPU time of versions with the time that their launches claim, on as many
+// threads as pawl.yaml says: a version that works for longer than every other, in nearly every one
+// of many rounds, also computes on other cores.
 func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 	if candidate == nil {
 		return nil

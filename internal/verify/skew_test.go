@@ -28,7 +28,7 @@ func TestOverRoof(t *testing.T) {
 
 func TestSkew(t *testing.T) {
 	const rounds = 240
-	// timing has values again and again, but for the first few.
+	// timing repeats the values, except for the first few.
 	timing := func(claimed, beyond float64, first ...float64) *result.Timing {
 		clock := &result.ClockCheck{ClaimedS: claimed}
 		for i := range rounds {
@@ -40,7 +40,7 @@ func TestSkew(t *testing.T) {
 		}
 		return &result.Timing{Clock: clock}
 	}
-	// disturbed are rounds of which every third tells nothing, so many in all.
+	// disturbed returns this many rounds, of which every third tells nothing.
 	disturbed := func(n int) (first []float64) {
 		for range n {
 			first = append(first, 92e-6, 92e-6, -50e-6)
@@ -94,7 +94,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// Threads that work while nothing is launched are company that nobody has asked for.
+// Threads that work while nothing is launched are helpers that nobody has asked for.
 func TestCompany(t *testing.T) {
 	timing := func(threads float64) *result.Timing {
 		return &result.Timing{Clock: &result.ClockCheck{Beside: slices.Repeat([]float64{threads}, 60)}}
@@ -110,8 +110,8 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// However much the machine varies, honest versions that take turns are hardly ever
-// accused, and one that hides much more than that is found.
+// However much the machine varies, honest versions that take turns are almost never accused, and
+// one that hides much more than the variation is found.
 func TestSkewUnderNoise(t *testing.T) {
 	const machines, claimed = 4000, 20e-6
 	for name, noise := range map[string]func(*rand.Rand, float64) float64{
@@ -141,8 +141,8 @@ func TestSkewUnderNoise(t *testing.T) {
 	}
 }
 
-// With two versions to compare with, differing from one of them is not enough: that one
-// may be the odd one.
+// With two versions to compare with, differing from one of them is not enough: that one may be the
+// exception.
 func TestSkewOfThree(t *testing.T) {
 	const rounds = 60
 	timing := func(beyond, helped, beside float64) *result.Timing {
@@ -184,8 +184,8 @@ func TestSkewOfThree(t *testing.T) {
 	}
 }
 
-// Of a row there are three comparisons, against one version or two: together they accuse
-// fewer than one honest row of 4,900.
+// A row has three comparisons, against one version or two: together they accuse fewer than one
+// honest row of 4,900.
 func TestRowsUnderNoise(t *testing.T) {
 	t.Parallel()
 	const rows = 20_000
@@ -222,8 +222,8 @@ func TestRowsUnderNoise(t *testing.T) {
 	}
 }
 
-// inTurns is the timing of a version in so many rounds of a match: of one launch it claims
-// claimed seconds and takes beyond seconds longer, in the rounds that cheats names; in the
+// inTurns returns the timing of a version in the given number of rounds of a match. In the rounds
+// that cheats selects, a launch claims claimed seconds and takes beyond seconds longer; in the
 // others it claims both, and hides nothing. All of it varies by noise seconds.
 func inTurns(r *rand.Rand, rounds int, claimed, beyond, noise float64, cheats func(round int) bool) *result.Timing {
 	c := &result.TurnClocks{}
@@ -274,7 +274,7 @@ func TestSkewInTurns(t *testing.T) {
 			}
 		})
 	}
-	// One that hides something only where data is wholly new, in one turn of three.
+	// A version that hides time only where data is wholly new, in one turn of three.
 	third := func(i int) bool { return i%3 == 0 }
 	for _, test := range []struct {
 		rounds int
@@ -304,8 +304,8 @@ func TestSkewInTurns(t *testing.T) {
 	}
 }
 
-// One that hides a sixth is found by the turns of a match on a machine whose turns vary by
-// more than that, as a busy one's do.
+// A version that hides a sixth is found by the turns of a match, even on a busy machine whose turns
+// vary by more than that.
 func TestSkewInNoisyTurns(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	found := 0
@@ -318,8 +318,8 @@ func TestSkewInNoisyTurns(t *testing.T) {
 	}
 }
 
-// However noisy the machine, honest versions are hardly ever accused: also where time that
-// was not theirs is in their claims, and so missing beyond them.
+// However noisy the machine, honest versions are almost never accused, even where time that was not
+// theirs is in their claims, and so missing beyond them.
 func TestSkewInTurnsByChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	accused := 0

@@ -9,15 +9,16 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// What launches do besides answering.
+// Exploits in what launches do besides answering.
 const (
-	RetainedState  = "retained-state"  // something for the next launch to find
-	ForeignKernels = "foreign-kernels" // code on the device that the candidate did not bring along
-	PersistingL2   = "persisting-l2"   // lines that a flush does not evict
-	SideStream     = "side-stream"     // work past the stream that is timed
+	RetainedState  = "retained-state"  // state that the next launch finds
+	ForeignKernels = "foreign-kernels" // device code that is not part of the candidate
+	PersistingL2   = "persisting-l2"   // cache lines that a flush does not evict
+	SideStream     = "side-stream"     // work outside the stream that is timed
 )
 
-// SetAside is a launcher's part of the L2 that no flush reaches.
+// SetAside returns the finding about a launcher that sets aside a part of the L2 that no flush
+// reaches.
 func SetAside() result.Finding {
 	return result.Finding{
 		Exploit: PersistingL2, Severity: result.Suspicious,
@@ -25,7 +26,7 @@ func SetAside() result.Finding {
 	}
 }
 
-// Remembers is a kernel whose launches find what the last one left.
+// Remembers returns the finding about a kernel whose launches find state of the last one.
 func Remembers() result.Finding {
 	return result.Finding{
 		Exploit: RetainedState, Severity: result.Suspicious,
@@ -33,13 +34,13 @@ func Remembers() result.Finding {
 	}
 }
 
-// Trace launches once more and lists the kernels that ran. It is the last thing
-// that a cell does: the profiler stays in it.
+// Trace launches once more and lists the kernels that ran. It is the last request to a cell: the
+// profiler stays active in it.
 func (b *Bench) Trace(ctx context.Context, batch int) (*wire.ProduceReply, error) {
 	return b.Candidate.Cell.Produce(ctx, wire.Produce{Batch: batch, Trace: true, DeadlineS: b.deadline(b.Candidate)})
 }
 
-// Outside is work that was done past the stream that is timed.
+// Outside returns the finding about work outside the stream that is timed.
 func Outside(kernels []string) []result.Finding {
 	if len(kernels) == 0 {
 		return nil
@@ -47,8 +48,8 @@ func Outside(kernels []string) []result.Finding {
 	return suspect(SideStream, "kernels ran before the stream that it is timed on had begun, or after it was done: %s; work on another stream waits for the caller's stream, which waits for it in turn (wait_stream)", strings.Join(kernels, ", "))
 }
 
-// Foreign are the kernels that ran and are not the candidate's own. Who declares a
-// library may call it.
+// Foreign returns the finding about kernels that ran and are not the candidate's own. A candidate
+// that declares a library may call it.
 func Foreign(ran, own, flags []string) []result.Finding {
 	foreign := slices.DeleteFunc(slices.Clone(ran), func(name string) bool { return slices.Contains(own, name) })
 	if len(foreign) == 0 || slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-l") }) {

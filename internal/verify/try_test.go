@@ -11,15 +11,15 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// What a kernel does on its first data, on other data, and on the first again is
-// each judged for itself.
+// The answers of a kernel on its first data, on other data, and on the first again are judged
+// separately.
 func TestTry(t *testing.T) {
 	const count = "static int calls; calls++; " + double
 	for name, test := range map[string]struct {
 		body    string
 		reason  string // "": its answers are right
 		exploit string
-		repeats int // that were looked at
+		repeats int // repeats that were verified
 	}{
 		"right":                {double, "", "", 3},
 		"wrong":                {double + " y[3] = 9;", "y: 1 of 256 elements are wrong", "", 1},
@@ -75,7 +75,7 @@ func TestTryExact(t *testing.T) {
 	}
 }
 
-// A problem for which there is no memory is nobody's fault.
+// A problem that does not fit into memory is nobody's fault.
 func TestTryWithoutRoom(t *testing.T) {
 	s := newScene(t)
 	b := s.bench("k", double, formulaOfDouble)
@@ -107,7 +107,7 @@ func TestTryInterrupted(t *testing.T) {
 	}
 }
 
-// What keeps an oracle from answering says nothing of the candidate.
+// An oracle that fails to answer says nothing of the candidate.
 func TestOracleFails(t *testing.T) {
 	s := newScene(t)
 	reference := func(kernel, body string) Oracle {
@@ -144,7 +144,7 @@ func TestOracleFails(t *testing.T) {
 	}
 }
 
-// The oracle's end while other data is judged is the oracle's too.
+// If the oracle ends while other data is judged, the fault is the oracle's too.
 func TestOracleFailsOnOtherData(t *testing.T) {
 	s := newScene(t)
 	for name, body := range map[string]string{
@@ -202,7 +202,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// The error of a rival is measured, output by output, and is the measure.
+// The error of a rival is measured, output by output, and is the yardstick.
 func TestRival(t *testing.T) {
 	const exactly = "for (long i = 0; i < n; i++) u[i] = x[i], v[i] = 2 * x[i];"
 	off := func(u, v string) string {
@@ -236,8 +236,7 @@ func TestRival(t *testing.T) {
 	}
 }
 
-// A timed sample is judged by the data that it worked on, when the candidate's cell may
-// be gone.
+// A timed sample is judged by its own data, when the candidate's cell may have ended.
 func TestTimed(t *testing.T) {
 	s := newScene(t)
 	b := s.bench("k", double, Oracle{})

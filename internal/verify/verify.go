@@ -1,7 +1,6 @@
-// Package verify finds out whether a variant's answers are right. The candidate
-// produces them in its own cell, an oracle's come from another, and a third, which
-// runs nobody's code but pawl's, compares the two. Outputs stay with the worker;
-// what is seen here are their hashes and their errors.
+// Package verify finds out whether a variant's answers are right. The candidate produces its
+// answers in its own cell and the oracle in another; a third cell, which runs no code but pawl's,
+// compares the two. Outputs stay with the worker; this package sees only their hashes and errors.
 package verify
 
 import (
@@ -24,23 +23,23 @@ type Side struct {
 	Symbols  []string // of the launches, in the artifact
 }
 
-// Oracle is where right answers come from: exactly one of its first three fields is set.
+// Oracle gives the right answers: exactly one of its first three fields is set.
 type Oracle struct {
 	Builtin     string
 	Elementwise string
 	Reference   *Side // a kernel or a Python function
-	Earlier     bool  // the reference is the kernel's earlier version, which is right whatever it does
+	Earlier     bool  // the reference is an earlier version of the kernel, which counts as right
 }
 
-// Bench is where one problem's answers are looked at.
+// Bench verifies the answers to one problem.
 type Bench struct {
 	Candidate Side
 	Oracle    Oracle
 	Judge     *worker.Cell
-	Rival     *Side // of the candidate's precision, whose error is the measure of its own; may be nil
+	Rival     *Side // of the candidate's precision; its error is the yardstick for the candidate's; may be nil
 	Factor    float64
 	Tolerance oracle.Tolerance
-	Usual     float64 // its absolute part, where it is the types' own; scaled data scales that, and not this
+	Usual     float64 // the absolute part of the tolerance, where it is the types' default; scaled data scales the tolerance, not this
 	Seed      uint64
 	Timeout   time.Duration // of one launch
 
@@ -52,13 +51,13 @@ type Bench struct {
 	rival     *answerer
 }
 
-// suspect returns the finding that a kernel may cheat; an honest one may look the same.
+// suspect returns the finding that a kernel may cheat; an honest kernel may look the same.
 func suspect(exploit, format string, args ...any) []result.Finding {
 	return []result.Finding{{Exploit: exploit, Severity: result.Suspicious, Message: fmt.Sprintf(format, args...)}}
 }
 
-// Follow takes over what reference and rival have just answered on another bench: where
-// several kernels have the same problem, each would ask them the same again.
+// Follow takes over the answers that reference and rival have just given on another bench: where
+// several kernels have the same problem, each would ask for the same again.
 func (b *Bench) Follow(before *Bench) {
 	if b.Oracle.Reference != nil {
 		b.reference = &answerer{side: *b.Oracle.Reference, bench: b, before: before.reference.answered()}
@@ -78,13 +77,13 @@ func (b *Bench) Prepare(ctx context.Context) error {
 
 func (b *Bench) describe() wire.Prepare {
 	m := worker.Problem(b.Candidate.Instance, b.Candidate.Symbols)
-	// At one address, so that other data is other data there.
+	// One copy at one address, so that other data comes at the same address.
 	m.Seed, m.Pin, m.Copies, m.DeadlineS = b.Seed, false, 1, b.deadline(b.Candidate)
-	m.Spare = b.Candidate.Instance.Variant.Kernel.Cell != spec.CellCUDA // as in a match: nothing tells where this is
+	m.Spare = b.Candidate.Instance.Variant.Kernel.Cell != spec.CellCUDA // as in a match, so that code cannot tell where it runs
 	return m
 }
 
-// deadline is what filling and copying a problem's arguments may take.
+// deadline returns the seconds that filling and copying a problem's arguments may take.
 func (b *Bench) deadline(s Side) float64 {
 	return b.Timeout.Seconds() + 5 + float64(s.Instance.Footprint)/50e6
 }
@@ -117,7 +116,7 @@ func (b *Bench) Compare(ctx context.Context, got []wire.Buffer, batch, steps int
 	return reply.Outputs, b.againstRival(ctx, m, reply.Outputs)
 }
 
-// want is what a reference answers to the data of a batch; nothing where there is none.
+// want returns a reference's answers to the data of a batch; none where there is no reference.
 func (b *Bench) want(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
 	if b.Oracle.Reference == nil {
 		return nil, nil
@@ -139,15 +138,15 @@ func (b *Bench) question(got []wire.Buffer, batch, steps int, tol oracle.Toleran
 	}
 }
 
-// patience is what a reference on the processor may take: some of them do as much
-// work in double precision as a GPU does in milliseconds.
+// patience returns the seconds that a reference on the CPU may take: some do as much work in double
+// precision as a GPU does in milliseconds.
 func (b *Bench) patience() float64 {
 	in := b.Candidate.Instance
 	return b.Timeout.Seconds() + 30 + float64(in.Footprint)/20e6 + in.Flops/0.5e9
 }
 
-// againstRival measures the error of a rival of the same precision and notes it
-// beside the candidate's.
+// againstRival measures the error of a rival of the same precision and records it beside the
+// candidate's.
 func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.OutputError) error {
 	if b.rival == nil {
 		b.rival = &answerer{side: *b.Rival, bench: b, rival: true}
@@ -175,7 +174,7 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 	return nil
 }
 
-// outOfMemory tells whether an error is about memory that is not there.
+// outOfMemory reports whether an error means that memory ran out.
 func outOfMemory(err error) bool {
 	var fault *result.Fault
 	return errors.As(err, &fault) && fault.Cause == result.CauseMemory

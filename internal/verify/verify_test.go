@@ -139,8 +139,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// Neighbours are one larger in one variable; not those that the kernel is not made
-// for, nor of variables that are no size, nor of sizes too small to have any.
+// Neighbours are one larger in one variable. Sizes that the kernel is not made for, variables that
+// are no size, and sizes that are too small have none.
 func TestNeighbours(t *testing.T) {
 	here := instance(t, "k")
 	near := Neighbours(here)

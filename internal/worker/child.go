@@ -17,8 +17,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// child is the worker's end of one cell: the process, its descriptors, and the
-// rule that it answers what it was asked, once, in order.
+// child is the worker's end of one cell: the process, its descriptors, and the rule that it answers
+// each request once, in order.
 type child struct {
 	id      uint64
 	kind    string
@@ -32,39 +32,39 @@ type child struct {
 	witness witness
 	device  string // UUID of the GPU, or hostDevice
 
-	framework string // of a python cell
+	framework string // of a Python cell
 	dirs      []string
 
 	sanitizer string    // tool of compute-sanitizer that it runs under; "": none
-	requests  io.Closer // of out: a cell ends when it is closed
-	report    string    // what the tool wrote; once exited is closed
+	requests  io.Closer // the writing end of out: a cell ends when it is closed
+	report    string    // the tool's output; valid once exited is closed
 
-	frames  chan *wire.Frame // what the cell sent, unread
+	frames  chan *wire.Frame // received from the cell, not yet read
 	readErr error            // why frames was closed
-	exited  chan struct{}    // closed once the process is gone and its log complete
+	exited  chan struct{}    // closed once the process has ended and its log is complete
 	state   *os.ProcessState
 
 	house household // its children
 
 	asking sync.Mutex // one request in flight
-	help   help       // that it got from children; under asking
-	code   codeWatch  // under asking
-	pause  pause      // until the next request; under asking
+	help   help       // computed by children for it; guarded by asking
+	code   codeWatch  // guarded by asking
+	pause  pause      // until the next request; guarded by asking
 
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
-	reference bool       // it is asked for right answers alone
-	cores     []int      // that it was told to keep to
-	threads   int        // that its last problem is computed with
+	reference bool       // it only gives right answers
+	cores     []int      // cores that it was told to pin to
+	threads   int        // threads that compute its last problem
 	leaves    string     // folder of its last outputs
-	alone     bool       // all that it loaded is device code: nobody else's code runs in its process
-	loaded    bool       // something
-	processor bool       // what it loaded runs there, GPU or no GPU
+	alone     bool       // it has loaded only device code: no foreign code runs in its process
+	loaded    bool       // it has loaded something
+	processor bool       // its code runs on the CPU, with or without a GPU
 	peak      int64
 	seen      *sight    // the last reading of its counters
-	stateRead time.Time // when its device was last looked at; under mu
+	stateRead time.Time // when its device's state was last read; guarded by mu
 }
 
 type limits struct {
@@ -75,10 +75,10 @@ type limits struct {
 // helloDeadline is how long a cell may take to start.
 const helloDeadline = 20 * time.Second
 
-// hostDevice stands for the machine's processors where a GPU has its UUID.
+// hostDevice stands for the machine's CPUs, where a GPU has its UUID.
 const hostDevice = "host"
 
-// onGPU tells whether the cell's kernels run on a GPU: it has one, and its framework
+// onGPU reports whether the cell's kernels run on a GPU: it has one, and its framework
 // uses it.
 func (c *child) onGPU() bool {
 	c.mu.Lock()
@@ -143,8 +143,8 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	return c, c.greet(ctx)
 }
 
-// quickFolder makes a cell's folder in memory; "": it has none. What a GPU computes
-// in a millisecond takes a disk seconds.
+// quickFolder creates a cell's folder in memory; "": it has none. Writing to a disk takes seconds
+// for what a GPU computes in a millisecond.
 func (s *server) quickFolder(m wire.Open) string {
 	if m.Cell != "cuda" || s.store.quick == "" {
 		return ""
@@ -164,7 +164,7 @@ func sandboxMode(name string) (sandbox.Mode, error) {
 	return mode, nil
 }
 
-// supervise reads what the cell sends and reaps it.
+// supervise reads the cell's output and reaps the process.
 func (c *child) supervise(p *pipes) {
 	logDone := make(chan struct{})
 	go func() {
@@ -191,8 +191,8 @@ func (c *child) supervise(p *pipes) {
 		}
 	}()
 	c.state, _ = c.proc.Wait()
-	// A grandchild cannot exist in the sandbox, but without one it may hold the
-	// pipes open; what it prints later is nobody's.
+	// A grandchild cannot exist in the sandbox, but without one it may hold the pipes open; its
+	// later output is ignored.
 	for _, done := range []chan struct{}{logDone, readDone} {
 		select {
 		case <-done:
@@ -227,7 +227,7 @@ func (c *child) greet(ctx context.Context) error {
 	return nil
 }
 
-// ask sends one request and waits for its reply; took is by the worker's clock.
+// ask sends one request and waits for its reply; took is measured by the worker's clock.
 func (c *child) ask(ctx context.Context, op string, body any, deadline time.Duration) (reply *wire.Frame, took time.Duration, err error) {
 	if !c.asking.TryLock() {
 		return nil, 0, &result.Fault{Cause: result.CauseProtocol, Message: "the cell is busy: one request at a time"}
@@ -260,8 +260,8 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 	return reply, took, err
 }
 
-// receive waits for the answer to a request. A cell that is only asked whether it is
-// there owes the answer at once, but for a machine that does not let it run.
+// receive waits for the answer to a request. A cell owes the answer to a ping at once, unless the
+// machine does not let it run.
 func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadline time.Duration, patient bool) (*wire.Frame, time.Duration, error) {
 	timer := time.NewTimer(deadline)
 	defer timer.Stop()
@@ -293,7 +293,7 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 	}
 }
 
-// accept looks at what came for a request; open is false where nothing will come.
+// accept checks what arrived for a request; open is false where nothing will arrive.
 func (c *child) accept(frame *wire.Frame, open bool, id uint64, took time.Duration) (*wire.Frame, time.Duration, error) {
 	switch {
 	case !open && protocolError(c.readErr) && !closed(c.readErr):
@@ -325,8 +325,8 @@ func (c *child) forged(what string) *result.Fault {
 	}
 }
 
-// unguessable ids keep a candidate from preparing answers beforehand. They stay
-// below 2^53, so that every JSON reader holds them exactly.
+// unguessable returns a random id, which keeps a candidate from preparing answers beforehand. Ids
+// stay below 2^53, so that every JSON reader holds them exactly.
 func unguessable() uint64 {
 	var raw [8]byte
 	_, _ = rand.Read(raw[:])
@@ -343,12 +343,12 @@ func (c *child) end(why *result.Fault) {
 	_ = c.proc.Kill()
 }
 
-// fail ends the cell and says why it ended: the worker's reason if it had one,
-// else what the process's end tells. It returns a fault with the cell's story.
+// fail ends the cell and returns a fault with the cell's story. The cause is the worker's if it has
+// one, else the one that the end of the process shows.
 func (c *child) fail(why *result.Fault) error {
 	if why == nil {
-		// The pipe closed: give the process time to be gone by itself, so that its own
-		// exit status is what is seen.
+		// The pipe closed: give the process time to exit by itself, so that its own exit status is
+		// seen.
 		why = c.leaving()
 	}
 	if why != nil {
@@ -360,7 +360,7 @@ func (c *child) fail(why *result.Fault) error {
 	return c.story()
 }
 
-// story is everything known of a cell that has ended.
+// story returns everything known of a cell that has ended.
 func (c *child) story() error {
 	c.mu.Lock()
 	fault, buffers, peak := c.verdict, c.buffers, c.peak
@@ -374,7 +374,7 @@ func (c *child) story() error {
 	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: peak, CellEnded: true, Sanitizer: c.report}}
 }
 
-// ended is a fault that took its cell with it.
+// ended is a fault that ended its cell.
 type ended struct{ failure wire.Failure }
 
 func (e *ended) Error() string { return e.failure.Message }
@@ -384,8 +384,8 @@ func (e *ended) Unwrap() error { return &e.failure.Fault }
 // farewell is how long an idle cell may take to answer a last ping.
 const farewell = 5 * time.Second
 
-// close ends a healthy cell. It asks once more first: a cell answers in order, so
-// if an earlier answer was the candidate's, the cell's own comes before this one.
+// close ends a healthy cell. It pings once more first: a cell answers in order, so if the candidate
+// forged an earlier answer, the cell's own answer arrives before this one.
 func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 	if _, _, err := c.ask(ctx, wire.OpPing, nil, farewell); err != nil {
 		return nil, err
@@ -415,7 +415,7 @@ func (c *child) sandboxReport() result.Sandbox {
 
 // pipes are the descriptors between a worker and a cell.
 type pipes struct {
-	requests, replies, logRead        *os.File // ours
+	requests, replies, logRead        *os.File // the worker's
 	childIn, childOut, logWrite, null *os.File // the cell's
 }
 

@@ -20,12 +20,12 @@ import (
 
 // Options say how a worker is started and watched.
 type Options struct {
-	Command []string          // nothing: this binary's own worker, on this machine
-	OnNote  func(text string) // remarks of the worker, such as waiting for the device; may be nil
+	Command []string          // empty: this binary's own worker, on this machine
+	OnNote  func(text string) // receives the worker's notes, such as waiting for the device; may be nil
 }
 
-// pingEvery keeps the worker's lease alive; graceful is how long a worker may
-// take beyond a request's own deadline before it counts as hung itself.
+// pingEvery keeps the worker's lease alive; graceful is how long a worker may take beyond a
+// request's own deadline before it counts as hung.
 const (
 	pingEvery = 5 * time.Second
 	graceful  = 10 * time.Second
@@ -43,8 +43,8 @@ type Client struct {
 	mu      sync.Mutex
 	next    uint64
 	pending map[uint64]chan *wire.Frame
-	lost    error         // why the worker is gone
-	gone    chan struct{} // closed when it is
+	lost    error         // why the worker has ended
+	gone    chan struct{} // closed when it has ended
 }
 
 // Start starts a worker and waits for its hello.
@@ -58,8 +58,8 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 		words = []string{self, "worker"}
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	// Ctrl-C in a terminal goes to the whole foreground group; the parent must be
-	// the one who ends the worker, after it has kept what was measured.
+	// Ctrl-C in a terminal goes to the whole foreground group. The parent must end the worker
+	// itself, after it has saved the measurements.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // a launcher's children may hold its stderr open
 	c := &Client{
@@ -94,8 +94,8 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// helloWait bounds the start of a worker; a queue such as Slurm's may hold it
-// back for long, so the caller's context is the usual end.
+// helloWait bounds the start of a worker; a queue such as Slurm's may delay it for long, so usually
+// the caller's context ends the wait.
 const helloWait = 10 * time.Minute
 
 func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
@@ -121,7 +121,7 @@ func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
 	}
 }
 
-// explain makes a fault of a failed start, with what the worker printed.
+// explain turns a failed start into a fault, with the worker's output.
 func (c *Client) explain(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -139,7 +139,7 @@ func (c *Client) explain(err error) error {
 	return c.printed(fault)
 }
 
-// printed adds what the worker printed to a fault.
+// printed adds the worker's output to a fault.
 func (c *Client) printed(fault *result.Fault) *result.Fault {
 	if text := strings.TrimSpace(c.errors.String()); text != "" {
 		fault.Message += ": " + text
@@ -147,11 +147,11 @@ func (c *Client) printed(fault *result.Fault) *result.Fault {
 	return fault
 }
 
-// Hello is what the worker said of itself and its machine.
+// Hello returns what the worker said of itself and its machine.
 func (c *Client) Hello() wire.Hello { return c.hello }
 
-// Minor is the worker's minor version of the protocol: what later ones added it
-// silently leaves undone.
+// Minor returns the worker's minor version of the protocol. The worker silently ignores what later
+// versions added.
 func (c *Client) Minor() int {
 	_, minor, _ := strings.Cut(c.hello.Protocol, ".")
 	n, err := strconv.Atoi(minor)
@@ -161,7 +161,7 @@ func (c *Client) Minor() int {
 	return n
 }
 
-// Gone is closed when the worker is no more.
+// Gone is closed when the worker has ended.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
 func (c *Client) receive(reader *wire.Reader) {
@@ -205,8 +205,8 @@ func (c *Client) lose(err error) {
 	close(c.gone)
 }
 
-// closed reports whether the peer closed, be it in the middle of a frame: who is
-// killed while writing breaks no protocol.
+// closed reports whether the peer closed the connection, even in the middle of a frame: a process
+// that is killed while writing breaks no protocol.
 func closed(err error) bool { return errors.Is(err, io.EOF) || wire.IsReason(err, "truncated") }
 
 func (c *Client) keepAlive() {
@@ -226,9 +226,9 @@ func (c *Client) keepAlive() {
 	}
 }
 
-// call sends a request and waits for its reply, at most limit and a grace. When
-// ctx ends first, the request is cancelled and the worker's answer still awaited,
-// so that cell and log are not lost.
+// call sends a request and waits for its reply, at most limit and a grace period. When ctx ends
+// first, the request is cancelled and the worker's answer still awaited, so that cell and log are
+// not lost.
 func (c *Client) call(ctx context.Context, op string, body any, data []byte, limit time.Duration, reply any) (*wire.Frame, error) {
 	answer := make(chan *wire.Frame, 1)
 	c.mu.Lock()
@@ -263,8 +263,8 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 	}
 }
 
-// unsent says why a request could not be sent: it cannot be put into a frame, or
-// the worker no longer reads, which is soon known to be its end.
+// unsent says why a request could not be sent: it does not fit into a frame, or the worker no
+// longer reads, which soon proves to be its end.
 func (c *Client) unsent(ctx context.Context, err error) error {
 	if broken := (*fs.PathError)(nil); !errors.As(err, &broken) {
 		return err
@@ -302,8 +302,8 @@ func (f *Failed) Error() string { return f.Fault.Message }
 
 func (f *Failed) Unwrap() error { return &f.Fault }
 
-// Close ends the worker: its input is closed, which ends its cells; a worker
-// that does not follow is killed.
+// Close ends the worker: it closes the worker's input, which ends the cells. A worker that does not
+// end by itself is killed.
 func (c *Client) Close() {
 	_ = c.stdin.Close()
 	select {
@@ -314,5 +314,5 @@ func (c *Client) Close() {
 	}
 }
 
-// kill ends the worker and, where a launcher stands between, its processes too.
+// kill ends the worker and the processes of a launcher in between.
 func (c *Client) kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) }

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A request that no frame can hold is an error of its own, and costs nothing else.
+// A request that does not fit into a frame is a separate error, and costs nothing else.
 func TestRequestsThatCannotBeSent(t *testing.T) {
 	c := connect(t)
 	cell := openLying(t, c, "honest")
@@ -32,8 +32,7 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// A worker that has stopped listening, and lives on, does not hold whoever wants to
-// leave.
+// A worker that no longer listens, but lives on, does not block a caller that wants to leave.
 func TestWorkerThatDoesNotListen(t *testing.T) {
 	const script = `exec <&-; echo '{"v":1,"id":0,"op":"hello","body":{"protocol":"1.2"}}'; exec sleep 60`
 	c, err := Start(t.Context(), Options{Command: []string{"sh", "-c", script}})
@@ -72,7 +71,7 @@ func TestWorkerKilledWhileWriting(t *testing.T) {
 	}
 }
 
-// What a reply says by the worker is the worker's, whatever the cell wrote there.
+// The worker's readings in a reply are the worker's, whatever the cell wrote there.
 func TestReadingsAreTheWorkers(t *testing.T) {
 	c := connect(t)
 	cell := openLying(t, c, "honest")
@@ -119,8 +118,7 @@ func TestOnGPU(t *testing.T) {
 	}
 }
 
-// A parent that asks for nothing pings well before the worker's lease is over, and
-// goes on doing so.
+// A parent without requests pings well before the worker's lease is over, and goes on doing so.
 func TestParentPings(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -14,16 +14,15 @@ import (
 	"pawl/internal/result"
 )
 
-// clockLock is a GPU's clocks held at one frequency. A process of its own gives
-// them back: it waits for the end of its input, which comes when this worker
-// ends, however it ends.
+// clockLock holds a GPU's clocks at one frequency. A separate process restores them: it waits for
+// the end of its input, which comes when this worker ends, however it ends.
 type clockLock struct {
 	guard *exec.Cmd
 	input io.WriteCloser
-	said  bytes.Buffer // what the guard had to say
+	said  bytes.Buffer // output of the guard
 }
 
-// lockClocks holds a GPU's SM clock at mhz.
+// lockClocks locks a GPU's SM clock at mhz.
 func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 	refuse := func(err error) error {
 		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("cannot lock the GPU's clocks at %d MHz: %v", mhz, err)}
@@ -43,8 +42,8 @@ func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 	if err != nil {
 		return nil, refuse(err)
 	}
-	// The guard is there before there is anything to give back, in a session of
-	// its own so that no signal meant for this run ends it.
+	// The guard starts before there is anything to restore, in its own session, so that no signal
+	// meant for this run ends it.
 	lock := &clockLock{guard: exec.Command(self, "cell", "unlock", uuid)}
 	lock.guard.SysProcAttr, lock.guard.Stderr = &syscall.SysProcAttr{Setsid: true}, &lock.said
 	if lock.input, err = lock.guard.StdinPipe(); err == nil {
@@ -54,14 +53,14 @@ func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 		return nil, refuse(err)
 	}
 	if err := device.SetLockedClocks(mhz, mhz); err != nil {
-		_ = lock.release() // there is nothing to give back
+		_ = lock.release() // there is nothing to restore
 		return nil, refuse(err)
 	}
 	return lock, nil
 }
 
-// release gives the clocks back and waits until that is done. The error says what
-// the user must do himself.
+// release restores the clocks and waits until that is done. The error says what the user must do by
+// hand.
 func (l *clockLock) release() error {
 	_ = l.input.Close()
 	err := l.guard.Wait()
@@ -74,7 +73,7 @@ func (l *clockLock) release() error {
 	return fmt.Errorf("the GPU's clocks stay locked (%w); nvidia-smi --reset-gpu-clocks gives them back", err)
 }
 
-// Unlock waits for the end of input and then gives a GPU's clocks back.
+// Unlock waits for the end of input and then restores a GPU's clocks.
 func Unlock(input io.Reader, uuid string) error {
 	_, _ = io.Copy(io.Discard, input)
 	library, err := nvml.Open()

@@ -12,14 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// code is the read-only memory of a cell before it loads a candidate: the program, its
-// libraries, and the clock that the kernel lends it. For each place it has the number of
-// KiB that are no longer those of the file. Candidate code can make such pages
-// writable and change what empties the caches, or what tells the time; the kernel then
-// gives the process pages of its own, and counts them.
+// code is the read-only memory of a cell before it loads a candidate: the program, its libraries,
+// and the kernel's vDSO clock. For each region it has the number of KiB that differ from the file.
+// Candidate code can make such pages writable and change the code that flushes the caches or reads
+// the clock; the kernel then gives the process private pages, and counts them.
 type code map[region]int
 
-// region is a place in memory with the rights to it; a path would change when somebody
+// region is an address range in memory with its permissions; a path would change when somebody
 // installs another version of a file meanwhile.
 type region struct{ place, rights, inode string }
 
@@ -46,7 +45,7 @@ func parseCode(smaps []byte) code {
 	var at region
 	inside := false
 	for line := range bytes.Lines(smaps) {
-		if line[0] >= 'A' && line[0] <= 'Z' { // of the place before; its numbers are written in small letters
+		if line[0] >= 'A' && line[0] <= 'Z' { // a detail of the region before; addresses are written in lower-case letters
 			if kib, counts := bytes.CutPrefix(line, []byte("Anonymous:")); counts && inside {
 				out[at], _ = strconv.Atoi(string(bytes.TrimSuffix(bytes.TrimSpace(kib), []byte(" kB"))))
 			}
@@ -67,7 +66,7 @@ func parseCode(smaps []byte) code {
 	return out
 }
 
-// changed names what is not as it was; "": all is.
+// changed names what differs from before; "": nothing.
 func (before code) changed(now code) string {
 	for at, kib := range before {
 		switch is, there := now[at]; {
@@ -80,18 +79,18 @@ func (before code) changed(now code) string {
 	return ""
 }
 
-// codeShare bounds what looking costs: a part in so many of the time.
+// codeShare bounds the cost of the checks: one part in this many of the time.
 const codeShare = 20
 
-// codeWatch is when a cell's code was looked at.
+// codeWatch records when a cell's code was checked.
 type codeWatch struct {
 	first code // nil: it cannot be read
 	last  time.Time
 	cost  time.Duration
 }
 
-// examineCode ends a cell whose code has been changed. It runs nothing meanwhile, so that
-// nothing can be put back before it is seen. Looks that are not due are left out.
+// examineCode ends a cell whose code has been changed. The cell runs nothing meanwhile, so that
+// nothing can be restored before it is seen. Checks that are not due are left out.
 func (c *child) examineCode(due bool) error {
 	w := &c.code
 	if w.first == nil || !c.pause.stopped || !due && time.Since(w.last) < codeShare*w.cost {
@@ -110,9 +109,9 @@ func (c *child) examineCode(due bool) error {
 	return nil
 }
 
-// compareCode names what of a stopped process is not as it was. Of one that has ended it
-// says nothing: others tell. A process killed while its memory is read leaves the list cut
-// short, and nothing when it is read again.
+// compareCode names what has changed in a stopped process. It returns nothing for a process that
+// has ended, because others report that. If a process is killed while its memory is read, the list
+// is cut short, and reading it again gives nothing.
 func (w witness) compareCode(pid int, before code) (what string, err error) {
 	for range 2 {
 		now, err := w.readCode(pid)

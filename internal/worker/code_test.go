@@ -14,7 +14,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A cell whose program is not what it was when it said hello is ended at its next look.
+// A cell whose program has changed since its hello is ended at the next check.
 func TestCodeThatWasChanged(t *testing.T) {
 	for what, says := range map[string]string{
 		"patched":               "is not mapped as it was",
@@ -41,7 +41,7 @@ func TestCodeThatWasChanged(t *testing.T) {
 	}
 }
 
-// One that is killed while the worker looks at it has not changed its code.
+// A cell that is killed while the worker checks it has not changed its code.
 func TestCodeOfAKilledCell(t *testing.T) {
 	w := witness{proc: "/proc"}
 	for range 200 {
@@ -76,7 +76,7 @@ func TestCodeOfAKilledCell(t *testing.T) {
 	}
 }
 
-// So is one that keeps the worker from looking, and not one that is gone.
+// A cell that prevents the check is ended too; one that has exited is not accused.
 func TestCodeThatCannotBeRead(t *testing.T) {
 	c, p := sleeping(t)
 	file := fmt.Sprintf("%d/smaps", c.proc.Pid())

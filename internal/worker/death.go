@@ -19,8 +19,8 @@ var runtimeCrash = regexp.MustCompile(`(?m)^(?:fatal error: .*\n(?:\[signal )?|\
 
 var crashAddress = regexp.MustCompile(`addr=(0x[0-9a-f]+)`)
 
-// causeOfDeath reads a cell's end from its exit status and its log. It returns
-// the fault and the log without the runtime's own lines.
+// causeOfDeath derives the cause of a cell's end from its exit status and its log. It returns the
+// fault and the log without the runtime's own lines.
 func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*result.Fault, string) {
 	if state == nil {
 		return &result.Fault{Cause: result.CauseKilled, Message: "the cell is gone and left no status"}, text

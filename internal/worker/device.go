@@ -15,10 +15,9 @@ import (
 	"pawl/internal/worker/cell"
 )
 
-// findDevices lists the GPUs of this machine, or says why there are none. The
-// driver is asked by a child that ends at once: opening it costs this process
-// memory and threads it does not need, and makes the device nodes that a sandboxed
-// cell could not make.
+// findDevices lists the GPUs of this machine, or says why there are none. A short-lived child asks
+// the driver: opening it costs this process memory and threads it does not need, and creates the
+// device nodes that a sandboxed cell could not create.
 func findDevices(ctx context.Context, ask bool) (found []result.GPU, err error) {
 	if !ask && !driverLoaded() {
 		return nil, errors.New("no GPU was found on this machine")
@@ -46,8 +45,8 @@ func findDevices(ctx context.Context, ask bool) (found []result.GPU, err error) 
 	return found, nil
 }
 
-// driverLoaded tells whether it is worth asking: a machine without NVIDIA's
-// driver must not pay for the question.
+// driverLoaded reports whether asking is worthwhile: a machine without NVIDIA's driver must not pay
+// for it.
 func driverLoaded() bool {
 	for _, path := range []string{"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu"} {
 		if _, err := os.Stat(path); err == nil {
@@ -57,7 +56,7 @@ func driverLoaded() bool {
 	return false
 }
 
-// kinds are the cells this worker can open.
+// kinds lists the kinds of cells that this worker can open.
 func (s *server) kinds() []string {
 	kinds := slices.Clone(cell.Kinds)
 	if len(s.devices) == 0 {

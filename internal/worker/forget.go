@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	leastForget = 64 << 20  // a cache may be larger than a virtual machine is told
-	mostForget  = 512 << 20 // to read more takes longer than it is worth
+	leastForget = 64 << 20  // a cache may be larger than what a virtual machine reports
+	mostForget  = 512 << 20 // reading more takes longer than it is worth
 )
 
-// forgetBytes is how much a cell reads to make the processor forget, 0 where there is
+// forgetBytes returns how many bytes a cell reads to clear the CPU's state. It is 0 where there is
 // no memory for that: neither the cell nor the machine may run out of it.
 func (s *server) forgetBytes(c *child) int64 {
 	used, err := readUsage(fmt.Sprintf("/proc/%d/status", c.proc.Pid()))

@@ -5,8 +5,8 @@ import (
 	"pawl/internal/result"
 )
 
-// gauges read the state of this machine's GPUs; nil where NVML is missing, which
-// costs readings and nothing else.
+// gauges read the state of this machine's GPUs; nil where NVML is missing, which costs nothing but
+// the readings.
 type gauges struct{ library *nvml.Library }
 
 func openGauges() (*gauges, error) {
@@ -17,7 +17,7 @@ func openGauges() (*gauges, error) {
 	return &gauges{library}, nil
 }
 
-// describe adds what only NVML knows to the devices.
+// describe adds to the devices what only NVML knows.
 func (g *gauges) describe(devices []result.GPU) {
 	if g == nil {
 		return
@@ -45,11 +45,11 @@ func (g *gauges) describe(devices []result.GPU) {
 	}
 }
 
-// harmless are reasons for a clock below the maximum that say nothing bad: an idle
-// GPU, and clocks that somebody set on purpose.
+// harmless are the harmless reasons for a clock below the maximum: an idle GPU, and clocks that
+// somebody set on purpose.
 const harmless = nvml.ReasonIdle | nvml.ReasonApplicationClocks | nvml.ReasonSyncBoost | nvml.ReasonDisplayClock
 
-// state reads a GPU; own is how many processes of this worker use it.
+// state reads a GPU; own is the number of this worker's processes that use it.
 func (g *gauges) state(uuid, when string, own int) result.State {
 	state := result.State{When: when}
 	if g == nil {
@@ -71,8 +71,8 @@ func (g *gauges) state(uuid, when string, own int) result.State {
 	if reasons, err := device.ThrottleReasons(); err == nil {
 		state.Throttled = (reasons &^ harmless).Names()
 	}
-	// Inside a container NVML may number processes as the host does, so they are
-	// counted, not recognised.
+	// Inside a container NVML may number processes as the host does, so they are counted, not
+	// identified.
 	if processes, err := device.ComputeProcesses(); err == nil {
 		others := max(0, len(processes)-own)
 		state.Processes = &others
@@ -80,7 +80,7 @@ func (g *gauges) state(uuid, when string, own int) result.State {
 	return state
 }
 
-// energy is what a GPU has used since the driver was loaded, in joules.
+// energy returns the energy that a GPU has used since the driver was loaded, in joules.
 func (g *gauges) energy(uuid string) (float64, bool) {
 	if g == nil {
 		return 0, false

@@ -15,7 +15,7 @@ type Cell struct {
 	id     uint64
 	Info   wire.OpenReply
 
-	OnDevice bool // what it has loaded runs on a GPU
+	OnDevice bool // its loaded code runs on a GPU
 }
 
 // Upload makes sure that the worker holds data and returns its hash.
@@ -25,7 +25,7 @@ func (c *Client) Upload(ctx context.Context, data []byte) (string, error) {
 	return sha, c.Provide(ctx, sha, func() ([]byte, error) { return data, nil })
 }
 
-// Provide makes sure that the worker holds the data of a hash, which is read only where it
+// Provide makes sure that the worker holds the data of a hash; it reads the data only if the worker
 // does not.
 func (c *Client) Provide(ctx context.Context, sha string, read func() ([]byte, error)) error {
 	var have wire.HaveReply
@@ -46,7 +46,7 @@ func (c *Client) Provide(ctx context.Context, sha string, read func() ([]byte, e
 	return nil
 }
 
-// lockWait is how long a run may wait for another's to free the device.
+// lockWait is how long a run may wait for another run to release the device.
 const lockWait = 24 * time.Hour
 
 // Open starts a cell.
@@ -102,13 +102,13 @@ func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	return ask[wire.Judged](ctx, c, wire.OpJudge, m, m.DeadlineS)
 }
 
-// Close ends the cell and returns the rest of its story. A *Failed error means
-// that the cell's earlier answers cannot be trusted.
+// Close ends the cell and returns the rest of its story. A *Failed error means that the cell's
+// earlier answers cannot be trusted.
 func (c *Cell) Close(ctx context.Context) (*wire.CloseReply, error) {
 	return ask[wire.CloseReply](context.WithoutCancel(ctx), c, wire.OpClose, wire.Close{Cell: c.id}, 0)
 }
 
-// ask puts a request to a cell and decodes the reply.
+// ask sends a request to a cell and decodes the reply.
 func ask[R any](ctx context.Context, c *Cell, op string, m any, seconds float64) (*R, error) {
 	reply := new(R)
 	_, err := c.client.call(ctx, op, m, nil, deadline(seconds), reply)

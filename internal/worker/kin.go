@@ -16,47 +16,45 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A python cell may start processes, because compilers are some. Those that compute
-// while launches are timed do a kernel's work where neither the cell's clock nor its
-// threads show it.
+// A Python cell may start processes, because it needs compilers. Processes that compute while
+// launches are timed do a kernel's work where neither the cell's clock nor its threads show it.
 const (
-	compiling = 2                     // requests for launches of a problem in which compilers may run
-	helpFloor = 20 * time.Millisecond // processor time that is not worth a word: two ticks of /proc
-	helpShare = 10                    // of the time of launches, a part in so many
-	helpTimes = 3                     // requests with help; a function that is specialised late has a compiler run in one
-	lookShare = 20                    // looking takes a part in so many of the time, at most
-	newcomers = 3                     // requests in which a process was found that was not there before
+	compiling = 2                     // requests for launches of a problem during which compilers may run
+	helpFloor = 20 * time.Millisecond // CPU time that is not worth reporting: two ticks of /proc
+	helpShare = 10                    // one part in this many of the time of launches
+	helpTimes = 3                     // requests with help; a function that is specialised late runs a compiler in one
+	lookShare = 20                    // checks take at most one part in this many of the time
+	newcomers = 3                     // requests in which a new process was found
 )
 
 // kin are the processes that a cell has started, at one moment.
 type kin struct {
-	used   map[int]time.Duration // processor time of those that there are
-	reaped time.Duration         // of those that the cell has waited for
+	used   map[int]time.Duration // CPU time of the processes that exist
+	reaped time.Duration         // CPU time of those that the cell has waited for
 }
 
-// help is what a cell's children have done for the launches of a problem.
+// help records what a cell's children have done for the launches of a problem.
 type help struct {
 	requests     int // for launches
 	before       *kin
-	given, spent time.Duration // processor time of children, and time of the requests that were looked at
+	given, spent time.Duration // CPU time of children, and time of the requests that were checked
 	times        int           // requests that they took part in
 	looked       time.Time
-	cost         time.Duration // of looking
+	cost         time.Duration // of checking
 
 	problem int
-	timing  atomic.Pointer[timed] // nil while no launches are under way, and while compilers may run
+	timing  atomic.Pointer[timed] // nil while no launches are running, and while compilers may run
 }
 
-// timed are launches that are under way: of a cell's nth problem, in the nth request
-// for them.
+// timed identifies launches that are running: the cell's nth problem, and the nth request for it.
 type timed struct{ problem, request int }
 
-// mayStart tells whether the cell can have children at all.
+// mayStart reports whether the cell can have children at all.
 func (c *child) mayStart() bool {
 	return c.kind == "python" || c.proc.Level().Seccomp == "none"
 }
 
-// watchHelp begins to look at what children do in a request.
+// watchHelp starts watching what children do during a request.
 func (c *child) watchHelp(op string) {
 	h := &c.help
 	h.before = nil
@@ -71,7 +69,7 @@ func (c *child) watchHelp(op string) {
 			return
 		}
 		h.timing.Store(&timed{h.problem, h.requests})
-		if h.times > 0 || time.Since(h.looked) >= lookShare*h.cost { // who was seen once is not let out of sight
+		if h.times > 0 || time.Since(h.looked) >= lookShare*h.cost { // children that were seen once are checked every time
 			begin := time.Now()
 			h.before = c.house.kin(c.proc.Pid())
 			h.looked = time.Now()
@@ -80,7 +78,7 @@ func (c *child) watchHelp(op string) {
 	}
 }
 
-// judgeHelp ends a cell whose children have taken part in what was timed.
+// judgeHelp ends a cell whose children have taken part in timed work.
 func (c *child) judgeHelp(took time.Duration) error {
 	h := &c.help
 	h.timing.Store(nil)
@@ -103,16 +101,16 @@ func (c *child) judgeHelp(took time.Duration) error {
 	})
 }
 
-// sightings are of processes that live for one launch, and that nobody waits for:
-// they are gone when the request is over, and have left no time behind.
+// sightings are of processes that live for one launch and that nobody waits for: when the request
+// is over they have ended, and have left no CPU time behind.
 type sightings struct {
 	during timed
 	known  []int
-	fresh  int  // requests in which others were found
+	fresh  int  // requests in which new ones were found
 	found  bool // in this one
 }
 
-// look takes what there is in the middle of launches.
+// look records the processes that exist in the middle of launches.
 func (s *sightings) look(during timed, members []int) *result.Fault {
 	switch {
 	case during.problem != s.during.problem:
@@ -135,14 +133,14 @@ func (s *sightings) look(during timed, members []int) *result.Fault {
 	}
 }
 
-// until is the processor time that children have used between two looks.
+// until returns the CPU time that children have used between two readings.
 func (k *kin) until(later *kin) time.Duration {
 	total := later.reaped - k.reaped
 	for pid, used := range k.used {
 		if now, there := later.used[pid]; there {
 			total += now - used
 		} else {
-			total -= used // it may have been waited for; that was of before
+			total -= used // it may have been reaped; that time was used before
 		}
 	}
 	for pid, used := range later.used {
@@ -153,27 +151,27 @@ func (k *kin) until(later *kin) time.Duration {
 	return max(0, total)
 }
 
-// household remembers who was in a cell's group. As long as the machine has started
-// nothing, nobody can have come, and there is no need for a walk over all processes.
+// household remembers the members of a cell's process group. As long as the machine has started
+// nothing, nobody can have joined, and no walk over all processes is needed.
 type household struct {
 	mu      sync.Mutex
-	newest  string    // what the machine has started last,
-	since   time.Time // and since when that was known
+	newest  string    // the last process that the machine has started,
+	since   time.Time // and since when it is known
 	looked  time.Time
 	present []int
 }
 
 const (
-	birthMost    = 2 * time.Millisecond   // between a process's number and its being found by a walk
-	rememberMost = 200 * time.Millisecond // shorter than a machine takes to hand out all numbers once
+	birthMost    = 2 * time.Millisecond   // between a process getting its number and a walk finding it
+	rememberMost = 200 * time.Millisecond // shorter than a machine takes to use all process numbers once
 )
 
-// members are the processes of a group but for its leader; some may have ended.
+// members returns the processes of a group except its leader; some may have ended.
 func (h *household) members(group int) []int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	if newest := lastStarted(); newest != h.newest { // before the walk: who comes during it is looked for again
+	if newest := lastStarted(); newest != h.newest { // before the walk: a process that starts during it is looked for again
 		h.newest, h.since = newest, now
 	}
 	if h.newest == "" || h.looked.Sub(h.since) < birthMost || now.Sub(h.looked) > rememberMost {
@@ -182,8 +180,8 @@ func (h *household) members(group int) []int {
 	return h.present
 }
 
-// lastStarted is the number of the process or thread that the machine has started last;
-// "" where that cannot be known.
+// lastStarted returns the number of the process or thread that the machine has started last; ""
+// where it is unknown.
 func lastStarted() string {
 	if !loadavgIsTheKernels() {
 		return ""
@@ -195,14 +193,14 @@ func lastStarted() string {
 	return string(fields[4])
 }
 
-// loadavgIsTheKernels is false in containers that have a file of lxcfs in its place,
-// which is seconds old.
+// loadavgIsTheKernels is false in containers where lxcfs replaces the file with one that is seconds
+// old.
 var loadavgIsTheKernels = sync.OnceValue(func() bool {
 	var at unix.Statfs_t
 	return unix.Statfs("/proc/loadavg", &at) == nil && at.Type == unix.PROC_SUPER_MAGIC
 })
 
-// membersOf are the processes of a group but for its leader.
+// membersOf returns the processes of a group except its leader.
 func membersOf(group int) []int {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -223,8 +221,8 @@ func membersOf(group int) []int {
 	return found
 }
 
-// kin looks at all processes of a cell's group, which no child can leave. That
-// finds those as well whose parents are gone.
+// kin reads all processes of a cell's group, which no child can leave. So it also finds those whose
+// parents have ended.
 func (h *household) kin(group int) *kin {
 	k := &kin{used: map[int]time.Duration{}, reaped: reapedTime(group)}
 	for _, pid := range h.members(group) {
@@ -261,7 +259,7 @@ func parseReaped(stat []byte) time.Duration {
 	return ticks * tick
 }
 
-// threads counts those of a cell's children.
+// threads counts the threads of a cell's children.
 func (h *household) threads(group int) int {
 	total := 0
 	for _, pid := range h.members(group) {

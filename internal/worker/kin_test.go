@@ -17,7 +17,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// startFamily runs a shell with children, which says a word once they are there.
+// startFamily runs a shell with children, which prints a word once they exist.
 func startFamily(t *testing.T, script string) *child {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -53,17 +53,17 @@ const (
 	busy = "(while :; do :; done) >/dev/null &"
 )
 
-// requestSpan is what requests are said to take, however busy the machine is.
+// requestSpan is the pretended time of requests, however busy the machine is.
 const requestSpan = 20 * time.Millisecond
 
-// request asks for launches, during which something happens.
+// request asks for launches and calls during meanwhile.
 func request(c *child, during func()) error {
 	c.watchHelp(wire.OpSample)
 	during()
 	return c.judgeHelp(requestSpan)
 }
 
-// requests asks for launches until the cell is ended, or so many times.
+// requests asks for launches until the cell is ended, or this many times.
 func requests(c *child, count int, during func()) error {
 	for range count {
 		if err := request(c, during); err != nil {
@@ -116,7 +116,7 @@ func (h halted) stop(t *testing.T) {
 	}
 }
 
-// compute uses so much processor time, and takes as long as it takes.
+// compute uses this much CPU time, however long that takes.
 func (h halted) compute(t *testing.T, span time.Duration) {
 	t.Helper()
 	before, _ := processTime(int(h))
@@ -129,7 +129,7 @@ func (h halted) compute(t *testing.T, span time.Duration) {
 	h.stop(t)
 }
 
-// A function that is specialised late has a compiler run in the middle of a row.
+// A function that is specialised late runs a compiler in the middle of a row.
 func TestChildrenThatComputeNowAndThen(t *testing.T) {
 	t.Run("in a row", func(t *testing.T) {
 		c := startFamily(t, busy)
@@ -204,7 +204,7 @@ func TestChildrenThatComputeInLaunches(t *testing.T) {
 	})
 }
 
-// Who comes is found, and who was found is not looked for again while nobody can have come.
+// New processes are found, and known ones are not looked for again while nobody can have joined.
 func TestHouseholdFindsNewcomers(t *testing.T) {
 	c := startFamily(t, "(while :; do sleep 0.02 & sleep 0.01; done) & ")
 	pid := c.proc.Pid()

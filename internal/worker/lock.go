@@ -39,8 +39,8 @@ func lockDevice(ctx context.Context, device string, waiting func()) (*os.File, e
 	}
 }
 
-// openLock opens the lock file of a device, which users share: whoever comes
-// first makes it, others open it for reading, which is enough to lock it.
+// openLock opens the lock file of a device, which users share: the first one creates it, others
+// open it for reading, which is enough to lock it.
 func openLock(device string) (*os.File, error) {
 	dir := os.Getenv("PAWL_LOCK_DIR")
 	if dir == "" {

@@ -10,8 +10,7 @@ import (
 // logHalf bounds a cell's log: this much of its beginning and of its end is kept.
 const logHalf = 32 << 10
 
-// boundedLog keeps the head and the tail of what a cell prints, however much
-// that is.
+// boundedLog keeps the head and the tail of a cell's output, however long it is.
 type boundedLog struct {
 	mu      sync.Mutex
 	head    []byte

@@ -66,7 +66,7 @@ func asFault(err error, into **result.Fault) bool { return errors.As(err, into) 
 
 func notifyInterrupt(c chan os.Signal) { signal.Notify(c, os.Interrupt) }
 
-// listen is a worker that does nothing but say what it is asked for.
+// listen acts as a worker that only prints its requests.
 func listen() {
 	in, out := wire.NewReader(os.Stdin), wire.NewWriter(os.Stdout)
 	_ = out.Send(0, wire.OpHello, wire.Hello{Protocol: "1.0"}, nil)
@@ -79,7 +79,7 @@ func listen() {
 	}
 }
 
-// lie is a cell that answers as its artifact says.
+// lie acts as a cell that answers as its artifact says.
 func lie(requests, replies *os.File) {
 	runtime.LockOSThread() // as a cell's own code does
 	in, out := wire.NewReader(requests), wire.NewWriter(replies)
@@ -124,7 +124,7 @@ func lie(requests, replies *os.File) {
 	}
 }
 
-// wakeEvery has the kernel send SIGCONT to this process again and again.
+// wakeEvery makes the kernel send SIGCONT to this process again and again.
 func wakeEvery(span time.Duration) {
 	event, timer, every := make([]byte, 64), make([]byte, 4), make([]byte, 32)
 	binary.NativeEndian.PutUint32(event[8:], uint32(unix.SIGCONT)) // sigev_signo; sigev_notify 0 is SIGEV_SIGNAL
@@ -204,7 +204,7 @@ func lyingSample(frame *wire.Frame, what string, out *wire.Writer) (any, []byte)
 	return wire.SampleReply{Samples: took.Samples, State: &result.State{When: "made up"}}, took.Pack()
 }
 
-// patch writes to the program, where nobody runs it, and leaves the page with rights.
+// patch writes to the program, where nobody runs it, and gives the page these rights.
 func patch(rights int) {
 	here := reflect.ValueOf(nobody).Pointer()
 	allow := func(rights int) {

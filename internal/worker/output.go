@@ -24,8 +24,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// outputFolder is where a cell leaves its next outputs: in memory where it may and
-// they are small beside what is free there, else inside of its scratch.
+// outputFolder returns the folder for a cell's next outputs: in memory where that is allowed and
+// they are small compared with the free space, else inside its scratch.
 func (c *child) outputFolder() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *child) outputFolder() (string, error) {
 		c.leaves = c.quick
 	}
 	err := os.Mkdir(c.leaves, 0o700)
-	if err != nil && !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrNotExist) { // a cell that has just ended: who asks it hears how
+	if err != nil && !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrNotExist) { // the cell has just ended: the next request to it says how
 		return "", fmt.Errorf("make a folder for outputs: %w", err)
 	}
 	return c.leaves, nil
@@ -67,8 +67,8 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 	return &wire.ProduceReply{Outputs: outputs, Launched: said.Launched}, err
 }
 
-// collect takes the outputs that a cell says it has left. The cell is believed
-// nothing: each must be there, a plain file, and as long as its argument.
+// collect takes the outputs that a cell claims to have left. It does not trust the cell: each must
+// be there, a plain file, and as long as its argument.
 func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 	c.mu.Lock()
 	args, alone, folder, reference := c.args, c.alone, c.leaves, c.reference
@@ -102,18 +102,17 @@ func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 	return kept, nil
 }
 
-// keptBytes is how much of what cells have produced is kept; the newest few are,
-// however large they are.
+// keptBytes bounds the outputs of cells that are kept; the newest few are kept whatever their size.
 const (
 	keptBytes  = 4 << 30
 	keptAlways = 16
 )
 
-// errNoOutput is what a cell has left that it was not asked for.
+// errNoOutput means that a cell has left something other than the requested output.
 var errNoOutput = errors.New("it is no file of the argument's size")
 
-// keep takes a cell's output over. It is copied, since the cell may still write to
-// its own; alone says that nothing runs there that would.
+// keep takes over a cell's output. It copies the file, since the cell may still write to its own;
+// alone says that no code runs there that would.
 func (s *store) keep(path string, size int64, alone bool) (string, error) {
 	from, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -153,11 +152,11 @@ func (s *store) keep(path string, size int64, alone bool) (string, error) {
 	return sha, nil
 }
 
-// hashedPart is how much of an output is hashed in one piece.
+// hashedPart is the size of the parts in which an output is hashed.
 const hashedPart = 1 << 20
 
-// hashParts hashes a file, and copies it unless to is nil. Of several parts, which
-// all processors take turns at, it is the SHA-256 of theirs.
+// hashParts hashes a file, and copies it unless to is nil. All CPUs hash the parts of a large file;
+// the result is the SHA-256 of the parts' hashes.
 func hashParts(from io.ReaderAt, to *os.File, size int64) (string, error) {
 	count := int((size + hashedPart - 1) / hashedPart)
 	sums := make([]byte, count*sha256.Size)
@@ -188,7 +187,7 @@ func hashParts(from io.ReaderAt, to *os.File, size int64) (string, error) {
 	return hex.EncodeToString(sums), errors.Join(errs...)
 }
 
-// output is where one is, if it is anywhere.
+// output returns the path of an output, if it is stored.
 func (s *store) output(sha string) string {
 	path := ""
 	for _, folder := range s.outputs() {
@@ -200,7 +199,7 @@ func (s *store) output(sha string) string {
 	return path
 }
 
-// remember notes an output as the newest, and forgets old ones.
+// remember records an output as the newest, and removes old ones.
 func (s *store) remember(sha string, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +226,7 @@ type keptOutput struct {
 	size int64
 }
 
-// judge lets an oracle cell compare what other cells have produced.
+// judge lets an oracle cell compare the outputs of other cells.
 func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	c, err := s.cell(m.Cell)
 	if err != nil {

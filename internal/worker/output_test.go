@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a cell leaves is taken only when it is what was asked for, and is the
-// worker's own from then on.
+// A cell's output is taken only if it is what was requested, and belongs to the worker from then
+// on.
 func TestKeep(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := newStore()
@@ -64,7 +64,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Old outputs go when there are too many; the newest few stay whatever their size.
+// Old outputs are removed when there are too many; the newest few stay whatever their size.
 func TestKeptOutputsAreBounded(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := newStore()
@@ -92,8 +92,8 @@ func TestKeptOutputsAreBounded(t *testing.T) {
 	}
 }
 
-// Large outputs are hashed and copied in parts, or taken as they are from a cell
-// that runs nobody's code; what comes of it is the same.
+// Large outputs are hashed and copied in parts, or moved from a cell that runs no foreign code; the
+// result is the same.
 func TestKeepLargeOutputs(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := newStore()
@@ -162,8 +162,8 @@ func TestWhatIsDeviceCode(t *testing.T) {
 	}
 }
 
-// What a cell left in memory stays there, is found, and is gone with the worker; so is
-// what a worker left that was killed.
+// A cell's output in memory stays there, is found, and is removed with the worker; so are the
+// outputs of a killed worker.
 func TestOutputsInMemory(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := newStore()
@@ -203,8 +203,8 @@ func TestOutputsInMemory(t *testing.T) {
 	s.close()
 }
 
-// Between its last answer and the next request a cell may have ended, and its scratch
-// with it: asking it says how, a folder that is missing would not.
+// Between its last answer and the next request a cell may have ended, and its scratch with it: the
+// request says how, a missing folder would not.
 func TestOutputsOfACellThatHasEnded(t *testing.T) {
 	c := &child{scratch: filepath.Join(t.TempDir(), "gone")}
 	if _, err := c.outputFolder(); err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	patienceMost = 40 * time.Second // below what the parent waits for the end of a cell
-	patienceBusy = time.Second      // processor time in which anybody could have answered
-	patienceStep = 2 * time.Second  // between two looks at a cell
+	patienceMost = 40 * time.Second // less than the parent waits for the end of a cell
+	patienceBusy = time.Second      // CPU time in which any cell could have answered
+	patienceStep = 2 * time.Second  // between two checks of a cell
 )
 
 // A grace is the extra time in which a cell may answer or end. An idle machine needs
@@ -23,8 +23,8 @@ const (
 type grace struct {
 	c      *child
 	began  time.Time
-	ran    time.Duration // processor time when it began
-	doubts int           // looks in a row at which nothing kept the cell
+	ran    time.Duration // CPU time at the start
+	doubts int           // consecutive checks at which nothing held the cell up
 }
 
 func (c *child) grace() *grace {
@@ -32,12 +32,12 @@ func (c *child) grace() *grace {
 	return &grace{c: c, began: time.Now(), ran: ran}
 }
 
-// left reports whether the time is not over yet.
+// left reports whether there is time left.
 func (g *grace) left() bool { return time.Since(g.began) < patienceMost }
 
-// unexplained reports whether nothing keeps the cell from answering or ending, and did
-// not at the look before. One look is not enough: the machine may have kept the worker
-// from reading an answer, and a cell may end just before the look.
+// unexplained reports whether nothing holds the cell up from answering or ending, now and at the
+// check before. One check is not enough: the machine may have kept the worker from reading an
+// answer, and a cell may end just before the check.
 func (g *grace) unexplained() bool {
 	if g.kept() {
 		g.doubts = 0
@@ -47,9 +47,9 @@ func (g *grace) unexplained() bool {
 	return g.doubts > 1
 }
 
-// kept reports whether something keeps the cell from answering or ending: all its
-// threads are exiting, or one is stopped or ready and has had little processor time; or
-// it is gone, and the worker has not come to see it.
+// kept reports whether something holds the cell up from answering or ending: all its threads are
+// exiting, or one is stopped or ready and has had little CPU time; or the cell has ended, and the
+// worker has not noticed yet.
 func (g *grace) kept() bool {
 	states := g.c.witness.states(g.c.proc.Pid())
 	if len(states) == 0 {
@@ -66,8 +66,8 @@ func (g *grace) kept() bool {
 	return ending || wanting
 }
 
-// leaving waits for the end of a cell that has closed its descriptor. One that goes on
-// running has something to hide.
+// leaving waits for the end of a cell that has closed its descriptor. A cell that goes on running
+// has something to hide.
 func (c *child) leaving() *result.Fault {
 	for given := c.grace(); ; {
 		select {
@@ -86,7 +86,7 @@ func (c *child) leaving() *result.Fault {
 
 // taskState is the scheduling state of a thread.
 type taskState struct {
-	letter  byte // as in /proc/PID/stat: R runs or wants to, S sleeps, T is stopped, D waits for a disk
+	letter  byte // as in /proc/PID/stat: R runs or is ready, S sleeps, T is stopped, D waits for a disk
 	exiting bool
 }
 
@@ -104,7 +104,7 @@ func (w witness) states(pid int) []taskState {
 
 func parseTaskState(stat []byte) (taskState, bool) {
 	const flags, exiting = 6, 0x4                                   // PF_EXITING
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may have spaces
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may contain spaces
 	if len(fields) <= flags {
 		return taskState{}, false
 	}

@@ -5,8 +5,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Problem is the request that gives a cell an instance's arguments and launches.
-// Symbols are the launches' names in the artifact.
+// Problem returns the request that gives a cell an instance's arguments and launches. Symbols are
+// the launches' names in the artifact.
 func Problem(in *spec.Instance, symbols []string) wire.Prepare {
 	cuda := in.Variant.Kernel.Cell == spec.CellCUDA
 	m := wire.Prepare{Threads: 1, Pin: !cuda}

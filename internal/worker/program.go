@@ -8,7 +8,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// program is what a cell executes, and what it may reach.
+// program is the executable of a cell, and what it may reach.
 type program struct {
 	path   string
 	args   []string
@@ -16,7 +16,7 @@ type program struct {
 	policy sandbox.Policy
 }
 
-// programOf is the program of a cell that writes below scratch, with what it is run
+// programOf returns the program of a cell that writes below scratch, including the tool it runs
 // under.
 func (s *server) programOf(m wire.Open, device, scratch string) (*program, error) {
 	p, err := s.plainProgram(m, device, scratch)
@@ -30,7 +30,7 @@ func (s *server) programOf(m wire.Open, device, scratch string) (*program, error
 	return p, p.sanitize(path, m.Sanitizer, scratch)
 }
 
-// plainProgram is this binary, or for Python functions the interpreter.
+// plainProgram returns this binary or, for Python functions, the interpreter.
 func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, error) {
 	if m.Cell == "python" {
 		return s.pythonProgram(m, device, scratch)
@@ -55,6 +55,6 @@ func (s *server) plainProgram(m wire.Open, device, scratch string) (*program, er
 	return p, nil
 }
 
-// mostTimers is how many a host cell may have. Timers go off while the cell is stopped, on
-// the core that another is timed on; so few do not slow that one down.
+// mostTimers is the number of timers that a host cell may have. Timers go off while the cell is
+// stopped, on the core that another cell is timed on; this few do not slow that one down.
 const mostTimers = 64

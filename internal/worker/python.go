@@ -20,18 +20,18 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// interpreter is the Python that python cells run in.
+// interpreter is the Python that runs Python cells.
 type interpreter struct {
 	Executable string   `json:"executable"`
-	Read       []string `json:"read"`      // where it imports from
-	Prefixes   []string `json:"prefixes"`  // where it is installed
-	UserBase   string   `json:"user_base"` // of the user's own packages; "" where they are off
+	Read       []string `json:"read"`      // folders it imports from
+	Prefixes   []string `json:"prefixes"`  // folders it is installed in
+	UserBase   string   `json:"user_base"` // folder of the user's own packages; "" where they are disabled
 
-	Program string `json:"program"` // the cell's, compiled where that worked
+	Program string `json:"program"` // the cell's program, compiled where that worked
 }
 
-// pythonQuestion makes an interpreter say where it and its packages are, and compile the
-// cell's modules, which takes it a tenth of the time that a cell needs to start.
+// pythonQuestion makes an interpreter print the folders of itself and its packages, and compile the
+// cell's modules, which takes a tenth of the time that a cell needs to start.
 const pythonQuestion = `
 import json, pathlib, py_compile, site, sys
 program = sys.argv[1]
@@ -56,8 +56,8 @@ func hasPython() bool {
 	return err == nil
 }
 
-// findPython asks the interpreter on PATH, which may be a wrapper, for the real
-// one, and puts the cell's program beside the artifacts.
+// findPython asks the interpreter on PATH, which may be a wrapper, for the real one, and puts the
+// cell's program beside the artifacts.
 func findPython(dir string) (*interpreter, error) {
 	fault := func(format string, args ...any) error {
 		return &result.Fault{
@@ -76,8 +76,8 @@ func findPython(dir string) (*interpreter, error) {
 		return nil, fmt.Errorf("store the cell's program: %w", err)
 	}
 	question := exec.CommandContext(ctx, path, "-c", pythonQuestion, program)
-	// It is asked outside of the sandbox, and must import nothing of a project: not from
-	// the current folder, and not from those of PYTHONPATH, which cells get besides.
+	// It runs outside the sandbox, and must import nothing from a project: not from the current
+	// folder, and not from those in PYTHONPATH, which cells also get.
 	question.Dir = dir
 	question.Env = slices.DeleteFunc(os.Environ(), func(set string) bool { return strings.HasPrefix(set, "PYTHONPATH=") })
 	out, err := question.Output()
@@ -96,11 +96,10 @@ func findPython(dir string) (*interpreter, error) {
 	return found, nil
 }
 
-// pythonFiles are read by the standard library and the usual packages.
+// pythonFiles are files that the standard library and the usual packages read.
 var pythonFiles = []string{"/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/mime.types", "/etc/magic", "/etc/os-release"}
 
-// passed are variables of the worker's own that say where packages and
-// libraries are.
+// passed are the worker's own variables that say where packages and libraries are.
 var passed = []string{"PYTHONPATH", "PYTHONPYCACHEPREFIX", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"}
 
 // pythonProgram runs the embedded cell in the user's interpreter. It may start
@@ -148,14 +147,14 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		p.policy = p.policy.WithFrameworks()
 	} else {
 		visible = device
-		p.policy = p.policy.WithCUDA() // and more than the frameworks ask for
+		p.policy = p.policy.WithCUDA() // allows more than the frameworks need
 	}
 	p.env = append(p.env, "CUDA_VISIBLE_DEVICES="+visible)
 	return p, nil
 }
 
-// folders are where the interpreter and its packages are, without what is in a folder
-// that the cell must not read.
+// folders returns the folders of the interpreter and its packages, without those in a folder that
+// the cell must not read.
 func (i *interpreter) folders(apart string) []string {
 	if apart == "" {
 		return i.Read
@@ -163,9 +162,9 @@ func (i *interpreter) folders(apart string) []string {
 	return i.apart(apart, i.Read)
 }
 
-// apart returns the folders without those in one of which nothing is read, but for the
-// interpreter's own: a virtual environment may lie there. A package that is installed
-// as a link to its sources in a checkout is not one of these.
+// apart returns the folders without those inside hole, from which nothing is read, except the
+// interpreter's own: a virtual environment may lie there. A package that is installed as a link to
+// its sources in a checkout is not one of these.
 func (i *interpreter) apart(hole string, folders []string) []string {
 	var left []string
 	for _, folder := range folders {
@@ -180,8 +179,8 @@ func (i *interpreter) apart(hole string, folders []string) []string {
 	return left
 }
 
-// importFolders are those of the given folders that this machine has: a worker
-// elsewhere need not have the parent's files.
+// importFolders returns those of the given folders that this machine has: a worker elsewhere need
+// not have the parent's files.
 func importFolders(dirs []string) []string {
 	var there []string
 	for _, dir := range dirs {

@@ -64,7 +64,7 @@ func TestFindPython(t *testing.T) {
 	})
 }
 
-// Cells start a compiled program: each would else compile it anew.
+// Cells start a compiled program: otherwise each would compile it again.
 func TestFindPythonCompiles(t *testing.T) {
 	if _, err := exec.LookPath(PythonName()); err != nil {
 		t.Skipf("needs Python: %v", err)
@@ -82,8 +82,8 @@ func TestFindPythonCompiles(t *testing.T) {
 	}
 }
 
-// To ask the interpreter runs nothing of the project that pawl is in, or that PYTHONPATH
-// names: nothing confines it.
+// Asking the interpreter runs nothing of the project that pawl is in, or that PYTHONPATH names: it
+// is not sandboxed.
 func TestFindPythonInAProject(t *testing.T) {
 	if _, err := exec.LookPath(PythonName()); err != nil {
 		t.Skipf("needs Python: %v", err)
@@ -144,7 +144,7 @@ func TestPythonProgram(t *testing.T) {
 	if !p.policy.Processes || p.policy.LocalSockets || len(p.policy.Devices) > 0 {
 		t.Errorf("policy %+v", p.policy)
 	}
-	// Another version reads nothing of the user's checkout, but for what is named.
+	// Another version reads nothing of the user's checkout, except what is named.
 	own := t.TempDir()
 	own, err = filepath.EvalSymlinks(own)
 	if err != nil {
@@ -228,8 +228,8 @@ func TestPythonFaults(t *testing.T) {
 	}
 }
 
-// What frameworks do when they start is no attempt at anything: JAX looks at the PCI
-// bus, and several name threads that are not the one that asks.
+// What frameworks do when they start does not count as an attempt: JAX reads the PCI bus, and
+// several name threads other than the calling one.
 func TestPythonHabits(t *testing.T) {
 	if _, err := exec.LookPath(PythonName()); err != nil {
 		t.Skipf("needs Python: %v", err)

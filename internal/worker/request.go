@@ -14,7 +14,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// defaultDeadline is for requests that name none.
+// defaultDeadline is for requests without a deadline.
 const defaultDeadline = 60 * time.Second
 
 func deadline(seconds float64) time.Duration {
@@ -69,8 +69,8 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	return &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: trust, Sandbox: c.sandboxReport()}, nil
 }
 
-// toLock are the devices that a cell's run needs to itself, in the order in which
-// all runs take them.
+// toLock returns the devices that a cell's run needs exclusively, in the order in which all runs
+// take them.
 func toLock(m wire.Open, device string) []string {
 	switch {
 	case device == hostDevice && (m.Untimed || m.Cell == "oracle"):
@@ -81,8 +81,7 @@ func toLock(m wire.Open, device string) []string {
 	return []string{device}
 }
 
-// lockOnce takes a device with its first cell and keeps it: a run is not
-// interleaved with another's.
+// lockOnce locks a device with its first cell and keeps it: a run is not interleaved with another.
 func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	// Cells may be opened side by side; the first one's lock would keep the
 	// others of this very worker waiting.
@@ -110,7 +109,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	return nil
 }
 
-// nameOf names a device as people do.
+// nameOf names a device for people.
 func (s *server) nameOf(device string) string {
 	if i := slices.IndexFunc(s.devices, func(gpu result.GPU) bool { return gpu.UUID == device }); i >= 0 {
 		return fmt.Sprintf("GPU %d", i)
@@ -118,7 +117,7 @@ func (s *server) nameOf(device string) string {
 	return "this processor"
 }
 
-// lockClocks holds a GPU's clocks, once, when asked to.
+// lockClocks locks a GPU's clocks, once, when asked to.
 func (s *server) lockClocks(mhz int, device string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,8 +162,7 @@ func (s *server) dropEnded(c *child) {
 	}
 }
 
-// ask puts a request to a cell and decodes the reply; a cell that ended is
-// forgotten.
+// ask sends a request to a cell and decodes the reply; a cell that has ended is dropped.
 func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit time.Duration, reply any) (*wire.Frame, time.Duration, error) {
 	c, err := s.cell(id)
 	if err != nil {
@@ -199,11 +197,11 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 	}
 	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
 	c.mu.Lock()
-	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // whether or not it works: from its first moment on
+	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // set whether or not loading works: the code runs from the first moment
 	c.mu.Unlock()
 	var said wire.Loaded
 	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &said)
-	onDevice := said.OnDevice && c.device != hostDevice // nobody runs on what he was not given
+	onDevice := said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
 	c.mu.Lock()
 	c.processor = err == nil && c.kind == "python" && !onDevice
 	c.mu.Unlock()
@@ -223,7 +221,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	m.Cell = 0
 	c.mu.Lock()
 	c.args, c.reference = m.Args, m.Reference
-	first := c.buffers == nil // problem of this cell
+	first := c.buffers == nil // first problem of this cell
 	c.mu.Unlock()
 	switch {
 	case !m.Pin:
@@ -245,8 +243,8 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 	return &wire.PrepareReply{Prepared: said, State: before}, nil
 }
 
-// fits refuses a problem that this machine has no memory for, before a cell
-// drives the machine into swapping.
+// fits refuses a problem that does not fit into this machine's memory, before a cell makes the
+// machine swap.
 func fits(args []wire.Arg) error {
 	var total int64
 	for _, arg := range args {
@@ -266,8 +264,8 @@ func fits(args []wire.Arg) error {
 	return nil
 }
 
-// clockSlack is how far a cell's clock may be ahead of the worker's before it is
-// a contradiction: both read the same clock, so almost nothing.
+// clockSlack is how far a cell's clock may be ahead of the worker's before it is a contradiction.
+// Both read the same clock, so it is almost nothing.
 const clockSlack = 100 * time.Microsecond
 
 func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, []byte, error) {
@@ -324,11 +322,11 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	return reply, frame.Data, nil
 }
 
-// stateEvery bounds how often a cell's device is looked at while it is measured:
-// asking NVML takes milliseconds, as long as a turn of a duet.
+// stateEvery bounds how often a cell's device is read while it is measured: asking NVML takes
+// milliseconds, as long as a turn of a duet.
 const stateEvery = 100 * time.Millisecond
 
-// dueForState tells whether the device's state was last read long enough ago.
+// dueForState reports whether the device's state was last read long enough ago.
 func (c *child) dueForState() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -354,9 +352,9 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A cell that had to wait for its core was not slow: the smaller of the two
-	// clocks is what its launches took at least. One that can reach a GPU may let
-	// that work while it sleeps, whatever it said when it was loaded.
+	// A cell that had to wait for its core was not slow: the smaller of the two clocks is the least
+	// time its launches took. A cell that can reach a GPU may let it work while it sleeps, whatever
+	// it reported when it was loaded.
 	reply := &wire.RunReply{Ran: said, Toll: s.tollSince(c, before)}
 	if cpu, ok := processTime(c.proc.Pid()); c.device == hostDevice && clocked && ok && cpu-cpuBefore < took {
 		reply.Toll = reply.OfProcessor(took.Seconds(), (cpu - cpuBefore).Seconds())
@@ -372,8 +370,8 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	return reply, nil
 }
 
-// look reads a cell's counters of lost time. It returns nil for a cell that has loaded
-// device code alone, which runs on no core.
+// look reads a cell's counters of lost time. It returns nil for a cell that has loaded only device
+// code, which runs on no core.
 func (s *server) look(c *child) *sight {
 	c.mu.Lock()
 	alone, cores, last := c.alone, c.cores, c.seen
@@ -389,7 +387,7 @@ func (s *server) look(c *child) *sight {
 	return &seen
 }
 
-// tollSince returns what the machine has taken from a cell since an earlier reading.
+// tollSince returns the time that the machine has taken from a cell since an earlier reading.
 func (s *server) tollSince(c *child, before *sight) wire.Toll {
 	now := s.look(c)
 	if before == nil || now == nil {
@@ -402,7 +400,7 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 	return wire.Toll{Preempted: paid.switches, WaitedS: paid.waited.Seconds(), StolenS: paid.stolen.Seconds()}
 }
 
-// state reads the machine, or the GPU that a cell runs on.
+// state reads the state of the machine, or of the GPU that a cell runs on.
 func (s *server) state(c *child, when string) *result.State {
 	if !c.onGPU() {
 		return pointer(c.meter.Read(when))
@@ -418,7 +416,7 @@ func (s *server) state(c *child, when string) *result.State {
 	return pointer(s.gauges.state(c.device, when, own))
 }
 
-// energy is what the machine, or a cell's GPU, has used so far.
+// energy returns the energy that the machine, or a cell's GPU, has used so far.
 func (s *server) energy(c *child) (float64, bool) {
 	if !c.onGPU() {
 		return machine.EnergyJoules()

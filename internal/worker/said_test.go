@@ -19,8 +19,8 @@ type answered struct {
 	keys  string
 }
 
-// fromCell has what a worker replies, and which keys of it a cell says. All other keys are
-// the worker's own, those that are added later included.
+// fromCell lists the worker's replies, and which of their keys come from a cell. All other keys are
+// the worker's own, including those that are added later.
 var fromCell = []answered{
 	{wire.OpLoad, wire.LoadReply{}, "flush runtime limits"}, // on_device only of a cell that has one
 	{wire.OpPrepare, wire.PrepareReply{}, "buffers pinned resources sets"},
@@ -45,7 +45,7 @@ func keysOf(message any) map[string]json.RawMessage {
 	return keys
 }
 
-// invent fills a value with what no honest worker says.
+// invent fills a value with one that no honest worker sends.
 func invent(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -75,8 +75,8 @@ func invent(v reflect.Value) {
 	}
 }
 
-// claiming makes the answer of a cell whose artifact is "claims OP KEY": to OP it says KEY
-// as well, with an invented value. Errors are what such a cell answers a run with.
+// claiming makes the answer of a cell whose artifact is "claims OP KEY": its answer to OP also has
+// KEY, with an invented value. Errors are what such a cell answers a run with.
 func claiming(what, op string, body any) (answer string, claims any) {
 	words := strings.Fields(what)
 	if len(words) != 3 || words[0] != "claims" {
@@ -96,7 +96,7 @@ func claiming(what, op string, body any) (answer string, claims any) {
 	return answer, all
 }
 
-// Whatever a cell claims of what only its worker can know, nothing of it is in the reply.
+// Whatever a cell claims about facts that only its worker can know, none of it is in the reply.
 func TestACellHasNoWordsForWhatTheWorkerSays(t *testing.T) {
 	c := connect(t)
 	for _, one := range fromCell {
@@ -131,7 +131,7 @@ func TestACellHasNoWordsForWhatTheWorkerSays(t *testing.T) {
 	}
 }
 
-// askAll puts every request to a cell and returns the replies as they came.
+// askAll sends every request to a cell and returns the raw replies.
 func askAll(t *testing.T, c *Client, what string) (replies map[string]json.RawMessage, failed *Failed) {
 	t.Helper()
 	sha, err := c.Upload(t.Context(), []byte(what))

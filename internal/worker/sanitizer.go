@@ -20,18 +20,18 @@ const (
 	sanitizerName = "compute-sanitizer"
 	sanitizerLog  = "sanitizer.log" // in the cell's scratch
 
-	// sanitizedHello and sanitizedEnd are what starting and ending a cell may take
-	// under a tool that patches device code and sums up at the end.
+	// sanitizedHello and sanitizedEnd bound the start and the end of a cell under a tool, which
+	// patches device code and writes a summary at the end.
 	sanitizedHello = 90 * time.Second
 	sanitizedEnd   = 40 * time.Second
 
-	exitSanitizer = "86" // status that a tool with errors ends with
+	exitSanitizer = "86" // exit status of a tool that found errors
 )
 
 var sanitizerTools = []string{"memcheck", "racecheck", "initcheck", "synccheck"}
 
-// findSanitizer finds compute-sanitizer: what PAWL_SANITIZER names, else on PATH,
-// else in a toolkit.
+// findSanitizer finds compute-sanitizer: the path in PAWL_SANITIZER, else on PATH, else in a
+// toolkit.
 func findSanitizer() (string, error) {
 	if named := os.Getenv("PAWL_SANITIZER"); named != "" {
 		path, err := exec.LookPath(named)
@@ -80,8 +80,8 @@ func noSanitizer(why string) error {
 	}
 }
 
-// sanitize puts a tool of compute-sanitizer between the worker and a cell. It starts
-// the cell with a library of its own in it, and the two talk over a local socket.
+// sanitize runs a cell under a tool of compute-sanitizer. The tool starts the cell with its own
+// library in it, and the two communicate over a local socket.
 func (p *program) sanitize(path, tool, scratch string) error {
 	if !slices.Contains(sanitizerTools, tool) {
 		return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("compute-sanitizer has no tool %q; it has %s", tool, strings.Join(sanitizerTools, ", "))}
@@ -93,13 +93,13 @@ func (p *program) sanitize(path, tool, scratch string) error {
 		"--show-backtrace", "device", // the host is pawl
 	}
 	if tool == "memcheck" {
-		args = append(args, "--report-api-errors", "no") // asking the driver what it can do is no error
+		args = append(args, "--report-api-errors", "no") // querying the driver's capabilities is no error
 	}
 	p.args = slices.Concat(args, []string{p.path}, p.args[1:])
 	p.path = path
 	p.env = append(p.env,
 		"NV_COMPUTE_SANITIZER_LOCAL_CONNECTION_OVERRIDE=uds", // the sandbox has no network
-		"PYTORCH_NO_CUDA_MEMORY_CACHING=1",                   // or a tensor's end is not its allocation's
+		"PYTORCH_NO_CUDA_MEMORY_CACHING=1",                   // otherwise the end of a tensor is not the end of its allocation
 		cell.SanitizerVariable+"="+tool)
 	folder := filepath.Dir(path)
 	p.policy.Read = append(p.policy.Read, folder, filepath.Join(folder, "..", "lib"), filepath.Join(folder, "..", "lib64"), "/etc/passwd", "/etc/nsswitch.conf")
@@ -107,8 +107,7 @@ func (p *program) sanitize(path, tool, scratch string) error {
 	return nil
 }
 
-// finish lets a cell under compute-sanitizer end by itself: the tool writes its
-// summary then.
+// finish lets a cell under compute-sanitizer end by itself: the tool writes its summary then.
 func (c *child) finish() {
 	c.requests.Close()
 	select {
@@ -117,12 +116,12 @@ func (c *child) finish() {
 	}
 }
 
-// sanitizerHalf bounds what is kept of a tool's log: so much of its beginning and
-// of its end. A frame must have room for it, and JSON writes some characters as six.
+// sanitizerHalf bounds a tool's log: this much of its beginning and of its end is kept. It must fit
+// into a frame, and JSON writes some characters as six.
 const sanitizerHalf = 48 << 10
 
-// readSanitizerLog reads what the tool wrote. The cell's code could write there too:
-// it is as true as the cell.
+// readSanitizerLog reads the tool's output. The cell's code could write there too, so the log is as
+// trustworthy as the cell.
 func readSanitizerLog(scratch string) string {
 	f, err := os.OpenFile(filepath.Join(scratch, sanitizerLog), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A stand-in for compute-sanitizer: it notes its arguments, starts the rest as a child
-// with a folder and a pipe of its own in TMPDIR, as the real one does, and sums up
-// once that has ended.
+// A stand-in for compute-sanitizer: it records its arguments, starts the rest as a child with its
+// own folder and pipe in TMPDIR, as the real one does, and writes a summary once the child has
+// ended.
 const fakeSanitizer = `#!/bin/sh
 log=
 options="$*"
@@ -65,8 +65,8 @@ func openSanitized(t *testing.T, c *Client, mode string) *Cell {
 	return cell
 }
 
-// A cell under a sanitizer keeps its descriptors, ends by itself, and what the tool
-// writes after that comes back with its end.
+// A cell under a sanitizer keeps its descriptors and ends by itself, and what the tool writes after
+// that is in the reply about its end.
 func TestSanitizedCell(t *testing.T) {
 	t.Setenv("PAWL_SANITIZER", writeSanitizer(t, t.TempDir(), fakeSanitizer))
 	c := connect(t)
@@ -92,7 +92,7 @@ func TestSanitizedCell(t *testing.T) {
 	}
 }
 
-// What the tool wrote about a cell that died comes with the fault.
+// The tool's output about a cell that died comes with the fault.
 func TestSanitizedCellThatEnds(t *testing.T) {
 	t.Setenv("PAWL_SANITIZER", writeSanitizer(t, t.TempDir(), strings.Replace(fakeSanitizer, `"$@"`, `exit 86`, 1)))
 	c := connect(t)

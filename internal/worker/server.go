@@ -20,19 +20,19 @@ type ServeOptions struct {
 	Tool  result.Tool
 	Lease time.Duration // the worker ends when it hears nothing for this long; 0 means DefaultLease
 
-	AskDriver bool   // for GPUs, also where nothing says that there is a driver: for tests
-	Proc      string // where to read what the machine took from a cell; "" means /proc
-	Stat      string // where to read what of that a hypervisor took; "" means the stat in Proc
+	AskDriver bool   // ask for GPUs even where no driver seems to be loaded: for tests
+	Proc      string // folder for the time that the machine took from a cell; "" means /proc
+	Stat      string // file for the part of it that a hypervisor took; "" means the stat in Proc
 }
 
-// DefaultLease is how long a worker lives without hearing from its parent, so
-// that a broken ssh or a killed srun leaves nothing running.
+// DefaultLease is how long a worker lives without hearing from its parent, so that a broken ssh or
+// a killed srun leaves nothing running.
 const DefaultLease = 30 * time.Second
 
-// ErrLease is why a worker ended that heard nothing for its lease.
+// ErrLease means that a worker ended because it heard nothing for its lease.
 var ErrLease = errors.New("heard nothing from the parent for the whole lease")
 
-// server is a worker at work.
+// server is a running worker.
 type server struct {
 	out   *wire.Writer
 	store *store
@@ -41,11 +41,11 @@ type server struct {
 	noDevice error // why there are none
 	gauges   *gauges
 	witness  witness
-	caches   []result.Cache               // of a processor
-	python   func() (*interpreter, error) // asked once
+	caches   []result.Cache               // of a CPU
+	python   func() (*interpreter, error) // evaluated once
 	sources  sourceFolders
 
-	locking chan struct{} // held while a device's lock is taken
+	locking chan struct{} // held while a device's lock is being taken
 
 	mu       sync.Mutex
 	locks    map[string]*os.File // of devices, each taken with its first cell
@@ -130,8 +130,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 }
 
-// accept answers what is quick at once, in order, and the rest on the side, so
-// that ping and cancel are heard at any time.
+// accept answers quick requests at once, in order, and runs the others in goroutines, so that ping
+// and cancel are handled at any time.
 func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 	switch frame.Op {
 	case wire.OpPing:
@@ -224,7 +224,7 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 	return body, blob, err
 }
 
-// answer decodes a request and does what it asks for.
+// answer decodes a request and executes it.
 func answer[M, R any](ctx context.Context, frame *wire.Frame, do func(context.Context, M) (*R, error)) (*R, error) {
 	var m M
 	if err := frame.Decode(&m); err != nil {
@@ -235,7 +235,7 @@ func answer[M, R any](ctx context.Context, frame *wire.Frame, do func(context.Co
 
 // shutdown ends everything the worker started.
 func (s *server) shutdown(stop context.CancelFunc) {
-	stop() // requests under way end their cells themselves
+	stop() // running requests end their cells themselves
 	s.requests.Wait()
 	for _, c := range s.cells {
 		_ = c.proc.Kill()

@@ -10,15 +10,15 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// sourceFolders are the folders that python cells import from, without what a
-// checkout holds besides sources: tokens in .git/config, baselines in .pawl.
+// sourceFolders are the folders that Python cells import from, without the non-sources of a
+// checkout: tokens in .git/config, baselines in .pawl.
 type sourceFolders struct {
 	mu    sync.Mutex
-	known map[string]sandbox.Sources // to list a large folder for every cell would take long
+	known map[string]sandbox.Sources // listing a large folder for every cell would take long
 }
 
-// grant allows a cell to read the sources in some folders. A finder of modules must be
-// able to list a folder of which not everything may be read.
+// grant allows a cell to read the sources in some folders. A module finder must be able to list a
+// folder even if not everything in it may be read.
 func (s *sourceFolders) grant(policy *sandbox.Policy, folders []string) {
 	for _, folder := range folders {
 		if inSystem(folder) {

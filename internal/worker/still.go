@@ -5,37 +5,36 @@ import (
 	"time"
 )
 
-// A cell whose process runs candidate code is stopped between requests, with all that it
-// has started. Its threads could otherwise work while another cell is timed: they would
-// slow that one down, or get a start on what they are asked for next.
+// A cell whose process runs candidate code is stopped between requests, with all processes that it
+// has started. Its threads could otherwise work while another cell is timed: they would slow that
+// one down, or start early on their next request.
 
-// pause is what is known of a cell between two requests. A timer of the candidate's own
-// can wake a cell that is stopped, and the cell can stop itself again: what it worked
-// meanwhile is still on its processor's clock.
+// pause is what is known of a cell between two requests. A timer of the candidate's own can wake a
+// stopped cell, and the cell can stop itself again: its work meanwhile still shows in its CPU time.
 type pause struct {
 	stopped  bool
-	halted   bool          // all of its threads were seen to have come to a halt
-	known    bool          // worked is
-	worked   time.Duration // by its processor until then
+	halted   bool          // all of its threads were seen stopped
+	known    bool          // worked is known
+	worked   time.Duration // CPU time until then
 	all      int           // pauses so far
-	restless int           // of these, in which it went on
+	restless int           // pauses in which it went on
 }
 
 const (
-	haltMost  = 20 * time.Millisecond // that threads may take to come to a halt
+	haltMost  = 20 * time.Millisecond // time that threads may take to stop
 	restMost  = 100 * time.Microsecond
-	neverHalt = 5 * time.Millisecond // the same, where nobody has seen it come to one
+	neverHalt = 5 * time.Millisecond // the same, where nobody has seen it stop
 
-	// So many pauses, and no fewer than one in so many: a machine that is busy charges a
-	// thread with more than that once in thousands.
+	// At least this many pauses, and at least one in this many: a busy machine charges a thread
+	// with more than that only once in thousands.
 	restless      = 3
 	restlessShare = 20
 )
 
-// isRestless tells whether it went on too often for that to be the machine's doing.
+// isRestless reports whether the cell went on too often for the machine to be the cause.
 func (p *pause) isRestless() bool { return p.restless >= restless && p.restless*restlessShare >= p.all }
 
-// wake lets the cell run. The error is that it has been running all along.
+// wake lets the cell run. The error means that it has been running all along.
 func (c *child) wake() error {
 	p := &c.pause
 	if !p.stopped {
@@ -54,8 +53,8 @@ func (c *child) wake() error {
 	return nil
 }
 
-// still stops the cell until the next request, and waits until it has come to a halt: what
-// is asked of another cell next is not to be disturbed.
+// still stops the cell until the next request, and waits until it has stopped: the next request to
+// another cell must not be disturbed.
 func (c *child) still() {
 	c.mu.Lock()
 	trusted := !c.loaded || c.alone || c.kind == "oracle" || c.sanitizer != ""

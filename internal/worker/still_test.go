@@ -11,7 +11,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A thread that a kernel has left behind works in the cell's own turns alone.
+// A thread that a kernel has left behind works only in the cell's own turns.
 func TestStillBetweenRequests(t *testing.T) {
 	c := connect(t)
 	cell := openLying(t, c, "restless")
@@ -31,7 +31,7 @@ func TestStillBetweenRequests(t *testing.T) {
 	}
 }
 
-// What a module has started when it was loaded waits for the first request.
+// Threads that a module starts when it is loaded wait for the first request.
 func TestStoppedAfterLoad(t *testing.T) {
 	c := connect(t)
 	cell := openLying(t, c, "honest")
@@ -44,7 +44,7 @@ func TestStoppedAfterLoad(t *testing.T) {
 	}
 }
 
-// A busy machine charges a thread that is stopped with a moment, once in thousands of pauses.
+// A busy machine charges a stopped thread with a moment, once in thousands of pauses.
 func TestRestless(t *testing.T) {
 	for _, tc := range []struct {
 		restless, all int
@@ -56,7 +56,7 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// One that has a timer wake it is found out by its processor's clock, however often.
+// A cell that is woken by a timer is found by its CPU time, however often.
 func TestWokenBetweenRequests(t *testing.T) {
 	for _, what := range []string{"wakes itself", "hardly stops"} {
 		t.Run(what, func(t *testing.T) {

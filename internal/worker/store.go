@@ -16,13 +16,13 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// store holds the blobs a worker was sent, by hash, in a folder that lives as
-// long as the worker. Every cell may read them; the rest of that folder, such as
-// the scratch folders of other cells and the outputs they left, none may.
+// store holds the blobs that a worker was sent, by hash, in a folder that lives as long as the
+// worker. Every cell may read the blobs. No cell may read the rest of that folder, such as the
+// scratch folders of other cells and their outputs.
 type store struct {
 	dir     string
 	lock    *os.File
-	quick   string // folder in memory, for outputs of GPUs; "": there is no room for one
+	quick   string // folder in memory, for outputs of GPUs; "": there is no room for it
 	held    *os.File
 	partial map[string]*upload
 
@@ -38,7 +38,7 @@ type upload struct {
 
 const storePattern = "pawl-worker-"
 
-// newStore makes the folder, and removes those of workers that were killed.
+// newStore creates the folder, and removes those of killed workers.
 func newStore() (*store, error) {
 	dir, lock, err := lockedFolder(os.TempDir())
 	if err != nil {
@@ -46,7 +46,7 @@ func newStore() (*store, error) {
 	}
 	s := &store{dir: dir, lock: lock, partial: map[string]*upload{}}
 	if roomIn(memoryFolder) >= memoryLeast {
-		s.quick, s.held, _ = lockedFolder(memoryFolder) // without it all outputs go to the other
+		s.quick, s.held, _ = lockedFolder(memoryFolder) // without it all outputs go to the other folder
 	}
 	for _, folder := range append(s.outputs(), s.blobs()) {
 		if err := os.Mkdir(folder, 0o700); err != nil {
@@ -56,13 +56,13 @@ func newStore() (*store, error) {
 	return s, nil
 }
 
-// memoryFolder is in memory where it is a tmpfs, and is used with that much room.
+// memoryFolder is used if it is a tmpfs with enough room.
 const (
 	memoryFolder = "/dev/shm"
 	memoryLeast  = 1 << 30
 )
 
-// roomIn is how many bytes a tmpfs has left; 0 where it is none.
+// roomIn returns how many bytes a tmpfs has left; 0 if the folder is not one.
 func roomIn(folder string) int64 {
 	var s unix.Statfs_t
 	if unix.Statfs(folder, &s) != nil || s.Type != unix.TMPFS_MAGIC {
@@ -71,16 +71,16 @@ func roomIn(folder string) int64 {
 	return int64(s.Bavail) * s.Bsize
 }
 
-// lockedFolder makes a folder that nobody sweeps before it is unlocked, after
-// sweeping those whose worker is gone.
+// lockedFolder creates a folder that nobody sweeps until it is unlocked, after sweeping those whose
+// worker has ended.
 func lockedFolder(parent string) (string, *os.File, error) {
 	sweepStores(parent)
 	dir, err := os.MkdirTemp(parent, storePattern)
 	if err != nil {
 		return "", nil, fmt.Errorf("make the worker's folder: %w", err)
 	}
-	// The lock is held before it has its name: another worker that sweeps must not
-	// find one that nobody holds yet.
+	// The lock is held before the file gets its name: another worker that sweeps must not find a
+	// lock file that nobody holds yet.
 	lock, err := os.Create(filepath.Join(dir, "lock.new"))
 	if err == nil {
 		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -101,7 +101,7 @@ func sweepStores(parent string) {
 	for _, dir := range old {
 		lock, err := os.Open(filepath.Join(dir, "lock"))
 		if err != nil {
-			continue // another worker is just making it, or it is not ours
+			continue // another worker is just creating it, or it is not ours
 		}
 		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			_ = os.RemoveAll(dir)
@@ -110,11 +110,10 @@ func sweepStores(parent string) {
 	}
 }
 
-// blobs is what every cell may read.
+// blobs returns the folder that every cell may read.
 func (s *store) blobs() string { return filepath.Join(s.dir, "blobs") }
 
-// outputs are the folders of what cells have produced; only those that judge may
-// read them.
+// outputs returns the folders of the cells' outputs; only cells that judge may read them.
 func (s *store) outputs() []string {
 	folders := []string{filepath.Join(s.dir, "outputs")}
 	if s.quick != "" {
@@ -130,8 +129,8 @@ func (s *store) have(sha string) bool {
 	return validHash(sha) && err == nil
 }
 
-// isDeviceCode tells whether a blob is for a GPU alone: nothing in it runs in the
-// process that loads it.
+// isDeviceCode reports whether a blob is for a GPU alone: nothing in it runs in the process that
+// loads it.
 func (s *store) isDeviceCode(sha string) bool {
 	file, err := os.Open(s.path(sha))
 	if err != nil {
@@ -145,13 +144,13 @@ func (s *store) isDeviceCode(sha string) bool {
 	return !cell.IsHostObject(head)
 }
 
-// validHash keeps what becomes a file name from being anything else.
+// validHash reports whether a hash is safe as a file name.
 func validHash(sha string) bool {
 	raw, err := hex.DecodeString(sha)
 	return err == nil && len(raw) == sha256.Size
 }
 
-// put takes the next part of a blob; the last one makes it available.
+// put adds the next part of a blob; the last one makes it available.
 func (s *store) put(m wire.Put, data []byte) error {
 	if !validHash(m.SHA256) {
 		return wire.Errorf("malformed", "%q is no sha256", m.SHA256)

@@ -24,8 +24,7 @@ type toll struct {
 	stolen   time.Duration // time the hypervisor gave cores of the cell to other guests
 }
 
-// witness reads tolls from /proc; tests have a folder of their own in its place, or a
-// file in place of its stat.
+// witness reads tolls from /proc; tests replace it by a folder of their own, or its stat by a file.
 type witness struct{ proc, stat string }
 
 // sight is one reading of a cell's counters in /proc.
@@ -41,8 +40,8 @@ type thread struct {
 	ran, waited time.Duration
 }
 
-// lookBytes of /proc/stat are the lines of 1,300 cores, which are the first in it. A
-// thread's status names all groups of its user before the switches.
+// lookBytes of /proc/stat hold the lines of 1,300 cores, which come first in it. A thread's status
+// lists all groups of its user before the switches.
 const lookBytes = 128 << 10
 
 var lookBuffers = sync.Pool{New: func() any {
@@ -85,7 +84,7 @@ func (w witness) read(name string, into []byte) []byte {
 	return readInto(filepath.Join(w.proc, name), into)
 }
 
-// readInto is os.ReadFile without the poller, and without allocating: requests wait for it.
+// readInto is os.ReadFile without the poller and without allocating, because requests wait for it.
 func readInto(path string, into []byte) []byte {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s sight) until(later sight, threads int) toll {
 	for tid, now := range later.threads {
 		ran += now.ran - s.threads[tid].ran
 	}
-	ran = max(ran, later.busy-s.busy) // threads that have ended are in no list
+	ran = max(ran, later.busy-s.busy) // ended threads are in no list
 	for tid, now := range later.threads {
 		before := s.threads[tid]
 		others := ran - (now.ran - before.ran)
@@ -165,7 +164,7 @@ func parseStolen(stat []byte, cores []int) map[int]time.Duration {
 			break // the cores come first
 		}
 		fields := bytes.Fields(number)
-		if len(fields) <= steal || number[0] == ' ' { // of all together
+		if len(fields) <= steal || number[0] == ' ' { // the sum of all cores
 			continue
 		}
 		core, err := strconv.Atoi(string(fields[0]))

@@ -34,7 +34,7 @@ func (p fakeProc) write(name, text string) {
 	}
 }
 
-// stolen are ticks of cores 0, 1, 2 and so on.
+// stolen sets the ticks of cores 0, 1, 2 and so on.
 func (p fakeProc) stolen(ticks ...int) {
 	text := "cpu  1 2 3 4 5 6 7 999999 9 10\n"
 	for core, n := range ticks {
@@ -63,13 +63,13 @@ func TestToll(t *testing.T) {
 	if got, want := before.until(w.look(7, []int{0, 2}, &before), 2), (toll{switches: 5, waited: 50 * ms, stolen: 30 * ms}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	// Threads that are kept on no core lose no more than as many cores do.
+	// Threads that are pinned to no core lose at most what as many cores lose.
 	for threads, want := range []time.Duration{1000 * ms, 1000 * ms, 1020 * ms, 1030 * ms, 1030 * ms} {
 		if got := all.until(w.look(7, nil, &before), threads); got.stolen != want {
 			t.Errorf("of %d threads %v were stolen, want %v", threads, got.stolen, want)
 		}
 	}
-	// Threads that let each other wait have waited for nobody else.
+	// Threads that make each other wait have waited for nobody else.
 	p.thread(9, 400*ms, 400*ms, 1)
 	p.thread(7, 510*ms, 475*ms, 8)
 	if got := before.until(w.look(7, nil, &before), 1); got.waited != 50*ms {
@@ -86,8 +86,8 @@ func TestToll(t *testing.T) {
 	}
 }
 
-// On a large guest a little of every core is stolen, and a cell that is kept on none
-// has lost one core's share of that.
+// On a large guest a little of every core is stolen, and an unpinned cell has lost one core's share
+// of it.
 func TestStolenOfManyCores(t *testing.T) {
 	c, p := sleeping(t)
 	s := &server{witness: c.witness}
@@ -129,7 +129,7 @@ func TestSwitchesAfterManyGroups(t *testing.T) {
 	}
 }
 
-// What a cell says of its disturbances is not listened to.
+// A cell's own report of its disturbances is ignored.
 func TestTollIsTheWorkers(t *testing.T) {
 	c := connect(t)
 	cell := openLying(t, c, "preempted")
@@ -142,8 +142,7 @@ func TestTollIsTheWorkers(t *testing.T) {
 	}
 }
 
-// A cell that shares its core with others is preempted and waits, and the worker sees
-// it.
+// A cell that shares its core with others is preempted and waits, and the worker sees it.
 func TestSharedCore(t *testing.T) {
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
 		t.Skipf("this kernel does not tell who waited: %v", err)
@@ -187,7 +186,7 @@ func TestSharedCore(t *testing.T) {
 	}
 }
 
-// sleeping is a cell that does nothing, beside a /proc of the test's own.
+// sleeping returns a cell that does nothing, with a fake /proc.
 func sleeping(t *testing.T) (*child, fakeProc) {
 	t.Helper()
 	path, err := exec.LookPath("sleep")
@@ -207,7 +206,7 @@ func sleeping(t *testing.T) (*child, fakeProc) {
 	return c, p
 }
 
-// A worker that was not let run finds the answer and the end of its patience at once.
+// A worker that was not scheduled finds the answer and the end of its patience at once.
 func TestAnswerThatWaitsIsAccepted(t *testing.T) {
 	c, _ := sleeping(t)
 	for range 50 {
@@ -236,7 +235,7 @@ func TestUnexplainedAtTwoLooks(t *testing.T) {
 	}
 }
 
-// A cell that is gone has kept nothing back, however late the worker comes to see it.
+// A cell that has ended has held nothing back, however late the worker notices.
 func TestGoneIsExplained(t *testing.T) {
 	c, _ := sleeping(t)
 	given := c.grace()
@@ -253,7 +252,7 @@ func TestGoneIsExplained(t *testing.T) {
 	}
 }
 
-// One that goes on with what it has answered has.
+// A cell that goes on working on an answered request has.
 func TestBusyCellIsForged(t *testing.T) {
 	for _, what := range []string{"answers and works on", "answers and sleeps"} {
 		t.Run(what, func(t *testing.T) {

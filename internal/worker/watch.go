@@ -12,18 +12,18 @@ import (
 	"pawl/internal/result"
 )
 
-// watchEvery is how often a cell's memory and threads are read. At this pace it
-// can overshoot its limit by what it touches in the meantime, some 100 MB.
+// watchEvery is how often a cell's memory and threads are read. At this rate the cell can exceed
+// its limit by what it touches in between, some 100 MB.
 const watchEvery = 20 * time.Millisecond
 
-// watchKin is the share of looks that also find the cell's children, which takes a
+// watchKin is the interval, in readings, at which the cell's children are also read, which takes a
 // walk over all processes.
 const watchKin = 10
 
 // watch ends the cell when it takes more memory or threads than it may.
 func (c *child) watch() {
 	path := fmt.Sprintf("/proc/%d/status", c.proc.Pid())
-	children := 0 // threads of them, when last looked at
+	children := 0 // their threads, at the last reading
 	var seen sightings
 	for look := 0; ; look++ {
 		select {
@@ -109,8 +109,8 @@ func parseUsage(status []byte) usage {
 	return u
 }
 
-// processTime is the processor time a process has used, all threads together.
-// Unlike a clock on the wall it does not grow while the process waits its turn.
+// processTime returns the CPU time that a process has used, over all threads. Unlike wall time it
+// does not grow while the process waits its turn.
 func processTime(pid int) (time.Duration, bool) {
 	const scheduled = 2 // CPUCLOCK_SCHED: what clock_getcpuclockid(3) puts into the low bits
 	var ts unix.Timespec

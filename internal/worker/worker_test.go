@@ -82,7 +82,7 @@ func TestLyingCellsAreEnded(t *testing.T) {
 	})
 }
 
-// An answer that somebody else gave first shows when the second one comes.
+// An answer that somebody else gave first shows when the second one arrives.
 func TestSecondAnswerIsNoticed(t *testing.T) {
 	c := connect(t)
 	t.Run("at the next request", func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestStoresThatStartTogether(t *testing.T) {
 	wait.Wait()
 }
 
-// Whoever needs two devices takes them in the order of everybody else.
+// A run that needs two devices takes them in the same order as all others.
 func TestWhatACellLocks(t *testing.T) {
 	const gpu = "GPU-1"
 	for name, test := range map[string]struct {

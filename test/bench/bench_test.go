@@ -1,5 +1,5 @@
-// Package bench measures what docs/performance.md claims of the shipped binary as
-// a whole. PAWL_BIN names the binary; `make bench` builds it.
+// Package bench measures the claims of docs/performance.md about the shipped binary as a whole.
+// PAWL_BIN names the binary; `make bench` builds it.
 package bench
 
 import (

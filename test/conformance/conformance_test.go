@@ -1,6 +1,6 @@
-// Package conformance tests that a worker keeps docs/protocol.md, for every kind
-// of cell it offers. PAWL_WORKER is the command that starts it; without that it
-// is the shipped binary's own, PAWL_BIN.
+// Package conformance tests that a worker follows docs/protocol.md, for every kind of cell that it
+// offers. PAWL_WORKER is the command that starts the worker; without it, the shipped binary's own
+// worker is tested, and PAWL_BIN names that binary.
 package conformance
 
 import (
@@ -53,7 +53,7 @@ type peer struct {
 	next  uint64
 }
 
-// takesLease tells whether the worker has the flag --lease.
+// takesLease reports whether the worker has the flag --lease.
 func takesLease() bool {
 	return os.Getenv("PAWL_WORKER") == "" || os.Getenv("PAWL_LEASE_FLAG") != ""
 }

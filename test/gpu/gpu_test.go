@@ -363,7 +363,7 @@ func killed(t *testing.T, kernels string, ready func(pid int)) {
 	mustMeasure(t, row(t, newProject(t, kernel("good")).bench(), "good"))
 }
 
-// hasThread tells whether a process has a thread of that name.
+// hasThread reports whether a process has a thread of that name.
 func hasThread(name string) func(pid int) bool {
 	return func(pid int) bool {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))

@@ -79,10 +79,10 @@ func holdings(client *worker.Client, cell *worker.Cell) (map[string]holding, err
 	return found, nil
 }
 
-// A step of work takes so many samples, or answers one request.
+// A step of work takes this many samples, or answers one request.
 type step func(ctx context.Context, first int) (samples int, err error)
 
-// Flat works until so many samples are taken, and is an error where cell, worker or
+// Flat works until this many samples are taken, and is an error where cell, worker or
 // parent then holds more than it did after the first tenth. log is told what they hold.
 func Flat(ctx context.Context, client *worker.Client, cell *worker.Cell, samples int, work step, log func(format string, args ...any)) error {
 	var before map[string]holding

@@ -1,5 +1,5 @@
-// Package soak lets cells work for long and looks whether what pawl itself holds
-// (memory, descriptors, threads of cell, worker and parent) stays flat.
+// Package soak runs cells for a long time and checks that pawl's own resources (memory, file
+// descriptors and threads of cell, worker and parent) do not grow.
 package soak
 
 import (

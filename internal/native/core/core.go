@@ -1,10 +1,10 @@
-// Package core has what a core of the processor can do and Go has no words for: it
-// empties the caches of a range of memory, and runs instructions of known latency, by
-// which its frequency can be told. Its clock asks the kernel, not the page that the
-// kernel shares with every process, which code in this process could change.
+// Package core does what a CPU core can do and Go has no function for. It flushes a range of memory
+// from the caches, and runs instructions of known latency, which reveal the core's frequency. Its
+// clock asks the kernel instead of reading the page that the kernel shares with every process,
+// because code in this process could change that page.
 //
-// All of it is pawl's own machine code: candidate code that shares the process could
-// change its own object unseen, and this only where the worker looks.
+// All of it is pawl's own machine code. Candidate code in the same process could change its own
+// object unnoticed; it can change pawl's code only where the worker checks.
 package core
 
 import (

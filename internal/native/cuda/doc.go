@@ -1,6 +1,6 @@
-// Package cuda is a thin binding of the CUDA driver API: libcuda is loaded at
-// run time, without cgo, and each function here is one call of the driver, or
-// the few that belong together. It decides nothing.
+// Package cuda is a thin binding of the CUDA driver API: libcuda is loaded at run time, without
+// cgo. Each function here is one call of the driver, or a few calls that belong together. The
+// package decides nothing.
 //
 // # Threads
 //
@@ -24,8 +24,7 @@
 //
 // # Errors
 //
-// A refused call is an [*Error] with the driver's own name and words for it;
-// errors.Is compares it with a [Code]. Errors of a running kernel show up in a
-// later call, usually the next synchronisation. After one that is
-// [Error.Sticky] nothing works in this process any more.
+// A refused call returns an [*Error] with the driver's own name and message; errors.Is compares it
+// with a [Code]. Errors of a running kernel show up in a later call, usually the next
+// synchronisation. After an error that is [Error.Sticky] nothing works in this process any more.
 package cuda

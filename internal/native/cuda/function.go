@@ -71,7 +71,7 @@ func (f Function) ParamSizes() ([]int, error) {
 	}
 }
 
-// MaxActiveBlocks is how many blocks of so many threads and so much dynamic
+// MaxActiveBlocks is how many blocks of this many threads and this much dynamic
 // shared memory fit on one SM.
 func (f Function) MaxActiveBlocks(threads int, shared uint32) (int, error) {
 	var blocks int32

@@ -31,7 +31,7 @@ func (d *Driver) MemsetD8(to DevicePtr, value byte, bytes uint64, s Stream) erro
 	return d.call(&d.memsetD8Async, uintptr(to), uintptr(value), uintptr(bytes), s.handle)
 }
 
-// MemsetD32 fills device memory with so many words of 32 bits, in the stream.
+// MemsetD32 fills device memory with this many words of 32 bits, in the stream.
 func (d *Driver) MemsetD32(to DevicePtr, value uint32, words uint64, s Stream) error {
 	return d.call(&d.memsetD32Async, uintptr(to), uintptr(value), uintptr(words), s.handle)
 }

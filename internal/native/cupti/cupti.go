@@ -7,8 +7,8 @@
 //	// launch, and wait for the device
 //	kernels, err := tracer.Stop()
 //
-// CUPTI calls back from threads of its own. There is one Tracer in a process, and
-// what it has once hooked into stays there: time launches in another one.
+// CUPTI calls back from threads of its own. There is one Tracer in a process, and its hooks stay
+// installed: time launches in another process.
 package cupti
 
 import (

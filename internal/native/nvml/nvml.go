@@ -1,10 +1,9 @@
-// Package nvml is a thin binding of NVIDIA's management library, loaded at run
-// time and without cgo: the state of a GPU, and the locking of its clocks. It
-// decides nothing. NVML needs no CUDA context, and its calls may come from any
-// thread.
+// Package nvml is a thin binding of NVIDIA's management library, loaded at run time and without
+// cgo. It reads the state of a GPU and locks its clocks; it decides nothing. NVML needs no CUDA
+// context, and its calls may come from any thread.
 //
-// What a card, a driver or a permission does not allow is told apart with
-// errors.Is: [ErrNotSupported], [ErrNoPermission], [ErrNotFound].
+// Callers distinguish what a card, a driver or a permission does not allow with errors.Is:
+// [ErrNotSupported], [ErrNoPermission], [ErrNotFound].
 package nvml
 
 import (

@@ -1,7 +1,6 @@
-// Package nvrtc is a thin binding of NVIDIA's run-time compiler, loaded at run
-// time and without cgo: CUDA C++ in, machine code out, no driver and no GPU
-// needed. It decides nothing; which architecture and which headers is for the
-// caller to say in the options. Its calls may come from any thread.
+// Package nvrtc is a thin binding of NVIDIA's run-time compiler, loaded at run time and without
+// cgo. It compiles CUDA C++ to machine code and needs neither driver nor GPU. It decides nothing;
+// the caller chooses architecture and headers in the options. Its calls may come from any thread.
 package nvrtc
 
 import (

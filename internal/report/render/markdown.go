@@ -57,7 +57,7 @@ func Markdown(v view.View) string {
 
 func (d *markdown) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-// full reports whether a comment has no room for so many bytes more.
+// full reports whether a comment has no room for this many bytes more.
 func (d *markdown) full(bytes int) bool { return d.comment && d.Len()+bytes > d.room }
 
 // add adds a text that there is room for.

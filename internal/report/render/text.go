@@ -143,7 +143,7 @@ func (t *text) table(from *view.Table) {
 	t.WriteString(made.String())
 }
 
-// cell is the text of a cell, in a column that has room for so many characters.
+// cell is the text of a cell, in a column that has room for this many characters.
 func (t *text) cell(c view.Cell, most int) string {
 	if c.Most > 0 {
 		most = c.Most

@@ -1,6 +1,5 @@
-// Package render shows a View: as text for a terminal, as Markdown, as an HTML page
-// and as CSV. It knows nothing of reports; what is said, and in which form, is the
-// view's decision.
+// Package render shows a View: as text for a terminal, as Markdown, as an HTML page and as CSV. It
+// knows nothing of reports; the view decides what is said and in which form.
 package render
 
 import (
@@ -41,7 +40,7 @@ func excerpt(text string) string {
 	return strings.Join(all, "\n")
 }
 
-// safe makes any text harmless within a line. A comment has room for so many bytes
+// safe makes any text harmless within a line. A comment has room for this many bytes
 // of it.
 func (d *markdown) safe(text string, most int) string {
 	if d.comment {
@@ -61,7 +60,7 @@ var markup = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "~", "\\~", "$", "\\$", "@", "@\u200b",
 )
 
-// inline makes any text safe within a line of Markdown, and no longer than so many
+// inline makes any text safe within a line of Markdown, and no longer than this many
 // bytes of its own.
 func inline(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
@@ -73,7 +72,7 @@ func inline(text string, most int) string {
 	return markup.Replace(clip(strings.TrimSpace(text), most))
 }
 
-// clip shortens a text to so many bytes, with an ellipsis where it was cut.
+// clip shortens a text to this many bytes, with an ellipsis where it was cut.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -1,8 +1,8 @@
-// Package view is a report as data that is ready to be shown: sections, tables,
-// badges, notes and plots, in words and numbers that need no more thought. It knows
-// neither what a report is made of nor how a form looks. report.ViewOf makes a View
-// and package render shows it as text, Markdown, HTML or CSV; the dashboard and the
-// comment on a pull request are to take the same views.
+// Package view describes a report as data that is ready to be shown: sections, tables, badges,
+// notes and plots, whose words and numbers are final. It knows neither what a report is made of nor
+// what an output format looks like. report.ViewOf makes a View, and package render shows it as
+// text, Markdown, HTML or CSV. The dashboard and the comment on a pull request are to take the same
+// views.
 package view
 
 import (
@@ -210,7 +210,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Shorten cuts a text to so many characters.
+// Shorten cuts a text to this many characters.
 func Shorten(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return strings.TrimRight(string(runes[:most-1]), " ") + "…"

@@ -18,30 +18,30 @@ import (
 const (
 	page     = 4096
 	hugePage = 2 << 20
-	redZone  = 4096 // bytes before and after every buffer that must stay as they were
+	redZone  = 4096 // bytes before and after every buffer that must stay unchanged
 	redByte  = 0xA5
 	stagger  = 320 // bytes between the page offsets of neighbouring buffers: equal offsets alias in the store buffer
 )
 
-// buffer is one argument in memory: guard page, red zone, data, red zone, guard
-// page. A write just outside is seen in the red zone, one far outside traps.
+// buffer is one argument in memory: guard page, red zone, data, red zone, guard page. A write just
+// outside shows in the red zone; one far outside traps.
 type buffer struct {
 	arg    wire.Arg
-	number int // of the argument
+	number int // number of the argument
 	dtype  dtype.Type
 	mapped []byte
-	start  int // of the data inside mapped
+	start  int // offset of the data inside mapped
 	size   int
 	probed bool // populate works here: Linux has it since 5.14
 
 	home  []byte // mapped, while its pages are elsewhere
-	place []byte // where they are then
+	place []byte // where the pages are then
 
 	pristine []byte // contents to restore before a launch; inout only
 
 	key   uint64 // of the contents
-	steps int    // of oracle.Mutate that they have been through
-	sum   uint64 // wordSum of what an input must still hold after a launch
+	steps int    // steps of oracle.Mutate applied to them
+	sum   uint64 // wordSum that an input must still have after a launch
 }
 
 func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
@@ -55,7 +55,7 @@ func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	size := int(arg.Count) * t.Size()
 	align := page
 	if size >= hugePage {
-		align = hugePage // whether the kernel finds huge pages by luck would change the timing from run to run
+		align = hugePage // if huge pages depended on luck, the timing would change from run to run
 	}
 	offset := (index * stagger) % page &^ 63
 	length := roundUp(page+align+redZone+offset+size+redZone+page, page)
@@ -86,7 +86,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 func (b *buffer) data() []byte { return b.mapped[b.start : b.start+b.size : b.start+b.size] }
 
-// inner is the memory between the guard pages.
+// inner returns the memory between the guard pages.
 func (b *buffer) inner() []byte { return b.mapped[page:roundUp(b.start+b.size+redZone, page)] }
 
 func (b *buffer) address() uintptr { return dl.Address(b.data()) }
@@ -103,8 +103,7 @@ func (b *buffer) paintRedZones() {
 	}
 }
 
-// fill gives inputs their generated values and poisons what the kernel must
-// write itself.
+// fill gives inputs their generated values and poisons the memory that the kernel must write.
 func (b *buffer) fill(key uint64) {
 	if b.arg.Role == "out" || b.arg.Role == "scratch" && b.arg.Init == "" {
 		oracle.Poison(b.data(), b.dtype)
@@ -120,7 +119,7 @@ func (b *buffer) fill(key uint64) {
 	}
 }
 
-// advance takes an input to a step, from the one before it or from the beginning.
+// advance takes an input to a step, from the step before it or from the beginning.
 func (b *buffer) advance(step int) {
 	if step < b.steps {
 		b.fill(b.key)
@@ -130,8 +129,8 @@ func (b *buffer) advance(step int) {
 	}
 }
 
-// mutate changes a few elements of an input, so that no launch finds the contents
-// of another. The sum follows without reading all of them.
+// mutate changes a few elements of an input, so that no launch finds the contents of another. It
+// updates the sum without reading all elements.
 func (b *buffer) mutate(step int) {
 	if b.pristine != nil {
 		oracle.Mutate(b.pristine, b.dtype, fillOf(b.arg), b.key, step)
@@ -155,7 +154,7 @@ func (b *buffer) mutate(step int) {
 	b.steps = step
 }
 
-// wordSum adds up a hash of every word and its place.
+// wordSum sums a hash of every word and its index.
 func wordSum(data []byte) uint64 {
 	sum := uint64(0)
 	for w := range (len(data) + 7) / 8 {

@@ -28,13 +28,13 @@ const (
 // closed its reply descriptor.
 const ExitMute = 98
 
-// ErrMute is why such a cell ends.
+// ErrMute means that the reply descriptor was closed, which ends the cell.
 var ErrMute = errors.New("the reply descriptor is closed")
 
 // SanitizerVariable names the tool of compute-sanitizer that a cell runs under.
 const SanitizerVariable = "PAWL_CELL_SANITIZER"
 
-// executor is what differs between kinds of cells.
+// executor is the part that differs between kinds of cells.
 type executor interface {
 	load(*wire.Load) (*wire.Loaded, error)
 	prepare(*wire.Prepare) (*wire.Prepared, error)
@@ -43,19 +43,18 @@ type executor interface {
 	produce(*wire.Produce) (*wire.Produced, error)
 }
 
-// Kinds are the cells this binary can be.
+// Kinds are the kinds of cells that this binary can run.
 var Kinds = []string{"host", "cuda", "oracle"}
 
-// Serve is the life of a cell of the given kind: hello, then requests until the
-// worker closes its end.
+// Serve runs a cell of the given kind: hello, then requests until the worker closes its end.
 func Serve(kind string, requests io.Reader, replies io.Writer) error {
 	var e executor
 	switch kind {
 	case "host":
 		e = newHost()
 	case "cuda":
-		// When the cell says hello the worker takes down what is mapped: with the driver in
-		// it, which a launcher could change. That there is none is found out later.
+		// When the cell says hello the worker records what is mapped. The driver must be loaded by
+		// then, because a launcher could change it. A missing driver is reported later.
 		_ = cuda.Load()
 		e = newCUDA()
 	case "oracle":
@@ -77,8 +76,8 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 		for {
 			frame, err := in.Next()
 			if err != nil {
-				// The candidate may be in an endless loop on its own thread, so
-				// this goroutine is the one that must notice the end.
+				// The candidate may be in an endless loop on its own thread, so this goroutine must
+				// notice the end.
 				ended <- err
 				return
 			}
@@ -95,16 +94,16 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 	return nil
 }
 
-// leaveProperly ends the process as a C program ends: the Go runtime leaves without
-// a word to the libraries in it, and a sanitizer's has last words.
+// leaveProperly ends the process the way a C program ends. The Go runtime exits without notifying
+// the libraries in the process, and a sanitizer's library writes its report at exit.
 func leaveProperly() {
 	if exit, err := dl.Loaded("exit"); err == nil {
 		exit.Call(0)
 	}
 }
 
-// work runs candidate code. It keeps its thread, so that pinning and thread-local
-// state stay with the candidate, and the collector off while it times.
+// work runs candidate code. It keeps its thread, so that pinning and thread-local state stay with
+// the candidate, and turns the garbage collector off while it times.
 func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<- error) {
 	runtime.LockOSThread()
 	if _, judges := e.(*bench); !judges {
@@ -113,7 +112,7 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 	for frame := range incoming {
 		body, blob, err := dispatch(e, frame)
 		flushOutput()
-		collectGarbage() // before the answer: after it another cell may be measuring on this core
+		collectGarbage() // before the answer: after it another cell may be measured on this core
 		if err != nil {
 			var fault *result.Fault
 			if !errors.As(err, &fault) {
@@ -130,8 +129,8 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 	}
 }
 
-// flushOutput brings what the kernel printed into the log: a cell is ended by a
-// signal, which leaves C's own buffers behind.
+// flushOutput writes the kernel's buffered output to the log: a cell is ended by a signal, which
+// drops C's own buffers.
 func flushOutput() {
 	if flush, err := dl.Loaded("fflush"); err == nil {
 		flush.Call(0)
@@ -166,7 +165,7 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 	return body, blob, err
 }
 
-// perform decodes a request and does what it asks for.
+// perform decodes a request and executes it.
 func perform[M, R any](frame *wire.Frame, do func(*M) (*R, error)) (*R, error) {
 	m := new(M)
 	if err := frame.Decode(m); err != nil {

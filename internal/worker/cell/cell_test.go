@@ -144,7 +144,7 @@ func TestGPUGeneratesTheSameBits(t *testing.T) {
 	}
 }
 
-// sameOnDevice compares a buffer that was filled, and changed in so many steps.
+// sameOnDevice compares a buffer that was filled, and changed in this many steps.
 func sameOnDevice(t *testing.T, c *cudaCell, typ dtype.Type, fill oracle.Fill, count int64, steps int) {
 	t.Helper()
 	want := make([]byte, count*int64(typ.Size()))

@@ -19,20 +19,20 @@ type cudaCell struct {
 
 	sms, l2, maxThreads int
 
-	flag          *cuda.HostMemory // words: what the blocker waits for, and the launch it gave up on
+	flag          *cuda.HostMemory // words: the one that the blocker waits for, and the launch it gave up on
 	flagAt        cuda.DevicePtr
 	released      uint32
-	flushed       [2]cuda.DevicePtr // written, then the other read
+	flushed       [2]cuda.DevicePtr // one is written, then the other read
 	sink          cuda.DevicePtr
 	stamps        cuda.DevicePtr
 	before, after cuda.Event
-	pair          float64 // seconds between two events with nothing between them: subtracted
+	pair          float64 // seconds between two adjacent events: subtracted
 	overhead      float64 // of an empty launch
 	sides         map[int]*cudaSide
 	problems      []*problem
-	aside         uint64 // bytes of the L2 that were set aside before anybody launched
-	staging       []byte // what outputs pass through on their way to a file
-	sanitizer     string // tool of compute-sanitizer that watches; "": none
+	aside         uint64 // bytes of the L2 that were set aside before anything was launched
+	staging       []byte // buffer for outputs on their way to a file
+	sanitizer     string // tool of compute-sanitizer that the cell runs under; "": none
 }
 
 // harnessCalls are the launches around every sample, prepared once.
@@ -69,14 +69,14 @@ func (c *cudaCell) start(uuid string) error {
 	if c.stream, err = driver.NewStream(); err != nil {
 		return err
 	}
-	c.aside, _ = driver.Limit(cuda.LimitPersistingL2) // where the device has none it is 0
+	c.aside, _ = driver.Limit(cuda.LimitPersistingL2) // 0 where the device has none
 	if c.helpers, err = loadHelpers(driver, c.device); err != nil {
 		return err
 	}
 	return c.allocateHarness()
 }
 
-// allocateHarness makes what every sample needs besides its arguments.
+// allocateHarness allocates what every sample needs besides its arguments.
 func (c *cudaCell) allocateHarness() error {
 	var err error
 	if c.flag, err = c.driver.HostAlloc(4096, cuda.HostMapped); err != nil {
@@ -125,7 +125,7 @@ func (c *cudaCell) prepareHarness() error {
 	return err
 }
 
-// pick finds the device with a UUID; without one it is the first.
+// pick finds the device with a UUID; without a UUID, the first.
 func pick(d *cuda.Driver, uuid string) (cuda.Device, error) {
 	count, err := d.DeviceCount()
 	if err != nil {

@@ -15,8 +15,8 @@ func (c *cudaCell) generate(p *problem, set *argSet) error {
 	return nil
 }
 
-// refresh brings all sets to the data of another batch and step: the same
-// addresses with other contents, so that nothing remembered is of any use.
+// refresh brings all sets to the data of another batch and step: the same addresses with other
+// contents, so that anything remembered is useless.
 func (c *cudaCell) refresh(p *problem, batch, steps int) error {
 	fresh := true
 	for i, set := range p.sets {
@@ -32,7 +32,7 @@ func (c *cudaCell) refresh(p *problem, batch, steps int) error {
 	return c.look(p)
 }
 
-// bring takes one set to a batch and a step, and tells whether it was there.
+// bring takes one set to a batch and a step, and reports whether it was already there.
 func (c *cudaCell) bring(p *problem, set *argSet, batch, steps int) (bool, error) {
 	if set.batch == batch && set.steps == steps {
 		return true, nil
@@ -46,8 +46,8 @@ func (c *cudaCell) bring(p *problem, set *argSet, batch, steps int) (bool, error
 	return false, c.step(set, steps)
 }
 
-// step takes the inputs of a set through steps of oracle.Mutate, up to one. What a
-// launch also writes changes in the contents that it starts from.
+// step applies steps of oracle.Mutate to the inputs of a set, up to the given one. For an argument
+// that a launch also writes, it changes the pristine contents.
 func (c *cudaCell) step(set *argSet, to int) error {
 	for _, b := range set.buffers {
 		if b == nil || b.arg.Role != "in" && b.pristine == 0 {
@@ -65,8 +65,8 @@ func (c *cudaCell) step(set *argSet, to int) error {
 	return nil
 }
 
-// advance takes all sets to a step between two samples. What the inputs must hold
-// after it is found out at the end of the request.
+// advance takes all sets to a step between two samples. The expected hashes of the inputs are
+// computed at the end of the request.
 func (c *cudaCell) advance(p *problem, to int) error {
 	for _, set := range p.sets {
 		if set.steps >= to {
@@ -80,7 +80,7 @@ func (c *cudaCell) advance(p *problem, to int) error {
 	return nil
 }
 
-// look takes down what the inputs hold, which is what they must hold.
+// look records the hashes of the inputs, which must not change.
 func (c *cudaCell) look(p *problem) error {
 	var err error
 	p.want, err = c.hashInputs(p)
@@ -88,8 +88,8 @@ func (c *cudaCell) look(p *problem) error {
 	return err
 }
 
-// replay generates the inputs anew and takes them through their steps once more:
-// so they are if nobody else has written to them.
+// replay generates the inputs again and repeats their steps: their contents then are the expected
+// ones if nobody else has written to them.
 func (c *cudaCell) replay(p *problem) error {
 	for _, set := range p.sets {
 		for _, b := range set.buffers {

@@ -7,7 +7,7 @@ import (
 	"pawl/internal/result"
 )
 
-// faultOf names what the driver reports. nil stays nil.
+// faultOf turns a driver error into a fault. nil stays nil.
 func faultOf(err error) error {
 	if err == nil {
 		return nil

@@ -11,26 +11,24 @@ import (
 	"pawl/internal/result"
 )
 
-// cudaCode is what a side was loaded with.
+// cudaCode is the code that a side has loaded.
 type cudaCode struct {
 	module   *cuda.Module
 	launcher dl.Func // instead of module: host code that launches by itself
 	image    []byte  // of the module
 
 	globals []global
-	lost    error // why the module's variables cannot be restored; it is then loaded anew for every request
+	lost    error // why the module's variables cannot be restored; it is then reloaded for every request
 }
 
-// global is a piece of a module's own memory and a copy of what it held after
-// loading.
+// global is a piece of a module's own memory and a copy of its contents after loading.
 type global struct {
 	live     cuda.Span
 	pristine cuda.DevicePtr
 }
 
-// keepGlobals copies what a module's variables hold, before any launch. A kernel
-// that could remember something from one launch to the next would have an answer
-// ready.
+// keepGlobals copies a module's variables before any launch. A kernel that could remember something
+// from one launch to the next would have an answer ready.
 func (c *cudaCell) keepGlobals(code *cudaCode) error {
 	segments, err := cuda.Segments(code.image)
 	if err != nil {
@@ -96,7 +94,7 @@ func (c *cudaCell) restoreGlobals(code *cudaCode) error {
 	return nil
 }
 
-// retained tells whether a launch has left something in its module's variables.
+// retained reports whether a launch has left something in its module's variables.
 func (c *cudaCell) retained(code *cudaCode) (bool, error) {
 	const part = 4 << 20
 	for _, g := range code.globals {
@@ -117,7 +115,7 @@ func (c *cudaCell) retained(code *cudaCode) (bool, error) {
 	return false, nil
 }
 
-// limits says what a side's code may get away with here.
+// limits lists what pawl cannot detect in a side's code here.
 func (code *cudaCode) limits() []string {
 	if code.lost == nil {
 		return nil
@@ -125,7 +123,7 @@ func (code *cudaCode) limits() []string {
 	return []string{"what its kernels keep in __device__ variables is lost between requests, not between samples: " + code.lost.Error()}
 }
 
-// renew loads a module anew whose variables cannot be restored.
+// renew reloads a module whose variables cannot be restored.
 func (c *cudaCell) renew(side *cudaSide) error {
 	if side.lost == nil || side.module == nil || side.problem == nil {
 		return nil
@@ -144,7 +142,7 @@ func (c *cudaCell) renew(side *cudaSide) error {
 		err = c.addCalls(side, side.problem.sets[i])
 	}
 	if err != nil {
-		c.release(side) // whoever asks again is told to prepare it
+		c.release(side) // the next request is told to prepare it
 	}
 	return err
 }

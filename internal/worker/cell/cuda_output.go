@@ -9,8 +9,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// leave copies what a launch on a set of arguments has written to where the worker
-// will take it from.
+// leave copies the outputs of a launch on a set of arguments to where the worker will take them
+// from.
 func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Left, error) {
 	var out []wire.Left
 	for i, b := range set.buffers {
@@ -26,9 +26,9 @@ func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Left, error) {
 	return out, nil
 }
 
-// stagingBytes of page-locked memory are what outputs pass through on their way to
-// a file: little enough to stay in the processor's cache, and many times as fast as
-// letting the driver find its way into other memory.
+// stagingBytes is the size of the page-locked buffer for outputs on their way to a file. It is
+// small enough to stay in the CPU's cache, and many times as fast as letting the driver copy into
+// pageable memory.
 const stagingBytes = 4 << 20
 
 // write copies device memory to a file.
@@ -52,9 +52,8 @@ func (c *cudaCell) write(path string, from cuda.DevicePtr, size uint64) error {
 	return err
 }
 
-// anyOf is one of the sets that a side's next sample works on, any of them: a
-// launch must not know which will be looked at. It is -1 where launches work on
-// each other's results.
+// anyOf returns a random one of the sets that a side's next sample works on: a launch must not know
+// which one will be verified. It is -1 where launches work on each other's results.
 func (s *cudaSide) anyOf(launches int) int {
 	first, count := s.upcoming(launches)
 	if launches > count && s.problem.inPlace() {
@@ -63,12 +62,12 @@ func (s *cudaSide) anyOf(launches int) int {
 	return (first + rand.IntN(count)) % len(s.problem.sets)
 }
 
-// inPlace tells whether a launch changes what it reads.
+// inPlace reports whether a launch changes its inputs.
 func (p *problem) inPlace() bool {
 	return slices.ContainsFunc(p.args, func(a wire.Arg) bool { return a.Buffer && a.Role == "inout" })
 }
 
-// keep leaves the outputs of a sample, and says on which data they are.
+// keep leaves the outputs of a sample, and records their data.
 func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.Sampled) error {
 	var err error
 	if reply.Kept, err = c.leave(set, m.Outputs); err != nil {
@@ -80,7 +79,7 @@ func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.Sampled) error 
 	return nil
 }
 
-// produce launches once, outside any sample, and leaves what that wrote.
+// produce launches once, outside any sample, and leaves the outputs.
 func (c *cudaCell) produce(m *wire.Produce) (*wire.Produced, error) {
 	side, err := c.side(m.Side, true)
 	if err != nil {
@@ -126,5 +125,5 @@ func (c *cudaCell) launchOnce(side *cudaSide, m *wire.Produce, reply *wire.Produ
 	if err := c.launch(side); err != nil {
 		return nil, err
 	}
-	return set, c.driver.Synchronize() // also what a launcher left on other streams
+	return set, c.driver.Synchronize() // also for work that a launcher left on other streams
 }

@@ -12,44 +12,42 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// problem is the arguments that launches work on. Sides that take the same
-// arguments share them, addresses and all, so that where a buffer lies can favour
-// neither.
+// problem holds the arguments that launches work on. Sides with equal arguments share them,
+// addresses included, so that the location of a buffer favours neither.
 type problem struct {
 	args  []wire.Arg
 	seed  uint64
-	most  int  // sets; 0: as many as no cache holds
-	spare bool // as many as a turn has samples, so that none of these meets one twice
+	most  int  // sets at most; 0: as many as exceed every cache
+	spare bool // as many as a turn has samples, so that no sample meets a set twice
 	sets  []*argSet
 	owned []cuda.DevicePtr
 	bytes uint64         // of one set
 	sums  cuda.DevicePtr // hashes of the inputs, a word each
-	zones cuda.DevicePtr // copies of all red zones, to look at
-	want  []byte         // what the hashes must be
-	moved bool           // inputs have changed since want was taken
+	zones cuda.DevicePtr // copies of all red zones, for inspection
+	want  []byte         // expected hashes
+	moved bool           // inputs have changed since want was computed
 }
 
-// argSet is one copy of a problem's arguments. Launches rotate over several, so
-// that none finds its own output or input in a cache, and each has data of its own,
-// so that none finds another's answer either.
+// argSet is one copy of a problem's arguments. Launches rotate over several, so that none finds its
+// own output or input in a cache. Each set has its own data, so that no launch finds another's
+// answer either.
 type argSet struct {
 	batch   int             // of the data
-	steps   int             // of oracle.Mutate that the inputs have been through
+	steps   int             // steps of oracle.Mutate applied to the inputs
 	buffers []*deviceBuffer // nil for scalars
 	params  [][]byte
-	slots   []uintptr // of a launcher
+	slots   []uintptr // for a launcher
 	scalars []byte
 }
 
-// spareSets bounds the rotation: enough to exceed the L2 twice, where memory
-// allows.
+// spareSets bounds the rotation: enough to exceed the L2 twice, where memory allows.
 const spareSets = 8
 
-// batchOf is the batch whose data a set holds when a request asks for one: the
-// first set has that very batch, the others have some that nobody else asks for.
+// batchOf returns the batch whose data a set holds when a request asks for one: the first set has
+// the requested batch, the others have batches that nobody else requests.
 func batchOf(batch, set int) int { return batch + set<<40 }
 
-// problemFor finds the problem a side asks for among those there are, or makes it.
+// problemFor finds the requested problem among the existing ones, or makes it.
 func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 	for _, p := range c.problems {
 		if p.seed == m.Seed && p.most == m.Copies && p.spare == m.Spare && reflect.DeepEqual(p.args, m.Args) {
@@ -140,7 +138,7 @@ func (c *cudaCell) newSet(p *problem) (*argSet, error) {
 	return set, nil
 }
 
-// free gives a problem's memory back.
+// free releases a problem's memory.
 func (c *cudaCell) free(p *problem) {
 	for _, address := range p.owned {
 		_ = c.driver.Free(address)
@@ -148,7 +146,7 @@ func (c *cudaCell) free(p *problem) {
 	c.problems = slices.DeleteFunc(c.problems, func(other *problem) bool { return other == p })
 }
 
-// hashInputs hashes what launches must leave as it is.
+// hashInputs hashes the inputs, which launches must not change.
 func (c *cudaCell) hashInputs(p *problem) ([]byte, error) {
 	inputs := p.inputs()
 	if len(inputs) == 0 {
@@ -178,7 +176,7 @@ func (p *problem) inputs() []*deviceBuffer {
 	return inputs
 }
 
-// changedInput looks whether a launch wrote to what it may only read.
+// changedInput finds out whether a launch wrote to memory that it may only read.
 func (c *cudaCell) changedInput(p *problem) error {
 	got, err := c.hashInputs(p)
 	if err == nil && p.moved {
@@ -195,8 +193,8 @@ func (c *cudaCell) changedInput(p *problem) error {
 	return nil
 }
 
-// putDeviceScalar stores a scalar; the narrow floats, which C cannot pass, a
-// kernel can.
+// putDeviceScalar stores a scalar. It supports the narrow floats: C cannot pass them, but a kernel
+// can.
 func putDeviceScalar(slot []byte, arg wire.Arg) error {
 	switch t := dtype.Type(arg.DType); t {
 	case dtype.F16, dtype.BF16, dtype.E4M3, dtype.E5M2:

@@ -2,8 +2,8 @@ package cell
 
 import "pawl/internal/native/cuda"
 
-// restore brings what a side's next launches find into the state they start from:
-// the variables of its module, and the arguments that they will work on.
+// restore brings memory into the state that a side's next launches start from: the variables of its
+// module, and the arguments that they will work on.
 func (c *cudaCell) restore(side *cudaSide, launches int) error {
 	if err := c.restoreGlobals(&side.cudaCode); err != nil {
 		return err
@@ -17,8 +17,8 @@ func (c *cudaCell) restore(side *cudaSide, launches int) error {
 	return nil
 }
 
-// upcoming is which sets of arguments the next sample of so many launches works
-// on. Graphs go over them from the first.
+// upcoming returns the sets of arguments that the next sample of this many launches works on.
+// Graphs start at the first set.
 func (s *cudaSide) upcoming(launches int) (first, count int) {
 	switch {
 	case s.hot:
@@ -50,8 +50,8 @@ func (c *cudaCell) restoreSet(set *argSet) error {
 	return nil
 }
 
-// flush replaces the L2's lines by clean ones: writing alone leaves dirty lines,
-// and a memory-bound kernel would pay for writing them back.
+// flush replaces the L2's lines by clean ones: writing alone leaves dirty lines, and a memory-bound
+// kernel would pay for writing them back.
 func (c *cudaCell) flush() error {
 	if err := c.driver.MemsetD32(c.flushed[0], c.released, uint64(2*c.l2)/4, c.stream); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (c *cudaCell) flush() error {
 	return c.calls.read.Launch(c.stream)
 }
 
-// setBack undoes what a launcher did to the L2: lines that it set aside would
-// outlive the flush before its next launch.
+// setBack undoes what a launcher did to the L2: lines that it set aside would survive the flush
+// before its next launch.
 func (c *cudaCell) setBack(side *cudaSide) error {
 	if side.launcher == 0 {
 		return nil

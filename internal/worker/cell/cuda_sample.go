@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	maxBatch     = 512         // samples of one request: their stamps lie on the device until its end
-	blockerLimit = uint64(2e9) // nanoseconds after which the blocker lets go by itself
+	maxBatch     = 512         // samples per request: their stamps stay on the device until its end
+	blockerLimit = uint64(2e9) // nanoseconds after which the blocker gives up
 	flagWord     = 0           // of the mapped page: the last launch that may run
-	expiredWord  = 64 / 4      // on another line: the launch the blocker gave up on
+	expiredWord  = 64 / 4      // on another cache line: the launch the blocker gave up on
 )
 
 func (c *cudaCell) sample(m *wire.Sample) (*wire.Sampled, error) {
@@ -55,7 +55,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.Sampled, error) {
 	return reply, faultOf(c.trespass())
 }
 
-// samples takes turns among the sides, whole rounds of them.
+// samples takes samples of the sides in turns, in whole rounds.
 func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.Sampled) error {
 	if err := c.ready(m, sides); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.Sample
 		if err := c.setBack(side); err != nil {
 			return err
 		}
-		if !side.strays { // its time has no events in it
+		if !side.strays { // its time includes no events
 			took -= c.pair
 		}
 		reply.Seconds = append(reply.Seconds, max(took, 1e-9)/float64(m.Repeat))
@@ -112,7 +112,7 @@ func (c *cudaCell) ready(m *wire.Sample, sides []*cudaSide) error {
 		if err := c.settleDown(side, m.Repeat); err != nil {
 			return err
 		}
-		if side.hot { // new data, or another side's, is not what a hot launch finds
+		if side.hot { // a hot launch must not find new data, or another side's
 			if err := c.launch(side); err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (c *cudaCell) ready(m *wire.Sample, sides []*cudaSide) error {
 	return nil
 }
 
-// timed is one sample of a side.
+// timed takes one sample of a side.
 func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, error) {
 	if side.strays {
 		return c.exposed(side, m)
@@ -148,9 +148,9 @@ func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, er
 	return took + stray, err
 }
 
-// exposed times a side that works on streams of its own: a blocked stream would
-// not hold it back, and events in that stream would not see it. What is left is
-// the host's clock, from the call to the device being idle again.
+// exposed times a side that works on its own streams: a blocked stream would not hold it back, and
+// events in that stream would not see it. Only the host's clock remains, from the call until the
+// device is idle again.
 func (c *cudaCell) exposed(side *cudaSide, m *wire.Sample) (float64, error) {
 	if err := c.restore(side, m.Repeat); err != nil {
 		return 0, err
@@ -176,12 +176,12 @@ func (c *cudaCell) exposed(side *cudaSide, m *wire.Sample) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-// section is what a sample times: one launch in the stream, or a graph of several.
+// section is the timed part of a sample: one launch in the stream, or a graph of several.
 type section struct {
 	graph    *cuda.GraphExec
 	launch   func() error
 	launches int
-	unhidden bool // on an idle device, so that the host's part is in its time
+	unhidden bool // on an idle device, so that its time includes the host's part
 }
 
 // fire queues a section between the two events.
@@ -233,8 +233,8 @@ func (s section) drop() {
 	}
 }
 
-// once is one sample, in the order that docs/measuring.md explains: restore,
-// poison, flush, block, stamp, event, launch, event, stamp, release.
+// once takes one sample, in the order that docs/measuring.md explains: restore, poison, flush,
+// block, stamp, event, launch, event, stamp, release.
 func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (float64, error) {
 	if side != nil {
 		if err := c.restore(side, timed.launches); err != nil {
@@ -267,7 +267,7 @@ func (c *cudaCell) once(side *cudaSide, index int, cold bool, timed section) (fl
 	if err := c.stream.Synchronize(); err != nil {
 		return 0, err
 	}
-	if err := c.expired(); err != nil && !timed.unhidden { // else nothing was held
+	if err := c.expired(); err != nil && !timed.unhidden { // otherwise nothing was held
 		return 0, err
 	}
 	milliseconds, err := cuda.Elapsed(c.before, c.after)
@@ -285,7 +285,7 @@ func (c *cudaCell) block() error {
 
 func (c *cudaCell) unblock() { c.flag.Word(flagWord).Store(c.released) }
 
-// expired tells whether the blocking kernel gave up.
+// expired returns an error if the blocking kernel gave up.
 func (c *cudaCell) expired() error {
 	if c.flag.Word(expiredWord).Load() != c.released {
 		return nil
@@ -296,16 +296,16 @@ func (c *cudaCell) expired() error {
 	}
 }
 
-// An idle device takes less than strayLeast to say that it is, mostly: a host that is
-// late now and then, or for a while, is not the launcher's doing.
+// An idle device usually takes less than strayLeast to report that it is idle. A host that is late
+// now and then, or for a while, is not the launcher's fault.
 const (
 	strayLeast    = 50 * time.Microsecond
 	strayRequests = 3 // in a row, each of straySamples at least
 	straySamples  = 5
 )
 
-// lingers takes down whether the device goes on after the side's launches, now that a
-// request for so many samples is done.
+// lingers records whether the device goes on working after the side's launches, at the end of a
+// request for this many samples.
 func (s *cudaSide) lingers(samples int) {
 	switch {
 	case samples < straySamples:
@@ -316,9 +316,8 @@ func (s *cudaSide) lingers(samples int) {
 	}
 }
 
-// joinStreams waits for whatever else runs on the device. A launcher that left
-// work on another stream has not finished when its own stream has: that time is
-// its time too.
+// joinStreams waits for all other work on the device. A launcher that left work on another stream
+// has not finished when its own stream has: that time is its time too.
 func (c *cudaCell) joinStreams(side *cudaSide) (float64, error) {
 	start := time.Now()
 	if err := c.driver.Synchronize(); err != nil {

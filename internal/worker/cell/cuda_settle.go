@@ -9,9 +9,8 @@ import (
 	"pawl/internal/result"
 )
 
-// settleDown makes the first launch of a problem outside any sample, since it may
-// load code lazily; measures what timing itself costs; and makes the graph that
-// samples of several launches run.
+// settleDown makes the first launch of a problem outside any sample, since it may load code lazily.
+// It also measures the cost of timing itself, and makes the graph for samples of several launches.
 func (c *cudaCell) settleDown(side *cudaSide, repeat int) error {
 	if c.pair == 0 {
 		var err error
@@ -36,7 +35,7 @@ func (c *cudaCell) settleDown(side *cudaSide, repeat int) error {
 	side.several.drop()
 	side.repeat = 0
 	var err error
-	side.next = 0 // the graphs of all sides go over the same sets
+	side.next = 0 // the graphs of all sides use the same sets
 	if side.several, err = c.capture(repeat, func() error { return c.launch(side) }); err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (c *cudaCell) settleDown(side *cudaSide, repeat int) error {
 	return err
 }
 
-// typical is the median event time of a section that does no work.
+// typical returns the median event time of a section that does no work.
 func (c *cudaCell) typical(idle section) (float64, error) {
 	const tries = 31
 	times := make([]float64, tries)
@@ -65,8 +64,8 @@ func (c *cudaCell) typical(idle section) (float64, error) {
 	return times[tries/2], nil
 }
 
-// firstLaunch launches once, outside any sample, and looks whether that wrote
-// anything at all: a launcher that launches nothing would be very fast.
+// firstLaunch launches once, outside any sample, and checks that the launch wrote anything at all:
+// a launcher that launches nothing would be very fast.
 func (c *cudaCell) firstLaunch(side *cudaSide) error {
 	set := side.problem.sets[side.next]
 	free, _, err := c.driver.MemInfo()
@@ -107,11 +106,11 @@ func (c *cudaCell) firstLaunch(side *cudaSide) error {
 	return nil
 }
 
-// strayWait is how long work on another stream is given to show itself.
+// strayWait is how long work on another stream has to show itself.
 const strayWait = 20 * time.Millisecond
 
-// findStrays calls a launcher while its stream is held: what is written all the
-// same was not queued there.
+// findStrays calls a launcher while its stream is held: anything that is written meanwhile was
+// queued elsewhere.
 func (c *cudaCell) findStrays(side *cudaSide) error {
 	watch, err := c.driver.NewStream()
 	if err != nil {
@@ -146,7 +145,7 @@ func (c *cudaCell) findStrays(side *cudaSide) error {
 	return c.expired()
 }
 
-// hashOutputs hashes what the problem's launches must write.
+// hashOutputs hashes the outputs of the problem's launches.
 func (c *cudaCell) hashOutputs(set *argSet, on cuda.Stream) (sum uint64, outputs int, err error) {
 	if err := c.driver.MemsetD8(c.sink, 0, 8, on); err != nil {
 		return 0, 0, err

@@ -11,24 +11,23 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// cudaSide is one of the versions of a kernel that a cell measures against each
-// other.
+// cudaSide is one of the versions of a kernel that a cell compares.
 type cudaSide struct {
 	cudaCode
 
 	problem  *problem
 	launches []wire.Launch
-	calls    [][]*cuda.Call // of each set of the problem's arguments
+	calls    [][]*cuda.Call // for each set of the problem's arguments
 	next     int            // set of the next launch
 	hot      bool           // launches stay on one set, which the caches then hold
 
 	settled  bool
-	strays   bool    // it works on streams of its own, past the one it is given
-	several  section // of several launches
-	repeat   int     // how many; 0: there is none
+	strays   bool    // it works on its own streams, not on the one it is given
+	several  section // graph of several launches
+	repeat   int     // launches in that graph; 0: there is none
 	gap      float64 // seconds between two empty launches in such a graph
-	strayed  int     // samples of this request after which the device went on
-	lingered int     // requests in a row of which most samples are of that kind
+	strayed  int     // samples of this request after which the device went on working
+	lingered int     // consecutive requests in which most samples are of that kind
 	setAside bool    // it set a part of the L2 aside in this request
 	extra    uint64  // bytes of device memory it took besides its arguments
 }
@@ -61,8 +60,8 @@ func (c *cudaCell) load(m *wire.Load) (*wire.Loaded, error) {
 	return &wire.Loaded{Flush: "write 2×L2, read 2×L2", OnDevice: true, Limits: side.limits()}, nil
 }
 
-// unload forgets a side. A launcher's shared object stays: nobody knows what it
-// left behind.
+// unload removes a side. A launcher's shared object stays loaded, because nobody knows what it left
+// behind.
 func (c *cudaCell) unload(number int) {
 	old := c.sides[number]
 	if old == nil {
@@ -80,7 +79,7 @@ func (c *cudaCell) discard(code *cudaCode) {
 	}
 }
 
-// side finds the side a request is about.
+// side finds the side that a request names.
 func (c *cudaCell) side(number int, prepared bool) (*cudaSide, error) {
 	side := c.sides[number]
 	switch {
@@ -97,7 +96,7 @@ func (c *cudaCell) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Side == 0 { // the first of a new problem: what the others hold is of the last one
+	if m.Side == 0 { // the first of a new problem: the others still hold the last one
 		for _, other := range c.sides {
 			c.release(other)
 		}
@@ -150,7 +149,7 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.Prepared, error
 	return reply, c.stream.Synchronize()
 }
 
-// release takes a side's problem from it, and frees what no other side uses.
+// release takes a side's problem away, and frees what no other side uses.
 func (c *cudaCell) release(side *cudaSide) {
 	side.several.drop()
 	old := side.problem
@@ -206,7 +205,7 @@ func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) 
 	return call, c.resources(f, l), nil
 }
 
-// resources are what the driver says of a kernel and how many of its blocks fit.
+// resources returns the driver's data about a kernel and how many of its blocks fit.
 func (c *cudaCell) resources(f cuda.Function, l wire.Launch) *result.Resources {
 	r := &result.Resources{Entry: l.Entry, Dynamic: int64(l.Shared)}
 	get := func(a cuda.FunctionAttribute) int64 {
@@ -240,7 +239,7 @@ func (c *cudaCell) run(m *wire.Run) (*wire.Ran, error) {
 		}
 	}
 	if side.launcher != 0 {
-		err = c.driver.Synchronize() // also what it left on other streams
+		err = c.driver.Synchronize() // also for work that it left on other streams
 	} else {
 		err = c.stream.Synchronize()
 	}
@@ -258,7 +257,7 @@ func (c *cudaCell) run(m *wire.Run) (*wire.Ran, error) {
 	return &wire.Ran{CellS: elapsed, GHz: ghz[0]}, faultOf(c.trespass())
 }
 
-// stampRun stamps the beginning or the end of launches back to back.
+// stampRun records the beginning or the end of launches back to back.
 func (c *cudaCell) stampRun(which int) error {
 	if which == 0 {
 		if err := c.driver.MemsetD8(c.stamps, 0, uint64(c.stampBytes()), c.stream); err != nil {

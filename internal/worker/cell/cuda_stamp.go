@@ -6,10 +6,10 @@ import (
 	"pawl/internal/native/cuda"
 )
 
-// stampBytes is what the two stamps of a sample take: a clock and a time per SM.
+// stampBytes returns the size of the two stamps of a sample: a clock and a time per SM.
 func (c *cudaCell) stampBytes() int { return 2 * c.sms * 16 }
 
-// stamp notes every SM's clock before (0) or after (1) a launch.
+// stamp records every SM's clock before (0) or after (1) a launch.
 func (c *cudaCell) stamp(index, which int) error {
 	to := c.stamps + cuda.DevicePtr(index*c.stampBytes()+which*c.sms*16)
 	if err := c.calls.stamp.Set(0, cuda.Param(to)); err != nil {
@@ -39,8 +39,8 @@ func (c *cudaCell) clocks(count int) (ghz []float64, seconds float64, err error)
 	return ghz, seconds, nil
 }
 
-// clockOf is the mean clock of the SMs that both stamps reached: cycles over
-// nanoseconds. 0 when there is none.
+// clockOf returns the mean clock of the SMs that both stamps reached: cycles over nanoseconds. It
+// is 0 when there is none.
 func clockOf(stamps []byte, sms int) float64 {
 	word := func(which, sm, field int) uint64 {
 		return binary.LittleEndian.Uint64(stamps[(which*sms+sm)*16+8*field:])
@@ -60,9 +60,8 @@ func clockOf(stamps []byte, sms int) float64 {
 	return cycles / nanoseconds
 }
 
-// spanOf is the time by the global timer from the last SM's first stamp to the
-// first SM's last, in seconds: what lies between the events lies between these.
-// 0 when either stamp is missing.
+// spanOf returns the time by the global timer from the last SM's first stamp to the first SM's
+// last, in seconds: the events lie inside this span. It is 0 when either stamp is missing.
 func spanOf(stamps []byte, sms int) float64 {
 	begin, end := uint64(0), ^uint64(0)
 	for sm := range sms {

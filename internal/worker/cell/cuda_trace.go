@@ -6,10 +6,10 @@ import (
 	"pawl/internal/native/cupti"
 )
 
-// traced launches, and lists the kernels that ran on the device meanwhile, each
-// once. Where they cannot be listed it says why: the launch is made all the same.
+// traced launches, and lists the kernels that ran on the device meanwhile, each once. If they
+// cannot be listed, why says the reason, and the launch is made all the same.
 func (c *cudaCell) traced(launch func() error) (kernels []string, why string, err error) {
-	if err := c.driver.Synchronize(); err != nil { // pawl's own kernels are no business of the trace
+	if err := c.driver.Synchronize(); err != nil { // pawl's own kernels do not belong into the trace
 		return nil, "", err
 	}
 	tracer, refused := cupti.Open()

@@ -12,18 +12,18 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// deviceBuffer is one argument in device memory, between red zones; where
-// compute-sanitizer watches over every byte, it is an allocation of its own.
+// deviceBuffer is one argument in device memory, between red zones. Under compute-sanitizer, which
+// watches every byte, it is a separate allocation.
 type deviceBuffer struct {
 	arg      wire.Arg
-	number   int // of the argument
+	number   int // number of the argument
 	dtype    dtype.Type
 	base     cuda.DevicePtr
 	size     uint64
 	zone     uint64         // bytes of a red zone
 	key      uint64         // of the contents
 	pristine cuda.DevicePtr // contents to restore before a launch; inout only
-	poison   *cuda.Call     // what a launch must overwrite; out and scratch only
+	poison   *cuda.Call     // poisons what a launch must overwrite; out and scratch only
 }
 
 func (b *deviceBuffer) data() cuda.DevicePtr { return b.base + cuda.DevicePtr(b.zone) }
@@ -80,8 +80,8 @@ func (c *cudaCell) fillBuffer(b *deviceBuffer) error {
 	return c.driver.Copy(b.pristine, b.data(), b.size, c.stream)
 }
 
-// poison overwrites what a launch must write. To initcheck that would be its
-// initialisation.
+// poison overwrites the memory that a launch must write. Under initcheck it does nothing, because
+// that would count as initialisation.
 func (c *cudaCell) poison(b *deviceBuffer) error {
 	if c.sanitizer == "initcheck" {
 		return nil
@@ -89,11 +89,11 @@ func (c *cudaCell) poison(b *deviceBuffer) error {
 	return b.poison.Launch(c.stream)
 }
 
-// alloc takes device memory for a problem.
+// alloc allocates device memory for a problem.
 func (c *cudaCell) alloc(p *problem, size uint64) (cuda.DevicePtr, error) {
 	address, err := c.driver.Alloc(size)
 	if err != nil && !errors.Is(err, cuda.OutOfMemory) {
-		return 0, err // what a launch before it has done
+		return 0, err // the error of an earlier launch
 	}
 	if err != nil {
 		free, total, _ := c.driver.MemInfo()
@@ -134,13 +134,13 @@ func (c *cudaCell) trespass() error {
 	return nil
 }
 
-// zoneOf is where a red zone of a buffer begins.
+// zoneOf is the position of a buffer's red zone.
 type zoneOf struct {
 	of *deviceBuffer
 	at cuda.DevicePtr
 }
 
-// redZones are those of all buffers: together they are looked at in one copy.
+// redZones returns the red zones of all buffers, which are inspected in one copy.
 func (p *problem) redZones() []zoneOf {
 	var out []zoneOf
 	for _, set := range p.sets {
@@ -153,7 +153,7 @@ func (p *problem) redZones() []zoneOf {
 	return out
 }
 
-// trespassed says where, and mends the red zone.
+// trespassed says where the write was, and repairs the red zone.
 func (c *cudaCell) trespassed(b *deviceBuffer, side cuda.DevicePtr, zone []byte) error {
 	where := fmt.Sprintf("past the end of argument %s (byte %d of %d)", b.arg.Name, int(b.size)+firstTouched(zone), b.size)
 	if side == b.base {

@@ -62,8 +62,8 @@ func describe(driver *cuda.Driver, device cuda.Device) (*result.GPU, error) {
 	}, nil
 }
 
-// archOf is what nvcc calls an architecture; from Hopper on with the features
-// that only this very architecture has.
+// archOf returns nvcc's name for an architecture; from Hopper on it includes the
+// architecture-specific features.
 func archOf(major, minor int) string {
 	if major >= 9 {
 		return fmt.Sprintf("sm_%d%da", major, minor)

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	forgetBranches = 64       // rounds over all places of branches
-	forgetPrivate  = 16 << 20 // larger than what a core has for itself
-	forgetCores    = 64       // more take too long to visit
+	forgetBranches = 64       // rounds over all branch locations
+	forgetPrivate  = 16 << 20 // larger than a core's private caches
+	forgetCores    = 64       // more would take too long to visit
 )
 
-// forget makes the processor forget what it has seen of memory and of branches:
-// caches, address translations, predictions. What the process itself remembers stays.
-// It tells whether it could. A kernel of several threads leaves traces on other cores.
+// forget makes the CPU forget what it has seen of memory and of branches: caches, address
+// translations, predictions. It does not affect what the process itself remembers. It reports
+// whether it succeeded. A kernel of several threads leaves traces on other cores.
 func forget(bytes int64, threads int) bool {
 	swept, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -22,7 +22,7 @@ func forget(bytes int64, threads int) bool {
 	}
 	_ = unix.Madvise(swept, unix.MADV_HUGEPAGE) // advice: it only takes longer without
 	for i := 0; i < len(swept); i += page {
-		swept[i] = 1 // unwritten pages are all one
+		swept[i] = 1 // unwritten pages all map to the same zero page
 	}
 	visited := threads <= 1 || onEachCore(func() {
 		readLines(swept[:min(len(swept), forgetPrivate)])
@@ -30,10 +30,10 @@ func forget(bytes int64, threads int) bool {
 	})
 	readLines(swept)
 	branches(forgetBranches, rand.Uint64()|1)
-	return unix.Munmap(swept) == nil && visited // which also empties the TLB: it is too much for page by page
+	return unix.Munmap(swept) == nil && visited // unmapping also flushes the TLB: the range is too large to do it page by page
 }
 
-// onEachCore does something on every core that this thread may use.
+// onEachCore calls do on every core that this thread may use.
 func onEachCore(do func()) bool {
 	var home unix.CPUSet
 	if unix.SchedGetaffinity(0, &home) != nil || home.Count() > forgetCores {
@@ -53,8 +53,8 @@ func onEachCore(do func()) bool {
 	return unix.SchedSetaffinity(0, &home) == nil
 }
 
-// readLines reads a byte of every line. Their sum, to a caller that the compiler does
-// not know, keeps the reading from being optimised away.
+// readLines reads a byte of every cache line. It returns their sum to a caller that the compiler
+// does not know, which keeps the reads from being optimised away.
 //
 //go:noinline
 func readLines(data []byte) byte {

@@ -2,7 +2,7 @@
 
 package cell
 
-// branches at one place are what can be had without machine code.
+// branches executes branches at one location, the best that is possible without machine code.
 func branches(rounds int, seed uint64) uint64 {
 	for range 4096 * rounds {
 		carry := seed>>63 == 1

@@ -17,15 +17,14 @@ import (
 //go:embed kernels/helpers.ptx
 var helperPTX []byte
 
-// helperCubins are the same for the generations of devices that were known. What the
-// driver makes of PTX it makes anew for every cell, which takes longer than all else
-// that a cell needs to start.
+// helperCubins are the same kernels for the known generations of devices. The driver compiles PTX
+// again for every cell, which takes longer than everything else that a cell needs to start.
 //
 //go:embed kernels/helpers.sm_*.zst
 var helperCubins embed.FS
 
-// helperCubin is the code for a device of some compute capability: any of the same
-// generation that is not newer runs on it. It is nil where there is none.
+// helperCubin returns the code for a device of a compute capability: code for the same generation
+// that is not newer runs on it. It is nil where there is none.
 func helperCubin(major, minor int) []byte {
 	for ; minor >= 0; minor-- {
 		packed, err := helperCubins.ReadFile(fmt.Sprintf("kernels/helpers.sm_%d%d.zst", major, minor))
@@ -53,8 +52,8 @@ type helpers struct {
 
 const helperThreads = 256
 
-// loadHelpers loads the code for a device, or, where there is none or the driver is
-// too old for it, its PTX.
+// loadHelpers loads the code for a device or, where there is none or the driver is too old for it,
+// its PTX.
 func loadHelpers(d *cuda.Driver, device cuda.Device) (*helpers, error) {
 	major, err := device.Attribute(cuda.CapabilityMajor)
 	if err != nil {
@@ -139,7 +138,7 @@ func (h *helpers) fill(d *cuda.Driver, s cuda.Stream, to cuda.DevicePtr, count i
 	return h.generate.Launch(s, h.wide(), cuda.Param(to), cuda.Param(uint64(count)), cuda.Param(deviceTypes[t]), fillParam(t, fill, key))
 }
 
-// mutate takes steps of oracle.Mutate on the device, the last included.
+// mutate applies steps of oracle.Mutate on the device, the last included.
 func (h *helpers) mutate(s cuda.Stream, at cuda.DevicePtr, count int64, t dtype.Type, fill oracle.Fill, key uint64, from, to int) error {
 	fill, changing := oracle.Changing(fill)
 	if !changing || from > to {
@@ -150,7 +149,7 @@ func (h *helpers) mutate(s cuda.Stream, at cuda.DevicePtr, count int64, t dtype.
 		cuda.Param(uint64(from)), cuda.Param(uint64(to)))
 }
 
-// poisonWord is oracle.Poison's pattern, repeated to eight bytes.
+// poisonWord returns oracle.Poison's pattern, repeated to eight bytes.
 func poisonWord(t dtype.Type) uint64 {
 	var raw [8]byte
 	oracle.Poison(raw[:], t)

@@ -23,11 +23,11 @@ import (
 // hostABI is the version of the functions that build's shim exports.
 const hostABI = 2
 
-// lineBytes is how much of memory a cache takes at once, at most.
+// lineBytes is the largest size of a cache line.
 const lineBytes = 128
 
-// spinRounds of the core's chain take a few microseconds: long enough
-// for the clock's resolution, short beside any kernel worth measuring.
+// spinRounds of the core's chain take a few microseconds: long enough for the clock's resolution,
+// and short compared with any kernel worth measuring.
 const spinRounds = 64
 
 // host runs C and C++ shared objects on the CPU.
@@ -37,34 +37,34 @@ type host struct {
 	flush func(start uintptr, bytes int)
 	spin  func(rounds int)
 
-	handlers *handlers // of signals, before any of the candidate's code ran
+	handlers *handlers // signal handlers, before any candidate code ran
 	signals  *signalMask
-	own      []int // the cell's threads then
+	own      []int // the cell's threads at that time
 
 	args     []wire.Arg
 	scalars  []byte  // storage of the scalar arguments
-	overhead float64 // of a call, with the clock's readings
-	reading  float64 // the clock, twice
+	overhead float64 // of a call, including the clock's readings
+	reading  float64 // of reading the clock twice
 	seed     uint64
 	threads  int
 
-	copyOfArgs             // that launches work on
-	spare      *copyOfArgs // where another batch is made ready; nil: none
-	turned     bool        // both have been worked on in this request
-	touched    byte        // so that reading is not in vain
+	copyOfArgs             // the copy that launches work on
+	spare      *copyOfArgs // copy in which another batch is prepared; nil: none
+	turned     bool        // launches of this request have used both
+	touched    byte        // keeps reads from being optimised away
 
-	looks, cached int // at outputs after a launch; in which they were in a cache
+	looks, cached int // checks of outputs after a launch, and how many found them in a cache
 }
 
 // copyOfArgs is one copy of the arguments in memory.
 type copyOfArgs struct {
 	buffers []*buffer
-	slots   []uintptr // what pawl_run is given
+	slots   []uintptr // passed to pawl_run
 	batch   int       // of the generated data
 }
 
-// spareMost is how many bytes of arguments are worth a second copy. Larger ones are
-// filled anew where they are: launches can tell by the time that this takes.
+// spareMost is the largest size of arguments that get a second copy. Larger ones are refilled in
+// place: launches can notice that by the time it takes.
 const spareMost = 256 << 20
 
 func newHost() *host { return &host{flush: core.Flush, spin: core.Spin} }
@@ -103,7 +103,7 @@ func (h *host) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
 	}
 	if h.spare != nil {
-		_ = h.spare.reveal() // what is hidden would stay where it was
+		_ = h.spare.reveal() // hidden pages would stay where they were
 	}
 	for _, b := range h.all() {
 		b.free()
@@ -148,8 +148,8 @@ func (h *host) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 	return reply, nil
 }
 
-// newCopy is a copy of the arguments with the data of a batch. What it has so far is
-// there with an error, too.
+// newCopy returns a copy of the arguments with the data of a batch. With an error it returns the
+// part that it has so far.
 func (h *host) newCopy(batch int) (copyOfArgs, error) {
 	c := copyOfArgs{slots: make([]uintptr, len(h.args)+1), batch: batch}
 	for i, arg := range h.args {
@@ -167,7 +167,7 @@ func (h *host) newCopy(batch int) (copyOfArgs, error) {
 	return c, nil
 }
 
-// all are the buffers of both copies.
+// all returns the buffers of both copies.
 func (h *host) all() []*buffer {
 	if h.spare == nil {
 		return h.buffers
@@ -175,7 +175,7 @@ func (h *host) all() []*buffer {
 	return slices.Concat(h.buffers, h.spare.buffers)
 }
 
-// used are the buffers that launches of this request have worked on.
+// used returns the buffers that launches of this request have worked on.
 func (h *host) used() []*buffer {
 	if h.turned {
 		return h.all()
@@ -183,8 +183,8 @@ func (h *host) used() []*buffer {
 	return h.buffers
 }
 
-// turnFresh has launches work on the data of another batch from now on: at other
-// addresses, where there is a spare copy.
+// turnFresh makes launches work on the data of another batch from now on: at other addresses, if
+// there is a spare copy.
 func (h *host) turnFresh(batch int, hot bool) error {
 	if h.spare == nil {
 		if err := h.trespass(); err != nil {
@@ -196,14 +196,14 @@ func (h *host) turnFresh(batch int, hot bool) error {
 	h.copyOfArgs, *h.spare = *h.spare, h.copyOfArgs
 	h.turned = true
 	for _, b := range h.buffers {
-		if hot { // a cache has it, as it has what launches have worked on
+		if hot { // a cache must hold it, as it holds what launches have worked on
 			_ = wordSum(b.data())
 		}
 	}
 	return nil
 }
 
-// bytesOf are those of all buffers.
+// bytesOf returns the size of all buffers.
 func bytesOf(args []wire.Arg) int64 {
 	total := int64(0)
 	for _, arg := range args {
@@ -212,10 +212,10 @@ func bytesOf(args []wire.Arg) int64 {
 	return total
 }
 
-// keepOff moves the cell's own threads to other cores, where there are any, and those that
-// the candidate has started to the ones it was given. Go's monitor wakes every 20 µs while
-// a call begins: on the candidate's core it took a tenth of the time of short kernels, for
-// as long as the scheduler left it there.
+// keepOff moves the cell's own threads to other cores, where there are any, and the threads that
+// the candidate has started to the cores it was given. Go's monitor wakes every 20 µs while a call
+// begins: on the candidate's core it took a tenth of the time of short kernels, for as long as the
+// scheduler left it there.
 func (h *host) keepOff(cores []int, theirs *unix.CPUSet) {
 	var all, rest unix.CPUSet
 	if unix.SchedGetaffinity(os.Getppid(), &all) != nil {
@@ -331,12 +331,12 @@ func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.FreshBatch > 0 && h.spare != nil {
 		h.spare.hide()
-		if !m.Dry { // else it stays hidden until its turn
-			defer func() { _ = h.spare.reveal() }() // where none of the samples came to it
+		if !m.Dry { // otherwise it stays hidden until its turn
+			defer func() { _ = h.spare.reveal() }() // if no sample reached it
 		}
 		h.renew(h.spare, m.FreshBatch)
 		for _, b := range h.spare.buffers {
-			if m.Cache == "cold" { // now: what has just been written back is quicker to read
+			if m.Cache == "cold" { // now, because recently written-back data is faster to read
 				h.flush(b.address(), b.size)
 			}
 		}
@@ -418,7 +418,7 @@ func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 	return reply, h.trespass()
 }
 
-// renew brings other data to the same addresses.
+// renew puts other data at the same addresses.
 func (h *host) renew(c *copyOfArgs, batch int) {
 	if batch == c.batch {
 		return
@@ -429,8 +429,8 @@ func (h *host) renew(c *copyOfArgs, batch int) {
 	c.batch = batch
 }
 
-// poison makes sure that what is found in the outputs was written since, and that
-// there is nothing to be found before.
+// poison overwrites the outputs, so that anything found there was written since, and nothing useful
+// is there before.
 func (h *host) poison() {
 	for _, b := range h.buffers {
 		if b.arg.Role == "out" {
@@ -439,7 +439,7 @@ func (h *host) poison() {
 	}
 }
 
-// outputs are what a launch has written, where it did.
+// outputs returns the memory that a launch has written, in place.
 func (h *host) outputs() snapshot {
 	out := snapshot{}
 	for _, b := range h.buffers {
@@ -450,7 +450,7 @@ func (h *host) outputs() snapshot {
 	return out
 }
 
-// snapshot copies what a launch has written.
+// snapshot copies the outputs of a launch.
 func (h *host) snapshot() snapshot {
 	out := h.outputs()
 	for number, data := range out {
@@ -459,7 +459,7 @@ func (h *host) snapshot() snapshot {
 	return out
 }
 
-// produce launches once on the data of a batch and leaves what that wrote.
+// produce launches once on the data of a batch and leaves the outputs.
 func (h *host) produce(m *wire.Produce) (*wire.Produced, error) {
 	if err := h.ready(); err != nil {
 		return nil, err
@@ -501,14 +501,14 @@ func (h *host) settle(cold bool) {
 	}
 	for _, b := range h.buffers {
 		h.flush(b.address(), b.size)
-		if len(b.pristine) > 0 { // whether launches leave it in a cache is not to be in anybody's time
+		if len(b.pristine) > 0 { // nobody's time may depend on whether launches leave it in a cache
 			h.flush(dl.Address(b.pristine), len(b.pristine))
 		}
 	}
 }
 
-// clock reads the core's frequency: a chain of dependent multiplies takes a
-// known number of cycles, whatever else the core could do at the same time.
+// clock measures the core's frequency: a chain of dependent multiplications takes a known number of
+// cycles, whatever else the core executes in parallel.
 func (h *host) clock() float64 {
 	start := core.Now()
 	h.spin(spinRounds)
@@ -531,5 +531,5 @@ func (h *host) run(m *wire.Run) (*wire.Ran, error) {
 	if err := h.intact(); err != nil {
 		return nil, err
 	}
-	return &wire.Ran{CellS: elapsed}, h.zones() // inputs are hashed with the next request: the worker times this one
+	return &wire.Ran{CellS: elapsed}, h.zones() // inputs are hashed with the next request, because the worker times this one
 }

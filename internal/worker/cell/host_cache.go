@@ -10,9 +10,9 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// touch is what is timed where nothing is launched: it leaves memory in the caches as
-// launches do, so that what follows a sample takes as long as after one of these. Most of
-// them go through all of their arguments at the same time.
+// touch is timed in place of a launch. It leaves memory in the caches as launches do, so that the
+// work after a sample takes as long as after a real launch. Most launches traverse all of their
+// arguments in parallel.
 func (h *host) touch() {
 	longest := 0
 	for _, b := range h.buffers {
@@ -35,16 +35,16 @@ func (h *host) touch() {
 	}
 }
 
-// touchSpan is how many bytes of an argument are touched before others are.
+// touchSpan is the number of bytes of an argument that are touched before the next argument is.
 const touchSpan = 4096
 
 const (
-	cacheLooks   = 5 // after a launch each
-	mostlyCached = 3 // of these that find outputs in a cache
+	cacheLooks   = 5 // after one launch each
+	mostlyCached = 3 // checks that must find outputs in a cache
 )
 
-// lookAtCaches finds out whether a launch has left its outputs in a cache: it may have
-// written past them.
+// lookAtCaches finds out whether a launch has left its outputs in a cache: it may have written past
+// the caches.
 func (h *host) lookAtCaches() {
 	lines := h.lines(written)
 	if h.looks++; len(lines) < probeLeast {
@@ -61,11 +61,11 @@ func (h *host) lookAtCaches() {
 
 const (
 	probeLines = 64
-	probeLeast = 8 // of fewer the clock says little
-	probeTries = 3 // at what a cold read takes at least
+	probeLeast = 8 // with fewer the clock says little
+	probeTries = 3 // tries, of which the fastest cold read counts
 )
 
-// lines are some of the arguments, anywhere in them, each at most once.
+// lines returns random cache lines of the arguments, each at most once.
 func (h *host) lines(of func(wire.Arg) bool) []uintptr {
 	var lines []uintptr
 	for _, i := range rand.Perm(probeLines * len(h.buffers)) {
@@ -79,14 +79,14 @@ func (h *host) lines(of func(wire.Arg) bool) []uintptr {
 	return lines[:min(len(lines), probeLines)]
 }
 
-// probe reads lines of the arguments, anywhere, flushes, and reads them again, and once
-// more after it has evicted just these: both take the same if the flush was one.
+// probe reads random lines of the arguments, flushes, and reads them again, and once more after
+// evicting exactly these lines: both reads take the same time if the flush worked.
 func (h *host) probe() (flushed, cold float64) {
 	lines := h.lines(func(wire.Arg) bool { return true })
 	if len(lines) < probeLeast || core.How() == "" {
 		return 0, 0
 	}
-	core.Walk(lines) // else the work of others may have flushed them
+	core.Walk(lines) // otherwise other work may have evicted them
 	h.settle(true)
 	flushed, cold = core.Walk(lines).Seconds(), math.Inf(1)
 	for range probeTries {

@@ -15,8 +15,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// intact looks, as soon as a launch is over and before anything is read or written,
-// whether that would run code of the candidate's, or end the cell.
+// intact checks, as soon as a launch is over and before anything is read or written, whether an
+// access would run candidate code, or end the cell.
 func (h *host) intact() error {
 	if err := h.handlers.check(); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (h *host) intact() error {
 	return h.reachable()
 }
 
-// reachable looks at every page of the arguments, which takes its time: within a
-// request only what is read must be there.
+// reachable checks every page of the arguments, which takes time: within a request only the memory
+// that is read must be there.
 func (h *host) reachable() error {
 	for _, b := range h.used() {
 		if err := b.reachable(); err != nil {
@@ -62,23 +62,24 @@ func (h *host) zones() error {
 }
 
 const (
-	lastSignal  = 64 // the greatest there is on Linux
+	lastSignal  = 64 // the largest on Linux
 	actionBytes = 32 // the kernel's struct sigaction: handler, flags, restorer and mask
 	maskBytes   = 8  // a set of signals
 )
 
 // handlers are the actions of all signals, one after the other.
 //
-// A kernel that protects its output and handles the fault computes when somebody
-// looks, and one that sets a timer when its launch is over. Every signal can be a
-// timer's, so all of them are taken down. The C library's own wrapper is no help: it
-// hides two signals, and candidate code could have replaced it.
+// A kernel that protects its output and handles the fault computes only when somebody reads it, and
+// one that sets a timer computes after its launch is over. Every signal can be a timer's, so the
+// actions of all signals are recorded. The C library's own wrapper is no help: it hides two
+// signals, and candidate code could have replaced it.
 type handlers struct {
 	before, now []byte
 	library     mapping // the C library's code
 }
 
-// readHandlers takes them down where the system may write: not on a stack, which moves.
+// readHandlers records the actions in memory that the system may write to: not on a stack, which
+// moves.
 //
 //go:noinline
 func readHandlers() *handlers {
@@ -95,8 +96,8 @@ func readActions(into []byte) {
 	}
 }
 
-// forgetRestorer leaves out how a handler returns, where that is part of its action:
-// whoever puts a handler back through the C library, as system(3) does, changes that.
+// forgetRestorer clears the restorer of a handler, where that is part of its action: code that sets
+// a handler again through the C library, as system(3) does, changes it.
 func forgetRestorer(action []byte) {
 	if runtime.GOARCH != "amd64" {
 		return
@@ -108,7 +109,7 @@ func forgetRestorer(action []byte) {
 
 func actionOf(all []byte, signal int) []byte { return all[(signal-1)*actionBytes : signal*actionBytes] }
 
-// check is the fault of code that has changed how a signal is handled.
+// check returns the fault of code that has changed how a signal is handled.
 func (h *handlers) check() error {
 	readActions(h.now)
 	if bytes.Equal(h.now, h.before) {
@@ -139,12 +140,11 @@ func tampered(signal int) error {
 	}
 }
 
-// reachable is the fault of a kernel that has taken an argument's memory away. The
-// system looks, so that nobody's handler runs: reading it would end the cell.
+// reachable returns the fault of a kernel that has unmapped an argument's memory. It lets the
+// system check, so that no handler runs: reading the memory would end the cell.
 func (b *buffer) reachable() error { return b.there(b.inner()) }
 
-// glance is the same where that takes no time: of a large buffer it looks at one page of
-// the data, any of them.
+// glance is the fast form of reachable: for a large buffer it checks one random page of the data.
 func (b *buffer) glance() error {
 	if len(b.inner()) <= 64*page {
 		return b.reachable()

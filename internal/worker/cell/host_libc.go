@@ -10,22 +10,21 @@ import (
 	"pawl/internal/native/dl"
 )
 
-// The C library handles these two signals itself: from the first pthread_cancel, or
-// from the first setuid with threads, on.
+// The C library handles these two signals itself: from the first pthread_cancel on, or from the
+// first setuid with threads.
 const (
 	signalCancel = 32
 	signalSetxid = 33
 )
 
-// mapping is the memory that a file lies in, as /proc/self/maps has it; the zero
-// mapping is nowhere.
+// mapping is the memory of a file, as /proc/self/maps lists it; the zero mapping is nowhere.
 type mapping struct {
 	line       string
 	start, end uint64
 }
 
-// libraryCode is where the C library's code lies: to be asked for before anybody could
-// have put something else there.
+// libraryCode returns the mapping of the C library's code. Call it before anybody could have put
+// something else there.
 func libraryCode() mapping {
 	cancel, err := dl.Loaded("pthread_cancel")
 	if err != nil {
@@ -51,8 +50,8 @@ func mappingAt(address uint64) mapping {
 
 func (m mapping) holds(address uint64) bool { return m.start <= address && address < m.end }
 
-// pristine tells whether the mapping is what it was, and all of its pages the file's:
-// the system keeps a copy of its own of each that somebody has written to.
+// pristine reports whether the mapping is unchanged, and all of its pages are the file's: the
+// system makes a private copy of each page that somebody has written to.
 func (m mapping) pristine() bool {
 	file, err := os.Open("/proc/self/smaps")
 	if err != nil || m.line == "" {
@@ -73,8 +72,8 @@ func (m mapping) pristine() bool {
 	return copies["Anonymous"] == "0 kB" && copies["Swap"] == "0 kB"
 }
 
-// librarysOwn tells whether an action is the C library's for one of its own signals.
-// It lies where the library's code always was, and nobody has written there.
+// librarysOwn reports whether an action is the C library's for one of its own signals: it points
+// into the library's original code, and nobody has written there.
 func (h *handlers) librarysOwn(signal int, action []byte) bool {
 	if signal != signalCancel && signal != signalSetxid {
 		return false

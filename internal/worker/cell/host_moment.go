@@ -10,12 +10,11 @@ import (
 	"pawl/internal/result"
 )
 
-// Threads and timers of a kernel's own can work while no launch is under way: ahead, on
-// data that is there already, and behind, on outputs that nobody has read yet. So what a
-// sample works on is there from just before its clock starts, and what it has written is
-// taken when the clock stops.
+// Threads and timers of a kernel can work while no launch is running: ahead, on data that is there
+// already, and behind, on outputs that nobody has read yet. So the data of a sample appears just
+// before its clock starts, and its outputs are taken when the clock stops.
 
-// step takes the inputs to a sample's data, once all else is ready for it.
+// step takes the inputs to a sample's data, once everything else is ready for it.
 func (h *host) step(step int, cold bool) {
 	for _, b := range h.buffers {
 		for _, place := range b.stepInPlace(step) {
@@ -26,8 +25,8 @@ func (h *host) step(step int, cold bool) {
 	}
 }
 
-// stepInPlace is the step after the last one, of contents that are restored too. It returns
-// the places that have changed.
+// stepInPlace applies the next step, also to pristine contents. It returns the indices that have
+// changed.
 func (b *buffer) stepInPlace(step int) []int64 {
 	if b.arg.Role != "in" && b.pristine == nil {
 		return nil
@@ -40,9 +39,9 @@ func (b *buffer) stepInPlace(step int) []int64 {
 	return places[:]
 }
 
-// hide takes the pages of a copy away from where launches look for them: data can be made
-// ready that nobody sees before its time. Where the system cannot do that (Linux before
-// 5.7) they stay.
+// hide moves the pages of a copy away from where launches look for them, so that data can be
+// prepared that nobody sees before its time. Where the system cannot do that (Linux before 5.7)
+// they stay.
 func (c *copyOfArgs) hide() {
 	for _, b := range c.buffers {
 		if b.home == nil && b.hide() != nil {
@@ -51,7 +50,7 @@ func (c *copyOfArgs) hide() {
 	}
 }
 
-// reveal brings all of them back.
+// reveal moves all of them back.
 func (c *copyOfArgs) reveal() error {
 	for _, b := range c.buffers {
 		if b.home == nil {
@@ -64,8 +63,8 @@ func (c *copyOfArgs) reveal() error {
 	return nil
 }
 
-// hide moves the pages elsewhere, at the same distance from a huge page's start, and leaves
-// empty ones in their place.
+// hide moves the pages elsewhere, at the same distance from a huge page's start, and leaves empty
+// ones in their place.
 func (b *buffer) hide() error {
 	place, err := unix.Mmap(-1, 0, len(b.mapped)+hugePage, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
@@ -86,15 +85,15 @@ func (b *buffer) hide() error {
 func (b *buffer) reveal() error {
 	from, place := b.inner(), b.place
 	b.mapped, b.home, b.place = b.home, nil, nil
-	// What is left of the place stays until all of it is given back: in a hole another thread
-	// could find room meanwhile.
+	// The rest of the range stays mapped until all of it is released: in a hole another thread
+	// could map memory meanwhile.
 	if err := move(from, b.inner(), unix.MREMAP_DONTUNMAP); err != nil {
 		return err
 	}
 	return unix.Munmap(place)
 }
 
-// move gives the pages of one range to another of the same length, whose own are gone.
+// move moves the pages of one range to another of the same length, whose own pages are dropped.
 func move(from, to []byte, flags uintptr) error {
 	length := uintptr(len(from))
 	if _, _, errno := unix.Syscall6(unix.SYS_MREMAP, dl.Address(from), length, length, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED|flags, dl.Address(to), 0); errno != 0 {
@@ -103,8 +102,8 @@ func move(from, to []byte, flags uintptr) error {
 	return nil
 }
 
-// sealed reads outputs while nobody can write to them, and after a look at the handlers of
-// signals: one of these could compute them now.
+// sealed reads outputs while nobody can write to them, and after checking the signal handlers: one
+// of these could compute them now.
 func (h *host) sealed(read func() snapshot) (snapshot, error) {
 	for _, b := range h.buffers {
 		if !written(b.arg) {
@@ -124,7 +123,7 @@ func (h *host) sealed(read func() snapshot) (snapshot, error) {
 	return read(), nil
 }
 
-// signalMask holds signals back on the thread that launches.
+// signalMask blocks signals on the thread that launches.
 type signalMask struct{ every, before []byte }
 
 func newSignalMask() *signalMask {
@@ -135,10 +134,10 @@ func newSignalMask() *signalMask {
 	return m
 }
 
-// hold keeps every signal from being handled.
+// hold blocks all signals.
 func (m *signalMask) hold() { setMask(m.every, m.before) }
 
-// release lets those come that have been held back.
+// release delivers the signals that were blocked.
 func (m *signalMask) release() { setMask(m.before, nil) }
 
 func setMask(mask, before []byte) {

@@ -174,7 +174,7 @@ func (w *witness) mustSample(m wire.Sample) sampled {
 	return s
 }
 
-// contents are an argument's first elements as bits, after so many steps.
+// contents are an argument's first elements as bits, after this many steps.
 func contents(number, batch, steps int) int64 {
 	return int64(binary.LittleEndian.Uint32(wholeOf(number, batch, steps)))
 }

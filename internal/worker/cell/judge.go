@@ -14,12 +14,12 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// bench is the oracle's cell: it runs no code but pawl's own, computes what outputs
-// must be, and compares them.
+// bench is the oracle's cell: it runs no code but pawl's own, computes the right outputs, and
+// compares.
 type bench struct {
 	asked string                       // the last problem it has computed itself,
 	known map[int]oracle.Typed[[]byte] // and the answers to it: several may be judged by them
-	terms int64                        // that these add up
+	terms int64                        // terms that these sum
 }
 
 func (*bench) load(*wire.Load) (*wire.Loaded, error)         { return nil, errJudgesOnly }
@@ -75,7 +75,7 @@ func (b *bench) judge(m *wire.Judge) (*wire.Judged, error) {
 	return reply, nil
 }
 
-// unchanged are the inout arguments that answers leave, bit by bit, as a launch finds them.
+// unchanged returns the inout arguments that answers leave, bit by bit, as a launch finds them.
 func unchanged(m *wire.Judge, want map[int]oracle.Typed[[]byte]) ([]int, error) {
 	before, err := inputs(m)
 	if err != nil {
@@ -90,7 +90,7 @@ func unchanged(m *wire.Judge, want map[int]oracle.Typed[[]byte]) ([]int, error) 
 	return same, nil
 }
 
-// answers are what the outputs must be, by argument.
+// answers returns the right outputs, by argument.
 func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]byte], error) {
 	out := map[int]oracle.Typed[[]byte]{}
 	if m.Oracle == "" && m.Elementwise == "" {
@@ -139,7 +139,7 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 	return out, nil
 }
 
-// whole refuses an answer that its oracle has left unwritten, in part or altogether.
+// whole refuses an answer that its oracle has left unwritten, partly or completely.
 func whole(args []wire.Arg, number int, answer oracle.Typed[[]byte]) error {
 	count := int64(len(answer.Data) / answer.Type.Size())
 	blanks, first := oracle.Blanks(answer, count)
@@ -188,7 +188,7 @@ func inputs(m *wire.Judge) ([]oracle.Value, error) {
 	return values, nil
 }
 
-// compare looks at every element; where some are wrong, it also says which.
+// compare compares every element; where some are wrong, it also says which.
 func compare(arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance) result.OutputError {
 	found := oracle.Compare(out, want, arg.Count, tol)
 	if size := math.Sqrt(found.WantSquare / float64(max(1, found.Count))); size > 0 && tol.Abs > size/leastParts {
@@ -206,18 +206,17 @@ func compare(arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance)
 	return e
 }
 
-// bounded is a number that JSON has.
+// bounded returns a number that JSON can represent.
 func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 
-// leastParts of the answer's own size (its root mean square) is the most that an
-// absolute tolerance may be: zeros must never pass for an answer that is small.
+// leastParts bounds an absolute tolerance to this fraction of the answer's root mean square: zeros
+// must never pass for an answer that is small.
 const leastParts = 20
 
 // mapTiles bounds the map of a failure in each direction.
 const mapTiles = 16
 
-// blame finds the worst element, where the wrong ones lie, and how many were never
-// written.
+// blame finds the worst element, the positions of the wrong ones, and how many were never written.
 func blame(e *result.OutputError, arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance) {
 	columns := int64(1)
 	if len(arg.Shape) > 0 {
@@ -251,7 +250,7 @@ func blame(e *result.OutputError, arg wire.Arg, out, want oracle.Typed[[]byte], 
 	e.Worst = &result.Element{Index: index(arg.Shape, at), Got: number(got[0]), Want: number(ref[0])}
 }
 
-// index is an element's place in a shape.
+// index returns an element's indices in a shape.
 func index(shape []int64, at int64) []int64 {
 	out := make([]int64, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {

@@ -9,8 +9,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// alike counts the elements whose right answers to two batches a kernel could tell
-// apart: by more than the last place of the output's type.
+// alike counts the elements whose right answers to two batches differ by more than the last place
+// of the output's type, so that a kernel could distinguish them.
 func (b *bench) alike(m *wire.Judge, want map[int]oracle.Typed[[]byte], files *mapped) (*wire.Judged, error) {
 	of := *m
 	of.Batch, of.Want = *m.Other, m.Got
@@ -35,7 +35,7 @@ func (b *bench) alike(m *wire.Judge, want map[int]oracle.Typed[[]byte], files *m
 	return reply, nil
 }
 
-// lastPlace is what a kernel that rounds otherwise than the oracle may be off by.
+// lastPlace returns the allowance for a kernel that rounds differently from the oracle.
 func lastPlace(t dtype.Type) oracle.Tolerance {
 	if !t.Float() {
 		return oracle.Tolerance{Abs: 1}
@@ -43,7 +43,7 @@ func lastPlace(t dtype.Type) oracle.Tolerance {
 	return oracle.Tolerance{Rel: math.Ldexp(1, 1-t.Integers())}
 }
 
-// asHeld is an answer as a type of less precision holds it.
+// asHeld returns an answer rounded to a type of less precision.
 func asHeld(t dtype.Type, answer oracle.Typed[[]byte], count int64) oracle.Typed[[]byte] {
 	if !t.Float() || t == dtype.F64 || t == answer.Type {
 		return answer

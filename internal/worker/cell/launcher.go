@@ -13,13 +13,13 @@ import (
 // launcherABI is the version of the functions that build's shim exports.
 const launcherABI = 1
 
-// IsHostObject tells a shared object from a cubin: both are ELF.
+// IsHostObject reports whether an image is a shared object, not a cubin: both are ELF.
 func IsHostObject(image []byte) bool {
 	return len(image) > 20 && bytes.HasPrefix(image, []byte(elf.ELFMAG)) &&
 		elf.Machine(binary.LittleEndian.Uint16(image[18:20])) != elf.EM_CUDA
 }
 
-// openLauncher loads host code that is given a stream.
+// openLauncher loads host code that takes a stream.
 func openLauncher(path string) (dl.Func, error) {
 	lib, err := dl.Open(path)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// snapshot is the outputs of a launch, by argument.
+// snapshot holds the outputs of a launch, by argument.
 type snapshot map[int][]byte
 
-// leave writes the outputs where the worker will take them from. Memory that cannot
-// be read is no trouble with files: the kernel has taken it away.
+// leave writes the outputs where the worker will take them from. Unreadable memory is not a file
+// error: the kernel has unmapped it.
 func (s snapshot) leave(folder string, args []wire.Arg) ([]wire.Left, error) {
 	var out []wire.Left
 	for arg, data := range s {
@@ -34,7 +34,7 @@ func (s snapshot) leave(folder string, args []wire.Arg) ([]wire.Left, error) {
 	return out, nil
 }
 
-// leave makes an output's file.
+// leave writes an output's file.
 func leave(folder string, arg int, write func(path string) error) (wire.Left, error) {
 	name := strconv.Itoa(arg) + ".bin"
 	if err := write(filepath.Join(folder, name)); err != nil {
@@ -43,7 +43,7 @@ func leave(folder string, arg int, write func(path string) error) (wire.Left, er
 	return wire.Left{Arg: arg, Path: name}, nil
 }
 
-// mapped are files whose contents are looked at where they are.
+// mapped are memory-mapped files.
 type mapped [][]byte
 
 func (m *mapped) read(path string) ([]byte, error) {
@@ -69,10 +69,10 @@ func (m *mapped) free() {
 	}
 }
 
-// written tells whether a launch writes an argument that its caller sees.
+// written reports whether a launch writes an argument that its caller sees.
 func written(arg wire.Arg) bool { return arg.Buffer && (arg.Role == "out" || arg.Role == "inout") }
 
-// keyOf is the key of an argument's data.
+// keyOf returns the key of an argument's data.
 func keyOf(seed uint64, number int, arg wire.Arg, batch int) uint64 {
 	if arg.Draws > 0 {
 		number = arg.Draws - 1
@@ -80,7 +80,7 @@ func keyOf(seed uint64, number int, arg wire.Arg, batch int) uint64 {
 	return oracle.Key(seed, number, batch)
 }
 
-// changed is the fault of a kernel that wrote to what it may only read.
+// changed returns the fault of a kernel that wrote to memory it may only read.
 func changed(arg wire.Arg) error {
 	return &result.Fault{
 		Cause: result.CauseOutput, Message: fmt.Sprintf("the kernel changed its input %s", arg.Name),

@@ -10,10 +10,10 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// What the words of a tensor map mean to the driver.
+// The driver's values for the words of a tensor map.
 var (
-	// Types that the copy engine does not know are moved as bytes or words: only
-	// what is filled in outside the tensor depends on the type, and zero is zero.
+	// Types that the copy engine does not know are moved as bytes or words: the type matters only
+	// for elements outside the tensor, and those are zero in every type.
 	tensorTypes = map[dtype.Type]cuda.TensorDType{
 		dtype.F64: cuda.TensorFloat64, dtype.F32: cuda.TensorFloat32, dtype.F16: cuda.TensorFloat16, dtype.BF16: cuda.TensorBFloat16,
 		dtype.E4M3: cuda.TensorUint8, dtype.E5M2: cuda.TensorUint8, dtype.I8: cuda.TensorUint8, dtype.U8: cuda.TensorUint8,
@@ -51,8 +51,7 @@ func (c *cudaCell) tensorMap(arg wire.Arg, set *argSet) ([]byte, error) {
 	return encoded[:], nil
 }
 
-// tiledTensor is a tensor map as the driver takes it: the innermost dimension
-// first.
+// tiledTensor returns a tensor map in the driver's form: the innermost dimension first.
 func tiledTensor(arg wire.Arg, buffers []*deviceBuffer) (cuda.TiledTensor, error) {
 	m := arg.TensorMap
 	malformed := func(format string, args ...any) (cuda.TiledTensor, error) {

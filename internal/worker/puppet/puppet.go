@@ -1,7 +1,7 @@
-// Package puppet is a worker and a cell for tests. The cell launches nothing: it
-// claims the times that its artifact's text dictates, and fails where that says
-// so. What is decided about times can then be tested to the last digit, on a busy
-// machine too, through the real worker and the real protocol.
+// Package puppet is a worker and a cell for tests. The cell launches nothing: it claims the times
+// that its artifact's text dictates, and fails where the text says so. Decisions about times can
+// then be tested to the last digit, even on a busy machine, through the real worker and the real
+// protocol.
 package puppet
 
 import (
@@ -31,11 +31,11 @@ const turnMost = 8
 type Script struct {
 	Micros float64 // a launch takes; 0: as many nanoseconds as its scalar argument says
 	Factor float64 // and that is multiplied by this; 0: it is not
-	Slow   int     // so many samples of a problem take three times as long at first
-	Odd    int     // so many samples of problems whose scalar argument is odd take ten times as long at first
+	Slow   int     // this many samples of a problem take three times as long at first
+	Odd    int     // this many samples of problems whose scalar argument is odd take ten times as long at first
 	Part   int     // of a hundred samples, drawn at random, that take By times as long
 	By     float64 //
-	Anew   float64 // and so many times as long does a sample that begins a new batch of data; below 0: it goes on with the old
+	Anew   float64 // and this many times as long does a sample that begins a new batch of data; below 0: it goes on with the old
 	Hide   float64 // microseconds that it works for each sample of a turn beyond what it claims; requests of more samples than a turn has are honest
 	Warm   bool    // what was flushed is still in the caches
 	Ramp   bool    // every other run of launches takes twice as long per launch
@@ -43,7 +43,7 @@ type Script struct {
 	Idle   int     // milliseconds that a run sleeps besides
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
-	After  int     // of sample: only once so many samples of the problem were taken
+	After  int     // of sample: only once this many samples of the problem were taken
 	Only   int     // only problems whose scalar argument is this one end it
 	Reach  bool    // it tries to reach the network when it is loaded
 	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random; "": never
@@ -74,7 +74,7 @@ func read(artifact []byte) (s Script) {
 }
 
 // StandIn makes a test binary pawl's worker or cell where it was started as one,
-// and tells whether it was. TestMain asks it first.
+// and reports whether it was. TestMain asks it first.
 func StandIn(args []string, stdin io.Reader, stdout io.Writer) bool {
 	if sandbox.EnterIfAsked(args) {
 		return true

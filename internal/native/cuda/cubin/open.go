@@ -1,6 +1,5 @@
-// Package cubin reads what NVIDIA's compilers write: cubins, which are ELF files
-// of device code, and the fat binaries that host code brings along. It needs no
-// driver.
+// Package cubin reads the output of NVIDIA's compilers: cubins, which are ELF files of device code,
+// and the fat binaries that host code embeds. It needs no driver.
 package cubin
 
 import (

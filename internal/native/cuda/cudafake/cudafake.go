@@ -1,13 +1,12 @@
-// Package cudafake is a CUDA driver without a GPU, for tests: a libcuda.so.1 in C,
-// compiled when a test first asks for it. It has two devices whose memory is the
-// host's, streams in which work waits its turn behind what the host holds back,
-// events and stamps by a clock of its own, graphs, and every error that a test asks
-// for. pawl's own kernels and those of the binding's tests are C functions inside
-// it; a test's kernels are C functions that [Cubin] compiles.
+// Package cudafake is a CUDA driver without a GPU, for tests: a libcuda.so.1 in C, compiled when a
+// test first asks for it. It has two devices that use host memory, streams whose work waits until
+// the host releases it, events and timestamps from its own clock, graphs, and every error that a
+// test asks for. pawl's own kernels and those of the binding's tests are C functions inside it; a
+// test's kernels are C functions that [Cubin] compiles.
 //
-// [Install] puts it into this process, where the machine has no driver of its own:
-// the dynamic linker gives everybody who asks for libcuda.so.1 the one that is
-// loaded. pawl has no setting that leads to it.
+// [Install] loads it into this process, where the machine has no driver of its own: the dynamic
+// linker then gives the loaded one to everybody who asks for libcuda.so.1. No setting of pawl loads
+// it.
 package cudafake
 
 import (

@@ -1,6 +1,6 @@
-// Package cudatest gives tests a GPU, or skips them with the reason why there is
-// none. With PAWL_REQUIRE_GPU=1 in the environment such a test fails instead, so
-// that a run that is meant to use a GPU cannot pass without one.
+// Package cudatest gives tests a GPU, or skips them with the reason why there is none. With
+// PAWL_REQUIRE_GPU=1 in the environment such a test fails instead, so that a run that is meant to
+// use a GPU cannot pass without one.
 package cudatest
 
 import (

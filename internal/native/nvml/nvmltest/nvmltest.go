@@ -1,7 +1,7 @@
-// Package nvmltest builds an NVML with two GPUs that do not exist, so that what
-// reads a GPU's state or locks its clocks can be tested on any machine. It is a
-// real shared object: give its path to nvml.OpenPath, or put its folder into
-// LD_LIBRARY_PATH of a process that opens NVML by its usual name.
+// Package nvmltest builds a fake NVML with two GPUs, so that code that reads a GPU's state or locks
+// its clocks can be tested on any machine. The fake is a real shared object: give its path to
+// nvml.OpenPath, or put its folder into LD_LIBRARY_PATH of a process that opens NVML by its usual
+// name.
 package nvmltest
 
 import (

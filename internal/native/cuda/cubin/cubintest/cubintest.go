@@ -1,5 +1,5 @@
-// Package cubintest gives tests real cubins, of every CUDA toolkit that
-// PAWL_TOOLKITS names, and packs them into fat binaries.
+// Package cubintest gives tests real cubins from every CUDA toolkit that PAWL_TOOLKITS names, and
+// packs them into fat binaries.
 package cubintest
 
 import (
