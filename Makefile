@@ -64,7 +64,7 @@ fmt: $(LINT) ## format the sources as lint wants them
 
 # Packages that start no goroutine, and simulations, which are arithmetic in one: the
 # race detector would only make them slow. What lab calls from several, SHARED tests.
-ALONE := calibrate check demo fuzz measure report verify
+ALONE := calibrate check demo fuzz measure report report/render report/view trial verify
 SIMULATIONS := ^TestFamilyLevel$$
 SHARED := ^TestPoolSharesTheRows$$
 

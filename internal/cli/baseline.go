@@ -41,7 +41,7 @@ func newBaseline(e *env) *cobra.Command {
 on every config. pawl check moves it forward when something is provably faster. It
 goes back only with a reason, and verify finds out when it did so without.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usage("expected one of: show, history, verify, accept, reset (see pawl baseline --help)")
 		},
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -30,14 +31,14 @@ who wanted that and why. Without a selector it takes those that failed as regres
 and those that only their unproven answers kept from becoming the baseline.
 Commit the baseline with the change it belongs to: the report of that change shows it.`,
 		Example: "  pawl baseline accept attention/training_512 --reason 'correct for masked rows'",
-		RunE:    func(_ *cobra.Command, args []string) error { return runAccept(e, opts, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runAccept(cmd.Context(), e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runAccept(e *env, opts *acceptOptions, patterns []string) error {
-	accepted, folder, err := baseline.Accept(e.ctx, opts.where(), baseline.Acceptance{
+func runAccept(ctx context.Context, e *env, opts *acceptOptions, patterns []string) error {
+	accepted, folder, err := baseline.Accept(ctx, opts.where(), baseline.Acceptance{
 		Patterns: patterns, Reason: opts.reason, From: opts.from, Warn: func(problem error) { e.warn("%v", problem) },
 	})
 	style := e.style()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -19,15 +20,15 @@ func newBaselineReset(e *env) *cobra.Command {
 		Use: "reset kernel[/config]… --reason TEXT", Short: "take entries out of the baseline, for a reason",
 		Long: `reset takes entries away and records who wanted that and why. The next check of
 such a kernel starts anew. '*' stands for all.`,
-		RunE: func(_ *cobra.Command, args []string) error { return runReset(e, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReset(cmd.Context(), e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&opts.reason, "reason", "", "why; it stays in the baseline (required)")
 	return cmd
 }
 
-func runReset(e *env, opts *resetOptions, patterns []string) error {
-	gone, folder, err := baseline.Reset(e.ctx, opts.where(), patterns, opts.reason, e.started)
+func runReset(ctx context.Context, e *env, opts *resetOptions, patterns []string) error {
+	gone, folder, err := baseline.Reset(ctx, opts.where(), patterns, opts.reason, e.started)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -15,15 +16,15 @@ func newBaselineHistory(e *env) *cobra.Command {
 	opts := &baselineOptions{}
 	cmd := &cobra.Command{
 		Use: "history [kernel[/config]…]", Short: "how each entry came to be what it is",
-		RunE: func(_ *cobra.Command, args []string) error { return runBaselineHistory(e, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runBaselineHistory(cmd.Context(), e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	opts.addJSON(cmd.Flags())
 	return cmd
 }
 
-func runBaselineHistory(e *env, opts *baselineOptions, patterns []string) error {
-	found, classes, err := baseline.History(e.ctx, opts.where(), patterns)
+func runBaselineHistory(ctx context.Context, e *env, opts *baselineOptions, patterns []string) error {
+	found, classes, err := baseline.History(ctx, opts.where(), patterns)
 	if err != nil {
 		return err
 	}
@@ -74,15 +75,15 @@ func newBaselineVerify(e *env) *cobra.Command {
 		Long: `verify walks the history of the baseline. It fails when an entry was edited by hand,
 got worse or went back without a recorded reason, is gone without a reset, or has lost
 its samples. What was put right since is only mentioned.`,
-		RunE: func(*cobra.Command, []string) error { return runBaselineVerify(e, opts) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBaselineVerify(cmd.Context(), e, opts) },
 	}
 	opts.AddFlags(cmd.Flags())
 	opts.addJSON(cmd.Flags())
 	return cmd
 }
 
-func runBaselineVerify(e *env, opts *baselineOptions) error {
-	audits, err := baseline.Verify(e.ctx, opts.where())
+func runBaselineVerify(ctx context.Context, e *env, opts *baselineOptions) error {
+	audits, err := baseline.Verify(ctx, opts.where())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -130,14 +131,14 @@ func newBench(e *env) *cobra.Command {
 				return usage("--sustain and --cache exclude each other: launches back to back find the caches as the last one left them")
 			}
 			opts.named = cmd.Flags().Changed("device")
-			return runBench(e, opts, args)
+			return runBench(cmd.Context(), e, opts, args)
 		},
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runBench(e *env, opts *benchOptions, patterns []string) error {
+func runBench(ctx context.Context, e *env, opts *benchOptions, patterns []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func runBench(e *env, opts *benchOptions, patterns []string) error {
 	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
-	made, err := bench.Run(e.ctx, r, opts.Options)
+	made, err := bench.Run(ctx, r, opts.Options)
 	live.done()
 	if err != nil {
 		return err

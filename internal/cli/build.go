@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,13 +34,13 @@ func newBuild(e *env) *cobra.Command {
 	opts := &buildOpts{}
 	cmd := &cobra.Command{
 		Use: "build [kernel…]", Short: "compile every variant into the cache", GroupID: groupMachine,
-		RunE: func(_ *cobra.Command, args []string) error { return runBuild(e, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runBuild(cmd.Context(), e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runBuild(e *env, opts *buildOpts, patterns []string) error {
+func runBuild(ctx context.Context, e *env, opts *buildOpts, patterns []string) error {
 	if err := makeable(opts.Export); err != nil {
 		return err
 	}
@@ -53,12 +54,12 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 	if opts.Sandbox, err = opts.sandbox.mode(); err != nil {
 		return err
 	}
-	built, err := bench.Build(e.ctx, r, opts.BuildOptions)
+	built, err := bench.Build(ctx, r, opts.BuildOptions)
 	live.done()
 	if err != nil {
 		return err
 	}
-	return showBuild(e, built, opts.Export)
+	return showBuild(ctx, e, built, opts.Export)
 }
 
 // makeable refuses a folder where there is a file, before anything is built for it.
@@ -82,7 +83,7 @@ func label(b bench.Built, name string) string {
 }
 
 // showBuild prints what the compilers wrote, under its variant, and the sum.
-func showBuild(e *env, outcomes []bench.Built, exported string) error {
+func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported string) error {
 	style := e.style()
 	cached, failed, unable := 0, 0, 0
 	noted := map[string]bool{}
@@ -142,8 +143,8 @@ func showBuild(e *env, outcomes []bench.Built, exported string) error {
 		fmt.Fprintf(e.stdout, "wrote %s/build.ninja and %s/compile_commands.json\n", exported, exported)
 	}
 	switch {
-	case e.ctx.Err() != nil:
-		return e.ctx.Err()
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case failed > 0:
 		return &outcomeError{exitFailed, unit.Plural(failed, "variant does", "variants do") + " not build"}
 	case unable > 0 && built == 0:

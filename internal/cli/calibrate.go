@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -57,7 +58,7 @@ Measured again, the higher rate of each peak stays: a busy machine reaches less.
 --power says how many cells, or samples, a change of a given size needs to be seen:
 on this machine, or for the rows of a report.`,
 		Example: "  pawl calibrate --for 30m\n  pawl calibrate --roofline\n  pawl calibrate --power 3% --from .pawl/runs/…/report.json",
-		RunE:    func(*cobra.Command, []string) error { return runCalibrate(e, opts) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCalibrate(cmd.Context(), e, opts) },
 	}
 	opts.AddFlags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("roofline", "power")
@@ -81,7 +82,7 @@ func (o *calibrateOptions) check() error {
 	return nil
 }
 
-func runCalibrate(e *env, opts *calibrateOptions) error {
+func runCalibrate(ctx context.Context, e *env, opts *calibrateOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -98,9 +99,9 @@ func runCalibrate(e *env, opts *calibrateOptions) error {
 		Budget: opts.budget, Sandbox: mode, Started: e.started, Follow: live.follow,
 	}
 	if !opts.roofline {
-		return runGate(e, opts, settings, live)
+		return runGate(ctx, e, opts, settings, live)
 	}
-	peaks, err := calibrate.Roofline(e.ctx, settings)
+	peaks, err := calibrate.Roofline(ctx, settings)
 	live.done()
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // runGate tries the gate, and shows the curve there is by then.
-func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *follower) error {
+func runGate(ctx context.Context, e *env, opts *calibrateOptions, settings calibrate.Options, live *follower) error {
 	var err error
 	effect := 0.0
 	if opts.power != "" {
@@ -29,14 +29,14 @@ func runGate(e *env, opts *calibrateOptions, settings calibrate.Options, live *f
 	}
 	gate := calibrate.GateOptions{Options: settings, Gate: own, Folder: calibrate.Folder(), For: opts.span, Fresh: opts.fresh}
 	if effect > 0 {
-		duet, err := calibrate.Duet(e.ctx, gate)
+		duet, err := calibrate.Duet(ctx, gate)
 		live.done()
 		if err != nil {
 			return err
 		}
 		return showPower(e, opts, effect, []calibrate.Power{calibrate.PowerOfDuet("this machine, pawl's own kernel", duet.Cells, effect)})
 	}
-	made, err := calibrate.Gate(e.ctx, gate)
+	made, err := calibrate.Gate(ctx, gate)
 	live.done()
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -75,8 +76,8 @@ versions are in .pawl/baseline, which --update-baseline moves forward.
 
 A kernel that pawl init drafted is refused until no TODO comment about it is left.`,
 		Example: "  pawl check\n  pawl check 'attention/*' --base origin/main\n  pawl check --update-baseline",
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runCheck(e, opts, args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCheck(cmd.Context(), e, opts, args)
 		},
 	}
 	opts.AddFlags(cmd.Flags())
@@ -90,12 +91,12 @@ func newCheckFlags(opts *checkOptions) *pflag.FlagSet {
 	return flags
 }
 
-func runCheck(e *env, opts *checkOptions, patterns []string) error {
-	return runCheckThen(e, opts, patterns, func(*result.Report) {})
+func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string) error {
+	return runCheckThen(ctx, e, opts, patterns, func(*result.Report) {})
 }
 
 // runCheckThen hands the report over besides showing it.
-func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*result.Report)) error {
+func runCheckThen(ctx context.Context, e *env, opts *checkOptions, patterns []string, then func(*result.Report)) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func runCheckThen(e *env, opts *checkOptions, patterns []string, then func(*resu
 	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
-	made, err := check.Run(e.ctx, r, opts.Options)
+	made, err := check.Run(ctx, r, opts.Options)
 	live.done()
 	if made == nil {
 		return err

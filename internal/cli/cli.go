@@ -26,7 +26,6 @@ var (
 
 // env is what every command works with.
 type env struct {
-	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	args           []string // as the user wrote them
@@ -48,7 +47,7 @@ func (e *env) hint(format string, args ...any) {
 
 // Run is pawl: it parses args, runs the command and returns the exit code.
 func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) int {
-	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, started: time.Now()}
+	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, args: args, started: time.Now()}
 	root := newRoot(e)
 	root.SetArgs(args)
 	root.SetIn(stdin)

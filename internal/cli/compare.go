@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,13 +101,13 @@ func newCompare(e *env) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return runCompare(e, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runCompare(e *env, opts *compareOptions, files []string) error {
+func runCompare(ctx context.Context, e *env, opts *compareOptions, files []string) error {
 	how, err := opts.options(e)
 	if err != nil {
 		return err
@@ -118,9 +119,9 @@ func runCompare(e *env, opts *compareOptions, files []string) error {
 	}
 	var made *result.Report
 	if len(files) == 1 {
-		made, err = compare.File(e.ctx, files[0], how)
+		made, err = compare.File(ctx, files[0], how)
 	} else {
-		made, err = compare.Files(e.ctx, files[0], files[1], how)
+		made, err = compare.Files(ctx, files[0], files[1], how)
 	}
 	if err != nil {
 		return err

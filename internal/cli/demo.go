@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,15 +24,15 @@ func newDemo(e *env) *cobra.Command {
 		Long: `demo makes a git repository with two example kernels, for the GPU where there is
 one, and checks six changes to them: a first baseline, an innocent change, a comment,
 another launch, a planted slowdown and a real improvement.`,
-		RunE: func(*cobra.Command, []string) error { return runDemo(e, dir, host) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), e, dir, host) },
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "keep the repository in this folder, which must be empty or new")
 	cmd.Flags().BoolVar(&host, "host", false, "on the processor, also where there is a GPU")
 	return cmd
 }
 
-func runDemo(e *env, dir string, host bool) error {
-	story, err := demo.Choose(e.ctx, host)
+func runDemo(ctx context.Context, e *env, dir string, host bool) error {
+	story, err := demo.Choose(ctx, host)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func runDemo(e *env, dir string, host bool) error {
 		return err
 	}
 	defer leave()
-	if err := story.Begin(e.ctx, dir); err != nil {
+	if err := story.Begin(ctx, dir); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -54,7 +55,7 @@ func runDemo(e *env, dir string, host bool) error {
 		if err := c.Apply(dir); err != nil {
 			return err
 		}
-		made, code, err := checkChapter(e, story, c, dir)
+		made, code, err := checkChapter(ctx, e, story, c, dir)
 		if err != nil {
 			return err
 		}
@@ -97,9 +98,9 @@ func demoFolder(dir string) (string, func(), error) {
 }
 
 // checkChapter commits a change and checks it, as anybody would.
-func checkChapter(e *env, story *demo.Story, c *demo.Chapter, dir string) (*result.Report, int, error) {
+func checkChapter(ctx context.Context, e *env, story *demo.Story, c *demo.Chapter, dir string) (*result.Report, int, error) {
 	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", c.Commit}} {
-		if err := demo.Git(e.ctx, dir, args...); err != nil {
+		if err := demo.Git(ctx, dir, args...); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -117,12 +118,12 @@ func checkChapter(e *env, story *demo.Story, c *demo.Chapter, dir string) (*resu
 	chapter := *e
 	chapter.started, chapter.args = time.Now(), append([]string{"check"}, words...)
 	var made *result.Report
-	err := runCheckThen(&chapter, opts, nil, func(r *result.Report) { made = r })
+	err := runCheckThen(ctx, &chapter, opts, nil, func(r *result.Report) { made = r })
 	var outcome *outcomeError
 	if err != nil && !errors.As(err, &outcome) {
 		return nil, 0, err
 	}
-	if err := e.ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
 	after := [][]string{}
@@ -133,7 +134,7 @@ func checkChapter(e *env, story *demo.Story, c *demo.Chapter, dir string) (*resu
 		after = append(after, []string{"reset", "--quiet", "--hard", "HEAD~1"})
 	}
 	for _, args := range after {
-		if err := demo.Git(e.ctx, dir, args...); err != nil {
+		if err := demo.Git(ctx, dir, args...); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,14 +14,14 @@ func newDoctor(e *env) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "what this machine has, what it gives, how to get the rest", GroupID: groupMachine, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return runDoctor(e, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), e, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	return cmd
 }
 
-func runDoctor(e *env, asJSON bool) error {
-	found := doctor.Examine(e.ctx, doctor.Options{})
+func runDoctor(ctx context.Context, e *env, asJSON bool) error {
+	found := doctor.Examine(ctx, doctor.Options{})
 	if asJSON {
 		return writeJSON(e, found)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
 
@@ -67,13 +68,13 @@ compute-sanitizer as well, and an error that it finds fails the kernel, with its
 It exits 1 when an answer is wrong or a kernel breaks, and 2 when there is nothing to try,
 or nothing of what pawl.yaml asks for could be.`,
 		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
-		RunE:    func(_ *cobra.Command, args []string) error { return runFuzz(e, opts, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runFuzz(cmd.Context(), e, opts, args) },
 	}
 	opts.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
+func runFuzz(ctx context.Context, e *env, opts *fuzzOptions, patterns []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func runFuzz(e *env, opts *fuzzOptions, patterns []string) error {
 	if opts.all {
 		opts.Sample = fuzz.All
 	}
-	made, err := fuzz.Run(e.ctx, r, opts.Order)
+	made, err := fuzz.Run(ctx, r, opts.Order)
 	live.done()
 	if errors.Is(err, fuzz.ErrNoCase) {
 		return &outcomeError{exitUndecided, detail(r.Spec.File, err)}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ It exits 1 when a cheat was missed, an honest kernel was refused or a mistake li
 --json prints the totals: caught, suspicious, defused, missed, open, controls_passed,
 controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`,
 		ValidArgs: kinds,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pattern := range args {
 				if !selftest.Known(pattern) {
 					return &diag.Problem{
@@ -56,7 +57,7 @@ controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`
 					}
 				}
 			}
-			return runSelftest(e, opts, args)
+			return runSelftest(cmd.Context(), e, opts, args)
 		},
 	}
 	opts.AddFlags(cmd.Flags())
@@ -77,7 +78,7 @@ func likeSubject(name string) string {
 	return "there is " + strings.Join(like, ", ")
 }
 
-func runSelftest(e *env, opts *selftestOptions, only []string) error {
+func runSelftest(ctx context.Context, e *env, opts *selftestOptions, only []string) error {
 	if err := opts.output.check(); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func runSelftest(e *env, opts *selftestOptions, only []string) error {
 	if err != nil {
 		return err
 	}
-	made, err := selftest.Run(e.ctx, r, opts.Options)
+	made, err := selftest.Run(ctx, r, opts.Options)
 	live.done()
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ func newWorker(e *env) *cobra.Command {
 	lease := worker.DefaultLease
 	cmd := &cobra.Command{
 		Use: "worker", Short: "run kernels for a pawl at the other end of stdin and stdout", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			err := worker.Serve(e.ctx, e.stdin, e.stdout, worker.ServeOptions{Tool: e.tool(), Lease: lease})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := worker.Serve(cmd.Context(), e.stdin, e.stdout, worker.ServeOptions{Tool: e.tool(), Lease: lease})
 			if errors.Is(err, worker.ErrLease) {
 				return fmt.Errorf("worker: %w (%v)", err, lease)
 			}

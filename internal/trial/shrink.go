@@ -14,7 +14,7 @@ import (
 // fails should hold a trial to the same kind of failure as the first, and not call a
 // trial that cannot be resolved a failure.
 func Shrink(ctx context.Context, t Trial, free []string, fails func(Trial) bool, budget int) Trial {
-	s := &shrinker{ctx: ctx, best: t, fails: fails, budget: budget, asked: map[string]bool{key(t): true}}
+	s := &shrinker{best: t, ended: func() bool { return ctx.Err() != nil }, fails: fails, budget: budget, asked: map[string]bool{key(t): true}}
 	for before := ""; before != key(s.best) && s.open(); {
 		before = key(s.best)
 		s.plainer()
@@ -26,14 +26,14 @@ func Shrink(ctx context.Context, t Trial, free []string, fails func(Trial) bool,
 }
 
 type shrinker struct {
-	ctx    context.Context
 	best   Trial
 	fails  func(Trial) bool
+	ended  func() bool // nothing more is to be tried
 	budget int
 	asked  map[string]bool
 }
 
-func (s *shrinker) open() bool { return s.budget > 0 && s.ctx.Err() == nil }
+func (s *shrinker) open() bool { return s.budget > 0 && !s.ended() }
 
 // try takes a trial that fails for the best.
 func (s *shrinker) try(t Trial) bool {
