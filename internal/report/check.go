@@ -165,7 +165,7 @@ func verdictLine(r *result.Report, rows []checked) string {
 		return "gate failed: " + summary(bad)
 	case r.Interrupted:
 		return "interrupted: " + summary(rows)
-	case len(of(rows, undecided, planned)) > 0:
+	case len(of(rows, undecided, planned)) > 0, r.Outcome != nil && r.Outcome.Result != result.Passed:
 		return summary(rows)
 	}
 	return "gate passed: " + summary(rows)

@@ -59,6 +59,11 @@ func TestCheckHeadline(t *testing.T) {
 	}
 	r := checkOf(row(result.Maintained))
 	r.Interrupted = true
+	unjudged := checkOf(row(result.Maintained))
+	unjudged.Outcome = &result.Outcome{Result: result.Unjudged}
+	if got := headline(unjudged, checkedRows(unjudged)); got != "1 maintained" { // as the exit code says
+		t.Error(got)
+	}
 	if got := headline(r, checkedRows(r)); got != "interrupted: 1 maintained" {
 		t.Errorf("got %q", got)
 	}
