@@ -190,7 +190,7 @@ func (c *check) unproven(j *judged) string {
 	v := j.verification
 	switch {
 	case v == nil || v.Passed == 0:
-		return "nobody has looked at its answers: the kernel has no oracle and there is no earlier version"
+		return "nobody has verified its answers: the kernel has no oracle and there is no earlier version"
 	case j.entries.counts == nil && j.exam.answers.Oracle == nil:
 		return "the kernel has no oracle: its answers are only those of the version before"
 	case j.exam.byChange:
@@ -198,7 +198,7 @@ func (c *check) unproven(j *judged) string {
 	case v.Integrity != result.Clean:
 		return "its result is " + string(v.Integrity)
 	case c.inspects(j.verdict) && timedLooksOf(v) < inspectLooks:
-		return fmt.Sprintf("%d timed samples of it could be looked at, and %d must be", timedLooksOf(v), inspectLooks)
+		return fmt.Sprintf("%d timed samples of it could be verified, and %d must be", timedLooksOf(v), inspectLooks)
 	case c.tooFewAnew(j) != "":
 		return c.tooFewAnew(j)
 	case c.Fork && j.candidate.Record.Trust != trustHarness:

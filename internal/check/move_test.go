@@ -182,7 +182,7 @@ func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
 // A faster version becomes the baseline only if enough of its timed samples were right.
 func TestTooFewTimedSamples(t *testing.T) {
 	for looked, want := range map[int]string{
-		judgedFaster - 1: "34 timed samples of it could be looked at, and 35 must be",
+		judgedFaster - 1: "34 timed samples of it could be verified, and 35 must be",
 		judgedFaster:     "",
 	} {
 		v := &result.Verification{Integrity: result.Clean, Passed: 1 + looked}

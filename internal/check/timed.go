@@ -72,7 +72,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 	}
 	if len(j.kept) == 0 {
 		if c.Duet.Keep && j.timing != nil {
-			v.Limits = append(v.Limits, "no timed sample was looked at: none was kept")
+			v.Limits = append(v.Limits, "no timed sample was verified: none was kept")
 		}
 		return
 	}
@@ -123,9 +123,9 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		}
 	}
 	if verified == 0 && len(v.Findings) == 0 {
-		v.Limits = append(v.Limits, "no timed sample could be looked at: "+v.Cases[len(v.Cases)-1].Skipped)
+		v.Limits = append(v.Limits, "no timed sample could be verified: "+v.Cases[len(v.Cases)-1].Skipped)
 	} else if late != "" {
-		v.Limits = append(v.Limits, "none of the samples was looked at that came when all were timed: "+late)
+		v.Limits = append(v.Limits, "no late timed sample was verified: "+late)
 	}
 	j.convict()
 }
@@ -185,7 +185,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 					v.Failed++
 					return
 				}
-				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "what is faster is looked at longer", Done: verified, Total: inspectLooks})
+				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "a faster version is verified longer", Done: verified, Total: inspectLooks})
 				v.Passed++
 				verified++
 			},
@@ -199,7 +199,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 		err = left
 	}
 	if err != nil && ctx.Err() == nil {
-		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were looked at: %v", verified, inspectLooks, err))
+		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectLooks, err))
 		var own *verify.OracleError
 		if !errors.As(err, &own) {
 			j.fail("verify", err)

@@ -114,7 +114,7 @@ func showAudit(e *env, a *baseline.Audit) {
 	}
 	reach := "not committed yet"
 	if a.Commits > 0 {
-		reach = unit.Plural(a.Commits, "commit", "commits") + " looked at"
+		reach = unit.Plural(a.Commits, "commit", "commits") + " read"
 	}
 	if a.Shallow {
 		reach += fmt.Sprintf(", back to %s: this clone is shallow", baseline.Short(a.Oldest))

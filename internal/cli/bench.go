@@ -50,7 +50,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", run.BenchSeed, "seed of the generated inputs")
 	f.BoolVar(&o.Measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
 	f.StringSliceVar(&o.Against, "against", nil, "kernels to take turns with, and be compared to")
-	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "lock the GPU clock at this frequency (MHz); always restored")
 	f.StringVar(&o.device, "device", "0", "which GPU to measure on; several share the work: 0,1 or all")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")

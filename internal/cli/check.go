@@ -39,7 +39,7 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs (0: a secret one, which the report has)")
 	f.BoolVar(&o.Fork, "fork", false, "the change is a stranger's: results of code that shares its cell's address space move nothing")
 	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to measure on")
-	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "hold the GPU's clock at so many MHz while measuring; given back in any case")
+	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "lock the GPU clock at this frequency (MHz); always restored")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 }
 

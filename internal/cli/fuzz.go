@@ -35,7 +35,7 @@ func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (0: a secret one, which the report has)")
 	f.DurationVar(&o.Timeout, "timeout", o.Timeout, "the longest one launch may take")
 	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to use")
-	f.BoolVar(&o.Sanitize, "sanitize", false, "look at small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
+	f.BoolVar(&o.Sanitize, "sanitize", false, "check small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
 	f.StringVar(&o.pool, "pool", "", "use a worker of this pool instead of this machine")
 }
 

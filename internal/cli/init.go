@@ -76,7 +76,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	}
 	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), few(names(entries)))
 	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
-		fmt.Fprintf(e.stdout, "%s marked TODO; look at each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
+		fmt.Fprintf(e.stdout, "%s marked TODO; check each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}
 	fmt.Fprintf(e.stdout, "next: pawl bench\n")
 	return nil

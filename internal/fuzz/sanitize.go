@@ -34,7 +34,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 		}
 		looked = true
 		if why := f.unfit(s); why != "" {
-			f.doubtSanitizer(fmt.Sprintf("%s was not looked at by compute-sanitizer: %s", s.kernel.Name, why), "")
+			f.doubtSanitizer(fmt.Sprintf("%s was not checked by compute-sanitizer: %s", s.kernel.Name, why), "")
 			continue
 		}
 		for _, tool := range sanitizer.Tools {
@@ -46,7 +46,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 			one, err := f.sanitizeWith(ctx, s, tool)
 			if err != nil {
 				if ctx.Err() == nil {
-					f.doubtSanitizer("compute-sanitizer looked at nothing: "+err.Error(), hintOf(err))
+					f.doubtSanitizer("compute-sanitizer checked nothing: "+err.Error(), hintOf(err))
 				}
 				return // it would be the same with every kernel
 			}
@@ -55,7 +55,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 		f.judgeSanitizer(s)
 	}
 	if !looked {
-		f.doubtSanitizer("compute-sanitizer looked at nothing: no kernel of this run is one of a GPU", "")
+		f.doubtSanitizer("compute-sanitizer checked nothing: no kernel of this run is one of a GPU", "")
 	}
 }
 
@@ -100,7 +100,7 @@ func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*r
 		if again, retryErr := f.lab.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
 			if retried, second := readSanitizer(s, tool, again, retryErr); second.Summed {
 				one, err = retried, retryErr
-				f.doubtOnce("compute-sanitizer does not work inside of this machine's sandbox: device code was looked at without it")
+				f.doubtOnce("compute-sanitizer does not work inside of this machine's sandbox: device code was checked without it")
 			}
 		}
 	}

@@ -131,7 +131,7 @@ func (c checked) inShort() string {
 		text = "verified against " + oracle
 	}
 	looks := timedLooks(c.row)
-	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" looked at") + prefixed("; ran ", few(kernelsOf([]checked{c})))
+	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" verified") + prefixed("; ran ", few(kernelsOf([]checked{c})))
 }
 
 // untold are the wrong answers of a row of which its fault does not say everything.

@@ -137,12 +137,12 @@ func witnessColumns(all []checked) []column[witness] {
 			return accuracy(rows...)
 		}},
 		{tone: view.Quiet, text: func(w witness) string {
-			return when(looksOf(w) > 0, view.Counted(looksOf(w), "timed sample")+" looked at")
+			return when(looksOf(w) > 0, view.Counted(looksOf(w), "timed sample")+" verified")
 		}},
 	}
 }
 
-// looksOf is how many timed samples were looked at.
+// looksOf is how many timed samples were verified.
 func looksOf(w witness) int {
 	n := 0
 	for _, c := range w.items {
@@ -162,7 +162,7 @@ func verifiedLines(rows []checked) view.Section {
 		}
 		line := view.Counted(len(verifiedOf(rows)), "config") + " verified against " + few(distinct(each(all, oracleOf)))
 		if looks > 0 {
-			line += "; " + view.Counted(looks, "timed sample") + " looked at"
+			line += "; " + view.Counted(looks, "timed sample") + " verified"
 		}
 		return view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(line)})}
 	}
@@ -210,7 +210,7 @@ var verifiedColumns = []column[checked]{
 	{head: "RMS", number: true, text: ofErrors(func(e *extremes) string { return far(e.rms) })},
 	{head: "atol", number: true, text: ofErrors(func(e *extremes) string { return e.atol })},
 	{head: "rtol", number: true, text: ofErrors(func(e *extremes) string { return e.rtol })},
-	{head: "timed samples looked at", number: true, text: func(c checked) string {
+	{head: "timed samples verified", number: true, text: func(c checked) string {
 		if n := timedLooks(c.row); n > 0 {
 			return strconv.Itoa(n)
 		}

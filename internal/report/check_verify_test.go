@@ -108,7 +108,7 @@ func TestManyVerified(t *testing.T) {
 		rows = append(rows, answered(s.duet(fmt.Sprintf("kernel%d/c", i), result.Maintained, 1e-5, 0, nil), "built-in gemm", 1e-6))
 	}
 	text := checkedText(t, checkOf(rows...), term.Style{})
-	if want := "  14 configs verified against built-in gemm; 28 timed samples looked at\n"; !strings.Contains(text, want) {
+	if want := "  14 configs verified against built-in gemm; 28 timed samples verified\n"; !strings.Contains(text, want) {
 		t.Errorf("does not say %q:\n%s", want, text)
 	}
 	if text := Markdown(checkOf(rows...)); !strings.Contains(text, "| baseline moved | verified |") || !strings.Contains(text, "<summary>14 configs verified</summary>") {

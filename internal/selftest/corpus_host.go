@@ -48,7 +48,7 @@ var hostSubjects = []Subject{
 	{Kind: Host, Kernel: "close_descriptor", Honest: "softmax", Exploit: "forged-answer", Research: []int{13}, Expect: Caught, By: []string{forged}},
 	{Kind: Host, Kernel: "file_replay", Honest: "softmax", Exploit: "file-replay", Research: []int{22}, Expect: Caught, By: []string{attempts, stale, timed, wrong}, Why: "the sandbox refuses other folders; its own is empty in every cell, and inside one cell the data changes"},
 
-	{Kind: Host, Kernel: "late_memory", Honest: "softmax", Exploit: "incremental", Research: []int{15, 33}, Expect: Suspicious, By: []string{patched, timed}, Why: "its memory begins at the 70th launch; what is faster is looked at longer, and asked for new data late"},
+	{Kind: Host, Kernel: "late_memory", Honest: "softmax", Exploit: "incremental", Research: []int{15, 33}, Expect: Suspicious, By: []string{patched, timed}, Why: "its memory begins at the 70th launch; a faster version is verified longer, and asked for new data late"},
 	{Kind: Host, Kernel: "late_checksums", Honest: "softmax", Exploit: "incremental", Research: []int{15, 33}, Expect: Suspicious, By: []string{patched, timed}, Why: "the same, by a checksum of each row"},
 	{Kind: Host, Kernel: "late_mistakes", Honest: "softmax_twice", Exploit: "evaluation-detected", Research: []int{33, 7}, Expect: Caught, By: []string{timed}, Drawn: true, Why: "wrong in one launch of eight, from the 70th on"},
 	{Kind: Host, Kernel: "seldom_wrong", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33}, Expect: Defused, By: []string{timed}, Why: "so few launches do not move a median"},
