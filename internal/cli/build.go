@@ -61,7 +61,7 @@ func runBuild(e *env, opts *buildOpts, patterns []string) error {
 	return showBuild(e, built, opts.Export)
 }
 
-// makeable refuses a folder where there is a file, before anything is built for it.
+// makeable refuses a folder whose path is a file, before anything is built for it.
 func makeable(folder string) error {
 	for at := folder; folder != ""; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err == nil && !info.IsDir() {
@@ -73,7 +73,7 @@ func makeable(folder string) error {
 	return nil
 }
 
-// label is what is said to have been built.
+// label names what was built.
 func label(b bench.Built, name string) string {
 	if b.Arch == "" {
 		return name
@@ -81,7 +81,7 @@ func label(b bench.Built, name string) string {
 	return name + " for " + b.Arch
 }
 
-// showBuild prints what the compilers wrote, under its variant, and the sum.
+// showBuild prints the compilers' output, under its variant, and the summary.
 func showBuild(e *env, outcomes []bench.Built, exported string) error {
 	style := e.style()
 	cached, failed, unable := 0, 0, 0
@@ -96,7 +96,7 @@ func showBuild(e *env, outcomes []bench.Built, exported string) error {
 		case o.Fault != nil && o.Fault.Cause == result.CauseUnsupported:
 			unable++
 			name = label(o, o.Request.Variant.Kernel.Name)
-			if noted[name+o.Fault.Message] { // of every variant it is the same
+			if noted[name+o.Fault.Message] { // it is the same for every variant
 				continue
 			}
 			noted[name+o.Fault.Message] = true
