@@ -204,10 +204,10 @@ const (
 	CauseInternal    Cause = "internal"      // the machine failed pawl: disk, descriptors
 	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it
 	CauseInterrupted Cause = "interrupted"   // the user ended the run
-	CauseSkipped     Cause = "skipped"       // by the tool that measured the others
+	CauseSkipped     Cause = "skipped"       // by the tool that measured the other rows
 )
 
-// Sandbox is what held the cell, and what the candidate tried that it refused.
+// Sandbox describes the cell's sandbox, and the attempts of the candidate that it refused.
 type Sandbox struct {
 	Level    string   `json:"level"`              // full, partial, off
 	Missing  []string `json:"missing,omitempty"`  // what the kernel could not give
