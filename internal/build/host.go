@@ -221,7 +221,7 @@ func readSource(dir, source string) ([]byte, *result.Fault) {
 	return nil, fault
 }
 
-// command is a run of the compiler in the spec's folder.
+// command returns a run of the compiler in the spec's folder.
 func (run *batch) command(r *recipe, temp, task string, compiles bool, args []string) *command {
 	full := slices.Concat(r.compiler.Command, args)
 	var env []string

@@ -128,7 +128,7 @@ func (l *Level) bySet() [][]float64 {
 // set of cells are correlated; they count as fewer, as their estimates show.
 func (l *Level) FailBound() float64 { return l.bound(l.Failed()) }
 
-// PassBound is the same bound for passing or staying undecided.
+// PassBound returns the same bound for passing or staying undecided.
 func (l *Level) PassBound() float64 { return l.bound(len(l.Decisions) - l.Failed()) }
 
 func (l *Level) bound(events int) float64 {

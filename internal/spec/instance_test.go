@@ -58,7 +58,7 @@ configs:
 	}
 }
 
-// identityOf is that of the first config of a file's first kernel.
+// identityOf returns that of the first config of a file's first kernel.
 func identityOf(t *testing.T, text, code string) string {
 	t.Helper()
 	s, err := Parse("pawl.yaml", []byte(text))

@@ -26,7 +26,7 @@ type Skip struct {
 // sample is what was meant.
 const most = 100_000
 
-// cases are what the file asks for: the product of the matrix over the variables that
+// cases returns what the file asks for: the product of the matrix over the variables that
 // the kernel uses, or its configs. The notes say what was decided on the way.
 func cases(s *spec.Spec, k *spec.Kernel, o Options) (trials []Trial, notes []string, err error) {
 	if o.Configs != nil {
@@ -72,7 +72,7 @@ func configs(list []*spec.Config) []Trial {
 	return trials
 }
 
-// used are the axes that mean something to a kernel.
+// used returns the axes that mean something to a kernel.
 func used(matrix []spec.FuzzAxis, k *spec.Kernel) []spec.FuzzAxis {
 	variables := k.Variables()
 	var axes []spec.FuzzAxis
@@ -84,7 +84,7 @@ func used(matrix []spec.FuzzAxis, k *spec.Kernel) []spec.FuzzAxis {
 	return axes
 }
 
-// others are the variables of the first config that no axis names.
+// others returns the variables of the first config that no axis names.
 func others(k *spec.Kernel, axes []spec.FuzzAxis) []spec.Var {
 	variables := k.Variables()
 	return slices.DeleteFunc(slices.Clone(k.Configs[0].Vars), func(v spec.Var) bool {
@@ -148,7 +148,7 @@ func choose(axes []spec.FuzzAxis, o Options) ([]int64, error) {
 	return chosen, nil
 }
 
-// point is one point of the product; the last axis changes fastest.
+// point returns one point of the product; the last axis changes fastest.
 func point(k *spec.Kernel, axes []spec.FuzzAxis, index int64) Trial {
 	t := Trial{Lane: LaneMatrix, Vars: k.Configs[0].Vars, Repeats: 1}
 	for i := len(axes) - 1; i >= 0; i-- {
@@ -159,7 +159,7 @@ func point(k *spec.Kernel, axes []spec.FuzzAxis, index int64) Trial {
 	return t
 }
 
-// random is a generator for one purpose, so that adding a lane does not change what
+// random returns a generator for one purpose, so that adding a lane does not change what
 // the others draw.
 func (o Options) random(purpose string) *rand.Rand {
 	stream := uint64(0)
@@ -169,7 +169,7 @@ func (o Options) random(purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, stream))
 }
 
-// free are the variables that trials of pawl's own may change: sizes of buffers, and
+// free returns the variables that trials of pawl's own may change: sizes of buffers, and
 // only those that the file itself gives several values. A head dimension that is 64
 // wherever it stands is often compiled in, and what is no whole number now and then is
 // no size.

@@ -86,7 +86,7 @@ func mixed(in *spec.Instance) bool {
 	})
 }
 
-// reach is a bound of everything that is computed from numbers up to greatest.
+// reach returns a bound of everything that is computed from numbers up to greatest.
 func (op operation) reach(in *spec.Instance, greatest, extra float64) (float64, bool) {
 	switch op.name {
 	case gemm: // an output that is also read is added, once

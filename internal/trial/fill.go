@@ -76,13 +76,13 @@ func words(f oracle.Fill) string {
 	return f.Kind + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// width is the number of columns of a buffer.
+// width returns the number of columns of a buffer.
 func width(in *spec.Instance, i int) int64 {
 	shape := in.Args[i].Shape
 	return shape[len(shape)-1]
 }
 
-// large is a standard deviation that shows overflow. Powers of two only move the
+// large returns a standard deviation that shows overflow. Powers of two only move the
 // exponents, so the error of an operation that grows with its inputs grows as they do,
 // and the tolerance with it.
 func (op operation) large(c *contents, in *spec.Instance, list []int) error {

@@ -112,7 +112,7 @@ func (p *Plan) matters(t Trial, name string) bool {
 	return rows(after) < rows(before)
 }
 
-// powerBelow is the greatest power of two below n.
+// powerBelow returns the greatest power of two below n.
 func powerBelow(n int64) int64 {
 	power := int64(1)
 	for 2*power < n {

@@ -58,7 +58,7 @@ func operationOf(s *spec.Spec, k *spec.Kernel) operation {
 	return operation{}
 }
 
-// values are the distributions that the operation is tried with. Left out is what
+// values returns the distributions that the operation is tried with. Left out is what
 // makes honest kernels fail: sums of many equal numbers round in one direction, an
 // unknown operation may grow with its inputs as it likes.
 func (op operation) values() []string {
@@ -77,7 +77,7 @@ func (op operation) values() []string {
 	return []string{"positive", "tiny"}
 }
 
-// degree is the power with which the outputs grow with the inputs that change.
+// degree returns the power with which the outputs grow with the inputs that change.
 func (op operation) degree(changed []int) int {
 	switch op.name {
 	case gemm:
@@ -95,11 +95,11 @@ var parts = map[string][][]string{
 	gemm:            {{"a", "a_t", "at", "a_transposed", "lhs"}, {"b", "b_t", "bt", "b_transposed", "rhs"}},
 }
 
-// inputs are the floating-point buffers that a kernel reads: those whose part is told
+// inputs returns the floating-point buffers that a kernel reads: those whose part is told
 // by their name first, then in order, and last what it also writes.
 func (op operation) inputs(in *spec.Instance) []int { return op.read(in, dtype.Type.Float) }
 
-// read are the buffers of certain types that a kernel reads, in that order.
+// read returns the buffers of certain types that a kernel reads, in that order.
 func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int {
 	var list []int
 	for i, a := range in.Args {
@@ -122,7 +122,7 @@ func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int 
 	return list
 }
 
-// open are those inputs that may hold anything: an init in the file says what the
+// open returns those inputs that may hold anything: an init in the file says what the
 // kernel is made for. Of a layernorm only what is normalised counts, of a product its
 // two factors.
 func (op operation) open(in *spec.Instance) []int {
@@ -146,7 +146,7 @@ func (op operation) closed(in *spec.Instance) error {
 	return errNoFloat
 }
 
-// outputs is the number of things that a kernel writes.
+// outputs returns the number of things that a kernel writes.
 func outputs(in *spec.Instance) int {
 	count := 0
 	for _, a := range in.Args {
@@ -157,14 +157,14 @@ func outputs(in *spec.Instance) int {
 	return count
 }
 
-// output is the first thing that a kernel writes, or -1.
+// output returns the first thing that a kernel writes, or -1.
 func output(in *spec.Instance) int {
 	return slices.IndexFunc(in.Args, func(a spec.InstanceArg) bool {
 		return a.Buffer && (a.Role == spec.RoleOut || a.Role == spec.RoleInOut)
 	})
 }
 
-// terms is how many products or elements one element of the output is the sum of.
+// terms returns how many products or elements one element of the output is the sum of.
 func (op operation) terms(in *spec.Instance) float64 {
 	list, out := op.inputs(in), output(in)
 	if op.allWhole(in) {
@@ -183,7 +183,7 @@ func (op operation) terms(in *spec.Instance) float64 {
 	return 1
 }
 
-// scalars is how much larger floating-point scalars may make the outputs; whole reports
+// scalars returns how much larger floating-point scalars may make the outputs; whole reports
 // whether all of them are whole numbers.
 func scalars(in *spec.Instance) (factor float64, whole bool) {
 	factor, whole = 1, true
@@ -198,7 +198,7 @@ func scalars(in *spec.Instance) (factor float64, whole bool) {
 	return factor, whole
 }
 
-// smallestNormal is the least positive number that a type holds in full precision,
+// smallestNormal returns the least positive number that a type holds in full precision,
 // and that hardware which flushes smaller ones to zero leaves alone.
 func smallestNormal(t dtype.Type) float64 {
 	switch t {

@@ -107,7 +107,7 @@ const (
 	vast   = 1 << 30
 )
 
-// smallest is the smallest that is large enough, or else the largest that is not vast.
+// smallest returns the smallest that is large enough, or else the largest that is not vast.
 func smallest(list []sized) sized {
 	found := slices.MinFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
 	for _, s := range list {
@@ -189,7 +189,7 @@ type Problem struct {
 	Atol, Rtol float64        // to judge by; zero where every bit counts
 }
 
-// Footprint is the memory that the buffers of a trial take, as far as it has any.
+// Footprint returns the memory that the buffers of a trial take, as far as it has any.
 func (p *Plan) Footprint(t Trial) int64 {
 	in, err := p.variant.At(t.Config())
 	if err != nil {

@@ -35,7 +35,7 @@ var follows = map[string]func(a float64) (value, slope, more float64){
 	"log2": func(a float64) (value, slope, more float64) { return math.Log2(a), 2 / math.Abs(a), 1 },
 }
 
-// of is what a part of a formula comes to; false where it is not known, or is no
+// of returns what a part of a formula comes to; false where it is not known, or is no
 // number.
 func (a *arithmetic) of(p formula.Part) (inexact, bool) {
 	var v inexact
@@ -57,7 +57,7 @@ func (a *arithmetic) of(p formula.Part) (inexact, bool) {
 	return v, ok && math.Abs(v.value)+v.off < a.limit // nor NaN
 }
 
-// number is the value of a part that is a number.
+// number returns the value of a part that is a number.
 func number(p formula.Part) (float64, bool) {
 	if p.Symbol != "" || p.Name != "" || p.Value.Kind() == formula.KindBool {
 		return 0, false
@@ -65,7 +65,7 @@ func number(p formula.Part) (float64, bool) {
 	return p.Value.Float()
 }
 
-// choice is what a conditional comes to, by a comparison.
+// choice returns what a conditional comes to, by a comparison.
 func (a *arithmetic) choice(yes, condition, no formula.Part) (inexact, bool) {
 	less := false
 	switch condition.Symbol {

@@ -176,7 +176,7 @@ func (p *Plan) impossible(t Trial, o Options) bool {
 	return why != ""
 }
 
-// inner are the variables of the last two dimensions of buffers: tiles lie there.
+// inner returns the variables of the last two dimensions of buffers: tiles lie there.
 func inner(k *spec.Kernel) []string {
 	var names []string
 	for _, a := range k.Args {
@@ -187,7 +187,7 @@ func inner(k *spec.Kernel) []string {
 	return names
 }
 
-// tiles are the params of a variant that may be sizes of tiles, in their order, and
+// tiles returns the params of a variant that may be sizes of tiles, in their order, and
 // last the usual one.
 func tiles(v spec.Variant) []int64 {
 	var list []int64

@@ -43,7 +43,7 @@ func (op operation) specialFills(c *contents, in *spec.Instance, list []int, nam
 	c.words = map[string]string{specials: "specials", sparse: "sparse specials"}[name]
 }
 
-// gentle is how many special values one input has, where none is the greatest number.
+// gentle returns how many special values one input has, where none is the greatest number.
 func (op operation) gentle(in *spec.Instance, list []int) int64 {
 	count := int64(gentleSpecials)
 	if slices.ContainsFunc(list, func(i int) bool { return in.Args[i].DType == dtype.E4M3 }) {
@@ -122,7 +122,7 @@ func (p *Plan) Settle(t Trial, complete bool) (Trial, error) {
 	return t, errGreatest
 }
 
-// held is which special values the inputs of a trial hold together, and whether they
+// held returns which special values the inputs of a trial hold together, and whether they
 // are complete: every kind is there that the types have, and NaN in each input that is
 // large enough for it, since an operation need not make anything of another's.
 func (c contents) held(in *spec.Instance, t Trial) (together oracle.Held, complete bool) {

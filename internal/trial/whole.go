@@ -11,7 +11,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// wholeInputs are the integer buffers that a kernel reads, in the order of inputs.
+// wholeInputs returns the integer buffers that a kernel reads, in the order of inputs.
 func (op operation) wholeInputs(in *spec.Instance) []int {
 	return op.read(in, func(t dtype.Type) bool { return !t.Float() })
 }

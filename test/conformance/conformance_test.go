@@ -371,7 +371,7 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-// answer is the hash of what the suite's kernel must write.
+// answer returns the hash of what the suite's kernel must write.
 func answer(batch, steps int) string {
 	arg, key := problem(0, modeFine).Args[0], oracle.Key(7, 0, batch)
 	raw, fill := make([]byte, 4*arg.Count), oracle.Fill{Kind: arg.Init, Args: arg.Params}

@@ -16,7 +16,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// stampsOf are two stamps of SMs that read their timer at these nanoseconds; 0 is
+// stampsOf returns two stamps of SMs that read their timer at these nanoseconds; 0 is
 // an SM that was not reached.
 func stampsOf(before, after []uint64) []byte {
 	var raw []byte

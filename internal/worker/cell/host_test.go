@@ -104,7 +104,7 @@ func (w *witness) call(name string, args ...uintptr) int64 {
 
 func (w *witness) launches() int { return int(w.call("witness_launches")) }
 
-// seen is a field of all launches from one on.
+// seen returns a field of all launches from one on.
 func (w *witness) seen(field, from int) []int64 {
 	var out []int64
 	for launch := from; launch < w.launches(); launch++ {
@@ -174,7 +174,7 @@ func (w *witness) mustSample(m wire.Sample) sampled {
 	return s
 }
 
-// contents are an argument's first elements as bits, after this many steps.
+// contents returns an argument's first elements as bits, after this many steps.
 func contents(number, batch, steps int) int64 {
 	return int64(binary.LittleEndian.Uint32(wholeOf(number, batch, steps)))
 }
