@@ -36,7 +36,7 @@ type product struct {
 	untracked string // why it is not known what was read, and nothing can be cached
 }
 
-// add takes down the kernel of a launch and what it needs, as far as ptxas says it.
+// add records the kernel of a launch and what it needs, as far as ptxas says it.
 func (made *product) add(entry, symbol string, needs result.Resources) {
 	needs.Entry, needs.Constant = entry, declaredConstants(made.so)
 	made.symbols = append(made.symbols, symbol)

@@ -89,7 +89,7 @@ func permitted(hash string, mode sandbox.Mode) string {
 	return d.hex()
 }
 
-// target is what -march=native and its tuning look at.
+// target is what -march=native and its tuning depend on.
 var target = sync.OnceValue(func() string {
 	d := newDigest("target")
 	var uts unix.Utsname

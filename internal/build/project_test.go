@@ -107,7 +107,7 @@ func (p *project) requests() []Request {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	s, err := spec.Parse(path, text) // Load would look at the sources as well
+	s, err := spec.Parse(path, text) // Load would check the sources as well
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// system is the machine that is looked at.
+// system is the machine that is examined.
 type system struct {
 	root      string
 	container bool

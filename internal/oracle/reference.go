@@ -10,7 +10,7 @@ import (
 )
 
 // Value is one argument of a problem. Data holds a buffer's elements, little-
-// endian, before the launch; that of outputs and scratch is not looked at.
+// endian, before the launch; that of outputs and scratch is ignored.
 type Value struct {
 	Name   string
 	Role   string // of a buffer: in, out, inout, scratch

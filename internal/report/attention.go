@@ -114,7 +114,7 @@ func hinted(text, hint string) string {
 }
 
 // attentive returns the report with all that needs attention among its warnings: also
-// sides that could not be had, baselines that did not move and answers that nobody
+// sides that are not available, baselines that did not move and answers that nobody
 // knows, each sentence once; without what its rows say themselves.
 func attentive(r *result.Report) *result.Report {
 	out := *r
@@ -156,7 +156,7 @@ func attentive(r *result.Report) *result.Report {
 	return &out
 }
 
-// remedyOf returns what to do about a version that cannot be had, where the sentence is of
+// remedyOf returns what to do about a version that is not available, where the sentence is of
 // that.
 func remedyOf(side *result.Side, sentence string) string {
 	if side.Row == nil || side.Row.Fault == nil || !strings.Contains(sentence, side.Row.Fault.Message) {

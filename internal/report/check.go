@@ -130,7 +130,7 @@ func of(rows []checked, sections ...section) []checked {
 	return where(rows, func(c checked) bool { return slices.Contains(sections, c.section()) })
 }
 
-// gravest returns all rows, first those that somebody must look at.
+// gravest returns all rows, first those that somebody must review.
 func gravest(rows []checked) []checked {
 	out := slices.Clone(rows)
 	slices.SortStableFunc(out, func(a, b checked) int { return cmp.Compare(a.section(), b.section()) })

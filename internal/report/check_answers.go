@@ -17,7 +17,7 @@ func rowName(row *result.Row) string { return row.Name() }
 // sandboxOff is the level of a sandbox that nobody wanted.
 const sandboxOff = "off"
 
-// verified reports whether a row's answers were looked at and are right.
+// verified reports whether a row's answers were verified and are right.
 func (c checked) verified() bool {
 	v := c.row.Verification
 	return v != nil && v.Passed > 0 && v.Failed == 0
@@ -27,12 +27,12 @@ func verifiedOf(rows []checked) []checked {
 	return where(rows, checked.verified)
 }
 
-// examined reports whether a check looked at answers at all.
+// examined reports whether a check verified answers at all.
 func examined(rows []checked) bool {
 	return slices.ContainsFunc(rows, func(c checked) bool { return c.row.Verification != nil })
 }
 
-// timedLooks returns how many timed samples of a row were looked at.
+// timedLooks returns how many timed samples of a row were verified.
 func timedLooks(row *result.Row) int {
 	return len(where(row.Verification.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane && fateOf(c) != skipped }))
 }

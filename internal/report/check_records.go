@@ -142,7 +142,7 @@ func witnessColumns(all []checked) []column[witness] {
 	}
 }
 
-// looksOf returns how many timed samples were looked at.
+// looksOf returns how many timed samples were verified.
 func looksOf(w witness) int {
 	n := 0
 	for _, c := range w.items {
@@ -219,7 +219,7 @@ var verifiedColumns = []column[checked]{
 	{head: "ran on the GPU", text: func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
 }
 
-// verifiedSheet returns how the answers of every row were looked at.
+// verifiedSheet returns how the answers of every row were verified.
 func verifiedSheet(rows []checked) *view.Table {
 	var some []checked
 	for _, c := range gravest(rows) {
@@ -245,7 +245,7 @@ var verifyFields = []field[checked]{
 	{"kernels", ofAnswers(func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") })},
 }
 
-// ofAnswers makes a fact of rows whose answers were looked at.
+// ofAnswers makes a fact of rows whose answers were verified.
 func ofAnswers(text func(*result.Verification) string) func(checked) string {
 	return func(c checked) string {
 		if c.row.Verification == nil {

@@ -22,7 +22,7 @@ func answered(row *result.Row, oracle string, abs float64) *result.Row {
 	return tally2(row)
 }
 
-// examination returns a check whose kernels were all looked at.
+// examination returns a check whose kernels were all verified.
 func examination() *result.Report {
 	s := stage{rand.New(rand.NewPCG(11, 12))}
 	good := answered(s.duet("attention/training_512", result.Maintained, 52e-6, 0.001, nil), "built-in attention", 6.1e-7)

@@ -22,7 +22,7 @@ type compared struct {
 	verdict, notes string
 }
 
-// verdictOrder puts first what somebody must look at.
+// verdictOrder puts first what somebody must review.
 var verdictOrder = []result.Verdict{result.Regression, result.Improvement, result.Inconclusive, result.Incomparable, result.Maintained, result.New, ""}
 
 // comparedRows returns the rows, the gravest first, else in their order.

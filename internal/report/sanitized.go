@@ -45,7 +45,7 @@ const mostFrames = 6
 // toolRun is what one tool of compute-sanitizer said of a kernel.
 type toolRun struct{ *result.SanitizerRun }
 
-// sanitized returns the tools that looked at a kernel.
+// sanitized returns the tools that ran on a kernel.
 func (t tried) sanitized() []toolRun {
 	var out []toolRun
 	for i := range t.v.Sanitizer {

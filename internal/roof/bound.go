@@ -98,7 +98,7 @@ func (p *Peaks) memory(w Work) (Bound, bool) {
 }
 
 // compute returns the roof of the element type. A type that a device can compute with
-// in two ways is held against the slower, which is the usual one, until a kernel
+// in two ways is compared with the slower, which is the usual one, until a kernel
 // is too fast for it.
 func (p *Peaks) compute(w Work) (Bound, bool) {
 	best, known := Bound{}, false
@@ -137,7 +137,7 @@ func (p *Peaks) ways(t dtype.Type) []Name {
 	return nil
 }
 
-// bound holds a rate against a peak. Cores that run faster than they did when they
+// bound compares a rate with a peak. Cores that run faster than they did when they
 // were measured have a higher one.
 func (p *Peaks) bound(name Name, w Work, rate float64) (Bound, bool) {
 	peak := p.Find(name)

@@ -10,7 +10,7 @@ import (
 )
 
 // Offsets into struct seccomp_data. Both architectures are little-endian, so
-// the half of an argument that the kernel looks at, for the 32-bit arguments
+// the half of an argument that the kernel reads, for the 32-bit arguments
 // judged here, comes first.
 const (
 	offNr   = 0

@@ -79,7 +79,7 @@ func SourcesOf(root string) Sources {
 	w := &walk{}
 	list, whole := w.entries(root)
 	if w.several && len(w.kept) > 0 {
-		// Only now: to look at every file that git keeps takes a while.
+		// Only now: inspecting every file that git keeps takes a while.
 		if w.secret = linked(w.kept); len(w.secret) > 0 {
 			list, whole = w.entries(root)
 		}

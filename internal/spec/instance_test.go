@@ -19,7 +19,7 @@ func loadGood(t testing.TB, name string) *Spec {
 	return s
 }
 
-// TestAtErrors looks at variants whose formulas fail although those of the
+// TestAtErrors covers variants whose formulas fail although those of the
 // default do not.
 func TestAtErrors(t *testing.T) {
 	text := `version: 1

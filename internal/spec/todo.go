@@ -9,7 +9,7 @@ import (
 // lineMap knows the lines that values stand on, and the column of the first on each.
 type lineMap map[int]int
 
-// add takes down a value with all that is below it. Values behind an alias stand where
+// add records a value with all that is below it. Values behind an alias stand where
 // their anchor is.
 func (m lineMap) add(n *node, seen map[*node]bool) {
 	if seen[n] {

@@ -24,7 +24,7 @@ const (
 // A resample is n draws with replacement, and its median depends on nothing but
 // the ranks of its middle one or two draws. So those ranks alone are drawn, from
 // the distribution that they have in a resample (see middleRanks): each resample
-// is a fresh, independent one, and only what its median does not look at is left
+// is a fresh, independent one, and only what its median does not depend on is left
 // undrawn. The same seed gives the same bits on every processor.
 //
 // Both ends are NaN for no samples, for less than one resample, and where a

@@ -22,8 +22,8 @@ type Skip struct {
 	Reason string
 }
 
-// most is how many cases one kernel may have: beyond it a run would never end, and
-// sample is what was meant.
+// most is how many cases one kernel may have: beyond it a run would never end, and the user should
+// set sample.
 const most = 100_000
 
 // cases returns what the file asks for: the product of the matrix over the variables that
@@ -92,8 +92,8 @@ func others(k *spec.Kernel, axes []spec.FuzzAxis) []spec.Var {
 	})
 }
 
-// judgedBy names a kernel that takes k for its oracle. Such a kernel is slow on
-// purpose, and has configs of its own that are small.
+// judgedBy names a kernel that uses k as its oracle. Such an oracle is slow on purpose, and has its
+// own small configs.
 func judgedBy(s *spec.Spec, k *spec.Kernel) string {
 	for _, other := range s.Kernels {
 		if other.Oracle != nil && other.Oracle.Kernel == k.Name {
@@ -169,10 +169,9 @@ func (o Options) random(purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, stream))
 }
 
-// free returns the variables that trials of pawl's own may change: sizes of buffers, and
-// only those that the file itself gives several values. A head dimension that is 64
-// wherever it stands is often compiled in, and what is no whole number now and then is
-// no size.
+// free returns the variables that pawl's own trials may change: sizes of buffers, and only those
+// for which the file itself has several values. A head dimension that is always 64 is often
+// compiled in, and a variable that is sometimes no whole number is no size.
 func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	for _, name := range k.Sizes() {
 		seen := map[formula.Value]bool{}
@@ -209,7 +208,7 @@ func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	return names, fixed, broken
 }
 
-// reason is why a variant has no instance, in one line.
+// reason says why a variant has no instance, in one line.
 func reason(k *spec.Kernel, config string, err error) string {
 	problems := diag.Problems(err)
 	if len(problems) == 0 {

@@ -32,8 +32,8 @@ type Trial struct {
 	Stored  string     // the file that has kept it since it failed; "" for a new one
 }
 
-// Name tells the trials of a kernel apart, in one line: "S=448 B=16 H=4 D=64", and
-// what is unusual about it.
+// Name distinguishes the trials of a kernel, in one line: "S=448 B=16 H=4 D=64", and what is
+// unusual about it.
 func (t Trial) Name() string {
 	parts := []string{Vars(t.Vars)}
 	switch t.Lane {
@@ -81,7 +81,7 @@ func (t Trial) Lookup(name string) (formula.Value, bool) {
 	return formula.Value{}, false
 }
 
-// integer returns the value of a variable that is one.
+// integer returns the value of an integer variable.
 func (t Trial) integer(name string) (int64, bool) {
 	v, ok := t.Lookup(name)
 	if !ok || v.Kind() != formula.KindInt {

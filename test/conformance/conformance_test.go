@@ -516,7 +516,7 @@ func TestOneRequestAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first.ID == looping { // the worker may look at the second one first
+		if first.ID == looping { // the worker may handle the second one first
 			looping, refused = refused, looping
 		}
 		if p.failed(result.CauseProtocol, first); first.ID != refused {

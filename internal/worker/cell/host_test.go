@@ -264,7 +264,7 @@ func TestEverySampleStartsFromTheSame(t *testing.T) {
 	}
 }
 
-// mustHaveKept looks at the outputs of a launch: its number, and its inout argument plus
+// mustHaveKept checks the outputs of a launch: its number, and its inout argument plus
 // one.
 func (w *witness) mustHaveKept(folder string, launch int, inout []byte) {
 	w.t.Helper()
@@ -573,7 +573,7 @@ func TestMisdeedsOfLaunches(t *testing.T) {
 			},
 		} {
 			if test.misdeed == 5 && kind == "sampled" || test.misdeed == 1 && kind == "run" {
-				continue // the next launch would crash; the worker times a run, so its inputs are looked at later
+				continue // the next launch would crash; the worker times a run, so its inputs are checked later
 			}
 			t.Run(name+" "+kind, func(t *testing.T) {
 				was := rawAction(t, int(unix.SIGUSR2))
