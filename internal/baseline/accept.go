@@ -18,17 +18,17 @@ import (
 	"pawl/internal/run"
 )
 
-// Acceptance is what somebody wants to be the baseline, slower or not.
+// Acceptance says which results somebody wants as the baseline, slower or not.
 type Acceptance struct {
-	Patterns []string            // none: regressions, and what only unproven answers kept from moving
-	Reason   string              // it stays in the baseline
+	Patterns []string            // none: regressions, and rows that only unproven answers kept from moving
+	Reason   string              // stored in the baseline
 	From     string              // the report with the results; "": that of the last check
-	Warn     func(problem error) // told of reports that cannot be read; may be nil
+	Warn     func(problem error) // called for unreadable reports; may be nil
 }
 
-// Accept makes results of a check of the current commit the baseline, and records who
-// wanted that and why. It returns what has been written, also when a disk then failed,
-// and the folder that has changed.
+// Accept makes results of a check of the current commit the baseline, and records who wanted that
+// and why. It returns what has been written, even if a disk then failed, and the folder that has
+// changed.
 func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, folder string, err error) {
 	if strings.TrimSpace(a.Reason) == "" {
 		return nil, "", errors.New("--reason: say why these results shall be the baseline")
@@ -53,7 +53,7 @@ func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, fo
 	return accepted, filepath.Dir(store.Path(report.DeviceClass)), err
 }
 
-// report is the one that the user named, or that of the last check.
+// report returns the report that the user named, or that of the last check.
 func (a Acceptance) report(dir, class string) (*result.Report, error) {
 	path := a.From
 	var report *result.Report
@@ -77,12 +77,12 @@ func (a Acceptance) report(dir, class string) (*result.Report, error) {
 	return report, nil
 }
 
-// classOf is the device class whose baseline a row belongs to.
+// classOf returns the device class whose baseline a row belongs to.
 func classOf(report *result.Report, row *result.Row) string {
 	return cmp.Or(row.Class, report.DeviceClass)
 }
 
-// classesOf are the device classes of a report's rows.
+// classesOf returns the device classes of a report's rows.
 func classesOf(report *result.Report) []string {
 	if len(report.Rows) == 0 {
 		return []string{report.DeviceClass}
@@ -95,9 +95,8 @@ func classesOf(report *result.Report) []string {
 	return slices.Compact(classes)
 }
 
-// lastCheck finds the newest report of a check among the runs. Their names begin
-// with their time to the second; which of the same second was the last, the reports
-// themselves say.
+// lastCheck finds the newest report of a check among the runs. The names of runs begin with their
+// time to the second; among runs of the same second, the reports themselves say which was the last.
 func (a Acceptance) lastCheck(dir string) (string, *result.Report, error) {
 	runs, err := run.List(dir)
 	if err != nil {
@@ -127,13 +126,13 @@ func (a Acceptance) lastCheck(dir string) (string, *result.Report, error) {
 	return disk.Shown(where), found, nil
 }
 
-// onlyPlanned reports whether a check was asked what it would do, and did nothing.
+// onlyPlanned reports whether a check only planned, and did nothing.
 func onlyPlanned(r *result.Report) bool {
 	return slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verdict == "" && row.Fault == nil })
 }
 
-// current refuses a report that is not of what is checked out now: the entry names
-// the commit to build it from.
+// current refuses a report that is not of the checked-out commit: the entry names the commit to
+// build it from.
 func current(ctx context.Context, dir string, report *result.Report) error {
 	head, ok, err := git.Head(ctx, dir)
 	if err != nil {
@@ -158,8 +157,8 @@ func current(ctx context.Context, dir string, report *result.Report) error {
 	return nil
 }
 
-// acceptable are the rows that the user named, or those that failed as regressions or
-// are unproven; only those of a class, unless it is "".
+// acceptable returns the rows that the user named, or those that failed as regressions or are
+// unproven; only those of a class, unless it is "".
 func acceptable(report *result.Report, class string, patterns []string) ([]*result.Row, error) {
 	var there []*result.Row
 	var names []string
@@ -184,9 +183,9 @@ func acceptable(report *result.Report, class string, patterns []string) ([]*resu
 	return rows, nil
 }
 
-// unproven reports whether a row would have moved the baseline if its answers were
-// known: a kernel without an oracle, say. One that was not measured against the
-// best-known version may be slower than that, and must be named.
+// unproven reports whether a row would have moved the baseline if its answers were known: a kernel
+// without an oracle, for example. A row that was not measured against the best-known version may be
+// slower than that, and must be named.
 func unproven(row *result.Row) bool {
 	if row.Moved == nil || row.Moved.Done || row.Moved.Refused == "" || row.Verification == nil {
 		return false

@@ -25,11 +25,11 @@ type acceptance struct {
 // Accepted is a row that has become the baseline.
 type Accepted struct {
 	Entry    *Entry
-	opponent *result.Side // that it was measured against; nil: it was not
+	opponent *result.Side // the side it was measured against; nil: none
 }
 
-// all accepts the rows of all device classes or, where one is refused, none. What it
-// returns has been written, also when a disk then failed.
+// all accepts the rows of all device classes or, where one is refused, none. It returns what has
+// been written, even if a disk then failed.
 func (a acceptance) all(ctx context.Context, rows []*result.Row) ([]Accepted, error) {
 	byClass := map[string][]*result.Row{}
 	for _, row := range rows {
@@ -58,8 +58,8 @@ func (a acceptance) all(ctx context.Context, rows []*result.Row) ([]Accepted, er
 	return out, nil
 }
 
-// try finds out what would be refused: a class has a file of its own, and the first
-// is written before the second is looked at.
+// try finds out what would be refused. Each class has its own file, and the first is written before
+// the second is checked.
 func (a acceptance) try(classes []string, rows map[string][]*result.Row) error {
 	var problems diag.Errors
 	var damaged error
@@ -80,7 +80,7 @@ func (a acceptance) try(classes []string, rows map[string][]*result.Row) error {
 	return damaged
 }
 
-// in accepts rows in the file of their class, which nobody has written yet.
+// in accepts rows in the file of their class, which is not written yet.
 func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]Accepted, diag.Errors) {
 	var out []Accepted
 	var problems diag.Errors
@@ -102,8 +102,8 @@ func (a acceptance) in(f *ratchet.File, rows []*result.Row) ([]Accepted, diag.Er
 	return out, problems
 }
 
-// String says what the entry replaces. The opponent's time is that of the duet: the
-// stored one is of another day, and may contradict the change.
+// String says what the entry replaces. It shows the opponent's time in the duet: the stored time is
+// of another day, and may contradict the change.
 func (a Accepted) String() string {
 	m := a.Entry.Moved()
 	now := unit.Duration(m.MedianMS / 1e3)
@@ -122,7 +122,7 @@ func (a Accepted) String() string {
 		unit.Percent(m.Change.Low), unit.Percent(m.Change.High), git.Short(m.From.Commit), now)
 }
 
-// refusal is an error of the ratchet as a problem with its hint.
+// refusal turns an error of the ratchet into a problem with its hint.
 func refusal(err error) *diag.Problem {
 	var r *ratchet.Refusal
 	if errors.As(err, &r) {

@@ -24,27 +24,27 @@ type (
 	Entry = ratchet.Entry
 	// Removed is what is left of an entry that was reset.
 	Removed = ratchet.Removed
-	// Move is how an entry became what it is.
+	// Move is one change of an entry.
 	Move = ratchet.Move
 	// Event is a move, and the commit that recorded it.
 	Event = ratchet.Event
 	// Audit is what the history of a class says of its baseline.
 	Audit = ratchet.Audit
-	// Finding is something that such an audit found.
+	// Finding is a problem that such an audit found.
 	Finding = ratchet.Finding
 )
 
-// Short is a commit as people read it.
+// Short returns a commit in the form for people.
 func Short(commit string) string { return git.Short(commit) }
 
-// Where says whose baseline is meant, and of which device class.
+// Where says which project's baseline is meant, and which device class.
 type Where struct {
 	File  string // the project's spec; "": pawl.yaml here or in a folder above
 	Class string // "": all there are
 }
 
-// folder finds the project. Its spec need not be in order, nor have the kernels
-// that the baseline has.
+// folder finds the project. Its spec may be invalid, and need not have the kernels that the
+// baseline has.
 func (w Where) folder() (string, error) {
 	if w.File != "" {
 		return filepath.Dir(w.File), nil
@@ -59,8 +59,7 @@ func (w Where) folder() (string, error) {
 	return filepath.Dir(file), nil
 }
 
-// open returns the baseline and those of its classes that are meant. Without any it
-// says so.
+// open returns the baseline and its selected classes. It is an error if there is none.
 func (w Where) open(find func(*ratchet.Store) ([]string, error)) (*ratchet.Store, []string, error) {
 	dir, err := w.folder()
 	if err != nil {
@@ -81,7 +80,7 @@ func (w Where) open(find func(*ratchet.Store) ([]string, error)) (*ratchet.Store
 	return nil, nil, &diag.Problem{Message: fmt.Sprintf("there is no baseline of %s", w.Class), Hint: diag.Meant(w.Class, classes)}
 }
 
-// openAudited is open, with the classes whose file is gone but in git's history.
+// openAudited is open, including classes whose file exists only in git's history.
 func (w Where) openAudited(ctx context.Context) (*ratchet.Store, []string, error) {
 	return w.open(func(s *ratchet.Store) ([]string, error) { return s.Audited(ctx) })
 }
@@ -114,8 +113,8 @@ func Show(w Where, patterns []string) ([]Class, error) {
 	return classes, err
 }
 
-// History returns how the entries that patterns select came to be what they are, by
-// class, and the classes in their order.
+// History returns the moves of the entries that patterns select, by class, and the classes in their
+// order.
 func History(ctx context.Context, w Where, patterns []string) (map[string][]Event, []string, error) {
 	store, classes, err := w.openAudited(ctx)
 	if err != nil {
@@ -149,7 +148,7 @@ func History(ctx context.Context, w Where, patterns []string) (map[string][]Even
 	return found, classes, nil
 }
 
-// Verify holds the baseline against its history in git.
+// Verify audits the baseline against its history in git.
 func Verify(ctx context.Context, w Where) ([]*Audit, error) {
 	store, classes, err := w.openAudited(ctx)
 	if err != nil {
@@ -169,8 +168,8 @@ func Verify(ctx context.Context, w Where) ([]*Audit, error) {
 	return audits, nil
 }
 
-// Reset takes the entries that patterns select out of the baseline, and records who
-// wanted that and why. It returns their names, and the folder that has changed.
+// Reset removes the entries that patterns select from the baseline, and records who wanted that and
+// why. It returns their names, and the folder that has changed.
 func Reset(ctx context.Context, w Where, patterns []string, reason string, at time.Time) (gone []string, folder string, err error) {
 	switch {
 	case strings.TrimSpace(reason) == "":

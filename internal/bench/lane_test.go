@@ -88,7 +88,7 @@ kernels:
 configs: {a: {N: 64}, b: {N: 128}, c: {N: 256}}
 `
 
-// mixed is a project with rows on the processor and on GPUs.
+// mixed returns a project with rows on the processor and on GPUs.
 func mixed(t *testing.T) *spec.Spec {
 	t.Helper()
 	dir := t.TempDir()

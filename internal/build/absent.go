@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lookups are the files that compiling a recipe read, and what it found out by not
+// lookups returns the files that compiling a recipe read, and what it found out by not
 // finding it: every name that one of the user's files includes or asks for, in
 // every folder that is searched before the one that has it. A file that is there
 // but was not read counts as read: __has_include may have seen it. What flags name is
@@ -86,7 +86,7 @@ func (f folders) have(path string) bool {
 	return slices.ContainsFunc(f, func(folder string) bool { return below(folder, path) })
 }
 
-// systemFolders are where the compiler's own headers are and the system's.
+// systemFolders returns where the compiler's own headers are and the system's.
 func (c *compiler) systemFolders() folders {
 	all := folders{"/usr/include", "/usr/lib", "/usr/local/include"}
 	program := c.Command[0]

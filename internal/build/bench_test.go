@@ -79,7 +79,7 @@ func BenchmarkColdBuild(b *testing.B) {
 	b.ReportMetric(100*busy, "%busy")
 }
 
-// cpuTime is what this process and the compilers it started have used.
+// cpuTime returns what this process and the compilers it started have used.
 func cpuTime(b *testing.B) time.Duration {
 	var total int64
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

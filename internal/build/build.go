@@ -70,7 +70,7 @@ type Artifact struct {
 	cache *cache // that has it
 }
 
-// NewArtifact is an artifact that was made elsewhere.
+// NewArtifact returns an artifact that was made elsewhere.
 func NewArtifact(object []byte, symbols ...string) *Artifact {
 	return &Artifact{SHA256: sha256Hex(object), Symbols: symbols, bytes: object}
 }
@@ -94,7 +94,7 @@ func (a *Artifact) Read() ([]byte, error) {
 	return object, nil
 }
 
-// Kernels are the names of the kernels in a CUDA artifact.
+// Kernels returns the names of the kernels in a CUDA artifact.
 func (a *Artifact) Kernels() ([]string, error) {
 	object, err := a.Read()
 	if err != nil {
@@ -130,7 +130,7 @@ type Builder struct {
 	limits   func() limits
 }
 
-// Arch is the architecture that CUDA kernels are compiled for: the device's where that
+// Arch returns the architecture that CUDA kernels are compiled for: the device's where that
 // is known, else what PAWL_CUDA_ARCH names; "" when neither says.
 func Arch(device string) string { return cmp.Or(device, os.Getenv("PAWL_CUDA_ARCH")) }
 
@@ -336,7 +336,7 @@ func (run *batch) cleanUp() {
 	}
 }
 
-// internal is a failure of the machine, not of the user's source.
+// internal returns a failure of the machine, not of the user's source.
 func internal(attempt string, err error) *result.Fault {
 	if errors.Is(err, syscall.ENOSPC) {
 		return noSpace()

@@ -245,7 +245,7 @@ func expectUncached(t *testing.T, p *project, b *Builder, why string) {
 	}
 }
 
-// tinyDisk is a folder on a disk of a few pages.
+// tinyDisk returns a folder on a disk of a few pages.
 func tinyDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -308,7 +308,7 @@ func TestCacheFolderFromEnvironment(t *testing.T) {
 	expectUncached(t, newProject(t, map[string]string{"k.c": plainSource}), b, "HOME")
 }
 
-// content is an artifact's shared object.
+// content returns an artifact's shared object.
 func content(t testing.TB, a *Artifact) []byte {
 	t.Helper()
 	object, err := a.Read()

@@ -21,7 +21,7 @@ import (
 // checkout but a compiler that is installed in it, and what PAWL_BUILD_READ names
 // there that is in no version: git has none of it.
 
-// Apart is the project whose files no build and no run of what is in dir may read: that
+// Apart returns the project whose files no build and no run of what is in dir may read: that
 // of the user's own folder, where dir is another version's; "" where it is not.
 func Apart(own, dir string) string {
 	if own == "" {
@@ -33,7 +33,7 @@ func Apart(own, dir string) string {
 	return ""
 }
 
-// toolsIn are what may be read of the user's checkout: a compiler that is installed
+// toolsIn returns what may be read of the user's checkout: a compiler that is installed
 // there, as in a virtual environment, and untracked folders. What the compiler says that
 // it reads does not count: flags in CC and folders in CPATH are in that, too. Of a script
 // only the file is taken, and of an installation none where its folders are the
@@ -56,7 +56,7 @@ func (f *fence) toolsIn(checkout string) []string {
 	return append(tools, f.exempt...)
 }
 
-// untrackedIn are the folders of the user's checkout that PAWL_BUILD_READ names and git
+// untrackedIn returns the folders of the user's checkout that PAWL_BUILD_READ names and git
 // has nothing of.
 func untrackedIn(ctx context.Context, checkout string) []string {
 	var named folderSet
@@ -70,7 +70,7 @@ func untrackedIn(ctx context.Context, checkout string) []string {
 	})
 }
 
-// importPath are the folders in PYTHONPATH that are in the user's checkout: what is
+// importPath returns the folders in PYTHONPATH that are in the user's checkout: what is
 // imported from these is the project's. Of another version it is refused as stray.
 func (f *fence) importPath() []string {
 	var found folderSet
@@ -97,7 +97,7 @@ func (f *fence) strayed(real string) bool {
 		!slices.ContainsFunc(f.tools(), func(tool string) bool { return holds(tool, real) })
 }
 
-// stray is the first file of a list that is the user's checkout's; "" where none is.
+// stray returns the first file of a list that is the user's checkout's; "" where none is.
 func (f *fence) stray(dir string, list []lookup) string {
 	if f.checkout == "" {
 		return ""

@@ -171,7 +171,7 @@ func (s objectSymbol) String() string {
 	return fmt.Sprintf("%s@%d %s %s", s.name, s.version, s.target, s.info)
 }
 
-// place is an address as a section and a distance from its start: sections move
+// place returns an address as a section and a distance from its start: sections move
 // when one that describes gets longer.
 func (o *objectCode) place(address uint64) string {
 	for _, s := range o.file.Sections {

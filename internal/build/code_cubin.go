@@ -154,7 +154,7 @@ func (c *cubinCode) readSymbols(s *elf.Section) ([]cubinSymbol, error) {
 	return symbols, nil
 }
 
-// stringAt is a string of a string table.
+// stringAt returns a string of a string table.
 func stringAt(table []byte, at uint32) (string, error) {
 	if int64(at) >= int64(len(table)) {
 		if at == 0 {
@@ -166,7 +166,7 @@ func stringAt(table []byte, at uint32) (string, error) {
 	return name, nil
 }
 
-// kind is a section's name with the number of a function in the place of its name.
+// kind returns a section's name with the number of a function in the place of its name.
 func (c *cubinCode) kind(name string) string {
 	best := -1
 	for i, function := range c.functions {
@@ -218,7 +218,7 @@ func (c *cubinCode) hashSection(sum *digest, s *elf.Section) error {
 	return nil
 }
 
-// ordinal is the rank of a section by its number, 0 where that is none that counts.
+// ordinal returns the rank of a section by its number, 0 where that is none that counts.
 func (c *cubinCode) ordinal(section uint32) int {
 	if int64(section) >= int64(len(c.ordinals)) {
 		return 0
@@ -226,7 +226,7 @@ func (c *cubinCode) ordinal(section uint32) int {
 	return c.ordinals[section]
 }
 
-// target is what a symbol stands for, whatever its number: a place in a section, or
+// target returns what a symbol stands for, whatever its number: a place in a section, or
 // a name that the driver resolves.
 func (c *cubinCode) target(symbols []cubinSymbol, number uint32) string {
 	if int64(number) >= int64(len(symbols)) {

@@ -26,7 +26,7 @@ func mustRun(t testing.TB, dir string, args ...string) string {
 	return string(output)
 }
 
-// outputOf is what a command prints, whatever its exit status.
+// outputOf returns what a command prints, whatever its exit status.
 func outputOf(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)

@@ -188,7 +188,7 @@ func resolveKernel(entry, source string, symbols []string, text []byte) (string,
 	}
 }
 
-// kernelName is a symbol as people write it: with template arguments, without
+// kernelName returns a symbol as people write it: with template arguments, without
 // parameters and return type.
 func kernelName(symbol string) string {
 	name, err := demangle.ToString(symbol, demangle.NoParams, demangle.NoEnclosingParams)

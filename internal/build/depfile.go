@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// tracking are the flags with which a compiler lists the files that it reads. gcc writes
+// tracking returns the flags with which a compiler lists the files that it reads. gcc writes
 // a system header by its whole path where that is shorter, as for -isystem ../../lib in
 // a short folder, and another checkout would then find this one's.
 func (r *recipe) tracking(depfile string) []string {
@@ -30,7 +30,7 @@ func (r *recipe) tracking(depfile string) []string {
 // is, and neither is listed. gcc looks for none once something has been included.
 var withoutPrecompiled = []string{"-include", os.DevNull}
 
-// assembled are the files that the assembler read besides its input, as it lists
+// assembled returns the files that the assembler read besides its input, as it lists
 // them; own is where temporary files are. It lists names of its input, too, some of
 // them without their folder.
 func assembled(dir, depfile, own string) ([]string, error) {

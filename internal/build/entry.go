@@ -115,7 +115,7 @@ func (f *functions) hint(entry string, text []byte) string {
 	return diag.Meant(entry, names)
 }
 
-// named are the symbols whose function has this name.
+// named returns the symbols whose function has this name.
 func named(name string, symbols []string) []string {
 	var matches []string
 	for _, symbol := range symbols {
@@ -127,7 +127,7 @@ func named(name string, symbols []string) []string {
 	return matches
 }
 
-// functionName is the name a person would use for a symbol: the function's own,
+// functionName returns the name a person would use for a symbol: the function's own,
 // with its namespaces, without parameters or template arguments. It is empty for
 // what a user did not name: library internals, operators, compiler clones.
 func functionName(symbol string) string {

@@ -26,7 +26,7 @@ type item struct {
 }
 
 // evict removes what was not used for longest until a tenth of the allowed size
-// is free, so that not every write has to look at everything, and returns the
+// is free, so that not every write has to inspect everything, and returns the
 // bytes that remain. The caller holds the lock.
 func (c *cache) evict(now time.Time) int64 {
 	items := c.items()

@@ -107,7 +107,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// exportsOf are the symbols that a shared object defines for others.
+// exportsOf returns the symbols that a shared object defines for others.
 func exportsOf(t *testing.T, so []byte) []string {
 	t.Helper()
 	file, err := elf.NewFile(bytes.NewReader(so))

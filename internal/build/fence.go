@@ -113,7 +113,7 @@ func (f *fence) list() []string {
 	return append(all, f.sources().Read...)
 }
 
-// named are what is read of a folder that whoever runs pawl names: of a checkout the
+// named returns what is read of a folder that whoever runs pawl names: of a checkout the
 // sources. To look for further ones in any folder would take long.
 func (f *fence) named(folder string) []string {
 	if sandbox.Withheld(folder) {
@@ -129,7 +129,7 @@ func (f *fence) named(folder string) []string {
 	return sandbox.SourcesOf(real).Read
 }
 
-// policy is what a run may reach that writes to temp, one of the folders of a batch.
+// policy returns what a run may reach that writes to temp, one of the folders of a batch.
 func (f *fence) policy(temp string) sandbox.Policy {
 	if f.mode == sandbox.Off {
 		return sandbox.Policy{}
@@ -210,15 +210,15 @@ var given = []string{
 	"CUDA_HOME", "CUDA_PATH", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CONDA_PREFIX", "CONDA_BUILD_SYSROOT",
 }
 
-// compilerEnvironment is all that a compiler sees of pawl's environment.
+// compilerEnvironment returns all that a compiler sees of pawl's environment.
 func compilerEnvironment() []string {
 	return slices.Concat(environment(), variables(given), namedVariables())
 }
 
-// namedVariables are those that whoever runs pawl names.
+// namedVariables returns those that whoever runs pawl names.
 func namedVariables() []string { return variables(strings.Split(os.Getenv(envVariable), ",")) }
 
-// variables are those of the environment that have one of the names.
+// variables returns those of the environment that have one of the names.
 func variables(names []string) []string {
 	var env []string
 	for _, set := range os.Environ() {
@@ -233,7 +233,7 @@ func variables(names []string) []string {
 	return env
 }
 
-// environmentFolders are those that variables for compilers name.
+// environmentFolders returns those that variables for compilers name.
 func environmentFolders() []string {
 	var all folderSet
 	for _, variable := range []string{
@@ -247,7 +247,7 @@ func environmentFolders() []string {
 	return all
 }
 
-// namedFolders are the absolute paths in a variable.
+// namedFolders returns the absolute paths in a variable.
 func namedFolders(variable string) []string {
 	return slices.DeleteFunc(folderList(variable), func(folder string) bool { return !filepath.IsAbs(folder) })
 }

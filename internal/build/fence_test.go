@@ -117,7 +117,7 @@ var attacks = []attack{
 	{name: "the source by a link", setUp: linkTo("k.c", "k.c")},
 }
 
-// inPlusPlus are those of the attacks that the front end and the assembler decide, on the
+// inPlusPlus returns those of the attacks that the front end and the assembler decide, on the
 // other compiler.
 func inPlusPlus() []attack {
 	var out []attack

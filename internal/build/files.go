@@ -39,13 +39,13 @@ type fileStat struct {
 
 func newFiles() *files { return &files{seen: map[string]*fileState{}, there: map[string]bool{}} }
 
-// sum is the hash of a file as it was when first asked for.
+// sum returns the hash of a file as it was when first asked for.
 func (f *files) sum(path string) (string, error) {
 	s := f.state(path, nil)
 	return s.sum, s.err
 }
 
-// sumNow is the hash of a file as it is now, and when it last changed.
+// sumNow returns the hash of a file as it is now, and when it last changed.
 func (f *files) sumNow(path string) (string, time.Time, error) {
 	s := f.state(path, func(old *fileState) bool { return !old.current(path) })
 	return s.sum, s.stat.ctime, s.err

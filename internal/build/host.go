@@ -36,7 +36,7 @@ type product struct {
 	untracked string // why it is not known what was read, and nothing can be cached
 }
 
-// add takes down the kernel of a launch and what it needs, as far as ptxas says it.
+// add records the kernel of a launch and what it needs, as far as ptxas says it.
 func (made *product) add(entry, symbol string, needs result.Resources) {
 	needs.Entry, needs.Constant = entry, declaredConstants(made.so)
 	made.symbols = append(made.symbols, symbol)
@@ -221,7 +221,7 @@ func readSource(dir, source string) ([]byte, *result.Fault) {
 	return nil, fault
 }
 
-// command is a run of the compiler in the spec's folder.
+// command returns a run of the compiler in the spec's folder.
 func (run *batch) command(r *recipe, temp, task string, compiles bool, args []string) *command {
 	full := slices.Concat(r.compiler.Command, args)
 	var env []string

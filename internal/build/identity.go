@@ -50,7 +50,7 @@ func stampNamed(name string) string {
 // temporary are the names of nvcc's own files, which no two runs share.
 var temporary = regexp.MustCompile(`tmpxft_[0-9a-f_-]+|/pawl-nvcc-[0-9]+`)
 
-// behind is what a script in a compiler's place would start, with all flags that it
+// behind returns what a script in a compiler's place would start, with all flags that it
 // adds; "" for a program.
 func behind(ctx context.Context, name string, command []string) string {
 	if !isScript(command[0]) {
@@ -84,7 +84,7 @@ func behind(ctx context.Context, name string, command []string) string {
 	return sha256Hex(temporary.ReplaceAll(bytes.TrimSpace([]byte(text)), nil))
 }
 
-// parts are the stamps of the programs that a compiler is made of.
+// parts returns the stamps of the programs that a compiler is made of.
 func (c *compiler) parts() []string {
 	all := []string{stamp(c.Command[0]), c.Behind}
 	if c.Name == "nvcc" {

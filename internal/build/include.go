@@ -110,7 +110,7 @@ func below(folder, file string) bool {
 	return strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// nameIn is a file's path relative to dir where it is inside, so that a key does
+// nameIn returns a file's path relative to dir where it is inside, so that a key does
 // not depend on where a checkout lies.
 func nameIn(dir, file string) string {
 	if below(dir, file) {
@@ -179,7 +179,7 @@ func parseIncludes(text string) *included {
 	return found
 }
 
-// directive is a preprocessor line without its comments, trimmed, and its length
+// directive returns a preprocessor line without its comments, trimmed, and its length
 // in the text, without the line's end. A comment that goes on beyond the line is
 // left to the caller.
 func directive(text string) (line string, length int) {
@@ -228,7 +228,7 @@ func commentLength(text string) int {
 	return len(text)
 }
 
-// literalLength is that of a string or character literal that begins text; one
+// literalLength returns that of a string or character literal that begins text; one
 // that is not closed ends with its line.
 func literalLength(text string) int {
 	for i := 1; i < len(text); i++ {
@@ -246,7 +246,7 @@ func literalLength(text string) int {
 
 var rawPrefix = regexp.MustCompile(`(?:^|[^A-Za-z0-9_])(?:u8|u|U|L)?R$`)
 
-// stringLength is that of the string literal at text[i], which may be a raw one.
+// stringLength returns that of the string literal at text[i], which may be a raw one.
 func stringLength(text string, i int) int {
 	before := text[max(0, i-4):i]
 	open := strings.IndexByte(text[i:min(len(text), i+20)], '(')

@@ -61,7 +61,7 @@ type dependency struct {
 	SHA256 string // "": it was not there
 }
 
-// keyOf is the address of what a recipe makes of these files.
+// keyOf returns the address of what a recipe makes of these files.
 func keyOf(recipe string, deps []dependency) string {
 	d := newDigest(format)
 	d.field(recipe)
@@ -72,7 +72,7 @@ func keyOf(recipe string, deps []dependency) string {
 	return d.hex()
 }
 
-// permitted is a recipe's hash for what compilers may read in this run: what one
+// permitted returns a recipe's hash for what compilers may read in this run: what one
 // that may read more has compiled is not for one that may read less. Nor does one see
 // other variables, by which a script in a compiler's place may choose what to do.
 func permitted(hash string, mode sandbox.Mode) string {
@@ -89,7 +89,7 @@ func permitted(hash string, mode sandbox.Mode) string {
 	return d.hex()
 }
 
-// target is what -march=native and its tuning look at.
+// target is what -march=native and its tuning depend on.
 var target = sync.OnceValue(func() string {
 	d := newDigest("target")
 	var uts unix.Utsname
@@ -100,7 +100,7 @@ var target = sync.OnceValue(func() string {
 	return d.hex()
 })
 
-// cpuLines are the lines of /proc/cpuinfo that identify the first processor's
+// cpuLines returns the lines of /proc/cpuinfo that identify the first processor's
 // model and features. No more is read: listing every core of a large machine
 // takes milliseconds.
 func cpuLines() []string {
@@ -122,7 +122,7 @@ func cpuLines() []string {
 	return lines
 }
 
-// environment are the variables that change what a compiler reads or writes.
+// environment returns the variables that change what a compiler reads or writes.
 func environment() []string {
 	var set []string
 	for _, name := range []string{

@@ -14,7 +14,7 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// linkInputs are the files that were linked in, without the artifact's own objects.
+// linkInputs returns the files that were linked in, without the artifact's own objects.
 func linkInputs(depfile, own string) ([]string, error) {
 	rules, err := os.ReadFile(depfile)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries, i
 	return files, libraries, ignored
 }
 
-// soname is the name by which a shared library is loaded: the one that it has, else
+// soname returns the name by which a shared library is loaded: the one that it has, else
 // that of its file.
 func soname(path string) string {
 	file, err := elf.Open(path)
@@ -82,7 +82,7 @@ func unloadable(source, library string) *result.Fault {
 	}
 }
 
-// withLibraries is the hash of an artifact's code and of the libraries that it loads:
+// withLibraries returns the hash of an artifact's code and of the libraries that it loads:
 // a change of one of those changes what runs.
 func withLibraries(code string, made *product) string {
 	if len(made.libraries) == 0 {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// loadedPart is a shared object without what is never loaded: names of its own
+// loadedPart returns a shared object without what is never loaded: names of its own
 // functions, comments, debug information, and the table of its sections. Code can read
 // the file that it came from, and must not find out there which of two versions with the
 // same code it is.

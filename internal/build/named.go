@@ -11,7 +11,7 @@ import (
 // else that flags name: profiles, version scripts, lists of symbols. So every word that
 // may be a file's name is looked up.
 
-// named are the files that the flags of a recipe may name, relative to its folder:
+// named returns the files that the flags of a recipe may name, relative to its folder:
 // each word, and what stands in one behind =, behind a comma, or behind a flag's letter.
 // What is not there counts too, where it looks like a file: a profile is used once it is.
 func (r *recipe) named() []string {
@@ -48,7 +48,7 @@ func (r *recipe) named() []string {
 // defaultProfile is what clang reads where a profile is not named, or by its folder.
 const defaultProfile = "default.profdata"
 
-// namePieces are the parts of a word that may be a file's name.
+// namePieces returns the parts of a word that may be a file's name.
 func namePieces(word string) []string {
 	pieces := []string{word}
 	for rest := word; ; {
@@ -79,7 +79,7 @@ func isLinkWord(words []string, i int) bool {
 		i > 0 && words[i-1] == "-Xlinker"
 }
 
-// profilesIn are the files in a folder of profiles, and the one that clang would look
+// profilesIn returns the files in a folder of profiles, and the one that clang would look
 // for.
 func profilesIn(dir, folder string) []string {
 	found := []string{inFolder(folder, defaultProfile)}
@@ -95,7 +95,7 @@ func profilesIn(dir, folder string) []string {
 	return found
 }
 
-// linkWords are the flags of the link, with those that are handed to the linker among
+// linkWords returns the flags of the link, with those that are handed to the linker among
 // them.
 func (r *recipe) linkWords() []string {
 	var words []string
@@ -139,7 +139,7 @@ func parseLibraryFlags(words []string) libraryFlags {
 	return found
 }
 
-// shadowing are the paths at which a library would be taken in place of one that was
+// shadowing returns the paths at which a library would be taken in place of one that was
 // linked, or as well: in every folder that flags name.
 func (r *recipe) shadowing(linked []string) []string {
 	flags := parseLibraryFlags(r.linkWords())

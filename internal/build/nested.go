@@ -16,7 +16,7 @@ var nestedWords = []string{
 	"requires separate compilation mode", "device-side kernel launch could not be processed", "Unresolved extern function '__cudaCDP2",
 }
 
-// refused is the fault of a source that did not compile, with the reason where it
+// refused returns the fault of a source that did not compile, with the reason where it
 // is one of pawl's own: what a kernel launches by itself, no clock in its stream
 // waits for.
 func refused(fault *result.Fault, source, output string) *result.Fault {

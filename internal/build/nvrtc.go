@@ -43,7 +43,7 @@ func (r *recipe) useRuntime(c *runtimeCompiler) *result.Fault {
 	return nil
 }
 
-// scanned are the files that compiling a recipe with NVRTC may read, but for those
+// scanned returns the files that compiling a recipe with NVRTC may read, but for those
 // of CUDA itself, and the macro of an #include that cannot be followed.
 func (run *batch) scanned(r *recipe) (paths []string, computed string) {
 	headers := r.cuda.runtime.headers
@@ -52,7 +52,7 @@ func (run *batch) scanned(r *recipe) (paths []string, computed string) {
 	return paths, computed
 }
 
-// reads are the lists of files that compiling a recipe may read. NVRTC does not say
+// reads returns the lists of files that compiling a recipe may read. NVRTC does not say
 // what it read, but what it would read can be seen before.
 func (run *batch) reads(r *recipe) [][]lookup {
 	if r.cuda == nil || r.cuda.runtime == nil {

@@ -36,7 +36,7 @@ func (t *runtimeTool) find() (*runtimeCompiler, error) {
 	return t.compiler, t.err
 }
 
-// noCompiler is the fault of a machine that can compile CUDA in neither way.
+// noCompiler returns the fault of a machine that can compile CUDA in neither way.
 func noCompiler(nvcc, runtime error) *result.Fault {
 	return &result.Fault{
 		Stage: stage, Cause: result.CauseUnsupported,
@@ -46,7 +46,7 @@ func noCompiler(nvcc, runtime error) *result.Fault {
 	}
 }
 
-// FindNVRTC is the file and the version, as NVRTC 13.0, of what compiles CUDA
+// FindNVRTC returns the file and the version, as NVRTC 13.0, of what compiles CUDA
 // kernels where there is no nvcc. An [nvrtc.ErrNoNVRTC] says that there is none,
 // any other error why the one there is cannot be used.
 func FindNVRTC() (file, version string, err error) {
@@ -101,7 +101,7 @@ func findRuntimeCompiler() (*runtimeCompiler, error) {
 	return c, err
 }
 
-// folders are what NVRTC reads besides the user's files.
+// folders returns what NVRTC reads besides the user's files.
 func (c *runtimeCompiler) folders() []string {
 	var s folderSet
 	s.add(c.file, filepath.Dir(c.file))
@@ -130,7 +130,7 @@ func (c *runtimeCompiler) identify() (string, error) {
 	return sum.hex(), nil
 }
 
-// libraryFile is the file of a loaded library that the dynamic linker found by its
+// libraryFile returns the file of a loaded library that the dynamic linker found by its
 // name.
 func libraryFile(path string) string {
 	if strings.Contains(path, "/") {
@@ -145,7 +145,7 @@ func libraryFile(path string) string {
 	return path
 }
 
-// headerFolders are the places where CUDA's headers may be, those that belong to
+// headerFolders returns the places where CUDA's headers may be, those that belong to
 // the library first.
 func headerFolders(library string, named, wheels []string) []string {
 	var folders []string
@@ -188,7 +188,7 @@ func withRelatives(folder string) []string {
 	return folders
 }
 
-// pythonPackages are the folders that NVIDIA's packages of the Python on PATH have
+// pythonPackages returns the folders that NVIDIA's packages of the Python on PATH have
 // in common: nvidia/cu13, or nvidia for those of CUDA 12. Python is not asked: it
 // takes longer to start than a cached build.
 func pythonPackages() []string {

@@ -73,7 +73,7 @@ func runtimeFlags(flags []string) ([]string, *result.Fault) {
 	return out, nil
 }
 
-// includePath are the folders that flags name, in order.
+// includePath returns the folders that flags name, in order.
 func includePath(flags []string) []string {
 	var folders []string
 	for _, flag := range flags {

@@ -72,7 +72,7 @@ func newProject(t testing.TB, files map[string]string) *project {
 	return p
 }
 
-// yaml is a spec of one kernel with one buffer and one scalar.
+// yaml returns a spec of one kernel with one buffer and one scalar.
 func yaml(source string, lines ...string) string {
 	return "version: 1\nkernels:\n  k:\n    source: " + source + "\n    " + strings.Join(lines, "\n    ") + `
     args:
@@ -107,7 +107,7 @@ func (p *project) requests() []Request {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	s, err := spec.Parse(path, text) // Load would look at the sources as well
+	s, err := spec.Parse(path, text) // Load would check the sources as well
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (p *project) one(b *Builder) Outcome {
 	return b.Build(context.Background(), requests)[0]
 }
 
-// artifact is one that must succeed without notes.
+// artifact returns one that must succeed without notes.
 func (p *project) artifact(b *Builder) *Artifact {
 	p.t.Helper()
 	o := p.one(b)

@@ -54,7 +54,7 @@ func number(digits string) int64 {
 	return n
 }
 
-// declaredConstants is how many bytes of constant memory a cubin's source declares.
+// declaredConstants returns how many bytes of constant memory a cubin's source declares.
 // It is all of a module's, as the driver counts it; ptxas no longer says it of each
 // kernel.
 func declaredConstants(image []byte) (bytesUsed int64) {

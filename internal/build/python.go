@@ -97,7 +97,7 @@ func addNames(seen map[string]bool, found []pythonImport) {
 	}
 }
 
-// chooseFramework is the framework of a module that imports these packages.
+// chooseFramework returns the framework of a module that imports these packages.
 func chooseFramework(seen map[string]bool) string {
 	if seen["triton"] {
 		return "torch"

@@ -116,7 +116,7 @@ func (s *imports) lookIn(folder string, parts []string) {
 	}
 }
 
-// list is the content of a folder; none where there is no such folder.
+// list returns the content of a folder; none where there is no such folder.
 func (s *imports) list(folder string) []fs.DirEntry {
 	entries, known := s.listed[folder]
 	if !known {
@@ -126,7 +126,7 @@ func (s *imports) list(folder string) []fs.DirEntry {
 	return entries
 }
 
-// moduleName is the name that a file is imported by; "" for one that is not: modules are
+// moduleName returns the name that a file is imported by; "" for one that is not: modules are
 // sources, extensions (name.so, name.abi3.so, name.cpython-….so) and bytecode alone.
 func moduleName(file string) string {
 	name, rest, _ := strings.Cut(file, ".")

@@ -31,7 +31,7 @@ print()
 print(json.dumps({"stdlib": sorted(names), "path": [p for p in sys.path if p] + [site.getusersitepackages()]}))
 `
 
-// pythonCommand is the command that starts Python, as workers find it.
+// pythonCommand returns the command that starts Python, as workers find it.
 func pythonCommand() string { return cmp.Or(os.Getenv("PAWL_PYTHON"), "python3") }
 
 // pythonTool asks the Python that cells run in, once.
@@ -45,7 +45,7 @@ type pythonTool struct {
 	seen map[string]*installation // outside of a project and a checkout
 }
 
-// outside is what is installed that is not the project's own; nil where nothing is known.
+// outside returns what is installed that is not the project's own; nil where nothing is known.
 func (t *pythonTool) outside(fence *fence) *installation {
 	found := t.find()
 	if found == nil {
@@ -177,5 +177,5 @@ func (i *installation) has(name string) bool {
 	return known
 }
 
-// folders are those of an installed package.
+// folders returns those of an installed package.
 func (i *installation) folders(name string) []string { return i.names[name] }

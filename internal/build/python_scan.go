@@ -161,7 +161,7 @@ func (s *pythonScanner) take(c byte) bool {
 	return false
 }
 
-// keyword looks at what follows a word that may import something.
+// keyword parses what follows a word that may import something.
 func (s *pythonScanner) keyword(word string) {
 	if s.quoted { // "\nimport x" as it is written in a string
 		for _, escape := range []string{"n", "r", "t"} {

@@ -164,7 +164,7 @@ func TestScanImports(t *testing.T) {
 	}
 }
 
-// scanned are the imports of a text, with a ' before those that are quoted.
+// scanned returns the imports of a text, with a ' before those that are quoted.
 func scanned(text string) []string {
 	var names []string
 	found, _ := scanImports([]byte(text))

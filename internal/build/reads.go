@@ -14,7 +14,7 @@ const (
 	mostLists   = 8 // of files looked for, per recipe
 )
 
-// lookup is a path that a compilation looked at: of a file that it read, or of
+// lookup is a path that a compilation looked for: of a file that it read, or of
 // one that was not there and might have been read.
 type lookup struct {
 	path   string

@@ -23,7 +23,7 @@ var searchFlags = map[string]string{
 	"-include": "-include", "--include": "-include", "--pre-include": "-include", "-imacros": "-include", "--imacros": "-include",
 }
 
-// flags are all that the compiler compiles with, those of its environment too.
+// flags returns all that the compiler compiles with, those of its environment too.
 func (r *recipe) flags() []string {
 	if r.compiler.Name != "nvcc" {
 		return slices.Concat(r.compiler.Command[1:], r.compile)
@@ -44,11 +44,11 @@ func (r *recipe) searchPath() searchPath {
 	}
 }
 
-// folderList are the folders of an environment variable; an empty one is the
+// folderList returns the folders of an environment variable; an empty one is the
 // folder that the compiler runs in.
 func folderList(variable string) []string { return filepath.SplitList(os.Getenv(variable)) }
 
-// parseSearchFlags are the values of the flags that matter, by the flag's usual
+// parseSearchFlags returns the values of the flags that matter, by the flag's usual
 // name.
 func parseSearchFlags(flags []string, commas bool) map[string][]string {
 	named := map[string][]string{}
@@ -111,7 +111,7 @@ func unnested(flags []string) []string {
 	return all
 }
 
-// candidates are the paths that are tried for an include of a file in from, in
+// candidates returns the paths that are tried for an include of a file in from, in
 // order.
 func (s searchPath) candidates(from string, inc include) []string {
 	if filepath.IsAbs(inc.name) {

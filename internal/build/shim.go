@@ -59,7 +59,7 @@ func shimSource(k *spec.Kernel, symbols []string) (string, error) {
 		"  for (int64_t i = 0; i < repeat; i++) {\n" + calls.String() + "  }\n}\n", nil
 }
 
-// argIndexes are the kernel arguments that a launch passes, in its order.
+// argIndexes returns the kernel arguments that a launch passes, in its order.
 func argIndexes(k *spec.Kernel, launch *spec.Launch) ([]int, error) {
 	var indexes []int
 	if launch.Args == nil {

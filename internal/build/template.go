@@ -69,7 +69,7 @@ var (
 	parameterName = regexp.MustCompile(`\w\s+([A-Za-z_]\w*)\s*(?:[=,>]|$)`)
 )
 
-// templateParameters are the names that templates in a source give to their
+// templateParameters returns the names that templates in a source give to their
 // parameters.
 func templateParameters(source []byte) map[string]bool {
 	found := map[string]bool{}
@@ -110,7 +110,7 @@ func (c *cudaPlan) explain(fault *result.Fault, output string) *result.Fault {
 	return fault
 }
 
-// instances is a source that includes the user's and refers to every template
+// instances returns a source that includes the user's and refers to every template
 // that is launched, which makes the compiler instantiate it. It is empty when
 // there are none.
 func (c *cudaPlan) instances(source string) string {
@@ -126,7 +126,7 @@ func (c *cudaPlan) instances(source string) string {
 	return fmt.Sprintf("#include %q\nstatic __attribute__((used)) void *pawl_instances[] = {%s};\n", source, strings.Join(refs, ", "))
 }
 
-// templates are the entries that must be instantiated to be there.
+// templates returns the entries that must be instantiated to be there.
 func (c *cudaPlan) templates() []string {
 	var list []string
 	for _, entry := range c.entries {

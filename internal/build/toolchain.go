@@ -93,7 +93,7 @@ func (s *folderSet) addLibraries(file string) {
 	}
 }
 
-// libraryFolders are those that a program or library names for its libraries.
+// libraryFolders returns those that a program or library names for its libraries.
 func libraryFolders(binary *elf.File, path string) []string {
 	origin := strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path))
 	var folders []string
@@ -119,7 +119,7 @@ func answerOf(ctx context.Context, command, args []string) string {
 	return string(output)
 }
 
-// hostFolders are what a C or C++ compiler says that it reads: itself, the programs
+// hostFolders returns what a C or C++ compiler says that it reads: itself, the programs
 // that it starts, its headers and libraries, its sysroot.
 func hostFolders(program, target string, ask asker) []string {
 	var s folderSet
@@ -148,7 +148,7 @@ func hostFolders(program, target string, ask asker) []string {
 	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
-// cudaFolders are what nvcc says that it reads: its toolkit, and what belongs to the
+// cudaFolders returns what nvcc says that it reads: its toolkit, and what belongs to the
 // host compiler that it starts. Environment and profile may name further folders.
 func cudaFolders(ctx context.Context, program string, ask asker) []string {
 	var s folderSet

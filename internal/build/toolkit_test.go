@@ -148,7 +148,7 @@ func checkExample(t *testing.T, k *spec.Kernel, a *Artifact) {
 	}
 }
 
-// attributesOf are a cubin's words about all of its kernels, or about one.
+// attributesOf returns a cubin's words about all of its kernels, or about one.
 func attributesOf(t *testing.T, image []byte, section string) []cubin.Attribute {
 	t.Helper()
 	file, err := cubin.Open(image)
@@ -192,7 +192,7 @@ func registersOf(t *testing.T, image []byte, symbol string) int {
 	return 0
 }
 
-// parametersOf are the sizes of a kernel's parameters, in order.
+// parametersOf returns the sizes of a kernel's parameters, in order.
 func parametersOf(t *testing.T, image []byte, symbol string) []int {
 	t.Helper()
 	found := map[int]int{}
@@ -208,7 +208,7 @@ func parametersOf(t *testing.T, image []byte, symbol string) []int {
 	return sizes
 }
 
-// packed is a shared object that brings a cubin along in a fat binary, as a
+// packed returns a shared object that brings a cubin along in a fat binary, as a
 // launcher does.
 func packed(t *testing.T, image []byte) []byte {
 	t.Helper()

@@ -40,7 +40,7 @@ type watched struct {
 	over *result.Fault // the limit that it went over
 }
 
-// watcher looks at all runs at once: one walk over the processes serves all of them.
+// watcher checks all runs at once: one walk over the processes serves all of them.
 type watcher struct {
 	mu      sync.Mutex
 	runs    map[int]*watched // by session

@@ -29,7 +29,7 @@ import (
 //go:embed kernels
 var kernels embed.FS
 
-// FirstDevice is the first GPU, or the processor where there is none.
+// FirstDevice is the first GPU, or the CPU where there is none.
 const FirstDevice = -1
 
 // Options say what to measure.
@@ -37,23 +37,23 @@ type Options struct {
 	Tool    result.Tool
 	Command []string
 	Device  int           // which GPU; FirstDevice
-	Host    bool          // the processor, also where there is a GPU
+	Host    bool          // measure the CPU, even where there is a GPU
 	Budget  time.Duration // for each kernel
 	Sandbox string        // auto, require, off
 	Started time.Time
-	Follow  func(run.Event) // sees every step; may be nil
+	Follow  func(run.Event) // receives every event; may be nil
 }
 
-// place is what is measured.
+// place is the device that is measured.
 type place struct {
 	machine result.Fingerprint
 	class   string
-	gpu     *result.GPU // nil: one core of the processor
+	gpu     *result.GPU // nil: one core of the CPU
 	device  int
 }
 
-// Roofline measures the peaks of a device class. An error means that there are
-// none; what a single kernel failed of is told by its Try.
+// Roofline measures the peaks of a device class. An error means that there are none; the failure of
+// a single kernel is in its Try.
 func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	here, err := look(ctx, opts)
 	if err != nil {
@@ -89,11 +89,11 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	return collect(here, targets, report)
 }
 
-// fewest samples of a kernel, as many as an interval needs: a copy that exceeds a large
-// cache takes long on one core.
+// fewest is the smallest number of samples of a kernel, as many as an interval needs: a copy that
+// exceeds a large cache takes long on one core.
 const fewest = stat.MinInterval
 
-// look asks a worker what there is.
+// look asks a worker which devices exist.
 func look(ctx context.Context, opts Options) (*place, error) {
 	client, err := worker.Start(ctx, worker.Options{})
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *place) cell() string {
 	return spec.CellHost
 }
 
-// targets are the peaks that this place can have.
+// targets returns the peaks that this place can have.
 func (p *place) targets() []target {
 	if p.gpu != nil {
 		return suited(cudaTargets, p.gpu.Arch)
@@ -188,7 +188,7 @@ const (
 	gib = 1 << 30
 )
 
-// sizes are what the kernels need to know of the place.
+// sizes returns the values that the kernels need to know of the place.
 func (p *place) sizes() map[string]int64 {
 	if p.gpu != nil {
 		return map[string]int64{
@@ -209,11 +209,11 @@ func (p *place) sizes() map[string]int64 {
 		sizes[name] = whole(c.Bytes)
 		last = c.Bytes
 	}
-	// Two buffers of this size exceed the caches twice, as the rows do that are
-	// held against this peak.
+	// Two buffers of this size exceed the caches twice, like the rows that are compared with this
+	// peak.
 	sizes["BYTES"] = whole(min(max(64*mib, last+last/8), max(64*mib, p.machine.MemoryBytes/16)))
 	return sizes
 }
 
-// whole rounds down to what all the kernels' vectors divide.
+// whole rounds down to a multiple of all the kernels' vector sizes.
 func whole(n int64) int64 { return max(n, 4096) / 4096 * 4096 }

@@ -62,7 +62,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A few samples say nothing of what a device can do at best.
+// A few samples do not show the best that a device can do.
 func TestCollectOfFewSamples(t *testing.T) {
 	once := measured("dram_read", "once", 9000, 0)
 	once.Timing.HalfWidth, once.Timing.Stats.Count = 1, 2
@@ -80,7 +80,8 @@ func TestCollectOfFewSamples(t *testing.T) {
 	}
 }
 
-// What the second best reached is no peak: it would reject whatever uses the best.
+// The rate of the second best kernel is no peak: it would reject every kernel that uses the best
+// method.
 func TestCollectPartly(t *testing.T) {
 	got, err := collect(&place{gpu: gpus["H200"]}, few, report(
 		measured("dram_copy", "once", 4000, 0), measured("dram_read", "once", 4050, 0), measured("f16_mma", "sm", 0, 600e3), failing("f16_wgmma"),

@@ -35,8 +35,8 @@ func buildAll(t *testing.T, p *place) []build.Outcome {
 	return b.Build(t.Context(), requests)
 }
 
-// Peaks are only peaks when nothing is spilled and the compiler does not serialise
-// what should overlap, of which it warns.
+// Peaks are only peaks when nothing is spilled and the compiler does not serialise what should
+// overlap; it warns of that.
 func TestKernelsCompileForGPUs(t *testing.T) {
 	if !slices.ContainsFunc(build.Compilers(t.Context()), func(c build.Compiler) bool { return c.Name == "nvcc" }) {
 		t.Skip("no nvcc (NVCC names one)")

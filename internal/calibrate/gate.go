@@ -20,7 +20,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// overtime is how long a set of decisions may go on after the time that was given.
+// overtime is how long a set of decisions may go on after the given time.
 var overtime = 10 * time.Second
 
 // GateOptions say how long the gate is tried.
@@ -28,11 +28,11 @@ type GateOptions struct {
 	Options
 	Gate   spec.Gate
 	Folder string        // of curves
-	For    time.Duration // at most so long; more can be added later
-	Fresh  bool          // forget what there is
+	For    time.Duration // the longest time; more can be added later
+	Fresh  bool          // discard the existing curve
 }
 
-// gate is a calibration under way.
+// gate is a calibration in progress.
 type gate struct {
 	GateOptions
 	lab    *lab.Lab
@@ -43,9 +43,8 @@ type gate struct {
 	trials []trial
 }
 
-// Gate tries the gate on kernels whose slowdown is known, and keeps the curve as
-// it grows: what was decided is not lost when it is interrupted, and a later call
-// goes on from there.
+// Gate tries the gate on kernels whose slowdown is known, and saves the curve as it grows:
+// decisions are not lost when it is interrupted, and a later call continues from there.
 func Gate(ctx context.Context, opts GateOptions) (*curve.Curve, error) {
 	g, leave, err := enter(ctx, opts)
 	if err != nil {
@@ -55,7 +54,7 @@ func Gate(ctx context.Context, opts GateOptions) (*curve.Curve, error) {
 	return g.curve, g.try(ctx)
 }
 
-// Duet lets pawl's own kernel play against itself once, and says what it found.
+// Duet plays pawl's own kernel against itself once, and returns the change.
 func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 	g, leave, err := enter(ctx, opts)
 	if err != nil {
@@ -120,7 +119,7 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 	return g.build(ctx, s, here)
 }
 
-// load continues the curve there is, unless another driver made it.
+// load continues the existing curve, unless another driver made it.
 func (g *gate) load(here *place) error {
 	driver, device := "", here.machine.CPU.Model
 	if here.gpu != nil {
@@ -171,20 +170,20 @@ func set(c *spec.Config, name string, value int64) {
 	}
 }
 
-// slower is a part of the gate's regression as the kernels take it: in parts of a
-// hundred thousand.
+// slower converts a part of the gate's regression into the kernels' unit: parts of a hundred
+// thousand.
 func (g *gate) slower(part float64) int64 {
 	return int64(math.Round(1e5 * part * g.GateOptions.Gate.Regression))
 }
 
-// nominal is the slowdown of a trial, by the work that its kernel is given.
+// nominal returns the slowdown of a trial, by the work that its kernel is given.
 func (g *gate) nominal(t trial) float64 { return float64(g.slower(t.part)) / 1e5 }
 
 func (g *gate) level(t trial) *curve.Level {
 	return g.curve.At(g.jobs[t.kernel].Variant.Kernel.Name, g.nominal(t), t.behind)
 }
 
-// host gives the sides of a trial their cells.
+// host returns the host of a trial's sides.
 func (g *gate) host(t trial) *lab.Host {
 	job := g.jobs[t.kernel]
 	if t.behind {
@@ -193,8 +192,8 @@ func (g *gate) host(t trial) *lab.Host {
 	return g.lab.NewHost([]*lab.Job{job, job})
 }
 
-// match lets a kernel that is so much slower play against itself: the candidate, the
-// base and, of trials that are behind it, the best-known version.
+// match plays a kernel with the trial's slowdown against itself: the candidate, the base and, for
+// trials behind it, the best-known version.
 func (g *gate) match(t trial, name string) (*measure.Match, error) {
 	parts := []float64{t.part, 0}
 	if t.behind {
@@ -215,8 +214,8 @@ func (g *gate) match(t trial, name string) (*measure.Match, error) {
 	return m, nil
 }
 
-// try goes on until all decisions that are wanted are made, or time is up. A set of
-// decisions counts whole or not at all: those that end first are not like the rest.
+// try goes on until all wanted decisions are made, or time is up. A set of decisions counts
+// completely or not at all: those that end first differ from the rest.
 func (g *gate) try(ctx context.Context) error {
 	end := g.Started.Add(g.For)
 	within, cancel := context.WithDeadline(ctx, end.Add(overtime))
@@ -249,7 +248,7 @@ func (g *gate) try(ctx context.Context) error {
 	}
 }
 
-// decide makes the decisions of one set of cells and keeps them.
+// decide makes the decisions of one set of cells and saves them.
 func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.Time) error {
 	var duels []*lab.Duel
 	for i, t := range chosen {
@@ -288,7 +287,7 @@ func (g *gate) name(t trial, nth, of int) string {
 	return fmt.Sprintf("%s, decision %d of %d in this set", name, nth, of)
 }
 
-// expected is how many decisions there will be when time is up.
+// expected returns how many decisions there will be when time is up.
 func (g *gate) expected(end time.Time) int {
 	total := 0
 	for _, t := range g.trials {
@@ -297,7 +296,7 @@ func (g *gate) expected(end time.Time) int {
 	return min(total, g.curve.Decisions()+max(1, int(time.Until(end).Seconds()/g.each())))
 }
 
-// each is how many seconds a decision took so far, or may take while none was made.
+// each returns how many seconds a decision took so far, or may take if none was made.
 func (g *gate) each() float64 {
 	if made := g.curve.Decisions(); made > 0 && g.curve.Seconds > 0 {
 		return g.curve.Seconds / float64(made)
@@ -305,8 +304,8 @@ func (g *gate) each() float64 {
 	return g.duet.Budget.Seconds()
 }
 
-// progress tells how far a set of this many decisions has come, of this many in all. They
-// end together: until then, the time that has passed says how far they are.
+// progress reports how far a set of count decisions is, out of total. They end together: until
+// then, the elapsed time is the measure.
 func (g *gate) progress(count, total int) func(*measure.Match, measure.Progress) {
 	before, each, began := g.curve.Decisions(), g.each(), time.Now()
 	return func(m *measure.Match, p measure.Progress) {
@@ -315,12 +314,12 @@ func (g *gate) progress(count, total int) func(*measure.Match, measure.Progress)
 	}
 }
 
-// change is the candidate of a match against one of its other sides.
+// change returns the candidate's change against one of the other sides.
 func (g *gate) change(m *measure.Match, side int) *result.Change {
 	return m.Change(side, make([]result.Role, len(m.Sides)), g.duet)
 }
 
-// judge decides as a check does, by either of judge's verdicts.
+// judge decides as a check does, with either of package judge's verdicts.
 func (g *gate) judge(m *measure.Match, by func(judge.Case) (result.Verdict, []result.Reason)) result.Verdict {
 	var others []*judge.Opponent
 	for side := 1; side < len(m.Sides); side++ {

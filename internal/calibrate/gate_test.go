@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// trying lets the gate be tried with these alone.
+// trying restricts the gate to these trials.
 func trying(t *testing.T, these ...trial) {
 	t.Helper()
 	before := trials
@@ -52,7 +52,7 @@ func trying(t *testing.T, these ...trial) {
 	trials = these
 }
 
-// once are options for one set of decisions.
+// once returns options for one set of decisions.
 func once(t *testing.T) GateOptions {
 	t.Helper()
 	return GateOptions{
@@ -71,8 +71,8 @@ func reload(t *testing.T, opts GateOptions, class string) *curve.Curve {
 	return c
 }
 
-// mustBeDecided holds a level against what is wanted of it: estimates, in order, and
-// how many of them fail.
+// mustBeDecided compares a level with the wanted one: estimates, in order, and how many of them
+// fail.
 func mustBeDecided(t *testing.T, l *curve.Level, failed int, changes ...float64) {
 	t.Helper()
 	ok := len(l.Decisions) == len(changes) && l.Failed() == failed && l.Undecided() == 0
@@ -84,7 +84,7 @@ func mustBeDecided(t *testing.T, l *curve.Level, failed int, changes ...float64)
 	}
 }
 
-// Calls add up, a set of cells each, until all that is wanted is decided.
+// Calls accumulate, one set of cells each, until everything wanted is decided.
 func TestGateGoesOnWhereItStopped(t *testing.T) {
 	trying(t, trial{0, 0, false, 6}, trial{0, 5.0 / 3, false, 1}, trial{0, 0, true, 1}, trial{1, 4.0 / 3, false, 1})
 	opts := once(t)
@@ -118,8 +118,7 @@ func TestGateGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-// A calibration is of the gate that it is given: a tighter one is tried with smaller
-// steps.
+// A calibration is for the given gate: a tighter one is tried with smaller steps.
 func TestGateIsTheProjects(t *testing.T) {
 	trying(t, trial{0, 5.0 / 3, false, 1}, trial{0, 2.0 / 3, false, 1})
 	opts := once(t)
@@ -139,7 +138,7 @@ func TestGateIsTheProjects(t *testing.T) {
 	}
 }
 
-// interruptedAt cancels when the nth progress of a match is told whose name says so.
+// interruptedAt cancels at the nth progress event of a match with this name.
 func interruptedAt(t *testing.T, opts *GateOptions, says string, nth int) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,8 +173,8 @@ func TestGateIsInterrupted(t *testing.T) {
 	}
 }
 
-// Time that is up ends a set of decisions, which then count for nothing; without any
-// other there is nothing to show.
+// When time is up a set of decisions ends, and counts for nothing; without any other there is
+// nothing to show.
 func TestGateEndsInTime(t *testing.T) {
 	trying(t, trial{0, 0, false, 1}, trial{0, 0, true, 1})
 	opts := once(t)
@@ -195,7 +194,7 @@ func TestGateEndsInTime(t *testing.T) {
 	}
 }
 
-// What is done grows while a set is under way, and never beyond what is expected.
+// Progress grows during a set, and never exceeds the expected total.
 func TestGateTellsHowFarItIs(t *testing.T) {
 	trying(t, trial{0, 0, false, 9})
 	opts := once(t)
@@ -237,7 +236,7 @@ func TestGateOfWhatThereIs(t *testing.T) {
 	if err != nil || c.Decisions() != 1 || c.Tool.Version != "test" {
 		t.Errorf("%v: what there is was not taken: %+v", err, c)
 	}
-	// What another method has decided says nothing of today's.
+	// Decisions by another method say nothing of the present one.
 	there.Method--
 	if _, err := curve.Save(opts.Folder, there); err != nil {
 		t.Fatal(err)
@@ -274,8 +273,8 @@ func TestDuetOfTheSameKernel(t *testing.T) {
 	}
 }
 
-// Every slowdown that the gate is tried with is so much more work, in buffers that
-// hold it, of either kind of device and for any gate.
+// Every slowdown that the gate is tried with is that much more work, in buffers that are large
+// enough, on either kind of device and for any gate.
 func TestGateKernelsDoAsMuchWork(t *testing.T) {
 	for _, cell := range []string{spec.CellHost, spec.CellCUDA} {
 		for _, regression := range []float64{0.001, 0.03, 0.5} {
@@ -364,8 +363,7 @@ func TestNextSet(t *testing.T) {
 	}
 }
 
-// Nothing is known of a machine in its first set of decisions, and that may be all
-// there is time for.
+// Nothing is known of a machine in its first set of decisions, and there may be time for no more.
 func TestGateTellsHowFarTheFirstSetIs(t *testing.T) {
 	g := &gate{curve: &curve.Curve{}, trials: []trial{{0, 0, false, 1000}}}
 	g.duet.Budget = 10 * time.Second

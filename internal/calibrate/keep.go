@@ -14,26 +14,26 @@ import (
 type (
 	// Curve is the operating curve of the gate.
 	Curve = curve.Curve
-	// Level is one slowdown of a curve, with what was decided there.
+	// Level is one slowdown of a curve, with the decisions about it.
 	Level = curve.Level
 	// Peaks are the best rates of a device class.
 	Peaks = roof.Peaks
 	// Peak is one of them.
 	Peak = roof.Peak
-	// Kept is a peak of an earlier run that stays.
+	// Kept is a peak of an earlier run that is kept.
 	Kept = roof.Kept
 )
 
-// Folder is where this user's curves lie.
+// Folder returns the folder of this user's curves.
 func Folder() string { return curve.Folder() }
 
-// Path is the file in Folder that a curve is kept in.
+// Path returns the path of a curve's file in Folder.
 func Path(c *Curve) string {
 	return curve.Path(Folder(), c.DeviceClass, spec.Gate{Regression: c.Gate.Regression, Improvement: c.Gate.Improvement})
 }
 
-// ProjectGate is the gate of the project that pawl is called in; the default where
-// there is none. Its kernels are not read: calibrate measures its own.
+// ProjectGate returns the gate of the project in the working folder; the default where there is
+// none. It does not read the project's kernels: calibrate measures its own.
 func ProjectGate() (spec.Gate, error) {
 	file, err := spec.Find(".")
 	if err != nil {
@@ -50,9 +50,8 @@ func ProjectGate() (spec.Gate, error) {
 	return s.Gate, nil
 }
 
-// KeepPeaks saves peaks for the runs to come and returns the file's path. Unless the
-// earlier ones are to be forgotten, it puts back what those reached and these did not;
-// unread says why they could not be read.
+// KeepPeaks saves peaks for later runs and returns the file's path. Unless forget is set, it keeps
+// earlier peaks that this run did not reach; unread says why the earlier ones could not be read.
 func KeepPeaks(peaks *Peaks, forget bool) (kept []Kept, path string, unread, err error) {
 	if !forget {
 		var earlier *Peaks
@@ -64,10 +63,10 @@ func KeepPeaks(peaks *Peaks, forget bool) (kept []Kept, path string, unread, err
 	return kept, path, unread, err
 }
 
-// Doubtful reports whether a peak is not known well.
+// Doubtful reports whether a peak is not known exactly.
 func Doubtful(p Peak) bool { return p.HalfWidth() > roof.Wide }
 
-// Rate is a rate of a peak with its unit.
+// Rate formats a rate of a peak with its unit.
 func Rate(p Peak, value float64) string {
 	if p.Unit == roof.GFLOPS {
 		return unit.GFLOPS(value)
@@ -75,7 +74,7 @@ func Rate(p Peak, value float64) string {
 	return unit.Bandwidth(value)
 }
 
-// about is what the peaks are of.
+// about describes the peaks.
 var about = map[roof.Name]string{
 	roof.DRAM: "memory", roof.LLC: "last-level cache", roof.L2: "L2", roof.F32: "f32", roof.F64: "f64",
 	roof.F16: "tensor cores, f16", roof.BF16: "tensor cores, bf16", roof.TF32: "tensor cores, tf32",

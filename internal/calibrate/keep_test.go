@@ -8,8 +8,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// Calibrating needs the project's gate alone: kernels that are not there, or are not
-// what the file says, keep nobody from it.
+// Calibrating needs only the project's gate: missing or wrong kernels do not prevent it.
 func TestProjectGate(t *testing.T) {
 	const kernels = `
 kernels:

@@ -14,17 +14,17 @@ type target struct {
 	kernels []candidate
 }
 
-// candidate is a kernel of the spec, and the GPU architectures it is for: none of
-// the later ones where the hardware has a faster way that pawl has no kernel for,
-// since a peak that is too low would reject right kernels.
+// candidate is a kernel of the spec, and the GPU architectures it is for. It excludes later
+// architectures whose hardware has a faster method that pawl has no kernel for, since a peak that
+// is too low would reject right kernels.
 type candidate struct {
 	kernel   string
 	of       string
 	from, to int // compute capability, times ten; 0: no bound
 }
 
-// Blackwell's data-center chips compute through tcgen05, which mma.sync does not
-// come near; those for desktops have mma.sync only.
+// Blackwell's data-center chips compute through tcgen05, which is far faster than mma.sync; those
+// for desktops have mma.sync only.
 const (
 	ampere    = 80
 	ada       = 89
@@ -52,13 +52,13 @@ var cudaTargets = []target{
 	}},
 }
 
-// tensor are the ways to a type's tensor rate: mma.sync where that is the
-// hardware's own, and more.
+// tensor returns the kernels for a type's tensor rate: mma.sync where that is the hardware's own
+// method, and more.
 func tensor(name string, more ...candidate) []candidate {
 	first, last := ampere, blackwell-1
 	if name == "e4m3" {
-		// Hopper has it through wgmma only: there mma.sync is made of f16 products,
-		// which the compiler hoists out of the loop.
+		// Hopper has it through wgmma only: there mma.sync is built from f16 products, which the
+		// compiler hoists out of the loop.
 		first, last = ada, hopper-1
 	}
 	all := []candidate{
@@ -84,7 +84,7 @@ var hostTargets = []target{
 	{roof.F64, roof.GFLOPS, widths("f64")},
 }
 
-// widths of vectors, in bytes; a compiler makes what a core lacks of several.
+// widths returns vector widths, in bytes; a compiler splits what a core lacks into several.
 func widths(name string) []candidate {
 	return []candidate{
 		{kernel: name + "_16", of: "128-bit fma"}, {kernel: name + "_32", of: "256-bit fma"}, {kernel: name + "_64", of: "512-bit fma"},
@@ -103,8 +103,7 @@ func (c candidate) suits(arch string) bool {
 	return err == nil && n >= c.from && (c.to == 0 || n <= c.to)
 }
 
-// suited leaves the candidates that an architecture can run, and the targets that
-// have any.
+// suited returns the candidates that an architecture can run, and the targets that have any.
 func suited(all []target, arch string) []target {
 	var out []target
 	for _, t := range all {

@@ -83,8 +83,8 @@ var gpus = map[string]*result.GPU{
 	"no size": {Name: "NVIDIA X", Arch: "sm_120a", SMs: 1},
 }
 
-// Every kernel of the specs is for some peak, every peak's kernels are there, and
-// their formulas have values on all kinds of machines.
+// Every kernel of the specs belongs to a peak, every peak's kernels exist, and their formulas have
+// values on all kinds of machines.
 func TestSpecs(t *testing.T) {
 	places := map[string]*place{
 		"host":       {machine: result.Fingerprint{MemoryBytes: 16 << 30, CPU: result.CPU{Caches: []result.Cache{{Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: 300 << 20}}}}},

@@ -10,7 +10,7 @@ import (
 	"pawl/internal/stat"
 )
 
-// Power is what one row needs for an effect to be seen.
+// Power is what one row needs to see an effect.
 type Power struct {
 	Name  string  `json:"name"`
 	Duet  bool    `json:"duet"` // Need counts cells, else samples of each side
@@ -19,12 +19,12 @@ type Power struct {
 	Noise float64 `json:"noise"` // between cells, or of samples
 }
 
-// PowerOfDuet is what a duet needs, by what its cells found.
+// PowerOfDuet returns what a duet needs, from the results of its cells.
 func PowerOfDuet(name string, cells []result.CellChange, effect float64) Power {
 	return Power{Name: name, Duet: true, Had: len(cells), Need: measure.DuetNeeds(cells, effect), Noise: measure.CellNoise(cells)}
 }
 
-// PowerFrom says what the rows of a result file need.
+// PowerFrom returns what the rows of a result file need.
 func PowerFrom(path string, effect float64) ([]Power, error) {
 	file, err := foreign.Read(path, foreign.Options{})
 	if err != nil {

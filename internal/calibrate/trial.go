@@ -10,17 +10,16 @@ import (
 
 // trial is one kind of decision that the gate is tried with.
 type trial struct {
-	kernel int     // of pawl's own, in the order of their spec
-	part   float64 // of the gate's regression that the change is slower by
-	behind bool    // both sides lie behind the best-known version, which plays too
-	wanted int     // decisions
+	kernel int     // index of pawl's own kernel, in the order of the spec
+	part   float64 // slowdown, as a fraction of the gate's regression
+	behind bool    // both sides are behind the best-known version, which plays too
+	wanted int     // number of decisions
 }
 
-// trials are all that is tried, for as long as there is time. Equal code most,
-// because the claim about it is the strongest. Rows that lie behind the best-known
-// version may fail for a step of a tenth of the gate: equal code must not seem to
-// be one. The second kernel, where there is one, says whether memory-bound ones are
-// judged as well.
+// trials lists all trials, made for as long as there is time. Equal code has the most, because the
+// claim about it is the strongest. Rows behind the best-known version may fail for a step of a
+// tenth of the gate: equal code must not look like such a step. The second kernel, where there is
+// one, shows whether memory-bound kernels are judged as well.
 var trials = []trial{
 	{0, 0, false, 220},
 	{0, 1.0 / 3, false, 60},
@@ -35,16 +34,16 @@ var trials = []trial{
 	{1, 5.0 / 3, false, 40},
 }
 
-// behindBy is how far behind the best-known version trials are that are behind, as a
-// part of the gate's regression.
+// behindBy is how far the trials behind the best-known version are behind it, as a fraction of the
+// gate's regression.
 const behindBy = 5.0 / 3
 
-// mostSlower is the largest part of the gate's regression that anything is slower by.
+// mostSlower is the largest slowdown of a trial, as a fraction of the gate's regression.
 const mostSlower = 5.0 / 3
 
-// perSet is how many decisions share a set of cells, as the configs of a check would.
-// Fewer say more, since decisions of one set are alike; but each set costs the start
-// of its cells, which is long where a driver is loaded.
+// perSet returns how many decisions share a set of cells, as the configs of a check would. Fewer
+// say more, since decisions of one set are alike; but each set costs the start of its cells, which
+// is long where a driver is loaded.
 func perSet(cell string) int {
 	if cell == spec.CellCUDA {
 		return 12
@@ -52,16 +51,16 @@ func perSet(cell string) int {
 	return 6
 }
 
-// firstSet is how many decisions share the first set of all: on a machine that is slow to
-// decide there is something to keep soon.
+// firstSet is how many decisions share the first set: so that a slow machine has something to save
+// soon.
 const firstSet = 2
 
 // together reports whether two trials can be decided in one set of cells.
 func (t trial) together(o trial) bool { return t.kernel == o.kernel && t.behind == o.behind }
 
-// nextSet chooses what to decide next: of the group of trials that is furthest from
-// what is wanted, those that are furthest, in an order that changes from set to set.
-// made tells how many decisions of a trial there are.
+// nextSet chooses what to decide next. It takes the group of trials that is furthest from its
+// wanted count, and in it the trials that are furthest, in an order that changes from set to set.
+// made returns how many decisions of a trial there are.
 func nextSet(trials []trial, made func(trial) int, count, number int) []trial {
 	have := map[trial]int{}
 	share := func(t trial) float64 { return float64(have[t]) / float64(t.wanted) }

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 )
 
-// guessed is a kernel as pawl init drafts it: nobody has reviewed its oracle and inputs.
+// guessed returns a kernel as pawl init drafts it: nobody has reviewed its oracle and inputs.
 func guessed(name string) string {
 	drafted := strings.ReplaceAll(entry(name), "oracle: {elementwise: in}", "oracle: {elementwise: in + 1} # TODO: check")
 	return strings.ReplaceAll(drafted, "{name: in, dtype: f32, shape: [N]}", "{name: in, dtype: f32, shape: [N], init: zero} # TODO: check")

@@ -10,7 +10,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// planned is the row k/c with what it plays against, before anything is built.
+// planned returns the row k/c with what it plays against, before anything is built.
 func (p *project) planned() *planned {
 	p.t.Helper()
 	c := &check{

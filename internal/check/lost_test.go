@@ -13,7 +13,7 @@ import (
 	"pawl/internal/result"
 )
 
-// merged is a project whose baseline names a commit of a branch that main has squashed:
+// merged returns a project whose baseline names a commit of a branch that main has squashed:
 // 400 µs instead of 500. The branch's own sources may make no sense.
 func merged(t *testing.T, broken bool) *project {
 	t.Helper()

@@ -33,7 +33,7 @@ func (p *project) mustBeSound() {
 	}
 }
 
-// gone is a project whose candidate is the best-known version, which is faster than its
+// gone returns a project whose candidate is the best-known version, which is faster than its
 // base, and whose entry names a commit that nobody has.
 func gone(t *testing.T) *project {
 	t.Helper()

@@ -227,7 +227,7 @@ func (p *project) entries(seconds float64) {
 	p.commit("baseline")
 }
 
-// stored is the baseline's entry of kernel k on config c.
+// stored returns the baseline's entry of kernel k on config c.
 func (p *project) stored() *ratchet.Entry {
 	p.t.Helper()
 	file, err := ratchet.Open(p.dir).Load(class)

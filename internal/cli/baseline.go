@@ -14,7 +14,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// baselineOptions are what the baseline's commands share: whose, and which.
+// baselineOptions are the options that the baseline's commands share.
 type baselineOptions struct {
 	project projectOptions
 	class   string
@@ -162,7 +162,7 @@ func movedBy(m baseline.Move) string {
 	if m.Reason != "" {
 		text += ": " + m.Reason
 	}
-	return strings.Map(func(r rune) rune { // others may have written it
+	return strings.Map(func(r rune) rune { // somebody else may have written it
 		if unicode.IsControl(r) {
 			return ' '
 		}

@@ -34,7 +34,7 @@ type benchOptions struct {
 	settings []string
 	pool     string
 	device   string
-	named    bool // device is what the user said
+	named    bool // the user has named the device
 }
 
 func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
@@ -101,7 +101,7 @@ func parseDevices(text string) ([]int, error) {
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// sandboxOptions say how candidate code is held.
+// sandboxOptions say how candidate code is sandboxed.
 type sandboxOptions struct{ require, off bool }
 
 func (o *sandboxOptions) AddFlags(f *pflag.FlagSet) {
@@ -164,7 +164,7 @@ func runBench(ctx context.Context, e *env, opts *benchOptions, patterns []string
 	return opts.output.deliver(e, r, made, false)
 }
 
-// namedPool is the pool of a name; an empty one for this machine.
+// namedPool returns the pool of a name; an empty one for this machine.
 func namedPool(s *spec.Spec, name string) (*spec.Pool, error) {
 	if name == "" {
 		return &spec.Pool{}, nil
@@ -182,7 +182,7 @@ func namedPool(s *spec.Spec, name string) (*spec.Pool, error) {
 	return nil, usage("--pool %s: no such pool (%s)", name, diag.Meant(name, names))
 }
 
-// place says where kernels are measured, and how they are held there.
+// place sets where kernels are measured, and how they are sandboxed there.
 func place(where *lab.Options, s *spec.Spec, box *sandboxOptions, pool string) (err error) {
 	if where.Sandbox, err = box.mode(); err != nil {
 		return err
@@ -239,14 +239,14 @@ func (o *projectOptions) prepare(kind result.Kind, q run.Request) (_ *run.Run, e
 	return run.Prepare(kind, q)
 }
 
-// request is what every command asks of a run.
+// request returns the request that every command makes for a run.
 func (e *env) request(patterns []string, seed *uint64, live *follower) run.Request {
 	return run.Request{
 		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started, Patterns: patterns, Seed: seed, Follow: live.follow,
 	}
 }
 
-// given is the seed of a flag whose 0 means that there is none.
+// given returns the seed of a flag whose 0 means none.
 func given(seed uint64) *uint64 {
 	if seed == 0 {
 		return nil
@@ -265,8 +265,8 @@ func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(report.Endings, " ")+" (may be repeated)")
 }
 
-// named are the files that were asked for: -o "$REPORT" asks for none where the
-// variable is not set.
+// named returns the files that were asked for: -o "$REPORT" asks for none where the variable is not
+// set.
 func (o *outputOptions) named() []string {
 	return slices.DeleteFunc(slices.Clone(o.files), func(file string) bool { return file == "" })
 }
@@ -283,7 +283,7 @@ func (o *outputOptions) check() error {
 	return nil
 }
 
-// writable refuses a file in a folder that is not there, before anything is measured for it.
+// writable refuses a file in a missing folder, before anything is measured for it.
 func writable(folder, file string) error {
 	switch info, err := os.Stat(folder); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -312,8 +312,8 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict 
 	return gravest(e, outcomeOf(made, strict), o.write(made)...)
 }
 
-// print shows the report on stdout, for people or for programs. path is where it
-// was saved, if it was.
+// print shows the report on stdout, for people or for programs. path is the saved report's, if it
+// was saved.
 func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 	if !o.json {
 		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path})
@@ -325,8 +325,7 @@ func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 	return err
 }
 
-// write writes the report to all files that were asked for, also when one of them
-// cannot be.
+// write writes the report to all requested files, even if one of them fails.
 func (o *outputOptions) write(made *result.Report) []error {
 	var problems []error
 	for _, file := range o.named() {
@@ -337,8 +336,7 @@ func (o *outputOptions) write(made *result.Report) []error {
 	return problems
 }
 
-// savePages writes a report for people beside the one for programs, and
-// returns the page's path.
+// savePages writes a report for people beside the one for programs, and returns the page's path.
 func savePages(path string, made *result.Report) (string, error) {
 	folder := filepath.Dir(path)
 	for _, name := range []string{"report.md", "report.html"} {

@@ -62,7 +62,7 @@ func runBuild(ctx context.Context, e *env, opts *buildOpts, patterns []string) e
 	return showBuild(ctx, e, built, opts.Export)
 }
 
-// makeable refuses a folder where there is a file, before anything is built for it.
+// makeable refuses a folder whose path is a file, before anything is built for it.
 func makeable(folder string) error {
 	for at := folder; folder != ""; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err == nil && !info.IsDir() {
@@ -74,7 +74,7 @@ func makeable(folder string) error {
 	return nil
 }
 
-// label is what is said to have been built.
+// label names what was built.
 func label(b bench.Built, name string) string {
 	if b.Arch == "" {
 		return name
@@ -82,7 +82,7 @@ func label(b bench.Built, name string) string {
 	return name + " for " + b.Arch
 }
 
-// showBuild prints what the compilers wrote, under its variant, and the sum.
+// showBuild prints the compilers' output, under its variant, and the summary.
 func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported string) error {
 	style := e.style()
 	cached, failed, unable := 0, 0, 0
@@ -97,7 +97,7 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 		case o.Fault != nil && o.Fault.Cause == result.CauseUnsupported:
 			unable++
 			name = label(o, o.Request.Variant.Kernel.Name)
-			if noted[name+o.Fault.Message] { // of every variant it is the same
+			if noted[name+o.Fault.Message] { // it is the same for every variant
 				continue
 			}
 			noted[name+o.Fault.Message] = true

@@ -32,7 +32,7 @@ func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.from, "from", "", "with --power: of the rows of this report, instead of measuring")
 	f.BoolVar(&o.host, "host", false, "measure the processor, also where there is a GPU")
 	f.IntVar(&o.device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
-	f.Lookup("device").DefValue = "0" // which the help leaves out; the number that stands for "first" says nothing
+	f.Lookup("device").DefValue = "0" // hides the default in the help; the number that stands for "first" says nothing
 	f.DurationVar(&o.span, "for", 10*time.Minute, "end after about this long, and keep what is decided; another call goes on from there")
 	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is; with --roofline: the peaks, of which the higher are kept otherwise")
 	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
@@ -119,7 +119,7 @@ func runCalibrate(ctx context.Context, e *env, opts *calibrateOptions) error {
 	return saveErr
 }
 
-// doubtPeaks warns of those that are not known well.
+// doubtPeaks warns of peaks that are not known exactly.
 func doubtPeaks(e *env, peaks *calibrate.Peaks) {
 	doubtful := false
 	for _, p := range peaks.Peaks {

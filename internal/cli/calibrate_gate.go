@@ -14,7 +14,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// runGate tries the gate, and shows the curve there is by then.
+// runGate tries the gate, and shows the resulting curve.
 func runGate(ctx context.Context, e *env, opts *calibrateOptions, settings calibrate.Options, live *follower) error {
 	var err error
 	effect := 0.0
@@ -90,7 +90,7 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	return err
 }
 
-// levelCells is a level's line of the table.
+// levelCells returns a level's line of the table.
 func levelCells(c *calibrate.Curve, l *calibrate.Level, style term.Style) []term.Cell {
 	name, truth, interval := l.Kernel, "", ""
 	if l.Behind {
@@ -139,7 +139,7 @@ func percentage(text string) (float64, error) {
 	return v, nil
 }
 
-// runPowerFrom says what the rows of a report need.
+// runPowerFrom shows what the rows of a report need.
 func runPowerFrom(e *env, opts *calibrateOptions) error {
 	effect, err := percentage(opts.power)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"pawl/internal/result"
 )
 
-// A duet that was played for the question says by what its cells scattered, as one
-// from a report does.
+// A duet that was played for this question reports the scatter of its cells, as one from a report
+// does.
 func TestPowerOfADuet(t *testing.T) {
 	p := calibrate.PowerOfDuet("k/c", []result.CellChange{{Median: 0.01}, {Median: -0.01}, {Median: 0.01}, {Median: -0.01}}, 0.03)
 	if !p.Duet || p.Had != 4 || p.Need < 4 || math.Abs(p.Noise-0.0115) > 1e-4 {

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/result"
 )
 
-// checkOptions say what is checked against what.
+// checkOptions are the options of a check.
 type checkOptions struct {
 	check.Options
 	project projectOptions
@@ -84,7 +84,7 @@ A kernel that pawl init drafted is refused until no TODO comment about it is lef
 	return cmd
 }
 
-// newCheckFlags are the flags of a check that another command makes.
+// newCheckFlags returns the flags of a check that another command makes.
 func newCheckFlags(opts *checkOptions) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)
 	opts.AddFlags(flags)
@@ -95,7 +95,7 @@ func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string
 	return runCheckThen(ctx, e, opts, patterns, func(*result.Report) {})
 }
 
-// runCheckThen hands the report over besides showing it.
+// runCheckThen passes the report on besides showing it.
 func runCheckThen(ctx context.Context, e *env, opts *checkOptions, patterns []string, then func(*result.Report)) error {
 	if err := opts.check(); err != nil {
 		return err
@@ -118,9 +118,8 @@ func runCheckThen(ctx context.Context, e *env, opts *checkOptions, patterns []st
 	return gravest(e, outcomeOf(made, opts.strict), err, delivered)
 }
 
-// gravest is the outcome of a command whose report has a verdict and which met with
-// problems besides, as a file that could not be written: they do not hide a gate that
-// failed.
+// gravest returns the outcome of a command whose report has a verdict and which also had problems,
+// such as a file that could not be written: problems do not hide a failed gate.
 func gravest(e *env, verdict error, problems ...error) error {
 	problems = slices.DeleteFunc(problems, func(err error) bool {
 		var judged *outcomeError

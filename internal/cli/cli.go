@@ -24,7 +24,7 @@ var (
 	commit  = ""
 )
 
-// env is what every command works with.
+// env is the environment of every command.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -36,7 +36,7 @@ func (e *env) tool() result.Tool { return result.Tool{Version: version, Commit: 
 
 func (e *env) style() term.Style { return term.Style{Color: term.ColorEnabled(e.stdout)} }
 
-// warn says something on stderr that is not the command's data.
+// warn writes a message to stderr that is not part of the command's data.
 func (e *env) warn(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "pawl: "+format+"\n", args...)
 }
@@ -45,7 +45,7 @@ func (e *env) hint(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "hint: "+format+"\n", args...)
 }
 
-// Run is pawl: it parses args, runs the command and returns the exit code.
+// Run parses args, runs the command and returns the exit code.
 func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, args: args, started: time.Now()}
 	root := newRoot(e)
@@ -100,7 +100,7 @@ func newRoot(e *env) *cobra.Command {
 	return root
 }
 
-// expected are the values of flags, by their types.
+// expected describes the values of flags, by their types.
 var expected = map[string]string{
 	"uint64": "a whole number, 0 or more", "int": "a whole number", "duration": "a time such as 500ms or 10s", "bool": "true or false",
 }
@@ -111,7 +111,7 @@ const (
 	groupMachine = "machine"
 )
 
-// explain writes what went wrong to stderr, with every problem's place and hint.
+// explain writes the error to stderr, with every problem's place and hint.
 func (e *env) explain(err error) {
 	var outcome *outcomeError
 	var fault *result.Fault

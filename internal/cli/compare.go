@@ -62,7 +62,7 @@ func (o *compareOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.unit, "unit", "", "of the times in plain lists whose header does not say it: s, ms, us or ns (default s)")
 }
 
-// options turns flags into what the service takes.
+// options turns flags into the service's options.
 func (o *compareOptions) options(e *env) (compare.Options, error) {
 	out := compare.Options{
 		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started,

@@ -77,7 +77,7 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 	return nil
 }
 
-// demoFolder is an empty folder, temporary unless it is named.
+// demoFolder returns an empty folder, temporary unless it is named.
 func demoFolder(dir string) (string, func(), error) {
 	if dir == "" {
 		made, err := os.MkdirTemp("", "pawl-demo-")
@@ -97,7 +97,7 @@ func demoFolder(dir string) (string, func(), error) {
 	return absolute, func() {}, err
 }
 
-// checkChapter commits a change and checks it, as anybody would.
+// checkChapter commits a change and checks it, as any user would.
 func checkChapter(ctx context.Context, e *env, story *demo.Story, c *demo.Chapter, dir string) (*result.Report, int, error) {
 	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", c.Commit}} {
 		if err := demo.Git(ctx, dir, args...); err != nil {

@@ -17,8 +17,7 @@ const (
 	exitInterrupted = 130
 )
 
-// outcomeError is a run that was carried out and did not end well. Its message is
-// the last line on stderr.
+// outcomeError is a run that finished but did not pass. Its message is the last line on stderr.
 type outcomeError struct {
 	code    int
 	message string
@@ -31,7 +30,7 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// exitCode is the one switch from errors to exit codes.
+// exitCode maps errors to exit codes; no other function does.
 func exitCode(err error) int {
 	var outcome *outcomeError
 	switch {
@@ -45,8 +44,8 @@ func exitCode(err error) int {
 	return exitUnjudged
 }
 
-// outcomeOf is what a report means for the command. Not every command fails where
-// something is undecided: a check does so only when it is strict.
+// outcomeOf turns a report into the command's outcome. Not every command fails where something is
+// undecided: a check fails only when it is strict.
 func outcomeOf(r *result.Report, strict bool) error {
 	code := exitOK
 	switch r.Outcome.Result {

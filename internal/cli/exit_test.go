@@ -6,7 +6,7 @@ import (
 	"pawl/internal/result"
 )
 
-// Only a check may pass with something undecided, and only when it is not strict.
+// Only a check may pass with an undecided row, and only when it is not strict.
 func TestExitCodes(t *testing.T) {
 	for _, test := range []struct {
 		kind   result.Kind

@@ -13,7 +13,7 @@ import (
 // follower shows a run's events as progress on stderr.
 type follower struct {
 	progress *term.Progress
-	stage    string // what the line is about: "build", or a row
+	stage    string // the stage that the line shows: "build", or a row
 }
 
 func newFollower(e *env) *follower {
@@ -36,7 +36,7 @@ func (f *follower) follow(event run.Event) {
 		if event.MedianS > 0 {
 			text += "  " + unit.Duration(event.MedianS)
 		}
-		if event.HalfWidth > 0 && event.HalfWidth < 1 { // of the ratio, where there is one
+		if event.HalfWidth > 0 && event.HalfWidth < 1 { // for the ratio, where there is one
 			text += " ± " + unit.PercentPlain(event.HalfWidth)
 		}
 		f.progress.Part(event.Done, event.Total)
@@ -49,7 +49,7 @@ func (f *follower) follow(event run.Event) {
 	}
 }
 
-// show begins a stage, or says how far it has come.
+// show begins a stage, or updates its progress.
 func (f *follower) show(stage, text string) {
 	if f.stage == stage {
 		f.progress.Set(text)
@@ -61,5 +61,5 @@ func (f *follower) show(stage, text string) {
 
 func (f *follower) done() { f.progress.Done() }
 
-// relative is a path as seen from the working folder, where that is shorter.
+// relative returns a path relative to the working folder, where that is shorter.
 func relative(path string) string { return disk.Shown(path) }

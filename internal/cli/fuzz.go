@@ -13,7 +13,7 @@ import (
 	"pawl/internal/result"
 )
 
-// fuzzOptions say what is tried.
+// fuzzOptions are the options of fuzz.
 type fuzzOptions struct {
 	fuzz.Order
 	project projectOptions
@@ -100,8 +100,8 @@ func runFuzz(ctx context.Context, e *env, opts *fuzzOptions, patterns []string) 
 	return opts.output.deliver(e, r, made, false)
 }
 
-// detail tells problems as those of a file that cannot be read are told: with the line
-// that they stand on, and the remedy.
+// detail formats problems like those of an unreadable file: with the line that they are on, and the
+// remedy.
 func detail(file string, err error) string {
 	problems := diag.Problems(err)
 	if problems == nil {

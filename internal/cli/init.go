@@ -82,8 +82,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	return nil
 }
 
-// most is how many source files a draft is made of; a larger tree needs a hint
-// where to look.
+// most is the largest number of source files in a draft; a larger tree needs a hint where to look.
 const most = 64
 
 var sourceEndings = []string{".cu", ".c", ".cc", ".cpp", ".cxx"}
@@ -97,7 +96,7 @@ func findSources(roots []string) ([]string, error) {
 			case err != nil && path == root:
 				return err
 			case err != nil:
-				return nil // an unreadable folder somewhere below is not this command's business
+				return nil // an unreadable folder somewhere below is ignored
 			case entry.IsDir() && path != root && skipped(entry.Name()):
 				return fs.SkipDir
 			case entry.Type().IsRegular() && slices.Contains(sourceEndings, filepath.Ext(path)):
@@ -136,7 +135,7 @@ func names(entries []draft.Entry) []string {
 	return out
 }
 
-// few names some and counts the rest.
+// few names some words and counts the rest.
 func few(words []string) string {
 	const shown = 5
 	if len(words) <= shown {

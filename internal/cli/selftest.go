@@ -64,7 +64,7 @@ controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`
 	return cmd
 }
 
-// likeSubject names what somebody may have meant who names a subject that there is not.
+// likeSubject suggests subjects for a name that does not exist.
 func likeSubject(name string) string {
 	names := selftest.Names()
 	if nearest := diag.Nearest(name, names); nearest != "" {

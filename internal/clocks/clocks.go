@@ -11,37 +11,35 @@ import (
 	"pawl/internal/stat"
 )
 
-// When a version takes longer beyond its claims than another, by more than it may. Of
-// honest versions that is so in half of all rounds at most, however much the machine
-// varies. Rounds that are made for this are asked for until Wald's sequential test of one
-// half against two thirds can tell, by odds of e^hidingCertain; those of a match, of which
-// there are as many as there are, are held to one chance in e^hidingCertain. A row has
-// twelve such comparisons, nine of them in turns, so that one of 1,800 honest rows is
-// accused at most.
+// A version is accused when it takes longer beyond its claims than another, by more than the
+// allowance, in too many rounds. For honest versions that happens in at most half of all rounds,
+// however much the machine varies. Rounds that are made for this comparison are requested until
+// Wald's sequential test of one half against two thirds decides, by odds of e^hidingCertain. The
+// number of rounds in a match is given, so they are tested at a level of one in e^hidingCertain. A
+// row has twelve such comparisons, nine of them in turns, so that at most one of 1,800 honest rows
+// is accused.
 const (
-	hidingPart    = 0.08   // of its claim that a launch may take longer in a round that is made for this
-	turnsPart     = 0.12   // in one of a match, where an honest version has been seen to by 12% in the middle
-	helpedPart    = 0.16   // that its processors may work longer in either: by 13% there, of memory that is taken and given back
-	hidingLeast   = 2e-6   // seconds that it may in any case
-	besideLeast   = 0.08   // of a thread that may work beside what is timed
-	hidingShare   = 2. / 3 // of the rounds, of one that hides something
+	hidingPart    = 0.08   // allowance as a part of the claim, in a round that is made for this
+	turnsPart     = 0.12   // the same in a match, where an honest version has exceeded its claim by 12% in the median
+	helpedPart    = 0.16   // allowance for CPU time in either: 13% was seen with memory that is allocated and freed
+	hidingLeast   = 2e-6   // smallest allowance in seconds
+	besideLeast   = 0.08   // part of a thread that may work beside the timed launches
+	hidingShare   = 2. / 3 // share of the rounds in which a hiding version exceeds the allowance
 	hidingCertain = 10     // nats, which is 22,000 to 1
-	hidingCleared = -2.5   // nats, until it is let go: one that hides in two thirds is in one of 12 cases, in three quarters in one of 200
-	hidingMost    = 240    // rounds that are made for this
-	hidingFewest  = 60     // rounds of a match that tell anything
-	freshFewest   = 20     // the same of rounds with wholly new data, of which there are fewer
+	hidingCleared = -2.5   // nats at which a version is cleared: one that hides in two thirds is cleared in one of 12 cases, in three quarters in one of 200
+	hidingMost    = 240    // most rounds that are made for this
+	hidingFewest  = 60     // fewest rounds of a match that decide anything
+	freshFewest   = 20     // the same for rounds with wholly new data, of which there are fewer
 )
 
-// Hides compares what a launch takes beyond its claim with what other versions' do. It
-// returns the seconds that are hidden in the middle of the rounds, whichever version it is
-// compared with, 0 if none are, and whether further rounds could tell. A version without
-// such readings is no witness.
+// Hides compares the time of a launch beyond its claim with that of other versions. It returns the
+// median seconds that are hidden, whichever version it is compared with, 0 if none are, and whether
+// further rounds could decide. A version without such readings is not used.
 func Hides(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
 	return least(others, func(o *result.ClockCheck) []float64 { return o.Beyond }, c.Beyond, allowance(hidingPart, c.ClaimedS, c.CachesS))
 }
 
-// HasHelp does the same for what processors work beside the threads that are there to
-// be timed.
+// HasHelp does the same for CPU time beyond that of the threads that are timed.
 func HasHelp(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
 	return least(others, func(o *result.ClockCheck) []float64 { return o.Helped }, c.Helped, allowance(helpedPart, c.ClaimedS, c.CachesS))
 }
@@ -51,11 +49,11 @@ func HasCompany(c *result.ClockCheck, others ...*result.ClockCheck) (threads flo
 	return least(others, func(o *result.ClockCheck) []float64 { return o.Beside }, c.Beside, besideLeast)
 }
 
-// allowance is how many seconds a launch that claims so much may take longer in any round.
+// allowance returns how many seconds a launch with this claim may take longer in any round.
 func allowance(part, claimed, caches float64) float64 { return max(hidingLeast, part*claimed) + caches }
 
-// least holds values against each of the others and returns the smallest difference: a
-// version with the same readings clears a candidate.
+// least compares values with each of the others and returns the smallest difference: one version
+// with the same readings clears a candidate.
 func least(others []*result.ClockCheck, readings func(*result.ClockCheck) []float64, mine []float64, allowed float64) (more float64, open bool) {
 	more, open = math.Inf(1), false
 	for _, o := range others {
@@ -68,15 +66,15 @@ func least(others []*result.ClockCheck, readings func(*result.ClockCheck) []floa
 		}
 		more, open = min(more, by), open || undecided
 	}
-	if math.IsInf(more, 1) { // nobody has readings yet
+	if math.IsInf(more, 1) { // no version has readings yet
 		return 0, true
 	}
 	return more, open
 }
 
-// inSequence is by how much values are larger than others of the same moment, where they
-// are by more than they may in far more than half of the rounds, and more than that
-// themselves: that the others are below 0 is not their fault.
+// inSequence returns by how much values are larger than others of the same moment. It is not 0 only
+// if they exceed the allowance in far more than half of the rounds, both relative to the others and
+// by themselves: a candidate is not to blame if the others are below 0.
 func inSequence(mine, others []float64, allowed float64) (more float64, open bool) {
 	rounds := min(len(mine), len(others), hidingMost)
 	beyond := make([]float64, rounds)
@@ -95,7 +93,7 @@ func inSequence(mine, others []float64, allowed float64) (more float64, open boo
 	return 0, rounds < hidingMost
 }
 
-// What a round adds to the odds.
+// The change of the odds by one round.
 var evidenceFor, evidenceAgainst = math.Log(hidingShare / 0.5), math.Log((1 - hidingShare) / 0.5)
 
 func evidence(hides bool) float64 {

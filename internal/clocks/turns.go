@@ -9,15 +9,14 @@ import (
 	"pawl/internal/stat"
 )
 
-// HidesInTurns compares what a launch takes beyond its claim with what other versions' do. It
-// returns the seconds that are hidden in the middle of them, whichever version it is compared with,
-// 0 if none are, and what it claims. A version without such readings is no witness.
+// HidesInTurns compares the time of a launch beyond its claim with that of other versions. It
+// returns the median seconds that are hidden, whichever version it is compared with, 0 if none are,
+// and the claim. A version without such readings is not used.
 func HidesInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
 	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beyond }, allowedInTurns(turnsPart, c)), median(c)
 }
 
-// HasHelpInTurns does the same for what processors work beside the threads that are there to be
-// timed.
+// HasHelpInTurns does the same for CPU time beyond that of the threads that are timed.
 func HasHelpInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
 	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Helped }, allowedInTurns(helpedPart, c)), median(c)
 }
@@ -27,7 +26,7 @@ func HasCompanyInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (thre
 	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beside }, besideLeast)
 }
 
-// allowedInTurns is how many seconds a launch may take longer in any round.
+// allowedInTurns returns how many seconds a launch may take longer in any round.
 func allowedInTurns(part float64, c *result.TurnClocks) float64 {
 	if c == nil {
 		return 0
@@ -35,7 +34,7 @@ func allowedInTurns(part float64, c *result.TurnClocks) float64 {
 	return allowance(part, median(c), c.CachesS)
 }
 
-// median is that of the claims.
+// median returns the median of the claims.
 func median(c *result.TurnClocks) float64 {
 	if c == nil || len(c.Claimed) == 0 {
 		return 0
@@ -43,8 +42,7 @@ func median(c *result.TurnClocks) float64 {
 	return stat.Median(c.Claimed)
 }
 
-// leastOf holds readings against those of each of the others and returns the smallest
-// difference.
+// leastOf compares readings with those of each of the others and returns the smallest difference.
 func leastOf(c *result.TurnClocks, others []*result.TurnClocks, readings func(*result.TurnClocks) []float64, allowed float64) float64 {
 	more := math.Inf(1)
 	for _, o := range others {
@@ -58,7 +56,7 @@ func leastOf(c *result.TurnClocks, others []*result.TurnClocks, readings func(*r
 	return more
 }
 
-// claims are those of both versions together, round by round.
+// claims returns the sum of both versions' claims, round by round.
 func claims(mine, others []float64) []float64 {
 	sums := make([]float64, min(len(mine), len(others)))
 	for i := range sums {
@@ -67,12 +65,12 @@ func claims(mine, others []float64) []float64 {
 	return sums
 }
 
-// inMost is by how much values are larger than others of the same moment, where they are
-// by more than they may in more rounds than by chance, and more than that themselves: of
-// all rounds; of the half with the lowest claims of both, since a version that hides
-// something in most of its turns claims least there (by the claims of one alone, rounds
-// would be chosen in which noise happens to have made these too low); or of those with
-// wholly new data, which a version that lives on what it remembers must compute, too.
+// inMost returns by how much values are larger than others of the same moment, if they exceed the
+// allowance in more rounds than by chance, both relative to the others and by themselves. It tests
+// three sets of rounds. The first is all rounds. The second is the half with the lowest claims of
+// both, since a version that hides something in most of its turns claims least there (by the claims
+// of one alone, rounds would be selected in which noise has made these too low). The third is the
+// rounds with wholly new data, which a version that depends on what it remembers must compute, too.
 func inMost(claimed []float64, fresh []bool, mine, others []float64, allowed float64) float64 {
 	rounds := make([]int, min(len(claimed), len(mine), len(others)))
 	for i := range rounds {
@@ -99,7 +97,7 @@ func inMost(claimed []float64, fresh []bool, mine, others []float64, allowed flo
 	return more
 }
 
-// inMoreThanHalf reports whether more values than by chance are larger than they may be.
+// inMoreThanHalf reports whether more values exceed the allowance than by chance.
 func inMoreThanHalf(values []float64, allowed float64) bool {
 	above := 0
 	for _, v := range values {

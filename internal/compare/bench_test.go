@@ -11,7 +11,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// many is a file of n benchmarks with k samples each, slower by a factor.
+// many returns a file of n benchmarks with k samples each, slower by a factor.
 func many(n, k int, factor float64, seed uint64) *foreign.File {
 	random := rand.New(rand.NewPCG(seed, 42))
 	rows := make([]*result.Row, n)

@@ -30,17 +30,17 @@ type Options struct {
 	Gate   spec.Gate
 	Paired bool    // both lists were measured in turns, sample by sample
 	Force  bool    // judge results of different devices too
-	Unit   float64 // of plain lists that do not say it, in seconds; 0 means 1
+	Unit   float64 // of plain lists without a unit, in seconds; 0 means 1
 }
 
-// Unit is a unit of time in seconds by its name; 0 where there is none of that name.
+// Unit returns the seconds of a named unit of time; 0 if there is none of that name.
 func Unit(name string) float64 { return foreign.Unit(name) }
 
-// mostResampled is the number of benchmarks up to which intervals are resampled;
-// beyond, their closed form says the same faster.
+// mostResampled is the number of benchmarks up to which intervals are resampled; beyond it, their
+// closed form gives the same result faster.
 const mostResampled = 1000
 
-// Files reads two files and compares what they hold: before, and after a change.
+// Files reads two files and compares their contents: before, and after a change.
 func Files(ctx context.Context, before, after string, opts Options) (*result.Report, error) {
 	var files [2]*foreign.File
 	var errs [2]error
@@ -57,8 +57,7 @@ func Files(ctx context.Context, before, after string, opts Options) (*result.Rep
 	return Parsed(ctx, files[0], files[1], opts)
 }
 
-// File compares the two commands of one hyperfine file, the first as it was before
-// a change.
+// File compares the two commands of one hyperfine file; the first is the state before a change.
 func File(ctx context.Context, path string, opts Options) (*result.Report, error) {
 	file, err := foreign.Read(path, foreign.Options{Unit: opts.Unit})
 	if err != nil {
@@ -104,7 +103,7 @@ func input(f *foreign.File) result.Input {
 	return result.Input{File: f.Path, Format: string(f.Format), DeviceClass: class(r), Machine: r.Machine, Commit: r.Commit, Measured: r.Started}
 }
 
-// comparison is one under way.
+// comparison is a comparison in progress.
 type comparison struct {
 	opts          Options
 	before, after *foreign.File
@@ -112,7 +111,7 @@ type comparison struct {
 	resample      bool
 }
 
-// interval names how the intervals of medians are made.
+// interval names the method of the medians' intervals.
 func (c *comparison) interval() string {
 	if c.resample {
 		return fmt.Sprintf("percentile bootstrap, %s resamples, seed %d", unit.Count(stat.BootstrapResamples), stat.BootstrapSeed)
@@ -186,7 +185,7 @@ func (c *comparison) row(p pair) *result.Row {
 	other := &result.Side{Role: result.Other, Row: was}
 	is.Sides = []*result.Side{other}
 	if was.Identity != "" && was.Identity == is.Identity && p.before.Verdict == result.Unchanged && p.after.Verdict == result.Unchanged {
-		is.Verdict = result.Unchanged // which is why neither was measured
+		is.Verdict = result.Unchanged // identical code, so neither was measured
 		return is
 	}
 	if why := c.unfit(p, was, is); len(why) > 0 {
@@ -206,8 +205,8 @@ func (c *comparison) row(p pair) *result.Row {
 	return is
 }
 
-// adjust takes into account how many comparisons the files make together, and adds
-// what depends on the verdicts.
+// adjust adjusts the verdicts for the number of comparisons in the files, and adds what depends on
+// the verdicts.
 func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 	var judged []*result.Row
 	var family []judge.Comparison
@@ -242,17 +241,15 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 	return nil
 }
 
-// otherDevice compares the devices of rows, where files know them: nvbench may use
-// several.
+// otherDevice compares the devices of rows, where files name them: nvbench may use several.
 func otherDevice(was, is *result.Row) bool {
 	a, b := was.Vars["device"], is.Vars["device"]
 	return a != "" && b != "" && a != b
 }
 
-// side is what a comparison keeps of a row: what it was, its samples, and their
-// statistics made anew, the same way for both sides. The samples come back in order
-// of size as well: all that is computed of them sorts them first, which is quick when
-// it was done.
+// side returns what a comparison keeps of a row: its description, its samples, and their
+// statistics, computed anew in the same way for both sides. It also returns the samples sorted:
+// everything computed from them sorts them first, which is fast on sorted samples.
 func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
 	row := &result.Row{
 		Kernel: r.Kernel, Config: r.Config, Params: r.Params, Vars: r.Vars, Cell: r.Cell, Trust: r.Trust,
@@ -274,8 +271,8 @@ func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
 	return row, kept
 }
 
-// unfit says which side has nothing that could be compared, and why. What gives wrong
-// answers, or fails where the other does not, is not faster.
+// unfit says which side cannot be compared, and why. A side that gives wrong answers, or fails
+// where the other does not, is not faster.
 func (c *comparison) unfit(p pair, was, is *result.Row) []string {
 	var why []string
 	for _, side := range []struct {
@@ -297,7 +294,7 @@ func (c *comparison) unfit(p pair, was, is *result.Row) []string {
 	return why
 }
 
-// exits is what a file says of runs that failed; "" when none did.
+// exits returns what a file says of failed runs; "" when none failed.
 func exits(row *result.Row) string {
 	for _, w := range row.Warnings {
 		if w.Code == foreign.Exit {
@@ -307,7 +304,7 @@ func exits(row *result.Row) string {
 	return ""
 }
 
-// cycles is the change in clock cycles, where both sides know their clock.
+// cycles returns the change in clock cycles, where both sides know their clock.
 func cycles(was, is *result.Samples) *float64 {
 	before, after := cycleCount(was), cycleCount(is)
 	if before == nil || after == nil {

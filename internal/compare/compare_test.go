@@ -41,7 +41,7 @@ func run(t *testing.T, before, after *foreign.File, opts Options) *result.Report
 	return r
 }
 
-// outline is a report's verdicts, reasons and warnings, a line each.
+// outline returns a report's verdicts, reasons and warnings, a line each.
 func outline(r *result.Report) string {
 	var b strings.Builder
 	for _, row := range r.Rows {
@@ -82,13 +82,13 @@ func row(seconds, extra string) string {
 	return fmt.Sprintf(`{"kernel": "k", "config": "c"%s, "timing": {"samples": {"seconds": %s}}}`, extra, seconds)
 }
 
-// hyper is a file of hyperfine's; all of the command's runs end alike.
+// hyper returns a file of hyperfine's; all of the command's runs end alike.
 func hyper(times string, code int) string {
 	codes := strings.TrimSuffix(strings.Repeat(fmt.Sprint(code, ", "), 1+strings.Count(times, ",")), ", ")
 	return fmt.Sprintf(`{"results": [{"command": "k", "mean": 1.0, "times": %s, "exit_codes": [%s]}]}`, times, codes)
 }
 
-// nvbenchStates is a file of a machine with two GPUs, one benchmark on both, one on
+// nvbenchStates returns a file of a machine with two GPUs, one benchmark on both, one on
 // the device given.
 func nvbenchStates(device int) string {
 	state := func(device int) string {

@@ -15,7 +15,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// class is the device class of a file's results, "" where it does not say.
+// class returns the device class of a file's results, "" where it does not name one.
 func class(r *result.Report) string {
 	switch {
 	case r.DeviceClass != "":
@@ -28,15 +28,15 @@ func class(r *result.Report) string {
 	return ""
 }
 
-// difference is what two files were measured on and with that is not the same.
+// difference lists how the machines and tools of two files differ.
 type difference struct {
-	class bool // another device: their times have nothing to do with each other
+	class bool // another device: their times cannot be compared
 	texts []string
 }
 
 func differences(before, after *result.Report) difference {
 	var d difference
-	// What one file does not say, it does not contradict.
+	// A missing value is no contradiction.
 	add := func(what, was, is string) bool {
 		if was == "" || is == "" || was == is {
 			return false
@@ -78,7 +78,7 @@ func differences(before, after *result.Report) difference {
 	return d
 }
 
-// warnings are the doubts about the whole comparison.
+// warnings returns the doubts about the whole comparison.
 func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 	var out []result.Warning
 	if len(c.differ.texts) > 0 {
@@ -90,7 +90,7 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 	}
 	for _, f := range []*foreign.File{c.before, c.after} {
 		if f.Format == foreign.Pawl {
-			continue // said when it was measured
+			continue // reported when it was measured
 		}
 		for _, w := range f.Report.Warnings {
 			w.Message = f.Path + ": " + w.Message
@@ -107,8 +107,8 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 	return out
 }
 
-// doubts are the warnings of a row: those of both files, and what only the
-// comparison shows.
+// doubts returns the warnings of a row: those of both files, and those that only the comparison
+// shows.
 func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 	var out []result.Warning
 	for _, side := range []struct {
@@ -141,7 +141,7 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 	return out
 }
 
-// changes lists the params that are not the same, with those that came or went.
+// changes lists the params that differ, with those that were added or removed.
 func changes(was, is map[string]string) string {
 	if was == nil || is == nil || maps.Equal(was, is) {
 		return ""

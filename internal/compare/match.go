@@ -2,13 +2,12 @@ package compare
 
 import "pawl/internal/result"
 
-// pair is a benchmark in both files; one of them is nil where it is in one only.
+// pair is a benchmark in both files; one is nil if only the other file has it.
 type pair struct{ before, after *result.Row }
 
-// match finds the benchmarks of the same name, in the order of the second file;
-// those that it no longer has follow. Two files with one benchmark each are
-// compared whatever it is called: that is what somebody means who gives the times
-// of two commands.
+// match finds the benchmarks of the same name, in the order of the second file; those that it no
+// longer has follow. Two files with one benchmark each are compared whatever its name, because
+// whoever gives the times of two commands means that.
 func match(before, after []*result.Row) []pair {
 	if len(before) == 1 && len(after) == 1 {
 		return []pair{{before[0], after[0]}}

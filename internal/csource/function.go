@@ -18,10 +18,10 @@ type Function struct {
 	Space    string // namespaces around it: "a::b"
 	Hidden   bool   // inside a namespace without name
 
-	Conditional bool // it stands between #if and #endif, or has a directive before its body
+	Conditional bool // it is between #if and #endif, or has a directive before its body
 }
 
-// scope is an open brace that functions may stand in.
+// scope is an open brace that may contain functions.
 type scope struct {
 	externC   bool
 	namespace bool
@@ -65,8 +65,7 @@ func Functions(tokens []Token) []Function {
 				found = append(found, f)
 				head = nil
 			}
-			// Of other braces (class bodies, initialisers) the head goes on to
-			// the semicolon.
+			// For other braces (class bodies, initialisers) the head continues to the semicolon.
 			for _, t := range tokens[i : end+1] {
 				depth += nests(t)
 			}
@@ -78,7 +77,7 @@ func Functions(tokens []Token) []Function {
 	return found
 }
 
-// nests is by how much a directive deepens the nesting of conditionals.
+// nests returns by how much a directive deepens the nesting of conditionals.
 func nests(t Token) int {
 	word := strings.Join(t.directive(), " ")
 	switch {
@@ -90,7 +89,7 @@ func nests(t Token) int {
 	return 0
 }
 
-// enclose notes what the open scopes mean for the function.
+// enclose records what the open scopes mean for the function.
 func (f *Function) enclose(scopes []scope) {
 	var names []string
 	for _, s := range scopes {
@@ -142,7 +141,7 @@ func SkipGroup(tokens []Token, i int, open, closing string) int {
 	return len(tokens) - 1
 }
 
-// enabled drops what stands between #if 0 and its #endif or #else.
+// enabled drops the tokens between #if 0 and its #endif or #else.
 func enabled(tokens []Token) []Token {
 	var kept []Token
 	depth := 0 // of conditionals, counted from an #if 0
@@ -162,12 +161,11 @@ func enabled(tokens []Token) []Token {
 	return kept
 }
 
-// withArguments are specifiers that take a parenthesis, which is not that of
-// the parameters.
+// withArguments are specifiers that take a parenthesis, which is not that of the parameters.
 var withArguments = strings.Fields("__attribute__ __attribute __declspec __launch_bounds__ __maxnreg__ __cluster_dims__ __block_size__ alignas noexcept throw decltype requires")
 
-// parseHead reads the tokens before a body. It is a function when they hold one
-// parenthesis after a name, other than those of specifiers.
+// parseHead reads the tokens before a body. They are a function if they contain one parenthesis
+// after a name, other than those of specifiers.
 func parseHead(head []Token) (Function, bool) {
 	var f Function
 	if len(head) > 1 && head[0].Is("template") && head[1].Is("<") {
@@ -212,9 +210,8 @@ func parseHead(head []Token) (Function, bool) {
 	return f, false
 }
 
-// onlyTrailers reports whether the tokens between parameters and body are such
-// as may stand there: qualifiers, but no old-style declarations, initialisers
-// or further parentheses.
+// onlyTrailers reports whether the tokens between parameters and body are allowed there:
+// qualifiers, but no old-style declarations, initialisers or further parentheses.
 func onlyTrailers(tokens []Token) bool {
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
@@ -252,7 +249,7 @@ func SplitList(tokens []Token) [][]Token {
 	return list
 }
 
-// Has reports whether one of the words stands among the tokens.
+// Has reports whether one of the words is among the tokens.
 func Has(tokens []Token, words ...string) bool {
 	return slices.ContainsFunc(tokens, func(t Token) bool { return slices.ContainsFunc(words, t.Is) })
 }

@@ -7,9 +7,9 @@ import (
 	"pawl/internal/dtype"
 )
 
-// Prototype is a function's parameters, where its source leaves no doubt about them.
-// Preprocessing, headers and templates may change what a source seems to say: then
-// there is none, or a parameter's type is not known.
+// Prototype holds a function's parameters, where its source leaves no doubt about them.
+// Preprocessing, headers and templates may change the meaning of a source: then there is no
+// prototype, or a parameter's type is unknown.
 type Prototype struct {
 	Line     int
 	Params   []Param
@@ -20,16 +20,16 @@ type Prototype struct {
 type Param struct {
 	Text    string // as written, without its name
 	Pointer bool
-	Kind    Numeric // of it, or of what it points to
+	Kind    Numeric // of the parameter, or of what it points to
 }
 
-// Numeric is a C type of numbers; the zero one is not known.
+// Numeric is a numeric C type; the zero value is unknown.
 type Numeric struct {
-	DType dtype.Type // that says the same
+	DType dtype.Type // the equivalent
 	loose bool       // char, bool: either sign
 }
 
-// sureTypes are the names that no header gives another meaning.
+// sureTypes are the names that no header redefines.
 var sureTypes = func() map[string]Numeric {
 	out := map[string]Numeric{
 		"char": {dtype.I8, true}, "bool": {dtype.U8, true}, "_Bool": {dtype.U8, true},
@@ -58,12 +58,11 @@ var sureTypes = func() map[string]Numeric {
 	return out
 }()
 
-// typeOrder is how the words of a type are sorted to be looked up.
+// typeOrder is the order in which the words of a type are sorted for the lookup.
 var typeOrder = []string{"signed", "unsigned", "long", "short", "char", "int"}
 
-// FindPrototype reads the parameters of an entry; nil where that is not certain. The
-// tokens are of a file of C where plainC says so, and the compiler is told of the macros
-// outside.
+// FindPrototype reads the parameters of an entry; nil where they are not certain. plainC says that
+// the tokens are of a C file; outside are the macros that the compiler is given.
 func FindPrototype(tokens []Token, entry string, plainC bool, outside []string) *Prototype {
 	space, name := "", entry
 	if at := strings.LastIndex(entry, "::"); at >= 0 {
@@ -164,8 +163,8 @@ func renamedTypes(tokens []Token) map[string]bool {
 	return out
 }
 
-// sureParam reads a parameter. It is false where even the number of parameters is in
-// doubt: a word that stands alone may be a macro for several.
+// sureParam reads a parameter. It returns false where even the number of parameters is in doubt: a
+// single word may be a macro for several.
 func sureParam(tokens []Token, renamed map[string]bool) (Param, bool) {
 	var p Param
 	var words []string
@@ -233,7 +232,7 @@ func (p *Prototype) String() string {
 	return strings.Join(out, ", ")
 }
 
-// Agrees reports whether a type of numbers can be an argument's.
+// Agrees reports whether a numeric type can be an argument's.
 func (c Numeric) Agrees(t dtype.Type, buffer bool) bool {
 	switch {
 	case t == c.DType:
@@ -247,7 +246,7 @@ func (c Numeric) Agrees(t dtype.Type, buffer bool) bool {
 	case t.Float() && c.DType.Size() <= 2: // C has no type for them
 		return true
 	}
-	return c.loose || unsigned(c.DType) // which carry anybody's bits
+	return c.loose || unsigned(c.DType) // unsigned types may carry any bits
 }
 
 func unsigned(t dtype.Type) bool { return strings.HasPrefix(string(t), "u") }

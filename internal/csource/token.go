@@ -10,7 +10,7 @@ type Token struct {
 	Line int
 }
 
-// Kind says what sort of token one is.
+// Kind is the kind of a token.
 type Kind uint8
 
 // The kinds of tokens.
@@ -33,12 +33,11 @@ func (t Token) directive() []string {
 	return strings.Fields(strings.TrimPrefix(t.Text, "#"))
 }
 
-// Read splits source into tokens, without those that stand between #if 0 and its
-// #endif or #else.
+// Read splits source into tokens, without those between #if 0 and its #endif or #else.
 func Read(source []byte) []Token { return enabled(scan(source)) }
 
-// scanner splits source into tokens. It accepts anything: what is no C gives
-// tokens that nobody makes sense of.
+// scanner splits source into tokens. It accepts anything: text that is not C gives meaningless
+// tokens.
 type scanner struct {
 	src    string
 	at     int

@@ -12,12 +12,12 @@ import (
 	"pawl/internal/stat"
 )
 
-// Schema is the version of the file's form.
+// Schema is the version of the file format.
 const Schema = 2
 
-// Method numbers the way decisions are made: how samples are taken and estimated,
-// when sampling stops, and how a verdict is reached. It is raised when one of these
-// changes: decisions of another method say nothing of today's.
+// Method numbers the way decisions are made: how samples are taken and estimated, when sampling
+// stops, and how a verdict is reached. It is raised when one of these changes: decisions of another
+// method say nothing of the present one.
 //
 //	1  a processor's turn was its fastest sample
 //	2  all ratios of neighbouring samples
@@ -25,7 +25,7 @@ const Schema = 2
 //	4  on a processor, ratios of samples on the same data
 const Method = 4
 
-// Curve is all that was found out about a gate on a device class.
+// Curve holds everything that was found out about a gate on a device class.
 type Curve struct {
 	Schema      int         `json:"schema"`
 	Method      int         `json:"method"`
@@ -38,11 +38,11 @@ type Curve struct {
 	Started     time.Time   `json:"started"`
 	Updated     time.Time   `json:"updated"`
 	Levels      []*Level    `json:"levels"`
-	Sets        int         `json:"sets"`    // of cells, each of which served several decisions
+	Sets        int         `json:"sets"`    // sets of cells, each of which served several decisions
 	Seconds     float64     `json:"seconds"` // spent on decisions
 }
 
-// Gate is what the decisions were made by.
+// Gate is the gate of the decisions.
 type Gate struct {
 	Regression  float64 `json:"regression"`
 	Improvement float64 `json:"improvement"`
@@ -51,9 +51,9 @@ type Gate struct {
 
 // Level is one true slowdown of one kernel.
 type Level struct {
-	Kernel    string     `json:"kernel"`                // of pawl's own
+	Kernel    string     `json:"kernel"`                // one of pawl's own
 	Nominal   float64    `json:"nominal"`               // the slowdown, by the work it was given
-	Behind    bool       `json:"behind_best,omitempty"` // the version it is compared with lies behind the best-known one, by more than the gate
+	Behind    bool       `json:"behind_best,omitempty"` // the version it is compared with is behind the best-known one, by more than the gate
 	Decisions []Decision `json:"decisions"`
 }
 
@@ -64,7 +64,7 @@ type Decision struct {
 	Change  float64        `json:"change"` // the estimate
 }
 
-// At is the level of a kernel with a nominal slowdown, made where it is missing.
+// At returns the level of a kernel with a nominal slowdown, and creates it if it is missing.
 func (c *Curve) At(kernel string, nominal float64, behind bool) *Level {
 	for _, l := range c.Levels {
 		if l.Kernel == kernel && l.Nominal == nominal && l.Behind == behind {
@@ -76,7 +76,7 @@ func (c *Curve) At(kernel string, nominal float64, behind bool) *Level {
 	return l
 }
 
-// Decisions is how many there were.
+// Decisions returns the number of decisions.
 func (c *Curve) Decisions() int {
 	n := 0
 	for _, l := range c.Levels {
@@ -85,12 +85,12 @@ func (c *Curve) Decisions() int {
 	return n
 }
 
-// Failed is how many decisions were a regression.
+// Failed returns how many decisions were a regression.
 func (l *Level) Failed() int {
 	return l.count(func(v result.Verdict) bool { return v == result.Regression })
 }
 
-// Undecided is how many decisions there were that decided nothing.
+// Undecided returns how many decisions were undecided.
 func (l *Level) Undecided() int {
 	return l.count(func(v result.Verdict) bool { return v == result.Inconclusive })
 }
@@ -105,10 +105,10 @@ func (l *Level) count(is func(result.Verdict) bool) int {
 	return n
 }
 
-// Sets is how many sets of cells the decisions were made in.
+// Sets returns how many sets of cells the decisions were made in.
 func (l *Level) Sets() int { return len(l.bySet()) }
 
-// bySet are the estimates, set by set.
+// bySet returns the estimates, set by set.
 func (l *Level) bySet() [][]float64 {
 	var out [][]float64
 	at := map[int]int{}
@@ -124,11 +124,11 @@ func (l *Level) bySet() [][]float64 {
 	return out
 }
 
-// FailBound is the one-sided 95% upper bound of how often the level fails. Decisions
-// of one set of cells are alike; they count as few as their estimates say.
+// FailBound returns the one-sided 95% upper bound of how often the level fails. Decisions of one
+// set of cells are correlated; they count as fewer, as their estimates show.
 func (l *Level) FailBound() float64 { return l.bound(l.Failed()) }
 
-// PassBound is the same of how often it does not: passes, or is left undecided.
+// PassBound returns the same bound for passing or staying undecided.
 func (l *Level) PassBound() float64 { return l.bound(len(l.Decisions) - l.Failed()) }
 
 func (l *Level) bound(events int) float64 {
@@ -140,9 +140,9 @@ func (l *Level) bound(events int) float64 {
 	return stat.RateBound(float64(events)*effective/n, effective)
 }
 
-// Truth is what the level's slowdown really is, by all its duets together, and half
-// the width of its 95% interval, by what differs between sets of cells; NaN and
-// infinite where too little is known.
+// Truth returns the level's true slowdown, estimated from all its duets, and the half-width of its
+// 95% interval, from the differences between sets of cells; NaN and infinite where too little is
+// known.
 func (l *Level) Truth() (median, half float64) {
 	logs := l.bySet()
 	for _, set := range logs {
@@ -154,9 +154,9 @@ func (l *Level) Truth() (median, half float64) {
 	return math.Expm1(e.Median), e.HalfWidth()
 }
 
-// Floor is half the width below which no interval on this machine can be believed:
-// what estimates of no change scatter by. It is 0 while too little is known, and
-// never more than half of what a decision asks for.
+// Floor returns the smallest credible half-width of an interval on this machine: the scatter of
+// estimates of no change. It is 0 while too little is known, and never more than half of what a
+// decision requires.
 func (c *Curve) Floor() float64 {
 	const enough = 20
 	var same []float64
@@ -170,15 +170,14 @@ func (c *Curve) Floor() float64 {
 	if len(same) < enough {
 		return 0
 	}
-	// Half the distance between the outer sixths of a normal distribution is its
-	// standard deviation, and an estimate far out does not change it.
+	// Half the distance between the outer sixths of a normal distribution is its standard
+	// deviation, and an outlier does not change it.
 	spread := (stat.Percentile(same, 84.1) - stat.Percentile(same, 15.9)) / 2
 	return max(0, min(1.96*spread, c.Gate.HalfWidth/2))
 }
 
-// Alarms says how often a run of this many rows fails without a cause, at most: by the
-// kernel that most decisions are of, and for each other kernel by itself. nil: no
-// decision on equal code was made.
+// Alarms bounds how often a run of this many rows fails without a cause: by the kernel with the
+// most decisions, and for each other kernel by itself. nil: no decision on equal code was made.
 func (c *Curve) Alarms(rows int) *result.FalseAlarms {
 	var all []result.KernelAlarms
 	for _, l := range c.Levels {
@@ -194,9 +193,8 @@ func (c *Curve) Alarms(rows int) *result.FalseAlarms {
 	}
 }
 
-// alarmsOf counts what fails of a kernel that did not change. Where rows that lie
-// behind the best-known version were tried too, which may fail for a step that is
-// none, the larger bound counts.
+// alarmsOf counts the failures of a kernel that did not change. Rows behind the best-known version
+// may fail for a step that is none; where such rows were tried too, the larger bound counts.
 func (c *Curve) alarmsOf(kernel string) result.KernelAlarms {
 	out := result.KernelAlarms{Kernel: kernel}
 	for _, l := range c.Levels {
@@ -210,8 +208,8 @@ func (c *Curve) alarmsOf(kernel string) result.KernelAlarms {
 	return out
 }
 
-// Fits reports whether the curve was made by a gate, on a driver, and the way that
-// decisions are made today.
+// Fits reports whether the curve was made with this gate, on this driver, and by the present
+// method.
 func (c *Curve) Fits(gate spec.Gate, driver string) bool {
 	return c.Method == Method && c.Gate.Regression == gate.Regression && c.Gate.Improvement == gate.Improvement && c.Driver == driver
 }

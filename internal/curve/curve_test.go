@@ -27,7 +27,7 @@ func (l *Level) add(n int, v result.Verdict) {
 	}
 }
 
-// made is a curve with decisions of two levels.
+// made returns a curve with decisions of two levels.
 func made() *Curve {
 	c := &Curve{
 		Schema: Schema, Method: Method, DeviceClass: class, Device: "Some Processor", Cell: "host", Tool: result.Tool{Version: "test"},

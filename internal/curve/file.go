@@ -13,7 +13,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// Folder is where curves are kept.
+// Folder returns the folder of curves.
 func Folder() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -22,7 +22,7 @@ func Folder() string {
 	return filepath.Join(cache, "pawl", "calibration")
 }
 
-// Path is the file of a device class and a gate, by today's method: curves of several
+// Path returns the file of a device class and a gate, by the present method: curves of several
 // projects lie beside each other.
 func Path(folder, class string, gate spec.Gate) string {
 	percent := func(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) }
@@ -72,7 +72,7 @@ func (c *Curve) check(class string) error {
 	return nil
 }
 
-// Save writes a curve, whole or not at all.
+// Save writes a curve atomically.
 func Save(folder string, c *Curve) (string, error) {
 	raw, err := json.MarshalIndent(c, "", " ")
 	if err != nil {

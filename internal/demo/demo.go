@@ -43,7 +43,7 @@ type Story struct {
 	Chapters []Chapter
 }
 
-// Choose is the story for this machine, or that for its processor.
+// Choose returns the story for this machine, or that for its processor.
 func Choose(ctx context.Context, host bool) (*Story, error) {
 	if !host {
 		client, err := worker.Start(ctx, worker.Options{})
@@ -59,7 +59,7 @@ func Choose(ctx context.Context, host bool) (*Story, error) {
 	return Host()
 }
 
-// Host is the story for any machine.
+// Host returns the story for any machine.
 func Host() (*Story, error) {
 	return tell("host", "gemm", []string{"host/gemm.c", "host/layernorm.c", "host/vexp.h"}, [][]Edit{
 		{{"gemm.c", "  float slab[TILE_K][TILE_N], sums[TILE_M][TILE_N];\n", "  if (m < 1 || n < 1 || k < 1) return;\n  float slab[TILE_K][TILE_N], sums[TILE_M][TILE_N];\n"}},
@@ -73,7 +73,7 @@ func Host() (*Story, error) {
 	})
 }
 
-// CUDA is the story for a machine with a GPU.
+// CUDA returns the story for a machine with a GPU.
 func CUDA() (*Story, error) {
 	const begin = "  x += (size_t)blockIdx.x * cols;\n"
 	return tell("cuda", "softmax", []string{"cuda/softmax.cu", "cuda/layernorm.cu", "cuda/reduce.cuh"}, [][]Edit{

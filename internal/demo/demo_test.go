@@ -126,7 +126,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// judge holds a chapter's change against the verdict it is to get.
+// judge compares the verdict on a chapter's change with the expected one.
 func judge(t *testing.T, story *Story, c *Chapter, before, now state, compiled bool) {
 	t.Helper()
 	for kernel := range now.identity {

@@ -75,7 +75,7 @@ func (p *Problem) Detail() string {
 	return b.String()
 }
 
-// window is the part of a line around column that people can take in, with
+// window returns the part of a line around column that people can take in, with
 // the column moved along; a line of a megabyte helps nobody. Control
 // characters, which could rewrite the terminal, are replaced.
 func window(line string, column int) (string, int) {
@@ -136,7 +136,7 @@ func (l *List) Addf(pos Pos, format string, args ...any) *Problem {
 	return p
 }
 
-// Len is the number of problems so far.
+// Len returns the number of problems so far.
 func (l *List) Len() int { return len(l.problems) }
 
 // Err returns nil when there are no problems, else an Errors sorted by place,

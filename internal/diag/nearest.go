@@ -23,7 +23,7 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// Meant is the hint for a misspelt name: the nearest one, or the whole list
+// Meant returns the hint for a misspelt name: the nearest one, or the whole list
 // when nothing is near. Without names there is no hint.
 func Meant(word string, names []string) string {
 	if len(names) == 0 {
@@ -37,7 +37,7 @@ func Meant(word string, names []string) string {
 	return "expected one of: " + strings.Join(sorted, ", ")
 }
 
-// distance is the optimal-string-alignment distance: insertions, deletions,
+// distance returns the optimal-string-alignment distance: insertions, deletions,
 // substitutions and swaps of neighbours cost one each.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)

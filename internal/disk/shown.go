@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Shown is a path as messages name it: from the working folder, where that is
+// Shown returns a path as messages name it: from the working folder, where that is
 // shorter.
 func Shown(path string) string {
 	here, err := os.Getwd()

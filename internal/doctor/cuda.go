@@ -54,7 +54,7 @@ func (s *system) cuda() []probe {
 	}
 }
 
-// toolkitFolders are the places of a CUDA toolkit's folder, best first.
+// toolkitFolders returns the places of a CUDA toolkit's folder, best first.
 func (s *system) toolkitFolders(name string) []string {
 	var folders []string
 	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {

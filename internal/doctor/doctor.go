@@ -52,7 +52,7 @@ type Report struct {
 	Checks      []Check            `json:"checks"`
 }
 
-// Options change what Examine looks at. The zero value is this machine.
+// Options change what Examine inspects. The zero value is this machine.
 type Options struct {
 	CacheDir string        // pawl's cache folder; empty means the user's
 	Timeout  time.Duration // for each probe; 0 means 5 s
@@ -60,14 +60,14 @@ type Options struct {
 	root string // below which system files lie, in tests
 }
 
-// probe looks at one thing, or at several that one question answers. It is
+// probe examines one thing, or at several that one question answers. It is
 // given the checks with their names, to fill in.
 type probe struct {
 	checks []Check
 	look   func(context.Context, []Check)
 }
 
-// Examine looks at everything at once; it takes as long as the slowest probe.
+// Examine runs all probes at once; it takes as long as the slowest probe.
 func Examine(ctx context.Context, o Options) *Report {
 	if o.Timeout <= 0 {
 		o.Timeout = 5 * time.Second

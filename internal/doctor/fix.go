@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// system is the machine that is looked at.
+// system is the machine that is examined.
 type system struct {
 	root      string
 	container bool
@@ -61,7 +61,7 @@ func (s *system) readDistribution() {
 	}
 }
 
-// install is the command that installs a package, under the name each
+// install returns the command that installs a package, under the name each
 // distribution gives it; what is for those that pawl does not know.
 func (s *system) install(apt, dnf, pacman, what string) string {
 	switch {

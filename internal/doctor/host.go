@@ -133,7 +133,7 @@ func writable(dir string) error {
 	return nil
 }
 
-// existing is the nearest folder above dir, or dir itself, that is there.
+// existing returns the nearest folder above dir, or dir itself, that is there.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {

@@ -112,7 +112,7 @@ func askPython(ctx context.Context, path string) (pythonAnswer, error) {
 	return answer, nil
 }
 
-// pip is the command that installs a package for the Python that cells run in: the
+// pip returns the command that installs a package for the Python that cells run in: the
 // one that PAWL_PYTHON names, or else python3.
 func pip(name, named string, managed bool) string {
 	python, after := "python3", ""

@@ -27,7 +27,7 @@ echo '{"version": "3.12.3", "managed": true, "found": {"torch": "2.11.0+cu130", 
 	}
 }
 
-// Kernels run in the Python that PAWL_PYTHON names, so that is the one to look at.
+// Kernels run in the Python that PAWL_PYTHON names, so that is the one to examine.
 func TestPythonThatIsNamed(t *testing.T) {
 	answer := func(version string, managed bool) string {
 		return fmt.Sprintf("echo '{\"version\": %q, \"managed\": %t, \"found\": {\"torch\": \"2.0\"}}'\n", version, managed)

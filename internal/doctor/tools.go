@@ -20,7 +20,7 @@ type tool struct {
 
 func (t tool) probe() probe { return single(t.check, t.look) }
 
-// single is a probe that makes one check.
+// single returns a probe that makes one check.
 func single(check Check, look func(context.Context, *Check)) probe {
 	return probe{checks: []Check{check}, look: func(ctx context.Context, checks []Check) { look(ctx, &checks[0]) }}
 }
@@ -86,7 +86,7 @@ func (s *system) compilers() []probe {
 	}
 }
 
-// compilerCommand is the compiler that builds use: what the variable names,
+// compilerCommand returns the compiler that builds use: what the variable names,
 // without a ccache before it.
 func compilerCommand(variable, name string) []string {
 	words := strings.Fields(os.Getenv(variable))

@@ -21,7 +21,7 @@ func (d *draft) config() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// product is the formula of the product of all variables.
+// product returns the formula of the product of all variables.
 func (d *draft) product() string { return strings.Join(d.vars, " * ") }
 
 // shape writes the dimensions of a buffer of vectors of width elements.
@@ -66,7 +66,7 @@ func (d *draft) write(b *strings.Builder, own bool) {
 	b.WriteString("\n")
 }
 
-// block is what __launch_bounds__ promises, a number or a macro, or 256.
+// block returns what __launch_bounds__ promises, a number or a macro, or 256.
 func (d *draft) block() string {
 	value := d.Bounds
 	for _, m := range d.macros {

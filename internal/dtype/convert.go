@@ -51,7 +51,7 @@ func (t Type) Get(src []byte, i int) float32 {
 	panic("dtype: Get of a float32 from " + string(t))
 }
 
-// Range is the least and the greatest finite number that t holds. For I64 and
+// Range returns the least and the greatest finite number that t holds. For I64 and
 // U64 the greatest is not a float64: it is then the whole number above,
 // 2^63 or 2^64.
 func (t Type) Range() (low, high float64) {
@@ -77,7 +77,7 @@ func (t Type) Range() (low, high float64) {
 	return -high, high
 }
 
-// Integers is the number of bits of the whole numbers, counted from 0, that t
+// Integers returns the number of bits of the whole numbers, counted from 0, that t
 // holds exactly and without a gap: 8 for U8, 7 for I8, 24 for F32.
 func (t Type) Integers() int {
 	switch t {

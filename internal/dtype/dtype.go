@@ -26,7 +26,7 @@ const (
 // All lists every type, floats first.
 var All = []Type{F64, F32, F16, BF16, E4M3, E5M2, I8, I16, I32, I64, U8, U16, U32, U64}
 
-// Size is the number of bytes of one element; 0 for an unknown type.
+// Size returns the number of bytes of one element; 0 for an unknown type.
 func (t Type) Size() int {
 	switch t {
 	case F64, I64, U64:

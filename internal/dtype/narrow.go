@@ -39,7 +39,7 @@ func round(magnitude, mantissa, bias uint32) uint32 {
 	return (magnitude - (127-bias)<<23 + 1<<(shift-1) - 1 + odd) >> shift
 }
 
-// value is the number a finite code stands for.
+// value returns the number a finite code stands for.
 func value(code, mantissa, bias uint32) float32 {
 	// Exact also for subnormals: the product moves the exponent only.
 	return math.Float32frombits(code<<(23-mantissa)) * math.Float32frombits((254-bias)<<23)
@@ -62,7 +62,7 @@ func F16Bits(v float32) uint16 {
 	return uint16(sign | min(round(magnitude, f16Mantissa, f16Bias), f16Inf))
 }
 
-// F16Value is the number that IEEE binary16 bits stand for.
+// F16Value returns the number that IEEE binary16 bits stand for.
 func F16Value(bits uint16) float32 {
 	if exponent := bits & 0x7c00; exponent != 0 && exponent != 0x7c00 { // nearly always: the mantissa in place, the bias made up
 		return math.Float32frombits(uint32(bits&0x8000)<<16 | (uint32(bits&0x7fff)<<13 + (127-15)<<23))
@@ -70,7 +70,7 @@ func F16Value(bits uint16) float32 {
 	return f16Rare(bits)
 }
 
-// f16Rare is the value of zero, a subnormal number, an infinity or a NaN.
+// f16Rare returns the value of zero, a subnormal number, an infinity or a NaN.
 func f16Rare(bits uint16) float32 {
 	code := uint32(bits & 0x7fff)
 	if code > f16Max {
@@ -89,7 +89,7 @@ func BF16Bits(v float32) uint16 {
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// BF16Value is the number that bfloat16 bits stand for.
+// BF16Value returns the number that bfloat16 bits stand for.
 func BF16Value(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
 
 // E4M3Bits converts to the OCP E4M3 format (the FN variant: no infinities, one
@@ -99,7 +99,7 @@ func E4M3Bits(v float32) uint8 {
 	return saturate(v, e4m3Mantissa, e4m3Bias, e4m3Max, e4m3NaN)
 }
 
-// E4M3Value is the number that E4M3 bits stand for.
+// E4M3Value returns the number that E4M3 bits stand for.
 func E4M3Value(bits uint8) float32 {
 	code := uint32(bits & 0x7f)
 	v := value(code, e4m3Mantissa, e4m3Bias)
@@ -116,7 +116,7 @@ func E5M2Bits(v float32) uint8 {
 	return saturate(v, e5m2Mantissa, e5m2Bias, e5m2Max, e5m2NaN)
 }
 
-// E5M2Value is the number that E5M2 bits stand for.
+// E5M2Value returns the number that E5M2 bits stand for.
 func E5M2Value(bits uint8) float32 {
 	// Its layout is that of binary16 without the lower eight bits of mantissa.
 	return F16Value(uint16(bits) << 8)

@@ -22,19 +22,19 @@ func newCollector(src source) *collector {
 	}
 }
 
-// row is the benchmark of that name, made when it is new.
+// row returns the benchmark of that name, and creates it if it is new.
 func (c *collector) row(kernel, config string) *result.Row {
 	key := kernel + "\x00" + config
 	r := c.named[key]
 	if r == nil {
-		r = &result.Row{Kernel: strings.Clone(kernel), Config: strings.Clone(config)} // the clones let go of the file's text
+		r = &result.Row{Kernel: strings.Clone(kernel), Config: strings.Clone(config)} // the clones release the file's text
 		c.named[key] = r
 		c.report.Rows = append(c.report.Rows, r)
 	}
 	return r
 }
 
-// only is the row of a name that may stand but once.
+// only returns the row of a name that may appear only once.
 func (c *collector) only(kernel, config string) (row *result.Row, isNew bool) {
 	_, found := c.named[kernel+"\x00"+config]
 	return c.row(kernel, config), !found
@@ -48,7 +48,7 @@ func add(r *result.Row, seconds ...float64) {
 	r.Timing.Samples.Seconds = append(r.Timing.Samples.Seconds, seconds...)
 }
 
-// summarised gives a row the one number its file has of it.
+// summarised gives a row the only number that its file has for it.
 func summarised(r *result.Row, seconds float64, what, hint string) {
 	add(r, seconds)
 	r.Warnings = append(r.Warnings, result.Warning{
@@ -56,7 +56,7 @@ func summarised(r *result.Row, seconds float64, what, hint string) {
 	})
 }
 
-// skipped marks a benchmark that its tool did not carry out.
+// skipped marks a benchmark that its tool did not run.
 func skipped(r *result.Row, why string) {
 	r.Fault = &result.Fault{Stage: "measure", Cause: result.CauseSkipped, Message: why}
 }
@@ -76,7 +76,7 @@ func notATime(seconds float64) (message, hint string) {
 	return "", ""
 }
 
-// time reads a number that must be one, in units of this many seconds.
+// time reads a number that must be a time, in units of the given number of seconds.
 func (s *scanner) time(unit float64) (float64, error) {
 	s.space()
 	at := s.at
@@ -91,7 +91,7 @@ func (s *scanner) time(unit float64) (float64, error) {
 	return v, nil
 }
 
-// times reads a list of them.
+// times reads a list of times.
 func (s *scanner) times(unit float64) ([]float64, error) {
 	var out []float64
 	err := s.array(func(int) error {

@@ -20,7 +20,7 @@ import (
 	"pawl/internal/result"
 )
 
-// Format is who wrote a file.
+// Format is the format of a file: the tool that wrote it.
 type Format string
 
 // The formats that are read.
@@ -43,13 +43,12 @@ type File struct {
 	Path   string
 	Format Format
 
-	// Report holds a row for every benchmark, in the file's order, no name twice.
-	// A row has samples or a fault. What the file does not say is left empty: of
-	// other tools' files nearly everything.
+	// Report holds a row for every benchmark, in the file's order, no name twice. A row has samples
+	// or a fault. Fields that the file does not give are empty: for other tools' files, nearly all.
 	Report *result.Report
 }
 
-// Options are what a file cannot say itself.
+// Options hold what a file cannot say itself.
 type Options struct {
 	Unit float64 // of plain lists that do not say it, in seconds; 0 means 1
 }
@@ -70,8 +69,8 @@ func Read(path string, opts Options) (*File, error) {
 	return Parse(path, string(raw), opts, os.ReadFile)
 }
 
-// Parse reads a file's text. open gives the content of the files that it refers
-// to: nvbench keeps samples beside its JSON.
+// Parse reads a file's text. open returns the content of the files that it refers to: nvbench keeps
+// samples beside its JSON.
 func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (*File, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	src := source{file: path, text: text}
@@ -99,7 +98,7 @@ func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (
 const formats = "pawl compares reports of its own, nvbench JSON, Google Benchmark JSON, go test -bench output (plain or -json), " +
 	"pytest-benchmark JSON, hyperfine JSON, and plain lists of times in JSON or CSV"
 
-// invalid is the offset of the first byte that no text has.
+// invalid returns the offset of the first byte that cannot be text.
 func invalid(text string) int {
 	for i, r := range text {
 		if _, size := utf8.DecodeRuneInString(text[i:]); r == 0 || r == utf8.RuneError && size == 1 {
@@ -109,7 +108,7 @@ func invalid(text string) int {
 	return 0
 }
 
-// finish runs a reader and sees that it found something.
+// finish runs a reader and checks that it found something.
 func finish(src source, format Format, read func(source, *collector) error) (*File, error) {
 	c := newCollector(src)
 	if err := read(src, c); err != nil {
@@ -121,8 +120,8 @@ func finish(src source, format Format, read func(source, *collector) error) (*Fi
 	return &File{Path: src.file, Format: format, Report: c.report}, nil
 }
 
-// parseJSON looks at the outermost keys, and so at the whole syntax, before it
-// hands the text to the reader of its format.
+// parseJSON reads the outermost keys, and thereby checks the whole syntax, before it passes the
+// text to the reader of its format.
 func parseJSON(src source, opts Options, open func(string) ([]byte, error)) (*File, error) {
 	s := &scanner{source: src}
 	keys := map[string]byte{} // with the first byte of the value

@@ -14,7 +14,7 @@ import (
 	"pawl/internal/result"
 )
 
-// outline is a file in one line per row: name, samples, first and last, warning or fault.
+// outline returns a file in one line per row: name, samples, first and last, warning or fault.
 func outline(f *File) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", f.Format)

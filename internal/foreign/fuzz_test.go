@@ -74,7 +74,7 @@ func FuzzCSV(f *testing.F) {
 	reader(f, "name;seconds\n", "name,time_ms\na,1\n\"b, c\",2\n", "1\n2\n", "# in us\ntime (10 ms/iter)\n3\n")
 }
 
-// FuzzScanner holds the scanner against encoding/json: they agree on what is JSON,
+// FuzzScanner compares the scanner with encoding/json: they agree on what is JSON,
 // but for NaN and Infinity, depth, and texts that are not UTF-8.
 func FuzzScanner(f *testing.F) {
 	for _, text := range []string{`{"a": [1, -2.5e+3, true, null, "x\n\u00e9\ud83d\ude00"]}`, "[01]", "[1.]", "[-]", `"\x"`, "[1,]", "{,}", `{"a":1,}`, "1e5", "\x00"} {

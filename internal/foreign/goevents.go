@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isGoEvents reports whether a text is what go test -json writes: an object a line,
-// perhaps after lines of the go command.
+// isGoEvents reports whether a text is output of go test -json: one object per line, perhaps after
+// lines of the go command.
 func isGoEvents(text string) bool {
 	lines := 0
 	for line := range strings.Lines(text) {
@@ -29,8 +29,8 @@ func isGoEvents(text string) bool {
 	return false
 }
 
-// readGoEvents joins the output of each package, which comes in pieces, and those of
-// several packages in turns, to what go test prints without -json.
+// readGoEvents joins the output of each package into what go test prints without -json. The output
+// comes in pieces, and that of several packages is interleaved.
 func readGoEvents(src source, c *collector) error {
 	s := &scanner{source: src}
 	outputs := map[string]*joined{}
@@ -82,7 +82,7 @@ func (j *joined) add(from int, text string) {
 	j.text.WriteString(text)
 }
 
-// append adds all of another, on a line of its own.
+// append adds all of another text, on its own line.
 func (j *joined) append(other *joined) {
 	start := j.text.Len()
 	for _, p := range other.pieces {
@@ -91,7 +91,7 @@ func (j *joined) append(other *joined) {
 	j.text.WriteString(strings.TrimSuffix(other.text.String(), "\n") + "\n")
 }
 
-// origin is where in the file an offset of a joined text comes from.
+// origin returns the file offset of an offset in a joined text.
 func origin(pieces []piece, at int) int {
 	i, found := slices.BinarySearchFunc(pieces, at, func(p piece, at int) int { return p.at - at })
 	if !found {

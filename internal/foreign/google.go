@@ -17,9 +17,8 @@ type googleRun struct {
 	failed                                    bool
 }
 
-// readGoogle reads what Google Benchmark's --benchmark_out=… --benchmark_out_format=json
-// wrote. A repetition is a sample, in wall time: that is what kernels which time
-// themselves report.
+// readGoogle reads the output of Google Benchmark's --benchmark_out=… --benchmark_out_format=json.
+// A repetition is a sample, in wall time, which kernels that time themselves report.
 func readGoogle(src source, c *collector) error {
 	s := &scanner{source: src}
 	medians := map[string]float64{} // where only aggregates were written
@@ -83,7 +82,8 @@ func googleEntry(s *scanner) (googleRun, error) {
 
 var googleUnits = map[string]float64{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
-// isAggregate is so by what the file says, or, in files older than that, by name.
+// isAggregate reports whether a run is an aggregate: by the file's own field or, in older files, by
+// name.
 func (r *googleRun) isAggregate() bool {
 	if r.kind != "" {
 		return r.kind == "aggregate"
@@ -143,8 +143,8 @@ var (
 	googleLine    = regexp.MustCompile(`(?m)^\S.*? +[0-9.e+]+ (?:ns|us|ms|s) +[0-9.e+]+ (?:ns|us|ms|s)(?: +[0-9]+\b.*)?$`)
 )
 
-// googleTable is the offset of the table that Google Benchmark prints for people,
-// -1 where there is none at the beginning of a text.
+// googleTable returns the offset of the table that Google Benchmark prints for people, -1 if a text
+// does not begin with one.
 func googleTable(text string) int {
 	text = text[:min(len(text), 64<<10)]
 	plain := text
@@ -159,7 +159,7 @@ func googleTable(text string) int {
 	return -1
 }
 
-// lineStart is the offset of a line, counted from 0.
+// lineStart returns the offset of a line, counted from 0.
 func lineStart(text string, line int) int {
 	at := 0
 	for range line {

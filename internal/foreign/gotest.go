@@ -10,11 +10,11 @@ import (
 	"pawl/internal/result"
 )
 
-// The rules are those of Go's benchmark format (golang.org/design/14313-benchmark-format)
-// as benchstat reads it: configuration lines, result lines, and anything else
-// between them, which is passed over.
+// The rules are those of Go's benchmark format (golang.org/design/14313-benchmark-format) as
+// benchstat reads it: configuration lines, result lines, and anything else between them, which is
+// skipped.
 
-// isGoTest reports whether a text has a result line, or what go test writes first.
+// isGoTest reports whether a text has a result line, or the first lines of go test.
 func isGoTest(text string) bool {
 	for line := range strings.Lines(text) {
 		if key, _, ok := configLine(line); ok && (key == "goos" || key == "goarch" || key == "pkg") {
@@ -40,9 +40,8 @@ func configLine(line string) (key, value string, ok bool) {
 	return key, strings.TrimSpace(value), value == "" || isSpace(value[0])
 }
 
-// resultLine finds the name of a result, without "Benchmark", and the offset of
-// the values, behind the count of iterations. A name alone is what -v prints when
-// a benchmark starts, and no result.
+// resultLine finds the name of a result, without "Benchmark", and the offset of the values, after
+// the count of iterations. A name alone is not a result: -v prints it when a benchmark starts.
 func resultLine(line string) (name string, at int, ok bool) {
 	const prefix = "Benchmark"
 	if !strings.HasPrefix(line, prefix) {
@@ -63,8 +62,7 @@ func resultLine(line string) (name string, at int, ok bool) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// word is what stands at an offset up to the next space, and the offset of what
-// follows that.
+// word returns the text at an offset up to the next space, and the offset of what follows.
 func word(line string, at int) (text string, next int) {
 	end := at
 	for end < len(line) && !isSpace(line[end]) {
@@ -77,8 +75,8 @@ func word(line string, at int) (text string, next int) {
 	return line[at:end], next
 }
 
-// goPackages names benchmarks by the last part of their package's path, as Go code
-// would; two packages that end alike are told apart by the whole of it.
+// goPackages names benchmarks by the last part of their package's path, as Go code would; two
+// packages with the same last part are distinguished by the whole path.
 type goPackages map[string]string // last part → path
 
 func (g goPackages) name(pkg, benchmark string) string {
@@ -93,7 +91,7 @@ func (g goPackages) name(pkg, benchmark string) string {
 	return last + "." + benchmark
 }
 
-// readGoTest reads what go test -bench printed; the lines of -count are samples.
+// readGoTest reads the output of go test -bench; the lines of -count are samples.
 func readGoTest(src source, c *collector) error {
 	packages, pkg := goPackages{}, ""
 	m := &c.report.Machine
@@ -143,8 +141,7 @@ func readGoTest(src source, c *collector) error {
 	return nil
 }
 
-// goTime finds the time among the pairs of value and unit of a line, which begin at
-// an offset.
+// goTime finds the time among the pairs of value and unit of a line, which begin at an offset.
 func goTime(src source, line string, start, at int) (seconds float64, found bool, err error) {
 	cutOff := func(expected string) error {
 		end := start + len(strings.TrimRight(line, " \t\r\n"))

@@ -18,7 +18,7 @@ var listUnits = map[string]float64{
 // unitPrefixes stand before a word for seconds: "micro seconds".
 var unitPrefixes = map[string]float64{"milli": 1e-3, "micro": 1e-6, "µ": 1e-6, "nano": 1e-9, "pico": 1e-12}
 
-// unclearUnits may be units, with what else they may mean.
+// unclearUnits may be units; the values say what else they may mean.
 var unclearUnits = map[string]string{
 	"min": "minutes or the minimum", "m": "minutes or something else", "h": "hours or something else",
 	"ks": "thousands of seconds", "cs": "hundredths of a second", "ds": "tenths of a second",
@@ -30,8 +30,8 @@ var unclearUnits = map[string]string{
 var timeWords = words(`time times duration durations latency latencies elapsed runtime walltime cputime realtime wall real cpu gpu user sys kernel
 	t dt value values sample samples mean median avg average min max best worst minimum maximum total result results p50 p90 p95 p99`)
 
-// notTimes are headings of what grows when a benchmark gets faster, or is no
-// duration at all.
+// notTimes are headings of values that grow when a benchmark gets faster, or that are no duration
+// at all.
 var notTimes = words(`cycle cycles tick ticks clk clks clock clocks hz khz mhz ghz fps qps rps tps ips iops ops throughput bandwidth rate speed speedup score
 	flops kflops mflops gflops tflops bps kbps mbps gbps bytes b kb mb gb tb kib mib gib tib iteration iterations iters count percent
 	timestamp date datetime epoch watt watts joule joules energy power temperature`)
@@ -44,7 +44,7 @@ func words(text string) map[string]bool {
 	return out
 }
 
-// Unit is the seconds that a unit's name stands for, 0 when it is none.
+// Unit returns the seconds that a unit's name stands for, 0 when it is none.
 func Unit(name string) float64 { return listUnits[unitSpelling(name)] }
 
 func unitSpelling(word string) string { return strings.ReplaceAll(strings.ToLower(word), "μ", "µ") }
@@ -83,10 +83,9 @@ func headingWords(heading string) (out []headingWord, rest string) {
 	return out, ""
 }
 
-// headingUnit finds the unit of the times below a heading, in seconds: time_ms,
-// "time (ns) median", ms_per_iter, elapsedMillis. It is 0 for a heading without
-// one. The problem says why a heading cannot be understood; unclear, that it only
-// lacks a unit, which somebody may give.
+// headingUnit finds the unit of the times below a heading, in seconds: time_ms, "time (ns) median",
+// ms_per_iter, elapsedMillis. It is 0 for a heading without one. problem says why a heading cannot
+// be understood; unclear means that it only lacks a unit, which the user may give.
 func headingUnit(heading string) (unit float64, problem string, unclear bool) {
 	list, rest := headingWords(heading)
 	var named, about string
@@ -131,8 +130,8 @@ func headingUnit(heading string) (unit float64, problem string, unclear bool) {
 	return 0, "", false
 }
 
-// wordUnit is the unit that a word of a heading names, with its prefix if that is a
-// word of its own, or behind a time word that it was glued to: timems.
+// wordUnit returns the unit that a word of a heading names, with its prefix if that is a separate
+// word, or after a time word that it was joined to: timems.
 func wordUnit(list []headingWord, i int) (unit float64, name string) {
 	w := list[i].text
 	if isSeconds(w) && i > 0 {
@@ -153,8 +152,8 @@ func wordUnit(list []headingWord, i int) (unit float64, name string) {
 
 func isSeconds(word string) bool { return listUnits[word] == 1 }
 
-// notPlain says why the unit at a place of a heading is not that of its times: what
-// is counted per second, or a multiple of the unit.
+// notPlain says why the unit in a heading is not that of its times: it counts something per second,
+// or a multiple of the unit.
 func notPlain(list []headingWord, i int, following string) string {
 	const rate = "a rate, which grows as times fall"
 	if strings.HasPrefix(following, "^") || strings.HasPrefix(following, "⁻") {

@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 )
 
-// readHyperfine reads what hyperfine --export-json wrote.
+// readHyperfine reads the output of hyperfine --export-json.
 func readHyperfine(src source, c *collector) error {
 	s := &scanner{source: src}
 	return s.fields(map[string]func() error{"results": func() error {
@@ -16,8 +16,8 @@ func readHyperfine(src source, c *collector) error {
 	}})
 }
 
-// Halves splits a file of hyperfine's that holds two commands into two files, the
-// first command's and the second's.
+// Halves splits a hyperfine file with two commands into two files, the first command's and the
+// second's.
 func (f *File) Halves() (first, second *File, err error) {
 	n := len(f.Report.Rows)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"pawl/internal/result"
 )
 
-// unnamed is what the samples of a list without names are called.
+// unnamed is the name of the samples of a list without names.
 const unnamed = "samples"
 
 // readList reads a JSON list of times, or an object of name → list.
@@ -51,11 +51,11 @@ func list(s *scanner, c *collector, name string, given float64) error {
 	return nil
 }
 
-// table is a CSV under way: one column of times, or two of names and times.
+// table is a CSV that is being read: one column of times, or two of names and times.
 type table struct {
 	source
 	*collector
-	unit    float64 // of the times, in seconds; 0: nothing says it
+	unit    float64 // of the times, in seconds; 0: not given
 	width   int     // columns
 	remarks []cell  // before the first line
 }
@@ -94,7 +94,7 @@ func readCSV(src source, c *collector, opts Options) error {
 	return nil
 }
 
-// begin looks at the first line and reports whether it is a heading.
+// begin reads the first line and reports whether it is a heading.
 func (t *table) begin(cells []cell, start int) (heading bool, err error) {
 	t.width = len(cells)
 	if t.width > 2 {
@@ -170,8 +170,8 @@ func (t *table) line(cells []cell, start int) error {
 	return nil
 }
 
-// mindName refuses a name that ends in a unit where nothing says the unit: whether
-// the times are in it, nobody can tell.
+// mindName refuses a name that ends in a unit where no unit is given: nobody can tell whether the
+// times are in it.
 func mindName(src *source, at int, name string, unit float64) error {
 	list, _ := headingWords(name)
 	if unit != 0 || len(list) == 0 {
@@ -186,7 +186,7 @@ func mindName(src *source, at int, name string, unit float64) error {
 		"give --unit "+last+", or --unit s if it is only a name")
 }
 
-// separatorOf is what stands between columns: the first line that has one tells.
+// separatorOf returns the column separator, from the first line that has one.
 func separatorOf(text string) string {
 	for line := range strings.Lines(text) {
 		for _, s := range []string{"\t", ";", ","} {
@@ -204,8 +204,8 @@ type cell struct {
 	at   int
 }
 
-// split cuts a line at its separators, those inside quotes left alone. A name may
-// be quoted, with quotes inside doubled; it does not go over lines.
+// split cuts a line at its separators, except inside quotes. A name may be quoted, with quotes
+// inside doubled; it does not span lines.
 func split(line string, at int, separator string) []cell {
 	var out []cell
 	quoted, from := false, 0
@@ -231,7 +231,7 @@ func split(line string, at int, separator string) []cell {
 	return out
 }
 
-// numeric tells a number, or what wants to be one, from a heading.
+// numeric reports whether a text is a number, or was meant as one, instead of a heading.
 func numeric(text string) bool {
 	if text == "" {
 		return false
@@ -240,5 +240,5 @@ func numeric(text string) bool {
 	return err == nil || strings.IndexByte("0123456789.+-", text[0]) >= 0
 }
 
-// isProse tells a sentence from a heading, which has a few words.
+// isProse reports whether a text is a sentence instead of a heading, which has a few words.
 func isProse(c cell) bool { return len(c.text) > 40 || len(strings.Fields(c.text)) > 4 }

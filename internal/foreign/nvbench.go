@@ -14,9 +14,9 @@ import (
 	"pawl/internal/result"
 )
 
-// nvbench writes, for every state of a benchmark, summaries: a tag and named values,
-// numbers as texts. With --jsonbin the samples lie beside the JSON, in files of
-// little-endian float32 that a summary names: seconds, and clocks in Hz.
+// nvbench writes summaries for every state of a benchmark: a tag and named values, numbers as
+// texts. With --jsonbin the samples are beside the JSON, in files of little-endian float32 that a
+// summary names: seconds, and clocks in Hz.
 const (
 	binTimes = "nv/json/bin:"
 	binFreqs = "nv/json/freqs-bin:"
@@ -26,7 +26,7 @@ const (
 // of code that runs on the CPU.
 var binPreference = []string{"nv/cold/sample_times", "nv/cpu_only/sample_times", "sample_times"}
 
-// nvMeans are the summaries that stand in for samples, best first.
+// nvMeans are the summaries that replace missing samples, best first.
 var nvMeans = []struct{ tag, what string }{
 	{"nv/cold/time/gpu/median", "a median"},
 	{"nv/cold/time/gpu/mean", "a mean"},
@@ -209,7 +209,7 @@ func nvCollect(s *scanner, c *collector, name string, states []nvState, devices 
 	return nil
 }
 
-// nvSamples reads the samples of a state, or takes what stands in for them.
+// nvSamples reads the samples of a state, or takes a summary in their place.
 func nvSamples(s *scanner, row *result.Row, state nvState, open func(string) ([]byte, error)) error {
 	for _, kind := range binPreference {
 		times, err := nvFile(s, row, state, binTimes+kind, open)
@@ -246,7 +246,7 @@ func nvSamples(s *scanner, row *result.Row, state nvState, open func(string) ([]
 	return nil
 }
 
-// nvFile reads the numbers a summary refers to, nil when there is none.
+// nvFile reads the numbers that a summary refers to, nil when there are none.
 func nvFile(s *scanner, row *result.Row, state nvState, tag string, open func(string) ([]byte, error)) ([]float64, error) {
 	summary := state.tags[tag]
 	name := summary["filename"]
@@ -270,9 +270,8 @@ func nvFile(s *scanner, row *result.Row, state nvState, tag string, open func(st
 	return out, nil
 }
 
-// nvOpen finds a file whose name was written relative to wherever nvbench ran:
-// beside the JSON, in case both were moved; where nvbench's own scripts look; and as
-// it stands.
+// nvOpen finds a file whose name was written relative to nvbench's working folder. It looks beside
+// the JSON, in case both were moved; where nvbench's own scripts look; and at the name as it is.
 func nvOpen(file, name string, open func(string) ([]byte, error)) ([]byte, error) {
 	name = filepath.FromSlash(name)
 	dir := filepath.Dir(file)

@@ -7,7 +7,7 @@ import (
 	"pawl/internal/result"
 )
 
-// readPawl reads a report of pawl's own.
+// readPawl reads one of pawl's own reports.
 func readPawl(src source) (*File, error) {
 	r, err := result.Decode([]byte(src.text))
 	if err != nil {
@@ -74,7 +74,7 @@ func locate(src source, row, sample int, message, hint string) error {
 			})
 		})
 	})
-	if err == nil && found == nil { // names in another case: encoding/json does not mind
+	if err == nil && found == nil { // names in another case, which encoding/json accepts
 		found = s.fail(0, message, hint)
 	}
 	if found != nil {

@@ -7,8 +7,7 @@ import (
 	"pawl/internal/result"
 )
 
-// readPytest reads what pytest-benchmark's --benchmark-json or --benchmark-save
-// wrote.
+// readPytest reads the output of pytest-benchmark's --benchmark-json or --benchmark-save.
 func readPytest(src source, c *collector) error {
 	s := &scanner{source: src}
 	var commit result.Commit

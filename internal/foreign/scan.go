@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// deepest is how far JSON may be nested; no tool comes near it, and a hostile
-// file must not exhaust the stack.
+// deepest is the largest nesting of JSON; no tool comes near it, and a hostile file must not
+// exhaust the stack.
 const deepest = 200
 
-// scanner reads JSON front to back, without building it, and knows at any moment
-// where it is: an object of a million numbers costs those numbers, and a bad one
-// has its line, column and path. NaN and Infinity are numbers to it, since
-// Python's json writes them; whoever wants a time refuses them.
+// scanner reads JSON from front to back, without building it, and always knows its position: an
+// object of a million numbers costs only those numbers, and an invalid one has its line, column and
+// path. It accepts NaN and Infinity as numbers, since Python's json writes them; the code that
+// reads a time refuses them.
 type scanner struct {
 	source
 	at   int
@@ -42,7 +42,7 @@ func (s *scanner) where() string {
 	return b.String()
 }
 
-// fail is a problem at an offset, with the path in front.
+// fail returns a problem at an offset, with the path in front.
 func (s *scanner) fail(at int, message, hint string) error {
 	if path := s.where(); path != "" {
 		message = path + ": " + message
@@ -50,7 +50,7 @@ func (s *scanner) fail(at int, message, hint string) error {
 	return s.problem(at, message, hint)
 }
 
-// syntax says what should stand at the current offset.
+// syntax says what is expected at the current offset.
 func (s *scanner) syntax(expected string) error {
 	if s.at >= len(s.text) {
 		return s.fail(s.at, "the file ends here; expected "+expected, "it was cut off: write it again")
@@ -70,7 +70,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next is the first byte of what comes next, 0 at the end.
+// next returns the first byte of the next token, 0 at the end.
 func (s *scanner) next() byte {
 	s.space()
 	if s.at < len(s.text) {
@@ -159,7 +159,7 @@ func (s *scanner) array(each func(i int) error) error {
 	}
 }
 
-// wrong tells a value of the wrong kind from none at all.
+// wrong distinguishes a value of the wrong kind from a missing one.
 func (s *scanner) wrong(expected string) error {
 	got := ""
 	switch s.next() {
@@ -263,7 +263,7 @@ func (s *scanner) numeral() (end int, ok bool) {
 	return i, true
 }
 
-// digits is the offset behind all digits at an offset.
+// digits returns the offset after all digits at an offset.
 func digits(text string, i int) int {
 	for i < len(text) && text[i]-'0' <= 9 {
 		i++

@@ -8,16 +8,16 @@ import (
 	"pawl/internal/diag"
 )
 
-// source is the text of a file, and says where in it something is.
+// source is the text of a file, with positions in it.
 type source struct {
 	file string
 	text string
 
-	pieces []piece // where the text was joined of pieces of the whole file
+	pieces []piece // set if the text was joined from pieces of the whole file
 	whole  string
 }
 
-// problem is what is wrong at an offset of the text.
+// problem returns a problem at an offset of the text.
 func (s *source) problem(at int, message, hint string) *diag.Problem {
 	if s.pieces != nil {
 		file := source{file: s.file, text: s.whole}

@@ -33,7 +33,7 @@ func (e *Error) hint(text string) *Error {
 	return e
 }
 
-// misspelt is the hint for an unknown word: the nearest name, or all of them.
+// misspelt returns the hint for an unknown word: the nearest name, or all of them.
 func misspelt(word string, names []string) string {
 	best, least := "", max(1, len(word)/3)+1
 	for _, name := range names {
@@ -54,7 +54,7 @@ func misspelt(word string, names []string) string {
 	return hint
 }
 
-// distance is the Levenshtein distance.
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -19,7 +19,7 @@ func noFloat(symbol string, operands ...Value) *Error {
 	return failf("%s is not a finite number", applied(symbol, operands))
 }
 
-// undefined is the error of operands for which there is no result of any size.
+// undefined returns the error of operands for which there is no result of any size.
 func undefined(symbol string, operands []Value) *Error {
 	last := operands[len(operands)-1]
 	sign := compare(last, Int(0))

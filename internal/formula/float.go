@@ -38,7 +38,7 @@ func modulo(a, b float64) float64 {
 	return r
 }
 
-// divideInt is the float nearest to a / b.
+// divideInt returns the float nearest to a / b.
 func divideInt(a, b int64) float64 {
 	const exactFloat = 1 << 53
 	if -exactFloat <= a && a <= exactFloat && -exactFloat <= b && b <= exactFloat {
@@ -77,5 +77,5 @@ func compareIntFloat(i int64, f float64) int {
 	return cmp.Compare(whole, f)
 }
 
-// toInt is the integer that f, a whole number, is.
+// toInt returns the integer that f, a whole number, is.
 func toInt(f float64) (int64, bool) { return int64(f), -1<<63 <= f && f < 1<<63 }

@@ -44,7 +44,7 @@ var elsewhere = map[string]string{
 	"pow":             "use a ** b",
 }
 
-// Functions are the names of all functions, sorted.
+// Functions returns the names of all functions, sorted.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
 func functionHint(name string) string {
@@ -54,7 +54,7 @@ func functionHint(name string) string {
 	return misspelt(name, Functions())
 }
 
-// node is the call of f with args.
+// node returns the call of f with args.
 func (f function) node(name token, args []node) (node, *Error) {
 	switch {
 	case len(args) == 1 && f.one != nil:

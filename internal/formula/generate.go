@@ -11,7 +11,7 @@ type part struct {
 	hasShort bool
 }
 
-// under is the code of a part for the general code of the node above it. A
+// under returns the code of a part for the general code of the node above it. A
 // node that has a short code itself has tried that of its parts before its
 // general code runs; any other node tries it now.
 func (p part) under(above bool) code {

@@ -141,7 +141,7 @@ func gcdInt(a, b int64) (int64, bool) {
 	return absInt(a)
 }
 
-// nextPow2Int is the smallest power of two that is not below a; 1 is the
+// nextPow2Int returns the smallest power of two that is not below a; 1 is the
 // smallest of all.
 func nextPow2Int(a int64) (int64, bool) {
 	if a <= 1 {

@@ -28,7 +28,7 @@ func (t token) span() span { return span{t.offset, len(t.text)} }
 // is reports whether t is the symbol text.
 func (t token) is(text string) bool { return t.kind == tokenSymbol && t.text == text }
 
-// String is the token as messages show it.
+// String returns the token as messages show it.
 func (t token) String() string {
 	switch t.kind {
 	case tokenEnd:
@@ -141,7 +141,7 @@ func numberLength(s string) int {
 	return n
 }
 
-// number is the value of a number as Python writes them.
+// number returns the value of a number as Python writes them.
 func number(text string) (Value, *Error) {
 	digits, ok := withoutUnderscores(text)
 	if !ok {

@@ -55,10 +55,10 @@ type Expr struct {
 	names []nameNode // in source order, as often as they occur
 }
 
-// Source is the text the formula was parsed from.
+// Source returns the text the formula was parsed from.
 func (e *Expr) Source() string { return e.src }
 
-// Names are the variables the formula uses, sorted, each once.
+// Names returns the variables the formula uses, sorted, each once.
 func (e *Expr) Names() []string {
 	names := make([]string, len(e.names))
 	for i, n := range e.names {

@@ -172,7 +172,7 @@ func not(a Value) (Value, *Error) {
 	return Bool(!isTrue), err
 }
 
-// truth is what a value counts as where a condition is wanted.
+// truth returns what a value counts as where a condition is wanted.
 func truth(symbol string, v Value) (bool, *Error) {
 	switch v.kind {
 	case KindString:

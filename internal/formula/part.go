@@ -9,7 +9,7 @@ type Part struct {
 	Value    Value  // of a constant
 }
 
-// Root is the whole formula. A chained comparison is the "and" of its comparisons.
+// Root returns the whole formula. A chained comparison is the "and" of its comparisons.
 func (e *Expr) Root() Part { return partOf(e.root) }
 
 func partOf(n node) Part {

@@ -89,7 +89,7 @@ func fixedCases() []pythonCase {
 	return cases
 }
 
-// integerCases are the formulas of the property test. Examples are numbered,
+// integerCases returns the formulas of the property test. Examples are numbered,
 // so every run has the same.
 func integerCases(count int) []pythonCase {
 	trees := rapid.OneOf(integerTrees(5), booleanTrees(4))

@@ -37,7 +37,7 @@ func resultKind(boolean bool) Kind {
 	return KindInt
 }
 
-// code is the operand on its own.
+// code returns the operand on its own.
 func (o operand) code() intCode {
 	switch o.leaf {
 	case leafName:

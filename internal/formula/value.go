@@ -46,7 +46,7 @@ func Bool(b bool) Value { return Value{kind: KindBool, bits: uint64(bit(b))} }
 // String makes a string value.
 func String(s string) Value { return Value{kind: KindString, text: unique.Make(s)} }
 
-// Kind is the value's kind.
+// Kind returns the value's kind.
 func (v Value) Kind() Kind { return v.kind }
 
 // Int returns an integer value; a float is never one, whatever its fraction.
@@ -112,15 +112,15 @@ func formatFloat(f float64) string {
 	return text
 }
 
-// int is the content of an integer or boolean.
+// int returns the content of an integer or boolean.
 func (v Value) int() int64 { return int64(v.bits) }
 
-// float is the content of a float.
+// float returns the content of a float.
 func (v Value) float() float64 { return math.Float64frombits(v.bits) }
 
 func (v Value) isNumber() bool { return v.kind <= KindFloat }
 
-// number is the content of an integer or float as a float.
+// number returns the content of an integer or float as a float.
 func (v Value) number() float64 {
 	if v.kind == KindInt {
 		return float64(int64(v.bits))

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Base is what a change is compared with.
+// Base is the version that a change is compared with.
 type Base struct {
 	Ref string // as people name it: origin/main, HEAD, HEAD~1
 	SHA string // the commit itself; it need not be in a shallow clone, see Ensure
 
-	Guess bool // nothing here says which branch is the main one
+	Guess bool // nothing in the clone says which branch is the main one
 }
 
 // ErrNoBase means that there is nothing to compare with: HEAD is the first commit
 // and nothing in the tree has changed since, or there is no commit at all.
 var ErrNoBase = errors.New("there is no earlier commit to compare with")
 
-// mainBranches are where changes usually go, the surest first; each as git's ref and
-// as people name it.
+// mainBranches lists the usual target branches of changes, the most certain first; each as git's
+// ref and in the form for people.
 func mainBranches(remotes []string) [][2]string {
 	remote := cmp.Or(mainRemote(remotes), "origin") // a workflow may fetch by address into that name
 	return [][2]string{
@@ -33,9 +33,8 @@ func mainBranches(remotes []string) [][2]string {
 	}
 }
 
-// DefaultBase is what the working tree that holds dir is compared with when
-// nobody said: where it left the main branch. On that branch itself it is HEAD
-// when files have changed since, else the commit before.
+// DefaultBase returns the default base of the working tree that holds dir: where it left the main
+// branch. On that branch itself it is HEAD if files have changed since, else the commit before.
 func DefaultBase(ctx context.Context, dir string) (Base, error) {
 	head, ok, err := Head(ctx, dir)
 	if err != nil {
@@ -87,8 +86,8 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 	if len(parents) == 0 {
 		return Base{}, ErrNoBase
 	}
-	// A merge that no branch has is how forges check a change out: its first parent
-	// is where the change goes.
+	// Forges check a change out as a merge that is on no branch: its first parent is the change's
+	// target.
 	if guess && len(parents) > 1 {
 		_, err := run(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
 		guess = err == nil
@@ -96,7 +95,7 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 	return Base{Ref: "HEAD~1", SHA: parents[0], Guess: guess}, nil
 }
 
-// branchName says which branch origin/HEAD is.
+// branchName returns the branch that origin/HEAD stands for.
 func branchName(ctx context.Context, dir, name string) string {
 	if out, err := run(ctx, dir, "rev-parse", "--abbrev-ref", name); err == nil {
 		if full := strings.TrimSpace(out); full != "" {
@@ -106,8 +105,7 @@ func branchName(ctx context.Context, dir, name string) string {
 	return name
 }
 
-// parentsOf reads the commit itself: a shallow clone hides the parents that it does
-// not have.
+// parentsOf reads the commit itself: a shallow clone hides the parents that it does not have.
 func parentsOf(ctx context.Context, dir, sha string) ([]string, error) {
 	out, err := run(ctx, dir, "cat-file", "commit", sha)
 	if err != nil {
@@ -123,8 +121,8 @@ func parentsOf(ctx context.Context, dir, sha string) ([]string, error) {
 	return parents, nil
 }
 
-// MergeBase returns where the histories of two commits parted. In a shallow clone
-// that may lie behind its edge: then it fetches some more.
+// MergeBase returns where the histories of two commits parted. In a shallow clone that commit may
+// be missing: then it fetches more.
 func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 	var sides [2]string
 	for i, ref := range []string{a, b} {

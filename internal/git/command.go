@@ -18,27 +18,26 @@ const (
 	// patience is how long git may take to answer; a repository on a network file
 	// system that has gone away must not hold a run for ever.
 	patience = 30 * time.Second
-	// slowPatience is for what writes a whole tree or talks to a server.
+	// slowPatience is for commands that write a whole tree or talk to a server.
 	slowPatience = 15 * time.Minute
 )
 
-// ErrNoRepository means that there is nothing to ask: no git program, no
-// repository, or one without a working tree.
+// ErrNoRepository means that there is no git program, no repository, or one without a working tree.
 var ErrNoRepository = errors.New("no git repository")
 
 // ErrNoProgram is an ErrNoRepository.
 var ErrNoProgram = fmt.Errorf("%w: there is no git program", ErrNoRepository)
 
-// run asks git something that it answers at once.
+// run runs a git command that answers at once.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	return ask(ctx, patience, dir, args...)
 }
 
-// work has git do something that may take long.
+// work runs a git command that may take long.
 func work(ctx context.Context, dir string, args ...string) (out string, err error) {
 	for range 5 {
 		out, err = ask(ctx, slowPatience, dir, args...)
-		// git stumbles over a worktree that another one is just adding.
+		// git fails on a worktree that another process is just adding.
 		if err == nil || !strings.Contains(err.Error(), "/commondir: ") {
 			break
 		}
@@ -60,11 +59,10 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 	cmd := exec.CommandContext(limited, "git", append([]string{
 		"--no-pager",
 		"-C", dir,
-		// A repository may name programs that git then runs. Looking at its
-		// state must not.
+		// A repository may name programs that git then runs. Reading its state must not run them.
 		"-c", "core.fsmonitor=false",
 		"-c", "core.hooksPath=/dev/null",
-		// Nor is tidying up the business of whoever only looks.
+		// Nor must reading trigger maintenance.
 		"-c", "gc.auto=0",
 		"-c", "maintenance.auto=false",
 	}, args...)...)
@@ -93,13 +91,13 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 	return explain(err, stderr.String())
 }
 
-// explain finds the line in which git says what is wrong.
+// explain finds the line in which git states the error.
 func explain(err error, stderr string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		return err // not of git: a pipe, or a writer of ours
+		return err // not git's: a pipe, or a writer of ours
 	}
-	// "not a git repository: PATH" is of a .git that leads nowhere: there should be one.
+	// "not a git repository: PATH" means a .git that leads nowhere: there should be a repository.
 	if strings.Contains(stderr, "not a git repository (or any") || strings.Contains(stderr, "must be run in a work tree") {
 		return ErrNoRepository
 	}
@@ -117,7 +115,7 @@ func explain(err error, stderr string) error {
 	return &failure{lines[0], "", exit.ExitCode()}
 }
 
-// remedy finds the command that git advises, on a line of its own.
+// remedy finds the command that git advises, on its own line.
 func remedy(lines []string) string {
 	for _, line := range lines {
 		if command := strings.TrimSpace(line); command != line && strings.HasPrefix(command, "git ") {
@@ -127,7 +125,7 @@ func remedy(lines []string) string {
 	return ""
 }
 
-// failure is git's own word on why it could not.
+// failure is git's own message about a failed command.
 type failure struct {
 	message string
 	remedy  string
@@ -136,18 +134,17 @@ type failure struct {
 
 func (f *failure) Error() string { return f.message }
 
-// Hint is the command that git advises, if it does.
+// Hint returns the command that git advises, if any.
 func (f *failure) Hint() string { return f.remedy }
 
-// foundNothing reports whether git ended with the code that says so.
+// foundNothing reports whether git ended with the exit code for no result.
 func foundNothing(err error) bool {
 	var f *failure
 	return errors.As(err, &f) && f.code == 1
 }
 
-// environment keeps git from taking locks, asking questions and answering in
-// other languages, and from being led to another repository: a hook that runs
-// pawl has these variables set to its own.
+// environment keeps git from taking locks, asking questions and answering in other languages, and
+// from using another repository: a hook that runs pawl has these variables set to its own.
 func environment(env []string) []string {
 	kept := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -156,8 +153,8 @@ func environment(env []string) []string {
 	return append(kept, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=never", "LC_ALL=C")
 }
 
-// elsewhere is what `git rev-parse --local-env-vars` lists, without what only
-// carries configuration.
+// elsewhere lists the output of `git rev-parse --local-env-vars`, without the variables that only
+// carry configuration.
 var elsewhere = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_COMMON_DIR",

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// ErrNoCommit is what every NoCommitError is.
+// ErrNoCommit matches every NoCommitError.
 var ErrNoCommit = errors.New("no such commit")
 
-// NoCommitError is a commit that was asked for and cannot be had.
+// NoCommitError is a requested commit that is not available.
 type NoCommitError struct {
 	Commit  string // its hash, or the name it was asked for by
-	Shallow bool   // the clone is, so that the commit may exist elsewhere
+	Shallow bool   // the clone is shallow, so the commit may exist elsewhere
 	Cause   error  // why it could not be fetched; nil: nobody tried
 
-	Remote string   // that was asked; empty: there was none to ask
-	Silent []string // remotes that nobody asked
+	Remote string   // the remote that was asked; empty: there was none
+	Silent []string // remotes that were not asked
 	Absent bool     // it has no branch or tag of that name
-	Others []string // names that there are, when the one asked for may be mistyped
+	Others []string // existing names, when the requested one may be mistyped
 }
 
 // Error says what is missing, and what was tried.
@@ -62,9 +62,9 @@ func (e *NoCommitError) Is(target error) bool { return target == ErrNoCommit }
 // Unwrap returns why it could not be fetched.
 func (e *NoCommitError) Unwrap() error { return e.Cause }
 
-// Gone reports whether nobody is left who may have the commit: the only remote says that
-// it has not, or the clone is whole and has no remote. That a remote could not be
-// asked, or a disk is full, says nothing.
+// Gone reports whether nobody is left who may have the commit: the only remote says that it does
+// not have it, or the clone is complete and has no remote. An unreachable remote or a full disk
+// proves nothing.
 func (e *NoCommitError) Gone() bool {
 	if errors.Is(e.Cause, errNoRemote) {
 		return !e.Shallow
@@ -77,16 +77,16 @@ func (e *NoCommitError) Gone() bool {
 }
 
 var (
-	// unknown is how a server says that it does not have a commit.
+	// unknown matches a server's answer that it does not have a commit.
 	unknown = regexp.MustCompile(`not our ref`)
-	// unadvertised is said of every commit that is not the tip of a branch, by servers
-	// that hand out nothing else: it may lie in the history that a shallow clone lacks.
+	// unadvertised matches the answer of servers that hand out only the tips of branches: the
+	// commit may be in the history that a shallow clone lacks.
 	unadvertised = regexp.MustCompile(`unadvertised object|want [0-9a-f]+ not valid`)
 )
 
 var fullHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Short is a hash as people write it.
+// Short returns a hash in the form for people.
 func Short(sha string) string {
 	if fullHash.MatchString(sha) {
 		return sha[:7]
@@ -110,7 +110,7 @@ func Resolve(ctx context.Context, dir, ref string) (string, error) {
 	return "", fmt.Errorf("look for commit %s: %w", ref, err)
 }
 
-// IsShallow reports whether the clone that holds dir has only a part of history.
+// IsShallow reports whether the clone that holds dir has only a part of the history.
 func IsShallow(ctx context.Context, dir string) (bool, error) {
 	out, err := run(ctx, dir, "rev-parse", "--is-shallow-repository")
 	if err != nil {

@@ -22,7 +22,7 @@ func commit(t *testing.T, dir, message string, files ...string) string {
 	return git(t, dir, "rev-parse", "HEAD")
 }
 
-// onMain is a repository whose branch is called main whatever git's default is.
+// onMain returns a repository whose branch is called main whatever git's default is.
 func onMain(t *testing.T) string {
 	t.Helper()
 	dir := repository(t)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Create makes a repository of a folder, with one commit of all that is in it. It needs
-// no settings of the user's, and does not keep to any.
+// Create makes a repository of a folder, with one commit of everything in it. It neither needs nor
+// uses the user's settings.
 func Create(ctx context.Context, dir, message string) error {
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main", "--template="},

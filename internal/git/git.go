@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// State is the commit that a working tree stands on.
+// State is the checked-out commit of a working tree.
 type State struct {
 	SHA   string
 	Dirty bool // a tracked file differs from the commit; pawl's own under .pawl do not count
@@ -46,16 +46,16 @@ func Head(ctx context.Context, dir string) (state State, ok bool, err error) {
 	return state, true, nil
 }
 
-// A baseline that moved changes a tracked file, but not the code that was
-// measured: the next run must not be told that its tree is dirty.
+// A move of the baseline changes a tracked file, but not the measured code: the next run must not
+// see a dirty tree.
 const (
 	wholeTree = ":(top)"
 	notOurs   = ":(top,exclude,glob)**/.pawl/**"
 )
 
-// Loose lists the files below dir that git neither has nor ignores, with one of
-// these endings, and that a file it has, or another such, mentions by name: what is
-// built from them cannot be built from a commit. Names are relative to dir.
+// Loose lists the files below dir with one of these endings that git neither tracks nor ignores,
+// and that a tracked file, or another such file, mentions by name: a commit lacks files that its
+// build needs. Names are relative to dir.
 func Loose(ctx context.Context, dir string, endings []string) ([]string, error) {
 	look := func(err error) error { return fmt.Errorf("look for files of %s that are not in git: %w", dir, err) }
 	list := []string{"ls-files", "--others", "--exclude-standard", "-z", "--", ":(exclude,glob)**/.pawl/**"}
@@ -90,7 +90,7 @@ func Loose(ctx context.Context, dir string, endings []string) ([]string, error) 
 	return slices.DeleteFunc(files, func(file string) bool { return !mentions[mentioned(file)] }), nil
 }
 
-// Missing are those of some files below dir that git does not have.
+// Missing returns those of the files below dir that git does not have.
 func Missing(ctx context.Context, dir string, files []string) ([]string, error) {
 	out, err := run(ctx, dir, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
 	if err != nil {
@@ -109,7 +109,7 @@ func Tracks(ctx context.Context, path string) (bool, error) {
 	return out != "", nil
 }
 
-// mentioned is how other files name one: Python's modules without their ending.
+// mentioned returns how other files name a file: Python's modules without their ending.
 func mentioned(file string) string {
 	return strings.TrimSuffix(path.Base(file), ".py")
 }
@@ -123,8 +123,7 @@ func Root(ctx context.Context, dir string) (string, error) {
 	return strings.TrimSuffix(out, "\n"), nil
 }
 
-// UserName is the name that a commit made in dir would bear; empty when git
-// knows none.
+// UserName returns the name that a commit made in dir would have; empty when git knows none.
 func UserName(ctx context.Context, dir string) string {
 	out, err := run(ctx, dir, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {

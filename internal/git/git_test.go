@@ -217,7 +217,7 @@ func TestLoose(t *testing.T) {
 	}
 }
 
-// What git refuses to look at is not "no repository": it says what to do.
+// A repository that git refuses is not "no repository": it says what to do.
 func TestRefusedRepository(t *testing.T) {
 	dir := repository(t)
 	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")

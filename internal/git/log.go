@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Commit is one that touched a path.
+// Commit is a commit that touched a path.
 type Commit struct {
 	SHA     string
 	Parents []string // those among the commits that touched the path
@@ -22,9 +22,9 @@ type Commit struct {
 	Subject string
 }
 
-// Log returns the commits that touched a path relative to dir, the newest first
-// and each before its parents. Merges are there when they chose between versions:
-// git's usual simplification hides a merge that threw one away.
+// Log returns the commits that touched a path relative to dir, the newest first and each before its
+// parents. It includes merges that chose between versions: git's usual simplification hides a merge
+// that dropped one.
 func Log(ctx context.Context, dir, path string) ([]Commit, error) {
 	if _, ok, err := Head(ctx, dir); err != nil || !ok {
 		if err == nil {
@@ -68,8 +68,8 @@ func Touched(ctx context.Context, dir, folder string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
-// Show returns a file, whose path is relative to dir, as it was in a commit. The
-// error is fs.ErrNotExist where the commit has none.
+// Show returns a file, whose path is relative to dir, from a commit. The error is fs.ErrNotExist
+// where the commit does not have it.
 func Show(ctx context.Context, dir, sha, path string) ([]byte, error) {
 	var data []byte
 	err := Versions(ctx, dir, path, []string{sha}, func(_ int, raw []byte, present bool) error {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// NamedBase is where the working tree that holds dir left what somebody named: a
-// branch, a tag, a commit. What the clone does not have, as one of a single branch
-// does not have main, is fetched.
+// NamedBase returns where the working tree that holds dir left a named branch, tag or commit. A ref
+// that the clone does not have is fetched; a clone of a single branch, for example, does not have
+// main.
 func NamedBase(ctx context.Context, dir, ref string) (Base, error) {
 	sha, err := Resolve(ctx, dir, ref)
 	var missing *NoCommitError
@@ -24,7 +24,7 @@ func NamedBase(ctx context.Context, dir, ref string) (Base, error) {
 	return Base{Ref: ref, SHA: sha}, nil
 }
 
-// fetchNamed fetches what this clone does not have under a name.
+// fetchNamed fetches a ref that this clone does not have.
 func fetchNamed(ctx context.Context, dir string, missing *NoCommitError) (string, error) {
 	ref := missing.Commit
 	if fullHash.MatchString(ref) {
@@ -57,8 +57,8 @@ func fetchNamed(ctx context.Context, dir string, missing *NoCommitError) (string
 	return "", missing
 }
 
-// remoteOf says which branch or tag of which remote a name may mean; none where it is
-// no plain name (HEAD~2), or there is no remote to ask.
+// remoteOf returns the branch or tag of a remote that a name may mean; none where it is no plain
+// name (HEAD~2), or there is no remote to ask.
 func remoteOf(ctx context.Context, dir, ref string) (remote, name string, err error) {
 	if ref == "" || strings.HasPrefix(ref, "\"") || strings.ContainsAny(ref, "~^:?*[\\ ") || strings.Contains(ref, "@{") {
 		return "", "", nil
@@ -98,7 +98,7 @@ func tipOf(ctx context.Context, dir, remote, name string) (string, error) {
 	return "", nil
 }
 
-// branches are the names that this clone has, for whoever mistyped one.
+// branches returns the branch names of this clone, to suggest for a mistyped one.
 func branches(ctx context.Context, dir string) []string {
 	out, err := run(ctx, dir, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {

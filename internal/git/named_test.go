@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// forked is a repository whose branch feature left main, which went on; and where.
+// forked returns a repository whose branch feature left main, which went on; and where.
 func forked(t *testing.T) (upstream, fork string) {
 	t.Helper()
 	upstream = onMain(t)

@@ -18,8 +18,8 @@ const (
 	oldest    = 30 * 24 * time.Hour // since a tree was last used
 )
 
-// prune removes trees that were not used for long, and those of repositories that
-// are gone. It is tidying: what cannot be removed now stays.
+// prune removes trees that were not used for long, and those of repositories that are gone. It is
+// only cleanup: a tree that cannot be removed now stays.
 func (c *cache) prune(ctx context.Context, keep string, now time.Time) {
 	c.pruneTrees(ctx, keep, now)
 	parent := filepath.Dir(c.dir)

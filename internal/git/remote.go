@@ -17,7 +17,7 @@ func remotesOf(ctx context.Context, dir string) ([]string, error) {
 	return strings.Fields(out), nil
 }
 
-// mainRemote is the remote that is asked where nobody named one: origin or, where it
+// mainRemote returns the remote that is asked where nobody named one: origin or, where it
 // has another name, the only one there is; "" where nothing says which.
 func mainRemote(remotes []string) string {
 	switch {

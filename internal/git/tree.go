@@ -22,7 +22,7 @@ type Tree struct {
 	SHA    string
 	Root   string   // its top folder
 	Folder string   // the folder in it that Checkout was given
-	Notes  []string // what it lacks: submodules that could not be had
+	Notes  []string // what it lacks: submodules that are not available
 
 	lock *os.File
 }
@@ -82,7 +82,7 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	made := ""
 	for {
 		// Making needs the lock alone, using shares it, and between the two somebody
-		// else may get it: what is used is looked at under the shared lock.
+		// else may get it: the tree is checked again under the shared lock.
 		if tree.lock, err = hold(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	if m, whole := c.whole(sha); whole && len(m.Notes) == 0 && c.unchanged(ctx, sha) {
 		return m.ID, nil
 	}
-	if ctx.Err() != nil { // nor was it looked at then
+	if ctx.Err() != nil { // it was not checked either
 		return "", ctx.Err()
 	}
 	c.remove(ctx, sha)

@@ -70,7 +70,7 @@ func enough(n, m int) bool {
 	return orders*alpha >= 2
 }
 
-// unpairedVerdict is the decision table. Medians are apart if their intervals do not overlap, and
+// unpairedVerdict applies the decision table. Medians are apart if their intervals do not overlap, and
 // equivalent if they are shown to lie within the gate of each other.
 func unpairedVerdict(c *result.Change, apart, equivalent bool, gate spec.Gate) (result.Verdict, []result.Reason) {
 	switch {
@@ -148,7 +148,7 @@ func cut(ratios []float64) [][]float64 {
 	return out
 }
 
-// pairedVerdict is the table of a duet without its absolute floor: other tools' benchmarks may be
+// pairedVerdict applies the table of a duet without its absolute floor: other tools' benchmarks may be
 // far shorter than the variation of a launch.
 func pairedVerdict(c *result.Change, gate spec.Gate) (result.Verdict, []result.Reason) {
 	other := &Opponent{Change: c, Median: math.Inf(1)}

@@ -42,7 +42,7 @@ configs:
   huge: {N: 1_000_000_000, THREADS: 100}
 `
 
-// newLab is a lab whose cells do what scripts say.
+// newLab returns a lab whose cells do what scripts say.
 func newLab(t *testing.T) *Lab {
 	t.Helper()
 	t.Parallel()
@@ -55,7 +55,7 @@ func newLab(t *testing.T) *Lab {
 	return b
 }
 
-// scripted is a job on a config of hostYAML, built.
+// scripted returns a job on a config of hostYAML, built.
 func scripted(t *testing.T, config string, script puppet.Script) *Job {
 	t.Helper()
 	s, err := spec.Parse("pawl.yaml", []byte(hostYAML))
@@ -225,7 +225,7 @@ func (h *counted) Open(ctx context.Context, order []int) ([]measure.Place, error
 	return h.Host.Open(ctx, order)
 }
 
-// twice is a match of a job with itself.
+// twice returns a match of a job with itself.
 func twice(job *Job) *measure.Match {
 	m := &measure.Match{Name: "m"}
 	for range 2 {

@@ -51,7 +51,7 @@ func beWorkerWithGPU() {
 	}
 }
 
-// labWithGPU is a lab at the worker above.
+// labWithGPU returns a lab at the worker above.
 func labWithGPU(t *testing.T, class string) *Lab {
 	t.Helper()
 	self, err := os.Executable()
@@ -117,7 +117,7 @@ kernels:
   named: {python: "numbers_only:run", framework: cupy, args: *args}
 `
 
-// pythonSpec is the spec above beside its modules.
+// pythonSpec returns the spec above beside its modules.
 func pythonSpec(t *testing.T) *spec.Spec {
 	t.Helper()
 	dir := t.TempDir()

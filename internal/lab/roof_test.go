@@ -49,7 +49,7 @@ func onProcessor(folder string) *Lab {
 	return b
 }
 
-// pythonOf is a measured row of a function that a framework runs.
+// pythonOf returns a measured row of a function that a framework runs.
 func pythonOf(framework string, threads int, gbps float64) *timedJob {
 	p := jobOf(spec.CellPython, threads, gbps, 0)
 	p.Artifact = &build.Artifact{Framework: framework}
@@ -62,7 +62,7 @@ type timedJob struct {
 	timing *result.Timing
 }
 
-// jobOf is a measured row of a cell.
+// jobOf returns a measured row of a cell.
 func jobOf(cell string, threads int, gbps, gflops float64) *timedJob {
 	timing := &result.Timing{Footprint: 1 << 30, Stats: result.Stats{Count: 20, Median: 1e-3, GBps: gbps, GFLOPS: gflops}}
 	return &timedJob{timing: timing, Job: &Job{

@@ -36,7 +36,7 @@ func (h host) cgroupFolders(controller string) (folders []string, v2 bool) {
 	return append(folders, base), v2
 }
 
-// cpuQuota is the CPU time, in cores, that control groups grant this process.
+// cpuQuota returns the CPU time, in cores, that control groups grant this process.
 func (h host) cpuQuota() (cores float64, limited bool) {
 	folders, v2 := h.cgroupFolders("cpu")
 	for _, folder := range folders {
@@ -58,7 +58,7 @@ func (h host) cpuQuota() (cores float64, limited bool) {
 	return cores, limited
 }
 
-// cgroupMemory is how many more bytes control groups let this process have.
+// cgroupMemory returns how many more bytes control groups let this process have.
 func (h host) cgroupMemory() (bytes int64, limited bool) {
 	limitFile, usedFile, cacheKey := "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"
 	folders, v2 := h.cgroupFolders("memory")

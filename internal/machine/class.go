@@ -14,14 +14,14 @@ var (
 	notSlug      = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// Class is the device class of the host: "host-" and a slug of the CPU model.
+// Class returns the device class of the host: "host-" and a slug of the CPU model.
 func Class(fp result.Fingerprint) string {
 	model := trademarks.ReplaceAllString(fp.CPU.Model, " ")
 	model = nominalClock.ReplaceAllString(model, " ")
 	return "host-" + firstNonEmpty(Slug(model), fp.Arch, "unknown")
 }
 
-// Slug is a product's name in lower case, words joined by hyphens.
+// Slug returns a product's name in lower case, words joined by hyphens.
 func Slug(name string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }

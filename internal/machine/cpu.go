@@ -126,7 +126,7 @@ func parseSize(text string) (int64, bool) {
 	return n << by, true
 }
 
-// maxGHz looks at several CPUs, since those of a desktop differ. A machine with
+// maxGHz reads several CPUs, since those of a desktop differ. A machine with
 // hundreds has them all alike, and reading each would take milliseconds.
 func (h host) maxGHz(usable []int) float64 {
 	var highest int64

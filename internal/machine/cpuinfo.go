@@ -53,7 +53,7 @@ func parseCPUInfo(text string) cpuInfo {
 	return info
 }
 
-// maxMHz is the highest clock of all CPUs in /proc/cpuinfo.
+// maxMHz returns the highest clock of all CPUs in /proc/cpuinfo.
 func maxMHz(text string) (float64, bool) {
 	highest := 0.0
 	for key, value := range cpuInfoFields(text) {
@@ -67,7 +67,7 @@ func maxMHz(text string) (float64, bool) {
 	return highest, highest > 0
 }
 
-// name is the model name, made from the numbers where there is no other.
+// name returns the model name, made from the numbers where there is no other.
 func (c cpuInfo) name() string {
 	if c.model != "" || c.implementer == "" {
 		return c.model

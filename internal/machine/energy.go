@@ -9,7 +9,7 @@ type energyDomain struct {
 	most int64
 }
 
-// EnergyJoules is what the processor packages have used since some moment in
+// EnergyJoules returns what the processor packages have used since some moment in
 // the past. It is there on bare metal only, and often for root only. The
 // counter starts again from zero every few minutes to hours: use a Meter for
 // differences.
@@ -40,7 +40,7 @@ func (h host) energy() []energyDomain {
 	return domains
 }
 
-// energyBetween is the energy used from one reading to the next, in joules.
+// energyBetween returns the energy used from one reading to the next, in joules.
 func energyBetween(before, after []energyDomain) (float64, bool) {
 	if len(after) == 0 || len(before) != len(after) {
 		return 0, false

@@ -19,7 +19,7 @@ var live = host{root: "/"}
 
 func (h host) path(name string) string { return filepath.Join(h.root, name) }
 
-// text is the content of a file without the white space around it, or "" when
+// text returns the content of a file without the white space around it, or "" when
 // it cannot be read. Most of these files exist on some machines only.
 func (h host) text(name string) string {
 	data, err := os.ReadFile(h.path(name))

@@ -1,6 +1,6 @@
 package machine
 
-// MemoryAvailable is how many bytes this process could still use without
+// MemoryAvailable returns how many bytes this process could still use without
 // swapping or being killed: the machine's, or what its control group leaves.
 func MemoryAvailable() (int64, bool) { return live.memoryAvailable() }
 

@@ -89,7 +89,7 @@ func (h host) processes(pids []int) map[int]procTimes {
 	return found
 }
 
-// ticksBetween is the CPU time that the processes used from one reading to the
+// ticksBetween returns the CPU time that the processes used from one reading to the
 // next, the second taken with the same pids.
 //
 // A process that ended in between has handed all its time to its parent, once

@@ -34,7 +34,7 @@ func (h host) load() (float64, bool) {
 	return load, err == nil && load >= 0 && !math.IsInf(load, 0)
 }
 
-// currentGHz is the clock of the fastest usable CPU at this moment. A virtual
+// currentGHz returns the clock of the fastest usable CPU at this moment. A virtual
 // machine often has only the nominal figure of /proc/cpuinfo.
 func (h host) currentGHz() (float64, bool) {
 	var highest int64
@@ -52,7 +52,7 @@ func (h host) currentGHz() (float64, bool) {
 	return mhz / 1e3, ok
 }
 
-// temperature is the hottest reading of the processor's own sensors, in °C.
+// temperature returns the hottest reading of the processor's own sensors, in °C.
 // Other sensors (the board's, a disk's, ACPI's often constant one) say nothing
 // about throttling.
 func (h host) temperature() (float64, bool) {

@@ -25,7 +25,7 @@ func matched(kind string, cells ...MatchCell) *Match {
 	return m
 }
 
-// logCell is a cell whose blocks have these log-ratios against side 1, and in
+// logCell returns a cell whose blocks have these log-ratios against side 1, and in
 // cycles half of them.
 func logCell(set, first int, logs ...float64) MatchCell {
 	halves := make([]float64, len(logs))

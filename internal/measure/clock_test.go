@@ -386,7 +386,7 @@ func TestPythonQueuesSlowly(t *testing.T) {
 	}
 }
 
-// causeOf is that of the fault which an error is, or none.
+// causeOf returns the cause of an error that is a fault, or none.
 func causeOf(err error) result.Cause {
 	var fault *result.Fault
 	if errors.As(err, &fault) {

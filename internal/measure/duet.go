@@ -459,7 +459,7 @@ func (m *Match) separateTurns(ctx context.Context) ([][]turn, error) {
 	return [][]turn{turns}, nil
 }
 
-// turnInMatch is one side's turn.
+// turnInMatch takes one side's turn.
 func (s *series) turnInMatch(ctx context.Context, count int, x extras, held bool) (turn, error) {
 	if x.fresh > 0 {
 		if err := s.stage(ctx, x); err != nil {

@@ -47,7 +47,7 @@ func TestLastLook(t *testing.T) {
 				t.Errorf("%d last looks, want %d: %+v", last, test.want, kept)
 			}
 			timed := timings[0].Stats.Count
-			var after []int // samples that are timed and precede a last look
+			var after []int // samples that are timed and precede the last verification
 			for _, d := range timings[0].Samples.Dropped {
 				if d.Cause == "last look" {
 					before := result.Samples{Seconds: timings[0].Samples.Seconds[:d.From], Dropped: timings[0].Samples.Dropped[:1]}

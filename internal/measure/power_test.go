@@ -9,7 +9,7 @@ import (
 	"pawl/internal/stat"
 )
 
-// normalCells are the pairs of n cells: cells scatter by sigma around a change, and
+// normalCells returns the pairs of n cells: cells scatter by sigma around a change, and
 // pairs by as much around their cell.
 func normalCells(random *rand.Rand, n int, change, sigma float64) [][]float64 {
 	out := make([][]float64, n)

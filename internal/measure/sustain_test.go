@@ -55,7 +55,7 @@ func TestStretchesNeedInputsThatStay(t *testing.T) {
 // Readings taken during warm-up say nothing of the clock it can sustain.
 func TestStretchesLookAtTheMachine(t *testing.T) {
 	t.Parallel()
-	script := puppet.Script{Micros: 5, Spin: 60} // both runs together last long enough for another look
+	script := puppet.Script{Micros: 5, Spin: 60} // both runs together last long enough for another reading
 	s := newSeries(Side{Cell: loaded(t, newWorker(t, unstolen), script), Instance: sized(spec.CellHost, 8)}, quickly(), func(Progress) {})
 	if err := s.begin(t.Context()); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // Rel·|b|. The zero Tolerance wants equality.
 type Tolerance struct{ Abs, Rel float64 }
 
-// Over is the tolerance of sums of this many terms, in arithmetic of type t or, where that
+// Over returns the tolerance of sums of this many terms, in arithmetic of type t or, where that
 // is narrower, of float32. Whoever adds one to the other rounds every time: sums of terms about
 // as large as 1, for which Abs would be usual, are off by 0.4 u·terms then, u being the unit of
 // rounding, if they are of both signs, and by a share of u·√terms/3 if they are of one (root
@@ -49,7 +49,7 @@ type Difference struct {
 	WantSquare float64 // sum of b²
 }
 
-// RMS is the root of the mean squared difference.
+// RMS returns the root of the mean squared difference.
 func (d Difference) RMS() float64 {
 	if d.Count == 0 {
 		return 0
@@ -180,7 +180,7 @@ func gapOf(out, want Typed[[]byte]) gap {
 	return g
 }
 
-// at is what an element must be, given both values, and how far it is from that.
+// at returns what an element must be, given both values, and how far it is from that.
 func (g *gap) at(i int64, got, ref float64) (must, distance float64) {
 	if math.IsNaN(got) && math.IsNaN(ref) && Blank(g.out, i) {
 		ref = 0 // nobody has written that NaN

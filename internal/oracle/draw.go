@@ -17,7 +17,7 @@ func mix(z uint64) uint64 {
 
 func draw(key, n uint64) uint64 { return mix(key + (n+1)*golden) }
 
-// Key is the key of a kernel's argument number arg, filled for batch number
+// Key returns the key of a kernel's argument number arg, filled for batch number
 // batch.
 func Key(seed uint64, arg, batch int) uint64 {
 	return draw(draw(draw(seed, 0), uint64(arg)), uint64(batch))

@@ -44,7 +44,7 @@ var arguments = map[string][]string{
 // Kinds lists the kinds of fill.
 var Kinds = []string{Normal, Uniform, Integers, Constant, Zero, Iota, Rows, Outliers, Specials}
 
-// Defaults is the fill of an input that says nothing about it.
+// Defaults returns the fill of an input that says nothing about it.
 func Defaults(t dtype.Type) Fill {
 	low, _ := t.Range()
 	switch {
@@ -156,7 +156,7 @@ func floatOnly(kind string) bool {
 	return false
 }
 
-// widest is the greatest number of the type that uniform is computed in.
+// widest returns the greatest number of the type that uniform is computed in.
 func widest(t dtype.Type) float64 {
 	if t == dtype.F64 {
 		return math.MaxFloat64

@@ -36,7 +36,7 @@ func Generate(dst []byte, t dtype.Type, fill Fill, key uint64) {
 	})
 }
 
-// elements is how many a buffer holds, for functions that panic when it cannot
+// elements returns how many a buffer holds, for functions that panic when it cannot
 // be filled.
 func elements(data []byte, t dtype.Type, fill Fill) int {
 	if err := CheckFill(t, fill); err != nil {

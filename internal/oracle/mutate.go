@@ -24,7 +24,7 @@ func Mutate(data []byte, t dtype.Type, fill Fill, key uint64, step int) {
 	}
 }
 
-// Places are the elements of a buffer of count that a step of Mutate changes, in
+// Places returns the elements of a buffer of count that a step of Mutate changes, in
 // order.
 func Places(key uint64, count int64, step int) [Changes]int64 {
 	var places [Changes]int64
@@ -36,7 +36,7 @@ func Places(key uint64, count int64, step int) [Changes]int64 {
 	return places
 }
 
-// Changing is the fill that Mutate takes new values from, and whether there are any.
+// Changing returns the fill that Mutate takes new values from, and whether there are any.
 func Changing(fill Fill) (Fill, bool) {
 	switch fill.Kind {
 	case Constant, Zero, Iota:

@@ -58,7 +58,7 @@ func Blank(b Typed[[]byte], i int64) bool {
 	return bytes.Equal(b.Data[i*size:(i+1)*size], poison[:size])
 }
 
-// Blanks is how many elements still are poison, and the first of them; -1: none is.
+// Blanks returns how many elements still are poison, and the first of them; -1: none is.
 func Blanks(b Typed[[]byte], count int64) (blanks, first int64) {
 	parts := make([][2]int64, (count+share-1)/share)
 	each(len(parts), func(n int) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Value is one argument of a problem. Data holds a buffer's elements, little-
-// endian, before the launch; that of outputs and scratch is not looked at.
+// endian, before the launch; that of outputs and scratch is ignored.
 type Value struct {
 	Name   string
 	Role   string // of a buffer: in, out, inout, scratch
@@ -101,7 +101,7 @@ func Reference(name string, args []Value) (map[int][]byte, error) {
 	return results, nil
 }
 
-// Terms is how many numbers an element of the first output of a reference adds up, 0
+// Terms returns how many numbers an element of the first output of a reference adds up, 0
 // where it adds up none or nothing is known of it. It needs no Data.
 func Terms(name string, args []Value) int64 {
 	p, _, err := planned(name, args)

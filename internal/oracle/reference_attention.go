@@ -139,7 +139,7 @@ type rowBlock struct {
 	q, p, o      []float64
 }
 
-// visible is how many keys a row sees.
+// visible returns how many keys a row sees.
 func (h *heads) visible(row int) int {
 	if !h.causal {
 		return h.keys

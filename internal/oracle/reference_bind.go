@@ -95,7 +95,7 @@ func known(scalars map[string][]string) string {
 	return strings.Join(names, ", ")
 }
 
-// rounded is what a kernel sees of a scalar.
+// rounded returns what a kernel sees of a scalar.
 func rounded(v Value) float64 {
 	if !v.Type.Float() || v.Type == dtype.F64 {
 		return v.Scalar
@@ -241,7 +241,7 @@ func (p *problem) allocate() map[int][]byte {
 	return results
 }
 
-// scalar is a scalar by the part it plays.
+// scalar returns a scalar by the part it plays.
 func (p *problem) scalar(part string, otherwise float64) float64 {
 	if v, ok := p.scalars[part]; ok {
 		return v

@@ -9,7 +9,7 @@ type Held struct {
 	Greatest                                                bool // or what stands for an infinity in a type without
 }
 
-// HeldBy is what Generate would write among count elements of a fill of Specials, up
+// HeldBy returns what Generate would write among count elements of a fill of Specials, up
 // to the greatest number: who may not have it need not know the rest.
 func HeldBy(t dtype.Type, fill Fill, key uint64, count int64) Held {
 	var held Held
@@ -42,7 +42,7 @@ func HeldBy(t dtype.Type, fill Fill, key uint64, count int64) Held {
 	return held
 }
 
-// And is what two buffers hold together.
+// And returns what two buffers hold together.
 func (h Held) And(other Held) Held {
 	return Held{
 		NaN: h.NaN || other.NaN, Infinity: h.Infinity || other.Infinity, NegativeInfinity: h.NegativeInfinity || other.NegativeInfinity,

@@ -25,7 +25,7 @@ type Mark struct {
 	Title     string  // what a reader hears, or sees under the pointer
 }
 
-// Axis is the line that names the ticks.
+// Axis returns the line that names the ticks.
 func (f Frame) Axis(name func(float64) string) string {
 	var b strings.Builder
 	open(&b, "axis", 18, "")
@@ -52,7 +52,7 @@ func (f Frame) Axis(name func(float64) string) string {
 	return b.String()
 }
 
-// Blank is a line with nothing on it but the grid.
+// Blank returns a line with nothing on it but the grid.
 func (f Frame) Blank() string {
 	var b strings.Builder
 	open(&b, "", f.Height, "")
@@ -61,7 +61,7 @@ func (f Frame) Blank() string {
 	return b.String()
 }
 
-// Dot is a line with a mark on it. A mark whose value is not finite is not drawn.
+// Dot returns a line with a mark on it. A mark whose value is not finite is not drawn.
 func (f Frame) Dot(m Mark) string {
 	if !usable(m.Value) {
 		return f.Blank()

@@ -59,7 +59,7 @@ func Histograms(layers []Layer, tags []Tag, height int, title string) string {
 	return b.String()
 }
 
-// share is what part of all values a bin of n holds.
+// share returns what part of all values a bin of n holds.
 func (b Bins) share(n int) float64 {
 	all := b.Below + b.Above
 	for _, n := range b.Counts {

@@ -20,7 +20,7 @@ const (
 	ratioMargin = 0.15
 )
 
-// Linear is a scale from low to high. A range without width is widened.
+// Linear returns a scale from low to high. A range without width is widened.
 func Linear(low, high float64) Scale {
 	low, high = ordered(low, high)
 	if high-low < 1e-9*math.Max(math.Abs(low), math.Abs(high)) || high-low < tiny {
@@ -30,7 +30,7 @@ func Linear(low, high float64) Scale {
 	return Scale{low: low, high: high}
 }
 
-// Log is a logarithmic scale. It is linear where a bound is not positive.
+// Log returns a logarithmic scale. It is linear where a bound is not positive.
 func Log(low, high float64) Scale {
 	low, high = ordered(low, high)
 	if low < tiny {
@@ -55,7 +55,7 @@ func ordered(low, high float64) (float64, float64) {
 	return math.Min(low, high), math.Max(low, high)
 }
 
-// Fit is a scale for amounts: from zero, so that twice as long looks twice as
+// Fit returns a scale for amounts: from zero, so that twice as long looks twice as
 // long, or logarithmic where the values spread over more than twentyfold.
 func Fit(values []float64) Scale {
 	low, high, ok := bounds(values)
@@ -71,7 +71,7 @@ func Fit(values []float64) Scale {
 	return Linear(math.Min(low-free, 0), math.Max(high+free, 0))
 }
 
-// FitRatios is a logarithmic scale for ratios, on which twice and half lie
+// FitRatios returns a logarithmic scale for ratios, on which twice and half lie
 // equally far from 1, which is always on it.
 func FitRatios(values []float64) Scale {
 	positive := []float64{1}
@@ -86,13 +86,13 @@ func FitRatios(values []float64) Scale {
 	return logAround(math.Min(low, 1/least), math.Max(high, least), ratioMargin)
 }
 
-// logAround is a scale that leaves a share of its width free on either side.
+// logAround returns a scale that leaves a share of its width free on either side.
 func logAround(low, high, share float64) Scale {
 	free := math.Exp((math.Log(high) - math.Log(low)) * share / (1 - 2*share))
 	return Log(math.Max(low/free, tiny), math.Min(high*free, huge))
 }
 
-// bounds are the least and the greatest of the usable values.
+// bounds returns the least and the greatest of the usable values.
 func bounds(values []float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -103,16 +103,16 @@ func bounds(values []float64) (low, high float64, ok bool) {
 	return low, high, low <= high
 }
 
-// Low is the value at the left end.
+// Low returns the value at the left end.
 func (s Scale) Low() float64 { return s.low }
 
-// High is the value at the right end.
+// High returns the value at the right end.
 func (s Scale) High() float64 { return s.high }
 
 // Logarithmic reports whether equal distances are equal ratios.
 func (s Scale) Logarithmic() bool { return s.log }
 
-// At is the position of a value; what lies outside is at the end it lies beyond,
+// At returns the position of a value; what lies outside is at the end it lies beyond,
 // and what is not a number in the middle.
 func (s Scale) At(v float64) float64 {
 	switch {

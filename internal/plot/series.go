@@ -96,5 +96,5 @@ func (d *drawing) lift() {
 	d.highs, d.edges = nil, nil
 }
 
-// level is a height from the top, with room for the stroke at either edge.
+// level returns a height from the top, with room for the stroke at either edge.
 func (d *drawing) level(v float64) string { return decimal(math.Round(96 - 92*d.scale.At(v))) }

@@ -2,7 +2,7 @@ package plot
 
 import "math"
 
-// Ticks are at most the given number of round values inside the scale, ascending.
+// Ticks returns at most the given number of round values inside the scale, ascending.
 func (s Scale) Ticks(most int) []float64 {
 	if most < 1 || s.low >= s.high {
 		return nil
@@ -15,7 +15,7 @@ func (s Scale) Ticks(most int) []float64 {
 	return s.linearTicks(most)
 }
 
-// linearTicks are the multiples of 1, 2 or 5 times a power of ten, with the least
+// linearTicks returns the multiples of 1, 2 or 5 times a power of ten, with the least
 // such step that is wide enough.
 func (s Scale) linearTicks(most int) []float64 {
 	// Of a step: a division may miss a tick at the very end by its rounding.

@@ -15,7 +15,7 @@ import (
 	"pawl/internal/diag"
 )
 
-// sample is a file with an entry that moved, one that was accepted and one removed.
+// sample returns a file with an entry that moved, one that was accepted and one removed.
 func sample(t testing.TB) *File {
 	f := newFile(class, "x.json")
 	check := func(_ any, err error) {

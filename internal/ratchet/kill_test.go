@@ -85,7 +85,7 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// writerProgram is this test binary without the race detector, which takes longer to start than a
+// writerProgram returns this test binary without the race detector, which takes longer to start than a
 // writer takes to be killed, and sees nothing of other processes.
 func writerProgram(t *testing.T) string {
 	info, ok := debug.ReadBuildInfo()

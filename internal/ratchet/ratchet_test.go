@@ -26,10 +26,10 @@ const class = "nvidia-h200"
 
 var started = time.Date(2026, 11, 10, 14, 22, 33, 0, time.UTC)
 
-// sha is a commit's hash made of one digit.
+// sha returns a commit's hash made of one digit.
 func sha(digit int) string { return strings.Repeat(fmt.Sprint(digit%10), 40) }
 
-// candidate is a clean result of attention/config in this many milliseconds, of a
+// candidate returns a clean result of attention/config in this many milliseconds, of a
 // commit whose hash is made of one digit; its code differs from commit to commit.
 func candidate(config string, commit int, ms float64) Candidate {
 	seconds := []float64{ms / 1e3, ms / 1e3 * 1.001, ms / 1e3 * 0.999}

@@ -30,7 +30,7 @@ func fateOf(c *result.Case) fate {
 	return passed
 }
 
-// tone is how a fate looks.
+// tone returns how a fate looks.
 func (f fate) tone() view.Tone {
 	switch f {
 	case passed:
@@ -41,7 +41,7 @@ func (f fate) tone() view.Tone {
 	return view.Unsure
 }
 
-// sizes are a case's variables in their own order: "S=448 B=16 H=4 D=64".
+// sizes returns a case's variables in their own order: "S=448 B=16 H=4 D=64".
 func sizes(c *result.Case) string {
 	known := where(c.Names, func(name string) bool {
 		_, known := c.Vars[name]
@@ -54,7 +54,7 @@ func sizes(c *result.Case) string {
 	return strings.Join(each(names, func(name string) string { return name + "=" + c.Vars[name] }), " ")
 }
 
-// scientific is a number of an error column; NaN and infinities are no errors.
+// scientific returns a number of an error column; NaN and infinities are no errors.
 func scientific(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -65,7 +65,7 @@ func scientific(v float64) string {
 	return unit.Scientific(v)
 }
 
-// errorsOf are an output's largest errors and their RMS. Where no two numbers could be
+// errorsOf returns an output's largest errors and their RMS. Where no two numbers could be
 // subtracted they are what its elements are: NaN, or infinitely far off.
 func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
 	nothing := o.MaxAbs == 0 && o.RMS == 0 && o.Wrong > 0 && (o.Wrong == o.Count || o.NaNs == o.Count)
@@ -86,7 +86,7 @@ func unbounded(v float64) float64 {
 	return v
 }
 
-// far is an error in words.
+// far returns an error in words.
 func far(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -103,7 +103,7 @@ func farOff(o *result.OutputError) (abs, rel, rms string) {
 	return far(a), relative(a, b), far(c)
 }
 
-// relative is a relative error in words: none, where all that differs should be zero.
+// relative returns a relative error in words: none, where all that differs should be zero.
 func relative(abs, rel float64) string {
 	if rel == 0 && abs > 0 {
 		return "–"
@@ -119,10 +119,10 @@ func relativeField(abs, rel float64) string {
 	return zero(rel)
 }
 
-// bound is a tolerance, which somebody wrote in as few digits as it takes.
+// bound returns a tolerance, which somebody wrote in as few digits as it takes.
 func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
 
-// bounds are the tolerances that an output is judged by.
+// bounds returns the tolerances that an output is judged by.
 func bounds(o *result.OutputError) (atol, rtol string) {
 	if o.Exact {
 		return "exact", ""
@@ -139,7 +139,7 @@ func allowed(o *result.OutputError) string {
 	return "atol " + atol + ", rtol " + rtol
 }
 
-// closest is the output of a case that is nearest to failing, or that fails worst;
+// closest returns the output of a case that is nearest to failing, or that fails worst;
 // nil where nothing was compared.
 func closest(c *result.Case) *result.OutputError {
 	var worst *result.OutputError
@@ -152,7 +152,7 @@ func closest(c *result.Case) *result.OutputError {
 	return worst
 }
 
-// strain is how much of what is allowed an output needs, roughly.
+// strain returns how much of what is allowed an output needs, roughly.
 func strain(o *result.OutputError) float64 {
 	switch {
 	case o.Atol > 0:
@@ -163,7 +163,7 @@ func strain(o *result.OutputError) float64 {
 	return o.MaxAbs
 }
 
-// place is an element as source code would write it: "out[3, 0, 447, 12]".
+// place returns an element as source code would write it: "out[3, 0, 447, 12]".
 func place(name string, index []int64) string {
 	parts := make([]string, len(index))
 	for i, n := range index {
@@ -172,7 +172,7 @@ func place(name string, index []int64) string {
 	return name + "[" + strings.Join(parts, ", ") + "]"
 }
 
-// worstLine is the element of an output that is furthest off; "" when there is none,
+// worstLine returns the element of an output that is furthest off; "" when there is none,
 // or when the reason says it already.
 func worstLine(o *result.OutputError, reason string) string {
 	if o.Worst == nil {
@@ -185,7 +185,7 @@ func worstLine(o *result.OutputError, reason string) string {
 	return fmt.Sprintf("%s is %s and must be %s", at, o.Worst.Got, o.Worst.Want)
 }
 
-// why is the reason of a failure, whoever gave it.
+// why returns the reason of a failure, whoever gave it.
 func why(c *result.Case) string {
 	switch {
 	case c.Reason != "":
@@ -204,7 +204,7 @@ type found struct {
 	times int
 }
 
-// findings are what speaks against a row's honesty, each once, proofs first.
+// findings returns what speaks against a row's honesty, each once, proofs first.
 func findings(v *result.Verification) []found {
 	if v == nil {
 		return nil
@@ -259,7 +259,7 @@ func limitsOf(row *result.Row) []string {
 	return row.Verification.Limits
 }
 
-// limits are what could not be guaranteed, each sentence once, with the rows it is
+// limits returns what could not be guaranteed, each sentence once, with the rows it is
 // about.
 func limits(rows []*result.Row, name func(*result.Row) string) []string {
 	var all [][2]string // a sentence, and whom it is about
@@ -288,7 +288,7 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
 }
 
-// accused is what speaks against a row's honesty, unless its fault says it.
+// accused returns what speaks against a row's honesty, unless its fault says it.
 func accused(row *result.Row, name string) view.Item {
 	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
 	item := view.Item{Name: name, Badge: suspect}
@@ -306,7 +306,7 @@ func accused(row *result.Row, name string) view.Item {
 	return item
 }
 
-// accusations are what speaks against rows.
+// accusations returns what speaks against rows.
 func accusations(rows []*result.Row, name func(*result.Row) string) view.Section {
 	s := view.Section{Title: "Integrity", List: true}
 	for _, row := range rows {

@@ -76,7 +76,7 @@ func unbuildable(f *result.Fault) bool {
 	return f != nil && f.Stage == "build" && f.Cause == result.CauseUnsupported
 }
 
-// kernelsWith are those that this machine cannot build for one reason.
+// kernelsWith returns those that this machine cannot build for one reason.
 func kernelsWith(r *result.Report, message string) []string {
 	alike := where(lines(r), func(l line) bool { return unbuildable(l.row.Fault) && l.row.Fault.Message == message })
 	return distinct(each(alike, func(l line) string { return l.row.Kernel }))
@@ -113,8 +113,8 @@ func hinted(text, hint string) string {
 	return text + " (" + hint + ")"
 }
 
-// attentive is the report with all that needs attention among its warnings: also
-// sides that could not be had, baselines that did not move and answers that nobody
+// attentive returns the report with all that needs attention among its warnings: also
+// sides that are not available, baselines that did not move and answers that nobody
 // knows, each sentence once; without what its rows say themselves.
 func attentive(r *result.Report) *result.Report {
 	out := *r
@@ -156,7 +156,7 @@ func attentive(r *result.Report) *result.Report {
 	return &out
 }
 
-// remedyOf is what to do about a version that cannot be had, where the sentence is of
+// remedyOf returns what to do about a version that is not available, where the sentence is of
 // that.
 func remedyOf(side *result.Side, sentence string) string {
 	if side.Row == nil || side.Row.Fault == nil || !strings.Contains(sentence, side.Row.Fault.Message) {

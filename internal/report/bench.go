@@ -96,7 +96,7 @@ func ofMeasured(text func(*result.Row) string) func(line) string {
 	}
 }
 
-// benchColumns are the name of a line, the figures that any line has, and which GPU
+// benchColumns returns the name of a line, the figures that any line has, and which GPU
 // measured it where several did.
 func benchColumns(all []line) []column[line] {
 	name := column[line]{head: "kernel/config", bytes: 200, cell: func(l line) view.Cell {
@@ -140,7 +140,7 @@ func benchTable(all []line) *view.Table {
 	return t
 }
 
-// benchText is the table of a terminal, where all that needs no attention is green.
+// benchText returns the table of a terminal, where all that needs no attention is green.
 func benchText(all []line) *view.Table {
 	t := benchTable(all)
 	for _, row := range t.Rows {
@@ -151,7 +151,7 @@ func benchText(all []line) *view.Table {
 	return t
 }
 
-// benchPage is the tables of a page: what every rival came to, and all lines.
+// benchPage returns the tables of a page: what every rival came to, and all lines.
 func benchPage(r *result.Report, all []line) view.Section {
 	t := benchTable(all)
 	last := len(t.Columns) - 1

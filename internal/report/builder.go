@@ -115,7 +115,7 @@ func (c column[T]) of(item T) view.Cell {
 	return view.Cell{Text: c.text(item), Tone: c.tone}
 }
 
-// used are the columns that one of the items has something in.
+// used returns the columns that one of the items has something in.
 func used[T any](items []T, columns []column[T]) []column[T] {
 	var out []column[T]
 	for _, c := range columns {
@@ -191,12 +191,12 @@ func records[T any](items []T, fields []field[T]) [][]string {
 	return out
 }
 
-// where are the items that something holds for.
+// where returns the items that something holds for.
 func where[T any](items []T, holds func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !holds(item) })
 }
 
-// distinct are the texts without those that are empty or there before.
+// distinct returns the texts without those that are empty or there before.
 func distinct(texts []string) []string {
 	var out []string
 	for _, text := range texts {

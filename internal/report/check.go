@@ -12,7 +12,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// gateOf is the gate that a report was judged by; one that does not say had the
+// gateOf returns the gate that a report was judged by; one that does not say had the
 // usual.
 func gateOf(r *result.Report) result.Gate {
 	if r.Gate != nil {
@@ -49,12 +49,12 @@ func checkedRows(r *result.Report) []checked {
 	return out
 }
 
-// played is the side of a role that the row was measured against.
+// played returns the side of a role that the row was measured against.
 func played(row *result.Row, role result.Role) *result.Side {
 	return sideOf(row, func(side *result.Side) bool { return side.Role == role && side.Change != nil })
 }
 
-// sideOf is the first side of a row that something holds for; nil where there is none.
+// sideOf returns the first side of a row that something holds for; nil where there is none.
 func sideOf(row *result.Row, holds func(*result.Side) bool) *result.Side {
 	if at := slices.IndexFunc(row.Sides, holds); at >= 0 {
 		return row.Sides[at]
@@ -62,7 +62,7 @@ func sideOf(row *result.Row, holds func(*result.Side) bool) *result.Side {
 	return nil
 }
 
-// sideName is what a side is called: "best 1a2b3c4".
+// sideName returns what a side is called: "best 1a2b3c4".
 func sideName(side *result.Side) string {
 	return strings.TrimSpace(string(side.Role) + " " + shortSHA(side.Commit))
 }
@@ -112,7 +112,7 @@ func (c checked) section() section {
 
 func (c checked) accepted() bool { return slices.Contains(c.row.Reasons, result.Accepted) }
 
-// word is the verdict, or what stands in its place.
+// word returns the verdict, or what stands in its place.
 func (c checked) word() string {
 	switch {
 	case c.row.Verdict != "":
@@ -125,12 +125,12 @@ func (c checked) word() string {
 	return "not judged"
 }
 
-// of are the rows of some sections, in their order.
+// of returns the rows of some sections, in their order.
 func of(rows []checked, sections ...section) []checked {
 	return where(rows, func(c checked) bool { return slices.Contains(sections, c.section()) })
 }
 
-// gravest are all rows, first those that somebody must look at.
+// gravest returns all rows, first those that somebody must review.
 func gravest(rows []checked) []checked {
 	out := slices.Clone(rows)
 	slices.SortStableFunc(out, func(a, b checked) int { return cmp.Compare(a.section(), b.section()) })
@@ -148,7 +148,7 @@ func summary(rows []checked) string {
 	}), string(result.Regression), string(result.Improvement))
 }
 
-// headline is what the check came to.
+// headline returns what the check came to.
 func headline(r *result.Report, rows []checked) string {
 	text := verdictLine(r, rows)
 	if n := suspects(rows); n != "" {
@@ -243,7 +243,7 @@ const (
 	unknownWord   = "not measured"
 )
 
-// origin is what the change does to a row's code, whatever came of it.
+// origin returns what the change does to a row's code, whatever came of it.
 func (c checked) origin() string {
 	former := c.former()
 	switch at := c.section(); {
@@ -257,7 +257,7 @@ func (c checked) origin() string {
 	return changedWord
 }
 
-// former is what a row was made from: the base's version or, where there is no base,
+// former returns what a row was made from: the base's version or, where there is no base,
 // the best-known; nil where neither is known.
 func (c checked) former() *result.Row {
 	for _, role := range []result.Role{result.Base, result.Best} {

@@ -17,7 +17,7 @@ func rowName(row *result.Row) string { return row.Name() }
 // sandboxOff is the level of a sandbox that nobody wanted.
 const sandboxOff = "off"
 
-// verified reports whether a row's answers were looked at and are right.
+// verified reports whether a row's answers were verified and are right.
 func (c checked) verified() bool {
 	v := c.row.Verification
 	return v != nil && v.Passed > 0 && v.Failed == 0
@@ -27,17 +27,17 @@ func verifiedOf(rows []checked) []checked {
 	return where(rows, checked.verified)
 }
 
-// examined reports whether a check looked at answers at all.
+// examined reports whether a check verified answers at all.
 func examined(rows []checked) bool {
 	return slices.ContainsFunc(rows, func(c checked) bool { return c.row.Verification != nil })
 }
 
-// timedLooks is how many timed samples of a row were looked at.
+// timedLooks returns how many timed samples of a row were verified.
 func timedLooks(row *result.Row) int {
 	return len(where(row.Verification.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane && fateOf(c) != skipped }))
 }
 
-// accuracy is the largest error of some rows, and what was allowed: "max abs 6.1e-07
+// accuracy returns the largest error of some rows, and what was allowed: "max abs 6.1e-07
 // (atol 2e-05)", with the relative ones where the absolute do not explain it.
 func accuracy(rows ...*result.Row) string {
 	var cases []*result.Case
@@ -58,7 +58,7 @@ func accuracy(rows ...*result.Row) string {
 	}
 }
 
-// blunder is the first wrong answer of a row, in one line; "" when there is none.
+// blunder returns the first wrong answer of a row, in one line; "" when there is none.
 func (c checked) blunder() string {
 	if c.row.Verification == nil {
 		return ""
@@ -95,7 +95,7 @@ func witnesses(rows []checked) []witness {
 
 func oracleOf(w witness) string { return w.items[0].row.Verification.Oracle }
 
-// kernelsOf are the kernels that rows were seen to run, each once, in a short form.
+// kernelsOf returns the kernels that rows were seen to run, each once, in a short form.
 func kernelsOf(rows []checked) []string {
 	var out []string
 	for _, c := range rows {
@@ -104,7 +104,7 @@ func kernelsOf(rows []checked) []string {
 	return distinct(out)
 }
 
-// plainName is a C++ function's own name, where its mangled one begins with it:
+// plainName returns a C++ function's own name, where its mangled one begins with it:
 // _Z7softmaxPKfPfi.
 func plainName(mangled string) string {
 	const longest = 60
@@ -117,7 +117,7 @@ func plainName(mangled string) string {
 	return view.Shorten(mangled, longest)
 }
 
-// inShort is a row's verification in a sentence.
+// inShort returns a row's verification in a sentence.
 func (c checked) inShort() string {
 	v := c.row.Verification
 	if v == nil {
@@ -134,7 +134,7 @@ func (c checked) inShort() string {
 	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" verified") + prefixed("; ran ", few(kernelsOf([]checked{c})))
 }
 
-// untold are the wrong answers of a row of which its fault does not say everything.
+// untold returns the wrong answers of a row of which its fault does not say everything.
 func (c checked) untold() []*result.Case {
 	if c.row.Verification == nil {
 		return nil
@@ -146,13 +146,13 @@ func (c checked) untold() []*result.Case {
 	})
 }
 
-// suspects is how many rows are under suspicion, in words; "" when none is.
+// suspects returns how many rows are under suspicion, in words; "" when none is.
 func suspects(rows []checked) string {
 	n := len(where(rows, func(c checked) bool { return suspicious(c.row) }))
 	return when(n > 0, unit.Count(n)+" suspicious")
 }
 
-// checkNotes are what stands below a check without being a doubt of its own.
+// checkNotes returns what stands below a check without being a doubt of its own.
 func checkNotes(r *result.Report) []string {
 	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
 	return present(

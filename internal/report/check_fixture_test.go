@@ -66,7 +66,7 @@ func checkOf(rows ...*result.Row) *result.Report {
 	}
 }
 
-// everything is a check with one of all that can happen.
+// everything returns a check with one of all that can happen.
 func everything() *result.Report {
 	s := stage{rand.New(rand.NewPCG(7, 8))}
 	percent := func(v float64) *float64 { return &v }
@@ -135,7 +135,7 @@ func unchangedRow(kernel, config string) *result.Row {
 	}}
 }
 
-// plan is what check --plan makes.
+// plan returns what check --plan makes.
 func plan() *result.Report {
 	return checkOf(
 		&result.Row{Kernel: "attention", Config: "training_512", Plan: "play against base 89abcde and best 1a2b3c4", Sides: []*result.Side{{Role: result.Base, Commit: baseCommit}}},
@@ -147,7 +147,7 @@ func plan() *result.Report {
 	)
 }
 
-// sixty is a large check: sixty configs that all changed.
+// sixty returns a large check: sixty configs that all changed.
 func sixty() *result.Report {
 	s := stage{rand.New(rand.NewPCG(9, 10))}
 	var rows []*result.Row

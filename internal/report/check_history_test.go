@@ -14,7 +14,7 @@ import (
 	"pawl/internal/result"
 )
 
-// ratcheted is a history whose medians, in microseconds, are given; 0 is a reset.
+// ratcheted returns a history whose medians, in microseconds, are given; 0 is a reset.
 func ratcheted(micros ...float64) []result.HistoryPoint {
 	var out []result.HistoryPoint
 	for i, v := range micros {
@@ -33,7 +33,7 @@ func ratcheted(micros ...float64) []result.HistoryPoint {
 	return out
 }
 
-// remembered is a check whose rows have histories of all kinds.
+// remembered returns a check whose rows have histories of all kinds.
 func remembered() *result.Report {
 	s := stage{rand.New(rand.NewPCG(11, 12))}
 	zero := 0.0

@@ -96,7 +96,7 @@ type entrant struct {
 	timing      *result.Timing
 }
 
-// playing are the row and the sides it was measured against, the row last, so that
+// playing returns the row and the sides it was measured against, the row last, so that
 // it is drawn on top.
 func (c checked) playing() []entrant {
 	var out []entrant
@@ -111,7 +111,7 @@ func (c checked) playing() []entrant {
 	return out
 }
 
-// versions are the medians side by side, the oldest first. What earlier runs found
+// versions returns the medians side by side, the oldest first. What earlier runs found
 // belongs above them.
 func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
 	var all []float64
@@ -197,7 +197,7 @@ func cellNotes(change *result.Change, left int) []string {
 	return append(out, present(when(left > 0, view.Counted(left, "more cell")+" in the JSON report"))...)
 }
 
-// allHistories are those of rows that have at least two times to show.
+// allHistories returns those of rows that have at least two times to show.
 func allHistories(rows []checked) view.Section {
 	out := view.Section{ID: "history", Title: "History"}
 	left := 0
@@ -221,7 +221,7 @@ func allHistories(rows []checked) view.Section {
 	return out
 }
 
-// recorded are the points from the first on that is a time.
+// recorded returns the points from the first on that is a time.
 func recorded(points []result.HistoryPoint) []result.HistoryPoint {
 	for i, p := range points {
 		if timed(p.MedianS) {

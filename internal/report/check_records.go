@@ -10,7 +10,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// statFields are the median of a row, for programs.
+// statFields returns the median of a row, for programs.
 func statFields[T any](prefix string, row func(T) *result.Row) []field[T] {
 	stat := func(name string, get func(result.Stats) float64) field[T] {
 		return field[T]{prefix + name, func(item T) string {
@@ -26,7 +26,7 @@ func statFields[T any](prefix string, row func(T) *result.Row) []field[T] {
 	}
 }
 
-// changeField is a number of a change, for programs.
+// changeField returns a number of a change, for programs.
 func changeField[T any](name string, change func(T) *result.Change, text func(*result.Change) string) field[T] {
 	return field[T]{name, func(item T) string {
 		if c := change(item); c != nil {
@@ -36,7 +36,7 @@ func changeField[T any](name string, change func(T) *result.Change, text func(*r
 	}}
 }
 
-// changeFields are the numbers that every change has.
+// changeFields returns the numbers that every change has.
 func changeFields[T any](prefix string, change func(T) *result.Change) []field[T] {
 	of := func(name string, get func(*result.Change) float64) field[T] {
 		return changeField(prefix+name, change, func(c *result.Change) string { return zero(get(c)) })
@@ -55,7 +55,7 @@ func optional(v *float64) string {
 	return zero(*v)
 }
 
-// sideFields are the version of a role that a row was measured against.
+// sideFields returns the version of a role that a row was measured against.
 func sideFields(role result.Role) []field[checked] {
 	prefix := string(role) + "_"
 	side := func(c checked) *result.Side {
@@ -142,7 +142,7 @@ func witnessColumns(all []checked) []column[witness] {
 	}
 }
 
-// looksOf is how many timed samples were verified.
+// looksOf returns how many timed samples were verified.
 func looksOf(w witness) int {
 	n := 0
 	for _, c := range w.items {
@@ -219,7 +219,7 @@ var verifiedColumns = []column[checked]{
 	{head: "ran on the GPU", text: func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
 }
 
-// verifiedSheet is how the answers of every row were looked at.
+// verifiedSheet returns how the answers of every row were verified.
 func verifiedSheet(rows []checked) *view.Table {
 	var some []checked
 	for _, c := range gravest(rows) {
@@ -245,7 +245,7 @@ var verifyFields = []field[checked]{
 	{"kernels", ofAnswers(func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") })},
 }
 
-// ofAnswers makes a fact of rows whose answers were looked at.
+// ofAnswers makes a fact of rows whose answers were verified.
 func ofAnswers(text func(*result.Verification) string) func(checked) string {
 	return func(c checked) string {
 		if c.row.Verification == nil {

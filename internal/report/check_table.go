@@ -116,7 +116,7 @@ func single(rows []checked) []checkLine {
 	return slices.DeleteFunc(checkLines(rows), func(l checkLine) bool { return l.sub })
 }
 
-// commentTable is a part of a comment, with what explains its rows.
+// commentTable returns a part of a comment, with what explains its rows.
 func (b *builder) commentTable(rows []checked) *view.Table {
 	all := single(rows)
 	columns := append([]column[checkLine]{nameColumn}, used(all, slices.Concat(timeColumns, changeColumns))...)
@@ -165,7 +165,7 @@ func pageTable(r *result.Report, rows []checked) *view.Table {
 	return t
 }
 
-// tone is how a verdict looks on a terminal.
+// tone returns how a verdict looks on a terminal.
 func (c checked) tone() view.Tone {
 	switch c.section() {
 	case slowed, failed:
@@ -178,7 +178,7 @@ func (c checked) tone() view.Tone {
 	return ""
 }
 
-// loud is the verdict, in bold when it fails or would have failed the gate.
+// loud returns the verdict, in bold when it fails or would have failed the gate.
 func (c checked) loud() view.Cell {
 	if c.section() == onPurpose {
 		return view.Cell{Text: string(result.Regression), Rest: ", slower on purpose", Tone: view.Bad}
@@ -186,7 +186,7 @@ func (c checked) loud() view.Cell {
 	return view.Cell{Text: c.word(), Tone: c.tone()}
 }
 
-// badge is the verdict on a page.
+// badge returns the verdict on a page.
 func (c checked) badge() view.Cell {
 	if c.section() == onPurpose {
 		return view.Cell{Tone: view.Unsure, Text: "slower on purpose"}
@@ -202,7 +202,7 @@ func doubtful(r result.Reason) bool {
 	return r == result.Creep || r == result.Bistable || r == result.SlowTail
 }
 
-// note is the end of a terminal's line.
+// note returns the end of a terminal's line.
 func (c checked) note() view.Cell {
 	parts := append(c.notes(), present(c.moves())...)
 	cell := view.Cell{Text: strings.Join(parts, "; "), Parts: parts, Tone: view.Quiet}
@@ -229,7 +229,7 @@ func (c checked) commentNotes(r *result.Report) []string {
 	return out
 }
 
-// pageNotes are those of a page, where a fault has a place of its own.
+// pageNotes returns those of a page, where a fault has a place of its own.
 func (c checked) pageNotes(r *result.Report) []string {
 	out := c.remarks()
 	if !(c.section() == fresh && c.row.Moved != nil && c.row.Moved.Done) { // of new rows the summary says it
@@ -238,10 +238,10 @@ func (c checked) pageNotes(r *result.Report) []string {
 	return append(out, present(c.planned())...)
 }
 
-// planned is what a row waits for.
+// planned returns what a row waits for.
 func (c checked) planned() string { return when(c.section() == planned, c.row.Plan) }
 
-// explained is what a table has no room for: reasons for being slower, and why the row
+// explained returns what a table has no room for: reasons for being slower, and why the row
 // failed. Rows of one kernel whose build failed alike are explained once.
 func (c checked) explained(seen map[string]bool) []view.Item {
 	var out []view.Item

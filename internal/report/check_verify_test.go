@@ -22,7 +22,7 @@ func answered(row *result.Row, oracle string, abs float64) *result.Row {
 	return tally2(row)
 }
 
-// examination is a check whose kernels were all looked at.
+// examination returns a check whose kernels were all verified.
 func examination() *result.Report {
 	s := stage{rand.New(rand.NewPCG(11, 12))}
 	good := answered(s.duet("attention/training_512", result.Maintained, 52e-6, 0.001, nil), "built-in attention", 6.1e-7)
@@ -66,7 +66,7 @@ func TestCheckVerification(t *testing.T) {
 	golden(t, "verified_csv", string(raw))
 }
 
-// sectionOf are some sections of a page.
+// sectionOf returns some sections of a page.
 func sectionOf(page string, ids ...string) string {
 	out := ""
 	for _, id := range ids {

@@ -50,7 +50,7 @@ func (b *builder) check() {
 	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
 }
 
-// present are the texts that are there.
+// present returns the texts that are there.
 func present(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
@@ -123,7 +123,7 @@ func (b *builder) checkComment(rows []checked) {
 	}
 }
 
-// totals is the summary: how many rows came to what.
+// totals returns the summary: how many rows came to what.
 func totals(rows []checked) *view.Table {
 	amount := func(sections ...section) string { return unit.Count(len(of(rows, sections...))) }
 	slower := amount(slowed, onPurpose)
@@ -191,7 +191,7 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 	return told
 }
 
-// checkResults is the table of a page, and below it what has not changed.
+// checkResults returns the table of a page, and below it what has not changed.
 func checkResults(r *result.Report, rows []checked) view.Section {
 	unchanged := of(rows, same)
 	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: leftOut(len(rows)-len(unchanged)-mostListed, "row")}
@@ -231,7 +231,7 @@ func noun(n int, what string) string {
 	return what + "s"
 }
 
-// alike is the word for rows that all came to the same; "" for others.
+// alike returns the word for rows that all came to the same; "" for others.
 func alike(rows []checked) string {
 	for _, c := range rows {
 		if c.word() != rows[0].word() {
@@ -274,7 +274,7 @@ func checkFacts(r *result.Report) []view.Fact {
 	return append(facts, view.Fact{Name: "gate", Text: gate})
 }
 
-// sided is the report with the other sides of its rows as lines of their own, the
+// sided returns the report with the other sides of its rows as lines of their own, the
 // gravest first, as many as a page holds.
 func sided(r *result.Report, rows []checked) *result.Report {
 	out := *r
@@ -298,7 +298,7 @@ func sided(r *result.Report, rows []checked) *result.Report {
 	return &out
 }
 
-// unpaired are the rows that were measured alone.
+// unpaired returns the rows that were measured alone.
 func unpaired(r *result.Report, rows []checked) *result.Report {
 	out := *r
 	out.Rows = nil

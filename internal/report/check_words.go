@@ -39,7 +39,7 @@ func (c checked) remarks() []string {
 	return out
 }
 
-// notes are the remarks with what a verdict has no room for in a narrow column.
+// notes returns the remarks with what a verdict has no room for in a narrow column.
 func (c checked) notes() []string {
 	out := c.remarks()
 	if c.row.Fault != nil && (c.row.Fault.Cause != result.CauseCheat || c.honesty() == "") {
@@ -48,7 +48,7 @@ func (c checked) notes() []string {
 	return out
 }
 
-// lag is how far the row is behind the best-known version.
+// lag returns how far the row is behind the best-known version.
 func (c checked) lag() float64 {
 	if side := played(c.row, result.Best); side != nil {
 		return side.Change.Median
@@ -56,7 +56,7 @@ func (c checked) lag() float64 {
 	return 0
 }
 
-// stored is what is known of a best-known version that could not play; "" where that
+// stored returns what is known of a best-known version that could not play; "" where that
 // would add nothing. It was measured on another day: nobody is judged by it.
 func (c checked) stored() string {
 	side := sideOf(c.row, func(side *result.Side) bool { return side.Role == result.Best && side.StoredS > 0 })
@@ -160,7 +160,7 @@ func advanced(rows []checked) int {
 	return len(where(rows, func(c checked) bool { return c.row.Moved != nil && c.row.Moved.Done && !c.row.Moved.Anchor }))
 }
 
-// extent is how much was measured.
+// extent returns how much was measured.
 func (c checked) extent() string {
 	switch {
 	case c.change != nil && c.change.Paired:
@@ -171,7 +171,7 @@ func (c checked) extent() string {
 	return ""
 }
 
-// effect is the effect size; "" where there is none.
+// effect returns the effect size; "" where there is none.
 func (c checked) effect() string {
 	if c.change == nil || math.IsNaN(c.change.Delta) || math.IsInf(c.change.Delta, 0) {
 		return ""
@@ -179,7 +179,7 @@ func (c checked) effect() string {
 	return c.compared.effect()
 }
 
-// times are the medians: "52.1 → 54.8 µs".
+// times returns the medians: "52.1 → 54.8 µs".
 func (c checked) times(side *result.Side) string {
 	switch {
 	case !measured(c.row):
@@ -190,7 +190,7 @@ func (c checked) times(side *result.Side) string {
 	return unit.Duration(c.row.Timing.Stats.Median)
 }
 
-// sideMedian is the median of the side of a role.
+// sideMedian returns the median of the side of a role.
 func (c checked) sideMedian(role result.Role) string {
 	if side := played(c.row, role); side != nil && side.Row != nil && measured(side.Row) {
 		return unit.Duration(side.Row.Timing.Stats.Median)

@@ -7,7 +7,7 @@ import (
 	"pawl/internal/result"
 )
 
-// flushed is a report whose rows' caches were emptied so.
+// flushed returns a report whose rows' caches were emptied so.
 func flushed(cache string, ways ...string) *result.Report {
 	r := &result.Report{Method: result.Method{Cache: cache}}
 	for i, way := range ways {

@@ -22,10 +22,10 @@ type compared struct {
 	verdict, notes string
 }
 
-// verdictOrder puts first what somebody must look at.
+// verdictOrder puts first what somebody must review.
 var verdictOrder = []result.Verdict{result.Regression, result.Improvement, result.Inconclusive, result.Incomparable, result.Maintained, result.New, ""}
 
-// comparedRows are the rows, the gravest first, else in their order.
+// comparedRows returns the rows, the gravest first, else in their order.
 func comparedRows(r *result.Report) []compared {
 	out := make([]compared, 0, len(r.Rows))
 	for _, row := range r.Rows {
@@ -65,7 +65,7 @@ func (c compared) remarks() string {
 	return strings.Join(out, "; ")
 }
 
-// name is what both files call it, or both names.
+// name returns what both files call it, or both names.
 func (c compared) name() string {
 	name := c.row.Name()
 	if c.before != nil && c.after != nil && c.before.Name() != name {
@@ -264,7 +264,7 @@ func compareTable(rows []compared) *view.Table {
 	return t
 }
 
-// comparePage is the table of a page, where all but verdicts are aligned as numbers.
+// comparePage returns the table of a page, where all but verdicts are aligned as numbers.
 func comparePage(rows []compared) *view.Table {
 	columns := []column[compared]{
 		{head: "kernel/config", text: compared.name},
@@ -284,7 +284,7 @@ func comparePage(rows []compared) *view.Table {
 	return t
 }
 
-// tone is how a verdict looks on a terminal.
+// tone returns how a verdict looks on a terminal.
 func (c compared) tone() view.Tone {
 	switch c.row.Verdict {
 	case result.Regression:

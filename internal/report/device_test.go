@@ -13,7 +13,7 @@ const (
 	secondGPU = "GPU-0d1e2f3a-0000-4a4b-9c1d-bbbbbbbb1234"
 )
 
-// shared is a bench whose rows were measured on these GPUs.
+// shared returns a bench whose rows were measured on these GPUs.
 func shared(uuids ...string) *result.Report {
 	r := pictured()
 	r.Machine.GPU = &result.GPU{Name: "NVIDIA H200", UUID: firstGPU}

@@ -32,7 +32,7 @@ func triedRows(r *result.Report) []tried {
 
 func kernelName(row *result.Row) string { return row.Kernel }
 
-// word is what a kernel came to.
+// word returns what a kernel came to.
 func (t tried) word() string {
 	switch {
 	case t.row.Verdict == result.Rejected:
@@ -59,7 +59,7 @@ func (t tried) word() string {
 	return string(passed)
 }
 
-// tone is how the word looks.
+// tone returns how the word looks.
 func (t tried) tone() view.Tone {
 	switch t.word() {
 	case string(passed):
@@ -87,7 +87,7 @@ func (t tried) extent(skips bool) []string {
 	)
 }
 
-// took is how long all cases of a kernel took.
+// took returns how long all cases of a kernel took.
 func (t tried) took() float64 {
 	seconds := 0.0
 	for _, c := range t.v.Cases {
@@ -96,14 +96,14 @@ func (t tried) took() float64 {
 	return seconds
 }
 
-// of are the cases with a fate.
+// of returns the cases with a fate.
 func (t tried) of(f fate) []*result.Case { return fated(t.v.Cases, f) }
 
 func fated(cases []*result.Case, f fate) []*result.Case {
 	return where(cases, func(c *result.Case) bool { return fateOf(c) == f })
 }
 
-// caseNotes are what else there is to say of a case, in a few words.
+// caseNotes returns what else there is to say of a case, in a few words.
 func caseNotes(c *result.Case) []string {
 	out := []string{c.Fill}
 	if o := closest(c); o != nil {
@@ -119,7 +119,7 @@ func caseNotes(c *result.Case) []string {
 	return present(append(out, c.Skipped)...)
 }
 
-// worstOf are the largest errors of cases, output by output; nil where there are none.
+// worstOf returns the largest errors of cases, output by output; nil where there are none.
 // Tolerances that are not the same for all of them are left out.
 func worstOf(cases []*result.Case) *extremes {
 	var e *extremes
@@ -188,7 +188,7 @@ func replayed(r *result.Report) string {
 	return when(seed != 0, fmt.Sprintf("--seed %d", seed))
 }
 
-// fuzzNotes are what stands below the cases: how they are judged, what was left out,
+// fuzzNotes returns what stands below the cases: how they are judged, what was left out,
 // and what cannot be guaranteed.
 func fuzzNotes(r *result.Report) []string {
 	compared := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verification != nil && worstOf(row.Verification.Cases) != nil })
@@ -196,7 +196,7 @@ func fuzzNotes(r *result.Report) []string {
 	return append(append(out, limits(r.Rows, kernelName)...), present(authorTrust(r.Rows, kernelName))...)
 }
 
-// fuzzHeadline is what a run came to.
+// fuzzHeadline returns what a run came to.
 func fuzzHeadline(r *result.Report, rows []tried) string {
 	pass, fail, skip, words := outcomes(rows)
 	var out []string

@@ -22,7 +22,7 @@ type caseRow struct {
 
 func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone: c.fate.tone()} }
 
-// rowOf is a case with the output that is nearest to failing.
+// rowOf returns a case with the output that is nearest to failing.
 func rowOf(c *result.Case, f fate) caseRow {
 	row := caseRow{lane: c.Lane, name: sizes(c), fate: f, note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
 	return row.with(closest(c))
@@ -73,7 +73,7 @@ func caseTexts(rows []tried) []view.Section {
 	return out
 }
 
-// textRows are the cases of a kernel. Of a lane that has many, the ones that need no
+// textRows returns the cases of a kernel. Of a lane that has many, the ones that need no
 // attention share a line. Those that were not tried are below.
 func textRows(t tried) []caseRow {
 	const mostPassed, mostWrong, mostSkips = 40, 40, 8
@@ -111,7 +111,7 @@ func textRows(t tried) []caseRow {
 	return out
 }
 
-// sumOf is one line for many cases that pass: their largest errors.
+// sumOf returns one line for many cases that pass: their largest errors.
 func sumOf(lane string, cases []*result.Case) caseRow {
 	row := caseRow{lane: lane, name: view.Counted(len(cases), "case"), fate: passed, note: view.Cell{Text: "the largest errors of all"}}
 	if e := worstOf(cases); e != nil {
@@ -130,7 +130,7 @@ func reasonsOf(cases []*result.Case) view.Cell {
 	return view.Cell{Text: strings.Join(parts, "; "), Parts: parts, Most: mostNote / 2}
 }
 
-// caseComments are all cases of every kernel, folded away; failing ones first, so that
+// caseComments returns all cases of every kernel, folded away; failing ones first, so that
 // the last to find no room are those that need no attention.
 func caseComments(rows []tried) []view.Section {
 	var out []view.Section
@@ -151,7 +151,7 @@ func caseComments(rows []tried) []view.Section {
 	return out
 }
 
-// casePages are all cases, as many as a page holds, the failing ones of a kernel first.
+// casePages returns all cases, as many as a page holds, the failing ones of a kernel first.
 func casePages(rows []tried) []view.Section {
 	const open = 60
 	var out []view.Section

@@ -27,7 +27,7 @@ func failing(c *result.Case, wrong int64, worst result.Element, tiles *result.Ti
 	return c
 }
 
-// lastRows is a map of which the last row of tiles is wrong, in part.
+// lastRows returns a map of which the last row of tiles is wrong, in part.
 func lastRows() *result.Tiles {
 	t := &result.Tiles{Rows: 16, Columns: 16, TileRows: 1792, TileCols: 4, Wrong: make([]int64, 256)}
 	for c := range 16 {
@@ -65,7 +65,7 @@ func fuzzRow(kernel, oracle string, cases ...*result.Case) *result.Row {
 	}})
 }
 
-// matrix is the one that a kernel for attention must pass.
+// matrix returns the one that a kernel for attention must pass.
 func matrix() *result.Row {
 	row := fuzzRow("attention", "built-in attention")
 	v := row.Verification
@@ -91,7 +91,7 @@ func briefly() *result.Report {
 	return r
 }
 
-// trials is a fuzz report with one of all that can happen.
+// trials returns a fuzz report with one of all that can happen.
 func trials() *result.Report {
 	attention := matrix()
 	v := attention.Verification

@@ -70,7 +70,7 @@ func fuzzHeading(r *result.Report, rows []tried) []string {
 	return present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(rows), "kernel")+", "+view.Counted(cases, "case"), when(r.Interrupted, "interrupted"))
 }
 
-// verifyFacts are the facts of a run that measured nothing.
+// verifyFacts returns the facts of a run that measured nothing.
 func verifyFacts(r *result.Report) []view.Fact {
 	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
 	for _, f := range runFacts(r) {
@@ -151,7 +151,7 @@ func (t tried) duration() string {
 	return unit.Duration(t.took())
 }
 
-// fuzzResults is the table of a page.
+// fuzzResults returns the table of a page.
 func fuzzResults(rows []tried) view.Section {
 	amount := func(head string, n func(tried) int) column[tried] {
 		return column[tried]{head: head, number: true, text: func(t tried) string { return when(len(t.v.Cases) > 0, unit.Count(n(t))) }}
@@ -184,7 +184,7 @@ func fuzzComment(rows []tried) view.Section {
 	return s
 }
 
-// failures are the failures of a kernel in full.
+// failures returns the failures of a kernel in full.
 func (t tried) failures() []view.Item {
 	var out []view.Item
 	for _, one := range t.blows() {
@@ -216,7 +216,7 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 	return append(allWarnings(b.r), present(when(left > 0, view.Counted(left, "more failure")+" in the JSON report"))...)
 }
 
-// failureOf is a wrong answer in full.
+// failureOf returns a wrong answer in full.
 func failureOf(b blow, name string) view.Item {
 	f := view.Item{Mark: string(wrong), Name: strings.TrimSpace(name + " " + sizes(b.Case) + " " + b.Fill), Message: why(b.Case), Badge: view.Cell{Text: string(wrong), Tone: view.Bad}}
 	if b.Fault != nil {
@@ -239,7 +239,7 @@ func failureOf(b blow, name string) view.Item {
 	return f
 }
 
-// mapOf is where an output is wrong.
+// mapOf returns where an output is wrong.
 func mapOf(o *result.OutputError) view.Map {
 	if o.Tiles == nil {
 		return view.Map{}

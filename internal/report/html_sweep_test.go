@@ -10,7 +10,7 @@ import (
 	"pawl/internal/stat"
 )
 
-// drawn is a timing with samples of a skewed distribution, warm-up first.
+// drawn returns a timing with samples of a skewed distribution, warm-up first.
 func drawn(random *rand.Rand, median float64, samples int) *result.Timing {
 	const warmUp = 16
 	t := &result.Timing{Repeat: 1, Stopped: "width", WallS: 1.1, PeakMemory: 512 << 20, Footprint: 96 << 20}
@@ -34,7 +34,7 @@ func drawn(random *rand.Rand, median float64, samples int) *result.Timing {
 	return t
 }
 
-// sweep is what a comparison on a GPU looks like: attention over many configs
+// sweep returns what a comparison on a GPU looks like: attention over many configs
 // against several implementations.
 func sweep() *result.Report {
 	random := rand.New(rand.NewPCG(1, 2))

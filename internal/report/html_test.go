@@ -31,7 +31,7 @@ func pageOf(t testing.TB, r *result.Report) string {
 	return string(page)
 }
 
-// pictured is the sample with samples to draw and resources to list.
+// pictured returns the sample with samples to draw and resources to list.
 func pictured() *result.Report {
 	r := sample()
 	random := rand.New(rand.NewPCG(3, 4))

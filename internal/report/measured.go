@@ -23,7 +23,7 @@ func (b *builder) charts(r *result.Report) {
 	}
 }
 
-// charts are those of the kernels with something to draw.
+// charts returns those of the kernels with something to draw.
 func charts(r *result.Report) []view.Chart {
 	var out []view.Chart
 	for _, k := range byKernel(r) {
@@ -107,7 +107,7 @@ const (
 	mostOpen   = 24  // without being asked for
 )
 
-// allStrips are the samples of every kernel and its rivals, a line each.
+// allStrips returns the samples of every kernel and its rivals, a line each.
 func allStrips(r *result.Report) []view.Section {
 	var out []view.Section
 	room, total := mostStrips, len(where(lines(r), sampled))
@@ -190,7 +190,7 @@ var needColumns = []column[need]{
 	{head: "configs", text: func(n need) string { return few(n.configs) }},
 }
 
-// resourceSheet is what the launches of CUDA kernels need. Configs for which a
+// resourceSheet returns what the launches of CUDA kernels need. Configs for which a
 // variant needs the same share a row.
 func resourceSheet(r *result.Report) *view.Table {
 	var all, needs []need
@@ -284,7 +284,7 @@ var detailColumns = []column[line]{
 	}},
 }
 
-// detailSheet is what else is known of how each line was measured.
+// detailSheet returns what else is known of how each line was measured.
 func detailSheet(r *result.Report) *view.Table {
 	var shown []line
 	for _, l := range lines(r) {

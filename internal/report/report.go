@@ -21,7 +21,7 @@ import (
 // Endings are the file endings a report can be written as.
 var Endings = []string{".json", ".md", ".html", ".csv"}
 
-// Ending is a file's ending, in lower case.
+// Ending returns a file's ending, in lower case.
 func Ending(file string) string { return strings.ToLower(filepath.Ext(file)) }
 
 // WriteFile writes the report in the form its ending names, whole or not at all.
@@ -67,7 +67,7 @@ func HTML(r *result.Report) ([]byte, error) { return render.HTML(ViewOf(r, view.
 // CSV renders the report for programs: times in seconds, changes as fractions.
 func CSV(r *result.Report) ([]byte, error) { return render.CSV(ViewOf(r, view.CSV)) }
 
-// ViewOf is what the forms show of a report. Sections that none of them has are left
+// ViewOf returns what the forms show of a report. Sections that none of them has are left
 // out.
 func ViewOf(r *result.Report, forms view.Form) view.View {
 	b := &builder{r: r, forms: forms, v: view.View{Kind: string(r.Kind), Tool: r.Tool.Version, Run: r.ID, Interrupted: r.Interrupted}}
@@ -93,7 +93,7 @@ func ViewOf(r *result.Report, forms view.Form) view.View {
 	return b.v
 }
 
-// recordsOf are the report's lines for programs, below the names of their fields.
+// recordsOf returns the report's lines for programs, below the names of their fields.
 func recordsOf(r *result.Report) [][]string {
 	switch r.Kind {
 	case result.KindCompare:

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/*.golden")
 
-// sample is a report with one of everything that can be shown.
+// sample returns a report with one of everything that can be shown.
 func sample() *result.Report {
 	timing := func(median float64, count int) *result.Timing {
 		return &result.Timing{

@@ -21,7 +21,7 @@ type line struct {
 	rival *result.Rival // nil for the row itself
 }
 
-// lines are all rows with their rivals below them.
+// lines returns all rows with their rivals below them.
 func lines(r *result.Report) []line {
 	var out []line
 	for _, row := range r.Rows {
@@ -33,7 +33,7 @@ func lines(r *result.Report) []line {
 	return out
 }
 
-// judged is what a line came to: how much faster the kernel is than a rival, or the
+// judged returns what a line came to: how much faster the kernel is than a rival, or the
 // row's verdict or fault; nothing when there is nothing to say.
 func (l line) judged() view.Cell {
 	if l.rival != nil && l.rival.Ratio != nil {
@@ -74,7 +74,7 @@ func cutShort(r *result.Row) bool {
 	return measured(r) && r.Fault != nil && r.Fault.Cause == result.CauseInterrupted
 }
 
-// status is a row's outcome in a few words; "" when there is nothing to say.
+// status returns a row's outcome in a few words; "" when there is nothing to say.
 func status(r *result.Row) string {
 	switch {
 	case r.Fault != nil && r.Verdict != "":
@@ -162,7 +162,7 @@ func cacheLine(r *result.Report, how bool) string {
 	return line
 }
 
-// flushes are the ways in which caches were made cold, each once, and the kernels
+// flushes returns the ways in which caches were made cold, each once, and the kernels
 // whose caches were not.
 func flushes(r *result.Report) (ways, warm []string) {
 	for _, l := range lines(r) {
@@ -226,7 +226,7 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// machineFacts are the fingerprint, without what the machine did not tell.
+// machineFacts returns the fingerprint, without what the machine did not tell.
 func machineFacts(r *result.Report) []view.Fact {
 	var out []view.Fact
 	add := func(name string, parts ...string) {
@@ -263,7 +263,7 @@ func machineFacts(r *result.Report) []view.Fact {
 	return out
 }
 
-// when is the text where something holds, and else nothing.
+// when returns the text where something holds, and else nothing.
 func when(holds bool, text string) string {
 	if holds {
 		return text
@@ -277,7 +277,7 @@ func sized(bytes int64, of string) string { return when(bytes > 0, unit.Bytes(by
 
 func positive(v float64, format string) string { return when(v > 0, fmt.Sprintf(format, v)) }
 
-// devices are the GPUs that shared the rows, sorted; none where one measured them all.
+// devices returns the GPUs that shared the rows, sorted; none where one measured them all.
 func devices(all []line) []string {
 	out := distinct(each(all, ofMeasured(func(row *result.Row) string { return row.Device })))
 	if len(out) < 2 {
@@ -287,7 +287,7 @@ func devices(all []line) []string {
 	return out
 }
 
-// shortDevice is the end of a GPU's name, as much of it as tells it from the others.
+// shortDevice returns the end of a GPU's name, as much of it as tells it from the others.
 func shortDevice(uuid string, all []string) string {
 	const least = 4
 	for n := least; n < len(uuid); n++ {

@@ -9,7 +9,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// sanitized is what the tools of compute-sanitizer said, kernel by kernel.
+// sanitized returns what the tools of compute-sanitizer said, kernel by kernel.
 func sanitized(rows []tried) []view.Section {
 	var out []view.Section
 	for _, t := range rows {
@@ -45,7 +45,7 @@ const mostFrames = 6
 // toolRun is what one tool of compute-sanitizer said of a kernel.
 type toolRun struct{ *result.SanitizerRun }
 
-// sanitized are the tools that looked at a kernel.
+// sanitized returns the tools that ran on a kernel.
 func (t tried) sanitized() []toolRun {
 	var out []toolRun
 	for i := range t.v.Sanitizer {
@@ -54,7 +54,7 @@ func (t tried) sanitized() []toolRun {
 	return out
 }
 
-// count is how many findings there are of errors, or of anything less.
+// count returns how many findings there are of errors, or of anything less.
 func (r toolRun) count() (errors, warnings int) {
 	errors = len(where(r.Findings, defect))
 	warnings = len(r.Findings) - errors
@@ -67,7 +67,7 @@ func (r toolRun) count() (errors, warnings int) {
 // defect reports whether a finding fails its kernel.
 func defect(f result.SanitizerFinding) bool { return f.Severity == "error" }
 
-// word is what a tool came to: "ok", "3 errors", "skipped: why".
+// word returns what a tool came to: "ok", "3 errors", "skipped: why".
 func (r toolRun) word() string {
 	errors, warnings := r.count()
 	parts := present(when(errors > 0, view.Counted(errors, "error")), when(warnings > 0, view.Counted(warnings, "warning")))
@@ -84,7 +84,7 @@ func (r toolRun) word() string {
 	return strings.Join(parts, ", ")
 }
 
-// brief is the word without the reason of a skip.
+// brief returns the word without the reason of a skip.
 func (r toolRun) brief() string {
 	if len(r.Findings) == 0 {
 		return string(skipped)
@@ -94,7 +94,7 @@ func (r toolRun) brief() string {
 	return toolRun{&run}.word()
 }
 
-// tone is how the word looks.
+// tone returns how the word looks.
 func (r toolRun) tone() view.Tone {
 	errors, warnings := r.count()
 	switch {
@@ -106,7 +106,7 @@ func (r toolRun) tone() view.Tone {
 	return view.Good
 }
 
-// launchedOn is what the tools launched a kernel on, each once.
+// launchedOn returns what the tools launched a kernel on, each once.
 func launchedOn(runs []toolRun) string {
 	var names []string
 	for _, r := range runs {
@@ -115,14 +115,14 @@ func launchedOn(runs []toolRun) string {
 	return prefixed("launched on ", few(distinct(names)))
 }
 
-// whereFound is the place of a finding, in the source and on the device.
+// whereFound returns the place of a finding, in the source and on the device.
 func whereFound(f result.SanitizerFinding) (source, device string) {
 	source = f.File + when(f.File != "" && f.Line > 0, fmt.Sprintf(":%d", f.Line))
 	parts := present(prefixed("in ", f.Kernel), prefixed("thread ", f.Thread), prefixed("block ", f.Block), when(f.Count > 1, "×"+unit.Count(f.Count)))
 	return source, strings.Join(parts, ", ")
 }
 
-// belowFound are the lines below a finding: what is known of the address, and how
+// belowFound returns the lines below a finding: what is known of the address, and how
 // the place was reached.
 func belowFound(f result.SanitizerFinding) []string {
 	out := append(present(f.Note), f.Frames[:min(mostFrames, len(f.Frames))]...)

@@ -9,7 +9,7 @@ import (
 	"pawl/internal/term"
 )
 
-// sanitizedSample is a fuzz report with one of all that compute-sanitizer can come to.
+// sanitizedSample returns a fuzz report with one of all that compute-sanitizer can come to.
 func sanitizedSample() *result.Report {
 	cases := []string{"M=1 N=1 K=1", "M=64 N=64 K=64"}
 	write := result.SanitizerFinding{

@@ -20,7 +20,7 @@ var (
 	selftestRoles = []string{"cheat", "mutant", "control"}
 )
 
-// selftestOf is what a selftest found; a report that does not sum it up has its rows
+// selftestOf returns what a selftest found; a report that does not sum it up has its rows
 // for subjects.
 func selftestOf(r *result.Report) *result.Selftest {
 	if r.Selftest != nil {
@@ -60,7 +60,7 @@ func rank(order []string, word string) int {
 	return len(order)
 }
 
-// outcomeTone is how an outcome looks.
+// outcomeTone returns how an outcome looks.
 func outcomeTone(word string) view.Tone {
 	switch word {
 	case "caught", "passed", "killed":
@@ -71,7 +71,7 @@ func outcomeTone(word string) view.Tone {
 	return view.Unsure
 }
 
-// selftestTotals is the whole selftest in one line.
+// selftestTotals returns the whole selftest in one line.
 func selftestTotals(s *result.Selftest) string {
 	controls := s.ControlsPassed + s.ControlsFailed
 	parts := []string{
@@ -96,7 +96,7 @@ func (g subjects) summary() string {
 	return tallied(each(g.items, func(s result.SelftestSubject) string { return s.Outcome }))
 }
 
-// folded are the subjects to list, and in how many words the others were skipped:
+// folded returns the subjects to list, and in how many words the others were skipped:
 // where a kind cannot run at all, one line says it.
 func (g subjects) folded() (list []result.SelftestSubject, more []string) {
 	const few = 3
@@ -119,7 +119,7 @@ func (g subjects) folded() (list []result.SelftestSubject, more []string) {
 	return list, more
 }
 
-// remark is what stands beside an outcome: what caught it, or why it was not.
+// remark returns what stands beside an outcome: what caught it, or why it was not.
 func remark(s result.SelftestSubject) string {
 	switch {
 	case s.By == "":

@@ -11,7 +11,7 @@ import (
 	"pawl/internal/term"
 )
 
-// selftestSample is a selftest on a machine without a GPU, where not all went well.
+// selftestSample returns a selftest on a machine without a GPU, where not all went well.
 func selftestSample() *result.Report {
 	subject := func(kind, role, name, exploit, outcome, by, why string) result.SelftestSubject {
 		return result.SelftestSubject{Kind: kind, Role: role, Name: name, Exploit: exploit, Outcome: outcome, By: by, Why: why, Seconds: 0.8}

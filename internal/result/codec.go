@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Encode renders the report as JSON that people can read too: indented, but with
-// lists of numbers on one line, and a final newline.
+// Encode renders the report as readable JSON: indented, but with lists of numbers on one line, and
+// a final newline.
 func (r *Report) Encode() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -65,7 +65,7 @@ func indent(compact []byte) []byte {
 	return out
 }
 
-// Decode reads a report and refuses what is none, or of another schema.
+// Decode reads a report. It refuses text that is not a report, and other schemas.
 func Decode(raw []byte) (*Report, error) {
 	var r Report
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -88,8 +88,8 @@ func Decode(raw []byte) (*Report, error) {
 	return &r, nil
 }
 
-// check refuses what no reader could show: a row has its samples in order, and so
-// have its sides and rivals; its cases are there.
+// check refuses rows that no reader could show: samples of the row, its sides and rivals must be in
+// order, and its cases must exist.
 func (r *Row) check() error {
 	if r.Timing != nil {
 		if err := r.Timing.Samples.check(); err != nil {
@@ -124,7 +124,7 @@ func (r *Row) check() error {
 	return nil
 }
 
-// check makes sure that the dropped ranges can be cut out.
+// check makes sure that the dropped ranges are valid.
 func (s *Samples) check() error {
 	next := 0
 	for _, d := range s.Dropped {

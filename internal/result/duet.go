@@ -2,12 +2,12 @@ package result
 
 import "time"
 
-// Role is what a side is to the candidate.
+// Role is the role of a side relative to the candidate.
 type Role string
 
-// The roles there are.
+// The roles.
 const (
-	Base  Role = "base"  // what the change is made to: the merge base
+	Base  Role = "base"  // the version that the change was made to: the merge base
 	Best  Role = "best"  // the best-known version, as the baseline names it
 	Other Role = "other" // the first of two files
 )
@@ -16,42 +16,40 @@ const (
 type Side struct {
 	Role   Role     `json:"role"`
 	Commit string   `json:"commit,omitempty"`
-	Row    *Row     `json:"row,omitempty"`    // what it measured; absent when it could not be had
+	Row    *Row     `json:"row,omitempty"`    // its measurements; absent when it is not available
 	Change *Change  `json:"change,omitempty"` // of the candidate, against it
-	Reason []string `json:"reason,omitempty"` // why it could not be had, in sentences
+	Reason []string `json:"reason,omitempty"` // why it is not available, in sentences
 
-	StoredS float64 `json:"stored_s,omitempty"` // median when it became the baseline, of the same problem; of a best-known version
-	Known   string  `json:"known,omitempty"`    // commit that the baseline names, when this is that very version too
+	StoredS float64 `json:"stored_s,omitempty"` // for a best-known version: the median when it became the baseline, for the same problem
+	Known   string  `json:"known,omitempty"`    // commit that the baseline names, when this is also that version
 }
 
-// BaseRef is the commit that a change is made to.
+// BaseRef is the commit that a change was made to.
 type BaseRef struct {
 	Ref string `json:"ref"` // as people name it
 	SHA string `json:"sha"`
 }
 
-// Gate is how much slower fails, and how much faster moves the baseline, as
-// fractions.
+// Gate holds the slowdown that fails and the speedup that moves the baseline, as fractions.
 type Gate struct {
 	Regression  float64 `json:"regression"`
 	Improvement float64 `json:"improvement"`
 }
 
-// FalseAlarms is how often the gate fails a change that is none, as this machine's
-// calibration bounds it.
+// FalseAlarms bounds how often the gate fails a change that is none, by this machine's calibration.
 type FalseAlarms struct {
 	KernelAlarms
 	Configs    int            `json:"configs"` // judged in this run
 	PerRun     float64        `json:"per_run"` // the bound for all of them together
 	Calibrated time.Time      `json:"calibrated"`
-	Others     []KernelAlarms `json:"others,omitempty"` // the same of other kernels, with fewer decisions
+	Others     []KernelAlarms `json:"others,omitempty"` // the same for other kernels, with fewer decisions
 }
 
-// KernelAlarms is how often equal code failed, of one of pawl's own kernels.
+// KernelAlarms says how often equal code failed, for one of pawl's own kernels.
 type KernelAlarms struct {
 	Kernel      string  `json:"kernel"`
 	Decisions   int     `json:"decisions"`    // of the calibration, on equal code
-	Sets        int     `json:"sets"`         // of cells that they were made in
+	Sets        int     `json:"sets"`         // sets of cells that they were made in
 	Failed      int     `json:"failed"`       // of those
 	PerDecision float64 `json:"per_decision"` // one-sided 95% bound
 }
@@ -61,13 +59,13 @@ type Moved struct {
 	Done    bool    `json:"done"`
 	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none, or it solved another problem
 	From    string  `json:"from,omitempty"`   // its commit
-	ToS     float64 `json:"to_s,omitempty"`   // median that was stored; it need not be the row's, which luck may have chosen
+	ToS     float64 `json:"to_s,omitempty"`   // stored median; it may differ from the row's, which may have been lucky
 	Refused string  `json:"refused,omitempty"`
 	Hint    string  `json:"hint,omitempty"`
 
 	Uncommitted bool `json:"uncommitted,omitempty"` // it would move, once the tree is committed
-	Already     bool `json:"already,omitempty"`     // this branch made it the baseline before, and the base does not know yet
-	Anchor      bool `json:"anchor,omitempty"`      // it is the best-known version, and only the commit that it is built from changes
+	Already     bool `json:"already,omitempty"`     // this branch has already made it the baseline, and the base does not have that yet
+	Anchor      bool `json:"anchor,omitempty"`      // it is the best-known version, and only its commit changes
 }
 
 // Change is the candidate's time against another side's: 0.05 is 5% slower.
@@ -77,38 +75,37 @@ type Change struct {
 	High   float64 `json:"ci_95_high"`
 
 	Paired bool         `json:"paired"`           // measured in turns; else two lists
-	Cells  []CellChange `json:"cells,omitempty"`  // of a duet: what each cell alone found
-	Pairs  int          `json:"pairs,omitempty"`  // of turns that were compared
+	Cells  []CellChange `json:"cells,omitempty"`  // for a duet: the result of each cell
+	Pairs  int          `json:"pairs,omitempty"`  // pairs of turns that were compared
 	Delta  float64      `json:"delta"`            // effect size: of paired signs, or Cliff's; 1: always slower
 	Shift  float64      `json:"shift_s"`          // Hodges–Lehmann, seconds
 	U      *float64     `json:"u,omitempty"`      // Mann–Whitney, of unpaired lists
 	P      *float64     `json:"p,omitempty"`      // of U, two-sided
 	Cycles *float64     `json:"cycles,omitempty"` // the same change in clock cycles, where the clock is known
 
-	// Of claims among several comparisons: the chance that files without any change
-	// hold a claim as strong, of the same direction, anywhere; and how many they are.
+	// For claims among several comparisons: the chance that files without any change hold a claim
+	// of the same strength and direction anywhere; and the number of comparisons.
 	PAdjusted *float64 `json:"p_adjusted,omitempty"`
 	Family    int      `json:"family,omitempty"`
 
 	Fastest *float64 `json:"fastest,omitempty"` // the change of the fastest samples of turns: a diagnostic
-	Tail    *Tail    `json:"tail,omitempty"`    // of a duet: how the slow samples changed
+	Tail    *Tail    `json:"tail,omitempty"`    // for a duet: how the slow samples changed
 
 	Bistable  bool   `json:"bistable,omitempty"`  // the cells fall into two groups
-	Exact     bool   `json:"exact"`               // the interval is as narrow as was asked for
-	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells was played, and counts
+	Exact     bool   `json:"exact"`               // the interval is as narrow as required
+	Confirmed bool   `json:"confirmed,omitempty"` // a second, independent set of cells was played and is included
 	Stopped   string `json:"stopped,omitempty"`   // width, budget, interrupted
 }
 
-// Tail compares the slow samples of two sides: medians say nothing of a tenth of
-// the launches.
+// Tail compares the slow samples of two sides: medians do not show a tenth of the launches.
 type Tail struct {
 	BeforeS float64 `json:"before_p90_s"`
 	AfterS  float64 `json:"after_p90_s"`
 	Change  float64 `json:"change"` // of the P90
-	P       float64 `json:"p"`      // that slow samples fall to the candidate this often by chance, one-sided
+	P       float64 `json:"p"`      // one-sided p-value: chance that slow samples fall to the candidate this often
 }
 
-// HalfWidth is half the interval's width.
+// HalfWidth returns half the interval's width.
 func (c *Change) HalfWidth() float64 { return (c.High - c.Low) / 2 }
 
 // CellChange is the median change in one cell.
@@ -119,17 +116,17 @@ type CellChange struct {
 	First  Role    `json:"loaded,omitempty"` // the side that was loaded first; empty: the candidate
 }
 
-// Reason is why a verdict is what it is, beyond the numbers.
+// Reason explains a verdict beyond its numbers.
 type Reason string
 
-// The reasons there are.
+// The reasons.
 const (
 	Bistable           Reason = "bistable"            // cells fall into two groups
 	SlowTail           Reason = "slow tail"           // the median is inside the gate, the slowest tenth is not
 	Creep              Reason = "creep"               // behind the best-known, but not by this change
 	TooFar             Reason = "too far behind best" // a small step, and behind the best-known by more than the gate
-	ClockEffect        Reason = "clock effect"        // there in time, not in cycles
-	OverRoof           Reason = "over roof"           // faster than the device was measured to be
+	ClockEffect        Reason = "clock effect"        // in time, but not in cycles
+	OverRoof           Reason = "over roof"           // faster than the measured peak of the device
 	FingerprintDiffers Reason = "fingerprint differs" // measured on another machine, or with another toolchain
 	TooSmall           Reason = "below 0.5 µs"        // the absolute difference is too small to fail anything
 	Slower             Reason = "slower"              // within the gate, but the interval excludes 0
@@ -139,5 +136,5 @@ const (
 	BaseDraft          Reason = "base is a draft" // its pawl.yaml still has TODO comments about the kernel: it judges nothing
 	NotConfirmed       Reason = "not confirmed"   // a second set of cells did not agree
 
-	Unconfirmed Reason = "second set of cells not played" // which would have confirmed a regression or improvement
+	Unconfirmed Reason = "second set of cells not played" // it would have confirmed a regression or improvement
 )

@@ -1,7 +1,7 @@
 package result
 
-// Fingerprint is what a number depends on besides the code: recorded with every
-// report, compared before two reports are. It names no host and no user.
+// Fingerprint is what a number depends on besides the code. It is recorded in every report, and
+// compared before two reports are. It names no host and no user.
 type Fingerprint struct {
 	OS          string `json:"os"`
 	Kernel      string `json:"kernel"`
@@ -19,7 +19,7 @@ type Fingerprint struct {
 	Sandbox   string            `json:"sandbox,omitempty"`   // landlock and seccomp level
 }
 
-// CPU is the processor the host cell runs on.
+// CPU is the CPU that the host cell runs on.
 type CPU struct {
 	Model    string  `json:"model"`
 	Sockets  int     `json:"sockets,omitempty"`

@@ -2,13 +2,13 @@ package result
 
 import "time"
 
-// HistoryPoint is the best-known version as one move of the baseline left it.
+// HistoryPoint is the best-known version after one move of the baseline.
 type HistoryPoint struct {
-	Commit  string    `json:"commit,omitempty"` // that it is built from
+	Commit  string    `json:"commit,omitempty"` // commit that it is built from
 	Time    time.Time `json:"time"`
-	MedianS float64   `json:"median_s,omitempty"` // as stored then; 0: a reset took it away
+	MedianS float64   `json:"median_s,omitempty"` // as stored then; 0: a reset removed it
 	LowS    float64   `json:"ci_95_low,omitempty"`
-	HighS   float64   `json:"ci_95_high,omitempty"` // 0: the interval is not known any more
+	HighS   float64   `json:"ci_95_high,omitempty"` // 0: the interval is no longer known
 	By      string    `json:"by"`                   // check, accept, reset
 	Reason  string    `json:"reason,omitempty"`
 }

@@ -14,14 +14,14 @@ const Schema = 1
 // Kind says which command made a report.
 type Kind string
 
-// The kinds there are today.
+// The kinds.
 const (
 	KindBench   Kind = "bench"
 	KindCheck   Kind = "check"
 	KindCompare Kind = "compare"
 )
 
-// Report is all that a run found.
+// Report holds everything that a run found.
 type Report struct {
 	Schema      int         `json:"schema"`
 	Kind        Kind        `json:"kind"`
@@ -34,7 +34,7 @@ type Report struct {
 	Outcome     *Outcome    `json:"outcome,omitempty"` // older reports have none
 	Spec        SpecRef     `json:"spec"`
 	Commit      *Commit     `json:"commit,omitempty"`
-	Base        *BaseRef    `json:"base,omitempty"` // what the change was compared with
+	Base        *BaseRef    `json:"base,omitempty"` // the version that the change was compared with
 	DeviceClass string      `json:"device_class"`
 	Machine     Fingerprint `json:"machine"`
 	Method      Method      `json:"method"`
@@ -42,8 +42,8 @@ type Report struct {
 	Rows        []*Row      `json:"rows"`
 	Warnings    []Warning   `json:"warnings,omitempty"`
 
-	Gate        *Gate        `json:"gate,omitempty"`         // that a check judged by
-	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // of a check, where the machine is calibrated
+	Gate        *Gate        `json:"gate,omitempty"`         // the gate of a check
+	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // for a check, where the machine is calibrated
 	Selftest    *Selftest    `json:"selftest,omitempty"`
 }
 
@@ -65,7 +65,7 @@ type Commit struct {
 	Dirty bool   `json:"dirty"`
 }
 
-// Method is how the run measured.
+// Method says how the run measured.
 type Method struct {
 	Cache      string  `json:"cache"`                 // cold or hot
 	BudgetS    float64 `json:"budget_s"`              // per row
@@ -76,7 +76,7 @@ type Method struct {
 	Interval   string  `json:"interval,omitempty"`    // of medians, in a comparison
 }
 
-// Verdict is what a row came to.
+// Verdict is the verdict on a row.
 type Verdict string
 
 // All verdicts.
@@ -102,38 +102,38 @@ type Row struct {
 	Cell     string            `json:"cell"`           // host, cuda, python
 	Trust    string            `json:"trust,omitempty"`
 	Class    string            `json:"class,omitempty"`  // device class that its numbers belong to; check
-	Device   string            `json:"device,omitempty"` // UUID of the GPU, where several shared the rows
-	Flush    string            `json:"flush,omitempty"`  // how cold was reached, or none
+	Device   string            `json:"device,omitempty"` // UUID of the GPU, where several GPUs shared the rows
+	Flush    string            `json:"flush,omitempty"`  // how caches were made cold, or none
 	Key      string            `json:"key,omitempty"`
 	Code     string            `json:"code,omitempty"`
 	Identity string            `json:"identity,omitempty"`
-	Dropped  bool              `json:"dropped,omitempty"` // only the base has this config: it is judged and never stored
-	Verdict  Verdict           `json:"verdict,omitempty"` // empty: measured, nothing to judge against
+	Dropped  bool              `json:"dropped,omitempty"` // only the base has this config: it is judged but never stored
+	Verdict  Verdict           `json:"verdict,omitempty"` // empty: measured, with nothing to judge against
 	Build    *Build            `json:"build,omitempty"`
 	Sandbox  *Sandbox          `json:"sandbox,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
 	Timing   *Timing           `json:"timing,omitempty"`
-	Log      string            `json:"log,omitempty"` // what the kernel printed, bounded
+	Log      string            `json:"log,omitempty"` // output of the kernel, bounded
 	Warnings []Warning         `json:"warnings,omitempty"`
 	Rivals   []*Rival          `json:"rivals,omitempty"`
-	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this very kernel; check and compare
-	Plan     string            `json:"plan,omitempty"`    // what a check would do with it
-	Moved    *Moved            `json:"moved,omitempty"`   // what became of the baseline
+	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this kernel; check and compare
+	Plan     string            `json:"plan,omitempty"`    // what a check would do with the row
+	Moved    *Moved            `json:"moved,omitempty"`   // the move of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
 	History  []HistoryPoint    `json:"history,omitempty"` // of the best-known version before this run, the oldest first; check
 
 	Verification *Verification `json:"verification,omitempty"` // of its answers
 }
 
-// Rival is something else that solves a row's problem, measured in turns with it.
+// Rival is another implementation of a row's problem, measured in turns with it.
 type Rival struct {
 	Label string `json:"label"`           // as the user named it
-	Row   *Row   `json:"row"`             // what a kernel of its own would have
+	Row   *Row   `json:"row"`             // the same as for a kernel
 	Ratio *Ratio `json:"ratio,omitempty"` // its time over the row's
 }
 
-// Name is kernel/config, as selectors and tables write it. Other tools' benchmarks
-// may have no config.
+// Name returns kernel/config, as selectors and tables write it. Other tools' benchmarks may have no
+// config.
 func (r *Row) Name() string {
 	if r.Config == "" {
 		return r.Kernel
@@ -141,7 +141,7 @@ func (r *Row) Name() string {
 	return r.Kernel + "/" + r.Config
 }
 
-// Build is how a row's artifact came to be.
+// Build says how a row's artifact was built.
 type Build struct {
 	Cached   bool    `json:"cached"`
 	Seconds  float64 `json:"seconds"`
@@ -149,10 +149,10 @@ type Build struct {
 	Output   string  `json:"output,omitempty"` // as the compiler wrote it
 
 	Resources []Resources `json:"resources,omitempty"` // of each launch; CUDA only
-	Sandbox   *Sandbox    `json:"sandbox,omitempty"`   // that held the compiler, where one ran
+	Sandbox   *Sandbox    `json:"sandbox,omitempty"`   // sandbox of the compiler, where one ran
 }
 
-// Resources are what a GPU kernel needs of a multiprocessor.
+// Resources are the resources of a multiprocessor that a GPU kernel needs.
 type Resources struct {
 	Entry       string  `json:"entry"`
 	Registers   int     `json:"registers"`    // per thread
@@ -165,7 +165,7 @@ type Resources struct {
 	Occupancy   float64 `json:"occupancy,omitempty"` // theoretical, of the SM's threads
 }
 
-// Fault is why a row has no (or no trustworthy) timing.
+// Fault says why a row has no (or no trustworthy) timing.
 type Fault struct {
 	Stage   string `json:"stage"` // build, load, prepare, measure
 	Cause   Cause  `json:"cause"`
@@ -179,7 +179,7 @@ func (f *Fault) Error() string { return f.Message }
 // Cause is the kind of a fault.
 type Cause string
 
-// The causes there are.
+// The causes.
 const (
 	CauseSpec        Cause = "spec"          // a formula of pawl.yaml has no usable value here
 	CauseCompile     Cause = "compile"       // the compiler refused the source
@@ -188,26 +188,26 @@ const (
 	CauseCrash       Cause = "crash"         // ended by a signal
 	CauseExit        Cause = "exit"          // the kernel ended its own process
 	CauseLaunch      Cause = "launch"        // the device refuses the launch: too much shared memory, too many registers
-	CauseOutput      Cause = "output"        // what came back is not what the spec says
-	CauseWrong       Cause = "wrong answers" // they are not the oracle's
+	CauseOutput      Cause = "output"        // the result is not what the spec says
+	CauseWrong       Cause = "wrong answers" // they differ from the oracle's
 	CauseNoEffect    Cause = "no effect"     // none of its outputs was written
 	CauseOutOfBounds Cause = "out of bounds" // wrote outside its buffers
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start
-	CauseOracle      Cause = "oracle"        // no right answer could be had to compare with
-	CauseCheat       Cause = "cheat"         // caught at one of the ways of docs/integrity.md
+	CauseOracle      Cause = "oracle"        // no right answer was available to compare with
+	CauseCheat       Cause = "cheat"         // caught using one of the exploits of docs/integrity.md
 	CauseSanitizer   Cause = "sanitizer"     // compute-sanitizer found an error in device code
 	CauseForged      Cause = "forged"        // answers that contradict the worker
-	CauseOverRoof    Cause = "over roof"     // faster than the device was measured to be
-	CauseKilled      Cause = "killed"        // cell or worker ended from outside
+	CauseOverRoof    Cause = "over roof"     // faster than the measured peak of the device
+	CauseKilled      Cause = "killed"        // cell or worker was ended from outside
 	CauseProtocol    Cause = "protocol"      // the peer does not speak this protocol
 	CauseInternal    Cause = "internal"      // the machine failed pawl: disk, descriptors
 	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it
 	CauseInterrupted Cause = "interrupted"   // the user ended the run
-	CauseSkipped     Cause = "skipped"       // by the tool that measured the others
+	CauseSkipped     Cause = "skipped"       // by the tool that measured the other rows
 )
 
-// Sandbox is what held the cell, and what the candidate tried that it refused.
+// Sandbox describes the cell's sandbox, and the attempts of the candidate that it refused.
 type Sandbox struct {
 	Level    string   `json:"level"`              // full, partial, off
 	Missing  []string `json:"missing,omitempty"`  // what the kernel could not give

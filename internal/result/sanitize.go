@@ -1,14 +1,14 @@
 package result
 
-// SanitizerRun is what one tool of compute-sanitizer said of a kernel's launches.
+// SanitizerRun is the output of one tool of compute-sanitizer about a kernel's launches.
 type SanitizerRun struct {
 	Tool     string             `json:"tool"`               // memcheck, racecheck, initcheck, synccheck
-	Cases    []string           `json:"cases,omitempty"`    // that were launched, in words
+	Cases    []string           `json:"cases,omitempty"`    // launched cases, in words
 	Findings []SanitizerFinding `json:"findings,omitempty"` // each once
 	Errors   int                `json:"errors"`             // as the tool counts them
 	Skipped  string             `json:"skipped,omitempty"`  // why it says nothing, or not everything
-	Raw      string             `json:"raw,omitempty"`      // what it wrote, bounded, where that is not all understood
-	Sandbox  *Sandbox           `json:"sandbox,omitempty"`  // that held the cell
+	Raw      string             `json:"raw,omitempty"`      // its output, bounded, where it was not fully understood
+	Sandbox  *Sandbox           `json:"sandbox,omitempty"`  // sandbox of the cell
 	WallS    float64            `json:"wall_s,omitempty"`
 }
 

@@ -2,37 +2,37 @@ package result
 
 import "time"
 
-// Timing is what was measured of a row. All times are seconds.
+// Timing is the measurement of a row. All times are seconds.
 type Timing struct {
 	Samples Samples `json:"samples"`
 	Stats   Stats   `json:"stats"`
 
 	Repeat        int     `json:"repeat"`           // launches per sample; over 1 for very short kernels
 	CallOverheadS float64 `json:"call_overhead_s"`  // of an empty call, not subtracted
-	PairS         float64 `json:"pair_s,omitempty"` // between two events with nothing between them, subtracted from every sample; CUDA only
-	GapS          float64 `json:"gap_s,omitempty"`  // of launches in a graph: between two empty ones
+	PairS         float64 `json:"pair_s,omitempty"` // between two adjacent events, subtracted from every sample; CUDA only
+	GapS          float64 `json:"gap_s,omitempty"`  // for launches in a graph: between two empty ones
 	Stopped       string  `json:"stopped"`          // width, budget, samples, interrupted
 	HalfWidth     float64 `json:"half_width"`       // relative, reached
 	WallS         float64 `json:"wall_s"`           // spent on this row
-	Pinned        []int   `json:"pinned"`           // cores the kernel was kept on
+	Pinned        []int   `json:"pinned"`           // cores the kernel was pinned to
 	Preempted     int64   `json:"preempted"`        // involuntary context switches while sampling
 
-	FirstSample time.Time `json:"first_sample"` // when it had arrived
+	FirstSample time.Time `json:"first_sample"` // when the first sample had arrived
 
-	Resources []Resources `json:"resources,omitempty"` // of each launch, as the driver says; CUDA only
+	Resources []Resources `json:"resources,omitempty"` // of each launch, from the driver; CUDA only
 
 	OtherStreams bool `json:"other_streams,omitempty"` // work was left on other streams; its time is counted
-	SetAside     bool `json:"set_aside,omitempty"`     // it set a part of the L2 aside, where no flush reaches
+	SetAside     bool `json:"set_aside,omitempty"`     // it set aside a part of the L2 that no flush reaches
 
 	OnDevice     bool    `json:"on_device,omitempty"`     // the launches ran on a GPU
-	Unhidden     bool    `json:"unhidden,omitempty"`      // and began on an idle one: the host's part of a launch is in their time
-	GPUS         float64 `json:"gpu_s,omitempty"`         // what the GPU works for a launch, where the host's part was so long that it is timed, too
-	DeviceMemory int64   `json:"device_memory,omitempty"` // most bytes taken on a GPU, where the framework tells
+	Unhidden     bool    `json:"unhidden,omitempty"`      // the launches began on an idle GPU: their time includes the host's part
+	GPUS         float64 `json:"gpu_s,omitempty"`         // GPU time of a launch, where the host's part was so long that it is timed, too
+	DeviceMemory int64   `json:"device_memory,omitempty"` // most bytes allocated on a GPU, where the framework reports it
 	Exposed      int     `json:"exposed,omitempty"`       // samples in which the GPU waited for the host
 
 	PeakMemory int64       `json:"peak_memory"`        // bytes, of the cell
 	Footprint  int64       `json:"footprint"`          // bytes, of the arguments
-	EnergyJ    *float64    `json:"energy_j,omitempty"` // per launch, where the machine tells
+	EnergyJ    *float64    `json:"energy_j,omitempty"` // per launch, where the machine reports it
 	Clock      *ClockCheck `json:"clock_check,omitempty"`
 	InTurns    *TurnClocks `json:"clocks_in_turns,omitempty"`
 	State      []State     `json:"state,omitempty"` // before; during: the worst of each; after
@@ -43,20 +43,19 @@ type Samples struct {
 	Seconds []float64 `json:"seconds"`           // per launch
 	GHz     []float64 `json:"ghz,omitempty"`     // clock each ran at
 	Dropped []Drop    `json:"dropped,omitempty"` // ranges that the statistics leave out
-	Fresh   []Fresh   `json:"fresh,omitempty"`   // those whose data differs from that of the one before in all
+	Fresh   []Fresh   `json:"fresh,omitempty"`   // samples whose data differs completely from that of the one before
 }
 
-// Fresh is a sample on data that no launch had seen anything of, among samples whose
-// data differs in a few elements.
+// Fresh is a sample on data that no launch had seen, among samples whose data differs in a few
+// elements.
 type Fresh struct {
 	At int `json:"at"`
 
-	// Sides that took turns have a sample on the very same data at the same place of their
-	// turns; theirs have the same number. 0: there is none.
+	// Sides that took turns have a sample on the same data at the same place of their turns; these
+	// samples have the same number. 0: there is none.
 	Pair int `json:"pair,omitempty"`
 
-	// The median of its cell's turns in which no sample was on such data; 0: it is not
-	// compared.
+	// The median of its cell's turns without such data; 0: it is not compared.
 	UsualS float64 `json:"usual_s,omitempty"`
 }
 
@@ -67,7 +66,7 @@ type Drop struct {
 	Cause string `json:"cause"`
 }
 
-// Kept returns the samples that the statistics are made of.
+// Kept returns the samples that the statistics use.
 func (s *Samples) Kept() []float64 {
 	kept := make([]float64, 0, len(s.Seconds))
 	next := 0
@@ -100,12 +99,12 @@ type Stats struct {
 	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
 }
 
-// HostBound reports whether the host takes so long for a launch that it had to be timed,
-// too. Others are timed so for the sake of who they are compared with.
+// HostBound reports whether the host takes so long for a launch that it had to be timed, too. Other
+// sides are then timed the same way, for comparison.
 func (t *Timing) HostBound() bool { return t.GPUS > 0 }
 
-// State is the machine at one moment of a run. Missing readings are absent,
-// never zero.
+// State is the state of the machine at one moment of a run. Missing readings are absent, never
+// zero.
 type State struct {
 	When         string   `json:"when"` // before, during, after
 	GHz          *float64 `json:"ghz,omitempty"`
@@ -118,8 +117,8 @@ type State struct {
 	Processes    *int     `json:"foreign_gpu,omitempty"` // other processes on the GPU
 }
 
-// Ratio is a side's time over the row's own, measured in turns: above 1 the row's
-// kernel is the faster one.
+// Ratio is a side's time over the row's own, measured in turns: above 1 the row's kernel is the
+// faster one.
 type Ratio struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"ci_95_low"`
@@ -127,5 +126,5 @@ type Ratio struct {
 	Rounds int     `json:"rounds"`
 }
 
-// HalfWidth is half the interval's width, relative to the median.
+// HalfWidth returns half the interval's width, relative to the median.
 func (r *Ratio) HalfWidth() float64 { return (r.High - r.Low) / 2 / r.Median }

@@ -6,13 +6,13 @@ const (
 	KindSelftest Kind = "selftest"
 )
 
-// Integrity is whether a result can be believed.
+// Integrity says whether a result can be trusted.
 type Integrity string
 
 // From the best to the worst.
 const (
 	Clean      Integrity = "clean"
-	Suspicious Integrity = "suspicious" // nothing is proven, and nothing moves because of it
+	Suspicious Integrity = "suspicious" // nothing is proven, but the baseline does not move
 	Cheated    Integrity = "rejected"   // an exploit, by name
 )
 
@@ -25,14 +25,14 @@ type Verification struct {
 	Passed    int       `json:"passed"`
 	Failed    int       `json:"failed"`
 	Skipped   int       `json:"skipped"`
-	Findings  []Finding `json:"findings,omitempty"` // what speaks against the kernel's honesty
+	Findings  []Finding `json:"findings,omitempty"` // evidence against the kernel's honesty
 	Limits    []string  `json:"limits,omitempty"`   // what could not be guaranteed, in words
-	Kernels   []string  `json:"kernels,omitempty"`  // that ran on the device, of code that launches by itself
+	Kernels   []string  `json:"kernels,omitempty"`  // kernels that ran on the device, for code that launches by itself
 
-	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each of its tools, where they were asked for
+	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each requested tool
 }
 
-// Finding is a way of cheating that a kernel was caught or suspected at.
+// Finding is an exploit that a kernel was caught at or suspected of.
 type Finding struct {
 	Exploit  string    `json:"exploit"` // its name, as docs/integrity.md lists it
 	Severity Integrity `json:"severity"`
@@ -42,7 +42,7 @@ type Finding struct {
 // TimedLane is the lane of cases that are timed samples.
 const TimedLane = "timed"
 
-// Case is one problem whose answer was looked at.
+// Case is one problem whose answer was verified.
 type Case struct {
 	Lane    string            `json:"lane"` // matrix, config, shape, timed, … ; why it was tried
 	Vars    map[string]string `json:"vars"` // of the config
@@ -62,13 +62,13 @@ type Case struct {
 	WallS   float64           `json:"wall_s,omitempty"`
 }
 
-// OutputError is how one output differs from the oracle's.
+// OutputError says how one output differs from the oracle's.
 type OutputError struct {
 	Name   string  `json:"name"`
 	Count  int64   `json:"count"`
 	Wrong  int64   `json:"wrong"`
 	NaNs   int64   `json:"nans,omitempty"`
-	Blank  int64   `json:"blank,omitempty"` // still as they were before the launch
+	Blank  int64   `json:"blank,omitempty"` // elements unchanged since before the launch
 	MaxAbs float64 `json:"max_abs"`
 	MaxRel float64 `json:"max_rel"`
 	RMS    float64 `json:"rms"`
@@ -77,11 +77,11 @@ type OutputError struct {
 	Rtol  float64 `json:"rtol"`
 	Exact bool    `json:"exact,omitempty"` // judged bit by bit
 
-	RivalMaxAbs float64 `json:"rival_max_abs,omitempty"` // of a rival of the same precision, against the same oracle
+	RivalMaxAbs float64 `json:"rival_max_abs,omitempty"` // error of a rival of the same precision, against the same oracle
 	RivalRMS    float64 `json:"rival_rms,omitempty"`
 
-	Worst *Element `json:"worst,omitempty"` // of those that are wrong
-	Tiles *Tiles   `json:"tiles,omitempty"` // of a failure
+	Worst *Element `json:"worst,omitempty"` // among the wrong ones
+	Tiles *Tiles   `json:"tiles,omitempty"` // for a failure
 }
 
 // Element is one element of an output. Numbers are text: JSON has no NaN.
@@ -91,8 +91,8 @@ type Element struct {
 	Want  string  `json:"want"`
 }
 
-// Tiles count the wrong elements of an output, seen as a matrix whose columns are
-// its last dimension, tile by tile.
+// Tiles counts the wrong elements of an output, tile by tile. The output is seen as a matrix whose
+// columns are its last dimension.
 type Tiles struct {
 	Rows     int     `json:"rows"` // of tiles
 	Columns  int     `json:"columns"`
@@ -101,8 +101,8 @@ type Tiles struct {
 	Wrong    []int64 `json:"wrong"` // row by row
 }
 
-// Selftest is what became of all cheats, honest controls and mistakes that the
-// checks themselves were tried on.
+// Selftest is the outcome of all cheats, honest controls and mistakes that the checks themselves
+// were tried on.
 type Selftest struct {
 	Caught         int               `json:"caught"`
 	Suspicious     int               `json:"suspicious"`
@@ -126,9 +126,9 @@ type SelftestSubject struct {
 	Exploit string  `json:"exploit,omitempty"` // what it does, as docs/integrity.md names it
 	Outcome string  `json:"outcome"`           // caught, suspicious, defused, missed, open; passed, failed; killed, survived; skipped
 	By      string  `json:"by,omitempty"`      // what caught it
-	Why     string  `json:"why,omitempty"`     // it was skipped, missed, or failed
+	Why     string  `json:"why,omitempty"`     // why it was skipped, missed, or failed
 	Seconds float64 `json:"seconds,omitempty"`
 
 	Verdict string   `json:"verdict,omitempty"` // of the match with an honest kernel
-	Change  *float64 `json:"change,omitempty"`  // in time against that: -0.3 is 30% less
+	Change  *float64 `json:"change,omitempty"`  // change in time against that kernel: -0.3 is 30% less
 }

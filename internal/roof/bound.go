@@ -72,7 +72,7 @@ func (p *Peaks) Bind(w Work) (Bound, bool) {
 	return memory, hasMemory
 }
 
-// memory is the roof of the smallest cache that can hold half of the arguments,
+// memory returns the roof of the smallest cache that can hold half of the arguments,
 // else that of the memory. Part of what a kernel moves may lie in the last cache
 // before or after it: one that is too fast for the memory because of that is held
 // against the cache.
@@ -97,8 +97,8 @@ func (p *Peaks) memory(w Work) (Bound, bool) {
 	return bound, known
 }
 
-// compute is the roof of the element type. A type that a device can compute with
-// in two ways is held against the slower, which is the usual one, until a kernel
+// compute returns the roof of the element type. A type that a device can compute with
+// in two ways is compared with the slower, which is the usual one, until a kernel
 // is too fast for it.
 func (p *Peaks) compute(w Work) (Bound, bool) {
 	best, known := Bound{}, false
@@ -115,7 +115,7 @@ func (p *Peaks) compute(w Work) (Bound, bool) {
 	return best, known
 }
 
-// ways are the peaks of computing with a type, the slower first.
+// ways returns the peaks of computing with a type, the slower first.
 func (p *Peaks) ways(t dtype.Type) []Name {
 	gpu := p.Cell != spec.CellHost
 	switch {
@@ -137,7 +137,7 @@ func (p *Peaks) ways(t dtype.Type) []Name {
 	return nil
 }
 
-// bound holds a rate against a peak. Cores that run faster than they did when they
+// bound compares a rate with a peak. Cores that run faster than they did when they
 // were measured have a higher one.
 func (p *Peaks) bound(name Name, w Work, rate float64) (Bound, bool) {
 	peak := p.Find(name)
@@ -156,7 +156,7 @@ func (p *Peaks) bound(name Name, w Work, rate float64) (Bound, bool) {
 // say nothing of what a kernel computes with.
 const share = 0.1
 
-// Float is the type that an instance computes with: the widest floating-point
+// Float returns the type that an instance computes with: the widest floating-point
 // type of its inputs, or of its outputs when no input has one. It is empty when
 // there is none.
 func Float(in *spec.Instance) dtype.Type {
@@ -186,7 +186,7 @@ func widest(in *spec.Instance, roles ...spec.Role) dtype.Type {
 	return found
 }
 
-// Caches are those of a machine that kernels of a cell have peaks for.
+// Caches returns those of a machine that kernels of a cell have peaks for.
 func Caches(cell string, m result.Fingerprint) []Cache {
 	if cell != spec.CellHost {
 		if m.GPU == nil {

@@ -18,7 +18,7 @@ const (
 	l2 = 60 * mb
 )
 
-// xeon is one core with three levels of memory.
+// xeon returns one core with three levels of memory.
 func xeon() *Peaks {
 	return &Peaks{Schema: Schema, Cell: spec.CellHost, Peaks: []Peak{
 		{Name: DRAM, Rate: 12, Unit: GBps},

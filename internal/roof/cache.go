@@ -13,7 +13,7 @@ import (
 	"pawl/internal/machine"
 )
 
-// Folder is where this user's peaks lie: $XDG_CACHE_HOME/pawl/peaks. It is empty
+// Folder returns where this user's peaks lie: $XDG_CACHE_HOME/pawl/peaks. It is empty
 // where the user has no cache folder.
 func Folder() string {
 	cache, err := os.UserCacheDir()
@@ -23,7 +23,7 @@ func Folder() string {
 	return filepath.Join(cache, "pawl", "peaks")
 }
 
-// Path is the file of a device class. A class may come from another machine, so
+// Path returns the file of a device class. A class may come from another machine, so
 // it is made a plain name first.
 func Path(folder, class string) string { return filepath.Join(folder, machine.Slug(class)+".json") }
 

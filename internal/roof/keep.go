@@ -32,7 +32,7 @@ func (p *Peaks) KeepHigher(earlier *Peaks) []Kept {
 	return kept
 }
 
-// HalfWidth is the relative one of the try that reached the peak.
+// HalfWidth returns the relative one of the try that reached the peak.
 func (p Peak) HalfWidth() float64 {
 	for _, try := range p.Tried {
 		if try.Rate == p.Rate {

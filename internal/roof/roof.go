@@ -76,7 +76,7 @@ type Try struct {
 	Fault     string  `json:"fault,omitempty"`
 }
 
-// Find is the peak with a name; nil when it was not measured.
+// Find returns the peak with a name; nil when it was not measured.
 func (p *Peaks) Find(name Name) *Peak {
 	for i := range p.Peaks {
 		if p.Peaks[i].Name == name {

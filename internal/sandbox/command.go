@@ -33,7 +33,7 @@ func (c *Command) complete() error {
 	return nil
 }
 
-// files are the program's descriptors in order. The second is to be closed
+// files returns the program's descriptors in order. The second is to be closed
 // once they have been passed on.
 func (c *Command) files() ([]*os.File, *os.File, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -154,7 +154,7 @@ func signalName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// target is the process a call would act on.
+// target returns the process a call would act on.
 func target(t thread, nr uint32, args [6]uint64) int {
 	if nr == unix.SYS_PIDFD_SEND_SIGNAL {
 		return pidOfPidfd(t, int32(args[0]))
@@ -243,7 +243,7 @@ func describe(t thread, made call) string {
 	}
 }
 
-// locateAt is the file a call is about; the zero value when it cannot be told.
+// locateAt returns the file a call is about; the zero value when it cannot be told.
 func (t thread) locateAt(p place, args [6]uint64) located {
 	dir := int32(unix.AT_FDCWD)
 	if p.dir != cwd {

@@ -10,7 +10,7 @@ import (
 )
 
 // Offsets into struct seccomp_data. Both architectures are little-endian, so
-// the half of an argument that the kernel looks at, for the 32-bit arguments
+// the half of an argument that the kernel reads, for the 32-bit arguments
 // judged here, comes first.
 const (
 	offNr   = 0
@@ -73,7 +73,7 @@ func fail(errno unix.Errno) unix.SockFilter {
 	return verdict(unix.SECCOMP_RET_ERRNO | uint32(errno))
 }
 
-// refuse is the verdict on a call the policy forbids.
+// refuse returns the verdict on a call the policy forbids.
 func (f *filter) refuse(nr uint32) unix.SockFilter {
 	if f.notify {
 		return verdict(unix.SECCOMP_RET_USER_NOTIF)
@@ -81,7 +81,7 @@ func (f *filter) refuse(nr uint32) unix.SockFilter {
 	return fail(refusal(nr))
 }
 
-// refusal is the error a refused call returns.
+// refusal returns the error a refused call returns.
 func refusal(nr uint32) unix.Errno {
 	switch nr {
 	case unix.SYS_SOCKET, unix.SYS_EXECVE, unix.SYS_EXECVEAT:
@@ -96,7 +96,7 @@ func (f *filter) on(nr uint32, block ...unix.SockFilter) {
 	f.ins = append(f.ins, block...)
 }
 
-// oneOf is a block that takes the first verdict when the argument has one of
+// oneOf returns a block that takes the first verdict when the argument has one of
 // the values, else the second.
 func oneOf(arg int, values []uint32, then, otherwise unix.SockFilter) []unix.SockFilter {
 	block := []unix.SockFilter{loadArg(arg)}

@@ -79,7 +79,7 @@ func TestFilter(t *testing.T) {
 		{plain, unix.SYS_OPENAT, [6]uint64{}, permitted},
 		{listen, unix.SYS_OPENAT, [6]uint64{}, notify},
 		{plain, unix.SYS_KILL, [6]uint64{pid, 9}, permitted},
-		// The kernel looks at the lower half only.
+		// The kernel reads the lower half only.
 		{plain, unix.SYS_KILL, [6]uint64{1<<32 | pid, 9}, permitted},
 		{plain, unix.SYS_KILL, [6]uint64{pid + 1, 9}, errno(unix.EPERM)},
 		{plain, unix.SYS_KILL, [6]uint64{1 << 63, 9}, permitted},

@@ -42,7 +42,7 @@ func landlockABI() int {
 	return int(v)
 }
 
-// handledFS is every filesystem right the given ABI knows: what is handled
+// handledFS returns every filesystem right the given ABI knows: what is handled
 // and not granted by a rule is refused.
 func handledFS(abi int) uint64 {
 	var rights uint64 = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1

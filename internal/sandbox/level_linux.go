@@ -23,7 +23,7 @@ type kernel struct {
 	landlockABI int
 }
 
-// available is the level this kernel can give.
+// available returns the level this kernel can give.
 func available(pretend older) (Level, kernel) {
 	abi := min(landlockABI(), newestABI)
 	if pretend.LandlockABI != 0 {
@@ -53,7 +53,7 @@ func available(pretend older) (Level, kernel) {
 	return l, kernel{landlockABI: abi}
 }
 
-// unnamed is the level of a program for which nobody asked for names.
+// unnamed returns the level of a program for which nobody asked for names.
 func (l Level) unnamed() Level {
 	if l.Seccomp == SeccompNotify {
 		l.Seccomp = SeccompErrno

@@ -153,7 +153,7 @@ func runTo(w io.Writer, c Command) (*Process, error) {
 	return p, err
 }
 
-// self is a command that runs a helper of this test binary.
+// self returns a command that runs a helper of this test binary.
 func self(t testing.TB, args ...string) Command {
 	t.Helper()
 	exe, err := os.Executable()
@@ -223,7 +223,7 @@ var buildPrograms = sync.OnceValues(func() (string, error) {
 
 var programsDir string
 
-// attempts are the descriptions alone.
+// attempts returns the descriptions alone.
 func attempts(p *Process) []string {
 	var out []string
 	for _, a := range p.Attempts() {
@@ -261,5 +261,5 @@ func errorName(out string) string {
 	return unix.ErrnoName(unix.Errno(n))
 }
 
-// addressOf is where a thread's memory is to be read.
+// addressOf returns where a thread's memory is to be read.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(&b[0]))) }

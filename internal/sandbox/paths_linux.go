@@ -38,7 +38,7 @@ const (
 	verbTruncate verb = "truncate"
 )
 
-// A pathCall names files. Landlock judges it; the supervisor looks at it only
+// A pathCall names files. Landlock judges it; the supervisor inspects it only
 // to be able to say what was tried.
 type pathCall struct {
 	nr     uint32

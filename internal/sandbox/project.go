@@ -23,7 +23,7 @@ func Withheld(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return slices.Contains(withheld, name) })
 }
 
-// ProjectRoot is the repository that a folder is in, else the folder itself. A
+// ProjectRoot returns the repository that a folder is in, else the folder itself. A
 // repository that a home folder lies in is no project.
 func ProjectRoot(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
@@ -79,7 +79,7 @@ func SourcesOf(root string) Sources {
 	w := &walk{}
 	list, whole := w.entries(root)
 	if w.several && len(w.kept) > 0 {
-		// Only now: to look at every file that git keeps takes a while.
+		// Only now: inspecting every file that git keeps takes a while.
 		if w.secret = linked(w.kept); len(w.secret) > 0 {
 			list, whole = w.entries(root)
 		}
@@ -101,7 +101,7 @@ type walk struct {
 	links   []string       // their other names
 }
 
-// entries are those of one folder, and whether it may be read as a whole.
+// entries returns those of one folder, and whether it may be read as a whole.
 func (w *walk) entries(dir string) (list []string, whole bool) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -148,7 +148,7 @@ func inodeOf(info fs.FileInfo) (id inode, several bool) {
 	return inode{uint64(stat.Dev), stat.Ino}, stat.Nlink > 1 && info.Mode().IsRegular()
 }
 
-// linked are the files below some folders that have more than one name. In a worktree
+// linked returns the files below some folders that have more than one name. In a worktree
 // .git is a file that names the folder.
 func linked(folders []string) map[inode]bool {
 	found := map[inode]bool{}
@@ -175,7 +175,7 @@ func linked(folders []string) map[inode]bool {
 	return found
 }
 
-// readPointer are the folders that the .git of a worktree or submodule names: its own
+// readPointer returns the folders that the .git of a worktree or submodule names: its own
 // and the one that it shares.
 func readPointer(path string, info fs.FileInfo) (folders []string, isFile bool) {
 	if !info.Mode().IsRegular() || info.Size() > 1<<16 {
@@ -219,7 +219,7 @@ func Without(hole string, paths []string) []string {
 	return left
 }
 
-// around are the entries of a folder and of those below it without one folder, as few
+// around returns the entries of a folder and of those below it without one folder, as few
 // as can be. Symbolic links are left out.
 func around(folder, hole string) []string {
 	switch {

@@ -137,7 +137,7 @@ func (l Level) Name() string {
 	return "full"
 }
 
-// String is a line for people, such as "landlock 7, seccomp notify".
+// String returns a line for people, such as "landlock 7, seccomp notify".
 func (l Level) String() string {
 	if l.Off {
 		return "off"

@@ -66,7 +66,7 @@ func (p *Process) Pid() int { return p.proc.Pid }
 // Level says what the process runs under.
 func (p *Process) Level() Level { return p.level }
 
-// Attempts is empty: nobody looks.
+// Attempts is empty: there is no supervisor.
 func (p *Process) Attempts() []Attempt { return nil }
 
 // Kill ends the program at once.

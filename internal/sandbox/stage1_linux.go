@@ -244,7 +244,7 @@ func applyLandlock(req request, abi int) ([]int, error) {
 	return rules.pins, rules.restrictSelf()
 }
 
-// executables are the files an exec of path has to be able to execute.
+// executables returns the files an exec of path has to be able to execute.
 func executables(path string) []string {
 	f, err := elf.Open(path)
 	if err != nil {

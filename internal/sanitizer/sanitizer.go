@@ -36,7 +36,7 @@ func (o *Output) Understood() bool {
 	return o.Summed && len(o.Problems) == 0 && (o.Errors == 0 || len(o.Findings) > 0)
 }
 
-// Worst is the first finding that is an error; nil: there is none.
+// Worst returns the first finding that is an error; nil: there is none.
 func (o *Output) Worst() *result.SanitizerFinding {
 	at := slices.IndexFunc(o.Findings, func(f result.SanitizerFinding) bool { return f.Severity == Error })
 	if at < 0 {

@@ -13,12 +13,12 @@ import (
 	"pawl/internal/git"
 )
 
-// problem are the keys of a kernel that say what it must compute, and where it is
-// judged. The others say how.
+// problem lists the keys of a kernel that say what it must compute, and where it is judged. The
+// other keys say how.
 var problem = []string{"oracle", "tolerance", "deterministic", "configs"}
 
-// before makes the pawl.yaml of the commit before the corpus: under every subject's name
-// it has the honest kernel that the subject names, for the subject's problem.
+// before makes the pawl.yaml of the commit before the corpus. Under every subject's name it has the
+// honest kernel that the subject names, for the subject's problem.
 func before(corpus []byte, subjects []Subject) ([]byte, error) {
 	var file struct {
 		Version int                       `yaml:"version"`
@@ -52,8 +52,8 @@ func before(corpus []byte, subjects []Subject) ([]byte, error) {
 	return yaml.Marshal(file)
 }
 
-// commit makes a repository of a kind's folder. Its only commit is the honest one; the
-// corpus is the change to it, in the working tree.
+// commit makes a repository of a kind's folder. Its only commit is the honest one; the corpus is
+// the change in the working tree.
 func commit(ctx context.Context, dir, kind string) error {
 	file := filepath.Join(dir, "pawl.yaml")
 	corpus, err := os.ReadFile(file)

@@ -11,8 +11,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// The base has an honest kernel under every subject's name: other code for the same
-// problem.
+// The base has an honest kernel under every subject's name: different code for the same problem.
 func TestBaseIsHonest(t *testing.T) {
 	for _, kind := range everywhere {
 		t.Run(kind, func(t *testing.T) {
@@ -49,8 +48,8 @@ func TestBaseIsHonest(t *testing.T) {
 	}
 }
 
-// committed is what the base's pawl.yaml says, from the repository that is made of a
-// kind's folder; the working tree has the corpus again.
+// committed reads the base's pawl.yaml from the repository that is made of a kind's folder; the
+// working tree has the corpus again.
 func committed(t *testing.T, kind string) *spec.Spec {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -94,7 +93,7 @@ func kernel(s *spec.Spec, name string) *spec.Kernel {
 	return nil
 }
 
-// code names what a kernel runs.
+// code names the code that a kernel runs.
 func code(k *spec.Kernel) string {
 	all := k.Source + k.Python
 	for _, l := range k.Launches {
@@ -119,7 +118,7 @@ func oracleOf(k *spec.Kernel) string {
 	return strings.Join([]string{k.Oracle.Builtin, k.Oracle.Kernel, k.Oracle.Python, k.Oracle.Elementwise}, "|")
 }
 
-// varsOf are a config's values in their order, which tells configs apart too.
+// varsOf returns a config's values in their order, which also distinguishes configs.
 func varsOf(c *spec.Config) []string {
 	out := []string{c.Name}
 	for _, v := range c.Vars {

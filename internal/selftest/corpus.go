@@ -2,8 +2,8 @@
 // on kernels with one planted mistake.
 package selftest
 
-// Cell kinds of the corpus: the names of its folders. A launcher runs in a cuda
-// cell and is another thing to trust.
+// Cell kinds of the corpus: the names of its folders. A launcher runs in a cuda cell but has
+// another level of trust.
 const (
 	Host     = "host"
 	Python   = "python"
@@ -13,12 +13,12 @@ const (
 
 var everywhere = []string{Host, Python, CUDA, Launcher}
 
-// Outcome is what must come of a subject.
+// Outcome is the required outcome of a subject.
 type Outcome string
 
-// The outcomes. Each is the least that will do: a subject that is to be suspicious
-// may be caught as well, and a defused one too. A cheat that ends as a clean improvement
-// would move the baseline: only an open one may.
+// The outcomes. Each is a minimum: a subject that must be suspicious may also be caught, and a
+// defused one too. A cheat that ends as a clean improvement would move the baseline: only an open
+// one may.
 const (
 	Caught     Outcome = "caught"
 	Suspicious Outcome = "suspicious"
@@ -27,7 +27,7 @@ const (
 	Pass       Outcome = "pass"    // an honest control: nothing may be said against it
 )
 
-// Subject is a kernel of the corpus, and what must come of it.
+// Subject is a kernel of the corpus, and its required outcome.
 type Subject struct {
 	Kind     string
 	Kernel   string
@@ -35,9 +35,9 @@ type Subject struct {
 	Exploit  string // its name in docs/integrity.md; "" for a control
 	Research []int  // numbers of the exploit in docs/integrity.md's list
 	Expect   Outcome
-	By       []string // findings, causes and verdicts of which one at least must be named
+	By       []string // findings, causes and verdicts, of which at least one must be named
 	Needs    string   // what a machine must have for it: torch, torch-gpu, cublas, roof
-	Drawn    bool     // what catches it is drawn: it gets past once in a hundred checks, and is then tried once more
+	Drawn    bool     // its detection is random: it passes once in a hundred checks, and is then tried once more
 	Why      string
 }
 
@@ -46,38 +46,38 @@ const (
 	wrong     = "incorrect"        // an answer outside of its tolerance
 	stale     = "stale-output"     // the answer to earlier data
 	counted   = "host-bound"       // its time on the host is in its samples
-	timed     = "timed-only"       // right when looked at, wrong when timed
-	input     = "modified-input"   // what may only be read has changed
-	output    = "output"           // what came back is not what pawl.yaml says
+	timed     = "timed-only"       // right when verified, wrong when timed
+	input     = "modified-input"   // read-only memory has changed
+	output    = "output"           // the result is not what pawl.yaml says
 	blank     = "no effect"        // nothing was written
 	bounds    = "out of bounds"    // a red zone has changed
 	crashed   = "crash"            //
 	exited    = "exit"             //
-	late      = "late-work"        // threads of its own, or outputs that change after the end
-	stream    = "side-stream"      // work past the stream that is timed
+	late      = "late-work"        // its own threads, or outputs that change after the end
+	stream    = "side-stream"      // work outside the stream that is timed
 	forged    = "forged"           // claims that the worker's clock or the protocol contradicts
 	tampered  = "tampered-cell"    // functions of the cell are not the cell's
 	clocks    = "clock-mismatch"   // clocks that should agree do not
 	repeats   = "skips-repeats"    // a second launch on the same data takes next to no time
 	attempts  = "sandbox-attempt"  // it tried what the sandbox refuses
-	retained  = "retained-state"   // it leaves something behind for its next launch
-	patched   = "incremental"      // it lives on its last answers
+	retained  = "retained-state"   // it leaves state for its next launch
+	patched   = "incremental"      // it depends on its last answers
 	cliff     = "speed-cliff"      // neighbouring shapes are several times slower
 	sensitive = "insensitive"      // its output does not depend on its input
-	varies    = "nondeterministic" // other bits from the same data, undeclared
+	varies    = "nondeterministic" // different bits from the same data, undeclared
 	launches  = "device-launch"    // device code that launches
 	kernels   = "foreign-kernels"  // kernels ran that its source does not have
 	pinned    = "persisting-l2"    // lines that a flush does not evict
 	roofed    = "over roof"        // faster than the device can be
 	blocked   = "timeout"          //
 	threads   = "threads"          //
-	helped    = "helper-thread"    // its processors work longer than its threads can
+	helped    = "helper-thread"    // its CPUs work longer than its threads can
 	unloaded  = "no entry"         //
 	refused   = "launch"           //
 	uncompile = "compile"          //
 )
 
-// Subjects is the whole corpus but its mutants.
+// Subjects returns the whole corpus except its mutants.
 func Subjects() []Subject {
 	var all []Subject
 	for _, part := range [][]Subject{hostSubjects, pythonSubjects, cudaSubjects, launcherSubjects} {

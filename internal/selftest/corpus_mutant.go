@@ -7,7 +7,7 @@ type Mutant struct {
 	Kernel string
 	Number int
 	What   string
-	Lane   string // of pawl fuzz, without which it lives; "": any data kills it
+	Lane   string // the lane of pawl fuzz that finds it; "": any data does
 }
 
 var attentionMistakes = []Mutant{
@@ -42,7 +42,7 @@ var gemmMistakes = []Mutant{
 	{Number: 13, What: "negative results are lost"},
 }
 
-// Mutants are the planted mistakes of every kind that has them.
+// Mutants returns the planted mistakes of every kind that has them.
 func Mutants() []Mutant {
 	var all []Mutant
 	for _, kind := range []string{Host, CUDA} {

@@ -20,8 +20,8 @@ func load(t *testing.T, kind string) *spec.Spec {
 	return s
 }
 
-// Every kernel of the corpus is a subject, a mutant's source, some kernel's reference or
-// what the base has in a subject's place, and every subject is a kernel.
+// Every kernel of the corpus is a subject, a mutant's source, a kernel's reference or the base of a
+// subject, and every subject is a kernel.
 func TestTableAndFilesAgree(t *testing.T) {
 	for _, kind := range everywhere {
 		t.Run(kind, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestManualNamesEverything(t *testing.T) {
 	}
 }
 
-// What is known to be missed is listed where docs/integrity.md says what cannot be
-// guaranteed, and what is listed there is still open.
+// Every exploit that is known to be missed is listed where docs/integrity.md says what cannot be
+// guaranteed, and every one listed there is still open.
 func TestManualListsWhatIsOpen(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "integrity.md"))
 	if err != nil {

@@ -9,8 +9,8 @@ type gap struct {
 
 var compiled = []string{Host, CUDA, Launcher}
 
-// gaps are the exploits that cannot be tried, or that would be another subject
-// again. Every exploit is a subject or a gap in every kind.
+// gaps are the exploits that cannot be tried, or that would duplicate another subject. Every
+// exploit is a subject or a gap in every kind.
 var gaps = []gap{
 	{1, []string{Host}, "a processor has no streams; threads are number 2"},
 	{2, []string{CUDA}, "device code only: nothing of the author's runs on the host"},

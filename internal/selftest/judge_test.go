@@ -8,7 +8,7 @@ import (
 	"pawl/internal/result"
 )
 
-// What a subject is does not depend on what came of it.
+// The kind of a subject does not depend on its outcome.
 func TestJudge(t *testing.T) {
 	cheat := Subject{Kind: Host, Kernel: "cheat", Expect: Caught, By: []string{wrong}}
 	control := Subject{Kind: Host, Kernel: "control", Expect: Pass}
@@ -42,7 +42,7 @@ func TestJudge(t *testing.T) {
 			result.SelftestSubject{Name: "timed", Role: "cheat", Outcome: "defused", By: counted, Why: "its time is counted"},
 			result.Selftest{Defused: 1},
 		},
-		// What would become the baseline is missed, unless it is known to be.
+		// A cheat that would become the baseline is missed, unless it is known to be.
 		{
 			func() { s.judge(defused, faster) },
 			result.SelftestSubject{Name: "defused", Role: "cheat", Outcome: "missed", By: "improvement (-30%)", Verdict: "improvement", Change: &less},
@@ -103,7 +103,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Nothing more is tried of a cheat that has been found out, and nothing less of a control.
+// A cheat that has been found out is not tried further, and a control always is.
 func TestEnough(t *testing.T) {
 	doubted, refused := evidence{suspicious: true, names: []string{patched}}, evidence{failed: true, names: []string{patched}}
 	for _, test := range []struct {
@@ -127,7 +127,7 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// A second check is only for those whom the first finds out by chance.
+// A second check is only for subjects that the first finds by chance.
 func TestUnsettled(t *testing.T) {
 	subjects := []Subject{
 		{Kernel: "found", Expect: Caught, By: []string{wrong}, Drawn: true},

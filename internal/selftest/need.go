@@ -8,23 +8,23 @@ import (
 	"pawl/internal/result"
 )
 
-// What a subject may need of a machine. That a framework is not there its cell says,
-// and the subject is skipped for that.
+// What a subject may need of a machine. If a framework is missing, its cell says so and the subject
+// is skipped.
 const (
 	needsTorch    = "torch"
 	needsRoof     = "roof"
 	needsCuBLAS   = "cublas"
-	needsTorchGPU = "torch-gpu" // PyTorch runs without one, too: its cell says nothing
+	needsTorchGPU = "torch-gpu" // PyTorch also runs without a GPU, so its cell does not say so
 )
 
-// ownProduct is the kernel that launcher/library_call launches where there is no
-// library to call: it is then as honest as any.
+// ownProduct is the kernel that launcher/library_call launches where there is no library to call:
+// it is then an honest kernel.
 const ownProduct = "gemm_tiles"
 
-// machine is what reports say of what the machine has.
+// machine is what reports say about the machine.
 type machine struct {
 	gpu      bool   // the run used one
-	roof     bool   // a row was held against measured peaks
+	roof     bool   // a row was compared with measured peaks
 	unlinked string // why a library could not be linked
 	own      bool   // kernels were listed, and all are library_call's own
 }

@@ -7,8 +7,8 @@ import (
 	"pawl/internal/result"
 )
 
-// What a machine does not have is skipped with its reason; what it has is judged,
-// and a cheat that gets through is missed all the same.
+// A subject whose need the machine lacks is skipped with the reason; otherwise it is judged, and a
+// cheat that gets through is missed all the same.
 func TestNeeds(t *testing.T) {
 	roofed := func(percent float64) *result.Row {
 		return &result.Row{Kernel: "k", Timing: &result.Timing{Stats: result.Stats{RoofPct: percent}}}
@@ -72,7 +72,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// Nobody needs what nothing looks for.
+// Every need is one that the code checks.
 func TestNeedsAreKnown(t *testing.T) {
 	for _, s := range Subjects() {
 		switch s.Needs {

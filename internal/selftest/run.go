@@ -26,7 +26,7 @@ import (
 //go:embed corpus
 var corpus embed.FS
 
-// Options are what a selftest needs to know.
+// Options are the options of a selftest.
 type Options struct {
 	Only    []string // kinds of cells, or kind/kernel with * for anything; none: all
 	Lab     lab.Options
@@ -38,7 +38,7 @@ func Default() Options {
 	return Options{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: 20 * time.Second}
 }
 
-// selftest is a run under way.
+// selftest is a run in progress.
 type selftest struct {
 	Options
 	run    *run.Run
@@ -46,8 +46,8 @@ type selftest struct {
 	folder string
 }
 
-// Run puts the corpus through what users' kernels go through, check and fuzz, and
-// compares what comes of it with what must. The folder is made and removed by it.
+// Run puts the corpus through check and fuzz, as users' kernels are, and compares the outcomes with
+// the required ones. It creates the folder and removes it.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
 	folder, err := os.MkdirTemp("", "pawl-selftest-")
 	if err != nil {
@@ -125,7 +125,7 @@ func wanted(only []string, kind, kernel string) bool {
 	})
 }
 
-// Names are all that Options.Only may name one by one.
+// Names returns all names that Options.Only may contain.
 func Names() []string {
 	var names []string
 	for _, s := range Subjects() {
@@ -138,13 +138,13 @@ func Names() []string {
 	return slices.Compact(names)
 }
 
-// Known reports whether a pattern of Options.Only stands for anything.
+// Known reports whether a pattern of Options.Only matches anything.
 func Known(pattern string) bool {
 	return slices.ContainsFunc(Subjects(), func(s Subject) bool { return wanted([]string{pattern}, s.Kind, s.Kernel) }) ||
 		slices.ContainsFunc(Mutants(), func(m Mutant) bool { return wanted([]string{pattern}, m.Kind, m.Kernel) })
 }
 
-// try checks the subjects, and fuzzes those of which that has not said enough.
+// try checks the subjects, and fuzzes those that the check did not settle.
 func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subject) error {
 	if len(subjects) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	reports := make([]*result.Report, 0, 3)
 	for _, look := range []struct {
 		at    func(context.Context, *spec.Spec, []string) (*result.Report, error)
-		drawn bool // only at subjects that get past a check by chance
+		drawn bool // only for subjects that pass a check by chance
 	}{{s.check, false}, {s.check, true}, {s.fuzz, false}} {
 		patterns := unsettled(subjects, look.drawn, reports)
 		if len(patterns) == 0 {
@@ -173,7 +173,7 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	return nil
 }
 
-// unsettled are the kernels of which reports have not said enough.
+// unsettled returns the kernels that reports have not settled.
 func unsettled(subjects []Subject, drawn bool, reports []*result.Report) []string {
 	var out []string
 	for _, subject := range subjects {
@@ -184,18 +184,18 @@ func unsettled(subjects []Subject, drawn bool, reports []*result.Report) []strin
 	return out
 }
 
-// enough reports whether a cheat has been found out already, as much as must be: nothing
-// could be said in its favour.
+// enough reports whether a cheat has already been caught as required: further evidence could not
+// clear it.
 func (e *evidence) enough(subject Subject) bool {
 	found := e.failed || e.suspicious && subject.Expect == Suspicious
 	return subject.Expect != Pass && found && len(e.by(subject.By)) > 0
 }
 
-// shortVisit is enough to begin cheating late in.
+// shortVisit is long enough for cheats that begin late.
 const shortVisit = 50 * time.Millisecond
 
-// check plays the subjects against the honest kernels of the base, as `pawl check` does,
-// shortly.
+// check plays the subjects against the honest kernels of the base, as `pawl check` does, but
+// shorter.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: shortVisit}
 	opts.Budget, opts.Timeout = 100*time.Millisecond, s.Timeout
@@ -214,15 +214,15 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 	return fuzz.Run(ctx, r, fuzz.Order{Lab: s.Lab, Timeout: s.Timeout, Brief: true})
 }
 
-// part is a run of another kind that the selftest is made of. It has the same seed, and
-// its events are the selftest's.
+// part returns a run of another kind that is a part of the selftest. It has the same seed, and its
+// events are the selftest's.
 func (s *selftest) part(kind result.Kind, project *spec.Spec, patterns []string) (*run.Run, error) {
 	return run.Prepare(kind, run.Request{
 		Tool: s.run.Tool, Command: s.run.Command, Spec: project, Patterns: patterns, Seed: &s.run.Seed, Follow: s.run.Emit, Quiet: true,
 	})
 }
 
-// evidence is all that was said of a kernel.
+// evidence is everything that reports say of a kernel.
 type evidence struct {
 	names      []string // verdicts, causes, findings
 	failed     bool     // it may not pass
@@ -230,7 +230,7 @@ type evidence struct {
 	improves   bool     // it is an improvement, so that it may become the baseline
 	verdict    string   // of the match with the honest kernel
 	change     *float64 // in time against it: -0.3 is 30% less
-	skipped    string   // why nothing was said
+	skipped    string   // why there is no evidence
 	seconds    float64
 	has        machine
 }
@@ -309,7 +309,7 @@ func (e *evidence) name(what string) {
 	}
 }
 
-// by is what of the evidence the subject was to be caught by.
+// by returns the evidence that the subject was to be caught by.
 func (e *evidence) by(wanted []string) []string {
 	var out []string
 	for _, name := range e.names {
@@ -320,7 +320,7 @@ func (e *evidence) by(wanted []string) []string {
 	return out
 }
 
-// all is everything that was said, with how the match ended first.
+// all returns all the evidence, the result of the match first.
 func (e *evidence) all() string {
 	all := e.names
 	if e.verdict != "" && !slices.Contains(all, e.verdict) {
@@ -333,7 +333,7 @@ func (e *evidence) all() string {
 	return strings.Join(all, ", ")
 }
 
-// judge compares what came of a subject with what must.
+// judge compares the outcome of a subject with the required one.
 func (s *selftest) judge(subject Subject, e evidence) {
 	t := s.report.Selftest
 	one := result.SelftestSubject{
@@ -373,7 +373,7 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	case subject.Expect == Defused && !e.failed && !e.improves && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
 		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
 		t.Defused++
-	case subject.Expect == Suspicious && subject.Drawn && !e.failed && !e.improves: // on a busy machine it can gain nothing
+	case subject.Expect == Suspicious && subject.Drawn && !e.failed && !e.improves: // on a busy machine it may have gained nothing
 		one.Outcome, one.Why = "defused", "it was right, and gained nothing here"
 		t.Defused++
 	default:
@@ -383,7 +383,7 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	t.Subjects = append(t.Subjects, one)
 }
 
-// mutants tries one planted mistake after the other, as kernels of their own.
+// mutants tries one planted mistake after the other, each as a kernel of its own.
 func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mutant) error {
 	planted := *project
 	planted.Kernels = nil
@@ -412,8 +412,7 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 	return nil
 }
 
-// mutated is a mutant's kernel under a name of its own, with its mistake as the
-// default.
+// mutated returns a mutant's kernel under its own name, with its mistake as the default.
 func mutated(project *spec.Spec, m Mutant) *spec.Kernel {
 	at := slices.IndexFunc(project.Kernels, func(k *spec.Kernel) bool { return k.Name == m.Kernel })
 	k := *project.Kernels[at]

@@ -10,7 +10,7 @@ import (
 	"pawl/internal/formula"
 )
 
-// check looks at what takes more than one place of the file to see: names,
+// check verifies what involves more than one place of the file: names,
 // references, and the default variant of every kernel at every config.
 func (d *decoder) check(s *specDraft) {
 	for _, k := range s.kernels {

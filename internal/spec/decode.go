@@ -100,7 +100,7 @@ next:
 
 func didYouMean(name string) string { return "did you mean " + name + "?" }
 
-// meant is the hint for a misspelt name. Every letter is near every other, so
+// meant returns the hint for a misspelt name. Every letter is near every other, so
 // a name of one letter is taken for another only when the case differs.
 func meant(word string, names []string) string {
 	if len(names) == 0 {

@@ -78,7 +78,7 @@ func (d *decoder) init(a *argDraft, n *node) {
 	d.fail(name, "%s is no way to fill a buffer", quote(name.text)).Hint = meant(name.text, initNames())
 }
 
-// usualNumbers are those of an init that gives none.
+// usualNumbers returns those of an init that gives none.
 func usualNumbers(kind string, t dtype.Type) []float64 {
 	switch kind {
 	case "normal":

@@ -12,7 +12,7 @@ var Frameworks = []string{"torch", "cupy", "jax", "numpy"}
 // PythonName reports whether text names a Python function as module:function.
 func PythonName(text string) bool { return pythonName.MatchString(text) }
 
-// PythonSource is the file of the module in module:function, relative to the
+// PythonSource returns the file of the module in module:function, relative to the
 // folder of pawl.yaml.
 func PythonSource(name string) string {
 	module, _, _ := strings.Cut(name, ":")

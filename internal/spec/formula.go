@@ -37,7 +37,7 @@ func (f *Formula) problem(err error) *diag.Problem {
 	return p
 }
 
-// unknown is the problem of using a name that does not exist.
+// unknown returns the problem of using a name that does not exist.
 func (f *Formula) unknown(name string, known []string) *diag.Problem {
 	others := make([]string, 0, len(f.names))
 	for _, n := range f.names {
@@ -80,7 +80,7 @@ func (f *Formula) eval(in scope) (formula.Value, *diag.Problem) {
 	return v, nil
 }
 
-// wrong is the problem of a value that the formula should not have.
+// wrong returns the problem of a value that the formula should not have.
 func (f *Formula) wrong(in scope, format string, args ...any) *diag.Problem {
 	p := &diag.Problem{Pos: f.Pos, Width: f.node.width, Message: f.what + " " + fmt.Sprintf(format, args...)}
 	if f.node.content > 0 {

@@ -258,7 +258,7 @@ func (r *resolver) scalar(a *Arg) formula.Value {
 	return v
 }
 
-// Identity is a hash of everything that decides how fast the instance runs:
+// Identity returns a hash of everything that decides how fast the instance runs:
 // the code (its hash), the entries and their launches, the scalars, and type,
 // shape and role of every argument. What things are called in pawl.yaml is no
 // part of it.

@@ -19,7 +19,7 @@ func loadGood(t testing.TB, name string) *Spec {
 	return s
 }
 
-// TestAtErrors looks at variants whose formulas fail although those of the
+// TestAtErrors covers variants whose formulas fail although those of the
 // default do not.
 func TestAtErrors(t *testing.T) {
 	text := `version: 1
@@ -58,7 +58,7 @@ configs:
 	}
 }
 
-// identityOf is that of the first config of a file's first kernel.
+// identityOf returns that of the first config of a file's first kernel.
 func identityOf(t *testing.T, text, code string) string {
 	t.Helper()
 	s, err := Parse("pawl.yaml", []byte(text))

@@ -54,7 +54,7 @@ const (
 	secondText = "a second YAML document starts here; pawl.yaml is one document"
 )
 
-// next looks at one token and says what is wrong with it, if anything.
+// next checks one token and says what is wrong with it, if anything.
 func (l *limiter) next(i int, tk *token.Token) (message, hint string) {
 	switch tk.Type {
 	case token.CommentType:

@@ -19,7 +19,7 @@ const FileName = "pawl.yaml"
 func Load(path string) (*Spec, error) { return load(path, true) }
 
 // LoadEarlier loads the file of an earlier commit, which cannot be edited any more: it
-// is not held against the prototypes in its sources.
+// is not compared with the prototypes in its sources.
 func LoadEarlier(path string) (*Spec, error) { return load(path, false) }
 
 func load(path string, prototypes bool) (*Spec, error) {

@@ -77,7 +77,7 @@ func (n *node) describe() string {
 	return n.kind.String()
 }
 
-// at is the place of the byte offset inside the scalar's text; without a known
+// at returns the place of the byte offset inside the scalar's text; without a known
 // place inside, that of the scalar.
 func (n *node) at(offset int) (pos diag.Pos, exact bool) {
 	if n.content == 0 || offset < 0 || offset > len(n.text) {

@@ -57,7 +57,7 @@ func Parse(file string, source []byte) (*Spec, error) {
 	return s.Spec, nil
 }
 
-// report is the error of all problems, cut where nobody would read on.
+// report returns the error of all problems, cut where nobody would read on.
 func report(problems *diag.List, source []byte) error {
 	err := problems.Err(source)
 	var list diag.Errors

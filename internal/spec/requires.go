@@ -9,7 +9,7 @@ func (d *decoder) requires(k *kernelDraft, n *node) {
 	k.Requires = d.conditions(n, "a list of conditions", "a requirement", `for example requires: ["S % 8 == 0"]`)
 }
 
-// Variables are the config variables that decide what the kernel is given and how it
+// Variables returns the config variables that decide what the kernel is given and how it
 // is launched, in the order of its first config. Those that only its work is told by
 // are not among them.
 func (k *Kernel) Variables() []string {
@@ -22,7 +22,7 @@ func (k *Kernel) Variables() []string {
 	return k.variables(used)
 }
 
-// Sizes are the config variables that the shapes of buffers are made of.
+// Sizes returns the config variables that the shapes of buffers are made of.
 func (k *Kernel) Sizes() []string {
 	var shapes []*Formula
 	for _, a := range k.Args {

@@ -24,7 +24,7 @@ configs:
   small: {UNUSED: 1, COUNT: 2, WEIGHT: 1, N: 12}
 `
 
-// Requirements are looked at wherever a variant meets a config, not when variants are
+// Requirements are checked wherever a variant meets a config, not when variants are
 // listed.
 func TestRequires(t *testing.T) {
 	s, err := Parse("pawl.yaml", []byte(required))

@@ -9,7 +9,7 @@ import (
 // lineMap knows the lines that values stand on, and the column of the first on each.
 type lineMap map[int]int
 
-// add takes down a value with all that is below it. Values behind an alias stand where
+// add records a value with all that is below it. Values behind an alias stand where
 // their anchor is.
 func (m lineMap) add(n *node, seen map[*node]bool) {
 	if seen[n] {
@@ -36,7 +36,7 @@ func linesOf(nodes ...*node) lineMap {
 	return m
 }
 
-// commented is the line that a comment is about: its own, or where it stands alone the
+// commented returns the line that a comment is about: its own, or where it stands alone the
 // next one, unless that is indented less.
 func (m lineMap) commented(at diag.Pos, sorted []int) int {
 	i, own := slices.BinarySearch(sorted, at.Line)
@@ -97,7 +97,7 @@ func (s *specDraft) placeTODOs(root *node) {
 	}
 }
 
-// TODOsOf are the TODO comments that a run of these rows depends on: of everything
+// TODOsOf returns the TODO comments that a run of these rows depends on: of everything
 // where they are everything, and otherwise the first about each part that they use.
 func (s *Spec) TODOsOf(patterns []string, rows []Selection) []diag.Pos {
 	if len(patterns) == 0 || len(s.TODOs) == 0 {

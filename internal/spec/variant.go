@@ -19,7 +19,7 @@ type Variant struct {
 	Values []formula.Value // parallel to Kernel.Params
 }
 
-// Default is the variant of all first values.
+// Default returns the variant of all first values.
 func (k *Kernel) Default() Variant {
 	values := make([]formula.Value, len(k.Params))
 	for i, p := range k.Params {
@@ -38,7 +38,7 @@ func (k *Kernel) Variants() iter.Seq[Variant] {
 	}
 }
 
-// Count is the number of Variants; it saturates at the largest int.
+// Count returns the number of Variants; it saturates at the largest int.
 func (k *Kernel) Count() int {
 	// Params that no constraint mentions multiply the number; walking them
 	// would make counting a large space as slow as visiting it.
@@ -136,7 +136,7 @@ func (f *Formula) unmet(in scope) *diag.Problem {
 	return nil
 }
 
-// With is the variant with one param changed. The value is text and must be
+// With returns the variant with one param changed. The value is text and must be
 // one of those listed; the constraints must hold.
 func (v Variant) With(name, value string) (Variant, error) {
 	for i, p := range v.Kernel.Params {

@@ -17,14 +17,14 @@ const (
 	highTail = 1 - lowTail
 )
 
-// BootstrapMedian is the 95% percentile-bootstrap interval of the median: the
+// BootstrapMedian returns the 95% percentile-bootstrap interval of the median: the
 // medians of that many resamples, and of these the 2.5th and 97.5th percentile
 // as Percentile takes them.
 //
 // A resample is n draws with replacement, and its median depends on nothing but
 // the ranks of its middle one or two draws. So those ranks alone are drawn, from
 // the distribution that they have in a resample (see middleRanks): each resample
-// is a fresh, independent one, and only what its median does not look at is left
+// is a fresh, independent one, and only what its median does not depend on is left
 // undrawn. The same seed gives the same bits on every processor.
 //
 // Both ends are NaN for no samples, for less than one resample, and where a
@@ -50,7 +50,7 @@ func BootstrapMedian(samples []float64, resamples int, seed uint64) (low, high f
 	return end(lowTail), end(highTail)
 }
 
-// BootstrapMedianExact is the closed form of BootstrapMedian: the interval that
+// BootstrapMedianExact returns the closed form of BootstrapMedian: the interval that
 // infinitely many resamples would give. The probability that a resample's median
 // is at most some value is a sum of binomial tails over the order statistics, so
 // it can be computed and nothing needs to be drawn. The ends are the least
@@ -70,7 +70,7 @@ func BootstrapMedianExact(samples []float64) (low, high float64) {
 	return middle.quantile(s, middle.upTo, lowTail), middle.quantile(s, middle.upTo, highTail)
 }
 
-// midpoint is the mean of two, and exactly their value when they are equal.
+// midpoint returns the mean of two, and exactly their value when they are equal.
 func midpoint(a, b float64) float64 {
 	if a == b {
 		return a

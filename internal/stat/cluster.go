@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// EffectiveSize is how many independent values say as much as these do, which came
+// EffectiveSize returns how many independent values say as much as these do, which came
 // in groups whose members may be alike: as many as there are values where members
 // are no more alike than any two, as many as there are groups where they are equal.
 //
@@ -32,7 +32,7 @@ func EffectiveSize(groups [][]float64) float64 {
 	return max(float64(len(values))/effect, float64(len(groups)))
 }
 
-// midranks are the places of values in their order; equal ones share theirs.
+// midranks returns the places of values in their order; equal ones share theirs.
 func midranks(values []float64) []float64 {
 	order := sorted(values)
 	ranks := make([]float64, len(values))
@@ -49,7 +49,7 @@ func midranks(values []float64) []float64 {
 	return ranks
 }
 
-// designEffect is by how much groups of these sizes overstate their values' number.
+// designEffect returns by how much groups of these sizes overstate their values' number.
 // The ranks are those of the groups' members, in their order.
 func designEffect(groups [][]float64, ranks []float64) float64 {
 	n, k := float64(len(ranks)), float64(len(groups))
@@ -75,7 +75,7 @@ func designEffect(groups [][]float64, ranks []float64) float64 {
 	return 1 + (size-1)*correlation
 }
 
-// fQuantile is the value that a variable of the F distribution with a and b degrees
+// fQuantile returns the value that a variable of the F distribution with a and b degrees
 // of freedom stays below with probability p.
 func fQuantile(p, a, b float64) float64 {
 	x := mathext.InvRegIncBeta(a/2, b/2, p)

@@ -40,7 +40,7 @@ func ClustersOf(cells [][]float64) (split float64, two bool) {
 	return clusters(medians, max(ordinaryNoise, 1.5*rms(errors)))
 }
 
-// medianError is the standard error of a median if the samples are roughly
+// medianError returns the standard error of a median if the samples are roughly
 // normal in their middle half.
 func medianError(samples []float64) float64 {
 	s := sorted(samples)
@@ -88,7 +88,7 @@ func partition(sorted []float64) (at int, inside float64) {
 	return at, inside
 }
 
-// squares are the sums of squares about their mean of the first one, two, … values.
+// squares returns the sums of squares about their mean of the first one, two, … values.
 func squares(values []float64) []float64 {
 	sums := make([]float64, len(values))
 	mean, sum := 0.0, 0.0

@@ -12,7 +12,7 @@ type Estimate struct {
 	Cells, Pairs      int
 }
 
-// HalfWidth is half the interval's width.
+// HalfWidth returns half the interval's width.
 func (e Estimate) HalfWidth() float64 { return (e.High - e.Low) / 2 }
 
 // CellEstimate estimates from paired log-ratios, cells[i] being those of cell i.
@@ -51,7 +51,7 @@ const (
 	trimPart = 5 // one in this many, at either end
 )
 
-// trimmedHalf is half the 95% interval of the cells' trimmed mean: Student's t on
+// trimmedHalf returns half the 95% interval of the cells' trimmed mean: Student's t on
 // those that are left, with the winsorized standard deviation of all.
 func trimmedHalf(medians []float64) float64 {
 	n, kept := len(medians), keptCells(len(medians))
@@ -63,7 +63,7 @@ func trimmedHalf(medians []float64) float64 {
 	return factor95(kept) * Std(ordered) * math.Sqrt(float64(n)) / float64(kept)
 }
 
-// keptCells is how many of this many cells are left untrimmed.
+// keptCells returns how many of this many cells are left untrimmed.
 func keptCells(n int) int {
 	if n < trimFrom {
 		return n
@@ -98,7 +98,7 @@ func newEstimate(cells [][]float64) (e Estimate, medians []float64) {
 	return e, medians
 }
 
-// SignDelta is the effect size of a duet: the part of pairs in which the second
+// SignDelta returns the effect size of a duet: the part of pairs in which the second
 // side was slower, less the part in which it was faster. It is NaN for no pairs.
 func SignDelta(logRatios []float64) float64 {
 	if len(logRatios) == 0 || hasNaN(logRatios) {

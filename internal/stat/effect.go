@@ -32,7 +32,7 @@ func dominance(a, b []float64) (smaller, equal float64) {
 	return smaller, equal
 }
 
-// HodgesLehmann is the shift of b against a: the median of all differences
+// HodgesLehmann returns the shift of b against a: the median of all differences
 // between a sample of b and one of a. It is NaN when a list is empty or holds
 // anything but finite numbers.
 //
@@ -57,7 +57,7 @@ func HodgesLehmann(a, b []float64) float64 {
 	return midpoint(middle, next)
 }
 
-// kthDifference is the k-th smallest difference, counted from 0.
+// kthDifference returns the k-th smallest difference, counted from 0.
 func kthDifference(a, b []float64, k int) float64 {
 	low, high := b[0]-a[len(a)-1], b[len(b)-1]-a[0]
 	below, upTo := 0, len(a)*len(b) // how many are less than low, and at most high

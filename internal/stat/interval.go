@@ -9,7 +9,7 @@ const level = 0.95
 // cases.
 const MinInterval = 6
 
-// MedianCI is a 95% confidence interval of the median: the exact
+// MedianCI returns a 95% confidence interval of the median: the exact
 // order-statistic (binomial, or sign-test) interval. The number of samples
 // below the true median is binomial with probability ½ whatever the
 // distribution is, so the k-th smallest and the k-th largest sample enclose it
@@ -38,7 +38,7 @@ func medianCI(sorted []float64) (low, high float64, ok bool) {
 	return sorted[k-1], sorted[n-k], true
 }
 
-// medianRank is the largest k for which P(k ≤ X ≤ n−k) ≥ level, X binomial
+// medianRank returns the largest k for which P(k ≤ X ≤ n−k) ≥ level, X binomial
 // (n, ½), or 0 when there is none. It adds probabilities from the middle
 // outwards, which takes about √n steps and never meets numbers too small for a
 // float64.
@@ -70,7 +70,7 @@ func middleBinomial(n int) float64 {
 	return math.Exp(lgamma(n+1) - lgamma(k+1) - lgamma(n-k+1) - float64(n)*math.Ln2)
 }
 
-// HalfWidth is half the width of the median's 95% interval as a fraction of the
+// HalfWidth returns half the width of the median's 95% interval as a fraction of the
 // median. Where that is not defined (fewer than MinInterval samples, or a
 // median of 0) it is 1, that is 100%: too wide to stop sampling at, and still a
 // number that a report can hold.

@@ -2,7 +2,7 @@ package stat
 
 import "math"
 
-// MannWhitney is the two-sided Mann–Whitney U test of two lists: u counts the
+// MannWhitney computes the two-sided Mann–Whitney U test of two lists: u counts the
 // pairs in which a's sample is larger, equal ones as half, as
 // scipy.stats.mannwhitneyu(a, b) does.
 //
@@ -75,7 +75,7 @@ func rankTest(a, b []float64) rankResult {
 	return t
 }
 
-// tieGroups are the sizes of the groups of equal samples, in order.
+// tieGroups returns the sizes of the groups of equal samples, in order.
 func tieGroups(a, b []float64) []int {
 	groups := make([]int, 0, len(a)+len(b))
 	i, j := 0, 0

@@ -178,7 +178,7 @@ func (m *middleRanks) count(resamples int, random *rand.PCG) []float64 {
 	return counts
 }
 
-// quantile is the least median of a resample up to which upTo (or counts in its
+// quantile returns the least median of a resample up to which upTo (or counts in its
 // place) adds up to p.
 func (m *middleRanks) quantile(sorted, upTo []float64, p float64) float64 {
 	s := sorted[m.first : m.first+m.rows]
@@ -220,7 +220,7 @@ func (m *middleRanks) atMost(s, upTo []float64, x float64) float64 {
 	return sum
 }
 
-// furthest is the largest d, from a bound downwards, for which the midpoint of
+// furthest returns the largest d, from a bound downwards, for which the midpoint of
 // samples i and i+d is at most x. Sample i itself must be.
 func (m *middleRanks) furthest(s []float64, i, d int, x float64) int {
 	d = min(d, len(s)-1-i)

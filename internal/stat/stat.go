@@ -30,7 +30,7 @@ func Check(samples []float64) error {
 	return nil
 }
 
-// Mean is the arithmetic mean, NaN for no samples.
+// Mean returns the arithmetic mean, NaN for no samples.
 func Mean(samples []float64) float64 {
 	if len(samples) == 0 {
 		return math.NaN()
@@ -44,7 +44,7 @@ func Mean(samples []float64) float64 {
 	return first + sum/float64(len(samples))
 }
 
-// Std is the sample standard deviation (over n−1). Fewer than two samples show
+// Std returns the sample standard deviation (over n−1). Fewer than two samples show
 // no spread: it is then 0.
 func Std(samples []float64) float64 {
 	if hasNaN(samples) {
@@ -68,7 +68,7 @@ func ratio(std, mean float64) float64 {
 	return std / mean
 }
 
-// Median is the middle sample, or halfway between the middle two; NaN for no
+// Median returns the middle sample, or halfway between the middle two; NaN for no
 // samples.
 func Median(samples []float64) float64 {
 	if hasNaN(samples) {
@@ -77,7 +77,7 @@ func Median(samples []float64) float64 {
 	return medianOf(slices.Clone(samples))
 }
 
-// Percentile is the p-th percentile, p from 0 to 100, interpolated linearly
+// Percentile returns the p-th percentile, p from 0 to 100, interpolated linearly
 // between the two nearest samples: NumPy's default method. It is NaN for no
 // samples and for a p out of range.
 func Percentile(samples []float64, p float64) float64 {

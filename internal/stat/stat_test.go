@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// series is a skewed, unordered set of times that NumPy makes in one line:
+// series returns a skewed, unordered set of times that NumPy makes in one line:
 //
 //	i = np.arange(n); x = (i*7919 % 1009)/1009.0; samples = 50e-6*(1 + x*x)
 func series(n int) []float64 {

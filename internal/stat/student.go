@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// TQuantile is the value that a variable of Student's t distribution with df
+// TQuantile returns the value that a variable of Student's t distribution with df
 // degrees of freedom stays below with probability p; with infinitely many, the
 // normal distribution's. It is NaN unless 0 ≤ p ≤ 1 and df > 0.
 func TQuantile(p, df float64) float64 {
@@ -33,7 +33,7 @@ func TQuantile(p, df float64) float64 {
 	return -math.Sqrt(df * (1 - x) / x)
 }
 
-// factor95 is what a standard error of this many cells is multiplied with for half
+// factor95 returns what a standard error of this many cells is multiplied with for half
 // of a 95% interval.
 func factor95(cells int) float64 {
 	if table := factors(); cells < len(table) {
@@ -51,7 +51,7 @@ var factors = sync.OnceValue(func() (table [64]float64) {
 	return table
 })
 
-// tAbove is the probability that a variable of Student's t distribution exceeds t.
+// tAbove returns the probability that a variable of Student's t distribution exceeds t.
 func tAbove(t, df float64) float64 {
 	switch {
 	case math.IsNaN(t) || !(df > 0):
@@ -70,7 +70,7 @@ func tAbove(t, df float64) float64 {
 // loses its digits, and a series in 1/df has enough of them.
 const manyDegrees = 1000
 
-// expandQuantile is the t quantile where the normal one is z (Abramowitz & Stegun
+// expandQuantile returns the t quantile where the normal one is z (Abramowitz & Stegun
 // 26.7.5).
 func expandQuantile(z, df float64) float64 {
 	s := z * z
@@ -81,5 +81,5 @@ func expandQuantile(z, df float64) float64 {
 		((((79*s+776)*s+1482)*s-1920)*s-945)/(92160*df*df*df*df))
 }
 
-// normalAbove is the probability that a standard normal variable exceeds z.
+// normalAbove returns the probability that a standard normal variable exceeds z.
 func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }

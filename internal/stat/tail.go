@@ -37,7 +37,7 @@ func TailShare(a, b []float64) float64 {
 	return (x - y) / (x + y)
 }
 
-// PositiveMean is the p-value of a one-sided t test that the mean of values is
+// PositiveMean returns the p-value of a one-sided t test that the mean of values is
 // above 0. It is 1 where nothing can be shown.
 func PositiveMean(values []float64) float64 {
 	mean, std := Mean(values), Std(values)

@@ -63,7 +63,7 @@ func (t *Table) Render(w io.Writer) error {
 	return err
 }
 
-// String is what Render writes.
+// String returns what Render writes.
 func (t *Table) String() string {
 	header := make([]Cell, len(t.Columns))
 	titled := false

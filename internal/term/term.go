@@ -26,7 +26,7 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(fd)
 }
 
-// Width is the number of columns of the terminal w, 80 where that is not known.
+// Width returns the number of columns of the terminal w, 80 where that is not known.
 func Width(w io.Writer) int {
 	if fd, ok := descriptor(w); ok {
 		if width, _, err := term.GetSize(fd); err == nil && width > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// DisplayWidth is the number of columns that plain text, without control
+// DisplayWidth returns the number of columns that plain text, without control
 // characters or escape sequences, takes.
 func DisplayWidth(text string) int { return displaywidth.String(text) }
 

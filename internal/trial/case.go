@@ -22,11 +22,11 @@ type Skip struct {
 	Reason string
 }
 
-// most is how many cases one kernel may have: beyond it a run would never end, and
-// sample is what was meant.
+// most is how many cases one kernel may have: beyond it a run would never end, and the user should
+// set sample.
 const most = 100_000
 
-// cases are what the file asks for: the product of the matrix over the variables that
+// cases returns what the file asks for: the product of the matrix over the variables that
 // the kernel uses, or its configs. The notes say what was decided on the way.
 func cases(s *spec.Spec, k *spec.Kernel, o Options) (trials []Trial, notes []string, err error) {
 	if o.Configs != nil {
@@ -72,7 +72,7 @@ func configs(list []*spec.Config) []Trial {
 	return trials
 }
 
-// used are the axes that mean something to a kernel.
+// used returns the axes that mean something to a kernel.
 func used(matrix []spec.FuzzAxis, k *spec.Kernel) []spec.FuzzAxis {
 	variables := k.Variables()
 	var axes []spec.FuzzAxis
@@ -84,7 +84,7 @@ func used(matrix []spec.FuzzAxis, k *spec.Kernel) []spec.FuzzAxis {
 	return axes
 }
 
-// others are the variables of the first config that no axis names.
+// others returns the variables of the first config that no axis names.
 func others(k *spec.Kernel, axes []spec.FuzzAxis) []spec.Var {
 	variables := k.Variables()
 	return slices.DeleteFunc(slices.Clone(k.Configs[0].Vars), func(v spec.Var) bool {
@@ -92,8 +92,8 @@ func others(k *spec.Kernel, axes []spec.FuzzAxis) []spec.Var {
 	})
 }
 
-// judgedBy names a kernel that takes k for its oracle. Such a kernel is slow on
-// purpose, and has configs of its own that are small.
+// judgedBy names a kernel that uses k as its oracle. Such an oracle is slow on purpose, and has its
+// own small configs.
 func judgedBy(s *spec.Spec, k *spec.Kernel) string {
 	for _, other := range s.Kernels {
 		if other.Oracle != nil && other.Oracle.Kernel == k.Name {
@@ -148,7 +148,7 @@ func choose(axes []spec.FuzzAxis, o Options) ([]int64, error) {
 	return chosen, nil
 }
 
-// point is one point of the product; the last axis changes fastest.
+// point returns one point of the product; the last axis changes fastest.
 func point(k *spec.Kernel, axes []spec.FuzzAxis, index int64) Trial {
 	t := Trial{Lane: LaneMatrix, Vars: k.Configs[0].Vars, Repeats: 1}
 	for i := len(axes) - 1; i >= 0; i-- {
@@ -159,7 +159,7 @@ func point(k *spec.Kernel, axes []spec.FuzzAxis, index int64) Trial {
 	return t
 }
 
-// random is a generator for one purpose, so that adding a lane does not change what
+// random returns a generator for one purpose, so that adding a lane does not change what
 // the others draw.
 func (o Options) random(purpose string) *rand.Rand {
 	stream := uint64(0)
@@ -169,10 +169,9 @@ func (o Options) random(purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, stream))
 }
 
-// free are the variables that trials of pawl's own may change: sizes of buffers, and
-// only those that the file itself gives several values. A head dimension that is 64
-// wherever it stands is often compiled in, and what is no whole number now and then is
-// no size.
+// free returns the variables that pawl's own trials may change: sizes of buffers, and only those
+// for which the file itself has several values. A head dimension that is always 64 is often
+// compiled in, and a variable that is sometimes no whole number is no size.
 func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	for _, name := range k.Sizes() {
 		seen := map[formula.Value]bool{}
@@ -209,7 +208,7 @@ func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	return names, fixed, broken
 }
 
-// reason is why a variant has no instance, in one line.
+// reason says why a variant has no instance, in one line.
 func reason(k *spec.Kernel, config string, err error) string {
 	problems := diag.Problems(err)
 	if len(problems) == 0 {

@@ -12,10 +12,9 @@ import (
 	"pawl/internal/spec"
 )
 
-// integers fills all inputs with whole numbers so small that no partial sum, in
-// whatever order and in the narrowest type that the answer fits, is ever rounded.
-// Then every bit of the answer is known, and a skipped tile, a race or a lower
-// precision cannot hide behind a tolerance.
+// integers fills all inputs with whole numbers so small that no partial sum, in any order and in
+// the narrowest type that holds the answer, is ever rounded. Then every bit of the answer is known,
+// and a skipped tile, a race or a lower precision cannot hide behind a tolerance.
 func (op operation) integers(in *spec.Instance) (contents, error) {
 	list, out := op.inputs(in), output(in)
 	switch {
@@ -79,14 +78,14 @@ var (
 	errShape   = errors.New("its values have no sequence that the built-in oracle knows")
 )
 
-// mixed: integers are read as well, whose bounds are not known here.
+// mixed reports whether integers are read as well, whose bounds are not known here.
 func mixed(in *spec.Instance) bool {
 	return slices.ContainsFunc(in.Args, func(a spec.InstanceArg) bool {
 		return a.Buffer && !a.DType.Float() && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut)
 	})
 }
 
-// reach is a bound of everything that is computed from numbers up to greatest.
+// reach returns a bound of everything that is computed from numbers up to greatest.
 func (op operation) reach(in *spec.Instance, greatest, extra float64) (float64, bool) {
 	switch op.name {
 	case gemm: // an output that is also read is added, once
@@ -165,8 +164,8 @@ func integerReach(a spec.InstanceArg) float64 {
 	return reach
 }
 
-// wholeFill are whole numbers up to greatest that an argument may hold: an init of
-// its own bounds them.
+// wholeFill returns whole numbers up to greatest that an argument may hold: an init of its own
+// bounds them.
 func wholeFill(a spec.InstanceArg, greatest float64) (oracle.Fill, bool) {
 	low, high := -greatest, greatest
 	switch a.Init.Kind {
@@ -186,12 +185,11 @@ func wholeFill(a spec.InstanceArg, greatest float64) (oracle.Fill, bool) {
 	return oracle.Fill{Kind: oracle.Integers, Args: []float64{low, high}}, low <= high
 }
 
-// evenAttention makes all scores zero by queries that are: every weight is then
-// exp(0), which is 1 in every arithmetic (the PTX manual promises it of ex2 too), and
-// an answer is the mean of whole numbers. Where the sequence is a power of two the
-// mean is exact, and an output narrower than f32 has bits to spare against a last
-// division that is not quite. An f32 output is held to a sixteenth of its tolerance
-// instead. With a mask rows have any number of keys: it is not tried.
+// evenAttention makes all scores zero by zero queries. Every weight is then exp(0), which is 1 in
+// every arithmetic (the PTX manual promises it for ex2 too), and an answer is the mean of whole
+// numbers. Where the sequence length is a power of two the mean is exact, and an output narrower
+// than f32 has spare bits against an inexact last division. An f32 output must meet a sixteenth of
+// its tolerance instead. With a mask rows have any number of keys: it is not tried.
 func (op operation) evenAttention(in *spec.Instance, list []int, out int) (contents, error) {
 	if len(list) < 3 || op.masked(in) {
 		return contents{}, errRounds
@@ -226,7 +224,7 @@ func (op operation) evenAttention(in *spec.Instance, list []int, out int) (conte
 	return contents{}, errRoom
 }
 
-// masked: by its oracle, or by a scalar that says so.
+// masked reports whether the attention has a mask: by its oracle, or by a scalar.
 func (op operation) masked(in *spec.Instance) bool {
 	for _, a := range in.Args {
 		if !a.Buffer && a.TensorMap == nil && strings.Contains(strings.ToLower(a.Name), "causal") {
@@ -238,8 +236,7 @@ func (op operation) masked(in *spec.Instance) bool {
 	return op.name == attentionCausal
 }
 
-// distinctMaximum uses as many different numbers as the type has: a maximum is exact
-// of any.
+// distinctMaximum uses as many different numbers as the type has: a maximum is always exact.
 func (op operation) distinctMaximum(in *spec.Instance, list []int, out int) (contents, error) {
 	a := in.Args[list[0]]
 	if a.DType != in.Args[out].DType {

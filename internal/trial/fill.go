@@ -14,8 +14,7 @@ import (
 // Fills are the names of distributions that a Trial may have.
 var Fills = []string{"positive", "negative", "large", "tiny", "outliers", "rows", "equal", "integers", specials, sparse}
 
-// fill makes a named distribution concrete: it depends on what is computed, on the
-// types, and on the sizes.
+// fill makes a named distribution concrete. It depends on the operation, the types, and the sizes.
 func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 	if name == "integers" {
 		return op.integers(in)
@@ -32,8 +31,8 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 	case "negative":
 		c.each(list, oracle.Fill{Kind: oracle.Uniform, Args: []float64{-1, 0}})
 	case "equal":
-		// The mean of a layernorm is off by a rounding of the number itself, and what is
-		// left of its variance is eps: the smaller the number, the smaller what is seen of it.
+		// The mean of a layernorm is off by a rounding of the number itself, and only eps is left
+		// of its variance: the smaller the number, the less the error shows.
 		value := 1.0
 		if op.name == layernorm {
 			value = 0x1p-4
@@ -58,7 +57,7 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 	return c, c.check(in)
 }
 
-// each fills all alike.
+// each gives all listed arguments the same fill.
 func (c *contents) each(list []int, f oracle.Fill) {
 	for _, i := range list {
 		c.args[i] = f
@@ -76,13 +75,13 @@ func words(f oracle.Fill) string {
 	return f.Kind + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// width is the number of columns of a buffer.
+// width returns the number of columns of a buffer.
 func width(in *spec.Instance, i int) int64 {
 	shape := in.Args[i].Shape
 	return shape[len(shape)-1]
 }
 
-// large is a standard deviation that shows overflow. Powers of two only move the
+// large returns a standard deviation that shows overflow. Powers of two only move the
 // exponents, so the error of an operation that grows with its inputs grows as they do,
 // and the tolerance with it.
 func (op operation) large(c *contents, in *spec.Instance, list []int) error {
@@ -114,7 +113,7 @@ func (op operation) large(c *contents, in *spec.Instance, list []int) error {
 	degree := op.degree(list)
 	extra, _ := scalars(in)
 	for std := 0x1p10; std >= 4; std /= 2 {
-		// Eight standard deviations of a sum are as good as never passed.
+		// Sums practically never exceed eight standard deviations.
 		grown := math.Pow(std, float64(degree)) * math.Sqrt(op.terms(in)) * extra * 8
 		if degree > 0 && grown > outputLimit(in) || !fits(in, list, 5*std) {
 			continue
@@ -150,8 +149,7 @@ func (op operation) tiny(c *contents, in *spec.Instance, list []int) error {
 	return errRoom
 }
 
-// outliers have a few columns that are much larger, as activations of language models
-// do.
+// outliers makes a few columns much larger, like the activations of language models.
 func (op operation) outliers(c *contents, in *spec.Instance, list []int) error {
 	degree := op.degree(list)
 	extra, _ := scalars(in)
@@ -177,7 +175,7 @@ func (op operation) outliers(c *contents, in *spec.Instance, list []int) error {
 	return errRoom
 }
 
-// rows have one number each.
+// rows gives every row one number.
 func (op operation) rows(c *contents, in *spec.Instance, list []int) {
 	for _, i := range list {
 		std := 1.0
@@ -191,7 +189,8 @@ func (op operation) rows(c *contents, in *spec.Instance, list []int) {
 
 func (op operation) isAttention() bool { return op.name == attention || op.name == attentionCausal }
 
-// isQueryOrKey: the first two of an attention's inputs; the third has the values.
+// isQueryOrKey reports whether an argument is one of the first two of an attention's inputs; the
+// third has the values.
 func (op operation) isQueryOrKey(in *spec.Instance, i int) bool {
 	list := op.inputs(in)
 	return i == list[0] || len(list) > 1 && i == list[1]

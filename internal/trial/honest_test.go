@@ -412,7 +412,7 @@ func TestFillsAreRefused(t *testing.T) {
 	}
 }
 
-// Exactness is looked at again at every size: what Shrink makes of a trial may be
+// Exactness is checked again at every size: what Shrink makes of a trial may be
 // another matter.
 func TestExactOnlyWhereItIs(t *testing.T) {
 	p := plan(t, sheetOf(t, "attention", dtype.F16), Options{})

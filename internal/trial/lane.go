@@ -23,7 +23,7 @@ func (p *Plan) values(base Trial, o Options) {
 	}
 }
 
-// try adds a trial whose fill makes sense; false: no fill of this kernel does.
+// try adds a trial whose fill makes sense; false: no fill makes sense for this kernel.
 func (p *Plan) try(t Trial, o Options) bool {
 	in, why := p.possible(t, o)
 	if why != "" {
@@ -45,8 +45,8 @@ func (p *Plan) try(t Trial, o Options) bool {
 	return true
 }
 
-// integers adds the case of small whole numbers, at sizes where it is exact, or of ones
-// far apart where there are no others.
+// integers adds the case of small whole numbers, at sizes where it is exact, or of widely spread
+// ones where there are no others.
 func (p *Plan) integers(base Trial, o Options) {
 	base.Lane, base.Repeats, base.Fill = LaneIntegers, 1, "integers"
 	t, exact, err := p.exactSize(base, o)
@@ -62,8 +62,8 @@ func (p *Plan) integers(base Trial, o Options) {
 	p.Trials = append(p.Trials, t)
 }
 
-// exactSize makes a problem smaller until its sums are exact: to powers of two, and
-// the largest size first.
+// exactSize makes a problem smaller until its sums are exact: to powers of two, the largest size
+// first.
 func (p *Plan) exactSize(t Trial, o Options) (Trial, bool, error) {
 	for {
 		in, why := p.possible(t, o)
@@ -90,7 +90,7 @@ func (p *Plan) exactSize(t Trial, o Options) (Trial, bool, error) {
 	}
 }
 
-// matters reports whether a size decides how long the sums are.
+// matters reports whether a size affects the length of the sums.
 func (p *Plan) matters(t Trial, name string) bool {
 	before, err := p.variant.At(t.Config())
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *Plan) matters(t Trial, name string) bool {
 	return rows(after) < rows(before)
 }
 
-// powerBelow is the greatest power of two below n.
+// powerBelow returns the greatest power of two below n.
 func powerBelow(n int64) int64 {
 	power := int64(1)
 	for 2*power < n {
@@ -121,9 +121,9 @@ func powerBelow(n int64) int64 {
 	return power
 }
 
-// specials adds NaN, infinities and other corners, where the file says what becomes
-// of them. This many that each corner is sure to be there leave none of a few rows
-// without: those are tried with fewer, too.
+// specials adds NaN, infinities and other special values, where the file says how they propagate.
+// Enough of them to include every kind would leave none of a few rows without one: such inputs are
+// tried with fewer, too.
 func (p *Plan) specials(base Trial, o Options) {
 	if p.Specials != spec.SpecialsPropagate {
 		return

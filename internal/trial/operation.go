@@ -13,10 +13,9 @@ import (
 	"pawl/internal/spec"
 )
 
-// operation is what a kernel computes, as far as its oracle tells: the name of a
-// built-in reference, also where a kernel in between is judged by it. How far the
-// answers of an honest kernel lie from the true ones for unusual inputs is known for
-// these, and for others not.
+// operation is what a kernel computes, as far as its oracle says: the name of a built-in reference,
+// also if a kernel in between is judged by it. For these operations, and not for others, it is
+// known how far the answers of an honest kernel are from the true ones for unusual inputs.
 type operation struct {
 	name    string       // "" for a Python function, or no oracle at all
 	formula formula.Part // of elementwise
@@ -58,9 +57,9 @@ func operationOf(s *spec.Spec, k *spec.Kernel) operation {
 	return operation{}
 }
 
-// values are the distributions that the operation is tried with. Left out is what
-// makes honest kernels fail: sums of many equal numbers round in one direction, an
-// unknown operation may grow with its inputs as it likes.
+// values returns the distributions that the operation is tried with. It leaves out those that make
+// honest kernels fail: sums of many equal numbers round in one direction, and an unknown operation
+// may grow with its inputs in any way.
 func (op operation) values() []string {
 	switch op.name {
 	case gemm, softmax, attention, attentionCausal:
@@ -77,7 +76,7 @@ func (op operation) values() []string {
 	return []string{"positive", "tiny"}
 }
 
-// degree is the power with which the outputs grow with the inputs that change.
+// degree returns the power with which the outputs grow with the inputs that change.
 func (op operation) degree(changed []int) int {
 	switch op.name {
 	case gemm:
@@ -95,11 +94,11 @@ var parts = map[string][][]string{
 	gemm:            {{"a", "a_t", "at", "a_transposed", "lhs"}, {"b", "b_t", "bt", "b_transposed", "rhs"}},
 }
 
-// inputs are the floating-point buffers that a kernel reads: those whose part is told
-// by their name first, then in order, and last what it also writes.
+// inputs returns the floating-point buffers that a kernel reads: first those whose role follows
+// from their name, then the others in order, and last those that it also writes.
 func (op operation) inputs(in *spec.Instance) []int { return op.read(in, dtype.Type.Float) }
 
-// read are the buffers of certain types that a kernel reads, in that order.
+// read returns the buffers of certain types that a kernel reads, in that order.
 func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int {
 	var list []int
 	for i, a := range in.Args {
@@ -122,9 +121,8 @@ func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int 
 	return list
 }
 
-// open are those inputs that may hold anything: an init in the file says what the
-// kernel is made for. Of a layernorm only what is normalised counts, of a product its
-// two factors.
+// open returns the inputs that may hold anything: an init in the file says what the kernel is made
+// for. For a layernorm only the normalised input counts, for a product its two factors.
 func (op operation) open(in *spec.Instance) []int {
 	list := op.inputs(in)
 	switch op.name {
@@ -138,7 +136,7 @@ func (op operation) open(in *spec.Instance) []int {
 	return slices.DeleteFunc(list, func(i int) bool { return in.Args[i].Init.Kind != "" })
 }
 
-// closed is why no input is open.
+// closed says why no input is open.
 func (op operation) closed(in *spec.Instance) error {
 	if slices.ContainsFunc(op.inputs(in), func(i int) bool { return in.Args[i].Init.Kind != "" }) {
 		return errOwn
@@ -146,7 +144,7 @@ func (op operation) closed(in *spec.Instance) error {
 	return errNoFloat
 }
 
-// outputs is the number of things that a kernel writes.
+// outputs returns the number of arguments that a kernel writes.
 func outputs(in *spec.Instance) int {
 	count := 0
 	for _, a := range in.Args {
@@ -157,14 +155,14 @@ func outputs(in *spec.Instance) int {
 	return count
 }
 
-// output is the first thing that a kernel writes, or -1.
+// output returns the first argument that a kernel writes, or -1.
 func output(in *spec.Instance) int {
 	return slices.IndexFunc(in.Args, func(a spec.InstanceArg) bool {
 		return a.Buffer && (a.Role == spec.RoleOut || a.Role == spec.RoleInOut)
 	})
 }
 
-// terms is how many products or elements one element of the output is the sum of.
+// terms returns how many products or elements one element of the output is the sum of.
 func (op operation) terms(in *spec.Instance) float64 {
 	list, out := op.inputs(in), output(in)
 	if op.allWhole(in) {
@@ -183,7 +181,7 @@ func (op operation) terms(in *spec.Instance) float64 {
 	return 1
 }
 
-// scalars is how much larger floating-point scalars may make the outputs; whole reports
+// scalars returns how much larger floating-point scalars may make the outputs; whole reports
 // whether all of them are whole numbers.
 func scalars(in *spec.Instance) (factor float64, whole bool) {
 	factor, whole = 1, true
@@ -198,7 +196,7 @@ func scalars(in *spec.Instance) (factor float64, whole bool) {
 	return factor, whole
 }
 
-// smallestNormal is the least positive number that a type holds in full precision,
+// smallestNormal returns the least positive number that a type holds in full precision,
 // and that hardware which flushes smaller ones to zero leaves alone.
 func smallestNormal(t dtype.Type) float64 {
 	switch t {
@@ -218,7 +216,7 @@ var (
 	errRoom    = errors.New("the element types have no room for it")
 )
 
-// contents is what a named distribution comes to at an instance.
+// contents is a named distribution applied to an instance.
 type contents struct {
 	args       map[int]oracle.Fill
 	words      string
@@ -227,7 +225,7 @@ type contents struct {
 	exact      bool    // an honest kernel has no rounding error here
 }
 
-// apply gives the arguments their fills and says them in words.
+// apply gives the arguments their fills and describes them in words.
 func (c contents) apply(in *spec.Instance) string {
 	for i, f := range c.args {
 		in.Args[i].Init = spec.Init{Kind: f.Kind, Args: f.Args}

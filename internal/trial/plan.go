@@ -16,7 +16,7 @@ import (
 // Options choose the trials of a kernel.
 type Options struct {
 	Seed    uint64         // of what is drawn, and of the data
-	Configs []*spec.Config // try these and no matrix; nil: what the file asks for
+	Configs []*spec.Config // try these and no matrix; nil: those of the file
 	Sample  int            // cases to draw of the matrix; 0: as the file says; All: all of them
 	Bytes   int64          // memory that a problem's buffers may take; 0: no limit
 	Plain   bool           // nothing beyond the matrix or the configs
@@ -25,19 +25,19 @@ type Options struct {
 // All as Options.Sample tries the whole matrix whatever the file says.
 const All = math.MaxInt
 
-// Plan is what one variant is tried at.
+// Plan lists the trials of one variant.
 type Plan struct {
 	Trials   []Trial
 	Skipped  []Skip
 	Free     []string // variables that Shrink may change
-	Notes    []string // what was decided, and what was left out and why
+	Notes    []string // decisions, and what was left out and why
 	Specials string   // the policy: spec.SpecialsNone or spec.SpecialsPropagate
 
 	variant   spec.Variant
 	operation operation
 }
 
-// repeats is how often the largest case is run, to see whether it is deterministic.
+// repeats is how often the largest case is run, to test whether it is deterministic.
 const repeats = 3
 
 // NewPlan lists the trials of a variant. An error that wraps ErrNoCase says why there
@@ -90,7 +90,7 @@ func (p *Plan) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// sized is a trial with what it comes to.
+// sized is a trial with its size.
 type sized struct {
 	trial    int // of Plan.Trials
 	instance *spec.Instance
@@ -100,14 +100,14 @@ func largest(list []sized) sized {
 	return slices.MaxFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
 }
 
-// The buffers of a problem should have enough bytes for its values to say something,
-// and not so many that it takes long, or has no room.
+// The buffers of a problem should be large enough for a meaningful test, but not so large that it
+// takes long, or does not fit.
 const (
 	enough = 64 << 10
 	vast   = 1 << 30
 )
 
-// smallest is the smallest that is large enough, or else the largest that is not vast.
+// smallest returns the smallest trial that is large enough, or else the largest that is not vast.
 func smallest(list []sized) sized {
 	found := slices.MinFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
 	for _, s := range list {
@@ -119,7 +119,7 @@ func smallest(list []sized) sized {
 	return found
 }
 
-// admit takes a trial into the plan, or notes why it cannot be made.
+// admit adds a trial to the plan, or records why it cannot be made.
 func (p *Plan) admit(t Trial, o Options) *spec.Instance {
 	in, why := p.possible(t, o)
 	if why != "" {
@@ -182,14 +182,14 @@ func (p *Plan) beyond(from sized, fixed, broken []string, o Options) {
 	p.specials(base, o)
 }
 
-// Problem is a trial as a cell is given it.
+// Problem is a trial in the form that a cell gets.
 type Problem struct {
 	Instance   *spec.Instance // its arguments have the trial's fills as Init
 	Fill       string         // of the inputs, in words; "": as the file says
 	Atol, Rtol float64        // to judge by; zero where every bit counts
 }
 
-// Footprint is the memory that the buffers of a trial take, as far as it has any.
+// Footprint returns the memory of a trial's buffers, if it can be resolved.
 func (p *Plan) Footprint(t Trial) int64 {
 	in, err := p.variant.At(t.Config())
 	if err != nil {
@@ -198,8 +198,8 @@ func (p *Plan) Footprint(t Trial) int64 {
 	return in.Footprint
 }
 
-// Resolve evaluates a trial: sizes, the contents of every input, and the tolerance
-// that is fair for them. It also serves trials that Shrink made and a Store kept.
+// Resolve evaluates a trial: sizes, the contents of every input, and a fair tolerance for them. It
+// also works for trials that Shrink made and a Store kept.
 func (p *Plan) Resolve(t Trial) (*Problem, error) {
 	in, err := p.variant.At(t.Config())
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"pawl/internal/formula"
 )
 
-// inexact is a value and how far that of an honest kernel may be from it.
+// inexact is a value and the allowed error of an honest kernel.
 type inexact struct{ value, off float64 }
 
-// arithmetic follows a formula as a kernel computes it, with the rounding errors that
-// are fair: a few units in the last place for every operation.
+// arithmetic evaluates a formula as a kernel computes it, with fair rounding errors: a few units in
+// the last place for every operation.
 type arithmetic struct {
 	unit  float64 // relative error of one operation
 	limit float64 // beyond it numbers of the type are infinite
@@ -19,8 +19,8 @@ type arithmetic struct {
 	unknown bool // the formula has an operation whose errors are not known
 }
 
-// follows are the functions whose errors are known: the derivative's size, and by how
-// much more than one rounding an approximation is off.
+// follows are the functions whose errors are known: the magnitude of the derivative, and the error
+// of an approximation beyond one rounding.
 var follows = map[string]func(a float64) (value, slope, more float64){
 	"abs": func(a float64) (value, slope, more float64) { return math.Abs(a), 1, 0 },
 	"exp": func(a float64) (value, slope, more float64) {
@@ -35,8 +35,7 @@ var follows = map[string]func(a float64) (value, slope, more float64){
 	"log2": func(a float64) (value, slope, more float64) { return math.Log2(a), 2 / math.Abs(a), 1 },
 }
 
-// of is what a part of a formula comes to; false where it is not known, or is no
-// number.
+// of returns the value of a part of a formula; false where it is not known, or is not a number.
 func (a *arithmetic) of(p formula.Part) (inexact, bool) {
 	var v inexact
 	ok := false
@@ -57,7 +56,7 @@ func (a *arithmetic) of(p formula.Part) (inexact, bool) {
 	return v, ok && math.Abs(v.value)+v.off < a.limit // nor NaN
 }
 
-// number is the value of a part that is a number.
+// number returns the value of a part that is a number.
 func number(p formula.Part) (float64, bool) {
 	if p.Symbol != "" || p.Name != "" || p.Value.Kind() == formula.KindBool {
 		return 0, false
@@ -65,7 +64,7 @@ func number(p formula.Part) (float64, bool) {
 	return p.Value.Float()
 }
 
-// choice is what a conditional comes to, by a comparison.
+// choice returns the value of a conditional, by its comparison.
 func (a *arithmetic) choice(yes, condition, no formula.Part) (inexact, bool) {
 	less := false
 	switch condition.Symbol {
@@ -127,7 +126,7 @@ func (a *arithmetic) two(symbol string, left, right formula.Part) (inexact, bool
 	case "*":
 		v = inexact{x.value * y.value, math.Abs(x.value)*y.off + math.Abs(y.value)*x.off + x.off*y.off}
 	case "/":
-		// What is near zero is nearer at other points than those that are looked at.
+		// A value near zero may be nearer to it at points that are not sampled.
 		least := math.Abs(y.value) - y.off
 		if least < 0x1p-4 && !constant || least <= 0 {
 			return inexact{}, false

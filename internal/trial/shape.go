@@ -16,9 +16,9 @@ const (
 	mostShapes = 64 // with one odd size
 	mostMixed  = 4  // with several
 	usualTile  = 16
-	small      = 32       // what other sizes are cut to
+	small      = 32       // other sizes are cut to this
 	few        = 2        // and batches
-	roomy      = 16 << 20 // bytes that a shape may take in any case
+	roomy      = 16 << 20 // bytes that a shape may always take
 )
 
 // shapes adds sizes that tiles do not divide: one size at a time, the others small,
@@ -37,7 +37,7 @@ func (p *Plan) shapes(base Trial, most int64, o Options) {
 	}
 	base = p.cut(base, inside, o)
 	base.Lane, base.Repeats = LaneShape, 1
-	// Each size has its turn, so that all lose alike when not all fit.
+	// The sizes take turns, so that all lose equally when not all fit.
 	perSize := make([][]Trial, len(p.Free))
 	added := 0
 	var over []string
@@ -72,7 +72,7 @@ func (p *Plan) shapes(base Trial, most int64, o Options) {
 	}
 }
 
-// selection tells which shapes can be tried, and are not tried yet.
+// selection decides which shapes can be tried, and records which are.
 type selection struct {
 	plan    *Plan
 	options Options
@@ -81,7 +81,7 @@ type selection struct {
 	refused []refusal
 }
 
-// refusal is why shapes were left out. Reasons that differ in the sizes alone are one.
+// refusal says why shapes were left out. Reasons that differ only in the sizes are one.
 type refusal struct {
 	kind, first string
 	count       int
@@ -119,8 +119,8 @@ func (s *selection) note() {
 	}
 }
 
-// mixed are shapes with all sizes drawn at random, of the smaller ones: where edges
-// meet there are mistakes that none of them has alone.
+// mixed returns shapes with all sizes drawn at random, from the smaller ones: where edges meet
+// there are mistakes that no single edge shows.
 func (s *selection) mixed(base Trial, sizes [][]int64, inside []string, random *rand.Rand) []Trial {
 	if len(sizes) < 2 {
 		return nil
@@ -143,8 +143,8 @@ func (s *selection) mixed(base Trial, sizes [][]int64, inside []string, random *
 	return trials
 }
 
-// cut makes the sizes of a trial small, where the kernel bears it: all of them, or
-// else one after the other.
+// cut makes the sizes of a trial small, if the kernel accepts that: all of them, or else one after
+// the other.
 func (p *Plan) cut(t Trial, inside []string, o Options) Trial {
 	bounded := func(t Trial, name string) Trial {
 		bound := int64(few)
@@ -176,7 +176,7 @@ func (p *Plan) impossible(t Trial, o Options) bool {
 	return why != ""
 }
 
-// inner are the variables of the last two dimensions of buffers: tiles lie there.
+// inner returns the variables of the last two dimensions of buffers: tiles lie there.
 func inner(k *spec.Kernel) []string {
 	var names []string
 	for _, a := range k.Args {
@@ -187,8 +187,8 @@ func inner(k *spec.Kernel) []string {
 	return names
 }
 
-// tiles are the params of a variant that may be sizes of tiles, in their order, and
-// last the usual one.
+// tiles returns the params of a variant that may be tile sizes, in their order, and last the usual
+// one.
 func tiles(v spec.Variant) []int64 {
 	var list []int64
 	add := func(n int64) {
@@ -205,9 +205,9 @@ func tiles(v spec.Variant) []int64 {
 	return list
 }
 
-// beside are sizes that a kernel made for whole tiles gets wrong, what matters most
-// first: one, a prime, and one less and one more than each tile. The prime is beyond
-// two of the largest tile; of batches, which seldom lie in tiles, it is a small one.
+// beside returns sizes that a kernel made for whole tiles gets wrong, the most important first:
+// one, a prime, and one less and one more than each tile. The prime exceeds two of the largest
+// tile; for batches, which are seldom tiled, it is small.
 func beside(tiles []int64, inside bool) []int64 {
 	prime := int64(3)
 	if inside {

@@ -6,13 +6,13 @@ import (
 	"pawl/internal/formula"
 )
 
-// Shrink looks for a smaller trial that still fails: fewer runs, plainer inputs,
-// smaller sizes of the variables in free, each in turn until none can be made
-// smaller. It asks fails at most budget times, returns what it has when they are used
-// up or ctx ends, and never a trial that it did not see fail (t itself is taken to).
+// Shrink looks for a smaller trial that still fails: fewer runs, plainer inputs, smaller sizes of
+// the variables in free, each in turn until none can be made smaller. It calls fails at most budget
+// times, and returns the best trial so far when these are used up or ctx ends. It never returns a
+// trial that it did not see fail (t itself is assumed to).
 //
-// fails should hold a trial to the same kind of failure as the first, and not call a
-// trial that cannot be resolved a failure.
+// fails should require the same kind of failure as the first, and not call an unresolvable trial a
+// failure.
 func Shrink(ctx context.Context, t Trial, free []string, fails func(Trial) bool, budget int) Trial {
 	s := &shrinker{best: t, ended: func() bool { return ctx.Err() != nil }, fails: fails, budget: budget, asked: map[string]bool{key(t): true}}
 	for before := ""; before != key(s.best) && s.open(); {
@@ -35,7 +35,7 @@ type shrinker struct {
 
 func (s *shrinker) open() bool { return s.budget > 0 && !s.ended() }
 
-// try takes a trial that fails for the best.
+// try makes a trial the best one if it fails.
 func (s *shrinker) try(t Trial) bool {
 	if name := key(t); !s.asked[name] && s.open() {
 		s.asked[name] = true

@@ -15,9 +15,9 @@ const (
 	sparse   = "sparse"
 )
 
-// enoughSpecials is how many special values an input has, on average, however large
-// it is: one of their six kinds is missing once in 30 000 times. One in four elements
-// of a smaller input is special.
+// enoughSpecials is how many special values an input has, on average, however large it is: one of
+// their six kinds is missing once in 30 000 times. In a smaller input, one in four elements is
+// special.
 const enoughSpecials = 72
 
 // gentleSpecials is how many all inputs have together where none may be the greatest
@@ -28,7 +28,7 @@ const (
 	gentleE4M3     = 6
 )
 
-// specialFills gives each input as many special values as its operation bears.
+// specialFills gives each input as many special values as its operation tolerates.
 func (op operation) specialFills(c *contents, in *spec.Instance, list []int, name string) {
 	for _, i := range list {
 		every := in.Args[i].Elements / enoughSpecials
@@ -43,7 +43,7 @@ func (op operation) specialFills(c *contents, in *spec.Instance, list []int, nam
 	c.words = map[string]string{specials: "specials", sparse: "sparse specials"}[name]
 }
 
-// gentle is how many special values one input has, where none is the greatest number.
+// gentle returns how many special values one input has, where none is the greatest number.
 func (op operation) gentle(in *spec.Instance, list []int) int64 {
 	count := int64(gentleSpecials)
 	if slices.ContainsFunc(list, func(i int) bool { return in.Args[i].DType == dtype.E4M3 }) {
@@ -64,9 +64,9 @@ func (op operation) fewRows(in *spec.Instance) bool {
 	})
 }
 
-// bearsGreatest reports whether the greatest number among the inputs has one right
-// answer. Where it is added or multiplied, partial sums of an honest kernel overflow,
-// or swallow all else, which those of an oracle in float64 do not.
+// bearsGreatest reports whether the greatest number among the inputs has one right answer. Where it
+// is added or multiplied, partial sums of an honest kernel overflow, or absorb everything else,
+// while those of a float64 oracle do not.
 func (op operation) bearsGreatest(in *spec.Instance) bool {
 	switch op.name {
 	case maximum, softmax:
@@ -85,7 +85,7 @@ func (op operation) bearsGreatest(in *spec.Instance) bool {
 
 var errGreatest = errors.New("all data that was drawn holds the greatest number, whose sums are rounded in no known way")
 
-// What Settle may look at: some tries, and not so many elements that it takes long.
+// Limits of Settle: some tries, and not so many elements that it takes long.
 // The batches of other trials are left alone.
 const (
 	settleTries    = 1000
@@ -93,10 +93,10 @@ const (
 	settleStride   = 1 << 12
 )
 
-// Settle gives a trial of special values a batch that holds some, complete: all kinds
-// that there may be, and not the greatest number where the operation does not bear it.
-// A batch that is so already stays: trials that Shrink made and a Store kept have the
-// one that they failed with.
+// Settle gives a trial of special values a batch that holds some. With complete, the batch has all
+// possible kinds, but not the greatest number where the operation does not tolerate it. A batch
+// that already qualifies stays: trials that Shrink made and a Store kept have the batch that they
+// failed with.
 func (p *Plan) Settle(t Trial, complete bool) (Trial, error) {
 	if t.Fill != specials && t.Fill != sparse {
 		return t, nil
@@ -122,9 +122,9 @@ func (p *Plan) Settle(t Trial, complete bool) (Trial, error) {
 	return t, errGreatest
 }
 
-// held is which special values the inputs of a trial hold together, and whether they
-// are complete: every kind is there that the types have, and NaN in each input that is
-// large enough for it, since an operation need not make anything of another's.
+// held returns which special values the inputs of a trial hold together, and whether they are
+// complete: every kind that the types have, and NaN in each input that is large enough for it,
+// since an operation need not use another input's.
 func (c contents) held(in *spec.Instance, t Trial) (together oracle.Held, complete bool) {
 	complete = true
 	finite := true

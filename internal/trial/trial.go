@@ -32,8 +32,8 @@ type Trial struct {
 	Stored  string     // the file that has kept it since it failed; "" for a new one
 }
 
-// Name tells the trials of a kernel apart, in one line: "S=448 B=16 H=4 D=64", and
-// what is unusual about it.
+// Name distinguishes the trials of a kernel, in one line: "S=448 B=16 H=4 D=64", and what is
+// unusual about it.
 func (t Trial) Name() string {
 	parts := []string{Vars(t.Vars)}
 	switch t.Lane {
@@ -62,7 +62,7 @@ func Vars(vars []spec.Var) string {
 	return strings.Join(parts, " ")
 }
 
-// Config is the trial's problem size as a config of its own.
+// Config returns the trial's problem size as a config of its own.
 func (t Trial) Config() *spec.Config {
 	name := Vars(t.Vars)
 	if name == "" {
@@ -71,7 +71,7 @@ func (t Trial) Config() *spec.Config {
 	return &spec.Config{Name: name, Vars: t.Vars}
 }
 
-// Lookup is the value of a variable.
+// Lookup returns the value of a variable.
 func (t Trial) Lookup(name string) (formula.Value, bool) {
 	for _, v := range t.Vars {
 		if v.Name == name {
@@ -81,7 +81,7 @@ func (t Trial) Lookup(name string) (formula.Value, bool) {
 	return formula.Value{}, false
 }
 
-// integer is the value of a variable that is one.
+// integer returns the value of an integer variable.
 func (t Trial) integer(name string) (int64, bool) {
 	v, ok := t.Lookup(name)
 	if !ok || v.Kind() != formula.KindInt {
@@ -90,7 +90,7 @@ func (t Trial) integer(name string) (int64, bool) {
 	return v.Int()
 }
 
-// With is the trial with one variable changed.
+// With returns the trial with one variable changed.
 func (t Trial) With(name string, value formula.Value) Trial {
 	vars := make([]spec.Var, len(t.Vars))
 	copy(vars, t.Vars)

@@ -11,12 +11,12 @@ import (
 	"pawl/internal/spec"
 )
 
-// wholeInputs are the integer buffers that a kernel reads, in the order of inputs.
+// wholeInputs returns the integer buffers that a kernel reads, in the order of inputs.
 func (op operation) wholeInputs(in *spec.Instance) []int {
 	return op.read(in, func(t dtype.Type) bool { return !t.Float() })
 }
 
-// allWhole reports whether whole numbers are all that a kernel reads.
+// allWhole reports whether a kernel reads only whole numbers.
 func (op operation) allWhole(in *spec.Instance) bool {
 	return len(op.inputs(in)) == 0 && len(op.wholeInputs(in)) > 0
 }
@@ -29,10 +29,10 @@ var (
 // Up to 2⁵−1: less would not be wider than what inputs hold by themselves.
 const fewestBits = 5
 
-// farApart fills integer inputs with whole numbers as far apart as the operation bears:
-// those they have by themselves are so few that a table of them, or a narrower type,
-// gives every answer. No partial result leaves a type that C would compute it in, nor
-// what float64, in which the oracle computes, holds.
+// farApart fills integer inputs with whole numbers as far apart as the operation tolerates: their
+// default values are so few that a table of them, or a narrower type, gives every answer. No
+// partial result exceeds the type that C would compute it in, nor float64, in which the oracle
+// computes.
 func (op operation) farApart(in *spec.Instance) (contents, error) {
 	list, out := op.wholeInputs(in), output(in)
 	switch {
@@ -67,8 +67,8 @@ func (op operation) farApart(in *spec.Instance) (contents, error) {
 	return contents{}, errRoom
 }
 
-// upTo are contents of whole numbers up to greatest, as far as the types go and where
-// the file has none of its own; false: it has them everywhere.
+// upTo returns contents of whole numbers up to greatest, within the types' ranges and where the
+// file has no init; false: it has one everywhere.
 func (op operation) upTo(in *spec.Instance, list []int, greatest float64) (contents, bool) {
 	c := contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1, exact: true}
 	var said []string
@@ -86,7 +86,7 @@ func (op operation) upTo(in *spec.Instance, list []int, greatest float64) (conte
 	return c, len(c.args) > 0
 }
 
-// inside reports whether everything that is computed of contents fits.
+// inside reports whether all results computed from contents fit.
 func (op operation) inside(c contents, in *spec.Instance, out int) (bool, error) {
 	filled := *in
 	filled.Args = slices.Clone(in.Args)

@@ -9,12 +9,12 @@ import (
 	"pawl/internal/spec"
 )
 
-// Ranges of the inputs of a formula, beyond the five standard deviations that normal
-// ones have. They end where functions that are made of exponentials still fit f32; the
-// last is for what has no logarithm, no root or no inverse.
+// Ranges of the inputs of a formula, beyond the five standard deviations of normal ones. They end
+// where functions built from exponentials still fit f32; the last is for functions without a value
+// at or below zero: logarithm, root, inverse.
 var wideRanges = [][2]float64{{-30, 30}, {-12, 12}, {0.5, 30}}
 
-// points is at how many a formula is looked at.
+// points is the number of points at which a formula is sampled.
 const points = 1024
 
 var (
@@ -22,8 +22,8 @@ var (
 	errWide   = errors.New("honest kernels of the formula may overflow there, or lose all digits")
 )
 
-// wide fills the inputs of a formula as widely as an honest kernel bears. What its
-// answers may be off by is worked out at points of the same distribution.
+// wide fills the inputs of a formula as widely as an honest kernel tolerates. The allowed error of
+// its answers is computed at points of the same distribution.
 func (op operation) wide(c *contents, in *spec.Instance, list []int) error {
 	out := output(in)
 	if out < 0 || !in.Args[out].DType.Float() {
@@ -56,13 +56,13 @@ func (op operation) wide(c *contents, in *spec.Instance, list []int) error {
 	return errWide
 }
 
-// sample is what points of a formula come to.
+// sample summarizes a formula at its points.
 type sample struct {
-	off  float64 // the most that rtol does not cover
+	off  float64 // the largest error that rtol does not cover
 	size float64 // root mean square of the answers
 }
 
-// sampled looks at the formula. The error is errFollow where its errors are not known,
+// sampled evaluates the formula at sample points. The error is errFollow where its errors are not known,
 // and errWide where an honest kernel may overflow, or where the answer is no number.
 func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[int]oracle.Fill) (sample, error) {
 	_, high := narrowest.Range()

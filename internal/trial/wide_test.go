@@ -79,7 +79,7 @@ kernels:
 	return p, Trial{}, false
 }
 
-// filled is a trial's problem, and its arguments with their inputs generated.
+// filled returns a trial's problem, and its arguments with their inputs generated.
 func filled(t *testing.T, p *Plan, trial Trial) (*Problem, []oracle.Value) {
 	t.Helper()
 	problem, err := p.Resolve(trial)

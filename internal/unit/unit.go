@@ -105,7 +105,7 @@ func Plural(n int, one, many string) string {
 
 var binarySteps = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 
-// Scientific is a small or large number with two digits: 1.2e-03.
+// Scientific returns a small or large number with two digits: 1.2e-03.
 func Scientific(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
 
 // Bytes writes a size in binary units, to a tenth: "512 B", "64 KiB",

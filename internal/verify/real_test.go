@@ -180,7 +180,7 @@ func (s *scene) instance(kernel, config string) *spec.Instance {
 	return nil
 }
 
-// side is a kernel with this body, loaded into a cell of its own.
+// side returns a kernel with this body, loaded into a cell of its own.
 func (s *scene) side(kernel, body string) Side {
 	s.t.Helper()
 	text := fmt.Sprintf("#include <stdlib.h>\n#include <string.h>\n#include <time.h>\nvoid %s(%s) { %s }\n", kernel, declared[kernel], body)
@@ -232,7 +232,7 @@ const (
 
 var formulaOfDouble = Oracle{Elementwise: "2 * x + 1"}
 
-// tried is a case after a trial.
+// tried returns a case after a trial.
 func tried(t *testing.T, b *Bench, trial Trial) (*result.Case, []result.Finding) {
 	t.Helper()
 	c := &result.Case{Batch: 7}

@@ -121,7 +121,7 @@ func TestClocksThatCannotBeGivenBack(t *testing.T) {
 	}
 }
 
-// lockForTest is what the child does: lock, say so, wait for a signal or an end.
+// lockForTest does the work of the child: lock, say so, wait for a signal or an end.
 func lockForTest(uuid string) error {
 	gauges, err := openGauges()
 	if err != nil {

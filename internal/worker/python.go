@@ -48,7 +48,7 @@ print()
 print(json.dumps({"executable": sys.executable, "read": sorted(set(read)), "prefixes": sorted(set(prefixes)), "user_base": base or "", "program": program}))
 `
 
-// PythonName is the command that starts Python.
+// PythonName returns the command that starts Python.
 func PythonName() string { return cmp.Or(os.Getenv("PAWL_PYTHON"), "python3") }
 
 func hasPython() bool {

@@ -33,7 +33,7 @@ func goBenchOutput(b *testing.B, path string, factor float64, seed uint64) {
 	}
 }
 
-// benchstat is the one on PATH, or is fetched; "" when it cannot be had.
+// benchstat returns the path of benchstat, on PATH or fetched; "" if there is none.
 func benchstat(b *testing.B) string {
 	b.Helper()
 	if path, err := exec.LookPath("benchstat"); err == nil {

@@ -371,7 +371,7 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-// answer is the hash of what the suite's kernel must write.
+// answer returns the hash of what the suite's kernel must write.
 func answer(batch, steps int) string {
 	arg, key := problem(0, modeFine).Args[0], oracle.Key(7, 0, batch)
 	raw, fill := make([]byte, 4*arg.Count), oracle.Fill{Kind: arg.Init, Args: arg.Params}
@@ -516,7 +516,7 @@ func TestOneRequestAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first.ID == looping { // the worker may look at the second one first
+		if first.ID == looping { // the worker may handle the second one first
 			looping, refused = refused, looping
 		}
 		if p.failed(result.CauseProtocol, first); first.ID != refused {

@@ -337,7 +337,7 @@ func TestKilledParentFreesTheDevice(t *testing.T) {
 	})
 }
 
-// killed kills a run once ready returns, and looks whether what is left of it ends.
+// killed kills a run once ready returns, and checks that its remaining processes end.
 func killed(t *testing.T, kernels string, ready func(pid int)) {
 	t.Helper()
 	p := newProject(t, kernels)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// bundleTree is a small tree with tools/gpu-bundle in it, and a compiler that makes
+// bundleTree returns a small tree with tools/gpu-bundle in it, and a compiler that makes
 // empty tests.
 func bundleTree(t *testing.T) (tree string, pack func() error) {
 	t.Helper()

@@ -179,7 +179,7 @@ func withoutProgress(text string) string {
 	return strings.Join(kept, "\n")
 }
 
-// checkout is a copy of the sources, so that the page's commands leave this tree
+// checkout returns a copy of the sources, so that the page's commands leave this tree
 // alone.
 func checkout(t *testing.T, root string) string {
 	t.Helper()

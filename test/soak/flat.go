@@ -65,7 +65,7 @@ func growth(who string, before, now holding) string {
 	return ""
 }
 
-// holdings are those of a cell, its worker and this process, the parent.
+// holdings returns those of a cell, its worker and this process, the parent.
 func holdings(client *worker.Client, cell *worker.Cell) (map[string]holding, error) {
 	debug.FreeOSMemory() // what the parent has not collected yet is not held
 	found := map[string]holding{}

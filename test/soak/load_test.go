@@ -29,7 +29,7 @@ func busy(t *testing.T) {
 	}
 }
 
-// honest is a project of kernels that do what they say, in three commits that compute the
+// honest returns a project of kernels that do what they say, in three commits that compute the
 // same. The baseline names the first as the best-known version of every kernel at n200k.
 func honest(t *testing.T, env []string) string {
 	t.Helper()
@@ -67,7 +67,7 @@ func honest(t *testing.T, env []string) string {
 	return dir
 }
 
-// accusations are the rows of a report that anybody was accused in.
+// accusations returns the rows of a report that anybody was accused in.
 func accusations(report *result.Report) (rows int, accused []string) {
 	for _, row := range report.Rows {
 		fault := row.Fault

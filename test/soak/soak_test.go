@@ -14,7 +14,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// number is a setting of the soak. `make soak` gives the large ones; without them the
+// number returns a setting of the soak. `make soak` gives the large ones; without them the
 // tests are short, and still see a sample that leaves a kilobyte behind.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()

@@ -44,7 +44,7 @@ type Subject struct {
 	Elements int // of the input
 }
 
-// files are the description and the source.
+// files returns the description and the source.
 func (s Subject) files() (yaml, name, source string) {
 	scalar := s.DType
 	if scalar.Float() && scalar != dtype.F32 && scalar != dtype.F64 {

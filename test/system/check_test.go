@@ -9,7 +9,7 @@ import (
 	"pawl/internal/result"
 )
 
-// newChange is a project under git whose last commit changed kernel good, and for
+// newChange returns a project under git whose last commit changed kernel good, and for
 // a check of which there is always more to measure.
 func newChange(t *testing.T) *project {
 	t.Helper()

@@ -61,7 +61,7 @@ func (f face) report(ctx context.Context, kind result.Kind) (*result.Report, err
 	return report, err
 }
 
-// newFace is a change of which no clock decides: one kernel is as it was, one is new, one
+// newFace returns a change of which no clock decides: one kernel is as it was, one is new, one
 // gives wrong answers now and one does not compile.
 func newFace(t *testing.T) face {
 	t.Helper()
@@ -153,7 +153,7 @@ func TestSecondFaceRefusesDrafts(t *testing.T) {
 	}
 }
 
-// lasting is what two runs of the same thing have in common: who ran them, when, with
+// lasting returns what two runs of the same thing have in common: who ran them, when, with
 // which seed, and what a clock or the data said, is not.
 func lasting(t *testing.T, r *result.Report) *result.Report {
 	t.Helper()

@@ -226,7 +226,7 @@ func processes(word string) map[int]string {
 	return found
 }
 
-// descendants are the processes below pid, by the parent links in /proc.
+// descendants returns the processes below pid, by the parent links in /proc.
 func descendants(pid int) []int {
 	children := map[int][]int{}
 	entries, _ := os.ReadDir("/proc")

@@ -16,7 +16,7 @@ func needNumPy(t *testing.T) {
 	}
 }
 
-// nosy is a Python kernel that imports a module beside it, and looks at what git and
+// nosy is a Python kernel that imports a module beside it, and reads what git and
 // pawl keep there.
 const nosy = `import os
 import numpy as np

@@ -28,7 +28,7 @@ var playedSeldom = []string{
 	"python/slow_elsewhere", "python/slow_warmup", "python/softmax_into", "python/softmax_oracle", "python/weigh",
 }
 
-// played are the patterns of what to play.
+// played returns the patterns of what to play.
 func played(t *testing.T) []string {
 	if os.Getenv("PAWL_SELFTEST") == "all" {
 		return nil

@@ -53,7 +53,7 @@ const (
 	noteVariable = "PAWL_MUTANTS_REACHED"
 )
 
-// switchboard is the file that the package gets besides its mutants.
+// switchboard returns the file that the package gets besides its mutants.
 func switchboard(name string) string {
 	return "package " + name + `
 

@@ -30,7 +30,7 @@ func How() string { return how() }
 // Spin runs rounds of a chain of dependent instructions, SpinCycles of the core each.
 func Spin(rounds int) { spin(rounds) }
 
-// Walk is how long it takes to load from addresses, each once the one before has come.
+// Walk returns how long it takes to load from addresses, each once the one before has come.
 func Walk(addresses []uintptr) time.Duration {
 	if len(addresses) == 0 {
 		return 0
@@ -45,7 +45,7 @@ func Walk(addresses []uintptr) time.Duration {
 	return took
 }
 
-// Now is the monotonic clock.
+// Now returns the monotonic clock.
 func Now() time.Duration {
 	var ts unix.Timespec
 	// It cannot fail, and without blocking the scheduler need not know of it.
@@ -53,5 +53,5 @@ func Now() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// Since is the time that has passed on that clock.
+// Since returns the time that has passed on that clock.
 func Since(start time.Duration) time.Duration { return Now() - start }

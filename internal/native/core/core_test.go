@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reading is how long a load of each of some lines takes, in the order of their median.
+// reading returns how long a load of each of some lines takes, in the order of their median.
 func reading(memory []byte, before func()) time.Duration {
 	var each []time.Duration
 	for range 200 {

@@ -27,7 +27,7 @@ func (c Context) SetCurrent() error {
 	return c.device.d.call(&c.device.d.ctxSetCurrent, c.handle)
 }
 
-// Device is the device that the context is on.
+// Device returns the device that the context is on.
 func (c Context) Device() Device { return c.device }
 
 // Synchronize waits for all work in the current context and reports what failed

@@ -39,7 +39,7 @@ type Device struct {
 	handle int32
 }
 
-// DeviceCount is the number of devices that this process may see.
+// DeviceCount returns the number of devices that this process may see.
 func (d *Driver) DeviceCount() (int, error) {
 	var count int32
 	err := d.call(&d.deviceGetCount, uintptr(unsafe.Pointer(&count)))
@@ -53,7 +53,7 @@ func (d *Driver) Device(i int) (Device, error) {
 	return Device{d, handle}, err
 }
 
-// Name is the product name, for a MIG instance with its profile.
+// Name returns the product name, for a MIG instance with its profile.
 func (v Device) Name() (string, error) {
 	buffer := make([]byte, 256)
 	err := v.d.call(&v.d.deviceGetName, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
@@ -87,7 +87,7 @@ func formatUUID(raw [16]byte, mig bool) string {
 	return prefix + strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }
 
-// PCIBusID is the address on the PCI bus, as 0000:3b:00.0.
+// PCIBusID returns the address on the PCI bus, as 0000:3b:00.0.
 func (v Device) PCIBusID() (string, error) {
 	buffer := make([]byte, 64)
 	err := v.d.call(&v.d.deviceGetPCIBusID, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
@@ -101,7 +101,7 @@ func (v Device) Attribute(a Attribute) (int, error) {
 	return int(value), err
 }
 
-// TotalMem is the size of the device's memory in bytes.
+// TotalMem returns the size of the device's memory in bytes.
 func (v Device) TotalMem() (uint64, error) {
 	var bytes uint64
 	err := v.d.call(&v.d.deviceTotalMem, uintptr(unsafe.Pointer(&bytes)), uintptr(v.handle))

@@ -82,7 +82,7 @@ func (d *Driver) explain(err error) error {
 	return err
 }
 
-// Version is the newest CUDA version that the driver supports, as 13000.
+// Version returns the newest CUDA version that the driver supports, as 13000.
 func (d *Driver) Version() int { return d.version }
 
 // proc is one function of the driver.

@@ -32,7 +32,7 @@ const (
 	FuncNonPortableCluster FunctionAttribute = 14 // 1 allows clusters of more than 8 blocks
 )
 
-// Name is the function's name in the object code. Drivers before CUDA 12.3
+// Name returns the function's name in the object code. Drivers before CUDA 12.3
 // cannot say: the error is then a [*TooOld].
 func (f Function) Name() (string, error) {
 	var name *byte
@@ -54,7 +54,7 @@ func (f Function) SetAttribute(a FunctionAttribute, value int) error {
 	return f.d.call(&f.d.funcSetAttribute, f.handle, uintptr(a), uintptr(int32(value)))
 }
 
-// ParamSizes is the size in bytes of each parameter. Drivers before CUDA 12.4
+// ParamSizes returns the size in bytes of each parameter. Drivers before CUDA 12.4
 // cannot say: the error is then a [*TooOld].
 func (f Function) ParamSizes() ([]int, error) {
 	var sizes []int
@@ -71,7 +71,7 @@ func (f Function) ParamSizes() ([]int, error) {
 	}
 }
 
-// MaxActiveBlocks is how many blocks of this many threads and this much dynamic
+// MaxActiveBlocks returns how many blocks of this many threads and this much dynamic
 // shared memory fit on one SM.
 func (f Function) MaxActiveBlocks(threads int, shared uint32) (int, error) {
 	var blocks int32
@@ -79,7 +79,7 @@ func (f Function) MaxActiveBlocks(threads int, shared uint32) (int, error) {
 	return int(blocks), err
 }
 
-// MaxActiveClusters is how many clusters of the launch fit on the device.
+// MaxActiveClusters returns how many clusters of the launch fit on the device.
 func (f Function) MaxActiveClusters(config LaunchConfig) (int, error) {
 	var clusters int32
 	c := newLaunch(config)

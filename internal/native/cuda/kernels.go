@@ -96,7 +96,7 @@ func cubinKernels(image []byte) ([]string, error) {
 	return names, nil
 }
 
-// stubs are the kernels whose launching functions are in the symbol table.
+// stubs returns the kernels whose launching functions are in the symbol table.
 func stubs(file *elf.File) (names []string) {
 	symbols, err := file.Symbols()
 	if err != nil {
@@ -108,7 +108,7 @@ func stubs(file *elf.File) (names []string) {
 	return names
 }
 
-// stubOf is what the kernel of a stub may be called: _Z24__device_stub__Z5plainPfPf
+// stubOf returns what the kernel of a stub may be called: _Z24__device_stub__Z5plainPfPf
 // launches _Z5plainPf, or plain where that is extern "C".
 func stubOf(symbol string) []string {
 	const stub = "__device_stub__"

@@ -165,7 +165,7 @@ func (f Function) Launch(s Stream, config LaunchConfig, params ...[]byte) error 
 	return call.Launch(s)
 }
 
-// Param is the bytes of a value, as a kernel takes it.
+// Param returns the bytes of a value, as a kernel takes it.
 func Param[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64](value T) []byte {
 	var buffer bytes.Buffer
 	_ = binary.Write(&buffer, binary.NativeEndian, value) // of fixed size, into memory

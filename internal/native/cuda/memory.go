@@ -19,7 +19,7 @@ func (d *Driver) Alloc(bytes uint64) (DevicePtr, error) {
 // Free gives device memory back. It waits for work that may use it.
 func (d *Driver) Free(address DevicePtr) error { return d.call(&d.memFree, uintptr(address)) }
 
-// MemInfo is how much of the device's memory is free, and how much there is.
+// MemInfo returns how much of the device's memory is free, and how much there is.
 func (d *Driver) MemInfo() (free, total uint64, err error) {
 	var size [2]uint64
 	err = d.call(&d.memGetInfo, uintptr(unsafe.Pointer(&size[0])), uintptr(unsafe.Pointer(&size[1])))
@@ -99,17 +99,17 @@ func (d *Driver) HostAlloc(bytes int, flags HostFlags) (*HostMemory, error) {
 // Free gives the memory back; no slice or word of it may be used any more.
 func (m *HostMemory) Free() error { return m.d.call(&m.d.memFreeHost, uintptr(m.address)) }
 
-// DevicePtr is where kernels find the memory, if it is mapped.
+// DevicePtr returns where kernels find the memory, if it is mapped.
 func (m *HostMemory) DevicePtr() (DevicePtr, error) {
 	var address DevicePtr
 	err := m.d.call(&m.d.memHostGetDevicePointer, uintptr(unsafe.Pointer(&address)), uintptr(m.address), 0)
 	return address, err
 }
 
-// Bytes is the memory itself.
+// Bytes returns the memory itself.
 func (m *HostMemory) Bytes() []byte { return unsafe.Slice((*byte)(m.address), m.size) }
 
-// Word is the i-th 32-bit word of the memory, for what the host and a running
+// Word returns the i-th 32-bit word of the memory, for what the host and a running
 // kernel tell each other.
 func (m *HostMemory) Word(i int) *atomic.Uint32 {
 	if i < 0 || (i+1)*4 > m.size {

@@ -16,7 +16,7 @@ import (
 	"pawl/internal/native/cuda"
 )
 
-// compiled is a source of testdata, made anew by nvcc.
+// compiled returns a source of testdata, made anew by nvcc.
 func compiled(t *testing.T, name string, flags ...string) []byte {
 	t.Helper()
 	nvcc := os.Getenv("NVCC")

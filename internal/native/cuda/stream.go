@@ -21,10 +21,10 @@ func (d *Driver) NewStream() (Stream, error) {
 	return s, err
 }
 
-// DefaultStream is the legacy default stream, with methods.
+// DefaultStream returns the legacy default stream, with methods.
 func (d *Driver) DefaultStream() Stream { return Stream{d: d} }
 
-// Handle is the CUstream, for code that takes one.
+// Handle returns the CUstream, for code that takes one.
 func (s Stream) Handle() uintptr { return s.handle }
 
 // Destroy ends the stream once its work is done.
@@ -55,7 +55,7 @@ const (
 	accessPersisting = 2 // CU_ACCESS_PROPERTY_PERSISTING
 )
 
-// Persists is how many bytes the stream's launches keep in the part of the L2 that
+// Persists returns how many bytes the stream's launches keep in the part of the L2 that
 // is set aside.
 func (s Stream) Persists() (uint64, error) {
 	var w window
@@ -118,7 +118,7 @@ func (e Event) Synchronize() error { return e.d.call(&e.d.eventSynchronize, e.ha
 // Query returns nil when the event has been reached, else [ErrNotReady].
 func (e Event) Query() error { return e.d.query(&e.d.eventQuery, e.handle) }
 
-// Elapsed is the time between two events in milliseconds. It is [ErrNotReady]
+// Elapsed returns the time between two events in milliseconds. It is [ErrNotReady]
 // before both have been reached.
 func Elapsed(start, end Event) (float32, error) {
 	var milliseconds float32

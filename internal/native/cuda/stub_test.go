@@ -36,7 +36,7 @@ func buildStub(t testing.TB, defines ...string) string {
 	return library
 }
 
-// stub is a driver and a look at what arrived there.
+// stub is a driver that records what arrived there.
 type stub struct {
 	*Driver
 

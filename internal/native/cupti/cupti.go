@@ -100,7 +100,7 @@ func open(candidates []string) (*Tracer, error) {
 	return t, nil
 }
 
-// libraries is where CUPTI is looked for.
+// libraries returns where CUPTI is looked for.
 func libraries() []string {
 	var found []string
 	names := []string{"libcupti.so.13", "libcupti.so.12"}

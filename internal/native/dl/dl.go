@@ -50,7 +50,7 @@ func OpenFirst(candidates ...string) (*Library, error) {
 	return nil, fmt.Errorf("load shared object: %s", strings.Join(refused, "; "))
 }
 
-// Path is the name under which the library was loaded.
+// Path returns the name under which the library was loaded.
 func (l *Library) Path() string { return l.path }
 
 // Loaded finds a function in any library that is already loaded, libc among
@@ -95,7 +95,7 @@ func (f Func) Call(args ...uintptr) uintptr {
 	return result
 }
 
-// Address is the address of memory that the garbage collector does not move or
+// Address returns the address of memory that the garbage collector does not move or
 // free while C uses it: mapped by the system, or kept alive by the caller.
 func Address(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
 
@@ -114,13 +114,13 @@ func GoString(p *byte) string {
 	return string(unsafe.Slice(p, length))
 }
 
-// Text is what a C function wrote into buffer: all that precedes the first NUL.
+// Text returns what a C function wrote into buffer: all that precedes the first NUL.
 func Text(buffer []byte) string {
 	text, _, _ := strings.Cut(string(buffer), "\x00")
 	return text
 }
 
-// PointerTable is an array of C pointers outside the Go heap's type system.
+// PointerTable returns an array of C pointers outside the Go heap's type system.
 func PointerTable(addresses []uintptr) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(addresses)))
 }

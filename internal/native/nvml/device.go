@@ -27,37 +27,37 @@ func (v Device) kind(p *proc, which uintptr) (int, error) {
 
 const temperatureGPU = 0
 
-// Temperature is that of the GPU die, in °C.
+// Temperature returns that of the GPU die, in °C.
 func (v Device) Temperature() (int, error) { return v.kind(&v.l.getTemperature, temperatureGPU) }
 
 const clockSM = 1 // an nvmlClockType_t
 
-// ClockSM is the clock of the SMs now, in MHz.
+// ClockSM returns the clock of the SMs now, in MHz.
 func (v Device) ClockSM() (int, error) { return v.kind(&v.l.getClockInfo, clockSM) }
 
-// MaxClockSM is the highest clock of the SMs, in MHz.
+// MaxClockSM returns the highest clock of the SMs, in MHz.
 func (v Device) MaxClockSM() (int, error) { return v.kind(&v.l.getMaxClockInfo, clockSM) }
 
-// Power is what the board draws now, in watts.
+// Power returns what the board draws now, in watts.
 func (v Device) Power() (float64, error) {
 	milliwatts, err := v.number(&v.l.getPowerUsage)
 	return float64(milliwatts) / 1000, err
 }
 
-// PowerLimit is what the board may draw, in watts: the lowest of all limits.
+// PowerLimit returns what the board may draw, in watts: the lowest of all limits.
 func (v Device) PowerLimit() (float64, error) {
 	milliwatts, err := v.number(&v.l.getEnforcedPowerLimit)
 	return float64(milliwatts) / 1000, err
 }
 
-// EnergyTotal is what the board has drawn since the driver was loaded, in joules.
+// EnergyTotal returns what the board has drawn since the driver was loaded, in joules.
 func (v Device) EnergyTotal() (float64, error) {
 	var millijoules uint64
 	err := v.l.call(&v.l.getTotalEnergyConsumption, v.handle, uintptr(unsafe.Pointer(&millijoules)))
 	return float64(millijoules) / 1000, err
 }
 
-// ThrottleReasons is what holds the clocks down now.
+// ThrottleReasons returns what holds the clocks down now.
 func (v Device) ThrottleReasons() (Reasons, error) {
 	var reasons Reasons
 	err := v.l.call(&v.l.getClocksEventReasons, v.handle, uintptr(unsafe.Pointer(&reasons)))

@@ -89,7 +89,7 @@ func open(candidates ...string) (*Library, error) {
 	return l, nil
 }
 
-// DriverVersion is that of the display driver, as 580.65.06.
+// DriverVersion returns that of the display driver, as 580.65.06.
 func (l *Library) DriverVersion() (string, error) {
 	buffer := make([]byte, 80)
 	err := l.call(&l.systemGetDriverVersion, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)))

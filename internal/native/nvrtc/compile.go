@@ -101,7 +101,7 @@ func (l *Library) output(handle uintptr, size, get *proc) ([]byte, error) {
 	return buffer, err
 }
 
-// cStrings is a char*[].
+// cStrings returns a char*[].
 func cStrings(texts []string) []*byte {
 	pointers := make([]*byte, len(texts))
 	for i, text := range texts {

@@ -140,10 +140,10 @@ func candidates(paths []string) []string {
 	return files
 }
 
-// Path is the file, or the name, under which NVRTC was loaded.
+// Path returns the file, or the name, under which NVRTC was loaded.
 func (l *Library) Path() string { return l.path }
 
-// Version is the CUDA version of this NVRTC.
+// Version returns the CUDA version of this NVRTC.
 func (l *Library) Version() (major, minor int, err error) {
 	var version [2]int32
 	err = l.call(&l.version, uintptr(unsafe.Pointer(&version[0])), uintptr(unsafe.Pointer(&version[1])))

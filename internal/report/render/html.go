@@ -44,7 +44,7 @@ func HTML(v view.View) ([]byte, error) {
 	return bytes.Map(visible, b.Bytes()), nil
 }
 
-// page are the sections of a page.
+// page returns the sections of a page.
 func page(v view.View) []view.Section {
 	var out []view.Section
 	for _, s := range v.Sections {
@@ -59,7 +59,7 @@ func page(v view.View) []view.Section {
 	return out
 }
 
-// arranged is a table with what rows came to beside their names: on a narrow screen
+// arranged returns a table with what rows came to beside their names: on a narrow screen
 // the rest is out of sight.
 func arranged(t *view.Table) *view.Table {
 	at := slices.IndexFunc(t.Columns, func(c view.Column) bool { return c.Badge })
@@ -78,7 +78,7 @@ func arranged(t *view.Table) *view.Table {
 // linked reports whether the top of the page names a section.
 func linked(id string) bool { return id != "notes" && id != "details" }
 
-// amount is how much a section has, where that is worth knowing before.
+// amount returns how much a section has, where that is worth knowing before.
 func amount(s view.Section) int {
 	if !slices.Contains([]string{"failures", "problems", "warnings"}, s.ID) {
 		return 0
@@ -86,7 +86,7 @@ func amount(s view.Section) int {
 	return len(s.Items) + len(s.Lines)
 }
 
-// brief is a tool's badge without the reason of a skip, which has a line of its own.
+// brief returns a tool's badge without the reason of a skip, which has a line of its own.
 func brief(t view.Tool) view.Cell {
 	if t.Skipped != "" {
 		t.Badge.Text = t.Brief

@@ -269,7 +269,7 @@ func (d *markdown) item(item view.Item) []string {
 	return []string{text}
 }
 
-// failure is a wrong answer in full.
+// failure returns a wrong answer in full.
 func failure(item view.Item) string {
 	text := fmt.Sprintf("**%s %s**: %s\n\n", item.Mark, inline(item.Name, 300), inline(item.Message, 1000))
 	if item.Hint != "" {

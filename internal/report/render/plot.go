@@ -161,7 +161,7 @@ func beyond(bins plot.Bins, sorted []float64) string {
 	return ""
 }
 
-// bulk is the range of the sorted samples without their tails: a duet is judged by
+// bulk returns the range of the sorted samples without their tails: a duet is judged by
 // its middle, and is played where others may disturb one sample in ten.
 func bulk(sorted []float64) (low, high float64) {
 	const far = 4 // times the distance between the quartiles

@@ -63,7 +63,7 @@ func (t *text) short(text string, most int) string {
 	return view.Shorten(text, most)
 }
 
-// paint is how a tone looks; nil where it does not matter.
+// paint returns how a tone looks; nil where it does not matter.
 func (t *text) paint(tone view.Tone) func(string) string {
 	switch tone {
 	case view.Good, view.Faster:
@@ -143,7 +143,7 @@ func (t *text) table(from *view.Table) {
 	t.WriteString(made.String())
 }
 
-// cell is the text of a cell, in a column that has room for this many characters.
+// cell returns the text of a cell, in a column that has room for this many characters.
 func (t *text) cell(c view.Cell, most int) string {
 	if c.Most > 0 {
 		most = c.Most

@@ -19,7 +19,7 @@ const shadeKey = "· right  ░ some wrong  ▒ over a third  ▓ over two third
 // tileMap is where the wrong elements of an output lie.
 type tileMap struct{ view.Map }
 
-// shade is an index into shades. A tile at the edge may be smaller than the others;
+// shade returns an index into shades. A tile at the edge may be smaller than the others;
 // it then looks lighter than it is.
 func (m tileMap) shade(row, column int) int {
 	wrong := float64(m.Wrong[row*m.Columns+column])
@@ -56,7 +56,7 @@ func whole(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// start is the first row (or column) of the nth tile. A report may claim any size.
+// start returns the first row (or column) of the nth tile. A report may claim any size.
 func start(n int, size int64) int64 {
 	if size > math.MaxInt64/64 {
 		return math.MaxInt64
@@ -108,7 +108,7 @@ func (m tileMap) svg() template.HTML {
 	return template.HTML(b.String())
 }
 
-// affected is how many tiles have wrong elements.
+// affected returns how many tiles have wrong elements.
 func (m tileMap) affected() int {
 	n := 0
 	for _, wrong := range m.Wrong {

@@ -23,7 +23,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// excerpt is the beginning and the end of a text that is too long.
+// excerpt returns the beginning and the end of a text that is too long.
 func excerpt(text string) string {
 	const most = 64
 	const widest = 400
@@ -80,7 +80,7 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// fenced is a code block whose fence the text cannot close.
+// fenced returns a code block whose fence the text cannot close.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

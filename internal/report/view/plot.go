@@ -138,7 +138,7 @@ func (m Map) Drawable() bool {
 	return m.Rows > 0 && m.Rows <= most && m.Columns > 0 && m.Columns <= most && len(m.Wrong) == m.Rows*m.Columns && m.TileRows > 0 && m.TileCols > 0
 }
 
-// Focus is the range in which nearly all of the sorted samples lie: one stray
+// Focus returns the range in which nearly all of the sorted samples lie: one stray
 // sample is not to squeeze the others into a single bin.
 func Focus(sorted []float64) (low, high float64) {
 	const far = 2.5 // times the distance from the median to the 5th or 95th percentile

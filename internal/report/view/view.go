@@ -218,7 +218,7 @@ func Shorten(text string, most int) string {
 	return text
 }
 
-// Flat is a text in one line.
+// Flat returns a text in one line.
 func Flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Printable drops control characters: what a kernel prints must not steer the

@@ -16,7 +16,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// stampsOf are two stamps of SMs that read their timer at these nanoseconds; 0 is
+// stampsOf returns two stamps of SMs that read their timer at these nanoseconds; 0 is
 // an SM that was not reached.
 func stampsOf(before, after []uint64) []byte {
 	var raw []byte
@@ -62,7 +62,7 @@ func TestUpcoming(t *testing.T) {
 		launches     int
 		first, count int
 		args         []wire.Arg
-		none         bool // of which the outputs could be looked at
+		none         bool // of which the outputs could be verified
 	}{
 		{name: "one launch", side: cudaSide{next: 3}, launches: 1, first: 3, count: 1},
 		{name: "a graph", side: cudaSide{next: 3}, launches: 2, first: 0, count: 2},

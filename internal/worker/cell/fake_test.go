@@ -60,7 +60,7 @@ func (f *fakeCell) open() {
 
 const fakeCount = 1000
 
-// scaling are the arguments of the kernels that write twice their input.
+// scaling returns the arguments of the kernels that write twice their input.
 func scaling() []wire.Arg {
 	return []wire.Arg{
 		{Name: "y", DType: "f32", Buffer: true, Count: fakeCount, Role: "out"},
@@ -107,7 +107,7 @@ func leftOf(t *testing.T, folder string, arg string) []float32 {
 	return values
 }
 
-// input is what the generator gives argument number arg, times a factor.
+// input returns what the generator gives argument number arg, times a factor.
 func input(arg, batch, steps int, change func(float32) float32) []float32 {
 	raw := make([]byte, 4*fakeCount)
 	key := oracle.Key(5, arg, batch)

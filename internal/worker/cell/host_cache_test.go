@@ -43,7 +43,7 @@ func TestTouch(t *testing.T) {
 	}
 }
 
-// The first launches of a problem are looked at; plain stores leave outputs in a cache, and
+// The first launches of a problem are checked; plain stores leave outputs in a cache, and
 // what was flushed after them is in none.
 func TestLookAtCaches(t *testing.T) {
 	if core.How() == "" {

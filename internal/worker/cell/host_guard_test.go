@@ -38,7 +38,7 @@ func setAction(t *testing.T, signal int, to []byte) {
 	}
 }
 
-// rawAction is all of a signal's action.
+// rawAction returns all of a signal's action.
 func rawAction(t *testing.T, signal int) []byte {
 	t.Helper()
 	onHeap = make([]byte, actionBytes)

@@ -49,7 +49,7 @@ func TestStepsComeLast(t *testing.T) {
 	}
 }
 
-// stepped5 is what a buffer holds after five steps, made from the beginning.
+// stepped5 returns what a buffer holds after five steps, made from the beginning.
 func stepped5(t *testing.T, b *buffer) []byte {
 	t.Helper()
 	again, err := newBuffer(0, b.number, b.arg, b.key)

@@ -104,7 +104,7 @@ func (w *witness) call(name string, args ...uintptr) int64 {
 
 func (w *witness) launches() int { return int(w.call("witness_launches")) }
 
-// seen is a field of all launches from one on.
+// seen returns a field of all launches from one on.
 func (w *witness) seen(field, from int) []int64 {
 	var out []int64
 	for launch := from; launch < w.launches(); launch++ {
@@ -174,7 +174,7 @@ func (w *witness) mustSample(m wire.Sample) sampled {
 	return s
 }
 
-// contents are an argument's first elements as bits, after this many steps.
+// contents returns an argument's first elements as bits, after this many steps.
 func contents(number, batch, steps int) int64 {
 	return int64(binary.LittleEndian.Uint32(wholeOf(number, batch, steps)))
 }
@@ -264,7 +264,7 @@ func TestEverySampleStartsFromTheSame(t *testing.T) {
 	}
 }
 
-// mustHaveKept looks at the outputs of a launch: its number, and its inout argument plus
+// mustHaveKept checks the outputs of a launch: its number, and its inout argument plus
 // one.
 func (w *witness) mustHaveKept(folder string, launch int, inout []byte) {
 	w.t.Helper()
@@ -573,7 +573,7 @@ func TestMisdeedsOfLaunches(t *testing.T) {
 			},
 		} {
 			if test.misdeed == 5 && kind == "sampled" || test.misdeed == 1 && kind == "run" {
-				continue // the next launch would crash; the worker times a run, so its inputs are looked at later
+				continue // the next launch would crash; the worker times a run, so its inputs are checked later
 			}
 			t.Run(name+" "+kind, func(t *testing.T) {
 				was := rawAction(t, int(unix.SIGUSR2))

@@ -209,8 +209,8 @@ func compare(arg wire.Arg, out, want oracle.Typed[[]byte], tol oracle.Tolerance)
 // bounded returns a number that JSON can represent.
 func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 
-// leastParts bounds an absolute tolerance to this fraction of the answer's root mean square: zeros
-// must never pass for an answer that is small.
+// leastParts bounds an absolute tolerance: it may be at most the answer's root mean square divided
+// by this. Zeros must never pass for an answer that is small.
 const leastParts = 20
 
 // mapTiles bounds the map of a failure in each direction.

@@ -16,7 +16,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// output is a file as a worker keeps it.
+// output returns a file as a worker keeps it.
 func output(t *testing.T, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "output")
@@ -43,7 +43,7 @@ func scaleProblem(count int64) []wire.Arg {
 	}
 }
 
-// inputOf is what a launch finds in x.
+// inputOf returns what a launch finds in x.
 func inputOf(args []wire.Arg, seed uint64, batch, steps int) []float64 {
 	count, key := args[0].Count, oracle.Key(seed, 0, batch)
 	data := make([]byte, 4*count)

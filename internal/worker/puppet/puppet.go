@@ -49,7 +49,7 @@ type Script struct {
 	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random; "": never
 }
 
-// String is the text that makes an artifact of a script: its fields and their values.
+// String returns the text that makes an artifact of a script: its fields and their values.
 func (s Script) String() string {
 	fields, out := reflect.ValueOf(s), "puppet:"
 	for i := range fields.NumField() {
@@ -119,7 +119,7 @@ func (v *version) crash(op string) {
 	}
 }
 
-// sample is the time of the problem's next launch.
+// sample returns the time of the problem's next launch.
 func (v *version) sample() float64 {
 	v.crash(wire.OpSample)
 	seconds := v.seconds()
@@ -190,7 +190,7 @@ func answer(frame *wire.Frame, sides map[int]*version) (body any, blob []byte) {
 	return nil, nil
 }
 
-// asked is what a frame asks for.
+// asked returns what a frame asks for.
 func asked[T any](frame *wire.Frame) (m T) {
 	_ = frame.Decode(&m)
 	return m
@@ -285,7 +285,7 @@ func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 	return reply
 }
 
-// processorTime is what this process has used: on a busy machine a clock on the wall
+// processorTime returns what this process has used: on a busy machine a clock on the wall
 // says more.
 func processorTime() time.Duration {
 	var ts unix.Timespec

@@ -49,7 +49,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Worker is the command of a worker that shares its devices with nobody, so that
+// Worker returns the command of a worker that shares its devices with nobody, so that
 // tests need not wait for each other.
 func Worker(locks string) ([]string, error) {
 	path, err := program()

@@ -306,7 +306,7 @@ type Run struct {
 	Cell      uint64  `json:"cell,omitempty"`
 	Side      int     `json:"side,omitempty"`
 	Launches  int64   `json:"launches"`
-	State     bool    `json:"state,omitempty"` // look at the device when they are done; for the worker
+	State     bool    `json:"state,omitempty"` // read the device's state when they are done; for the worker
 	DeadlineS float64 `json:"deadline_s,omitempty"`
 }
 

@@ -90,7 +90,7 @@ func (s *Section) readEntries(entries []byte) bool {
 	return true
 }
 
-// without is a copy of a header with zeros in a place.
+// without returns a copy of a header with zeros in a place.
 func without(header []byte, from, to int) []byte {
 	header = bytes.Clone(header)
 	clear(header[from:to])

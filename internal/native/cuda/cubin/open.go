@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// Where an ELF header of 64 bits has what Open looks at.
+// Offsets in a 64-bit ELF header of the fields that Open reads.
 const (
 	headerSize = 64
 	classAt    = 4

@@ -24,7 +24,7 @@ func committed(t testing.TB) []byte {
 	return image
 }
 
-// with is a copy of an image with other bytes in a place.
+// with returns a copy of an image with other bytes in a place.
 func with(image []byte, at int, other ...byte) []byte {
 	image = bytes.Clone(image)
 	copy(image[at:], other)

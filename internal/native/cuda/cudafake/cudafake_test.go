@@ -28,7 +28,7 @@ DEVICE_INIT int seven[3] = {7, 8, 9};
 KERNEL(count, 8) { *ARG(int *, 0) = zero++ + seven[2]; l->took = 50000; return 0; }
 `
 
-// open is the fake with a device's context current.
+// open returns the fake with a device's context current.
 func open(t *testing.T, index int) (*cudafake.Fake, *cuda.Driver) {
 	t.Helper()
 	fake := cudafake.Need(t)

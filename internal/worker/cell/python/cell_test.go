@@ -172,7 +172,7 @@ func values(raw []byte) []float32 {
 
 const seed, count = 7, 3 * 41
 
-// input is what argument number draws holds for a batch, this many steps on, scaled.
+// input returns what argument number draws holds for a batch, this many steps on, scaled.
 func input(draws, batch, steps int, factor float32) []float32 {
 	raw, fill, key := make([]byte, 4*count), oracle.Defaults(dtype.F32), oracle.Key(seed, draws, batch)
 	oracle.Generate(raw, dtype.F32, fill, key)

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// stored is the cell's program where a worker would write it, as text and compiled.
+// stored returns the cell's program where a worker would write it, as text and compiled.
 func stored(t *testing.T) map[string]string {
 	t.Helper()
 	needs(t, "numpy")

@@ -19,7 +19,7 @@ type Toolkit struct {
 	Folder string // of its library, for PAWL_NVRTC
 }
 
-// Toolkits are those that PAWL_TOOLKITS names, with colons between them. Where
+// Toolkits returns those that PAWL_TOOLKITS names, with colons between them. Where
 // it is not set the test skips; where it is, it must name one at least.
 func Toolkits(t testing.TB) []Toolkit {
 	t.Helper()
@@ -46,7 +46,7 @@ func Toolkits(t testing.TB) []Toolkit {
 	return found
 }
 
-// Architectures are those that the toolkit compiles for, of three generations.
+// Architectures returns those that the toolkit compiles for, of three generations.
 func (k Toolkit) Architectures(t testing.TB) []string {
 	t.Helper()
 	major, minor, err := k.open(t).Version()
