@@ -44,6 +44,9 @@ type bench struct {
 // Run builds and measures everything selected. It always returns a report; errors of rows are in
 // the rows. The returned error concerns the whole run, such as a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	if err := r.Of(result.KindBench); err != nil {
+		return nil, err
+	}
 	opts.Measure.Seed = r.Seed
 	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}
 	plans, err := b.plan()

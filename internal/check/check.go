@@ -74,6 +74,9 @@ type check struct {
 // rows; the error concerns the whole run. A *StaysError comes with a report: everything was
 // measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
+	if err := r.Of(result.KindCheck); err != nil {
+		return nil, err
+	}
 	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are always verified, too
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),

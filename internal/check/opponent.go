@@ -109,8 +109,12 @@ func (o *opponent) lostForGood() bool {
 	if o.job == nil {
 		return o.lost
 	}
-	fault := o.job.Record.Fault
-	return fault != nil && (fault.Cause == result.CauseSpec || fault.Cause == result.CauseCompile || fault.Cause == result.CauseNoEntry)
+	return forGood(o.job.Record.Fault)
+}
+
+// forGood reports whether a fault will be there next time, too.
+func forGood(f *result.Fault) bool {
+	return f != nil && (f.Cause == result.CauseSpec || f.Cause == result.CauseCompile || f.Cause == result.CauseNoEntry)
 }
 
 // side is an opponent with what the stages have found out about it.
@@ -124,6 +128,11 @@ type side struct {
 	timing  *result.Timing
 	change  *result.Change
 	notes   []result.Warning
+}
+
+// lostForGood also knows of faults that loading brought to light.
+func (s *side) lostForGood() bool {
+	return s.opponent.lostForGood() || s.job != nil && forGood(s.fault)
 }
 
 // absent reports whether there is nothing to compare with.

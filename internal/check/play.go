@@ -28,7 +28,7 @@ type played struct {
 func groupsOf(rows []*verified) [][]*verified {
 	return grouped(rows, func(v *verified) string {
 		id := fmt.Sprintf("%s\x00%t\x00%t\x00%t\x00%s", v.candidate.Variant.Kernel.Name, v.incorrect, v.unchanged, v.alone, v.candidate.Key())
-		if v.fault != nil {
+		if v.fault != nil || v.alone { // what a row leaves for its judge must not wait for others
 			id += "\x00" + v.candidate.Config.Name
 		}
 		return id + v.sides.id()

@@ -205,7 +205,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 			j.fail("verify", err)
 		}
 	}
-	if why := c.tooFewAnew(j); why != "" {
+	if why := c.tooFewAnew(j); why != "" && j.fault == nil && !j.incorrect {
 		v.Limits = append(v.Limits, why)
 	}
 	j.convict()

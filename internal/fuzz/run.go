@@ -174,6 +174,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		}
 		if err != nil {
 			s.fail("verify", err)
+			s.candidate.Record.Fault = s.fault // it is not built either
 			subjects = append(subjects, s)
 			continue
 		}

@@ -107,7 +107,7 @@ func (e *Examiner) seat(ctx context.Context) error {
 }
 
 func (e *Examiner) open(ctx context.Context, job *Job) (*Lease, error) {
-	var purpose Purpose
+	purpose := Purpose{client: e.client}
 	if job.Cell() != spec.CellCUDA {
 		purpose.Memory = 5*e.footprint + spareMemory
 	}
@@ -172,7 +172,7 @@ func (e *Examiner) Renew(ctx context.Context, err error) error {
 	if seat == nil {
 		return nil
 	}
-	return seat.Close(ctx, e.sides[examined], err)
+	return e.sides[examined].closed(endCell(ctx, seat.Cell, err))
 }
 
 // Close ends the cells, all at once: a cell that has used a GPU takes a while to end. It returns

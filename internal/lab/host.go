@@ -39,7 +39,9 @@ func (l *Lab) NewHost(sides []*Job) *Host { return &Host{lab: l, sides: sides} }
 
 // Admit makes the cells large enough for another config of a version.
 func (h *Host) Admit(side int, job *Job) {
-	h.admitted = append(h.admitted, guest{side, job})
+	if job != h.sides[side] && job.Record.Sandbox == nil {
+		h.admitted = append(h.admitted, guest{side, job})
+	}
 	open, _ := h.lab.requests(job, Purpose{})
 	h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
 }
@@ -84,16 +86,16 @@ func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gon
 
 // seat opens cells and loads the sides. It writes what it learns of them to the records of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
+	client, err := h.lab.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
 	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
 	if !h.oneCell() {
 		if err := h.seatEach(ctx, s, jobs); err != nil {
 			return nil, err
 		}
 		return s, nil
-	}
-	client, err := h.lab.Client(ctx)
-	if err != nil {
-		return nil, err
 	}
 	if client.Minor() < sidesMinor {
 		return nil, &result.Fault{
@@ -214,8 +216,9 @@ func (h *Host) Close(ctx context.Context, errs []error) []error {
 	h.seats = make([]*Lease, len(h.sides))
 	out := h.leave(ctx, seats, h.sides, errs)
 	for _, g := range h.admitted { // the sandbox of the cells held everything that played in them
-		if into, from := &g.job.Record, h.sides[g.side].Record; into.Sandbox == nil {
-			into.Trust, into.Sandbox, into.Flush = from.Trust, from.Sandbox, from.Flush
+		into, from := &g.job.Record, h.sides[g.side].Record
+		if into.Trust, into.Flush = from.Trust, from.Flush; from.Sandbox != nil {
+			into.held(*from.Sandbox)
 		}
 	}
 	return out
@@ -240,7 +243,7 @@ func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []er
 		if once[side] == nil {
 			continue
 		}
-		if err := jobs[side].closed(end); before[side] == nil {
+		if err := jobs[side].timed(end); before[side] == nil {
 			out[side] = err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+
+	"pawl/internal/result"
 )
 
 // Lanes returns the labs that share a run's work, each with its own worker: one for each of the
@@ -12,11 +14,13 @@ import (
 // no more lanes than pieces of work.
 func (l *Lab) Lanes(ctx context.Context, devices []int, work int) ([]*Lab, error) {
 	lanes := []*Lab{l}
-	for len(lanes) < min(l.Workers, work) {
+	for l.pooled() && len(lanes) < min(l.Workers, work) && ctx.Err() == nil {
 		other, err := l.ofPool(ctx)
-		if err != nil {
-			closeAll(lanes[1:])
-			return nil, err
+		if err != nil { // those that are there do the work
+			l.note(func(r *result.Report) {
+				r.Warnings = append(r.Warnings, result.Warning{Code: "pool", Message: fmt.Sprintf("%d of the pool's %d workers take part: %v", len(lanes), l.Workers, err)})
+			})
+			break
 		}
 		lanes = append(lanes, other)
 	}
@@ -76,11 +80,9 @@ func (l *Lab) ofPool(ctx context.Context) (*Lab, error) {
 	return other, nil
 }
 
-func closeAll(lanes []*Lab) {
-	for _, lane := range lanes {
-		lane.Close()
-	}
-}
+// pooled reports whether the lab has a pool's workers, one of which has started. Several on this
+// machine would disturb each other.
+func (l *Lab) pooled() bool { return len(l.Worker) > 0 && l.hello().DeviceClass != "" }
 
 // Share lets lanes do pieces of work, numbered from 0, each lane as soon as it is free: do is
 // called once for every lane, with the pieces for that lane. Work that not every lane can do stays
@@ -90,7 +92,7 @@ func closeAll(lanes []*Lab) {
 func Share(lanes []*Lab, pieces int, anywhere func(int) bool, do func(lane *Lab, pieces iter.Seq[int])) {
 	first, shared := make(chan int, pieces), make(chan int, pieces)
 	for i := range pieces {
-		if len(lanes) > 1 && (lanes[0].Workers > 1 || anywhere(i)) {
+		if len(lanes) > 1 && (lanes[0].pooled() && lanes[0].Workers > 1 || anywhere(i)) {
 			shared <- i
 		} else {
 			first <- i

@@ -32,6 +32,8 @@ type Purpose struct {
 	Tool     string        // tool of compute-sanitizer that runs the cell: the worker then limits neither memory nor threads, and locks no clocks
 	Sandbox  string        // overrides the lab's; "": the lab's
 	Deadline time.Duration // for loading; 0: the lab's
+
+	client *worker.Client // that opens the cell; nil: the lab's
 }
 
 // Lease is a cell with a job's artifact loaded. Its caller closes it.
@@ -48,11 +50,24 @@ type Lease struct {
 // Lease opens a cell and loads a job's artifact there. On failure it leaves no cell open, except a
 // cell that it was to share: its owner closes that one.
 func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, error) {
-	client, err := l.Client(ctx)
-	if err != nil {
-		return nil, &unreachedError{err}
+	client := purpose.client
+	if purpose.Beside != nil {
+		client = purpose.Beside.client
 	}
-	if err := client.Provide(ctx, job.Artifact.SHA256, job.Artifact.Read); err != nil {
+	var err error
+	if client == nil {
+		if client, err = l.Client(ctx); err != nil {
+			return nil, &unreachedError{err}
+		}
+	}
+	var unread error
+	read := func() (object []byte, err error) {
+		object, unread = job.Artifact.Read()
+		return object, unread
+	}
+	if err := client.Provide(ctx, job.Artifact.SHA256, read); unread != nil {
+		return nil, unread
+	} else if err != nil {
 		return nil, &unreachedError{err}
 	}
 	open, load := l.requests(job, purpose)
@@ -250,7 +265,7 @@ func (l *Lab) Release(ctx context.Context) {
 	l.kept = nil
 	for i, end := range endAll(ctx, kept) {
 		last := kept[i].last
-		if err := last.closed(end); err != nil && last.Record.Fault == nil {
+		if err := last.timed(end); err != nil && last.Record.Fault == nil {
 			last.fail("measure", err)
 		}
 	}
@@ -278,7 +293,7 @@ func endAll(ctx context.Context, leases []*Lease, errs ...error) []cellEnd {
 // Close ends the cell and records what it reported. It returns the fault that matters: the given
 // one, or the one that only closing revealed.
 func (s *Lease) Close(ctx context.Context, p *Job, err error) error {
-	return p.closed(endCell(ctx, s.Cell, err))
+	return p.timed(endCell(ctx, s.Cell, err))
 }
 
 // cellEnd is how a cell ended.
@@ -301,6 +316,14 @@ func endCell(ctx context.Context, cell *worker.Cell, err error) cellEnd {
 	return cellEnd{reply: reply, err: err}
 }
 
+// timed is closed for a cell in which the job was timed, whose memory counts.
+func (p *Job) timed(end cellEnd) error {
+	if end.reply != nil {
+		p.Record.PeakMemory = max(p.Record.PeakMemory, end.reply.PeakMemory)
+	}
+	return p.closed(end)
+}
+
 // closed records what a cell of the job reported when it ended.
 func (p *Job) closed(end cellEnd) error {
 	if end.reply == nil {
@@ -308,6 +331,5 @@ func (p *Job) closed(end cellEnd) error {
 	}
 	p.Record.Log = end.reply.Log
 	p.Record.held(end.reply.Sandbox)
-	p.Record.PeakMemory = max(p.Record.PeakMemory, end.reply.PeakMemory)
 	return end.err
 }

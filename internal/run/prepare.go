@@ -70,6 +70,15 @@ func Prepare(kind result.Kind, q Request) (*Run, error) {
 	return r, nil
 }
 
+// Of refuses a run that was prepared for something else, or not at all: its seed and its drafts
+// went by other rules.
+func (r *Run) Of(kind result.Kind) error {
+	if r.Kind != kind || r.Spec == nil {
+		return fmt.Errorf("a run of kind %q was prepared, and a %s needs its own", r.Kind, kind)
+	}
+	return nil
+}
+
 // secretSeed returns a seed that nobody can know before the run: a kernel cannot be made for the
 // data it will be tried with. It has 48 bits, which JSON holds exactly in any language that reads
 // the report.
