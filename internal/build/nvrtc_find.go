@@ -172,8 +172,8 @@ func headerFolders(library string, named, wheels []string) []string {
 	return folders
 }
 
-// withRelatives adds the folders that nvcc would search besides: the C++ library,
-// and what separate Python packages keep beside each other.
+// withRelatives adds the folders that nvcc would also search: the C++ library, and those that
+// separate Python packages keep beside each other.
 func withRelatives(folder string) []string {
 	folders := []string{folder}
 	beside := filepath.Join(folder, "..", "..")
@@ -187,9 +187,9 @@ func withRelatives(folder string) []string {
 	return folders
 }
 
-// pythonPackages returns the folders that NVIDIA's packages of the Python on PATH have
-// in common: nvidia/cu13, or nvidia for those of CUDA 12. Python is not asked: it
-// takes longer to start than a cached build.
+// pythonPackages returns the common folders of NVIDIA's packages for the Python on PATH:
+// nvidia/cu13, or nvidia for those of CUDA 12. Python is not asked: it takes longer to start than a
+// cached build.
 func pythonPackages() []string {
 	python, err := exec.LookPath("python3")
 	if err != nil {
