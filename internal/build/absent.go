@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// lookups returns the files that compiling a recipe read, and what it found out by not
-// finding it: every name that one of the user's files includes or asks for, in
-// every folder that is searched before the one that has it. A file that is there
-// but was not read counts as read: __has_include may have seen it. What flags name is
-// looked up as well, and libraries in every folder that is searched for them.
+// lookups returns the files that compiling a recipe read, and the paths where it found none: every
+// name that one of the user's files includes or asks for, in every folder that is searched before
+// the one that has it. A file that exists but was not read counts as read: __has_include may have
+// seen it. Files that flags name are looked up as well, and libraries in every folder that is
+// searched for them.
 func (run *batch) lookups(r *recipe, made *product) []lookup {
 	read := slices.Concat(made.paths, made.assembled, made.linked, made.libraries)
 	slices.Sort(read)
 	read = slices.Compact(read)
 	list := filesRead(read)
 	if r.cuda != nil && r.cuda.runtime != nil {
-		return list // they are all that could have been read
+		return list // nothing else could have been read
 	}
 	known := map[string]bool{}
 	for _, path := range read {
@@ -34,7 +34,7 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 			if _, asked := there[path]; !asked {
 				there[path] = isFile(verbatim(r.dir, path))
 				if there[path] && !known[filepath.Clean(path)] && !fence.allows(verbatim(r.dir, path)) {
-					// The key is in the report, and must not depend on what a stranger's
+					// The key is in the report, and must not depend on files that a stranger's
 					// source may only ask for.
 					there[path] = false
 					continue
@@ -76,8 +76,8 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 // folders are absolute paths.
 type folders []string
 
-// have reports whether a file is in one of the folders; one that is named relative
-// to the project is the user's wherever that lies.
+// have reports whether a file is in one of the folders; a path relative to the project is the
+// user's, wherever the project is.
 func (f folders) have(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
@@ -86,7 +86,7 @@ func (f folders) have(path string) bool {
 	return slices.ContainsFunc(f, func(folder string) bool { return below(folder, path) })
 }
 
-// systemFolders returns where the compiler's own headers are and the system's.
+// systemFolders returns the folders of the compiler's own headers and the system's.
 func (c *compiler) systemFolders() folders {
 	all := folders{"/usr/include", "/usr/lib", "/usr/local/include"}
 	program := c.Command[0]

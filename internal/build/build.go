@@ -31,8 +31,8 @@ type Options struct {
 	Jobs       int            // compilers at once; 0: one for each usable core
 	OnProgress func(Progress) // called when a compilation starts and when a variant is done, one call at a time
 	NoCcache   bool           // compile without ccache even where it is installed; a sandbox has none
-	Sandbox    string         // auto, require or off: how compilers are held
-	Checkout   string         // the user's own folder of pawl.yaml, where versions in other folders are built, too; nothing of its repository goes into those
+	Sandbox    string         // auto, require or off: how compilers are sandboxed
+	Checkout   string         // the user's own folder of pawl.yaml, if versions in other folders are built, too; those builds read nothing of its repository
 	Arch       string         // GPU architecture to compile CUDA for, such as sm_90a; "": $PAWL_CUDA_ARCH
 }
 
@@ -40,7 +40,7 @@ type Options struct {
 type Progress struct {
 	Done, Total    int
 	Cached, Failed int    // of those done
-	Current        string // the kernel and variant that this call is about
+	Current        string // the kernel and variant of this call
 }
 
 // Request asks for one variant of a kernel.
@@ -53,30 +53,30 @@ type Request struct {
 // Artifact is a variant compiled to a shared object that exports the symbols
 // described at the top of this package.
 type Artifact struct {
-	Key      string  // hash of what went in
-	Code     string  // hash of what came out, as far as it runs
+	Key      string  // hash of the inputs
+	Code     string  // hash of the output, as far as it runs
 	SHA256   string  // of the shared object
 	Compiler string  // the first line of its version
 	Output   string  // warnings, as the compiler wrote them
 	Cached   bool    // found, not compiled
-	Seconds  float64 // that compiling took, now or when it was cached
+	Seconds  float64 // compile time, now or when it was cached
 
 	Symbols   []string           // of the launches' entries
 	Resources []result.Resources // of each launch's kernel; CUDA only
 
 	Framework string // whose tensors a Python kernel takes
 
-	bytes []byte // of an artifact that the cache does not have
-	cache *cache // that has it
+	bytes []byte // of an artifact that is not in the cache
+	cache *cache // the cache that has it
 }
 
-// NewArtifact returns an artifact that was made elsewhere.
+// NewArtifact returns an artifact that was built elsewhere.
 func NewArtifact(object []byte, symbols ...string) *Artifact {
 	return &Artifact{SHA256: sha256Hex(object), Symbols: symbols, bytes: object}
 }
 
-// Read returns the shared object. It stays in the cache until somebody wants it: a run may
-// have ten thousand of them.
+// Read returns the shared object. It is read from the cache only when needed: a run may have ten
+// thousand of them.
 func (a *Artifact) Read() ([]byte, error) {
 	if a.cache == nil {
 		return a.bytes, nil
@@ -103,21 +103,21 @@ func (a *Artifact) Kernels() ([]string, error) {
 	return cuda.KernelNames(object)
 }
 
-// Outcome is what became of a request: an artifact or a fault.
+// Outcome is the outcome of a request: an artifact or a fault.
 type Outcome struct {
 	Request  Request
 	Artifact *Artifact
 	Fault    *result.Fault
 	Output   string          // of the compiler, as it wrote it
-	Sandbox  *result.Sandbox // that held the compiler; nil when nothing was compiled
-	Notes    []string        // what was odd but did not keep the artifact from being made
+	Sandbox  *result.Sandbox // sandbox of the compiler; nil when nothing was compiled
+	Notes    []string        // oddities that did not prevent the artifact
 }
 
 // Builder compiles variants. It may be used by several goroutines at once.
 type Builder struct {
 	cc, cxx  *tool
 	nvcc     *tool
-	runtime  runtimeTool // in nvcc's place
+	runtime  runtimeTool // used instead of nvcc
 	python   *pythonTool
 	arch     string
 	ccache   string // path, or "" to do without
@@ -137,8 +137,7 @@ func Arch(device string) string { return cmp.Or(device, os.Getenv("PAWL_CUDA_ARC
 // ValidArch reports whether a name is that of a GPU architecture, such as sm_90a.
 func ValidArch(name string) bool { return archName.MatchString(name) }
 
-// New makes a Builder. A cache that cannot be used is no error: builds then say
-// so in their notes.
+// New makes a Builder. An unusable cache is no error: builds then say so in their notes.
 func New(options Options) (*Builder, error) {
 	if options.MaxBytes < 0 || options.Jobs < 0 {
 		return nil, errors.New("neither the size of the cache nor the number of jobs can be negative")
@@ -172,7 +171,7 @@ func New(options Options) (*Builder, error) {
 		limits:   func() limits { return limits{memory: mostMemory(), processes: mostProcesses} },
 	}
 	if b.jobs == 0 {
-		b.jobs = runtime.GOMAXPROCS(0) // affinity and CPU quota are counted in
+		b.jobs = runtime.GOMAXPROCS(0) // takes affinity and CPU quota into account
 	}
 	// ccache would write to a folder that other builds trust, in the compiler's sandbox.
 	if !options.NoCcache && mode == sandbox.Off {
@@ -189,8 +188,8 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 	return outcomes
 }
 
-// Each makes the artifact of every request, and hands the outcomes over as they are done, one
-// call at a time. Equal requests are compiled once, and a request that fails does not keep
+// Each makes the artifact of every request, and calls done for each outcome as soon as it is ready,
+// one call at a time. Equal requests are compiled once, and a failing request does not prevent
 // others from being built. Cancelling ctx ends running compilers.
 func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int, o Outcome)) {
 	var handing sync.Mutex
@@ -233,9 +232,8 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 		same[id].indexes = append(same[id].indexes, i)
 	}
 
-	// The last go first: along a param's list tiles and unroll factors grow, and
-	// with them the time to compile, and short work at the end keeps all cores
-	// busy until then.
+	// The last go first: along a param's list tile sizes and unroll factors grow, and with them the
+	// compile time. Short work at the end keeps all cores busy until then.
 	var left atomic.Int64
 	left.Store(int64(len(all)))
 	var workers sync.WaitGroup
@@ -265,22 +263,22 @@ func (b *Builder) newBatch(ctx context.Context) *batch {
 	return run
 }
 
-// batch is one call of Build: what its variants share.
+// batch is one call of Build, with the state that its variants share.
 type batch struct {
 	*Builder
 	files    *files
 	includes *includeScanner
 
 	mu     sync.Mutex
-	temp   string // made when something is compiled
+	temp   string // created when something is compiled
 	shims  map[string]*shimObject
 	fences map[string]*fence // of compilers in folders
 
 	sources map[string]func() sandbox.Sources // of projects
 
-	exempt []string // of the user's checkout, where other versions may read
+	exempt []string // parts of the user's checkout that other versions may read
 
-	children map[*fence][]*runtimeChild // with NVRTC, idle
+	children map[*fence][]*runtimeChild // idle NVRTC children
 	status   Progress
 
 	reporting sync.Mutex
@@ -336,7 +334,7 @@ func (run *batch) cleanUp() {
 	}
 }
 
-// internal returns a failure of the machine, not of the user's source.
+// internal returns the fault for a failure of the machine, not of the user's source.
 func internal(attempt string, err error) *result.Fault {
 	if errors.Is(err, syscall.ENOSPC) {
 		return noSpace()

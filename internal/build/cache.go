@@ -70,7 +70,7 @@ type meta struct {
 	Resources []result.Resources `json:"resources,omitempty"`
 }
 
-// sealed is JSON that tells when it was damaged.
+// sealed is JSON with a checksum, which reveals damage.
 type sealed struct {
 	SHA256 string          `json:"sha256"` // of body, byte for byte
 	Body   json.RawMessage `json:"body"`
@@ -100,8 +100,8 @@ var errMissing = errors.New("not in the cache")
 
 func (c *cache) entry(key string) string { return filepath.Join(c.dir, key[:2], key) }
 
-// load reads an artifact and checks it. An error other than errMissing means
-// that the entry was damaged; it is then gone.
+// load reads an artifact and checks it. An error other than errMissing means that the entry was
+// damaged; it has then been removed.
 func (c *cache) load(key string) (*meta, []byte, error) {
 	if c.err != nil {
 		return nil, nil, errMissing
@@ -110,7 +110,7 @@ func (c *cache) load(key string) (*meta, []byte, error) {
 	switch {
 	case err == nil:
 		now := time.Now()
-		_ = os.Chtimes(c.entry(key), now, now) // a cache that cannot be written can still be read
+		_ = os.Chtimes(c.entry(key), now, now) // a read-only cache can still be used
 		return m, so, nil
 	case errors.Is(err, errMissing):
 		return nil, nil, err
@@ -145,8 +145,8 @@ func (c *cache) read(key string) (*meta, []byte, error) {
 	return &m, so, nil
 }
 
-// store adds an artifact made by a recipe from these files, and reports whether it did. When
-// another process has added it meanwhile, that one stays.
+// store adds an artifact made by a recipe from these files, and reports whether it did. If another
+// process has added it meanwhile, that one stays.
 func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) (stored bool, err error) {
 	if c.err != nil {
 		return false, c.err
@@ -204,7 +204,7 @@ func (c *cache) write(deps []dependency, m *meta, so []byte) (string, error) {
 	return temp, nil
 }
 
-// readNote reads a small sealed record; false when there is none to be had.
+// readNote reads a small sealed record; false when there is none.
 func (c *cache) readNote(folder, id string, v any) bool {
 	if c.err != nil {
 		return false
@@ -213,7 +213,7 @@ func (c *cache) readNote(folder, id string, v any) bool {
 	return err == nil && unseal(data, v) == nil
 }
 
-// writeNote keeps a small record. Failing to is no loss: it is found out anew.
+// writeNote stores a small record. A failure is no loss: the record can be computed again.
 func (c *cache) writeNote(folder, id string, v any) {
 	if c.err != nil {
 		return
@@ -223,7 +223,7 @@ func (c *cache) writeNote(folder, id string, v any) {
 	}
 }
 
-// replace writes a file so that readers see all of it or none.
+// replace writes a file atomically.
 func (c *cache) replace(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (c *cache) tempDir() (string, error) {
 	return temp, os.Chmod(temp, 0o755)
 }
 
-// discard removes an entry in one step for everybody else.
+// discard removes an entry atomically.
 func (c *cache) discard(path string) {
 	temp, err := c.tempDir()
 	if err != nil {

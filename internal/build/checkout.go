@@ -14,15 +14,14 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// A check builds earlier versions from checkouts of their own. An absolute path in
-// flags, in CPATH, or behind a link leads out of such a checkout into the user's,
-// where the changed headers are: both versions would be built from them, and a change
-// would be taken for none. So a build of another version reads nothing of the user's
-// checkout but a compiler that is installed in it, and what PAWL_BUILD_READ names
-// there that is in no version: git has none of it.
+// A check builds earlier versions from checkouts of their own. An absolute path in flags, in CPATH,
+// or behind a link leads out of such a checkout into the user's, where the changed headers are:
+// both versions would be built from them, and a change would go unnoticed. So a build of another
+// version reads only two parts of the user's checkout: a compiler that is installed in it, and the
+// paths in PAWL_BUILD_READ that are in no version, because git tracks none of them.
 
-// Apart returns the project whose files no build and no run of what is in dir may read: that
-// of the user's own folder, where dir is another version's; "" where it is not.
+// Apart returns the project whose files no build and no run in dir may read: that of the user's own
+// folder, if dir is another version's; "" if it is not.
 func Apart(own, dir string) string {
 	if own == "" {
 		return ""
@@ -33,11 +32,11 @@ func Apart(own, dir string) string {
 	return ""
 }
 
-// toolsIn returns what may be read of the user's checkout: a compiler that is installed
-// there, as in a virtual environment, and untracked folders. What the compiler says that
-// it reads does not count: flags in CC and folders in CPATH are in that, too. Of a script
-// only the file is taken, and of an installation none where its folders are the
-// checkout's own: what lies there may be the project's headers.
+// toolsIn returns the parts of the user's checkout that may be read: a compiler that is installed
+// there, as in a virtual environment, and untracked folders. The folders that the compiler says it
+// reads do not count, because they include flags in CC and folders in CPATH. For a script only the
+// file is taken. An installation is not taken if its folders are the checkout's own: the files
+// there may be the project's headers.
 func (f *fence) toolsIn(checkout string) []string {
 	var place folderSet
 	switch {
@@ -56,8 +55,8 @@ func (f *fence) toolsIn(checkout string) []string {
 	return append(tools, f.exempt...)
 }
 
-// untrackedIn returns the folders of the user's checkout that PAWL_BUILD_READ names and git
-// has nothing of.
+// untrackedIn returns the folders of the user's checkout that PAWL_BUILD_READ names and in which
+// git tracks nothing.
 func untrackedIn(ctx context.Context, checkout string) []string {
 	var named folderSet
 	named.add(namedFolders(readVariable)...)
@@ -70,8 +69,8 @@ func untrackedIn(ctx context.Context, checkout string) []string {
 	})
 }
 
-// importPath returns the folders in PYTHONPATH that are in the user's checkout: what is
-// imported from these is the project's. Of another version it is refused as stray.
+// importPath returns the folders in PYTHONPATH that are in the user's checkout: modules imported
+// from these are the project's. For another version they are refused as stray.
 func (f *fence) importPath() []string {
 	var found folderSet
 	found.add(namedFolders("PYTHONPATH")...)
@@ -90,14 +89,14 @@ func isScript(path string) bool {
 	return err == nil && string(begin[:]) == "#!"
 }
 
-// strayed reports whether a file, links resolved, is the user's checkout's and not
-// this version's own.
+// strayed reports whether a file, links resolved, belongs to the user's checkout and not to this
+// version's own.
 func (f *fence) strayed(real string) bool {
 	return f.checkout != "" && holds(f.checkout, real) && !holds(f.project, real) &&
 		!slices.ContainsFunc(f.tools(), func(tool string) bool { return holds(tool, real) })
 }
 
-// stray returns the first file of a list that is the user's checkout's; "" where none is.
+// stray returns the first file of a list that belongs to the user's checkout; "" if none does.
 func (f *fence) stray(dir string, list []lookup) string {
 	if f.checkout == "" {
 		return ""
@@ -109,7 +108,7 @@ func (f *fence) stray(dir string, list []lookup) string {
 		path := verbatim(dir, l.path)
 		known, ok := f.places.Load(path)
 		if !ok {
-			real, _ := filepath.EvalSymlinks(path) // "": it is gone, and found out elsewhere
+			real, _ := filepath.EvalSymlinks(path) // "": it is gone, which is noticed elsewhere
 			known = f.strayed(real)
 			f.places.Store(path, known)
 		}
@@ -123,7 +122,7 @@ func (f *fence) stray(dir string, list []lookup) string {
 // places remembers which paths lead into the user's checkout.
 type places = sync.Map
 
-// strayFault refuses an artifact of one version that was made from another's files.
+// strayFault returns the fault for an artifact of one version that was made from another's files.
 func (f *fence) strayFault(source, path string) *result.Fault {
 	return &result.Fault{
 		Stage: stage, Cause: result.CauseCompile,

@@ -10,20 +10,19 @@ import (
 	"strings"
 )
 
-// hostCode hashes a shared object that was made for its loaded part alone: every byte.
+// hostCode hashes a shared object that was reduced to its loaded part: every byte.
 func hostCode(loaded []byte) string {
 	sum := newDigest("pawl host code 1")
 	sum.bytes(loaded)
 	return sum.hex()
 }
 
-// codeHash hashes what a launcher does when loaded: every section but those that are
-// not loaded and only describe, what the loader is told to patch into them, the libraries
-// it needs, and the names it imports and exports. Where sections lie counts as seen
-// from the first one with code or data, since code refers to data by distance. Of the
-// device code that is packed in it only what runs counts: names of nvcc's own differ from
-// one build to the next. Its line numbers are packed too, and when they need more room
-// they move what follows: then the launcher is another one, and measured.
+// codeHash hashes what a launcher does when loaded: every section except those that are not loaded
+// and only describe, the loader's patches to them, the libraries it needs, and the names it imports
+// and exports. The position of sections counts relative to the first one with code or data, since
+// code refers to data by distance. Of the packed device code only what runs counts: nvcc's own
+// names differ from one build to the next. Its line numbers are packed too, and when they need more
+// room they move what follows: then the launcher counts as changed, and is measured.
 func codeHash(so []byte) (string, error) {
 	file, err := elf.NewFile(bytes.NewReader(so))
 	if err != nil {
@@ -70,9 +69,9 @@ func codeHash(so []byte) (string, error) {
 	return sum.hex(), nil
 }
 
-// describesObject reports whether a section of a shared object only describes:
-// names, notes, and what debuggers read. Whatever is loaded counts, names as well: code
-// can read it, and a source can put what it likes into a section of any name and type.
+// describesObject reports whether a section of a shared object only describes: names, notes, and
+// debug information. Everything that is loaded counts, names included: code can read it, and a
+// source can put anything into a section of any name and type.
 func describesObject(s *elf.Section) bool {
 	if s.Flags&elf.SHF_ALLOC != 0 {
 		return false
@@ -89,8 +88,8 @@ func describesObject(s *elf.Section) bool {
 	return slices.Contains([]string{".comment", ".gdb_index", ".GCC.command.line"}, s.Name)
 }
 
-// linking reports whether a section is one of the loader's own tables: it begins where
-// .dynamic says that one does. Others of these types are data of the source's.
+// linking reports whether a section is one of the loader's own tables: it begins where .dynamic
+// says. Other sections of these types are the source's data.
 func (o *objectCode) linking(s *elf.Section) bool {
 	tags, known := loaderTables[s.Type]
 	return known && slices.ContainsFunc(tags, func(tag elf.DynTag) bool {
@@ -171,8 +170,8 @@ func (s objectSymbol) String() string {
 	return fmt.Sprintf("%s@%d %s %s", s.name, s.version, s.target, s.info)
 }
 
-// place returns an address as a section and a distance from its start: sections move
-// when one that describes gets longer.
+// place returns an address as a section and a distance from its start: sections move when a
+// descriptive one gets longer.
 func (o *objectCode) place(address uint64) string {
 	for _, s := range o.file.Sections {
 		tls := s.Flags&elf.SHF_TLS != 0 && s.Type == elf.SHT_NOBITS // takes no addresses
@@ -220,9 +219,9 @@ var relativeTypes = map[elf.Machine][]uint32{
 	elf.EM_AARCH64: {uint32(elf.R_AARCH64_RELATIVE), uint32(elf.R_AARCH64_IRELATIVE)},
 }
 
-// hashRelocations hashes relocations by the names of their symbols and by where
-// they point to, in the order of the places that they change: numbers of symbols,
-// and the order that follows from them, say nothing.
+// hashRelocations hashes relocations by the names of their symbols and by their targets, in the
+// order of the places that they change: symbol numbers, and the order that follows from them, mean
+// nothing.
 func (o *objectCode) hashRelocations(sum *digest, data []byte) error {
 	const entry = 24 // offset, info, addend
 	if len(data)%entry != 0 {

@@ -11,10 +11,9 @@ import (
 	"pawl/internal/native/cuda/cubin"
 )
 
-// cubinHash hashes what a cubin does when loaded: every section but those that
-// only describe, what the driver patches into them, the properties of its symbols,
-// and which functions the launches name. Where somebody else looks symbols up by
-// their names, as a launcher's host code does, all names count.
+// cubinHash hashes what a cubin does when loaded: every section except those that only describe,
+// the driver's patches to them, the properties of its symbols, and which functions the launches
+// name. Where other code looks symbols up by name, as a launcher's host code does, all names count.
 func cubinHash(image []byte, launched []string, names bool) (string, error) {
 	file, err := cubin.Open(image)
 	if err != nil {
@@ -51,9 +50,8 @@ func cubinHash(image []byte, launched []string, names bool) (string, error) {
 	return sum.hex(), nil
 }
 
-// Types of sections that NVIDIA added. Those of mercury hold the code once more in
-// a form that the driver can finish for another GPU of the family, with a symbol
-// table of their own.
+// Types of sections that NVIDIA added. Those of mercury hold the code a second time, in a form that
+// the driver can finish for another GPU of the family, with their own symbol table.
 const (
 	cudaInfo         elf.SectionType = 0x70000000
 	cudaCallgraph    elf.SectionType = 0x70000001
@@ -67,8 +65,8 @@ const (
 	cudaMercuryTable elf.SectionType = 0x70000085
 )
 
-// describesCubin reports whether a section of a cubin only describes: names, notes
-// and what debuggers read. The symbols' other properties are hashed on their own.
+// describesCubin reports whether a section of a cubin only describes: names, notes and debug
+// information. The symbols' other properties are hashed separately.
 func describesCubin(s *elf.Section) bool {
 	switch s.Type {
 	case elf.SHT_NULL, elf.SHT_STRTAB, elf.SHT_SYMTAB, elf.SHT_NOTE, cudaMercuryTable:
@@ -166,7 +164,7 @@ func stringAt(table []byte, at uint32) (string, error) {
 	return name, nil
 }
 
-// kind returns a section's name with the number of a function in the place of its name.
+// kind returns a section's name with the number of a function in place of its name.
 func (c *cubinCode) kind(name string) string {
 	best := -1
 	for i, function := range c.functions {
@@ -218,7 +216,7 @@ func (c *cubinCode) hashSection(sum *digest, s *elf.Section) error {
 	return nil
 }
 
-// ordinal returns the rank of a section by its number, 0 where that is none that counts.
+// ordinal returns the rank of a section by its number, 0 for a section that does not count.
 func (c *cubinCode) ordinal(section uint32) int {
 	if int64(section) >= int64(len(c.ordinals)) {
 		return 0
@@ -226,8 +224,8 @@ func (c *cubinCode) ordinal(section uint32) int {
 	return c.ordinals[section]
 }
 
-// target returns what a symbol stands for, whatever its number: a place in a section, or
-// a name that the driver resolves.
+// target returns what a symbol stands for, independent of its number: a place in a section, or a
+// name that the driver resolves.
 func (c *cubinCode) target(symbols []cubinSymbol, number uint32) string {
 	if int64(number) >= int64(len(symbols)) {
 		return fmt.Sprintf("number %d", number)
@@ -264,9 +262,8 @@ func (c *cubinCode) describe(symbols []cubinSymbol, names bool) []string {
 	return lines
 }
 
-// hashRelocations hashes relocations by what they point to, in the order of the
-// places that they change: numbers of symbols, and the order that follows from
-// them, say nothing.
+// hashRelocations hashes relocations by their targets, in the order of the places that they change:
+// symbol numbers, and the order that follows from them, mean nothing.
 func (c *cubinCode) hashRelocations(sum *digest, symbols []cubinSymbol, data []byte, entry int) error {
 	if len(data)%entry != 0 {
 		return fmt.Errorf("not a table of relocations")
@@ -307,8 +304,7 @@ func (c *cubinCode) hashAttributes(sum *digest, symbols []cubinSymbol, data []by
 	}
 }
 
-// hashCallgraph hashes who calls whom: pairs of symbols, or of 0 and a negative
-// number.
+// hashCallgraph hashes the call graph: pairs of symbols, or of 0 and a negative number.
 func (c *cubinCode) hashCallgraph(sum *digest, symbols []cubinSymbol, data []byte) {
 	for ; len(data) >= 4; data = data[4:] {
 		sum.field(c.target(symbols, binary.LittleEndian.Uint32(data)))

@@ -6,8 +6,8 @@ import (
 	"pawl/internal/native/cuda/cubin"
 )
 
-// hashFatbins hashes the device code that a launcher brings along; all of its
-// bytes where it cannot be read.
+// hashFatbins hashes the device code that a launcher embeds; all of its bytes where it cannot be
+// read.
 func hashFatbins(sum *digest, data []byte) {
 	section := cubin.ReadSection(data)
 	var codes []string
@@ -37,8 +37,8 @@ func hashFatbins(sum *digest, data []byte) {
 	sum.fields(codes)
 }
 
-// plainPTX is PTX without comments on lines of their own and without what is there
-// for debuggers: the directives .file and .loc, and the sections .debug_….
+// plainPTX returns PTX without comments on their own lines and without debug information: the
+// directives .file and .loc, and the sections .debug_….
 func plainPTX(text []byte) []byte {
 	var plain []byte
 	debug := false

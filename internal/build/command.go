@@ -24,8 +24,7 @@ const stage = "build"
 // deadline bounds one run of a compiler or linker.
 const deadline = 10 * time.Minute
 
-// outputLimit bounds what is kept of what a compiler wrote. The beginning is
-// kept: the first error explains the rest.
+// outputLimit bounds a compiler's output. The beginning is kept: the first error explains the rest.
 const outputLimit = 256 << 10
 
 // bounded keeps the first outputLimit bytes written to it.
@@ -48,14 +47,14 @@ func (b *bounded) String() string {
 	return fmt.Sprintf("%s\n[%d more bytes of output left out]\n", b.kept.String(), b.more)
 }
 
-// command is one run of a tool. What it and its children write to stdout and
-// stderr is kept in the order written.
+// command is one run of a tool. The output of the tool and its children on stdout and stderr is
+// kept in the order written.
 type command struct {
 	args []string
 	name string // of the tool, for messages: cc
 	task string // what it does: "compiling kernels/a.c"
 	dir  string
-	env  []string // besides what the fence gives
+	env  []string // besides the fence's
 	temp string   // for its temporary files, so that a killed compiler leaves none behind
 	wait time.Duration
 
@@ -102,8 +101,8 @@ func (c *command) run(ctx context.Context) (string, *result.Fault) {
 	return output, fault
 }
 
-// finish runs the command inside its fence until it ends or ctx does. An error means
-// that it did not start; over, that it was ended at a limit.
+// finish runs the command inside its fence until it ends or ctx does. An error means that it did
+// not start; over means that it was ended at a limit.
 func (c *command) finish(ctx context.Context) (text string, state *os.ProcessState, over *result.Fault, err error) {
 	if ctx.Err() != nil {
 		return "", nil, nil, ctx.Err()
@@ -143,13 +142,13 @@ func (c *command) finish(ctx context.Context) (text string, state *os.ProcessSta
 	return output.String(), state, watch.over, err
 }
 
-// killedChild is what gcc, its linker, clang and nvcc say when somebody killed a
-// program of theirs. A crash has other words and is the source's doing: it comes again.
+// killedChild matches the messages of gcc, its linker, clang and nvcc about a killed child. A crash
+// has other messages and is caused by the source: it happens again.
 var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signal terminated program|ld terminated with signal 9\b)` +
 	`|^[^\s:]+: error: unable to execute command: Killed` +
 	`|^nvcc error\s*: '[^']+' died due to signal 9\b`)
 
-// killed reports whether a compiler was ended from outside, or one of its programs.
+// killed reports whether a compiler, or one of its programs, was ended from outside.
 func killed(state *os.ProcessState, output string) bool {
 	if state == nil {
 		return false
@@ -176,8 +175,8 @@ func noSpace() *result.Fault {
 	}
 }
 
-// full reports whether a folder's disk has no room left even for a small object:
-// a compiler's own words about it depend on its locale.
+// full reports whether a folder's disk has no room even for a small object: a compiler's own
+// message about it depends on its locale.
 func full(dir string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {

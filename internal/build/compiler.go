@@ -24,15 +24,15 @@ type Compiler struct {
 	Version string // the first line of what it says about itself
 }
 
-// compiler is all that builds know of a compiler. Everything it says about
-// itself is part of every key.
+// compiler is everything that builds know of a compiler. All its answers about itself are part of
+// every key.
 type compiler struct {
 	Name    string   `json:"name"`    // cc or c++
 	Command []string `json:"command"` // the words of $CC or $CXX, the program as a full path
 	Version string   `json:"version"` // all that --version prints
 	Target  string   `json:"target"`  // -dumpmachine
 	Linker  string   `json:"linker"`  // first line of the linker's version
-	Folders []string `json:"folders"` // that it reads besides the user's
+	Folders []string `json:"folders"` // folders that it reads besides the user's
 
 	Assembler string   `json:"assembler,omitempty"` // first line of the assembler's version
 	Programs  []string `json:"programs,omitempty"`  // that it starts
@@ -79,10 +79,10 @@ func Compilers(ctx context.Context) []Compiler {
 	return found
 }
 
-// tool is a compiler as the environment names it, looked up when it is needed.
+// tool is a compiler as the environment names it, looked up when needed.
 type tool struct {
 	name     string   // cc, c++ or nvcc
-	variable string   // that names another: CC, CXX or NVCC
+	variable string   // variable that names another: CC, CXX or NVCC
 	words    []string // of that variable
 	purpose  string   // C, C++ or CUDA
 	pkg      string   // Debian package
@@ -123,7 +123,7 @@ func (t *tool) locate() (string, error) {
 	return "", err
 }
 
-// isGCC reports whether it is GNU's, whose flags others do not have.
+// isGCC reports whether it is GNU's compiler, whose flags others do not have.
 func (c *compiler) isGCC() bool {
 	return c.Name != "nvcc" && strings.Contains(c.Version, "Free Software Foundation")
 }
@@ -133,8 +133,8 @@ func (c *compiler) tracksAssembly() bool {
 	return c.isGCC() && strings.HasPrefix(c.Assembler, "GNU assembler")
 }
 
-// find returns the compiler, asking it for its version only when it is not the
-// file that was asked before, by this process or another.
+// find returns the compiler. It asks the compiler for its version only if the file differs from the
+// one that was asked before, by this process or another.
 func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 	path, err := t.locate()
 	if err != nil {
@@ -174,7 +174,7 @@ func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 	return c, nil
 }
 
-// fileID tells one state of a compiler's file from another.
+// fileID identifies one state of a compiler's file.
 func fileID(path string, command []string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func fileID(path string, command []string) (string, error) {
 	return d.hex(), nil
 }
 
-// askedIn adds to a compiler's id what its answers depend on besides.
+// askedIn adds to a compiler's id what its answers also depend on.
 func askedIn(id, behind string) string {
 	d := newDigest("compiler answers 3")
 	d.field(id)
@@ -204,7 +204,7 @@ func askedIn(id, behind string) string {
 	return d.hex()
 }
 
-// ask runs the compiler to learn what it is.
+// ask runs the compiler to learn its version and properties.
 func ask(ctx context.Context, name string, command []string) (*compiler, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -212,7 +212,7 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 		cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], args...)...)
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		cmd.WaitDelay = time.Second // what a script has started may hold them open
+		cmd.WaitDelay = time.Second // children of a script may hold the pipes open
 		if err := cmd.Run(); err != nil {
 			return "", fmt.Errorf("%s %s: %w: %s", strings.Join(command, " "), strings.Join(args, " "), err,
 				strings.TrimSpace(stderr.String()))
@@ -227,14 +227,14 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 	if c.Version, err = answer("--version"); err != nil {
 		return nil, err
 	}
-	if name == "nvcc" { // it makes code for a GPU, and is told for which
+	if name == "nvcc" { // it compiles for a GPU, and is told for which
 		c.Folders = cudaFolders(ctx, command[0], both)
 		return c, nil
 	}
 	if c.Target, err = answer("-dumpmachine"); err != nil {
 		return nil, err
 	}
-	// A linker that does not answer is found out by linking.
+	// A linker that does not answer is noticed when linking.
 	linker, _ := answer("-Wl,--version")
 	c.Linker, _, _ = strings.Cut(linker, "\n")
 	for _, name := range []string{"cc1", "cc1plus", "as", "ld"} {
@@ -249,8 +249,8 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 	return c, nil
 }
 
-// lookPath is exec.LookPath that passes over ccache posing as a compiler: its
-// file says nothing about the compiler behind it.
+// lookPath is exec.LookPath that skips ccache in a compiler's place: its file says nothing about
+// the compiler behind it.
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {

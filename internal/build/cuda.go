@@ -17,17 +17,17 @@ import (
 	"pawl/internal/result"
 )
 
-// cudaPlan is what is special about compiling a CUDA kernel: device code only, for
-// one architecture, with the templates that its launches name instantiated.
+// cudaPlan holds what is special about compiling a CUDA kernel: device code only, for one
+// architecture, with the templates that its launches name instantiated.
 type cudaPlan struct {
 	arch    string
 	entries []string         // of the launches, template arguments evaluated
 	passed  []string         // the params that these arguments name
-	runtime *runtimeCompiler // in nvcc's place
+	runtime *runtimeCompiler // used instead of nvcc
 }
 
-// cudaFlags come before the kernel's own. Line information costs nothing and lets
-// findings name source lines; ptxas says what the kernel needs.
+// cudaFlags come before the kernel's own. Line information costs nothing and lets findings name
+// source lines; ptxas reports the kernel's resources.
 var cudaFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xptxas", "-v", "-cubin"}
 
 var archName = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
@@ -98,7 +98,7 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 	return r, nil
 }
 
-// compileCUDA makes the cubin in a folder of its own.
+// compileCUDA makes the cubin in its own folder.
 func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
 	k, work := r.variant.Kernel, place.dir
 	source := k.Source
@@ -147,9 +147,9 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	return nil
 }
 
-// resolveKernel finds the symbol of an entry: the C name, the one function whose
-// demangled name it is, or the only instance of its template: the compiler may call
-// "scale<1>" scale<true>, and "scale<half>" scale<__half>.
+// resolveKernel finds the symbol of an entry: the C name, the only function with that demangled
+// name, or the only instance of its template: the compiler may call "scale<1>" scale<true>, and
+// "scale<half>" scale<__half>.
 func resolveKernel(entry, source string, symbols []string, text []byte) (string, *result.Fault) {
 	if slices.Contains(symbols, entry) {
 		return entry, nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// tracking returns the flags with which a compiler lists the files that it reads. gcc writes
-// a system header by its whole path where that is shorter, as for -isystem ../../lib in
-// a short folder, and another checkout would then find this one's.
+// tracking returns the flags that make a compiler list the files it reads. gcc writes a system
+// header by its whole path where that is shorter, as for -isystem ../../lib in a short folder, and
+// another checkout would then find this one's.
 func (r *recipe) tracking(depfile string) []string {
 	flags := []string{"-MD", "-MF", depfile}
 	if !slices.ContainsFunc(r.searchPath().folders, func(folder string) bool { return !filepath.IsAbs(folder) }) {
@@ -26,8 +26,8 @@ func (r *recipe) tracking(depfile string) []string {
 	return flags
 }
 
-// A precompiled header takes the place of the one that it was made from, however old it
-// is, and neither is listed. gcc looks for none once something has been included.
+// A precompiled header takes the place of the one that it was made from, however old it is, and
+// neither is listed. gcc does not look for one after something has been included.
 var withoutPrecompiled = []string{"-include", os.DevNull}
 
 // assembled returns the files that the assembler read besides its input, as it lists
@@ -44,7 +44,7 @@ func assembled(dir, depfile, own string) ([]string, error) {
 	}), err
 }
 
-// namesHostCompiler reports whether nvcc is told to use another compiler than gcc.
+// namesHostCompiler reports whether flags tell nvcc to use another compiler than gcc.
 func (r *recipe) namesHostCompiler() bool {
 	return os.Getenv("NVCC_CCBIN") != "" || slices.ContainsFunc(r.flags(), func(word string) bool {
 		return strings.HasPrefix(word, "-ccbin") || strings.HasPrefix(word, "--compiler-bindir")

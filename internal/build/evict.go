@@ -10,11 +10,9 @@ import (
 )
 
 const (
-	// recently used entries stay, whatever the size: somebody is at work with
-	// them.
+	// recently used entries stay, whatever the size: somebody is working with them.
 	recently = time.Minute
-	// abandoned is the age at which something in tmp belongs to a process that
-	// was killed.
+	// abandoned is the age from which a file in tmp belongs to a killed process.
 	abandoned = time.Hour
 )
 
@@ -25,9 +23,9 @@ type item struct {
 	used  time.Time
 }
 
-// evict removes what was not used for longest until a tenth of the allowed size
-// is free, so that not every write has to inspect everything, and returns the
-// bytes that remain. The caller holds the lock.
+// evict removes the least recently used entries until a tenth of the allowed size is free, so that
+// not every write has to inspect everything, and returns the bytes that remain. The caller holds
+// the lock.
 func (c *cache) evict(now time.Time) int64 {
 	items := c.items()
 	slices.SortFunc(items, func(a, b item) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })

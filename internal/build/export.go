@@ -21,14 +21,13 @@ type compileCommand struct {
 	Arguments []string `json:"arguments"`
 }
 
-// Export writes what people and editors need to build without pawl: in dir, a
-// build.ninja that makes the same shared objects and cubins, and a compile_commands.json
-// for the user's sources with the defines of each kernel's default variant.
+// Export writes the files that people and editors need to build without pawl: in dir, a build.ninja
+// that makes the same shared objects and cubins, and a compile_commands.json for the user's sources
+// with the defines of each kernel's default variant.
 //
-// The symbol of a C++ entry is known only once the source is compiled, so
-// Export builds the requests first. One that does not compile is exported all
-// the same, to fail under ninja as it does here; one that has no compiler makes
-// Export fail.
+// The symbol of a C++ entry is known only after compiling, so Export builds the requests first. A
+// request that does not compile is exported all the same, to fail under ninja as it does here; one
+// without a compiler makes Export fail.
 func (b *Builder) Export(ctx context.Context, dir string, requests []Request) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -232,7 +231,7 @@ func (b *Builder) compileCommands(ctx context.Context, requests []Request) (stri
 	return string(text) + "\n", err
 }
 
-// fileName tells variants apart, and which kernel they belong to.
+// fileName distinguishes variants, and names their kernel.
 func fileName(kernel string, r *recipe) string {
 	plain := strings.Map(func(c rune) rune {
 		if c < 128 && (c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
@@ -249,8 +248,8 @@ func fileName(kernel string, r *recipe) string {
 // pathFlags are followed by a path, in the same word or the next.
 var pathFlags = []string{"-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L", "-B"}
 
-// absoluteFlags are flags that mean the same in any folder. A path that is not
-// there stays as it is: an -include may be found on the include path.
+// absoluteFlags returns flags that mean the same in any folder. A path that does not exist stays
+// unchanged: an -include may be found on the include path.
 func absoluteFlags(dir string, flags []string) []string {
 	place := func(path string) string {
 		if there := within(dir, path); exists(there) {

@@ -13,13 +13,13 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// A compiler runs on sources and flags that may be a stranger's, in a sandbox: what
-// it can read it can quote in a diagnostic or put into an artifact. So it reads the
-// project, its own folders, the system's, and what whoever runs pawl names in
-// readVariable. pawl.yaml names nothing: a change could edit that.
+// A compiler runs in a sandbox, on sources and flags that may come from a stranger: it can quote
+// every file that it can read in a diagnostic, or put it into an artifact. So it reads the project,
+// its own folders, the system's, and the folders that the person who runs pawl names in
+// readVariable. pawl.yaml cannot name any: a change could edit it.
 
-// readVariable names further folders that compilers may read, and envVariable
-// further variables that they are given, a name that ends in * for all that begin so.
+// readVariable names further folders that compilers may read, and envVariable further variables
+// that they get; a name that ends in * stands for all that begin so.
 const (
 	readVariable = "PAWL_BUILD_READ"
 	envVariable  = "PAWL_BUILD_ENV"
@@ -28,21 +28,21 @@ const (
 // fileLimit bounds any one file that a compiler writes.
 const fileLimit = 8 << 30
 
-// fence says what one compiler may reach in one project.
+// fence lists what one compiler may reach in one project.
 type fence struct {
 	mode     sandbox.Mode
 	project  string // the folder that is the project's, links resolved
-	checkout string // the user's own, where the project is another version's; nothing of it is read
+	checkout string // the user's own, if the project is another version's; nothing of it is read
 	compiler *compiler
 	env      []string
 
 	sources  func() sandbox.Sources // of the project; of a large one it takes a while to list
-	readable func() []string        // all that it may read
+	readable func() []string        // everything that it may read
 	resolved func() []string        // the same, links resolved
-	tools    func() []string        // what it reads of its own in checkout
+	tools    func() []string        // its own files in checkout
 	places   places
 
-	exempt []string // of checkout, where the user lets it read
+	exempt []string // parts of checkout that the user lets it read
 
 	mu    sync.Mutex
 	level *sandbox.Level // of what ran last
@@ -96,7 +96,7 @@ func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
 	return f
 }
 
-// list finds all that the compiler may read.
+// list finds everything that the compiler may read.
 func (f *fence) list() []string {
 	all := slices.DeleteFunc(sandbox.System(), func(path string) bool { return path == "/proc/self" }) // environ is there
 	for _, folder := range slices.Concat(f.compiler.Folders, environmentFolders()) {
@@ -113,8 +113,8 @@ func (f *fence) list() []string {
 	return append(all, f.sources().Read...)
 }
 
-// named returns what is read of a folder that whoever runs pawl names: of a checkout the
-// sources. To look for further ones in any folder would take long.
+// named returns what may be read of a folder that the user names: for a checkout, its sources.
+// Searching any folder for nested checkouts would take long.
 func (f *fence) named(folder string) []string {
 	if sandbox.Withheld(folder) {
 		return nil
@@ -129,7 +129,7 @@ func (f *fence) named(folder string) []string {
 	return sandbox.SourcesOf(real).Read
 }
 
-// policy returns what a run may reach that writes to temp, one of the folders of a batch.
+// policy returns the sandbox policy of a run that writes to temp, one of the folders of a batch.
 func (f *fence) policy(temp string) sandbox.Policy {
 	if f.mode == sandbox.Off {
 		return sandbox.Policy{}
@@ -140,14 +140,14 @@ func (f *fence) policy(temp string) sandbox.Policy {
 	}
 }
 
-// note keeps what a compiler ran under, for the report.
+// note records the sandbox level of a compiler, for the report.
 func (f *fence) note(level sandbox.Level) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.level = &level
 }
 
-// report says what held the compiler; nil when none ran.
+// report returns the sandbox of the compiler; nil when none ran.
 func (f *fence) report() *result.Sandbox {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,8 +157,7 @@ func (f *fence) report() *result.Sandbox {
 	return &result.Sandbox{Level: f.level.Name(), Missing: f.level.Missing}
 }
 
-// allows reports whether a file is one that the compiler may read, wherever links
-// lead.
+// allows reports whether the compiler may read a file, wherever links lead.
 func (f *fence) allows(path string) bool {
 	if f.mode == sandbox.Off {
 		return true
@@ -173,7 +172,7 @@ func (f *fence) allows(path string) bool {
 	return slices.ContainsFunc(f.resolved(), func(folder string) bool { return holds(folder, real) })
 }
 
-// isLink reports whether a file of the project is a hard link to what is withheld.
+// isLink reports whether a file of the project is a hard link to a withheld file.
 func (f *fence) isLink(real string) bool {
 	info, err := os.Stat(real)
 	if err != nil {
@@ -183,12 +182,12 @@ func (f *fence) isLink(real string) bool {
 	return ok && stat.Nlink > 1 && slices.Contains(f.sources().Links, real)
 }
 
-// checkSource refuses a source that the compiler could not read: pawl reads it too,
-// and a Python module is an artifact as it is.
+// checkSource refuses a source that the compiler could not read: pawl reads it too, and a Python
+// module is used as an artifact unchanged.
 func (f *fence) checkSource(dir, source string) *result.Fault {
 	path := within(dir, source)
 	if _, err := os.Stat(path); err != nil || f.allows(path) {
-		return nil // what is not there has better words
+		return nil // a missing file has a better message
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -203,22 +202,22 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 // holds reports whether a path is a folder or in it.
 func holds(folder, path string) bool { return folder == path || below(folder, path) }
 
-// given are the variables that compilers get besides those that keys count: where
-// programs and libraries are, the language of messages, and where CUDA and conda are.
+// given are the variables that compilers get besides those that are part of keys: the paths of
+// programs and libraries, the language of messages, and the paths of CUDA and conda.
 var given = []string{
 	"PATH", "LD_LIBRARY_PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
 	"CUDA_HOME", "CUDA_PATH", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CONDA_PREFIX", "CONDA_BUILD_SYSROOT",
 }
 
-// compilerEnvironment returns all that a compiler sees of pawl's environment.
+// compilerEnvironment returns the part of pawl's environment that a compiler sees.
 func compilerEnvironment() []string {
 	return slices.Concat(environment(), variables(given), namedVariables())
 }
 
-// namedVariables returns those that whoever runs pawl names.
+// namedVariables returns the variables that the user names.
 func namedVariables() []string { return variables(strings.Split(os.Getenv(envVariable), ",")) }
 
-// variables returns those of the environment that have one of the names.
+// variables returns the environment variables that have one of the names.
 func variables(names []string) []string {
 	var env []string
 	for _, set := range os.Environ() {
@@ -233,7 +232,7 @@ func variables(names []string) []string {
 	return env
 }
 
-// environmentFolders returns those that variables for compilers name.
+// environmentFolders returns the folders that variables for compilers name.
 func environmentFolders() []string {
 	var all folderSet
 	for _, variable := range []string{

@@ -21,7 +21,7 @@ type files struct {
 	there map[string]bool
 }
 
-// fileState is a file's content as it was at one moment.
+// fileState is a file's content at one moment.
 type fileState struct {
 	done   sync.Once
 	sum    string
@@ -39,7 +39,7 @@ type fileStat struct {
 
 func newFiles() *files { return &files{seen: map[string]*fileState{}, there: map[string]bool{}} }
 
-// sum returns the hash of a file as it was when first asked for.
+// sum returns the hash of a file at the time of the first call.
 func (f *files) sum(path string) (string, error) {
 	s := f.state(path, nil)
 	return s.sum, s.err
@@ -101,9 +101,9 @@ func (s *fileState) read(path string) {
 // stampTick is more than a tick of the clock that stamps files.
 const stampTick = 50 * time.Millisecond
 
-// current reports whether the file surely has the content that was hashed. One
-// that changed just before it was hashed may have changed again since within
-// the same tick of the clock that stamps files.
+// current reports whether the file certainly has the content that was hashed. A file that changed
+// just before it was hashed may have changed again within the same tick of the clock that stamps
+// files.
 func (s *fileState) current(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && s.err == nil && statOf(info) == s.stat && s.hashed.Sub(s.stat.ctime) > stampTick
@@ -117,7 +117,7 @@ func statOf(info os.FileInfo) fileStat {
 	return s
 }
 
-// exists reports whether there was a file when first asked.
+// exists reports whether there was a file at the time of the first call.
 func (f *files) exists(path string) bool {
 	f.mu.Lock()
 	there, known := f.there[path]
@@ -131,15 +131,15 @@ func (f *files) exists(path string) bool {
 	return there
 }
 
-// isFile reports whether a compiler could read what is at a path. One that may not be
-// opened went into nothing that compiled.
+// isFile reports whether a compiler could read the file at a path. A file that may not be opened
+// went into nothing that compiled.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.R_OK) == nil
 }
 
-// dependencies hashes the files that an earlier compilation read; false when
-// one of them is gone, or one is there now that was not then.
+// dependencies hashes the files that an earlier compilation read; false when one of them is gone,
+// or one exists now that did not then.
 func (f *files) dependencies(dir string, list []lookup) ([]dependency, bool) {
 	deps := make([]dependency, len(list))
 	for i, l := range list {
@@ -159,8 +159,8 @@ func (f *files) dependencies(dir string, list []lookup) ([]dependency, bool) {
 	return deps, true
 }
 
-// dependenciesNow hashes the files that a compilation has just read, and reports
-// one that changed after it began, if there is such a file.
+// dependenciesNow hashes the files that a compilation has just read, and returns one that changed
+// after it began, if there is any.
 func (f *files) dependenciesNow(dir string, list []lookup, began time.Time) (deps []dependency, changed string, err error) {
 	deps = make([]dependency, len(list))
 	for i, l := range list {

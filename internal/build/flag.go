@@ -7,9 +7,9 @@ import (
 	"pawl/internal/result"
 )
 
-// Flags come from pawl.yaml, which may be a stranger's. The sandbox keeps a compiler
-// from what it must not read or write whatever they are; as a second fence, those that make a compiler run or load something else, or write
-// where pawl did not tell it to, are refused.
+// Flags come from pawl.yaml, which may be a stranger's. The sandbox keeps a compiler from what it
+// must not read or write, whatever the flags. As a second barrier, flags are refused that make a
+// compiler run or load something else, or write to a path that pawl did not give it.
 var (
 	refusedFlags = []string{
 		"-wrapper", "-fplugin", "-fplugin-arg", "-iplugindir", "-B", "--prefix", "-specs", "--specs", "-fpass-plugin", "-load", "-cc1",

@@ -17,8 +17,8 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// why says what keeps compilers from a file, links resolved, and what to do about it;
-// folder is the one that would have to be allowed.
+// why says what keeps compilers from a file, links resolved, and what to do about it; folder is the
+// one that would have to be allowed.
 func (f *fence) why(real, folder string) (why, remedy string) {
 	switch {
 	case f.isLink(real):
@@ -41,9 +41,8 @@ func allow(folder string) string {
 	return fmt.Sprintf("compilers read the project, their own folders and the system's; whoever runs pawl allows another with %s=%s", readVariable, folder)
 }
 
-// private reports whether nobody should allow a folder to compilers: it is a home or
-// the system's configuration, or above such, or one of those that programs hide in a
-// home, where keys are.
+// private reports whether a folder should never be allowed to compilers: it is a home or the
+// system's configuration, or above one, or one of the hidden folders in a home, where keys are.
 func private(folder string) bool {
 	if sandbox.Broad(folder) || slices.Contains([]string{"/tmp", "/var", "/var/tmp", "/home", "/opt", "/mnt", "/srv", "/media"}, folder) || filepath.Dir(folder) == "/home" {
 		return true
@@ -62,14 +61,14 @@ func private(folder string) bool {
 	return false
 }
 
-// refusal is how a compiler, an assembler or a linker says that it could not open a file.
+// refusal matches the messages of compilers, assemblers and linkers about a file that they could
+// not open.
 var refusal = regexp.MustCompile(`Permission denied|[Ff]ile not found|[Cc]ould not find|[Nn]o such file|cannot (?:open|find|read)|can't open|could not open|unable to open`)
 
 // quoting is what stands around paths in messages.
 const quoting = " \t\r:;,'\"`()[]<>‘’“”"
 
-// hint explains a failure by the file that was refused, as far as the compiler's
-// words name it.
+// hint explains a failure by the file that was refused, as far as the compiler's output names it.
 func (f *fence) hint(dir, output string, args []string) string {
 	if f.mode == sandbox.Off {
 		return ""
@@ -101,9 +100,9 @@ func (f *fence) hint(dir, output string, args []string) string {
 	return ""
 }
 
-// explain says why a file, or a folder to search, cannot be read; "" where it can, or
-// is not there. The path comes from code that is not trusted. Of files outside the project
-// the answer tells only that they exist.
+// explain says why a file, or a folder to search, cannot be read; "" where it can, or does not
+// exist. The path comes from untrusted code. For files outside the project the answer reveals only
+// that they exist.
 func (f *fence) explain(dir, word string, search bool) string {
 	path := within(dir, word)
 	if slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(top string) bool { return holds(top, path) }) {
@@ -153,7 +152,7 @@ func unreadable(name, path string, info fs.FileInfo) string {
 	return ""
 }
 
-// idle says which entries of the variables for whoever runs pawl do nothing.
+// idle lists the entries of the user's variables that have no effect.
 func idle() []string {
 	var notes []string
 	for _, folder := range folderList(readVariable) {

@@ -19,7 +19,7 @@ import (
 	"pawl/internal/spec"
 )
 
-// product is what compiling a recipe gave.
+// product is the result of compiling a recipe.
 type product struct {
 	so      []byte
 	symbols []string
@@ -30,22 +30,22 @@ type product struct {
 	paths     []string // of the files that the compiler read
 	assembled []string // of those that the assembler read
 	linked    []string // and of those that the linker read
-	libraries []string // of shared ones that the artifact loads, but for the system's
-	ignored   []string // what was linked and is not hashed: the compiler's and the system's own, scripts that were found elsewhere
+	libraries []string // shared libraries that the artifact loads, except the system's
+	ignored   []string // linked but not hashed: the compiler's and the system's own files, scripts that were found elsewhere
 	deps      []dependency
-	untracked string // why it is not known what was read, and nothing can be cached
+	untracked string // why the files read are not known, so that nothing can be cached
 }
 
-// add records the kernel of a launch and what it needs, as far as ptxas says it.
+// add records the kernel of a launch and its resources, as far as ptxas reports them.
 func (made *product) add(entry, symbol string, needs result.Resources) {
 	needs.Entry, needs.Constant = entry, declaredConstants(made.so)
 	made.symbols = append(made.symbols, symbol)
 	made.resources = append(made.resources, needs)
 }
 
-// make compiles a recipe and learns which files it depends on. A file that is
-// written meanwhile could be cached under a content that was not compiled, so
-// then the work is done again until two attempts read the same.
+// make compiles a recipe and learns which files it depends on. A file that is written meanwhile
+// could be cached with a content that was not compiled, so the work is then repeated until two
+// attempts read the same.
 func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault) {
 	compile := run.compile
 	switch {
@@ -88,7 +88,7 @@ func (run *batch) make(ctx context.Context, r *recipe) (*product, *result.Fault)
 	return nil, internal("compile "+r.variant.Kernel.Source, fmt.Errorf("%s keeps changing", changed))
 }
 
-// workplace is where one attempt at compiling happens.
+// workplace is the folder and state of one attempt at compiling.
 type workplace struct {
 	text  []byte    // of the source
 	dir   string    // a folder of its own
@@ -180,8 +180,8 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	return nil
 }
 
-// untracked says why what an assembler read is not known, for one that does not list
-// it; "" where it read nothing.
+// untracked says why the files that an assembler read are not known, if it does not list them; ""
+// if it read none.
 func (run *batch) untracked(r *recipe, paths []string) string {
 	system := r.compiler.systemFolders()
 	for _, path := range paths {
@@ -195,8 +195,7 @@ func (run *batch) untracked(r *recipe, paths []string) string {
 	return ""
 }
 
-// readSource reads the source, to name what is wrong with it better than a
-// compiler would.
+// readSource reads the source, to describe its errors better than a compiler would.
 func readSource(dir, source string) ([]byte, *result.Fault) {
 	path := within(dir, source)
 	text, err := os.ReadFile(path)
@@ -227,7 +226,7 @@ func (run *batch) command(r *recipe, temp, task string, compiles bool, args []st
 	var env []string
 	if compiles && run.ccache != "" {
 		full = append([]string{run.ccache}, full...)
-		env = []string{"CCACHE_NODIRECT=1"} // its direct mode does not see that a header has appeared
+		env = []string{"CCACHE_NODIRECT=1"} // its direct mode does not notice a new header
 	}
 	return &command{
 		args: full, name: filepath.Base(r.compiler.Command[0]), task: task,
@@ -235,8 +234,7 @@ func (run *batch) command(r *recipe, temp, task string, compiles bool, args []st
 	}
 }
 
-// inspect reads what compiling left: the files read, and the symbol of each
-// launch's entry.
+// inspect reads the results of compiling: the files read, and the symbol of each launch's entry.
 func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbols []string, fault *result.Fault) {
 	rules, err := os.ReadFile(depfile)
 	if err == nil {
@@ -270,7 +268,7 @@ func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbol
 	return paths, symbols, nil
 }
 
-// shimObject is a shim compiled once for all the variants that need the same.
+// shimObject is a shim, compiled once for all variants that need the same one.
 type shimObject struct {
 	done   sync.Once
 	path   string

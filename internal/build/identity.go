@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// What a compiler says of itself does not tell everything that it does: a script in
-// its place may add flags or start another one, and nvcc starts a compiler of the
-// host's. So keys count the programs, too.
+// A compiler's answers about itself do not show everything that it does: a script in its place may
+// add flags or start another one, and nvcc starts a compiler of the host's. So the programs are
+// part of keys, too.
 
-// stamp tells one state of a program from another: a script by its text, others by
-// size and time, since a compiler takes longer to hash than to run. Where it lies does
-// not count.
+// stamp identifies one state of a program: a script by its text, others by size and time, since a
+// compiler takes longer to hash than to run. Its path does not count.
 func stamp(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -25,7 +24,7 @@ func stamp(path string) string {
 	}
 	d := newDigest("program")
 	if isScript(real) {
-		text, _ := os.ReadFile(real) // what cannot be read does not run
+		text, _ := os.ReadFile(real) // an unreadable program does not run
 		d.bytes(text)
 		return d.hex()
 	}
@@ -50,8 +49,8 @@ func stampNamed(name string) string {
 // temporary are the names of nvcc's own files, which no two runs share.
 var temporary = regexp.MustCompile(`tmpxft_[0-9a-f_-]+|/pawl-nvcc-[0-9]+`)
 
-// behind returns what a script in a compiler's place would start, with all flags that it
-// adds; "" for a program.
+// behind returns the commands that a script in a compiler's place would start, with all flags that
+// it adds; "" for a program.
 func behind(ctx context.Context, name string, command []string) string {
 	if !isScript(command[0]) {
 		return ""

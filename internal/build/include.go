@@ -28,10 +28,9 @@ type included struct {
 	read time.Time
 }
 
-// includeScanner finds the files that compiling a source may read, for a
-// compiler that does not say. It reads more than the compiler, never less: both
-// branches of every condition, and every file of a name on the search path,
-// whichever the compiler would take.
+// includeScanner finds the files that compiling a source may read, for a compiler that does not
+// list them. It finds more than the compiler reads, never less: both branches of every condition,
+// and every file of a name on the search path, whichever the compiler would take.
 type includeScanner struct {
 	mu   sync.Mutex
 	seen map[string]*included
@@ -80,7 +79,8 @@ func (s *includeScanner) scan(dir, source string, path, system []string) (files 
 	return files, computed
 }
 
-// file reads what a file includes, or knows it still; nil when there is none.
+// file returns what a file includes, from memory if it was read before; nil when there is no such
+// file.
 func (s *includeScanner) file(path string) *included {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -126,9 +126,9 @@ var (
 	splices     = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
-// parseIncludes finds the includes of a C++ source. Where it errs it finds too
-// many: only a comment could hide one, and what merely looks like a comment (in a
-// literal) is none here either.
+// parseIncludes finds the includes of a C++ source. If it errs it finds too many: only a comment
+// could hide one, and text that merely looks like a comment (in a literal) is not treated as one
+// here either.
 func parseIncludes(text string) *included {
 	found := &included{incbin: strings.Contains(text, ".incbin")}
 	add := func(m []string) {
@@ -228,8 +228,8 @@ func commentLength(text string) int {
 	return len(text)
 }
 
-// literalLength returns that of a string or character literal that begins text; one
-// that is not closed ends with its line.
+// literalLength returns the length of the string or character literal that begins text; an unclosed
+// one ends with its line.
 func literalLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -246,7 +246,7 @@ func literalLength(text string) int {
 
 var rawPrefix = regexp.MustCompile(`(?:^|[^A-Za-z0-9_])(?:u8|u|U|L)?R$`)
 
-// stringLength returns that of the string literal at text[i], which may be a raw one.
+// stringLength returns the length of the string literal at text[i], which may be a raw one.
 func stringLength(text string, i int) int {
 	before := text[max(0, i-4):i]
 	open := strings.IndexByte(text[i:min(len(text), i+20)], '(')

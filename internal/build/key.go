@@ -16,7 +16,7 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// format changes whenever older cache entries must not be found any more.
+// format changes whenever older cache entries must no longer be found.
 const format = "pawl artifact 10"
 
 // digest hashes fields, each preceded by its length, so that no two lists of
@@ -54,14 +54,14 @@ func sha256Hex(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// dependency is a file that went into a build, by the path the compiler gave, or
-// one that was looked for and not there.
+// dependency is a file that went into a build, by the path the compiler gave, or one that was
+// looked for and missing.
 type dependency struct {
 	Path   string
 	SHA256 string // "": it was not there
 }
 
-// keyOf returns the address of what a recipe makes of these files.
+// keyOf returns the key of the artifact that a recipe makes of these files.
 func keyOf(recipe string, deps []dependency) string {
 	d := newDigest(format)
 	d.field(recipe)
@@ -72,9 +72,9 @@ func keyOf(recipe string, deps []dependency) string {
 	return d.hex()
 }
 
-// permitted returns a recipe's hash for what compilers may read in this run: what one
-// that may read more has compiled is not for one that may read less. Nor does one see
-// other variables, by which a script in a compiler's place may choose what to do.
+// permitted returns a recipe's hash for what compilers may read in this run: an artifact that was
+// compiled with more permissions is not for a run with fewer. It also covers the named variables,
+// by which a script in a compiler's place may choose what to do.
 func permitted(hash string, mode sandbox.Mode) string {
 	named, set := os.Getenv(readVariable), namedVariables()
 	if mode != sandbox.Off && named == "" && len(set) == 0 {
@@ -100,9 +100,8 @@ var target = sync.OnceValue(func() string {
 	return d.hex()
 })
 
-// cpuLines returns the lines of /proc/cpuinfo that identify the first processor's
-// model and features. No more is read: listing every core of a large machine
-// takes milliseconds.
+// cpuLines returns the lines of /proc/cpuinfo that identify the first CPU's model and features. No
+// more is read: listing every core of a large machine takes milliseconds.
 func cpuLines() []string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {

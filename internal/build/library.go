@@ -24,13 +24,13 @@ func linkInputs(depfile, own string) ([]string, error) {
 	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasPrefix(path, own) }), err
 }
 
-// startup are the names of what a compiler links into everything. It goes with the
-// compiler's version, and takes longer to hash than all of a small kernel.
+// startup are the names of the files that a compiler links into everything. They belong to the
+// compiler's version, and take longer to hash than a small kernel.
 var startup = regexp.MustCompile(`^(crt.*\.o|libgcc.*\.a|libc_nonshared\.a)$`)
 
-// splitLibraries takes the shared libraries out of what was linked. Those of the system
-// and of the compiler, such as libgomp, stay outside of every key; others are code of
-// the kernel's, as far as the artifact loads them.
+// splitLibraries separates the shared libraries from the other linked files. Those of the system
+// and of the compiler, such as libgomp, stay outside of every key; others are the kernel's code, as
+// far as the artifact loads them.
 func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries, ignored []string) {
 	var needed []string
 	if artifact, err := elf.NewFile(bytes.NewReader(so)); err == nil {
@@ -58,8 +58,7 @@ func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries, i
 	return files, libraries, ignored
 }
 
-// soname returns the name by which a shared library is loaded: the one that it has, else
-// that of its file.
+// soname returns the name by which a shared library is loaded: its own, else that of its file.
 func soname(path string) string {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -72,7 +71,7 @@ func soname(path string) string {
 	return filepath.Base(path)
 }
 
-// unloadable refuses a kernel that no cell could load, while it is known why.
+// unloadable refuses a kernel that no cell could load, while the reason is known.
 func unloadable(source, library string) *result.Fault {
 	static := strings.TrimSuffix(library[:strings.LastIndex(library, ".so")], "/") + ".a"
 	return &result.Fault{
@@ -82,8 +81,8 @@ func unloadable(source, library string) *result.Fault {
 	}
 }
 
-// withLibraries returns the hash of an artifact's code and of the libraries that it loads:
-// a change of one of those changes what runs.
+// withLibraries returns the hash of an artifact's code and of the libraries that it loads: a change
+// of a library changes what runs.
 func withLibraries(code string, made *product) string {
 	if len(made.libraries) == 0 {
 		return code

@@ -7,10 +7,9 @@ import (
 	"fmt"
 )
 
-// loadedPart returns a shared object without what is never loaded: names of its own
-// functions, comments, debug information, and the table of its sections. Code can read
-// the file that it came from, and must not find out there which of two versions with the
-// same code it is.
+// loadedPart returns a shared object without the parts that are never loaded: names of its own
+// functions, comments, debug information, and the section table. Code can read its own file, and
+// must not find out there which of two versions with the same code it is.
 func loadedPart(so []byte) ([]byte, error) {
 	file, err := elf.NewFile(bytes.NewReader(so))
 	if err != nil {

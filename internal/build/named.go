@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A compiler lists the headers that it read, and a linker its inputs. Neither lists all
-// else that flags name: profiles, version scripts, lists of symbols. So every word that
-// may be a file's name is looked up.
+// A compiler lists the headers that it read, and a linker its inputs. Neither lists the other files
+// that flags name: profiles, version scripts, lists of symbols. So every word that may be a file's
+// name is looked up.
 
-// named returns the files that the flags of a recipe may name, relative to its folder:
-// each word, and what stands in one behind =, behind a comma, or behind a flag's letter.
-// What is not there counts too, where it looks like a file: a profile is used once it is.
+// named returns the files that the flags of a recipe may name, relative to its folder: each word,
+// and the part of a word after =, after a comma, or after a flag's letter. A missing file counts
+// too, if the word looks like a file: a profile is used once it exists.
 func (r *recipe) named() []string {
 	libraries := parseLibraryFlags(r.linkWords())
 	var found []string
@@ -95,8 +95,7 @@ func profilesIn(dir, folder string) []string {
 	return found
 }
 
-// linkWords returns the flags of the link, with those that are handed to the linker among
-// them.
+// linkWords returns the flags of the link, including those that are passed on to the linker.
 func (r *recipe) linkWords() []string {
 	var words []string
 	for _, word := range slices.Concat(r.compiler.Command[1:], r.link) {
@@ -139,8 +138,8 @@ func parseLibraryFlags(words []string) libraryFlags {
 	return found
 }
 
-// shadowing returns the paths at which a library would be taken in place of one that was
-// linked, or as well: in every folder that flags name.
+// shadowing returns the paths at which a library would be taken instead of one that was linked, or
+// in addition: in every folder that flags name.
 func (r *recipe) shadowing(linked []string) []string {
 	flags := parseLibraryFlags(r.linkWords())
 	var names []string

@@ -10,15 +10,14 @@ import (
 	"pawl/internal/result"
 )
 
-// nestedWords are what nvcc and NVRTC say about a kernel that launches a kernel,
-// the NVRTC of CUDA 12.0 last.
+// nestedWords are the messages of nvcc and NVRTC about a kernel that launches a kernel, the NVRTC
+// of CUDA 12.0 last.
 var nestedWords = []string{
 	"requires separate compilation mode", "device-side kernel launch could not be processed", "Unresolved extern function '__cudaCDP2",
 }
 
-// refused returns the fault of a source that did not compile, with the reason where it
-// is one of pawl's own: what a kernel launches by itself, no clock in its stream
-// waits for.
+// refused returns the fault of a source that did not compile, with pawl's own reason where there is
+// one: no clock in its stream waits for what a kernel launches by itself.
 func refused(fault *result.Fault, source, output string) *result.Fault {
 	if fault.Cause != result.CauseCompile || !slices.ContainsFunc(nestedWords, func(words string) bool { return strings.Contains(output, words) }) {
 		return fault
@@ -33,8 +32,8 @@ func nested(source string) *result.Fault {
 	}
 }
 
-// checkLinked refuses a cubin that nothing has linked: it was compiled with
-// -rdc=true, to launch from the device or to call what is defined elsewhere.
+// checkLinked refuses a cubin that was not linked: it was compiled with -rdc=true, to launch from
+// the device or to call functions that are defined elsewhere.
 func checkLinked(image []byte, source string) *result.Fault {
 	file, err := cubin.Open(image)
 	if err != nil {

@@ -52,8 +52,8 @@ func (run *batch) scanned(r *recipe) (paths []string, computed string) {
 	return paths, computed
 }
 
-// reads returns the lists of files that compiling a recipe may read. NVRTC does not say
-// what it read, but what it would read can be seen before.
+// reads returns the lists of files that compiling a recipe may read. NVRTC does not list what it
+// read, but what it would read can be determined beforehand.
 func (run *batch) reads(r *recipe) [][]lookup {
 	if r.cuda == nil || r.cuda.runtime == nil {
 		return run.cache.reads(r.hash)
@@ -112,7 +112,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 	return nil
 }
 
-// callRuntime runs NVRTC: in a child, or without a sandbox here.
+// callRuntime runs NVRTC: in a child or, without a sandbox, in this process.
 func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, string, *result.Fault) {
 	c, task := r.cuda.runtime, "compiling "+r.variant.Kernel.Source
 	call := run.compileHeld
@@ -154,8 +154,8 @@ func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Prog
 	return nvrtc.Result{}, output.String(), fault
 }
 
-// compileHere runs NVRTC on a thread of this process. Such a compilation cannot be
-// stopped; one that nobody waits for any longer ends by itself.
+// compileHere runs NVRTC on a thread of this process. Such a compilation cannot be stopped; one
+// that nobody waits for any longer ends by itself.
 func (run *batch) compileHere(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, error) {
 	type answer struct {
 		result nvrtc.Result

@@ -14,12 +14,12 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// NVRTC is a library. It compiles in a child of pawl that is held as compilers are,
-// one for each that compiles at the same time in a project.
+// NVRTC is a library. It compiles in a child of pawl that is sandboxed like compilers, one for each
+// compilation that runs at the same time in a project.
 
 func init() { sandbox.Register("nvrtc", serveRuntime) }
 
-// runtimeAnswer is what became of a program, in gob's words.
+// runtimeAnswer is the outcome of a program, encoded by gob.
 type runtimeAnswer struct {
 	Result  nvrtc.Result
 	Refused *nvrtc.Error
@@ -42,7 +42,7 @@ const (
 	answerFd  = 4
 )
 
-// serveRuntime is the child: it is told the library's file, then programs.
+// serveRuntime is the child's main function: it receives the library's file, then programs.
 func serveRuntime() {
 	runtime.LockOSThread()
 	in, out := gob.NewDecoder(os.NewFile(requestFd, "requests")), gob.NewEncoder(os.NewFile(answerFd, "answers"))
@@ -80,7 +80,7 @@ type runtimeChild struct {
 	decoder *gob.Decoder
 }
 
-// startRuntime starts a child that has loaded the library by its first answer.
+// startRuntime starts a child, which has loaded the library when it gives its first answer.
 func (run *batch) startRuntime(f *fence, file string) (*runtimeChild, error) {
 	temp, fault := run.tempDir()
 	if fault != nil {
@@ -126,8 +126,7 @@ func (c *runtimeChild) end() {
 	c.out.Close()
 }
 
-// compileHeld compiles in a child that is idle, or a new one. Who waits no longer
-// ends the child.
+// compileHeld compiles in an idle child, or a new one. A cancelled caller ends the child.
 func (run *batch) compileHeld(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, error) {
 	f := run.fenceOf(r)
 	run.mu.Lock()
@@ -168,7 +167,7 @@ func (run *batch) compileHeld(ctx context.Context, r *recipe, program nvrtc.Prog
 	return nvrtc.Result{}, err
 }
 
-// endChildren ends those that are left.
+// endChildren ends the remaining children.
 func (run *batch) endChildren() {
 	for _, idle := range run.children {
 		for _, c := range idle {

@@ -13,8 +13,8 @@ import (
 	"pawl/internal/result"
 )
 
-// runtimeCompiler is NVRTC, NVIDIA's compiler in a library, and the headers that
-// it compiles against: what builds CUDA kernels where there is no nvcc.
+// runtimeCompiler is NVRTC, NVIDIA's compiler in a library, and the headers that it compiles
+// against: it builds CUDA kernels where there is no nvcc.
 type runtimeCompiler struct {
 	library *nvrtc.Library
 	file    string   // of the library
@@ -46,9 +46,9 @@ func noCompiler(nvcc, runtime error) *result.Fault {
 	}
 }
 
-// FindNVRTC returns the file and the version, as NVRTC 13.0, of what compiles CUDA
-// kernels where there is no nvcc. An [nvrtc.ErrNoNVRTC] says that there is none,
-// any other error why the one there is cannot be used.
+// FindNVRTC returns the file and the version, such as NVRTC 13.0, of the library that compiles CUDA
+// kernels where there is no nvcc. An [nvrtc.ErrNoNVRTC] means that there is none; any other error
+// says why it cannot be used.
 func FindNVRTC() (file, version string, err error) {
 	c, err := findRuntimeCompiler()
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *runtimeCompiler) folders() []string {
 	return s
 }
 
-// identify hashes what tells one installation from another. Headers are not read:
-// those of a toolkit change with it, and cuda.h with them.
+// identify hashes what distinguishes one installation from another. Headers are not read: those of
+// a toolkit change with it, and cuda.h with them.
 func (c *runtimeCompiler) identify() (string, error) {
 	sum := newDigest("nvrtc 1")
 	sum.field(c.version)
@@ -130,8 +130,7 @@ func (c *runtimeCompiler) identify() (string, error) {
 	return sum.hex(), nil
 }
 
-// libraryFile returns the file of a loaded library that the dynamic linker found by its
-// name.
+// libraryFile returns the file of a loaded library that the dynamic linker found by name.
 func libraryFile(path string) string {
 	if strings.Contains(path, "/") {
 		return path
@@ -173,8 +172,8 @@ func headerFolders(library string, named, wheels []string) []string {
 	return folders
 }
 
-// withRelatives adds the folders that nvcc would search besides: the C++ library,
-// and what separate Python packages keep beside each other.
+// withRelatives adds the folders that nvcc would also search: the C++ library, and those that
+// separate Python packages keep beside each other.
 func withRelatives(folder string) []string {
 	folders := []string{folder}
 	beside := filepath.Join(folder, "..", "..")
@@ -188,9 +187,9 @@ func withRelatives(folder string) []string {
 	return folders
 }
 
-// pythonPackages returns the folders that NVIDIA's packages of the Python on PATH have
-// in common: nvidia/cu13, or nvidia for those of CUDA 12. Python is not asked: it
-// takes longer to start than a cached build.
+// pythonPackages returns the common folders of NVIDIA's packages for the Python on PATH:
+// nvidia/cu13, or nvidia for those of CUDA 12. Python is not asked: it takes longer to start than a
+// cached build.
 func pythonPackages() []string {
 	python, err := exec.LookPath("python3")
 	if err != nil {

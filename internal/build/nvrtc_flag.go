@@ -9,8 +9,7 @@ import (
 	"pawl/internal/result"
 )
 
-// Options of nvcc that NVRTC has too: those that stand alone, and those with a
-// value, by the name NVRTC is given.
+// Options of nvcc that NVRTC has too: those without a value, and those with one, by NVRTC's name.
 var (
 	runtimeSwitches = wordList(`-lineinfo --generate-line-info -G --device-debug -use_fast_math --use_fast_math -restrict --restrict
 		-w --disable-warnings -extra-device-vectorization --extra-device-vectorization -device-int128 --device-int128`)
@@ -25,7 +24,7 @@ var (
 		"-diag-warn": "--diag-warn", "--diag-warn": "--diag-warn", "-diag-error": "--diag-error", "--diag-error": "--diag-error",
 	}
 	glued    = []string{"-D", "-U", "-I"}       // their value may follow without a blank
-	hostOnly = regexp.MustCompile(`^-O[0-3]?$`) // how the host's code is optimised: here is none
+	hostOnly = regexp.MustCompile(`^-O[0-3]?$`) // optimisation of host code: there is none here
 )
 
 func wordList(words string) []string { return strings.Fields(words) }

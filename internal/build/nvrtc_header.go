@@ -1,7 +1,7 @@
 package build
 
-// runtimeHeaders are the headers of C that kernels include although they only want
-// what CUDA has anyway, and which NVRTC, knowing no host compiler, does not find.
+// runtimeHeaders are C headers that kernels include although CUDA already has what they need, and
+// which NVRTC does not find, because it has no host compiler.
 var runtimeHeaders = map[string]string{
 	"cuda.h":    driverTypes,
 	"stdint.h":  integerTypes,
@@ -24,8 +24,8 @@ var runtimeHeaders = map[string]string{
 	"stdbool.h": "",
 }
 
-// integerTypes are those of CUDA's C++ library where it is installed: it defines
-// them in the global namespace too, and twice would be once too often.
+// integerTypes uses those of CUDA's C++ library where it is installed: it also defines them in the
+// global namespace, and a second definition would be an error.
 const integerTypes = `#pragma once
 #if __has_include(<cuda/std/cstdint>)
 #include <cuda/std/cstdint>
@@ -66,8 +66,8 @@ const floatLimits = `#pragma once
 #define DBL_EPSILON 0x1p-52
 `
 
-// driverTypes is what device code wants of cuda.h. The file itself is all functions
-// of the host, which NVRTC refuses.
+// driverTypes is the part of cuda.h that device code needs. The file itself declares only host
+// functions, which NVRTC refuses.
 const driverTypes = `#pragma once
 #define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
 typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;

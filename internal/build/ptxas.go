@@ -16,8 +16,8 @@ var (
 	ptxasShared = regexp.MustCompile(`(\d+)(?:\+(\d+))? bytes smem`)
 )
 
-// splitPTXAS reads what ptxas -v says of each kernel, by symbol, and returns the
-// rest of the compiler's output as it was.
+// splitPTXAS reads the output of ptxas -v for each kernel, by symbol, and returns the rest of the
+// compiler's output unchanged.
 func splitPTXAS(output string) (map[string]result.Resources, string) {
 	found := map[string]result.Resources{}
 	var rest strings.Builder
@@ -54,9 +54,8 @@ func number(digits string) int64 {
 	return n
 }
 
-// declaredConstants returns how many bytes of constant memory a cubin's source declares.
-// It is all of a module's, as the driver counts it; ptxas no longer says it of each
-// kernel.
+// declaredConstants returns how many bytes of constant memory a cubin's source declares. It covers
+// the whole module, as the driver counts it; ptxas no longer reports it for each kernel.
 func declaredConstants(image []byte) (bytesUsed int64) {
 	file, err := cubin.Open(image)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// pythonRecipe plans a Python kernel. Nothing is compiled: the artifact is the
-// module's text, and what it imports from the spec's folder is read by the cell.
+// pythonRecipe plans a Python kernel. Nothing is compiled: the artifact is the module's text, and
+// the cell reads the modules that it imports from the spec's folder.
 func (b *Builder) pythonRecipe(request Request) (*recipe, *result.Fault) {
 	dir, err := filepath.Abs(request.Dir)
 	if err != nil {
@@ -27,10 +27,9 @@ func (b *Builder) pythonRecipe(request Request) (*recipe, *result.Fault) {
 	return &recipe{dir: dir, variant: request.Variant, python: true, module: request.Module, hash: sum.hex()}, nil
 }
 
-// readModule makes the artifact of a Python kernel. Its code is the module, the
-// function, the framework, the params (keyword arguments, so that no text shows
-// them) and every file of the spec's folder that the module imports or that is imported
-// in an installed one's place.
+// readModule makes the artifact of a Python kernel. Its code is the module, the function, the
+// framework, the params (keyword arguments, which appear in no text) and every file of the spec's
+// folder that the module imports or that replaces an installed module.
 func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 	k := r.variant.Kernel
 	text := r.module
@@ -78,8 +77,7 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 	return a, nil
 }
 
-// guessFramework tells whose tensors a module works on by what it imports; ""
-// when it imports none of them.
+// guessFramework finds the framework of a module's tensors by its imports; "" when it imports none.
 func guessFramework(text []byte) string {
 	found, _ := scanImports(text)
 	seen := map[string]bool{}
@@ -87,7 +85,7 @@ func guessFramework(text []byte) string {
 	return chooseFramework(seen)
 }
 
-// addNames adds the packages that are surely imported.
+// addNames adds the packages that are certainly imported.
 func addNames(seen map[string]bool, found []pythonImport) {
 	for _, i := range found {
 		if !i.quoted {

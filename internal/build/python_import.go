@@ -12,24 +12,23 @@ import (
 	"pawl/internal/sandbox"
 )
 
-// imports finds the files of a project that a Python module is made of: for every name
-// that is imported, all that Python's import system could take it from, whichever of
-// them it would prefer.
+// imports finds the files of a project that a Python module consists of: for every imported name,
+// all files that Python's import system could take it from, whichever it would prefer.
 type imports struct {
 	dir     string   // the spec's folder
-	project string   // that it belongs to
+	project string   // the project that dir belongs to
 	roots   []string // folders that names are looked up in
 	files   []string // relative to dir
 	tooMany bool
 
-	names  map[string]bool // top-level ones that are surely imported
+	names  map[string]bool // top-level names that are certainly imported
 	wanted [][]string      // absolute names so far
 	seen   map[string]bool // paths
 	listed map[string][]fs.DirEntry
 	walked bool // roots are all folders of the project
 }
 
-// mostImports bounds the search. More files are no kernel's.
+// mostImports bounds the search. No kernel has more files.
 const mostImports = 20000
 
 func newImports(dir, source string, fence *fence) *imports {
@@ -49,7 +48,7 @@ func newImports(dir, source string, fence *fence) *imports {
 	return s
 }
 
-// module adds what the module of a function imports, and the packages that it is in.
+// module adds the imports of a function's module, and the packages that it is in.
 func (s *imports) module(function string, text []byte) {
 	name, _, _ := strings.Cut(function, ":")
 	parts := strings.Split(name, ".")
@@ -57,10 +56,10 @@ func (s *imports) module(function string, text []byte) {
 	s.follow(text, filepath.Join(append([]string{s.dir}, parts[:len(parts)-1]...)...))
 }
 
-// searchChange is how code changes where modules are looked for.
+// searchChange matches code that changes where modules are looked for.
 var searchChange = regexp.MustCompile(`\bsys\s*\.\s*path\b|\bsys\s+import\b[^;\n]*\bpath\b|\baddsitedir\b|\b__path__\b|\bextend_path\b`)
 
-// follow adds what the text of a module in a folder imports, and what that imports.
+// follow adds the imports of a module's text in a folder, and their imports.
 func (s *imports) follow(text []byte, folder string) {
 	found, opaque := scanImports(text)
 	addNames(s.names, found)
@@ -95,7 +94,7 @@ func (s *imports) follow(text []byte, folder string) {
 	}
 }
 
-// want looks an absolute name up.
+// want looks up an absolute name.
 func (s *imports) want(parts []string) {
 	s.wanted = append(s.wanted, parts)
 	for i := 0; i < len(s.roots); i++ {
@@ -106,7 +105,7 @@ func (s *imports) want(parts []string) {
 // lookIn adds the files of a dotted name and of the packages before its last part.
 func (s *imports) lookIn(folder string, parts []string) {
 	for _, part := range parts {
-		if part == "*" { // what __all__ of a package names
+		if part == "*" { // the names in a package's __all__
 			s.addAll(folder)
 			return
 		}
@@ -126,7 +125,7 @@ func (s *imports) list(folder string) []fs.DirEntry {
 	return entries
 }
 
-// moduleName returns the name that a file is imported by; "" for one that is not: modules are
+// moduleName returns the name that a file is imported by; "" if it is not a module: modules are
 // sources, extensions (name.so, name.abi3.so, name.cpython-….so) and bytecode alone.
 func moduleName(file string) string {
 	name, rest, _ := strings.Cut(file, ".")
@@ -182,8 +181,8 @@ func (s *imports) add(path string) {
 	}
 }
 
-// addNeeded adds the libraries of the project that an extension loads, by the folders
-// that it names for them.
+// addNeeded adds the project's libraries that an extension loads, from the folders that it names
+// for them.
 func (s *imports) addNeeded(path string) {
 	library, err := elf.Open(path)
 	if err != nil {
@@ -208,11 +207,11 @@ func (s *imports) addNeeded(path string) {
 	}
 }
 
-// archives are files that Python imports from where its search leads it there.
+// archives are files that Python can import from when its search path leads there.
 var archives = []string{".zip", ".egg", ".whl", ".pyz", ".pth"}
 
-// searchEverywhere looks all names up in every folder of the project, those of before
-// too: some module changes where Python looks for them.
+// searchEverywhere looks up all names in every folder of the project, including earlier names: some
+// module changes where Python looks for them.
 func (s *imports) searchEverywhere() {
 	if s.walked {
 		return
@@ -249,9 +248,9 @@ func (s *imports) searchEverywhere() {
 	}
 }
 
-// shadows adds the files whose name is that of an installed module: what other packages
-// import by it is taken from the project, whose folders are searched first. Of a package
-// its modules count that the installed one has, too.
+// shadows adds the files that have the name of an installed module: other packages import them from
+// the project, whose folders are searched first. For a package, only modules that the installed
+// package also has count.
 func (s *imports) shadows(there *installation) {
 	if there == nil {
 		return
@@ -270,11 +269,10 @@ func (s *imports) shadows(there *installation) {
 	}
 }
 
-// shadowPackage adds the modules of a folder that installed packages of the same name
-// have.
+// shadowPackage adds the modules of a folder that installed packages of the same name also have.
 func (s *imports) shadowPackage(folder string, installed []string) {
 	if !slices.ContainsFunc(s.list(folder), func(entry fs.DirEntry) bool { return moduleName(entry.Name()) == "__init__" }) {
-		return // a namespace, which an installed package goes before
+		return // a namespace, which an installed package precedes
 	}
 	s.addModule(folder, "__init__")
 	theirs := map[string]bool{}

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// installation is what a Python interpreter has modules in, by its own word.
+// installation lists the modules of a Python interpreter, as it reports them.
 type installation struct {
 	Stdlib []string `json:"stdlib"` // top-level names
-	Path   []string `json:"path"`   // folders that it imports from, without those that variables name
+	Path   []string `json:"path"`   // folders that it imports from, except those that variables name
 
-	State string `json:"state"` // of these folders, when it was asked
+	State string `json:"state"` // state of these folders when it was asked
 	names map[string][]string
 }
 
-// installationQuestion is asked with -I: neither the current folder nor one of the
-// project's that PYTHONPATH names is imported from.
+// installationQuestion is asked with -I: nothing is imported from the current folder or from the
+// project's folders in PYTHONPATH.
 const installationQuestion = `
 import json, site, sys
 names = set(sys.builtin_module_names) | set(getattr(sys, "stdlib_module_names", ()))
@@ -45,7 +45,7 @@ type pythonTool struct {
 	seen map[string]*installation // outside of a project and a checkout
 }
 
-// outside returns what is installed that is not the project's own; nil where nothing is known.
+// outside returns the installed modules that are not the project's own; nil where nothing is known.
 func (t *pythonTool) outside(fence *fence) *installation {
 	found := t.find()
 	if found == nil {
@@ -63,8 +63,8 @@ func (t *pythonTool) outside(fence *fence) *installation {
 	return t.seen[id]
 }
 
-// find returns what the interpreter has; nil where there is none to ask, and nothing
-// that could run a kernel.
+// find returns the interpreter's modules; nil where there is no interpreter, and so nothing that
+// could run a kernel.
 func (t *pythonTool) find() *installation {
 	t.done.Do(func() {
 		program, err := exec.LookPath(pythonCommand())
@@ -100,7 +100,7 @@ func (t *pythonTool) find() *installation {
 	return t.found
 }
 
-// pythonID tells one interpreter from another, and one environment of it.
+// pythonID identifies an interpreter and its environment.
 func pythonID(program string) (string, error) {
 	path, err := filepath.Abs(program)
 	if err != nil {
@@ -113,13 +113,13 @@ func pythonID(program string) (string, error) {
 	d := newDigest("python 1")
 	d.fields([]string{id, os.Getenv("HOME"), os.Getenv("VIRTUAL_ENV"), stamp(filepath.Join(filepath.Dir(filepath.Dir(path)), "pyvenv.cfg"))})
 	if isScript(path) {
-		d.fields(os.Environ()) // which may choose by anything
+		d.fields(os.Environ()) // its choice may depend on any variable
 	}
 	return d.hex(), nil
 }
 
-// state changes whenever the folders may be others: a package has been installed, or a
-// .pth file names another folder.
+// state changes whenever the folders may have changed: a package has been installed, or a .pth file
+// names another folder.
 func (i *installation) state() string {
 	d := newDigest("python state")
 	for _, folder := range i.Path {
@@ -137,9 +137,8 @@ func (i *installation) state() string {
 	return d.hex()
 }
 
-// without returns what is installed outside of a project, also of the user's checkout of
-// another version, so that all versions see the same. A virtual environment may lie in a
-// project.
+// without returns what is installed outside of a project. It also excludes the user's checkout of
+// another version, so that all versions see the same. A virtual environment may lie in a project.
 func (i *installation) without(fence *fence) *installation {
 	left := &installation{Stdlib: i.Stdlib, names: map[string][]string{}}
 	for _, name := range slices.Concat(i.Stdlib, []string{"sitecustomize", "usercustomize"}) {
@@ -177,5 +176,5 @@ func (i *installation) has(name string) bool {
 	return known
 }
 
-// folders returns those of an installed package.
+// folders returns the folders of an installed package.
 func (i *installation) folders(name string) []string { return i.names[name] }

@@ -8,17 +8,16 @@ import (
 
 // pythonImport is one name that a module imports.
 type pythonImport struct {
-	name   string // dotted, with the dots of a relative import before it; pkg.* for all that a package offers
-	quoted bool   // it stands in a string or comment, and may be prose
+	name   string // dotted, with the dots of a relative import before it; pkg.* for all names of a package
+	quoted bool   // it is in a string or comment, and may be prose
 }
 
-// scanImports lists what a Python module imports. The word import is a keyword, so every
-// one in the code begins a list of names, however deep it stands: behind a colon, a
-// semicolon, a continued line. Strings are searched as well, since code may stand there
-// (exec, a field of an f-string), and so are comments: the quotes within an f-string's
-// fields may be taken for its end, and what follows for a comment. opaque reports that
-// more may be imported than is found: the text is in an encoding that hides its
-// letters, or a name has letters that Python takes for others.
+// scanImports lists what a Python module imports. The word import is a keyword, so each one in the
+// code begins a list of names, at any depth: after a colon, a semicolon, a continued line. Strings
+// are searched as well, since they may contain code (exec, a field of an f-string), and so are
+// comments: the quotes within an f-string's fields may be taken for its end, and what follows for a
+// comment. opaque means that more may be imported than is found: the text is in an encoding that
+// hides its letters, or a name has letters that Python normalizes to others.
 func scanImports(text []byte) (found []pythonImport, opaque bool) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	s := &pythonScanner{text: text, opaque: oddEncoding(text)}
@@ -26,7 +25,7 @@ func scanImports(text []byte) (found []pythonImport, opaque bool) {
 	return s.found, s.opaque
 }
 
-// encodingLine is where Python looks for a module's encoding, in its first two lines.
+// encodingLine matches a module's encoding declaration, in its first two lines.
 var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
 
 // oddEncoding reports whether a text declares an encoding in which ASCII letters may be
@@ -51,7 +50,7 @@ func oddEncoding(text []byte) bool {
 type pythonScanner struct {
 	text   []byte
 	at     int
-	quoted bool // text is what a string or comment holds; quotes and # have no meaning
+	quoted bool // text is the content of a string or comment; quotes and # have no meaning
 	found  []pythonImport
 	opaque bool
 }
@@ -93,7 +92,7 @@ func (s *pythonScanner) word() string {
 	return string(s.text[from:s.at])
 }
 
-// comment passes over one and returns its text.
+// comment skips a comment and returns its text.
 func (s *pythonScanner) comment() []byte {
 	end := bytes.IndexAny(s.text[s.at:], "\r\n")
 	if end < 0 {
@@ -103,8 +102,8 @@ func (s *pythonScanner) comment() []byte {
 	return s.text[s.at-end : s.at]
 }
 
-// literal passes over a string and returns its text. A backslash keeps a quote from
-// ending it, in raw ones too. A string of one line that has no end ends with its line.
+// literal skips a string and returns its text. A backslash keeps a quote from ending it, in raw
+// ones too. An unclosed one-line string ends with its line.
 func (s *pythonScanner) literal() []byte {
 	quote := s.text[s.at : s.at+1]
 	if triple := bytes.Repeat(quote, 3); bytes.HasPrefix(s.text[s.at:], triple) {
@@ -130,8 +129,7 @@ func (s *pythonScanner) literal() []byte {
 	return s.text[min(from, s.at):]
 }
 
-// space passes over blanks, continued lines and, within brackets, line ends and
-// comments.
+// space skips blanks, continued lines and, within brackets, line ends and comments.
 func (s *pythonScanner) space(brackets bool) {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
@@ -152,7 +150,7 @@ func (s *pythonScanner) space(brackets bool) {
 	}
 }
 
-// take passes over a byte if it comes next.
+// take skips a byte if it comes next.
 func (s *pythonScanner) take(c byte) bool {
 	if s.at < len(s.text) && s.text[s.at] == c {
 		s.at++
@@ -204,8 +202,8 @@ func (s *pythonScanner) dotted(brackets bool) string {
 	}
 }
 
-// from reads what follows the word: dots and a name, then import. Where that is not
-// what follows, the word belongs to yield or raise.
+// from reads what follows the word: dots and a name, then import. Otherwise the word belongs to
+// yield or raise.
 func (s *pythonScanner) from() {
 	dots := 0
 	for s.space(false); s.take('.'); s.space(false) {
@@ -229,7 +227,7 @@ func (s *pythonScanner) from() {
 	s.at = before
 }
 
-// names reads the list behind import, of modules or of what is in one.
+// names reads the list after import, of modules or of names in one.
 func (s *pythonScanner) names(base string) {
 	s.space(false)
 	brackets := s.take('(')

@@ -14,8 +14,8 @@ const (
 	mostLists   = 8 // of files looked for, per recipe
 )
 
-// lookup is a path that a compilation looked for: of a file that it read, or of
-// one that was not there and might have been read.
+// lookup is a path that a compilation looked for: of a file that it read, or of a missing one that
+// it might have read.
 type lookup struct {
 	path   string
 	absent bool
@@ -55,7 +55,7 @@ const (
 	absentMark = "-"
 )
 
-// parseReads needs no check of its own: of a damaged list no artifact is found.
+// parseReads needs no validation: a damaged list leads to no artifact.
 func parseReads(text string) [][]lookup {
 	var lists [][]lookup
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
@@ -86,8 +86,8 @@ func formatReads(lists [][]lookup) string {
 	return text.String()
 }
 
-// addReads puts a list of files before the others of its recipe and returns by
-// how many bytes that grew.
+// addReads puts a list of files before the others of its recipe and returns by how many bytes the
+// lists grew.
 func (c *cache) addReads(recipe string, deps []dependency) (int64, error) {
 	list := make([]lookup, len(deps))
 	for i, dep := range deps {

@@ -18,8 +18,8 @@ var (
 	linkFlags = []string{"-lm", "-Wl,-z,now", "-Wl,--no-undefined", "-Wl,--build-id=none"}
 )
 
-// recipe is how a variant is compiled: all that its key depends on, but for the
-// files that the compiler reads.
+// recipe says how a variant is compiled: everything that its key depends on, except the files that
+// the compiler reads.
 type recipe struct {
 	dir       string // absolute
 	variant   spec.Variant
@@ -34,7 +34,7 @@ type recipe struct {
 	hash      string
 }
 
-// recipe plans a request, reading no file of the user's.
+// recipe plans a request without reading any file of the user's.
 func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
 	if fault := refuseFlags(request.Variant.Kernel.Name, request.Variant.Kernel.Flags); fault != nil {
 		return nil, fault
@@ -100,11 +100,10 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 	return r, nil
 }
 
-// splitFlags tells what a kernel's flags are for. All of them go to the link, as
-// CFLAGS do in make and CMake: -fopenmp, -pthread or -fsanitize mean something
-// to both steps. What names libraries stays out of the compile step. Link-time
-// optimisation is turned off: there is one source, and its object must tell
-// which functions it has.
+// splitFlags separates a kernel's flags by their step. All of them go to the link, as CFLAGS do in
+// make and CMake: -fopenmp, -pthread or -fsanitize mean something to both steps. Flags that name
+// libraries stay out of the compile step. Link-time optimisation is turned off: there is one
+// source, and its object must show which functions it has.
 func splitFlags(flags []string) (compile, link []string) {
 	takesNext := false
 	for _, flag := range flags {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// searchPath is where a compiler looks for headers before its own folders.
+// searchPath lists where a compiler looks for headers before its own folders.
 type searchPath struct {
 	quote   []string // for quoted names only
 	folders []string
 	forced  []string // headers that flags include
 }
 
-// searchFlags are followed by a folder or header: in the next word, behind =, and
-// those of one dash in the same word.
+// searchFlags are followed by a folder or header: in the next word, after =, and for those of one
+// dash in the same word.
 var searchFlags = map[string]string{
 	"-I": "-I", "--include-directory": "-I", "--include-path": "-I",
 	"-isystem": "-isystem", "--system-include": "-isystem",
@@ -23,7 +23,7 @@ var searchFlags = map[string]string{
 	"-include": "-include", "--include": "-include", "--pre-include": "-include", "-imacros": "-include", "--imacros": "-include",
 }
 
-// flags returns all that the compiler compiles with, those of its environment too.
+// flags returns all flags of the compiler, including those of its environment.
 func (r *recipe) flags() []string {
 	if r.compiler.Name != "nvcc" {
 		return slices.Concat(r.compiler.Command[1:], r.compile)
@@ -34,7 +34,7 @@ func (r *recipe) flags() []string {
 func (r *recipe) searchPath() searchPath {
 	named := parseSearchFlags(r.flags(), r.compiler.Name == "nvcc")
 	system := named["-isystem"]
-	// What is named as both is searched as the latter.
+	// A folder that is named as both is searched as the latter.
 	plain := slices.DeleteFunc(named["-I"], func(folder string) bool { return slices.Contains(system, folder) })
 	return searchPath{
 		quote: named["-iquote"],
@@ -81,10 +81,10 @@ func parseSearchFlags(flags []string, commas bool) map[string][]string {
 	return named
 }
 
-// passedOn are flags whose value is words for another program that reads headers.
+// passedOn are flags whose value is passed to another program that reads headers.
 var passedOn = []string{"-Xcompiler", "--compiler-options", "-Xpreprocessor", "-Xclang"}
 
-// unnested are flags with those among them that one program hands to another.
+// unnested returns the flags, including those that one program passes to another.
 func unnested(flags []string) []string {
 	split := func(words string) []string {
 		return strings.FieldsFunc(words, func(c rune) bool { return c == ',' || c == ' ' })
@@ -130,7 +130,7 @@ func (s searchPath) candidates(from string, inc include) []string {
 	return paths
 }
 
-// inFolder leaves the path as a compiler opens it.
+// inFolder returns the path exactly as a compiler opens it.
 func inFolder(folder, name string) string {
 	if folder == "" || folder == "." {
 		return name

@@ -9,9 +9,8 @@ import (
 	"pawl/internal/spec"
 )
 
-// drive builds a kernel and runs a C program that loads the artifact and checks
-// at what it does. The program has load(name), which finds an exported symbol,
-// and check(condition).
+// drive builds a kernel and runs a C program that loads the artifact and checks what it does. The
+// program has load(name), which finds an exported symbol, and check(condition).
 func drive(t *testing.T, files map[string]string, program string) {
 	t.Helper()
 	p := newProject(t, files)

@@ -17,8 +17,8 @@ import (
 // follows.
 const tempName = "pawl-build-"
 
-// sweepTemp removes the folders of processes that were killed. One that was used a
-// while ago may still be in use by a process that is not seen from this container.
+// sweepTemp removes the folders of killed processes. A folder that was used recently may still be
+// in use by a process that is not visible from this container.
 func sweepTemp(dir string, now time.Time) {
 	left, _ := filepath.Glob(filepath.Join(dir, tempName+"*"))
 	for _, path := range left {
@@ -38,7 +38,7 @@ func sweepTemp(dir string, now time.Time) {
 	}
 }
 
-// noTemp says what is wrong with the folder for temporary files.
+// noTemp describes the problem with the folder for temporary files.
 func noTemp(err error) *result.Fault {
 	if errors.Is(err, syscall.ENOSPC) {
 		return noSpace()

@@ -50,8 +50,8 @@ func instantiated(entry string, v spec.Variant) (instance string, passed []strin
 	return strings.TrimSpace(name) + "<" + strings.Join(args, ", ") + ">", passed, nil
 }
 
-// without leaves out the macros of params that are passed to a template of the source
-// as its parameter of that name, or the compiler would read "template <int 64>".
+// without removes the macros of params that are passed to a template of the source as its parameter
+// of that name; otherwise the compiler would read "template <int 64>".
 func (c *cudaPlan) without(flags []string, source []byte) []string {
 	declared := templateParameters(source)
 	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
@@ -101,8 +101,8 @@ func templateParameters(source []byte) map[string]bool {
 	return found
 }
 
-// explain adds what a template in a header makes of a macro, of which its user sees
-// only "template <int 64>".
+// explain adds what a template in a header makes of a macro: the user sees only "template <int
+// 64>".
 func (c *cudaPlan) explain(fault *result.Fault, output string) *result.Fault {
 	if fault.Hint == "" && len(c.passed) > 0 && strings.Contains(output, "template") {
 		fault.Hint = "params are macros as well: a template in a header must call its parameters otherwise than " + strings.Join(c.passed, ", ")
@@ -126,7 +126,7 @@ func (c *cudaPlan) instances(source string) string {
 	return fmt.Sprintf("#include %q\nstatic __attribute__((used)) void *pawl_instances[] = {%s};\n", source, strings.Join(refs, ", "))
 }
 
-// templates returns the entries that must be instantiated to be there.
+// templates returns the entries that must be instantiated to exist.
 func (c *cudaPlan) templates() []string {
 	var list []string
 	for _, entry := range c.entries {

@@ -34,8 +34,8 @@ func (s *folderSet) has(path string) bool {
 	return err == nil && slices.ContainsFunc(*s, func(folder string) bool { return holds(folder, real) })
 }
 
-// installed are the folders below the one that has an installation's bin in it. The
-// rest of that may be a person's: ~/.local has share.
+// installed are the subfolders of an installation, beside its bin. The rest of that folder may be
+// private: ~/.local has share.
 var installed = []string{"bin", "lib", "lib32", "lib64", "libexec", "include", "nvvm", "targets"}
 
 // addProgram adds a program and what is installed with it, also where links lead.
@@ -70,8 +70,8 @@ func (s *folderSet) addProgram(path, target string) {
 	}
 }
 
-// addLibraries adds the folders that a program names for its libraries, and these for
-// theirs: each package may have a folder of its own, as Spack's do.
+// addLibraries adds the folders that a program names for its libraries, and that these name for
+// theirs: each package may have its own folder, as Spack's do.
 func (s *folderSet) addLibraries(file string) {
 	binary, err := elf.Open(file)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *folderSet) addLibraries(file string) {
 	}
 }
 
-// libraryFolders returns those that a program or library names for its libraries.
+// libraryFolders returns the folders that a program or library names for its libraries.
 func libraryFolders(binary *elf.File, path string) []string {
 	origin := strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path))
 	var folders []string
@@ -106,11 +106,11 @@ func libraryFolders(binary *elf.File, path string) []string {
 	return folders
 }
 
-// asker runs a compiler for an answer. What it prints on both its outputs counts, and
-// no answer is one, too.
+// asker runs a compiler for an answer. Its output on stdout and stderr counts, and no answer is an
+// answer, too.
 type asker func(args ...string) string
 
-// answerOf asks in the language that answers are read in.
+// answerOf asks in the language that the answers are parsed in.
 func answerOf(ctx context.Context, command, args []string) string {
 	cmd := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
@@ -119,8 +119,8 @@ func answerOf(ctx context.Context, command, args []string) string {
 	return string(output)
 }
 
-// hostFolders returns what a C or C++ compiler says that it reads: itself, the programs
-// that it starts, its headers and libraries, its sysroot.
+// hostFolders returns what a C or C++ compiler reports to read: itself, the programs that it
+// starts, its headers and libraries, its sysroot.
 func hostFolders(program, target string, ask asker) []string {
 	var s folderSet
 	s.addProgram(program, target)
@@ -148,8 +148,8 @@ func hostFolders(program, target string, ask asker) []string {
 	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
-// cudaFolders returns what nvcc says that it reads: its toolkit, and what belongs to the
-// host compiler that it starts. Environment and profile may name further folders.
+// cudaFolders returns what nvcc reports to read: its toolkit, and the folders of the host compiler
+// that it starts. Environment and profile may name further folders.
 func cudaFolders(ctx context.Context, program string, ask asker) []string {
 	var s folderSet
 	s.addToolkit(program)
@@ -197,8 +197,8 @@ func cudaFolders(ctx context.Context, program string, ask asker) []string {
 	return slices.DeleteFunc(s, sandbox.Broad)
 }
 
-// addToolkit adds the whole of what nvcc is installed in: the folder above its bin,
-// and for packages of Python those beside it.
+// addToolkit adds the whole installation of nvcc: the folder above its bin and, for Python
+// packages, those beside it.
 func (s *folderSet) addToolkit(program string) {
 	s.addProgram(program, "")
 	real, err := filepath.EvalSymlinks(program)

@@ -12,22 +12,21 @@ import (
 	"pawl/internal/result"
 )
 
-// What one run of a compiler may use, its children included. RLIMIT_NPROC counts all
-// that a user runs, and cicc reserves more addresses than it touches, so these are
-// counted by looking.
+// Limits of one run of a compiler, children included. RLIMIT_NPROC counts all processes of a user,
+// and cicc reserves more addresses than it touches, so usage is read from /proc.
 const (
 	mostProcesses = 256
 	watchEvery    = 200 * time.Millisecond
 	leastMemory   = 4 << 30
 )
 
-// mostMemory is three quarters of what was free when the first compiler was started.
+// mostMemory is three quarters of the memory that was free when the first compiler was started.
 var mostMemory = sync.OnceValue(func() int64 {
 	free, _ := machine.MemoryAvailable()
 	return max(free/4*3, leastMemory)
 })
 
-// limits are those of one run.
+// limits are the limits of one run.
 type limits struct {
 	memory    int64
 	processes int
@@ -37,7 +36,7 @@ type limits struct {
 type watched struct {
 	limits
 	kill func() error
-	over *result.Fault // the limit that it went over
+	over *result.Fault // the limit that it exceeded
 }
 
 // watcher checks all runs at once: one walk over the processes serves all of them.

@@ -35,8 +35,8 @@ func besides(remotes []string, asked string) []string {
 
 var errNoRemote = errors.New("it has no remote")
 
-// fetch gets commits from the main remote and says which that is. Without commits it
-// fetches what the clone follows.
+// fetch gets commits from the main remote and returns its name. Without commits it fetches what the
+// clone follows.
 func fetch(ctx context.Context, dir, depth string, shas ...string) (remote string, err error) {
 	remotes, err := remotesOf(ctx, dir)
 	if err != nil {
@@ -63,7 +63,7 @@ func fetchFrom(ctx context.Context, dir, remote, depth string, shas ...string) e
 	return err
 }
 
-// depthOf says how much of history to fetch: in a whole clone a depth would make it
+// depthOf returns how much of the history to fetch: in a complete clone a depth would make it
 // shallow.
 func depthOf(shallow bool) string {
 	if shallow {

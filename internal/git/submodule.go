@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// populate fills the submodules of a tree that the user has in the clone whose git
-// folder is given; the others the user builds without, too. They come from that
-// clone when it has the commit, else from where it has them from. What could not be
-// had is said in a note. The clone's configuration is not touched, which
-// `git submodule init` would do: worktrees share it.
+// populate fills the submodules of a tree that the user has in the clone whose git folder is given;
+// the user builds without the others, too. They come from that clone when it has the commit, else
+// from the clone's own source. A note names those that are not available. The clone's configuration
+// is not changed, which `git submodule init` would do: worktrees share it.
 func populate(ctx context.Context, tree, gitFolder string) (notes []string, err error) {
 	modules, err := submodules(ctx, tree)
 	if err != nil {

@@ -43,16 +43,15 @@ type cache struct {
 	dir        string
 }
 
-// mark tells a whole tree from a half-made one.
+// mark distinguishes a complete tree from a half-made one.
 type mark struct {
 	SHA   string   `json:"sha"`
 	ID    string   `json:"id"` // of this making
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Checkout gives the commit's tree, from the cache or newly made, with the
-// submodules that the user's clone has. A commit that is not in the clone is
-// fetched.
+// Checkout returns the commit's tree, from the cache or newly made, with the submodules that the
+// user's clone has. A commit that is not in the clone is fetched.
 func Checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	tree, err := checkout(ctx, dir, sha)
 	if err != nil {
@@ -132,8 +131,8 @@ func (c *cache) whole(sha string) (mark, bool) {
 	return m, m.SHA == sha
 }
 
-// unchanged reports whether the tree is exactly its commit: a file that somebody
-// changed, added or removed would be measured in its name.
+// unchanged reports whether the tree is exactly its commit: a file that somebody changed, added or
+// removed would be measured in the commit's name.
 func (c *cache) unchanged(ctx context.Context, sha string) bool {
 	root := filepath.Join(c.dir, sha)
 	top, err := Root(ctx, root)
@@ -149,8 +148,8 @@ func (c *cache) unchanged(ctx context.Context, sha string) bool {
 	return !different && slices.Contains(lines, "# branch.oid "+sha)
 }
 
-// make checks the commit out anew, unless somebody else just has, and returns the
-// id of the making.
+// make checks the commit out again, unless another process just has, and returns the id of the
+// making.
 func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	lock, err := hold(ctx, c.lockFile(sha), syscall.LOCK_EX)
 	if err != nil {
@@ -189,9 +188,8 @@ func newID() string {
 	return hex.EncodeToString(raw[:])
 }
 
-// remove takes a tree away, whatever state it is in, and git's note of it. (git
-// worktree prune would also forget trees of the user's on a disk that is not
-// mounted now.)
+// remove removes a tree, whatever its state, and git's entry for it. (git worktree prune would also
+// forget trees of the user's on a disk that is not mounted now.)
 func (c *cache) remove(ctx context.Context, sha string) {
 	root := filepath.Join(c.dir, sha)
 	_ = os.Remove(c.markFile(sha))
@@ -199,8 +197,8 @@ func (c *cache) remove(ctx context.Context, sha string) {
 	_ = c.worktree(ctx, "remove", "--force", "--force", root)
 }
 
-// worktree changes git's list of worktrees. Two such commands at once stumble over
-// each other's half-written entries.
+// worktree changes git's list of worktrees. Two such commands at once would disturb each other's
+// half-written entries.
 func (c *cache) worktree(ctx context.Context, args ...string) error {
 	lock, err := hold(ctx, filepath.Join(c.dir, "list"), syscall.LOCK_EX)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// fate is what a case came to.
+// fate is the outcome of a case.
 type fate string
 
 const (
@@ -30,7 +30,7 @@ func fateOf(c *result.Case) fate {
 	return passed
 }
 
-// tone returns how a fate looks.
+// tone returns the tone of a fate.
 func (f fate) tone() view.Tone {
 	switch f {
 	case passed:
@@ -54,7 +54,7 @@ func sizes(c *result.Case) string {
 	return strings.Join(each(names, func(name string) string { return name + "=" + c.Vars[name] }), " ")
 }
 
-// scientific returns a number of an error column; NaN and infinities are no errors.
+// scientific formats a number of an error column; NaN and infinities are no errors.
 func scientific(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -66,7 +66,7 @@ func scientific(v float64) string {
 }
 
 // errorsOf returns an output's largest errors and their RMS. Where no two numbers could be
-// subtracted they are what its elements are: NaN, or infinitely far off.
+// subtracted the errors are NaN or infinite, like the elements.
 func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
 	nothing := o.MaxAbs == 0 && o.RMS == 0 && o.Wrong > 0 && (o.Wrong == o.Count || o.NaNs == o.Count)
 	switch {
@@ -78,7 +78,7 @@ func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
 	return unbounded(o.MaxAbs), unbounded(o.MaxRel), unbounded(o.RMS)
 }
 
-// unbounded undoes that JSON has no infinity: the largest number stands for it there.
+// unbounded restores infinity: JSON has none, and the largest number stands for it.
 func unbounded(v float64) float64 {
 	if v == math.MaxFloat64 {
 		return math.Inf(1)
@@ -103,7 +103,7 @@ func farOff(o *result.OutputError) (abs, rel, rms string) {
 	return far(a), relative(a, b), far(c)
 }
 
-// relative returns a relative error in words: none, where all that differs should be zero.
+// relative returns a relative error in words: none, where every wrong element should be zero.
 func relative(abs, rel float64) string {
 	if rel == 0 && abs > 0 {
 		return "–"
@@ -119,7 +119,7 @@ func relativeField(abs, rel float64) string {
 	return zero(rel)
 }
 
-// bound returns a tolerance, which somebody wrote in as few digits as it takes.
+// bound formats a tolerance in as few digits as needed.
 func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
 
 // bounds returns the tolerances that an output is judged by.
@@ -152,7 +152,7 @@ func closest(c *result.Case) *result.OutputError {
 	return worst
 }
 
-// strain returns how much of what is allowed an output needs, roughly.
+// strain returns roughly what part of its tolerance an output uses.
 func strain(o *result.OutputError) float64 {
 	switch {
 	case o.Atol > 0:
@@ -204,7 +204,7 @@ type found struct {
 	times int
 }
 
-// findings returns what speaks against a row's honesty, each once, proofs first.
+// findings returns the evidence against a row's honesty, each once, proofs first.
 func findings(v *result.Verification) []found {
 	if v == nil {
 		return nil
@@ -229,7 +229,7 @@ func proof(f found) int {
 	return 0
 }
 
-// told reports whether the row's fault is this very finding.
+// told reports whether the row's fault is this finding.
 func (f found) told(row *result.Row) bool {
 	return row.Fault != nil && row.Fault.Message == f.Exploit+": "+f.Message
 }
@@ -242,7 +242,7 @@ func (f found) String() string {
 	return text
 }
 
-// suspicious reports whether something speaks against a row, and nothing is proven.
+// suspicious reports whether there is evidence against a row, but no proof.
 func suspicious(row *result.Row) bool {
 	return row.Verification != nil && row.Verification.Integrity == result.Suspicious
 }
@@ -274,8 +274,8 @@ func limits(rows []*result.Row, name func(*result.Row) string) []string {
 	})
 }
 
-// authorTrust says once what cannot be guaranteed of code that runs inside the process
-// that measures or asks it; "" where no row has such code, or where it is said already.
+// authorTrust says once what cannot be guaranteed for code that runs inside the process that
+// measures or asks it; "" where no row has such code, or where it was said already.
 func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 	trusted := where(rows, func(row *result.Row) bool { return row.Trust == "author" })
 	said := slices.ContainsFunc(rows, func(row *result.Row) bool {
@@ -288,7 +288,7 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
 }
 
-// accused returns what speaks against a row's honesty, unless its fault says it.
+// accused returns the evidence against a row's honesty, unless its fault states it.
 func accused(row *result.Row, name string) view.Item {
 	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
 	item := view.Item{Name: name, Badge: suspect}
@@ -306,7 +306,7 @@ func accused(row *result.Row, name string) view.Item {
 	return item
 }
 
-// accusations returns what speaks against rows.
+// accusations returns the evidence against rows.
 func accusations(rows []*result.Row, name func(*result.Row) string) view.Section {
 	s := view.Section{Title: "Integrity", List: true}
 	for _, row := range rows {

@@ -11,7 +11,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// faultOf explains why a row failed, a failed build with the compiler's own words.
+// faultOf explains why a row failed; a failed build with the compiler's own output.
 func faultOf(row *result.Row) view.Item {
 	f := row.Fault
 	item := view.Item{Name: row.Name(), Badge: line{row: row}.judged(), Message: f.Message, Hint: f.Hint, Log: row.Log}
@@ -29,9 +29,8 @@ func faulty(row *result.Row) bool {
 	return row.Fault != nil && row.Fault.Cause != result.CauseInterrupted
 }
 
-// faults explains every line that failed. Rows of one kernel whose build failed alike
-// are explained once and, where that is wanted, all kernels together that this machine
-// cannot build for one reason.
+// faults explains every line that failed. Rows of one kernel whose build failed in the same way are
+// explained once. With together, so are all kernels that this machine cannot build for one reason.
 func faults(r *result.Report, together bool) []view.Item {
 	const open = 3 // more outputs than this would bury each other
 	var out []view.Item
@@ -58,7 +57,7 @@ func faults(r *result.Report, together bool) []view.Item {
 	return out
 }
 
-// allFaults has every line that failed, by its name.
+// allFaults lists every line that failed, by its name.
 func allFaults(r *result.Report) []view.Item {
 	var out []view.Item
 	for _, l := range lines(r) {
@@ -76,15 +75,15 @@ func unbuildable(f *result.Fault) bool {
 	return f != nil && f.Stage == "build" && f.Cause == result.CauseUnsupported
 }
 
-// kernelsWith returns those that this machine cannot build for one reason.
+// kernelsWith returns the kernels that this machine cannot build for one reason.
 func kernelsWith(r *result.Report, message string) []string {
 	alike := where(lines(r), func(l line) bool { return unbuildable(l.row.Fault) && l.row.Fault.Message == message })
 	return distinct(each(alike, func(l line) string { return l.row.Kernel }))
 }
 
-// allWarnings lists the warnings of the run and of its rows; one that several rows
-// share stands once, with the evidence of the first. Of one row all stand: two files
-// may both be noisy.
+// allWarnings lists the warnings of the run and of its rows; a warning that several rows share
+// appears once, with the evidence of the first. All warnings of one row appear: two files may both
+// be noisy.
 func allWarnings(r *result.Report) []string {
 	out := each(r.Warnings, func(w result.Warning) string { return hinted(w.Message, w.Hint) })
 	type doubt struct {
@@ -113,9 +112,9 @@ func hinted(text, hint string) string {
 	return text + " (" + hint + ")"
 }
 
-// attentive returns the report with all that needs attention among its warnings: also
-// sides that are not available, baselines that did not move and answers that nobody
-// knows, each sentence once; without what its rows say themselves.
+// attentive returns the report with everything that needs attention among its warnings: also sides
+// that are not available, baselines that did not move and unknown answers, each sentence once;
+// without what its rows say themselves.
 func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
@@ -165,8 +164,7 @@ func remedyOf(side *result.Side, sentence string) string {
 	return side.Row.Fault.Hint
 }
 
-// lost says that the commit of a best-known version is gone, and that the version is
-// here all the same.
+// lost says that the commit of a best-known version is gone, although the version itself is here.
 func lost(m *result.Moved) string {
 	text := "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more"
 	if m.Refused != "" {
@@ -175,12 +173,12 @@ func lost(m *result.Moved) string {
 	return text
 }
 
-// unrest are the doubts that a duet is made for: whatever the machine does, it does
-// to both sides, and the interval has the rest.
+// unrest are the doubts that a duet removes: disturbances affect both sides, and the interval
+// covers the rest.
 var unrest = []string{"cv", "drift", "width", "preempted", "steal", "foreign"}
 
-// calm says in one warning what rows that were decided in turns all say: it would
-// bury what needs attention.
+// calm replaces the warnings that all rows decided in turns share by one: they would bury what
+// needs attention.
 func calm(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = nil

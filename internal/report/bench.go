@@ -13,7 +13,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// bench shows what was measured, with what came of it where rivals were measured too.
+// bench shows the measurements, and the comparison where rivals were measured too.
 func (b *builder) bench() {
 	r, all := b.r, lines(b.r)
 	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r)
@@ -124,8 +124,8 @@ func benchColumns(all []line) []column[line] {
 	return append([]column[line]{name}, used(all, out)...)
 }
 
-// benchTable has a line for every row, and below it one for every rival; one that
-// failed says so in place of numbers.
+// benchTable has a line for every row, and below it one for every rival; a line that failed says so
+// in place of numbers.
 func benchTable(all []line) *view.Table {
 	last := ""
 	if slices.ContainsFunc(all, func(l line) bool { return l.rival != nil }) {
@@ -140,7 +140,7 @@ func benchTable(all []line) *view.Table {
 	return t
 }
 
-// benchText returns the table of a terminal, where all that needs no attention is green.
+// benchText returns the table of a terminal, in which everything that needs no attention is green.
 func benchText(all []line) *view.Table {
 	t := benchTable(all)
 	for _, row := range t.Rows {
@@ -151,7 +151,7 @@ func benchText(all []line) *view.Table {
 	return t
 }
 
-// benchPage returns the tables of a page: what every rival came to, and all lines.
+// benchPage returns the tables of a page: the outcome of every rival, and all lines.
 func benchPage(r *result.Report, all []line) view.Section {
 	t := benchTable(all)
 	last := len(t.Columns) - 1
@@ -209,7 +209,7 @@ func benchRecords(r *result.Report) [][]string {
 	return records(all, fields)
 }
 
-// cause is why a row failed; "" when it did not.
+// cause says why a row failed; "" when it did not.
 func cause(row *result.Row) string {
 	if row.Fault == nil {
 		return ""
@@ -225,7 +225,7 @@ func number(v float64) string {
 	return zero(v)
 }
 
-// zero writes a number that may well be 0.
+// zero writes a number that may be 0.
 func zero(v float64) string {
 	switch {
 	case v == 0:
@@ -236,7 +236,7 @@ func zero(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// overall is how a kernel stands against one rival over all configs.
+// overall is the comparison of a kernel with one rival over all configs.
 type overall struct {
 	kernel, rival        string
 	tone                 view.Tone
@@ -256,7 +256,7 @@ var overallColumns = []column[overall]{
 	{head: "no difference", number: true, text: func(o overall) string { return strconv.Itoa(o.even) }},
 }
 
-// standings sum up every rival that a kernel met more than once.
+// standings sums up every rival that a kernel was compared with more than once.
 func standings(r *result.Report) []overall {
 	var out []overall
 	for _, k := range byKernel(r) {

@@ -16,11 +16,10 @@ type builder struct {
 	v     view.View
 }
 
-// shows reports whether one of the forms is asked for. What takes long to make is made
-// only then.
+// shows reports whether one of the forms is requested. Slow parts are made only then.
 func (b *builder) shows(in view.Form) bool { return b.forms&in != 0 }
 
-// add adds a section to the forms that show it and are asked for.
+// add adds a section to those of the given forms that are requested.
 func (b *builder) add(in view.Form, s view.Section) {
 	if b.shows(in) {
 		s.In = in
@@ -28,7 +27,7 @@ func (b *builder) add(in view.Form, s view.Section) {
 	}
 }
 
-// table adds a table that has rows as a section of a page.
+// table adds a table to a page as a section, if it has rows.
 func (b *builder) table(id, title string, t *view.Table) {
 	if len(t.Rows) > 0 {
 		b.add(view.HTML, view.Section{ID: id, Title: title, Table: t})
@@ -42,7 +41,7 @@ func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
 	}
 }
 
-// items adds a section of what went wrong, if anything did.
+// items adds a section of failures, if there are any.
 func (b *builder) items(in view.Form, s view.Section) {
 	if len(s.Items) > 0 || s.Left > 0 {
 		b.add(in, s)
@@ -77,7 +76,7 @@ func linesOf(tone view.Tone, texts []string) []view.Line {
 	return out
 }
 
-// leftOut says how many a page has no room for; nothing where it has.
+// leftOut says how many items a page has no room for; nothing where it has room for all.
 func leftOut(n int, noun string) []view.Line {
 	if n <= 0 {
 		return nil
@@ -85,8 +84,7 @@ func leftOut(n int, noun string) []view.Line {
 	return []view.Line{{Text: view.Counted(n, "more "+noun) + " in the JSON report"}}
 }
 
-// badges are the summary in numbers; what did not happen is left out, unless that is
-// the news.
+// badges are the summary in numbers; zero counts are left out, unless zero is the news.
 type badges []view.Badge
 
 func (b *badges) add(tone view.Tone, n int, name, note string, always bool) {
@@ -115,7 +113,7 @@ func (c column[T]) of(item T) view.Cell {
 	return view.Cell{Text: c.text(item), Tone: c.tone}
 }
 
-// used returns the columns that one of the items has something in.
+// used returns the columns that are not empty for all items.
 func used[T any](items []T, columns []column[T]) []column[T] {
 	var out []column[T]
 	for _, c := range columns {
@@ -145,7 +143,7 @@ func tableOf[T any](look string, items []T, columns []column[T]) *view.Table {
 	return t
 }
 
-// dropColumn takes a column away.
+// dropColumn removes a column.
 func dropColumn(t *view.Table, at int) {
 	t.Columns = slices.Delete(t.Columns, at, at+1)
 	for i := range t.Rows {
@@ -153,7 +151,7 @@ func dropColumn(t *view.Table, at int) {
 	}
 }
 
-// dropEmpty takes away the columns that no row has anything in.
+// dropEmpty removes the columns that are empty in all rows.
 func dropEmpty(t *view.Table) *view.Table {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
 		if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[i].Text != "" }) {
@@ -163,7 +161,7 @@ func dropEmpty(t *view.Table) *view.Table {
 	return t
 }
 
-// sheetOf has a row for each item, and the columns that any of them has something in.
+// sheetOf has a row for each item, and the columns that are not empty for all.
 func sheetOf[T any](items []T, columns []column[T]) *view.Table {
 	return tableOf("sheet", items, used(items, columns))
 }
@@ -191,12 +189,12 @@ func records[T any](items []T, fields []field[T]) [][]string {
 	return out
 }
 
-// where returns the items that something holds for.
+// where returns the items for which holds is true.
 func where[T any](items []T, holds func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !holds(item) })
 }
 
-// distinct returns the texts without those that are empty or there before.
+// distinct returns the texts without empty and repeated ones.
 func distinct(texts []string) []string {
 	var out []string
 	for _, text := range texts {

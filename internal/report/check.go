@@ -12,8 +12,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// gateOf returns the gate that a report was judged by; one that does not say had the
-// usual.
+// gateOf returns the gate that a report was judged by; the usual one if the report has none.
 func gateOf(r *result.Report) result.Gate {
 	if r.Gate != nil {
 		return *r.Gate
@@ -26,7 +25,7 @@ type checked struct {
 	compared              // against first
 	first    *result.Side // the base or, where that did not play, the best-known; nil: neither did
 	best     *result.Side // the best-known, where it played besides
-	asked    float64      // half width that was asked for
+	asked    float64      // half-width that was required
 	gate     result.Gate
 }
 
@@ -54,7 +53,7 @@ func played(row *result.Row, role result.Role) *result.Side {
 	return sideOf(row, func(side *result.Side) bool { return side.Role == role && side.Change != nil })
 }
 
-// sideOf returns the first side of a row that something holds for; nil where there is none.
+// sideOf returns the first side of a row for which holds is true; nil where there is none.
 func sideOf(row *result.Row, holds func(*result.Side) bool) *result.Side {
 	if at := slices.IndexFunc(row.Sides, holds); at >= 0 {
 		return row.Sides[at]
@@ -69,8 +68,7 @@ func sideName(side *result.Side) string {
 
 func shortSHA(sha string) string { return fmt.Sprintf("%.7s", sha) }
 
-// section is where a row belongs in a report that puts first what somebody must
-// look at.
+// section is the section of a row in a report that puts first what somebody must review.
 type section int
 
 const (
@@ -137,8 +135,7 @@ func gravest(rows []checked) []checked {
 	return out
 }
 
-// summary counts rows by what they came to, the gravest first: "1 regression,
-// 3 maintained".
+// summary counts rows by outcome, the gravest first: "1 regression, 3 maintained".
 func summary(rows []checked) string {
 	return tallied(each(gravest(rows), func(c checked) string {
 		if c.section() == onPurpose {
@@ -148,7 +145,7 @@ func summary(rows []checked) string {
 	}), string(result.Regression), string(result.Improvement))
 }
 
-// headline returns what the check came to.
+// headline returns the outcome of the check in words.
 func headline(r *result.Report, rows []checked) string {
 	text := verdictLine(r, rows)
 	if n := suspects(rows); n != "" {
@@ -171,14 +168,14 @@ func verdictLine(r *result.Report, rows []checked) string {
 	return "gate passed: " + summary(rows)
 }
 
-// gather names rows, kernels that are there as a whole as one: "gemm/*".
+// gather names rows; a kernel whose rows are all there is named as one: "gemm/*".
 func gather(rows, all []checked) []view.Name {
 	kernel := func(c checked) string { return c.row.Kernel }
 	total := map[string]int{}
 	for _, g := range grouped(all, kernel) {
 		total[g.name] = len(g.items)
 	}
-	whole := map[string]int{} // kernels that are there as a whole
+	whole := map[string]int{} // kernels whose rows are all there
 	for _, g := range grouped(rows, kernel) {
 		if n := len(g.items); n > 1 && n == total[g.name] {
 			whole[g.name] = n
@@ -243,7 +240,7 @@ const (
 	unknownWord   = "not measured"
 )
 
-// origin returns what the change does to a row's code, whatever came of it.
+// origin returns what the change does to a row's code, whatever the outcome.
 func (c checked) origin() string {
 	former := c.former()
 	switch at := c.section(); {

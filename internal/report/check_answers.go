@@ -14,7 +14,7 @@ import (
 
 func rowName(row *result.Row) string { return row.Name() }
 
-// sandboxOff is the level of a sandbox that nobody wanted.
+// sandboxOff is the level of a sandbox that was turned off.
 const sandboxOff = "off"
 
 // verified reports whether a row's answers were verified and are right.
@@ -95,7 +95,7 @@ func witnesses(rows []checked) []witness {
 
 func oracleOf(w witness) string { return w.items[0].row.Verification.Oracle }
 
-// kernelsOf returns the kernels that rows were seen to run, each once, in a short form.
+// kernelsOf returns the kernels that rows ran, each once, in a short form.
 func kernelsOf(rows []checked) []string {
 	var out []string
 	for _, c := range rows {
@@ -134,7 +134,7 @@ func (c checked) inShort() string {
 	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" verified") + prefixed("; ran ", few(kernelsOf([]checked{c})))
 }
 
-// untold returns the wrong answers of a row of which its fault does not say everything.
+// untold returns the wrong answers of a row that its fault does not fully describe.
 func (c checked) untold() []*result.Case {
 	if c.row.Verification == nil {
 		return nil
@@ -152,7 +152,7 @@ func suspects(rows []checked) string {
 	return when(n > 0, unit.Count(n)+" suspicious")
 }
 
-// checkNotes returns what stands below a check without being a doubt of its own.
+// checkNotes returns the remarks below a check that are no doubts.
 func checkNotes(r *result.Report) []string {
 	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
 	return present(

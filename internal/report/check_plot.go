@@ -12,8 +12,8 @@ import (
 	"pawl/internal/unit"
 )
 
-// checkPlots adds what a page draws: all changes on one scale, each duet, and how the
-// best-known versions came to be.
+// checkPlots adds the plots of a page: all changes on one scale, each duet, and the history of the
+// best-known versions.
 func (b *builder) checkPlots(rows []checked) {
 	gate := gateOf(b.r)
 	drawn := slices.DeleteFunc(gravest(rows), func(c checked) bool { return c.change == nil })
@@ -33,7 +33,7 @@ func (b *builder) checkPlots(rows []checked) {
 	}
 }
 
-// leaning is whether a change was shown to be one, in the classes of plots.
+// leaning returns whether a change was shown to be one, as a class of plots.
 func leaning(c *result.Change) string {
 	switch {
 	case c.Low > 0:
@@ -111,8 +111,8 @@ func (c checked) playing() []entrant {
 	return out
 }
 
-// versions returns the medians side by side, the oldest first. What earlier runs found
-// belongs above them.
+// versions returns the medians side by side, the oldest first. The results of earlier runs belong
+// above them.
 func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
 	var all []float64
 	for _, side := range sides {
@@ -143,7 +143,7 @@ func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
 	return axis, out
 }
 
-// cells draws what each cell found, in the order they were played.
+// cells draws the result of each cell, in the order they were played.
 func cells(c checked, side *result.Side) view.CellPlot {
 	const most = 240 // a page is no place for more
 	change := side.Change
@@ -197,7 +197,7 @@ func cellNotes(change *result.Change, left int) []string {
 	return append(out, present(when(left > 0, view.Counted(left, "more cell")+" in the JSON report"))...)
 }
 
-// allHistories returns those of rows that have at least two times to show.
+// allHistories returns the histories of rows that have at least two times to show.
 func allHistories(rows []checked) view.Section {
 	out := view.Section{ID: "history", Title: "History"}
 	left := 0
@@ -221,7 +221,7 @@ func allHistories(rows []checked) view.Section {
 	return out
 }
 
-// recorded returns the points from the first on that is a time.
+// recorded returns the points from the first one with a time on.
 func recorded(points []result.HistoryPoint) []result.HistoryPoint {
 	for i, p := range points {
 		if timed(p.MedianS) {
@@ -235,7 +235,7 @@ func times(points []result.HistoryPoint) int {
 	return len(where(points, func(p result.HistoryPoint) bool { return timed(p.MedianS) }))
 }
 
-// timed reports whether a time was stored, and not what is left of a reset.
+// timed reports whether a time was stored; a reset leaves none.
 func timed(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
 
 func drawHistory(c checked, past []result.HistoryPoint) view.History {
@@ -277,8 +277,8 @@ func drawHistory(c checked, past []result.HistoryPoint) view.History {
 	return made
 }
 
-// historyScale fits times that may lie close together. It is never so narrow that
-// its ticks look the same or that noise looks like a change.
+// historyScale fits times that may lie close together. It is never so narrow that its ticks look
+// the same or that noise looks like a change.
 func historyScale(values []float64) plot.Scale {
 	const far = 20 // times apart, beyond which the short ones would all look alike
 	values = slices.DeleteFunc(values, func(v float64) bool { return !timed(v) })

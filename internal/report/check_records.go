@@ -106,8 +106,8 @@ func checkRecords(r *result.Report) [][]string {
 	return records(checkedRows(r), append(fields, verifyFields...))
 }
 
-// movedState says what became of the baseline: moved, would move, refused, that this
-// branch moved it before, or that only its commit is another.
+// movedState says what happened to the baseline: moved, would move, refused, moved by this branch
+// before, or only its commit changed.
 func movedState(m *result.Moved) string {
 	switch {
 	case m.Done && m.Anchor:
@@ -175,7 +175,7 @@ func verifiedLines(rows []checked) view.Section {
 	return s
 }
 
-// checkFailures are wrong answers and what speaks against rows, for a page.
+// checkFailures returns wrong answers and the evidence against rows, for a page.
 func checkFailures(rows []checked) []view.Item {
 	var out []view.Item
 	for _, c := range gravest(rows) {

@@ -13,7 +13,7 @@ import (
 // that played too.
 type checkLine struct {
 	checked
-	against *result.Side // what the line compares with
+	against *result.Side // the side that the line compares with
 	sub     bool
 }
 
@@ -30,7 +30,7 @@ func checkLines(rows []checked) []checkLine {
 	return out
 }
 
-// ofRow makes a fact of rows, which the lines below them do not have.
+// ofRow makes a fact of rows; the lines below them do not have it.
 func ofRow(text func(checked) string) func(checkLine) string {
 	return func(l checkLine) string {
 		if l.sub {
@@ -47,7 +47,7 @@ func (l checkLine) name() string {
 	return l.row.Name()
 }
 
-// styled makes a cell of a text that stands back in the line below a row.
+// styled makes a cell of a text that is dimmed in the line below a row.
 func styled(tone view.Tone, text func(checkLine) string) func(checkLine) view.Cell {
 	return func(l checkLine) view.Cell {
 		if l.sub {
@@ -111,12 +111,12 @@ func checkTable(look string, rows []checked, columns []column[checkLine]) *view.
 	return t
 }
 
-// single are lines without those of best-known versions.
+// single returns lines without those of best-known versions.
 func single(rows []checked) []checkLine {
 	return slices.DeleteFunc(checkLines(rows), func(l checkLine) bool { return l.sub })
 }
 
-// commentTable returns a part of a comment, with what explains its rows.
+// commentTable returns a part of a comment, with the explanations of its rows.
 func (b *builder) commentTable(rows []checked) *view.Table {
 	all := single(rows)
 	columns := append([]column[checkLine]{nameColumn}, used(all, slices.Concat(timeColumns, changeColumns))...)
@@ -133,7 +133,7 @@ func (b *builder) commentTable(rows []checked) *view.Table {
 	return t
 }
 
-// pageTable has what was measured, the gravest first.
+// pageTable lists the measured rows, the gravest first.
 func pageTable(r *result.Report, rows []checked) *view.Table {
 	all := single(rows)
 	columns := []column[checkLine]{
@@ -165,7 +165,7 @@ func pageTable(r *result.Report, rows []checked) *view.Table {
 	return t
 }
 
-// tone returns how a verdict looks on a terminal.
+// tone returns the tone of a verdict on a terminal.
 func (c checked) tone() view.Tone {
 	switch c.section() {
 	case slowed, failed:
@@ -197,7 +197,7 @@ func (c checked) badge() view.Cell {
 	return view.Cell{Tone: view.Plain, Text: c.word()}
 }
 
-// doubtful reports whether a reason is one to look into, though nothing fails.
+// doubtful reports whether a reason should be investigated, though nothing fails.
 func doubtful(r result.Reason) bool {
 	return r == result.Creep || r == result.Bistable || r == result.SlowTail
 }
@@ -219,7 +219,7 @@ func (c checked) note() view.Cell {
 	return cell
 }
 
-// commentNotes say what the numbers do not, the baseline's way included.
+// commentNotes says what the numbers do not, including the move of the baseline.
 func (c checked) commentNotes(r *result.Report) []string {
 	out := append(c.notes(), present(c.moved(r), c.planned())...)
 	if c.best != nil {
@@ -241,8 +241,8 @@ func (c checked) pageNotes(r *result.Report) []string {
 // planned returns what a row waits for.
 func (c checked) planned() string { return when(c.section() == planned, c.row.Plan) }
 
-// explained returns what a table has no room for: reasons for being slower, and why the row
-// failed. Rows of one kernel whose build failed alike are explained once.
+// explained returns what a table has no room for: reasons for being slower, and why the row failed.
+// Rows of one kernel whose build failed in the same way are explained once.
 func (c checked) explained(seen map[string]bool) []view.Item {
 	var out []view.Item
 	switch f := c.row.Fault; {

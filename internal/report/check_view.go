@@ -11,7 +11,7 @@ import (
 	"pawl/internal/unit"
 )
 
-// How much of a very large check a page holds.
+// How much of a very large check a page shows.
 const (
 	mostProblems = 50
 	mostListed   = 1000 // rows of the table
@@ -21,8 +21,8 @@ const (
 // longTable is where rows that need no attention are folded away in a comment.
 const longTable = 12
 
-// check shows a check: what was measured, the rest in one line, and then only what
-// needs attention; on a page all that is known.
+// check shows a check: what was measured, the rest in one line, and then only what needs attention;
+// a page has everything that is known.
 func (b *builder) check() {
 	r, rows := b.r, checkedRows(b.r)
 	b.v.Comment, b.v.Title, b.v.Heading = true, headline(r, rows), checkHeading(r, rows)
@@ -50,7 +50,7 @@ func (b *builder) check() {
 	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
 }
 
-// present returns the texts that are there.
+// present returns the texts that are not empty.
 func present(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
@@ -123,7 +123,7 @@ func (b *builder) checkComment(rows []checked) {
 	}
 }
 
-// totals returns the summary: how many rows came to what.
+// totals returns the summary: how many rows have which outcome.
 func totals(rows []checked) *view.Table {
 	amount := func(sections ...section) string { return unit.Count(len(of(rows, sections...))) }
 	slower := amount(slowed, onPurpose)
@@ -206,7 +206,7 @@ func checkResults(r *result.Report, rows []checked) view.Section {
 	return s
 }
 
-// tiles count the rows by what they came to.
+// tiles counts the rows by outcome.
 func tiles(rows []checked) []view.Badge {
 	out := badges{{Count: unit.Count(len(rows)), Name: noun(len(rows), "config")}}
 	slower, bad, better, unsure, first := of(rows, slowed), of(rows, failed), of(rows, faster), of(rows, undecided), of(rows, fresh)
@@ -231,7 +231,7 @@ func noun(n int, what string) string {
 	return what + "s"
 }
 
-// alike returns the word for rows that all came to the same; "" for others.
+// alike returns the word for rows that all have the same outcome; "" for others.
 func alike(rows []checked) string {
 	for _, c := range rows {
 		if c.word() != rows[0].word() {
@@ -274,8 +274,8 @@ func checkFacts(r *result.Report) []view.Fact {
 	return append(facts, view.Fact{Name: "gate", Text: gate})
 }
 
-// sided returns the report with the other sides of its rows as lines of their own, the
-// gravest first, as many as a page holds.
+// sided returns the report with the other sides of its rows as separate lines, the gravest first,
+// as many as a page holds.
 func sided(r *result.Report, rows []checked) *result.Report {
 	out := *r
 	out.Rows = nil

@@ -11,12 +11,12 @@ import (
 	"pawl/internal/unit"
 )
 
-// remarks say what the numbers do not.
+// remarks returns what the numbers do not say.
 func (c checked) remarks() []string {
 	var out []string
 	for _, reason := range c.row.Reasons {
 		switch {
-		case reason == result.NoBaseline && c.row.Moved != nil: // which says more
+		case reason == result.NoBaseline && c.row.Moved != nil: // the move says more
 		case reason == result.Accepted:
 			out = append(out, cmp.Or(c.why(), string(reason)))
 		case reason == result.Creep && c.lag() > 0:
@@ -39,7 +39,7 @@ func (c checked) remarks() []string {
 	return out
 }
 
-// notes returns the remarks with what a verdict has no room for in a narrow column.
+// notes returns the remarks, including those that do not fit beside a verdict in a narrow column.
 func (c checked) notes() []string {
 	out := c.remarks()
 	if c.row.Fault != nil && (c.row.Fault.Cause != result.CauseCheat || c.honesty() == "") {
@@ -56,8 +56,8 @@ func (c checked) lag() float64 {
 	return 0
 }
 
-// stored returns what is known of a best-known version that could not play; "" where that
-// would add nothing. It was measured on another day: nobody is judged by it.
+// stored returns what is known of a best-known version that could not play; "" where that would add
+// nothing. It was measured on another day: nobody is judged by it.
 func (c checked) stored() string {
 	side := sideOf(c.row, func(side *result.Side) bool { return side.Role == result.Best && side.StoredS > 0 })
 	if c.row.Verdict != result.Incomparable || !measured(c.row) || side == nil {
@@ -85,7 +85,7 @@ func (c checked) why() string {
 	return ""
 }
 
-// moves says what became of the baseline.
+// moves says what happened to the baseline.
 func (c checked) moves() string {
 	switch m := c.row.Moved; {
 	case m == nil:
@@ -106,8 +106,8 @@ func (c checked) moves() string {
 	return "baseline moves"
 }
 
-// waiting says what it takes for the rows to become the baseline that would; "" when
-// there are none.
+// waiting says what must happen before the rows that would become the baseline do; "" when there
+// are none.
 func waiting(rows []*result.Row) string {
 	text := ""
 	for _, row := range rows {
@@ -139,8 +139,8 @@ func (c checked) moved(r *result.Report) string {
 	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), stored, to)
 }
 
-// movedLines say what became of the baseline of rows that nothing else is said about:
-// those that have their first, and those whose commit alone is another.
+// movedLines says what happened to the baseline of rows that nothing else is said about: those that
+// have their first, and those whose commit alone changed.
 func movedLines(unchanged []checked) []string {
 	var first, bound []string
 	for _, c := range unchanged {
@@ -155,7 +155,7 @@ func movedLines(unchanged []checked) []string {
 	return present(prefixed("first baseline of ", few(first)), prefixed("baseline bound to this commit: ", few(bound)))
 }
 
-// advanced counts the rows that are the best-known version since this run.
+// advanced counts the rows that have become the best-known version in this run.
 func advanced(rows []checked) int {
 	return len(where(rows, func(c checked) bool { return c.row.Moved != nil && c.row.Moved.Done && !c.row.Moved.Anchor }))
 }

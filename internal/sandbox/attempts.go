@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// A program under test can make as many different attempts as it likes, so
-// what is kept of them has to be bounded, in number and in length.
+// A program under test can make as many different attempts as it likes, so the list must be
+// bounded, in number and in length.
 const (
 	maxAttempts   = 64
 	maxAttemptLen = 512
@@ -46,8 +46,8 @@ func (l *attemptLog) snapshot() ([]Attempt, int) {
 	return append([]Attempt(nil), l.list...), l.further
 }
 
-// printable bounds a description and takes out what could play tricks on a
-// terminal: paths come from the program under test.
+// printable bounds a description and removes control characters that could affect a terminal: paths
+// come from the program under test.
 func printable(s string) string {
 	cut := len(s) > maxAttemptLen
 	if cut {

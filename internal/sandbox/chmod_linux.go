@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chmod changes a mode below a scratch folder on the program's behalf:
-// linkers do it to what they write. Landlock does not guard modes, so the
-// call itself can never be let through; the path may be another by the time
-// the kernel reads it. It reports false when the file lies elsewhere.
+// chmod changes a mode below a scratch folder on the program's behalf: linkers do it to their
+// output. Landlock does not guard modes, so the call itself can never be allowed; the path may have
+// changed by the time the kernel reads it. It returns false when the file is elsewhere.
 func (r *reach) chmod(t thread, nr uint32, args [6]uint64) (done bool, result error) {
 	c := findRefused(nr)
 	if c == nil || c.mode == 0 {

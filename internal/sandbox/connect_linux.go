@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerName is how NVIDIA's tools name the socket of a process they look into.
+// peerName matches the socket name of a process that NVIDIA's tools inspect.
 var peerName = regexp.MustCompile(`^nv_target_process_([0-9]{1,9})$`)
 
-// connect connects a socket on the program's behalf to another process of the same
-// sandbox. The call itself can never be let through: the address may be another by
-// the time the kernel reads it. It reports false when the address is any other.
+// connect connects a socket on the program's behalf to another process of the same sandbox. The
+// call itself can never be allowed: the address may have changed by the time the kernel reads it.
+// It returns false for any other address.
 func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result error) {
 	const family, longest = 2, 108 // bytes of a sockaddr_un
 	if nr != unix.SYS_CONNECT || !r.peers || args[2] <= family || args[2] > family+longest {
@@ -46,7 +46,7 @@ func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result 
 	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
 		return false, nil
 	}
-	// It may wait for the other to accept, and nobody else is judged meanwhile; when
-	// the other ends, so does the wait.
+	// It may wait for the peer to accept, and no other call is judged meanwhile; when the peer
+	// ends, so does the wait.
 	return true, unix.Connect(socket, &unix.SockaddrUnix{Name: "@" + name})
 }

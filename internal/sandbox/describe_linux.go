@@ -29,7 +29,7 @@ func (t thread) str(addr uint64) (string, error) {
 	const page = 4096
 	var out []byte
 	for len(out) < unix.PathMax {
-		// A string may end just before memory that is not there.
+		// A string may end just before unmapped memory.
 		buf := make([]byte, page-addr%page)
 		n, err := t.memory(addr, buf)
 		if n <= 0 {
@@ -44,8 +44,8 @@ func (t thread) str(addr uint64) (string, error) {
 	return "", fmt.Errorf("read memory of %d: no end of string", t.tid)
 }
 
-// describePath says what a call on files tried that the policy does not
-// grant, or "" when there is nothing to say.
+// describePath says what a call on files tried that the policy does not grant, or "" when there is
+// nothing to say.
 func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
 	var at [2]located
 	for i, p := range c.places {
@@ -108,7 +108,7 @@ func (r *reach) describeOpen(at located, flags uint64) string {
 	writes := flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0
 	creates := flags&unix.O_CREAT != 0 && !at.exists
 	switch {
-	// Looking for what is not there is how loaders find what is.
+	// Searching for missing files is how loaders find existing ones.
 	case creates && !at.parent, !creates && !at.exists:
 		return ""
 	case creates:
@@ -167,7 +167,7 @@ func target(t thread, nr uint32, args [6]uint64) int {
 	return 0
 }
 
-// pidOfPidfd looks up whom a descriptor stands for, -1 when nobody.
+// pidOfPidfd looks up the process of a descriptor, -1 when there is none.
 func pidOfPidfd(t thread, fd int32) int {
 	info, err := os.ReadFile(t.proc("fdinfo", strconv.Itoa(int(fd))))
 	if err != nil {
@@ -275,8 +275,7 @@ func (t thread) at(name string, p place, args [6]uint64) string {
 	return name + " " + l.real + l.through()
 }
 
-// describeConnect names the far end. Looking for a server that is not there
-// is nothing worth telling.
+// describeConnect names the peer. Looking for a missing server is not worth reporting.
 func describeConnect(t thread, args [6]uint64) string {
 	addr := make([]byte, min(args[2], unix.SizeofSockaddrUnix))
 	n, err := t.memory(args[1], addr)

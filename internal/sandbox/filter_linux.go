@@ -27,11 +27,10 @@ type filterOptions struct {
 	scoped       bool // Landlock keeps signals inside the sandbox
 }
 
-// A filter is a classic BPF program: default allow, because programs under
-// test need whatever ordinary programs need, with every call that reaches
-// beyond the process judged. Each call's block ends in a verdict and is
-// jumped over by all other calls, so that blocks know nothing of each other
-// and the accumulator holds the call's number at the start of every one.
+// A filter is a classic BPF program. It allows by default, because programs under test need
+// whatever ordinary programs need, and judges every call that reaches beyond the process. Each
+// call's block ends in a verdict and is skipped by all other calls, so blocks are independent and
+// the accumulator holds the call's number at the start of each.
 type filter struct {
 	filterOptions
 	ins []unix.SockFilter
@@ -90,7 +89,7 @@ func refusal(nr uint32) unix.Errno {
 	return unix.EPERM
 }
 
-// on adds the block of one call. It must end in a verdict on every way.
+// on adds the block of one call. It must end in a verdict on every path.
 func (f *filter) on(nr uint32, block ...unix.SockFilter) {
 	f.ins = append(f.ins, jump(unix.BPF_JEQ, nr, 0, len(block)))
 	f.ins = append(f.ins, block...)
@@ -106,8 +105,8 @@ func oneOf(arg int, values []uint32, then, otherwise unix.SockFilter) []unix.Soc
 	return append(block, otherwise, then)
 }
 
-// architecture turns away calls of another instruction set (whose numbers
-// mean something else) and calls newer than this package.
+// architecture refuses calls of another instruction set (whose numbers mean something else) and
+// calls newer than this package.
 func (f *filter) architecture() {
 	foreign := fail(unix.ENOSYS)
 	if f.notify {
@@ -124,7 +123,7 @@ func (f *filter) architecture() {
 	f.ins = append(f.ins, jump(unix.BPF_JGT, newestCall, 0, 1), fail(unix.ENOSYS))
 }
 
-// paths only lets the supervisor see the calls: Landlock judges them.
+// paths only shows the calls to the supervisor: Landlock judges them.
 func (f *filter) paths() {
 	if !f.notify {
 		return
@@ -138,7 +137,7 @@ func (f *filter) targets() {
 	for _, c := range targetCalls {
 		refuse := f.refuse(c.nr)
 		if f.processes && !f.notify && f.scoped && signalArg[c.nr] != 0 {
-			// Nobody can tell children from strangers here, but Landlock can.
+			// The filter cannot tell children from strangers, but Landlock can.
 			refuse = allow
 		}
 		// 0 is the caller itself, or its group, which is the sandbox's own.
@@ -170,7 +169,7 @@ func (f *filter) arguments() {
 const cloneNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// creation judges what makes processes and threads, and what replaces them.
+// creation judges calls that create or replace processes and threads.
 func (f *filter) creation() {
 	if f.processes {
 		f.on(unix.SYS_CLONE, loadArg(0),

@@ -14,16 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel ends a program whose parent is gone, but not what that program has
-// started: cc's compiler proper would go on. So the first program that may have children
-// comes with a guard, a process that is told which groups run, and ends those that are
-// left when its pipe closes.
+// The kernel ends a program whose parent has ended, but not that program's children: cc's compiler
+// proper would go on. So the first program that may have children comes with a guard, a process
+// that is told which groups run, and ends the remaining ones when its pipe closes.
 
 const guardName = "guard"
 
 func init() { Register(guardName, func() { watchOver(os.NewFile(0, "groups")) }) }
 
-// watchOver reads "+group" and "-group" lines, and ends what is left at their end.
+// watchOver reads "+group" and "-group" lines, and ends the remaining groups at their end.
 func watchOver(in *os.File) {
 	running := map[int]bool{}
 	for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -41,8 +40,7 @@ func watchOver(in *os.File) {
 	}
 }
 
-// guard starts the guard; nil where that cannot be: then children may outlive a parent
-// that is killed.
+// guard starts the guard; nil if that fails: then children may outlive a killed parent.
 var guard = sync.OnceValue(func() *os.File {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -69,7 +67,7 @@ var guard = sync.OnceValue(func() *os.File {
 	return out
 })
 
-// guarding tells the guard of a group that runs, or does no longer.
+// guarding tells the guard that a group runs, or no longer does.
 func guarding(mark string, group int) {
 	if out := guard(); out != nil {
 		_, _ = fmt.Fprintf(out, "%s%d\n", mark, group) // fails when the guard was killed

@@ -62,10 +62,9 @@ func handledFS(abi int) uint64 {
 type ruleset struct {
 	fd      int
 	handled uint64
-	// pins are descriptors of the rules' places in procfs. A rule is tied to
-	// an inode, and procfs makes a new one whenever the cached entry was
-	// dropped meanwhile: somebody has to hold these as long as the process
-	// lives, or its rules fade under memory pressure.
+	// pins are descriptors of the rules' places in procfs. A rule is tied to an inode, and procfs
+	// creates a new one whenever the cached entry was dropped meanwhile: somebody has to hold these
+	// as long as the process lives, or its rules are lost under memory pressure.
 	pins []int
 }
 
@@ -87,7 +86,7 @@ func newRuleset(abi int) (*ruleset, error) {
 	return &ruleset{fd: int(fd), handled: attr.Handled_access_fs}, nil
 }
 
-// errSkipped is returned by grant for a place that is not there.
+// errSkipped is returned by grant for a missing path.
 var errSkipped = errors.New("no such place")
 
 // grant allows rights below a folder, or on a file.
@@ -95,7 +94,7 @@ func (r *ruleset) grant(path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
-		// What this process cannot reach, the program it becomes cannot either.
+		// A path that this process cannot reach, the program it becomes cannot reach either.
 		return errSkipped
 	case err != nil:
 		return fmt.Errorf("open %s: %w", path, err)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What Level.Missing says. Landlock's later rights are not in the list where
-// the seccomp filter closes the same door.
+// The texts of Level.Missing. Landlock's later rights are not in the list where the seccomp filter
+// refuses the same calls.
 const (
 	missingLandlock = "a guard on files and on other processes' memory (Landlock, Linux 5.13)"
 	missingTruncate = "a guard against truncating files (Landlock 3, Linux 6.2)"
@@ -18,7 +18,7 @@ const (
 	missingMemory   = "names of the files attempted (reading the memory of children, see kernel.yama.ptrace_scope)"
 )
 
-// kernel is what this package can use of the running kernel.
+// kernel lists the features of the running kernel that this package can use.
 type kernel struct {
 	landlockABI int
 }
@@ -53,7 +53,7 @@ func available(pretend older) (Level, kernel) {
 	return l, kernel{landlockABI: abi}
 }
 
-// unnamed returns the level of a program for which nobody asked for names.
+// unnamed returns the level of a program whose attempts need no names.
 func (l Level) unnamed() Level {
 	if l.Seccomp == SeccompNotify {
 		l.Seccomp = SeccompErrno
@@ -62,9 +62,9 @@ func (l Level) unnamed() Level {
 	return l
 }
 
-// Probe says what this kernel can give, without applying anything. What only
-// shows when it is tried (a container engine that already listens to this
-// process's system calls) shows in Process.Level.
+// Probe returns the level that this kernel can give, without applying anything. A limit that only
+// shows in use (a container engine that already listens to this process's system calls) is in
+// Process.Level.
 func Probe() Level {
 	l, _ := available(older{})
 	return l

@@ -70,7 +70,7 @@ type located struct {
 	internal bool // a pipe, socket or memfd: no file anybody guards
 }
 
-// through says how the path was reached when that is not what it says.
+// through says how the path was reached, if that differs from its text.
 func (l located) through() string {
 	if filepath.IsAbs(l.asked) && filepath.Clean(l.asked) != l.real {
 		return " (through " + l.asked + ")"
@@ -85,8 +85,8 @@ func (t thread) proc(elem ...string) string {
 	return filepath.Join(append([]string{"/proc", strconv.Itoa(t.tid)}, elem...)...)
 }
 
-// locate follows the path as the thread would. It is only as true as the
-// file tree is still: good for a name, not for a decision.
+// locate follows the path as the thread would. The result is only reliable while the file tree does
+// not change: good enough for a name, not for a decision.
 func (t thread) locate(dirfd int32, asked string, followLast bool) located {
 	out := located{asked: asked}
 	cur := "/"
@@ -165,8 +165,8 @@ func (t thread) locate(dirfd int32, asked string, followLast bool) located {
 	return out
 }
 
-// reach is what the policy grants, with links followed, so that what a
-// program opens can be compared with it.
+// reach is what the policy grants, with links followed, so that it can be compared with what a
+// program opens.
 type reach struct {
 	pid       int
 	processes bool
@@ -221,8 +221,8 @@ func (r *reach) mayList(path string) bool { return below(path, r.list) }
 
 func (r *reach) mayWrite(path string) bool { return below(path, r.write) }
 
-// strangersProc says whether the path is below the /proc folder of a process
-// outside the sandbox: Landlock guards what matters there by who asks.
+// strangersProc reports whether the path is below the /proc folder of a process outside the
+// sandbox: Landlock guards what matters there by the caller.
 func (r *reach) strangersProc(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/proc/")
 	if !ok {
@@ -233,8 +233,8 @@ func (r *reach) strangersProc(path string) bool {
 	return err == nil && !r.owns(pid)
 }
 
-// owns says whether a process, thread or process group is the sandbox's, or
-// nobody's: a thread may have ended before its number was used.
+// owns reports whether a process, thread or process group belongs to the sandbox, or does not
+// exist: a thread may have ended before its number was used.
 func (r *reach) owns(id int) bool {
 	if id == r.pid || id == -r.pid {
 		return true

@@ -30,7 +30,7 @@ type Process struct {
 // Pid returns the process number, which is also its session's and group's.
 func (p *Process) Pid() int { return p.proc.Pid }
 
-// Level says what the process runs under.
+// Level returns the sandbox level of the process.
 func (p *Process) Level() Level { return p.level }
 
 // Attempts lists what the program has tried so far, each thing once, in order.
@@ -46,8 +46,8 @@ func (p *Process) Kill() error { return p.signal(unix.SIGKILL) }
 // Stop halts the program, and its children, until Continue.
 func (p *Process) Stop() error { return p.signal(unix.SIGSTOP) }
 
-// Stopped reports whether all threads of the program have come to a halt: those that run on
-// other cores do so a little later than Stop returns.
+// Stopped reports whether all threads of the program have stopped: those on other cores stop a
+// little later than Stop returns.
 func (p *Process) Stopped() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,7 @@ func (p *Process) Stopped() bool {
 	return !p.gone && err == nil && info.Signo == int32(unix.SIGCHLD)
 }
 
-// Continue lets a program that was stopped go on.
+// Continue lets a stopped program go on.
 func (p *Process) Continue() error { return p.signal(unix.SIGCONT) }
 
 func (p *Process) signal(which unix.Signal) error {
@@ -69,13 +69,12 @@ func (p *Process) signal(which unix.Signal) error {
 	return unix.Kill(-p.proc.Pid, which)
 }
 
-// Wait waits for the program to end, ends what children it has left behind,
-// and returns how it ended. Attempts is then complete. Wait may be called
-// more than once.
+// Wait waits for the program to end, ends the children that it has left behind, and returns how it
+// ended. Attempts is then complete. Wait may be called more than once.
 func (p *Process) Wait() (*os.ProcessState, error) {
 	p.once.Do(func() {
-		// Leave it a zombie until its group is dead: only so long is the
-		// number surely its own.
+		// Leave it a zombie until its group is dead: only until then is the number certainly its
+		// own.
 		for {
 			err := unix.Waitid(unix.P_PID, p.proc.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 			if !errors.Is(err, unix.EINTR) {

@@ -1,7 +1,6 @@
 package sandbox
 
-// programMarker is the argument by which a process knows that it is to run one of
-// its registered programs.
+// programMarker is the argument that tells a process to run one of its registered programs.
 const programMarker = "__sandboxed-program"
 
 var registered = map[string]func(){}
@@ -10,8 +9,8 @@ var registered = map[string]func(){}
 // before main.
 func Register(name string, program func()) { registered[name] = program }
 
-// Self sets the command to run a registered program of this very binary, in which
-// main must call EnterIfAsked first.
+// Self makes the command run a registered program of this binary, in which main must call
+// EnterIfAsked first.
 func (c *Command) Self(name string) {
 	c.Path, c.Args = "/proc/self/exe", []string{"pawl", programMarker, name}
 }

@@ -12,19 +12,19 @@ import (
 )
 
 // A program that works on a project reads its sources. A checkout also leaves tokens in
-// .git/config, and .pawl holds the baseline and what earlier runs said: these are
-// withheld, by whatever name they can be reached in the project.
+// .git/config, and .pawl holds the baseline and the reports of earlier runs: these are withheld, by
+// whatever name they can be reached in the project.
 
 // withheld are folders in a project that hold no sources.
 var withheld = []string{".git", ".pawl"}
 
-// Withheld reports whether a path relative to a project leads into what is withheld.
+// Withheld reports whether a path relative to a project leads into a withheld folder.
 func Withheld(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return slices.Contains(withheld, name) })
 }
 
-// ProjectRoot returns the repository that a folder is in, else the folder itself. A
-// repository that a home folder lies in is no project.
+// ProjectRoot returns the repository that a folder is in, else the folder itself. A repository that
+// contains a home folder is no project.
 func ProjectRoot(dir string) string {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
@@ -40,8 +40,8 @@ func ProjectRoot(dir string) string {
 	return dir
 }
 
-// Broad reports whether a folder is a home folder or has one in it: too much to be
-// read for the sake of a program or a project that lies there.
+// Broad reports whether a folder is a home folder or contains one: too much to grant for the sake
+// of a program or a project in it.
 func Broad(dir string) bool {
 	homes := []string{os.Getenv("HOME")}
 	if who, err := user.Current(); err == nil {
@@ -55,16 +55,16 @@ func Broad(dir string) bool {
 	})
 }
 
-// Sources are what may be read of a project.
+// Sources lists what may be read of a project.
 type Sources struct {
-	Read  []string // the largest files and folders that have nothing withheld in them
-	Links []string // files that are left out: hard links to what is withheld
+	Read  []string // the largest files and folders that contain nothing withheld
+	Links []string // files that are left out: hard links to withheld files
 	Whole bool     // Read is the folder itself
 }
 
-// SourcesOf finds what may be read in a folder. Symbolic links are left out: what they
-// lead to in the project is there by its own name. Of a project in a home folder itself
-// only the files beside pawl.yaml are taken.
+// SourcesOf finds what may be read in a folder. Symbolic links are left out: their targets in the
+// project are reachable by their own name. Of a project in a home folder itself only the files
+// beside pawl.yaml are taken.
 func SourcesOf(root string) Sources {
 	if Broad(root) {
 		var s Sources
@@ -90,18 +90,18 @@ func SourcesOf(root string) Sources {
 	return Sources{Read: list, Links: w.links}
 }
 
-// inode tells one file from another.
+// inode identifies a file.
 type inode struct{ device, number uint64 }
 
 // walk is one over a project.
 type walk struct {
-	kept    []string       // what is withheld
+	kept    []string       // withheld files
 	several bool           // some file has another name
 	secret  map[inode]bool // files with another name that are withheld
 	links   []string       // their other names
 }
 
-// entries returns those of one folder, and whether it may be read as a whole.
+// entries returns the entries of one folder, and whether it may be read as a whole.
 func (w *walk) entries(dir string) (list []string, whole bool) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -204,8 +204,8 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Without returns the paths without what is in one folder: another that it lies in is
-// replaced by what else is there. Links are resolved.
+// Without returns the paths without those in one folder: a path that contains it is replaced by its
+// other contents. Links are resolved.
 func Without(hole string, paths []string) []string {
 	var left []string
 	for _, path := range paths {
@@ -219,8 +219,8 @@ func Without(hole string, paths []string) []string {
 	return left
 }
 
-// around returns the entries of a folder and of those below it without one folder, as few
-// as can be. Symbolic links are left out.
+// around returns the entries of a folder and of those below it without one folder, as few as
+// possible. Symbolic links are left out.
 func around(folder, hole string) []string {
 	switch {
 	case inside(hole, folder):

@@ -10,17 +10,17 @@ import (
 // nothing but the program itself and the harmless devices (/dev/null and the
 // like); a dynamically linked program needs at least Read: System().
 type Policy struct {
-	// Read lists files and folders that may be read and mapped executable.
-	// What does not exist is skipped.
+	// Read lists files and folders that may be read and mapped executable. Missing ones are
+	// skipped.
 	Read []string
-	// List lists folders of which the entries may be listed, and those of the folders
-	// below, while no file in them may be read. What does not exist is skipped.
+	// List lists folders whose entries may be listed, and those of the folders below, while no file
+	// in them may be read. Missing ones are skipped.
 	List []string
 	// Write lists scratch folders: full access, except that nothing in them
 	// can be executed unless Processes is set. They must exist.
 	Write []string
-	// Devices lists device nodes that may be read, written and sent ioctls.
-	// What does not exist is skipped.
+	// Devices lists device nodes that may be read, written and sent ioctls. Missing ones are
+	// skipped.
 	Devices []string
 	// ProcWritable lets the program write below /proc/self, which the CUDA
 	// driver insists on, and which naming another thread takes. The rest of
@@ -33,25 +33,24 @@ type Policy struct {
 	LocalSockets bool
 	// Processes lets the program fork and execute what it can read.
 	Processes bool
-	// Peers lets processes of the sandbox connect to each other, as NVIDIA's tools
-	// and the programs they look into do, by abstract names that end in the number
-	// of the one that listens. It needs LocalSockets, Processes, and a kernel whose
-	// refusals can be judged one by one.
+	// Peers lets processes of the sandbox connect to each other, as NVIDIA's tools and the programs
+	// they inspect do, by abstract names that end in the number of the listening process. It needs
+	// LocalSockets, Processes, and a kernel whose refusals can be judged one by one.
 	Peers bool
-	// Urgent gives the program a high scheduling priority, where the caller may:
-	// what it measures of itself should not be the neighbours' doing.
+	// Urgent gives the program a high scheduling priority, where the caller may: its own
+	// measurements should not be disturbed by other processes.
 	Urgent bool
-	// Unnamed goes without the listener that names attempts: it costs every open of
-	// a file a look by another process. What is refused is the same but for what
-	// needs such a look (see doc.go), and no names are then no lack.
+	// Unnamed does without the listener that names attempts: with it, another process inspects
+	// every open of a file. The same calls are refused, except those that need such an inspection
+	// (see doc.go), and missing names then count as no lack.
 	Unnamed bool
-	// NoProc keeps /proc closed but for what Read lists, where Processes would open
-	// it: the command lines of all processes are there.
+	// NoProc keeps /proc closed except for what Read lists, where Processes would open it: the
+	// command lines of all processes are there.
 	NoProc bool
-	// Timers is how many POSIX timers it may have, if not 0; signals that wait
-	// count, and those of the user's other processes.
+	// Timers is the number of POSIX timers it may have, if not 0; pending signals count, and those
+	// of the user's other processes.
 	Timers uint64
-	// FileSize is how many bytes any one file may have that it writes, if not 0.
+	// FileSize is the largest size in bytes of any file that it writes, if not 0.
 	FileSize uint64
 }
 
@@ -126,7 +125,7 @@ type Level struct {
 	Missing    []string `json:"missing,omitempty"` // promises of this package that are not kept, in words
 }
 
-// Name says in a word how much of the sandbox there is: full, partial or off.
+// Name returns in a word how much of the sandbox there is: full, partial or off.
 func (l Level) Name() string {
 	switch {
 	case l.Landlock == 0 && l.Seccomp == SeccompNone:

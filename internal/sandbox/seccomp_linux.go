@@ -39,9 +39,9 @@ type answer struct {
 	flags uint32
 }
 
-// hasNotify says whether a supervisor can be told about system calls and let
-// them continue. The first came with Linux 5.0, the second with 5.5, and
-// only the version number tells the two apart.
+// hasNotify reports whether a supervisor can be notified of system calls and let them continue. The
+// first came with Linux 5.0, the second with 5.5, and only the version number distinguishes the
+// two.
 func hasNotify() bool {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
@@ -76,7 +76,7 @@ func releaseAtLeast(release string, major, minor int) bool {
 	return gotMajor > major || gotMajor == major && gotMinor >= minor
 }
 
-// hasSeccomp says whether the kernel takes filters at all.
+// hasSeccomp reports whether the kernel supports filters at all.
 func hasSeccomp() bool {
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
@@ -92,8 +92,8 @@ var errNoListener = errors.New("seccomp listener is taken")
 func install(filter []unix.SockFilter, notify bool) (int, error) {
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	set := func(flags uintptr) (int, unix.Errno) {
-		// Before Linux 5.16 a filter turned on mitigations that slow the
-		// program down, and what runs here is here to be measured.
+		// Before Linux 5.16 a filter turned on mitigations that slow the program down, and programs
+		// here are measured.
 		flags |= unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 		r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 		return int(r), errno
@@ -138,8 +138,8 @@ func respond(listener int, a answer) error {
 	return nil
 }
 
-// waiting says whether the thread still waits for the answer. Only then was
-// what the supervisor read under its number really about that thread.
+// waiting reports whether the thread still waits for the answer. Only then was what the supervisor
+// read under its number really about that thread.
 func waiting(listener int, id uint64) bool {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), notifIDValid, uintptr(unsafe.Pointer(&id)))
 	return errno == 0

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marker is the argument by which a process knows that it is stage 1.
+// marker is the argument that tells a process to be stage 1.
 const marker = "__sandbox-stage-1"
 
 // failed is the exit status of a stage 1 that could not become the program.
@@ -62,8 +62,7 @@ func enter(requestFd, statusFd int) error {
 	}
 	in.Close()
 
-	// The best candidate for the kernel to end when memory runs out. Nothing
-	// depends on it.
+	// The first process that the kernel ends when memory runs out. Nothing depends on it.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o644)
 
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
@@ -115,12 +114,12 @@ func enter(requestFd, statusFd int) error {
 	return fmt.Errorf("exec %s: %w", req.Path, syscall.Exec(req.Path, req.Args, req.Env))
 }
 
-// urgent is the highest priority of ordinary scheduling. Others still get their
-// part: a real-time program in a loop would keep its own supervisor from ending it.
+// urgent is the highest priority of ordinary scheduling. Others still get their share: a real-time
+// program in a loop would keep its own supervisor from ending it.
 const urgent = -20
 
-// closeOnExecFrom keeps every descriptor from the given one on from leaking,
-// those included that this process inherited without anybody's intent.
+// closeOnExecFrom keeps every descriptor from the given one on from leaking, including those that
+// this process inherited unintentionally.
 func closeOnExecFrom(first int) error {
 	if unix.CloseRange(uint(first), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// accessible reports whether a byte can be read: the system looks.
+// accessible reports whether a byte can be read: the system checks.
 func accessible(t *testing.T, b []byte) bool {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -29,8 +29,8 @@ func accessible(t *testing.T, b []byte) bool {
 	return err == nil
 }
 
-// Data starts on a cache line, at another place in its page than its neighbour's, with
-// red zones around it and then memory that nobody can touch.
+// Data starts on a cache line, at another offset in its page than its neighbour's, with red zones
+// around it and then inaccessible memory.
 func TestBufferLayout(t *testing.T) {
 	places := map[int]bool{}
 	for index, count := range []int64{1, 10, 1000, 1024, 5000, 600_000, 1008} { // the last ends near the end of a page

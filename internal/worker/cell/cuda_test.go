@@ -132,8 +132,7 @@ func startCUDA(t *testing.T) *cudaCell {
 	return c
 }
 
-// Every set holds data of its own, after any number of steps, and whoever writes
-// to it is noticed.
+// Every set holds its own data, after any number of steps, and any write to it is noticed.
 func TestGPUSets(t *testing.T) {
 	c := startCUDA(t)
 	args := []wire.Arg{
@@ -216,7 +215,7 @@ func TestGPUSets(t *testing.T) {
 	}
 }
 
-// A kernel that counts its launches in variables of every kind counts none.
+// A kernel that counts its launches in variables of every kind cannot count.
 func TestGPUForgets(t *testing.T) {
 	needHopper(t)
 	cubin, err := filepath.Abs("../../native/cuda/testdata/globals.cubin")
@@ -272,7 +271,7 @@ func TestGPUForgets(t *testing.T) {
 	}
 }
 
-// All but the launches.
+// A dry sample does everything but the launches.
 func TestGPUDry(t *testing.T) {
 	needHopper(t)
 	c := newCUDA()

@@ -11,8 +11,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A launch finds the data of its batch and step, and its outputs are those that are
-// left.
+// A launch finds the data of its batch and step, and its own outputs are left for the worker.
 func TestFakeAnswers(t *testing.T) {
 	f := newFakeCell(t)
 	f.problem("scale")
@@ -45,7 +44,7 @@ func TestFakeAnswers(t *testing.T) {
 	}
 }
 
-// Every launch finds its outputs poisoned and what it changes as it was.
+// Every launch finds its outputs poisoned and its inout arguments restored.
 func TestFakeStateBetweenLaunches(t *testing.T) {
 	f := newFakeCell(t)
 	f.problem("fill_in")
@@ -86,7 +85,7 @@ func TestFakeStateBetweenLaunches(t *testing.T) {
 	}
 }
 
-// A kernel that keeps something in variables of any kind finds them as they were.
+// A kernel that keeps state in variables of any kind finds them restored.
 func TestFakeVariables(t *testing.T) {
 	f := newFakeCell(t)
 	args := []wire.Arg{{Name: "y", DType: "f32", Buffer: true, Count: 1, Role: "out"}}
@@ -106,7 +105,7 @@ func TestFakeVariables(t *testing.T) {
 	}
 }
 
-// What a kernel does that it may not ends its request, and not its cell.
+// A forbidden act of a kernel ends its request, but not its cell.
 func TestFakeTrespasses(t *testing.T) {
 	f := newFakeCell(t)
 	for _, test := range []struct {
@@ -272,7 +271,7 @@ func TestFakeHelpersOfAnyDevice(t *testing.T) {
 	}
 }
 
-// Large arguments have as few copies as no cache holds; where none may be met twice in a
+// Large arguments have as few copies as exceed every cache; where no copy may be met twice in a
 // turn, as many as a turn has samples.
 func TestFakeSpareCopies(t *testing.T) {
 	f := newFakeCell(t)

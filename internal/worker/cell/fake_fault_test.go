@@ -14,8 +14,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// A kernel that ends its context is a crash with the driver's words for it, in
-// every kind of request; nothing works in that cell any more, and all in the next.
+// A kernel that ends its context is a crash with the driver's message, in every kind of request;
+// nothing works in that cell any more, and everything in the next.
 func TestFakeKernelFaults(t *testing.T) {
 	f := newFakeCell(t)
 	for code, says := range map[cuda.Code]string{
@@ -48,8 +48,8 @@ func TestFakeKernelFaults(t *testing.T) {
 	}
 }
 
-// What the device or the artifact does not allow is said before anything is timed,
-// and leaves the cell as it was.
+// What the device or the artifact does not allow is reported before anything is timed, and leaves
+// the cell unchanged.
 func TestFakeRefusedProblems(t *testing.T) {
 	f := newFakeCell(t)
 	launch := func(change func(*wire.Launch)) []wire.Launch {
@@ -178,8 +178,8 @@ func TestFakeDriversThatDoNotStart(t *testing.T) {
 	}
 }
 
-// A call of the driver that fails is not overlooked: where the context is lost, no
-// request after the call is answered, whichever call it was.
+// A failing call of the driver is not overlooked: where the context is lost, no request after the
+// call is answered, whichever call it was.
 func TestFakeEveryCallMayFail(t *testing.T) {
 	f := newFakeCell(t)
 	folder := t.TempDir()

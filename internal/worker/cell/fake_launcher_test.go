@@ -58,8 +58,7 @@ func TestFakeLauncher(t *testing.T) {
 	}
 }
 
-// A launcher that works past the stream it is given is found out, and timed by the
-// host's clock.
+// A launcher that works outside its given stream is found, and timed by the host's clock.
 func TestFakeLauncherOnItsOwnStream(t *testing.T) {
 	f := newFakeCell(t)
 	f.launcher(`static void *own; LAUNCHER { if (!own) cuStreamCreate(&own, 1); go(slots, own); }`)
@@ -79,7 +78,7 @@ func TestFakeLauncherOnItsOwnStream(t *testing.T) {
 	}
 }
 
-// What a launcher leaves behind on the device is seen and undone.
+// State that a launcher leaves on the device is noticed and undone.
 func TestFakeLauncherThatLeavesThings(t *testing.T) {
 	f := newFakeCell(t)
 	f.launcher(`
@@ -174,8 +173,8 @@ func TestFakeTrace(t *testing.T) {
 	}
 }
 
-// What goes on behind the launches on another stream is in their time, and said
-// once it is so in request after request.
+// Work that continues on another stream after the launches counts as their time, and is reported
+// once it happens in request after request.
 func TestFakeLauncherThatGoesOn(t *testing.T) {
 	f := newFakeCell(t)
 	f.launcher(`

@@ -9,8 +9,8 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// Where nothing is launched inputs are read, and outputs written to if launches leave them in
-// a cache.
+// Where nothing is launched inputs are read, and outputs are written if launches leave them in a
+// cache.
 func TestTouch(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{})
@@ -70,7 +70,7 @@ func TestLookAtCaches(t *testing.T) {
 	t.Errorf("in a cache after launches in %d of %d looks, after flushes in %d", most, cacheLooks, least)
 }
 
-// Lines are drawn from all over the arguments that are meant, none of them twice.
+// Lines are drawn from all over the selected arguments, none of them twice.
 func TestLines(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{})

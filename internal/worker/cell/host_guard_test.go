@@ -48,7 +48,7 @@ func rawAction(t *testing.T, signal int) []byte {
 	return bytes.Clone(onHeap)
 }
 
-// toggleIgnored ignores a signal that is not, which it may be from birth.
+// toggleIgnored ignores a signal that is not ignored, which it may be from the start.
 func toggleIgnored(action []byte) {
 	ignored := binary.NativeEndian.Uint64(action) == 1
 	clear(action)
@@ -149,7 +149,7 @@ func TestMemoryThatIsGoneIsTheKernelsFault(t *testing.T) {
 	}
 }
 
-// Where the system cannot be asked beforehand, writing the file tells.
+// Where the system cannot be asked beforehand, writing the file shows it.
 func TestOutputThatCannotBeRead(t *testing.T) {
 	b := outBuffer(t)
 	defer b.free()

@@ -32,8 +32,8 @@ func cancelThread(t *testing.T) {
 	join.Call(thread, 0)
 }
 
-// A kernel may cancel its threads; what the C library does then is no tampering. The
-// same signals with anybody else's handler are, and so is its code for other signals.
+// A kernel may cancel its threads; the C library's own reaction is no tampering. Any other handler
+// for these signals is, and so is the library's code for other signals.
 func TestTheLibrarysOwnSignals(t *testing.T) {
 	cancelThread(t)
 	own := rawAction(t, signalCancel)
@@ -76,7 +76,7 @@ func TestTheLibrarysOwnSignals(t *testing.T) {
 	}
 }
 
-// Code that lies in its file's mapping is the file's unless somebody has written there.
+// Code in its file's mapping is the file's unless somebody has written there.
 func TestPristineMapping(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// While the caches are emptied the data is still that of the sample before.
+// While the caches are flushed the data is still that of the sample before.
 func TestStepsComeLast(t *testing.T) {
 	for _, cache := range []string{"cold", "hot"} {
 		w := newWitness(t)
@@ -61,7 +61,7 @@ func stepped5(t *testing.T, b *buffer) []byte {
 	return bytes.Clone(again.data())
 }
 
-// What is made ready in a copy that is hidden is nowhere to be seen before it is revealed.
+// Data that is prepared in a hidden copy is not visible before it is revealed.
 func TestHiddenCopy(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{Spare: true})
@@ -95,7 +95,7 @@ func TestHiddenCopy(t *testing.T) {
 	}
 }
 
-// Data that was generated before its turn stays hidden until then, also while the cell waits.
+// Data that was generated ahead stays hidden until its turn, also while the cell waits.
 func TestStagedDataStaysHidden(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{Spare: true})
@@ -128,7 +128,7 @@ func TestStagedDataStaysHidden(t *testing.T) {
 	}
 }
 
-// A request of which no sample comes to the new data leaves nothing hidden.
+// A request that does not reach the new data leaves nothing hidden.
 func TestHiddenCopyThatIsNotReached(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{Spare: true})
@@ -186,8 +186,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// Where pages were hidden nobody else's are taken away, though other threads look for room
-// all the time.
+// Hiding pages does not take away memory of others, though other threads map memory all the time.
 func TestHidingTakesNothingFromOthers(t *testing.T) {
 	b, err := newBuffer(0, 0, wire.Arg{Name: "x", DType: "f32", Buffer: true, Count: 1 << 20, Role: "in"}, 1)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// What a launch of testdata/witness.c writes down.
+// Fields that a launch of testdata/witness.c records.
 const (
 	flushes = iota
 	flushed
@@ -205,7 +205,7 @@ func TestColdSamplesAreFlushed(t *testing.T) {
 	}
 }
 
-// What cleans and measures is pawl's own.
+// The tools that clean and measure are pawl's own.
 func TestToolsOfACell(t *testing.T) {
 	h := newHost()
 	for name, pair := range map[string][2]any{"flush": {h.flush, core.Flush}, "spin": {h.spin, core.Spin}} {
@@ -215,8 +215,8 @@ func TestToolsOfACell(t *testing.T) {
 	}
 }
 
-// Every launch finds what it changes as it was, its output unwritten, and its inputs a
-// step further on.
+// Every launch finds its inout arguments restored, its output unwritten, and its inputs a step
+// further on.
 func TestEverySampleStartsFromTheSame(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{Batch: 2})
@@ -284,8 +284,8 @@ func (w *witness) mustHaveKept(folder string, launch int, inout []byte) {
 	}
 }
 
-// A sample may begin a new batch: it and those after it work on other data, at other
-// addresses where there is a spare copy, and nothing is said of those before.
+// A sample may begin a new batch: it and those after it work on other data, at other addresses
+// where there is a spare copy, and earlier samples are not affected.
 func TestFreshSample(t *testing.T) {
 	for name, spare := range map[string]bool{"beside": true, "in place": false} {
 		t.Run(name, func(t *testing.T) {
@@ -331,7 +331,7 @@ func TestFreshSample(t *testing.T) {
 			if got := w.seen(firstInOut, 0); !slices.Equal(got, inout) {
 				t.Errorf("inout: %x, want %x", got, inout)
 			}
-			// What was done to the copy that is left is seen, too.
+			// Changes of the remaining copy are noticed, too.
 			w.call("witness_misdeed", 1, uintptr(w.launches()))
 			_, err := w.sample(wire.Sample{Count: 3, Repeat: 1, Step: 2, Batch: 12, Fresh: 2, FreshBatch: 13})
 			if fault := faultIn(t, err); fault.Cause != result.CauseOutput {
@@ -341,8 +341,7 @@ func TestFreshSample(t *testing.T) {
 	}
 }
 
-// A flush that works leaves lines as cold as evicting each of them does, and one that does
-// nothing does not.
+// A flush that works leaves lines as cold as evicting each of them; one that does nothing does not.
 func TestProbe(t *testing.T) {
 	if core.How() == "" {
 		t.Skip("this processor is not known to evict lines")
@@ -438,7 +437,7 @@ func TestPinned(t *testing.T) {
 			t.Errorf("thread %d may run on core %d too", tid, quiet)
 		}
 	}
-	// A thread of the candidate's does not compute elsewhere.
+	// A thread of the candidate cannot compute on other cores.
 	theirs := int(w.call("witness_thread"))
 	if err := unix.SchedSetaffinity(theirs, &usable); err != nil || theirs <= 0 {
 		t.Fatal(theirs, err)
@@ -500,7 +499,7 @@ func TestTimesOfSamples(t *testing.T) {
 	}
 }
 
-// What is kept is the output of the sample that was asked for.
+// The kept output is that of the requested sample.
 func TestKeptOutputs(t *testing.T) {
 	w := newWitness(t)
 	w.prepare(wire.Prepare{})
@@ -541,8 +540,7 @@ func TestKeptOutputs(t *testing.T) {
 	}
 }
 
-// Whatever a launch does to what is not its own is found in the same request, and
-// once.
+// A launch's change of memory that is not its own is found in the same request, and reported once.
 func TestMisdeedsOfLaunches(t *testing.T) {
 	for name, test := range map[string]struct {
 		misdeed uintptr
@@ -633,7 +631,7 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// The processor forgets when it is asked to, and only then is that said.
+// The CPU forgets when it is asked to, and only then is that reported.
 func TestForgetsWhenAsked(t *testing.T) {
 	if !forget(1<<20, 1) {
 		t.Skip("this processor cannot be made to forget")

@@ -17,8 +17,8 @@ func f64s(values ...float64) []byte {
 	return out
 }
 
-// Right answers to other data are the same where the output's type cannot tell them
-// apart; a kernel that gives one answer to both is then no sign of anything.
+// Right answers to other data are equal where the output's type cannot distinguish them; a kernel
+// that gives one answer to both is then not suspicious.
 func TestAlike(t *testing.T) {
 	problem := func(kind dtype.Type, count int64) []wire.Arg {
 		return []wire.Arg{

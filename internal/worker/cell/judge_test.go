@@ -123,7 +123,7 @@ func TestJudgeComputesAProblemOnce(t *testing.T) {
 	}
 }
 
-// A failure says where it is: the worst element, the tiles, and what was never
+// A failure says where it is: the worst element, the tiles, and the elements that were never
 // written.
 func TestBlame(t *testing.T) {
 	args := scaleProblem(64)
@@ -281,8 +281,8 @@ func TestJudgeOfOneNumber(t *testing.T) {
 	}
 }
 
-// What sums of many terms may be off by, where nobody has said otherwise and pawl knows that
-// they are such.
+// The allowed error of sums of many terms, where the file has no tolerance and pawl knows that they
+// are sums.
 func TestJudgeOfASum(t *testing.T) {
 	const terms = 1 << 20
 	args := []wire.Arg{
@@ -327,7 +327,7 @@ func TestWorstInteger(t *testing.T) {
 	}
 }
 
-// Which inout arguments answers leave as they were; what is no inout is never among them.
+// Finds the inout arguments that answers leave unchanged; other arguments are never among them.
 func TestUnchangedAnswers(t *testing.T) {
 	args := scaleProblem(8)
 	args[0].Role = "inout"

@@ -148,7 +148,7 @@ func TestServeOracle(t *testing.T) {
 	}
 }
 
-// A cell ends when it is not spoken to as the protocol says, and when nobody hears it.
+// A cell ends when a message breaks the protocol, and when nobody reads its replies.
 func TestServeEnds(t *testing.T) {
 	if err := Serve("teapot", strings.NewReader(""), io.Discard); err == nil {
 		t.Error("there are cells of any kind")
