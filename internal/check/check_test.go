@@ -17,6 +17,7 @@ import (
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/spec"
 	"pawl/internal/worker/puppet"
 )
 
@@ -543,5 +544,34 @@ func TestPoolSharesTheRows(t *testing.T) {
 			t.Errorf("row %d is %s", i, row.Name())
 		}
 		mustBe(t, row, want)
+	}
+}
+
+// Rows that are measured alone are judged one by one: their worker keeps outputs only for a while.
+func TestRowsAloneAreNoGroup(t *testing.T) {
+	t.Parallel()
+	k := &spec.Kernel{Name: "k"}
+	row := func(config string, alone bool) *verified {
+		job := &lab.Job{Variant: spec.Variant{Kernel: k}, Config: &spec.Config{Name: config}}
+		return &verified{built: &built{planned: &planned{candidate: job}, alone: alone}}
+	}
+	for alone, want := range map[bool]int{true: 2, false: 1} {
+		if got := len(groupsOf([]*verified{row("a", alone), row("b", alone)})); got != want {
+			t.Errorf("alone %t: %d groups, want %d", alone, got, want)
+		}
+	}
+}
+
+// A run that was prepared for something else has another seed, and drafts in it.
+func TestOnlyAPreparedCheckIsChecked(t *testing.T) {
+	p := newProject(t)
+	r, err := run.Prepare(result.KindBench, run.Request{Spec: p.load(), Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*run.Run{r, run.Quiet(time.Now(), nil)} {
+		if _, err := Run(t.Context(), r, Options{}); err == nil || !strings.Contains(err.Error(), "a check needs its own") {
+			t.Error(err)
+		}
 	}
 }

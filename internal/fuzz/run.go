@@ -86,6 +86,9 @@ func (s *subject) row() *result.Row {
 // Run tries the selected kernels and reports every case. Errors of one kernel are in its row; an
 // error that wraps ErrNoCase means that there was nothing to try at all.
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
+	if err := r.Of(result.KindFuzz); err != nil {
+		return nil, err
+	}
 	opts := measure.Default()
 	order.Seed = r.Seed
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout

@@ -334,10 +334,13 @@ func TestNothingAskedForWasTried(t *testing.T) {
 	}
 }
 
-// A kernel that nobody can judge has no other notes.
+// A kernel that nobody can judge has no other notes, and is not built.
 func TestNoNotesWithoutOracle(t *testing.T) {
 	row, _ := bench{body: right, oracle: "requires: []"}.row(t)
 	if v := row.Verification; row.Fault == nil || row.Fault.Cause != result.CauseOracle || len(v.Limits) > 0 {
 		t.Errorf("%v, notes %q", row.Fault, v.Limits)
+	}
+	if row.Build != nil {
+		t.Errorf("built: %+v", row.Build)
 	}
 }

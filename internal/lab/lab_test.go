@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
 
@@ -227,4 +229,35 @@ func TestSidesHaveTheirOwnLimits(t *testing.T) {
 		}
 	}
 	host.Close(t.Context(), make([]error, 2))
+}
+
+// A worker of the pool that does not start is missed, and the others do the work.
+func TestPoolWithAWorkerMissing(t *testing.T) {
+	t.Parallel()
+	command, err := puppet.Worker(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := filepath.Join(t.TempDir(), "worker")
+	script := "#!/bin/sh\nmkdir " + counted + ".1 2>/dev/null && exec \"$@\"\nmkdir " + counted + ".2 2>/dev/null && exec \"$@\"\necho none is free >&2\nexit 1\n"
+	if err := os.WriteFile(counted, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	report := &result.Report{}
+	b := New(run.New(t.TempDir(), time.Now(), nil), report, Options{Sandbox: "auto", Worker: append([]string{counted}, command...), Workers: 5, Timeout: 10 * time.Second})
+	t.Cleanup(b.Close)
+	if lanes, err := b.Lanes(t.Context(), nil, 9); len(lanes) != 1 || err != nil {
+		t.Errorf("before there is a worker: %d lanes, %v", len(lanes), err)
+	}
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lanes, err := b.Lanes(t.Context(), nil, 9)
+	if err != nil || len(lanes) != 2 {
+		t.Fatalf("%d lanes, %v", len(lanes), err)
+	}
+	t.Cleanup(lanes[1].Close)
+	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "2 of the pool's 5 workers take part") {
+		t.Errorf("%+v", report.Warnings)
+	}
 }
