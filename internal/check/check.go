@@ -134,8 +134,9 @@ func (c *check) share(ctx context.Context, groups [][]*verified, do func(lane *c
 		for i := range pieces {
 			done[i] = do(&own, groups[i])
 		}
+		lane.Release(ctx)
 	})
-	rows := slices.Concat(done...)
+	rows := c.hear(slices.Concat(done...))
 	slices.SortFunc(rows, func(a, b *judged) int { return a.index - b.index })
 	return rows, nil
 }

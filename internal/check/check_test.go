@@ -575,3 +575,15 @@ func TestOnlyAPreparedCheckIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A fault that only closing a kept cell brings to light is the row's, too.
+func TestLateFaultsAreHeard(t *testing.T) {
+	t.Parallel()
+	job := &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k"}}, Config: &spec.Config{}}
+	job.Record.Fault = &result.Fault{Cause: result.CauseForged}
+	before := &judged{played: &played{verified: &verified{built: &built{planned: &planned{candidate: job}}}}, verdict: result.New}
+	after := (&check{}).hear([]*judged{before})[0]
+	if after.verdict != result.Rejected || after.fault != job.Record.Fault || before.verdict != result.New {
+		t.Errorf("%q, %v; before %q", after.verdict, after.fault, before.verdict)
+	}
+}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"slices"
 
 	"pawl/internal/judge"
 	"pawl/internal/lab"
@@ -63,6 +64,23 @@ func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged
 	}
 	j.notes = append(j.notes, c.lab.Doubts(j.candidate, j.timing, c.gate.CV)...)
 	return j
+}
+
+// hear judges rows anew whose fault came to light when their last cell was closed: Python cells are
+// kept for the next row.
+func (c *check) hear(rows []*judged) []*judged {
+	out := slices.Clone(rows)
+	for i, before := range rows {
+		late := before.candidate.Record.Fault
+		if late == nil || before.fault != nil {
+			continue
+		}
+		j := *before
+		j.fault, j.incorrect = late, false
+		j.verdict, j.reasons = judge.Verdict(j.evidence(c.gate))
+		out[i] = &j
+	}
+	return out
 }
 
 // copied returns a copy of the verification that later stages may add to.

@@ -235,7 +235,7 @@ func (c *check) measure(ctx context.Context, p *played) {
 	if len(timings[0].Samples.Seconds) > 0 {
 		p.timing = timings[0]
 	}
-	if err := leases[0].Close(ctx, job, failed[0]); err != nil {
+	if err := c.lab.Return(ctx, leases[0], job, failed[0]); err != nil {
 		p.fault = job.FaultOf("measure", err)
 	}
 }
