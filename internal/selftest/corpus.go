@@ -37,7 +37,7 @@ type Subject struct {
 	Expect   Outcome
 	By       []string // findings, causes and verdicts, of which at least one must be named
 	Needs    string   // what a machine must have for it: torch, torch-gpu, cublas, roof
-	Drawn    bool     // its detection is random: it passes once in a hundred checks, and is then tried once more
+	Drawn    bool     // its detection is random: a short check may miss it; it is then tried once more, and then as long as pawl check does
 	Why      string
 }
 

@@ -149,11 +149,11 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	if len(subjects) == 0 {
 		return nil
 	}
-	reports := make([]*result.Report, 0, 3)
+	reports := make([]*result.Report, 0, 4)
 	for _, look := range []struct {
 		at    func(context.Context, *spec.Spec, []string) (*result.Report, error)
 		drawn bool // only for subjects that pass a check by chance
-	}{{s.check, false}, {s.check, true}, {s.fuzz, false}} {
+	}{{s.check, false}, {s.check, true}, {s.checkLonger, true}, {s.fuzz, false}} {
 		patterns := unsettled(subjects, look.drawn, reports)
 		if len(patterns) == 0 {
 			continue
@@ -197,8 +197,18 @@ const shortVisit = 50 * time.Millisecond
 // check plays the subjects against the honest kernels of the base, as `pawl check` does, but
 // shorter.
 func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
-	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: shortVisit}
-	opts.Budget, opts.Timeout = 100*time.Millisecond, s.Timeout
+	return s.checkFor(ctx, project, patterns, 100*time.Millisecond, shortVisit)
+}
+
+// checkLonger is for subjects that short checks have not found: as long in each cell as
+// `pawl check`.
+func (s *selftest) checkLonger(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
+	return s.checkFor(ctx, project, patterns, 3*time.Second, 0)
+}
+
+func (s *selftest) checkFor(ctx context.Context, project *spec.Spec, patterns []string, budget, visit time.Duration) (*result.Report, error) {
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: visit}
+	opts.Budget, opts.Timeout = budget, s.Timeout
 	r, err := s.part(result.KindCheck, project, patterns)
 	if err != nil {
 		return nil, err
