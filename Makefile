@@ -63,7 +63,8 @@ fmt: $(LINT) ## format the sources as lint wants them
 	@$(LINT) fmt ./...
 
 # Packages that start no goroutine, and simulations, which are arithmetic in one: the
-# race detector would only make them slow. What lab calls from several, SHARED tests.
+# race detector would only make them slow. SHARED names the test in which lab runs check on
+# several goroutines: it has the race detector.
 ALONE := calibrate check demo fuzz measure report report/render report/view trial verify
 SIMULATIONS := ^TestFamilyLevel$$
 SHARED := ^TestPoolSharesTheRows$$

@@ -58,7 +58,7 @@ func (r *recipe) splitLibraries(linked []string, so []byte) (files, libraries, i
 	return files, libraries, ignored
 }
 
-// soname returns the name by which a shared library is loaded: its own, else that of its file.
+// soname returns the name that a shared library is loaded by: its DT_SONAME, else the file name.
 func soname(path string) string {
 	file, err := elf.Open(path)
 	if err != nil {

@@ -273,8 +273,8 @@ func TestForkMovesNothing(t *testing.T) {
 	}
 }
 
-// A fault that ends a cell at one problem says nothing of the next: neither a candidate that cannot
-// run a neighbouring size, nor an oracle that has no answer there.
+// A fault that ends a cell at one problem does not affect the next problem. The candidate may crash
+// at a neighbouring size, and the oracle may have no answer there.
 func TestCellsThatEndInAnExamination(t *testing.T) {
 	two := "configs: {c: {N: 64}, d: {N: 128}}\n"
 	for name, tc := range map[string]struct {

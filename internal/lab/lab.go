@@ -244,8 +244,7 @@ func (l *Lab) adoptGPU(gpu result.GPU) {
 }
 
 // refuseCUDA gives kernels that no GPU can run the reason: no GPU of the architecture can run them,
-// or the worker has no such GPU. The worker's reason is better than that of a compiler that is not
-// told what to compile for.
+// or the worker has no such GPU. The compiler would only say that no architecture was given.
 func (l *Lab) refuseCUDA(jobs []*Job) {
 	arch := build.Arch(l.Options.Build.Arch)
 	if l.Report.Machine.GPU == nil { // adopt knows the limits of a GPU that is there

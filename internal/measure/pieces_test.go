@@ -126,7 +126,7 @@ func (k *knowing) Expect(_ context.Context, orders [][]int) { k.told = orders }
 
 func (k *knowing) Release(context.Context) {}
 
-// The unclaimed time is that of one launch, however many a sample has.
+// The unclaimed time is per launch, whatever the number of launches in a sample.
 func TestUnclaimedOfALaunch(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
 	s.perSample = 4

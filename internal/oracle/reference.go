@@ -9,8 +9,8 @@ import (
 	"pawl/internal/dtype"
 )
 
-// Value is one argument of a problem. Data holds a buffer's elements, little-
-// endian, before the launch; that of outputs and scratch is ignored.
+// Value is one argument of a problem. Data holds a buffer's elements before the launch, little-
+// endian. The Data of outputs and scratch buffers is ignored.
 type Value struct {
 	Name   string
 	Role   string // of a buffer: in, out, inout, scratch
