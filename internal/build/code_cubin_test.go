@@ -279,6 +279,7 @@ extern "C" void scale(void *stream, float *x, long n) { add<<<1, n + from, 0, (c
 	}{
 		{"nothing", "", "", true},
 		{"a comment", "x[thread", "/**/ x[thread", true},
+		{"another line", "static int", "\nstatic int", true},
 		{"a pointer in device memory", "pointer = first", "pointer = second", false},
 		{"data in device memory", "5, 6, 7", "5, 6, 8", false},
 		{"device code", "+= pointer", "-= pointer", false},

@@ -13,7 +13,7 @@ import (
 )
 
 // launcherFlags come before the kernel's own.
-var launcherFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xcompiler", "-fPIC"}
+var launcherFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xcompiler", "-fPIC", "-Xfatbin", "-compress=false"}
 
 // launcherRecipe plans a shared object with host code that launches by itself.
 func (b *Builder) launcherRecipe(ctx context.Context, request Request) (*recipe, *result.Fault) {

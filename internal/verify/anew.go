@@ -76,9 +76,12 @@ func pairsAnew(candidate, other *result.Timing) (mine, theirs []float64) {
 	return mine, theirs
 }
 
-// longerThanUsual compares how much longer each version takes on new data than its usual time.
+// longerThanUsual compares how much longer each version takes on new data than its usual time. A
+// version that takes several times as long as the other also loses more time to new data, so its
+// factor must be greater too.
 func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []result.Finding {
-	mine, theirs := longerAnew(&candidate.Samples), longerAnew(&other.Samples)
+	mine, myFactors := longerAnew(&candidate.Samples)
+	theirs, theirFactors := longerAnew(&other.Samples)
 	if min(len(mine), len(theirs)) < usualLeast {
 		return nil
 	}
@@ -88,7 +91,7 @@ func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []res
 	for i := range mine {
 		mine[i] -= more
 	}
-	if u, p, _ := stat.MannWhitney(mine, theirs); p > anewChance || u < float64(len(mine)*len(theirs))/2 {
+	if !greater(mine, theirs) || !greater(myFactors, theirFactors) {
 		return nil
 	}
 	return suspect(Incremental, "on data that it has not seen it takes %s more than on data that differs in a few elements from the last, the other version %s more: what it gains may be what it remembers",
@@ -104,14 +107,21 @@ func CountAnew(candidate, other *result.Timing) int {
 	return len(mine)
 }
 
-// longerAnew returns how many seconds longer samples on new data took than the usual time of turns
-// without such data: a version may be as slow in the rest of a turn once it has noticed.
-func longerAnew(s *result.Samples) []float64 {
-	var out []float64
+// longerAnew returns how much longer samples on new data took than the usual time of turns without
+// such data, in seconds and as factors: a version may be as slow in the rest of a turn once it has
+// noticed.
+func longerAnew(s *result.Samples) (seconds, factors []float64) {
 	for _, f := range s.Fresh {
 		if f.UsualS > 0 {
-			out = append(out, s.Seconds[f.At]-f.UsualS)
+			seconds = append(seconds, s.Seconds[f.At]-f.UsualS)
+			factors = append(factors, s.Seconds[f.At]/f.UsualS)
 		}
 	}
-	return out
+	return seconds, factors
+}
+
+// greater reports whether one sample lies above another, but for anewChance.
+func greater(one, other []float64) bool {
+	u, p, _ := stat.MannWhitney(one, other)
+	return p <= anewChance && u >= float64(len(one)*len(other))/2
 }

@@ -54,6 +54,7 @@ func TestAnew(t *testing.T) {
 		{"most of what it gains is there on all data", rememberer(r, 20, 50e-6, 30e-6, 0.1), honest, false},
 		{"new data takes both longer", rememberer(r, 20, 90e-6, 50e-6, 0.1), rememberer(r, 20, 140e-6, 100e-6, 0.1), false},
 		{"no faster, and slower on new data", rememberer(r, 20, 130e-6, 100e-6, 0.1), honest, true},
+		{"new data takes both longer by the same factor", rememberer(r, 20, 900e-6, 680e-6, 0.1), rememberer(r, 20, 160e-6, 120e-6, 0.1), false},
 		{"a little slower on new data", rememberer(r, 20, 103e-6, 100e-6, 0.1), honest, false},
 		{"the other is quicker on new data", rememberer(r, 300, 200e-6, 200e-6, 0.05), rememberer(r, 300, 38e-6, 50e-6, 0.05), false},
 		{"slower and scattered", rememberer(r, 300, 200e-6, 200e-6, 0.5), rememberer(r, 300, 47e-6, 50e-6, 0.02), false},

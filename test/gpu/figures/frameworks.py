@@ -1,5 +1,5 @@
 """Measures the kernels of one Python framework, in the project beside this file, plants changes in one of them and checks it."""
-import json, os, shutil, subprocess, time
+import json, os, shutil, subprocess, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZE = os.environ.get("PAWL_FRAMEWORKS_SIZE", "large")  # small: where they run on a processor
@@ -79,11 +79,15 @@ def missing(framework):
 
 
 def report(pawl, project, env, *args):
-    """A report's rows by kernel and config."""
-    began = time.time()
-    done = subprocess.run([pawl, *args, "--json"], cwd=project, env=env, capture_output=True, text=True)
-    print(f"pawl {' '.join(args)}: {done.returncode} after {time.time() - began:.1f} s\n{done.stderr[-3000:]}", flush=True)
-    return {(r["kernel"], r.get("config")): r for r in json.loads(done.stdout)["rows"]}
+    """A report's rows by kernel and config. What pawl says meanwhile is printed with its time."""
+    began, said = time.time(), []
+    with tempfile.TemporaryFile("w+") as out, subprocess.Popen([pawl, *args, "--json"], cwd=project, env=env, stdout=out, stderr=subprocess.PIPE, text=True) as p:
+        for line in p.stderr:
+            said.append(f"{time.time() - began:6.1f} {line}")
+        p.wait()
+        print(f"pawl {' '.join(args)}: {p.returncode} after {time.time() - began:.1f} s\n{''.join(said[-60:])}", flush=True)
+        out.seek(0)
+        return {(r["kernel"], r.get("config")): r for r in json.load(out)["rows"]}
 
 
 def plain(framework, kernel, project):
