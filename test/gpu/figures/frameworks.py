@@ -68,7 +68,7 @@ for _ in range(60): times.append(once())
 print(json.dumps({"clock": clock, "plain_us": statistics.median(times[10:]) * 1e6}))
 """
 ENTRIES = {"triton_softmax": "triton_softmax:softmax", "torch_softmax": "torch_softmax:softmax", "jax_softmax": "jax_softmax:softmax", "cupy_raw": "cupy_scale:raw", "cupy_elementwise": "cupy_scale:elementwise"}
-SHAPES = {"softmax": {"large": [4096, 1024], "small": [512, 256]}, "cupy": {"large": [8388608], "small": [131072]}}
+SHAPES = {"softmax": {"large": [4096, 1024], "small": [512, 256]}, "cupy": {"large": [2097152], "small": [131072]}}
 KEYWORDS = {"triton_softmax": {"WARPS": 8}, "cupy_raw": {"a": 2.5}, "cupy_elementwise": {"a": 2.5}}
 
 

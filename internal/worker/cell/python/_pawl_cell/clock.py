@@ -6,7 +6,7 @@ import random
 import sys
 import time
 
-from .generator import CHUNK
+from .generator import CHUNK, WORDS
 from .memory import branches, cache_bytes, line_flusher, walker
 from .seal import tampered
 
@@ -47,7 +47,7 @@ class Wall:
     """Samples by the wall clock. The frameworks give: ones, scan."""
 
     device = False
-    chunk = words = CHUNK
+    chunk, words = CHUNK, WORDS
     weights = None
 
     def relied_on(self):

@@ -13,7 +13,8 @@ from .dtype import EXACT, FLOATS, SIZE
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
-CHUNK = 1 << 16  # elements drawn at once on a processor: few enough for its cache
+CHUNK = 1 << 13  # elements drawn at once on a processor: few enough for its cache
+WORDS = 1 << 16  # hashed at once there
 
 
 def signed(x, bits=64):
@@ -37,15 +38,20 @@ def key_of(seed, arg, batch):
 
 def shift(z, bits):
     """A logical shift to the right."""
-    return (z >> bits) & ((1 << (64 - bits)) - 1)
+    z = z >> bits
+    z &= (1 << (64 - bits)) - 1
+    return z
 
 
 def draws(index, key):
     """draw(key, n) for every n of an array."""
-    z = index * signed(GOLDEN) + signed(key + GOLDEN)
-    z = (z ^ shift(z, 30)) * signed(0xBF58476D1CE4E5B9)
-    z = (z ^ shift(z, 27)) * signed(0x94D049BB133111EB)
-    return z ^ shift(z, 31)
+    z = index * signed(GOLDEN)
+    z += signed(key + GOLDEN)
+    for bits, factor in (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB):
+        z ^= shift(z, bits)
+        z *= signed(factor)
+    z ^= shift(z, 31)
+    return z
 
 
 def upper_product(u, count):
@@ -76,9 +82,12 @@ def fill(kernel, target, dtype, kind, args, key):
     if kind == "zero":
         target[:] = 0
         return
+    drawn = kernel.drawn(target)
     for first in range(0, count, chunk):
         last = min(count, first + chunk)
-        target[first:last] = kernel.move(elements(kernel, dtype, kind, args, key, first, last))
+        drawn[first:last] = elements(kernel, dtype, kind, args, key, first, last)
+    if drawn is not target:
+        target[:] = kernel.move(drawn)
 
 
 def elements(kernel, dtype, kind, args, key, first, last):
@@ -117,13 +126,23 @@ def generate(kernel, dtype, kind, args, key, first, last):
                 u = draws(index * 4 + j, key)
                 total = shift(u, 32) + (u & 0xFFFFFFFF) + total
         else:
-            total, scale = -262140, float.fromhex("0x1.3988e2p-16")
+            pairs, scale = 0, float.fromhex("0x1.3988e2p-16")
+            index *= 2
             for j in range(2):
-                u = draws(index * 2 + j, key)
-                pairs = (u & 0x0000FFFF0000FFFF) + (shift(u, 16) & 0x0000FFFF0000FFFF)
-                total = shift(pairs, 32) + (pairs & 0xFFFFFFFF) + total
-        z = kernel.real(total, width) * scale
-        return z * std + mean
+                u = draws(index, (key + j * GOLDEN) & MASK)
+                pairs += u & 0x0000FFFF0000FFFF
+                u >>= 16
+                u &= 0x0000FFFF0000FFFF
+                pairs += u
+            total = pairs >> 32
+            pairs &= 0xFFFFFFFF
+            total += pairs
+            total -= 262140
+        z = kernel.real(total, width)
+        z *= scale
+        z *= std
+        z += mean
+        return z
     if kind == "integers":
         low, high = int(args[0]), int(args[1])
         values = upper_product(draws(index, key), high - low + 1) + low

@@ -3,7 +3,7 @@
 import random
 
 from ..events import Events
-from ..generator import CHUNK
+from ..generator import CHUNK, WORDS
 from .array import framework_module
 from .numpy import NumPy
 
@@ -13,7 +13,7 @@ class CuPy(Events, NumPy):
     kernel for every operation, in every cell."""
 
     name = "cupy"
-    chunk = words = CHUNK
+    chunk, words = CHUNK, WORDS
 
     def __init__(self, load):
         self.np, self.host = framework_module("cupy"), framework_module("numpy")
@@ -31,6 +31,9 @@ class CuPy(Events, NumPy):
 
     def address(self, array):
         return array.data.ptr
+
+    def drawn(self, target):
+        return self.host.empty(len(target), target.dtype)
 
     def move(self, raw):
         return self.np.asarray(raw)

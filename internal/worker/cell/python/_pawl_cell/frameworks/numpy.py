@@ -114,6 +114,10 @@ class NumPy(Wall):
     def where(self, condition, one, other):
         return self.host.where(condition, one, other)
 
+    def drawn(self, target):
+        """Where the generator stores what an argument is to hold."""
+        return target
+
     def move(self, raw):
         """What the generator made, as an array of the arguments' kind."""
         return raw

@@ -9,7 +9,7 @@ from ..clock import Wall
 from ..dtype import FLOATS, SIZE
 from ..events import Events
 from ..fault import Fault
-from ..generator import narrow, poison_of
+from ..generator import WORDS, narrow, poison_of
 from .array import extent, framework_module, odd_type, repeats
 
 CLOCK_JITTER = 5.0  # microseconds by which a profiler's times may be off
@@ -143,6 +143,9 @@ class Torch:
     def where(self, condition, one, other):
         return self.torch.where(condition, one, other)
 
+    def drawn(self, target):
+        return target
+
     def move(self, raw):
         return raw
 
@@ -157,6 +160,8 @@ class Torch:
 
 
 class TorchOnProcessor(Torch, Wall):
+    chunk = WORDS  # an operation begins more slowly than NumPy's
+
     def __init__(self, torch, load):
         super().__init__(torch)
         self.start_wall()
