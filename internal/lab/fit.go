@@ -2,13 +2,16 @@ package lab
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
+	"pawl/internal/worker"
 )
 
 // sharedOf is the largest dynamic shared memory of a block, in KiB, by architecture: the opt-in
@@ -119,4 +122,21 @@ func unfitMemory(p *Job, gpu *result.GPU) *result.Fault {
 			p.Instance.Explain(p.Variant.Kernel.Args[largest].Shape...), gpu.Name, unit.Bytes(gpu.MemoryBytes), gpu.MemoryBytes),
 		Hint: "choose a smaller config, or a device with more memory",
 	}
+}
+
+// Architectures lists the architectures of the GPUs that a worker on this machine finds, each once,
+// in the order of the devices. Where it finds none, why says the reason.
+func Architectures(ctx context.Context) (found []string, why string, err error) {
+	client, err := worker.Start(ctx, worker.Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	defer client.Close()
+	hello := client.Hello()
+	for _, device := range hello.Devices {
+		if device.Arch != "" && !slices.Contains(found, device.Arch) {
+			found = append(found, device.Arch)
+		}
+	}
+	return found, hello.NoDevices, nil
 }
