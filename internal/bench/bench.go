@@ -66,7 +66,9 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		for _, side := range p.sides() {
 			jobs = append(jobs, side.Job)
 		}
-		jobs = append(jobs, p.exam.jobs()...)
+		if p.exam != nil {
+			jobs = append(jobs, p.exam.Jobs()...)
+		}
 	}
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
@@ -121,11 +123,7 @@ func (b *bench) measureAll(ctx context.Context, plans []*plan, startErr error) (
 				}
 				b.measure(ctx, room, m, startErr, i, len(rows))
 			}
-			median := 0.0
-			if m.timing != nil {
-				median = m.timing.Stats.Median
-			}
-			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: median, Done: i + 1, Total: len(rows)})
+			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: m.timing.Median(), Done: i + 1, Total: len(rows)})
 			if tried && killed(startErr) { // this row fails; the next one tries another worker
 				startErr = nil
 			}

@@ -42,7 +42,10 @@ func (b *bench) plan() ([]*plan, error) {
 				p.rivals = append(p.rivals, &plan{Job: rival.Job(b.Spec.Dir, config)})
 			}
 			if len(rivals) > 0 {
-				p.exam = newExam(answers, unknown, config)
+				p.exam = &exam{unknown: unknown}
+				if answers != nil {
+					p.exam.Exam = answers.On(config)
+				}
 			}
 			plans = append(plans, p)
 		}

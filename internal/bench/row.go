@@ -72,11 +72,8 @@ func (b *bench) measure(ctx context.Context, room *examRoom, m *measured, startE
 		}
 		roofed := room.lane.HoldAgainstRoof(side.Job, side.timing)
 		side.timing, side.notes = roofed.Timing, append(side.notes, roofed.Warnings...)
-		if v := side.verification; v != nil && len(roofed.Findings) > 0 {
-			v.Findings = append(v.Findings, roofed.Findings...)
-			if v.Integrity == result.Clean {
-				v.Integrity = result.Suspicious
-			}
+		if side.verification != nil {
+			side.verification.Suspect(roofed.Findings...)
 		}
 		if roofed.Fault != nil {
 			side.fail("measure", roofed.Fault)

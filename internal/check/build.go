@@ -14,7 +14,7 @@ import (
 // built is a row whose versions are built, so that its opponents are known.
 type built struct {
 	*planned
-	sides
+	state
 	unchanged bool   // same code as the base
 	alone     bool   // it is measured without an opponent
 	plan      string // what is done with the row
@@ -23,7 +23,6 @@ type built struct {
 	bestLost  bool   // and that commit is lost for good
 
 	acceptedElsewhere *opponent // the version this branch's baseline names, where the base does not have it and the row is other code
-	notes             []result.Warning
 }
 
 // build builds all versions and decides who plays.
@@ -86,7 +85,7 @@ func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent 
 
 // pair decides, once identities are known, which versions play.
 func (x *planned) pair(elsewhere *opponent, first bool) *built {
-	b := &built{planned: x, acceptedElsewhere: elsewhere}
+	b := &built{planned: x, state: state{fault: x.candidate.Record.Fault}, acceptedElsewhere: elsewhere}
 	entry, best := x.entries.counts, x.versions.best
 	b.isBest = best != nil && best.missing() && x.candidate.Identity() != "" && entry.Identity == x.candidate.Identity()
 	b.bestLost = b.isBest && best.lostForGood()
@@ -102,10 +101,10 @@ func (x *planned) pair(elsewhere *opponent, first bool) *built {
 	}
 	for _, s := range []*side{b.base, b.best} {
 		if s != nil {
-			s.plays = x.candidate.Record.Fault == nil && !s.absent() && !s.is(x.candidate)
+			s.plays = b.fault == nil && !s.absent() && !s.is(x.candidate)
 		}
 	}
-	if x.candidate.Record.Fault != nil {
+	if b.fault != nil {
 		b.plan = "nothing: it cannot be built"
 		return b
 	}

@@ -89,7 +89,7 @@ func (c *check) offer(j *judged) (m *result.Moved, write bool) {
 		m.Already = true
 		return m, false
 	}
-	if !j.bestLost && (j.timing == nil || !c.stuck(j) && !judge.Moves(j.evidence(c.gate), j.verdict, j.entries.counts == nil)) {
+	if !j.bestLost && (j.timing == nil || !c.stuck(j) && !judge.Moves(j.evidence(j.state, c.gate), j.verdict, j.entries.counts == nil)) {
 		return nil, false
 	}
 	m = j.movedFrom(j.entries.counts)
@@ -191,7 +191,7 @@ func (c *check) unproven(j *judged) string {
 	switch {
 	case v == nil || v.Passed == 0:
 		return "nobody has verified its answers: the kernel has no oracle and there is no earlier version"
-	case j.entries.counts == nil && j.exam.answers.Oracle == nil:
+	case j.entries.counts == nil && j.exam.Oracle == nil:
 		return "the kernel has no oracle: its answers are only those of the version before"
 	case j.exam.byChange:
 		return "its answers are right by its own oracle, and the base's could not be asked"

@@ -50,7 +50,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 // besideAt examines one size next to that of here, where a launch takes the given seconds.
 func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}
-	for i, job := range []*lab.Job{x.reference, x.rival} {
+	for i, job := range []*lab.Job{x.Reference, x.Rival} {
 		if job == nil {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pawl/internal/git"
@@ -141,7 +142,7 @@ func (s *side) absent() bool { return s.job == nil || s.fault != nil }
 // with returns the side with one more reason.
 func (s *side) with(reason string) *side {
 	more := *s
-	more.reasons = append(s.reasons[:len(s.reasons):len(s.reasons)], reason)
+	more.reasons = append(slices.Clip(s.reasons), reason)
 	return &more
 }
 
@@ -177,10 +178,7 @@ func (s *side) evidence(candidate *lab.Job) *judge.Opponent {
 	}
 	e := &judge.Opponent{Missing: s.absent(), Change: s.change}
 	if !e.Missing {
-		e.Same = s.is(candidate)
-		if s.timing != nil {
-			e.Median = s.timing.Stats.Median
-		}
+		e.Same, e.Median = s.is(candidate), s.timing.Median()
 	}
 	return e
 }

@@ -24,7 +24,7 @@ type planned struct {
 	entries   entries
 	draft     bool // in the base, or in the best-known version's commit, the kernel is only a draft
 	draftBest bool // in the best-known version's commit it is a draft
-	notes     []result.Warning
+	planNotes []result.Warning
 }
 
 // versions are the opponents of a row.
@@ -154,7 +154,7 @@ func (x *planned) resolve(dir string, k *spec.Kernel, own *spec.Config) {
 
 // note adds a warning about the row.
 func (x *planned) note(code, hint, format string, args ...any) {
-	x.notes = append(x.notes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+	x.planNotes = append(x.planNotes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
 // sizedLike returns the opponent if it solves the candidate's problem, else an opponent without a

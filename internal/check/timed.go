@@ -34,11 +34,10 @@ func (c *check) checkTiming(j *judged) {
 	if v == nil || t == nil {
 		return
 	}
-	found := len(v.Findings)
 	if t.SetAside && c.Duet.Cache != "hot" {
-		v.Findings = append(v.Findings, verify.SetAside())
+		v.Suspect(verify.SetAside())
 	}
-	v.Findings = append(v.Findings, verify.Hidden(t)...)
+	v.Suspect(verify.Hidden(t)...)
 	var others []*result.Timing
 	for _, o := range j.playing() {
 		others = append(others, o.timing)
@@ -47,19 +46,16 @@ func (c *check) checkTiming(j *judged) {
 	if len(beside) == 0 { // work that is hidden from one clock shows on the other, too
 		beside = verify.Helped(t, others...)
 	}
-	v.Findings = append(v.Findings, beside...)
+	v.Suspect(beside...)
 	for _, o := range j.playing() {
 		claimed := 0.0
 		if o.change != nil {
 			claimed = o.change.Median
 		}
 		if remembers := verify.Anew(t, o.timing, claimed); len(remembers) > 0 {
-			v.Findings = append(v.Findings, remembers...)
+			v.Suspect(remembers...)
 			break
 		}
-	}
-	if len(v.Findings) > found && v.Integrity == result.Clean {
-		v.Integrity = result.Suspicious
 	}
 }
 
@@ -82,7 +78,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		kept[0], kept[last] = kept[last], kept[0]
 	}
 	examiner := room.examiner(ctx, c, j.verified, nil)
-	bench, err := examiner.Bench(ctx, x.instances(j.candidate.Instance))
+	bench, err := examiner.Bench(ctx, x.Instances(j.candidate.Instance))
 	if err == nil {
 		bench.Candidate.Instance, bench.Candidate.Symbols = j.candidate.Instance, j.candidate.Artifact.Symbols
 	}
@@ -146,9 +142,9 @@ func (c *check) unlessMistaken(ctx context.Context, j *judged, one *result.Case,
 		return found
 	}
 	x := j.exam
-	examiner := c.lab.NewExaminer(x.answers, j.candidate, x.reference, x.rival, j.candidate.Instance.Footprint, c.Duet.Seed)
+	examiner := c.lab.NewExaminer(x.Exam, j.candidate, j.candidate.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	bench, err := examiner.Bench(ctx, x.instances(j.candidate.Instance))
+	bench, err := examiner.Bench(ctx, x.Instances(j.candidate.Instance))
 	if err != nil {
 		return found
 	}
@@ -173,7 +169,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 		return false
 	}
 	verified := timedLooksOf(v)
-	bench, err := room.examiner(ctx, c, j.verified, j.candidate).Bench(ctx, x.instances(j.candidate.Instance))
+	bench, err := room.examiner(ctx, c, j.verified, j.candidate).Bench(ctx, x.Instances(j.candidate.Instance))
 	if err == nil {
 		var found []result.Finding
 		found, err = bench.Inspect(ctx, verify.Inspection{

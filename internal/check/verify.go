@@ -19,11 +19,8 @@ const verifyBatch = 1 << 20
 // verified is a row whose answers were compared with the oracle's before it is measured.
 type verified struct {
 	*built
-	exam         *exam                // nil: its answers are not verified
-	verification *result.Verification // nil: they could not be verified
-	fault        *result.Fault        // the candidate's so far
-	incorrect    bool
-	notes        []result.Warning
+	state
+	exam *exam // nil: its answers are not verified
 }
 
 // verify compares the answers of every candidate that is to be measured. A candidate with wrong
@@ -32,15 +29,15 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 	var out, waiting []*verified
 	var jobs []*lab.Job
 	for _, b := range rows {
-		v := &verified{built: b, fault: b.candidate.Record.Fault}
+		v := &verified{built: b, state: b.state}
 		out = append(out, v)
 		if v.fault != nil || b.unchanged && !b.alone || b.candidate.Artifact == nil {
 			continue
 		}
 		v.exam = c.examOf(b)
-		v.notes = v.exam.notes
+		v.notes = append(v.notes, v.exam.notes...)
 		waiting = append(waiting, v)
-		for _, job := range v.exam.jobs() {
+		for _, job := range v.exam.Jobs() {
 			if job.Artifact == nil {
 				jobs = append(jobs, job)
 			}
@@ -70,16 +67,16 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 		v.fault = v.candidate.FaultOf("verify", x.err)
 		return
 	}
-	found.Oracle = x.answers.String()
-	if x.answers.Oracle == nil {
-		if x.reference == nil {
+	found.Oracle = x.Answers.String()
+	if x.Oracle == nil {
+		if x.Reference == nil {
 			found.Limits = append(found.Limits, "nobody knows the right answers: the kernel has no oracle and there is no earlier version")
 			return
 		}
 		found.Oracle = "the base version"
 		found.Limits = append(found.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
 	}
-	for _, job := range x.jobs() {
+	for _, job := range x.Jobs() {
 		if job.Record.Fault != nil {
 			v.fault = v.candidate.FaultOf("verify", x.unbuilt(found.Oracle, job.Record.Fault))
 			return
@@ -89,7 +86,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed)
 	one.Batch = verifyBatch
 	found.Cases = append(found.Cases, one)
-	bench, err := examiner.Bench(ctx, x.instances(v.candidate.Instance))
+	bench, err := examiner.Bench(ctx, x.Instances(v.candidate.Instance))
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
 		if x.varies {
@@ -139,7 +136,7 @@ func (c *check) noteRetained(v *verified, retained bool) {
 
 // prepared returns the bench of a row's problem, with the arguments in place.
 func (v *verified) prepared(ctx context.Context, examiner *lab.Examiner) (*verify.Bench, error) {
-	bench, err := examiner.Bench(ctx, v.exam.instances(v.candidate.Instance))
+	bench, err := examiner.Bench(ctx, v.exam.Instances(v.candidate.Instance))
 	if err == nil {
 		err = bench.Prepare(ctx)
 	}
@@ -238,18 +235,6 @@ func convict(v *result.Verification) error {
 	return nil
 }
 
-// instances returns the instances of candidate, reference and rival.
-func (x *exam) instances(candidate *spec.Instance) [3]*spec.Instance {
-	out := [3]*spec.Instance{candidate}
-	if x.reference != nil {
-		out[1] = x.reference.Instance
-	}
-	if x.rival != nil {
-		out[2] = x.rival.Instance
-	}
-	return out
-}
-
 // examRoom keeps the cells of an examination open for the next config of the same kernel, because
 // starting them takes longer than the examination. Nothing is measured meanwhile.
 type examRoom struct {
@@ -262,7 +247,7 @@ type examRoom struct {
 // candidate it compares outputs that were produced before.
 func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidate *lab.Job) *lab.Examiner {
 	x := v.exam
-	if r.open != nil && r.open.Fits(x.answers, candidate, x.reference, x.rival) {
+	if r.open != nil && r.open.Fits(x.Exam, candidate) {
 		r.open.Succeed(candidate)
 		return r.open
 	}
@@ -270,7 +255,7 @@ func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidat
 	if r.kernel != v.candidate.Variant.Kernel {
 		r.kernel, r.beside = v.candidate.Variant.Kernel, 0
 	}
-	r.open = c.lab.NewExaminer(x.answers, candidate, x.reference, x.rival, c.largest[r.kernel.Name], c.Duet.Seed)
+	r.open = c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
 	return r.open
 }
 

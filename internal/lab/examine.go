@@ -16,9 +16,8 @@ import (
 // and rival, and the one that compares. It opens them when they are first needed, and again after
 // one has ended.
 type Examiner struct {
-	Answers *Answers
-	Seed    uint64
-
+	answers   *Answers
+	seed      uint64
 	lab       *Lab
 	sides     [3]*Job // candidate, reference, rival: any config of theirs
 	seats     [3]*Lease
@@ -36,10 +35,10 @@ const (
 	rival
 )
 
-// NewExaminer makes an Examiner for a candidate (nil: for outputs that exist already) and, where
-// there are any, its built reference and rival. Footprint is that of the largest problem to come.
-func (l *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
-	return &Examiner{Answers: answers, Seed: seed, lab: l, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
+// NewExaminer makes an Examiner for a candidate (nil: for outputs that exist already) and an exam
+// whose jobs are built. Footprint is that of the largest problem to come.
+func (l *Lab) NewExaminer(x Exam, candidate *Job, footprint int64, seed uint64) *Examiner {
+	return &Examiner{answers: x.Answers, seed: seed, lab: l, sides: [3]*Job{candidate, x.Reference, x.Rival}, footprint: footprint}
 }
 
 // Bench returns the bench that verifies one problem: the candidate's instance, and those of
@@ -52,7 +51,7 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	if client != e.client { // the cells ended with the last worker
 		e.client, e.seats, e.judge = client, [3]*Lease{}, nil
 	}
-	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.lab.Timeout}
+	b := &verify.Bench{Seed: e.seed, Tolerance: e.answers.Tolerance, Usual: e.answers.Usual, Factor: e.answers.Factor, Timeout: e.lab.Timeout}
 	if err := e.seat(ctx); err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	if sides[examined] != nil {
 		b.Candidate = *sides[examined]
 	}
-	b.Oracle, b.Rival, b.Judge = e.Answers.oracle(sides[reference]), sides[rival], e.judge
+	b.Oracle, b.Rival, b.Judge = e.answers.oracle(sides[reference]), sides[rival], e.judge
 	if e.last != nil {
 		b.Follow(e.last)
 	}
@@ -153,15 +152,15 @@ func (e *Examiner) Return() {
 	e.sides[examined], e.borrowed = nil, nil
 }
 
-// Fits reports whether the examiner has the cells for a candidate and its oracle.
-func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
-	for i, job := range [3]*Job{candidate, ref, other} {
+// Fits reports whether the examiner has the cells for a candidate and its exam.
+func (e *Examiner) Fits(x Exam, candidate *Job) bool {
+	for i, job := range [3]*Job{candidate, x.Reference, x.Rival} {
 		mine := e.sides[i]
 		if (mine == nil) != (job == nil) || mine != nil && (mine.Artifact.Key != job.Artifact.Key || mine.Variant.Kernel != job.Variant.Kernel) {
 			return false
 		}
 	}
-	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Usual == answers.Usual && e.Answers.Factor == answers.Factor
+	return e.answers.Oracle == x.Oracle && e.answers.Tolerance == x.Tolerance && e.answers.Usual == x.Usual && e.answers.Factor == x.Factor
 }
 
 // Renew closes the candidate's cell, so that the next problem gets a fresh one. It returns the

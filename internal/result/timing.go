@@ -99,6 +99,14 @@ type Stats struct {
 	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
 }
 
+// Median returns the median of the samples; 0 where nothing was measured.
+func (t *Timing) Median() float64 {
+	if t == nil {
+		return 0
+	}
+	return t.Stats.Median
+}
+
 // HostBound reports whether the host takes so long for a launch that it had to be timed, too. Other
 // sides are then timed the same way, for comparison.
 func (t *Timing) HostBound() bool { return t.GPUS > 0 }

@@ -32,6 +32,14 @@ type Verification struct {
 	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each requested tool
 }
 
+// Suspect adds findings. They make a clean result suspicious.
+func (v *Verification) Suspect(found ...Finding) {
+	v.Findings = append(v.Findings, found...)
+	if len(found) > 0 && v.Integrity == Clean {
+		v.Integrity = Suspicious
+	}
+}
+
 // Finding is an exploit that a kernel was caught at or suspected of.
 type Finding struct {
 	Exploit  string    `json:"exploit"` // its name, as docs/integrity.md lists it
