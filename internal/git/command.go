@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,15 @@ var ErrNoProgram = fmt.Errorf("%w: there is no git program", ErrNoRepository)
 // run runs a git command that answers at once.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	return ask(ctx, patience, dir, args...)
+}
+
+// line runs a git command that answers at once, with one line. doing says what for, in an error.
+func line(ctx context.Context, dir, doing string, args ...string) (string, error) {
+	out, err := run(ctx, dir, args...)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	return strings.TrimSuffix(out, "\n"), nil
 }
 
 // work runs a git command that may take long.
@@ -109,10 +119,7 @@ func explain(err error, stderr string) error {
 			}
 		}
 	}
-	if lines[0] == "" {
-		return &failure{err.Error(), "", exit.ExitCode()}
-	}
-	return &failure{lines[0], "", exit.ExitCode()}
+	return &failure{cmp.Or(lines[0], err.Error()), "", exit.ExitCode()}
 }
 
 // remedy finds the command that git advises, on its own line.

@@ -112,11 +112,8 @@ func Resolve(ctx context.Context, dir, ref string) (string, error) {
 
 // IsShallow reports whether the clone that holds dir has only a part of the history.
 func IsShallow(ctx context.Context, dir string) (bool, error) {
-	out, err := run(ctx, dir, "rev-parse", "--is-shallow-repository")
-	if err != nil {
-		return false, fmt.Errorf("look at the repository of %s: %w", dir, err)
-	}
-	return strings.TrimSpace(out) == "true", nil
+	out, err := line(ctx, dir, "look at the repository of "+dir, "rev-parse", "--is-shallow-repository")
+	return out == "true", err
 }
 
 // Ensure makes sure that a commit is in the clone, fetching it from its remote when

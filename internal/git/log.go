@@ -62,9 +62,7 @@ func Touched(ctx context.Context, dir, folder string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the history of %s: %w", folder, err)
 	}
-	names := strings.Split(out, "\x00")
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names := slices.Compact(slices.Sorted(strings.SplitSeq(out, "\x00")))
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
@@ -85,11 +83,11 @@ func Show(ctx context.Context, dir, sha, path string) ([]byte, error) {
 // Versions reads a file, whose path is relative to dir, from each of these
 // commits, in their order, with one git process for all.
 func Versions(ctx context.Context, dir, path string, shas []string, visit func(i int, raw []byte, present bool) error) error {
-	prefix, err := run(ctx, dir, "rev-parse", "--show-prefix")
+	prefix, err := line(ctx, dir, "find the repository of "+dir, "rev-parse", "--show-prefix")
 	if err != nil {
-		return fmt.Errorf("find the repository of %s: %w", dir, err)
+		return err
 	}
-	full := strings.TrimSuffix(prefix, "\n") + path
+	full := prefix + path
 	if strings.Contains(full, "\n") {
 		return fmt.Errorf("read %q from git: a line break in a name cannot be asked for", full)
 	}
@@ -130,28 +128,22 @@ func object(r *bufio.Reader) (raw []byte, present bool, err error) {
 	if strings.HasSuffix(header, " missing\n") {
 		return nil, false, nil
 	}
-	fields := strings.Fields(header)
-	if len(fields) != 3 {
-		return nil, false, fmt.Errorf("read from git: it wrote %q", header)
-	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
+	var sha, kind string
+	var size int
+	if n, _ := fmt.Sscanf(header, "%s %s %d\n", &sha, &kind, &size); n < 3 {
 		return nil, false, fmt.Errorf("read from git: it wrote %q", header)
 	}
 	raw = make([]byte, size+1) // and the line break after it
 	if _, err := io.ReadFull(r, raw); err != nil {
 		return nil, false, fmt.Errorf("read from git: %w", err)
 	}
-	return raw[:size], fields[1] == "blob", nil
+	return raw[:size], kind == "blob", nil
 }
 
 // Recent returns at most this many commits that made a path relative to dir what it
 // is now, the newest first. Versions that a merge did not take are left out.
 func Recent(ctx context.Context, dir, path string, most int) ([]string, error) {
-	out, err := ask(ctx, patience, dir, "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false",
+	out, err := line(ctx, dir, "read the history of "+path, "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false",
 		"log", "--max-count="+strconv.Itoa(most), "--format=%H", "HEAD", "--", path)
-	if err != nil {
-		return nil, fmt.Errorf("read the history of %s: %w", path, err)
-	}
-	return strings.Fields(out), nil
+	return strings.Fields(out), err
 }

@@ -10,11 +10,8 @@ import (
 
 // remotesOf lists the remotes of the clone that holds dir.
 func remotesOf(ctx context.Context, dir string) ([]string, error) {
-	out, err := run(ctx, dir, "remote")
-	if err != nil {
-		return nil, fmt.Errorf("list the remotes of %s: %w", dir, err)
-	}
-	return strings.Fields(out), nil
+	out, err := line(ctx, dir, "list the remotes of "+dir, "remote")
+	return strings.Fields(out), err
 }
 
 // mainRemote returns the remote that is asked where nobody named one: origin or, where it

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"pawl/internal/disk"
 )
 
 // Tree is a commit checked out into the cache. Several pawls may use it at once;
@@ -84,7 +86,7 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	for {
 		// Making needs the lock alone, using shares it, and between the two somebody
 		// else may get it: the tree is checked again under the shared lock.
-		if tree.lock, err = hold(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
+		if tree.lock, err = disk.Lock(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
 			return nil, err
 		}
 		if m, whole := c.whole(sha); whole && (m.ID == made || len(m.Notes) == 0 && c.unchanged(ctx, sha)) {
@@ -153,7 +155,7 @@ func (c *cache) unchanged(ctx context.Context, sha string) bool {
 // make checks the commit out again, unless another process just has, and returns the id of the
 // making.
 func (c *cache) make(ctx context.Context, sha string) (string, error) {
-	lock, err := hold(ctx, c.lockFile(sha), syscall.LOCK_EX)
+	lock, err := disk.Lock(ctx, c.lockFile(sha), syscall.LOCK_EX)
 	if err != nil {
 		return "", err
 	}
@@ -169,7 +171,7 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	if err := c.worktree(ctx, "add", "--force", "--force", "--quiet", "--detach", root, sha); err != nil {
 		return "", err
 	}
-	m := mark{SHA: sha, ID: newID()}
+	m := mark{SHA: sha, ID: rand.Text()}
 	if m.Notes, err = populate(ctx, root, c.common); err != nil {
 		return "", err
 	}
@@ -184,12 +186,6 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	return m.ID, os.Rename(temp, c.markFile(sha))
 }
 
-func newID() string {
-	var raw [8]byte
-	_, _ = rand.Read(raw[:])
-	return hex.EncodeToString(raw[:])
-}
-
 // remove removes a tree, whatever its state, and git's entry for it. (git worktree prune would also
 // forget trees of the user's on a disk that is not mounted now.)
 func (c *cache) remove(ctx context.Context, sha string) {
@@ -202,36 +198,13 @@ func (c *cache) remove(ctx context.Context, sha string) {
 // worktree changes git's list of worktrees. Two such commands at once would disturb each other's
 // half-written entries.
 func (c *cache) worktree(ctx context.Context, args ...string) error {
-	lock, err := hold(ctx, filepath.Join(c.dir, "list"), syscall.LOCK_EX)
+	lock, err := disk.Lock(ctx, filepath.Join(c.dir, "list"), syscall.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
 	_, err = work(ctx, c.repository, append([]string{"worktree"}, args...)...)
 	return err
-}
-
-// hold takes a lock, shared or alone.
-func hold(ctx context.Context, path string, how int) (*os.File, error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-		if err != nil {
-			return nil, err
-		}
-		err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
-		if err == nil && sameFile(file, path) { // else it was pruned meanwhile
-			return file, nil
-		}
-		file.Close()
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-		}
-	}
 }
 
 const (
@@ -299,19 +272,9 @@ func (c *cache) pruneOne(ctx context.Context, sha string) {
 		return
 	}
 	defer file.Close()
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !sameFile(file, path) {
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !disk.Names(path, file) {
 		return
 	}
 	c.remove(ctx, sha)
 	_ = os.Remove(path)
-}
-
-// sameFile reports whether path still names the open file.
-func sameFile(file *os.File, path string) bool {
-	open, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	named, err := os.Stat(path)
-	return err == nil && os.SameFile(open, named)
 }

@@ -88,9 +88,6 @@ func (s *Store) Audited(ctx context.Context) ([]string, error) {
 // not been corrected since. The error is git.ErrNoRepository where there is no history to walk, and
 // ErrNone where there is no baseline.
 func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
-	if err := checkClass(class); err != nil {
-		return nil, err
-	}
 	versions, err := s.versions(ctx, class)
 	if err != nil {
 		return nil, err
@@ -212,9 +209,6 @@ func (s *Store) samplesCommit(ctx context.Context, class string) (string, error)
 // History returns the history of each name of a class that exists or existed, from the moves in the
 // file and the commits that introduced them.
 func (s *Store) History(ctx context.Context, class string) ([]Event, error) {
-	if err := checkClass(class); err != nil {
-		return nil, err
-	}
 	versions, err := s.versions(ctx, class)
 	if errors.Is(err, git.ErrNoRepository) {
 		var f *File
@@ -265,6 +259,9 @@ func (v version) absent() bool { return v.file == nil && v.err == nil }
 
 // versions reads all versions of the file, each after its parents.
 func (s *Store) versions(ctx context.Context, class string) ([]version, error) {
+	if err := checkClass(class); err != nil {
+		return nil, err
+	}
 	path := folder + "/" + class + ".json"
 	commits, err := git.Log(ctx, s.dir, path)
 	if err != nil {

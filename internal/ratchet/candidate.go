@@ -77,11 +77,15 @@ func (c Candidate) Remeasured(timing *result.Timing) Candidate {
 func (c Candidate) timed() error {
 	switch {
 	case c.Row.Timing == nil:
-		return &Refusal{Name: c.Row.Name(), Why: "it was not measured"}
+		return c.refuse("it was not measured", "")
 	case !measured(c.Row.Timing):
-		return &Refusal{Name: c.Row.Name(), Why: "its times are no times"}
+		return c.refuse("its times are no times", "")
 	}
 	return nil
+}
+
+func (c Candidate) refuse(why, hint string) error {
+	return &Refusal{Name: c.Row.Name(), Why: why, Hint: hint}
 }
 
 func measured(t *result.Timing) bool {

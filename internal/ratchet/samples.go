@@ -88,7 +88,7 @@ func (b blocks) encode() ([]byte, error) {
 	}
 	encoder, err := newEncoder()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encode samples: %w", err)
 	}
 	return encoder.EncodeAll(text.Bytes(), nil), nil
 }

@@ -41,14 +41,14 @@ func (s *Store) Update(ctx context.Context, class string, change func(*File) err
 	}
 	before, err := f.encode()
 	if err != nil {
-		return fmt.Errorf("encode the baseline: %w", err)
+		return err
 	}
 	if err := change(f); err != nil {
 		return err
 	}
 	after, err := f.encode()
 	if err != nil {
-		return fmt.Errorf("encode the baseline: %w", err)
+		return err
 	}
 	if bytes.Equal(before, after) && !recovered {
 		return nil
@@ -65,13 +65,11 @@ func (f *File) writable(encoded []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := again.Damaged(); err != nil {
-		if before := f.Damaged(); before != nil {
-			return before // with its position in the existing file
-		}
-		return err
+	err = again.Damaged()
+	if before := f.Damaged(); err != nil && before != nil {
+		return before // with its position in the existing file
 	}
-	return nil
+	return err
 }
 
 // write replaces the two files. It writes the samples first, old and new together, so that at every
@@ -87,27 +85,21 @@ func (s *Store) write(f *File, encoded []byte) error {
 			needed[e.Samples.SHA256] = text
 		}
 	}
-	all, err := f.samples.encode()
-	if err != nil {
-		return fmt.Errorf("encode samples: %w", err)
-	}
-	if err := writeChanged(samples, all); err != nil {
+	if err := f.samples.write(samples); err != nil {
 		return err
 	}
-	if err := disk.Write(path, encoded); err != nil {
+	if err := disk.Write(path, encoded); err != nil || len(needed) == len(f.samples) {
 		return err
 	}
-	if len(needed) == len(f.samples) {
-		return nil
-	}
-	pruned, err := needed.encode()
-	if err != nil {
-		return fmt.Errorf("encode samples: %w", err)
-	}
-	return writeChanged(samples, pruned)
+	return needed.write(samples)
 }
 
-func writeChanged(path string, data []byte) error {
+// write writes the file of samples, unless it has these already.
+func (b blocks) write(path string) error {
+	data, err := b.encode()
+	if err != nil {
+		return err
+	}
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
@@ -130,37 +122,16 @@ func (s *Store) lock(ctx context.Context) (*os.File, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-		if err != nil {
-			return nil, fmt.Errorf("lock the baseline: %w", err)
-		}
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && stillThere(file, path) { // somebody may have deleted the runs folder
-			return file, nil
-		}
-		file.Close()
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, fmt.Errorf("lock the baseline: %s: %w", path, err)
-		}
-		select {
-		case <-limited.Done():
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return nil, fmt.Errorf("lock the baseline: another pawl has held %s for %v", path, lockPatience)
-		case <-time.After(pause):
-		}
+	file, err := disk.Lock(limited, path, syscall.LOCK_EX)
+	switch {
+	case err == nil:
+		return file, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		return nil, fmt.Errorf("lock the baseline: another pawl has held %s for %v", path, lockPatience)
 	}
-}
-
-func stillThere(file *os.File, path string) bool {
-	open, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	named, err := os.Stat(path)
-	return err == nil && os.SameFile(open, named)
+	return nil, fmt.Errorf("lock the baseline: %w", err)
 }
 
 // sweep removes the half-written files of killed writers.

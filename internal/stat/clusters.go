@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -134,12 +135,7 @@ func midranks(values []float64) []float64 {
 	ranks := make([]float64, len(values))
 	for i, v := range values {
 		first, _ := slices.BinarySearch(order, v)
-		after, _ := slices.BinarySearchFunc(order, v, func(x, v float64) int {
-			if x <= v {
-				return -1
-			}
-			return 1
-		})
+		after := sort.Search(len(order), func(i int) bool { return order[i] > v })
 		ranks[i] = float64(first+after-1) / 2
 	}
 	return ranks

@@ -115,16 +115,12 @@ const (
 // Both ends are NaN for no samples, for less than one resample, and where a
 // median is not defined (a NaN, or both infinities).
 func BootstrapMedian(samples []float64, resamples int, seed uint64) (low, high float64) {
-	n := len(samples)
-	if n == 0 || resamples < 1 || hasNaN(samples) {
-		return math.NaN(), math.NaN()
-	}
 	s := sorted(samples)
-	if !oneInfinity(s) {
+	if resamples < 1 || !hasMedian(s) {
 		return math.NaN(), math.NaN()
 	}
-	middle := ranksOf(n)
-	counts := middle.count(resamples, rand.NewPCG(seed, uint64(n)))
+	middle := ranksOf(len(s))
+	counts := middle.count(resamples, rand.NewPCG(seed, uint64(len(s))))
 	end := func(p float64) float64 {
 		at := float64(p * float64(resamples-1))
 		before := math.Floor(at)
@@ -143,15 +139,11 @@ func BootstrapMedian(samples []float64, resamples int, seed uint64) (low, high f
 //
 // Both ends are NaN where BootstrapMedian's are.
 func BootstrapMedianExact(samples []float64) (low, high float64) {
-	n := len(samples)
-	if n == 0 || hasNaN(samples) {
-		return math.NaN(), math.NaN()
-	}
 	s := sorted(samples)
-	if !oneInfinity(s) {
+	if !hasMedian(s) {
 		return math.NaN(), math.NaN()
 	}
-	middle := ranksOf(n)
+	middle := ranksOf(len(s))
 	return middle.quantile(s, middle.upTo, lowTail), middle.quantile(s, middle.upTo, highTail)
 }
 
@@ -163,9 +155,11 @@ func midpoint(a, b float64) float64 {
 	return (a + b) / 2
 }
 
-// oneInfinity reports whether halfway between any two of the samples is defined.
-func oneInfinity(sorted []float64) bool {
-	return !math.IsInf(sorted[0], -1) || !math.IsInf(sorted[len(sorted)-1], 1)
+// hasMedian reports whether the medians of all resamples are defined: not for a NaN, which is sorted
+// to the front, nor for both infinities.
+func hasMedian(sorted []float64) bool {
+	n := len(sorted)
+	return n > 0 && !math.IsNaN(sorted[0]) && !(math.IsInf(sorted[0], -1) && math.IsInf(sorted[n-1], 1))
 }
 
 // unit turns random bits into a number in [0, 1).

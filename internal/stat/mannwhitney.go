@@ -1,6 +1,9 @@
 package stat
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MannWhitney computes the two-sided Mann–Whitney U test of two lists: u counts the
 // pairs in which a's sample is larger, equal ones as half, as
@@ -24,12 +27,8 @@ func MannWhitney(a, b []float64) (u, p float64, exact bool) {
 // and of b being faster than a made slower by high. Times must be positive: it is
 // NaN otherwise, and when a list is empty.
 func TOSTLists(a, b []float64, low, high float64) float64 {
-	for _, list := range [][]float64{a, b} {
-		for _, x := range list {
-			if !(x > 0) {
-				return math.NaN()
-			}
-		}
+	if slices.ContainsFunc(slices.Concat(a, b), func(x float64) bool { return !(x > 0) }) {
+		return math.NaN()
 	}
 	// Both tails have b first, so that "greater" is: b is larger.
 	slower := rankTest(b, scaled(a, math.Exp(low))).greater
@@ -78,25 +77,12 @@ func rankTest(a, b []float64) rankResult {
 // tieGroups returns the sizes of the groups of equal samples, in order.
 func tieGroups(a, b []float64) []int {
 	groups := make([]int, 0, len(a)+len(b))
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		var x float64
-		switch {
-		case i == len(a):
-			x = b[j]
-		case j == len(b):
-			x = a[i]
-		default:
-			x = min(a[i], b[j])
+	all := sorted(slices.Concat(a, b))
+	for i, x := range all {
+		if i == 0 || x != all[i-1] {
+			groups = append(groups, 0)
 		}
-		size := 0
-		for ; i < len(a) && a[i] == x; i++ {
-			size++
-		}
-		for ; j < len(b) && b[j] == x; j++ {
-			size++
-		}
-		groups = append(groups, size)
+		groups[len(groups)-1]++
 	}
 	return groups
 }
