@@ -99,7 +99,7 @@ func (e *Examiner) seat(ctx context.Context) error {
 	}
 	for i, job := range e.sides {
 		if seat := e.seats[i]; job != nil && seat.last == nil {
-			e.lab.describe(job, seat, seat.loaded)
+			e.lab.describe(job, seat)
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 func (e *Examiner) Succeed(candidate *Job) {
 	e.sides[examined] = candidate
 	if seat := e.seats[examined]; seat != nil {
-		e.lab.describe(candidate, seat, seat.loaded)
+		e.lab.describe(candidate, seat)
 	}
 }
 

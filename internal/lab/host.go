@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/worker/wire"
+	"pawl/internal/worker"
 )
 
 // sidesMinor is the minor version of the protocol that introduced sides.
@@ -68,18 +69,18 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, error) {
 		}
 	}
 	h.seats = seated.seats
-	for side, job := range h.sides {
-		h.lab.describe(job, seated.seats[side], seated.loaded[side])
+	places := make([]measure.Place, len(h.sides))
+	for side, lease := range h.seats {
+		h.lab.describe(h.sides[side], lease)
+		places[side] = measure.Place{Cell: lease.Cell, Index: lease.side}
 	}
-	return seated.places, nil
+	return places, nil
 }
 
 // seating holds the cells of one visit, by side.
 type seating struct {
-	order  []int
-	seats  []*Lease
-	loaded []*wire.LoadReply
-	places []measure.Place
+	order []int
+	seats []*Lease
 }
 
 // gone reports whether the worker has ended, and its cells with it.
@@ -91,12 +92,9 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 	if err != nil {
 		return nil, err
 	}
-	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
+	s := &seating{order, make([]*Lease, len(jobs))}
 	if !h.oneCell() {
-		if err := h.seatEach(ctx, s, jobs); err != nil {
-			return nil, err
-		}
-		return s, nil
+		return s, h.seatEach(ctx, s, jobs)
 	}
 	if client.Minor() < sidesMinor {
 		return nil, &result.Fault{
@@ -117,10 +115,8 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 			}
 			return nil, &measure.SideError{Side: side, Err: err}
 		}
-		if purpose.Beside == nil {
-			purpose.Beside = lease
-		}
-		s.seats[side], s.loaded[side], s.places[side] = purpose.Beside, lease.loaded, measure.Place{Cell: lease.Cell, Index: index}
+		purpose.Beside = cmp.Or(purpose.Beside, lease)
+		s.seats[side] = lease
 	}
 	return s, nil
 }
@@ -128,11 +124,7 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 // seatEach leases a cell for every side, in order.
 func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	errs := make([]error, len(jobs))
-	one := func(side int) {
-		if s.seats[side], errs[side] = h.lab.Lease(ctx, jobs[side], h.purpose); errs[side] == nil {
-			s.loaded[side], s.places[side] = s.seats[side].loaded, measure.Place{Cell: s.seats[side].Cell}
-		}
-	}
+	one := func(side int) { s.seats[side], errs[side] = h.lab.Lease(ctx, jobs[side], h.purpose) }
 	var opening sync.WaitGroup
 	for _, side := range s.order {
 		if jobs[side].Cell() == spec.CellPython { // importing a framework takes seconds
@@ -171,14 +163,14 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	var opening sync.WaitGroup
 	for i := range made {
 		jobs := h.apart()
-		opening.Go(func() { made[i], _ = h.seat(ctx, orders[i], jobs) })
+		opening.Go(func() {
+			if s, err := h.seat(ctx, orders[i], jobs); err == nil {
+				made[i] = s
+			}
+		})
 	}
 	opening.Wait()
-	for _, s := range made {
-		if s != nil {
-			h.ahead = append(h.ahead, s)
-		}
-	}
+	h.ahead = slices.DeleteFunc(made, func(s *seating) bool { return s == nil })
 }
 
 // apart returns the sides with records of their own, for cells that may never be used.
@@ -228,15 +220,17 @@ func (h *Host) Close(ctx context.Context, errs []error) []error {
 // leave closes the cells of a visit.
 func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []error) []error {
 	once, before := make([]*Lease, len(jobs)), make([]error, len(jobs))
+	first := map[*worker.Cell]int{}
 	for side, seat := range seats {
-		if seat == nil || slices.Index(seats, seat) < side {
+		if seat == nil {
 			continue
 		}
-		once[side], before[side] = seat, errs[side]
-		for other, also := range seats { // a shared cell, ended by one of the sides
-			if also == seat && errs[other] != nil {
-				before[side] = errs[other]
-			}
+		at, shared := first[seat.Cell]
+		if !shared {
+			at, first[seat.Cell], once[side] = side, side, seat
+		}
+		if errs[side] != nil { // a shared cell may be ended by any of the sides
+			before[at] = errs[side]
 		}
 	}
 	out := make([]error, len(jobs))

@@ -42,6 +42,7 @@ type Purpose struct {
 type Lease struct {
 	Cell *worker.Cell
 
+	side   int             // of the cell that the job was loaded as
 	loaded *wire.LoadReply // of the job it was opened for
 	client *worker.Client
 	id     string // of the loaded artifact
@@ -78,7 +79,7 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 		if err != nil {
 			return nil, err
 		}
-		return &Lease{Cell: purpose.Beside.Cell, loaded: loaded, client: client, memory: purpose.Beside.memory}, nil
+		return &Lease{Cell: purpose.Beside.Cell, side: purpose.Side, loaded: loaded, client: client}, nil
 	}
 	cell, err := client.Open(ctx, open)
 	if err != nil {
@@ -147,7 +148,7 @@ func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 	opening.Wait()
 	for i, job := range jobs {
 		if errs[i] == nil {
-			l.describe(job, leases[i], leases[i].loaded)
+			l.describe(job, leases[i])
 		}
 	}
 	return leases, errs
@@ -195,8 +196,9 @@ func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 }
 
 // describe records what a cell reported about itself, and about the job when it was loaded.
-func (l *Lab) describe(p *Job, s *Lease, loaded *wire.LoadReply) {
+func (l *Lab) describe(p *Job, s *Lease) {
 	s.last = p
+	loaded := s.loaded
 	p.Record.Trust = s.Cell.Info.Trust
 	p.Record.held(s.Cell.Info.Sandbox)
 	if p.Variant.Kernel.Launcher {

@@ -1,7 +1,7 @@
 // Package run handles the life of a run, the same for every service and every face. It prepares
 // what was asked for by one set of rules, passes events to every listener and stores them, begins
 // the Report, finishes it with its outcome and saves it in the run's folder under .pawl/runs. It
-// also lists and opens past runs.
+// also lists past runs.
 package run
 
 import (
