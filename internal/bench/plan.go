@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"pawl/internal/diag"
 	"pawl/internal/lab"
@@ -22,7 +23,7 @@ func (b *bench) plan() ([]*plan, error) {
 	for _, s := range b.run.Selections {
 		variant := s.Kernel.Default()
 		for i, set := range b.Set {
-			if !hasParam(s.Kernel, set.Name) {
+			if !slices.ContainsFunc(s.Kernel.Params, func(p *spec.Param) bool { return p.Name == set.Name }) {
 				continue
 			}
 			used[i] = true
@@ -76,15 +77,6 @@ func (b *bench) rivals(k *spec.Kernel) ([]*lab.Rival, error) {
 		out = append(out, found)
 	}
 	return out, nil
-}
-
-func hasParam(k *spec.Kernel, name string) bool {
-	for _, p := range k.Params {
-		if p.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func paramNames(selections []spec.Selection) []string {

@@ -2,10 +2,9 @@ package calibrate
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 	"pawl/internal/roof"
 	"pawl/internal/stat"
@@ -95,16 +94,10 @@ func widths(name string) []candidate {
 	}
 }
 
-var archNumber = regexp.MustCompile(`^sm_([0-9]+)[af]?$`)
-
 // suits reports whether a candidate is for an architecture such as sm_90a.
 func (c candidate) suits(arch string) bool {
-	found := archNumber.FindStringSubmatch(arch)
-	if found == nil {
-		return c.from == 0
-	}
-	n, err := strconv.Atoi(found[1])
-	return err == nil && n >= c.from && (c.to == 0 || n <= c.to)
+	n, _ := lab.ArchNumber(arch) // 0 for an unknown one
+	return n >= c.from && (c.to == 0 || n <= c.to)
 }
 
 // suited returns the candidates that an architecture can run, and the targets that have any.

@@ -31,10 +31,7 @@ type exam struct {
 // oracle is asked where the base's does not take the arguments that the kernel has now.
 func (c *check) examOf(b *built) *exam {
 	own := b.candidate.Variant.Kernel
-	var theirs *spec.Kernel
-	if c.base != nil {
-		theirs = kernel(c.base.spec, own.Name)
-	}
+	theirs := c.base.kernel(own.Name)
 	if theirs == nil {
 		return c.examBy(b, c.Spec, own)
 	}
@@ -157,7 +154,7 @@ func (c *check) noteJudge(b *built, x *exam) []result.Warning {
 	if x.whose == "" || own.Oracle == nil {
 		return nil
 	}
-	theirs := kernel(c.base.spec, own.Name)
+	theirs := c.base.kernel(own.Name)
 	what := ""
 	switch a, b := theirs.Tolerance, own.Tolerance; {
 	case c.otherOracle(theirs, own):
@@ -185,7 +182,7 @@ func (c *check) otherOracle(theirs, own *spec.Kernel) bool {
 	case a.Python != "":
 		source = spec.PythonSource(a.Python)
 	case a.Kernel != "":
-		before, now := kernel(c.base.spec, a.Kernel), kernel(c.Spec, a.Kernel)
+		before, now := c.base.kernel(a.Kernel), kernel(c.Spec, a.Kernel)
 		if before == nil || now == nil || before.Source != now.Source {
 			return true
 		}

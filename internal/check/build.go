@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -220,7 +221,7 @@ func (b *built) findAccepted() {
 		return
 	}
 	if b.accepted = b.isBranch(); b.accepted {
-		b.notes = append(b.notes, result.Warning{Code: "accepted", Message: fmt.Sprintf("accepted by %s: %s", orSomebody(move.Who), move.Reason)})
+		b.notes = append(b.notes, result.Warning{Code: "accepted", Message: fmt.Sprintf("accepted by %s: %s", cmp.Or(move.Who, "somebody"), move.Reason)})
 		return
 	}
 	b.noteOtherCompiler(branch, move)
@@ -237,14 +238,7 @@ func (b *built) noteOtherCompiler(branch *ratchet.Entry, move ratchet.Move) {
 	}
 	b.notes = append(b.notes, result.Warning{
 		Code:    "accept",
-		Message: fmt.Sprintf("accepted by %s for a build by %s; this one is by %s, and commit %s cannot be rebuilt to compare", orSomebody(move.Who), then, now, git.Short(branch.Commit)),
+		Message: fmt.Sprintf("accepted by %s for a build by %s; this one is by %s, and commit %s cannot be rebuilt to compare", cmp.Or(move.Who, "somebody"), then, now, git.Short(branch.Commit)),
 		Hint:    "pawl baseline accept --reason, on a machine with this compiler",
 	})
-}
-
-func orSomebody(who string) string {
-	if who == "" {
-		return "somebody"
-	}
-	return who
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +29,7 @@ type opponent struct {
 
 // baseOf returns the base's version of a kernel; nil if the base has none: the kernel is new.
 func (c *check) baseOf(name string, at *spec.Config) *opponent {
-	if c.base == nil {
-		return nil
-	}
-	k := kernel(c.base.spec, name)
+	k := c.base.kernel(name)
 	if k == nil {
 		return nil
 	}
@@ -64,28 +62,18 @@ func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, a
 		o.lost = errors.As(err, &none) && none.Gone()
 		return o
 	}
-	k := kernel(v.spec, name)
+	k := v.kernel(name)
 	if k == nil {
-		why := v.why
-		if why == "" {
-			why = "it has no kernel " + name
-		}
-		return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), why)
+		return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), cmp.Or(v.why, "it has no kernel "+name))
 	}
 	variant := k.Default()
 	for param, value := range entry.Params {
-		with, err := variant.With(param, value)
-		if err != nil {
-			return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), firstLine(err))
+		if variant, err = variant.With(param, value); err != nil {
+			line, _, _ := strings.Cut(err.Error(), "\n")
+			return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), line)
 		}
-		variant = with
 	}
 	return newOpponent(result.Best, v, variant, at)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // missing reports whether a version cannot be built.
@@ -162,13 +150,12 @@ func (s sides) playing() []*side {
 
 // each returns the sides after change was applied to each.
 func (s sides) each(change func(*side) *side) sides {
-	one := func(before *side) *side {
-		if before == nil {
-			return nil
+	for _, one := range []**side{&s.base, &s.best} {
+		if *one != nil {
+			*one = change(*one)
 		}
-		return change(before)
 	}
-	return sides{one(s.base), one(s.best)}
+	return s
 }
 
 // evidence returns the part of a verdict's evidence that comes from this side.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"pawl/internal/lab"
@@ -83,15 +84,14 @@ func (c *check) plan(ctx context.Context) ([]*planned, error) {
 // withBase returns a selection's configs and, where all configs of the kernel were selected, those
 // that only the base has: a change does not pass by dropping the config that it makes slower.
 func (c *check) withBase(s spec.Selection) []*spec.Config {
-	configs := s.Configs
-	if c.base == nil || len(s.Configs) < len(s.Kernel.Configs) {
+	configs := slices.Clip(s.Configs)
+	other := c.base.kernel(s.Kernel.Name)
+	if other == nil || len(s.Configs) < len(s.Kernel.Configs) {
 		return configs
 	}
-	if other := kernel(c.base.spec, s.Kernel.Name); other != nil {
-		for _, theirs := range other.Configs {
-			if config(s.Kernel, theirs.Name) == nil {
-				configs = append(configs[:len(configs):len(configs)], theirs)
-			}
+	for _, theirs := range other.Configs {
+		if config(s.Kernel, theirs.Name) == nil {
+			configs = append(configs, theirs)
 		}
 	}
 	return configs
@@ -112,13 +112,14 @@ func (c *check) noteRemoved() {
 // planRow resolves one row.
 func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, class string) *planned {
 	x := &planned{class: class, config: own, dropped: config(k, own.Name) == nil, entries: c.baselines[class].of(k.Name, own.Name)}
-	if c.base != nil {
-		if theirs := config(kernel(c.base.spec, k.Name), own.Name); theirs != nil {
-			x.config = theirs
-		}
+	if theirs := config(c.base.kernel(k.Name), own.Name); theirs != nil {
+		x.config = theirs
 	}
 	x.resolve(c.Spec.Dir, k, own)
-	theirs := c.inputsOfBase(k.Name)
+	var theirs []*spec.Arg // a change does not choose the data it is judged on
+	if before := c.base.kernel(k.Name); before != nil {
+		theirs = before.Args
+	}
 	for _, name := range fill(x.candidate.Instance, theirs) {
 		x.note("init", "", "%s is filled as the base says, not as this change does", name)
 	}
@@ -171,15 +172,7 @@ func (c *check) sizedLike(x *planned, o *opponent) *opponent {
 }
 
 func sameVars(a, b *spec.Config) bool {
-	if len(a.Vars) != len(b.Vars) {
-		return false
-	}
-	for i, v := range a.Vars {
-		if v.Name != b.Vars[i].Name || v.Value.String() != b.Vars[i].Value.String() {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a.Vars, b.Vars, func(v, w spec.Var) bool { return v.Name == w.Name && v.Value.String() == w.Value.String() })
 }
 
 // solves reports whether an entry is about the row's problem: its config may have had other values
@@ -245,19 +238,6 @@ func (c *check) noteBare(branch *ratchet.File, lost []string) {
 	}
 }
 
-// inputsOfBase returns the arguments of a kernel as the base's file describes them: a change does
-// not choose the data it is judged on. nil: the base has no such kernel.
-func (c *check) inputsOfBase(name string) []*spec.Arg {
-	if c.base == nil {
-		return nil
-	}
-	k := kernel(c.base.spec, name)
-	if k == nil {
-		return nil
-	}
-	return k.Args
-}
-
 // sameSizes reports whether two versions read and write the same numbers of elements. A version
 // that could not be resolved counts as the same, because it has its own error.
 func sameSizes(a, b *spec.Instance) bool {
@@ -273,8 +253,10 @@ func elements(in *spec.Instance) map[spec.Role]int64 {
 	return out
 }
 
-// fill gives a version's buffers the contents of another version's arguments, and returns the names
-// of the buffers whose contents differed.
+// fill gives a version's buffers the contents of another version's arguments of the same names, and
+// returns the names of the buffers whose contents differed. An argument in the same place under
+// another name may mean something else: an index filled like a different argument would crash a
+// correct kernel.
 func fill(in *spec.Instance, as []*spec.Arg) []string {
 	if in == nil {
 		return nil
@@ -282,23 +264,12 @@ func fill(in *spec.Instance, as []*spec.Arg) []string {
 	var changed []string
 	for i := range in.Args {
 		arg := &in.Args[i]
-		other := named(as, arg.Name)
-		if other == nil || !arg.Buffer || other.DType != arg.DType || other.Role != arg.Role || reflect.DeepEqual(other.Init, arg.Init) {
+		at := slices.IndexFunc(as, func(other *spec.Arg) bool { return other.Name == arg.Name })
+		if at < 0 || !arg.Buffer || as[at].DType != arg.DType || as[at].Role != arg.Role || reflect.DeepEqual(as[at].Init, arg.Init) {
 			continue
 		}
-		arg.Init = other.Init
+		arg.Init = as[at].Init
 		changed = append(changed, arg.Name)
 	}
 	return changed
-}
-
-// named finds an argument by name. An argument in the same place under another name may mean
-// something else: an index filled like a different argument would crash a correct kernel.
-func named(args []*spec.Arg, name string) *spec.Arg {
-	for _, arg := range args {
-		if arg.Name == name {
-			return arg
-		}
-	}
-	return nil
 }

@@ -44,7 +44,11 @@ func (c *check) findBase(ctx context.Context) error {
 	if err := c.findLoose(ctx, dir); err != nil {
 		return err
 	}
-	base, err := c.chooseBase(ctx, dir)
+	find := git.DefaultBase
+	if c.Base != "" {
+		find = func(ctx context.Context, dir string) (git.Base, error) { return git.NamedBase(ctx, dir, c.Base) }
+	}
+	base, err := find(ctx, dir)
 	if errors.Is(err, git.ErrNoBase) {
 		return nil
 	}
@@ -138,13 +142,6 @@ func (c *check) findLoose(ctx context.Context, dir string) error {
 	return nil
 }
 
-func (c *check) chooseBase(ctx context.Context, dir string) (git.Base, error) {
-	if c.Base == "" {
-		return git.DefaultBase(ctx, dir)
-	}
-	return git.NamedBase(ctx, dir, c.Base)
-}
-
 // at checks a commit out and reads its spec, once: a server that does not answer is also waited for
 // only once.
 func (c *check) at(ctx context.Context, sha string) (*version, error) {
@@ -198,6 +195,14 @@ func (c *check) closeTrees() {
 			_ = v.tree.Close()
 		}
 	}
+}
+
+// kernel finds a kernel of a version by name; nil: there is none, or no version.
+func (v *version) kernel(name string) *spec.Kernel {
+	if v == nil {
+		return nil
+	}
+	return kernel(v.spec, name)
 }
 
 // kernel finds a kernel by name.

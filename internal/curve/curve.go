@@ -87,18 +87,18 @@ func (c *Curve) Decisions() int {
 
 // Failed returns how many decisions were a regression.
 func (l *Level) Failed() int {
-	return l.count(func(v result.Verdict) bool { return v == result.Regression })
+	return l.count(result.Regression)
 }
 
 // Undecided returns how many decisions were undecided.
 func (l *Level) Undecided() int {
-	return l.count(func(v result.Verdict) bool { return v == result.Inconclusive })
+	return l.count(result.Inconclusive)
 }
 
-func (l *Level) count(is func(result.Verdict) bool) int {
+func (l *Level) count(verdict result.Verdict) int {
 	n := 0
 	for _, d := range l.Decisions {
-		if is(d.Verdict) {
+		if d.Verdict == verdict {
 			n++
 		}
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"strings"
 
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -40,15 +41,8 @@ func (l *Lab) checkLock(p *Job, t *result.Timing) []result.Warning {
 
 func listed(items []string) string {
 	const most = 5
-	text := ""
-	for i, item := range items {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", text, len(items)-most)
-		}
-		if i > 0 {
-			text += "; "
-		}
-		text += item
+	if len(items) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(items[:most], "; "), len(items)-most)
 	}
-	return text
+	return strings.Join(items, "; ")
 }

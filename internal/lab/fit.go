@@ -25,7 +25,7 @@ var sharedOf = map[int]int64{
 
 // limitsOf returns the limits that every GPU of an architecture has; none for an unknown one.
 func limitsOf(arch string) *result.GPU {
-	number, ok := archNumber(arch)
+	number, ok := ArchNumber(arch)
 	if !ok || sharedOf[number] == 0 {
 		return &result.GPU{}
 	}
@@ -93,12 +93,12 @@ func unfitLaunch(p *Job, i int, gpu *result.GPU) *result.Fault {
 
 // before reports whether an architecture, such as sm_90a, is older than the number.
 func before(arch string, number int) bool {
-	n, ok := archNumber(arch)
+	n, ok := ArchNumber(arch)
 	return ok && n < number
 }
 
-// archNumber returns the number of an architecture: 90 for sm_90a.
-func archNumber(arch string) (int, bool) {
+// ArchNumber returns the number of an architecture: 90 for sm_90a.
+func ArchNumber(arch string) (int, bool) {
 	n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af"))
 	return n, err == nil
 }

@@ -69,6 +69,8 @@ type Match struct {
 	news   int         // turns with wholly new data, each for all sides
 	done   bool
 	err    error
+
+	spentBefore time.Duration // before the last set
 }
 
 // SideError is the fault of one side of a match. Errors of other types concern all of them.
@@ -163,10 +165,6 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 	for _, m := range matches {
 		m.begin(opts)
 	}
-	began := map[*Match]time.Duration{}
-	for _, m := range matches {
-		began[m] = m.Spent
-	}
 	for cell := 0; ; cell++ {
 		waiting := slices.DeleteFunc(slices.Clone(matches), func(m *Match) bool { return m.done || m.err != nil })
 		if len(waiting) == 0 {
@@ -183,7 +181,7 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 			case played < cellsLeast || blocks < blocksLeast:
 			case m.HalfWidth(set, opts.Floor) <= opts.HalfWidth:
 				m.done, m.Stopped = true, "width"
-			case m.Spent-began[m] >= opts.Budget:
+			case m.Spent-m.spentBefore >= opts.Budget:
 				m.done, m.Stopped = true, "budget"
 			}
 		}
@@ -192,7 +190,7 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 
 // begin prepares a match for a set.
 func (m *Match) begin(opts DuetOptions) {
-	m.done = false
+	m.done, m.spentBefore = false, m.Spent
 	if m.series == nil {
 		for _, side := range m.Sides {
 			m.series = append(m.series, newSeries(Side{Instance: side.Instance, Symbols: side.Symbols}, opts.Options, func(Progress) {}))
@@ -214,10 +212,7 @@ func (m *Match) begin(opts DuetOptions) {
 func turnsOf(sides int) []int {
 	var order []int
 	for first := range sides {
-		block := make([]int, sides)
-		for i := range block {
-			block[i] = (first + i) % sides
-		}
+		block := rotated(sides, first)
 		order = append(order, block...)
 		slices.Reverse(block)
 		order = append(order, block...)
@@ -228,10 +223,7 @@ func turnsOf(sides int) []int {
 // loadingOrder returns the order in which a cell loads its sides: each side is first equally often,
 // and last.
 func loadingOrder(sides, cell int) []int {
-	loading := make([]int, sides)
-	for i := range loading {
-		loading[i] = (i + cell) % sides
-	}
+	loading := rotated(sides, cell)
 	if cell/sides%2 == 1 {
 		slices.Reverse(loading)
 	}

@@ -67,9 +67,7 @@ func (s *series) note(state *result.State) {
 		worst.Load1 = larger(worst.Load1, before.Load1)
 		worst.StealPct = larger(worst.StealPct, before.StealPct)
 		worst.Busy = larger(worst.Busy, before.Busy)
-		if before.Processes != nil && (worst.Processes == nil || *before.Processes > *worst.Processes) {
-			worst.Processes = before.Processes
-		}
+		worst.Processes = larger(worst.Processes, before.Processes)
 		for _, reason := range before.Throttled {
 			if !slices.Contains(worst.Throttled, reason) {
 				worst.Throttled = append(slices.Clone(worst.Throttled), reason)
@@ -81,7 +79,7 @@ func (s *series) note(state *result.State) {
 	*all = append(*all, worst, last)
 }
 
-func larger(a, b *float64) *float64 {
+func larger[T int | float64](a, b *T) *T {
 	if a == nil || b != nil && *b > *a {
 		return b
 	}

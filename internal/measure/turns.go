@@ -177,12 +177,18 @@ func mostOfTurn(samples int) int {
 // turnOrder lets every side go first, last and in between equally often: it
 // rotates by one every other round, and every second round is reversed.
 func turnOrder(n, round int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = (i + round/2) % n
-	}
+	order := rotated(n, round/2)
 	if round%2 == 1 {
 		slices.Reverse(order)
+	}
+	return order
+}
+
+// rotated returns the numbers below n in order, beginning with first.
+func rotated(n, first int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = (first + i) % n
 	}
 	return order
 }
