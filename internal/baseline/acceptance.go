@@ -124,8 +124,7 @@ func (a Accepted) String() string {
 
 // refusal turns an error of the ratchet into a problem with its hint.
 func refusal(err error) *diag.Problem {
-	var r *ratchet.Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*ratchet.Refusal](err); ok {
 		return &diag.Problem{Message: r.Error(), Hint: r.Hint}
 	}
 	return &diag.Problem{Message: err.Error()}

@@ -51,7 +51,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	opts.Measure.Seed = r.Seed
 	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}
-	plans, err := b.plan()
+	rows, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
@@ -62,18 +62,17 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	b.lab = lab.New(r, b.report, place)
 	var jobs []*lab.Job
-	for _, p := range plans {
-		for _, side := range p.sides() {
+	for _, m := range rows {
+		for _, side := range m.sides() {
 			jobs = append(jobs, side.Job)
 		}
-		if p.exam != nil {
-			jobs = append(jobs, p.exam.Jobs()...)
+		if m.exam != nil {
+			jobs = append(jobs, m.exam.Jobs()...)
 		}
 	}
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
-	rows, err := b.measureAll(ctx, plans, startErr)
-	if err != nil {
+	if err := b.measureAll(ctx, rows, startErr); err != nil {
 		return nil, err
 	}
 	for _, m := range rows {
@@ -84,31 +83,29 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 }
 
 func killed(err error) bool {
-	var fault *result.Fault
-	return errors.As(err, &fault) && fault.Cause == result.CauseKilled
+	fault, ok := errors.AsType[*result.Fault](err)
+	return ok && fault.Cause == result.CauseKilled
 }
 
 // anywhere reports whether any GPU's lane may measure the row: no side of it runs on the CPU.
-func (p *plan) anywhere() bool {
-	return !slices.ContainsFunc(p.sides(), func(side *plan) bool { return !side.GPU() })
+func (m *measured) anywhere() bool {
+	return !slices.ContainsFunc(m.sides(), func(side *measured) bool { return !side.GPU() })
 }
 
 // measureAll lets the lanes measure all rows.
-func (b *bench) measureAll(ctx context.Context, plans []*plan, startErr error) ([]*measured, error) {
+func (b *bench) measureAll(ctx context.Context, rows []*measured, startErr error) error {
 	work := 0 // number of lanes that have something to do
-	rows := make([]*measured, len(plans))
-	for i, p := range plans {
-		rows[i] = unmeasured(p)
-		if p.anywhere() || b.lab.Workers > 1 {
+	for _, m := range rows {
+		for _, side := range m.sides() {
+			side.fault = side.Record.Fault
+		}
+		if m.anywhere() || b.lab.Workers > 1 {
 			work++
 		}
 	}
-	if work < len(plans) {
-		work++
-	}
-	lanes, err := b.lab.Lanes(ctx, b.Devices, work)
+	lanes, err := b.lab.Lanes(ctx, b.Devices, min(work+1, len(rows)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	lab.Share(lanes, len(rows), func(i int) bool { return rows[i].anywhere() }, func(lane *lab.Lab, pieces iter.Seq[int]) {
 		startErr := startErr
@@ -130,5 +127,5 @@ func (b *bench) measureAll(ctx context.Context, plans []*plan, startErr error) (
 		}
 		lane.Release(ctx)
 	})
-	return rows, nil
+	return nil
 }

@@ -9,17 +9,10 @@ import (
 	"pawl/internal/spec"
 )
 
-// plan is one row to come, or one rival of it.
-type plan struct {
-	*lab.Job
-	rivals []*plan
-	exam   *exam // for a row with rivals
-}
-
 // plan resolves every selected kernel on every selected config.
-func (b *bench) plan() ([]*plan, error) {
+func (b *bench) plan() ([]*measured, error) {
 	used := make([]bool, len(b.Set))
-	var plans []*plan
+	var rows []*measured
 	for _, s := range b.run.Selections {
 		variant := s.Kernel.Default()
 		for i, set := range b.Set {
@@ -38,9 +31,9 @@ func (b *bench) plan() ([]*plan, error) {
 		}
 		answers, unknown := b.answers(s.Kernel)
 		for _, config := range s.Configs {
-			p := &plan{Job: lab.NewJob(b.Spec.Dir, variant, config)}
+			p := &measured{Job: lab.NewJob(b.Spec.Dir, variant, config)}
 			for _, rival := range rivals {
-				p.rivals = append(p.rivals, &plan{Job: rival.Job(b.Spec.Dir, config)})
+				p.rivals = append(p.rivals, &measured{Job: rival.Job(b.Spec.Dir, config)})
 			}
 			if len(rivals) > 0 {
 				p.exam = &exam{unknown: unknown}
@@ -48,7 +41,7 @@ func (b *bench) plan() ([]*plan, error) {
 					p.exam.Exam = answers.On(config)
 				}
 			}
-			plans = append(plans, p)
+			rows = append(rows, p)
 		}
 	}
 	for i, set := range b.Set {
@@ -60,11 +53,8 @@ func (b *bench) plan() ([]*plan, error) {
 			return nil, fmt.Errorf("no selected kernel has a param %q (%s)", set.Name, diag.Meant(set.Name, names))
 		}
 	}
-	return plans, nil
+	return rows, nil
 }
-
-// sides returns the plan itself and its rivals.
-func (p *plan) sides() []*plan { return append([]*plan{p}, p.rivals...) }
 
 // rivals finds the rivals that a kernel is measured against.
 func (b *bench) rivals(k *spec.Kernel) ([]*lab.Rival, error) {

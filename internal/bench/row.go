@@ -12,26 +12,18 @@ import (
 	"pawl/internal/run"
 )
 
-// measured is a plan, or a rival of one, and its outcome.
+// measured is a row, or a rival of one, and what is known of it.
 type measured struct {
-	*plan
+	*lab.Job
 	rivals       []*measured
-	fault        *result.Fault
+	exam         *exam          // for a row with rivals
+	fault        *result.Fault  // why it has no (trustworthy) number
 	timing       *result.Timing // nil: there is no sample
 	ratio        *result.Ratio  // for a rival: its time over the row's
 	verification *result.Verification
 	device       string // UUID of the GPU, where several shared the rows
 	tried        bool   // there was a worker for it
 	notes        []result.Warning
-}
-
-// unmeasured returns a plan's value before anything is known of it.
-func unmeasured(p *plan) *measured {
-	m := &measured{plan: p, fault: p.Record.Fault}
-	for _, rival := range p.rivals {
-		m.rivals = append(m.rivals, unmeasured(rival))
-	}
-	return m
 }
 
 // sides returns the row itself and its rivals.

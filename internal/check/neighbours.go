@@ -40,8 +40,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 			return found, err, nil
 		}
 	}
-	var fault *result.Fault
-	if errors.As(err, &fault) && fault.Cause == result.CauseForged {
+	if fault, ok := errors.AsType[*result.Fault](err); ok && fault.Cause == result.CauseForged {
 		return nil, nil, err
 	}
 	return nil, err, nil

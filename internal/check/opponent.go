@@ -58,8 +58,8 @@ func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, a
 			text += " (" + hint + ")"
 		}
 		o := missing("the best-known version cannot be rebuilt: %s", text)
-		var none *git.NoCommitError
-		o.lost = errors.As(err, &none) && none.Gone()
+		none, ok := errors.AsType[*git.NoCommitError](err)
+		o.lost = ok && none.Gone()
 		return o
 	}
 	k := v.kernel(name)

@@ -196,8 +196,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 	}
 	if err != nil && ctx.Err() == nil {
 		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectLooks, err))
-		var own *verify.OracleError
-		if !errors.As(err, &own) {
+		if _, own := errors.AsType[*verify.OracleError](err); !own {
 			j.fail("verify", err)
 		}
 	}

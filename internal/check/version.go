@@ -94,8 +94,7 @@ func (c *check) deviceClass() string {
 
 // baseHint says what to do about a base that is not available: its name may be mistyped.
 func baseHint(err error) string {
-	var missing *git.NoCommitError
-	if errors.As(err, &missing) && diag.Nearest(missing.Commit, missing.Others) != "" {
+	if missing, ok := errors.AsType[*git.NoCommitError](err); ok && diag.Nearest(missing.Commit, missing.Others) != "" {
 		return diag.Meant(missing.Commit, missing.Others)
 	}
 	return hintOf(err)

@@ -103,8 +103,8 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 
 // explain finds the line in which git states the error.
 func explain(err error, stderr string) error {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
 		return err // not git's: a pipe, or a writer of ours
 	}
 	// "not a git repository: PATH" means a .git that leads nowhere: there should be a repository.
@@ -146,8 +146,8 @@ func (f *failure) Hint() string { return f.remedy }
 
 // foundNothing reports whether git ended with the exit code for no result.
 func foundNothing(err error) bool {
-	var f *failure
-	return errors.As(err, &f) && f.code == 1
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.code == 1
 }
 
 // environment keeps git from taking locks, asking questions and answering in other languages, and

@@ -74,8 +74,7 @@ func depthOf(shallow bool) string {
 // main.
 func NamedBase(ctx context.Context, dir, ref string) (Base, error) {
 	sha, err := Resolve(ctx, dir, ref)
-	var missing *NoCommitError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*NoCommitError](err); ok {
 		sha, err = fetchNamed(ctx, dir, missing)
 	}
 	if err == nil {

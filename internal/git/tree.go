@@ -56,19 +56,16 @@ type mark struct {
 
 // Checkout returns the commit's tree, from the cache or newly made, with the submodules that the
 // user's clone has. A commit that is not in the clone is fetched.
-func Checkout(ctx context.Context, dir, sha string) (*Tree, error) {
-	tree, err := checkout(ctx, dir, sha)
-	if err != nil {
-		return nil, fmt.Errorf("check out commit %s: %w", Short(sha), err)
-	}
-	return tree, nil
-}
-
-func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
-	if err := Ensure(ctx, dir, sha); err != nil {
+func Checkout(ctx context.Context, dir, name string) (tree *Tree, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("check out commit %s: %w", Short(name), err)
+		}
+	}()
+	if err := Ensure(ctx, dir, name); err != nil {
 		return nil, err
 	}
-	sha, err := Resolve(ctx, dir, sha)
+	sha, err := Resolve(ctx, dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +77,7 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree := &Tree{SHA: sha, Root: filepath.Join(c.dir, sha)}
+	tree = &Tree{SHA: sha, Root: filepath.Join(c.dir, sha)}
 	tree.Folder = filepath.Join(tree.Root, strings.TrimSuffix(prefix, "\n"))
 	made := ""
 	for {

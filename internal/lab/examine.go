@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -81,21 +82,16 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 // a candidate only outputs that it produced before are verified.
 func (e *Examiner) seat(ctx context.Context) error {
 	var errs [3]error
-	var opening sync.WaitGroup
-	for i, job := range e.sides {
-		if job != nil && e.seats[i] == nil {
-			opening.Go(func() { e.seats[i], errs[i] = e.open(ctx, job) })
+	atOnce(len(e.sides), func(i int) {
+		if e.sides[i] != nil && e.seats[i] == nil {
+			e.seats[i], errs[i] = e.open(ctx, e.sides[i])
 		}
+	})
+	if errs[examined] != nil {
+		return errs[examined]
 	}
-	opening.Wait()
-	for i, err := range errs {
-		switch {
-		case err == nil:
-		case i == examined:
-			return err
-		default:
-			return &verify.OracleError{Err: err}
-		}
+	if err := cmp.Or(errs[reference], errs[rival]); err != nil {
+		return &verify.OracleError{Err: err}
 	}
 	for i, job := range e.sides {
 		if seat := e.seats[i]; job != nil && seat.last == nil {

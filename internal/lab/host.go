@@ -160,16 +160,11 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	}
 	h.Release(ctx) // the cells that were expected before
 	made := make([]*seating, most)
-	var opening sync.WaitGroup
-	for i := range made {
-		jobs := h.apart()
-		opening.Go(func() {
-			if s, err := h.seat(ctx, orders[i], jobs); err == nil {
-				made[i] = s
-			}
-		})
-	}
-	opening.Wait()
+	atOnce(most, func(i int) {
+		if s, err := h.seat(ctx, orders[i], h.apart()); err == nil {
+			made[i] = s
+		}
+	})
 	h.ahead = slices.DeleteFunc(made, func(s *seating) bool { return s == nil })
 }
 

@@ -151,8 +151,7 @@ func plain(v formula.Value) any {
 // FaultOf turns an error of the job at a stage into the report's fault. What the ended cell left
 // behind goes to the record.
 func (p *Job) FaultOf(stage string, err error) *result.Fault {
-	var failed *worker.Failed
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*worker.Failed](err); ok {
 		if failed.Log != "" {
 			p.Record.Log = failed.Log
 		}
@@ -160,8 +159,8 @@ func (p *Job) FaultOf(stage string, err error) *result.Fault {
 			p.Record.held(*failed.Sandbox)
 		}
 	}
-	var fault *result.Fault
-	if !errors.As(err, &fault) {
+	fault, ok := errors.AsType[*result.Fault](err)
+	if !ok {
 		fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
 		if errors.Is(err, context.Canceled) {
 			fault = &result.Fault{Cause: result.CauseInterrupted, Message: "interrupted"}

@@ -120,9 +120,12 @@ func (e *unloadedError) Error() string { return e.end.err.Error() }
 func (e *unloadedError) Unwrap() error { return e.end.err }
 
 // gone reports whether the worker has ended, and the cell with it.
-func (s *Lease) gone() bool {
+func (s *Lease) gone() bool { return ended(s.client) }
+
+// ended reports whether a worker has ended.
+func ended(client *worker.Client) bool {
 	select {
-	case <-s.client.Gone():
+	case <-client.Gone():
 		return true
 	default:
 		return false
@@ -139,13 +142,11 @@ func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 		leases[i] = l.take(job, open.Memory)
 	}
 	l.Release(ctx)
-	var opening sync.WaitGroup
-	for i, job := range jobs {
+	atOnce(len(jobs), func(i int) {
 		if leases[i] == nil {
-			opening.Go(func() { leases[i], errs[i] = l.Lease(ctx, job, Purpose{}) })
+			leases[i], errs[i] = l.Lease(ctx, jobs[i], Purpose{})
 		}
-	}
-	opening.Wait()
+	})
 	for i, job := range jobs {
 		if errs[i] == nil {
 			l.describe(job, leases[i])
@@ -253,8 +254,8 @@ func (l *Lab) take(p *Job, memory int64) *Lease {
 // Return closes a lease after its row, or keeps it for the next. It keeps a Python cell that is
 // still usable, even if its function refused the problem.
 func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
-	var failed *worker.Failed
-	refused := errors.As(err, &failed) && failed.Cause == result.CauseUnsupported && !failed.CellEnded
+	failed, ok := errors.AsType[*worker.Failed](err)
+	refused := ok && failed.Cause == result.CauseUnsupported && !failed.CellEnded
 	if p.Cell() == spec.CellPython && (err == nil || refused) {
 		l.kept = append(l.kept, s)
 		return err
@@ -279,19 +280,22 @@ func (l *Lab) Release(ctx context.Context) {
 // no cell.
 func endAll(ctx context.Context, leases []*Lease, errs ...error) []cellEnd {
 	ends := make([]cellEnd, len(leases))
-	var closing sync.WaitGroup
-	for i, s := range leases {
-		if s == nil {
-			continue
+	errs = append(errs, make([]error, len(leases))...)
+	atOnce(len(leases), func(i int) {
+		if leases[i] != nil {
+			ends[i] = endCell(ctx, leases[i].Cell, errs[i])
 		}
-		var err error
-		if i < len(errs) {
-			err = errs[i]
-		}
-		closing.Go(func() { ends[i] = endCell(ctx, s.Cell, err) })
-	}
-	closing.Wait()
+	})
 	return ends
+}
+
+// atOnce calls do for every number below n, all at once, and waits for them.
+func atOnce(n int, do func(i int)) {
+	var busy sync.WaitGroup
+	for i := range n {
+		busy.Go(func() { do(i) })
+	}
+	busy.Wait()
 }
 
 // Close ends the cell and records what it reported. It returns the fault that matters: the given
@@ -309,8 +313,7 @@ type cellEnd struct {
 
 // endCell ends a cell, unless the given error has ended it.
 func endCell(ctx context.Context, cell *worker.Cell, err error) cellEnd {
-	var failed *worker.Failed
-	if errors.As(err, &failed) && failed.CellEnded {
+	if failed, ok := errors.AsType[*worker.Failed](err); ok && failed.CellEnded {
 		return cellEnd{err: err}
 	}
 	reply, closing := cell.Close(ctx)

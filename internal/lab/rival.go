@@ -102,15 +102,12 @@ func attention(k *spec.Kernel, name string) (*Rival, error) {
 		return nil, fmt.Errorf("%s cannot be measured against %s: it does not look like attention, whose first three inputs are [B, H, S, D]", k.Name, name)
 	}
 	renamed := map[int]string{}
-	for place, names := range [][]string{{"q", "query"}, {"k", "key"}, {"v", "value"}} {
-		at := slices.IndexFunc(inputs, func(i int) bool { return slices.Contains(names, k.Args[i].Name) })
-		if at < 0 {
-			renamed = nil
-			break
+	for _, names := range [][]string{{"q", "query"}, {"k", "key"}, {"v", "value"}} {
+		if at := slices.IndexFunc(inputs, func(i int) bool { return slices.Contains(names, k.Args[i].Name) }); at >= 0 {
+			renamed[inputs[at]] = names[0]
 		}
-		renamed[inputs[at]] = []string{"q", "k", "v"}[place]
 	}
-	if renamed == nil {
+	if len(renamed) < 3 {
 		renamed = map[int]string{inputs[0]: "q", inputs[1]: "k", inputs[2]: "v"}
 	}
 	keys := map[string]any{}

@@ -90,8 +90,7 @@ const whole = -1
 
 // SideOf returns the side that an error is about; -1: no particular one.
 func SideOf(err error) int {
-	var of *SideError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*SideError](err); ok {
 		return of.Side
 	}
 	return whole

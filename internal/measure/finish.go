@@ -42,8 +42,8 @@ func (s *series) finish(err error) *result.Timing {
 
 // cancelled reports whether an error means that the user ended the run, whichever process noticed.
 func cancelled(err error) bool {
-	var fault *result.Fault
-	return errors.Is(err, context.Canceled) || errors.As(err, &fault) && fault.Cause == result.CauseInterrupted
+	fault, ok := errors.AsType[*result.Fault](err)
+	return errors.Is(err, context.Canceled) || ok && fault.Cause == result.CauseInterrupted
 }
 
 // note keeps the machine's state: the first reading, the worst of each kind in between, and the

@@ -118,8 +118,7 @@ func (s *series) begin(ctx context.Context) error {
 
 // at marks the stage in which a fault happened.
 func at(stage string, err error) error {
-	var fault *result.Fault
-	if errors.As(err, &fault) && fault.Stage == "" {
+	if fault, ok := errors.AsType[*result.Fault](err); ok && fault.Stage == "" {
 		fault.Stage = stage
 	}
 	return err

@@ -2,7 +2,6 @@ package roof
 
 import (
 	"fmt"
-	"slices"
 
 	"pawl/internal/dtype"
 	"pawl/internal/result"
@@ -192,9 +191,14 @@ func Caches(cell string, m result.Fingerprint) []Cache {
 			sizes[c.Level], last = c.Bytes, max(last, c.Level)
 		}
 	}
-	out := []Cache{{L1, sizes[1]}, {L2, sizes[2]}}
+	var out []Cache
+	for _, c := range []Cache{{L1, sizes[1]}, {L2, sizes[2]}} {
+		if c.Bytes > 0 {
+			out = append(out, c)
+		}
+	}
 	if last > 2 {
 		out = append(out, Cache{LLC, sizes[last]})
 	}
-	return slices.DeleteFunc(out, func(c Cache) bool { return c.Bytes == 0 && c.Name != LLC })
+	return out
 }
