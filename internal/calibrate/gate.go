@@ -184,7 +184,7 @@ func (g *gate) match(t trial, name string) (*measure.Match, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 		}
-		m.Sides = append(m.Sides, measure.Entrant{Instance: in, Symbols: job.Artifact.Symbols})
+		m.Sides = append(m.Sides, measure.Side{Instance: in, Symbols: job.Artifact.Symbols})
 	}
 	return m, nil
 }

@@ -86,7 +86,7 @@ func (c *check) playMatches(ctx context.Context, group []*played) {
 		match := &measure.Match{Name: p.candidate.Name()}
 		for i, job := range p.contestants() {
 			host.Admit(i, job)
-			match.Sides = append(match.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+			match.Sides = append(match.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
 		}
 		duels = append(duels, &lab.Duel{Match: match, Settle: func() result.Verdict {
 			*p = c.settle(ctx, before, match)

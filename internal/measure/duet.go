@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pawl/internal/result"
-	"pawl/internal/spec"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
@@ -45,17 +44,11 @@ type DuetOptions struct {
 	Visit time.Duration // the longest time a match plays in one cell, once it has its blocks; 0: long enough to be worth opening one
 }
 
-// Entrant is one version of a kernel on one config.
-type Entrant struct {
-	Instance *spec.Instance
-	Symbols  []string // symbols of the launches, in the artifact
-}
-
 // Match is one config of a kernel whose versions play against each other, the candidate first. It
 // collects the measurements, over as many sets of cells as are played.
 type Match struct {
 	Name  string
-	Sides []Entrant
+	Sides []Side // without their cells, which a Host gives them
 
 	Cells   []MatchCell
 	Stopped string        // width, budget, interrupted; of the last set
@@ -192,7 +185,7 @@ func (m *Match) begin(opts DuetOptions) {
 	m.done, m.spentBefore = false, m.Spent
 	if m.series == nil {
 		for _, side := range m.Sides {
-			m.series = append(m.series, newSeries(Side{Instance: side.Instance, Symbols: side.Symbols}, opts.Options, func(Progress) {}))
+			m.series = append(m.series, newSeries(side, opts.Options, func(Progress) {}))
 		}
 		m.order = turnsOf(len(m.Sides))
 	}

@@ -175,19 +175,13 @@ func (s *Store) Intervals(ctx context.Context, class string, versions int) (map[
 	}
 	err = git.Versions(ctx, s.dir, path, commits, func(_ int, raw []byte, _ bool) error {
 		// Checksums are left to those who judge by an entry.
-		var file struct {
-			Entries map[string]struct {
-				LowMS  float64                `json:"ci_95_low"`
-				HighMS float64                `json:"ci_95_high"`
-				Moves  []struct{ Sum string } `json:"moves"`
-			} `json:"entries"`
-		}
+		var file document
 		if json.Unmarshal(raw, &file) != nil {
 			return ctx.Err() // an unreadable version has no intervals
 		}
 		for _, e := range file.Entries {
-			if len(e.Moves) > 0 {
-				found[e.Moves[len(e.Moves)-1].Sum] = Interval{e.LowMS, e.HighMS}
+			if e != nil && len(e.Moves) > 0 {
+				found[e.Moved().Sum] = Interval{e.LowMS, e.HighMS}
 			}
 		}
 		return ctx.Err()

@@ -14,9 +14,11 @@ type Kind string
 
 // The kinds.
 const (
-	KindBench   Kind = "bench"
-	KindCheck   Kind = "check"
-	KindCompare Kind = "compare"
+	KindBench    Kind = "bench"
+	KindCheck    Kind = "check"
+	KindCompare  Kind = "compare"
+	KindFuzz     Kind = "fuzz"     // about answers instead of times
+	KindSelftest Kind = "selftest" // the same
 )
 
 // Report holds everything that a run found.

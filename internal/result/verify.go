@@ -1,11 +1,5 @@
 package result
 
-// KindFuzz and KindSelftest are reports about answers instead of times.
-const (
-	KindFuzz     Kind = "fuzz"
-	KindSelftest Kind = "selftest"
-)
-
 // Integrity says whether a result can be trusted.
 type Integrity string
 

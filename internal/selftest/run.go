@@ -258,26 +258,16 @@ func (e *evidence) add(row *result.Row) {
 			e.skipped = f.Message
 		}
 		e.name(string(f.Cause))
-		for _, named := range []string{tampered, clocks} {
-			if strings.Contains(f.Message, named) {
-				e.name(named)
-			}
-		}
-		if f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input") {
-			e.name(input)
-		}
+		e.nameIf(strings.Contains(f.Message, tampered), tampered)
+		e.nameIf(strings.Contains(f.Message, clocks), clocks)
+		e.nameIf(f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input"), input)
 	}
-	if row.Sandbox != nil && len(row.Sandbox.Attempts) > 0 {
-		e.name(attempts)
-		e.suspicious = true
-	}
-	if row.Timing != nil && row.Timing.OtherStreams {
-		e.name(stream)
-		e.suspicious = true
-	}
-	if row.Timing != nil && row.Timing.HostBound() {
-		e.name(counted)
-	}
+	attempted := row.Sandbox != nil && len(row.Sandbox.Attempts) > 0
+	elsewhere := row.Timing != nil && row.Timing.OtherStreams
+	e.nameIf(attempted, attempts)
+	e.nameIf(elsewhere, stream)
+	e.nameIf(row.Timing != nil && row.Timing.HostBound(), counted)
+	e.suspicious = e.suspicious || attempted || elsewhere
 	v := row.Verification
 	if v == nil {
 		return
@@ -288,14 +278,14 @@ func (e *evidence) add(row *result.Row) {
 	}
 	for _, c := range v.Cases {
 		e.seconds += c.WallS
-		if strings.Contains(c.Reason, "gives other bits") {
-			e.name(varies)
-		}
+		e.nameIf(strings.Contains(c.Reason, "gives other bits"), varies)
 	}
 }
 
-func (e *evidence) name(what string) {
-	if !slices.Contains(e.names, what) {
+func (e *evidence) name(what string) { e.nameIf(true, what) }
+
+func (e *evidence) nameIf(seen bool, what string) {
+	if seen && !slices.Contains(e.names, what) {
 		e.names = append(e.names, what)
 	}
 }
