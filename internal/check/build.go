@@ -23,7 +23,7 @@ type built struct {
 	isBest    bool   // the candidate is the best-known version, and the commit that the baseline names could not be built
 	bestLost  bool   // and that commit is lost for good
 
-	acceptedElsewhere *opponent // the version this branch's baseline names, where the base does not have it and the row is other code
+	acceptedElsewhere *side // the version this branch's baseline names, where the base does not have it and the row is other code
 }
 
 // build builds all versions and decides who plays.
@@ -52,7 +52,7 @@ func (c *check) build(ctx context.Context, rows []*planned) []*built {
 // jobs lists all versions that must be built before the opponents are known.
 func (x *planned) jobs() []*lab.Job {
 	out := []*lab.Job{x.candidate}
-	for _, o := range []*opponent{x.versions.base, x.versions.best} {
+	for _, o := range []*side{x.versions.base, x.versions.best} {
 		if o != nil && o.job != nil {
 			out = append(out, o.job)
 		}
@@ -62,8 +62,8 @@ func (x *planned) jobs() []*lab.Job {
 
 // buildAccepted builds the versions that the branch's own entries name, for rows whose code differs
 // from the entry's: another compiler may have made different code from the same sources.
-func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent {
-	found := make([]*opponent, len(rows))
+func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*side {
+	found := make([]*side, len(rows))
 	var jobs []*lab.Job
 	for i, x := range rows {
 		branch, base, identity := x.entries.branch, x.entries.base, x.candidate.Identity()
@@ -85,12 +85,12 @@ func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent 
 }
 
 // pair decides, once identities are known, which versions play.
-func (x *planned) pair(elsewhere *opponent, first bool) *built {
+func (x *planned) pair(elsewhere *side, first bool) *built {
 	b := &built{planned: x, state: state{fault: x.candidate.Record.Fault}, acceptedElsewhere: elsewhere}
 	entry, best := x.entries.counts, x.versions.best
 	b.isBest = best != nil && best.missing() && x.candidate.Identity() != "" && entry.Identity == x.candidate.Identity()
 	b.bestLost = b.isBest && best.lostForGood()
-	b.base, b.best = x.versions.base.side(), best.side()
+	b.sides = x.versions.withBuilds()
 	if b.best != nil {
 		b.best.storedS = x.storedS()
 	}
@@ -110,7 +110,7 @@ func (x *planned) pair(elsewhere *opponent, first bool) *built {
 		return b
 	}
 	b.findAccepted()
-	if b.base.same(x.candidate) || b.base == nil && (b.isBest || b.best.same(x.candidate)) {
+	if b.base.is(x.candidate) || b.base == nil && (b.isBest || b.best.is(x.candidate)) {
 		b.unchanged, b.alone = true, first
 		b.sides = b.each(func(s *side) *side {
 			s.plays = false
@@ -132,30 +132,23 @@ func (x *planned) pair(elsewhere *opponent, first bool) *built {
 	return b
 }
 
-// same reports whether the side exists and is the candidate itself.
-func (s *side) same(candidate *lab.Job) bool { return s != nil && s.is(candidate) }
-
-// side returns the opponent as a side that has not been measured.
-func (o *opponent) side() *side {
-	if o == nil {
-		return nil
-	}
-	s := &side{opponent: o}
-	if o.why != "" {
-		s.reasons = []string{o.why}
-	}
-	if o.job != nil && o.job.Record.Fault != nil {
-		s.fault = o.job.Record.Fault
-		s.reasons = append(s.reasons, o.unavailable())
-	}
-	return s
+// withBuilds returns copies of the sides that know how they were built.
+func (s sides) withBuilds() sides {
+	return s.each(func(planned *side) *side {
+		one := *planned
+		if one.job != nil && one.job.Record.Fault != nil {
+			one.fault = one.job.Record.Fault
+			return one.with(one.unavailable())
+		}
+		return &one
+	})
 }
 
 // unavailable says why a version cannot be measured, in the compiler's own words, because no other
 // row shows them.
-func (o *opponent) unavailable() string {
-	why := fmt.Sprintf("the %s version cannot be had: %s", o.role, o.job.Record.Fault.Message)
-	if words := firstError(o.job.Record.Build); words != "" {
+func (s *side) unavailable() string {
+	why := fmt.Sprintf("the %s version cannot be had: %s", s.role, s.job.Record.Fault.Message)
+	if words := firstError(s.job.Record.Build); words != "" {
 		why += ": " + words
 	}
 	return why

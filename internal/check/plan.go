@@ -21,17 +21,11 @@ type planned struct {
 	class     string
 	dropped   bool         // only the base has the config
 	config    *spec.Config // the config that the opponents play: the base's, where it has one of that name
-	versions  versions
+	versions  sides        // as they are planned: nobody has built them
 	entries   entries
 	draft     bool // in the base, or in the best-known version's commit, the kernel is only a draft
 	draftBest bool // in the best-known version's commit it is a draft
 	planNotes []result.Warning
-}
-
-// versions are the opponents of a row.
-type versions struct {
-	base *opponent // nil: the kernel is new
-	best *opponent // the best-known version; nil: there is none
 }
 
 // baselines are the baselines of a device class, by origin.
@@ -158,17 +152,15 @@ func (x *planned) note(code, hint, format string, args ...any) {
 	x.planNotes = append(x.planNotes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// sizedLike returns the opponent if it solves the candidate's problem, else an opponent without a
-// job that says it solves another.
-func (c *check) sizedLike(x *planned, o *opponent) *opponent {
+// sizedLike returns the side if it solves the candidate's problem, else a side without a job that
+// says it solves another.
+func (c *check) sizedLike(x *planned, o *side) *side {
 	in := x.candidate.Instance
 	if o == nil || o.job == nil || in == nil || in.Config == x.config || sameSizes(o.job.Instance, in) {
 		return o
 	}
-	return &opponent{
-		role: o.role, commit: o.commit, otherProblem: true,
-		why: fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.role, x.candidate.Config.Name),
-	}
+	reason := fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.role, x.candidate.Config.Name)
+	return &side{role: o.role, commit: o.commit, otherProblem: true, reasons: []string{reason}}
 }
 
 func sameVars(a, b *spec.Config) bool {

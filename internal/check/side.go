@@ -16,40 +16,47 @@ import (
 	"pawl/internal/spec"
 )
 
-// opponent is another version of a row's kernel.
-type opponent struct {
+// side is another version of a row's kernel, and what the stages have found out about it.
+type side struct {
 	role   result.Role
 	commit string
 	job    *lab.Job // nil: it is not available
 
-	why          string // the reason, if job is nil
 	lost         bool   // if job is nil: whether it is lost for good
 	otherProblem bool   // if job is nil: it is available, but solves another problem
+	known        string // the commit that the baseline names, if the base is that version
+	storedS      float64
+	plays        bool
+	fault        *result.Fault // why it has no number
+	reasons      []string      // why it is left out
+	timing       *result.Timing
+	change       *result.Change
+	notes        []result.Warning
 }
 
 // baseOf returns the base's version of a kernel; nil if the base has none: the kernel is new.
-func (c *check) baseOf(name string, at *spec.Config) *opponent {
+func (c *check) baseOf(name string, at *spec.Config) *side {
 	k := c.base.kernel(name)
 	if k == nil {
 		return nil
 	}
-	return newOpponent(result.Base, c.base, k.Default(), at)
+	return newSide(result.Base, c.base, k.Default(), at)
 }
 
-func newOpponent(role result.Role, v *version, variant spec.Variant, at *spec.Config) *opponent {
+func newSide(role result.Role, v *version, variant spec.Variant, at *spec.Config) *side {
 	job := lab.NewJob(v.tree.Folder, variant, at)
 	job.Beside = true
-	return &opponent{role: role, commit: v.sha, job: job}
+	return &side{role: role, commit: v.sha, job: job}
 }
 
 // bestOf returns the best-known version, from the commit and with the params that the baseline
 // names.
-func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, at *spec.Config) *opponent {
+func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, at *spec.Config) *side {
 	if entry == nil {
 		return nil
 	}
-	missing := func(format string, args ...any) *opponent {
-		return &opponent{role: result.Best, commit: entry.Commit, lost: true, why: fmt.Sprintf(format, args...)}
+	missing := func(format string, args ...any) *side {
+		return &side{role: result.Best, commit: entry.Commit, lost: true, reasons: []string{fmt.Sprintf(format, args...)}}
 	}
 	v, err := c.at(ctx, entry.Commit)
 	if err != nil {
@@ -73,55 +80,37 @@ func (c *check) bestOf(ctx context.Context, entry *ratchet.Entry, name string, a
 			return missing("the best-known version cannot be rebuilt from %s: %s", git.Short(entry.Commit), line)
 		}
 	}
-	return newOpponent(result.Best, v, variant, at)
+	return newSide(result.Best, v, variant, at)
 }
 
 // missing reports whether a version cannot be built.
-func (o *opponent) missing() bool { return o.job == nil || o.job.Record.Fault != nil }
+func (s *side) missing() bool { return s.job == nil || s.job.Record.Fault != nil }
 
 // identity returns the identity of a version that was built, and "" for others.
-func (o *opponent) identity() string {
-	if o == nil || o.missing() {
+func (s *side) identity() string {
+	if s == nil || s.missing() {
 		return ""
 	}
-	return o.job.Identity()
+	return s.job.Identity()
 }
 
 // is reports whether a version runs the same code as the candidate.
-func (o *opponent) is(candidate *lab.Job) bool {
-	return candidate.Identity() != "" && o.identity() == candidate.Identity()
+func (s *side) is(candidate *lab.Job) bool {
+	return candidate.Identity() != "" && s.identity() == candidate.Identity()
 }
 
 // lostForGood reports whether a version is missing for good. A transient failure, such as a server
 // that does not answer or a full disk, is no reason to forget a commit.
-func (o *opponent) lostForGood() bool {
-	if o.job == nil {
-		return o.lost
+func (s *side) lostForGood() bool {
+	if s.job == nil {
+		return s.lost
 	}
-	return forGood(o.job.Record.Fault)
+	return forGood(s.job.Record.Fault) || forGood(s.fault) // the latter may be of loading
 }
 
 // forGood reports whether a fault will be there next time, too.
 func forGood(f *result.Fault) bool {
 	return f != nil && (f.Cause == result.CauseSpec || f.Cause == result.CauseCompile || f.Cause == result.CauseNoEntry)
-}
-
-// side is an opponent with what the stages have found out about it.
-type side struct {
-	*opponent
-	known   string // the commit that the baseline names, if the base is that version
-	storedS float64
-	plays   bool
-	fault   *result.Fault // why it has no number
-	reasons []string      // why it is left out
-	timing  *result.Timing
-	change  *result.Change
-	notes   []result.Warning
-}
-
-// lostForGood also knows of faults that loading brought to light.
-func (s *side) lostForGood() bool {
-	return s.opponent.lostForGood() || s.job != nil && forGood(s.fault)
 }
 
 // absent reports whether there is nothing to compare with.
