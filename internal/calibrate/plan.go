@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pawl/internal/lab"
@@ -104,14 +105,9 @@ func (c candidate) suits(arch string) bool {
 func suited(all []target, arch string) []target {
 	var out []target
 	for _, t := range all {
-		kept := target{name: t.name, unit: t.unit}
-		for _, c := range t.kernels {
-			if c.suits(arch) {
-				kept.kernels = append(kept.kernels, c)
-			}
-		}
-		if kept.kernels != nil {
-			out = append(out, kept)
+		t.kernels = slices.DeleteFunc(slices.Clone(t.kernels), func(c candidate) bool { return !c.suits(arch) })
+		if len(t.kernels) > 0 {
+			out = append(out, t)
 		}
 	}
 	return out

@@ -182,7 +182,7 @@ func (c *check) otherOracle(theirs, own *spec.Kernel) bool {
 	case a.Python != "":
 		source = spec.PythonSource(a.Python)
 	case a.Kernel != "":
-		before, now := c.base.kernel(a.Kernel), kernel(c.Spec, a.Kernel)
+		before, now := c.base.kernel(a.Kernel), c.Spec.Kernel(a.Kernel)
 		if before == nil || now == nil || before.Source != now.Source {
 			return true
 		}

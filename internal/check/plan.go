@@ -84,7 +84,7 @@ func (c *check) withBase(s spec.Selection) []*spec.Config {
 		return configs
 	}
 	for _, theirs := range other.Configs {
-		if config(s.Kernel, theirs.Name) == nil {
+		if s.Kernel.Config(theirs.Name) == nil {
 			configs = append(configs, theirs)
 		}
 	}
@@ -97,7 +97,7 @@ func (c *check) noteRemoved() {
 		return
 	}
 	for _, k := range c.base.spec.Kernels {
-		if kernel(c.Spec, k.Name) == nil {
+		if c.Spec.Kernel(k.Name) == nil {
 			c.warn("removed", "a kernel that has another name now begins anew: pawl baseline reset takes the old one away", "kernel %s of the base is no more", k.Name)
 		}
 	}
@@ -105,8 +105,8 @@ func (c *check) noteRemoved() {
 
 // planRow resolves one row.
 func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, class string) *planned {
-	x := &planned{class: class, config: own, dropped: config(k, own.Name) == nil, entries: c.baselines[class].of(k.Name, own.Name)}
-	if theirs := config(c.base.kernel(k.Name), own.Name); theirs != nil {
+	x := &planned{class: class, config: own, dropped: k.Config(own.Name) == nil, entries: c.baselines[class].of(k.Name, own.Name)}
+	if theirs := c.base.kernel(k.Name).Config(own.Name); theirs != nil {
 		x.config = theirs
 	}
 	x.resolve(c.Spec.Dir, k, own)

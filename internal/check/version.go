@@ -201,32 +201,7 @@ func (v *version) kernel(name string) *spec.Kernel {
 	if v == nil {
 		return nil
 	}
-	return kernel(v.spec, name)
-}
-
-// kernel finds a kernel by name.
-func kernel(s *spec.Spec, name string) *spec.Kernel {
-	if s == nil {
-		return nil
-	}
-	for _, k := range s.Kernels {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
-}
-
-func config(k *spec.Kernel, name string) *spec.Config {
-	if k == nil {
-		return nil
-	}
-	for _, c := range k.Configs {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return v.spec.Kernel(name)
 }
 
 // drafts are the parts of an earlier pawl.yaml that still have TODO comments, each with the first

@@ -51,12 +51,7 @@ func (h *Host) Admit(side int, job *Job) {
 // oneCell reports whether all sides can live in one cell: device code cannot reach
 // the process that launches it, everything else can.
 func (h *Host) oneCell() bool {
-	for _, side := range h.sides {
-		if !side.Variant.Kernel.DeviceCode() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(h.sides, func(side *Job) bool { return !side.Variant.Kernel.DeviceCode() })
 }
 
 // Open loads the sides in the given order.

@@ -41,7 +41,7 @@ var attentionEntries = map[string]string{
 // FindRival finds a rival by name: another kernel of the spec, one that ships with
 // pawl, or a Python function in the spec's folder.
 func FindRival(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
-	if other := kernelNamed(s, name); other != nil {
+	if other := s.Kernel(name); other != nil {
 		return &Rival{Variant: other.Default(), keywords: Keywords(other.Default())}, nil
 	}
 	return findFunction(s, k, name)
@@ -58,15 +58,6 @@ func findFunction(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 		}
 	}
 	return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, slices.Concat(kernelNames(s), Attention)))
-}
-
-func kernelNamed(s *spec.Spec, name string) *spec.Kernel {
-	for _, k := range s.Kernels {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
 }
 
 func kernelNames(s *spec.Spec) []string {

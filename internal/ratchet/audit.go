@@ -123,12 +123,8 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 		}
 		a.Findings = append(a.Findings, bare...)
 	}
-	for _, event := range events(versions) {
-		if event.Move.By != ByCheck {
-			a.Reasons = append(a.Reasons, event)
-		}
-	}
-	a.Reasons = append(a.Reasons, w.chosen...)
+	intended := slices.DeleteFunc(events(versions), func(e Event) bool { return e.Move.By == ByCheck })
+	a.Reasons = append(intended, w.chosen...)
 	slices.SortStableFunc(a.Reasons, func(a, b Event) int { return strings.Compare(a.Name, b.Name) })
 	return a, nil
 }

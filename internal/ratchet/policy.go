@@ -1,6 +1,7 @@
 package ratchet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -262,10 +263,5 @@ func oneLine(text string) string {
 
 // Who names the person who runs pawl in dir: the account that started the CI job, else git's user.
 func Who(ctx context.Context, dir string) string {
-	for _, name := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
-		if who := oneLine(os.Getenv(name)); who != "" {
-			return who
-		}
-	}
-	return oneLine(git.UserName(ctx, dir))
+	return cmp.Or(oneLine(os.Getenv("GITHUB_ACTOR")), oneLine(os.Getenv("GITLAB_USER_LOGIN")), oneLine(git.UserName(ctx, dir)))
 }

@@ -389,8 +389,7 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 
 // mutated returns a mutant's kernel under its own name, with its mistake as the default.
 func mutated(project *spec.Spec, m Mutant) *spec.Kernel {
-	at := slices.IndexFunc(project.Kernels, func(k *spec.Kernel) bool { return k.Name == m.Kernel })
-	k := *project.Kernels[at]
+	k := *project.Kernel(m.Kernel)
 	k.Name = fmt.Sprintf("%s-%d", m.Kernel, m.Number)
 	k.Params = slices.Clone(k.Params)
 	for i, p := range k.Params {
