@@ -76,6 +76,9 @@ func nextSet(trials []trial, made func(trial) int, count, number int) []trial {
 		}
 		return float64(made) / float64(wanted)
 	}
+	if len(trials) == 0 {
+		return nil
+	}
 	chosen := slices.MinFunc(trials, func(a, b trial) int { return cmp.Compare(done(a), done(b)) })
 	candidates := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return !t.together(chosen) })
 	var out []trial

@@ -2,8 +2,9 @@ package git
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -95,28 +96,19 @@ func Versions(ctx context.Context, dir, path string, shas []string, visit func(i
 	for _, sha := range shas {
 		fmt.Fprintf(&request, "%s:%s\n", sha, full)
 	}
-	reader, writer := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), writer, "cat-file", "--batch")
-		writer.CloseWithError(err)
-		done <- err
-	}()
-	answers := bufio.NewReaderSize(reader, 1<<16)
+	var answers bytes.Buffer
+	failed := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), &answers, "cat-file", "--batch")
+	reader := bufio.NewReader(&answers)
 	for i := range shas {
-		raw, present, err := object(answers)
+		raw, present, err := object(reader)
 		if err == nil {
 			err = visit(i, raw, present)
 		}
-		if err != nil {
-			reader.CloseWithError(err)
-			if gitErr := <-done; gitErr != nil && !errors.Is(gitErr, err) {
-				err = errors.Join(err, gitErr)
-			}
-			return err
+		if err != nil { // git's error says why an answer is missing
+			return cmp.Or(failed, err)
 		}
 	}
-	return <-done
+	return failed
 }
 
 // object reads one answer of cat-file --batch.
