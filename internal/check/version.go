@@ -133,8 +133,7 @@ func (c *check) findLoose(ctx context.Context, dir string) error {
 	}
 	loose = append(loose, missing...)
 	slices.Sort(loose)
-	loose = slices.Compact(loose)
-	c.loose = loose
+	c.loose = slices.Compact(loose)
 	if len(loose) > 0 && c.report.Commit != nil {
 		c.report.Commit.Dirty = true
 	}

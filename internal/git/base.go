@@ -139,8 +139,8 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 	var remote string
 	var fetchErr error
 	for _, more := range []string{"--deepen=64", "--deepen=1024"} {
-		if remote, fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
-			remote, fetchErr = fetch(ctx, dir, more) // one of them was never pushed
+		if remote, _, fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
+			remote, _, fetchErr = fetch(ctx, dir, more) // one of them was never pushed
 		}
 		if fetchErr != nil {
 			break

@@ -27,27 +27,26 @@ func mainRemote(remotes []string) string {
 	return ""
 }
 
-func besides(remotes []string, asked string) []string {
-	return slices.DeleteFunc(remotes, func(remote string) bool { return remote == asked })
-}
-
 var errNoRemote = errors.New("it has no remote")
 
-// fetch gets commits from the main remote and returns its name. Without commits it fetches what the
-// clone follows.
-func fetch(ctx context.Context, dir, depth string, shas ...string) (remote string, err error) {
+// fetch gets commits from the main remote and returns its name, and the remotes that were not asked.
+// Without commits it fetches what the clone follows.
+func fetch(ctx context.Context, dir, depth string, shas ...string) (remote string, silent []string, err error) {
 	remotes, err := remotesOf(ctx, dir)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	remote = mainRemote(remotes)
+	silent = slices.DeleteFunc(slices.Clone(remotes), func(other string) bool { return other == remote })
 	switch {
 	case remote != "":
-		return remote, fetchFrom(ctx, dir, remote, depth, shas...)
+		err = fetchFrom(ctx, dir, remote, depth, shas...)
 	case len(remotes) == 0:
-		return "", errNoRemote
+		err = errNoRemote
+	default:
+		err = fmt.Errorf("none of its remotes (%s) is called origin", strings.Join(remotes, ", "))
 	}
-	return "", fmt.Errorf("none of its remotes (%s) is called origin", strings.Join(remotes, ", "))
+	return remote, silent, err
 }
 
 // fetchFrom leaves no trace but objects: no tags, no FETCH_HEAD, no submodules. depth
@@ -311,16 +310,12 @@ func Fetch(ctx context.Context, dir, sha string) error {
 	if err != nil {
 		return err
 	}
-	remotes, err := remotesOf(ctx, dir)
-	if err != nil {
-		return err
-	}
-	remote, err := fetch(ctx, dir, depthOf(shallow), sha)
+	remote, silent, err := fetch(ctx, dir, depthOf(shallow), sha)
 	if err == nil {
 		_, err = Resolve(ctx, dir, sha)
 	}
 	if err != nil && ctx.Err() == nil {
-		return &NoCommitError{Commit: sha, Shallow: shallow, Remote: remote, Silent: besides(remotes, remote), Cause: err}
+		return &NoCommitError{Commit: sha, Shallow: shallow, Remote: remote, Silent: silent, Cause: err}
 	}
 	return err
 }

@@ -176,13 +176,7 @@ func (h *Host) apart() []*Job {
 // take finds cells that were opened ahead.
 func (h *Host) take(order []int) *seating {
 	h.ahead = slices.DeleteFunc(h.ahead, (*seating).gone)
-	at := slices.IndexFunc(h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
-	if at < 0 {
-		return nil
-	}
-	found := h.ahead[at]
-	h.ahead = slices.Delete(h.ahead, at, at+1)
-	return found
+	return takeOut(&h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
 }
 
 // Release closes cells that were opened but not needed.

@@ -106,11 +106,9 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 
 // unreachedError means that the worker did not get as far as opening a cell: it says nothing of the
 // job.
-type unreachedError struct{ err error }
+type unreachedError struct{ error }
 
-func (e *unreachedError) Error() string { return e.err.Error() }
-
-func (e *unreachedError) Unwrap() error { return e.err }
+func (e *unreachedError) Unwrap() error { return e.error }
 
 // unloadedError means that a job could not be loaded under a tool; it holds the tool's output.
 type unloadedError struct{ end cellEnd }
@@ -240,14 +238,19 @@ func (p *Job) loadID() string {
 
 // take finds a cell that an earlier row has left open for such a job.
 func (l *Lab) take(p *Job, memory int64) *Lease {
-	at := slices.IndexFunc(l.kept, func(s *Lease) bool {
+	return takeOut(&l.kept, func(s *Lease) bool {
 		return !s.gone() && p.Cell() == spec.CellPython && s.id == p.loadID() && s.memory >= memory
 	})
+}
+
+// takeOut removes the first value that fits from a list and returns it; nil: none fits.
+func takeOut[T any](list *[]*T, fits func(*T) bool) *T {
+	at := slices.IndexFunc(*list, fits)
 	if at < 0 {
 		return nil
 	}
-	found := l.kept[at]
-	l.kept = slices.Delete(l.kept, at, at+1)
+	found := (*list)[at]
+	*list = slices.Delete(*list, at, at+1)
 	return found
 }
 

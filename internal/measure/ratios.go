@@ -269,16 +269,10 @@ func (m *Match) Remeasured(side int) *result.Timing {
 	if n := len(m.starts); n > 0 {
 		first = m.starts[n-1][side]
 	}
-	dropped := []result.Drop{}
+	s.samples.Dropped = slices.DeleteFunc(slices.Clone(s.samples.Dropped), func(d result.Drop) bool { return d.From < first })
 	if first > 0 {
-		dropped = append(dropped, result.Drop{From: 0, To: first, Cause: "first set"})
+		s.samples.Dropped = slices.Insert(s.samples.Dropped, 0, result.Drop{From: 0, To: first, Cause: "first set"})
 	}
-	for _, d := range s.samples.Dropped {
-		if d.From >= first {
-			dropped = append(dropped, d)
-		}
-	}
-	s.samples.Dropped = dropped
 	return s.finish(nil)
 }
 

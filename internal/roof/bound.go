@@ -54,11 +54,15 @@ func (b Bound) Beyond() bool { return b.Fraction*(1-b.Width) > HostMargin }
 
 // String has both numbers: "5.02 TB/s, the measured peak of dram is 4.10 TB/s".
 func (b Bound) String() string {
-	write := unit.Bandwidth
-	if b.Unit == GFLOPS {
-		write = unit.GFLOPS
+	return fmt.Sprintf("%s, the measured peak of %s is %s", Rate(b.Unit, b.Rate), b.Roof, Rate(b.Unit, b.Peak))
+}
+
+// Rate formats a rate in its unit.
+func Rate(in string, value float64) string {
+	if in == GFLOPS {
+		return unit.GFLOPS(value)
 	}
-	return fmt.Sprintf("%s, the measured peak of %s is %s", write(b.Rate), b.Roof, write(b.Peak))
+	return unit.Bandwidth(value)
 }
 
 // Bind finds the roof that limits a kernel: of memory or of computing, the one it
