@@ -12,9 +12,6 @@ import (
 	"pawl/internal/verify"
 )
 
-// verifyBatch is far from the batches of data that are timed.
-const verifyBatch = 1 << 20
-
 // exam holds everything needed to know the right answers of a row and its rivals.
 type exam struct {
 	lab.Exam
@@ -75,8 +72,7 @@ func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Le
 	}
 	r.open.Borrow(side.Job, lease)
 	defer r.open.Return()
-	one := lab.NewCase("config", side.Instance.Config, seed)
-	one.Batch = verifyBatch
+	one := lab.NewCase("config", side.Instance.Config, seed, lab.VerifyBatch)
 	v := &result.Verification{Oracle: x.Answers.String(), Seed: seed, Cases: []*result.Case{one}}
 	side.verification = v
 	reason, err := r.compare(ctx, one, x.Instances(side.Instance))

@@ -141,8 +141,7 @@ func (c *check) excuse(ctx context.Context, j *judged) {
 func (c *check) wrong(ctx context.Context, x *exam, job *lab.Job) string {
 	examiner := c.lab.NewExaminer(x.Exam, job, job.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	one := lab.NewCase("config", job.Config, c.Duet.Seed)
-	one.Batch = verifyBatch
+	one := lab.NewCase("config", job.Config, c.Duet.Seed, lab.VerifyBatch)
 	bench, err := examiner.Bench(ctx, x.Instances(job.Instance))
 	if err == nil {
 		_, err = bench.Try(ctx, one, verify.Trial{})

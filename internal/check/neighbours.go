@@ -62,8 +62,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verif
 	if err != nil {
 		return nil, err
 	}
-	one := lab.NewCase("neighbour", next.Config, seed)
-	one.Batch = verifyBatch
+	one := lab.NewCase("neighbour", next.Config, seed, lab.VerifyBatch)
 	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
 		return nil, err
 	}

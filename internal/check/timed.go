@@ -91,8 +91,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		if i >= least && time.Since(began) > span {
 			break
 		}
-		one := lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed)
-		one.Batch = sample.Batch
+		one := lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed, sample.Batch)
 		err := err
 		if err == nil {
 			var found []result.Finding
@@ -128,7 +127,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 
 // convict rejects a candidate that was caught cheating.
 func (j *judged) convict() {
-	if cheat := convict(j.verification); cheat != nil {
+	if cheat := j.verification.Convict(); cheat != nil {
 		j.fail("verify", cheat)
 	}
 }
@@ -174,7 +173,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 		var found []result.Finding
 		found, err = bench.Inspect(ctx, verify.Inspection{
 			Looks: max(0, inspectLooks-verified), Cache: c.Duet.Cache,
-			Case: func() *result.Case { return lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed) },
+			Case: func() *result.Case { return lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed, 0) },
 			After: func(one *result.Case) {
 				v.Cases = append(v.Cases, one)
 				if one.Reason != "" {

@@ -13,9 +13,6 @@ import (
 	"pawl/internal/verify"
 )
 
-// Answers are never verified on the data that is timed: the batches are far apart.
-const verifyBatch = 1 << 20
-
 // verified is a row whose answers were compared with the oracle's before it is measured.
 type verified struct {
 	*built
@@ -83,8 +80,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 		}
 	}
 	examiner := room.examiner(ctx, c, v, v.candidate)
-	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed)
-	one.Batch = verifyBatch
+	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed, lab.VerifyBatch)
 	found.Cases = append(found.Cases, one)
 	bench, err := examiner.Bench(ctx, x.Instances(v.candidate.Instance))
 	if err == nil {
@@ -168,7 +164,7 @@ func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error
 	if err != nil || !bench.Candidate.Cell.OnDevice {
 		return err
 	}
-	traced, err := bench.Trace(ctx, verifyBatch)
+	traced, err := bench.Trace(ctx, lab.VerifyBatch)
 	if err != nil {
 		return err
 	}
@@ -217,22 +213,9 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 	default:
 		found.Passed++
 	}
-	if cheat := convict(found); cheat != nil {
+	if cheat := found.Convict(); cheat != nil {
 		v.fault, v.incorrect = v.candidate.FaultOf("verify", cheat), false
 	}
-}
-
-// convict sets the integrity that follows from the findings, and returns the fault of a candidate
-// that was caught cheating.
-func convict(v *result.Verification) error {
-	for _, f := range v.Findings {
-		if f.Severity == result.Cheated {
-			v.Integrity = result.Cheated
-			return &result.Fault{Cause: result.CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"}
-		}
-		v.Integrity = result.Suspicious
-	}
-	return nil
 }
 
 // examRoom keeps the cells of an examination open for the next config of the same kernel, because

@@ -216,8 +216,8 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool
 }
 
 func (f *fuzzing) newCase(t trial.Trial) *result.Case {
-	one := lab.NewCase(t.Lane, t.Config(), t.Seed)
-	one.Batch, one.Replay = t.Batch, t.Stored != ""
+	one := lab.NewCase(t.Lane, t.Config(), t.Seed, t.Batch)
+	one.Replay = t.Stored != ""
 	return one
 }
 
@@ -295,15 +295,8 @@ func (f *fuzzing) warn(err error) {
 // verdict derives the kernel's verdict from all its cases.
 func (f *fuzzing) verdict(s *subject) {
 	v := s.verification
-	for _, found := range v.Findings {
-		if found.Severity == result.Cheated {
-			v.Integrity = result.Cheated
-			if s.fault == nil {
-				s.fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
-			}
-		} else if v.Integrity == result.Clean {
-			v.Integrity = result.Suspicious
-		}
+	if cheat := v.Convict(); cheat != nil && s.fault == nil {
+		s.fail("verify", cheat)
 	}
 	if s.fault == nil && v.Failed == 0 && s.unasked() {
 		s.verdict = result.Inconclusive

@@ -192,9 +192,12 @@ func (e *Examiner) Close(ctx context.Context) error {
 	return own
 }
 
+// VerifyBatch is the batch of data that answers are verified on. It is far from those that are timed.
+const VerifyBatch = 1 << 20
+
 // NewCase returns a case of a config before anything is known of it.
-func NewCase(lane string, config *spec.Config, seed uint64) *result.Case {
-	c := &result.Case{Lane: lane, Seed: seed, Vars: vars(config)}
+func NewCase(lane string, config *spec.Config, seed uint64, batch int) *result.Case {
+	c := &result.Case{Lane: lane, Seed: seed, Batch: batch, Vars: vars(config)}
 	for _, v := range config.Vars {
 		c.Names = append(c.Names, v.Name)
 	}

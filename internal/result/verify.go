@@ -34,6 +34,19 @@ func (v *Verification) Suspect(found ...Finding) {
 	}
 }
 
+// Convict sets the integrity that follows from the findings, and returns the fault of a kernel that
+// was caught cheating.
+func (v *Verification) Convict() *Fault {
+	for _, f := range v.Findings {
+		if f.Severity == Cheated {
+			v.Integrity = Cheated
+			return &Fault{Cause: CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"}
+		}
+		v.Integrity = Suspicious
+	}
+	return nil
+}
+
 // Finding is an exploit that a kernel was caught at or suspected of.
 type Finding struct {
 	Exploit  string    `json:"exploit"` // its name, as docs/integrity.md lists it
