@@ -56,7 +56,7 @@ type place struct {
 // Roofline measures the peaks of a device class. An error means that there are none; the failure of
 // a single kernel is in its Try.
 func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
-	here, err := look(ctx, opts)
+	here, err := findPlace(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 // exceeds a large cache takes long on one core.
 const fewest = stat.MinInterval
 
-// look asks a worker which devices exist.
-func look(ctx context.Context, opts Options) (*place, error) {
+// findPlace asks a worker which devices exist.
+func findPlace(ctx context.Context, opts Options) (*place, error) {
 	client, err := worker.Start(ctx, worker.Options{})
 	if err != nil {
 		return nil, err

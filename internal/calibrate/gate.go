@@ -73,7 +73,7 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 
 // with builds pawl's own kernels in a lab, and calls do with them.
 func with(ctx context.Context, opts GateOptions, do func(*gate) error) error {
-	here, err := look(ctx, opts.Options)
+	here, err := findPlace(ctx, opts.Options)
 	if err != nil {
 		return err
 	}

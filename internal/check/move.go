@@ -197,8 +197,8 @@ func (c *check) unproven(j *judged) string {
 		return "its answers are right by its own oracle, and the base's could not be asked"
 	case v.Integrity != result.Clean:
 		return "its result is " + string(v.Integrity)
-	case c.inspects(j.verdict) && timedLooksOf(v) < inspectLooks:
-		return fmt.Sprintf("%d timed samples of it could be verified, and %d must be", timedLooksOf(v), inspectLooks)
+	case c.inspects(j.verdict) && rightTimedSamples(v) < inspectedSamples:
+		return fmt.Sprintf("%d timed samples of it could be verified, and %d must be", rightTimedSamples(v), inspectedSamples)
 	case c.tooFewAnew(j) != "":
 		return c.tooFewAnew(j)
 	case c.Fork && j.candidate.Record.Trust != trustHarness:

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	timedLooks  = 6 // timed samples per row whose answers are verified,
-	timedLeast  = 2 // fewer if that takes longer than timedSpan,
-	timedSpan   = 2 * time.Second
-	deviceLeast = 1 // and for device code, which cannot tell one launch from another
-	deviceSpan  = 100 * time.Millisecond
+	timedSamples     = 6 // timed samples per row whose answers are verified,
+	minTimedSamples  = 2 // fewer if that takes longer than timedSpan,
+	timedSpan        = 2 * time.Second
+	minDeviceSamples = 1 // and for device code, which cannot tell one launch from another
+	deviceSpan       = 100 * time.Millisecond
 
 	// Timed samples that are verified before a faster version becomes the baseline. Of the kernels
 	// that are wrong in one launch of eight, fewer than one in a hundred pass this.
-	inspectLooks = 35
+	inspectedSamples = 35
 )
 
 // checkTiming records what the samples reveal besides their time.
@@ -82,12 +82,12 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 	if err == nil {
 		bench.Candidate.Instance, bench.Candidate.Symbols = j.candidate.Instance, j.candidate.Artifact.Symbols
 	}
-	began, verified, least, span := time.Now(), 0, timedLeast, timedSpan
+	began, verified, least, span := time.Now(), 0, minTimedSamples, timedSpan
 	late := "none was kept" // why no timed sample was verified
 	if j.candidate.Variant.Kernel.DeviceCode() {
-		least, span, late = deviceLeast, deviceSpan, ""
+		least, span, late = minDeviceSamples, deviceSpan, ""
 	}
-	for i, sample := range kept[:min(len(kept), timedLooks)] {
+	for i, sample := range kept[:min(len(kept), timedSamples)] {
 		if i >= least && time.Since(began) > span {
 			break
 		}
@@ -167,12 +167,12 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 	if !c.inspects(j.verdict) || v == nil || x == nil || v.Passed == 0 || j.fault != nil || ctx.Err() != nil {
 		return false
 	}
-	verified := timedLooksOf(v)
+	verified := rightTimedSamples(v)
 	bench, err := room.examiner(ctx, c, j.verified, j.candidate).Bench(ctx, x.Instances(j.candidate.Instance))
 	if err == nil {
 		var found []result.Finding
 		found, err = bench.Inspect(ctx, verify.Inspection{
-			Looks: max(0, inspectLooks-verified), Cache: c.Duet.Cache,
+			Looks: max(0, inspectedSamples-verified), Cache: c.Duet.Cache,
 			Case: func() *result.Case { return lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed, 0) },
 			After: func(one *result.Case) {
 				v.Cases = append(v.Cases, one)
@@ -180,7 +180,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 					v.Failed++
 					return
 				}
-				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "a faster version is verified longer", Done: verified, Total: inspectLooks})
+				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "a faster version is verified longer", Done: verified, Total: inspectedSamples})
 				v.Passed++
 				verified++
 			},
@@ -194,7 +194,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 		err = left
 	}
 	if err != nil && ctx.Err() == nil {
-		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectLooks, err))
+		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectedSamples, err))
 		if _, own := errors.AsType[*verify.OracleError](err); !own {
 			j.fail("verify", err)
 		}
@@ -224,8 +224,8 @@ func (c *check) tooFewAnew(j *judged) string {
 	return ""
 }
 
-// timedLooksOf counts the timed samples whose answers were right.
-func timedLooksOf(v *result.Verification) int {
+// rightTimedSamples counts the timed samples whose answers were right.
+func rightTimedSamples(v *result.Verification) int {
 	right := 0
 	for _, one := range v.Cases {
 		if one.Lane == result.TimedLane && one.Skipped == "" && one.Reason == "" {

@@ -231,7 +231,7 @@ type examRoom struct {
 func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidate *lab.Job) *lab.Examiner {
 	x := v.exam
 	if r.open != nil && r.open.Fits(x.Exam, candidate) {
-		r.open.Succeed(candidate)
+		r.open.SwitchTo(candidate)
 		return r.open
 	}
 	_ = r.close(ctx) // the candidates' cells have already reported their faults

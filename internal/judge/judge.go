@@ -139,13 +139,13 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 // small reports whether a slowdown is too small to matter, whatever its percentage.
 func small(o *Opponent) bool { return o.Change.Median*o.Median < LeastSeconds }
 
-// leastStep is the smallest slowdown, as a fraction of the gate, that counts toward creep: equal
+// minStep is the smallest slowdown, as a fraction of the gate, that counts toward creep: equal
 // code rarely appears to be that much slower.
-const leastStep = 0.1
+const minStep = 0.1
 
 // step reports whether a change is slower by an amount that matters.
 func step(gate spec.Gate, o *Opponent) bool {
-	return o.Change.Low > 0 && o.Change.Median >= leastStep*gate.Regression && !small(o)
+	return o.Change.Low > 0 && o.Change.Median >= minStep*gate.Regression && !small(o)
 }
 
 // behind reports whether the candidate is decidedly behind the best-known version.

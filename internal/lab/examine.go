@@ -123,9 +123,9 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	})
 }
 
-// Succeed switches to another config of the candidate. If the candidate's cell is open, it is used
+// SwitchTo continues with another config of the candidate. If the candidate's cell is open, it is used
 // again; call Renew first where it must not be.
-func (e *Examiner) Succeed(candidate *Job) {
+func (e *Examiner) SwitchTo(candidate *Job) {
 	e.sides[examined] = candidate
 	if seat := e.seats[examined]; seat != nil {
 		e.lab.describe(candidate, seat)

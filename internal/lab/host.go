@@ -78,8 +78,8 @@ type seating struct {
 	seats []*Lease
 }
 
-// gone reports whether the worker has ended, and its cells with it.
-func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gone) }
+// ended reports whether the worker has ended, and its cells with it.
+func (s *seating) ended() bool { return slices.ContainsFunc(s.seats, (*Lease).ended) }
 
 // seat opens cells and loads the sides. It writes what it learns of them to the records of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
@@ -175,13 +175,13 @@ func (h *Host) apart() []*Job {
 
 // take finds cells that were opened ahead.
 func (h *Host) take(order []int) *seating {
-	h.ahead = slices.DeleteFunc(h.ahead, (*seating).gone)
+	h.ahead = slices.DeleteFunc(h.ahead, (*seating).ended)
 	return takeOut(&h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
 }
 
 // Release closes cells that were opened but not needed.
 func (h *Host) Release(ctx context.Context) {
-	for _, s := range slices.DeleteFunc(h.ahead, (*seating).gone) {
+	for _, s := range slices.DeleteFunc(h.ahead, (*seating).ended) {
 		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
 	}
 	h.ahead = nil

@@ -283,7 +283,7 @@ func (l *Lab) Close() {
 func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	l.starting.Lock()
 	defer l.starting.Unlock()
-	if l.worker != nil && !ended(l.worker) {
+	if l.worker != nil && !hasEnded(l.worker) {
 		return l.worker, nil
 	}
 	started, err := worker.Start(ctx, worker.Options{Command: l.Worker, OnNote: func(text string) {

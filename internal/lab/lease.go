@@ -117,11 +117,11 @@ func (e *unloadedError) Error() string { return e.end.err.Error() }
 
 func (e *unloadedError) Unwrap() error { return e.end.err }
 
-// gone reports whether the worker has ended, and the cell with it.
-func (s *Lease) gone() bool { return ended(s.client) }
+// ended reports whether the worker has ended, and the cell with it.
+func (s *Lease) ended() bool { return hasEnded(s.client) }
 
-// ended reports whether a worker has ended.
-func ended(client *worker.Client) bool {
+// hasEnded reports whether a worker has ended.
+func hasEnded(client *worker.Client) bool {
 	select {
 	case <-client.Gone():
 		return true
@@ -239,7 +239,7 @@ func (p *Job) loadID() string {
 // take finds a cell that an earlier row has left open for such a job.
 func (l *Lab) take(p *Job, memory int64) *Lease {
 	return takeOut(&l.kept, func(s *Lease) bool {
-		return !s.gone() && p.Cell() == spec.CellPython && s.id == p.loadID() && s.memory >= memory
+		return !s.ended() && p.Cell() == spec.CellPython && s.id == p.loadID() && s.memory >= memory
 	})
 }
 
@@ -269,7 +269,7 @@ func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
 // Release closes the cells that were kept, all at once. An error that only closing reveals is
 // recorded for the row that used the cell last.
 func (l *Lab) Release(ctx context.Context) {
-	kept := slices.DeleteFunc(l.kept, (*Lease).gone)
+	kept := slices.DeleteFunc(l.kept, (*Lease).ended)
 	l.kept = nil
 	for i, end := range endAll(ctx, kept) {
 		last := kept[i].last

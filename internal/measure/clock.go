@@ -71,7 +71,7 @@ func (d *deviceClock) beside(check *result.ClockCheck) {
 
 // checkClock launches back to back while the worker times the request from outside.
 func (s *series) checkClock(ctx context.Context) error {
-	if err := s.lookLast(ctx); err != nil {
+	if err := s.keepLastOutput(ctx); err != nil {
 		return err
 	}
 	kept := s.samples.Kept()
@@ -208,14 +208,14 @@ func (e excused) most() float64 { return e.seconds + e.unsure }
 
 const hostShare = 0.75 // of the plausible time: a host that takes longer is timed, too
 
-// lookAtHost finds out whether samples must include the host's part of a launch. Where the host
+// checkHostShare finds out whether samples must include the host's part of a launch. Where the host
 // takes far longer than the GPU, nobody can tell whether it does work that ought to be timed,
 // elsewhere while the samples' stream is held.
-func (s *series) lookAtHost(ctx context.Context) error {
-	if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() || s.opts.Sustain || s.looked {
+func (s *series) checkHostShare(ctx context.Context) error {
+	if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() || s.opts.Sustain || s.hostChecked {
 		return nil
 	}
-	s.looked = true
+	s.hostChecked = true
 	var took [2]float64
 	for i, unhidden := range []bool{false, true} {
 		var err error
