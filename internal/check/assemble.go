@@ -62,11 +62,10 @@ func (e *explained) row() *result.Row {
 // nobody need build it, since the candidate is that version.
 func (s sides) rows(bestLost bool) []*result.Side {
 	var out []*result.Side
-	if s.base != nil {
-		out = append(out, s.base.row())
-	}
-	if s.best != nil && !bestLost {
-		out = append(out, s.best.row())
+	for _, one := range s.all() {
+		if one != s.best || !bestLost {
+			out = append(out, one.row())
+		}
 	}
 	return out
 }

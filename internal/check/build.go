@@ -52,8 +52,8 @@ func (c *check) build(ctx context.Context, rows []*planned) []*built {
 // jobs lists all versions that must be built before the opponents are known.
 func (x *planned) jobs() []*lab.Job {
 	out := []*lab.Job{x.candidate}
-	for _, o := range []*side{x.versions.base, x.versions.best} {
-		if o != nil && o.job != nil {
+	for _, o := range x.versions.all() {
+		if o.job != nil {
 			out = append(out, o.job)
 		}
 	}
@@ -100,10 +100,8 @@ func (x *planned) pair(elsewhere *side, first bool) *built {
 	if b.bestLost && b.base != nil {
 		b.best = nil
 	}
-	for _, s := range []*side{b.base, b.best} {
-		if s != nil {
-			s.plays = b.fault == nil && !s.absent() && !s.is(x.candidate)
-		}
+	for _, s := range b.all() {
+		s.plays = b.fault == nil && !s.absent() && !s.is(x.candidate)
 	}
 	if b.fault != nil {
 		b.plan = "nothing: it cannot be built"
@@ -112,10 +110,9 @@ func (x *planned) pair(elsewhere *side, first bool) *built {
 	b.findAccepted()
 	if b.base.is(x.candidate) || b.base == nil && (b.isBest || b.best.is(x.candidate)) {
 		b.unchanged, b.alone = true, first
-		b.sides = b.each(func(s *side) *side {
+		for _, s := range b.all() {
 			s.plays = false
-			return s
-		})
+		}
 		if b.plan = "nothing: unchanged"; first {
 			b.plan = "measure alone: unchanged, and the first baseline"
 		}

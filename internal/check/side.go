@@ -126,15 +126,14 @@ func (s *side) with(reason string) *side {
 // sides are the base's version and the best-known one; nil where there is none.
 type sides struct{ base, best *side }
 
+// all returns the sides that there are, the base first.
+func (s sides) all() []*side {
+	return slices.DeleteFunc([]*side{s.base, s.best}, func(one *side) bool { return one == nil })
+}
+
 // playing returns the sides that play, the base first.
 func (s sides) playing() []*side {
-	var out []*side
-	for _, one := range []*side{s.base, s.best} {
-		if one != nil && one.plays {
-			out = append(out, one)
-		}
-	}
-	return out
+	return slices.DeleteFunc(s.all(), func(one *side) bool { return !one.plays })
 }
 
 // each returns the sides after change was applied to each.

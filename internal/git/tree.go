@@ -176,11 +176,7 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	temp := c.markFile(sha) + ".new" // nobody else writes it: the lock is held
-	if err := os.WriteFile(temp, raw, 0o644); err != nil {
-		return "", err
-	}
-	return m.ID, os.Rename(temp, c.markFile(sha))
+	return m.ID, disk.Write(c.markFile(sha), raw)
 }
 
 // remove removes a tree, whatever its state, and git's entry for it. (git worktree prune would also

@@ -177,24 +177,21 @@ func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 	for i, c := range commits {
 		shas[i] = c.SHA
 	}
-	found, enough := false, errors.New("all are found")
+	found := false
 	err = git.Versions(ctx, s.dir, path, shas, func(_ int, raw []byte, _ bool) error {
-		b, err := decodeBlocks(raw)
-		if err != nil {
-			return nil // a damaged or missing version has no samples to restore
+		if f.complete() {
+			return nil
 		}
+		b, _ := decodeBlocks(raw) // a damaged or missing version has no samples to restore
 		for _, name := range f.Bare() {
 			sha := f.Entries[name].Samples.SHA256
 			if text, ok := b[sha]; ok {
 				f.samples[sha], found = text, true
 			}
 		}
-		if f.complete() {
-			return enough
-		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, enough) {
+	if err != nil {
 		return found, fmt.Errorf("look for samples in git: %w", err)
 	}
 	return found, nil
