@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/lab"
@@ -43,16 +46,65 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 	if err := c.lab.Build(ctx, jobs); err != nil {
 		return out // the worker has ended; the measurement reports it
 	}
-	var room examRoom
-	for i, v := range waiting {
-		if ctx.Err() != nil {
-			break
-		}
-		c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: i, Total: len(waiting)})
-		c.examine(ctx, v, &room)
+	var largest int64
+	for _, v := range waiting {
+		largest = max(largest, c.largest[v.candidate.Variant.Kernel.Name])
 	}
-	_ = room.close(ctx)
+	c.examineAll(ctx, waiting, c.lab.Examiners(largest), c.examine)
 	return out
+}
+
+// examineAll examines rows, several GPU rows at a time. Rows of one kernel stay together, since they
+// share cells. A row that got too little memory or time beside others is examined again alone.
+func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
+	var device sync.RWMutex
+	var begun atomic.Int64
+	all := func(rows []*verified, room *examRoom) {
+		for _, v := range rows {
+			if ctx.Err() == nil {
+				done := min(int(begun.Add(1)), len(rows)) - 1
+				c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
+				examine(ctx, v, room)
+			}
+		}
+		_ = room.close(ctx)
+	}
+	groups := grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name })
+	together := make(chan []*verified, len(groups))
+	var alone []*verified
+	for _, group := range groups {
+		if examiners > 1 && group[0].candidate.GPU() {
+			together <- group
+		} else {
+			alone = append(alone, group...)
+		}
+	}
+	close(together)
+	all(alone, &examRoom{device: &device})
+	var busy sync.WaitGroup
+	for range min(examiners, len(together)) {
+		busy.Go(func() {
+			for group := range together {
+				all(group, &examRoom{device: &device})
+			}
+		})
+	}
+	busy.Wait()
+	var again []*verified
+	for _, v := range rows {
+		if examiners > 1 && v.candidate.GPU() && v.crowded() {
+			v.state = v.built.state
+			v.notes = append(slices.Clone(v.notes), v.exam.notes...)
+			again = append(again, v)
+		}
+	}
+	all(again, &examRoom{device: &device})
+}
+
+// crowded reports whether other processes on the GPU may be the reason that a row failed.
+func (v *verified) crowded() bool {
+	causes := []result.Cause{result.CauseMemory, result.CauseTimeout, result.CauseLaunch, result.CauseKilled}
+	return v.fault != nil && slices.Contains(causes, v.fault.Cause)
 }
 
 // examine compares one row's answers and completes its value.
@@ -83,6 +135,8 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed, lab.VerifyBatch)
 	found.Cases = append(found.Cases, one)
 	bench, err := examiner.Bench(ctx, x.Instances(v.candidate.Instance))
+	room.device.RLock()
+	defer room.device.RUnlock()
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
 		if x.varies {
@@ -95,7 +149,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	if !failed && one.Skipped == "" {
 		var beside []result.Finding
 		var near error
-		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
+		room.alone(func() { beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed) })
 		found.Findings = append(found.Findings, beside...)
 		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
@@ -221,6 +275,7 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 // examRoom keeps the cells of an examination open for the next config of the same kernel, because
 // starting them takes longer than the examination. Nothing is measured meanwhile.
 type examRoom struct {
+	device *sync.RWMutex // held for reading while answers are verified, for writing while launches are timed
 	open   *lab.Examiner
 	kernel *spec.Kernel
 	beside time.Duration // time spent on neighbouring sizes of the kernel's configs
@@ -240,6 +295,15 @@ func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidat
 	}
 	r.open = c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
 	return r.open
+}
+
+// alone calls do while nobody else's answers are verified. The caller holds the device for reading.
+func (r *examRoom) alone(do func()) {
+	r.device.RUnlock()
+	r.device.Lock()
+	do()
+	r.device.Unlock()
+	r.device.RLock()
 }
 
 // leave ends a row's examination, and returns the error that only closing its cell reveals. Device

@@ -192,6 +192,26 @@ func (e *Examiner) Close(ctx context.Context) error {
 	return own
 }
 
+// Limits of examinations at a time.
+const (
+	mostExaminers    = 4
+	coresPerExaminer = 4       // for cells, frameworks that are imported there, and the comparison
+	copiesOnDevice   = 64      // of a problem, at most: inputs and answers of all sides, and copies of them
+	perProcess       = 1 << 30 // bytes of a GPU that a process takes before it has any data
+)
+
+// Examiners returns how many examinations of GPU kernels can go on at a time, where the largest
+// problem has the given size: starting cells and importing frameworks takes longer than they
+// compute.
+func (l *Lab) Examiners(footprint int64) int {
+	devices := l.Devices()
+	if l.Device >= len(devices) {
+		return 1
+	}
+	fit := devices[l.Device].MemoryBytes / 2 / (copiesOnDevice*footprint + perProcess)
+	return max(1, min(mostExaminers, l.hello().Machine.CPU.Cores/coresPerExaminer, int(fit)))
+}
+
 // VerifyBatch is the batch of data that answers are verified on. It is far from those that are timed.
 const VerifyBatch = 1 << 20
 
