@@ -59,8 +59,8 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
 	var device sync.RWMutex
 	var begun atomic.Int64
-	all := func(rows []*verified, room *examRoom) {
-		for _, v := range rows {
+	all := func(some []*verified, room *examRoom) {
+		for _, v := range some {
 			if ctx.Err() == nil {
 				done := min(int(begun.Add(1)), len(rows)) - 1
 				c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
