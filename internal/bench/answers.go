@@ -12,15 +12,10 @@ import (
 	"pawl/internal/verify"
 )
 
-// verifyBatch is far from the batches of data that are timed.
-const verifyBatch = 1 << 20
-
 // exam holds everything needed to know the right answers of a row and its rivals.
 type exam struct {
-	answers   *lab.Answers
-	reference *lab.Job
-	rival     *lab.Job
-	unknown   string // why the right answers are not known; "": they are
+	lab.Exam
+	unknown string // why the right answers are not known; "": they are
 }
 
 // answers finds a kernel's oracle, or says why there is none.
@@ -35,33 +30,11 @@ func (b *bench) answers(k *spec.Kernel) (found *lab.Answers, unknown string) {
 	return found, ""
 }
 
-func newExam(answers *lab.Answers, unknown string, config *spec.Config) *exam {
-	x := &exam{answers: answers, unknown: unknown}
-	if answers != nil {
-		x.reference, x.rival = answers.Jobs(config)
-	}
-	return x
-}
-
-// jobs lists the jobs that must be built to know the answers.
-func (x *exam) jobs() []*lab.Job {
-	var out []*lab.Job
-	if x == nil {
-		return nil
-	}
-	for _, job := range []*lab.Job{x.reference, x.rival} {
-		if job != nil {
-			out = append(out, job)
-		}
-	}
-	return out
-}
-
 // settle finds out, once for a row, whether its oracle can be asked.
 func (x *exam) settle(m *measured) bool {
-	for _, job := range x.jobs() {
+	for _, job := range x.Jobs() {
 		if x.unknown == "" && job.Record.Fault != nil {
-			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.answers, job.Record.Fault.Message)
+			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.Answers, job.Record.Fault.Message)
 		}
 	}
 	if x.unknown != "" {
@@ -93,23 +66,16 @@ func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Le
 	if x == nil || !x.settle(m) {
 		return nil
 	}
-	if r.open == nil || !r.open.Fits(x.answers, nil, x.reference, x.rival) {
+	if r.open == nil || !r.open.Fits(x.Exam, nil) {
 		r.close(ctx)
-		r.open = r.lane.NewExaminer(x.answers, nil, x.reference, x.rival, r.lane.Largest, seed)
+		r.open = r.lane.NewExaminer(x.Exam, nil, r.lane.Largest, seed)
 	}
 	r.open.Borrow(side.Job, lease)
 	defer r.open.Return()
-	instances := [3]*spec.Instance{side.Instance}
-	for i, job := range []*lab.Job{x.reference, x.rival} {
-		if job != nil {
-			instances[i+1] = job.Instance
-		}
-	}
-	one := lab.NewCase("config", side.Instance.Config, seed)
-	one.Batch = verifyBatch
-	v := &result.Verification{Oracle: x.answers.String(), Seed: seed, Cases: []*result.Case{one}}
+	one := lab.NewCase("config", side.Instance.Config, seed, lab.VerifyBatch)
+	v := &result.Verification{Oracle: x.Answers.String(), Seed: seed, Cases: []*result.Case{one}}
 	side.verification = v
-	reason, err := r.compare(ctx, one, instances)
+	reason, err := r.compare(ctx, one, x.Instances(side.Instance))
 	var own *verify.OracleError
 	switch {
 	case ctx.Err() != nil:

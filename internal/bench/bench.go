@@ -6,6 +6,8 @@ package bench
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 
 	"pawl/internal/lab"
 	"pawl/internal/measure"
@@ -49,7 +51,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	opts.Measure.Seed = r.Seed
 	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}
-	plans, err := b.plan()
+	rows, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +62,17 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	b.lab = lab.New(r, b.report, place)
 	var jobs []*lab.Job
-	for _, p := range plans {
-		for _, side := range p.sides() {
+	for _, m := range rows {
+		for _, side := range m.sides() {
 			jobs = append(jobs, side.Job)
 		}
-		jobs = append(jobs, p.exam.jobs()...)
+		if m.exam != nil {
+			jobs = append(jobs, m.exam.Jobs()...)
+		}
 	}
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
-	rows, err := b.measureAll(ctx, plans, startErr)
-	if err != nil {
+	if err := b.measureAll(ctx, rows, startErr); err != nil {
 		return nil, err
 	}
 	for _, m := range rows {
@@ -80,6 +83,49 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 }
 
 func killed(err error) bool {
-	var fault *result.Fault
-	return errors.As(err, &fault) && fault.Cause == result.CauseKilled
+	fault, ok := errors.AsType[*result.Fault](err)
+	return ok && fault.Cause == result.CauseKilled
+}
+
+// anywhere reports whether any GPU's lane may measure the row: no side of it runs on the CPU.
+func (m *measured) anywhere() bool {
+	return !slices.ContainsFunc(m.sides(), func(side *measured) bool { return !side.GPU() })
+}
+
+// measureAll lets the lanes measure all rows.
+func (b *bench) measureAll(ctx context.Context, rows []*measured, startErr error) error {
+	work := 0 // number of lanes that have something to do
+	for _, m := range rows {
+		for _, side := range m.sides() {
+			side.fault = side.Record.Fault
+		}
+		if m.anywhere() || b.lab.Workers > 1 {
+			work++
+		}
+	}
+	lanes, err := b.lab.Lanes(ctx, b.Devices, min(work+1, len(rows)))
+	if err != nil {
+		return err
+	}
+	lab.Share(lanes, len(rows), func(i int) bool { return rows[i].anywhere() }, func(lane *lab.Lab, pieces iter.Seq[int]) {
+		startErr := startErr
+		room := &examRoom{lane: lane}
+		defer room.close(ctx)
+		for i := range pieces {
+			m := rows[i]
+			tried := m.fault == nil
+			if tried {
+				if len(lanes) > 1 && m.GPU() {
+					m.device = lane.UUID()
+				}
+				b.measure(ctx, room, m, startErr, i, len(rows))
+			}
+			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: m.timing.Median(), Done: i + 1, Total: len(rows)})
+			if tried && killed(startErr) { // this row fails; the next one tries another worker
+				startErr = nil
+			}
+		}
+		lane.Release(ctx)
+	})
+	return nil
 }

@@ -3,35 +3,30 @@ package bench
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
+	"pawl/internal/diag"
 	"pawl/internal/judge"
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/spec"
 )
 
-// measured is a plan, or a rival of one, and its outcome.
+// measured is a row, or a rival of one, and what is known of it.
 type measured struct {
-	*plan
+	*lab.Job
 	rivals       []*measured
-	fault        *result.Fault
+	exam         *exam          // for a row with rivals
+	fault        *result.Fault  // why it has no (trustworthy) number
 	timing       *result.Timing // nil: there is no sample
 	ratio        *result.Ratio  // for a rival: its time over the row's
 	verification *result.Verification
 	device       string // UUID of the GPU, where several shared the rows
 	tried        bool   // there was a worker for it
 	notes        []result.Warning
-}
-
-// unmeasured returns a plan's value before anything is known of it.
-func unmeasured(p *plan) *measured {
-	m := &measured{plan: p, fault: p.Record.Fault}
-	for _, rival := range p.rivals {
-		m.rivals = append(m.rivals, unmeasured(rival))
-	}
-	return m
 }
 
 // sides returns the row itself and its rivals.
@@ -72,11 +67,8 @@ func (b *bench) measure(ctx context.Context, room *examRoom, m *measured, startE
 		}
 		roofed := room.lane.HoldAgainstRoof(side.Job, side.timing)
 		side.timing, side.notes = roofed.Timing, append(side.notes, roofed.Warnings...)
-		if v := side.verification; v != nil && len(roofed.Findings) > 0 {
-			v.Findings = append(v.Findings, roofed.Findings...)
-			if v.Integrity == result.Clean {
-				v.Integrity = result.Suspicious
-			}
+		if side.verification != nil {
+			side.verification.Suspect(roofed.Findings...)
 		}
 		if roofed.Fault != nil {
 			side.fail("measure", roofed.Fault)
@@ -146,4 +138,74 @@ func (b *bench) row(m *measured) *result.Row {
 		row.Rivals = append(row.Rivals, rival)
 	}
 	return row
+}
+
+// plan resolves every selected kernel on every selected config.
+func (b *bench) plan() ([]*measured, error) {
+	used := make([]bool, len(b.Set))
+	var rows []*measured
+	for _, s := range b.run.Selections {
+		variant := s.Kernel.Default()
+		for i, set := range b.Set {
+			if !slices.ContainsFunc(s.Kernel.Params, func(p *spec.Param) bool { return p.Name == set.Name }) {
+				continue
+			}
+			used[i] = true
+			var err error
+			if variant, err = variant.With(set.Name, set.Value); err != nil {
+				return nil, err
+			}
+		}
+		rivals, err := b.rivals(s.Kernel)
+		if err != nil {
+			return nil, err
+		}
+		answers, unknown := b.answers(s.Kernel)
+		for _, config := range s.Configs {
+			p := &measured{Job: lab.NewJob(b.Spec.Dir, variant, config)}
+			for _, rival := range rivals {
+				p.rivals = append(p.rivals, &measured{Job: rival.Job(b.Spec.Dir, config)})
+			}
+			if len(rivals) > 0 {
+				p.exam = &exam{unknown: unknown}
+				if answers != nil {
+					p.exam.Exam = answers.On(config)
+				}
+			}
+			rows = append(rows, p)
+		}
+	}
+	for i, set := range b.Set {
+		if !used[i] {
+			names := paramNames(b.run.Selections)
+			if len(names) == 0 {
+				return nil, fmt.Errorf("--set %s: no selected kernel has params", set.Name)
+			}
+			return nil, fmt.Errorf("no selected kernel has a param %q (%s)", set.Name, diag.Meant(set.Name, names))
+		}
+	}
+	return rows, nil
+}
+
+// rivals finds the rivals that a kernel is measured against.
+func (b *bench) rivals(k *spec.Kernel) ([]*lab.Rival, error) {
+	var out []*lab.Rival
+	for _, name := range b.Against {
+		found, err := lab.FindRival(b.Spec, k, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found)
+	}
+	return out, nil
+}
+
+func paramNames(selections []spec.Selection) []string {
+	var names []string
+	for _, s := range selections {
+		for _, p := range s.Kernel.Params {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }

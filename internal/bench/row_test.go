@@ -23,7 +23,7 @@ func TestBrokenSidesAreNotCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			side := func(fault *result.Fault) *measured {
 				job := &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k"}}, Config: &spec.Config{}}
-				return &measured{plan: &plan{Job: job}, fault: fault}
+				return &measured{Job: job, fault: fault}
 			}
 			m, other := side(test.own), side(test.rival)
 			m.rivals, other.ratio = []*measured{other}, &result.Ratio{Median: 2, Low: 1, High: 3, Rounds: 8}

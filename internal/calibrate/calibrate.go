@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"pawl/internal/bench"
@@ -55,7 +56,7 @@ type place struct {
 // Roofline measures the peaks of a device class. An error means that there are none; the failure of
 // a single kernel is in its Try.
 func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
-	here, err := look(ctx, opts)
+	here, err := findPlace(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +94,8 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 // exceeds a large cache takes long on one core.
 const fewest = stat.MinInterval
 
-// look asks a worker which devices exist.
-func look(ctx context.Context, opts Options) (*place, error) {
+// findPlace asks a worker which devices exist.
+func findPlace(ctx context.Context, opts Options) (*place, error) {
 	client, err := worker.Start(ctx, worker.Options{})
 	if err != nil {
 		return nil, err
@@ -151,24 +152,39 @@ func names(targets []target) []string {
 // spec writes the kernels of this place into a folder and reads them from there,
 // with the place's own sizes.
 func (p *place) spec(folder string) (*spec.Spec, error) {
-	if err := writeKernels(p.cell(), folder); err != nil {
+	s, err := loadKernels(p.cell(), folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range s.Kernels {
+		for _, c := range k.Configs {
+			for name, n := range p.sizes() {
+				set(c, name, n)
+			}
+		}
+	}
+	return s, nil
+}
+
+// loadKernels puts embedded kernels into a folder and reads them from there.
+func loadKernels(from, folder string) (*spec.Spec, error) {
+	if err := writeKernels(from, folder); err != nil {
 		return nil, err
 	}
 	s, err := spec.Load(filepath.Join(folder, spec.FileName))
 	if err != nil {
 		return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 	}
-	sizes := p.sizes()
-	for _, k := range s.Kernels {
-		for _, c := range k.Configs {
-			for i := range c.Vars {
-				if n, ok := sizes[c.Vars[i].Name]; ok {
-					c.Vars[i].Value = formula.Int(n)
-				}
-			}
+	return s, nil
+}
+
+// set changes a variable of a config.
+func set(c *spec.Config, name string, value int64) {
+	for i := range c.Vars {
+		if c.Vars[i].Name == name {
+			c.Vars[i].Value = formula.Int(value)
 		}
 	}
-	return s, nil
 }
 
 // writeKernels puts embedded kernels into a folder.
@@ -199,15 +215,10 @@ func (p *place) sizes() map[string]int64 {
 	sizes := map[string]int64{}
 	last := int64(0)
 	for _, c := range roof.Caches(spec.CellHost, p.machine) {
-		name := "L2"
-		switch c.Name {
-		case roof.L1:
-			continue
-		case roof.LLC:
-			name = "LLC"
+		if c.Name != roof.L1 {
+			sizes[strings.ToUpper(string(c.Name))] = whole(c.Bytes)
+			last = c.Bytes
 		}
-		sizes[name] = whole(c.Bytes)
-		last = c.Bytes
 	}
 	// Two buffers of this size exceed the caches twice, like the rows that are compared with this
 	// peak.

@@ -1,17 +1,16 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"pawl/internal/curve"
 	"pawl/internal/diag"
-	"pawl/internal/formula"
 	"pawl/internal/judge"
 	"pawl/internal/lab"
 	"pawl/internal/measure"
@@ -46,67 +45,48 @@ type gate struct {
 // Gate tries the gate on kernels whose slowdown is known, and saves the curve as it grows:
 // decisions are not lost when it is interrupted, and a later call continues from there.
 func Gate(ctx context.Context, opts GateOptions) (*curve.Curve, error) {
-	g, leave, err := enter(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return g.curve, g.try(ctx)
+	var c *curve.Curve
+	err := with(ctx, opts, func(g *gate) error {
+		c = g.curve
+		return g.try(ctx)
+	})
+	return c, err
 }
 
 // Duet plays pawl's own kernel against itself once, and returns the change.
 func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
-	g, leave, err := enter(ctx, opts)
+	var change *result.Change
+	err := with(ctx, opts, func(g *gate) error {
+		m, err := g.match(trial{}, "the same kernel twice")
+		if err != nil {
+			return err
+		}
+		measure.Play(ctx, []*measure.Match{m}, g.host(trial{}), 0, g.duet, g.progress(1, 1))
+		change = g.change(m, 1)
+		return cmp.Or(ctx.Err(), m.Err())
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	m, err := g.match(trial{}, "the same kernel twice")
-	if err != nil {
-		return nil, err
-	}
-	measure.Play(ctx, []*measure.Match{m}, g.host(trial{}), 0, g.duet, g.progress(1, 1))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err := m.Err(); err != nil {
-		return nil, err
-	}
-	return m.Change(1, make([]result.Role, 2), g.duet), nil
+	return change, nil
 }
 
-// enter builds pawl's own kernels and opens a lab for them.
-func enter(ctx context.Context, opts GateOptions) (*gate, func(), error) {
-	here, err := look(ctx, opts.Options)
+// with builds pawl's own kernels in a lab, and calls do with them.
+func with(ctx context.Context, opts GateOptions, do func(*gate) error) error {
+	here, err := findPlace(ctx, opts.Options)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	folder, err := os.MkdirTemp("", "pawl-gate-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a folder for the kernels: %w", err)
+		return fmt.Errorf("make a folder for the kernels: %w", err)
 	}
-	g := &gate{GateOptions: opts}
-	leave := func() {
-		if g.lab != nil {
-			g.lab.Close()
-		}
-		_ = os.RemoveAll(folder)
-	}
-	if err := g.enter(ctx, here, folder); err != nil {
-		leave()
-		return nil, nil, err
-	}
-	return g, leave, nil
-}
-
-func (g *gate) enter(ctx context.Context, here *place, folder string) error {
-	if err := writeKernels("gate/"+here.cell(), folder); err != nil {
+	defer os.RemoveAll(folder)
+	s, err := loadKernels("gate/"+here.cell(), folder)
+	if err != nil {
 		return err
 	}
-	s, err := spec.Load(filepath.Join(folder, spec.FileName))
-	if err != nil {
-		return fmt.Errorf("read pawl's own kernels: %w", err)
-	}
+	g := &gate{GateOptions: opts}
 	if g.run, err = run.Prepare(result.KindBench, run.Request{Tool: g.Tool, Command: g.Command, Started: g.Started, Follow: g.Follow, Spec: s}); err != nil {
 		return err
 	}
@@ -116,7 +96,11 @@ func (g *gate) enter(ctx context.Context, here *place, folder string) error {
 		return err
 	}
 	g.lab = lab.New(g.run, g.run.NewReport(ctx, g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
-	return g.build(ctx, s, here)
+	defer g.lab.Close()
+	if err := g.build(ctx, s, here); err != nil {
+		return err
+	}
+	return do(g)
 }
 
 // load continues the existing curve, unless another driver made it.
@@ -161,15 +145,6 @@ func (g *gate) build(ctx context.Context, s *spec.Spec, here *place) error {
 	return nil
 }
 
-// set changes a variable of a config.
-func set(c *spec.Config, name string, value int64) {
-	for i := range c.Vars {
-		if c.Vars[i].Name == name {
-			c.Vars[i].Value = formula.Int(value)
-		}
-	}
-}
-
 // slower converts a part of the gate's regression into the kernels' unit: parts of a hundred
 // thousand.
 func (g *gate) slower(part float64) int64 {
@@ -209,7 +184,7 @@ func (g *gate) match(t trial, name string) (*measure.Match, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 		}
-		m.Sides = append(m.Sides, measure.Entrant{Instance: in, Symbols: job.Artifact.Symbols})
+		m.Sides = append(m.Sides, measure.Side{Instance: in, Symbols: job.Artifact.Symbols})
 	}
 	return m, nil
 }

@@ -220,7 +220,7 @@ func TestGateTellsHowFarItIs(t *testing.T) {
 func TestGateOfWhatThereIs(t *testing.T) {
 	trying(t) // nothing is wanted
 	opts := once(t)
-	here, err := look(t.Context(), opts.Options)
+	here, err := findPlace(t.Context(), opts.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

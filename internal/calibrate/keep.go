@@ -8,7 +8,6 @@ import (
 	"pawl/internal/curve"
 	"pawl/internal/roof"
 	"pawl/internal/spec"
-	"pawl/internal/unit"
 )
 
 type (
@@ -67,12 +66,7 @@ func KeepPeaks(peaks *Peaks, forget bool) (kept []Kept, path string, unread, err
 func Doubtful(p Peak) bool { return p.HalfWidth() > roof.Wide }
 
 // Rate formats a rate of a peak with its unit.
-func Rate(p Peak, value float64) string {
-	if p.Unit == roof.GFLOPS {
-		return unit.GFLOPS(value)
-	}
-	return unit.Bandwidth(value)
-}
+func Rate(p Peak, value float64) string { return roof.Rate(p.Unit, value) }
 
 // about describes the peaks.
 var about = map[roof.Name]string{

@@ -63,25 +63,23 @@ func (t trial) together(o trial) bool { return t.kernel == o.kernel && t.behind 
 // made returns how many decisions of a trial there are.
 func nextSet(trials []trial, made func(trial) int, count, number int) []trial {
 	have := map[trial]int{}
-	share := func(t trial) float64 { return float64(have[t]) / float64(t.wanted) }
-	group := map[trial][2]int{} // by its first trial: made, wanted
-	var first []trial
 	for _, t := range trials {
 		have[t] = made(t)
-		at := slices.IndexFunc(first, t.together)
-		if at < 0 {
-			first = append(first, t)
-			at = len(first) - 1
-		}
-		sum := group[first[at]]
-		group[first[at]] = [2]int{sum[0] + min(have[t], t.wanted), sum[1] + t.wanted}
 	}
-	done := func(t trial) float64 { return float64(group[t][0]) / float64(group[t][1]) }
-	first = slices.DeleteFunc(first, func(t trial) bool { return group[t][0] >= group[t][1] })
-	if len(first) == 0 {
+	share := func(t trial) float64 { return float64(have[t]) / float64(t.wanted) }
+	done := func(of trial) float64 { // of all trials that can be decided together with this one
+		made, wanted := 0, 0
+		for _, t := range trials {
+			if t.together(of) {
+				made, wanted = made+min(have[t], t.wanted), wanted+t.wanted
+			}
+		}
+		return float64(made) / float64(wanted)
+	}
+	if len(trials) == 0 {
 		return nil
 	}
-	chosen := slices.MinFunc(first, func(a, b trial) int { return cmp.Compare(done(a), done(b)) })
+	chosen := slices.MinFunc(trials, func(a, b trial) int { return cmp.Compare(done(a), done(b)) })
 	candidates := slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return !t.together(chosen) })
 	var out []trial
 	for range count {

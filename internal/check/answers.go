@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"pawl/internal/git"
@@ -18,20 +17,13 @@ import (
 
 // exam holds everything needed to know a row's right answers.
 type exam struct {
-	answers   *lab.Answers
-	reference *lab.Job
-	rival     *lab.Job
-	varies    bool   // the kernel may return different bits each time
-	whose     string // the oracle's owner, where the oracle is the base's
-	byChange  bool   // the oracle is the change's own, since the base's cannot be asked
-	unasked   error  // why the base's oracle cannot be asked about the candidate's arguments
-	err       error  // why there are no answers
-	notes     []result.Warning
-}
-
-// jobs lists the jobs that must be built to have the answers.
-func (x *exam) jobs() []*lab.Job {
-	return slices.DeleteFunc([]*lab.Job{x.reference, x.rival}, func(job *lab.Job) bool { return job == nil })
+	lab.Exam
+	varies   bool   // the kernel may return different bits each time
+	whose    string // the oracle's owner, where the oracle is the base's
+	byChange bool   // the oracle is the change's own, since the base's cannot be asked
+	unasked  error  // why the base's oracle cannot be asked about the candidate's arguments
+	err      error  // why there are no answers
+	notes    []result.Warning
 }
 
 // examOf finds where a row's right answers come from: the oracle of the base's spec, else the
@@ -39,10 +31,7 @@ func (x *exam) jobs() []*lab.Job {
 // oracle is asked where the base's does not take the arguments that the kernel has now.
 func (c *check) examOf(b *built) *exam {
 	own := b.candidate.Variant.Kernel
-	var theirs *spec.Kernel
-	if c.base != nil {
-		theirs = kernel(c.base.spec, own.Name)
-	}
+	theirs := c.base.kernel(own.Name)
 	if theirs == nil {
 		return c.examBy(b, c.Spec, own)
 	}
@@ -96,18 +85,18 @@ func (c *check) examBy(b *built, s *spec.Spec, from *spec.Kernel) *exam {
 		}
 		c.answers[from] = answers
 	}
-	x := &exam{answers: answers, varies: !from.Deterministic}
+	x := &exam{varies: !from.Deterministic}
 	about := b.candidate.Instance
 	for _, at := range []*spec.Config{about.Config, b.config} {
-		x.reference, x.rival = answers.Jobs(at)
-		if x.unasked = answers.Unasked(about, x.reference, x.rival); x.unasked == nil {
+		x.Exam = answers.On(at)
+		if x.unasked = x.Unasked(about); x.unasked == nil {
 			break
 		}
 	}
 	if base := b.versions.base; answers.Oracle == nil && base != nil && base.job != nil && base.job.Instance != nil {
 		x.unasked = verify.Answers(base.job.Instance, about)
 		if !base.missing() {
-			x.reference = base.job
+			x.Reference = base.job
 		}
 	}
 	return x
@@ -133,7 +122,7 @@ const before = ", in a change of its own before this one"
 
 // unanswered returns the fault of a row whose oracle does not answer.
 func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
-	if x.answers.Oracle == nil {
+	if x.Oracle == nil {
 		own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(b.base.commit))
 		own.Hint = "add an oracle: to the kernel in pawl.yaml" + before
 		if x.unasked != nil { // then the change's own oracle is asked
@@ -165,7 +154,7 @@ func (c *check) noteJudge(b *built, x *exam) []result.Warning {
 	if x.whose == "" || own.Oracle == nil {
 		return nil
 	}
-	theirs := kernel(c.base.spec, own.Name)
+	theirs := c.base.kernel(own.Name)
 	what := ""
 	switch a, b := theirs.Tolerance, own.Tolerance; {
 	case c.otherOracle(theirs, own):
@@ -193,7 +182,7 @@ func (c *check) otherOracle(theirs, own *spec.Kernel) bool {
 	case a.Python != "":
 		source = spec.PythonSource(a.Python)
 	case a.Kernel != "":
-		before, now := kernel(c.base.spec, a.Kernel), kernel(c.Spec, a.Kernel)
+		before, now := c.base.kernel(a.Kernel), c.Spec.Kernel(a.Kernel)
 		if before == nil || now == nil || before.Source != now.Source {
 			return true
 		}

@@ -11,6 +11,16 @@ import (
 // Every stage's value adds to the one before what the stage has learnt of its row. This file alone
 // turns these values into the rows of the report.
 
+// state is what is known of a row so far. Every stage has its own copy.
+type state struct {
+	sides
+	fault        *result.Fault // the candidate's
+	incorrect    bool
+	timing       *result.Timing       // nil: there is no sample
+	verification *result.Verification // nil: its answers were not verified
+	notes        []result.Warning
+}
+
 // rowsOf returns the rows of the report, as far as a stage knows them.
 func rowsOf[Stage interface{ row() *result.Row }](stages []Stage) []*result.Row {
 	var rows []*result.Row
@@ -21,33 +31,30 @@ func rowsOf[Stage interface{ row() *result.Row }](stages []Stage) []*result.Row 
 }
 
 func (b *built) row() *result.Row {
-	row := b.candidate.Row()
-	row.Class, row.Dropped, row.Plan = b.class, b.dropped, b.plan
-	row.Warnings = slices.Concat(b.planned.notes, row.Warnings, b.notes)
-	row.Sides = b.sides.rows(b.bestLost)
-	row.Verdict = judge.Unmeasured(b.evidence(spec.Gate{}))
+	row := b.rowOf(b.state)
+	row.Verdict = judge.Unmeasured(b.evidence(b.state, spec.Gate{}))
 	return row
 }
 
-func (j *judged) row() *result.Row {
-	row := j.built.row()
-	row.Fault, row.Timing, row.Verification = j.fault, j.candidate.Timed(j.timing), j.verification
-	row.Verdict, row.Reasons = j.verdict, j.reasons
-	row.Sides = j.sides.rows(j.bestLost)
-	row.Warnings = slices.Concat(row.Warnings, j.verified.notes, j.notes)
+func (b *built) rowOf(s state) *result.Row {
+	row := b.candidate.Row()
+	row.Class, row.Dropped, row.Plan = b.class, b.dropped, b.plan
+	row.Fault, row.Timing, row.Verification = s.fault, b.candidate.Timed(s.timing), s.verification
+	row.Sides = s.sides.rows(b.bestLost)
+	row.Warnings = slices.Concat(b.planNotes, row.Warnings, s.notes)
 	return row
 }
 
 func (m *moved) row() *result.Row {
-	row := m.judged.row()
-	row.Moved = m.move
+	row := m.rowOf(m.state)
+	row.Verdict, row.Reasons, row.Moved = m.verdict, m.reasons, m.move
 	return row
 }
 
 func (e *explained) row() *result.Row {
 	row := e.moved.row()
 	row.History = e.history
-	row.Warnings = append(row.Warnings, e.notes...)
+	row.Warnings = append(row.Warnings, e.why...)
 	return row
 }
 
@@ -55,11 +62,10 @@ func (e *explained) row() *result.Row {
 // nobody need build it, since the candidate is that version.
 func (s sides) rows(bestLost bool) []*result.Side {
 	var out []*result.Side
-	if s.base != nil {
-		out = append(out, s.base.row())
-	}
-	if s.best != nil && !bestLost {
-		out = append(out, s.best.row())
+	for _, one := range s.all() {
+		if one != s.best || !bestLost {
+			out = append(out, one.row())
+		}
 	}
 	return out
 }
@@ -76,22 +82,13 @@ func (s *side) row() *result.Side {
 }
 
 // evidence returns what the verdict depends on.
-func (b *built) evidence(gate spec.Gate) judge.Case {
-	return evidence(b, gate, b.candidate.Record.Fault, false, b.sides)
-}
-
-// evidence returns what the verdict depends on.
-func (j *judged) evidence(gate spec.Gate) judge.Case {
-	return evidence(j.built, gate, j.fault, j.incorrect, j.sides)
-}
-
-func evidence(b *built, gate spec.Gate, fault *result.Fault, incorrect bool, of sides) judge.Case {
-	best := of.best.evidence(b.candidate)
+func (b *built) evidence(s state, gate spec.Gate) judge.Case {
+	best := s.best.evidence(b.candidate)
 	if best != nil && b.isBest {
 		best.Same = true
 	}
 	return judge.Case{
-		Gate: gate, Fault: fault, Incorrect: incorrect, Accepted: b.accepted, Draft: b.draft,
-		Base: of.base.evidence(b.candidate), Best: best,
+		Gate: gate, Fault: s.fault, Incorrect: s.incorrect, Accepted: b.accepted, Draft: b.draft,
+		Base: s.base.evidence(b.candidate), Best: best,
 	}
 }

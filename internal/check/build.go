@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // built is a row whose versions are built, so that its opponents are known.
 type built struct {
 	*planned
-	sides
+	state
 	unchanged bool   // same code as the base
 	alone     bool   // it is measured without an opponent
 	plan      string // what is done with the row
@@ -22,8 +23,7 @@ type built struct {
 	isBest    bool   // the candidate is the best-known version, and the commit that the baseline names could not be built
 	bestLost  bool   // and that commit is lost for good
 
-	acceptedElsewhere *opponent // the version this branch's baseline names, where the base does not have it and the row is other code
-	notes             []result.Warning
+	acceptedElsewhere *side // the version this branch's baseline names, where the base does not have it and the row is other code
 }
 
 // build builds all versions and decides who plays.
@@ -52,8 +52,8 @@ func (c *check) build(ctx context.Context, rows []*planned) []*built {
 // jobs lists all versions that must be built before the opponents are known.
 func (x *planned) jobs() []*lab.Job {
 	out := []*lab.Job{x.candidate}
-	for _, o := range []*opponent{x.versions.base, x.versions.best} {
-		if o != nil && o.job != nil {
+	for _, o := range x.versions.all() {
+		if o.job != nil {
 			out = append(out, o.job)
 		}
 	}
@@ -62,8 +62,8 @@ func (x *planned) jobs() []*lab.Job {
 
 // buildAccepted builds the versions that the branch's own entries name, for rows whose code differs
 // from the entry's: another compiler may have made different code from the same sources.
-func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent {
-	found := make([]*opponent, len(rows))
+func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*side {
+	found := make([]*side, len(rows))
 	var jobs []*lab.Job
 	for i, x := range rows {
 		branch, base, identity := x.entries.branch, x.entries.base, x.candidate.Identity()
@@ -85,12 +85,12 @@ func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*opponent 
 }
 
 // pair decides, once identities are known, which versions play.
-func (x *planned) pair(elsewhere *opponent, first bool) *built {
-	b := &built{planned: x, acceptedElsewhere: elsewhere}
+func (x *planned) pair(elsewhere *side, first bool) *built {
+	b := &built{planned: x, state: state{fault: x.candidate.Record.Fault}, acceptedElsewhere: elsewhere}
 	entry, best := x.entries.counts, x.versions.best
 	b.isBest = best != nil && best.missing() && x.candidate.Identity() != "" && entry.Identity == x.candidate.Identity()
 	b.bestLost = b.isBest && best.lostForGood()
-	b.base, b.best = x.versions.base.side(), best.side()
+	b.sides = x.versions.withBuilds()
 	if b.best != nil {
 		b.best.storedS = x.storedS()
 	}
@@ -100,22 +100,19 @@ func (x *planned) pair(elsewhere *opponent, first bool) *built {
 	if b.bestLost && b.base != nil {
 		b.best = nil
 	}
-	for _, s := range []*side{b.base, b.best} {
-		if s != nil {
-			s.plays = x.candidate.Record.Fault == nil && !s.absent() && !s.is(x.candidate)
-		}
+	for _, s := range b.all() {
+		s.plays = b.fault == nil && !s.absent() && !s.is(x.candidate)
 	}
-	if x.candidate.Record.Fault != nil {
+	if b.fault != nil {
 		b.plan = "nothing: it cannot be built"
 		return b
 	}
 	b.findAccepted()
-	if b.base.same(x.candidate) || b.base == nil && (b.isBest || b.best.same(x.candidate)) {
+	if b.base.is(x.candidate) || b.base == nil && (b.isBest || b.best.is(x.candidate)) {
 		b.unchanged, b.alone = true, first
-		b.sides = b.each(func(s *side) *side {
+		for _, s := range b.all() {
 			s.plays = false
-			return s
-		})
+		}
 		if b.plan = "nothing: unchanged"; first {
 			b.plan = "measure alone: unchanged, and the first baseline"
 		}
@@ -132,30 +129,23 @@ func (x *planned) pair(elsewhere *opponent, first bool) *built {
 	return b
 }
 
-// same reports whether the side exists and is the candidate itself.
-func (s *side) same(candidate *lab.Job) bool { return s != nil && s.is(candidate) }
-
-// side returns the opponent as a side that has not been measured.
-func (o *opponent) side() *side {
-	if o == nil {
-		return nil
-	}
-	s := &side{opponent: o}
-	if o.why != "" {
-		s.reasons = []string{o.why}
-	}
-	if o.job != nil && o.job.Record.Fault != nil {
-		s.fault = o.job.Record.Fault
-		s.reasons = append(s.reasons, o.unavailable())
-	}
-	return s
+// withBuilds returns copies of the sides that know how they were built.
+func (s sides) withBuilds() sides {
+	return s.each(func(planned *side) *side {
+		one := *planned
+		if one.job != nil && one.job.Record.Fault != nil {
+			one.fault = one.job.Record.Fault
+			return one.with(one.unavailable())
+		}
+		return &one
+	})
 }
 
 // unavailable says why a version cannot be measured, in the compiler's own words, because no other
 // row shows them.
-func (o *opponent) unavailable() string {
-	why := fmt.Sprintf("the %s version cannot be had: %s", o.role, o.job.Record.Fault.Message)
-	if words := firstError(o.job.Record.Build); words != "" {
+func (s *side) unavailable() string {
+	why := fmt.Sprintf("the %s version cannot be had: %s", s.role, s.job.Record.Fault.Message)
+	if words := firstError(s.job.Record.Build); words != "" {
 		why += ": " + words
 	}
 	return why
@@ -221,7 +211,7 @@ func (b *built) findAccepted() {
 		return
 	}
 	if b.accepted = b.isBranch(); b.accepted {
-		b.notes = append(b.notes, result.Warning{Code: "accepted", Message: fmt.Sprintf("accepted by %s: %s", orSomebody(move.Who), move.Reason)})
+		b.notes = append(b.notes, result.Warning{Code: "accepted", Message: fmt.Sprintf("accepted by %s: %s", cmp.Or(move.Who, "somebody"), move.Reason)})
 		return
 	}
 	b.noteOtherCompiler(branch, move)
@@ -238,14 +228,7 @@ func (b *built) noteOtherCompiler(branch *ratchet.Entry, move ratchet.Move) {
 	}
 	b.notes = append(b.notes, result.Warning{
 		Code:    "accept",
-		Message: fmt.Sprintf("accepted by %s for a build by %s; this one is by %s, and commit %s cannot be rebuilt to compare", orSomebody(move.Who), then, now, git.Short(branch.Commit)),
+		Message: fmt.Sprintf("accepted by %s for a build by %s; this one is by %s, and commit %s cannot be rebuilt to compare", cmp.Or(move.Who, "somebody"), then, now, git.Short(branch.Commit)),
 		Hint:    "pawl baseline accept --reason, on a machine with this compiler",
 	})
-}
-
-func orSomebody(who string) string {
-	if who == "" {
-		return "somebody"
-	}
-	return who
 }

@@ -43,7 +43,7 @@ func mixedCheck(folder string) (*check, []*judged) {
 			class = "host-some"
 		}
 		x := &planned{class: class, candidate: &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Cell: cell}}}}
-		rows = append(rows, &judged{played: &played{verified: &verified{built: &built{planned: x}}}, sides: sides{base: &side{plays: true}}})
+		rows = append(rows, &judged{played: &played{verified: &verified{built: &built{planned: x}}}, state: state{sides: sides{base: &side{plays: true}}}})
 	}
 	c.consult([]*planned{rows[0].planned, rows[2].planned})
 	return c, rows

@@ -20,7 +20,7 @@ const (
 type explained struct {
 	*moved
 	history []result.HistoryPoint
-	notes   []result.Warning
+	why     []result.Warning
 }
 
 // explain asks why rows changed, and gives every row that has a baseline the history of that
@@ -36,7 +36,7 @@ func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 			continue
 		}
 		if err := c.Explain(ctx, c.lab, m.candidate, playing[0].job); err != nil {
-			e.notes = append(e.notes, result.Warning{Code: "explain", Message: err.Error()})
+			e.why = append(e.why, result.Warning{Code: "explain", Message: err.Error()})
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookBack)

@@ -85,8 +85,8 @@ func TestAllPlayOnTheSameData(t *testing.T) {
 			if got := best.job.Instance.Args[0].Init; !reflect.DeepEqual(got, *test.best) {
 				t.Errorf("best has %+v, want %+v", got, *test.best)
 			}
-			if test.warns != (len(x.notes) > 0) || len(best.job.Record.Warnings) > 0 {
-				t.Errorf("warnings %+v, of the best %+v", x.notes, best.job.Record.Warnings)
+			if test.warns != (len(x.planNotes) > 0) || len(best.job.Record.Warnings) > 0 {
+				t.Errorf("warnings %+v, of the best %+v", x.planNotes, best.job.Record.Warnings)
 			}
 		})
 	}

@@ -14,14 +14,9 @@ import (
 // judged is a row with its verdict.
 type judged struct {
 	*played
-	sides
-	fault        *result.Fault
-	incorrect    bool
-	timing       *result.Timing
-	verification *result.Verification
-	verdict      result.Verdict
-	reasons      []result.Reason
-	notes        []result.Warning
+	state
+	verdict result.Verdict
+	reasons []result.Reason
 }
 
 // judge gives the rows of a group their verdicts.
@@ -32,12 +27,8 @@ func (c *check) judge(ctx context.Context, group []*played) []*judged {
 	for _, p := range group {
 		j := c.judgeRow(ctx, p, &room)
 		out = append(out, j)
-		done := c.done.Add(1)
-		median := 0.0
-		if j.timing != nil {
-			median = j.timing.Stats.Median
-		}
-		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: median, Done: int(done), Total: c.total})
+		done := int(c.done.Add(1))
+		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: j.timing.Median(), Done: done, Total: c.total})
 	}
 	return out
 }
@@ -45,8 +36,9 @@ func (c *check) judge(ctx context.Context, group []*played) []*judged {
 // judgeRow inspects the measurements and judges them. A faster version is inspected longer. A
 // version that the change is slower than must itself be right.
 func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged {
-	j := &judged{played: p, sides: p.sides, fault: p.fault, incorrect: p.incorrect, timing: p.timing, verification: copied(p.verification)}
-	decide := func() { j.verdict, j.reasons = judge.Verdict(j.evidence(c.gate)) }
+	j := &judged{played: p, state: p.state}
+	j.verification = copied(p.verification)
+	decide := func() { j.verdict, j.reasons = judge.Verdict(j.evidence(j.state, c.gate)) }
 	if !p.tried {
 		decide()
 		return j
@@ -77,7 +69,7 @@ func (c *check) hear(rows []*judged) []*judged {
 		}
 		j := *before
 		j.fault, j.incorrect = late, false
-		j.verdict, j.reasons = judge.Verdict(j.evidence(c.gate))
+		j.verdict, j.reasons = judge.Verdict(j.evidence(j.state, c.gate))
 		out[i] = &j
 	}
 	return out
@@ -89,7 +81,7 @@ func copied(v *result.Verification) *result.Verification {
 		return nil
 	}
 	out := *v
-	out.Cases, out.Findings, out.Limits = out.Cases[:len(v.Cases):len(v.Cases)], out.Findings[:len(v.Findings):len(v.Findings)], out.Limits[:len(v.Limits):len(v.Limits)]
+	out.Cases, out.Findings, out.Limits = slices.Clip(v.Cases), slices.Clip(v.Findings), slices.Clip(v.Limits)
 	return &out
 }
 
@@ -105,11 +97,8 @@ func (c *check) holdAgainstRoof(j *judged) {
 		roofed := c.lab.HoldAgainstRoof(j.candidate, j.timing)
 		j.timing = roofed.Timing
 		j.notes = append(j.notes, roofed.Warnings...)
-		if v := j.verification; v != nil && len(roofed.Findings) > 0 {
-			v.Findings = append(v.Findings, roofed.Findings...)
-			if v.Integrity == result.Clean {
-				v.Integrity = result.Suspicious
-			}
+		if j.verification != nil {
+			j.verification.Suspect(roofed.Findings...)
 		}
 		if roofed.Fault != nil {
 			j.fail("measure", roofed.Fault)
@@ -121,7 +110,7 @@ func (c *check) holdAgainstRoof(j *judged) {
 		}
 		o := *before
 		roofed := c.lab.HoldAgainstRoof(o.job, o.timing)
-		o.timing, o.notes = roofed.Timing, append(o.notes[:len(o.notes):len(o.notes)], roofed.Warnings...)
+		o.timing, o.notes = roofed.Timing, append(slices.Clip(o.notes), roofed.Warnings...)
 		if roofed.Fault != nil {
 			o.fault = o.job.FaultOf("measure", roofed.Fault)
 		}
@@ -133,7 +122,7 @@ func (c *check) holdAgainstRoof(j *judged) {
 // version is no standard.
 func (c *check) excuse(ctx context.Context, j *judged) {
 	x := j.exam
-	if x == nil || x.err != nil || x.answers.Oracle == nil {
+	if x == nil || x.err != nil || x.Oracle == nil {
 		return
 	}
 	j.sides = j.each(func(o *side) *side {
@@ -150,11 +139,10 @@ func (c *check) excuse(ctx context.Context, j *judged) {
 
 // wrong says what is wrong with a version's answers; "": nothing, or nobody can say.
 func (c *check) wrong(ctx context.Context, x *exam, job *lab.Job) string {
-	examiner := c.lab.NewExaminer(x.answers, job, x.reference, x.rival, job.Instance.Footprint, c.Duet.Seed)
+	examiner := c.lab.NewExaminer(x.Exam, job, job.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	one := lab.NewCase("config", job.Config, c.Duet.Seed)
-	one.Batch = verifyBatch
-	bench, err := examiner.Bench(ctx, x.instances(job.Instance))
+	one := lab.NewCase("config", job.Config, c.Duet.Seed, lab.VerifyBatch)
+	bench, err := examiner.Bench(ctx, x.Instances(job.Instance))
 	if err == nil {
 		_, err = bench.Try(ctx, one, verify.Trial{})
 	}

@@ -126,7 +126,7 @@ func TestLostVersions(t *testing.T) {
 		result.CauseCompile: true, result.CauseNoEntry: true, result.CauseSpec: true,
 		result.CauseInternal: false, result.CauseTimeout: false, result.CauseUnsupported: false, result.CauseInterrupted: false,
 	} {
-		o := &opponent{job: &lab.Job{Record: lab.Record{Fault: &result.Fault{Cause: cause}}}}
+		o := &side{job: &lab.Job{Record: lab.Record{Fault: &result.Fault{Cause: cause}}}}
 		if o.lostForGood() != want {
 			t.Errorf("%s: lost %t", cause, o.lostForGood())
 		}
@@ -135,7 +135,7 @@ func TestLostVersions(t *testing.T) {
 	defer c.closeTrees()
 	for commit, want := range map[string]bool{strings.Repeat("1", 40): true, "no hash": false} {
 		if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: commit}, "k", c.Spec.Kernels[0].Configs[0]); o.lostForGood() != want {
-			t.Errorf("%s: lost %t: %v", git.Short(commit), o.lostForGood(), o.why)
+			t.Errorf("%s: lost %t: %v", git.Short(commit), o.lostForGood(), o.reasons[0])
 		}
 	}
 }

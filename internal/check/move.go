@@ -89,7 +89,7 @@ func (c *check) offer(j *judged) (m *result.Moved, write bool) {
 		m.Already = true
 		return m, false
 	}
-	if !j.bestLost && (j.timing == nil || !c.stuck(j) && !judge.Moves(j.evidence(c.gate), j.verdict, j.entries.counts == nil)) {
+	if !j.bestLost && (j.timing == nil || !c.stuck(j) && !judge.Moves(j.evidence(j.state, c.gate), j.verdict, j.entries.counts == nil)) {
 		return nil, false
 	}
 	m = j.movedFrom(j.entries.counts)
@@ -191,14 +191,14 @@ func (c *check) unproven(j *judged) string {
 	switch {
 	case v == nil || v.Passed == 0:
 		return "nobody has verified its answers: the kernel has no oracle and there is no earlier version"
-	case j.entries.counts == nil && j.exam.answers.Oracle == nil:
+	case j.entries.counts == nil && j.exam.Oracle == nil:
 		return "the kernel has no oracle: its answers are only those of the version before"
 	case j.exam.byChange:
 		return "its answers are right by its own oracle, and the base's could not be asked"
 	case v.Integrity != result.Clean:
 		return "its result is " + string(v.Integrity)
-	case c.inspects(j.verdict) && timedLooksOf(v) < inspectLooks:
-		return fmt.Sprintf("%d timed samples of it could be verified, and %d must be", timedLooksOf(v), inspectLooks)
+	case c.inspects(j.verdict) && rightTimedSamples(v) < inspectedSamples:
+		return fmt.Sprintf("%d timed samples of it could be verified, and %d must be", rightTimedSamples(v), inspectedSamples)
 	case c.tooFewAnew(j) != "":
 		return c.tooFewAnew(j)
 	case c.Fork && j.candidate.Record.Trust != trustHarness:

@@ -193,7 +193,7 @@ func TestTooFewTimedSamples(t *testing.T) {
 		c := &check{Options: Options{Duet: measure.DuetOptions{Options: measure.Options{Keep: true}}}}
 		x := &planned{candidate: &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Cell: spec.CellCUDA}}}, entries: entries{counts: &ratchet.Entry{}}}
 		of := &verified{built: &built{planned: x}, exam: &exam{}}
-		if why := c.unproven(&judged{played: &played{verified: of}, verdict: result.Improvement, verification: v}); why != want {
+		if why := c.unproven(&judged{played: &played{verified: of}, verdict: result.Improvement, state: state{verification: v}}); why != want {
 			t.Errorf("%d: %q, want %q", looked, why, want)
 		}
 	}

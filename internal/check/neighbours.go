@@ -40,8 +40,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 			return found, err, nil
 		}
 	}
-	var fault *result.Fault
-	if errors.As(err, &fault) && fault.Cause == result.CauseForged {
+	if fault, ok := errors.AsType[*result.Fault](err); ok && fault.Cause == result.CauseForged {
 		return nil, nil, err
 	}
 	return nil, err, nil
@@ -50,7 +49,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 // besideAt examines one size next to that of here, where a launch takes the given seconds.
 func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}
-	for i, job := range []*lab.Job{x.reference, x.rival} {
+	for i, job := range []*lab.Job{x.Reference, x.Rival} {
 		if job == nil {
 			continue
 		}
@@ -63,8 +62,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verif
 	if err != nil {
 		return nil, err
 	}
-	one := lab.NewCase("neighbour", next.Config, seed)
-	one.Batch = verifyBatch
+	one := lab.NewCase("neighbour", next.Config, seed, lab.VerifyBatch)
 	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
 		return nil, err
 	}

@@ -41,10 +41,10 @@ func TestNobodyIsAskedTwice(t *testing.T) {
 	var said string
 	for range 3 {
 		o := c.bestOf(t.Context(), missing, "k", c.Spec.Kernels[0].Configs[0])
-		if o.job != nil || o.lostForGood() || said != "" && o.why != said {
-			t.Errorf("lost %t: %v", o.lostForGood(), o.why)
+		if o.job != nil || o.lostForGood() || said != "" && o.reasons[0] != said {
+			t.Errorf("lost %t: %v", o.lostForGood(), o.reasons[0])
 		}
-		said = o.why
+		said = o.reasons[0]
 	}
 	if n := asked(); n != 1 {
 		t.Errorf("asked %d times", n)

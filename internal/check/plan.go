@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"pawl/internal/lab"
@@ -19,17 +21,11 @@ type planned struct {
 	class     string
 	dropped   bool         // only the base has the config
 	config    *spec.Config // the config that the opponents play: the base's, where it has one of that name
-	versions  versions
+	versions  sides        // as they are planned: nobody has built them
 	entries   entries
 	draft     bool // in the base, or in the best-known version's commit, the kernel is only a draft
 	draftBest bool // in the best-known version's commit it is a draft
-	notes     []result.Warning
-}
-
-// versions are the opponents of a row.
-type versions struct {
-	base *opponent // nil: the kernel is new
-	best *opponent // the best-known version; nil: there is none
+	planNotes []result.Warning
 }
 
 // baselines are the baselines of a device class, by origin.
@@ -82,15 +78,14 @@ func (c *check) plan(ctx context.Context) ([]*planned, error) {
 // withBase returns a selection's configs and, where all configs of the kernel were selected, those
 // that only the base has: a change does not pass by dropping the config that it makes slower.
 func (c *check) withBase(s spec.Selection) []*spec.Config {
-	configs := s.Configs
-	if c.base == nil || len(s.Configs) < len(s.Kernel.Configs) {
+	configs := slices.Clip(s.Configs)
+	other := c.base.kernel(s.Kernel.Name)
+	if other == nil || len(s.Configs) < len(s.Kernel.Configs) {
 		return configs
 	}
-	if other := kernel(c.base.spec, s.Kernel.Name); other != nil {
-		for _, theirs := range other.Configs {
-			if config(s.Kernel, theirs.Name) == nil {
-				configs = append(configs[:len(configs):len(configs)], theirs)
-			}
+	for _, theirs := range other.Configs {
+		if s.Kernel.Config(theirs.Name) == nil {
+			configs = append(configs, theirs)
 		}
 	}
 	return configs
@@ -102,7 +97,7 @@ func (c *check) noteRemoved() {
 		return
 	}
 	for _, k := range c.base.spec.Kernels {
-		if kernel(c.Spec, k.Name) == nil {
+		if c.Spec.Kernel(k.Name) == nil {
 			c.warn("removed", "a kernel that has another name now begins anew: pawl baseline reset takes the old one away", "kernel %s of the base is no more", k.Name)
 		}
 	}
@@ -110,14 +105,15 @@ func (c *check) noteRemoved() {
 
 // planRow resolves one row.
 func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, class string) *planned {
-	x := &planned{class: class, config: own, dropped: config(k, own.Name) == nil, entries: c.baselines[class].of(k.Name, own.Name)}
-	if c.base != nil {
-		if theirs := config(kernel(c.base.spec, k.Name), own.Name); theirs != nil {
-			x.config = theirs
-		}
+	x := &planned{class: class, config: own, dropped: k.Config(own.Name) == nil, entries: c.baselines[class].of(k.Name, own.Name)}
+	if theirs := c.base.kernel(k.Name).Config(own.Name); theirs != nil {
+		x.config = theirs
 	}
 	x.resolve(c.Spec.Dir, k, own)
-	theirs := c.inputsOfBase(k.Name)
+	var theirs []*spec.Arg // a change does not choose the data it is judged on
+	if before := c.base.kernel(k.Name); before != nil {
+		theirs = before.Args
+	}
 	for _, name := range fill(x.candidate.Instance, theirs) {
 		x.note("init", "", "%s is filled as the base says, not as this change does", name)
 	}
@@ -153,32 +149,22 @@ func (x *planned) resolve(dir string, k *spec.Kernel, own *spec.Config) {
 
 // note adds a warning about the row.
 func (x *planned) note(code, hint, format string, args ...any) {
-	x.notes = append(x.notes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+	x.planNotes = append(x.planNotes, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// sizedLike returns the opponent if it solves the candidate's problem, else an opponent without a
-// job that says it solves another.
-func (c *check) sizedLike(x *planned, o *opponent) *opponent {
+// sizedLike returns the side if it solves the candidate's problem, else a side without a job that
+// says it solves another.
+func (c *check) sizedLike(x *planned, o *side) *side {
 	in := x.candidate.Instance
 	if o == nil || o.job == nil || in == nil || in.Config == x.config || sameSizes(o.job.Instance, in) {
 		return o
 	}
-	return &opponent{
-		role: o.role, commit: o.commit, otherProblem: true,
-		why: fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.role, x.candidate.Config.Name),
-	}
+	reason := fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.role, x.candidate.Config.Name)
+	return &side{role: o.role, commit: o.commit, otherProblem: true, reasons: []string{reason}}
 }
 
 func sameVars(a, b *spec.Config) bool {
-	if len(a.Vars) != len(b.Vars) {
-		return false
-	}
-	for i, v := range a.Vars {
-		if v.Name != b.Vars[i].Name || v.Value.String() != b.Vars[i].Value.String() {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a.Vars, b.Vars, func(v, w spec.Var) bool { return v.Name == w.Name && v.Value.String() == w.Value.String() })
 }
 
 // solves reports whether an entry is about the row's problem: its config may have had other values
@@ -242,4 +228,40 @@ func (c *check) noteBare(branch *ratchet.File, lost []string) {
 	if bare := branch.Bare(); len(bare) > 0 {
 		c.warn("samples", hint, "the baseline has lost the samples of %s", strings.Join(bare[:min(len(bare), 3)], ", "))
 	}
+}
+
+// sameSizes reports whether two versions read and write the same numbers of elements. A version
+// that could not be resolved counts as the same, because it has its own error.
+func sameSizes(a, b *spec.Instance) bool {
+	return a == nil || b == nil || maps.Equal(elements(a), elements(b))
+}
+
+func elements(in *spec.Instance) map[spec.Role]int64 {
+	out := map[spec.Role]int64{}
+	for _, arg := range in.Args {
+		out[arg.Role] += arg.Elements
+	}
+	delete(out, spec.RoleScratch)
+	return out
+}
+
+// fill gives a version's buffers the contents of another version's arguments of the same names, and
+// returns the names of the buffers whose contents differed. An argument in the same place under
+// another name may mean something else: an index filled like a different argument would crash a
+// correct kernel.
+func fill(in *spec.Instance, as []*spec.Arg) []string {
+	if in == nil {
+		return nil
+	}
+	var changed []string
+	for i := range in.Args {
+		arg := &in.Args[i]
+		at := slices.IndexFunc(as, func(other *spec.Arg) bool { return other.Name == arg.Name })
+		if at < 0 || !arg.Buffer || as[at].DType != arg.DType || as[at].Role != arg.Role || reflect.DeepEqual(as[at].Init, arg.Init) {
+			continue
+		}
+		arg.Init = as[at].Init
+		changed = append(changed, arg.Name)
+	}
+	return changed
 }

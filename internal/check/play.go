@@ -15,12 +15,10 @@ import (
 // played is a row that was measured, unless something prevented it.
 type played struct {
 	*verified
-	sides
-	fault  *result.Fault
-	timing *result.Timing // nil: there is no sample
-	kept   []measure.Kept // outputs of timed samples
-	match  *measure.Match // nil: it had no opponent
-	tried  bool           // there was a cell for it
+	state
+	kept  []measure.Kept // outputs of timed samples
+	match *measure.Match // nil: it had no opponent
+	tried bool           // there was a cell for it
 }
 
 // groupsOf groups the rows that can share cells, in their order: their versions load the same
@@ -62,83 +60,59 @@ func grouped[Value any](values []Value, id func(Value) string) [][]Value {
 
 // play plays the matches of a group's rows, where they need one.
 func (c *check) play(ctx context.Context, group []*verified) []*played {
-	first := group[0]
-	sound := first.fault == nil && !first.incorrect
-	if sound && !first.alone && len(first.playing()) > 0 {
-		return c.playMatches(ctx, group)
-	}
-	var out []*played
+	var rows []*played
 	for _, v := range group {
-		p := &played{verified: v, sides: v.sides, fault: v.fault}
-		if sound && v.alone {
+		rows = append(rows, &played{verified: v, state: v.state})
+	}
+	switch first := rows[0]; {
+	case first.fault != nil || first.incorrect:
+	case first.alone:
+		for _, p := range rows {
 			c.measure(ctx, p)
 		}
-		out = append(out, p)
+	case len(first.playing()) > 0:
+		c.playMatches(ctx, rows)
 	}
-	return out
+	return rows
 }
 
-// contest is a row that plays.
-type contest struct {
-	row    *verified
-	sides  sides
-	match  *measure.Match
-	played *played // its state so far
-}
-
-// playMatches plays the duets or trios of rows that share their cells.
-func (c *check) playMatches(ctx context.Context, group []*verified) []*played {
-	var contests []*contest
-	for _, v := range group {
-		contests = append(contests, &contest{row: v, sides: v.sides, played: &played{verified: v, sides: v.sides, fault: v.fault}})
-	}
-	c.playContests(ctx, contests)
-	var out []*played
-	for _, k := range contests {
-		out = append(out, k.played)
-	}
-	return out
-}
-
-// playContests plays contests to their end. Where one of two opponents fails, the match starts
-// again without it.
-func (c *check) playContests(ctx context.Context, group []*contest) {
-	jobs := []*lab.Job{group[0].row.candidate}
-	for _, o := range group[0].sides.playing() {
-		jobs = append(jobs, o.job)
-	}
-	host := c.lab.NewHost(jobs)
+// playMatches plays the duets or trios of rows that share their cells to their end. Where one of
+// two opponents fails, the match starts again without it.
+func (c *check) playMatches(ctx context.Context, group []*played) {
+	host := c.lab.NewHost(group[0].contestants())
 	var duels []*lab.Duel
-	for _, k := range group {
-		k.match = &measure.Match{Name: k.row.candidate.Name()}
-		for i, job := range append([]*lab.Job{k.row.candidate}, jobsOf(k.sides.playing())...) {
+	for _, p := range group {
+		before := *p
+		match := &measure.Match{Name: p.candidate.Name()}
+		for i, job := range p.contestants() {
 			host.Admit(i, job)
-			k.match.Sides = append(k.match.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+			match.Sides = append(match.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
 		}
-		duels = append(duels, &lab.Duel{Match: k.match, Settle: func() result.Verdict {
-			k.played = c.settle(ctx, k)
-			verdict, _ := judge.Provisional(evidence(k.row.built, c.gate, k.played.fault, false, k.played.sides))
+		duels = append(duels, &lab.Duel{Match: match, Settle: func() result.Verdict {
+			*p = c.settle(ctx, before, match)
+			verdict, _ := judge.Provisional(p.evidence(p.state, c.gate))
 			return verdict
 		}})
 	}
-	lab.PlayOut(ctx, host, duels, c.duet(group[0].row.planned), func(m *measure.Match, p measure.Progress) {
+	lab.PlayOut(ctx, host, duels, c.duet(group[0].planned), func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: int(c.done.Load()), Total: c.total, Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
-	var again []*contest
-	for _, k := range group {
-		if left, others := k.played.sides.withoutFailed(); others {
-			k.sides = left
-			again = append(again, k)
+	var again []*played
+	for _, p := range group {
+		if left, others := p.withoutFailed(); others {
+			p.sides = left
+			again = append(again, p)
 		}
 	}
-	for _, left := range grouped(again, func(k *contest) string { return k.sides.id() }) {
-		c.playContests(ctx, left)
+	for _, left := range grouped(again, func(p *played) string { return p.sides.id() }) {
+		c.playMatches(ctx, left)
 	}
 }
 
-func jobsOf(playing []*side) []*lab.Job {
-	var jobs []*lab.Job
-	for _, s := range playing {
+// contestants returns the candidate and the versions that it plays against.
+func (p *played) contestants() []*lab.Job {
+	jobs := []*lab.Job{p.candidate}
+	for _, s := range p.playing() {
 		jobs = append(jobs, s.job)
 	}
 	return jobs
@@ -160,10 +134,10 @@ func (s sides) withoutFailed() (left sides, others bool) {
 	}), true
 }
 
-// settle returns the row as the match has found it so far.
-func (c *check) settle(ctx context.Context, k *contest) *played {
-	m := k.match
-	p := &played{verified: k.row, fault: k.row.fault, timing: k.played.timing, kept: m.Kept(), match: m, tried: true}
+// settle returns the row as the match has found it so far; before is the row when the match began.
+func (c *check) settle(ctx context.Context, before played, m *measure.Match) played {
+	p := before
+	p.kept, p.match, p.tried = m.Kept(), m, true
 	timings := m.Timings()
 	took := func(i int, before *result.Timing) *result.Timing {
 		if i < len(timings) && len(timings[i].Samples.Seconds) > 0 {
@@ -174,7 +148,7 @@ func (c *check) settle(ctx context.Context, k *contest) *played {
 	p.timing = took(0, p.timing)
 	roles := []result.Role{""}
 	index := map[result.Role]int{}
-	for i, o := range k.sides.playing() {
+	for i, o := range before.playing() {
 		roles = append(roles, o.role)
 		index[o.role] = i + 1
 	}
@@ -183,13 +157,13 @@ func (c *check) settle(ctx context.Context, k *contest) *played {
 		err = &measure.SideError{Err: context.Canceled} // nobody's fault
 	}
 	guilty := measure.SideOf(err)
-	p.sides = k.sides.each(func(before *side) *side {
-		i, plays := index[before.role]
+	p.sides = before.each(func(s *side) *side {
+		i, plays := index[s.role]
 		if !plays {
-			return before
+			return s
 		}
-		o := *before
-		o.timing, o.change = took(i, before.timing), m.Change(i, roles, c.duet(k.row.planned))
+		o := *s
+		o.timing, o.change = took(i, s.timing), m.Change(i, roles, c.duet(p.planned))
 		if err == nil || guilty <= 0 {
 			return &o
 		}
@@ -203,12 +177,12 @@ func (c *check) settle(ctx context.Context, k *contest) *played {
 	switch {
 	case err == nil || guilty > 0:
 	case guilty < 0 && len(index) > 0 && ctx.Err() == nil: // then it says nothing of either side
-		p.fault = k.row.candidate.FaultOf("measure", &result.Fault{
+		p.fault = p.candidate.FaultOf("measure", &result.Fault{
 			Cause: result.CauseInternal, Message: "a cell that the versions shared ended, and none of them ends one alone: " + err.Error(),
 			Hint: "check it again; compute-sanitizer finds what happens only sometimes",
 		})
 	default:
-		p.fault = k.row.candidate.FaultOf("measure", err)
+		p.fault = p.candidate.FaultOf("measure", err)
 	}
 	return p
 }

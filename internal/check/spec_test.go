@@ -149,11 +149,11 @@ func TestParamsOfTheBest(t *testing.T) {
 		"cannot be rebuilt: check out commit 1111111: commit 111": {Commit: strings.Repeat("1", 40)},
 	} {
 		o := c.bestOf(t.Context(), stored, "k", c.Spec.Kernels[0].Configs[0])
-		if o.job != nil || o.why == "" || !strings.Contains(o.why, says) {
+		if o.job != nil || o.reasons[0] == "" || !strings.Contains(o.reasons[0], says) {
 			t.Errorf("%+v, want %q", o, says)
 		}
 	}
-	if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: head}, "other", c.Spec.Kernels[0].Configs[0]); !strings.Contains(o.why, "it has no kernel other") {
+	if o := c.bestOf(t.Context(), &ratchet.Entry{Commit: head}, "other", c.Spec.Kernels[0].Configs[0]); !strings.Contains(o.reasons[0], "it has no kernel other") {
 		t.Errorf("%+v", o)
 	}
 }

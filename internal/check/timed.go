@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	timedLooks  = 6 // timed samples per row whose answers are verified,
-	timedLeast  = 2 // fewer if that takes longer than timedSpan,
-	timedSpan   = 2 * time.Second
-	deviceLeast = 1 // and for device code, which cannot tell one launch from another
-	deviceSpan  = 100 * time.Millisecond
+	timedSamples     = 6 // timed samples per row whose answers are verified,
+	minTimedSamples  = 2 // fewer if that takes longer than timedSpan,
+	timedSpan        = 2 * time.Second
+	minDeviceSamples = 1 // and for device code, which cannot tell one launch from another
+	deviceSpan       = 100 * time.Millisecond
 
 	// Timed samples that are verified before a faster version becomes the baseline. Of the kernels
 	// that are wrong in one launch of eight, fewer than one in a hundred pass this.
-	inspectLooks = 35
+	inspectedSamples = 35
 )
 
 // checkTiming records what the samples reveal besides their time.
@@ -34,11 +34,10 @@ func (c *check) checkTiming(j *judged) {
 	if v == nil || t == nil {
 		return
 	}
-	found := len(v.Findings)
 	if t.SetAside && c.Duet.Cache != "hot" {
-		v.Findings = append(v.Findings, verify.SetAside())
+		v.Suspect(verify.SetAside())
 	}
-	v.Findings = append(v.Findings, verify.Hidden(t)...)
+	v.Suspect(verify.Hidden(t)...)
 	var others []*result.Timing
 	for _, o := range j.playing() {
 		others = append(others, o.timing)
@@ -47,19 +46,16 @@ func (c *check) checkTiming(j *judged) {
 	if len(beside) == 0 { // work that is hidden from one clock shows on the other, too
 		beside = verify.Helped(t, others...)
 	}
-	v.Findings = append(v.Findings, beside...)
+	v.Suspect(beside...)
 	for _, o := range j.playing() {
 		claimed := 0.0
 		if o.change != nil {
 			claimed = o.change.Median
 		}
 		if remembers := verify.Anew(t, o.timing, claimed); len(remembers) > 0 {
-			v.Findings = append(v.Findings, remembers...)
+			v.Suspect(remembers...)
 			break
 		}
-	}
-	if len(v.Findings) > found && v.Integrity == result.Clean {
-		v.Integrity = result.Suspicious
 	}
 }
 
@@ -82,21 +78,20 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		kept[0], kept[last] = kept[last], kept[0]
 	}
 	examiner := room.examiner(ctx, c, j.verified, nil)
-	bench, err := examiner.Bench(ctx, x.instances(j.candidate.Instance))
+	bench, err := examiner.Bench(ctx, x.Instances(j.candidate.Instance))
 	if err == nil {
 		bench.Candidate.Instance, bench.Candidate.Symbols = j.candidate.Instance, j.candidate.Artifact.Symbols
 	}
-	began, verified, least, span := time.Now(), 0, timedLeast, timedSpan
+	began, verified, least, span := time.Now(), 0, minTimedSamples, timedSpan
 	late := "none was kept" // why no timed sample was verified
 	if j.candidate.Variant.Kernel.DeviceCode() {
-		least, span, late = deviceLeast, deviceSpan, ""
+		least, span, late = minDeviceSamples, deviceSpan, ""
 	}
-	for i, sample := range kept[:min(len(kept), timedLooks)] {
+	for i, sample := range kept[:min(len(kept), timedSamples)] {
 		if i >= least && time.Since(began) > span {
 			break
 		}
-		one := lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed)
-		one.Batch = sample.Batch
+		one := lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed, sample.Batch)
 		err := err
 		if err == nil {
 			var found []result.Finding
@@ -132,7 +127,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 
 // convict rejects a candidate that was caught cheating.
 func (j *judged) convict() {
-	if cheat := convict(j.verification); cheat != nil {
+	if cheat := j.verification.Convict(); cheat != nil {
 		j.fail("verify", cheat)
 	}
 }
@@ -146,9 +141,9 @@ func (c *check) unlessMistaken(ctx context.Context, j *judged, one *result.Case,
 		return found
 	}
 	x := j.exam
-	examiner := c.lab.NewExaminer(x.answers, j.candidate, x.reference, x.rival, j.candidate.Instance.Footprint, c.Duet.Seed)
+	examiner := c.lab.NewExaminer(x.Exam, j.candidate, j.candidate.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
-	bench, err := examiner.Bench(ctx, x.instances(j.candidate.Instance))
+	bench, err := examiner.Bench(ctx, x.Instances(j.candidate.Instance))
 	if err != nil {
 		return found
 	}
@@ -172,20 +167,20 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 	if !c.inspects(j.verdict) || v == nil || x == nil || v.Passed == 0 || j.fault != nil || ctx.Err() != nil {
 		return false
 	}
-	verified := timedLooksOf(v)
-	bench, err := room.examiner(ctx, c, j.verified, j.candidate).Bench(ctx, x.instances(j.candidate.Instance))
+	verified := rightTimedSamples(v)
+	bench, err := room.examiner(ctx, c, j.verified, j.candidate).Bench(ctx, x.Instances(j.candidate.Instance))
 	if err == nil {
 		var found []result.Finding
 		found, err = bench.Inspect(ctx, verify.Inspection{
-			Looks: max(0, inspectLooks-verified), Cache: c.Duet.Cache,
-			Case: func() *result.Case { return lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed) },
+			Looks: max(0, inspectedSamples-verified), Cache: c.Duet.Cache,
+			Case: func() *result.Case { return lab.NewCase(result.TimedLane, j.candidate.Config, c.Duet.Seed, 0) },
 			After: func(one *result.Case) {
 				v.Cases = append(v.Cases, one)
 				if one.Reason != "" {
 					v.Failed++
 					return
 				}
-				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "a faster version is verified longer", Done: verified, Total: inspectLooks})
+				c.run.Emit(run.Event{Kind: run.Verify, Row: j.candidate.Name(), Text: "a faster version is verified longer", Done: verified, Total: inspectedSamples})
 				v.Passed++
 				verified++
 			},
@@ -199,9 +194,8 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 		err = left
 	}
 	if err != nil && ctx.Err() == nil {
-		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectLooks, err))
-		var own *verify.OracleError
-		if !errors.As(err, &own) {
+		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectedSamples, err))
+		if _, own := errors.AsType[*verify.OracleError](err); !own {
 			j.fail("verify", err)
 		}
 	}
@@ -230,8 +224,8 @@ func (c *check) tooFewAnew(j *judged) string {
 	return ""
 }
 
-// timedLooksOf counts the timed samples whose answers were right.
-func timedLooksOf(v *result.Verification) int {
+// rightTimedSamples counts the timed samples whose answers were right.
+func rightTimedSamples(v *result.Verification) int {
 	right := 0
 	for _, one := range v.Cases {
 		if one.Lane == result.TimedLane && one.Skipped == "" && one.Reason == "" {

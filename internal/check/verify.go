@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"pawl/internal/lab"
 	"pawl/internal/result"
@@ -12,17 +16,11 @@ import (
 	"pawl/internal/verify"
 )
 
-// Answers are never verified on the data that is timed: the batches are far apart.
-const verifyBatch = 1 << 20
-
 // verified is a row whose answers were compared with the oracle's before it is measured.
 type verified struct {
 	*built
-	exam         *exam                // nil: its answers are not verified
-	verification *result.Verification // nil: they could not be verified
-	fault        *result.Fault        // the candidate's so far
-	incorrect    bool
-	notes        []result.Warning
+	state
+	exam *exam // nil: its answers are not verified
 }
 
 // verify compares the answers of every candidate that is to be measured. A candidate with wrong
@@ -31,15 +29,15 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 	var out, waiting []*verified
 	var jobs []*lab.Job
 	for _, b := range rows {
-		v := &verified{built: b, fault: b.candidate.Record.Fault}
+		v := &verified{built: b, state: b.state}
 		out = append(out, v)
 		if v.fault != nil || b.unchanged && !b.alone || b.candidate.Artifact == nil {
 			continue
 		}
 		v.exam = c.examOf(b)
-		v.notes = v.exam.notes
+		v.notes = append(v.notes, v.exam.notes...)
 		waiting = append(waiting, v)
-		for _, job := range v.exam.jobs() {
+		for _, job := range v.exam.Jobs() {
 			if job.Artifact == nil {
 				jobs = append(jobs, job)
 			}
@@ -48,16 +46,65 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 	if err := c.lab.Build(ctx, jobs); err != nil {
 		return out // the worker has ended; the measurement reports it
 	}
-	var room examRoom
-	for i, v := range waiting {
-		if ctx.Err() != nil {
-			break
-		}
-		c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: i, Total: len(waiting)})
-		c.examine(ctx, v, &room)
+	var largest int64
+	for _, v := range waiting {
+		largest = max(largest, c.largest[v.candidate.Variant.Kernel.Name])
 	}
-	_ = room.close(ctx)
+	c.examineAll(ctx, waiting, c.lab.Examiners(largest), c.examine)
 	return out
+}
+
+// examineAll examines rows, several GPU rows at a time. Rows of one kernel stay together, since they
+// share cells. A row that got too little memory or time beside others is examined again alone.
+func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
+	var device sync.RWMutex
+	var begun atomic.Int64
+	all := func(some []*verified, room *examRoom) {
+		for _, v := range some {
+			if ctx.Err() == nil {
+				done := min(int(begun.Add(1)), len(rows)) - 1
+				c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
+				examine(ctx, v, room)
+			}
+		}
+		_ = room.close(ctx)
+	}
+	groups := grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name })
+	together := make(chan []*verified, len(groups))
+	var alone []*verified
+	for _, group := range groups {
+		if examiners > 1 && group[0].candidate.GPU() {
+			together <- group
+		} else {
+			alone = append(alone, group...)
+		}
+	}
+	close(together)
+	all(alone, &examRoom{device: &device})
+	var busy sync.WaitGroup
+	for range min(examiners, len(together)) {
+		busy.Go(func() {
+			for group := range together {
+				all(group, &examRoom{device: &device})
+			}
+		})
+	}
+	busy.Wait()
+	var again []*verified
+	for _, v := range rows {
+		if examiners > 1 && v.candidate.GPU() && v.crowded() {
+			v.state = v.built.state
+			v.notes = append(slices.Clone(v.notes), v.exam.notes...)
+			again = append(again, v)
+		}
+	}
+	all(again, &examRoom{device: &device})
+}
+
+// crowded reports whether other processes on the GPU may be the reason that a row failed.
+func (v *verified) crowded() bool {
+	causes := []result.Cause{result.CauseMemory, result.CauseTimeout, result.CauseLaunch, result.CauseKilled}
+	return v.fault != nil && slices.Contains(causes, v.fault.Cause)
 }
 
 // examine compares one row's answers and completes its value.
@@ -69,26 +116,27 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 		v.fault = v.candidate.FaultOf("verify", x.err)
 		return
 	}
-	found.Oracle = x.answers.String()
-	if x.answers.Oracle == nil {
-		if x.reference == nil {
+	found.Oracle = x.Answers.String()
+	if x.Oracle == nil {
+		if x.Reference == nil {
 			found.Limits = append(found.Limits, "nobody knows the right answers: the kernel has no oracle and there is no earlier version")
 			return
 		}
 		found.Oracle = "the base version"
 		found.Limits = append(found.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
 	}
-	for _, job := range x.jobs() {
+	for _, job := range x.Jobs() {
 		if job.Record.Fault != nil {
 			v.fault = v.candidate.FaultOf("verify", x.unbuilt(found.Oracle, job.Record.Fault))
 			return
 		}
 	}
 	examiner := room.examiner(ctx, c, v, v.candidate)
-	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed)
-	one.Batch = verifyBatch
+	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed, lab.VerifyBatch)
 	found.Cases = append(found.Cases, one)
-	bench, err := examiner.Bench(ctx, x.instances(v.candidate.Instance))
+	bench, err := examiner.Bench(ctx, x.Instances(v.candidate.Instance))
+	room.device.RLock()
+	defer room.device.RUnlock()
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
 		if x.varies {
@@ -101,7 +149,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	if !failed && one.Skipped == "" {
 		var beside []result.Finding
 		var near error
-		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
+		room.alone(func() { beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed) })
 		found.Findings = append(found.Findings, beside...)
 		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
@@ -138,7 +186,7 @@ func (c *check) noteRetained(v *verified, retained bool) {
 
 // prepared returns the bench of a row's problem, with the arguments in place.
 func (v *verified) prepared(ctx context.Context, examiner *lab.Examiner) (*verify.Bench, error) {
-	bench, err := examiner.Bench(ctx, v.exam.instances(v.candidate.Instance))
+	bench, err := examiner.Bench(ctx, v.exam.Instances(v.candidate.Instance))
 	if err == nil {
 		err = bench.Prepare(ctx)
 	}
@@ -170,7 +218,7 @@ func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error
 	if err != nil || !bench.Candidate.Cell.OnDevice {
 		return err
 	}
-	traced, err := bench.Trace(ctx, verifyBatch)
+	traced, err := bench.Trace(ctx, lab.VerifyBatch)
 	if err != nil {
 		return err
 	}
@@ -219,20 +267,64 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 	default:
 		found.Passed++
 	}
-	if cheat := convict(found); cheat != nil {
+	if cheat := found.Convict(); cheat != nil {
 		v.fault, v.incorrect = v.candidate.FaultOf("verify", cheat), false
 	}
 }
 
-// convict sets the integrity that follows from the findings, and returns the fault of a candidate
-// that was caught cheating.
-func convict(v *result.Verification) error {
-	for _, f := range v.Findings {
-		if f.Severity == result.Cheated {
-			v.Integrity = result.Cheated
-			return &result.Fault{Cause: result.CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"}
-		}
-		v.Integrity = result.Suspicious
+// examRoom keeps the cells of an examination open for the next config of the same kernel, because
+// starting them takes longer than the examination. Nothing is measured meanwhile.
+type examRoom struct {
+	device *sync.RWMutex // held for reading while answers are verified, for writing while launches are timed
+	open   *lab.Examiner
+	kernel *spec.Kernel
+	beside time.Duration // time spent on neighbouring sizes of the kernel's configs
+}
+
+// examiner returns the examiner that compares the answers of a row's candidate. With a nil
+// candidate it compares outputs that were produced before.
+func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidate *lab.Job) *lab.Examiner {
+	x := v.exam
+	if r.open != nil && r.open.Fits(x.Exam, candidate) {
+		r.open.SwitchTo(candidate)
+		return r.open
 	}
-	return nil
+	_ = r.close(ctx) // the candidates' cells have already reported their faults
+	if r.kernel != v.candidate.Variant.Kernel {
+		r.kernel, r.beside = v.candidate.Variant.Kernel, 0
+	}
+	r.open = c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
+	return r.open
+}
+
+// alone calls do while nobody else's answers are verified. The caller holds the device for reading.
+func (r *examRoom) alone(do func()) {
+	r.device.RUnlock()
+	r.device.Lock()
+	do()
+	r.device.Unlock()
+	r.device.RLock()
+}
+
+// leave ends a row's examination, and returns the error that only closing its cell reveals. Device
+// code may use the same cell for the next row, since it keeps nothing; a failure in any of the
+// cells closes them all.
+func (r *examRoom) leave(ctx context.Context, candidate *lab.Job, failed bool) error {
+	if failed {
+		return r.close(ctx)
+	}
+	if candidate.Variant.Kernel.DeviceCode() {
+		return nil
+	}
+	return r.open.Renew(context.WithoutCancel(ctx), nil)
+}
+
+// close ends all cells, and returns the error that only closing the candidate's cell reveals.
+func (r *examRoom) close(ctx context.Context) error {
+	if r.open == nil {
+		return nil
+	}
+	err := r.open.Close(context.WithoutCancel(ctx))
+	r.open = nil
+	return err
 }

@@ -340,7 +340,7 @@ func TestClocksOfTrios(t *testing.T) {
 		"hides as much as its base":       {60e-6, 5e-6, result.Clean},
 		"hides as much as the best-known": {5e-6, 60e-6, result.Clean},
 	} {
-		j := &judged{timing: timing(60e-6), verification: &result.Verification{Integrity: result.Clean}}
+		j := &judged{state: state{timing: timing(60e-6), verification: &result.Verification{Integrity: result.Clean}}}
 		j.base, j.best = &side{plays: true, timing: timing(test.base)}, &side{plays: true, timing: timing(test.best)}
 		(&check{}).checkTiming(j)
 		if v := j.verification; v.Integrity != test.want || (len(v.Findings) == 1) != (test.want == result.Suspicious) {

@@ -44,7 +44,11 @@ func (c *check) findBase(ctx context.Context) error {
 	if err := c.findLoose(ctx, dir); err != nil {
 		return err
 	}
-	base, err := c.chooseBase(ctx, dir)
+	find := git.DefaultBase
+	if c.Base != "" {
+		find = func(ctx context.Context, dir string) (git.Base, error) { return git.NamedBase(ctx, dir, c.Base) }
+	}
+	base, err := find(ctx, dir)
 	if errors.Is(err, git.ErrNoBase) {
 		return nil
 	}
@@ -90,8 +94,7 @@ func (c *check) deviceClass() string {
 
 // baseHint says what to do about a base that is not available: its name may be mistyped.
 func baseHint(err error) string {
-	var missing *git.NoCommitError
-	if errors.As(err, &missing) && diag.Nearest(missing.Commit, missing.Others) != "" {
+	if missing, ok := errors.AsType[*git.NoCommitError](err); ok && diag.Nearest(missing.Commit, missing.Others) != "" {
 		return diag.Meant(missing.Commit, missing.Others)
 	}
 	return hintOf(err)
@@ -130,19 +133,11 @@ func (c *check) findLoose(ctx context.Context, dir string) error {
 	}
 	loose = append(loose, missing...)
 	slices.Sort(loose)
-	loose = slices.Compact(loose)
-	c.loose = loose
+	c.loose = slices.Compact(loose)
 	if len(loose) > 0 && c.report.Commit != nil {
 		c.report.Commit.Dirty = true
 	}
 	return nil
-}
-
-func (c *check) chooseBase(ctx context.Context, dir string) (git.Base, error) {
-	if c.Base == "" {
-		return git.DefaultBase(ctx, dir)
-	}
-	return git.NamedBase(ctx, dir, c.Base)
 }
 
 // at checks a commit out and reads its spec, once: a server that does not answer is also waited for
@@ -200,27 +195,102 @@ func (c *check) closeTrees() {
 	}
 }
 
-// kernel finds a kernel by name.
-func kernel(s *spec.Spec, name string) *spec.Kernel {
-	if s == nil {
+// kernel finds a kernel of a version by name; nil: there is none, or no version.
+func (v *version) kernel(name string) *spec.Kernel {
+	if v == nil {
 		return nil
 	}
-	for _, k := range s.Kernels {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
+	return v.spec.Kernel(name)
 }
 
-func config(k *spec.Kernel, name string) *spec.Config {
-	if k == nil {
-		return nil
+// drafts are the parts of an earlier pawl.yaml that still have TODO comments, each with the first
+// such comment. A part that was only guessed judges nothing.
+type drafts struct {
+	kernels map[string]diag.Pos
+	configs map[string]diag.Pos
+	keys    map[string]diag.Pos // of the top level
+}
+
+// finished returns the spec without its drafts.
+func finished(s *spec.Spec) (*spec.Spec, drafts) {
+	d := drafts{kernels: map[string]diag.Pos{}, configs: map[string]diag.Pos{}, keys: s.Unfinished}
+	if len(s.TODOs) == 0 {
+		return s, d
 	}
-	for _, c := range k.Configs {
-		if c.Name == name {
-			return c
+	out := *s
+	out.Kernels = nil
+	for _, k := range s.Kernels {
+		if k.TODO.Line > 0 {
+			d.kernels[k.Name] = k.TODO
+			continue
+		}
+		own := *k
+		own.Configs = d.finishedConfigs(k.Configs)
+		out.Kernels = append(out.Kernels, &own)
+	}
+	out.Configs = d.finishedConfigs(s.Configs)
+	return &out, d
+}
+
+func (d drafts) finishedConfigs(all []*spec.Config) (out []*spec.Config) {
+	for _, c := range all {
+		if c.TODO.Line > 0 {
+			d.configs[c.Name] = c.TODO
+		} else {
+			out = append(out, c)
 		}
 	}
-	return nil
+	return out
+}
+
+// oracle names a draft that a kernel's right answers or its tolerance come from; "" if there is
+// none.
+func (d drafts) oracle(k *spec.Kernel) string {
+	for _, o := range []*spec.Oracle{k.Oracle, k.Tolerance.Rival} {
+		if o != nil && d.kernels[o.Kernel].Line > 0 {
+			return o.Kernel
+		}
+	}
+	return ""
+}
+
+// baseKeeps reports whether the base decides a top-level key. It does not if the key is a draft.
+func (c *check) baseKeeps(key string) bool {
+	at, draft := c.base.drafts.keys[key]
+	if !draft { // a comment at the version key is about the whole file
+		at, draft = c.base.drafts.keys["version"]
+	}
+	if draft {
+		c.warn("draft", "", "%s is a draft in the base: line %d of its pawl.yaml says TODO; this change's own is used", key, at.Line)
+	}
+	return !draft
+}
+
+// noteDrafts says which parts of the base are drafts and so do not judge this row.
+func (c *check) noteDrafts(x *planned, name, config string) {
+	if c.base == nil {
+		return
+	}
+	if at, is := c.base.drafts.kernels[name]; is {
+		x.draft = true
+		x.note("draft", "", "the base's pawl.yaml is a draft of %s: line %d says TODO; a draft judges nothing", name, at.Line)
+	} else if at, is := c.base.drafts.configs[config]; is {
+		x.note("draft", "", "the base's values of %s are a draft: line %d of its pawl.yaml says TODO; this change's own are used", config, at.Line)
+	}
+}
+
+// dropDraftBest removes a best-known version that is only a draft in its commit.
+func (c *check) dropDraftBest(x *planned, name string) {
+	entry := x.entries.counts
+	if entry == nil || x.versions.best == nil {
+		return
+	}
+	v := c.trees[entry.Commit]
+	if v == nil {
+		return
+	}
+	if at, is := v.drafts.kernels[name]; is {
+		x.versions.best, x.draftBest, x.draft = nil, true, true
+		x.note("draft", "", "the best-known version is not compared with: at %s pawl.yaml is a draft of %s, line %d says TODO", git.Short(entry.Commit), name, at.Line)
+	}
 }

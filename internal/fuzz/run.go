@@ -58,10 +58,8 @@ type subject struct {
 	kernel    *spec.Kernel
 	plan      *trial.Plan
 	trials    []trial.Trial
-	answers   *lab.Answers
 	candidate *lab.Job
-	reference *lab.Job
-	rival     *lab.Job
+	exam      lab.Exam
 	examiner  *lab.Examiner
 
 	verification *result.Verification
@@ -102,11 +100,7 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	}
 	var jobs []*lab.Job
 	for _, s := range subjects {
-		for _, job := range []*lab.Job{s.candidate, s.reference, s.rival} {
-			if job != nil {
-				jobs = append(jobs, job)
-			}
-		}
+		jobs = append(append(jobs, s.candidate), s.exam.Jobs()...)
 	}
 	startErr := f.lab.Build(ctx, jobs)
 	defer f.lab.Close()
@@ -169,7 +163,8 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		first := selected.Kernel.Configs[0]
 		s.candidate = lab.NewJob(f.run.Spec.Dir, variant, first)
 		s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}
-		if s.answers, err = lab.FindAnswers(f.run.Spec, selected.Kernel); err == nil && s.answers.Oracle == nil {
+		answers, err := lab.FindAnswers(f.run.Spec, selected.Kernel)
+		if err == nil && answers.Oracle == nil {
 			err = &result.Fault{
 				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
@@ -181,8 +176,8 @@ func (f *fuzzing) plan() ([]*subject, error) {
 			subjects = append(subjects, s)
 			continue
 		}
-		s.verification.Oracle = s.answers.String()
-		s.reference, s.rival = s.answers.Jobs(first)
+		s.verification.Oracle = answers.String()
+		s.exam = answers.On(first)
 		subjects = append(subjects, s)
 	}
 	if len(subjects) == 0 {

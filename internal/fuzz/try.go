@@ -21,8 +21,8 @@ import (
 // try makes all trials of a kernel.
 func (f *fuzzing) try(ctx context.Context, s *subject) {
 	v := s.verification
-	for _, job := range []*lab.Job{s.reference, s.rival} {
-		if job != nil && job.Record.Fault != nil && s.fault == nil {
+	for _, job := range s.exam.Jobs() {
+		if job.Record.Fault != nil && s.fault == nil {
 			s.fail("verify", &result.Fault{
 				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Record.Fault.Message), Hint: job.Record.Fault.Hint,
 			})
@@ -38,7 +38,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	for _, t := range s.trials {
 		largest = max(largest, s.plan.Footprint(t))
 	}
-	s.examiner = f.lab.NewExaminer(s.answers, s.candidate, s.reference, s.rival, largest, f.Seed)
+	s.examiner = f.lab.NewExaminer(s.exam, s.candidate, largest, f.Seed)
 	if f.trials(ctx, s) {
 		f.repeatElsewhere(ctx, s)
 	}
@@ -192,7 +192,7 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool
 	}
 	one.Fill = problem.Fill
 	instances := [3]*spec.Instance{problem.Instance}
-	for i, job := range []*lab.Job{s.reference, s.rival} {
+	for i, job := range []*lab.Job{s.exam.Reference, s.exam.Rival} {
 		if job == nil {
 			continue
 		}
@@ -216,8 +216,8 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool
 }
 
 func (f *fuzzing) newCase(t trial.Trial) *result.Case {
-	one := lab.NewCase(t.Lane, t.Config(), t.Seed)
-	one.Batch, one.Replay = t.Batch, t.Stored != ""
+	one := lab.NewCase(t.Lane, t.Config(), t.Seed, t.Batch)
+	one.Replay = t.Stored != ""
 	return one
 }
 
@@ -295,15 +295,8 @@ func (f *fuzzing) warn(err error) {
 // verdict derives the kernel's verdict from all its cases.
 func (f *fuzzing) verdict(s *subject) {
 	v := s.verification
-	for _, found := range v.Findings {
-		if found.Severity == result.Cheated {
-			v.Integrity = result.Cheated
-			if s.fault == nil {
-				s.fail("verify", &result.Fault{Cause: result.CauseCheat, Message: found.Exploit + ": " + found.Message, Hint: "docs/integrity.md says how this is found"})
-			}
-		} else if v.Integrity == result.Clean {
-			v.Integrity = result.Suspicious
-		}
+	if cheat := v.Convict(); cheat != nil && s.fault == nil {
+		s.fail("verify", cheat)
 	}
 	if s.fault == nil && v.Failed == 0 && s.unasked() {
 		s.verdict = result.Inconclusive

@@ -70,11 +70,11 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 		break
 	}
 	if guess && len(remotes) == 0 { // the only branch of all has left no other
-		out, err := run(ctx, dir, "for-each-ref", "--format=%(refname)", "refs/heads")
+		out, err := line(ctx, dir, "list the branches of "+dir, "for-each-ref", "--format=%(refname)", "refs/heads")
 		if err != nil {
-			return Base{}, fmt.Errorf("list the branches of %s: %w", dir, err)
+			return Base{}, err
 		}
-		guess = strings.Count(out, "\n") > 1
+		guess = strings.Contains(out, "\n")
 	}
 	if head.Dirty {
 		return Base{Ref: "HEAD", SHA: head.SHA, Guess: guess}, nil
@@ -97,20 +97,13 @@ func DefaultBase(ctx context.Context, dir string) (Base, error) {
 
 // branchName returns the branch that origin/HEAD stands for.
 func branchName(ctx context.Context, dir, name string) string {
-	if out, err := run(ctx, dir, "rev-parse", "--abbrev-ref", name); err == nil {
-		if full := strings.TrimSpace(out); full != "" {
-			return full
-		}
-	}
-	return name
+	full, _ := line(ctx, dir, "", "rev-parse", "--abbrev-ref", name)
+	return cmp.Or(full, name)
 }
 
 // parentsOf reads the commit itself: a shallow clone hides the parents that it does not have.
 func parentsOf(ctx context.Context, dir, sha string) ([]string, error) {
-	out, err := run(ctx, dir, "cat-file", "commit", sha)
-	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", Short(sha), err)
-	}
+	out, err := line(ctx, dir, "read commit "+Short(sha), "cat-file", "commit", sha)
 	header, _, _ := strings.Cut(out, "\n\n") // the message may say anything
 	var parents []string
 	for line := range strings.Lines(header) {
@@ -118,7 +111,7 @@ func parentsOf(ctx context.Context, dir, sha string) ([]string, error) {
 			parents = append(parents, strings.TrimSpace(parent))
 		}
 	}
-	return parents, nil
+	return parents, err
 }
 
 // MergeBase returns where the histories of two commits parted. In a shallow clone that commit may
@@ -146,8 +139,8 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 	var remote string
 	var fetchErr error
 	for _, more := range []string{"--deepen=64", "--deepen=1024"} {
-		if remote, fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
-			remote, fetchErr = fetch(ctx, dir, more) // one of them was never pushed
+		if remote, _, fetchErr = fetch(ctx, dir, more, sides[0], sides[1]); fetchErr != nil && ctx.Err() == nil {
+			remote, _, fetchErr = fetch(ctx, dir, more) // one of them was never pushed
 		}
 		if fetchErr != nil {
 			break

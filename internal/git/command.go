@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,15 @@ var ErrNoProgram = fmt.Errorf("%w: there is no git program", ErrNoRepository)
 // run runs a git command that answers at once.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	return ask(ctx, patience, dir, args...)
+}
+
+// line runs a git command that answers at once, with one line. doing says what for, in an error.
+func line(ctx context.Context, dir, doing string, args ...string) (string, error) {
+	out, err := run(ctx, dir, args...)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	return strings.TrimSuffix(out, "\n"), nil
 }
 
 // work runs a git command that may take long.
@@ -93,8 +103,8 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 
 // explain finds the line in which git states the error.
 func explain(err error, stderr string) error {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
 		return err // not git's: a pipe, or a writer of ours
 	}
 	// "not a git repository: PATH" means a .git that leads nowhere: there should be a repository.
@@ -109,10 +119,7 @@ func explain(err error, stderr string) error {
 			}
 		}
 	}
-	if lines[0] == "" {
-		return &failure{err.Error(), "", exit.ExitCode()}
-	}
-	return &failure{lines[0], "", exit.ExitCode()}
+	return &failure{cmp.Or(lines[0], err.Error()), "", exit.ExitCode()}
 }
 
 // remedy finds the command that git advises, on its own line.
@@ -139,8 +146,8 @@ func (f *failure) Hint() string { return f.remedy }
 
 // foundNothing reports whether git ended with the exit code for no result.
 func foundNothing(err error) bool {
-	var f *failure
-	return errors.As(err, &f) && f.code == 1
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.code == 1
 }
 
 // environment keeps git from taking locks, asking questions and answering in other languages, and

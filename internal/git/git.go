@@ -31,12 +31,9 @@ func Head(ctx context.Context, dir string) (state State, ok bool, err error) {
 		return State{}, false, fmt.Errorf("read the git state of %s: %w", dir, err)
 	}
 	for line := range strings.SplitSeq(out, "\x00") {
-		switch {
-		case line == "":
-		case strings.HasPrefix(line, "# branch.oid "):
-			state.SHA = strings.TrimPrefix(line, "# branch.oid ")
-		case strings.HasPrefix(line, "# "):
-		default:
+		if sha, ok := strings.CutPrefix(line, "# branch.oid "); ok {
+			state.SHA = sha
+		} else if line != "" && !strings.HasPrefix(line, "# ") {
 			state.Dirty = true
 		}
 	}
@@ -57,7 +54,6 @@ const (
 // and that a tracked file, or another such file, mentions by name: a commit lacks files that its
 // build needs. Names are relative to dir.
 func Loose(ctx context.Context, dir string, endings []string) ([]string, error) {
-	look := func(err error) error { return fmt.Errorf("look for files of %s that are not in git: %w", dir, err) }
 	list := []string{"ls-files", "--others", "--exclude-standard", "-z", "--", ":(exclude,glob)**/.pawl/**"}
 	search := []string{
 		"grep", "--untracked", "--no-recurse-submodules", "--no-color", "--no-line-number", "--no-column", "-h", "-o", "-I", "-w", "-F", "-f", "-",
@@ -66,22 +62,22 @@ func Loose(ctx context.Context, dir string, endings []string) ([]string, error) 
 	for _, ending := range endings {
 		list, search = append(list, "*"+ending), append(search, ":(top)*"+ending)
 	}
-	out, err := run(ctx, dir, list...)
+	looking := "look for files of " + dir + " that are not in git"
+	out, err := line(ctx, dir, looking, list...)
 	if err != nil {
-		return nil, look(err)
+		return nil, err
 	}
 	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 	if len(files) == 0 {
 		return nil, nil
 	}
-	var names strings.Builder
+	var names, found bytes.Buffer
 	for _, file := range files {
 		names.WriteString(mentioned(file) + "\n")
 	}
-	var found bytes.Buffer
-	err = stream(ctx, patience, dir, strings.NewReader(names.String()), &found, search...)
+	err = stream(ctx, patience, dir, &names, &found, search...)
 	if err != nil && !foundNothing(err) { // nothing mentions any
-		return nil, look(err)
+		return nil, fmt.Errorf("%s: %w", looking, err)
 	}
 	mentions := map[string]bool{}
 	for line := range strings.Lines(found.String()) {
@@ -92,9 +88,9 @@ func Loose(ctx context.Context, dir string, endings []string) ([]string, error) 
 
 // Missing returns those of the files below dir that git does not have.
 func Missing(ctx context.Context, dir string, files []string) ([]string, error) {
-	out, err := run(ctx, dir, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
+	out, err := line(ctx, dir, "look for files of "+dir+" that are not in git", append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
 	if err != nil {
-		return nil, fmt.Errorf("look for files of %s that are not in git: %w", dir, err)
+		return nil, err
 	}
 	has := strings.Split(out, "\x00")
 	return slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(has, path.Clean(file)) }), nil
@@ -102,11 +98,8 @@ func Missing(ctx context.Context, dir string, files []string) ([]string, error) 
 
 // Tracks reports whether git has any file at or below a path of a repository.
 func Tracks(ctx context.Context, path string) (bool, error) {
-	out, err := run(ctx, filepath.Dir(path), "--literal-pathspecs", "ls-files", "-z", "--", filepath.Base(path))
-	if err != nil {
-		return false, fmt.Errorf("look for files in git: %w", err)
-	}
-	return out != "", nil
+	out, err := line(ctx, filepath.Dir(path), "look for files in git", "--literal-pathspecs", "ls-files", "-z", "--", filepath.Base(path))
+	return out != "", err
 }
 
 // mentioned returns how other files name a file: Python's modules without their ending.
@@ -116,19 +109,30 @@ func mentioned(file string) string {
 
 // Root returns the top folder of the working tree that holds dir.
 func Root(ctx context.Context, dir string) (string, error) {
-	out, err := run(ctx, dir, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return "", fmt.Errorf("find the repository of %s: %w", dir, err)
-	}
-	return strings.TrimSuffix(out, "\n"), nil
+	return line(ctx, dir, "find the repository of "+dir, "rev-parse", "--show-toplevel")
 }
 
 // UserName returns the name that a commit made in dir would have; empty when git knows none.
 func UserName(ctx context.Context, dir string) string {
-	out, err := run(ctx, dir, "var", "GIT_AUTHOR_IDENT")
-	if err != nil {
-		return ""
-	}
+	out, _ := run(ctx, dir, "var", "GIT_AUTHOR_IDENT")
 	name, _, _ := strings.Cut(out, " <")
 	return name
+}
+
+// Create makes a repository of a folder, with one commit of everything in it. It neither needs nor
+// uses the user's settings.
+func Create(ctx context.Context, dir, message string) error {
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main", "--template="},
+		{"add", "--all", "--force"},
+		{
+			"-c", "user.name=pawl", "-c", "user.email=pawl@localhost", "-c", "commit.gpgsign=false",
+			"commit", "--quiet", "--no-verify", "--message", message,
+		},
+	} {
+		if _, err := work(ctx, dir, args...); err != nil {
+			return fmt.Errorf("make a git repository of %s: %w", dir, err)
+		}
+	}
+	return nil
 }

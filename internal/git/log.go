@@ -2,8 +2,9 @@ package git
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -62,9 +63,7 @@ func Touched(ctx context.Context, dir, folder string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the history of %s: %w", folder, err)
 	}
-	names := strings.Split(out, "\x00")
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names := slices.Compact(slices.Sorted(strings.SplitSeq(out, "\x00")))
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
@@ -85,11 +84,11 @@ func Show(ctx context.Context, dir, sha, path string) ([]byte, error) {
 // Versions reads a file, whose path is relative to dir, from each of these
 // commits, in their order, with one git process for all.
 func Versions(ctx context.Context, dir, path string, shas []string, visit func(i int, raw []byte, present bool) error) error {
-	prefix, err := run(ctx, dir, "rev-parse", "--show-prefix")
+	prefix, err := line(ctx, dir, "find the repository of "+dir, "rev-parse", "--show-prefix")
 	if err != nil {
-		return fmt.Errorf("find the repository of %s: %w", dir, err)
+		return err
 	}
-	full := strings.TrimSuffix(prefix, "\n") + path
+	full := prefix + path
 	if strings.Contains(full, "\n") {
 		return fmt.Errorf("read %q from git: a line break in a name cannot be asked for", full)
 	}
@@ -97,28 +96,19 @@ func Versions(ctx context.Context, dir, path string, shas []string, visit func(i
 	for _, sha := range shas {
 		fmt.Fprintf(&request, "%s:%s\n", sha, full)
 	}
-	reader, writer := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), writer, "cat-file", "--batch")
-		writer.CloseWithError(err)
-		done <- err
-	}()
-	answers := bufio.NewReaderSize(reader, 1<<16)
+	var answers bytes.Buffer
+	failed := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), &answers, "cat-file", "--batch")
+	reader := bufio.NewReader(&answers)
 	for i := range shas {
-		raw, present, err := object(answers)
+		raw, present, err := object(reader)
 		if err == nil {
 			err = visit(i, raw, present)
 		}
-		if err != nil {
-			reader.CloseWithError(err)
-			if gitErr := <-done; gitErr != nil && !errors.Is(gitErr, err) {
-				err = errors.Join(err, gitErr)
-			}
-			return err
+		if err != nil { // git's error says why an answer is missing
+			return cmp.Or(failed, err)
 		}
 	}
-	return <-done
+	return failed
 }
 
 // object reads one answer of cat-file --batch.
@@ -130,17 +120,22 @@ func object(r *bufio.Reader) (raw []byte, present bool, err error) {
 	if strings.HasSuffix(header, " missing\n") {
 		return nil, false, nil
 	}
-	fields := strings.Fields(header)
-	if len(fields) != 3 {
-		return nil, false, fmt.Errorf("read from git: it wrote %q", header)
-	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
+	var sha, kind string
+	var size int
+	if n, _ := fmt.Sscanf(header, "%s %s %d\n", &sha, &kind, &size); n < 3 {
 		return nil, false, fmt.Errorf("read from git: it wrote %q", header)
 	}
 	raw = make([]byte, size+1) // and the line break after it
 	if _, err := io.ReadFull(r, raw); err != nil {
 		return nil, false, fmt.Errorf("read from git: %w", err)
 	}
-	return raw[:size], fields[1] == "blob", nil
+	return raw[:size], kind == "blob", nil
+}
+
+// Recent returns at most this many commits that made a path relative to dir what it
+// is now, the newest first. Versions that a merge did not take are left out.
+func Recent(ctx context.Context, dir, path string, most int) ([]string, error) {
+	out, err := line(ctx, dir, "read the history of "+path, "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false",
+		"log", "--max-count="+strconv.Itoa(most), "--format=%H", "HEAD", "--", path)
+	return strings.Fields(out), err
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -8,12 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"pawl/internal/disk"
 )
 
 // Tree is a commit checked out into the cache. Several pawls may use it at once;
@@ -52,19 +56,16 @@ type mark struct {
 
 // Checkout returns the commit's tree, from the cache or newly made, with the submodules that the
 // user's clone has. A commit that is not in the clone is fetched.
-func Checkout(ctx context.Context, dir, sha string) (*Tree, error) {
-	tree, err := checkout(ctx, dir, sha)
-	if err != nil {
-		return nil, fmt.Errorf("check out commit %s: %w", Short(sha), err)
-	}
-	return tree, nil
-}
-
-func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
-	if err := Ensure(ctx, dir, sha); err != nil {
+func Checkout(ctx context.Context, dir, name string) (tree *Tree, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("check out commit %s: %w", Short(name), err)
+		}
+	}()
+	if err := Ensure(ctx, dir, name); err != nil {
 		return nil, err
 	}
-	sha, err := Resolve(ctx, dir, sha)
+	sha, err := Resolve(ctx, dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +77,13 @@ func checkout(ctx context.Context, dir, sha string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree := &Tree{SHA: sha, Root: filepath.Join(c.dir, sha)}
+	tree = &Tree{SHA: sha, Root: filepath.Join(c.dir, sha)}
 	tree.Folder = filepath.Join(tree.Root, strings.TrimSuffix(prefix, "\n"))
 	made := ""
 	for {
 		// Making needs the lock alone, using shares it, and between the two somebody
 		// else may get it: the tree is checked again under the shared lock.
-		if tree.lock, err = hold(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
+		if tree.lock, err = disk.Lock(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
 			return nil, err
 		}
 		if m, whole := c.whole(sha); whole && (m.ID == made || len(m.Notes) == 0 && c.unchanged(ctx, sha)) {
@@ -151,7 +152,7 @@ func (c *cache) unchanged(ctx context.Context, sha string) bool {
 // make checks the commit out again, unless another process just has, and returns the id of the
 // making.
 func (c *cache) make(ctx context.Context, sha string) (string, error) {
-	lock, err := hold(ctx, c.lockFile(sha), syscall.LOCK_EX)
+	lock, err := disk.Lock(ctx, c.lockFile(sha), syscall.LOCK_EX)
 	if err != nil {
 		return "", err
 	}
@@ -167,7 +168,7 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	if err := c.worktree(ctx, "add", "--force", "--force", "--quiet", "--detach", root, sha); err != nil {
 		return "", err
 	}
-	m := mark{SHA: sha, ID: newID()}
+	m := mark{SHA: sha, ID: rand.Text()}
 	if m.Notes, err = populate(ctx, root, c.common); err != nil {
 		return "", err
 	}
@@ -175,17 +176,7 @@ func (c *cache) make(ctx context.Context, sha string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	temp := c.markFile(sha) + ".new" // nobody else writes it: the lock is held
-	if err := os.WriteFile(temp, raw, 0o644); err != nil {
-		return "", err
-	}
-	return m.ID, os.Rename(temp, c.markFile(sha))
-}
-
-func newID() string {
-	var raw [8]byte
-	_, _ = rand.Read(raw[:])
-	return hex.EncodeToString(raw[:])
+	return m.ID, disk.Write(c.markFile(sha), raw)
 }
 
 // remove removes a tree, whatever its state, and git's entry for it. (git worktree prune would also
@@ -200,7 +191,7 @@ func (c *cache) remove(ctx context.Context, sha string) {
 // worktree changes git's list of worktrees. Two such commands at once would disturb each other's
 // half-written entries.
 func (c *cache) worktree(ctx context.Context, args ...string) error {
-	lock, err := hold(ctx, filepath.Join(c.dir, "list"), syscall.LOCK_EX)
+	lock, err := disk.Lock(ctx, filepath.Join(c.dir, "list"), syscall.LOCK_EX)
 	if err != nil {
 		return err
 	}
@@ -209,25 +200,74 @@ func (c *cache) worktree(ctx context.Context, args ...string) error {
 	return err
 }
 
-// hold takes a lock, shared or alone.
-func hold(ctx context.Context, path string, how int) (*os.File, error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-		if err != nil {
-			return nil, err
+const (
+	mostTrees = 8                   // kept of one repository
+	oldest    = 30 * 24 * time.Hour // since a tree was last used
+)
+
+// prune removes trees that were not used for long, and those of repositories that are gone. It is
+// only cleanup: a tree that cannot be removed now stays.
+func (c *cache) prune(ctx context.Context, keep string, now time.Time) {
+	c.pruneTrees(ctx, keep, now)
+	parent := filepath.Dir(c.dir)
+	others, _ := os.ReadDir(parent)
+	for _, other := range others {
+		dir := filepath.Join(parent, other.Name())
+		common, err := os.ReadFile(filepath.Join(dir, "repository"))
+		if err != nil || dir == c.dir {
+			continue
 		}
-		err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
-		if err == nil && sameFile(file, path) { // else it was pruned meanwhile
-			return file, nil
-		}
-		file.Close()
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
+		if _, err := os.Stat(strings.TrimSpace(string(common))); errors.Is(err, fs.ErrNotExist) && now.Sub(modified(dir)) > oldest {
+			_ = os.RemoveAll(dir)
 		}
 	}
+}
+
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Now()
+	}
+	return info.ModTime()
+}
+
+func (c *cache) pruneTrees(ctx context.Context, keep string, now time.Time) {
+	locks, _ := filepath.Glob(filepath.Join(c.dir, "*.lock"))
+	type tree struct {
+		sha  string
+		used time.Time
+	}
+	var trees []tree
+	for _, lock := range locks {
+		sha := strings.TrimSuffix(filepath.Base(lock), ".lock")
+		info, err := os.Stat(c.markFile(sha))
+		if err != nil { // half-made: as old as its lock
+			info, err = os.Stat(lock)
+		}
+		if err == nil && sha != keep {
+			trees = append(trees, tree{sha, info.ModTime()})
+		}
+	}
+	slices.SortFunc(trees, func(a, b tree) int { return cmp.Or(b.used.Compare(a.used), cmp.Compare(a.sha, b.sha)) })
+	for i, t := range trees {
+		if i >= mostTrees-1 || now.Sub(t.used) > oldest {
+			c.pruneOne(ctx, t.sha)
+		}
+	}
+}
+
+// pruneOne removes a tree that nobody uses. Its lock goes with it, held, so that
+// somebody who waits for it finds the name gone and asks for the new one.
+func (c *cache) pruneOne(ctx context.Context, sha string) {
+	path := c.lockFile(sha)
+	file, err := os.OpenFile(path, os.O_RDWR, 0o644)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !disk.Names(path, file) {
+		return
+	}
+	c.remove(ctx, sha)
+	_ = os.Remove(path)
 }

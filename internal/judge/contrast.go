@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -45,15 +46,7 @@ func newUnpaired(before, after []float64) *contrast {
 	for _, t := range after {
 		pooled = append(pooled, sample{t, true})
 	}
-	slices.SortFunc(pooled, func(a, b sample) int {
-		switch {
-		case a.time < b.time:
-			return -1
-		case a.time > b.time:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(pooled, func(a, b sample) int { return cmp.Compare(a.time, b.time) })
 	x := &contrast{
 		first: n, times: make([]float64, n+m), values: make([]float64, n+m),
 		size: float64(n) * float64(m) / float64(n+m), degrees: float64(n + m - 2),
@@ -126,10 +119,8 @@ func (x *contrast) deal(source *rand.PCG, s *scratch) float64 {
 		return x.exchange(source, s)
 	}
 	n := len(x.values)
-	for len(s.order) < n {
-		s.order = append(s.order, 0)
-	}
-	order := s.order[:n]
+	s.order = slices.Grow(s.order[:0], n)[:n]
+	order := s.order
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -179,7 +170,7 @@ func (x *contrast) judge(s *scratch, gate spec.Gate) result.Verdict {
 	}
 	n := len(x.times)
 	drawn := min(x.first, n-x.first)
-	s.after = append(s.after[:0], make([]bool, n)...)
+	s.after = make([]bool, n)
 	for at, i := range s.order[:n] {
 		s.after[i] = at < drawn != (drawn == x.first)
 	}

@@ -3,6 +3,8 @@
 package judge
 
 import (
+	"cmp"
+
 	"pawl/internal/result"
 	"pawl/internal/spec"
 )
@@ -52,7 +54,7 @@ func Provisional(c Case) (result.Verdict, []result.Reason) {
 		return result.New, []result.Reason{result.BaseDraft}
 	case base == nil && best == nil:
 		return result.New, []result.Reason{result.NoBaseline}
-	case base != nil && base.Same, base == nil && best.Same:
+	case unchanged(c):
 		return result.Unchanged, nil
 	case !measured(base) && !measured(best):
 		return result.Incomparable, nil
@@ -91,13 +93,10 @@ func answersFor(c Case) *Opponent {
 
 // ended returns the verdict that no measurement can change, if there is one.
 func ended(c Case) (result.Verdict, bool) {
-	switch {
-	case c.Incorrect:
+	if c.Incorrect {
 		return result.Incorrect, true
-	case c.Fault == nil:
-		return "", false
 	}
-	return OfFault(c.Fault), true
+	return OfFault(c.Fault), c.Fault != nil
 }
 
 // OfFault returns the verdict that a fault gives the kernel: none where the fault is the machine's,
@@ -140,13 +139,13 @@ func region(gate spec.Gate, o *Opponent) (where int, decided bool) {
 // small reports whether a slowdown is too small to matter, whatever its percentage.
 func small(o *Opponent) bool { return o.Change.Median*o.Median < LeastSeconds }
 
-// leastStep is the smallest slowdown, as a fraction of the gate, that counts toward creep: equal
+// minStep is the smallest slowdown, as a fraction of the gate, that counts toward creep: equal
 // code rarely appears to be that much slower.
-const leastStep = 0.1
+const minStep = 0.1
 
 // step reports whether a change is slower by an amount that matters.
 func step(gate spec.Gate, o *Opponent) bool {
-	return o.Change.Low > 0 && o.Change.Median >= leastStep*gate.Regression && !small(o)
+	return o.Change.Low > 0 && o.Change.Median >= minStep*gate.Regression && !small(o)
 }
 
 // behind reports whether the candidate is decidedly behind the best-known version.
@@ -223,15 +222,9 @@ func Moves(c Case, verdict result.Verdict, first bool) bool {
 	default:
 		return false
 	}
-	if first {
-		return true
-	}
-	best := c.Best
-	if best == nil {
-		best = c.Base
-	}
-	if !measured(best) {
-		return false
+	best := cmp.Or(c.Best, c.Base)
+	if first || !measured(best) {
+		return first
 	}
 	where, decided := region(c.Gate, best)
 	return decided && where < 0 && best.Change.Confirmed
@@ -243,8 +236,14 @@ func Unmeasured(c Case) result.Verdict {
 	if verdict, ended := ended(c); ended {
 		return verdict
 	}
-	if c.Base != nil && c.Base.Same || c.Base == nil && c.Best != nil && c.Best.Same {
+	if unchanged(c) {
 		return result.Unchanged
 	}
 	return ""
+}
+
+// unchanged reports whether the candidate is the base or, without a base, the best-known version.
+func unchanged(c Case) bool {
+	first := cmp.Or(c.Base, c.Best)
+	return first != nil && first.Same
 }

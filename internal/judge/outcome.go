@@ -11,16 +11,11 @@ import (
 // Outcome returns the outcome of a whole report. An interrupted report has that outcome alone. A
 // failure outweighs a row that could not be judged, which outweighs an undecided one.
 func Outcome(r *result.Report) *result.Outcome {
-	out := &result.Outcome{Result: result.Passed}
+	out := &result.Outcome{Result: result.Passed, Verdicts: map[result.Verdict]int{}}
 	for _, row := range r.Rows {
-		if row.Verdict == "" {
-			continue
-		}
-		if out.Verdicts == nil {
-			out.Verdicts = map[result.Verdict]int{}
-		}
 		out.Verdicts[row.Verdict]++
 	}
+	delete(out.Verdicts, "")
 	judge := ofBench
 	switch r.Kind {
 	case result.KindCheck:

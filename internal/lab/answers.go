@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"pawl/internal/oracle"
 	"pawl/internal/result"
@@ -56,26 +57,46 @@ func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error
 	return found, nil
 }
 
-// Jobs returns the jobs that must be built to have the answers on a config; either may be nil.
-func (a *Answers) Jobs(config *spec.Config) (reference, rival *Job) {
-	if a.reference != nil {
-		reference = a.reference.Job(a.dir, config)
-		reference.Untimed = true
-	}
-	if a.rival != nil {
-		rival = a.rival.Job(a.dir, config)
-		rival.Untimed = true
-	}
-	return reference, rival
+// Exam is what it takes to know the right answers on one config.
+type Exam struct {
+	*Answers
+	Reference *Job // gives the answers; nil: the oracle computes them
+	Rival     *Job // its error is the tolerance; nil: the tolerance is fixed
 }
 
-// Unasked returns why the oracle, with these jobs of its own, cannot be asked about a problem,
-// whatever the data; nil: it can be.
-func (a *Answers) Unasked(about *spec.Instance, reference, rival *Job) error {
-	for _, job := range []*Job{reference, rival} {
-		if job == nil {
-			continue
+// On returns the exam of a config.
+func (a *Answers) On(config *spec.Config) Exam {
+	job := func(r *Rival) *Job {
+		if r == nil {
+			return nil
 		}
+		made := r.Job(a.dir, config)
+		made.Untimed = true
+		return made
+	}
+	return Exam{a, job(a.reference), job(a.rival)}
+}
+
+// Jobs lists the jobs that must be built to have the answers.
+func (x Exam) Jobs() []*Job {
+	return slices.DeleteFunc([]*Job{x.Reference, x.Rival}, func(job *Job) bool { return job == nil })
+}
+
+// Instances returns the instances of candidate, reference and rival.
+func (x Exam) Instances(candidate *spec.Instance) [3]*spec.Instance {
+	out := [3]*spec.Instance{candidate}
+	for i, job := range []*Job{x.Reference, x.Rival} {
+		if job != nil {
+			out[i+1] = job.Instance
+		}
+	}
+	return out
+}
+
+// Unasked returns why the oracle cannot be asked about a problem, whatever the data; nil: it can
+// be.
+func (x Exam) Unasked(about *spec.Instance) error {
+	for _, job := range x.Jobs() {
 		if job.Instance == nil {
 			return job.Record.Fault
 		}
@@ -83,10 +104,10 @@ func (a *Answers) Unasked(about *spec.Instance, reference, rival *Job) error {
 			return err
 		}
 	}
-	if a.Oracle == nil || reference != nil {
+	if x.Oracle == nil || x.Reference != nil {
 		return nil
 	}
-	return verify.Answerable(a.Oracle.Builtin, a.Oracle.Elementwise, about)
+	return verify.Answerable(x.Oracle.Builtin, x.Oracle.Elementwise, about)
 }
 
 // String names the oracle as it is shown to people.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -16,9 +17,8 @@ import (
 // and rival, and the one that compares. It opens them when they are first needed, and again after
 // one has ended.
 type Examiner struct {
-	Answers *Answers
-	Seed    uint64
-
+	answers   *Answers
+	seed      uint64
 	lab       *Lab
 	sides     [3]*Job // candidate, reference, rival: any config of theirs
 	seats     [3]*Lease
@@ -36,10 +36,10 @@ const (
 	rival
 )
 
-// NewExaminer makes an Examiner for a candidate (nil: for outputs that exist already) and, where
-// there are any, its built reference and rival. Footprint is that of the largest problem to come.
-func (l *Lab) NewExaminer(answers *Answers, candidate, ref, other *Job, footprint int64, seed uint64) *Examiner {
-	return &Examiner{Answers: answers, Seed: seed, lab: l, sides: [3]*Job{candidate, ref, other}, footprint: footprint}
+// NewExaminer makes an Examiner for a candidate (nil: for outputs that exist already) and an exam
+// whose jobs are built. Footprint is that of the largest problem to come.
+func (l *Lab) NewExaminer(x Exam, candidate *Job, footprint int64, seed uint64) *Examiner {
+	return &Examiner{answers: x.Answers, seed: seed, lab: l, sides: [3]*Job{candidate, x.Reference, x.Rival}, footprint: footprint}
 }
 
 // Bench returns the bench that verifies one problem: the candidate's instance, and those of
@@ -52,7 +52,7 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	if client != e.client { // the cells ended with the last worker
 		e.client, e.seats, e.judge = client, [3]*Lease{}, nil
 	}
-	b := &verify.Bench{Seed: e.Seed, Tolerance: e.Answers.Tolerance, Usual: e.Answers.Usual, Factor: e.Answers.Factor, Timeout: e.lab.Timeout}
+	b := &verify.Bench{Seed: e.seed, Tolerance: e.answers.Tolerance, Usual: e.answers.Usual, Factor: e.answers.Factor, Timeout: e.lab.Timeout}
 	if err := e.seat(ctx); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 	if sides[examined] != nil {
 		b.Candidate = *sides[examined]
 	}
-	b.Oracle, b.Rival, b.Judge = e.Answers.oracle(sides[reference]), sides[rival], e.judge
+	b.Oracle, b.Rival, b.Judge = e.answers.oracle(sides[reference]), sides[rival], e.judge
 	if e.last != nil {
 		b.Follow(e.last)
 	}
@@ -82,25 +82,20 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 // a candidate only outputs that it produced before are verified.
 func (e *Examiner) seat(ctx context.Context) error {
 	var errs [3]error
-	var opening sync.WaitGroup
-	for i, job := range e.sides {
-		if job != nil && e.seats[i] == nil {
-			opening.Go(func() { e.seats[i], errs[i] = e.open(ctx, job) })
+	atOnce(len(e.sides), func(i int) {
+		if e.sides[i] != nil && e.seats[i] == nil {
+			e.seats[i], errs[i] = e.open(ctx, e.sides[i])
 		}
+	})
+	if errs[examined] != nil {
+		return errs[examined]
 	}
-	opening.Wait()
-	for i, err := range errs {
-		switch {
-		case err == nil:
-		case i == examined:
-			return err
-		default:
-			return &verify.OracleError{Err: err}
-		}
+	if err := cmp.Or(errs[reference], errs[rival]); err != nil {
+		return &verify.OracleError{Err: err}
 	}
 	for i, job := range e.sides {
 		if seat := e.seats[i]; job != nil && seat.last == nil {
-			e.lab.describe(job, seat, seat.loaded)
+			e.lab.describe(job, seat)
 		}
 	}
 	return nil
@@ -128,12 +123,12 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	})
 }
 
-// Succeed switches to another config of the candidate. If the candidate's cell is open, it is used
+// SwitchTo continues with another config of the candidate. If the candidate's cell is open, it is used
 // again; call Renew first where it must not be.
-func (e *Examiner) Succeed(candidate *Job) {
+func (e *Examiner) SwitchTo(candidate *Job) {
 	e.sides[examined] = candidate
 	if seat := e.seats[examined]; seat != nil {
-		e.lab.describe(candidate, seat, seat.loaded)
+		e.lab.describe(candidate, seat)
 	}
 }
 
@@ -153,15 +148,15 @@ func (e *Examiner) Return() {
 	e.sides[examined], e.borrowed = nil, nil
 }
 
-// Fits reports whether the examiner has the cells for a candidate and its oracle.
-func (e *Examiner) Fits(answers *Answers, candidate, ref, other *Job) bool {
-	for i, job := range [3]*Job{candidate, ref, other} {
+// Fits reports whether the examiner has the cells for a candidate and its exam.
+func (e *Examiner) Fits(x Exam, candidate *Job) bool {
+	for i, job := range [3]*Job{candidate, x.Reference, x.Rival} {
 		mine := e.sides[i]
 		if (mine == nil) != (job == nil) || mine != nil && (mine.Artifact.Key != job.Artifact.Key || mine.Variant.Kernel != job.Variant.Kernel) {
 			return false
 		}
 	}
-	return e.Answers.Oracle == answers.Oracle && e.Answers.Tolerance == answers.Tolerance && e.Answers.Usual == answers.Usual && e.Answers.Factor == answers.Factor
+	return e.answers.Oracle == x.Oracle && e.answers.Tolerance == x.Tolerance && e.answers.Usual == x.Usual && e.answers.Factor == x.Factor
 }
 
 // Renew closes the candidate's cell, so that the next problem gets a fresh one. It returns the
@@ -197,9 +192,32 @@ func (e *Examiner) Close(ctx context.Context) error {
 	return own
 }
 
+// Limits of examinations at a time.
+const (
+	mostExaminers    = 4
+	coresPerExaminer = 4       // for cells, frameworks that are imported there, and the comparison
+	copiesOnDevice   = 64      // of a problem, at most: inputs and answers of all sides, and copies of them
+	perProcess       = 1 << 30 // bytes of a GPU that a process takes before it has any data
+)
+
+// Examiners returns how many examinations of GPU kernels can go on at a time, where the largest
+// problem has the given size: starting cells and importing frameworks takes longer than they
+// compute.
+func (l *Lab) Examiners(footprint int64) int {
+	devices := l.Devices()
+	if l.Device >= len(devices) {
+		return 1
+	}
+	fit := devices[l.Device].MemoryBytes / 2 / (copiesOnDevice*footprint + perProcess)
+	return max(1, min(mostExaminers, l.hello().Machine.CPU.Cores/coresPerExaminer, int(fit)))
+}
+
+// VerifyBatch is the batch of data that answers are verified on. It is far from those that are timed.
+const VerifyBatch = 1 << 20
+
 // NewCase returns a case of a config before anything is known of it.
-func NewCase(lane string, config *spec.Config, seed uint64) *result.Case {
-	c := &result.Case{Lane: lane, Seed: seed, Vars: vars(config)}
+func NewCase(lane string, config *spec.Config, seed uint64, batch int) *result.Case {
+	c := &result.Case{Lane: lane, Seed: seed, Batch: batch, Vars: vars(config)}
 	for _, v := range config.Vars {
 		c.Names = append(c.Names, v.Name)
 	}

@@ -2,13 +2,16 @@ package lab
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
+	"pawl/internal/worker"
 )
 
 // sharedOf is the largest dynamic shared memory of a block, in KiB, by architecture: the opt-in
@@ -22,7 +25,7 @@ var sharedOf = map[int]int64{
 
 // limitsOf returns the limits that every GPU of an architecture has; none for an unknown one.
 func limitsOf(arch string) *result.GPU {
-	number, ok := archNumber(arch)
+	number, ok := ArchNumber(arch)
 	if !ok || sharedOf[number] == 0 {
 		return &result.GPU{}
 	}
@@ -90,12 +93,12 @@ func unfitLaunch(p *Job, i int, gpu *result.GPU) *result.Fault {
 
 // before reports whether an architecture, such as sm_90a, is older than the number.
 func before(arch string, number int) bool {
-	n, ok := archNumber(arch)
+	n, ok := ArchNumber(arch)
 	return ok && n < number
 }
 
-// archNumber returns the number of an architecture: 90 for sm_90a.
-func archNumber(arch string) (int, bool) {
+// ArchNumber returns the number of an architecture: 90 for sm_90a.
+func ArchNumber(arch string) (int, bool) {
 	n, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af"))
 	return n, err == nil
 }
@@ -119,4 +122,21 @@ func unfitMemory(p *Job, gpu *result.GPU) *result.Fault {
 			p.Instance.Explain(p.Variant.Kernel.Args[largest].Shape...), gpu.Name, unit.Bytes(gpu.MemoryBytes), gpu.MemoryBytes),
 		Hint: "choose a smaller config, or a device with more memory",
 	}
+}
+
+// Architectures lists the architectures of the GPUs that a worker on this machine finds, each once,
+// in the order of the devices. Where it finds none, why says the reason.
+func Architectures(ctx context.Context) (found []string, why string, err error) {
+	client, err := worker.Start(ctx, worker.Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	defer client.Close()
+	hello := client.Hello()
+	for _, device := range hello.Devices {
+		if device.Arch != "" && !slices.Contains(found, device.Arch) {
+			found = append(found, device.Arch)
+		}
+	}
+	return found, hello.NoDevices, nil
 }

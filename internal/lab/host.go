@@ -1,16 +1,18 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"pawl/internal/judge"
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/spec"
-	"pawl/internal/worker/wire"
+	"pawl/internal/worker"
 )
 
 // sidesMinor is the minor version of the protocol that introduced sides.
@@ -49,12 +51,7 @@ func (h *Host) Admit(side int, job *Job) {
 // oneCell reports whether all sides can live in one cell: device code cannot reach
 // the process that launches it, everything else can.
 func (h *Host) oneCell() bool {
-	for _, side := range h.sides {
-		if !side.Variant.Kernel.DeviceCode() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(h.sides, func(side *Job) bool { return !side.Variant.Kernel.DeviceCode() })
 }
 
 // Open loads the sides in the given order.
@@ -67,22 +64,22 @@ func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, error) {
 		}
 	}
 	h.seats = seated.seats
-	for side, job := range h.sides {
-		h.lab.describe(job, seated.seats[side], seated.loaded[side])
+	places := make([]measure.Place, len(h.sides))
+	for side, lease := range h.seats {
+		h.lab.describe(h.sides[side], lease)
+		places[side] = measure.Place{Cell: lease.Cell, Index: lease.side}
 	}
-	return seated.places, nil
+	return places, nil
 }
 
 // seating holds the cells of one visit, by side.
 type seating struct {
-	order  []int
-	seats  []*Lease
-	loaded []*wire.LoadReply
-	places []measure.Place
+	order []int
+	seats []*Lease
 }
 
-// gone reports whether the worker has ended, and its cells with it.
-func (s *seating) gone() bool { return slices.ContainsFunc(s.seats, (*Lease).gone) }
+// ended reports whether the worker has ended, and its cells with it.
+func (s *seating) ended() bool { return slices.ContainsFunc(s.seats, (*Lease).ended) }
 
 // seat opens cells and loads the sides. It writes what it learns of them to the records of jobs.
 func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
@@ -90,12 +87,9 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 	if err != nil {
 		return nil, err
 	}
-	s := &seating{order, make([]*Lease, len(jobs)), make([]*wire.LoadReply, len(jobs)), make([]measure.Place, len(jobs))}
+	s := &seating{order, make([]*Lease, len(jobs))}
 	if !h.oneCell() {
-		if err := h.seatEach(ctx, s, jobs); err != nil {
-			return nil, err
-		}
-		return s, nil
+		return s, h.seatEach(ctx, s, jobs)
 	}
 	if client.Minor() < sidesMinor {
 		return nil, &result.Fault{
@@ -116,10 +110,8 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 			}
 			return nil, &measure.SideError{Side: side, Err: err}
 		}
-		if purpose.Beside == nil {
-			purpose.Beside = lease
-		}
-		s.seats[side], s.loaded[side], s.places[side] = purpose.Beside, lease.loaded, measure.Place{Cell: lease.Cell, Index: index}
+		purpose.Beside = cmp.Or(purpose.Beside, lease)
+		s.seats[side] = lease
 	}
 	return s, nil
 }
@@ -127,11 +119,7 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 // seatEach leases a cell for every side, in order.
 func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	errs := make([]error, len(jobs))
-	one := func(side int) {
-		if s.seats[side], errs[side] = h.lab.Lease(ctx, jobs[side], h.purpose); errs[side] == nil {
-			s.loaded[side], s.places[side] = s.seats[side].loaded, measure.Place{Cell: s.seats[side].Cell}
-		}
-	}
+	one := func(side int) { s.seats[side], errs[side] = h.lab.Lease(ctx, jobs[side], h.purpose) }
 	var opening sync.WaitGroup
 	for _, side := range s.order {
 		if jobs[side].Cell() == spec.CellPython { // importing a framework takes seconds
@@ -167,17 +155,12 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 	}
 	h.Release(ctx) // the cells that were expected before
 	made := make([]*seating, most)
-	var opening sync.WaitGroup
-	for i := range made {
-		jobs := h.apart()
-		opening.Go(func() { made[i], _ = h.seat(ctx, orders[i], jobs) })
-	}
-	opening.Wait()
-	for _, s := range made {
-		if s != nil {
-			h.ahead = append(h.ahead, s)
+	atOnce(most, func(i int) {
+		if s, err := h.seat(ctx, orders[i], h.apart()); err == nil {
+			made[i] = s
 		}
-	}
+	})
+	h.ahead = slices.DeleteFunc(made, func(s *seating) bool { return s == nil })
 }
 
 // apart returns the sides with records of their own, for cells that may never be used.
@@ -192,19 +175,13 @@ func (h *Host) apart() []*Job {
 
 // take finds cells that were opened ahead.
 func (h *Host) take(order []int) *seating {
-	h.ahead = slices.DeleteFunc(h.ahead, (*seating).gone)
-	at := slices.IndexFunc(h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
-	if at < 0 {
-		return nil
-	}
-	found := h.ahead[at]
-	h.ahead = slices.Delete(h.ahead, at, at+1)
-	return found
+	h.ahead = slices.DeleteFunc(h.ahead, (*seating).ended)
+	return takeOut(&h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
 }
 
 // Release closes cells that were opened but not needed.
 func (h *Host) Release(ctx context.Context) {
-	for _, s := range slices.DeleteFunc(h.ahead, (*seating).gone) {
+	for _, s := range slices.DeleteFunc(h.ahead, (*seating).ended) {
 		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
 	}
 	h.ahead = nil
@@ -227,15 +204,17 @@ func (h *Host) Close(ctx context.Context, errs []error) []error {
 // leave closes the cells of a visit.
 func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []error) []error {
 	once, before := make([]*Lease, len(jobs)), make([]error, len(jobs))
+	first := map[*worker.Cell]int{}
 	for side, seat := range seats {
-		if seat == nil || slices.Index(seats, seat) < side {
+		if seat == nil {
 			continue
 		}
-		once[side], before[side] = seat, errs[side]
-		for other, also := range seats { // a shared cell, ended by one of the sides
-			if also == seat && errs[other] != nil {
-				before[side] = errs[other]
-			}
+		at, shared := first[seat.Cell]
+		if !shared {
+			at, first[seat.Cell], once[side] = side, side, seat
+		}
+		if errs[side] != nil { // a shared cell may be ended by any of the sides
+			before[at] = errs[side]
 		}
 	}
 	out := make([]error, len(jobs))
@@ -248,4 +227,38 @@ func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []er
 		}
 	}
 	return out
+}
+
+// Duel is a match and the function that judges it.
+type Duel struct {
+	Match  *measure.Match
+	Settle func() result.Verdict // records what the match has found so far, and judges it
+
+	verdict result.Verdict
+}
+
+// PlayOut plays duels that share their cells to the end. It plays a first set of cells; once more
+// with a double budget if that was undecided; and a second, independent set for a verdict that
+// would fail a change or move the baseline.
+func PlayOut(ctx context.Context, host measure.Host, duels []*Duel, opts measure.DuetOptions, progress func(*measure.Match, measure.Progress)) {
+	play := func(set int, opts measure.DuetOptions, wanted func(result.Verdict) bool) {
+		var chosen []*Duel
+		var matches []*measure.Match
+		for _, d := range duels {
+			if wanted(d.verdict) {
+				chosen, matches = append(chosen, d), append(matches, d.Match)
+			}
+		}
+		if len(matches) > 0 && ctx.Err() == nil {
+			measure.Play(ctx, matches, host, set, opts, progress)
+		}
+		for _, d := range chosen {
+			d.verdict = d.Settle()
+		}
+	}
+	play(0, opts, func(result.Verdict) bool { return true })
+	longer := opts
+	longer.Budget *= 2
+	play(0, longer, func(v result.Verdict) bool { return v == result.Inconclusive })
+	play(1, opts, judge.Confirm)
 }

@@ -229,7 +229,7 @@ func (h *counted) Open(ctx context.Context, order []int) ([]measure.Place, error
 func twice(job *Job) *measure.Match {
 	m := &measure.Match{Name: "m"}
 	for range 2 {
-		m.Sides = append(m.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+		m.Sides = append(m.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
 	}
 	return m
 }
@@ -298,7 +298,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 	slower, base := scripted(t, "small", puppet.Script{Micros: 240}), scripted(t, "small", puppet.Script{Micros: 200})
 	m := &measure.Match{Name: "m"}
 	for _, job := range []*Job{slower, base} {
-		m.Sides = append(m.Sides, measure.Entrant{Instance: job.Instance, Symbols: job.Artifact.Symbols})
+		m.Sides = append(m.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -283,12 +283,8 @@ func (l *Lab) Close() {
 func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	l.starting.Lock()
 	defer l.starting.Unlock()
-	if l.worker != nil {
-		select {
-		case <-l.worker.Gone():
-		default:
-			return l.worker, nil
-		}
+	if l.worker != nil && !hasEnded(l.worker) {
+		return l.worker, nil
 	}
 	started, err := worker.Start(ctx, worker.Options{Command: l.Worker, OnNote: func(text string) {
 		l.run.Emit(run.Event{Kind: run.Note, Text: text})

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"pawl/internal/build"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/worker"
@@ -40,6 +42,7 @@ type Purpose struct {
 type Lease struct {
 	Cell *worker.Cell
 
+	side   int             // of the cell that the job was loaded as
 	loaded *wire.LoadReply // of the job it was opened for
 	client *worker.Client
 	id     string // of the loaded artifact
@@ -76,7 +79,7 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 		if err != nil {
 			return nil, err
 		}
-		return &Lease{Cell: purpose.Beside.Cell, loaded: loaded, client: client, memory: purpose.Beside.memory}, nil
+		return &Lease{Cell: purpose.Beside.Cell, side: purpose.Side, loaded: loaded, client: client}, nil
 	}
 	cell, err := client.Open(ctx, open)
 	if err != nil {
@@ -103,11 +106,9 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 
 // unreachedError means that the worker did not get as far as opening a cell: it says nothing of the
 // job.
-type unreachedError struct{ err error }
+type unreachedError struct{ error }
 
-func (e *unreachedError) Error() string { return e.err.Error() }
-
-func (e *unreachedError) Unwrap() error { return e.err }
+func (e *unreachedError) Unwrap() error { return e.error }
 
 // unloadedError means that a job could not be loaded under a tool; it holds the tool's output.
 type unloadedError struct{ end cellEnd }
@@ -116,10 +117,13 @@ func (e *unloadedError) Error() string { return e.end.err.Error() }
 
 func (e *unloadedError) Unwrap() error { return e.end.err }
 
-// gone reports whether the worker has ended, and the cell with it.
-func (s *Lease) gone() bool {
+// ended reports whether the worker has ended, and the cell with it.
+func (s *Lease) ended() bool { return hasEnded(s.client) }
+
+// hasEnded reports whether a worker has ended.
+func hasEnded(client *worker.Client) bool {
 	select {
-	case <-s.client.Gone():
+	case <-client.Gone():
 		return true
 	default:
 		return false
@@ -136,16 +140,14 @@ func (l *Lab) LeaseAll(ctx context.Context, jobs []*Job) ([]*Lease, []error) {
 		leases[i] = l.take(job, open.Memory)
 	}
 	l.Release(ctx)
-	var opening sync.WaitGroup
-	for i, job := range jobs {
+	atOnce(len(jobs), func(i int) {
 		if leases[i] == nil {
-			opening.Go(func() { leases[i], errs[i] = l.Lease(ctx, job, Purpose{}) })
+			leases[i], errs[i] = l.Lease(ctx, jobs[i], Purpose{})
 		}
-	}
-	opening.Wait()
+	})
 	for i, job := range jobs {
 		if errs[i] == nil {
-			l.describe(job, leases[i], leases[i].loaded)
+			l.describe(job, leases[i])
 		}
 	}
 	return leases, errs
@@ -193,8 +195,9 @@ func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 }
 
 // describe records what a cell reported about itself, and about the job when it was loaded.
-func (l *Lab) describe(p *Job, s *Lease, loaded *wire.LoadReply) {
+func (l *Lab) describe(p *Job, s *Lease) {
 	s.last = p
+	loaded := s.loaded
 	p.Record.Trust = s.Cell.Info.Trust
 	p.Record.held(s.Cell.Info.Sandbox)
 	if p.Variant.Kernel.Launcher {
@@ -235,22 +238,27 @@ func (p *Job) loadID() string {
 
 // take finds a cell that an earlier row has left open for such a job.
 func (l *Lab) take(p *Job, memory int64) *Lease {
-	at := slices.IndexFunc(l.kept, func(s *Lease) bool {
-		return !s.gone() && p.Cell() == spec.CellPython && s.id == p.loadID() && s.memory >= memory
+	return takeOut(&l.kept, func(s *Lease) bool {
+		return !s.ended() && p.Cell() == spec.CellPython && s.id == p.loadID() && s.memory >= memory
 	})
+}
+
+// takeOut removes the first value that fits from a list and returns it; nil: none fits.
+func takeOut[T any](list *[]*T, fits func(*T) bool) *T {
+	at := slices.IndexFunc(*list, fits)
 	if at < 0 {
 		return nil
 	}
-	found := l.kept[at]
-	l.kept = slices.Delete(l.kept, at, at+1)
+	found := (*list)[at]
+	*list = slices.Delete(*list, at, at+1)
 	return found
 }
 
 // Return closes a lease after its row, or keeps it for the next. It keeps a Python cell that is
 // still usable, even if its function refused the problem.
 func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
-	var failed *worker.Failed
-	refused := errors.As(err, &failed) && failed.Cause == result.CauseUnsupported && !failed.CellEnded
+	failed, ok := errors.AsType[*worker.Failed](err)
+	refused := ok && failed.Cause == result.CauseUnsupported && !failed.CellEnded
 	if p.Cell() == spec.CellPython && (err == nil || refused) {
 		l.kept = append(l.kept, s)
 		return err
@@ -261,7 +269,7 @@ func (l *Lab) Return(ctx context.Context, s *Lease, p *Job, err error) error {
 // Release closes the cells that were kept, all at once. An error that only closing reveals is
 // recorded for the row that used the cell last.
 func (l *Lab) Release(ctx context.Context) {
-	kept := slices.DeleteFunc(l.kept, (*Lease).gone)
+	kept := slices.DeleteFunc(l.kept, (*Lease).ended)
 	l.kept = nil
 	for i, end := range endAll(ctx, kept) {
 		last := kept[i].last
@@ -275,19 +283,22 @@ func (l *Lab) Release(ctx context.Context) {
 // no cell.
 func endAll(ctx context.Context, leases []*Lease, errs ...error) []cellEnd {
 	ends := make([]cellEnd, len(leases))
-	var closing sync.WaitGroup
-	for i, s := range leases {
-		if s == nil {
-			continue
+	errs = append(errs, make([]error, len(leases))...)
+	atOnce(len(leases), func(i int) {
+		if leases[i] != nil {
+			ends[i] = endCell(ctx, leases[i].Cell, errs[i])
 		}
-		var err error
-		if i < len(errs) {
-			err = errs[i]
-		}
-		closing.Go(func() { ends[i] = endCell(ctx, s.Cell, err) })
-	}
-	closing.Wait()
+	})
 	return ends
+}
+
+// atOnce calls do for every number below n, all at once, and waits for them.
+func atOnce(n int, do func(i int)) {
+	var busy sync.WaitGroup
+	for i := range n {
+		busy.Go(func() { do(i) })
+	}
+	busy.Wait()
 }
 
 // Close ends the cell and records what it reported. It returns the fault that matters: the given
@@ -305,8 +316,7 @@ type cellEnd struct {
 
 // endCell ends a cell, unless the given error has ended it.
 func endCell(ctx context.Context, cell *worker.Cell, err error) cellEnd {
-	var failed *worker.Failed
-	if errors.As(err, &failed) && failed.CellEnded {
+	if failed, ok := errors.AsType[*worker.Failed](err); ok && failed.CellEnded {
 		return cellEnd{err: err}
 	}
 	reply, closing := cell.Close(ctx)
@@ -332,4 +342,28 @@ func (p *Job) closed(end cellEnd) error {
 	p.Record.Log = end.reply.Log
 	p.Record.held(end.reply.Sandbox)
 	return end.err
+}
+
+// Limits of a Python cell: importing a framework takes memory, threads and, the first time, a long
+// while.
+const (
+	pythonThreads = 1024
+	pythonImports = 90 // seconds
+)
+
+// python adds the settings of a Python cell.
+func (l *Lab) python(p *Job, open *wire.Open, load *wire.Load) {
+	open.Memory = 5*l.Largest + spareMemory + driverMemory // the cell may serve other configs too
+	open.Threads = pythonThreads
+	open.Framework = p.Artifact.Framework
+	if dir, err := filepath.Abs(p.Dir); err == nil && p.Module == nil {
+		open.Dirs, open.Apart = []string{dir}, build.Apart(l.Options.Build.Checkout, dir)
+	}
+	load.Entry, load.Params = p.Artifact.Symbols[0], map[string]json.RawMessage{}
+	for name, value := range p.Keywords {
+		if raw, err := json.Marshal(value); err == nil {
+			load.Params[name] = raw
+		}
+	}
+	load.DeadlineS += pythonImports
 }

@@ -41,7 +41,7 @@ var attentionEntries = map[string]string{
 // FindRival finds a rival by name: another kernel of the spec, one that ships with
 // pawl, or a Python function in the spec's folder.
 func FindRival(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
-	if other := kernelNamed(s, name); other != nil {
+	if other := s.Kernel(name); other != nil {
 		return &Rival{Variant: other.Default(), keywords: Keywords(other.Default())}, nil
 	}
 	return findFunction(s, k, name)
@@ -58,15 +58,6 @@ func findFunction(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 		}
 	}
 	return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, slices.Concat(kernelNames(s), Attention)))
-}
-
-func kernelNamed(s *spec.Spec, name string) *spec.Kernel {
-	for _, k := range s.Kernels {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
 }
 
 func kernelNames(s *spec.Spec) []string {
@@ -102,15 +93,12 @@ func attention(k *spec.Kernel, name string) (*Rival, error) {
 		return nil, fmt.Errorf("%s cannot be measured against %s: it does not look like attention, whose first three inputs are [B, H, S, D]", k.Name, name)
 	}
 	renamed := map[int]string{}
-	for place, names := range [][]string{{"q", "query"}, {"k", "key"}, {"v", "value"}} {
-		at := slices.IndexFunc(inputs, func(i int) bool { return slices.Contains(names, k.Args[i].Name) })
-		if at < 0 {
-			renamed = nil
-			break
+	for _, names := range [][]string{{"q", "query"}, {"k", "key"}, {"v", "value"}} {
+		if at := slices.IndexFunc(inputs, func(i int) bool { return slices.Contains(names, k.Args[i].Name) }); at >= 0 {
+			renamed[inputs[at]] = names[0]
 		}
-		renamed[inputs[at]] = []string{"q", "k", "v"}[place]
 	}
-	if renamed == nil {
+	if len(renamed) < 3 {
 		renamed = map[int]string{inputs[0]: "q", inputs[1]: "k", inputs[2]: "v"}
 	}
 	keys := map[string]any{}

@@ -89,7 +89,7 @@ func TestAttentionRivals(t *testing.T) {
 		{"unnamed", "q k v d", map[string]any{"causal": true}},
 		{"causal", "q k v o causal", map[string]any{}}, // the argument decides
 	} {
-		k := kernelNamed(s, tc.kernel)
+		k := s.Kernel(tc.kernel)
 		before := argNames(k)
 		for _, name := range Attention {
 			r, err := FindRival(s, k, name)
@@ -115,14 +115,14 @@ func TestAttentionRivals(t *testing.T) {
 			t.Errorf("the kernel itself was changed: %s", argNames(k))
 		}
 	}
-	if _, err := FindRival(s, kernelNamed(s, "copy"), "sdpa"); err == nil || !strings.Contains(err.Error(), "does not look like attention") {
+	if _, err := FindRival(s, s.Kernel("copy"), "sdpa"); err == nil || !strings.Contains(err.Error(), "does not look like attention") {
 		t.Errorf("copy against sdpa: %v", err)
 	}
 }
 
 func TestPythonRivals(t *testing.T) {
 	s := rivals(t)
-	k := kernelNamed(s, "copy")
+	k := s.Kernel("copy")
 	r, err := FindRival(s, k, "mine:run")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestPythonRivals(t *testing.T) {
 // python: sdpa is PyTorch's, whatever kernels there are: no kernel is its own judge.
 func TestKernelsCalledSDPA(t *testing.T) {
 	s := rivals(t)
-	k := kernelNamed(s, "attention")
+	k := s.Kernel("attention")
 	k.Name, k.Oracle = "sdpa", &spec.Oracle{Python: "sdpa"}
 	k.Tolerance.Rival = &spec.Oracle{Kernel: "sdpa"}
 	a, err := FindAnswers(s, k)
@@ -157,14 +157,14 @@ func TestKernelsCalledSDPA(t *testing.T) {
 // Params reach Python with their own types.
 func TestKeywords(t *testing.T) {
 	s := rivals(t)
-	raw, err := json.Marshal(Keywords(kernelNamed(s, "scale").Default()))
+	raw, err := json.Marshal(Keywords(s.Kernel("scale").Default()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"FACTOR":2.0,"FAST":true,"MODE":"exact","N":7}`; string(raw) != want {
 		t.Errorf("%s, want %s", raw, want)
 	}
-	if got := Keywords(kernelNamed(s, "attention").Default()); got != nil {
+	if got := Keywords(s.Kernel("attention").Default()); got != nil {
 		t.Errorf("a compiled kernel has keywords: %v", got)
 	}
 }

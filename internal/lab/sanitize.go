@@ -75,8 +75,8 @@ func sanitized(end cellEnd) (*Sanitized, error) {
 
 // sanitizedEnd returns what an ended cell has left; nil: it has not ended.
 func sanitizedEnd(err error) *Sanitized {
-	var failed *worker.Failed
-	if !errors.As(err, &failed) || !failed.CellEnded {
+	failed, ok := errors.AsType[*worker.Failed](err)
+	if !ok || !failed.CellEnded {
 		return nil
 	}
 	s := &Sanitized{Text: failed.Sanitizer, Log: failed.Log, Err: err}

@@ -71,7 +71,7 @@ func (d *deviceClock) beside(check *result.ClockCheck) {
 
 // checkClock launches back to back while the worker times the request from outside.
 func (s *series) checkClock(ctx context.Context) error {
-	if err := s.lookLast(ctx); err != nil {
+	if err := s.keepLastOutput(ctx); err != nil {
 		return err
 	}
 	kept := s.samples.Kept()
@@ -184,4 +184,77 @@ func (s *series) plausible(claimed float64) float64 {
 		return contradiction*claimed + pythonCost
 	}
 	return contradiction * claimed
+}
+
+// excused is the part of a request's time that other work of the machine explains.
+type excused struct {
+	seconds float64
+	unsure  float64 // uncertainty on top: stolen time is counted in ticks
+}
+
+// excuse computes how much of a request's time other work of the machine explains. Where no time
+// was stolen nothing is uncertain: an honest request that seems contradicted has lost more than a
+// tick.
+func excuse(t wire.Toll) excused {
+	e := excused{seconds: t.StolenS + t.WaitedS}
+	if t.StolenS > 0 {
+		e.unsure = wire.StealTick.Seconds()
+	}
+	return e
+}
+
+// most returns the longest time that may be excused.
+func (e excused) most() float64 { return e.seconds + e.unsure }
+
+const hostShare = 0.75 // of the plausible time: a host that takes longer is timed, too
+
+// checkHostShare finds out whether samples must include the host's part of a launch. Where the host
+// takes far longer than the GPU, nobody can tell whether it does work that ought to be timed,
+// elsewhere while the samples' stream is held.
+func (s *series) checkHostShare(ctx context.Context) error {
+	if s.Instance.Variant.Kernel.DeviceCode() || !s.onGPU() || s.opts.Sustain || s.hostChecked {
+		return nil
+	}
+	s.hostChecked = true
+	var took [2]float64
+	for i, unhidden := range []bool{false, true} {
+		var err error
+		if took[i], err = s.aside(ctx, unhidden); err != nil {
+			return err
+		}
+	}
+	if gpu, whole := took[0], took[1]; whole > hostShare*s.plausible(gpu) {
+		s.noted.GPUS = gpu
+		s.unhide()
+	} else {
+		s.hostS = whole
+	}
+	return nil
+}
+
+// unhide makes samples begin on an idle device from now on.
+func (s *series) unhide() { s.unhidden, s.perSample = true, 1 }
+
+// unhideAll times all sides that run on a GPU in the way that one of them requires.
+func unhideAll(sides []*series) {
+	if slices.ContainsFunc(sides, func(s *series) bool { return s.unhidden }) {
+		for _, s := range sides {
+			if s.onGPU() {
+				s.unhide()
+			}
+		}
+	}
+}
+
+// aside returns the time of a launch by the cell's own clock, with or without the host's part.
+// These samples enter no statistics.
+func (s *series) aside(ctx context.Context, unhidden bool) (float64, error) {
+	const enough = 7
+	m := s.wanted(enough)
+	m.Repeat, m.Unhidden = 1, unhidden
+	got, err := s.take(ctx, m)
+	if err != nil {
+		return 0, err
+	}
+	return stat.Median(got.Seconds), nil
 }

@@ -352,7 +352,7 @@ func TestHostThatBecomesSlow(t *testing.T) {
 	cell := loaded(t, newWorker(t, unstolen), puppet.Script{Micros: 1000, Spin: 50, Host: 5000})
 	cell.OnDevice = true
 	s := newSeries(Side{Cell: cell, Instance: sized(spec.CellPython, 8)}, quickly(), func(Progress) {})
-	s.looked = true
+	s.hostChecked = true
 	err := s.begin(t.Context())
 	if err == nil {
 		err = s.sample(t.Context())

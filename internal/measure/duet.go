@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pawl/internal/result"
-	"pawl/internal/spec"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
@@ -45,17 +44,11 @@ type DuetOptions struct {
 	Visit time.Duration // the longest time a match plays in one cell, once it has its blocks; 0: long enough to be worth opening one
 }
 
-// Entrant is one version of a kernel on one config.
-type Entrant struct {
-	Instance *spec.Instance
-	Symbols  []string // symbols of the launches, in the artifact
-}
-
 // Match is one config of a kernel whose versions play against each other, the candidate first. It
 // collects the measurements, over as many sets of cells as are played.
 type Match struct {
 	Name  string
-	Sides []Entrant
+	Sides []Side // without their cells, which a Host gives them
 
 	Cells   []MatchCell
 	Stopped string        // width, budget, interrupted; of the last set
@@ -69,6 +62,8 @@ type Match struct {
 	news   int         // turns with wholly new data, each for all sides
 	done   bool
 	err    error
+
+	spentBefore time.Duration // before the last set
 }
 
 // SideError is the fault of one side of a match. Errors of other types concern all of them.
@@ -88,8 +83,7 @@ const whole = -1
 
 // SideOf returns the side that an error is about; -1: no particular one.
 func SideOf(err error) int {
-	var of *SideError
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*SideError](err); ok {
 		return of.Side
 	}
 	return whole
@@ -163,10 +157,6 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 	for _, m := range matches {
 		m.begin(opts)
 	}
-	began := map[*Match]time.Duration{}
-	for _, m := range matches {
-		began[m] = m.Spent
-	}
 	for cell := 0; ; cell++ {
 		waiting := slices.DeleteFunc(slices.Clone(matches), func(m *Match) bool { return m.done || m.err != nil })
 		if len(waiting) == 0 {
@@ -183,7 +173,7 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 			case played < cellsLeast || blocks < blocksLeast:
 			case m.HalfWidth(set, opts.Floor) <= opts.HalfWidth:
 				m.done, m.Stopped = true, "width"
-			case m.Spent-began[m] >= opts.Budget:
+			case m.Spent-m.spentBefore >= opts.Budget:
 				m.done, m.Stopped = true, "budget"
 			}
 		}
@@ -192,10 +182,10 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 
 // begin prepares a match for a set.
 func (m *Match) begin(opts DuetOptions) {
-	m.done = false
+	m.done, m.spentBefore = false, m.Spent
 	if m.series == nil {
 		for _, side := range m.Sides {
-			m.series = append(m.series, newSeries(Side{Instance: side.Instance, Symbols: side.Symbols}, opts.Options, func(Progress) {}))
+			m.series = append(m.series, newSeries(side, opts.Options, func(Progress) {}))
 		}
 		m.order = turnsOf(len(m.Sides))
 	}
@@ -214,10 +204,7 @@ func (m *Match) begin(opts DuetOptions) {
 func turnsOf(sides int) []int {
 	var order []int
 	for first := range sides {
-		block := make([]int, sides)
-		for i := range block {
-			block[i] = (first + i) % sides
-		}
+		block := rotated(sides, first)
 		order = append(order, block...)
 		slices.Reverse(block)
 		order = append(order, block...)
@@ -228,10 +215,7 @@ func turnsOf(sides int) []int {
 // loadingOrder returns the order in which a cell loads its sides: each side is first equally often,
 // and last.
 func loadingOrder(sides, cell int) []int {
-	loading := make([]int, sides)
-	for i := range loading {
-		loading[i] = (i + cell) % sides
-	}
+	loading := rotated(sides, cell)
 	if cell/sides%2 == 1 {
 		slices.Reverse(loading)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -42,8 +43,8 @@ func (s *series) finish(err error) *result.Timing {
 
 // cancelled reports whether an error means that the user ended the run, whichever process noticed.
 func cancelled(err error) bool {
-	var fault *result.Fault
-	return errors.Is(err, context.Canceled) || errors.As(err, &fault) && fault.Cause == result.CauseInterrupted
+	fault, ok := errors.AsType[*result.Fault](err)
+	return errors.Is(err, context.Canceled) || ok && fault.Cause == result.CauseInterrupted
 }
 
 // note keeps the machine's state: the first reading, the worst of each kind in between, and the
@@ -67,9 +68,7 @@ func (s *series) note(state *result.State) {
 		worst.Load1 = larger(worst.Load1, before.Load1)
 		worst.StealPct = larger(worst.StealPct, before.StealPct)
 		worst.Busy = larger(worst.Busy, before.Busy)
-		if before.Processes != nil && (worst.Processes == nil || *before.Processes > *worst.Processes) {
-			worst.Processes = before.Processes
-		}
+		worst.Processes = larger(worst.Processes, before.Processes)
 		for _, reason := range before.Throttled {
 			if !slices.Contains(worst.Throttled, reason) {
 				worst.Throttled = append(slices.Clone(worst.Throttled), reason)
@@ -81,7 +80,7 @@ func (s *series) note(state *result.State) {
 	*all = append(*all, worst, last)
 }
 
-func larger(a, b *float64) *float64 {
+func larger[T int | float64](a, b *T) *T {
 	if a == nil || b != nil && *b > *a {
 		return b
 	}
@@ -103,83 +102,65 @@ const (
 // the coefficient of variation.
 func Doubts(t *result.Timing, cv float64) []result.Warning {
 	var out []result.Warning
-	warn := func(code, hint, format string, args ...any) {
-		out = append(out, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+	warnIf := func(doubtful bool, code, hint, format string, args ...any) {
+		if doubtful {
+			out = append(out, result.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+		}
 	}
 	st := t.Stats
 	if st.Count == 0 {
 		return nil
 	}
-	if st.CV > cv {
-		warn("cv", "a quieter machine or a longer --budget", "samples vary by %s (more than %s)", unit.PercentPlain(st.CV), unit.PercentPlain(cv))
-	}
+	warnIf(st.CV > cv, "cv", "a quieter machine or a longer --budget", "samples vary by %s (more than %s)", unit.PercentPlain(st.CV), unit.PercentPlain(cv))
 	kept := t.Samples.Kept()
 	if half := len(kept) / 2; half >= 10 {
-		first, second := stat.Median(kept[:half]), stat.Median(kept[half:])
-		if change := second/first - 1; change > drift || change < -drift {
-			warn("drift", "the clock or the neighbours changed during the run", "the second half of the samples is %s against the first", unit.Percent(change))
-		}
+		change := stat.Median(kept[half:])/stat.Median(kept[:half]) - 1
+		warnIf(math.Abs(change) > drift, "drift", "the clock or the neighbours changed during the run", "the second half of the samples is %s against the first", unit.Percent(change))
 	}
-	if t.Stopped == "budget" && t.HalfWidth > known {
-		warn("width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
+	warnIf(t.Stopped == "budget" && t.HalfWidth > known, "width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
+	each, hint := st.Median*float64(t.Repeat), ""
+	if t.Repeat == 1 {
+		hint = "--cache hot puts several launches into a sample, or choose a larger config"
 	}
-	if each := st.Median * float64(t.Repeat); !t.OnDevice && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS {
-		hint := ""
-		if t.Repeat == 1 {
-			hint = "--cache hot puts several launches into a sample, or choose a larger config"
-		}
-		warn("short", hint, "a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
+	warnIf(!t.OnDevice && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS, "short", hint,
+		"a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
+	count := len(t.Samples.Seconds)
+	warnIf(2*t.Exposed > count, "launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, count)
+	warnIf(t.HostBound(), "host-bound", "less work on the host before and between launches", "a launch takes %s from an idle GPU, of which the GPU works for %s; the host's part is counted", unit.Duration(st.Median), unit.Duration(t.GPUS))
+	warnIf(t.Unhidden && !t.HostBound(), "host-bound", "", "it is timed with the host's part of a launch, as what it is compared with must be")
+	if c := t.Clock; c != nil {
+		warnIf(c.HostS > 0, "host-bound", "a quieter machine", "a launch is said to take %s, and takes %s back to back: on the host, or the GPU is busy when nobody looks", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))
+		warnIf(c.MeanS > 0, "uneven", "look at the distribution in report.html", "half of the launches take at most %s, and on average they take %s: a few take far longer than the rest", unit.Duration(c.ClaimedS), unit.Duration(c.MeanS))
 	}
-	if n := len(t.Samples.Seconds); 2*t.Exposed > n {
-		warn("launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, n)
+	warnIf(t.OtherStreams, "streams", "", "it leaves work on other streams when its own is done; that time is counted")
+	warnIf(t.SetAside, "persisting-l2", "", "it sets a part of the L2 aside; that was undone after every sample")
+	if !t.OnDevice { // which core launches on a GPU does not matter
+		pinned := len(t.Pinned) > 0
+		warnIf(!pinned, "pin", "", "the kernel could not be kept on its own cores")
+		warnIf(pinned && float64(t.Preempted)/float64(count) > preemptRate, "preempted", "stop what else runs on this machine", "the kernel was preempted %d times in %d samples", t.Preempted, count)
 	}
-	if t.HostBound() {
-		warn("host-bound", "less work on the host before and between launches", "a launch takes %s from an idle GPU, of which the GPU works for %s; the host's part is counted", unit.Duration(st.Median), unit.Duration(t.GPUS))
-	} else if t.Unhidden {
-		warn("host-bound", "", "it is timed with the host's part of a launch, as what it is compared with must be")
-	}
-	if c := t.Clock; c != nil && c.HostS > 0 {
-		warn("host-bound", "a quieter machine", "a launch is said to take %s, and takes %s back to back: on the host, or the GPU is busy when nobody looks", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))
-	}
-	if c := t.Clock; c != nil && c.MeanS > 0 {
-		warn("uneven", "look at the distribution in report.html", "half of the launches take at most %s, and on average they take %s: a few take far longer than the rest", unit.Duration(c.ClaimedS), unit.Duration(c.MeanS))
-	}
-	if t.OtherStreams {
-		warn("streams", "", "it leaves work on other streams when its own is done; that time is counted")
-	}
-	if t.SetAside {
-		warn("persisting-l2", "", "it sets a part of the L2 aside; that was undone after every sample")
-	}
+	device := "processor"
 	if t.OnDevice {
-		// which core launches it does not matter
-	} else if len(t.Pinned) == 0 {
-		warn("pin", "", "the kernel could not be kept on its own cores")
-	} else if rate := float64(t.Preempted) / float64(len(t.Samples.Seconds)); rate > preemptRate {
-		warn("preempted", "stop what else runs on this machine", "the kernel was preempted %d times in %d samples", t.Preempted, len(t.Samples.Seconds))
+		device = "GPU"
 	}
 	for _, state := range t.State {
 		if state.When != "during" {
 			continue
 		}
-		if v := state.TemperatureC; v != nil && *v > hotCelsius {
-			what := "processor"
-			if t.OnDevice {
-				what = "GPU"
-			}
-			warn("temperature", "let it cool down", "the %s reached %.0f °C", what, *v)
-		}
-		if v := state.StealPct; v != nil && *v > stealPct {
-			warn("steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", *v)
-		}
-		if len(state.Throttled) > 0 {
-			warn("throttled", "let it cool down; kernels that take turns are slowed alike", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
-		}
-		if v := state.Processes; v != nil && *v > 0 {
-			warn("foreign-gpu", "stop what else uses the GPU", "%d other processes used the GPU", *v)
-		}
-		if v := state.Busy; v != nil && *v > foreignCPU {
-			warn("foreign", "stop what else runs on this machine", "other processes used up to %.1f cores", *v)
-		}
+		celsius, steal, processes, busy := read(state.TemperatureC), read(state.StealPct), read(state.Processes), read(state.Busy)
+		warnIf(celsius > hotCelsius, "temperature", "let it cool down", "the %s reached %.0f °C", device, celsius)
+		warnIf(steal > stealPct, "steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", steal)
+		warnIf(len(state.Throttled) > 0, "throttled", "let it cool down; kernels that take turns are slowed alike", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
+		warnIf(processes > 0, "foreign-gpu", "stop what else uses the GPU", "%d other processes used the GPU", processes)
+		warnIf(busy > foreignCPU, "foreign", "stop what else runs on this machine", "other processes used up to %.1f cores", busy)
 	}
 	return out
+}
+
+// read returns a reading of the machine's state; 0 where it is missing.
+func read[T int | float64](reading *T) T {
+	if reading == nil {
+		return 0
+	}
+	return *reading
 }

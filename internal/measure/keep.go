@@ -113,10 +113,10 @@ func (s *series) keep(m wire.Sample, got *wire.SampleReply) {
 	s.draw.here++
 }
 
-// lookLast keeps one more output of code that may count its launches, once enough samples are
+// keepLastOutput keeps one more output of code that may count its launches, once enough samples are
 // timed, a moment that the code cannot know: being right only at first is not enough. The
 // statistics leave these samples out.
-func (s *series) lookLast(ctx context.Context) error {
+func (s *series) keepLastOutput(ctx context.Context) error {
 	if !s.opts.Keep || s.opts.Sustain || s.Instance.Variant.Kernel.DeviceCode() || len(s.samples.Seconds) == 0 {
 		return nil
 	}

@@ -87,11 +87,11 @@ type series struct {
 	turns    []span            // in this cell, where every side has its own
 	staged   *wire.SampleReply // reply of the request that generated the next turn's data
 
-	warmReads int     // consecutive warm reads after a flush
-	looked    bool    // the host's part of a launch was checked
-	hostS     float64 // time of a launch including the host's part, where samples exclude it; 0: not known
-	draw      keeper
-	device    deviceClock
+	warmReads   int     // consecutive warm reads after a flush
+	hostChecked bool    // the host's part of a launch was checked
+	hostS       float64 // time of a launch including the host's part, where samples exclude it; 0: not known
+	draw        keeper
+	device      deviceClock
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
@@ -118,8 +118,7 @@ func (s *series) begin(ctx context.Context) error {
 
 // at marks the stage in which a fault happened.
 func at(stage string, err error) error {
-	var fault *result.Fault
-	if errors.As(err, &fault) && fault.Stage == "" {
+	if fault, ok := errors.AsType[*result.Fault](err); ok && fault.Stage == "" {
 		fault.Stage = stage
 	}
 	return err
@@ -244,7 +243,7 @@ func (s *series) warmUp(ctx context.Context) error {
 	warm := s.samples.Seconds[first:]
 	s.samples.Dropped = append(s.samples.Dropped, result.Drop{From: first, To: first + len(warm), Cause: "warm-up"})
 	s.perSample = s.repeat(stat.Median(warm[len(warm)/2:]))
-	return s.lookAtHost(ctx)
+	return s.checkHostShare(ctx)
 }
 
 func steady(samples []float64) bool {

@@ -159,7 +159,7 @@ func sized(cell string, n int64) *spec.Instance {
 func newMatch(cell, name string, nanos ...int64) *Match {
 	m := &Match{Name: name}
 	for _, n := range nanos {
-		m.Sides = append(m.Sides, Entrant{Instance: sized(cell, n), Symbols: []string{"entry"}})
+		m.Sides = append(m.Sides, Side{Instance: sized(cell, n), Symbols: []string{"entry"}})
 	}
 	return m
 }

@@ -88,9 +88,6 @@ func (s *Store) Audited(ctx context.Context) ([]string, error) {
 // not been corrected since. The error is git.ErrNoRepository where there is no history to walk, and
 // ErrNone where there is no baseline.
 func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
-	if err := checkClass(class); err != nil {
-		return nil, err
-	}
 	versions, err := s.versions(ctx, class)
 	if err != nil {
 		return nil, err
@@ -126,12 +123,8 @@ func (s *Store) Audit(ctx context.Context, class string) (*Audit, error) {
 		}
 		a.Findings = append(a.Findings, bare...)
 	}
-	for _, event := range events(versions) {
-		if event.Move.By != ByCheck {
-			a.Reasons = append(a.Reasons, event)
-		}
-	}
-	a.Reasons = append(a.Reasons, w.chosen...)
+	intended := slices.DeleteFunc(events(versions), func(e Event) bool { return e.Move.By == ByCheck })
+	a.Reasons = append(intended, w.chosen...)
 	slices.SortStableFunc(a.Reasons, func(a, b Event) int { return strings.Compare(a.Name, b.Name) })
 	return a, nil
 }
@@ -212,9 +205,6 @@ func (s *Store) samplesCommit(ctx context.Context, class string) (string, error)
 // History returns the history of each name of a class that exists or existed, from the moves in the
 // file and the commits that introduced them.
 func (s *Store) History(ctx context.Context, class string) ([]Event, error) {
-	if err := checkClass(class); err != nil {
-		return nil, err
-	}
 	versions, err := s.versions(ctx, class)
 	if errors.Is(err, git.ErrNoRepository) {
 		var f *File
@@ -265,6 +255,9 @@ func (v version) absent() bool { return v.file == nil && v.err == nil }
 
 // versions reads all versions of the file, each after its parents.
 func (s *Store) versions(ctx context.Context, class string) ([]version, error) {
+	if err := checkClass(class); err != nil {
+		return nil, err
+	}
 	path := folder + "/" + class + ".json"
 	commits, err := git.Log(ctx, s.dir, path)
 	if err != nil {

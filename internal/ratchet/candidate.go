@@ -2,6 +2,10 @@ package ratchet
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -73,11 +77,15 @@ func (c Candidate) Remeasured(timing *result.Timing) Candidate {
 func (c Candidate) timed() error {
 	switch {
 	case c.Row.Timing == nil:
-		return &Refusal{Name: c.Row.Name(), Why: "it was not measured"}
+		return c.refuse("it was not measured", "")
 	case !measured(c.Row.Timing):
-		return &Refusal{Name: c.Row.Name(), Why: "its times are no times"}
+		return c.refuse("its times are no times", "")
 	}
 	return nil
+}
+
+func (c Candidate) refuse(why, hint string) error {
+	return &Refusal{Name: c.Row.Name(), Why: why, Hint: hint}
 }
 
 func measured(t *result.Timing) bool {
@@ -85,4 +93,36 @@ func measured(t *result.Timing) bool {
 	s := t.Stats
 	return good(s.Median) && good(s.Low) && good(s.High) && s.Low <= s.Median && s.Median <= s.High &&
 		len(t.Samples.Kept()) > 0 && !slices.ContainsFunc(t.Samples.Kept(), func(v float64) bool { return !good(v) })
+}
+
+// Fingerprint summarizes what an entry's numbers depend on besides its code.
+type Fingerprint struct {
+	ID       string `json:"id"` // equal if everything that matters is equal
+	Device   string `json:"device"`
+	Driver   string `json:"driver,omitempty"`
+	Compiler string `json:"compiler,omitempty"`
+}
+
+// FingerprintOf returns the fingerprint of a row measured on a machine. It leaves out meaningless
+// changes from boot to boot, and the parts that belong to another kind of cell.
+func FingerprintOf(m result.Fingerprint, row *result.Row) Fingerprint {
+	f := Fingerprint{Device: m.CPU.Model}
+	if row.Build != nil {
+		f.Compiler = row.Build.Compiler
+	}
+	parts := map[string]any{"arch": m.Arch, "cell": row.Cell, "compiler": f.Compiler}
+	if gpu := m.GPU; gpu != nil {
+		f.Device, f.Driver = gpu.Name, gpu.Driver
+		parts["gpu"] = []any{gpu.Name, gpu.Arch, gpu.Driver, gpu.SMs, gpu.MemoryBytes, gpu.PowerLimitW, gpu.MaxGHz, gpu.ECC, gpu.ComputeMode}
+	} else {
+		parts["cpu"] = []any{m.CPU.Model, m.CPU.Cores, m.CPU.Threads, m.CPU.MaxGHz, m.CPU.Governor, m.CPU.Turbo, m.CPU.Flags}
+		parts["system"] = []any{m.Libc, m.Hypervisor, m.Container}
+	}
+	raw, err := json.Marshal(parts)
+	if err != nil {
+		panic(fmt.Sprintf("ratchet: %v", err)) // a machine's numbers are finite
+	}
+	sum := sha256.Sum256(raw)
+	f.ID = hex.EncodeToString(sum[:6])
+	return f
 }

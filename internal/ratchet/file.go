@@ -74,8 +74,10 @@ func (f *File) encode() ([]byte, error) {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err := enc.Encode(document{Schema: Schema, Class: f.Class, Entries: f.Entries, Removed: f.Removed})
-	return out.Bytes(), err
+	if err := enc.Encode(document{Schema: Schema, Class: f.Class, Entries: f.Entries, Removed: f.Removed}); err != nil {
+		return nil, fmt.Errorf("encode the baseline: %w", err)
+	}
+	return out.Bytes(), nil
 }
 
 var (
@@ -99,20 +101,18 @@ func parse(path, class string, raw []byte) (*File, error) {
 		return nil, diag.Errors{problem}
 	}
 	f := newFile(class, path)
-	maps.Copy(f.Entries, doc.Entries)
-	maps.Copy(f.Removed, doc.Removed)
-	for name, e := range f.Entries {
+	for name, e := range doc.Entries {
 		e.Name = name
+		f.Entries[name] = e
 	}
-	for name, r := range f.Removed {
+	for name, r := range doc.Removed {
 		r.Name = name
+		f.Removed[name] = r
 	}
 	for _, name := range f.allNames() {
 		if it, _ := f.item(name); it.problem != "" {
-			at := p.key(name)
-			at.Message = fmt.Sprintf("%s was edited by hand: %s", name, it.problem)
-			at.Hint = fmt.Sprintf("pawl baseline verify says since which commit, and how to restore it; pawl baseline reset %s --reason … gives it up", name)
-			f.damage = append(f.damage, at)
+			f.damage = append(f.damage, p.key(name, fmt.Sprintf("%s was edited by hand: %s", name, it.problem),
+				fmt.Sprintf("pawl baseline verify says since which commit, and how to restore it; pawl baseline reset %s --reason … gives it up", name)))
 		}
 	}
 	return f, nil
@@ -142,21 +142,16 @@ func (p *parser) document(class string) (*document, *diag.Problem) {
 	}
 	switch {
 	case head.Schema == nil || head.Class == nil:
-		at := p.at(0)
-		at.Message, at.Hint = "this is no baseline: it has no schema or no class", restore
-		return nil, at
+		return nil, p.at(0, "this is no baseline: it has no schema or no class", restore)
 	case *head.Schema != Schema:
-		at := p.key("schema")
-		at.Message = fmt.Sprintf("schema %d; this pawl reads and writes schema %d", *head.Schema, Schema)
-		if at.Hint = restore; *head.Schema > Schema {
-			at.Hint = "it was written by a newer pawl: use that one"
+		hint := restore
+		if *head.Schema > Schema {
+			hint = "it was written by a newer pawl: use that one"
 		}
-		return nil, at
+		return nil, p.key("schema", fmt.Sprintf("schema %d; this pawl reads and writes schema %d", *head.Schema, Schema), hint)
 	case *head.Class != class:
-		at := p.key("class")
-		at.Message = fmt.Sprintf("it is of class %q, and its name says %q", *head.Class, class)
-		at.Hint = "a baseline holds for its own kind of device: rename the file back"
-		return nil, at
+		return nil, p.key("class", fmt.Sprintf("it is of class %q, and its name says %q", *head.Class, class),
+			"a baseline holds for its own kind of device: rename the file back")
 	}
 	var doc document
 	dec := json.NewDecoder(bytes.NewReader(p.raw))
@@ -168,9 +163,7 @@ func (p *parser) document(class string) (*document, *diag.Problem) {
 		e, isEntry := doc.Entries[name]
 		r, isRemoved := doc.Removed[name]
 		if !entryName.MatchString(name) || isEntry && e == nil || isRemoved && r == nil {
-			at := p.key(name)
-			at.Message, at.Hint = fmt.Sprintf("%q is no entry", name), restore
-			return nil, at
+			return nil, p.key(name, fmt.Sprintf("%q is no entry", name), restore)
 		}
 	}
 	return &doc, nil
@@ -181,10 +174,8 @@ var conflict = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
 // problem turns an error of encoding/json into a problem with a position.
 func (p *parser) problem(err error) *diag.Problem {
 	if i := conflict.FindIndex(p.raw); i != nil {
-		at := p.at(i[0])
-		at.Message = "a merge conflict was left in it"
-		at.Hint = "take one side whole, for both files of the class (git checkout --ours or --theirs), then pawl check --update-baseline"
-		return at
+		return p.at(i[0], "a merge conflict was left in it",
+			"take one side whole, for both files of the class (git checkout --ours or --theirs), then pawl check --update-baseline")
 	}
 	offset := len(p.raw)
 	var syntax *json.SyntaxError
@@ -202,33 +193,29 @@ func (p *parser) problem(err error) *diag.Problem {
 	default:
 		message = err.Error() // names the field, but has no position
 	}
-	at := p.at(offset)
-	at.Message, at.Hint = message, restore
-	return at
+	return p.at(offset, message, restore)
 }
 
 // key returns a problem at the line of a key.
-func (p *parser) key(name string) *diag.Problem {
+func (p *parser) key(name, message, hint string) *diag.Problem {
 	quoted, _ := json.Marshal(name)
 	found := regexp.MustCompile(regexp.QuoteMeta(string(quoted)) + `\s*:`).FindIndex(p.raw)
 	if found == nil {
-		return p.at(0)
+		return p.at(0, message, hint)
 	}
-	at := p.at(found[0])
+	at := p.at(found[0], message, hint)
 	at.Width = len(quoted)
 	return at
 }
 
 // at returns a problem at a byte of the text.
-func (p *parser) at(offset int) *diag.Problem {
+func (p *parser) at(offset int, message, hint string) *diag.Problem {
 	offset = max(0, min(offset, len(p.raw)))
 	before := p.raw[:offset]
 	start := bytes.LastIndexByte(before, '\n') + 1
-	line := p.raw[start:]
-	if end := bytes.IndexByte(line, '\n'); end >= 0 {
-		line = line[:end]
-	}
+	line, _, _ := bytes.Cut(p.raw[start:], []byte("\n"))
 	return &diag.Problem{
+		Message: message, Hint: hint,
 		Pos:     diag.Pos{File: p.path, Line: bytes.Count(before, []byte("\n")) + 1, Column: len([]rune(string(before[start:]))) + 1},
 		Excerpt: string(line),
 	}

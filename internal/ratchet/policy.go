@@ -1,6 +1,7 @@
 package ratchet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,26 +37,23 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	if err := c.timed(); err != nil {
 		return nil, err
 	}
-	refuse := func(why, hint string) (*Entry, error) {
-		return nil, &Refusal{Name: c.Row.Name(), Why: why, Hint: hint}
-	}
 	switch c.Row.Verdict {
 	case result.Regression, result.Inconclusive, result.Incomparable:
-		return refuse("its verdict is "+string(c.Row.Verdict), "pawl baseline accept --reason … makes it one all the same")
+		return nil, c.refuse("its verdict is "+string(c.Row.Verdict), "pawl baseline accept --reason … makes it one all the same")
 	}
 	former := f.Entries[c.Row.Name()]
 	switch {
 	case former == nil:
 	case former.Identity == c.Row.Identity:
-		return refuse("it is the baseline already", "")
+		return nil, c.refuse("it is the baseline already", "")
 	case c.Change == nil || !c.Change.Paired:
-		return refuse("it was not measured in turns with the baseline", "")
+		return nil, c.refuse("it was not measured in turns with the baseline", "")
 	case c.Against != former.Commit:
-		return refuse(movedMeanwhile(former), "pawl check again")
+		return nil, c.refuse(movedMeanwhile(former), "pawl check again")
 	case !c.Change.Confirmed:
-		return refuse("no second set of cells has confirmed that it is faster", "")
+		return nil, c.refuse("no second set of cells has confirmed that it is faster", "")
 	case !(c.Change.Median < 0) || !(c.Change.High < 0):
-		return refuse("it is not shown to be faster", "")
+		return nil, c.refuse("it is not shown to be faster", "")
 	}
 	return f.put(c, ByCheck, ""), nil
 }
@@ -72,23 +70,18 @@ func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
 	reason = oneLine(reason)
 	switch {
 	case reason == "":
-		return nil, &Refusal{Name: name, Why: "there is no reason given"}
+		return nil, c.refuse("there is no reason given", "")
 	case former == nil || former.Identity != c.Row.Identity:
-		return nil, &Refusal{Name: name, Why: "it is not the best-known version"}
+		return nil, c.refuse("it is not the best-known version", "")
 	case former.Commit != c.Gone:
-		return nil, &Refusal{Name: name, Why: movedMeanwhile(former), Hint: "pawl check again"}
+		return nil, c.refuse(movedMeanwhile(former), "pawl check again")
 	}
 	moved := *former
 	moved.Commit, moved.Params, moved.Vars, moved.Key = c.Commit.SHA, c.Row.Params, c.Row.Vars, c.Row.Key
-	e := plain(&moved)
-	e.Name = name
-	e.Moves = appendMove(f.Class, name, former.Moves, Move{
-		By: ByAnchor, Who: c.Who, Reason: reason, Run: c.Run, Time: stamp(c.Time), Commit: e.Commit, MedianMS: e.MedianMS,
+	return f.set(&moved, former.Moves, Move{
+		By: ByAnchor, Who: c.Who, Reason: reason, Run: c.Run, Time: stamp(c.Time), Commit: moved.Commit, MedianMS: moved.MedianMS,
 		From: &From{MedianMS: former.MedianMS, Commit: former.Commit},
-	})
-	e.Sum = e.sum(f.Class)
-	f.Entries[name] = e
-	return e, nil
+	}), nil
 }
 
 func movedMeanwhile(former *Entry) string {
@@ -112,14 +105,11 @@ func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	}
 	switch {
 	case reason == "":
-		return nil, &Refusal{Name: name, Why: "there is no reason given", Hint: "--reason says why slower is wanted"}
+		return nil, c.refuse("there is no reason given", "--reason says why slower is wanted")
 	case former != nil && former.Identity == c.Row.Identity:
-		return nil, &Refusal{Name: name, Why: "it is the baseline already"}
+		return nil, c.refuse("it is the baseline already", "")
 	case former != nil && c.Change != nil && c.Against != former.Commit:
-		return nil, &Refusal{
-			Name: name, Hint: "pawl check again",
-			Why: fmt.Sprintf("the baseline has moved to commit %s since it was measured", git.Short(former.Commit)),
-		}
+		return nil, c.refuse(fmt.Sprintf("the baseline has moved to commit %s since it was measured", git.Short(former.Commit)), "pawl check again")
 	}
 	return f.put(c, ByAccept, reason), nil
 }
@@ -192,7 +182,7 @@ func (f *File) presentable(c Candidate) error {
 			return nil
 		}
 	}
-	return &Refusal{Name: row.Name(), Why: why, Hint: hint}
+	return c.refuse(why, hint)
 }
 
 // put stores the candidate.
@@ -217,6 +207,12 @@ func (f *File) put(c Candidate, by By, reason string) *Entry {
 		story = removed.Moves
 		delete(f.Removed, name)
 	}
+	return f.set(e, story, m)
+}
+
+// set stores an entry after one more move.
+func (f *File) set(e *Entry, story []Move, m Move) *Entry {
+	name := e.Name
 	e = plain(e)
 	e.Name = name
 	e.Moves = appendMove(f.Class, name, story, m)
@@ -267,10 +263,5 @@ func oneLine(text string) string {
 
 // Who names the person who runs pawl in dir: the account that started the CI job, else git's user.
 func Who(ctx context.Context, dir string) string {
-	for _, name := range []string{"GITHUB_ACTOR", "GITLAB_USER_LOGIN"} {
-		if who := oneLine(os.Getenv(name)); who != "" {
-			return who
-		}
-	}
-	return oneLine(git.UserName(ctx, dir))
+	return cmp.Or(oneLine(os.Getenv("GITHUB_ACTOR")), oneLine(os.Getenv("GITLAB_USER_LOGIN")), oneLine(git.UserName(ctx, dir)))
 }

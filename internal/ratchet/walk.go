@@ -126,11 +126,11 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	if len(before) == 0 {
 		before = []state{{}}
 	}
-	if s, ok := same(now, has, before); ok {
+	if s := same(now, has, before); s != nil {
 		if slices.ContainsFunc(before, func(b state) bool { return len(b.story) > len(s.story) && extends(b.story, s.story) }) {
 			w.choose(v, name)
 		}
-		return s
+		return *s
 	}
 	wrong := inherit(before)
 	wrong.item, wrong.has = now, has
@@ -180,8 +180,8 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	return right
 }
 
-// same finds a parent that had the same item: a merge may take either side.
-func same(now item, has bool, before []state) (state, bool) {
+// same finds a parent that had the same item: a merge may take either side. nil: there is none.
+func same(now item, has bool, before []state) *state {
 	var found *state
 	for i, b := range before {
 		equal := has && b.has && b.item.content == now.content || !has && !b.has && len(b.open) > 0
@@ -189,10 +189,7 @@ func same(now item, has bool, before []state) (state, bool) {
 			found = &before[i]
 		}
 	}
-	if found == nil {
-		return state{}, false
-	}
-	return *found, true
+	return found
 }
 
 // choose records what a merge did to a name.

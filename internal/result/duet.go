@@ -138,3 +138,33 @@ const (
 
 	Unconfirmed Reason = "second set of cells not played" // it would have confirmed a regression or improvement
 )
+
+// HistoryPoint is the best-known version after one move of the baseline.
+type HistoryPoint struct {
+	Commit  string    `json:"commit,omitempty"` // commit that it is built from
+	Time    time.Time `json:"time"`
+	MedianS float64   `json:"median_s,omitempty"` // as stored then; 0: a reset removed it
+	LowS    float64   `json:"ci_95_low,omitempty"`
+	HighS   float64   `json:"ci_95_high,omitempty"` // 0: the interval is no longer known
+	By      string    `json:"by"`                   // check, accept, reset
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// Input is one of the files of a comparison.
+type Input struct {
+	File        string      `json:"file"`
+	Format      string      `json:"format"` // the tool that wrote it
+	DeviceClass string      `json:"device_class,omitempty"`
+	Machine     Fingerprint `json:"machine,omitzero"`
+	Commit      *Commit     `json:"commit,omitempty"`
+	Measured    time.Time   `json:"measured,omitzero"`
+}
+
+// Reasons of comparisons.
+const (
+	TooFew  Reason = "too few samples" // so few that even completely separate lists would show nothing
+	Removed Reason = "removed"         // only the first file has it
+
+	// It would be a regression or an improvement if the two files held nothing else.
+	AmongMany Reason = "not significant among all comparisons"
+)

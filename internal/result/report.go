@@ -3,9 +3,7 @@
 // their numbers came about.
 package result
 
-import (
-	"time"
-)
+import "time"
 
 // Schema is the version of the Report's JSON form. Readers accept this major
 // version only.
@@ -16,9 +14,11 @@ type Kind string
 
 // The kinds.
 const (
-	KindBench   Kind = "bench"
-	KindCheck   Kind = "check"
-	KindCompare Kind = "compare"
+	KindBench    Kind = "bench"
+	KindCheck    Kind = "check"
+	KindCompare  Kind = "compare"
+	KindFuzz     Kind = "fuzz"     // about answers instead of times
+	KindSelftest Kind = "selftest" // the same
 )
 
 // Report holds everything that a run found.
@@ -220,3 +220,22 @@ type Warning struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
+
+// Outcome is the outcome of a whole run. Faces show it, and the exit code expresses it.
+type Outcome struct {
+	Result   Ending          `json:"result"`
+	Reasons  []string        `json:"reasons,omitempty"`  // why it did not pass
+	Verdicts map[Verdict]int `json:"verdicts,omitempty"` // how many rows have each
+}
+
+// Ending is the way a run ended.
+type Ending string
+
+// All endings.
+const (
+	Passed      Ending = "passed"
+	Failed      Ending = "failed"      // a regression, wrong, broken or rejected: the kernels' fault
+	Undecided   Ending = "undecided"   // judged, but some row is undecided
+	Unjudged    Ending = "unjudged"    // something could not be judged, and the kernels are not to blame
+	Interrupted Ending = "interrupted" // by the user; the report has the results until then
+)

@@ -1,11 +1,5 @@
 package result
 
-// KindFuzz and KindSelftest are reports about answers instead of times.
-const (
-	KindFuzz     Kind = "fuzz"
-	KindSelftest Kind = "selftest"
-)
-
 // Integrity says whether a result can be trusted.
 type Integrity string
 
@@ -30,6 +24,27 @@ type Verification struct {
 	Kernels   []string  `json:"kernels,omitempty"`  // kernels that ran on the device, for code that launches by itself
 
 	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each requested tool
+}
+
+// Suspect adds findings. They make a clean result suspicious.
+func (v *Verification) Suspect(found ...Finding) {
+	v.Findings = append(v.Findings, found...)
+	if len(found) > 0 && v.Integrity == Clean {
+		v.Integrity = Suspicious
+	}
+}
+
+// Convict sets the integrity that follows from the findings, and returns the fault of a kernel that
+// was caught cheating.
+func (v *Verification) Convict() *Fault {
+	for _, f := range v.Findings {
+		if f.Severity == Cheated {
+			v.Integrity = Cheated
+			return &Fault{Cause: CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"}
+		}
+		v.Integrity = Suspicious
+	}
+	return nil
 }
 
 // Finding is an exploit that a kernel was caught at or suspected of.
@@ -131,4 +146,31 @@ type SelftestSubject struct {
 
 	Verdict string   `json:"verdict,omitempty"` // of the match with an honest kernel
 	Change  *float64 `json:"change,omitempty"`  // change in time against that kernel: -0.3 is 30% less
+}
+
+// SanitizerRun is the output of one tool of compute-sanitizer about a kernel's launches.
+type SanitizerRun struct {
+	Tool     string             `json:"tool"`               // memcheck, racecheck, initcheck, synccheck
+	Cases    []string           `json:"cases,omitempty"`    // launched cases, in words
+	Findings []SanitizerFinding `json:"findings,omitempty"` // each once
+	Errors   int                `json:"errors"`             // as the tool counts them
+	Skipped  string             `json:"skipped,omitempty"`  // why it says nothing, or not everything
+	Raw      string             `json:"raw,omitempty"`      // its output, bounded, where it was not fully understood
+	Sandbox  *Sandbox           `json:"sandbox,omitempty"`  // sandbox of the cell
+	WallS    float64            `json:"wall_s,omitempty"`
+}
+
+// SanitizerFinding is an error or a warning of compute-sanitizer in device code.
+type SanitizerFinding struct {
+	Tool     string   `json:"tool"`
+	Severity string   `json:"severity"` // error or warning
+	Kind     string   `json:"kind"`     // in the tool's words: "Invalid __global__ write of size 4 bytes"
+	Kernel   string   `json:"kernel,omitempty"`
+	File     string   `json:"file,omitempty"`
+	Line     int      `json:"line,omitempty"`
+	Thread   string   `json:"thread,omitempty"` // the first one: "(31,0,0)"
+	Block    string   `json:"block,omitempty"`
+	Note     string   `json:"note,omitempty"`   // about the address, or the other side of a race
+	Frames   []string `json:"frames,omitempty"` // innermost first, where there are several
+	Count    int      `json:"count"`            // how often, over all threads
 }

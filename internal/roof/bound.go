@@ -54,11 +54,15 @@ func (b Bound) Beyond() bool { return b.Fraction*(1-b.Width) > HostMargin }
 
 // String has both numbers: "5.02 TB/s, the measured peak of dram is 4.10 TB/s".
 func (b Bound) String() string {
-	write := unit.Bandwidth
-	if b.Unit == GFLOPS {
-		write = unit.GFLOPS
+	return fmt.Sprintf("%s, the measured peak of %s is %s", Rate(b.Unit, b.Rate), b.Roof, Rate(b.Unit, b.Peak))
+}
+
+// Rate formats a rate in its unit.
+func Rate(in string, value float64) string {
+	if in == GFLOPS {
+		return unit.GFLOPS(value)
 	}
-	return fmt.Sprintf("%s, the measured peak of %s is %s", write(b.Rate), b.Roof, write(b.Peak))
+	return unit.Bandwidth(value)
 }
 
 // Bind finds the roof that limits a kernel: of memory or of computing, the one it
@@ -117,24 +121,15 @@ func (p *Peaks) compute(w Work) (Bound, bool) {
 
 // ways returns the peaks of computing with a type, the slower first.
 func (p *Peaks) ways(t dtype.Type) []Name {
-	gpu := p.Cell != spec.CellHost
-	switch {
-	case t == dtype.F64 && gpu && p.Find(F64Tensor) != nil:
-		return []Name{F64, F64Tensor}
-	case t == dtype.F64:
-		return []Name{F64}
-	case t == dtype.F32 && gpu:
-		return []Name{F32, TF32}
-	case t == dtype.F32:
-		return []Name{F32}
-	case t == dtype.F16 && gpu:
-		return []Name{F16}
-	case t == dtype.BF16 && gpu:
-		return []Name{BF16}
-	case (t == dtype.E4M3 || t == dtype.E5M2) && gpu:
-		return []Name{E4M3}
+	if p.Cell == spec.CellHost {
+		return map[dtype.Type][]Name{dtype.F64: {F64}, dtype.F32: {F32}}[t]
 	}
-	return nil
+	if t == dtype.F64 && p.Find(F64Tensor) == nil {
+		return []Name{F64}
+	}
+	return map[dtype.Type][]Name{
+		dtype.F64: {F64, F64Tensor}, dtype.F32: {F32, TF32}, dtype.F16: {F16}, dtype.BF16: {BF16}, dtype.E4M3: {E4M3}, dtype.E5M2: {E4M3},
+	}[t]
 }
 
 // bound compares a rate with a peak. Cores that run faster than they did when they
@@ -194,30 +189,20 @@ func Caches(cell string, m result.Fingerprint) []Cache {
 		}
 		return []Cache{{L2, m.GPU.L2Bytes}}
 	}
-	var l1, l2, last result.Cache
+	sizes, last := map[int]int64{}, 0
 	for _, c := range m.CPU.Caches {
-		if c.Type == "instruction" {
-			continue
-		}
-		if c.Level == 1 {
-			l1 = c
-		}
-		if c.Level == 2 {
-			l2 = c
-		}
-		if c.Level > last.Level {
-			last = c
+		if c.Type != "instruction" {
+			sizes[c.Level], last = c.Bytes, max(last, c.Level)
 		}
 	}
 	var out []Cache
-	if l1.Bytes > 0 {
-		out = append(out, Cache{L1, l1.Bytes})
+	for _, c := range []Cache{{L1, sizes[1]}, {L2, sizes[2]}} {
+		if c.Bytes > 0 {
+			out = append(out, c)
+		}
 	}
-	if l2.Bytes > 0 {
-		out = append(out, Cache{L2, l2.Bytes})
-	}
-	if last.Level > 2 {
-		out = append(out, Cache{LLC, last.Bytes})
+	if last > 2 {
+		out = append(out, Cache{LLC, sizes[last]})
 	}
 	return out
 }

@@ -1,17 +1,20 @@
 // Package run handles the life of a run, the same for every service and every face. It prepares
 // what was asked for by one set of rules, passes events to every listener and stores them, begins
 // the Report, finishes it with its outcome and saves it in the run's folder under .pawl/runs. It
-// also lists and opens past runs.
+// also lists past runs.
 package run
 
 import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -148,4 +151,107 @@ func (r *Run) Save(report *result.Report) (string, error) {
 		return "", fmt.Errorf("save the report: %w; and in the temporary folder: %w", problem, err)
 	}
 	return spare, fmt.Errorf("save the report: %w; it is in %s instead", problem, spare)
+}
+
+// Event is one step of a run, a line of events.jsonl.
+type Event struct {
+	Time      time.Time     `json:"time"`
+	Kind      Kind          `json:"kind"`
+	Row       string        `json:"row,omitempty"` // kernel/config
+	Text      string        `json:"text,omitempty"`
+	Done      int           `json:"done,omitempty"`
+	Total     int           `json:"total,omitempty"`
+	Samples   int           `json:"samples,omitempty"`
+	MedianS   float64       `json:"median_s,omitempty"`
+	HalfWidth float64       `json:"half_width,omitempty"`
+	Fault     *result.Fault `json:"fault,omitempty"`
+}
+
+// Kind is the kind of an event.
+type Kind string
+
+// The kinds of events.
+const (
+	Stage    Kind = "stage"    // a stage begins: Text
+	Build    Kind = "build"    // Done of Total are built; Text is the current one
+	Verify   Kind = "verify"   // the answers of Row are verified; Done of Total were
+	Measure  Kind = "measure"  // Row has Samples
+	RowDone  Kind = "row"      // Row is finished, with its MedianS or Fault
+	Note     Kind = "note"     // a remark: Text
+	Finished Kind = "finished" // the run is over; Text is the report's path
+)
+
+// Listen passes every event from here on to listener, too, which may be nil. Listeners are called
+// one at a time, in the events' order, and must not call Emit.
+func (r *Run) Listen(listener func(Event)) {
+	if listener == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listeners = append(r.listeners, listener)
+}
+
+// Emit records an event; several lanes may call it at once. Losing an event to a full disk loses no
+// result, so it is not an error.
+func (r *Run) Emit(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.Time = time.Now()
+	if r.open() == nil {
+		if line, err := json.Marshal(e); err == nil {
+			_, _ = r.events.Write(append(line, '\n'))
+		}
+	}
+	for _, listener := range r.listeners {
+		listener(e)
+	}
+}
+
+const (
+	reportFile = "report.json"
+	eventsFile = "events.jsonl"
+)
+
+// Past is a run that has ended, or is still going on in another process. A run is never continued:
+// the decisions of a calibration are in its curve, which the next calibration continues; any other
+// interrupted run is prepared again, with the report's seed.
+type Past struct {
+	ID  string
+	Dir string
+}
+
+// List returns the runs of the project in root, newest first. Runs of the same second are in any
+// order.
+func List(root string) ([]Past, error) {
+	entries, err := os.ReadDir(runsOf(root))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []Past
+	for _, entry := range slices.Backward(entries) {
+		if entry.IsDir() {
+			out = append(out, Past{ID: entry.Name(), Dir: filepath.Join(runsOf(root), entry.Name())})
+		}
+	}
+	return out, nil
+}
+
+// Path returns the path of the run's report, which may not exist yet.
+func (p Past) Path() string { return filepath.Join(p.Dir, reportFile) }
+
+// Report reads the run's report. A run that has not ended has none: fs.ErrNotExist.
+func (p Past) Report() (*result.Report, error) { return ReadReport(p.Path()) }
+
+// ReadReport reads a report that was saved anywhere.
+func ReadReport(path string) (*result.Report, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	report, err := result.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
 }

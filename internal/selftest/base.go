@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 
@@ -34,10 +36,7 @@ func before(corpus []byte, subjects []Subject) ([]byte, error) {
 		if from == nil || own == nil {
 			return nil, fmt.Errorf("kernels %s and %s: expected both in the corpus", s.Kernel, s.Honest)
 		}
-		made := map[string]any{}
-		for key, value := range from {
-			made[key] = value
-		}
+		made := maps.Clone(from)
 		for _, key := range problem {
 			delete(made, key)
 			if value, has := own[key]; has {
@@ -46,9 +45,7 @@ func before(corpus []byte, subjects []Subject) ([]byte, error) {
 		}
 		honest[s.Kernel] = made
 	}
-	for name, made := range honest {
-		file.Kernels[name] = made
-	}
+	maps.Copy(file.Kernels, honest)
 	return yaml.Marshal(file)
 }
 
@@ -60,12 +57,7 @@ func commit(ctx context.Context, dir, kind string) error {
 	if err != nil {
 		return err
 	}
-	var subjects []Subject
-	for _, s := range Subjects() {
-		if s.Kind == kind {
-			subjects = append(subjects, s)
-		}
-	}
+	subjects := slices.DeleteFunc(Subjects(), func(s Subject) bool { return s.Kind != kind })
 	honest, err := before(corpus, subjects)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@
 // on kernels with one planted mistake.
 package selftest
 
+import "slices"
+
 // Cell kinds of the corpus: the names of its folders. A launcher runs in a cuda cell but has
 // another level of trust.
 const (
@@ -79,9 +81,5 @@ const (
 
 // Subjects returns the whole corpus except its mutants.
 func Subjects() []Subject {
-	var all []Subject
-	for _, part := range [][]Subject{hostSubjects, pythonSubjects, cudaSubjects, launcherSubjects} {
-		all = append(all, part...)
-	}
-	return all
+	return slices.Concat(hostSubjects, pythonSubjects, cudaSubjects, launcherSubjects)
 }

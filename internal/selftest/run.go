@@ -67,33 +67,17 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 
 // unpack writes one kind's folder of the corpus.
 func (s *selftest) unpack(kind string) (string, error) {
-	root := "corpus/" + kind
 	to := filepath.Join(s.folder, kind)
-	err := fs.WalkDir(corpus, root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		at := filepath.Join(to, filepath.FromSlash(strings.TrimPrefix(path, root)))
-		if d.IsDir() {
-			return os.MkdirAll(at, 0o755)
-		}
-		raw, err := corpus.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(at, raw, 0o644)
-	})
+	files, err := fs.Sub(corpus, "corpus/"+kind)
+	if err == nil {
+		err = os.CopyFS(to, files)
+	}
 	return to, err
 }
 
 // kind tries everything of one cell kind.
 func (s *selftest) kind(ctx context.Context, kind string) error {
-	var subjects []Subject
-	for _, subject := range Subjects() {
-		if subject.Kind == kind && wanted(s.Only, kind, subject.Kernel) {
-			subjects = append(subjects, subject)
-		}
-	}
+	subjects := slices.DeleteFunc(Subjects(), func(one Subject) bool { return one.Kind != kind || !wanted(s.Only, kind, one.Kernel) })
 	mutants := slices.DeleteFunc(Mutants(), func(m Mutant) bool { return m.Kind != kind || !wanted(s.Only, kind, m.Kernel) })
 	if len(subjects)+len(mutants) == 0 {
 		return nil
@@ -149,16 +133,23 @@ func (s *selftest) try(ctx context.Context, project *spec.Spec, subjects []Subje
 	if len(subjects) == 0 {
 		return nil
 	}
+	short := func(patterns []string) (*result.Report, error) {
+		return s.check(ctx, project, patterns, 100*time.Millisecond, shortVisit)
+	}
+	long := func(patterns []string) (*result.Report, error) { // as long in each cell as `pawl check`
+		return s.check(ctx, project, patterns, 3*time.Second, 0)
+	}
+	tried := func(patterns []string) (*result.Report, error) { return s.fuzz(ctx, project, patterns) }
 	reports := make([]*result.Report, 0, 4)
 	for _, look := range []struct {
-		at    func(context.Context, *spec.Spec, []string) (*result.Report, error)
+		at    func(patterns []string) (*result.Report, error)
 		drawn bool // only for subjects that pass a check by chance
-	}{{s.check, false}, {s.check, true}, {s.checkLonger, true}, {s.fuzz, false}} {
+	}{{short, false}, {short, true}, {long, true}, {tried, false}} {
 		patterns := unsettled(subjects, look.drawn, reports)
 		if len(patterns) == 0 {
 			continue
 		}
-		made, err := look.at(ctx, project, patterns)
+		made, err := look.at(patterns)
 		if err != nil {
 			return err
 		}
@@ -196,17 +187,7 @@ const shortVisit = 50 * time.Millisecond
 
 // check plays the subjects against the honest kernels of the base, as `pawl check` does, but
 // shorter.
-func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
-	return s.checkFor(ctx, project, patterns, 100*time.Millisecond, shortVisit)
-}
-
-// checkLonger is for subjects that short checks have not found: as long in each cell as
-// `pawl check`.
-func (s *selftest) checkLonger(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
-	return s.checkFor(ctx, project, patterns, 3*time.Second, 0)
-}
-
-func (s *selftest) checkFor(ctx context.Context, project *spec.Spec, patterns []string, budget, visit time.Duration) (*result.Report, error) {
+func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []string, budget, visit time.Duration) (*result.Report, error) {
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: visit}
 	opts.Budget, opts.Timeout = budget, s.Timeout
 	r, err := s.part(result.KindCheck, project, patterns)
@@ -277,26 +258,16 @@ func (e *evidence) add(row *result.Row) {
 			e.skipped = f.Message
 		}
 		e.name(string(f.Cause))
-		for _, named := range []string{tampered, clocks} {
-			if strings.Contains(f.Message, named) {
-				e.name(named)
-			}
-		}
-		if f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input") {
-			e.name(input)
-		}
+		e.nameIf(strings.Contains(f.Message, tampered), tampered)
+		e.nameIf(strings.Contains(f.Message, clocks), clocks)
+		e.nameIf(f.Cause == result.CauseOutput && strings.Contains(f.Message, "changed its input"), input)
 	}
-	if row.Sandbox != nil && len(row.Sandbox.Attempts) > 0 {
-		e.name(attempts)
-		e.suspicious = true
-	}
-	if row.Timing != nil && row.Timing.OtherStreams {
-		e.name(stream)
-		e.suspicious = true
-	}
-	if row.Timing != nil && row.Timing.HostBound() {
-		e.name(counted)
-	}
+	attempted := row.Sandbox != nil && len(row.Sandbox.Attempts) > 0
+	elsewhere := row.Timing != nil && row.Timing.OtherStreams
+	e.nameIf(attempted, attempts)
+	e.nameIf(elsewhere, stream)
+	e.nameIf(row.Timing != nil && row.Timing.HostBound(), counted)
+	e.suspicious = e.suspicious || attempted || elsewhere
 	v := row.Verification
 	if v == nil {
 		return
@@ -307,27 +278,21 @@ func (e *evidence) add(row *result.Row) {
 	}
 	for _, c := range v.Cases {
 		e.seconds += c.WallS
-		if strings.Contains(c.Reason, "gives other bits") {
-			e.name(varies)
-		}
+		e.nameIf(strings.Contains(c.Reason, "gives other bits"), varies)
 	}
 }
 
-func (e *evidence) name(what string) {
-	if !slices.Contains(e.names, what) {
+func (e *evidence) name(what string) { e.nameIf(true, what) }
+
+func (e *evidence) nameIf(seen bool, what string) {
+	if seen && !slices.Contains(e.names, what) {
 		e.names = append(e.names, what)
 	}
 }
 
 // by returns the evidence that the subject was to be caught by.
 func (e *evidence) by(wanted []string) []string {
-	var out []string
-	for _, name := range e.names {
-		if slices.Contains(wanted, name) {
-			out = append(out, name)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(e.names), func(name string) bool { return !slices.Contains(wanted, name) })
 }
 
 // all returns all the evidence, the result of the match first.
@@ -345,52 +310,52 @@ func (e *evidence) all() string {
 
 // judge compares the outcome of a subject with the required one.
 func (s *selftest) judge(subject Subject, e evidence) {
-	t := s.report.Selftest
+	by := e.by(subject.By)
 	one := result.SelftestSubject{
 		Name: subject.Kernel, Kind: subject.Kind, Role: "cheat", Exploit: subject.Exploit, Why: subject.Why, Seconds: e.seconds,
-		Verdict: e.verdict, Change: e.change,
+		Verdict: e.verdict, Change: e.change, By: strings.Join(by, ", "),
 	}
 	if subject.Expect == Pass {
 		one.Role = "control"
 	}
-	by := e.by(subject.By)
-	one.By = strings.Join(by, ", ")
 	lacks := e.lacks(subject.Needs)
+	if lacks == "" && !e.failed {
+		lacks = e.skipped
+	}
 	switch {
 	case lacks != "":
 		one.Outcome, one.By, one.Why = "skipped", "", lacks
-		t.Skipped++
-	case e.skipped != "" && !e.failed:
-		one.Outcome, one.By, one.Why = "skipped", "", e.skipped
-		t.Skipped++
+	case subject.Expect == Pass && (e.failed || e.suspicious):
+		one.Outcome, one.By = "failed", strings.Join(e.names, ", ")
 	case subject.Expect == Pass:
-		if e.failed || e.suspicious {
-			one.Outcome, one.By = "failed", strings.Join(e.names, ", ")
-			t.ControlsFailed++
-		} else {
-			one.Outcome = "passed"
-			t.ControlsPassed++
-		}
+		one.Outcome = "passed"
 	case e.failed && len(by) > 0:
 		one.Outcome = "caught"
-		t.Caught++
 	case e.suspicious && subject.Expect != Caught:
 		one.Outcome, one.By = "suspicious", strings.Join(e.names, ", ")
-		t.Suspicious++
 	case subject.Expect == Open:
 		one.Outcome, one.By = "open", e.all()
-		t.Open++
 	case subject.Expect == Defused && !e.failed && !e.improves && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
 		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
-		t.Defused++
 	case subject.Expect == Suspicious && subject.Drawn && !e.failed && !e.improves: // on a busy machine it may have gained nothing
 		one.Outcome, one.Why = "defused", "it was right, and gained nothing here"
-		t.Defused++
 	default:
 		one.Outcome, one.By = "missed", e.all()
-		t.Missed++
 	}
+	s.record(one)
+}
+
+// record adds a subject to the report, and counts its outcome.
+func (s *selftest) record(one result.SelftestSubject) {
+	t := s.report.Selftest
 	t.Subjects = append(t.Subjects, one)
+	for _, count := range map[string][]*int{
+		"skipped": {&t.Skipped}, "passed": {&t.ControlsPassed}, "failed": {&t.ControlsFailed},
+		"caught": {&t.Caught}, "suspicious": {&t.Suspicious}, "defused": {&t.Defused}, "open": {&t.Open}, "missed": {&t.Missed},
+		"killed": {&t.Mutants, &t.MutantsKilled}, "survived": {&t.Mutants},
+	}[one.Outcome] {
+		*count++
+	}
 }
 
 // mutants tries one planted mistake after the other, each as a kernel of its own.
@@ -424,8 +389,7 @@ func (s *selftest) mutants(ctx context.Context, project *spec.Spec, mutants []Mu
 
 // mutated returns a mutant's kernel under its own name, with its mistake as the default.
 func mutated(project *spec.Spec, m Mutant) *spec.Kernel {
-	at := slices.IndexFunc(project.Kernels, func(k *spec.Kernel) bool { return k.Name == m.Kernel })
-	k := *project.Kernels[at]
+	k := *project.Kernel(m.Kernel)
 	k.Name = fmt.Sprintf("%s-%d", m.Kernel, m.Number)
 	k.Params = slices.Clone(k.Params)
 	for i, p := range k.Params {
@@ -437,29 +401,15 @@ func mutated(project *spec.Spec, m Mutant) *spec.Kernel {
 }
 
 func (s *selftest) judgeMutant(m Mutant, name string, e evidence) {
-	t := s.report.Selftest
 	one := result.SelftestSubject{Name: name, Kind: m.Kind, Role: "mutant", Exploit: m.What, By: strings.Join(e.names, ", "), Seconds: e.seconds}
+	outcomes := map[bool]string{true: "killed", false: "survived"}
 	if m.Number == 0 {
 		one.Role, one.Exploit, one.Why = "control", "", "the mutants' source without a mistake"
+		outcomes = map[bool]string{true: "failed", false: "passed"}
 	}
-	switch {
-	case e.skipped != "":
+	one.Outcome = outcomes[e.failed]
+	if e.skipped != "" {
 		one.Outcome, one.By, one.Why = "skipped", "", e.skipped
-		t.Skipped++
-	case m.Number == 0:
-		if one.Outcome = "passed"; e.failed {
-			one.Outcome = "failed"
-			t.ControlsFailed++
-		} else {
-			t.ControlsPassed++
-		}
-	default:
-		t.Mutants++
-		one.Outcome = "survived"
-		if e.failed {
-			one.Outcome = "killed"
-			t.MutantsKilled++
-		}
 	}
-	t.Subjects = append(t.Subjects, one)
+	s.record(one)
 }

@@ -8,7 +8,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,17 +104,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 func parse(args []string) (options, error) {
 	o := options{}
-	var also, confined, only string
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	flags.StringVar(&also, "also", "", "comma-separated `packages` whose tests exercise the package too")
-	flags.StringVar(&confined, "confined", "", "like -also; tests that run the package in confined processes, for mutants that no other test reaches")
+	list := func(into *[]string, name, usage string) {
+		flags.Func(name, usage, func(text string) error {
+			*into = strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+			return nil
+		})
+	}
+	list(&o.also, "also", "comma-separated `packages` whose tests exercise the package too")
+	list(&o.confined, "confined", "like -also; tests that run the package in confined processes, for mutants that no other test reaches")
 	flags.StringVar(&o.seed, "seed", "1", "of the sample")
 	flags.IntVar(&o.count, "count", 150, "mutants in the sample")
 	flags.IntVar(&o.jobs, "jobs", 2, "mutants tried at once")
 	flags.StringVar(&o.results, "results", "", "JSON lines, appended to; what is in it is not tried again")
 	flags.BoolVar(&o.retry, "retry", false, "try those again that survived")
 	flags.BoolVar(&o.list, "list", false, "list the sample and try nothing")
-	flags.StringVar(&only, "only", "", "comma-separated `texts`: try only mutants whose line in the list has one of them")
+	list(&o.only, "only", "comma-separated `texts`: try only mutants whose line in the list has one of them")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -122,15 +127,10 @@ func parse(args []string) (options, error) {
 		return o, errors.New("name one package: mutate [flags] ./internal/judge")
 	}
 	o.pkg = flags.Arg(0)
-	o.also, o.confined, o.only = fields(also), fields(confined), fields(only)
 	if o.results == "" {
 		o.results = "mutate-" + strings.ReplaceAll(strings.Trim(o.pkg, "./"), "/", "-") + "-" + o.seed + ".jsonl"
 	}
 	return o, nil
-}
-
-func fields(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
 // try builds the binaries, finds out which tests reach which mutants, and runs them.
@@ -190,19 +190,65 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 
 func readResults(path string) (map[string]outcome, error) {
 	known := map[string]outcome{}
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return known, nil
-	} else if err != nil {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
+	for line := range bytes.Lines(text) {
 		var r outcome
-		if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may have been cut off
+		if json.Unmarshal(line, &r) == nil { // the last line may have been cut off
 			known[r.Key] = r
 		}
 	}
-	return known, lines.Err()
+	return known, nil
+}
+
+// readEquivalent reads which mutants change nothing that anybody could notice, and
+// why: lines of a mutant's key, a tab and the argument.
+func readEquivalent(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, why, ok := strings.Cut(line, "\t")
+		if !ok {
+			return nil, fmt.Errorf("%s: no argument (after a tab) for: %s", path, key)
+		}
+		out[key] = strings.TrimSpace(why)
+	}
+	return out, nil
+}
+
+func summary(out io.Writer, t *target, sampled []*mutant, known map[string]outcome, equivalent map[string]string) error {
+	var dead, same, untried int
+	var alive []*mutant
+	for _, m := range sampled {
+		r, tried := known[m.Key]
+		switch {
+		case equivalent[m.Key] != "":
+			same++
+		case !tried:
+			untried++
+		case r.Status == killed:
+			dead++
+		default:
+			alive = append(alive, m)
+		}
+	}
+	for _, m := range alive {
+		fmt.Fprintf(out, "survived line %d, %s (%s)\n", m.Line, m.Key, known[m.Key].By)
+	}
+	rate := 0.0
+	if judged := dead + len(alive); judged > 0 {
+		rate = 100 * float64(dead) / float64(judged)
+	}
+	_, err := fmt.Fprintf(out, "%s: %d mutants, %d equivalent, %d killed, %d survived, %d not tried: %.1f%% killed\n",
+		t.path, len(sampled), same, dead, len(alive), untried, rate)
+	return err
 }

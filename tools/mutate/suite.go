@@ -191,16 +191,12 @@ func kill(ctx context.Context, suites []*suite, m *mutant, binary string) (outco
 // failsTwice runs a test that fails once more: that may be because the machine is busy.
 func (s *suite) failsTwice(ctx context.Context, binary string, t test) bool {
 	for range 2 {
-		if !s.fails(ctx, binary, t) {
+		_, err := s.run(ctx, binary, t.name, 10*time.Second+5*t.wall)
+		if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 			return false
 		}
 	}
 	return true
-}
-
-func (s *suite) fails(ctx context.Context, binary string, t test) bool {
-	_, err := s.run(ctx, binary, t.name, 10*time.Second+5*t.wall)
-	return err != nil && !errors.Is(err, exec.ErrWaitDelay)
 }
 
 // reaching lists the tests that were seen to reach a mutant.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,12 +123,7 @@ func (t *target) sample(seed string, count int) ([]*mutant, error) {
 		sum *= 0xff51afd7ed558ccd
 		return sum ^ sum>>33
 	}
-	slices.SortStableFunc(all, func(a, b *mutant) int {
-		if rank(a) < rank(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(all, func(a, b *mutant) int { return cmp.Compare(rank(a), rank(b)) })
 	var out []*mutant
 	for _, m := range all {
 		if len(out) == count {

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pawl/internal/lab"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+)
+
+// GPU rows are examined several at a time, those of one kernel in one room; host rows, and rows
+// that may have failed because of the others, have the machine alone.
+func TestExamineAll(t *testing.T) {
+	t.Parallel()
+	var rows []*verified
+	for _, name := range []string{"a/1", "a/2", "host/1", "host/2", "b/1", "c/1", "c/2", "d/1"} {
+		cell := spec.CellCUDA
+		if name[:1] == "h" {
+			cell = spec.CellHost
+		}
+		kernel, config := name[:len(name)-2], name[len(name)-1:]
+		job := &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: kernel, Cell: cell}}, Config: &spec.Config{Name: config}}
+		note := result.Warning{Message: "of the exam"}
+		b := &built{planned: &planned{candidate: job}}
+		rows = append(rows, &verified{built: b, state: state{notes: []result.Warning{note}}, exam: &exam{notes: []result.Warning{note}}})
+	}
+	for _, examiners := range []int{1, 3} {
+		var lock sync.Mutex
+		busy, most := 0, 0
+		rooms, tried, beside := map[string]*examRoom{}, map[string]int{}, map[string]int{}
+		examine := func(_ context.Context, v *verified, room *examRoom) {
+			name := v.candidate.Name()
+			lock.Lock()
+			busy++
+			most = max(most, busy)
+			tried[name]++
+			first := tried[name] == 1
+			if seen := rooms[v.candidate.Variant.Kernel.Name]; seen != nil && seen != room && name != "b/1" {
+				t.Errorf("%s is examined in another room", name)
+			}
+			rooms[v.candidate.Variant.Kernel.Name] = room
+			lock.Unlock()
+			time.Sleep(5 * time.Millisecond)
+			room.device.RLock()
+			if name == "b/1" && first {
+				v.fault = &result.Fault{Cause: result.CauseMemory}
+			}
+			if name == "c/1" {
+				v.fault = &result.Fault{Cause: result.CauseCheat}
+			}
+			room.alone(func() {
+				lock.Lock()
+				beside[name] = busy
+				lock.Unlock()
+			})
+			room.device.RUnlock()
+			lock.Lock()
+			busy--
+			lock.Unlock()
+		}
+		c := &check{run: run.Quiet(time.Now(), nil)}
+		for _, v := range rows {
+			v.state = state{notes: slices.Clone(v.exam.notes)}
+		}
+		c.examineAll(t.Context(), rows, examiners, examine)
+		want := 1
+		if examiners > 1 {
+			want = 2
+		}
+		for _, v := range rows {
+			name, times := v.candidate.Name(), 1
+			if name == "b/1" {
+				times = want
+			}
+			if tried[name] != times {
+				t.Errorf("%d examiners: %s was examined %d times, expected %d", examiners, name, tried[name], times)
+			}
+			if len(v.notes) != 1 {
+				t.Errorf("%d examiners: %s has the notes %v", examiners, name, v.notes)
+			}
+			if cell := v.candidate.Cell(); cell == spec.CellHost && beside[name] != 1 {
+				t.Errorf("%s is examined beside %d others", name, beside[name]-1)
+			}
+		}
+		if failed := rows[4].fault != nil; failed != (examiners == 1) {
+			t.Errorf("%d examiners: the crowded row failed is %t", examiners, failed)
+		}
+		if beside["b/1"] != 1 && examiners > 1 {
+			t.Error("the crowded row was not alone the second time")
+		}
+		if (most > 1) != (examiners > 1) || most > examiners {
+			t.Errorf("%d examiners: %d at a time", examiners, most)
+		}
+	}
+}
