@@ -23,20 +23,15 @@ const (
 
 func (s *system) cuda() []probe {
 	toolkit := s.installNVIDIA("nvidia-cuda-toolkit", "cuda", toolkitPage)
-	ncu := tool{
-		check:   Check{Group: CUDA, Name: "ncu", Gives: "hardware counters that say why a kernel is slow"},
-		command: []string{"ncu"},
-		folders: s.nsightFolders(),
-		fix:     s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"),
-	}
+	nvcc := newCompiler(CUDA, "nvcc", "NVCC", "CUDA kernels", toolkit, nvccVersion)
+	nvcc.folders = s.toolkitFolders("bin")
+	ncu := newTool(CUDA, "ncu", "hardware counters that say why a kernel is slow",
+		s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"))
+	ncu.folders = s.nsightFolders()
+	sanitizer := newTool(CUDA, "compute-sanitizer", "memory errors and races in CUDA kernels", toolkit)
+	sanitizer.folders = append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...)
 	return []probe{
-		tool{
-			check:   Check{Group: CUDA, Name: "nvcc", Gives: "CUDA kernels"},
-			command: compilerCommand("NVCC", "nvcc"),
-			folders: s.toolkitFolders("bin"),
-			version: nvccVersion,
-			fix:     toolkit,
-		}.probe(),
+		nvcc.probe(),
 		single(Check{Group: CUDA, Name: "NVRTC", Gives: "CUDA kernels where nvcc is missing"},
 			func(_ context.Context, c *Check) { lookNVRTC(c, toolkit) }),
 		single(Check{Group: CUDA, Name: "driver", Gives: "runs CUDA kernels"}, s.lookDriver),
@@ -45,12 +40,7 @@ func (s *system) cuda() []probe {
 			ncu.look(ctx, c)
 			s.lookPermission(c)
 		}),
-		tool{
-			check:   Check{Group: CUDA, Name: "compute-sanitizer", Gives: "memory errors and races in CUDA kernels"},
-			command: []string{"compute-sanitizer"},
-			folders: append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...),
-			fix:     toolkit,
-		}.probe(),
+		sanitizer.probe(),
 	}
 }
 
