@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,10 +87,7 @@ func lookMemory(_ context.Context, c *Check) {
 }
 
 func lookCache(ctx context.Context, c *Check, dir string) {
-	if dir == "" {
-		dir = os.Getenv("PAWL_CACHE")
-	}
-	if dir == "" {
+	if dir = cmp.Or(dir, os.Getenv("PAWL_CACHE")); dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
 			c.Status, c.Note, c.Fix = Limited, err.Error(), elsewhere
