@@ -167,20 +167,17 @@ func sureParam(tokens []Token, renamed map[string]bool) (Param, bool) {
 		switch {
 		case t.Is("std") && i+1 < len(tokens) && tokens[i+1].Is("::"):
 			i++
-			continue
 		case t.Is("*"):
 			stars++
-			continue
 		case t.Is("[") && i > 0 && (i+1 == len(tokens) || !tokens[i+1].Is("[")):
 			stars++
 			i = SkipGroup(tokens, i, "[", "]")
-			continue
 		case t.Kind != Word || stars > 0 && words == nil:
 			return p, false
 		case t.Is("const") || t.Is("volatile") || slices.Contains(restricts, t.Text):
-			continue
+		default:
+			words = append(words, t.Text)
 		}
-		words = append(words, t.Text)
 	}
 	name := ""
 	if n := len(words) - 1; n > 0 && !slices.Contains(typeOrder, words[n]) && SureTypes[words[n]].DType == "" {
@@ -236,7 +233,5 @@ func (c Numeric) Agrees(t dtype.Type, buffer bool) bool {
 	case t.Float() && c.DType.Size() <= 2: // C has no type for them
 		return true
 	}
-	return c.loose || unsigned(c.DType) // unsigned types may carry any bits
+	return c.loose || strings.HasPrefix(string(c.DType), "u") // unsigned types may carry any bits
 }
-
-func unsigned(t dtype.Type) bool { return strings.HasPrefix(string(t), "u") }
