@@ -62,10 +62,8 @@ func (l *Library) Compile(p Program) (Result, error) {
 		}
 		result.Lowered[expression] = dl.GoString(lowered)
 	}
-	if result.CUBIN, err = l.output(handle, "GetCUBIN"); err != nil {
-		return Result{}, err
-	}
-	return result, nil
+	result.CUBIN, err = l.output(handle, "GetCUBIN")
+	return result, err
 }
 
 func (l *Library) create(p Program) (handle uintptr, err error) {
