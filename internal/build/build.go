@@ -51,20 +51,20 @@ type Request struct {
 }
 
 // Artifact is a variant compiled to a shared object that exports the symbols
-// described at the top of this package.
+// described at the top of this package. The cache stores it as JSON beside the object.
 type Artifact struct {
-	Key      string  // hash of the inputs
-	Code     string  // hash of the output, as far as it runs
-	SHA256   string  // of the shared object
-	Compiler string  // the first line of its version
-	Output   string  // warnings, as the compiler wrote them
-	Cached   bool    // found, not compiled
-	Seconds  float64 // compile time, now or when it was cached
+	Key      string  `json:"key"`              // hash of the inputs
+	Code     string  `json:"code"`             // hash of the output, as far as it runs
+	SHA256   string  `json:"sha256"`           // of the shared object
+	Compiler string  `json:"compiler"`         // the first line of its version
+	Output   string  `json:"output,omitempty"` // warnings, as the compiler wrote them
+	Cached   bool    `json:"-"`                // found, not compiled
+	Seconds  float64 `json:"seconds"`          // compile time, now or when it was cached
 
-	Symbols   []string           // of the launches' entries
-	Resources []result.Resources // of each launch's kernel; CUDA only
+	Symbols   []string           `json:"symbols"`             // of the launches' entries
+	Resources []result.Resources `json:"resources,omitempty"` // of each launch's kernel; CUDA only
 
-	Framework string // whose tensors a Python kernel takes
+	Framework string `json:"-"` // whose tensors a Python kernel takes
 
 	bytes []byte // of an artifact that is not in the cache
 	cache *cache // the cache that has it
@@ -339,10 +339,7 @@ func internal(attempt string, err error) *result.Fault {
 	if errors.Is(err, syscall.ENOSPC) {
 		return noSpace()
 	}
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseInternal,
-		Message: fmt.Sprintf("%s: %v", attempt, err),
-	}
+	return newFault(result.CauseInternal, "", "%s: %v", attempt, err)
 }
 
 // build finds or compiles one variant.
@@ -364,13 +361,9 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		if !ok {
 			continue
 		}
-		m, _, err := run.cache.load(keyOf(r.hash, deps))
+		found, _, err := run.cache.load(keyOf(r.hash, deps))
 		if err == nil {
-			o.Artifact = &Artifact{
-				Key: m.Key, Code: m.Code, SHA256: m.SHA256, cache: run.cache, Compiler: m.Compiler, Output: m.Output,
-				Cached: true, Seconds: m.Seconds, Symbols: m.Symbols, Resources: m.Resources,
-			}
-			o.Output = m.Output
+			o.Artifact, o.Output = found, found.Output
 			return o
 		}
 		if !errors.Is(err, errMissing) {
@@ -412,10 +405,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		o.Notes = append(o.Notes, made.untracked)
 		return o
 	}
-	added, err := run.cache.store(r.hash, made.deps, &meta{
-		Key: a.Key, SHA256: a.SHA256, Code: a.Code, Symbols: a.Symbols, Resources: a.Resources,
-		Compiler: a.Compiler, Output: a.Output, Seconds: a.Seconds,
-	}, a.bytes)
+	added, err := run.cache.store(r.hash, made.deps, a, a.bytes)
 	if err != nil {
 		o.Notes = append(o.Notes, fmt.Sprintf("the artifact could not be cached: %v", err))
 	} else if added {

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"pawl/internal/result"
 )
 
 // cache is a folder that any number of pawls share:
@@ -57,19 +55,6 @@ func (c *cache) open() {
 	}
 }
 
-// meta is what the cache knows of an artifact.
-type meta struct {
-	Key      string   `json:"key"`
-	SHA256   string   `json:"sha256"`
-	Code     string   `json:"code"`
-	Symbols  []string `json:"symbols"` // of the launches' entries
-	Compiler string   `json:"compiler"`
-	Output   string   `json:"output,omitempty"`
-	Seconds  float64  `json:"seconds"`
-
-	Resources []result.Resources `json:"resources,omitempty"`
-}
-
 // sealed is JSON with a checksum, which reveals damage.
 type sealed struct {
 	SHA256 string          `json:"sha256"` // of body, byte for byte
@@ -102,24 +87,22 @@ func (c *cache) entry(key string) string { return filepath.Join(c.dir, key[:2], 
 
 // load reads an artifact and checks it. An error other than errMissing means that the entry was
 // damaged; it has then been removed.
-func (c *cache) load(key string) (*meta, []byte, error) {
+func (c *cache) load(key string) (*Artifact, []byte, error) {
 	if c.err != nil {
 		return nil, nil, errMissing
 	}
-	m, so, err := c.read(key)
+	a, so, err := c.read(key)
 	switch {
 	case err == nil:
 		now := time.Now()
 		_ = os.Chtimes(c.entry(key), now, now) // a read-only cache can still be used
-		return m, so, nil
-	case errors.Is(err, errMissing):
-		return nil, nil, err
+	case !errors.Is(err, errMissing):
+		c.discard(c.entry(key))
 	}
-	c.discard(c.entry(key))
-	return nil, nil, err
+	return a, so, err
 }
 
-func (c *cache) read(key string) (*meta, []byte, error) {
+func (c *cache) read(key string) (*Artifact, []byte, error) {
 	dir := c.entry(key)
 	data, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {
@@ -128,8 +111,8 @@ func (c *cache) read(key string) (*meta, []byte, error) {
 		}
 		return nil, nil, err
 	}
-	var m meta
-	if err := unseal(data, &m); err != nil {
+	a := &Artifact{Cached: true, cache: c}
+	if err := unseal(data, a); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", metaFile, err)
 	}
 	so, err := os.ReadFile(filepath.Join(dir, artifactFile))
@@ -139,19 +122,19 @@ func (c *cache) read(key string) (*meta, []byte, error) {
 		}
 		return nil, nil, err
 	}
-	if m.Key != key || sha256Hex(so) != m.SHA256 {
+	if a.Key != key || sha256Hex(so) != a.SHA256 {
 		return nil, nil, fmt.Errorf("%s: its hash does not match", artifactFile)
 	}
-	return &m, so, nil
+	return a, so, nil
 }
 
 // store adds an artifact made by a recipe from these files, and reports whether it did. If another
 // process has added it meanwhile, that one stays.
-func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) (stored bool, err error) {
+func (c *cache) store(recipe string, deps []dependency, a *Artifact, so []byte) (stored bool, err error) {
 	if c.err != nil {
 		return false, c.err
 	}
-	temp, err := c.write(deps, m, so)
+	temp, err := c.write(deps, a, so)
 	if err != nil {
 		return false, err
 	}
@@ -161,7 +144,7 @@ func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) (sto
 		if err != nil {
 			return err
 		}
-		entry := c.entry(m.Key)
+		entry := c.entry(a.Key)
 		if err := os.MkdirAll(filepath.Dir(entry), 0o755); err != nil {
 			return err
 		}
@@ -178,8 +161,8 @@ func (c *cache) store(recipe string, deps []dependency, m *meta, so []byte) (sto
 }
 
 // write puts an entry's files into a folder that can be renamed into place.
-func (c *cache) write(deps []dependency, m *meta, so []byte) (string, error) {
-	data, err := seal(m)
+func (c *cache) write(deps []dependency, a *Artifact, so []byte) (string, error) {
+	data, err := seal(a)
 	if err != nil {
 		return "", err
 	}

@@ -141,7 +141,7 @@ func fill(t *testing.T, c *cache, name string, size int, age time.Duration) stri
 	recipe, so := sha256Hex([]byte(name)), make([]byte, size)
 	deps := []dependency{{Path: name, SHA256: recipe}}
 	key := keyOf(recipe, deps)
-	if _, err := c.store(recipe, deps, &meta{Key: key, SHA256: sha256Hex(so)}, so); err != nil {
+	if _, err := c.store(recipe, deps, &Artifact{Key: key, SHA256: sha256Hex(so)}, so); err != nil {
 		t.Fatal(err)
 	}
 	setAge(t, c, recipe, key, age)

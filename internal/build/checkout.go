@@ -3,7 +3,6 @@ package build
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,11 +123,7 @@ type places = sync.Map
 
 // strayFault returns the fault for an artifact of one version that was made from another's files.
 func (f *fence) strayFault(source, path string) *result.Fault {
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseCompile,
-		Message: fmt.Sprintf("this version of %s would be built from %s, a file of the working tree in %s", source, path, f.checkout),
-		Hint:    strayRemedy,
-	}
+	return newFault(result.CauseCompile, strayRemedy, "this version of %s would be built from %s, a file of the working tree in %s", source, path, f.checkout)
 }
 
 const strayRemedy = "every version is built from its own files: name them relative to pawl.yaml in flags, sources and links, and not in CPATH and its kin"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,9 +13,7 @@ import (
 
 // hostCode hashes a shared object that was reduced to its loaded part: every byte.
 func hostCode(loaded []byte) string {
-	sum := newDigest("pawl host code 1")
-	sum.bytes(loaded)
-	return sum.hex()
+	return hashOf("pawl host code 1", loaded)
 }
 
 // codeHash hashes what a launcher does when loaded: every section except those that are not loaded
@@ -36,15 +35,13 @@ func codeHash(so []byte) (string, error) {
 		return "", fmt.Errorf("read the shared object: %w", err)
 	}
 	sum := newDigest("pawl code 3")
-	sum.field(file.Machine.String())
-	sum.number(uint64(file.Type))
-	sum.number(uint64(file.OSABI))
-	sum.number(uint64(file.ByteOrder.Uint32(so[48:52]))) // e_flags
+	flags := uint64(file.ByteOrder.Uint32(so[48:52]))
+	sum.add(file.Machine.String(), uint64(file.Type), uint64(file.OSABI), flags)
 	for _, p := range file.Progs {
 		switch p.Type {
 		case elf.PT_NOTE, elf.PT_PHDR, elf.PT_GNU_PROPERTY:
 		default:
-			sum.field(fmt.Sprint(p.Type, p.Flags)) // whether the stack is executable, say
+			sum.add(fmt.Sprint(p.Type, p.Flags)) // whether the stack is executable, say
 		}
 	}
 	base, based := uint64(0), false
@@ -52,10 +49,7 @@ func codeHash(so []byte) (string, error) {
 		if describesObject(section) {
 			continue
 		}
-		sum.field(section.Name)
-		sum.number(uint64(section.Type))
-		sum.number(uint64(section.Flags))
-		sum.number(section.Addralign)
+		sum.add(section.Name, uint64(section.Type), uint64(section.Flags), section.Addralign)
 		if section.Flags&elf.SHF_ALLOC != 0 && !o.linking(section) {
 			if !based {
 				base, based = section.Addr, true
@@ -109,16 +103,55 @@ var loaderTables = map[elf.SectionType][]elf.DynTag{
 // objectCode is a shared object that is being hashed.
 type objectCode struct {
 	file    *elf.File
-	names   []byte // .dynstr
-	symbols []objectSymbol
+	names   []byte   // .dynstr
+	symbols []string // every property of the dynamic symbols
 }
 
-// objectSymbol is a dynamic symbol.
-type objectSymbol struct {
-	name    string
-	version uint16 // its number in .gnu.version_r, whose contents count
-	target  string // where it lies; "" for an imported one
-	info    string // type, binding, visibility, size
+// symbol is an entry of a symbol table.
+type symbol struct {
+	name        string
+	info, other byte
+	section     elf.SectionIndex
+	value, size uint64
+}
+
+// readSymbols returns the entries of a symbol table, with the string table that has their names.
+func readSymbols(file *elf.File, table *elf.Section) (symbols []symbol, names []byte, err error) {
+	const entry = 24
+	data, err := table.Data()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(data)%entry != 0 || int(table.Link) >= len(file.Sections) {
+		return nil, nil, fmt.Errorf("%s is no symbol table", table.Name)
+	}
+	if names, err = file.Sections[table.Link].Data(); err != nil {
+		return nil, nil, err
+	}
+	order := file.ByteOrder
+	for e := range slices.Chunk(data, entry) {
+		name, err := stringAt(names, order.Uint32(e))
+		if err != nil {
+			return nil, nil, err
+		}
+		symbols = append(symbols, symbol{
+			name: name, info: e[4], other: e[5], section: elf.SectionIndex(order.Uint16(e[6:])),
+			value: order.Uint64(e[8:]), size: order.Uint64(e[16:]),
+		})
+	}
+	return symbols, names, nil
+}
+
+// stringAt returns a string of a string table.
+func stringAt(table []byte, at uint32) (string, error) {
+	if int64(at) >= int64(len(table)) {
+		if at == 0 {
+			return "", nil
+		}
+		return "", fmt.Errorf("a name outside of the names")
+	}
+	name, _, _ := strings.Cut(string(table[at:]), "\x00")
+	return name, nil
 }
 
 func (o *objectCode) read() error {
@@ -126,48 +159,34 @@ func (o *objectCode) read() error {
 	if table == nil {
 		return nil
 	}
-	const entry = 24
-	data, err := table.Data()
+	symbols, names, err := readSymbols(o.file, table)
 	if err != nil {
 		return err
 	}
-	if len(data)%entry != 0 || int(table.Link) >= len(o.file.Sections) {
-		return fmt.Errorf("%s is no symbol table", table.Name)
-	}
-	if o.names, err = o.file.Sections[table.Link].Data(); err != nil {
-		return err
-	}
+	o.names = names
 	var versions []byte
 	if s := o.file.SectionByType(elf.SHT_GNU_VERSYM); s != nil {
 		if versions, err = s.Data(); err != nil {
 			return err
 		}
 	}
-	order := o.file.ByteOrder
-	for i := 0; len(data) > 0; i, data = i+1, data[entry:] {
-		s := objectSymbol{info: fmt.Sprintf("%d %d %d", data[4], data[5], order.Uint64(data[16:]))}
-		if s.name, err = stringAt(o.names, order.Uint32(data)); err != nil {
-			return err
-		}
+	for i, s := range symbols {
+		version := uint16(0) // its number in .gnu.version_r, whose contents count
 		if len(versions) >= 2*i+2 {
-			s.version = order.Uint16(versions[2*i:])
+			version = o.file.ByteOrder.Uint16(versions[2*i:])
 		}
-		value := order.Uint64(data[8:])
-		switch section := elf.SectionIndex(order.Uint16(data[6:])); {
-		case section == elf.SHN_UNDEF && value == 0:
-		case section != elf.SHN_UNDEF && int(section) < len(o.file.Sections):
-			home := o.file.Sections[section]
-			s.target = fmt.Sprintf("%s+%d", home.Name, value-home.Addr)
+		target := "" // where it lies
+		switch {
+		case s.section == elf.SHN_UNDEF && s.value == 0: // imported
+		case s.section != elf.SHN_UNDEF && int(s.section) < len(o.file.Sections):
+			home := o.file.Sections[s.section]
+			target = fmt.Sprintf("%s+%d", home.Name, s.value-home.Addr)
 		default:
-			s.target = fmt.Sprintf("%v+%d", section, value)
+			target = fmt.Sprintf("%v+%d", s.section, s.value)
 		}
-		o.symbols = append(o.symbols, s)
+		o.symbols = append(o.symbols, fmt.Sprintf("%s@%d %s %d %d %d", s.name, version, target, s.info, s.other, s.size))
 	}
 	return nil
-}
-
-func (s objectSymbol) String() string {
-	return fmt.Sprintf("%s@%d %s %s", s.name, s.version, s.target, s.info)
 }
 
 // place returns an address as a section and a distance from its start: sections move when a
@@ -193,12 +212,7 @@ func (o *objectCode) hashContents(sum *digest, s *elf.Section) error {
 	}
 	switch linking := o.linking(s); {
 	case linking && s.Type == elf.SHT_DYNSYM:
-		var lines []string
-		for _, symbol := range o.symbols {
-			lines = append(lines, symbol.String())
-		}
-		slices.Sort(lines)
-		sum.fields(lines)
+		sum.add(slices.Sorted(slices.Values(o.symbols)))
 	case linking && s.Type == elf.SHT_RELA:
 		return o.hashRelocations(sum, data)
 	case s.Type == elf.SHT_DYNAMIC && s == o.file.SectionByType(elf.SHT_DYNAMIC):
@@ -228,9 +242,7 @@ func (o *objectCode) hashRelocations(sum *digest, data []byte) error {
 		return errors.New("not a table of 64-bit relocations")
 	}
 	order := o.file.ByteOrder
-	entries := slices.Collect(slices.Chunk(data, entry))
-	slices.SortStableFunc(entries, func(a, b []byte) int { return cmp.Compare(order.Uint64(a), order.Uint64(b)) })
-	for _, e := range entries {
+	for _, e := range byPlace(data, entry, order) {
 		info, addend := order.Uint64(e[8:]), order.Uint64(e[16:])
 		kind, index := uint32(info), info>>32
 		if index >= uint64(max(1, len(o.symbols))) {
@@ -238,15 +250,23 @@ func (o *objectCode) hashRelocations(sum *digest, data []byte) error {
 		}
 		symbol := ""
 		if index > 0 {
-			symbol = o.symbols[index].String()
+			symbol = o.symbols[index]
 		}
 		to := fmt.Sprint(addend)
 		if slices.Contains(relativeTypes[o.file.Machine], kind) {
 			to = o.place(addend)
 		}
-		sum.fields([]string{o.place(order.Uint64(e)), fmt.Sprint(kind), symbol, to})
+		sum.add([]string{o.place(order.Uint64(e)), fmt.Sprint(kind), symbol, to})
 	}
 	return nil
+}
+
+// byPlace returns the entries of a table of relocations in the order of the places that they
+// change.
+func byPlace(data []byte, entry int, order binary.ByteOrder) [][]byte {
+	entries := slices.Collect(slices.Chunk(data, entry))
+	slices.SortStableFunc(entries, func(a, b []byte) int { return cmp.Compare(order.Uint64(a), order.Uint64(b)) })
+	return entries
 }
 
 // Entries of .dynamic whose value is a string, and those whose value is an address.
@@ -274,9 +294,9 @@ func (o *objectCode) hashDynamic(sum *digest, data []byte) error {
 			if err != nil {
 				return err
 			}
-			sum.field(text)
+			sum.add(text)
 		case slices.Contains(dynamicAddresses, tag):
-			sum.field(o.place(value))
+			sum.add(o.place(value))
 		case tag == elf.DT_STRSZ: // grows with the names
 			sum.number(value - uint64(len(o.names)))
 		default:
@@ -298,9 +318,7 @@ func (o *objectCode) hashVersions(sum *digest, data []byte) error {
 		if err != nil {
 			return err
 		}
-		sum.bytes(data[:4])
-		sum.field(file)
-		sum.bytes(data[8:record])
+		sum.add(data[:4], file, data[8:record])
 		first, next := uint64(order.Uint32(data[8:])), uint64(order.Uint32(data[12:]))
 		for at, left := first, order.Uint16(data[2:]); left > 0; left-- {
 			if at > uint64(len(data)) || uint64(len(data))-at < record {
@@ -311,9 +329,7 @@ func (o *objectCode) hashVersions(sum *digest, data []byte) error {
 			if err != nil {
 				return err
 			}
-			sum.bytes(need[:8])
-			sum.field(name)
-			sum.bytes(need[12:])
+			sum.add(need[:8], name, need[12:])
 			step := uint64(order.Uint32(need[12:]))
 			if step == 0 && left > 1 {
 				return broken

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -35,17 +34,15 @@ func cubinHash(image []byte, launched []string, names bool) (string, error) {
 			return "", fmt.Errorf("read section %s: %w", section.Name, err)
 		}
 	}
-	for _, table := range [][]cubinSymbol{c.symbols, c.mercury} {
-		sum.fields(c.describe(table, names))
-	}
+	sum.add(c.describe(c.symbols, names), c.describe(c.mercury, names))
 	for _, name := range launched {
-		at := slices.IndexFunc(c.symbols, func(s cubinSymbol) bool {
+		at := slices.IndexFunc(c.symbols, func(s symbol) bool {
 			return s.name == name && elf.ST_TYPE(s.info) == elf.STT_FUNC && s.section != elf.SHN_UNDEF
 		})
 		if at < 0 {
 			return "", fmt.Errorf("read the cubin: it has no kernel %s", name)
 		}
-		sum.field(c.target(c.symbols, uint32(at)))
+		sum.add(c.target(c.symbols, uint32(at)))
 	}
 	return sum.hex(), nil
 }
@@ -87,15 +84,8 @@ type cubinCode struct {
 	file      *elf.File
 	ordinals  []int // by number of section: its rank among those that count, 0 for the others
 	functions []string
-	symbols   []cubinSymbol
-	mercury   []cubinSymbol
-}
-
-type cubinSymbol struct {
-	name        string
-	info, other byte
-	section     elf.SectionIndex
-	value, size uint64
+	symbols   []symbol
+	mercury   []symbol
 }
 
 func (c *cubinCode) read() error {
@@ -111,57 +101,18 @@ func (c *cubinCode) read() error {
 		var err error
 		switch s.Type {
 		case elf.SHT_SYMTAB:
-			c.symbols, err = c.readSymbols(s)
+			c.symbols, _, err = readSymbols(c.file, s)
 		case cudaMercuryTable:
-			c.mercury, err = c.readSymbols(s)
+			c.mercury, _, err = readSymbols(c.file, s)
 		}
 		if err != nil {
 			return fmt.Errorf("its symbols: %w", err)
 		}
 	}
+	if slices.ContainsFunc(slices.Concat(c.symbols, c.mercury), func(s symbol) bool { return s.section == elf.SHN_XINDEX }) {
+		return fmt.Errorf("its symbols: it has too many sections")
+	}
 	return nil
-}
-
-func (c *cubinCode) readSymbols(s *elf.Section) ([]cubinSymbol, error) {
-	const entry = 24
-	data, err := s.Data()
-	if err != nil {
-		return nil, err
-	}
-	if len(data)%entry != 0 || int(s.Link) >= len(c.file.Sections) {
-		return nil, fmt.Errorf("%s is no symbol table", s.Name)
-	}
-	text, err := c.file.Sections[s.Link].Data()
-	if err != nil {
-		return nil, err
-	}
-	var symbols []cubinSymbol
-	for ; len(data) > 0; data = data[entry:] {
-		name, err := stringAt(text, binary.LittleEndian.Uint32(data))
-		if err != nil {
-			return nil, err
-		}
-		symbols = append(symbols, cubinSymbol{
-			name: name, info: data[4], other: data[5], section: elf.SectionIndex(binary.LittleEndian.Uint16(data[6:])),
-			value: binary.LittleEndian.Uint64(data[8:]), size: binary.LittleEndian.Uint64(data[16:]),
-		})
-		if symbols[len(symbols)-1].section == elf.SHN_XINDEX {
-			return nil, fmt.Errorf("it has too many sections")
-		}
-	}
-	return symbols, nil
-}
-
-// stringAt returns a string of a string table.
-func stringAt(table []byte, at uint32) (string, error) {
-	if int64(at) >= int64(len(table)) {
-		if at == 0 {
-			return "", nil
-		}
-		return "", fmt.Errorf("a name outside of the names")
-	}
-	name, _, _ := strings.Cut(string(table[at:]), "\x00")
-	return name, nil
 }
 
 // kind returns a section's name with the number of a function in place of its name.
@@ -183,11 +134,7 @@ func (c *cubinCode) hashSection(sum *digest, s *elf.Section) error {
 	if strings.HasPrefix(s.Name, ".nv.merc.") || strings.HasPrefix(s.Name, ".nv.capmerc.") {
 		symbols = c.mercury
 	}
-	sum.field(c.kind(s.Name))
-	for _, n := range []uint64{uint64(s.Type), uint64(s.Flags), s.Addr, s.Size, s.Addralign, s.Entsize} {
-		sum.number(n)
-	}
-	sum.number(uint64(c.ordinal(s.Link)))
+	sum.add(c.kind(s.Name), uint64(s.Type), uint64(s.Flags), s.Addr, s.Size, s.Addralign, s.Entsize, uint64(c.ordinal(s.Link)))
 	if s.Flags&elf.SHF_EXECINSTR != 0 || s.Type == cudaMercuryText {
 		sum.number(uint64(s.Info >> 24)) // registers, where the architecture keeps them there; the rest is the symbol's number
 	} else {
@@ -226,7 +173,7 @@ func (c *cubinCode) ordinal(section uint32) int {
 
 // target returns what a symbol stands for, independent of its number: a place in a section, or a
 // name that the driver resolves.
-func (c *cubinCode) target(symbols []cubinSymbol, number uint32) string {
+func (c *cubinCode) target(symbols []symbol, number uint32) string {
 	if int64(number) >= int64(len(symbols)) {
 		return fmt.Sprintf("number %d", number)
 	}
@@ -246,7 +193,7 @@ func (c *cubinCode) target(symbols []cubinSymbol, number uint32) string {
 }
 
 // describe lists the symbols of sections that count, in an order of its own.
-func (c *cubinCode) describe(symbols []cubinSymbol, names bool) []string {
+func (c *cubinCode) describe(symbols []symbol, names bool) []string {
 	var lines []string
 	for i, s := range symbols {
 		if i == 0 || s.section != elf.SHN_UNDEF && s.section < elf.SHN_LORESERVE && c.ordinal(uint32(s.section)) == 0 {
@@ -264,25 +211,18 @@ func (c *cubinCode) describe(symbols []cubinSymbol, names bool) []string {
 
 // hashRelocations hashes relocations by their targets, in the order of the places that they change:
 // symbol numbers, and the order that follows from them, mean nothing.
-func (c *cubinCode) hashRelocations(sum *digest, symbols []cubinSymbol, data []byte, entry int) error {
+func (c *cubinCode) hashRelocations(sum *digest, symbols []symbol, data []byte, entry int) error {
 	if len(data)%entry != 0 {
 		return fmt.Errorf("not a table of relocations")
 	}
-	entries := slices.Collect(slices.Chunk(data, entry))
-	slices.SortStableFunc(entries, func(a, b []byte) int {
-		return cmp.Compare(binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b))
-	})
-	for _, e := range entries {
+	for _, e := range byPlace(data, entry, binary.LittleEndian) {
 		info := binary.LittleEndian.Uint64(e[8:])
-		sum.bytes(e[:8])
-		sum.number(info & 0xffffffff)
-		sum.field(c.target(symbols, uint32(info>>32)))
-		sum.bytes(e[16:])
+		sum.add(e[:8], info&0xffffffff, c.target(symbols, uint32(info>>32)), e[16:])
 	}
 	return nil
 }
 
-func (c *cubinCode) hashAttributes(sum *digest, symbols []cubinSymbol, data []byte) {
+func (c *cubinCode) hashAttributes(sum *digest, symbols []symbol, data []byte) {
 	attributes, whole := cubin.Attributes(data)
 	if !whole {
 		sum.bytes(data)
@@ -298,16 +238,16 @@ func (c *cubinCode) hashAttributes(sum *digest, symbols []cubinSymbol, data []by
 			named = len(a.Value) / 4
 		}
 		for i := range named {
-			sum.field(c.target(symbols, binary.LittleEndian.Uint32(a.Value[4*i:])))
+			sum.add(c.target(symbols, binary.LittleEndian.Uint32(a.Value[4*i:])))
 		}
 		sum.bytes(a.Value[4*named:])
 	}
 }
 
 // hashCallgraph hashes the call graph: pairs of symbols, or of 0 and a negative number.
-func (c *cubinCode) hashCallgraph(sum *digest, symbols []cubinSymbol, data []byte) {
+func (c *cubinCode) hashCallgraph(sum *digest, symbols []symbol, data []byte) {
 	for ; len(data) >= 4; data = data[4:] {
-		sum.field(c.target(symbols, binary.LittleEndian.Uint32(data)))
+		sum.add(c.target(symbols, binary.LittleEndian.Uint32(data)))
 	}
 	sum.bytes(data)
 }

@@ -34,7 +34,7 @@ func hashFatbins(sum *digest, data []byte) {
 		return
 	}
 	sum.bytes(section.Rest)
-	sum.fields(codes)
+	sum.add(codes)
 }
 
 // plainPTX returns PTX without comments on their own lines and without debug information: the

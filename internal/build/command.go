@@ -69,30 +69,27 @@ func (c *command) run(ctx context.Context) (string, *result.Fault) {
 	if err == nil && state.Success() {
 		return output, nil
 	}
-	fault := &result.Fault{Stage: stage, Cause: result.CauseCompile}
 	switch {
 	case ctx.Err() != nil:
 		return output, interrupted()
 	case limited.Err() != nil:
-		fault.Cause = result.CauseTimeout
-		fault.Message = fmt.Sprintf("%s did not finish %s in %s", c.name, c.task, c.wait)
-		return output, fault
+		return output, newFault(result.CauseTimeout, "", "%s did not finish %s in %s", c.name, c.task, c.wait)
 	case err != nil:
-		fault.Cause = result.CauseInternal
-		fault.Message = fmt.Sprintf("start %s: %v", c.name, err)
+		hint := ""
 		if c.fence.mode == sandbox.Require {
-			fault.Hint = "pawl doctor shows what this kernel can give"
+			hint = "pawl doctor shows what this kernel can give"
 		}
+		return output, newFault(result.CauseInternal, hint, "start %s: %v", c.name, err)
 	case over != nil:
 		over.Message = fmt.Sprintf("%s was ended %s: %s", c.name, c.task, over.Message)
 		return output, over
 	case full(c.temp) || strings.Contains(output, "No space left on device"):
 		return output, noSpace()
-	case state.Exited():
+	}
+	fault := newFault(result.CauseCompile, "", "%s was ended by a signal %s: %v", c.name, c.task, state)
+	if state.Exited() {
 		fault.Message = fmt.Sprintf("%s exited with status %d %s", c.name, state.ExitCode(), c.task)
 		fault.Hint = c.fence.hint(c.dir, output, c.args)
-	default:
-		fault.Message = fmt.Sprintf("%s was ended by a signal %s: %v", c.name, c.task, state)
 	}
 	if killed(state, output) {
 		fault.Cause = result.CauseInternal // says nothing of the source, which may compile tomorrow
@@ -150,9 +147,6 @@ var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signa
 
 // killed reports whether a compiler, or one of its programs, was ended from outside.
 func killed(state *os.ProcessState, output string) bool {
-	if state == nil {
-		return false
-	}
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		switch status.Signal() {
 		case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP:
@@ -163,16 +157,17 @@ func killed(state *os.ProcessState, output string) bool {
 	return killedChild.MatchString(output)
 }
 
+// newFault returns a fault of this package; hint may be "".
+func newFault(cause result.Cause, hint, message string, args ...any) *result.Fault {
+	return &result.Fault{Stage: stage, Cause: cause, Message: fmt.Sprintf(message, args...), Hint: hint}
+}
+
 func interrupted() *result.Fault {
-	return &result.Fault{Stage: stage, Cause: result.CauseInterrupted, Message: "the build was interrupted"}
+	return newFault(result.CauseInterrupted, "", "the build was interrupted")
 }
 
 func noSpace() *result.Fault {
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseInternal,
-		Message: "no space left on device: " + os.TempDir(),
-		Hint:    "free some space there, or set TMPDIR to a folder that has some",
-	}
+	return newFault(result.CauseInternal, "free some space there, or set TMPDIR to a folder that has some", "no space left on device: %s", os.TempDir())
 }
 
 // full reports whether a folder's disk has no room even for a small object: a compiler's own

@@ -94,15 +94,21 @@ type tool struct {
 	behind map[string]string // a script, by its file's id
 }
 
-func newTool(name, variable, purpose, pkg string, c *cache) *tool {
+// CompilerCommand returns the compiler that builds use: what the variable names, without a ccache
+// before it, or else name.
+func CompilerCommand(variable, name string) []string {
 	words := strings.Fields(os.Getenv(variable))
 	if len(words) > 1 && filepath.Base(words[0]) == "ccache" {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		words = []string{name}
+		return []string{name}
 	}
-	return &tool{name: name, variable: variable, words: words, purpose: purpose, pkg: pkg, cache: c}
+	return words
+}
+
+func newTool(name, variable, purpose, pkg string, c *cache) *tool {
+	return &tool{name: name, variable: variable, words: CompilerCommand(variable, name), purpose: purpose, pkg: pkg, cache: c}
 }
 
 // locate finds the program: on PATH, and nvcc also where CUDA is usually
@@ -138,16 +144,12 @@ func (c *compiler) tracksAssembly() bool {
 func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 	path, err := t.locate()
 	if err != nil {
-		return nil, &result.Fault{
-			Stage: stage, Cause: result.CauseUnsupported,
-			Message: fmt.Sprintf("no %s compiler: %v", t.purpose, err),
-			Hint:    fmt.Sprintf("apt-get install %s, or set %s", t.pkg, t.variable),
-		}
+		return nil, newFault(result.CauseUnsupported, fmt.Sprintf("apt-get install %s, or set %s", t.pkg, t.variable), "no %s compiler: %v", t.purpose, err)
 	}
 	command := append([]string{path}, t.words[1:]...)
 	id, err := fileID(path, command)
 	if err != nil {
-		return nil, &result.Fault{Stage: stage, Cause: result.CauseInternal, Message: err.Error()}
+		return nil, newFault(result.CauseInternal, "", "%v", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +167,7 @@ func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 			if ctx.Err() != nil {
 				return nil, interrupted()
 			}
-			return nil, &result.Fault{Stage: stage, Cause: result.CauseUnsupported, Message: err.Error()}
+			return nil, newFault(result.CauseUnsupported, "", "%v", err)
 		}
 		c.Behind = started
 		t.cache.writeNote("compilers", id, c)
@@ -184,22 +186,15 @@ func fileID(path string, command []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find compiler: %w", err)
 	}
-	d := newDigest("compiler 1")
-	d.fields(command)
-	d.field(real)
-	d.number(uint64(info.Size()))
-	d.number(uint64(info.ModTime().UnixNano()))
-	return d.hex(), nil
+	return hashOf("compiler 1", command, real, uint64(info.Size()), uint64(info.ModTime().UnixNano())), nil
 }
 
 // askedIn adds to a compiler's id what its answers also depend on.
 func askedIn(id, behind string) string {
 	d := newDigest("compiler answers 3")
-	d.field(id)
-	d.field(behind)
-	d.fields(environment())
+	d.add(id, behind, environment())
 	for _, name := range given {
-		d.field(os.Getenv(name))
+		d.add(os.Getenv(name))
 	}
 	return d.hex()
 }

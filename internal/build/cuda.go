@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,23 +39,17 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 		return nil, internal("find the spec's folder", err)
 	}
 	if b.arch == "" {
-		return nil, &result.Fault{
-			Stage: stage, Cause: result.CauseUnsupported,
-			Message: k.Source + " is CUDA, and no GPU says which architecture to compile it for",
-			Hint:    "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
-		}
+		return nil, newFault(result.CauseUnsupported, "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
+			"%s is CUDA, and no GPU says which architecture to compile it for", k.Source)
 	}
 	if !ValidArch(b.arch) {
-		return nil, &result.Fault{
-			Stage: stage, Cause: result.CauseUnsupported,
-			Message: fmt.Sprintf("%q is no GPU architecture; expected a name such as sm_90a", b.arch),
-		}
+		return nil, newFault(result.CauseUnsupported, "", "%q is no GPU architecture; expected a name such as sm_90a", b.arch)
 	}
 	r := &recipe{dir: dir, variant: request.Variant, cuda: &cudaPlan{arch: b.arch}}
 	for _, launch := range k.Launches {
 		entry, passed, err := instantiated(launch.Entry, request.Variant)
 		if err != nil {
-			return nil, &result.Fault{Stage: stage, Cause: result.CauseSpec, Message: fmt.Sprintf("entry %s: %v", launch.Entry, err)}
+			return nil, newFault(result.CauseSpec, "", "entry %s: %v", launch.Entry, err)
 		}
 		r.cuda.entries = append(r.cuda.entries, entry)
 		r.cuda.passed = append(r.cuda.passed, passed...)
@@ -84,17 +77,8 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 	for _, define := range request.Variant.Defines() {
 		r.compile = append(r.compile, "-D"+define)
 	}
-	sum := newDigest(format + " cuda")
-	sum.fields([]string{c.Name, c.Version})
-	sum.fields(c.Command[1:])
-	sum.fields(c.parts())
-	sum.fields(r.hostCompiler())
-	sum.fields(environment())
-	sum.fields([]string{os.Getenv("NVCC_PREPEND_FLAGS"), os.Getenv("NVCC_APPEND_FLAGS")})
-	sum.field(k.Source)
-	sum.fields(r.compile)
-	sum.fields(r.cuda.entries)
-	r.hash = sum.hex()
+	r.hash = hashOf(format+" cuda", []string{c.Name, c.Version}, c.Command[1:], c.parts(), r.hostCompiler(), environment(),
+		[]string{os.Getenv("NVCC_PREPEND_FLAGS"), os.Getenv("NVCC_APPEND_FLAGS")}, k.Source, r.compile, r.cuda.entries)
 	return r, nil
 }
 
@@ -174,18 +158,14 @@ func resolveKernel(entry, source string, symbols []string, text []byte) (string,
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return "", &result.Fault{
-			Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("%q is %d kernels in %s", entry, len(matches), source),
-			Hint: "declare the one that is meant extern \"C\", or use its symbol as the entry: " + strings.Join(matches, ", "),
-		}
+		return "", newFault(result.CauseNoEntry, "declare the one that is meant extern \"C\", or use its symbol as the entry: "+strings.Join(matches, ", "),
+			"%q is %d kernels in %s", entry, len(matches), source)
 	}
 	hint := diag.Meant(entry, names)
 	if regexp.MustCompile(`\b` + regexp.QuoteMeta(entry) + `\s*\(`).Match(text) {
 		hint = entry + " stands in the source but was not compiled: is it a __global__ function, or a template? Then name its arguments, such as \"" + entry + "<64>\""
 	}
-	return "", &result.Fault{
-		Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("no kernel %q in %s", entry, source), Hint: hint,
-	}
+	return "", newFault(result.CauseNoEntry, hint, "no kernel %q in %s", entry, source)
 }
 
 // kernelName returns a symbol as people write it: with template arguments, without

@@ -77,18 +77,11 @@ func (f *functions) resolve(entry, source string, text []byte) (string, *result.
 	case len(matches) == 1 && plainSymbol.MatchString(matches[0]):
 		return matches[0], nil
 	case len(matches) > 1:
-		return "", &result.Fault{
-			Stage: stage, Cause: result.CauseNoEntry,
-			Message: fmt.Sprintf("%q is %d functions in %s", entry, len(matches), source),
-			Hint: "give the one that is meant a name of its own, declare it extern \"C\", or use its symbol as the entry: " +
-				strings.Join(matches, ", "),
-		}
+		return "", newFault(result.CauseNoEntry,
+			"give the one that is meant a name of its own, declare it extern \"C\", or use its symbol as the entry: "+strings.Join(matches, ", "),
+			"%q is %d functions in %s", entry, len(matches), source)
 	}
-	return "", &result.Fault{
-		Stage: stage, Cause: result.CauseNoEntry,
-		Message: fmt.Sprintf("no function %q in %s", entry, source),
-		Hint:    f.hint(entry, text),
-	}
+	return "", newFault(result.CauseNoEntry, f.hint(entry, text), "no function %q in %s", entry, source)
 }
 
 func (f *functions) hint(entry string, text []byte) string {

@@ -12,6 +12,7 @@ import (
 
 	"pawl/internal/disk"
 	"pawl/internal/spec"
+	"pawl/internal/term"
 )
 
 // compileCommand is an entry of compile_commands.json.
@@ -75,17 +76,22 @@ type export struct {
 // compiler is told is absolute; -fmacro-prefix-map keeps __FILE__, and so the
 // code, as in pawl's own builds.
 func (e *export) add(r *recipe, made *Artifact) error {
+	k := r.variant.Kernel
+	name, ending := fileName(k.Name, r), ".so"
+	if r.cuda != nil {
+		ending = ".cubin"
+	}
+	if e.built[name+ending] {
+		return nil
+	}
+	e.variants = append(e.variants, name+ending)
 	switch {
 	case r.cuda != nil:
-		return e.addCubin(r)
+		return e.addCubin(r, name)
 	case r.launcher:
-		return e.addLauncher(r)
+		return e.addLauncher(r, name)
 	}
-	k := r.variant.Kernel
-	var symbols []string
-	for _, launch := range k.Launches {
-		symbols = append(symbols, launch.Entry)
-	}
+	symbols := entriesOf(k)
 	if made != nil {
 		symbols = made.Symbols
 	}
@@ -93,42 +99,26 @@ func (e *export) add(r *recipe, made *Artifact) error {
 	if err != nil {
 		return err
 	}
-	name := fileName(k.Name, r)
-	if e.built[name+".so"] {
-		return nil
-	}
-	e.variants = append(e.variants, name+".so")
 	shimName := "shim-" + sha256Hex([]byte(shim))[:12]
-	compiler := shellWords(r.compiler.Command)
 	e.files[shimName+".c"] = shim
 	shimObject := shimName + "-" + r.compiler.Name + ".o"
 	if !e.built[shimObject] {
-		e.build(shimObject, "compile", []string{shimName + ".c"}, map[string]string{
-			"compiler": compiler, "flags": shellWords(shimFlags), "source": shellWords([]string{shimName + ".c"}),
-		})
+		e.build(r, shimObject, "compile", []string{shimName + ".c"}, shimFlags)
 	}
 	flags := append(absoluteFlags(r.dir, r.compile), "-fmacro-prefix-map="+r.dir+"/=")
 	if err := e.compile(r, name+".o", "compile", within(r.dir, k.Source), flags); err != nil {
 		return err
 	}
-	e.build(name+".so", "link", []string{name + ".o", shimObject}, map[string]string{
-		"compiler": compiler,
-		"flags":    shellWords(append(absoluteFlags(r.dir, r.link), "-Wl,--version-script=pawl.map")),
-	})
+	e.build(r, name+".so", "link", []string{name + ".o", shimObject}, append(absoluteFlags(r.dir, r.link), "-Wl,--version-script=pawl.map"))
 	return nil
 }
 
 // addCubin writes the one step of device code.
-func (e *export) addCubin(r *recipe) error {
+func (e *export) addCubin(r *recipe, name string) error {
 	k := r.variant.Kernel
 	if r.cuda.runtime != nil {
 		return fmt.Errorf("%s: NVRTC compiles inside pawl alone; install nvcc, or name it in NVCC", k.Name)
 	}
-	name := fileName(k.Name, r)
-	if e.built[name+".cubin"] {
-		return nil
-	}
-	e.variants = append(e.variants, name+".cubin")
 	text, _ := readSource(r.dir, k.Source) // one that is missing fails under ninja
 	source := within(r.dir, k.Source)
 	if wrapper := r.cuda.instances(source); wrapper != "" {
@@ -139,24 +129,17 @@ func (e *export) addCubin(r *recipe) error {
 }
 
 // addLauncher writes the two steps of host code that launches by itself.
-func (e *export) addLauncher(r *recipe) error {
+func (e *export) addLauncher(r *recipe, name string) error {
 	k := r.variant.Kernel
 	shim, err := launcherShim(k)
 	if err != nil {
 		return err
 	}
-	name := fileName(k.Name, r)
-	if e.built[name+".so"] {
-		return nil
-	}
-	e.variants = append(e.variants, name+".so")
 	e.files[name+"-shim.c"] = shim
 	if err := e.compile(r, name+".o", "compile", within(r.dir, k.Source), absoluteFlags(r.dir, r.compile)); err != nil {
 		return err
 	}
-	e.build(name+".so", "link", []string{name + ".o", name + "-shim.c"}, map[string]string{
-		"compiler": shellWords(r.compiler.Command), "flags": shellWords(append([]string{"-Xcompiler", "-fPIC"}, absoluteFlags(r.dir, r.link)...)),
-	})
+	e.build(r, name+".so", "link", []string{name + ".o", name + "-shim.c"}, append([]string{"-Xcompiler", "-fPIC"}, absoluteFlags(r.dir, r.link)...))
 	return nil
 }
 
@@ -167,13 +150,12 @@ func (e *export) compile(r *recipe, target, rule, source string, flags []string)
 		return fmt.Errorf("%s %s: a line break in a flag or name cannot be written to build.ninja", k.Name, r.variant.Name())
 	}
 	fmt.Fprintf(&e.ninja, "# %s %s\n", oneLine(k.Name), oneLine(r.variant.Name()))
-	e.build(target, rule, []string{source}, map[string]string{
-		"compiler": shellWords(r.compiler.Command), "flags": shellWords(flags), "source": shellWords([]string{source}),
-	})
+	e.build(r, target, rule, []string{source}, flags)
 	return nil
 }
 
-func (e *export) build(target, rule string, inputs []string, variables map[string]string) {
+// build writes one statement. Rules that compile want their source as a word of the shell, too.
+func (e *export) build(r *recipe, target, rule string, inputs, flags []string) {
 	e.built[target] = true
 	escape := strings.NewReplacer("$", "$$", " ", "$ ", ":", "$:")
 	fmt.Fprintf(&e.ninja, "build %s: %s", escape.Replace(target), rule)
@@ -183,9 +165,10 @@ func (e *export) build(target, rule string, inputs []string, variables map[strin
 	if rule == "link" {
 		e.ninja.WriteString(" | pawl.map")
 	}
-	e.ninja.WriteByte('\n')
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		fmt.Fprintf(&e.ninja, "  %s = %s\n", name, strings.ReplaceAll(variables[name], "$", "$$"))
+	value := func(words ...string) string { return strings.ReplaceAll(term.ShellLine(words...), "$", "$$") }
+	fmt.Fprintf(&e.ninja, "\n  compiler = %s\n  flags = %s\n", value(r.compiler.Command...), value(flags...))
+	if rule != "link" {
+		fmt.Fprintf(&e.ninja, "  source = %s\n", value(inputs[0]))
 	}
 	e.ninja.WriteByte('\n')
 }
@@ -239,10 +222,7 @@ func fileName(kernel string, r *recipe) string {
 		}
 		return '_'
 	}, kernel)
-	id := newDigest("export")
-	id.field(r.dir)
-	id.field(r.hash)
-	return plain + "-" + id.hex()[:12]
+	return plain + "-" + hashOf("export", r.dir, r.hash)[:12]
 }
 
 // pathFlags are followed by a path, in the same word or the next.
@@ -283,21 +263,6 @@ func absoluteFlags(dir string, flags []string) []string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// shellWords quotes words so that a shell reads them as they are.
-func shellWords(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		safe := word != "" && !strings.ContainsFunc(word, func(c rune) bool {
-			return c > 127 || !strings.ContainsRune("+,-./:=@_", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
-		})
-		if !safe {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		quoted[i] = word
-	}
-	return strings.Join(quoted, " ")
 }
 
 func oneLine(s string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(s) }

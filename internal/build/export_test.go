@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pawl/internal/term"
 )
 
 func exportProject(t *testing.T) *project {
@@ -147,7 +149,7 @@ func TestExportOfABrokenSource(t *testing.T) {
 func TestShellWords(t *testing.T) {
 	t.Parallel()
 	words := []string{"plain", "-DX=1", "", "a b", "it's", `"q"`, "$HOME", "a;b", "*", "é", "\\", "~"}
-	got := mustRun(t, ".", "sh", "-c", "printf '%s\\n' "+shellWords(words))
+	got := mustRun(t, ".", "sh", "-c", "printf '%s\\n' "+term.ShellLine(words...))
 	if got != strings.Join(words, "\n")+"\n" {
 		t.Errorf("the shell reads %q", got)
 	}

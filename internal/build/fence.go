@@ -1,7 +1,6 @@
 package build
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,12 +54,10 @@ func (run *batch) fenceOf(r *recipe) *fence {
 	if r.compiler != nil {
 		c = r.compiler
 	}
-	id := newDigest("fence")
-	id.field(r.dir)
-	id.fields(c.Command)
+	id := hashOf("fence", r.dir, c.Command)
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	f := run.fences[id.hex()]
+	f := run.fences[id]
 	if f == nil {
 		f = newFence(run.sandbox, r.dir, run.checkout, c)
 		f.exempt = run.exempt
@@ -68,7 +65,7 @@ func (run *batch) fenceOf(r *recipe) *fence {
 			run.sources[f.project] = f.sources
 		}
 		f.sources = run.sources[f.project] // compilers of one project list it once
-		run.fences[id.hex()] = f
+		run.fences[id] = f
 	}
 	return f
 }
@@ -196,7 +193,7 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 		return f.strayFault(source, path)
 	}
 	why, remedy := f.why(path, filepath.Dir(path))
-	return &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s %s, and is not read", source, why), Hint: remedy}
+	return newFault(result.CauseCompile, remedy, "%s %s, and is not read", source, why)
 }
 
 // holds reports whether a path is a folder or in it.

@@ -1,7 +1,7 @@
 package build
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"pawl/internal/result"
@@ -25,10 +25,8 @@ var (
 func refuseFlags(kernel string, flags []string) *result.Fault {
 	for _, flag := range flags {
 		if bad := refusedIn(flag); bad != "" {
-			return &result.Fault{
-				Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s: the flag %s makes a compiler run, load, write or link something else, and is refused", kernel, bad),
-				Hint: "take it out of flags: in pawl.yaml; to use another compiler, name it with CC, CXX or NVCC",
-			}
+			return newFault(result.CauseCompile, "take it out of flags: in pawl.yaml; to use another compiler, name it with CC, CXX or NVCC",
+				"%s: the flag %s makes a compiler run, load, write or link something else, and is refused", kernel, bad)
 		}
 	}
 	return nil
@@ -54,20 +52,12 @@ func refusedIn(flag string) string {
 		return "" // says what was vectorized among the warnings; =FILE would write it there
 	}
 	for _, refused := range refusedFlags {
-		if name == refused || sticky(refused) && strings.HasPrefix(flag, refused) {
+		if name == refused || slices.Contains(stickyFlags, refused) && strings.HasPrefix(flag, refused) {
 			return flag
 		}
 	}
 	return ""
 }
 
-// sticky reports whether a flag may have its argument in the same word.
-func sticky(flag string) bool {
-	switch flag {
-	case "-B", "-MF", "-fplugin-arg", "-fdump", "-fopt-info", "-fcallgraph-info":
-		return true
-	case "-o":
-		return true // -ofile; there is no flag that begins so but -odir
-	}
-	return false
-}
+// stickyFlags may have their argument in the same word. But for -odir no other flag begins with -o.
+var stickyFlags = []string{"-B", "-MF", "-fplugin-arg", "-fdump", "-fopt-info", "-fcallgraph-info", "-o"}

@@ -116,21 +116,15 @@ func (run *batch) newWorkplace(r *recipe) (*workplace, *result.Fault) {
 
 // compile makes the shared object of a host kernel.
 func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
-	k, work := r.variant.Kernel, place.dir
-	object, depfile, assembly := filepath.Join(work, "kernel.o"), filepath.Join(work, "kernel.d"), filepath.Join(work, "assembly.d")
-	args := slices.Concat(r.compile, r.tracking(depfile), []string{"-c", k.Source, "-o", object})
+	object, assembly := filepath.Join(place.dir, "kernel.o"), filepath.Join(place.dir, "assembly.d")
+	flags := r.compile
 	if r.compiler.isGCC() {
-		args = append(slices.Clip(withoutPrecompiled), args...)
+		flags = slices.Concat(withoutPrecompiled, flags)
 	}
 	if r.compiler.tracksAssembly() {
-		args = append(args, "-Wa,--MD,"+assembly)
+		flags = append(slices.Clip(flags), "-Wa,--MD,"+assembly)
 	}
-	output, fault := run.command(r, work, "compiling "+k.Source, true, args).run(ctx)
-	made.output += output
-	if fault != nil {
-		return fault
-	}
-	if made.paths, made.symbols, fault = inspect(k, object, depfile, place.text); fault != nil {
+	if fault := run.compileObject(ctx, r, place, made, object, flags); fault != nil {
 		return fault
 	}
 	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return path == os.DevNull })
@@ -148,19 +142,17 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	if fault != nil {
 		return fault
 	}
-	script := filepath.Join(work, "pawl.map")
+	script := filepath.Join(place.dir, "pawl.map")
 	if err := os.WriteFile(script, []byte(versionScript()), 0o644); err != nil {
 		return internal("write the linker's script", err)
 	}
-	so, linkDeps := filepath.Join(work, artifactFile), filepath.Join(work, "link.d")
-	args = slices.Concat([]string{"-shared", "-o", so, object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
+	linkDeps := filepath.Join(place.dir, "link.d")
+	args := slices.Concat([]string{object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
 	tracked := r.compiler.tracksLinkInputs()
 	if tracked {
 		args = append(args, "-Xlinker", "--dependency-file="+linkDeps)
 	}
-	output, fault = run.command(r, work, "linking "+k.Source, false, args).run(ctx)
-	made.output += output
-	if fault != nil {
+	if fault := run.link(ctx, r, place, made, args); fault != nil {
 		return fault
 	}
 	if tracked {
@@ -169,13 +161,37 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 			return internal("read what was linked", err)
 		}
 	}
+	made.linked, made.libraries, made.ignored = r.splitLibraries(made.linked, made.so)
+	if len(made.libraries) > 0 && run.sandbox != sandbox.Off {
+		return unloadable(r.variant.Kernel.Source, made.libraries[0])
+	}
+	return nil
+}
+
+// compileObject compiles the source of a host kernel or launcher, and reads which files that took
+// and which symbols its entries have.
+func (run *batch) compileObject(ctx context.Context, r *recipe, place *workplace, made *product, object string, flags []string) *result.Fault {
+	k, depfile := r.variant.Kernel, filepath.Join(place.dir, "kernel.d")
+	output, fault := run.command(r, place.dir, "compiling "+k.Source, true,
+		slices.Concat(flags, r.tracking(depfile), []string{"-c", k.Source, "-o", object})).run(ctx)
+	made.output += output
+	if fault == nil {
+		made.paths, made.symbols, fault = inspect(k, object, depfile, place.text)
+	}
+	return fault
+}
+
+// link makes the shared object.
+func (run *batch) link(ctx context.Context, r *recipe, place *workplace, made *product, args []string) *result.Fault {
+	so := filepath.Join(place.dir, artifactFile)
+	output, fault := run.command(r, place.dir, "linking "+r.variant.Kernel.Source, false, slices.Concat([]string{"-shared", "-o", so}, args)).run(ctx)
+	made.output += output
+	if fault != nil {
+		return fault
+	}
 	var err error
 	if made.so, err = os.ReadFile(so); err != nil {
 		return internal("read the artifact", err)
-	}
-	made.linked, made.libraries, made.ignored = r.splitLibraries(made.linked, made.so)
-	if len(made.libraries) > 0 && run.sandbox != sandbox.Off {
-		return unloadable(k.Source, made.libraries[0])
 	}
 	return nil
 }
@@ -202,7 +218,7 @@ func readSource(dir, source string) ([]byte, *result.Fault) {
 	if err == nil {
 		return text, nil
 	}
-	fault := &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("read source: %v", err)}
+	fault := newFault(result.CauseCompile, "", "read source: %v", err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		fault.Message = "no file " + path
@@ -252,11 +268,8 @@ func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbol
 		return nil, nil, internal("compile "+k.Source, err)
 	}
 	if len(defined.taken) > 0 {
-		return nil, nil, &result.Fault{
-			Stage: stage, Cause: result.CauseCompile,
-			Message: fmt.Sprintf("%s defines %s, a name that pawl uses itself", k.Source, defined.taken[0]),
-			Hint:    "rename it: pawl adds " + strings.Join(exported, ", "),
-		}
+		return nil, nil, newFault(result.CauseCompile, "rename it: pawl adds "+strings.Join(exported, ", "),
+			"%s defines %s, a name that pawl uses itself", k.Source, defined.taken[0])
 	}
 	for _, launch := range k.Launches {
 		symbol, fault := defined.resolve(launch.Entry, k.Source, text)
@@ -281,14 +294,12 @@ func (run *batch) shim(ctx context.Context, r *recipe, symbols []string) (string
 	if err != nil {
 		return "", "", internal("write the shim", err)
 	}
-	id := newDigest("shim")
-	id.fields(r.compiler.Command)
-	id.field(source)
+	id := hashOf("shim", r.compiler.Command, source)
 	run.mu.Lock()
-	shim := run.shims[id.hex()]
+	shim := run.shims[id]
 	if shim == nil {
 		shim = &shimObject{}
-		run.shims[id.hex()] = shim
+		run.shims[id] = shim
 	}
 	run.mu.Unlock()
 	shim.done.Do(func() {

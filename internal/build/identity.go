@@ -22,19 +22,15 @@ func stamp(path string) string {
 	if err != nil {
 		return ""
 	}
-	d := newDigest("program")
 	if isScript(real) {
 		text, _ := os.ReadFile(real) // an unreadable program does not run
-		d.bytes(text)
-		return d.hex()
+		return hashOf("program", text)
 	}
 	info, err := os.Stat(real)
 	if err != nil {
 		return ""
 	}
-	d.number(uint64(info.Size()))
-	d.number(uint64(info.ModTime().UnixNano()))
-	return d.hex()
+	return hashOf("program", uint64(info.Size()), uint64(info.ModTime().UnixNano()))
 }
 
 // stampNamed is stamp of a program by its path or by its name on PATH.
@@ -62,10 +58,10 @@ func behind(ctx context.Context, name string, command []string) string {
 		}
 		text := answerOf(ctx, command, []string{"-###", "-S", "-x", language, "/dev/null", "-o", "-"})
 		d := newDigest("behind")
-		d.field(text)
+		d.add(text)
 		for line := range strings.Lines(text) { // the compiler proper stands first on its line
 			if words := shellFields(strings.TrimSpace(line)); len(words) > 1 && filepath.IsAbs(words[0]) {
-				d.field(stamp(words[0]))
+				d.add(stamp(words[0]))
 			}
 		}
 		return d.hex()

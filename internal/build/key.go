@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"os"
 	"slices"
@@ -25,8 +26,42 @@ type digest struct{ hash.Hash }
 
 func newDigest(purpose string) *digest {
 	d := &digest{sha256.New()}
-	d.field(purpose)
+	d.add(purpose)
 	return d
+}
+
+// hashOf returns the hash of these values for one purpose.
+func hashOf(purpose string, values ...any) string {
+	d := newDigest(purpose)
+	d.add(values...)
+	return d.hex()
+}
+
+// add hashes texts, lists of texts, bytes and numbers.
+func (d *digest) add(values ...any) {
+	for _, value := range values {
+		switch v := value.(type) {
+		case string:
+			d.bytes([]byte(v))
+		case []string:
+			d.number(uint64(len(v)))
+			for _, s := range v {
+				d.bytes([]byte(s))
+			}
+		case []byte:
+			d.bytes(v)
+		case uint64:
+			d.number(v)
+		default:
+			panic(fmt.Sprintf("hash a %T", value))
+		}
+	}
+}
+
+func (d *digest) files(deps []dependency) {
+	for _, dep := range deps {
+		d.add(dep.Path, dep.SHA256)
+	}
 }
 
 func (d *digest) number(n uint64) {
@@ -36,15 +71,6 @@ func (d *digest) number(n uint64) {
 func (d *digest) bytes(b []byte) {
 	d.number(uint64(len(b)))
 	d.Write(b)
-}
-
-func (d *digest) field(s string) { d.bytes([]byte(s)) }
-
-func (d *digest) fields(list []string) {
-	d.number(uint64(len(list)))
-	for _, s := range list {
-		d.field(s)
-	}
 }
 
 func (d *digest) hex() string { return hex.EncodeToString(d.Sum(nil)) }
@@ -64,11 +90,8 @@ type dependency struct {
 // keyOf returns the key of the artifact that a recipe makes of these files.
 func keyOf(recipe string, deps []dependency) string {
 	d := newDigest(format)
-	d.field(recipe)
-	for _, dep := range deps {
-		d.field(dep.Path)
-		d.field(dep.SHA256)
-	}
+	d.add(recipe)
+	d.files(deps)
 	return d.hex()
 }
 
@@ -81,10 +104,9 @@ func permitted(hash string, mode sandbox.Mode) string {
 		return hash
 	}
 	d := newDigest("permitted")
-	d.fields([]string{hash, named})
-	d.fields(set)
+	d.add([]string{hash, named}, set)
 	if mode == sandbox.Off {
-		d.field(mode.String())
+		d.add(mode.String())
 	}
 	return d.hex()
 }
@@ -94,9 +116,9 @@ var target = sync.OnceValue(func() string {
 	d := newDigest("target")
 	var uts unix.Utsname
 	if unix.Uname(&uts) == nil {
-		d.field(unix.ByteSliceToString(uts.Machine[:]))
+		d.add(unix.ByteSliceToString(uts.Machine[:]))
 	}
-	d.fields(cpuLines())
+	d.add(cpuLines())
 	return d.hex()
 })
 

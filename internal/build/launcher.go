@@ -33,12 +33,7 @@ func (b *Builder) launcherRecipe(ctx context.Context, request Request) (*recipe,
 	if err != nil {
 		return nil, internal("write the shim", err)
 	}
-	sum := newDigest(format + " launcher")
-	sum.field(r.hash)
-	sum.fields(r.compile)
-	sum.fields(r.link)
-	sum.field(shim)
-	r.hash = sum.hex()
+	r.hash = hashOf(format+" launcher", r.hash, r.compile, r.link, shim)
 	return r, nil
 }
 
@@ -46,64 +41,31 @@ func (b *Builder) launcherRecipe(ctx context.Context, request Request) (*recipe,
 // order with the stream before their arguments. Slots are as in a host artifact:
 // a buffer's (device) address, or the address of a scalar's value.
 func launcherShim(k *spec.Kernel) (string, error) {
-	var declarations, calls strings.Builder
-	for i, launch := range k.Launches {
-		indexes, err := argIndexes(k, launch)
-		if err != nil {
-			return "", err
+	declarations, calls, err := writeCalls(k, entriesOf(k), []string{"void *"}, []string{"stream"}, func(j int, ctype string) string {
+		if k.Args[j].Value == nil {
+			return fmt.Sprintf("slots[%d]", j)
 		}
-		types, values := []string{"void *"}, []string{"stream"}
-		for _, j := range indexes {
-			ctype, err := argType(k.Args[j])
-			if err != nil {
-				return "", err
-			}
-			types = append(types, ctype)
-			if k.Args[j].Value == nil {
-				values = append(values, fmt.Sprintf("slots[%d]", j))
-			} else {
-				values = append(values, fmt.Sprintf("*(const %s *)slots[%d]", ctype, j))
-			}
-		}
-		fmt.Fprintf(&declarations, "extern void entry_%d(%s) __asm__(%q);\n", i, strings.Join(types, ", "), launch.Entry)
-		fmt.Fprintf(&calls, "  entry_%d(%s);\n", i, strings.Join(values, ", "))
-	}
+		return fmt.Sprintf("*(const %s *)slots[%d]", ctype, j)
+	})
 	return fmt.Sprintf("#include <stdint.h>\n%s__attribute__((visibility(\"default\"))) const int pawl_launcher_abi = %d;\n"+
-		"__attribute__((visibility(\"default\"))) void pawl_launch(void *const *slots, void *stream) {\n%s}\n",
-		declarations.String(), LauncherABI, calls.String()), nil
+		"__attribute__((visibility(\"default\"))) void pawl_launch(void *const *slots, void *stream) {\n  %s\n}\n",
+		declarations, LauncherABI, strings.Join(calls, "\n  ")), err
 }
 
 // compileLauncher makes the shared object in a folder of its own.
 func (run *batch) compileLauncher(ctx context.Context, r *recipe, place *workplace, made *product) *result.Fault {
-	k, work := r.variant.Kernel, place.dir
-	object, depfile := filepath.Join(work, "launcher.o"), filepath.Join(work, "launcher.d")
-	output, fault := run.command(r, work, "compiling "+k.Source, true,
-		slices.Concat(r.compile, r.tracking(depfile), []string{"-c", k.Source, "-o", object})).run(ctx)
-	made.output += output
-	if fault != nil {
-		return fault
-	}
-	if made.paths, made.symbols, fault = inspect(k, object, depfile, place.text); fault != nil {
+	object := filepath.Join(place.dir, "launcher.o")
+	if fault := run.compileObject(ctx, r, place, made, object, r.compile); fault != nil {
 		return fault
 	}
 	made.untracked = run.untracked(r, made.paths)
-	shim, err := launcherShim(k)
-	source := filepath.Join(work, "shim.c")
+	shim, err := launcherShim(r.variant.Kernel)
+	source := filepath.Join(place.dir, "shim.c")
 	if err == nil {
 		err = os.WriteFile(source, []byte(shim), 0o644)
 	}
 	if err != nil {
 		return internal("write the shim", err)
 	}
-	so := filepath.Join(work, artifactFile)
-	output, fault = run.command(r, work, "linking "+k.Source, false,
-		slices.Concat([]string{"-shared", "-Xcompiler", "-fPIC", "-o", so, object, source}, r.link)).run(ctx)
-	made.output += output
-	if fault != nil {
-		return fault
-	}
-	if made.so, err = os.ReadFile(so); err != nil {
-		return internal("read the artifact", err)
-	}
-	return nil
+	return run.link(ctx, r, place, made, slices.Concat([]string{"-Xcompiler", "-fPIC", object, source}, r.link))
 }

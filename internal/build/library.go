@@ -74,11 +74,8 @@ func soname(path string) string {
 // unloadable refuses a kernel that no cell could load, while the reason is known.
 func unloadable(source, library string) *result.Fault {
 	static := strings.TrimSuffix(library[:strings.LastIndex(library, ".so")], "/") + ".a"
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseCompile,
-		Message: fmt.Sprintf("%s is linked with %s, which its cell may not load: cells read the shared libraries of the system alone", source, library),
-		Hint:    fmt.Sprintf("link the static library instead (%s), add its sources with #include, or install it below /usr and run ldconfig", static),
-	}
+	hint := fmt.Sprintf("link the static library instead (%s), add its sources with #include, or install it below /usr and run ldconfig", static)
+	return newFault(result.CauseCompile, hint, "%s is linked with %s, which its cell may not load: cells read the shared libraries of the system alone", source, library)
 }
 
 // withLibraries returns the hash of an artifact's code and of the libraries that it loads: a change
@@ -88,11 +85,10 @@ func withLibraries(code string, made *product) string {
 		return code
 	}
 	d := newDigest("pawl code with libraries 1")
-	d.field(code)
+	d.add(code)
 	for _, dep := range made.deps {
 		if slices.Contains(made.libraries, dep.Path) {
-			d.field(filepath.Base(dep.Path))
-			d.field(dep.SHA256)
+			d.add(filepath.Base(dep.Path), dep.SHA256)
 		}
 	}
 	return d.hex()

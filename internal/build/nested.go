@@ -2,7 +2,6 @@ package build
 
 import (
 	"debug/elf"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -26,10 +25,8 @@ func refused(fault *result.Fault, source, output string) *result.Fault {
 }
 
 func nested(source string) *result.Fault {
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseCompile, Message: "device-side launches are refused: a kernel in " + source + " launches another",
-		Hint: "a list of launches in pawl.yaml runs kernels one after the other; host code that launches them is a launcher",
-	}
+	return newFault(result.CauseCompile, "a list of launches in pawl.yaml runs kernels one after the other; host code that launches them is a launcher",
+		"device-side launches are refused: a kernel in %s launches another", source)
 }
 
 // checkLinked refuses a cubin that was not linked: it was compiled with -rdc=true, to launch from
@@ -48,8 +45,6 @@ func checkLinked(image []byte, source string) *result.Fault {
 			return nested(source)
 		}
 	}
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s is compiled to be linked with other device code, which pawl does not do", source),
-		Hint: "leave -rdc=true or -dc out of its flags, and include what it calls",
-	}
+	return newFault(result.CauseCompile, "leave -rdc=true or -dc out of its flags, and include what it calls",
+		"%s is compiled to be linked with other device code, which pawl does not do", source)
 }

@@ -32,13 +32,11 @@ func (r *recipe) useRuntime(c *runtimeCompiler) *result.Fault {
 		r.compile = append(r.compile, "--define-macro="+define)
 	}
 	sum := newDigest(format + " nvrtc")
-	sum.field(c.id)
+	sum.add(c.id)
 	for _, name := range slices.Sorted(maps.Keys(runtimeHeaders)) {
-		sum.fields([]string{name, runtimeHeaders[name]})
+		sum.add([]string{name, runtimeHeaders[name]})
 	}
-	sum.field(k.Source)
-	sum.fields(r.compile)
-	sum.fields(r.cuda.entries)
+	sum.add(k.Source, r.compile, r.cuda.entries)
 	r.hash = sum.hex()
 	return nil
 }
@@ -103,9 +101,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 				return fault
 			}
 		} else if !slices.Contains(defined.global, symbol) {
-			return &result.Fault{
-				Stage: stage, Cause: result.CauseNoEntry, Message: fmt.Sprintf("%q in %s is no __global__ function", entry, k.Source),
-			}
+			return newFault(result.CauseNoEntry, "", "%q in %s is no __global__ function", entry, k.Source)
 		}
 		made.add(entry, symbol, found[symbol])
 	}
@@ -126,9 +122,7 @@ func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Prog
 	case ctx.Err() != nil:
 		return nvrtc.Result{}, "", interrupted()
 	case limited.Err() != nil && err != nil:
-		return nvrtc.Result{}, "", &result.Fault{
-			Stage: stage, Cause: result.CauseTimeout, Message: fmt.Sprintf("%s did not finish %s in %s", c.version, task, run.deadline),
-		}
+		return nvrtc.Result{}, "", newFault(result.CauseTimeout, "", "%s did not finish %s in %s", c.version, task, run.deadline)
 	}
 	var output bounded
 	var refused *nvrtc.Error
@@ -143,7 +137,7 @@ func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Prog
 		return nvrtc.Result{}, "", internal(task+" with "+c.version, err)
 	}
 	_, _ = output.Write([]byte(refused.Log))
-	fault = &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s failed %s", c.version, task)}
+	fault = newFault(result.CauseCompile, "", "%s failed %s", c.version, task)
 	if strings.Contains(refused.Log, "open source file") {
 		fault.Hint = "NVRTC stands in for nvcc, which is not here, and sees no headers of the host: only the source's folder, the -I in flags, and " +
 			strings.Join(c.headers, ", ")

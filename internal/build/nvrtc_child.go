@@ -162,7 +162,7 @@ func (run *batch) compileHeld(ctx context.Context, r *recipe, program nvrtc.Prog
 		return nvrtc.Result{}, c.watch.over
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrClosed):
 		state, _ := c.process.Wait()
-		return nvrtc.Result{}, &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("NVRTC ended without an answer: %v", state)}
+		return nvrtc.Result{}, newFault(result.CauseCompile, "", "NVRTC ended without an answer: %v", state)
 	}
 	return nvrtc.Result{}, err
 }

@@ -38,12 +38,9 @@ func (t *runtimeTool) find() (*runtimeCompiler, error) {
 
 // noCompiler returns the fault of a machine that can compile CUDA in neither way.
 func noCompiler(nvcc, runtime error) *result.Fault {
-	return &result.Fault{
-		Stage: stage, Cause: result.CauseUnsupported,
-		Message: fmt.Sprintf("no CUDA compiler: %v, nor is it below CUDA_HOME, CUDA_PATH or /usr/local/cuda; and in its place: %v", nvcc, runtime),
-		Hint: "install the CUDA toolkit, or name its nvcc in NVCC; or pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt, " +
-			"or name NVRTC's folder in PAWL_NVRTC",
-	}
+	const hint = "install the CUDA toolkit, or name its nvcc in NVCC; or pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt, " +
+		"or name NVRTC's folder in PAWL_NVRTC"
+	return newFault(result.CauseUnsupported, hint, "no CUDA compiler: %v, nor is it below CUDA_HOME, CUDA_PATH or /usr/local/cuda; and in its place: %v", nvcc, runtime)
 }
 
 // FindNVRTC returns the file and the version, such as NVRTC 13.0, of the library that compiles CUDA
@@ -115,8 +112,6 @@ func (c *runtimeCompiler) folders() []string {
 // identify hashes what distinguishes one installation from another. Headers are not read: those of
 // a toolkit change with it, and cuda.h with them.
 func (c *runtimeCompiler) identify() (string, error) {
-	sum := newDigest("nvrtc 1")
-	sum.field(c.version)
 	library, err := fileID(c.file, nil)
 	if err != nil {
 		return "", err
@@ -125,9 +120,7 @@ func (c *runtimeCompiler) identify() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum.fields([]string{library, header})
-	sum.fields(c.headers)
-	return sum.hex(), nil
+	return hashOf("nvrtc 1", c.version, []string{library, header}, c.headers), nil
 }
 
 // libraryFile returns the file of a loaded library that the dynamic linker found by name.

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 
 // Options of nvcc that NVRTC has too: those without a value, and those with one, by NVRTC's name.
 var (
-	runtimeSwitches = wordList(`-lineinfo --generate-line-info -G --device-debug -use_fast_math --use_fast_math -restrict --restrict
+	runtimeSwitches = strings.Fields(`-lineinfo --generate-line-info -G --device-debug -use_fast_math --use_fast_math -restrict --restrict
 		-w --disable-warnings -extra-device-vectorization --extra-device-vectorization -device-int128 --device-int128`)
 	runtimeOptions = map[string]string{
 		"-D": "--define-macro", "--define-macro": "--define-macro", "-U": "--undefine-macro", "--undefine-macro": "--undefine-macro",
@@ -26,8 +25,6 @@ var (
 	glued    = []string{"-D", "-U", "-I"}       // their value may follow without a blank
 	hostOnly = regexp.MustCompile(`^-O[0-3]?$`) // optimisation of host code: there is none here
 )
-
-func wordList(words string) []string { return strings.Fields(words) }
 
 // runtimeFlags turns the flags of a kernel, written for nvcc, into NVRTC's.
 func runtimeFlags(flags []string) ([]string, *result.Fault) {
@@ -49,15 +46,12 @@ func runtimeFlags(flags []string) ([]string, *result.Fault) {
 		}
 		option := runtimeOptions[name]
 		if option == "" {
-			return nil, &result.Fault{
-				Stage: stage, Cause: result.CauseUnsupported,
-				Message: fmt.Sprintf("the flag %s is for nvcc, which is not here, and NVRTC cannot be given it", flag),
-				Hint:    "install the CUDA toolkit for its nvcc, or leave the flag out",
-			}
+			return nil, newFault(result.CauseUnsupported, "install the CUDA toolkit for its nvcc, or leave the flag out",
+				"the flag %s is for nvcc, which is not here, and NVRTC cannot be given it", flag)
 		}
 		if !hasValue {
 			if i++; i == len(flags) {
-				return nil, &result.Fault{Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("the flag %s needs a value", flag)}
+				return nil, newFault(result.CauseCompile, "", "the flag %s needs a value", flag)
 			}
 			value = flags[i]
 		}

@@ -2,7 +2,6 @@ package build
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +19,8 @@ func (b *Builder) pythonRecipe(request Request) (*recipe, *result.Fault) {
 		return nil, internal("find the spec's folder", err)
 	}
 	k := request.Variant.Kernel
-	sum := newDigest(format + " python")
-	sum.fields([]string{k.Python, k.Framework})
-	sum.fields(request.Variant.Defines())
-	sum.bytes(request.Module)
-	return &recipe{dir: dir, variant: request.Variant, python: true, module: request.Module, hash: sum.hex()}, nil
+	hash := hashOf(format+" python", []string{k.Python, k.Framework}, request.Variant.Defines(), request.Module)
+	return &recipe{dir: dir, variant: request.Variant, python: true, module: request.Module, hash: hash}, nil
 }
 
 // readModule makes the artifact of a Python kernel. Its code is the module, the function, the
@@ -49,10 +45,8 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 		framework = cmp.Or(k.Framework, guessFramework(text), chooseFramework(imports.names), "numpy")
 		imports.shadows(run.python.outside(fence))
 		if imports.tooMany {
-			return nil, &result.Fault{
-				Stage: stage, Cause: result.CauseCompile, Message: fmt.Sprintf("%s may import more than %d files of %s", k.Source, mostImports, fence.project),
-				Hint: "put pawl.yaml into a folder of the kernels' own, and packages that are not theirs into a virtual environment",
-			}
+			return nil, newFault(result.CauseCompile, "put pawl.yaml into a folder of the kernels' own, and packages that are not theirs into a virtual environment",
+				"%s may import more than %d files of %s", k.Source, mostImports, fence.project)
 		}
 		slices.Sort(imports.files)
 		if path := fence.stray(r.dir, filesRead(append(imports.files, k.Source))); path != "" {
@@ -67,12 +61,8 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 	deps := append([]dependency{{Path: k.Source, SHA256: a.SHA256}}, local...)
 	a.Key = keyOf(r.hash, deps)
 	sum := newDigest("pawl code python 1")
-	sum.fields([]string{k.Python, a.Framework})
-	sum.fields(r.variant.Defines())
-	for _, dep := range deps {
-		sum.field(dep.Path)
-		sum.field(dep.SHA256)
-	}
+	sum.add([]string{k.Python, a.Framework}, r.variant.Defines())
+	sum.files(deps)
 	a.Code = sum.hex()
 	return a, nil
 }

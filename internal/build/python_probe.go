@@ -111,9 +111,9 @@ func pythonID(program string) (string, error) {
 		return "", err
 	}
 	d := newDigest("python 1")
-	d.fields([]string{id, os.Getenv("HOME"), os.Getenv("VIRTUAL_ENV"), stamp(filepath.Join(filepath.Dir(filepath.Dir(path)), "pyvenv.cfg"))})
+	d.add([]string{id, os.Getenv("HOME"), os.Getenv("VIRTUAL_ENV"), stamp(filepath.Join(filepath.Dir(filepath.Dir(path)), "pyvenv.cfg"))})
 	if isScript(path) {
-		d.fields(os.Environ()) // its choice may depend on any variable
+		d.add(os.Environ()) // its choice may depend on any variable
 	}
 	return d.hex(), nil
 }
@@ -123,7 +123,7 @@ func pythonID(program string) (string, error) {
 func (i *installation) state() string {
 	d := newDigest("python state")
 	for _, folder := range i.Path {
-		d.field(folder)
+		d.add(folder)
 		info, err := os.Stat(folder)
 		if err != nil {
 			continue
@@ -131,7 +131,7 @@ func (i *installation) state() string {
 		d.number(uint64(info.ModTime().UnixNano()))
 		files, _ := filepath.Glob(filepath.Join(folder, "*.pth"))
 		for _, file := range files {
-			d.field(stamp(file))
+			d.add(stamp(file))
 		}
 	}
 	return d.hex()

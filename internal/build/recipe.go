@@ -53,11 +53,7 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 	case ".py":
 		return b.pythonRecipe(request)
 	default:
-		return nil, &result.Fault{
-			Stage: stage, Cause: result.CauseUnsupported,
-			Message: k.Source + " is of no known language",
-			Hint:    "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu",
-		}
+		return nil, newFault(result.CauseUnsupported, "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu", "%s is of no known language", k.Source)
 	}
 	dir, err := filepath.Abs(request.Dir)
 	if err != nil {
@@ -77,27 +73,22 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 	r.libraries = len(link) > len(compile)
 
 	// The symbols are not known before compiling, but follow from the entries.
+	shim, err := shimSource(k, entriesOf(k))
+	if err != nil {
+		return nil, internal("write the shim", err)
+	}
+	r.hash = hashOf(format, []string{target(), c.Name, c.Version, c.Target, c.Linker}, c.Command[1:], c.parts(), environment(),
+		k.Source, r.compile, r.link, shimFlags, shim, versionScript())
+	return r, nil
+}
+
+// entriesOf returns the entries of a kernel's launches.
+func entriesOf(k *spec.Kernel) []string {
 	var entries []string
 	for _, launch := range k.Launches {
 		entries = append(entries, launch.Entry)
 	}
-	shim, err := shimSource(k, entries)
-	if err != nil {
-		return nil, internal("write the shim", err)
-	}
-	sum := newDigest(format)
-	sum.fields([]string{target(), c.Name, c.Version, c.Target, c.Linker})
-	sum.fields(c.Command[1:])
-	sum.fields(c.parts())
-	sum.fields(environment())
-	sum.field(k.Source)
-	sum.fields(r.compile)
-	sum.fields(r.link)
-	sum.fields(shimFlags)
-	sum.field(shim)
-	sum.field(versionScript())
-	r.hash = sum.hex()
-	return r, nil
+	return entries
 }
 
 // splitFlags separates a kernel's flags by their step. All of them go to the link, as CFLAGS do in

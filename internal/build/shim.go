@@ -23,40 +23,51 @@ func versionScript() string {
 
 // shimSource writes the shim of a kernel whose i-th launch calls symbols[i].
 func shimSource(k *spec.Kernel, symbols []string) (string, error) {
-	var declarations, loads, calls strings.Builder
+	var loads strings.Builder
 	loaded := map[int]bool{}
+	declarations, calls, err := writeCalls(k, symbols, nil, nil, func(j int, ctype string) string {
+		switch {
+		case loaded[j]:
+		case k.Args[j].Value == nil:
+			fmt.Fprintf(&loads, "  void *const a%d = slots[%d];\n", j, j)
+		default:
+			fmt.Fprintf(&loads, "  const %s a%d = *(const %s *)slots[%d];\n", ctype, j, ctype, j)
+		}
+		loaded[j] = true
+		return fmt.Sprintf("a%d", j)
+	})
+	if err != nil {
+		return "", err
+	}
+	return shimRuntime + "\n" + declarations +
+		"\nEXPORT void pawl_run(void *const *slots, int64_t repeat) {\n  (void)slots;\n" + loads.String() +
+		"  for (int64_t i = 0; i < repeat; i++) {\n    " + strings.Join(calls, "\n    ") + "\n  }\n}\n", nil
+}
+
+// writeCalls writes C declarations of the launches' entries, and a call of each. types and values
+// come before the arguments; argument returns the expression for the kernel's j-th.
+func writeCalls(k *spec.Kernel, symbols, types, values []string, argument func(j int, ctype string) string) (declarations string, calls []string, err error) {
 	for i, launch := range k.Launches {
 		indexes, err := argIndexes(k, launch)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		var types, values []string
+		types, values := slices.Clone(types), slices.Clone(values)
 		for _, j := range indexes {
 			ctype, err := argType(k.Args[j])
 			if err != nil {
-				return "", err
+				return "", nil, err
 			}
 			types = append(types, ctype)
-			values = append(values, fmt.Sprintf("a%d", j))
-			if loaded[j] {
-				continue
-			}
-			loaded[j] = true
-			if k.Args[j].Value == nil {
-				fmt.Fprintf(&loads, "  void *const a%d = slots[%d];\n", j, j)
-			} else {
-				fmt.Fprintf(&loads, "  const %s a%d = *(const %s *)slots[%d];\n", ctype, j, ctype, j)
-			}
+			values = append(values, argument(j, ctype))
 		}
 		if len(types) == 0 {
 			types = []string{"void"}
 		}
-		fmt.Fprintf(&declarations, "extern void entry_%d(%s) __asm__(%q);\n", i, strings.Join(types, ", "), symbols[i])
-		fmt.Fprintf(&calls, "    entry_%d(%s);\n", i, strings.Join(values, ", "))
+		declarations += fmt.Sprintf("extern void entry_%d(%s) __asm__(%q);\n", i, strings.Join(types, ", "), symbols[i])
+		calls = append(calls, fmt.Sprintf("entry_%d(%s);", i, strings.Join(values, ", ")))
 	}
-	return shimRuntime + "\n" + declarations.String() +
-		"\nEXPORT void pawl_run(void *const *slots, int64_t repeat) {\n  (void)slots;\n" + loads.String() +
-		"  for (int64_t i = 0; i < repeat; i++) {\n" + calls.String() + "  }\n}\n", nil
+	return declarations, calls, nil
 }
 
 // argIndexes returns the kernel arguments that a launch passes, in its order.
@@ -78,6 +89,13 @@ func argIndexes(k *spec.Kernel, launch *spec.Launch) ([]int, error) {
 	return indexes, nil
 }
 
+// scalarTypes are the C types of scalars. The smaller floats have no common one.
+var scalarTypes = map[dtype.Type]string{
+	dtype.F64: "double", dtype.F32: "float",
+	dtype.I8: "int8_t", dtype.I16: "int16_t", dtype.I32: "int32_t", dtype.I64: "int64_t",
+	dtype.U8: "uint8_t", dtype.U16: "uint16_t", dtype.U32: "uint32_t", dtype.U64: "uint64_t",
+}
+
 func argType(a *spec.Arg) (string, error) {
 	if a.TensorMap != nil {
 		return "", fmt.Errorf("argument %s: only a CUDA kernel can be given a tensor map", a.Name)
@@ -85,27 +103,8 @@ func argType(a *spec.Arg) (string, error) {
 	if a.Value == nil {
 		return "void *", nil
 	}
-	switch a.DType {
-	case dtype.F64:
-		return "double", nil
-	case dtype.F32:
-		return "float", nil
-	case dtype.I8:
-		return "int8_t", nil
-	case dtype.I16:
-		return "int16_t", nil
-	case dtype.I32:
-		return "int32_t", nil
-	case dtype.I64:
-		return "int64_t", nil
-	case dtype.U8:
-		return "uint8_t", nil
-	case dtype.U16:
-		return "uint16_t", nil
-	case dtype.U32:
-		return "uint32_t", nil
-	case dtype.U64:
-		return "uint64_t", nil
+	if name := scalarTypes[a.DType]; name != "" {
+		return name, nil
 	}
 	return "", fmt.Errorf("argument %s: C has no common type to pass %s by value", a.Name, a.DType)
 }

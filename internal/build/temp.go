@@ -44,10 +44,7 @@ func noTemp(err error) *result.Fault {
 		return noSpace()
 	}
 	dir := os.TempDir()
-	fault := &result.Fault{
-		Stage: stage, Cause: result.CauseInternal,
-		Message: fmt.Sprintf("no folder to compile in can be made in %s: %v", dir, err), Hint: "set TMPDIR to a folder that you may write to",
-	}
+	fault := newFault(result.CauseInternal, "set TMPDIR to a folder that you may write to", "no folder to compile in can be made in %s: %v", dir, err)
 	switch info, missing := os.Stat(dir); {
 	case errors.Is(missing, os.ErrNotExist):
 		fault.Message = fmt.Sprintf("there is no folder %s for temporary files, which TMPDIR names", dir)

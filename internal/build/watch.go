@@ -2,7 +2,6 @@ package build
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 	"sync"
@@ -86,16 +85,10 @@ func (r *watched) judge(now usage) {
 	switch {
 	case r.over != nil:
 	case now.memory > r.memory:
-		r.over = &result.Fault{
-			Stage: stage, Cause: result.CauseMemory,
-			Message: fmt.Sprintf("it used %d MiB of memory; its limit is %d MiB", now.memory>>20, r.memory>>20),
-			Hint:    "three quarters of the machine's free memory are for one compiler: use a larger machine, or a smaller source",
-		}
+		r.over = newFault(result.CauseMemory, "three quarters of the machine's free memory are for one compiler: use a larger machine, or a smaller source",
+			"it used %d MiB of memory; its limit is %d MiB", now.memory>>20, r.memory>>20)
 	case now.processes > r.processes:
-		r.over = &result.Fault{
-			Stage: stage, Cause: result.CauseThreads,
-			Message: fmt.Sprintf("it started %d processes; its limit is %d", now.processes, r.processes),
-		}
+		r.over = newFault(result.CauseThreads, "", "it started %d processes; its limit is %d", now.processes, r.processes)
 	}
 	if r.over != nil {
 		_ = r.kill() // fails when it has just ended

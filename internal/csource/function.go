@@ -152,10 +152,10 @@ func enabled(tokens []Token) []Token {
 			depth = 1
 		case depth == 0:
 			kept = append(kept, t)
-		case strings.HasPrefix(word, "if"):
-			depth++
-		case strings.HasPrefix(word, "endif"), depth == 1 && strings.HasPrefix(word, "el"):
-			depth--
+		case depth == 1 && strings.HasPrefix(word, "el"):
+			depth = 0
+		default:
+			depth += nests(t)
 		}
 	}
 	return kept

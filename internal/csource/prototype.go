@@ -29,29 +29,22 @@ type Numeric struct {
 	loose bool       // char, bool: either sign
 }
 
-// sureTypes are the names that no header redefines.
-var sureTypes = func() map[string]Numeric {
-	out := map[string]Numeric{
-		"char": {dtype.I8, true}, "bool": {dtype.U8, true}, "_Bool": {dtype.U8, true},
-		"__half": {dtype.F16, false}, "_Float16": {dtype.F16, false}, "__fp16": {dtype.F16, false},
-		"__nv_bfloat16": {dtype.BF16, false}, "__bf16": {dtype.BF16, false},
-		"__nv_fp8_e4m3": {dtype.E4M3, false}, "__nv_fp8_e5m2": {dtype.E5M2, false},
-		"size_t": {dtype.U64, false}, "ssize_t": {dtype.I64, false}, "ptrdiff_t": {dtype.I64, false}, "intptr_t": {dtype.I64, false}, "uintptr_t": {dtype.U64, false},
-		"float": {dtype.F32, false}, "double": {dtype.F64, false}, "signed char": {dtype.I8, false}, "unsigned char": {dtype.U8, false},
-	}
-	for _, bits := range []string{"8", "16", "32", "64"} {
-		out["int"+bits+"_t"] = Numeric{dtype.Type("i" + bits), false}
-		out["uint"+bits+"_t"] = Numeric{dtype.Type("u" + bits), false}
-	}
-	for size, names := range map[string]string{"16": "short", "32": "", "64": "long,long long"} {
+// SureTypes are the names that no header redefines.
+var SureTypes = func() map[string]Numeric {
+	out := map[string]Numeric{"char": {dtype.I8, true}, "bool": {dtype.U8, true}, "_Bool": {dtype.U8, true}}
+	for t, names := range map[dtype.Type]string{
+		dtype.F64: "double", dtype.F32: "float", dtype.F16: "__half,_Float16,__fp16", dtype.BF16: "__nv_bfloat16,__bf16",
+		dtype.E4M3: "__nv_fp8_e4m3", dtype.E5M2: "__nv_fp8_e5m2",
+		dtype.I8: "signed char,int8_t", dtype.U8: "unsigned char,uint8_t",
+		dtype.I16: "short,signed short,int16_t", dtype.U16: "unsigned short,uint16_t",
+		dtype.I32: "int,signed,int32_t", dtype.U32: "unsigned,uint32_t",
+		dtype.I64: "long,long long,signed long,signed long long,int64_t,ssize_t,ptrdiff_t,intptr_t",
+		dtype.U64: "unsigned long,unsigned long long,uint64_t,size_t,uintptr_t",
+	} {
 		for name := range strings.SplitSeq(names, ",") {
-			for _, sign := range []string{"", "signed ", "unsigned "} {
-				kind := Numeric{dtype.Type(map[bool]string{false: "i", true: "u"}[sign == "unsigned "] + size), false}
-				for _, end := range []string{"", " int"} {
-					if words := strings.TrimSpace(sign + name + end); words != "" {
-						out[words] = kind
-					}
-				}
+			out[name] = Numeric{DType: t}
+			if last := name[strings.LastIndex(name, " ")+1:]; slices.Contains([]string{"short", "long", "signed", "unsigned"}, last) {
+				out[name+" int"] = Numeric{DType: t}
 			}
 		}
 	}
@@ -126,11 +119,8 @@ func defined(tokens []Token, outside []string) map[string]bool {
 		if len(words) < 2 || words[0] != "define" {
 			continue
 		}
-		name, end := words[1], 0
-		for end < len(name) && isWordByte(name[end]) {
-			end++
-		}
-		out[name[:end]] = true
+		name, _, _ := strings.Cut(words[1], "(")
+		out[name] = true
 	}
 	return out
 }
@@ -177,26 +167,23 @@ func sureParam(tokens []Token, renamed map[string]bool) (Param, bool) {
 		switch {
 		case t.Is("std") && i+1 < len(tokens) && tokens[i+1].Is("::"):
 			i++
-			continue
 		case t.Is("*"):
 			stars++
-			continue
 		case t.Is("[") && i > 0 && (i+1 == len(tokens) || !tokens[i+1].Is("[")):
 			stars++
 			i = SkipGroup(tokens, i, "[", "]")
-			continue
 		case t.Kind != Word || stars > 0 && words == nil:
 			return p, false
 		case t.Is("const") || t.Is("volatile") || slices.Contains(restricts, t.Text):
-			continue
+		default:
+			words = append(words, t.Text)
 		}
-		words = append(words, t.Text)
 	}
 	name := ""
-	if n := len(words) - 1; n > 0 && !slices.Contains(typeOrder, words[n]) && sureTypes[words[n]].DType == "" {
+	if n := len(words) - 1; n > 0 && !slices.Contains(typeOrder, words[n]) && SureTypes[words[n]].DType == "" {
 		name, words = words[n], words[:n]
 	}
-	sure := sureTypes[TypeKey(words)]
+	sure := SureTypes[TypeKey(words)]
 	if len(words) == 0 || name == "" && sure.DType == "" && !(stars > 0 && words[0] == "void") {
 		return p, false
 	}
@@ -246,7 +233,5 @@ func (c Numeric) Agrees(t dtype.Type, buffer bool) bool {
 	case t.Float() && c.DType.Size() <= 2: // C has no type for them
 		return true
 	}
-	return c.loose || unsigned(c.DType) // unsigned types may carry any bits
+	return c.loose || strings.HasPrefix(string(c.DType), "u") // unsigned types may carry any bits
 }
-
-func unsigned(t dtype.Type) bool { return strings.HasPrefix(string(t), "u") }

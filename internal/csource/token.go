@@ -1,6 +1,9 @@
 package csource
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Token is a token of C, C++ or CUDA source. Comments are gone; a string
 // literal keeps only its kind.
@@ -34,7 +37,18 @@ func (t Token) directive() []string {
 }
 
 // Read splits source into tokens, without those between #if 0 and its #endif or #else.
-func Read(source []byte) []Token { return enabled(scan(source)) }
+func Read(source []byte) []Token {
+	return enabled((&scanner{src: string(source), line: 1, fresh: true}).scan())
+}
+
+// Directives returns all preprocessor lines of a source, without their comments.
+func Directives(source string) []string {
+	var lines []string
+	for _, t := range (&scanner{src: source, line: 1, fresh: true, directives: true}).scan() {
+		lines = append(lines, t.Text)
+	}
+	return lines
+}
 
 // scanner splits source into tokens. It accepts anything: text that is not C gives meaningless
 // tokens.
@@ -44,11 +58,11 @@ type scanner struct {
 	line   int
 	fresh  bool // only blanks so far on this line
 	tokens []Token
+
+	directives bool // other tokens are not kept
 }
 
-// scan splits source into tokens.
-func scan(source []byte) []Token {
-	s := &scanner{src: string(source), line: 1, fresh: true}
+func (s *scanner) scan() []Token {
 	for s.at < len(s.src) {
 		s.next()
 	}
@@ -72,7 +86,9 @@ func (s *scanner) take(n int) string {
 
 func (s *scanner) emit(kind Kind, text string, line int) {
 	s.fresh = false
-	s.tokens = append(s.tokens, Token{kind, text, line})
+	if kind == Directive || !s.directives {
+		s.tokens = append(s.tokens, Token{kind, text, line})
+	}
 }
 
 func (s *scanner) next() {
@@ -99,7 +115,11 @@ func (s *scanner) next() {
 		s.quoted('\'')
 		s.emit(Number, "0", line)
 	case isWordByte(c) && (c < '0' || c > '9'):
-		s.word(line)
+		if text := s.word(); s.literal(text) {
+			s.emit(String, `"`, line)
+		} else {
+			s.emit(Word, text, line)
+		}
 	case c >= '0' && c <= '9':
 		n := 1
 		for isWordByte(s.peek(n)) || s.peek(n) == '.' || s.peek(n) == '\'' && isWordByte(s.peek(n+1)) ||
@@ -118,23 +138,28 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
 }
 
-// word reads an identifier, or a literal that starts like one: L"…", R"x(…)x".
-func (s *scanner) word(line int) {
+func (s *scanner) word() string {
 	n := 1
 	for isWordByte(s.peek(n)) {
 		n++
 	}
-	text := s.take(n)
-	switch {
-	case s.peek(0) == '"' && strings.HasSuffix(text, "R") && len(text) <= 3:
-		s.rawString()
-		s.emit(String, `"`, line)
-	case s.peek(0) == '"' && (text == "L" || text == "u" || text == "U" || text == "u8"):
-		s.quoted('"')
-		s.emit(String, `"`, line)
-	default:
-		s.emit(Word, text, line)
+	return s.take(n)
+}
+
+// literal skips a string literal that begins with the word just read, if it does: L"…", R"x(…)x".
+func (s *scanner) literal(prefix string) bool {
+	if s.peek(0) != '"' {
+		return false
 	}
+	switch prefix {
+	case "R", "LR", "uR", "UR", "u8R":
+		s.rawString()
+		return true
+	case "L", "u", "U", "u8":
+		s.quoted('"')
+		return true
+	}
+	return false
 }
 
 // lineEnd skips to the end of the line, over continuations.
@@ -164,21 +189,35 @@ func (s *scanner) comment() {
 	s.take(end + 4)
 }
 
+// headerName matches the name of a header, whose slashes begin no comment.
+var headerName = regexp.MustCompile(`^<[^<>()\s]+>`)
+
 // directive reads a preprocessor line without its comments.
 func (s *scanner) directive() string {
 	var b strings.Builder
 	for s.at < len(s.src) && s.peek(0) != '\n' {
-		switch {
-		case s.peek(0) == '/' && s.peek(1) == '/':
+		start := s.at
+		switch c := s.peek(0); {
+		case c == '/' && s.peek(1) == '/':
 			s.lineEnd()
-		case s.peek(0) == '/' && s.peek(1) == '*':
+			continue
+		case c == '/' && s.peek(1) == '*':
 			s.comment()
 			b.WriteByte(' ')
+			continue
 		case s.continuation():
 			b.WriteByte(' ')
+			continue
+		case c == '"' || c == '\'':
+			s.quoted(c)
+		case c == '<':
+			s.take(max(1, len(headerName.FindString(s.src[s.at:]))))
+		case isWordByte(c):
+			s.literal(s.word())
 		default:
-			b.WriteString(s.take(1))
+			s.take(1)
 		}
+		b.WriteString(s.src[start:s.at])
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -211,7 +250,7 @@ func (s *scanner) rawString() {
 	closing := ")" + s.src[s.at+1:s.at+open] + `"`
 	end := strings.Index(s.src[s.at+open:], closing)
 	if end < 0 {
-		s.take(len(s.src) - s.at)
+		s.quoted('"')
 		return
 	}
 	s.take(open + end + len(closing))

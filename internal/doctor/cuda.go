@@ -23,20 +23,15 @@ const (
 
 func (s *system) cuda() []probe {
 	toolkit := s.installNVIDIA("nvidia-cuda-toolkit", "cuda", toolkitPage)
-	ncu := tool{
-		check:   Check{Group: CUDA, Name: "ncu", Gives: "hardware counters that say why a kernel is slow"},
-		command: []string{"ncu"},
-		folders: s.nsightFolders(),
-		fix:     s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"),
-	}
+	nvcc := newCompiler(CUDA, "nvcc", "NVCC", "CUDA kernels", toolkit, nvccVersion)
+	nvcc.folders = s.toolkitFolders("bin")
+	ncu := newTool(CUDA, "ncu", "hardware counters that say why a kernel is slow",
+		s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"))
+	ncu.folders = s.nsightFolders()
+	sanitizer := newTool(CUDA, "compute-sanitizer", "memory errors and races in CUDA kernels", toolkit)
+	sanitizer.folders = append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...)
 	return []probe{
-		tool{
-			check:   Check{Group: CUDA, Name: "nvcc", Gives: "CUDA kernels"},
-			command: compilerCommand("NVCC", "nvcc"),
-			folders: s.toolkitFolders("bin"),
-			version: nvccVersion,
-			fix:     toolkit,
-		}.probe(),
+		nvcc.probe(),
 		single(Check{Group: CUDA, Name: "NVRTC", Gives: "CUDA kernels where nvcc is missing"},
 			func(_ context.Context, c *Check) { lookNVRTC(c, toolkit) }),
 		single(Check{Group: CUDA, Name: "driver", Gives: "runs CUDA kernels"}, s.lookDriver),
@@ -45,12 +40,7 @@ func (s *system) cuda() []probe {
 			ncu.look(ctx, c)
 			s.lookPermission(c)
 		}),
-		tool{
-			check:   Check{Group: CUDA, Name: "compute-sanitizer", Gives: "memory errors and races in CUDA kernels"},
-			command: []string{"compute-sanitizer"},
-			folders: append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...),
-			fix:     toolkit,
-		}.probe(),
+		sanitizer.probe(),
 	}
 }
 
@@ -104,17 +94,16 @@ func lookNVRTC(c *Check, fix string) {
 // library finds a shared library as the dynamic linker would. Asking ldconfig would
 // start a process for what its cache, plain strings between zero bytes, tells as well.
 func (s *system) library(prefix string) string {
-	inFolder := func(folder string) string {
-		found, _ := filepath.Glob(filepath.Join(folder, prefix+"*"))
-		if len(found) == 0 {
-			return ""
+	inFolders := func(folders ...string) string {
+		for _, folder := range folders {
+			if found, _ := filepath.Glob(filepath.Join(folder, prefix+"*")); len(found) > 0 {
+				return found[0]
+			}
 		}
-		return found[0]
+		return ""
 	}
-	for _, folder := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
-		if path := inFolder(folder); path != "" {
-			return path
-		}
+	if path := inFolders(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))...); path != "" {
+		return path
 	}
 	for entry := range strings.SplitSeq(s.text("etc/ld.so.cache"), "\x00") {
 		if filepath.IsAbs(entry) && strings.HasPrefix(filepath.Base(entry), prefix) {
@@ -123,12 +112,7 @@ func (s *system) library(prefix string) string {
 			}
 		}
 	}
-	for _, folder := range []string{s.path("usr/lib/wsl/lib"), s.path("usr/lib64"), s.path("usr/lib")} {
-		if path := inFolder(folder); path != "" {
-			return path
-		}
-	}
-	return ""
+	return inFolders(s.path("usr/lib/wsl/lib"), s.path("usr/lib64"), s.path("usr/lib"))
 }
 
 func (s *system) lookDriver(_ context.Context, c *Check) {
@@ -157,12 +141,13 @@ func (s *system) lookDriver(_ context.Context, c *Check) {
 }
 
 func (s *system) lookGPU(ctx context.Context, c *Check) {
+	c.Value = counted(s.gpuModels())
 	smi := find("nvidia-smi", []string{s.path("usr/lib/wsl/lib")})
-	if smi == "" {
-		if models := s.gpuModels(); len(models) > 0 {
-			c.Status, c.Value = OK, counted(models)
-			return
-		}
+	switch {
+	case smi == "" && c.Value != "":
+		c.Status = OK
+		return
+	case smi == "":
 		c.Status, c.Fix = Missing, "a machine with an NVIDIA GPU; kernels in C and C++ need none"
 		if s.container {
 			c.Fix = "start the container with --gpus all, if the machine has an NVIDIA GPU"
@@ -172,9 +157,6 @@ func (s *system) lookGPU(ctx context.Context, c *Check) {
 	c.Path = smi
 	said, err := output(ctx, smi, "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader,nounits")
 	if err != nil {
-		if models := s.gpuModels(); len(models) > 0 {
-			c.Value = counted(models)
-		}
 		c.Status, c.Note = Limited, "nvidia-smi: "+err.Error()
 		return
 	}
@@ -184,11 +166,10 @@ func (s *system) lookGPU(ctx context.Context, c *Check) {
 			gpus = append(gpus, gpu)
 		}
 	}
+	c.Status, c.Value = OK, counted(gpus)
 	if len(gpus) == 0 {
 		c.Status, c.Note = Limited, "nvidia-smi names no GPU"
-		return
 	}
-	c.Status, c.Value = OK, counted(gpus)
 }
 
 // describeGPU turns "NVIDIA H200, 9.0, 143771" into "NVIDIA H200, sm_90,
@@ -218,10 +199,7 @@ func (s *system) gpuModels() []string {
 	files, _ := filepath.Glob(s.path("proc/driver/nvidia/gpus/*/information"))
 	var models []string
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
+		data, _ := os.ReadFile(file) // what cannot be read names none
 		for line := range strings.Lines(string(data)) {
 			if key, value, _ := strings.Cut(line, ":"); key == "Model" {
 				models = append(models, clip(strings.TrimSpace(value)))

@@ -126,7 +126,10 @@ func (p probe) ask(ctx context.Context, patience time.Duration) []Check {
 	case checks := <-done:
 		return checks
 	case <-time.After(grace):
-		return p.unanswered(noAnswer(ctx, patience))
+		if ctx.Err() == context.Canceled {
+			return p.unanswered("interrupted")
+		}
+		return p.unanswered(fmt.Sprintf("no answer within %v", patience))
 	}
 }
 
@@ -136,11 +139,4 @@ func (p probe) unanswered(note string) []Check {
 		checks[i].Status, checks[i].Note = Limited, note
 	}
 	return checks
-}
-
-func noAnswer(ctx context.Context, patience time.Duration) string {
-	if ctx.Err() == context.Canceled {
-		return "interrupted"
-	}
-	return fmt.Sprintf("no answer within %v", patience)
 }

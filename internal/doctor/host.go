@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,10 +87,7 @@ func lookMemory(_ context.Context, c *Check) {
 }
 
 func lookCache(ctx context.Context, c *Check, dir string) {
-	if dir == "" {
-		dir = os.Getenv("PAWL_CACHE")
-	}
-	if dir == "" {
+	if dir = cmp.Or(dir, os.Getenv("PAWL_CACHE")); dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
 			c.Status, c.Note, c.Fix = Limited, err.Error(), elsewhere
@@ -103,7 +101,11 @@ func lookCache(ctx context.Context, c *Check, dir string) {
 		return
 	}
 	c.Status, c.Value = OK, unit.Bytes(folderSize(ctx, dir))+" used"
-	if free, ok := freeSpace(dir); ok && free < little {
+	var disk unix.Statfs_t
+	if unix.Statfs(existing(dir), &disk) != nil {
+		return
+	}
+	if free := int64(disk.Bavail) * int64(disk.Bsize); free < little {
 		c.Status, c.Note = Limited, unit.Bytes(free)+" left on its disk"
 		c.Fix = "free some disk space, or " + elsewhere
 	}
@@ -160,12 +162,4 @@ func folderSize(ctx context.Context, dir string) int64 {
 		return nil
 	})
 	return bytes
-}
-
-func freeSpace(dir string) (int64, bool) {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(existing(dir), &disk); err != nil {
-		return 0, false
-	}
-	return int64(disk.Bavail) * int64(disk.Bsize), true
 }

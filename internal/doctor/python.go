@@ -11,15 +11,6 @@ import (
 	"pawl/internal/worker"
 )
 
-// frameworks are asked for by the names they are imported under.
-var frameworks = []struct{ name, gives string }{
-	{"torch", "PyTorch kernels, oracles and rivals"},
-	{"triton", "Triton kernels"},
-	{"cupy", "CuPy kernels"},
-	{"jax", "JAX kernels"},
-	{"numpy", "NumPy kernels and oracles"},
-}
-
 // question finds the frameworks without importing them, which takes seconds
 // and may start a device. The first line keeps files of the working folder
 // from standing in for modules.
@@ -50,12 +41,16 @@ type pythonAnswer struct {
 	Found   map[string]string `json:"found"`
 }
 
+// python asks for the frameworks by the names they are imported under.
 func (s *system) python() probe {
-	checks := []Check{{Group: Python, Name: "python3", Gives: "Python kernels and oracles"}}
-	for _, f := range frameworks {
-		checks = append(checks, Check{Group: Python, Name: f.name, Gives: f.gives})
-	}
-	return probe{checks: checks, look: s.lookPython}
+	return probe{look: s.lookPython, checks: []Check{
+		{Group: Python, Name: "python3", Gives: "Python kernels and oracles"},
+		{Group: Python, Name: "torch", Gives: "PyTorch kernels, oracles and rivals"},
+		{Group: Python, Name: "triton", Gives: "Triton kernels"},
+		{Group: Python, Name: "cupy", Gives: "CuPy kernels"},
+		{Group: Python, Name: "jax", Gives: "JAX kernels"},
+		{Group: Python, Name: "numpy", Gives: "NumPy kernels and oracles"},
+	}}
 }
 
 func (s *system) lookPython(ctx context.Context, checks []Check) {
@@ -74,7 +69,7 @@ func (s *system) lookPython(ctx context.Context, checks []Check) {
 	}
 	interpreter.Path = path
 
-	answer, err := askPython(ctx, path)
+	answer, err := askPython(ctx, path, packages)
 	if err != nil {
 		interpreter.Status, interpreter.Note, interpreter.Fix = Limited, err.Error(), fix
 		for i := range packages {
@@ -94,10 +89,10 @@ func (s *system) lookPython(ctx context.Context, checks []Check) {
 	}
 }
 
-func askPython(ctx context.Context, path string) (pythonAnswer, error) {
+func askPython(ctx context.Context, path string, packages []Check) (pythonAnswer, error) {
 	args := []string{"-c", question}
-	for _, f := range frameworks {
-		args = append(args, f.name)
+	for _, p := range packages {
+		args = append(args, p.Name)
 	}
 	said, err := output(ctx, path, args...)
 	if err != nil {

@@ -5,7 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"pawl/internal/build"
 )
 
 // tool is a program that tells its version.
@@ -13,9 +16,20 @@ type tool struct {
 	check   Check
 	command []string                 // what to run; the first word is looked up
 	folders []string                 // where to look besides PATH
-	flag    string                   // that makes it tell; empty means --version
-	version func(said string) string // how to read that; nil means version
+	version func(said string) string // how to read what it says to --version
 	fix     string
+}
+
+// newTool returns a program on PATH.
+func newTool(group, name, gives, fix string) tool {
+	return tool{check: Check{Group: group, Name: name, Gives: gives}, command: []string{name}, version: version, fix: fix}
+}
+
+// newCompiler returns a compiler that a variable may name.
+func newCompiler(group, name, variable, gives, fix string, version func(string) string) tool {
+	t := newTool(group, name, gives, fix)
+	t.command, t.version = build.CompilerCommand(variable, name), version
+	return t
 }
 
 func (t tool) probe() probe { return single(t.check, t.look) }
@@ -32,19 +46,12 @@ func (t tool) look(ctx context.Context, c *Check) {
 		return
 	}
 	c.Path = path
-	flag, read := t.flag, t.version
-	if flag == "" {
-		flag = "--version"
-	}
-	if read == nil {
-		read = version
-	}
-	said, err := output(ctx, path, append(t.command[1:len(t.command):len(t.command)], flag)...)
+	said, err := output(ctx, path, slices.Concat(t.command[1:], []string{"--version"})...)
 	if err != nil {
 		c.Status, c.Note, c.Fix = Limited, err.Error(), t.fix
 		return
 	}
-	c.Status, c.Value = OK, read(said)
+	c.Status, c.Value = OK, t.version(said)
 	if c.Value == "" {
 		c.Status, c.Note, c.Fix = Limited, "tells no version", t.fix
 		if line := firstNonEmptyLine(said); line != "" {
@@ -71,32 +78,9 @@ func find(name string, folders []string) string {
 
 func (s *system) compilers() []probe {
 	return []probe{
-		tool{
-			check:   Check{Group: Compilers, Name: "cc", Gives: "C kernels on the CPU"},
-			command: compilerCommand("CC", "cc"),
-			version: compilerVersion,
-			fix:     s.install("gcc", "gcc", "gcc", "a C compiler"),
-		}.probe(),
-		tool{
-			check:   Check{Group: Compilers, Name: "c++", Gives: "C++ kernels on the CPU"},
-			command: compilerCommand("CXX", "c++"),
-			version: compilerVersion,
-			fix:     s.install("g++", "gcc-c++", "gcc", "a C++ compiler"),
-		}.probe(),
+		newCompiler(Compilers, "cc", "CC", "C kernels on the CPU", s.install("gcc", "gcc", "gcc", "a C compiler"), compilerVersion).probe(),
+		newCompiler(Compilers, "c++", "CXX", "C++ kernels on the CPU", s.install("g++", "gcc-c++", "gcc", "a C++ compiler"), compilerVersion).probe(),
 	}
-}
-
-// compilerCommand returns the compiler that builds use: what the variable names,
-// without a ccache before it.
-func compilerCommand(variable, name string) []string {
-	words := strings.Fields(os.Getenv(variable))
-	if len(words) > 1 && filepath.Base(words[0]) == "ccache" {
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		return []string{name}
-	}
-	return words
 }
 
 // compilerVersion says which compiler hides behind the name cc.
@@ -115,20 +99,8 @@ func compilerVersion(said string) string {
 
 func (s *system) buildTools() []probe {
 	return []probe{
-		tool{
-			check:   Check{Group: BuildTools, Name: "ccache", Gives: "compiler results shared with other builds, with --no-sandbox"},
-			command: []string{"ccache"},
-			fix:     s.install("ccache", "ccache", "ccache", "ccache"),
-		}.probe(),
-		tool{
-			check:   Check{Group: BuildTools, Name: "ninja", Gives: "runs the build.ninja that pawl build -o writes"},
-			command: []string{"ninja"},
-			fix:     s.install("ninja-build", "ninja-build", "ninja", "ninja"),
-		}.probe(),
-		tool{
-			check:   Check{Group: BuildTools, Name: "git", Gives: "tells which commit a number belongs to"},
-			command: []string{"git"},
-			fix:     s.install("git", "git", "git", "git"),
-		}.probe(),
+		newTool(BuildTools, "ccache", "compiler results shared with other builds, with --no-sandbox", s.install("ccache", "ccache", "ccache", "ccache")).probe(),
+		newTool(BuildTools, "ninja", "runs the build.ninja that pawl build -o writes", s.install("ninja-build", "ninja-build", "ninja", "ninja")).probe(),
+		newTool(BuildTools, "git", "tells which commit a number belongs to", s.install("git", "git", "git", "git")).probe(),
 	}
 }

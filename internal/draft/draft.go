@@ -58,8 +58,14 @@ func uniqueName(e Entry, taken map[string]bool) string {
 	if taken[name] {
 		name = plainIdentifier(stem + "_" + e.Name)
 	}
-	for base, i := name, 2; taken[name]; i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+	return numbered(name, taken)
+}
+
+// numbered takes a name that is not taken yet, with a number behind it where it is.
+func numbered(base string, taken map[string]bool) string {
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	taken[name] = true
 	return name
@@ -165,47 +171,27 @@ func (d *draft) chooseScalars() {
 			a.value = "0"
 			a.notes = append(a.notes, "check the value")
 		default:
-			name := strings.ToUpper(a.Name)
-			for base, n := name, 2; taken[name]; n++ {
-				name = fmt.Sprintf("%s_%d", base, n)
-			}
-			taken[name] = true
-			a.value = name
-			d.vars = append(d.vars, name)
+			a.value = numbered(strings.ToUpper(a.Name), taken)
+			d.vars = append(d.vars, a.value)
 			d.sizes = append(d.sizes, int64(a.DType.Size()))
 		}
 	}
 	if len(d.vars) == 0 {
-		name := "N"
-		for n := 2; taken[name]; n++ {
-			name = fmt.Sprintf("N_%d", n)
-		}
-		d.vars, d.sizes = []string{name}, []int64{8}
+		d.vars, d.sizes = []string{numbered("N", taken)}, []int64{8}
 	}
 }
 
-// maxDraftElements bounds the product of all sizes, and so every buffer.
-const maxDraftElements = 1 << 22
+// maxDraftBits bounds the product of all sizes, a power of two, and so every buffer.
+const maxDraftBits = 22
 
 // chooseSizes takes the largest power of two whose product over all variables
 // is within bounds; small integer types stay small.
 func (d *draft) chooseSizes() {
-	size := int64(1 << 20)
+	bits := min(20, maxDraftBits/len(d.vars))
 	if len(d.vars) == 2 {
-		size = 1024
+		bits = 10
 	}
-	fits := func() bool {
-		product := int64(1)
-		for range d.vars {
-			if product *= size; product > maxDraftElements {
-				return false
-			}
-		}
-		return true
-	}
-	for size > 1 && !fits() {
-		size /= 2
-	}
+	size := int64(1) << bits
 	for i, bytes := range d.sizes {
 		d.sizes[i] = size
 		if bytes == 1 {

@@ -78,7 +78,7 @@ func checkBounds(t *testing.T, k *spec.Kernel) {
 			}
 		}
 		for _, a := range in.Args {
-			if a.Buffer && (a.Elements < product || a.Elements > 4*maxDraftElements) {
+			if a.Buffer && (a.Elements < product || a.Elements > 4<<maxDraftBits) {
 				t.Errorf("%s: %s has %d elements, the integers' product is %d", k.Name, a.Name, a.Elements, product)
 			}
 		}

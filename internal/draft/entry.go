@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -64,13 +65,8 @@ func Find(file string, source []byte) []Entry {
 // callable drops functions that cannot be found by name where there are others
 // that can.
 func callable(entries []Entry) []Entry {
-	var plain []Entry
-	for _, e := range entries {
-		if !e.Mangled {
-			plain = append(plain, e)
-		}
-	}
-	if plain != nil {
+	mangled := func(e Entry) bool { return e.Mangled }
+	if plain := slices.DeleteFunc(slices.Clone(entries), mangled); len(plain) > 0 {
 		return plain
 	}
 	return entries
@@ -93,16 +89,12 @@ func inferEntry(cell string, f csource.Function, aliases map[string]cType) (Entr
 	}
 	if f.Template != nil {
 		e.Template = templateParams(f.Template)
-		local := map[string]cType{}
-		for name, t := range aliases {
-			local[name] = t
-		}
+		aliases = maps.Clone(aliases)
 		for _, p := range e.Template {
 			if name, value, _ := strings.Cut(p, " "); value == "float" {
-				local[name] = cTypes["float"]
+				aliases[name] = cTypes["float"]
 			}
 		}
-		aliases = local
 	}
 	if len(f.Bounds) == 1 {
 		e.Bounds = f.Bounds[0].Text

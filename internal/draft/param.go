@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,26 +20,15 @@ type cType struct {
 // write them.
 var cTypes = func() map[string]cType {
 	types := map[string]cType{}
-	for names, t := range map[string]dtype.Type{
-		"float f32 float32_t":                                     dtype.F32,
-		"double f64 float64_t":                                    dtype.F64,
-		"half __half _Float16 __fp16 float16_t half_t f16":        dtype.F16,
-		"__nv_bfloat16 nv_bfloat16 __bf16 bfloat16 bfloat16_t":    dtype.BF16,
-		"__nv_fp8_e4m3 float_e4m3_t":                              dtype.E4M3,
-		"__nv_fp8_e5m2 float_e5m2_t":                              dtype.E5M2,
-		"char signed_char int8_t":                                 dtype.I8,
-		"unsigned_char uint8_t bool _Bool uchar byte":             dtype.U8,
-		"short short_int signed_short int16_t":                    dtype.I16,
-		"unsigned_short unsigned_short_int uint16_t ushort":       dtype.U16,
-		"int signed signed_int int32_t":                           dtype.I32,
-		"unsigned unsigned_int uint32_t uint":                     dtype.U32,
-		"long long_int long_long long_long_int int64_t ptrdiff_t": dtype.I64,
-		"signed_long signed_long_long ssize_t intptr_t":           dtype.I64,
-		"unsigned_long unsigned_long_int unsigned_long_long":      dtype.U64,
-		"unsigned_long_long_int uint64_t size_t uintptr_t ulong":  dtype.U64,
+	for name, known := range csource.SureTypes {
+		types[name] = cType{known.DType, 1}
+	}
+	for t, names := range map[dtype.Type]string{ // as headers usually define them
+		dtype.F32: "f32 float32_t", dtype.F64: "f64 float64_t", dtype.F16: "half float16_t half_t f16",
+		dtype.BF16: "nv_bfloat16 bfloat16 bfloat16_t", dtype.E4M3: "float_e4m3_t", dtype.E5M2: "float_e5m2_t",
+		dtype.U8: "uchar byte", dtype.U16: "ushort", dtype.U32: "uint", dtype.U64: "ulong",
 	} {
 		for name := range strings.FieldsSeq(names) {
-			types[strings.ReplaceAll(name, "_", " ")] = cType{t, 1}
 			types[name] = cType{t, 1}
 		}
 	}
@@ -104,7 +94,7 @@ func parseParam(tokens []csource.Token, aliases map[string]cType) (Param, bool) 
 	}
 	p.Pointer = stars == 1
 	// Without a name all words are the type.
-	if n := len(words) - 1; n > 0 && !isTypeWord(words[n]) {
+	if n := len(words) - 1; n > 0 && !slices.Contains(typeWords, words[n]) {
 		p.Name, words = plainIdentifier(words[n]), words[:n]
 	}
 	p.Type = strings.Join(words, " ")
@@ -124,25 +114,16 @@ func parseParam(tokens []csource.Token, aliases map[string]cType) (Param, bool) 
 	return p, true
 }
 
-// isTypeWord reports whether a last word belongs to the type: unsigned int.
-func isTypeWord(word string) bool {
-	switch word {
-	case "int", "long", "short", "char", "unsigned", "signed", "float", "double", "void", "bool":
-		return true
-	}
-	return false
-}
+// typeWords belong to the type where they are the last word: unsigned int.
+var typeWords = strings.Fields("int long short char unsigned signed float double void bool")
 
 // plainIdentifier makes a name of letters, digits and underscores.
 func plainIdentifier(word string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, word)
+	clean := oddInName.ReplaceAllString(word, "_")
 	return clean[:min(len(clean), 48)]
 }
+
+var oddInName = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // typeAliases finds typedef float real; and using real = float;, also from
 // the arguments of a template.

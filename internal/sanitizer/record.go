@@ -3,6 +3,7 @@ package sanitizer
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,12 +43,12 @@ var details = []string{
 // isDetail knows the lines below a record's first by their words: where a log has
 // been through other hands its indentation may be lost.
 func isDetail(said string) bool {
-	for _, start := range details {
-		if strings.HasPrefix(said, start) {
-			return true
-		}
-	}
-	return party.MatchString(said) || opponent.MatchString(said)
+	return startsWith(said, details...) || party.MatchString(said) || opponent.MatchString(said)
+}
+
+// startsWith reports whether a line begins with one of the words.
+func startsWith(said string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(said, word) })
 }
 
 // Records about what pawl's or a framework's host code does with device memory.
@@ -66,10 +67,8 @@ func (r *record) finding() (result.SanitizerFinding, bool) {
 			return f, false
 		}
 	}
-	for _, start := range hostSide {
-		if strings.HasPrefix(f.Kind, start) {
-			f.Severity = Warning
-		}
+	if startsWith(f.Kind, hostSide...) {
+		f.Severity = Warning
 	}
 	var notes []string
 	if m := hostAccess.FindStringSubmatch(f.Kind); m != nil {
@@ -126,10 +125,8 @@ func (r *record) detail(said string, f *result.SanitizerFinding, notes *[]string
 		}
 		return true
 	}
-	for _, skipped := range []string{"Host Frame:", "Saved host backtrace", "in "} {
-		if strings.HasPrefix(said, skipped) {
-			return false
-		}
+	if startsWith(said, "Host Frame:", "Saved host backtrace", "in ") {
+		return false
 	}
 	if last := len(*notes) - 1; last >= 0 && strings.HasPrefix(said, "and ") {
 		(*notes)[last] += " " + said
@@ -207,11 +204,12 @@ func cutLast(text, sep string) (before, after string, found bool) {
 }
 
 func (f frame) String() string {
-	switch {
-	case f.file != "" && f.function != "":
-		return f.file + ":" + strconv.Itoa(f.line) + " in " + f.function
-	case f.file != "":
-		return f.file + ":" + strconv.Itoa(f.line)
+	if f.file == "" {
+		return f.function
 	}
-	return f.function
+	text := f.file + ":" + strconv.Itoa(f.line)
+	if f.function != "" {
+		text += " in " + f.function
+	}
+	return text
 }

@@ -94,12 +94,7 @@ func (o *Output) summary(said string) bool {
 			return true
 		}
 	}
-	for _, plain := range []string{"COMPUTE-SANITIZER", "LEAK SUMMARY:", "ERROR SUMMARY:", "This tool is deprecated"} {
-		if strings.HasPrefix(said, plain) {
-			return true
-		}
-	}
-	return false
+	return startsWith(said, "COMPUTE-SANITIZER", "LEAK SUMMARY:", "ERROR SUMMARY:", "This tool is deprecated")
 }
 
 // add takes in a record that is complete.
@@ -116,11 +111,9 @@ func (o *Output) add(tool, source string, r *record) {
 	}
 	found.Tool, found.Count = tool, 1
 	r.locate(&found, path.Base(source))
-	for i := range o.Findings {
-		if same(o.Findings[i], found) {
-			o.Findings[i].Count++
-			return
-		}
+	if i := slices.IndexFunc(o.Findings, func(known result.SanitizerFinding) bool { return same(known, found) }); i >= 0 {
+		o.Findings[i].Count++
+		return
 	}
 	o.Findings = append(o.Findings, found)
 }

@@ -25,7 +25,6 @@ type Program struct {
 // Result is what came of it.
 type Result struct {
 	CUBIN   []byte            // nothing when the architecture is a virtual one
-	PTX     []byte            // nothing where this NVRTC makes none beside a cubin
 	Lowered map[string]string // name in the object code, by name expression
 	Log     string            // warnings
 }
@@ -36,17 +35,17 @@ func (l *Library) Compile(p Program) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { _ = l.call(&l.destroyProgram, uintptr(unsafe.Pointer(&handle))) }() // nothing is lost with it
+	defer func() { _ = l.call("DestroyProgram", uintptr(unsafe.Pointer(&handle))) }() // nothing is lost with it
 	for _, expression := range p.NameExpressions {
 		text := dl.CString(expression)
-		if err := l.call(&l.addNameExpression, handle, uintptr(unsafe.Pointer(text))); err != nil {
+		if err := l.call("AddNameExpression", handle, uintptr(unsafe.Pointer(text))); err != nil {
 			return Result{}, err
 		}
 	}
 	options := cStrings(p.Options)
-	failed := l.call(&l.compile, handle, uintptr(len(p.Options)), uintptr(unsafe.Pointer(unsafe.SliceData(options))))
+	failed := l.call("CompileProgram", handle, uintptr(len(p.Options)), uintptr(unsafe.Pointer(unsafe.SliceData(options))))
 	runtime.KeepAlive(options)
-	log, err := l.output(handle, &l.logSize, &l.log)
+	log, err := l.output(handle, "GetProgramLog")
 	if err != nil && failed == nil {
 		return Result{}, err
 	}
@@ -58,20 +57,13 @@ func (l *Library) Compile(p Program) (Result, error) {
 	for _, expression := range p.NameExpressions {
 		var lowered *byte
 		text := dl.CString(expression)
-		if err := l.call(&l.getLoweredName, handle, uintptr(unsafe.Pointer(text)), uintptr(unsafe.Pointer(&lowered))); err != nil {
+		if err := l.call("GetLoweredName", handle, uintptr(unsafe.Pointer(text)), uintptr(unsafe.Pointer(&lowered))); err != nil {
 			return Result{}, err
 		}
 		result.Lowered[expression] = dl.GoString(lowered)
 	}
-	if result.CUBIN, err = l.output(handle, &l.cubinSize, &l.cubin); err != nil {
-		return Result{}, err
-	}
-	ptx, err := l.output(handle, &l.ptxSize, &l.ptx)
-	if err != nil {
-		return Result{}, err
-	}
-	result.PTX = []byte(dl.Text(ptx))
-	return result, nil
+	result.CUBIN, err = l.output(handle, "GetCUBIN")
+	return result, err
 }
 
 func (l *Library) create(p Program) (handle uintptr, err error) {
@@ -82,15 +74,15 @@ func (l *Library) create(p Program) (handle uintptr, err error) {
 	}
 	headers, names := cStrings(contents), cStrings(includeNames)
 	source, name := dl.CString(p.Source), dl.CString(p.Name)
-	err = l.call(&l.createProgram, uintptr(unsafe.Pointer(&handle)), uintptr(unsafe.Pointer(source)), uintptr(unsafe.Pointer(name)),
+	err = l.call("CreateProgram", uintptr(unsafe.Pointer(&handle)), uintptr(unsafe.Pointer(source)), uintptr(unsafe.Pointer(name)),
 		uintptr(len(includeNames)), uintptr(unsafe.Pointer(unsafe.SliceData(headers))), uintptr(unsafe.Pointer(unsafe.SliceData(names))))
 	return handle, err
 }
 
-// output fetches one of the program's outputs, if it has it.
-func (l *Library) output(handle uintptr, size, get *proc) ([]byte, error) {
+// output fetches one of the program's outputs, if it has it. A second function gives its size.
+func (l *Library) output(handle uintptr, get string) ([]byte, error) {
 	var bytes uint64
-	if err := l.call(size, handle, uintptr(unsafe.Pointer(&bytes))); err != nil {
+	if err := l.call(get+"Size", handle, uintptr(unsafe.Pointer(&bytes))); err != nil {
 		return nil, err
 	}
 	if bytes == 0 {

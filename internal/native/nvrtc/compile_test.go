@@ -67,8 +67,8 @@ extern "C" __global__ void plain(float *x) { x[0] = 1; }
 				t.Errorf("the cubin has no %s", want)
 			}
 		}
-		if !strings.Contains(string(result.CUBIN), "plain") || !strings.Contains(string(result.PTX), ".target sm_90a") {
-			t.Error("plain is not in the cubin, or the PTX is not for sm_90a")
+		if !strings.Contains(string(result.CUBIN), "plain") {
+			t.Error("plain is not in the cubin")
 		}
 		again, err := library.Compile(program)
 		if err != nil || !slices.Equal(result.CUBIN, again.CUBIN) {
@@ -77,7 +77,7 @@ extern "C" __global__ void plain(float *x) { x[0] = 1; }
 	})
 }
 
-func TestCompileToPTX(t *testing.T) {
+func TestCompileForVirtualArchitecture(t *testing.T) {
 	withEach(t, func(t *testing.T, library *nvrtc.Library) {
 		result, err := library.Compile(nvrtc.Program{
 			Source:  `extern "C" __global__ void plain(float *x) { x[0] = 1; }`,
@@ -89,9 +89,6 @@ func TestCompileToPTX(t *testing.T) {
 		}
 		if len(result.CUBIN) != 0 {
 			t.Errorf("a cubin of %d bytes for a virtual architecture", len(result.CUBIN))
-		}
-		if ptx := string(result.PTX); !strings.Contains(ptx, ".entry plain") || strings.Contains(ptx, "\x00") {
-			t.Errorf("PTX:\n%s", ptx)
 		}
 	})
 }

@@ -35,16 +35,13 @@ func (e *Error) Error() string {
 
 // Library is a loaded NVRTC.
 type Library struct {
-	path string
-
-	getErrorString, version                                      proc
-	createProgram, destroyProgram, addNameExpression, compile    proc
-	logSize, log, cubinSize, cubin, ptxSize, ptx, getLoweredName proc
+	path      string
+	functions map[string]dl.Func // by name, without the nvrtc that all begin with
 }
 
-type proc struct {
-	address dl.Func
-	symbol  string
+var functions = []string{
+	"GetErrorString", "Version", "CreateProgram", "DestroyProgram", "AddNameExpression", "CompileProgram",
+	"GetProgramLogSize", "GetProgramLog", "GetCUBINSize", "GetCUBIN", "GetLoweredName",
 }
 
 // Open loads NVRTC from the first place that has it: the given files, or folders
@@ -56,30 +53,11 @@ func Open(paths ...string) (*Library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoNVRTC, err)
 	}
-	l := &Library{path: library.Path()}
-	for _, s := range []struct {
-		at   *proc
-		name string
-	}{
-		{&l.getErrorString, "nvrtcGetErrorString"},
-		{&l.version, "nvrtcVersion"},
-		{&l.createProgram, "nvrtcCreateProgram"},
-		{&l.destroyProgram, "nvrtcDestroyProgram"},
-		{&l.addNameExpression, "nvrtcAddNameExpression"},
-		{&l.compile, "nvrtcCompileProgram"},
-		{&l.logSize, "nvrtcGetProgramLogSize"},
-		{&l.log, "nvrtcGetProgramLog"},
-		{&l.cubinSize, "nvrtcGetCUBINSize"},
-		{&l.cubin, "nvrtcGetCUBIN"},
-		{&l.ptxSize, "nvrtcGetPTXSize"},
-		{&l.ptx, "nvrtcGetPTX"},
-		{&l.getLoweredName, "nvrtcGetLoweredName"},
-	} {
-		address, err := library.Lookup(s.name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s is too old or not NVRTC: it has no %s", ErrNoNVRTC, library.Path(), s.name)
+	l := &Library{path: library.Path(), functions: map[string]dl.Func{}}
+	for _, name := range functions {
+		if l.functions[name], err = library.Lookup("nvrtc" + name); err != nil {
+			return nil, fmt.Errorf("%w: %s is too old or not NVRTC: it has no nvrtc%s", ErrNoNVRTC, library.Path(), name)
 		}
-		*s.at = proc{address, s.name}
 	}
 	if err := l.loadBuiltins(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoNVRTC, err)
@@ -146,17 +124,17 @@ func (l *Library) Path() string { return l.path }
 // Version returns the CUDA version of this NVRTC.
 func (l *Library) Version() (major, minor int, err error) {
 	var version [2]int32
-	err = l.call(&l.version, uintptr(unsafe.Pointer(&version[0])), uintptr(unsafe.Pointer(&version[1])))
+	err = l.call("Version", uintptr(unsafe.Pointer(&version[0])), uintptr(unsafe.Pointer(&version[1])))
 	return int(version[0]), int(version[1]), err
 }
 
 //go:uintptrescapes
-func (l *Library) call(p *proc, args ...uintptr) error {
-	code := int32(p.address.Call(args...))
+func (l *Library) call(name string, args ...uintptr) error {
+	code := int32(l.functions[name].Call(args...))
 	if code == 0 {
 		return nil
 	}
-	text := l.getErrorString.address.Call(uintptr(code))
+	text := l.functions["GetErrorString"].Call(uintptr(code))
 	// The text is a constant inside NVRTC, not on Go's heap.
-	return &Error{Op: p.symbol, Code: int(code), Name: dl.GoString(*(**byte)(unsafe.Pointer(&text)))}
+	return &Error{Op: "nvrtc" + name, Code: int(code), Name: dl.GoString(*(**byte)(unsafe.Pointer(&text)))}
 }
