@@ -1,6 +1,9 @@
 package formula
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Error is what is wrong with a formula, and where in its source.
 type Error struct {
@@ -27,6 +30,25 @@ func (e *Error) at(s span) *Error {
 	return e
 }
 
+// check panics with an error that was found at the place, if there is one. Parsing
+// and evaluation leave their recursion so; catch is where it ends.
+func (s span) check(err *Error) {
+	if err != nil {
+		panic(err.at(s))
+	}
+}
+
+// catch sets err to the *Error that a deferring function panicked with.
+func catch(err *error) {
+	switch failed := recover().(type) {
+	case nil:
+	case *Error:
+		*err = failed
+	default:
+		panic(failed)
+	}
+}
+
 // hint sets the hint.
 func (e *Error) hint(text string) *Error {
 	e.Hint = text
@@ -44,14 +66,7 @@ func misspelt(word string, names []string) string {
 	if best != "" {
 		return "did you mean " + best + "?"
 	}
-	hint := "expected one of: "
-	for i, name := range names {
-		if i > 0 {
-			hint += ", "
-		}
-		hint += name
-	}
-	return hint
+	return "expected one of: " + strings.Join(names, ", ")
 }
 
 // distance returns the Levenshtein distance.

@@ -1,22 +1,19 @@
 package formula
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // What went wrong is worked out here, after an operation had no result, so
 // that the operations themselves stay small.
 
 func noInteger(symbol string, operands ...Value) *Error {
-	if e := undefined(symbol, operands); e != nil {
-		return e
-	}
-	return failf("%s does not fit in a 64-bit integer", applied(symbol, operands))
+	return cmp.Or(undefined(symbol, operands), failf("%s does not fit in a 64-bit integer", applied(symbol, operands)))
 }
 
 func noFloat(symbol string, operands ...Value) *Error {
-	if e := undefined(symbol, operands); e != nil {
-		return e
-	}
-	return failf("%s is not a finite number", applied(symbol, operands))
+	return cmp.Or(undefined(symbol, operands), failf("%s is not a finite number", applied(symbol, operands)))
 }
 
 // undefined returns the error of operands for which there is no result of any size.

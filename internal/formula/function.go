@@ -55,16 +55,16 @@ func functionHint(name string) string {
 }
 
 // node returns the call of f with args.
-func (f function) node(name token, args []node) (node, *Error) {
+func (f function) node(name token, args []node) node {
 	switch {
 	case len(args) == 1 && f.one != nil:
-		return unaryNode{name.span(), f.one, args[0]}, nil
+		return &unaryNode{name.span(), f.one, args[0]}
 	case len(args) == 2 && f.two != nil, len(args) > 2 && f.many:
 		n := args[0]
 		for _, arg := range args[1:] {
-			n = binaryNode{name.span(), f.two, n, arg}
+			n = &binaryNode{name.span(), f.two, n, arg}
 		}
-		return n, nil
+		return n
 	}
 	wanted := "1 argument"
 	switch {
@@ -73,7 +73,7 @@ func (f function) node(name token, args []node) (node, *Error) {
 	case f.two != nil:
 		wanted = "2 arguments"
 	}
-	return nil, failf("%s needs %s, not %d", name.text, wanted, len(args)).at(name.span())
+	panic(failf("%s needs %s, not %d", name.text, wanted, len(args)).at(name.span()))
 }
 
 // floatUnary always gives a float.
@@ -98,10 +98,7 @@ func rounding(name string, round func(float64) float64) *unary {
 			return a, nil
 		case KindFloat:
 			i, ok := toInt(round(a.float()))
-			if !ok {
-				return Value{}, noInteger(name, a)
-			}
-			return Int(i), nil
+			return exact(i, ok, name, a)
 		}
 		return Value{}, wrongKind(name, "a number", a)
 	}}

@@ -16,41 +16,32 @@ const (
 	powerPower
 )
 
-type infixRole uint8
-
-const (
-	roleBinary infixRole = iota
-	roleCompare
-	roleLogic
-)
-
 type infix struct {
 	power int
-	role  infixRole
-	op    *binary
+	op    *binary // nil for and, or
 }
 
 var infixes = map[string]infix{
-	"or":  {powerOr, roleLogic, nil},
-	"and": {powerAnd, roleLogic, nil},
-	"<":   {powerCompare, roleCompare, opLess},
-	"<=":  {powerCompare, roleCompare, opLessEqual},
-	">":   {powerCompare, roleCompare, opGreater},
-	">=":  {powerCompare, roleCompare, opGreaterEqual},
-	"==":  {powerCompare, roleCompare, opEqual},
-	"!=":  {powerCompare, roleCompare, opNotEqual},
-	"|":   {powerBitOr, roleBinary, opBitOr},
-	"^":   {powerBitXor, roleBinary, opBitXor},
-	"&":   {powerBitAnd, roleBinary, opBitAnd},
-	"<<":  {powerShift, roleBinary, opShiftLeft},
-	">>":  {powerShift, roleBinary, opShiftRight},
-	"+":   {powerAdd, roleBinary, opAdd},
-	"-":   {powerAdd, roleBinary, opSubtract},
-	"*":   {powerMultiply, roleBinary, opMultiply},
-	"/":   {powerMultiply, roleBinary, opDivide},
-	"//":  {powerMultiply, roleBinary, opFloorDivide},
-	"%":   {powerMultiply, roleBinary, opModulo},
-	"**":  {powerPower, roleBinary, opPower},
+	"or":  {powerOr, nil},
+	"and": {powerAnd, nil},
+	"<":   {powerCompare, opLess},
+	"<=":  {powerCompare, opLessEqual},
+	">":   {powerCompare, opGreater},
+	">=":  {powerCompare, opGreaterEqual},
+	"==":  {powerCompare, opEqual},
+	"!=":  {powerCompare, opNotEqual},
+	"|":   {powerBitOr, opBitOr},
+	"^":   {powerBitXor, opBitXor},
+	"&":   {powerBitAnd, opBitAnd},
+	"<<":  {powerShift, opShiftLeft},
+	">>":  {powerShift, opShiftRight},
+	"+":   {powerAdd, opAdd},
+	"-":   {powerAdd, opSubtract},
+	"*":   {powerMultiply, opMultiply},
+	"/":   {powerMultiply, opDivide},
+	"//":  {powerMultiply, opFloorDivide},
+	"%":   {powerMultiply, opModulo},
+	"**":  {powerPower, opPower},
 }
 
 var prefixes = map[string]*unary{"-": opNegate, "+": opPlus, "~": opInvert}

@@ -53,12 +53,13 @@ var (
 func numberBinary(symbol string, ints func(a, b int64) (int64, bool), floats func(a, b float64) float64) *binary {
 	return &binary{symbol: symbol, ints: ints, values: func(a, b Value) (Value, *Error) {
 		if a.kind == KindInt && b.kind == KindInt {
-			return exact(symbol, ints, a, b)
+			r, ok := ints(a.int(), b.int())
+			return exact(r, ok, symbol, a, b)
 		}
 		if err := needNumbers(symbol, a, b); err != nil {
 			return Value{}, err
 		}
-		return finite(symbol, floats(a.number(), b.number()), a, b)
+		return finite(floats(a.number(), b.number()), symbol, a, b)
 	}}
 }
 
@@ -67,19 +68,21 @@ func integerBinary(symbol string, ints func(a, b int64) (int64, bool)) *binary {
 		if err := needIntegers(symbol, a, b); err != nil {
 			return Value{}, err
 		}
-		return exact(symbol, ints, a, b)
+		r, ok := ints(a.int(), b.int())
+		return exact(r, ok, symbol, a, b)
 	}}
 }
 
-func exact(symbol string, ints func(a, b int64) (int64, bool), a, b Value) (Value, *Error) {
-	r, ok := ints(a.int(), b.int())
+// exact returns the result r of an operation on operands; ok is false where there is none.
+func exact(r int64, ok bool, symbol string, operands ...Value) (Value, *Error) {
 	if !ok {
-		return Value{}, noInteger(symbol, a, b)
+		return Value{}, noInteger(symbol, operands...)
 	}
 	return Int(r), nil
 }
 
-func finite(symbol string, f float64, a, b Value) (Value, *Error) {
+// finite returns the result f of an operation on a and b, unless it is infinite or NaN.
+func finite(f float64, symbol string, a, b Value) (Value, *Error) {
 	if !isFinite(f) {
 		return Value{}, noFloat(symbol, a, b)
 	}
@@ -94,17 +97,18 @@ func divide(a, b Value) (Value, *Error) {
 	if err := needNumbers("/", a, b); err != nil {
 		return Value{}, err
 	}
-	return finite("/", a.number()/b.number(), a, b)
+	return finite(a.number()/b.number(), "/", a, b)
 }
 
 func power(a, b Value) (Value, *Error) {
 	if a.kind == KindInt && b.kind == KindInt && b.int() >= 0 {
-		return exact("**", powerInt, a, b)
+		r, ok := powerInt(a.int(), b.int())
+		return exact(r, ok, "**", a, b)
 	}
 	if err := needNumbers("**", a, b); err != nil {
 		return Value{}, err
 	}
-	return finite("**", math.Pow(a.number(), b.number()), a, b)
+	return finite(math.Pow(a.number(), b.number()), "**", a, b)
 }
 
 // ordering compares numbers by size.
@@ -138,10 +142,7 @@ func numberUnary(symbol string, ints func(a int64) (int64, bool), floats func(a 
 		switch a.kind {
 		case KindInt:
 			r, ok := ints(a.int())
-			if !ok {
-				return Value{}, noInteger(symbol, a)
-			}
-			return Int(r), nil
+			return exact(r, ok, symbol, a)
 		case KindFloat:
 			return Float(floats(a.float())), nil
 		}
@@ -155,10 +156,7 @@ func integerUnary(symbol string, ints func(a int64) (int64, bool)) *unary {
 			return Value{}, wrongKind(symbol, "an integer", a)
 		}
 		r, ok := ints(a.int())
-		if !ok {
-			return Value{}, noInteger(symbol, a)
-		}
-		return Int(r), nil
+		return exact(r, ok, symbol, a)
 	}}
 }
 
