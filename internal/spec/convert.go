@@ -48,12 +48,8 @@ func (c *converter) convert(tree ast.Node) *node {
 		return c.scalar(textKind, t.Token)
 	case *ast.IntegerNode:
 		return c.scalar(integerKind, t.Token)
-	case *ast.FloatNode:
-		return c.scalar(floatKind, t.Token)
-	case *ast.InfinityNode:
-		return c.scalar(floatKind, t.Token)
-	case *ast.NanNode:
-		return c.scalar(floatKind, t.Token)
+	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return c.scalar(floatKind, t.GetToken())
 	case *ast.BoolNode:
 		return c.scalar(boolKind, t.Token)
 	case *ast.NullNode:
@@ -172,12 +168,8 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 
 // merged lists the fields that << brings: those whose keys are not taken yet.
 func (c *converter) merged(value *node, taken map[string]bool) []field {
-	from := []*node{value}
-	if value.kind == listKind {
-		from = value.items
-	}
 	var fields []field
-	for _, m := range from {
+	for _, m := range value.list() {
 		if m.kind != mappingKind {
 			if !m.reported {
 				c.problems.Addf(m.pos, "<< merges mappings, found %s", m.describe()).Width = m.width

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"math"
+	"slices"
 
 	"pawl/internal/dtype"
 )
@@ -11,25 +12,18 @@ var initKinds = []struct {
 	name    string
 	numbers []string
 	example string
+	floats  bool // for floating-point buffers only
+	bare    bool // may stand without numbers
 }{
-	{"normal", []string{"the mean", "the standard deviation"}, "{normal: [0, 1]}"},
-	{"uniform", []string{"low", "high"}, "{uniform: [-1, 1]}"},
-	{"integers", []string{"low", "high"}, "{integers: [-4, 4]}"},
-	{"constant", []string{"the constant"}, "{constant: 1}"},
-	{"zero", nil, "zero"},
-	{"iota", nil, "iota"},
-	{"rows", []string{"the mean", "the standard deviation", "the width"}, "{rows: [0, 1, 64]}"},
-	{"outliers", []string{"the mean", "the standard deviation", "the width", "the factor"}, "{outliers: [0, 1, 64, 20]}"},
-	{"specials", []string{"the mean", "the standard deviation", "every how many"}, "{specials: [0, 1, 100]}"},
-}
-
-// hasUsual tells the inits that may stand without numbers.
-func hasUsual(kind string) bool {
-	switch kind {
-	case "constant", "rows", "outliers", "specials":
-		return false
-	}
-	return true
+	{"normal", []string{"the mean", "the standard deviation"}, "{normal: [0, 1]}", true, true},
+	{"uniform", []string{"low", "high"}, "{uniform: [-1, 1]}", true, true},
+	{"integers", []string{"low", "high"}, "{integers: [-4, 4]}", false, true},
+	{"constant", []string{"the constant"}, "{constant: 1}", false, false},
+	{"zero", nil, "zero", false, true},
+	{"iota", nil, "iota", false, true},
+	{"rows", []string{"the mean", "the standard deviation", "the width"}, "{rows: [0, 1, 64]}", true, false},
+	{"outliers", []string{"the mean", "the standard deviation", "the width", "the factor"}, "{outliers: [0, 1, 64, 20]}", true, false},
+	{"specials", []string{"the mean", "the standard deviation", "every how many"}, "{specials: [0, 1, 100]}", true, false},
 }
 
 var numberWords = []string{"no numbers", "one number", "two numbers", "three numbers", "four numbers"}
@@ -60,7 +54,7 @@ func (d *decoder) init(a *argDraft, n *node) {
 		if value != nil && value.kind != nullKind {
 			items = value.list()
 		}
-		if (value != nil || !hasUsual(k.name)) && (len(items) != len(k.numbers) || len(items) == 0) {
+		if (value != nil || !k.bare) && (len(items) != len(k.numbers) || len(items) == 0) {
 			d.fail(n, "%s takes %s", k.name, numberWords[len(k.numbers)]).Hint = "for example init: " + k.example
 			return
 		}
@@ -99,11 +93,8 @@ func usualNumbers(kind string, t dtype.Type) []float64 {
 const normalReach = 4.9
 
 func takesFloats(kind string) bool {
-	switch kind {
-	case "normal", "uniform", "rows", "outliers", "specials":
-		return true
-	}
-	return false
+	i := slices.Index(initNames(), kind)
+	return i >= 0 && initKinds[i].floats
 }
 
 // checkNormal checks the numbers of normal and of what is made from it.

@@ -115,11 +115,10 @@ func (d *decoder) elementwiseName(k *kernelDraft, name string, names []string) (
 			return message, "the formula sees " + strings.Join(names, ", ")
 		}
 	}
-	inConfig := func(c *Config) bool { _, ok := c.lookup(name); return ok }
 	switch {
-	case k.hasParam(name):
+	case slices.Contains(k.paramNames(), name):
 		return message, fmt.Sprintf("%s is a param; the formula sees arguments: %s", name, strings.Join(names, ", "))
-	case slices.ContainsFunc(k.Kernel.Configs, inConfig):
+	case slices.Contains(k.variableNames(), name):
 		return message, fmt.Sprintf("%s is a config variable; the formula sees arguments: %s", name, strings.Join(names, ", "))
 	}
 	return message, meant(name, names)

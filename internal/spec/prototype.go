@@ -52,10 +52,7 @@ func (k *Kernel) comparePrototypes(source []byte, problems *diag.List) {
 
 // macros lists the names that the kernel's params and flags define as macros.
 func (k *Kernel) macros() []string {
-	var out []string
-	for _, p := range k.Params {
-		out = append(out, p.Name)
-	}
+	out := k.paramNames()
 	for i, flag := range k.Flags {
 		if flag == "-D" && i+1 < len(k.Flags) {
 			flag += k.Flags[i+1]

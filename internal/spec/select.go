@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"pawl/internal/diag"
@@ -33,13 +34,8 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	}
 	var selections []Selection
 	for _, k := range s.Kernels {
-		var configs []*Config
-		for _, c := range k.Configs {
-			if chosen[k][c] {
-				configs = append(configs, c)
-			}
-		}
-		if configs != nil {
+		configs := slices.DeleteFunc(slices.Clone(k.Configs), func(c *Config) bool { return !chosen[k][c] })
+		if len(configs) > 0 {
 			selections = append(selections, Selection{Kernel: k, Configs: configs})
 		}
 	}
@@ -83,7 +79,7 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 	if configs != nil {
 		return &diag.Problem{
 			Message: fmt.Sprintf("no config of %s matches %s", kernelPattern, quote(configPattern)),
-			Hint:    meant(configPattern, distinct(configs)),
+			Hint:    meant(configPattern, slices.Compact(slices.Sorted(slices.Values(configs)))),
 		}
 	}
 	p := &diag.Problem{
@@ -98,17 +94,4 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 		}
 	}
 	return p
-}
-
-// distinct drops repeated words.
-func distinct(words []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, w := range words {
-		if !seen[w] {
-			seen[w] = true
-			out = append(out, w)
-		}
-	}
-	return out
 }

@@ -121,8 +121,8 @@ func (d *decoder) setTolerance(k *kernelDraft) {
 		if k.Tolerance.Factor = given.factor; given.factor == 0 {
 			k.Tolerance.Factor = usualFactor
 		}
-	} else if f, ok := given.present.fields["factor"]; ok && given.present.lacks("rival") {
-		d.fail(f.key, "factor goes with rival: it says how many times the rival's error is allowed")
+	} else if given.present.lacks("rival") {
+		d.refuse(given.present, "factor", "", "factor goes with rival: it says how many times the rival's error is allowed")
 	}
 }
 

@@ -88,7 +88,7 @@ func newSearch(k *Kernel) *search {
 func (s *search) walk(depth int, visit func() bool) bool {
 	here := Variant{Kernel: s.kernel, Values: s.values}
 	for _, f := range s.due[depth] {
-		if here.violates(f) != nil {
+		if f.unmet(here) != nil {
 			return true
 		}
 	}
@@ -114,9 +114,6 @@ func (v Variant) lookup(name string) (formula.Value, bool) {
 	}
 	return formula.Value{}, false
 }
-
-// violates says why the variant does not satisfy a constraint; nil: it does.
-func (v Variant) violates(f *Formula) *diag.Problem { return f.unmet(v) }
 
 // unmet says why a condition does not hold; nil: it does.
 func (f *Formula) unmet(in scope) *diag.Problem {
@@ -151,16 +148,10 @@ func (v Variant) With(name, value string) (Variant, error) {
 			w.Values[i] = candidate
 			return w, w.allowed()
 		}
-		var texts []string
-		for _, candidate := range p.Values {
-			texts = append(texts, valueText(candidate))
-		}
+		texts := namesOf(p.Values, valueText)
 		return v, fmt.Errorf("%s is not a value of %s in kernel %s: it lists %s", quote(value), name, v.Kernel.Name, strings.Join(texts, ", "))
 	}
-	var names []string
-	for _, p := range v.Kernel.Params {
-		names = append(names, p.Name)
-	}
+	names := v.Kernel.paramNames()
 	if len(names) == 0 {
 		return v, fmt.Errorf("kernel %s has no params, so none is called %s", v.Kernel.Name, quote(name))
 	}
@@ -193,7 +184,7 @@ func sameText(v formula.Value, text string) bool {
 func (v Variant) allowed() error {
 	var problems diag.List
 	for _, f := range v.Kernel.Constraints {
-		if p := v.violates(f); p != nil {
+		if p := f.unmet(v); p != nil {
 			p.Message = "variant " + v.Name() + ": " + p.Message
 			problems.Add(p)
 		}
