@@ -140,29 +140,23 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 // Each calls wrong for every element outside the tolerance, in order, with how far
 // outside it is: infinitely where one side is NaN or infinite and the other not.
 func Each(out, want Typed[[]byte], count int64, tol Tolerance, wrong func(i int64, excess float64)) {
-	walk(out, want, 0, count, func(i int64, got, ref, distance float64) {
-		if tol.holds(got, ref, distance) || rounds(out.Type, ref, got) {
-			return
-		}
-		excess := distance - tol.Abs - tol.Rel*math.Abs(ref)
-		if !finite(excess) {
-			excess = math.Inf(1)
-		}
-		wrong(i, excess)
-	})
-}
-
-// walk visits elements first to last−1 with their values and what lies between them.
-func walk(out, want Typed[[]byte], first, last int64, visit func(i int64, got, ref, distance float64)) {
 	gap := gapOf(out, want)
 	var a, b [block]float64
-	for i := first; i < last; i += block {
-		n := int(min(block, last-i))
-		Values(a[:n], out, i)
-		Values(b[:n], want, i)
-		for j := range n {
-			ref, distance := gap.at(i+int64(j), a[j], b[j])
-			visit(i+int64(j), a[j], ref, distance)
+	for first := int64(0); first < count; first += block {
+		n := int(min(block, count-first))
+		Values(a[:n], out, first)
+		Values(b[:n], want, first)
+		for j, got := range a[:n] {
+			i := first + int64(j)
+			ref, distance := gap.at(i, got, b[j])
+			if tol.holds(got, ref, distance) || rounds(out.Type, ref, got) {
+				continue
+			}
+			excess := distance - tol.Abs - tol.Rel*math.Abs(ref)
+			if !finite(excess) {
+				excess = math.Inf(1)
+			}
+			wrong(i, excess)
 		}
 	}
 }
@@ -205,9 +199,7 @@ func (tol Tolerance) holds(got, ref, distance float64) bool {
 // rounds reports whether got is what ref becomes in a type that does not hold it: no
 // kernel can do better.
 func rounds(t dtype.Type, ref, got float64) bool {
-	switch t {
-	case dtype.F32, dtype.F16, dtype.BF16, dtype.E4M3, dtype.E5M2:
-	default:
+	if !t.Float() || t == dtype.F64 {
 		return false
 	}
 	var raw [8]byte

@@ -114,28 +114,27 @@ var stores32 = map[dtype.Type]func([]byte, []float32){
 			dst = dst[4:]
 		}
 	},
-	dtype.F16: func(dst []byte, values []float32) {
+	dtype.F16:  store16(dtype.F16Bits),
+	dtype.BF16: store16(dtype.BF16Bits),
+	dtype.E4M3: store8(dtype.E4M3Bits),
+	dtype.E5M2: store8(dtype.E5M2Bits),
+}
+
+func store16(bits func(float32) uint16) func([]byte, []float32) {
+	return func(dst []byte, values []float32) {
 		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, dtype.F16Bits(v))
+			binary.LittleEndian.PutUint16(dst, bits(v))
 			dst = dst[2:]
 		}
-	},
-	dtype.BF16: func(dst []byte, values []float32) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, dtype.BF16Bits(v))
-			dst = dst[2:]
-		}
-	},
-	dtype.E4M3: func(dst []byte, values []float32) {
+	}
+}
+
+func store8(bits func(float32) uint8) func([]byte, []float32) {
+	return func(dst []byte, values []float32) {
 		for i, v := range values {
-			dst[i] = dtype.E4M3Bits(v)
+			dst[i] = bits(v)
 		}
-	},
-	dtype.E5M2: func(dst []byte, values []float32) {
-		for i, v := range values {
-			dst[i] = dtype.E5M2Bits(v)
-		}
-	},
+	}
 }
 
 func store64(dst []byte, values []float64) {
