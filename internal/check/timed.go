@@ -36,7 +36,7 @@ func (c *check) checkTiming(j *judged) {
 	}
 	found := len(v.Findings)
 	if t.SetAside && c.Duet.Cache != "hot" {
-		v.Findings = append(v.Findings, verify.SetAside())
+		v.Findings = append(v.Findings, verify.SetAside()...)
 	}
 	v.Findings = append(v.Findings, verify.Hidden(t)...)
 	var others []*result.Timing

@@ -121,7 +121,7 @@ func (d *decoder) argShape(k *kernelDraft) {
 		if a.tensorMap != nil {
 			d.tensorMapShape(k, a)
 		}
-		written = written || a.Role == RoleOut || a.Role == RoleInOut
+		written = written || a.Role.Written()
 		if f, ok := a.present.fields["dtype"]; ok && k.Cell == CellHost && a.Value != nil && a.DType.Float() && a.DType.Size() < 4 {
 			d.fail(f.value, "%s: scalars of type %s cannot be passed to host functions", a.label(), a.DType).Hint = "use f32"
 		}

@@ -78,7 +78,7 @@ func (d *decoder) elementwise(k *kernelDraft) {
 	f := k.Oracle.formula
 	var names, outputs []string
 	for _, a := range k.Args {
-		if a.Role == RoleOut || a.Role == RoleInOut {
+		if a.Role.Written() {
 			outputs = append(outputs, a.Name)
 		}
 		if a.TensorMap == nil && a.Role != RoleOut && a.Role != RoleScratch {

@@ -96,7 +96,7 @@ func defaultTolerance(t dtype.Type) Tolerance {
 func (d *decoder) setTolerance(k *kernelDraft) {
 	floats := false
 	for _, a := range k.Args {
-		if a.Role == RoleOut || a.Role == RoleInOut {
+		if a.Role.Written() {
 			t := defaultTolerance(a.DType)
 			k.Tolerance.Atol = max(k.Tolerance.Atol, t.Atol)
 			k.Tolerance.Rtol = max(k.Tolerance.Rtol, t.Rtol)

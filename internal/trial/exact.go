@@ -81,7 +81,7 @@ var (
 // mixed reports whether integers are read as well, whose bounds are not known here.
 func mixed(in *spec.Instance) bool {
 	return slices.ContainsFunc(in.Args, func(a spec.InstanceArg) bool {
-		return a.Buffer && !a.DType.Float() && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut)
+		return a.Buffer && !a.DType.Float() && a.Role.Read()
 	})
 }
 

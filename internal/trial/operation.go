@@ -102,7 +102,7 @@ func (op operation) inputs(in *spec.Instance) []int { return op.read(in, dtype.T
 func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int {
 	var list []int
 	for i, a := range in.Args {
-		if a.Buffer && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut) && wanted(a.DType) {
+		if a.Buffer && a.Role.Read() && wanted(a.DType) {
 			list = append(list, i)
 		}
 	}
@@ -148,7 +148,7 @@ func (op operation) closed(in *spec.Instance) error {
 func outputs(in *spec.Instance) int {
 	count := 0
 	for _, a := range in.Args {
-		if a.Buffer && (a.Role == spec.RoleOut || a.Role == spec.RoleInOut) {
+		if a.Buffer && a.Role.Written() {
 			count++
 		}
 	}
@@ -158,7 +158,7 @@ func outputs(in *spec.Instance) int {
 // output returns the first argument that a kernel writes, or -1.
 func output(in *spec.Instance) int {
 	return slices.IndexFunc(in.Args, func(a spec.InstanceArg) bool {
-		return a.Buffer && (a.Role == spec.RoleOut || a.Role == spec.RoleInOut)
+		return a.Buffer && a.Role.Written()
 	})
 }
 

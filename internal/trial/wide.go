@@ -73,7 +73,7 @@ func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[i
 		case arg.TensorMap != nil:
 		case !arg.Buffer && ok:
 			a.env[arg.Name] = inexact{v, 0}
-		case arg.Buffer && (arg.Role == spec.RoleIn || arg.Role == spec.RoleInOut):
+		case arg.Buffer && arg.Role.Read():
 			columns[arg.Name] = column(arg, fills[i], i)
 		}
 	}

@@ -140,8 +140,7 @@ func (t *timedTurns) look(ctx context.Context, c *result.Case) ([]result.Finding
 	}
 	c.Batch = kept.batch
 	found, err := t.bench.Timed(ctx, c, kept.outputs, kept.step)
-	var own *OracleError
-	if err != nil && !errors.As(err, &own) {
+	if _, own := errors.AsType[*OracleError](err); err != nil && !own {
 		err = &OracleError{Err: err} // the candidate has answered
 	}
 	return found, err
