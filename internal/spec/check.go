@@ -37,7 +37,7 @@ func (d *decoder) kernelOracle(s *specDraft, k *kernelDraft) {
 
 // otherKernel checks the name of the kernel that serves k as its oracle or rival.
 func (d *decoder) otherKernel(s *specDraft, k *kernelDraft, at *node, name, role string) bool {
-	names := namesOf(s.Kernels, func(other *Kernel) string { return other.Name })
+	names := s.kernelNames()
 	switch {
 	case name == k.Name:
 		d.fail(at, "kernel %s cannot be its own %s", k.Name, role)
@@ -89,7 +89,7 @@ func (d *decoder) applicable(s *specDraft, k *kernelDraft) bool {
 func (d *decoder) clashes(k *kernelDraft) {
 	for _, p := range k.Params {
 		for _, c := range k.Kernel.Configs {
-			if _, ok := c.lookup(p.Name); ok {
+			if _, ok := c.Lookup(p.Name); ok {
 				d.problems.Addf(p.Pos, "%s is a param of %s and also a variable of config %s", p.Name, k.Name, c.Name).
 					Hint = "rename one of them: formulas could mean either"
 				break
@@ -122,6 +122,10 @@ func (k *Kernel) formulas() []*Formula {
 	list = append(list, k.Work.Flops, k.Work.Bytes)
 	list = append(list, k.Requires...)
 	return slices.DeleteFunc(list, func(f *Formula) bool { return f == nil })
+}
+
+func (s *Spec) kernelNames() []string {
+	return namesOf(s.Kernels, func(k *Kernel) string { return k.Name })
 }
 
 func (k *Kernel) paramNames() []string {
@@ -211,7 +215,7 @@ func (d *decoder) missingVariables(k *kernelDraft, uses map[string]*Formula, ord
 	missing := map[*Config][]string{}
 	for _, c := range k.Kernel.Configs {
 		for _, name := range order {
-			if _, ok := c.lookup(name); !ok {
+			if _, ok := c.Lookup(name); !ok {
 				missing[c] = append(missing[c], name)
 			}
 		}
@@ -282,8 +286,8 @@ func (d *decoder) fuzzNames(s *specDraft) {
 	}
 }
 
-// lookup finds a variable of the config.
-func (c *Config) lookup(name string) (formula.Value, bool) {
+// Lookup finds a variable of the config.
+func (c *Config) Lookup(name string) (formula.Value, bool) {
 	for _, v := range c.Vars {
 		if v.Name == name {
 			return v.Value, true

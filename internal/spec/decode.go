@@ -148,8 +148,7 @@ func meant(word string, names []string) string {
 		return ""
 	}
 	if near := diag.Nearest(word, names); near != "" && len(word) == 1 && !strings.EqualFold(near, word) {
-		sorted := slices.Sorted(slices.Values(names))
-		return "expected one of: " + strings.Join(sorted, ", ")
+		return "expected one of: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 	}
 	return diag.Meant(word, names)
 }
@@ -187,17 +186,14 @@ func quoteHint(n *node) string {
 // boolean reads true or false.
 func (d *decoder) boolean(n *node, what string) bool {
 	if n.kind != boolKind {
-		p := d.expect(n, what+" to be true or false")
-		if n.kind == textKind {
-			switch strings.ToLower(n.text) {
-			case "yes", "on", "y":
-				p.Hint = "write true"
-			case "no", "off", "n":
-				p.Hint = "write false"
-			}
-		}
+		d.expect(n, what+" to be true or false").Hint = booleanHints[strings.ToLower(n.text)]
 	}
 	return n.kind == boolKind && strings.EqualFold(n.text, "true")
+}
+
+// booleanHints help with what older YAML took for booleans.
+var booleanHints = map[string]string{
+	"yes": "write true", "on": "write true", "y": "write true", "no": "write false", "off": "write false", "n": "write false",
 }
 
 // integer reads a whole number between low and high; 0 where it is none.

@@ -59,11 +59,11 @@ type both struct {
 	config  *Config
 }
 
-func (b both) lookup(name string) (formula.Value, bool) {
-	if v, ok := b.variant.lookup(name); ok {
+func (b both) Lookup(name string) (formula.Value, bool) {
+	if v, ok := b.variant.Lookup(name); ok {
 		return v, true
 	}
-	return b.config.lookup(name)
+	return b.config.Lookup(name)
 }
 
 // resolver evaluates formulas and collects what is wrong.
@@ -143,7 +143,7 @@ func (r *resolver) eval(f *Formula) (formula.Value, bool) {
 // formula is an integer; "" where that is not the matter.
 func (r *resolver) whole(f *Formula) string {
 	for _, name := range f.names {
-		v, _ := r.scope.lookup(name)
+		v, _ := r.scope.Lookup(name)
 		if number, ok := v.Float(); ok && v.Kind() == formula.KindFloat && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
 			return fmt.Sprintf("write %s: %.0f; %s is a floating-point number", name, number, valueText(v))
 		}
@@ -227,12 +227,6 @@ func (r *resolver) scalar(a *Arg) formula.Value {
 	if !ok {
 		return v
 	}
-	if holds, ok := v.Bool(); ok && !a.DType.Float() {
-		v = formula.Int(0)
-		if holds {
-			v = formula.Int(1)
-		}
-	}
 	if a.DType.Float() {
 		number, ok := v.Float()
 		if !ok {
@@ -242,6 +236,7 @@ func (r *resolver) scalar(a *Arg) formula.Value {
 		}
 		return formula.Float(number)
 	}
+	v = asNumber(v)
 	n, ok := v.Int()
 	switch {
 	case v.Kind() == formula.KindFloat:

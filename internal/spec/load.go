@@ -23,12 +23,7 @@ func Load(path string) (*Spec, error) { return load(path, true) }
 func LoadEarlier(path string) (*Spec, error) { return load(path, false) }
 
 func load(path string, prototypes bool) (*Spec, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read spec: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	text, err := readUpTo(path, maxFileBytes+1)
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
 	}
@@ -48,6 +43,16 @@ func load(path string, prototypes bool) (*Spec, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readUpTo reads the first bytes of a file, as many as most.
+func readUpTo(path string, most int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, most))
 }
 
 // checkSource reports a source that cannot be read.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -60,11 +59,11 @@ func Parse(file string, source []byte) (*Spec, error) {
 // report returns the error of all problems, cut where nobody would read on.
 func report(problems *diag.List, source []byte) error {
 	err := problems.Err(source)
-	var list diag.Errors
-	if !errors.As(err, &list) || len(list) <= maxProblems {
+	list := diag.Problems(err)
+	if len(list) <= maxProblems {
 		return err
 	}
 	rest := list[maxProblems]
 	more := &diag.Problem{Pos: rest.Pos, Message: fmt.Sprintf("%d more problems from here on", len(list)-maxProblems)}
-	return append(list[:maxProblems:maxProblems], more)
+	return diag.Errors(append(list[:maxProblems:maxProblems], more))
 }

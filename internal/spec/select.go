@@ -56,10 +56,9 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 			}
 		}
 	}
-	var kernels, configs []string // those that could have been meant
+	var configs []string // those that could have been meant
 	found := false
 	for _, k := range s.Kernels {
-		kernels = append(kernels, k.Name)
 		if match, _ := path.Match(kernelPattern, k.Name); !match {
 			continue
 		}
@@ -84,7 +83,7 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 	}
 	p := &diag.Problem{
 		Message: fmt.Sprintf("no kernel matches %s", quote(kernelPattern)),
-		Hint:    meant(kernelPattern, kernels),
+		Hint:    meant(kernelPattern, s.kernelNames()),
 	}
 	for _, k := range s.Kernels {
 		for _, c := range k.Configs {

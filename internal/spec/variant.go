@@ -105,8 +105,8 @@ func (s *search) walk(depth int, visit func() bool) bool {
 	return true
 }
 
-// lookup finds the value of a param; those not bound yet have none.
-func (v Variant) lookup(name string) (formula.Value, bool) {
+// Lookup finds the value of a param; those not bound yet have none.
+func (v Variant) Lookup(name string) (formula.Value, bool) {
 	for i, value := range v.Values {
 		if v.Kernel.Params[i].Name == name {
 			return value, true
@@ -136,29 +136,26 @@ func (f *Formula) unmet(in scope) *diag.Problem {
 // With returns the variant with one param changed. The value is text and must be
 // one of those listed; the constraints must hold.
 func (v Variant) With(name, value string) (Variant, error) {
-	for i, p := range v.Kernel.Params {
-		if p.Name != name {
-			continue
-		}
-		for _, candidate := range p.Values {
-			if !sameText(candidate, value) {
-				continue
-			}
-			w := Variant{Kernel: v.Kernel, Values: slices.Clone(v.Values)}
-			w.Values[i] = candidate
-			return w, w.allowed()
-		}
-		texts := namesOf(p.Values, valueText)
-		return v, fmt.Errorf("%s is not a value of %s in kernel %s: it lists %s", quote(value), name, v.Kernel.Name, strings.Join(texts, ", "))
-	}
 	names := v.Kernel.paramNames()
-	if len(names) == 0 {
+	at := slices.Index(names, name)
+	switch {
+	case len(names) == 0:
 		return v, fmt.Errorf("kernel %s has no params, so none is called %s", v.Kernel.Name, quote(name))
+	case at < 0:
+		return v, diag.Errors{{
+			Message: fmt.Sprintf("kernel %s has no param %s", v.Kernel.Name, quote(name)),
+			Hint:    meant(name, names),
+		}}
 	}
-	return v, diag.Errors{{
-		Message: fmt.Sprintf("kernel %s has no param %s", v.Kernel.Name, quote(name)),
-		Hint:    meant(name, names),
-	}}
+	values := v.Kernel.Params[at].Values
+	chosen := slices.IndexFunc(values, func(candidate formula.Value) bool { return sameText(candidate, value) })
+	if chosen < 0 {
+		texts := strings.Join(namesOf(values, valueText), ", ")
+		return v, fmt.Errorf("%s is not a value of %s in kernel %s: it lists %s", quote(value), name, v.Kernel.Name, texts)
+	}
+	w := Variant{Kernel: v.Kernel, Values: slices.Clone(v.Values)}
+	w.Values[at] = values[chosen]
+	return w, w.allowed()
 }
 
 // sameText compares a value with text as people type it: 1 and true mean a
@@ -219,14 +216,19 @@ func (v Variant) Params() map[string]string {
 func (v Variant) Defines() []string {
 	defines := make([]string, len(v.Values))
 	for i, value := range v.Values {
-		text := value.String()
-		if holds, ok := value.Bool(); ok {
-			text = "0"
-			if holds {
-				text = "1"
-			}
-		}
-		defines[i] = v.Kernel.Params[i].Name + "=" + text
+		defines[i] = v.Kernel.Params[i].Name + "=" + asNumber(value).String()
 	}
 	return defines
+}
+
+// asNumber turns a boolean into 1 or 0.
+func asNumber(v formula.Value) formula.Value {
+	holds, ok := v.Bool()
+	switch {
+	case !ok:
+		return v
+	case holds:
+		return formula.Int(1)
+	}
+	return formula.Int(0)
 }

@@ -144,23 +144,19 @@ func (op operation) closed(in *spec.Instance) error {
 	return errNoFloat
 }
 
-// outputs returns the number of arguments that a kernel writes.
-func outputs(in *spec.Instance) int {
-	count := 0
-	for _, a := range in.Args {
+// outputs returns the arguments that a kernel writes.
+func outputs(in *spec.Instance) []int {
+	var list []int
+	for i, a := range in.Args {
 		if a.Buffer && a.Role.Written() {
-			count++
+			list = append(list, i)
 		}
 	}
-	return count
+	return list
 }
 
 // output returns the first argument that a kernel writes, or -1.
-func output(in *spec.Instance) int {
-	return slices.IndexFunc(in.Args, func(a spec.InstanceArg) bool {
-		return a.Buffer && a.Role.Written()
-	})
-}
+func output(in *spec.Instance) int { return append(outputs(in), -1)[0] }
 
 // terms returns how many products or elements one element of the output is the sum of.
 func (op operation) terms(in *spec.Instance) float64 {
@@ -223,6 +219,20 @@ type contents struct {
 	atol, rtol float64 // factors of the tolerance
 	least      float64 // atol is at least this
 	exact      bool    // an honest kernel has no rounding error here
+}
+
+// plain returns contents of no arguments yet, with the usual tolerance.
+func plain() contents { return contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1} }
+
+// describe says in words which fills the listed arguments have.
+func (c *contents) describe(list []int) {
+	var said []string
+	for _, i := range list {
+		if f, ok := c.args[i]; ok && !slices.Contains(said, words(f)) {
+			said = append(said, words(f))
+		}
+	}
+	c.words = strings.Join(said, " and ")
 }
 
 // apply gives the arguments their fills and describes them in words.

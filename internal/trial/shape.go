@@ -164,16 +164,12 @@ func (p *Plan) cut(t Trial, inside []string, o Options) Trial {
 		return all
 	}
 	for _, name := range p.Free {
-		if one := bounded(t, name); !p.impossible(one, o) {
+		one := bounded(t, name)
+		if _, why := p.possible(one, o); why == "" {
 			t = one
 		}
 	}
 	return t
-}
-
-func (p *Plan) impossible(t Trial, o Options) bool {
-	_, why := p.possible(t, o)
-	return why != ""
 }
 
 // inner returns the variables of the last two dimensions of buffers: tiles lie there.
