@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,45 +32,14 @@ func (k *Kernel) Default() Variant {
 // variant on which a constraint cannot be evaluated does not satisfy it.
 func (k *Kernel) Variants() iter.Seq[Variant] {
 	return func(yield func(Variant) bool) {
-		s := newSearch(k)
-		s.walk(0, func() bool { return yield(Variant{Kernel: k, Values: slices.Clone(s.values)}) })
+		k.walk(make([]formula.Value, 0, len(k.Params)), k.due(), yield)
 	}
 }
 
-// Count returns the number of Variants; it saturates at the largest int.
-func (k *Kernel) Count() int {
-	// Params that no constraint mentions multiply the number; walking them
-	// would make counting a large space as slow as visiting it.
-	bound := &Kernel{Constraints: k.Constraints}
-	free := 1
-	for _, p := range k.Params {
-		if slices.ContainsFunc(k.Constraints, func(f *Formula) bool { return slices.Contains(f.names, p.Name) }) {
-			bound.Params = append(bound.Params, p)
-		} else if free > math.MaxInt/len(p.Values) {
-			free = math.MaxInt
-		} else {
-			free *= len(p.Values)
-		}
-	}
-	count := 0
-	s := newSearch(bound)
-	s.walk(0, func() bool { count++; return true })
-	if count > 0 && free > math.MaxInt/count {
-		return math.MaxInt
-	}
-	return count * free
-}
-
-// search walks the space depth first and gives up a branch as soon as a
-// constraint whose names are all bound says no.
-type search struct {
-	kernel *Kernel
-	values []formula.Value // bound so far
-	due    [][]*Formula    // by depth: the constraints that can be evaluated from there on
-}
-
-func newSearch(k *Kernel) *search {
-	s := &search{kernel: k, due: make([][]*Formula, len(k.Params)+1)}
+// due returns, by the number of params that are bound, the constraints that can be
+// evaluated from there on.
+func (k *Kernel) due() [][]*Formula {
+	due := make([][]*Formula, len(k.Params)+1)
 	for _, f := range k.Constraints {
 		depth := 0
 		for i, p := range k.Params {
@@ -79,29 +47,29 @@ func newSearch(k *Kernel) *search {
 				depth = i + 1
 			}
 		}
-		s.due[depth] = append(s.due[depth], f)
+		due[depth] = append(due[depth], f)
 	}
-	return s
+	return due
 }
 
-// walk visits all completions of the values bound so far; false means stop.
-func (s *search) walk(depth int, visit func() bool) bool {
-	here := Variant{Kernel: s.kernel, Values: s.values}
-	for _, f := range s.due[depth] {
+// walk visits all completions of the values bound so far, depth first, and gives up a
+// branch as soon as a constraint whose names are all bound says no; false means stop.
+func (k *Kernel) walk(bound []formula.Value, due [][]*Formula, yield func(Variant) bool) bool {
+	here := Variant{Kernel: k, Values: bound}
+	for _, f := range due[len(bound)] {
 		if f.unmet(here) != nil {
 			return true
 		}
 	}
-	if depth == len(s.kernel.Params) {
-		return visit()
+	if len(bound) == len(k.Params) {
+		here.Values = slices.Clone(bound)
+		return yield(here)
 	}
-	for _, v := range s.kernel.Params[depth].Values {
-		s.values = append(s.values[:depth], v)
-		if !s.walk(depth+1, visit) {
+	for _, v := range k.Params[len(bound)].Values {
+		if !k.walk(append(bound, v), due, yield) {
 			return false
 		}
 	}
-	s.values = s.values[:depth]
 	return true
 }
 
