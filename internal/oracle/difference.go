@@ -226,60 +226,42 @@ func wideDistance(out, want Typed[[]byte], i int64) float64 {
 // Values reads elements from number first on, whatever their type.
 func Values(into []float64, from Typed[[]byte], first int64) {
 	src := from.Data[first*int64(from.Type.Size()):]
-	le := binary.LittleEndian
 	switch from.Type {
 	case dtype.F64:
-		for i := range into {
-			into[i] = math.Float64frombits(le.Uint64(src[8*i:]))
-		}
+		read(into, src, 8, func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) })
 	case dtype.F32:
-		for i := range into {
-			into[i] = float64(math.Float32frombits(le.Uint32(src[4*i:])))
-		}
+		read(into, src, 4, func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) })
 	case dtype.F16:
-		for i := range into {
-			into[i] = float64(dtype.F16Value(le.Uint16(src[2*i:])))
-		}
+		read(into, src, 2, func(b []byte) float64 { return float64(dtype.F16Value(little.Uint16(b))) })
 	case dtype.BF16:
-		for i := range into {
-			into[i] = float64(dtype.BF16Value(le.Uint16(src[2*i:])))
-		}
+		read(into, src, 2, func(b []byte) float64 { return float64(dtype.BF16Value(little.Uint16(b))) })
+	case dtype.E4M3:
+		read(into, src, 1, func(b []byte) float64 { return float64(dtype.E4M3Value(b[0])) })
+	case dtype.E5M2:
+		read(into, src, 1, func(b []byte) float64 { return float64(dtype.E5M2Value(b[0])) })
 	case dtype.I8:
-		for i := range into {
-			into[i] = float64(int8(src[i]))
-		}
+		read(into, src, 1, func(b []byte) float64 { return float64(int8(b[0])) })
 	case dtype.U8:
-		for i := range into {
-			into[i] = float64(src[i])
-		}
+		read(into, src, 1, func(b []byte) float64 { return float64(b[0]) })
 	case dtype.I16:
-		for i := range into {
-			into[i] = float64(int16(le.Uint16(src[2*i:])))
-		}
+		read(into, src, 2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) })
 	case dtype.U16:
-		for i := range into {
-			into[i] = float64(le.Uint16(src[2*i:]))
-		}
+		read(into, src, 2, func(b []byte) float64 { return float64(little.Uint16(b)) })
 	case dtype.I32:
-		for i := range into {
-			into[i] = float64(int32(le.Uint32(src[4*i:])))
-		}
+		read(into, src, 4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) })
 	case dtype.U32:
-		for i := range into {
-			into[i] = float64(le.Uint32(src[4*i:]))
-		}
+		read(into, src, 4, func(b []byte) float64 { return float64(little.Uint32(b)) })
 	case dtype.I64:
-		for i := range into {
-			into[i] = float64(int64(le.Uint64(src[8*i:])))
-		}
+		read(into, src, 8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) })
 	case dtype.U64:
-		for i := range into {
-			into[i] = float64(le.Uint64(src[8*i:]))
-		}
-	default:
-		for i := range into {
-			into[i] = float64(from.Type.Get(src, i))
-		}
+		read(into, src, 8, func(b []byte) float64 { return float64(little.Uint64(b)) })
+	}
+}
+
+// read is small enough to be compiled into its callers, value with it.
+func read(into []float64, src []byte, size int, value func(element []byte) float64) {
+	for i := range into {
+		into[i] = value(src[size*i:])
 	}
 }
 

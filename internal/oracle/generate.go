@@ -107,67 +107,50 @@ func drawerInt(t dtype.Type, fill Fill, key uint64) drawer[int64] {
 	return index[int64](t)
 }
 
+var little = binary.LittleEndian
+
 var stores32 = map[dtype.Type]func([]byte, []float32){
 	dtype.F32: func(dst []byte, values []float32) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
-			dst = dst[4:]
-		}
+		store(dst, values, 4, func(b []byte, v float32) { little.PutUint32(b, math.Float32bits(v)) })
 	},
-	dtype.F16:  store16(dtype.F16Bits),
-	dtype.BF16: store16(dtype.BF16Bits),
-	dtype.E4M3: store8(dtype.E4M3Bits),
-	dtype.E5M2: store8(dtype.E5M2Bits),
-}
-
-func store16(bits func(float32) uint16) func([]byte, []float32) {
-	return func(dst []byte, values []float32) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, bits(v))
-			dst = dst[2:]
-		}
-	}
-}
-
-func store8(bits func(float32) uint8) func([]byte, []float32) {
-	return func(dst []byte, values []float32) {
-		for i, v := range values {
-			dst[i] = bits(v)
-		}
-	}
+	dtype.F16: func(dst []byte, values []float32) {
+		store(dst, values, 2, func(b []byte, v float32) { little.PutUint16(b, dtype.F16Bits(v)) })
+	},
+	dtype.BF16: func(dst []byte, values []float32) {
+		store(dst, values, 2, func(b []byte, v float32) { little.PutUint16(b, dtype.BF16Bits(v)) })
+	},
+	dtype.E4M3: func(dst []byte, values []float32) {
+		store(dst, values, 1, func(b []byte, v float32) { b[0] = dtype.E4M3Bits(v) })
+	},
+	dtype.E5M2: func(dst []byte, values []float32) {
+		store(dst, values, 1, func(b []byte, v float32) { b[0] = dtype.E5M2Bits(v) })
+	},
 }
 
 func store64(dst []byte, values []float64) {
-	for _, v := range values {
-		binary.LittleEndian.PutUint64(dst, math.Float64bits(v))
-		dst = dst[8:]
-	}
+	store(dst, values, 8, func(b []byte, v float64) { little.PutUint64(b, math.Float64bits(v)) })
 }
 
 // storesInt is by size: the lower bytes of an int64 are the same for signed and
 // unsigned types.
 var storesInt = map[int]func([]byte, []int64){
 	1: func(dst []byte, values []int64) {
-		for i, v := range values {
-			dst[i] = byte(v)
-		}
+		store(dst, values, 1, func(b []byte, v int64) { b[0] = byte(v) })
 	},
 	2: func(dst []byte, values []int64) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, uint16(v))
-			dst = dst[2:]
-		}
+		store(dst, values, 2, func(b []byte, v int64) { little.PutUint16(b, uint16(v)) })
 	},
 	4: func(dst []byte, values []int64) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint32(dst, uint32(v))
-			dst = dst[4:]
-		}
+		store(dst, values, 4, func(b []byte, v int64) { little.PutUint32(b, uint32(v)) })
 	},
 	8: func(dst []byte, values []int64) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint64(dst, uint64(v))
-			dst = dst[8:]
-		}
+		store(dst, values, 8, func(b []byte, v int64) { little.PutUint64(b, uint64(v)) })
 	},
+}
+
+// store is small enough to be compiled into its callers, put with it.
+func store[T any](dst []byte, values []T, size int, put func(element []byte, v T)) {
+	for i, v := range values {
+		put(dst[size*i:], v)
+	}
 }

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -241,8 +240,5 @@ func (o *operand) read(into []float64, first int) {
 
 // write stores elements of an output from number first on.
 func (o *operand) write(values []float64, first int) {
-	dst := o.out[8*first:]
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(v))
-	}
+	store64(o.out[8*first:], values)
 }
