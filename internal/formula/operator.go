@@ -9,6 +9,7 @@ type unary struct {
 	bools   bool                        // ints may be given booleans as 0 and 1
 	ints    func(a int64) (int64, bool) // nil where integers are nothing special
 	values  func(a Value) (Value, *Error)
+	real    func(a float64) float64 // in the arithmetic of Real; nil where it has none
 }
 
 // binary is an operator or function of two operands.
@@ -18,40 +19,20 @@ type binary struct {
 	bools   bool
 	ints    func(a, b int64) (int64, bool)
 	values  func(a, b Value) (Value, *Error)
+	real    func(a, b float64) float64
 }
 
 var (
-	opAdd         = numberBinary("+", addInt, func(a, b float64) float64 { return a + b })
-	opSubtract    = numberBinary("-", subtractInt, func(a, b float64) float64 { return a - b })
-	opMultiply    = numberBinary("*", multiplyInt, func(a, b float64) float64 { return a * b })
-	opDivide      = &binary{symbol: "/", values: divide}
-	opFloorDivide = numberBinary("//", floorDivideInt, floorDivide)
-	opModulo      = numberBinary("%", moduloInt, modulo)
-	opPower       = &binary{symbol: "**", ints: powerInt, values: power}
-
-	opBitOr      = integerBinary("|", bitOrInt)
-	opBitXor     = integerBinary("^", bitXorInt)
-	opBitAnd     = integerBinary("&", bitAndInt)
-	opShiftLeft  = integerBinary("<<", shiftLeftInt)
-	opShiftRight = integerBinary(">>", shiftRightInt)
-
-	opLess         = ordering("<", lessInt)
-	opLessEqual    = ordering("<=", lessEqualInt)
-	opGreater      = ordering(">", greaterInt)
-	opGreaterEqual = ordering(">=", greaterEqualInt)
-	opEqual        = equality("==", equalInt)
-	opNotEqual     = equality("!=", notEqualInt)
-
 	opNegate = numberUnary("-", negateInt, func(a float64) float64 { return -a })
-	opPlus   = sameNumber("+")
-	opInvert = integerUnary("~", invertInt)
-	opNot    = &unary{symbol: "not", boolean: true, bools: true, ints: notInt, values: not}
+	opNot    = &unary{
+		symbol: "not", boolean: true, bools: true, ints: notInt, values: not, real: func(a float64) float64 { return truthOf(a == 0) },
+	}
 )
 
 // numberBinary works on integers exactly and on floats, to which an integer
 // beside a float is converted.
 func numberBinary(symbol string, ints func(a, b int64) (int64, bool), floats func(a, b float64) float64) *binary {
-	return &binary{symbol: symbol, ints: ints, values: func(a, b Value) (Value, *Error) {
+	return &binary{symbol: symbol, ints: ints, real: floats, values: func(a, b Value) (Value, *Error) {
 		if a.kind == KindInt && b.kind == KindInt {
 			r, ok := ints(a.int(), b.int())
 			return exact(r, ok, symbol, a, b)
@@ -112,8 +93,8 @@ func power(a, b Value) (Value, *Error) {
 }
 
 // ordering compares numbers by size.
-func ordering(symbol string, ints func(a, b int64) (int64, bool)) *binary {
-	return &binary{symbol: symbol, boolean: true, ints: ints, values: func(a, b Value) (Value, *Error) {
+func ordering(symbol string, ints func(a, b int64) (int64, bool), real func(a, b float64) float64) *binary {
+	return &binary{symbol: symbol, boolean: true, ints: ints, real: real, values: func(a, b Value) (Value, *Error) {
 		if err := needNumbers(symbol, a, b); err != nil {
 			return Value{}, err
 		}
@@ -124,8 +105,8 @@ func ordering(symbol string, ints func(a, b int64) (int64, bool)) *binary {
 
 // equality compares anything, as Python does: True equals 1, and a string
 // equals no number.
-func equality(symbol string, ints func(a, b int64) (int64, bool)) *binary {
-	return &binary{symbol: symbol, boolean: true, bools: true, ints: ints, values: func(a, b Value) (Value, *Error) {
+func equality(symbol string, ints func(a, b int64) (int64, bool), real func(a, b float64) float64) *binary {
+	return &binary{symbol: symbol, boolean: true, bools: true, ints: ints, real: real, values: func(a, b Value) (Value, *Error) {
 		same := a == b
 		if a.kind != KindString && b.kind != KindString {
 			same = compare(a, b) == 0
@@ -138,7 +119,7 @@ func equality(symbol string, ints func(a, b int64) (int64, bool)) *binary {
 // numberUnary works on integers exactly and on floats, where it keeps finite
 // what is finite.
 func numberUnary(symbol string, ints func(a int64) (int64, bool), floats func(a float64) float64) *unary {
-	return &unary{symbol: symbol, ints: ints, values: func(a Value) (Value, *Error) {
+	return &unary{symbol: symbol, ints: ints, real: floats, values: func(a Value) (Value, *Error) {
 		switch a.kind {
 		case KindInt:
 			r, ok := ints(a.int())
@@ -162,7 +143,7 @@ func integerUnary(symbol string, ints func(a int64) (int64, bool)) *unary {
 
 // sameNumber returns its operand, which must be a number.
 func sameNumber(symbol string) *unary {
-	return numberUnary(symbol, sameInt, func(a float64) float64 { return a })
+	return numberUnary(symbol, sameInt, sameReal)
 }
 
 func not(a Value) (Value, *Error) {

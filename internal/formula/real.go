@@ -1,7 +1,5 @@
 package formula
 
-import "math"
-
 // Real is a formula in the arithmetic of float64, for the elements of data: every
 // value is a float or a truth, infinities and NaN are values like others, and
 // nothing that is computed is an error. It may be used by many goroutines at once.
@@ -42,41 +40,7 @@ func (r *Real) Eval(values []float64) float64 {
 
 func truthOf(b bool) float64 { return float64(bit(b)) }
 
-var realUnary = map[string]func(float64) float64{
-	"-": func(a float64) float64 { return -a }, "+": sameReal, "max": sameReal, "min": sameReal,
-	"abs": math.Abs, "ceil": math.Ceil, "cos": math.Cos, "erf": math.Erf, "exp": math.Exp, "float": sameReal, "floor": math.Floor,
-	"int": math.Trunc, "log": math.Log, "log2": math.Log2, "sin": math.Sin, "sqrt": math.Sqrt, "tanh": math.Tanh,
-	"not": func(a float64) float64 { return truthOf(a == 0) },
-}
-
 func sameReal(a float64) float64 { return a }
-
-// min and max are NaN when either operand is, as NumPy's minimum and maximum: a
-// reference that loses a NaN would excuse the kernel that does.
-var realBinary = map[string]func(a, b float64) float64{
-	"+":   func(a, b float64) float64 { return a + b },
-	"-":   func(a, b float64) float64 { return a - b },
-	"*":   func(a, b float64) float64 { return a * b },
-	"/":   func(a, b float64) float64 { return a / b },
-	"%":   modulo,
-	"//":  floorDivideReal,
-	"**":  math.Pow,
-	"max": func(a, b float64) float64 { return max(a, b) },
-	"min": func(a, b float64) float64 { return min(a, b) },
-	"<":   func(a, b float64) float64 { return truthOf(a < b) },
-	"<=":  func(a, b float64) float64 { return truthOf(a <= b) },
-	">":   func(a, b float64) float64 { return truthOf(a > b) },
-	">=":  func(a, b float64) float64 { return truthOf(a >= b) },
-	"==":  func(a, b float64) float64 { return truthOf(a == b) },
-	"!=":  func(a, b float64) float64 { return truthOf(a != b) },
-}
-
-func floorDivideReal(a, b float64) float64 {
-	if b == 0 || !isFinite(a) || !isFinite(b) {
-		return math.Floor(a / b)
-	}
-	return floorDivide(a, b)
-}
 
 func (n *constantNode) real(map[string]int) realPart {
 	if n.value.kind == KindString {
@@ -96,7 +60,7 @@ func (n *nameNode) real(slots map[string]int) realPart {
 
 func (n *unaryNode) real(slots map[string]int) realPart {
 	x := n.x.real(slots)
-	op := realUnary[n.op.symbol]
+	op := n.op.real
 	switch symbol := n.op.symbol; {
 	case op == nil:
 		n.check(integersOnly(symbol))
@@ -109,7 +73,7 @@ func (n *unaryNode) real(slots map[string]int) realPart {
 
 func (n *binaryNode) real(slots map[string]int) realPart {
 	x, y := n.x.real(slots), n.y.real(slots)
-	op := realBinary[n.op.symbol]
+	op := n.op.real
 	switch symbol := n.op.symbol; {
 	case op == nil:
 		n.check(integersOnly(symbol))
@@ -129,15 +93,11 @@ func (n *chainNode) real(slots map[string]int) realPart {
 		}
 		runs[i] = p.run
 	}
-	ops := make([]func(a, b float64) float64, len(n.ops))
-	for i, op := range n.ops {
-		ops[i] = realBinary[op.symbol]
-	}
 	return realPart{truth: true, run: func(env []float64) float64 {
 		left := runs[0](env)
-		for i, op := range ops {
+		for i, op := range n.ops {
 			right := runs[i+1](env)
-			if op(left, right) == 0 {
+			if op.real(left, right) == 0 {
 				return 0
 			}
 			left = right
