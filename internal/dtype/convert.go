@@ -5,6 +5,8 @@ import (
 	"math"
 )
 
+var little = binary.LittleEndian
+
 // Put stores v as element i of dst, little-endian, in a floating-point type,
 // rounded as that type's conversion says. It panics for an integer type:
 // float32 does not hold most integers.
@@ -13,13 +15,13 @@ func (t Type) Put(dst []byte, i int, v float32) {
 	dst = dst[i*size:][:size]
 	switch t {
 	case F64:
-		binary.LittleEndian.PutUint64(dst, math.Float64bits(float64(v)))
+		little.PutUint64(dst, math.Float64bits(float64(v)))
 	case F32:
-		binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
+		little.PutUint32(dst, math.Float32bits(v))
 	case F16:
-		binary.LittleEndian.PutUint16(dst, F16Bits(v))
+		little.PutUint16(dst, F16Bits(v))
 	case BF16:
-		binary.LittleEndian.PutUint16(dst, BF16Bits(v))
+		little.PutUint16(dst, BF16Bits(v))
 	case E4M3:
 		dst[0] = E4M3Bits(v)
 	case E5M2:
@@ -32,21 +34,51 @@ func (t Type) Put(dst []byte, i int, v float32) {
 // Get is element i of src, little-endian, of a floating-point type. It is exact
 // but for F64, which is rounded to nearest. It panics for an integer type.
 func (t Type) Get(src []byte, i int) float32 {
-	size := t.Size()
-	src = src[i*size:][:size]
+	if !t.Float() {
+		panic("dtype: Get of a float32 from " + string(t))
+	}
+	var one [1]float64
+	t.Values(one[:], src[i*t.Size():])
+	return float32(one[0])
+}
+
+// Values reads elements from src, little-endian, whatever their type.
+func (t Type) Values(into []float64, src []byte) {
 	switch t {
 	case F64:
-		return float32(math.Float64frombits(binary.LittleEndian.Uint64(src)))
+		read(into, src, 8, func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) })
 	case F32:
-		return math.Float32frombits(binary.LittleEndian.Uint32(src))
+		read(into, src, 4, func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) })
 	case F16:
-		return F16Value(binary.LittleEndian.Uint16(src))
+		read(into, src, 2, func(b []byte) float64 { return float64(F16Value(little.Uint16(b))) })
 	case BF16:
-		return BF16Value(binary.LittleEndian.Uint16(src))
+		read(into, src, 2, func(b []byte) float64 { return float64(BF16Value(little.Uint16(b))) })
 	case E4M3:
-		return E4M3Value(src[0])
+		read(into, src, 1, func(b []byte) float64 { return float64(E4M3Value(b[0])) })
 	case E5M2:
-		return E5M2Value(src[0])
+		read(into, src, 1, func(b []byte) float64 { return float64(E5M2Value(b[0])) })
+	case I8:
+		read(into, src, 1, func(b []byte) float64 { return float64(int8(b[0])) })
+	case U8:
+		read(into, src, 1, func(b []byte) float64 { return float64(b[0]) })
+	case I16:
+		read(into, src, 2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) })
+	case U16:
+		read(into, src, 2, func(b []byte) float64 { return float64(little.Uint16(b)) })
+	case I32:
+		read(into, src, 4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) })
+	case U32:
+		read(into, src, 4, func(b []byte) float64 { return float64(little.Uint32(b)) })
+	case I64:
+		read(into, src, 8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) })
+	case U64:
+		read(into, src, 8, func(b []byte) float64 { return float64(little.Uint64(b)) })
 	}
-	panic("dtype: Get of a float32 from " + string(t))
+}
+
+// read is small enough to be compiled into its callers, value with it.
+func read(into []float64, src []byte, size int, value func(element []byte) float64) {
+	for i := range into {
+		into[i] = value(src[size*i:])
+	}
 }

@@ -83,7 +83,7 @@ func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
 	parts := make([]Difference, (count+share-1)/share)
 	each(len(parts), func(n int) {
 		first := int64(n) * share
-		parts[n] = comparePart(out, want, first, min(first+share, count), tol)
+		parts[n] = comparePart(out, want, first, min(first+share, count), tol, nil)
 	})
 	total := Difference{}
 	for _, p := range parts {
@@ -97,7 +97,9 @@ func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
 	return total
 }
 
-func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Difference {
+// comparePart compares elements first to last−1. It calls report, if there is one, for every element
+// outside the tolerance.
+func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance, report func(i int64, excess float64)) Difference {
 	found := Difference{Count: last - first}
 	gap := gapOf(out, want)
 	var a, b [block]float64
@@ -116,6 +118,9 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 				wrong := !tol.holds(got, ref, distance) && !rounds(out.Type, ref, got)
 				if wrong {
 					found.Wrong++
+				}
+				if wrong && report != nil {
+					report(i+int64(j), tol.excess(ref, distance))
 				}
 				if size = math.Abs(ref); !finite(got) || !finite(ref) {
 					continue
@@ -140,25 +145,7 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 // Each calls wrong for every element outside the tolerance, in order, with how far
 // outside it is: infinitely where one side is NaN or infinite and the other not.
 func Each(out, want Typed[[]byte], count int64, tol Tolerance, wrong func(i int64, excess float64)) {
-	gap := gapOf(out, want)
-	var a, b [block]float64
-	for first := int64(0); first < count; first += block {
-		n := int(min(block, count-first))
-		Values(a[:n], out, first)
-		Values(b[:n], want, first)
-		for j, got := range a[:n] {
-			i := first + int64(j)
-			ref, distance := gap.at(i, got, b[j])
-			if tol.holds(got, ref, distance) || rounds(out.Type, ref, got) {
-				continue
-			}
-			excess := distance - tol.Abs - tol.Rel*math.Abs(ref)
-			if !finite(excess) {
-				excess = math.Inf(1)
-			}
-			wrong(i, excess)
-		}
-	}
+	comparePart(out, want, 0, count, tol, wrong)
 }
 
 // gap is what lies between the elements of an output and of its reference.
@@ -196,6 +183,14 @@ func (tol Tolerance) holds(got, ref, distance float64) bool {
 	return distance <= tol.Abs+tol.Rel*math.Abs(ref)
 }
 
+// excess returns how far outside the tolerance an element is.
+func (tol Tolerance) excess(ref, distance float64) float64 {
+	if excess := distance - tol.Abs - tol.Rel*math.Abs(ref); finite(excess) {
+		return excess
+	}
+	return math.Inf(1)
+}
+
 // rounds reports whether got is what ref becomes in a type that does not hold it: no
 // kernel can do better.
 func rounds(t dtype.Type, ref, got float64) bool {
@@ -225,44 +220,7 @@ func wideDistance(out, want Typed[[]byte], i int64) float64 {
 
 // Values reads elements from number first on, whatever their type.
 func Values(into []float64, from Typed[[]byte], first int64) {
-	src := from.Data[first*int64(from.Type.Size()):]
-	switch from.Type {
-	case dtype.F64:
-		read(into, src, 8, func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) })
-	case dtype.F32:
-		read(into, src, 4, func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) })
-	case dtype.F16:
-		read(into, src, 2, func(b []byte) float64 { return float64(dtype.F16Value(little.Uint16(b))) })
-	case dtype.BF16:
-		read(into, src, 2, func(b []byte) float64 { return float64(dtype.BF16Value(little.Uint16(b))) })
-	case dtype.E4M3:
-		read(into, src, 1, func(b []byte) float64 { return float64(dtype.E4M3Value(b[0])) })
-	case dtype.E5M2:
-		read(into, src, 1, func(b []byte) float64 { return float64(dtype.E5M2Value(b[0])) })
-	case dtype.I8:
-		read(into, src, 1, func(b []byte) float64 { return float64(int8(b[0])) })
-	case dtype.U8:
-		read(into, src, 1, func(b []byte) float64 { return float64(b[0]) })
-	case dtype.I16:
-		read(into, src, 2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) })
-	case dtype.U16:
-		read(into, src, 2, func(b []byte) float64 { return float64(little.Uint16(b)) })
-	case dtype.I32:
-		read(into, src, 4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) })
-	case dtype.U32:
-		read(into, src, 4, func(b []byte) float64 { return float64(little.Uint32(b)) })
-	case dtype.I64:
-		read(into, src, 8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) })
-	case dtype.U64:
-		read(into, src, 8, func(b []byte) float64 { return float64(little.Uint64(b)) })
-	}
-}
-
-// read is small enough to be compiled into its callers, value with it.
-func read(into []float64, src []byte, size int, value func(element []byte) float64) {
-	for i := range into {
-		into[i] = value(src[size*i:])
-	}
+	from.Type.Values(into, from.Data[first*int64(from.Type.Size()):])
 }
 
 // each calls work for 0 to count−1 on as many processors as GOMAXPROCS allows.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/diag"
 	"pawl/internal/formula"
 )
 
@@ -110,19 +111,23 @@ func (d *decoder) compiledShape(k *kernelDraft) {
 		d.refuse(k.present, "launch", "move grid, block and the others into the items of launches", "launch goes with entry; here each item of launches has its own")
 	}
 	if hasEntry && !hasSeveral {
-		one := k.launch
-		if one == nil {
-			one = &launchDraft{Launch: &Launch{Pos: entry.key.pos}, owner: k.name}
-			if !k.present.guessed["launch"] {
-				one.present.fields = map[string]field{}
-			}
-		}
-		one.entry = entry.value
-		k.launches = []*launchDraft{one}
+		k.onlyLaunch(entry.key.pos).entry = entry.value
 	}
 	if k.Launcher && k.Cell != CellCUDA && k.Cell != "" {
 		d.refuse(k.present, "launcher", "", "launcher is for CUDA sources, and %s runs on the host", path.Base(k.Source))
 	}
+}
+
+// onlyLaunch makes the launch, given or not, the only one of the kernel.
+func (k *kernelDraft) onlyLaunch(at diag.Pos) *launchDraft {
+	if k.launch == nil {
+		k.launch = &launchDraft{Launch: &Launch{Pos: at}, owner: k.name}
+		if !k.present.guessed["launch"] {
+			k.launch.present.fields = map[string]field{}
+		}
+	}
+	k.launches = []*launchDraft{k.launch}
+	return k.launch
 }
 
 var cellOf = map[string]string{".c": CellHost, ".cc": CellHost, ".cpp": CellHost, ".cxx": CellHost, ".cu": CellCUDA}

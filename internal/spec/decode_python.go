@@ -57,12 +57,7 @@ func (d *decoder) pythonShape(k *kernelDraft, python field) {
 	for _, other := range besidesPython {
 		d.refuse(k.present, other.key, other.hint, "kernel %s has both python and %s", k.Name, other.key)
 	}
-	one := k.launch
-	if one == nil {
-		one = &launchDraft{Launch: &Launch{Pos: python.key.pos}, owner: k.name}
-	}
-	one.Entry = k.Python
-	k.launches = []*launchDraft{one}
+	k.onlyLaunch(python.key.pos).Entry = k.Python
 	for _, name := range k.params {
 		if slices.Contains(pythonWords, name.text) {
 			d.fail(name, "%s is a word of Python, so it cannot be a keyword argument", name.text)
