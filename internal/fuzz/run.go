@@ -102,12 +102,9 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	}
 	var jobs []*lab.Job
 	for _, s := range subjects {
-		for _, job := range []*lab.Job{s.candidate, s.reference, s.rival} {
-			if job != nil {
-				jobs = append(jobs, job)
-			}
-		}
+		jobs = append(jobs, s.candidate, s.reference, s.rival)
 	}
+	jobs = slices.DeleteFunc(jobs, func(job *lab.Job) bool { return job == nil })
 	startErr := f.lab.Build(ctx, jobs)
 	defer f.lab.Close()
 	for _, s := range subjects {
@@ -175,15 +172,14 @@ func (f *fuzzing) plan() ([]*subject, error) {
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
 			}
 		}
+		subjects = append(subjects, s)
 		if err != nil {
 			s.fail("verify", err)
 			s.candidate.Record.Fault = s.fault // it is not built either
-			subjects = append(subjects, s)
 			continue
 		}
 		s.verification.Oracle = s.answers.String()
 		s.reference, s.rival = s.answers.Jobs(first)
-		subjects = append(subjects, s)
 	}
 	if len(subjects) == 0 {
 		return nil, fmt.Errorf("%w: %w", trial.ErrNoCase, empty)

@@ -180,11 +180,10 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, []result.Finding, error) {
 	t, err := s.plan.Settle(t, false)
 	one := f.newCase(t)
-	if err != nil {
-		one.Skipped = err.Error()
-		return one, nil, nil
+	var problem *trial.Problem
+	if err == nil {
+		problem, err = s.plan.Resolve(t)
 	}
-	problem, err := s.plan.Resolve(t)
 	if err != nil {
 		one.Skipped = err.Error()
 		return one, nil, nil

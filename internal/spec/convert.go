@@ -134,7 +134,6 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 		merge bool
 	}
 	var entries []entry
-	taken := map[string]bool{}
 	first := map[string]*node{}
 	for i, v := range values {
 		key, merge := c.key(v.Key)
@@ -152,13 +151,12 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 		}
 		if !merge {
 			first[key.text] = key
-			taken[key.text] = true
 		}
 		entries = append(entries, entry{field{key, value}, merge})
 	}
 	for _, e := range entries {
 		if e.merge {
-			n.fields = append(n.fields, c.merged(e.value, taken)...)
+			n.fields = append(n.fields, c.merged(e.value, first)...)
 		} else {
 			n.fields = append(n.fields, e.field)
 		}
@@ -167,7 +165,7 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 }
 
 // merged lists the fields that << brings: those whose keys are not taken yet.
-func (c *converter) merged(value *node, taken map[string]bool) []field {
+func (c *converter) merged(value *node, taken map[string]*node) []field {
 	var fields []field
 	for _, m := range value.list() {
 		if m.kind != mappingKind {
@@ -177,8 +175,8 @@ func (c *converter) merged(value *node, taken map[string]bool) []field {
 			continue
 		}
 		for _, f := range m.fields {
-			if !taken[f.key.text] {
-				taken[f.key.text] = true
+			if taken[f.key.text] == nil {
+				taken[f.key.text] = f.key
 				fields = append(fields, f)
 			}
 		}

@@ -34,13 +34,20 @@ var kernelKeys = []key[kernelDraft]{
 	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
 	{"launches", (*decoder).launches},
 	{"params", (*decoder).params},
-	{"constraints", (*decoder).constraints},
-	{"requires", (*decoder).requires},
+	{"constraints", func(d *decoder, k *kernelDraft, n *node) {
+		k.Constraints = d.conditions(n, "a list of constraints", "a constraint", `for example constraints: ["BLOCK_M % 16 == 0"]`)
+	}},
+	// Constraints choose variants, which are compiled once for all configs; this is about sizes:
+	// a config that does not satisfy it is a mistake in the file, a fuzz case that does not is none
+	// of the kernel's.
+	{"requires", func(d *decoder, k *kernelDraft, n *node) {
+		k.Requires = d.conditions(n, "a list of conditions", "a requirement", `for example requires: ["S % 8 == 0"]`)
+	}},
 	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic = d.boolean(n, "deterministic") }},
 	{"args", (*decoder).args},
 	{"oracle", (*decoder).oracle},
 	{"tolerance", (*decoder).tolerance},
-	{"work", (*decoder).work},
+	{"work", func(d *decoder, k *kernelDraft, n *node) { readKeys(d, n, "work", workKeys, nil, &k.Work) }},
 	{"configs", (*decoder).kernelConfigs},
 	{"flags", (*decoder).flags},
 }
@@ -193,10 +200,6 @@ func (d *decoder) values(of field) []formula.Value {
 	return values
 }
 
-func (d *decoder) constraints(k *kernelDraft, n *node) {
-	k.Constraints = d.conditions(n, "a list of constraints", "a constraint", `for example constraints: ["BLOCK_M % 16 == 0"]`)
-}
-
 // conditions reads a list of formulas that must hold.
 func (d *decoder) conditions(n *node, list, one, example string) []*Formula {
 	var found []*Formula
@@ -211,10 +214,6 @@ func (d *decoder) conditions(n *node, list, one, example string) []*Formula {
 var workKeys = []key[Work]{
 	{"flops", func(d *decoder, w *Work, n *node) { w.Flops = d.one(n, "flops") }},
 	{"bytes", func(d *decoder, w *Work, n *node) { w.Bytes = d.one(n, "bytes") }},
-}
-
-func (d *decoder) work(k *kernelDraft, n *node) {
-	readKeys(d, n, "work", workKeys, nil, &k.Work)
 }
 
 // kernelConfigs reads either patterns over the top-level configs or the

@@ -22,7 +22,7 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"*"}
 	}
-	chosen := map[*Kernel]map[*Config]bool{}
+	chosen := map[row]bool{}
 	var problems diag.Errors
 	for _, pattern := range patterns {
 		if p := s.mark(pattern, chosen); p != nil {
@@ -34,7 +34,7 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	}
 	var selections []Selection
 	for _, k := range s.Kernels {
-		configs := slices.DeleteFunc(slices.Clone(k.Configs), func(c *Config) bool { return !chosen[k][c] })
+		configs := slices.DeleteFunc(slices.Clone(k.Configs), func(c *Config) bool { return !chosen[row{k, c}] })
 		if len(configs) > 0 {
 			selections = append(selections, Selection{Kernel: k, Configs: configs})
 		}
@@ -42,8 +42,14 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	return selections, nil
 }
 
+// row is a kernel at a config.
+type row struct {
+	kernel *Kernel
+	config *Config
+}
+
 // mark adds what a pattern matches to chosen, or says why nothing does.
-func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.Problem {
+func (s *Spec) mark(pattern string, chosen map[row]bool) *diag.Problem {
 	kernelPattern, configPattern, hasConfig := strings.Cut(pattern, "/")
 	if !hasConfig {
 		configPattern = "*"
@@ -65,10 +71,7 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 		for _, c := range k.Configs {
 			configs = append(configs, c.Name)
 			if match, _ := path.Match(configPattern, c.Name); match {
-				if chosen[k] == nil {
-					chosen[k] = map[*Config]bool{}
-				}
-				chosen[k][c], found = true, true
+				chosen[row{k, c}], found = true, true
 			}
 		}
 	}

@@ -34,9 +34,6 @@ type answerer struct {
 // answer runs it on the data of a batch and returns its outputs under the numbers of the
 // candidate's arguments.
 func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
-	if a.last != nil && a.batch == batch && a.steps == steps {
-		return a.last, nil
-	}
 	if a.problem == nil {
 		problem, err := a.match()
 		if err != nil {
@@ -47,9 +44,9 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 			a.last, a.batch, a.steps = a.before.last, batch, steps
 		}
 		a.before = nil
-		if a.last != nil {
-			return a.last, nil
-		}
+	}
+	if a.last != nil && a.batch == batch && a.steps == steps {
+		return a.last, nil
 	}
 	if !a.prepared {
 		problem := *a.problem
