@@ -21,7 +21,7 @@ func (d *decoder) check(s *specDraft) {
 		d.clashes(k)
 		d.elementwise(k)
 		named := d.names(k, usable)
-		if !k.broken && named && usable && d.defaultVariant(k) {
+		if !k.broken && named && usable && k.Default().satisfies("in the default variant, ", d.problems) {
 			d.defaultInstances(k)
 		}
 	}
@@ -160,27 +160,24 @@ func (d *decoder) names(k *kernelDraft, usable bool) bool {
 			d.constraintName(k, f, name, params, known)
 		}
 	}
+	if !usable {
+		return d.trouble() == before
+	}
 	uses := map[string]*Formula{} // the first formula that uses a config variable
 	var order []string
-	unknown := map[string]bool{}
 	for _, f := range k.formulas() {
 		for _, name := range f.names {
-			switch {
-			case slices.Contains(params, name):
-			case !slices.Contains(known, name):
-				if usable && !unknown[name] {
-					unknown[name] = true // once is enough, however many formulas use it
-					d.unknownName(k, f, name, known)
-				}
-			case uses[name] == nil:
-				uses[name] = f
+			if slices.Contains(params, name) || uses[name] != nil {
+				continue
+			}
+			if uses[name] = f; slices.Contains(known, name) {
 				order = append(order, name)
+			} else {
+				d.unknownName(k, f, name, known)
 			}
 		}
 	}
-	if usable {
-		d.missingVariables(k, uses, order)
-	}
+	d.missingVariables(k, uses, order)
 	return d.trouble() == before
 }
 
@@ -234,19 +231,6 @@ func (d *decoder) missingVariables(k *kernelDraft, uses map[string]*Formula, ord
 			}
 		}
 	}
-}
-
-// defaultVariant checks that the first values satisfy the constraints.
-func (d *decoder) defaultVariant(k *kernelDraft) bool {
-	before := d.trouble()
-	def := k.Default()
-	for _, f := range k.Constraints {
-		if p := f.unmet(def); p != nil {
-			p.Message = "in the default variant, " + p.Message
-			d.problems.Add(p)
-		}
-	}
-	return d.trouble() == before
 }
 
 // defaultInstances evaluates all formulas of the default variant. One problem

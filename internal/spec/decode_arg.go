@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strings"
 
 	"pawl/internal/diag"
@@ -102,10 +103,7 @@ func (d *decoder) argParts(a *argDraft) {
 		}
 		return
 	}
-	if a.Role == "" {
-		a.Role = RoleIn
-	}
-	if a.Role == RoleOut {
+	if a.Role = cmp.Or(a.Role, RoleIn); a.Role == RoleOut {
 		d.refuse(a.present, "init", "outputs are poisoned before each launch; use role: inout if the kernel reads what was there",
 			"%s has role out, so its init would be lost", a.label())
 	}

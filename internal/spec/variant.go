@@ -148,13 +148,20 @@ func sameText(v formula.Value, text string) bool {
 // allowed reports the constraints the variant violates.
 func (v Variant) allowed() error {
 	var problems diag.List
+	v.satisfies("variant "+v.Name()+": ", &problems)
+	return problems.Err(v.Kernel.source)
+}
+
+// satisfies reports whether the constraints hold, and records which do not.
+func (v Variant) satisfies(prefix string, problems *diag.List) bool {
+	before := problems.Len()
 	for _, f := range v.Kernel.Constraints {
 		if p := f.unmet(v); p != nil {
-			p.Message = "variant " + v.Name() + ": " + p.Message
+			p.Message = prefix + p.Message
 			problems.Add(p)
 		}
 	}
-	return problems.Err(v.Kernel.source)
+	return problems.Len() == before
 }
 
 // Name tells the variants of a kernel apart: "BLOCK_M=64 BLOCK_N=32", or

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -221,13 +222,7 @@ func beside(tiles []int64, inside bool) []int64 {
 }
 
 func primeAfter(n int64) int64 {
-	for n++; ; n++ {
-		prime := n > 1
-		for d := int64(2); d*d <= n && prime; d++ {
-			prime = n%d != 0
-		}
-		if prime {
-			return n
-		}
+	for n++; !big.NewInt(n).ProbablyPrime(0); n++ { // never wrong below 2⁶⁴
 	}
+	return n
 }
