@@ -16,6 +16,8 @@ type argDraft struct {
 	present found
 	numbers []*node // of init
 
+	initKind initKind
+
 	tensorMap *tensorMapDraft
 }
 
