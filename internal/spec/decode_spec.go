@@ -2,6 +2,7 @@ package spec
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -209,50 +210,39 @@ func (d *decoder) deviceClass(s *specDraft, n *node) {
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	inWord := false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; c {
-		case ' ', '\t', '\n':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
+	var quote rune // that is open; 0 for none
+	escaped, inWord := false, false
+	for _, c := range line {
+		switch {
+		case escaped:
+			if quote == '"' && !strings.ContainsRune("\"\\$`", c) {
+				word.WriteByte('\\')
 			}
-			continue
-		case '\'':
-			end := strings.IndexByte(line[i+1:], '\'')
-			if end < 0 {
-				return nil, errors.New("a ' is never closed")
-			}
-			word.WriteString(line[i+1 : i+1+end])
-			i += end + 1
-		case '"':
-			closed := false
-			for i++; i < len(line); i++ {
-				if line[i] == '"' {
-					closed = true
-					break
-				}
-				if line[i] == '\\' && i+1 < len(line) && strings.IndexByte("\"\\$`", line[i+1]) >= 0 {
-					i++
-				}
-				word.WriteByte(line[i])
-			}
-			if !closed {
-				return nil, errors.New(`a " is never closed`)
-			}
-		case '\\':
-			if i+1 == len(line) {
-				return nil, errors.New("a backslash at the end keeps nothing")
-			}
-			i++
-			word.WriteByte(line[i])
-		default:
-			word.WriteByte(c)
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, inWord = c, true
+		case c != ' ' && c != '\t' && c != '\n':
+			word.WriteRune(c)
+			inWord = true
+		case inWord:
+			words = append(words, word.String())
+			word.Reset()
+			inWord = false
 		}
-		inWord = true
 	}
-	if inWord {
+	switch {
+	case quote != 0:
+		return nil, fmt.Errorf("a %c is never closed", quote)
+	case escaped:
+		return nil, errors.New("a backslash at the end keeps nothing")
+	case inWord:
 		words = append(words, word.String())
 	}
 	return words, nil
