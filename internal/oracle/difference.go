@@ -61,20 +61,18 @@ func (d Difference) RMS() float64 {
 // becomes there: infinite, or the largest of a type that has no infinity or
 // saturates.
 func Overflow(t dtype.Type) (limit, becomes float64) {
-	inf := math.Inf(1)
-	switch t {
-	case dtype.F32:
-		return 0x1.ffffffp127, inf
-	case dtype.F16:
-		return 65520, inf
-	case dtype.BF16:
-		return 0x1.ffp127, inf
-	case dtype.E4M3:
-		return 448, 448
-	case dtype.E5M2:
-		return 57344, 57344
+	if at, ok := overflows[t]; ok {
+		return at[0], at[1]
 	}
-	return inf, inf
+	return math.Inf(1), math.Inf(1)
+}
+
+var overflows = map[dtype.Type][2]float64{
+	dtype.F32:  {0x1.ffffffp127, math.Inf(1)},
+	dtype.F16:  {65520, math.Inf(1)},
+	dtype.BF16: {0x1.ffp127, math.Inf(1)},
+	dtype.E4M3: {448, 448},
+	dtype.E5M2: {57344, 57344},
 }
 
 // Compare judges count elements of an output against their reference, on as many

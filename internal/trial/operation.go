@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -192,19 +193,12 @@ func scalars(in *spec.Instance) (factor float64, whole bool) {
 	return factor, whole
 }
 
+// smallestNormals has the types whose least number is not that of f32 and bf16.
+var smallestNormals = map[dtype.Type]float64{dtype.F16: 0x1p-14, dtype.E5M2: 0x1p-14, dtype.E4M3: 0x1p-6, dtype.F64: 0x1p-1022}
+
 // smallestNormal returns the least positive number that a type holds in full precision,
 // and that hardware which flushes smaller ones to zero leaves alone.
-func smallestNormal(t dtype.Type) float64 {
-	switch t {
-	case dtype.F16, dtype.E5M2:
-		return 0x1p-14
-	case dtype.E4M3:
-		return 0x1p-6
-	case dtype.F64:
-		return 0x1p-1022
-	}
-	return 0x1p-126
-}
+func smallestNormal(t dtype.Type) float64 { return cmp.Or(smallestNormals[t], 0x1p-126) }
 
 var (
 	errOwn     = errors.New("its inputs have an init in the file, and keep it")
