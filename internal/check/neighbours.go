@@ -70,7 +70,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verif
 		return nil, one.Fault
 	}
 	if one.Reason != "" {
-		return []result.Finding{verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
+		return verify.Special(here.Candidate.Instance, next, one.Reason), nil
 	}
 	return here.Cliff(ctx, bench, seconds)
 }

@@ -35,7 +35,7 @@ func (c *check) checkTiming(j *judged) {
 		return
 	}
 	if t.SetAside && c.Duet.Cache != "hot" {
-		v.Suspect(verify.SetAside())
+		v.Suspect(verify.SetAside()...)
 	}
 	v.Suspect(verify.Hidden(t)...)
 	var others []*result.Timing

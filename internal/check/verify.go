@@ -175,7 +175,7 @@ func (c *check) noteRetained(v *verified, retained bool) {
 	switch {
 	case !retained:
 	case c.Duet.Cache == "hot":
-		v.verification.Findings = append(v.verification.Findings, verify.Remembers())
+		v.verification.Findings = append(v.verification.Findings, verify.Remembers()...)
 	default:
 		v.notes = append(v.notes, result.Warning{
 			Code: "retained", Message: "launches leave something in __device__ variables; no sample finds what the one before it left",

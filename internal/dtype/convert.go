@@ -5,6 +5,8 @@ import (
 	"math"
 )
 
+var little = binary.LittleEndian
+
 // Put stores v as element i of dst, little-endian, in a floating-point type,
 // rounded as that type's conversion says. It panics for an integer type:
 // float32 does not hold most integers.
@@ -13,13 +15,13 @@ func (t Type) Put(dst []byte, i int, v float32) {
 	dst = dst[i*size:][:size]
 	switch t {
 	case F64:
-		binary.LittleEndian.PutUint64(dst, math.Float64bits(float64(v)))
+		little.PutUint64(dst, math.Float64bits(float64(v)))
 	case F32:
-		binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
+		little.PutUint32(dst, math.Float32bits(v))
 	case F16:
-		binary.LittleEndian.PutUint16(dst, F16Bits(v))
+		little.PutUint16(dst, F16Bits(v))
 	case BF16:
-		binary.LittleEndian.PutUint16(dst, BF16Bits(v))
+		little.PutUint16(dst, BF16Bits(v))
 	case E4M3:
 		dst[0] = E4M3Bits(v)
 	case E5M2:
@@ -32,69 +34,180 @@ func (t Type) Put(dst []byte, i int, v float32) {
 // Get is element i of src, little-endian, of a floating-point type. It is exact
 // but for F64, which is rounded to nearest. It panics for an integer type.
 func (t Type) Get(src []byte, i int) float32 {
-	size := t.Size()
-	src = src[i*size:][:size]
-	switch t {
-	case F64:
-		return float32(math.Float64frombits(binary.LittleEndian.Uint64(src)))
-	case F32:
-		return math.Float32frombits(binary.LittleEndian.Uint32(src))
-	case F16:
-		return F16Value(binary.LittleEndian.Uint16(src))
-	case BF16:
-		return BF16Value(binary.LittleEndian.Uint16(src))
-	case E4M3:
-		return E4M3Value(src[0])
-	case E5M2:
-		return E5M2Value(src[0])
+	if !t.Float() {
+		panic("dtype: Get of a float32 from " + string(t))
 	}
-	panic("dtype: Get of a float32 from " + string(t))
+	var one [1]float64
+	t.Values(one[:], src[i*t.Size():])
+	return float32(one[0])
 }
 
-// Range returns the least and the greatest finite number that t holds. For I64 and
-// U64 the greatest is not a float64: it is then the whole number above,
-// 2^63 or 2^64.
-func (t Type) Range() (low, high float64) {
+// Values reads elements from src, little-endian, whatever their type.
+func (t Type) Values(into []float64, src []byte) {
 	switch t {
 	case F64:
-		high = math.MaxFloat64
+		read(into, src, 8, func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) })
 	case F32:
-		high = math.MaxFloat32
+		read(into, src, 4, func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) })
 	case F16:
-		high = 65504
+		read(into, src, 2, func(b []byte) float64 { return float64(F16Value(little.Uint16(b))) })
 	case BF16:
-		high = 0x1.fep127
+		read(into, src, 2, func(b []byte) float64 { return float64(BF16Value(little.Uint16(b))) })
 	case E4M3:
-		high = 448
+		read(into, src, 1, func(b []byte) float64 { return float64(E4M3Value(b[0])) })
 	case E5M2:
-		high = 57344
-	case I8, I16, I32, I64:
-		half := math.Ldexp(1, 8*t.Size()-1)
-		return -half, half - 1
-	case U8, U16, U32, U64:
-		return 0, math.Ldexp(1, 8*t.Size()) - 1
+		read(into, src, 1, func(b []byte) float64 { return float64(E5M2Value(b[0])) })
+	case I8:
+		read(into, src, 1, func(b []byte) float64 { return float64(int8(b[0])) })
+	case U8:
+		read(into, src, 1, func(b []byte) float64 { return float64(b[0]) })
+	case I16:
+		read(into, src, 2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) })
+	case U16:
+		read(into, src, 2, func(b []byte) float64 { return float64(little.Uint16(b)) })
+	case I32:
+		read(into, src, 4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) })
+	case U32:
+		read(into, src, 4, func(b []byte) float64 { return float64(little.Uint32(b)) })
+	case I64:
+		read(into, src, 8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) })
+	case U64:
+		read(into, src, 8, func(b []byte) float64 { return float64(little.Uint64(b)) })
 	}
-	return -high, high
 }
 
-// Integers returns the number of bits of the whole numbers, counted from 0, that t
-// holds exactly and without a gap: 8 for U8, 7 for I8, 24 for F32.
-func (t Type) Integers() int {
-	switch t {
-	case F64:
-		return 53
-	case F32:
-		return 24
-	case F16:
-		return 11
-	case BF16:
-		return 8
-	case E4M3:
-		return 4
-	case E5M2:
-		return 3
-	case I8, I16, I32, I64:
-		return 8*t.Size() - 1
+// read is small enough to be compiled into its callers, value with it.
+func read(into []float64, src []byte, size int, value func(element []byte) float64) {
+	for i := range into {
+		into[i] = value(src[size*i:])
 	}
-	return 8 * t.Size()
+}
+
+// Conversions between float32 and the narrower types. All round to nearest,
+// ties to even, subnormals included. A NaN becomes the quiet NaN of its sign;
+// its payload is lost.
+
+const (
+	sign32 = 1 << 31
+	inf32  = 0xff << 23
+)
+
+// The narrow formats: bits of mantissa, bias of the exponent, and, without the
+// sign, the codes of the greatest finite value, infinity and the quiet NaN.
+const (
+	f16Mantissa, f16Bias   = 10, 15
+	f16Max, f16Inf, f16NaN = 0x7bff, 0x7c00, 0x7e00
+	bf16NaN                = 0x7fc0
+	e4m3Mantissa, e4m3Bias = 3, 7
+	e4m3Max, e4m3NaN       = 0x7e, 0x7f
+	e5m2Mantissa, e5m2Bias = 2, 15
+	e5m2Max, e5m2NaN       = 0x7b, 0x7e
+)
+
+// round gives a format's code nearest to a finite magnitude. Past the
+// greatest exponent the codes simply go on, so that a caller sees an overflow
+// as a code that is too large.
+func round(magnitude, mantissa, bias uint32) uint32 {
+	shift := 23 - mantissa
+	if magnitude < (128-bias)<<23 {
+		// Subnormal in the format: a float32 of just the size at which its last
+		// bit is worth the format's smallest step rounds in the addition.
+		magic := (128 - bias + shift) << 23
+		sum := math.Float32frombits(magnitude) + math.Float32frombits(magic)
+		return math.Float32bits(sum) - magic
+	}
+	odd := magnitude >> shift & 1
+	return (magnitude - (127-bias)<<23 + 1<<(shift-1) - 1 + odd) >> shift
+}
+
+// value returns the number a finite code stands for.
+func value(code, mantissa, bias uint32) float32 {
+	// Exact also for subnormals: the product moves the exponent only.
+	return math.Float32frombits(code<<(23-mantissa)) * math.Float32frombits((254-bias)<<23)
+}
+
+func withSign(v float32, negative bool) float32 {
+	if negative {
+		return -v
+	}
+	return v
+}
+
+// F16Bits converts to IEEE binary16. What is too large becomes infinite.
+func F16Bits(v float32) uint16 {
+	bits := math.Float32bits(v)
+	sign, magnitude := bits>>16&0x8000, bits&^sign32
+	if magnitude > inf32 {
+		return uint16(sign | f16NaN)
+	}
+	return uint16(sign | min(round(magnitude, f16Mantissa, f16Bias), f16Inf))
+}
+
+// F16Value returns the number that IEEE binary16 bits stand for.
+func F16Value(bits uint16) float32 {
+	if exponent := bits & 0x7c00; exponent != 0 && exponent != 0x7c00 { // nearly always: the mantissa in place, the bias made up
+		return math.Float32frombits(uint32(bits&0x8000)<<16 | (uint32(bits&0x7fff)<<13 + (127-15)<<23))
+	}
+	return f16Rare(bits)
+}
+
+// f16Rare returns the value of zero, a subnormal number, an infinity or a NaN.
+func f16Rare(bits uint16) float32 {
+	code := uint32(bits & 0x7fff)
+	if code > f16Max {
+		return math.Float32frombits(uint32(bits&0x8000)<<16 | inf32 | (code&0x3ff)<<13)
+	}
+	return withSign(value(code, f16Mantissa, f16Bias), bits&0x8000 != 0)
+}
+
+// BF16Bits converts to bfloat16, the upper half of a float32. What is too large
+// becomes infinite.
+func BF16Bits(v float32) uint16 {
+	bits := math.Float32bits(v)
+	if bits&^sign32 > inf32 {
+		return uint16(bits>>16&0x8000 | bf16NaN)
+	}
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
+}
+
+// BF16Value returns the number that bfloat16 bits stand for.
+func BF16Value(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
+
+// E4M3Bits converts to the OCP E4M3 format (the FN variant: no infinities, one
+// NaN of each sign, greatest value 448). It saturates: what is too large,
+// infinity included, becomes ±448, as CUDA's cvt.rn.satfinite does.
+func E4M3Bits(v float32) uint8 {
+	return saturate(v, e4m3Mantissa, e4m3Bias, e4m3Max, e4m3NaN)
+}
+
+// E4M3Value returns the number that E4M3 bits stand for.
+func E4M3Value(bits uint8) float32 {
+	code := uint32(bits & 0x7f)
+	v := value(code, e4m3Mantissa, e4m3Bias)
+	if code > e4m3Max {
+		v = float32(math.NaN())
+	}
+	return withSign(v, bits&0x80 != 0)
+}
+
+// E5M2Bits converts to the OCP E5M2 format, which has infinities as IEEE types
+// do. It saturates nevertheless: what is too large, infinity included, becomes
+// ±57344, as CUDA's cvt.rn.satfinite does.
+func E5M2Bits(v float32) uint8 {
+	return saturate(v, e5m2Mantissa, e5m2Bias, e5m2Max, e5m2NaN)
+}
+
+// E5M2Value returns the number that E5M2 bits stand for.
+func E5M2Value(bits uint8) float32 {
+	// Its layout is that of binary16 without the lower eight bits of mantissa.
+	return F16Value(uint16(bits) << 8)
+}
+
+func saturate(v float32, mantissa, bias, most, nan uint32) uint8 {
+	bits := math.Float32bits(v)
+	sign, magnitude := bits>>24&0x80, bits&^sign32
+	if magnitude > inf32 {
+		return uint8(sign | nan)
+	}
+	return uint8(sign | min(round(magnitude, mantissa, bias), most))
 }

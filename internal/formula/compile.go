@@ -2,10 +2,9 @@ package formula
 
 // Program is a compiled formula. It may be used by many goroutines at once.
 type Program struct {
-	slots   int
-	general code
-	short   intCode // may be nil
-	kind    Kind    // of what short computes
+	slots int
+	root  node
+	short *shortCode // of the whole formula; may be nil
 }
 
 // Compile turns the formula into a Program whose Eval takes the values of
@@ -16,11 +15,9 @@ func (e *Expr) Compile(names []string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := resolve(e.root, slots)
-	whole := generate(root)
-	p := &Program{slots: len(names), general: whole.general}
-	if whole.hasShort {
-		p.short, p.kind = whole.short.code(), whole.short.kind
+	p := &Program{slots: len(names), root: resolve(e.root, slots)}
+	if p.short = p.root.short(); p.short == nil {
+		p.root = shorten(p.root)
 	}
 	return p, nil
 }
@@ -48,65 +45,47 @@ func (p *Program) Eval(values []Value) (Value, error) {
 		return Value{}, failf("%d values given for %d names", len(values), p.slots)
 	}
 	if p.short != nil {
-		if bits, ok := p.short(values); ok {
-			return Value{kind: p.kind, bits: uint64(bits)}, nil
+		if bits, ok := p.short.run(values); ok {
+			return Value{kind: p.short.kind, bits: uint64(bits)}, nil
 		}
 	}
-	v, err := p.general(values)
-	if err != nil {
-		return Value{}, err
-	}
-	return v, nil
+	return p.general(values)
+}
+
+func (p *Program) general(values []Value) (Value, error) { return valueOf(p.root, values) }
+
+func valueOf(n node, values []Value) (v Value, err error) {
+	defer catch(&err)
+	return n.eval(values), nil
 }
 
 // resolve gives names their slots and replaces constant parts by their values.
 // A constant part that has none stays, to fail when it is reached.
 func resolve(n node, slots map[string]int) node {
 	constant := true
-	child := func(n node) node {
-		n = resolve(n, slots)
-		if _, ok := n.(constantNode); !ok {
-			constant = false
-		}
-		return n
-	}
 	switch x := n.(type) {
-	case constantNode:
+	case *constantNode:
 		return x
-	case nameNode:
-		x.slot = slots[x.name]
-		return x
-	case unaryNode:
-		x.x = child(x.x)
-		n = x
-	case binaryNode:
-		x.x, x.y = child(x.x), child(x.y)
-		n = x
-	case chainNode:
-		operands := make([]node, len(x.operands))
-		for i, operand := range x.operands {
-			operands[i] = child(operand)
-		}
-		x.operands = operands
-		n = x
-	case logicNode:
-		x.x, x.y = child(x.x), child(x.y)
-		n = x
-	case conditionalNode:
-		x.test = child(x.test)
-		if test, ok := x.test.(constantNode); ok {
+	case *nameNode:
+		return &nameNode{x.span, x.name, slots[x.name]}
+	case *conditionalNode:
+		if test, ok := resolve(x.test, slots).(*constantNode); ok {
 			if isTrue, err := truth("if", test.value); err == nil && isTrue {
 				return resolve(x.then, slots)
 			} else if err == nil {
 				return resolve(x.other, slots)
 			}
 		}
-		x.then, x.other = child(x.then), child(x.other)
-		n = x
 	}
+	n = n.convert(func(part node) node {
+		part = resolve(part, slots)
+		_, ok := part.(*constantNode)
+		constant = constant && ok
+		return part
+	})
 	if constant {
-		if v, err := generate(n).general(nil); err == nil {
-			return constantNode{n.place(), v}
+		if v, err := valueOf(n, nil); err == nil {
+			return &constantNode{n.place(), v}
 		}
 	}
 	return n

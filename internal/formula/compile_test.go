@@ -90,7 +90,7 @@ func TestConstantPartsAreFolded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, ok := resolve(expr.root, map[string]int{"x": 0}).(constantNode); !ok || n.value != want {
+		if n, ok := resolve(expr.root, map[string]int{"x": 0}).(*constantNode); !ok || n.value != want {
 			t.Errorf("%s folds to %+v, want %s", src, n, want)
 		}
 	}

@@ -12,6 +12,9 @@ func isFinite(f float64) bool { return math.Abs(f) <= math.MaxFloat64 }
 // floorDivide is Python's // on floats: the quotient that belongs to modulo,
 // which need not be the floor of a / b once that is rounded.
 func floorDivide(a, b float64) float64 {
+	if b == 0 || !isFinite(a) || !isFinite(b) {
+		return math.Floor(a / b)
+	}
 	quotient := (a - math.Mod(a, b)) / b
 	if r := math.Mod(a, b); r != 0 && (b < 0) != (r < 0) {
 		quotient--

@@ -21,14 +21,14 @@ var functions = map[string]function{
 	"cos":       {one: floatUnary("cos", math.Cos)},
 	"erf":       {one: floatUnary("erf", math.Erf)},
 	"exp":       {one: floatUnary("exp", math.Exp)},
-	"float":     {one: &unary{symbol: "float", values: toFloat}},
+	"float":     {one: &unary{symbol: "float", values: toFloat, real: sameReal}},
 	"floor":     {one: rounding("floor", math.Floor)},
 	"gcd":       {two: integerBinary("gcd", gcdInt)},
-	"int":       {one: &unary{symbol: "int", bools: true, ints: sameInt, values: truncate}},
+	"int":       {one: &unary{symbol: "int", bools: true, ints: sameInt, values: truncate, real: math.Trunc}},
 	"log":       {one: floatUnary("log", math.Log)},
 	"log2":      {one: floatUnary("log2", math.Log2)},
-	"max":       {one: sameNumber("max"), two: extreme("max", maxInt, 1), many: true},
-	"min":       {one: sameNumber("min"), two: extreme("min", minInt, -1), many: true},
+	"max":       {one: sameNumber("max"), two: extreme("max", maxInt, 1, func(a, b float64) float64 { return max(a, b) }), many: true},
+	"min":       {one: sameNumber("min"), two: extreme("min", minInt, -1, func(a, b float64) float64 { return min(a, b) }), many: true},
 	"next_pow2": {one: integerUnary("next_pow2", nextPow2Int)},
 	"round_up":  {two: integerBinary("round_up", roundUpInt)},
 	"sin":       {one: floatUnary("sin", math.Sin)},
@@ -55,16 +55,16 @@ func functionHint(name string) string {
 }
 
 // node returns the call of f with args.
-func (f function) node(name token, args []node) (node, *Error) {
+func (f function) node(name token, args []node) node {
 	switch {
 	case len(args) == 1 && f.one != nil:
-		return unaryNode{name.span(), f.one, args[0]}, nil
+		return &unaryNode{name.span(), f.one, args[0]}
 	case len(args) == 2 && f.two != nil, len(args) > 2 && f.many:
 		n := args[0]
 		for _, arg := range args[1:] {
-			n = binaryNode{name.span(), f.two, n, arg}
+			n = &binaryNode{name.span(), f.two, n, arg}
 		}
-		return n, nil
+		return n
 	}
 	wanted := "1 argument"
 	switch {
@@ -73,12 +73,12 @@ func (f function) node(name token, args []node) (node, *Error) {
 	case f.two != nil:
 		wanted = "2 arguments"
 	}
-	return nil, failf("%s needs %s, not %d", name.text, wanted, len(args)).at(name.span())
+	panic(failf("%s needs %s, not %d", name.text, wanted, len(args)).at(name.span()))
 }
 
 // floatUnary always gives a float.
 func floatUnary(name string, f func(float64) float64) *unary {
-	return &unary{symbol: name, values: func(a Value) (Value, *Error) {
+	return &unary{symbol: name, real: f, values: func(a Value) (Value, *Error) {
 		if !a.isNumber() {
 			return Value{}, wrongKind(name, "a number", a)
 		}
@@ -92,16 +92,13 @@ func floatUnary(name string, f func(float64) float64) *unary {
 
 // rounding always gives an integer.
 func rounding(name string, round func(float64) float64) *unary {
-	return &unary{symbol: name, ints: sameInt, values: func(a Value) (Value, *Error) {
+	return &unary{symbol: name, ints: sameInt, real: round, values: func(a Value) (Value, *Error) {
 		switch a.kind {
 		case KindInt:
 			return a, nil
 		case KindFloat:
 			i, ok := toInt(round(a.float()))
-			if !ok {
-				return Value{}, noInteger(name, a)
-			}
-			return Int(i), nil
+			return exact(i, ok, name, a)
 		}
 		return Value{}, wrongKind(name, "a number", a)
 	}}
@@ -126,9 +123,10 @@ func toFloat(a Value) (Value, *Error) {
 	return Float(float64(a.int())), nil
 }
 
-// extreme keeps the first of two equal operands, like Python.
-func extreme(name string, ints func(a, b int64) (int64, bool), sign int) *binary {
-	return &binary{symbol: name, ints: ints, values: func(a, b Value) (Value, *Error) {
+// extreme keeps the first of two equal operands, like Python. Its real is NaN when either operand
+// is, as NumPy's minimum and maximum: a reference that loses a NaN would excuse the kernel that does.
+func extreme(name string, ints func(a, b int64) (int64, bool), sign int, real func(a, b float64) float64) *binary {
+	return &binary{symbol: name, ints: ints, real: real, values: func(a, b Value) (Value, *Error) {
 		if err := needNumbers(name, a, b); err != nil {
 			return Value{}, err
 		}

@@ -1,5 +1,7 @@
 package formula
 
+import "math"
+
 // How tightly operators bind.
 const (
 	powerOr = iota
@@ -16,44 +18,35 @@ const (
 	powerPower
 )
 
-type infixRole uint8
-
-const (
-	roleBinary infixRole = iota
-	roleCompare
-	roleLogic
-)
-
 type infix struct {
 	power int
-	role  infixRole
-	op    *binary
+	op    *binary // nil for and, or
 }
 
 var infixes = map[string]infix{
-	"or":  {powerOr, roleLogic, nil},
-	"and": {powerAnd, roleLogic, nil},
-	"<":   {powerCompare, roleCompare, opLess},
-	"<=":  {powerCompare, roleCompare, opLessEqual},
-	">":   {powerCompare, roleCompare, opGreater},
-	">=":  {powerCompare, roleCompare, opGreaterEqual},
-	"==":  {powerCompare, roleCompare, opEqual},
-	"!=":  {powerCompare, roleCompare, opNotEqual},
-	"|":   {powerBitOr, roleBinary, opBitOr},
-	"^":   {powerBitXor, roleBinary, opBitXor},
-	"&":   {powerBitAnd, roleBinary, opBitAnd},
-	"<<":  {powerShift, roleBinary, opShiftLeft},
-	">>":  {powerShift, roleBinary, opShiftRight},
-	"+":   {powerAdd, roleBinary, opAdd},
-	"-":   {powerAdd, roleBinary, opSubtract},
-	"*":   {powerMultiply, roleBinary, opMultiply},
-	"/":   {powerMultiply, roleBinary, opDivide},
-	"//":  {powerMultiply, roleBinary, opFloorDivide},
-	"%":   {powerMultiply, roleBinary, opModulo},
-	"**":  {powerPower, roleBinary, opPower},
+	"or":  {powerOr, nil},
+	"and": {powerAnd, nil},
+	"<":   {powerCompare, ordering("<", lessInt, func(a, b float64) float64 { return truthOf(a < b) })},
+	"<=":  {powerCompare, ordering("<=", lessEqualInt, func(a, b float64) float64 { return truthOf(a <= b) })},
+	">":   {powerCompare, ordering(">", greaterInt, func(a, b float64) float64 { return truthOf(a > b) })},
+	">=":  {powerCompare, ordering(">=", greaterEqualInt, func(a, b float64) float64 { return truthOf(a >= b) })},
+	"==":  {powerCompare, equality("==", equalInt, func(a, b float64) float64 { return truthOf(a == b) })},
+	"!=":  {powerCompare, equality("!=", notEqualInt, func(a, b float64) float64 { return truthOf(a != b) })},
+	"|":   {powerBitOr, integerBinary("|", bitOrInt)},
+	"^":   {powerBitXor, integerBinary("^", bitXorInt)},
+	"&":   {powerBitAnd, integerBinary("&", bitAndInt)},
+	"<<":  {powerShift, integerBinary("<<", shiftLeftInt)},
+	">>":  {powerShift, integerBinary(">>", shiftRightInt)},
+	"+":   {powerAdd, numberBinary("+", addInt, func(a, b float64) float64 { return a + b })},
+	"-":   {powerAdd, numberBinary("-", subtractInt, func(a, b float64) float64 { return a - b })},
+	"*":   {powerMultiply, numberBinary("*", multiplyInt, func(a, b float64) float64 { return a * b })},
+	"/":   {powerMultiply, &binary{symbol: "/", values: divide, real: func(a, b float64) float64 { return a / b }}},
+	"//":  {powerMultiply, numberBinary("//", floorDivideInt, floorDivide)},
+	"%":   {powerMultiply, numberBinary("%", moduloInt, modulo)},
+	"**":  {powerPower, &binary{symbol: "**", ints: powerInt, values: power, real: math.Pow}},
 }
 
-var prefixes = map[string]*unary{"-": opNegate, "+": opPlus, "~": opInvert}
+var prefixes = map[string]*unary{"-": opNegate, "+": sameNumber("+"), "~": integerUnary("~", invertInt)}
 
 var constants = map[string]Value{
 	"True": Bool(true), "true": Bool(true), "False": Bool(false), "false": Bool(false),

@@ -66,7 +66,7 @@ var foreign = []struct{ symbol, hint string }{
 }
 
 // scan reads the token that begins at or after offset.
-func scan(src string, offset int) (token, *Error) {
+func scan(src string, offset int) token {
 	for offset < len(src) && strings.IndexByte(" \t\r\n", src[offset]) >= 0 {
 		offset++
 	}
@@ -74,56 +74,55 @@ func scan(src string, offset int) (token, *Error) {
 	if rest == "" {
 		// Right behind the last token, not behind a trailing newline: that is
 		// where something is missing.
-		return token{kind: tokenEnd, offset: len(strings.TrimRight(src, " \t\r\n"))}, nil
+		return token{kind: tokenEnd, offset: len(strings.TrimRight(src, " \t\r\n"))}
 	}
 	switch c := rest[0]; {
 	case isDigit(c), c == '.' && len(rest) > 1 && isDigit(rest[1]):
-		return token{tokenNumber, rest[:numberLength(rest)], offset}, nil
+		return token{tokenNumber, rest[:numberLength(rest)], offset}
 	case isLetter(c):
 		end := 1
 		for end < len(rest) && (isLetter(rest[end]) || isDigit(rest[end])) {
 			end++
 		}
 		if words[rest[:end]] {
-			return token{tokenSymbol, rest[:end], offset}, nil
+			return token{tokenSymbol, rest[:end], offset}
 		}
-		return token{tokenName, rest[:end], offset}, nil
+		return token{tokenName, rest[:end], offset}
 	case c == '\'', c == '"':
 		return scanString(rest, offset)
 	}
 	return scanSymbol(rest, offset)
 }
 
-func scanString(rest string, offset int) (token, *Error) {
+func scanString(rest string, offset int) token {
 	end := strings.IndexAny(rest[1:], rest[:1]+"\\\n")
 	switch {
 	case end < 0 || rest[1+end] == '\n':
-		return token{}, failf("the string is never closed").at(span{offset, 1})
+		panic(failf("the string is never closed").at(span{offset, 1}))
 	case rest[1+end] == '\\':
-		return token{}, failf("strings have no escapes").at(span{offset + 1 + end, 1})
+		panic(failf("strings have no escapes").at(span{offset + 1 + end, 1}))
 	}
 	text := rest[:end+2]
 	if !utf8.ValidString(text) {
-		return token{}, failf("the string is not UTF-8").at(span{offset, len(text)})
+		panic(failf("the string is not UTF-8").at(span{offset, len(text)}))
 	}
-	return token{tokenString, text, offset}, nil
+	return token{tokenString, text, offset}
 }
 
-func scanSymbol(rest string, offset int) (token, *Error) {
+func scanSymbol(rest string, offset int) token {
 	for _, f := range foreign {
 		// = and ! are wrong only where they do not begin == and !=.
 		if strings.HasPrefix(rest, f.symbol) && !strings.HasPrefix(rest, f.symbol+"=") {
-			return token{}, failf("%q is not an operator", f.symbol).
-				hint(f.hint).at(span{offset, len(f.symbol)})
+			panic(failf("%q is not an operator", f.symbol).hint(f.hint).at(span{offset, len(f.symbol)}))
 		}
 	}
 	for _, symbol := range symbols {
 		if strings.HasPrefix(rest, symbol) {
-			return token{tokenSymbol, symbol, offset}, nil
+			return token{tokenSymbol, symbol, offset}
 		}
 	}
 	_, size := utf8.DecodeRuneInString(rest)
-	return token{}, failf("unexpected character %q", rest[:size]).at(span{offset, size})
+	panic(failf("unexpected character %q", rest[:size]).at(span{offset, size}))
 }
 
 // numberLength takes in all that hangs together with a number, so that 2x and
@@ -152,24 +151,26 @@ func number(text string) (Value, *Error) {
 		return Value{}, failf("%s has a leading zero", text)
 	}
 	based := len(digits) > 1 && digits[0] == '0' && isLetter(digits[1]) && digits[1]|0x20 != 'e'
+	var v Value
+	var err error
+	outside := "%s is not a finite number"
 	if integer || based {
-		i, err := strconv.ParseInt(digits, 0, 64)
-		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return Value{}, failf("%s does not fit in a 64-bit integer", text)
-		case err != nil:
-			return Value{}, failf("%s is not a number", text)
-		}
-		return Int(i), nil
+		outside = "%s does not fit in a 64-bit integer"
+		var i int64
+		i, err = strconv.ParseInt(digits, 0, 64)
+		v = Int(i)
+	} else {
+		var f float64
+		f, err = strconv.ParseFloat(digits, 64)
+		v = Float(f)
 	}
-	f, err := strconv.ParseFloat(digits, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return Value{}, failf("%s is not a finite number", text)
+		return Value{}, failf(outside, text)
 	case err != nil:
 		return Value{}, failf("%s is not a number", text)
 	}
-	return Float(f), nil
+	return v, nil
 }
 
 // withoutUnderscores removes underscores, which must stand between two digits

@@ -4,7 +4,13 @@ import "slices"
 
 // node is a part of a parsed formula. Nodes are never changed once parsed: one
 // Expr may be compiled many times, also at once.
-type node interface{ place() span }
+type node interface {
+	place() span
+	convert(each func(node) node) node // returns a copy with other operands
+	eval(env []Value) Value
+	short() *shortCode // nil where there is none
+	real(slots map[string]int) realPart
+}
 
 type (
 	constantNode struct {
@@ -45,14 +51,41 @@ type (
 	}
 )
 
-func (s span) place() span      { return s }
-func (n chainNode) place() span { return n.spans[0] }
+func (s span) place() span       { return s }
+func (n *chainNode) place() span { return n.spans[0] }
+
+func (n *constantNode) convert(func(node) node) node { return n }
+func (n *nameNode) convert(func(node) node) node     { return n }
+
+func (n *unaryNode) convert(each func(node) node) node {
+	return &unaryNode{n.span, n.op, each(n.x)}
+}
+
+func (n *binaryNode) convert(each func(node) node) node {
+	return &binaryNode{n.span, n.op, each(n.x), each(n.y)}
+}
+
+func (n *chainNode) convert(each func(node) node) node {
+	operands := make([]node, len(n.operands))
+	for i, operand := range n.operands {
+		operands[i] = each(operand)
+	}
+	return &chainNode{n.spans, n.ops, operands}
+}
+
+func (n *logicNode) convert(each func(node) node) node {
+	return &logicNode{n.span, n.symbol, n.stop, each(n.x), each(n.y)}
+}
+
+func (n *conditionalNode) convert(each func(node) node) node {
+	return &conditionalNode{n.span, each(n.then), each(n.test), each(n.other)}
+}
 
 // Expr is a parsed formula.
 type Expr struct {
 	src   string
 	root  node
-	names []nameNode // in source order, as often as they occur
+	names []*nameNode // in source order, as often as they occur
 }
 
 // Source returns the text the formula was parsed from.

@@ -9,6 +9,7 @@ type unary struct {
 	bools   bool                        // ints may be given booleans as 0 and 1
 	ints    func(a int64) (int64, bool) // nil where integers are nothing special
 	values  func(a Value) (Value, *Error)
+	real    func(a float64) float64 // in the arithmetic of Real; nil where it has none
 }
 
 // binary is an operator or function of two operands.
@@ -18,47 +19,28 @@ type binary struct {
 	bools   bool
 	ints    func(a, b int64) (int64, bool)
 	values  func(a, b Value) (Value, *Error)
+	real    func(a, b float64) float64
 }
 
 var (
-	opAdd         = numberBinary("+", addInt, func(a, b float64) float64 { return a + b })
-	opSubtract    = numberBinary("-", subtractInt, func(a, b float64) float64 { return a - b })
-	opMultiply    = numberBinary("*", multiplyInt, func(a, b float64) float64 { return a * b })
-	opDivide      = &binary{symbol: "/", values: divide}
-	opFloorDivide = numberBinary("//", floorDivideInt, floorDivide)
-	opModulo      = numberBinary("%", moduloInt, modulo)
-	opPower       = &binary{symbol: "**", ints: powerInt, values: power}
-
-	opBitOr      = integerBinary("|", bitOrInt)
-	opBitXor     = integerBinary("^", bitXorInt)
-	opBitAnd     = integerBinary("&", bitAndInt)
-	opShiftLeft  = integerBinary("<<", shiftLeftInt)
-	opShiftRight = integerBinary(">>", shiftRightInt)
-
-	opLess         = ordering("<", lessInt)
-	opLessEqual    = ordering("<=", lessEqualInt)
-	opGreater      = ordering(">", greaterInt)
-	opGreaterEqual = ordering(">=", greaterEqualInt)
-	opEqual        = equality("==", equalInt)
-	opNotEqual     = equality("!=", notEqualInt)
-
 	opNegate = numberUnary("-", negateInt, func(a float64) float64 { return -a })
-	opPlus   = sameNumber("+")
-	opInvert = integerUnary("~", invertInt)
-	opNot    = &unary{symbol: "not", boolean: true, bools: true, ints: notInt, values: not}
+	opNot    = &unary{
+		symbol: "not", boolean: true, bools: true, ints: notInt, values: not, real: func(a float64) float64 { return truthOf(a == 0) },
+	}
 )
 
 // numberBinary works on integers exactly and on floats, to which an integer
 // beside a float is converted.
 func numberBinary(symbol string, ints func(a, b int64) (int64, bool), floats func(a, b float64) float64) *binary {
-	return &binary{symbol: symbol, ints: ints, values: func(a, b Value) (Value, *Error) {
+	return &binary{symbol: symbol, ints: ints, real: floats, values: func(a, b Value) (Value, *Error) {
 		if a.kind == KindInt && b.kind == KindInt {
-			return exact(symbol, ints, a, b)
+			r, ok := ints(a.int(), b.int())
+			return exact(r, ok, symbol, a, b)
 		}
 		if err := needNumbers(symbol, a, b); err != nil {
 			return Value{}, err
 		}
-		return finite(symbol, floats(a.number(), b.number()), a, b)
+		return finite(floats(a.number(), b.number()), symbol, a, b)
 	}}
 }
 
@@ -67,19 +49,21 @@ func integerBinary(symbol string, ints func(a, b int64) (int64, bool)) *binary {
 		if err := needIntegers(symbol, a, b); err != nil {
 			return Value{}, err
 		}
-		return exact(symbol, ints, a, b)
+		r, ok := ints(a.int(), b.int())
+		return exact(r, ok, symbol, a, b)
 	}}
 }
 
-func exact(symbol string, ints func(a, b int64) (int64, bool), a, b Value) (Value, *Error) {
-	r, ok := ints(a.int(), b.int())
+// exact returns the result r of an operation on operands; ok is false where there is none.
+func exact(r int64, ok bool, symbol string, operands ...Value) (Value, *Error) {
 	if !ok {
-		return Value{}, noInteger(symbol, a, b)
+		return Value{}, noInteger(symbol, operands...)
 	}
 	return Int(r), nil
 }
 
-func finite(symbol string, f float64, a, b Value) (Value, *Error) {
+// finite returns the result f of an operation on a and b, unless it is infinite or NaN.
+func finite(f float64, symbol string, a, b Value) (Value, *Error) {
 	if !isFinite(f) {
 		return Value{}, noFloat(symbol, a, b)
 	}
@@ -94,22 +78,23 @@ func divide(a, b Value) (Value, *Error) {
 	if err := needNumbers("/", a, b); err != nil {
 		return Value{}, err
 	}
-	return finite("/", a.number()/b.number(), a, b)
+	return finite(a.number()/b.number(), "/", a, b)
 }
 
 func power(a, b Value) (Value, *Error) {
 	if a.kind == KindInt && b.kind == KindInt && b.int() >= 0 {
-		return exact("**", powerInt, a, b)
+		r, ok := powerInt(a.int(), b.int())
+		return exact(r, ok, "**", a, b)
 	}
 	if err := needNumbers("**", a, b); err != nil {
 		return Value{}, err
 	}
-	return finite("**", math.Pow(a.number(), b.number()), a, b)
+	return finite(math.Pow(a.number(), b.number()), "**", a, b)
 }
 
 // ordering compares numbers by size.
-func ordering(symbol string, ints func(a, b int64) (int64, bool)) *binary {
-	return &binary{symbol: symbol, boolean: true, ints: ints, values: func(a, b Value) (Value, *Error) {
+func ordering(symbol string, ints func(a, b int64) (int64, bool), real func(a, b float64) float64) *binary {
+	return &binary{symbol: symbol, boolean: true, ints: ints, real: real, values: func(a, b Value) (Value, *Error) {
 		if err := needNumbers(symbol, a, b); err != nil {
 			return Value{}, err
 		}
@@ -120,8 +105,8 @@ func ordering(symbol string, ints func(a, b int64) (int64, bool)) *binary {
 
 // equality compares anything, as Python does: True equals 1, and a string
 // equals no number.
-func equality(symbol string, ints func(a, b int64) (int64, bool)) *binary {
-	return &binary{symbol: symbol, boolean: true, bools: true, ints: ints, values: func(a, b Value) (Value, *Error) {
+func equality(symbol string, ints func(a, b int64) (int64, bool), real func(a, b float64) float64) *binary {
+	return &binary{symbol: symbol, boolean: true, bools: true, ints: ints, real: real, values: func(a, b Value) (Value, *Error) {
 		same := a == b
 		if a.kind != KindString && b.kind != KindString {
 			same = compare(a, b) == 0
@@ -134,14 +119,11 @@ func equality(symbol string, ints func(a, b int64) (int64, bool)) *binary {
 // numberUnary works on integers exactly and on floats, where it keeps finite
 // what is finite.
 func numberUnary(symbol string, ints func(a int64) (int64, bool), floats func(a float64) float64) *unary {
-	return &unary{symbol: symbol, ints: ints, values: func(a Value) (Value, *Error) {
+	return &unary{symbol: symbol, ints: ints, real: floats, values: func(a Value) (Value, *Error) {
 		switch a.kind {
 		case KindInt:
 			r, ok := ints(a.int())
-			if !ok {
-				return Value{}, noInteger(symbol, a)
-			}
-			return Int(r), nil
+			return exact(r, ok, symbol, a)
 		case KindFloat:
 			return Float(floats(a.float())), nil
 		}
@@ -155,16 +137,13 @@ func integerUnary(symbol string, ints func(a int64) (int64, bool)) *unary {
 			return Value{}, wrongKind(symbol, "an integer", a)
 		}
 		r, ok := ints(a.int())
-		if !ok {
-			return Value{}, noInteger(symbol, a)
-		}
-		return Int(r), nil
+		return exact(r, ok, symbol, a)
 	}}
 }
 
 // sameNumber returns its operand, which must be a number.
 func sameNumber(symbol string) *unary {
-	return numberUnary(symbol, sameInt, func(a float64) float64 { return a })
+	return numberUnary(symbol, sameInt, sameReal)
 }
 
 func not(a Value) (Value, *Error) {

@@ -11,51 +11,44 @@ const (
 )
 
 // Parse reads a formula. Its error is an *Error.
-func Parse(src string) (*Expr, error) {
+func Parse(src string) (e *Expr, err error) {
 	if len(src) > maxSource {
 		return nil, failf("the formula has %d bytes; at most %d are allowed", len(src), maxSource)
 	}
+	defer catch(&err)
 	p := parser{src: src}
-	root, err := p.formula()
-	if err != nil {
-		return nil, err
-	}
+	root := p.formula()
 	return &Expr{src: src, root: root, names: p.names}, nil
 }
 
+// parser reads a formula; it panics with an *Error where there is none.
 type parser struct {
 	src   string
 	last  token // the one before next
 	next  token
 	depth int
-	names []nameNode
+	names []*nameNode
 }
 
-func (p *parser) formula() (node, *Error) {
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+func (p *parser) formula() node {
+	p.advance()
 	if p.next.kind == tokenEnd {
-		return nil, failf("the formula is empty")
+		panic(failf("the formula is empty"))
 	}
-	root, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
+	root := p.expression()
 	switch {
 	case p.next.is(")"):
-		return nil, failf(`")" has no matching "("`).at(p.next.span())
+		panic(failf(`")" has no matching "("`).at(p.next.span()))
 	case p.next.kind != tokenEnd:
-		return nil, p.unexpected("an operator")
+		panic(p.unexpected("an operator"))
 	}
-	return root, nil
+	return root
 }
 
 // advance moves on by one token.
-func (p *parser) advance() *Error {
-	t, err := scan(p.src, p.next.offset+len(p.next.text))
-	p.last, p.next = p.next, t
-	return err
+func (p *parser) advance() {
+	next := scan(p.src, p.next.offset+len(p.next.text))
+	p.last, p.next = p.next, next
 }
 
 // unexpected says what should have stood where the next token stands.
@@ -73,118 +66,84 @@ func (p *parser) unexpected(wanted string) *Error {
 	return e
 }
 
-func (p *parser) enter() *Error {
+// enter counts a level of nesting, which the function it returns leaves.
+func (p *parser) enter() (leave func()) {
 	if p.depth++; p.depth > maxDepth {
-		return failf("the formula is nested too deeply").at(p.next.span())
+		panic(failf("the formula is nested too deeply").at(p.next.span()))
 	}
-	return nil
+	return func() { p.depth-- }
 }
 
 // expression reads a whole expression: a conditional or less.
-func (p *parser) expression() (node, *Error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	then, err := p.operand(powerOr)
-	if err != nil || !p.next.is("if") {
-		return then, err
+func (p *parser) expression() node {
+	defer p.enter()()
+	then := p.operand(powerOr)
+	if !p.next.is("if") {
+		return then
 	}
 	place := p.next.span()
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	test, err := p.operand(powerOr)
-	if err != nil {
-		return nil, err
-	}
+	p.advance()
+	test := p.operand(powerOr)
 	if !p.next.is("else") {
-		return nil, p.unexpected(`"else"`)
+		panic(p.unexpected(`"else"`))
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	other, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	return conditionalNode{place, then, test, other}, nil
+	p.advance()
+	return &conditionalNode{place, then, test, p.expression()}
 }
 
 // operand reads as far as operators bind at least as tightly as power.
-func (p *parser) operand(power int) (node, *Error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	left, err := p.prefix(power)
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) operand(power int) node {
+	defer p.enter()()
+	left := p.prefix(power)
 	for p.next.kind == tokenSymbol {
 		in, ok := infixes[p.next.text]
 		if !ok || in.power < power {
 			break
 		}
-		if in.role == roleCompare {
-			left, err = p.comparison(left)
+		if in.power == powerCompare {
+			left = p.comparison(left)
 		} else {
-			left, err = p.infix(left, in)
-		}
-		if err != nil {
-			return nil, err
+			left = p.infix(left, in)
 		}
 	}
-	return left, nil
+	return left
 }
 
 // infix reads the operator and its right side.
-func (p *parser) infix(left node, in infix) (node, *Error) {
+func (p *parser) infix(left node, in infix) node {
 	place, symbol := p.next.span(), p.next.text
 	least := in.power + 1
 	if in.power == powerPower {
 		least = powerPower // from the right: 2 ** 3 ** 2 is 2 ** 9
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
+	p.advance()
+	right := p.operand(least)
+	if in.op == nil {
+		return &logicNode{place, symbol, symbol == "or", left, right}
 	}
-	right, err := p.operand(least)
-	if err != nil {
-		return nil, err
-	}
-	if in.role == roleLogic {
-		return logicNode{place, symbol, symbol == "or", left, right}, nil
-	}
-	return binaryNode{place, in.op, left, right}, nil
+	return &binaryNode{place, in.op, left, right}
 }
 
 // comparison reads the rest of a comparison, however long the chain.
-func (p *parser) comparison(left node) (node, *Error) {
-	chain := chainNode{operands: []node{left}}
-	for p.next.kind == tokenSymbol && infixes[p.next.text].role == roleCompare {
+func (p *parser) comparison(left node) node {
+	chain := &chainNode{operands: []node{left}}
+	for p.next.kind == tokenSymbol && infixes[p.next.text].power == powerCompare {
 		chain.ops = append(chain.ops, infixes[p.next.text].op)
 		chain.spans = append(chain.spans, p.next.span())
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		right, err := p.operand(powerCompare + 1)
-		if err != nil {
-			return nil, err
-		}
-		chain.operands = append(chain.operands, right)
+		p.advance()
+		chain.operands = append(chain.operands, p.operand(powerCompare+1))
 	}
 	if len(chain.ops) == 1 {
-		return binaryNode{chain.spans[0], chain.ops[0], left, chain.operands[1]}, nil
+		return &binaryNode{chain.spans[0], chain.ops[0], left, chain.operands[1]}
 	}
-	return chain, nil
+	return chain
 }
 
 // prefix reads a value with the operators before it.
-func (p *parser) prefix(power int) (node, *Error) {
+func (p *parser) prefix(power int) node {
 	t := p.next
 	if t.is("not") && power > powerNot {
-		return nil, failf(`"not" binds too loosely to stand after %s`, p.last).
-			hint("put it in parentheses").at(t.span())
+		panic(failf(`"not" binds too loosely to stand after %s`, p.last).hint("put it in parentheses").at(t.span()))
 	}
 	op := prefixes[t.text]
 	switch {
@@ -195,112 +154,84 @@ func (p *parser) prefix(power int) (node, *Error) {
 	default:
 		return p.value()
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
+	p.advance()
+	if op == opNegate && p.next.kind == tokenNumber && strings.ReplaceAll(p.next.text, "_", "") == "9223372036854775808" {
+		return p.lowestInteger(t)
 	}
-	if op == opNegate && p.next.kind == tokenNumber {
-		if lowest, ok, err := p.lowestInteger(t); ok || err != nil {
-			return lowest, err
-		}
-	}
-	x, err := p.operand(power)
-	if err != nil {
-		return nil, err
-	}
-	return unaryNode{t.span(), op, x}, nil
+	return &unaryNode{t.span(), op, p.operand(power)}
 }
 
 // lowestInteger reads 9223372036854775808, which fits only behind a minus.
-func (p *parser) lowestInteger(minus token) (node, bool, *Error) {
+func (p *parser) lowestInteger(minus token) node {
 	number := p.next
-	if strings.ReplaceAll(number.text, "_", "") != "9223372036854775808" {
-		return nil, false, nil
-	}
-	if err := p.advance(); err != nil {
-		return nil, false, err
-	}
+	p.advance()
 	if p.next.is("**") {
-		return nil, false, failf("%s does not fit in a 64-bit integer", number.text).at(number.span())
+		panic(failf("%s does not fit in a 64-bit integer", number.text).at(number.span()))
 	}
 	place := span{minus.offset, number.offset + len(number.text) - minus.offset}
-	return constantNode{place, Int(math.MinInt64)}, true, nil
+	return &constantNode{place, Int(math.MinInt64)}
 }
 
 // value reads a literal, a name, a call or a parenthesis.
-func (p *parser) value() (node, *Error) {
+func (p *parser) value() node {
 	t := p.next
 	if t.kind == tokenEnd || t.kind == tokenSymbol && t.text != "(" {
-		return nil, p.unexpected("a value")
+		panic(p.unexpected("a value"))
 	}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	switch t.kind {
 	case tokenNumber:
 		v, err := number(t.text)
-		if err != nil {
-			return nil, err.at(t.span())
-		}
-		return constantNode{t.span(), v}, nil
+		t.span().check(err)
+		return &constantNode{t.span(), v}
 	case tokenString:
-		return constantNode{t.span(), String(t.text[1 : len(t.text)-1])}, nil
+		return &constantNode{t.span(), String(t.text[1 : len(t.text)-1])}
 	case tokenName:
 		if v, ok := constants[t.text]; ok {
-			return constantNode{t.span(), v}, nil
+			return &constantNode{t.span(), v}
 		}
 		if p.next.is("(") {
 			return p.call(t)
 		}
-		n := nameNode{span: t.span(), name: t.text}
+		n := &nameNode{span: t.span(), name: t.text}
 		p.names = append(p.names, n)
-		return n, nil
+		return n
 	}
-	inner, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	return inner, p.closing(t, `an operator or ")"`)
+	inner := p.expression()
+	p.closing(t, `an operator or ")"`)
+	return inner
 }
 
 // closing reads the parenthesis that closes open.
-func (p *parser) closing(open token, wanted string) *Error {
+func (p *parser) closing(open token, wanted string) {
 	switch {
 	case p.next.is(")"):
-		return p.advance()
+		p.advance()
 	case p.next.kind == tokenEnd:
-		return failf(`"(" is never closed`).at(open.span())
+		panic(failf(`"(" is never closed`).at(open.span()))
+	default:
+		panic(p.unexpected(wanted))
 	}
-	return p.unexpected(wanted)
 }
 
 // call reads the arguments of a function.
-func (p *parser) call(name token) (node, *Error) {
+func (p *parser) call(name token) node {
 	f, ok := functions[name.text]
 	if !ok {
 		e := failf("unknown function %q", name.text).at(name.span()).hint(functionHint(name.text))
 		e.Name = name.text
-		return nil, e
+		panic(e)
 	}
 	open := p.next
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
+	p.advance()
 	var args []node
 	for !p.next.is(")") || len(args) > 0 {
-		arg, err := p.expression()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, arg)
+		args = append(args, p.expression())
 		if !p.next.is(",") {
 			break
 		}
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+		p.advance()
 	}
-	if err := p.closing(open, `an operator, "," or ")"`); err != nil {
-		return nil, err
-	}
+	p.closing(open, `an operator, "," or ")"`)
 	return f.node(name, args)
 }

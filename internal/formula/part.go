@@ -1,5 +1,7 @@
 package formula
 
+import "slices"
+
 // Part is a part of a formula, for those who compute it in an arithmetic of their
 // own: a constant, a variable, or an operation on other parts.
 type Part struct {
@@ -21,36 +23,28 @@ func partOf(n node) Part {
 		return p
 	}
 	switch x := n.(type) {
-	case constantNode:
+	case *constantNode:
 		return Part{Value: x.value}
-	case nameNode:
+	case *nameNode:
 		return Part{Name: x.name}
-	case unaryNode:
+	case *unaryNode:
 		return operation(x.op.symbol, x.x)
-	case binaryNode:
+	case *binaryNode:
 		return operation(x.op.symbol, x.x, x.y)
-	case chainNode:
+	case *chainNode:
 		all := Part{Symbol: "and"}
 		for i, op := range x.ops {
 			all.Operands = append(all.Operands, operation(op.symbol, x.operands[i], x.operands[i+1]))
 		}
 		return all
-	case logicNode:
+	case *logicNode:
 		return operation(x.symbol, x.x, x.y)
 	}
-	x := n.(conditionalNode)
+	x := n.(*conditionalNode)
 	return operation("if", x.then, x.test, x.other)
 }
 
 // Uses reports whether an operator or function stands anywhere in the part.
 func (p Part) Uses(symbol string) bool {
-	if p.Symbol == symbol {
-		return true
-	}
-	for _, operand := range p.Operands {
-		if operand.Uses(symbol) {
-			return true
-		}
-	}
-	return false
+	return p.Symbol == symbol || slices.ContainsFunc(p.Operands, func(operand Part) bool { return operand.Uses(symbol) })
 }

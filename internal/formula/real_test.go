@@ -106,13 +106,13 @@ func TestRealErrors(t *testing.T) {
 func TestRealKnowsEveryFunction(t *testing.T) {
 	integers := map[string]bool{"ceildiv": true, "gcd": true, "next_pow2": true, "round_up": true}
 	for name, f := range functions {
-		if f.one != nil && (realUnary[name] == nil) != integers[name] || f.two != nil && (realBinary[name] == nil) != integers[name] {
+		if f.one != nil && (f.one.real == nil) != integers[name] || f.two != nil && (f.two.real == nil) != integers[name] {
 			t.Errorf("%s", name)
 		}
 	}
 	for symbol, in := range infixes {
 		bits := in.power >= powerBitOr && in.power <= powerShift
-		if in.op != nil && (realBinary[symbol] == nil) != bits {
+		if in.op != nil && (in.op.real == nil) != bits {
 			t.Errorf("%s", symbol)
 		}
 	}

@@ -9,26 +9,29 @@ package formula
 // false when it gives up.
 type intCode func(env []Value) (int64, bool)
 
-type intOp func(a, b int64) (int64, bool)
-
-// operand is a part of a formula whose kind is known when all variables are
-// integers. Names and constants are kept apart, so that the operator above
-// reads them without a call.
-type operand struct {
-	kind  Kind // KindInt or KindBool
-	run   intCode
-	leaf  leaf
-	slot  int   // leafName
-	value int64 // leafConstant
+// shortCode is the code of a part of a formula whose kind is known when all
+// variables are integers.
+type shortCode struct {
+	kind Kind // KindInt or KindBool
+	run  intCode
+	leaf node // a name or constant, which the operator above reads without a call; nil for others
 }
 
-type leaf uint8
+// shortNode is a part that has a short code, below one that has none.
+type shortNode struct {
+	node
+	*shortCode
+}
 
-const (
-	leafNone leaf = iota // run is set
-	leafName
-	leafConstant
-)
+// shorten gives the largest parts that have a short code that code.
+func shorten(n node) node {
+	if code := n.short(); code == nil {
+		return n.convert(shorten)
+	} else if code.leaf == nil {
+		return &shortNode{n, code}
+	}
+	return n
+}
 
 func resultKind(boolean bool) Kind {
 	if boolean {
@@ -37,89 +40,76 @@ func resultKind(boolean bool) Kind {
 	return KindInt
 }
 
-// code returns the operand on its own.
-func (o operand) code() intCode {
-	switch o.leaf {
-	case leafName:
-		slot := o.slot
-		return func(env []Value) (int64, bool) {
-			v := &env[slot]
-			return int64(v.bits), v.kind == KindInt
-		}
-	case leafConstant:
-		value := o.value
-		return func([]Value) (int64, bool) { return value, true }
+func (n *constantNode) short() *shortCode {
+	if n.value.kind != KindInt && n.value.kind != KindBool {
+		return nil
 	}
-	return o.run
+	value := n.value.int()
+	return &shortCode{n.value.kind, func([]Value) (int64, bool) { return value, true }, n}
+}
+
+func (n *nameNode) short() *shortCode {
+	slot := n.slot
+	return &shortCode{KindInt, func(env []Value) (int64, bool) {
+		v := &env[slot]
+		return int64(v.bits), v.kind == KindInt
+	}, n}
+}
+
+func (n *unaryNode) short() *shortCode {
+	x := n.x.short()
+	if x == nil || n.op.ints == nil || !n.op.bools && x.kind != KindInt {
+		return nil
+	}
+	run, ints := x.run, n.op.ints
+	return &shortCode{kind: resultKind(n.op.boolean), run: func(env []Value) (int64, bool) {
+		a, ok := run(env)
+		if !ok {
+			return 0, false
+		}
+		return ints(a)
+	}}
+}
+
+func (n *binaryNode) short() *shortCode {
+	x, y := n.x.short(), n.y.short()
+	if x == nil || y == nil || n.op.ints == nil || !n.op.bools && (x.kind != KindInt || y.kind != KindInt) {
+		return nil
+	}
+	return &shortCode{kind: resultKind(n.op.boolean), run: combine(n.op.ints, x, y)}
 }
 
 // combine makes the code of a binary operator, with a form of its own for each
-// common pair of operands: half of all calls are saved that way.
-func combine(op intOp, x, y operand) intCode {
-	switch {
-	case x.leaf == leafName && y.leaf == leafName:
-		i, j := x.slot, y.slot
+// kind of right operand: that saves many calls.
+func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
+	left, right := x.run, y.run
+	switch leaf := y.leaf.(type) {
+	case *nameNode:
+		slot := leaf.slot
 		return func(env []Value) (int64, bool) {
-			a, b := &env[i], &env[j]
-			if a.kind != KindInt || b.kind != KindInt {
-				return 0, false
-			}
-			return op(int64(a.bits), int64(b.bits))
-		}
-	case x.leaf == leafName && y.leaf == leafConstant:
-		i, b := x.slot, y.value
-		return func(env []Value) (int64, bool) {
-			a := &env[i]
-			if a.kind != KindInt {
-				return 0, false
-			}
-			return op(int64(a.bits), b)
-		}
-	case x.leaf == leafConstant && y.leaf == leafName:
-		a, j := x.value, y.slot
-		return func(env []Value) (int64, bool) {
-			b := &env[j]
-			if b.kind != KindInt {
-				return 0, false
-			}
-			return op(a, int64(b.bits))
-		}
-	case x.leaf == leafConstant:
-		a, run := x.value, y.code()
-		return func(env []Value) (int64, bool) {
-			b, ok := run(env)
-			if !ok {
-				return 0, false
-			}
-			return op(a, b)
-		}
-	case y.leaf == leafConstant:
-		run, b := x.code(), y.value
-		return func(env []Value) (int64, bool) {
-			a, ok := run(env)
-			if !ok {
-				return 0, false
-			}
-			return op(a, b)
-		}
-	case y.leaf == leafName:
-		run, j := x.code(), y.slot
-		return func(env []Value) (int64, bool) {
-			a, ok := run(env)
-			b := &env[j]
+			a, ok := left(env)
+			b := &env[slot]
 			if !ok || b.kind != KindInt {
 				return 0, false
 			}
 			return op(a, int64(b.bits))
 		}
+	case *constantNode:
+		b := leaf.value.int()
+		return func(env []Value) (int64, bool) {
+			a, ok := left(env)
+			if !ok {
+				return 0, false
+			}
+			return op(a, b)
+		}
 	}
-	runX, runY := x.code(), y.code()
 	return func(env []Value) (int64, bool) {
-		a, ok := runX(env)
+		a, ok := left(env)
 		if !ok {
 			return 0, false
 		}
-		b, ok := runY(env)
+		b, ok := right(env)
 		if !ok {
 			return 0, false
 		}
@@ -127,44 +117,21 @@ func combine(op intOp, x, y operand) intCode {
 	}
 }
 
-func shortUnary(op *unary, x part) (operand, bool) {
-	if !x.hasShort || op.ints == nil || !op.bools && x.short.kind != KindInt {
-		return operand{}, false
-	}
-	run, ints := x.short.code(), op.ints
-	return operand{kind: resultKind(op.boolean), run: func(env []Value) (int64, bool) {
-		a, ok := run(env)
-		if !ok {
-			return 0, false
+func (n *chainNode) short() *shortCode {
+	runs := make([]intCode, len(n.operands))
+	for i, operand := range n.operands {
+		code := operand.short()
+		if code == nil || code.kind != KindInt {
+			return nil
 		}
-		return ints(a)
-	}}, true
-}
-
-func shortBinary(op *binary, x, y part) (operand, bool) {
-	if !x.hasShort || !y.hasShort || op.ints == nil {
-		return operand{}, false
+		runs[i] = code.run
 	}
-	if !op.bools && (x.short.kind != KindInt || y.short.kind != KindInt) {
-		return operand{}, false
-	}
-	return operand{kind: resultKind(op.boolean), run: combine(op.ints, x.short, y.short)}, true
-}
-
-func shortChain(ops []*binary, parts []part) (operand, bool) {
-	runs := make([]intCode, len(parts))
-	for i, p := range parts {
-		if !p.hasShort || p.short.kind != KindInt {
-			return operand{}, false
-		}
-		runs[i] = p.short.code()
-	}
-	return operand{kind: KindBool, run: func(env []Value) (int64, bool) {
+	return &shortCode{kind: KindBool, run: func(env []Value) (int64, bool) {
 		left, ok := runs[0](env)
 		if !ok {
 			return 0, false
 		}
-		for i, op := range ops {
+		for i, op := range n.ops {
 			right, ok := runs[i+1](env)
 			if !ok {
 				return 0, false
@@ -175,29 +142,31 @@ func shortChain(ops []*binary, parts []part) (operand, bool) {
 			left = right
 		}
 		return 1, true
-	}}, true
+	}}
 }
 
-func shortLogic(stop bool, x, y part) (operand, bool) {
-	if !x.hasShort || !y.hasShort || x.short.kind != y.short.kind {
-		return operand{}, false
+func (n *logicNode) short() *shortCode {
+	x, y := n.x.short(), n.y.short()
+	if x == nil || y == nil || x.kind != y.kind {
+		return nil
 	}
-	runX, runY := x.short.code(), y.short.code()
-	return operand{kind: x.short.kind, run: func(env []Value) (int64, bool) {
-		a, ok := runX(env)
+	left, right, stop := x.run, y.run, n.stop
+	return &shortCode{kind: x.kind, run: func(env []Value) (int64, bool) {
+		a, ok := left(env)
 		if !ok || (a != 0) == stop {
 			return a, ok
 		}
-		return runY(env)
-	}}, true
+		return right(env)
+	}}
 }
 
-func shortConditional(then, test, other part) (operand, bool) {
-	if !then.hasShort || !test.hasShort || !other.hasShort || then.short.kind != other.short.kind {
-		return operand{}, false
+func (n *conditionalNode) short() *shortCode {
+	then, test, other := n.then.short(), n.test.short(), n.other.short()
+	if then == nil || test == nil || other == nil || then.kind != other.kind {
+		return nil
 	}
-	runThen, runTest, runOther := then.short.code(), test.short.code(), other.short.code()
-	return operand{kind: then.short.kind, run: func(env []Value) (int64, bool) {
+	runThen, runTest, runOther := then.run, test.run, other.run
+	return &shortCode{kind: then.kind, run: func(env []Value) (int64, bool) {
 		isTrue, ok := runTest(env)
 		switch {
 		case !ok:
@@ -206,5 +175,5 @@ func shortConditional(then, test, other part) (operand, bool) {
 			return runThen(env)
 		}
 		return runOther(env)
-	}}, true
+	}}
 }

@@ -39,19 +39,19 @@ const (
 // document is the file's JSON form. Variables are an object whose order does not matter: the
 // kernel's config gives the order.
 type document struct {
-	Schema  int                        `json:"schema"`
-	Kernel  string                     `json:"kernel"`
-	Vars    map[string]json.RawMessage `json:"vars"`
-	Fill    string                     `json:"fill,omitempty"`
-	Exact   bool                       `json:"exact,omitempty"`
-	Repeats int                        `json:"repeats"`
-	Seed    uint64                     `json:"seed"`
-	Batch   int                        `json:"batch"`
-	Lane    string                     `json:"lane"`
-	Reason  string                     `json:"reason,omitempty"`
-	Fixed   bool                       `json:"fixed"`
-	First   time.Time                  `json:"first_seen"`
-	Commit  string                     `json:"commit,omitempty"`
+	Schema  int            `json:"schema"`
+	Kernel  string         `json:"kernel"`
+	Vars    map[string]any `json:"vars"`
+	Fill    string         `json:"fill,omitempty"`
+	Exact   bool           `json:"exact,omitempty"`
+	Repeats int            `json:"repeats"`
+	Seed    uint64         `json:"seed"`
+	Batch   int            `json:"batch"`
+	Lane    string         `json:"lane"`
+	Reason  string         `json:"reason,omitempty"`
+	Fixed   bool           `json:"fixed"`
+	First   time.Time      `json:"first_seen"`
+	Commit  string         `json:"commit,omitempty"`
 }
 
 // name identifies a failure by what fails, not by the data it was found with: the same bug found
@@ -74,15 +74,11 @@ func (f *Failure) name() string {
 
 func (f *Failure) encode() ([]byte, error) {
 	d := document{
-		Schema: fileSchema, Kernel: f.Kernel, Vars: map[string]json.RawMessage{}, Fill: f.Fill, Exact: f.Exact, Repeats: f.Repeats,
+		Schema: fileSchema, Kernel: f.Kernel, Vars: map[string]any{}, Fill: f.Fill, Exact: f.Exact, Repeats: f.Repeats,
 		Seed: f.Seed, Batch: f.Batch, Lane: f.Lane, Reason: f.Reason, Fixed: f.Fixed, First: f.First, Commit: f.Commit,
 	}
 	for _, v := range f.Vars {
-		raw, err := encodeValue(v.Value)
-		if err != nil {
-			return nil, err
-		}
-		d.Vars[v.Name] = raw
+		d.Vars[v.Name] = encodeValue(v.Value)
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -93,32 +89,25 @@ func (f *Failure) encode() ([]byte, error) {
 }
 
 // encodeValue keeps the difference between 2 and 2.0.
-func encodeValue(v formula.Value) (json.RawMessage, error) {
-	switch v.Kind() {
-	case formula.KindInt:
-		return json.RawMessage(v.String()), nil
-	case formula.KindFloat:
-		f, _ := v.Float()
-		text := strconv.FormatFloat(f, 'g', -1, 64)
-		if !strings.ContainsAny(text, ".e") {
-			text += ".0"
-		}
-		return json.RawMessage(text), nil
-	case formula.KindBool:
-		b, _ := v.Bool()
-		return json.Marshal(b)
+func encodeValue(v formula.Value) any {
+	if i, ok := v.Int(); ok {
+		return i
 	}
-	text, _ := v.Text()
-	return json.Marshal(text)
+	if b, ok := v.Bool(); ok {
+		return b
+	}
+	f, ok := v.Float()
+	if !ok {
+		return v.String()
+	}
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return json.Number(text)
 }
 
-func decodeValue(raw json.RawMessage) (formula.Value, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var value any
-	if err := dec.Decode(&value); err != nil {
-		return formula.Value{}, err
-	}
+func decodeValue(value any) (formula.Value, error) {
 	switch v := value.(type) {
 	case bool:
 		return formula.Bool(v), nil
@@ -164,6 +153,7 @@ func parse(raw []byte) (*Failure, error) {
 	var d document
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
+	dec.UseNumber()
 	if err := dec.Decode(&d); err != nil {
 		return nil, err
 	}

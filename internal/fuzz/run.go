@@ -170,15 +170,14 @@ func (f *fuzzing) plan() ([]*subject, error) {
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
 			}
 		}
+		subjects = append(subjects, s)
 		if err != nil {
 			s.fail("verify", err)
 			s.candidate.Record.Fault = s.fault // it is not built either
-			subjects = append(subjects, s)
 			continue
 		}
 		s.verification.Oracle = answers.String()
 		s.exam = answers.On(first)
-		subjects = append(subjects, s)
 	}
 	if len(subjects) == 0 {
 		return nil, fmt.Errorf("%w: %w", trial.ErrNoCase, empty)

@@ -64,8 +64,7 @@ func (f *fuzzing) doubtSanitizer(message, hint string) {
 }
 
 func hintOf(err error) string {
-	var fault *result.Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*result.Fault](err); ok {
 		return fault.Hint
 	}
 	return ""

@@ -76,24 +76,19 @@ func read(path string) (*Failure, error) {
 func (s *Store) Replays(k *spec.Kernel) (trials []trial.Trial, problems []error) {
 	failures, problems := s.Load()
 	failures = slices.DeleteFunc(failures, func(f *Failure) bool { return f.Kernel != k.Name })
-	slices.SortStableFunc(failures, func(a, b *Failure) int {
-		switch {
-		case a.Fixed == b.Fixed:
-			return 0
-		case b.Fixed:
-			return -1
-		}
-		return 1
-	})
+	var fixed []trial.Trial
 	for _, f := range failures {
 		t, err := f.replay(k)
-		if err != nil {
+		switch {
+		case err != nil:
 			problems = append(problems, fmt.Errorf("%s: %w", disk.Shown(f.Stored), err))
-			continue
+		case f.Fixed:
+			fixed = append(fixed, t)
+		default:
+			trials = append(trials, t)
 		}
-		trials = append(trials, t)
 	}
-	return trials, problems
+	return append(trials, fixed...), problems
 }
 
 // Keep writes a failed trial and returns the path of its file. An existing file keeps its contents;

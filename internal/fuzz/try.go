@@ -65,8 +65,8 @@ func (s *subject) withoutNotes() {
 // of closing counts: a worker that is shutting down reports exits of its cells that would be
 // misread.
 func forged(err error) bool {
-	var fault *result.Fault
-	return errors.As(err, &fault) && fault.Cause == result.CauseForged
+	fault, ok := errors.AsType[*result.Fault](err)
+	return ok && fault.Cause == result.CauseForged
 }
 
 // trials makes one trial after the other; false: not all were made, for a reason that prevents
@@ -105,8 +105,7 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 	case ctx.Err() != nil && (err != nil || one.Fault != nil):
 		return nil, false // it ended because the run ends
 	case err != nil:
-		var own *verify.OracleError
-		if errors.As(err, &own) {
+		if own, ok := errors.AsType[*verify.OracleError](err); ok {
 			err = own.Fault()
 		}
 		s.fail("verify", err)
@@ -181,11 +180,10 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool) (*result.Case, []result.Finding, error) {
 	t, err := s.plan.Settle(t, false)
 	one := f.newCase(t)
-	if err != nil {
-		one.Skipped = err.Error()
-		return one, nil, nil
+	var problem *trial.Problem
+	if err == nil {
+		problem, err = s.plan.Resolve(t)
 	}
-	problem, err := s.plan.Resolve(t)
 	if err != nil {
 		one.Skipped = err.Error()
 		return one, nil, nil
@@ -313,14 +311,8 @@ func (f *fuzzing) verdict(s *subject) {
 // unasked reports whether all cases that the file asks for were skipped. The cases that were tried
 // are pawl's own choice and do not replace them.
 func (s *subject) unasked() bool {
-	asked, tried := 0, 0
-	for _, c := range s.verification.Cases {
-		if (c.Lane == trial.LaneMatrix || c.Lane == trial.LaneConfig) && !c.Replay {
-			asked++
-			if c.Skipped == "" {
-				tried++
-			}
-		}
-	}
-	return asked > 0 && tried == 0
+	asked := slices.DeleteFunc(slices.Clone(s.verification.Cases), func(c *result.Case) bool {
+		return c.Lane != trial.LaneMatrix && c.Lane != trial.LaneConfig || c.Replay
+	})
+	return len(asked) > 0 && !slices.ContainsFunc(asked, func(c *result.Case) bool { return c.Skipped == "" })
 }

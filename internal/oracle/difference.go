@@ -61,20 +61,18 @@ func (d Difference) RMS() float64 {
 // becomes there: infinite, or the largest of a type that has no infinity or
 // saturates.
 func Overflow(t dtype.Type) (limit, becomes float64) {
-	inf := math.Inf(1)
-	switch t {
-	case dtype.F32:
-		return 0x1.ffffffp127, inf
-	case dtype.F16:
-		return 65520, inf
-	case dtype.BF16:
-		return 0x1.ffp127, inf
-	case dtype.E4M3:
-		return 448, 448
-	case dtype.E5M2:
-		return 57344, 57344
+	if at, ok := overflows[t]; ok {
+		return at[0], at[1]
 	}
-	return inf, inf
+	return math.Inf(1), math.Inf(1)
+}
+
+var overflows = map[dtype.Type][2]float64{
+	dtype.F32:  {0x1.ffffffp127, math.Inf(1)},
+	dtype.F16:  {65520, math.Inf(1)},
+	dtype.BF16: {0x1.ffp127, math.Inf(1)},
+	dtype.E4M3: {448, 448},
+	dtype.E5M2: {57344, 57344},
 }
 
 // Compare judges count elements of an output against their reference, on as many
@@ -83,7 +81,7 @@ func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
 	parts := make([]Difference, (count+share-1)/share)
 	each(len(parts), func(n int) {
 		first := int64(n) * share
-		parts[n] = comparePart(out, want, first, min(first+share, count), tol)
+		parts[n] = comparePart(out, want, first, min(first+share, count), tol, nil)
 	})
 	total := Difference{}
 	for _, p := range parts {
@@ -97,7 +95,9 @@ func Compare(out, want Typed[[]byte], count int64, tol Tolerance) Difference {
 	return total
 }
 
-func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Difference {
+// comparePart compares elements first to last−1. It calls report, if there is one, for every element
+// outside the tolerance.
+func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance, report func(i int64, excess float64)) Difference {
 	found := Difference{Count: last - first}
 	gap := gapOf(out, want)
 	var a, b [block]float64
@@ -116,6 +116,9 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 				wrong := !tol.holds(got, ref, distance) && !rounds(out.Type, ref, got)
 				if wrong {
 					found.Wrong++
+				}
+				if wrong && report != nil {
+					report(i+int64(j), tol.excess(ref, distance))
 				}
 				if size = math.Abs(ref); !finite(got) || !finite(ref) {
 					continue
@@ -140,31 +143,7 @@ func comparePart(out, want Typed[[]byte], first, last int64, tol Tolerance) Diff
 // Each calls wrong for every element outside the tolerance, in order, with how far
 // outside it is: infinitely where one side is NaN or infinite and the other not.
 func Each(out, want Typed[[]byte], count int64, tol Tolerance, wrong func(i int64, excess float64)) {
-	walk(out, want, 0, count, func(i int64, got, ref, distance float64) {
-		if tol.holds(got, ref, distance) || rounds(out.Type, ref, got) {
-			return
-		}
-		excess := distance - tol.Abs - tol.Rel*math.Abs(ref)
-		if !finite(excess) {
-			excess = math.Inf(1)
-		}
-		wrong(i, excess)
-	})
-}
-
-// walk visits elements first to last−1 with their values and what lies between them.
-func walk(out, want Typed[[]byte], first, last int64, visit func(i int64, got, ref, distance float64)) {
-	gap := gapOf(out, want)
-	var a, b [block]float64
-	for i := first; i < last; i += block {
-		n := int(min(block, last-i))
-		Values(a[:n], out, i)
-		Values(b[:n], want, i)
-		for j := range n {
-			ref, distance := gap.at(i+int64(j), a[j], b[j])
-			visit(i+int64(j), a[j], ref, distance)
-		}
-	}
+	comparePart(out, want, 0, count, tol, wrong)
 }
 
 // gap is what lies between the elements of an output and of its reference.
@@ -202,12 +181,18 @@ func (tol Tolerance) holds(got, ref, distance float64) bool {
 	return distance <= tol.Abs+tol.Rel*math.Abs(ref)
 }
 
+// excess returns how far outside the tolerance an element is.
+func (tol Tolerance) excess(ref, distance float64) float64 {
+	if excess := distance - tol.Abs - tol.Rel*math.Abs(ref); finite(excess) {
+		return excess
+	}
+	return math.Inf(1)
+}
+
 // rounds reports whether got is what ref becomes in a type that does not hold it: no
 // kernel can do better.
 func rounds(t dtype.Type, ref, got float64) bool {
-	switch t {
-	case dtype.F32, dtype.F16, dtype.BF16, dtype.E4M3, dtype.E5M2:
-	default:
+	if !t.Float() || t == dtype.F64 {
 		return false
 	}
 	var raw [8]byte
@@ -233,62 +218,7 @@ func wideDistance(out, want Typed[[]byte], i int64) float64 {
 
 // Values reads elements from number first on, whatever their type.
 func Values(into []float64, from Typed[[]byte], first int64) {
-	src := from.Data[first*int64(from.Type.Size()):]
-	le := binary.LittleEndian
-	switch from.Type {
-	case dtype.F64:
-		for i := range into {
-			into[i] = math.Float64frombits(le.Uint64(src[8*i:]))
-		}
-	case dtype.F32:
-		for i := range into {
-			into[i] = float64(math.Float32frombits(le.Uint32(src[4*i:])))
-		}
-	case dtype.F16:
-		for i := range into {
-			into[i] = float64(dtype.F16Value(le.Uint16(src[2*i:])))
-		}
-	case dtype.BF16:
-		for i := range into {
-			into[i] = float64(dtype.BF16Value(le.Uint16(src[2*i:])))
-		}
-	case dtype.I8:
-		for i := range into {
-			into[i] = float64(int8(src[i]))
-		}
-	case dtype.U8:
-		for i := range into {
-			into[i] = float64(src[i])
-		}
-	case dtype.I16:
-		for i := range into {
-			into[i] = float64(int16(le.Uint16(src[2*i:])))
-		}
-	case dtype.U16:
-		for i := range into {
-			into[i] = float64(le.Uint16(src[2*i:]))
-		}
-	case dtype.I32:
-		for i := range into {
-			into[i] = float64(int32(le.Uint32(src[4*i:])))
-		}
-	case dtype.U32:
-		for i := range into {
-			into[i] = float64(le.Uint32(src[4*i:]))
-		}
-	case dtype.I64:
-		for i := range into {
-			into[i] = float64(int64(le.Uint64(src[8*i:])))
-		}
-	case dtype.U64:
-		for i := range into {
-			into[i] = float64(le.Uint64(src[8*i:]))
-		}
-	default:
-		for i := range into {
-			into[i] = float64(from.Type.Get(src, i))
-		}
-	}
+	from.Type.Values(into, from.Data[first*int64(from.Type.Size()):])
 }
 
 // each calls work for 0 to count−1 on as many processors as GOMAXPROCS allows.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -120,40 +121,25 @@ func checkArgs(t dtype.Type, fill Fill) error {
 		}
 		return inRange(t, -spread, spread)
 	case Uniform:
-		if err := ordered(a[0], a[1]); err != nil {
-			return err
-		}
-		if err := inRange(t, a[0], a[1]); err != nil {
+		if err := cmp.Or(ordered(a[0], a[1]), inRange(t, a[0], a[1])); err != nil {
 			return err
 		}
 		if limit := widest(t); a[1]-a[0] > limit {
 			return fmt.Errorf("%v to %v is wider than its arithmetic holds (%v)", a[0], a[1], limit)
 		}
 	case Integers:
-		if err := ordered(a[0], a[1]); err != nil {
-			return err
-		}
-		if err := whole(a...); err != nil {
-			return err
-		}
-		return inRange(t, a[0], a[1])
+		return cmp.Or(ordered(a[0], a[1]), whole(a...), inRange(t, a[0], a[1]))
 	case Constant:
-		if !t.Float() {
-			if err := whole(a[0]); err != nil {
-				return err
-			}
+		if t.Float() {
+			return inRange(t, a[0], a[0])
 		}
-		return inRange(t, a[0], a[0])
+		return cmp.Or(whole(a[0]), inRange(t, a[0], a[0]))
 	}
 	return nil
 }
 
 func floatOnly(kind string) bool {
-	switch kind {
-	case Normal, Uniform, Rows, Outliers, Specials:
-		return true
-	}
-	return false
+	return slices.Contains([]string{Normal, Uniform, Rows, Outliers, Specials}, kind)
 }
 
 // widest returns the greatest number of the type that uniform is computed in.

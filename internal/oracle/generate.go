@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"pawl/internal/dtype"
 )
@@ -107,68 +108,91 @@ func drawerInt(t dtype.Type, fill Fill, key uint64) drawer[int64] {
 	return index[int64](t)
 }
 
+var little = binary.LittleEndian
+
 var stores32 = map[dtype.Type]func([]byte, []float32){
 	dtype.F32: func(dst []byte, values []float32) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint32(dst, math.Float32bits(v))
-			dst = dst[4:]
-		}
+		store(dst, values, 4, func(b []byte, v float32) { little.PutUint32(b, math.Float32bits(v)) })
 	},
 	dtype.F16: func(dst []byte, values []float32) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, dtype.F16Bits(v))
-			dst = dst[2:]
-		}
+		store(dst, values, 2, func(b []byte, v float32) { little.PutUint16(b, dtype.F16Bits(v)) })
 	},
 	dtype.BF16: func(dst []byte, values []float32) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, dtype.BF16Bits(v))
-			dst = dst[2:]
-		}
+		store(dst, values, 2, func(b []byte, v float32) { little.PutUint16(b, dtype.BF16Bits(v)) })
 	},
 	dtype.E4M3: func(dst []byte, values []float32) {
-		for i, v := range values {
-			dst[i] = dtype.E4M3Bits(v)
-		}
+		store(dst, values, 1, func(b []byte, v float32) { b[0] = dtype.E4M3Bits(v) })
 	},
 	dtype.E5M2: func(dst []byte, values []float32) {
-		for i, v := range values {
-			dst[i] = dtype.E5M2Bits(v)
-		}
+		store(dst, values, 1, func(b []byte, v float32) { b[0] = dtype.E5M2Bits(v) })
 	},
 }
 
 func store64(dst []byte, values []float64) {
-	for _, v := range values {
-		binary.LittleEndian.PutUint64(dst, math.Float64bits(v))
-		dst = dst[8:]
-	}
+	store(dst, values, 8, func(b []byte, v float64) { little.PutUint64(b, math.Float64bits(v)) })
 }
 
 // storesInt is by size: the lower bytes of an int64 are the same for signed and
 // unsigned types.
 var storesInt = map[int]func([]byte, []int64){
 	1: func(dst []byte, values []int64) {
-		for i, v := range values {
-			dst[i] = byte(v)
-		}
+		store(dst, values, 1, func(b []byte, v int64) { b[0] = byte(v) })
 	},
 	2: func(dst []byte, values []int64) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint16(dst, uint16(v))
-			dst = dst[2:]
-		}
+		store(dst, values, 2, func(b []byte, v int64) { little.PutUint16(b, uint16(v)) })
 	},
 	4: func(dst []byte, values []int64) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint32(dst, uint32(v))
-			dst = dst[4:]
-		}
+		store(dst, values, 4, func(b []byte, v int64) { little.PutUint32(b, uint32(v)) })
 	},
 	8: func(dst []byte, values []int64) {
-		for _, v := range values {
-			binary.LittleEndian.PutUint64(dst, uint64(v))
-			dst = dst[8:]
-		}
+		store(dst, values, 8, func(b []byte, v int64) { little.PutUint64(b, uint64(v)) })
 	},
+}
+
+// store is small enough to be compiled into its callers, put with it.
+func store[T any](dst []byte, values []T, size int, put func(element []byte, v T)) {
+	for i, v := range values {
+		put(dst[size*i:], v)
+	}
+}
+
+// Changes is how many elements a step of Mutate changes, some of them perhaps twice.
+const Changes = 8
+
+// Mutate changes a few elements of a buffer that Generate has filled with the same
+// type, fill and key. Steps count from 1 and are taken one after the other. It
+// panics where Generate does.
+func Mutate(data []byte, t dtype.Type, fill Fill, key uint64, step int) {
+	count, size := uint64(elements(data, t, fill)), uint64(t.Size())
+	fill, changing := Changing(fill)
+	if !changing || count == 0 {
+		return
+	}
+	write := writer(t, fill, key)
+	for j, place := range Places(key, int64(count), step) {
+		write(data[uint64(place)*size:][:size], count+Changes*uint64(step)+uint64(j))
+	}
+}
+
+// Places returns the elements of a buffer of count that a step of Mutate changes, in
+// order.
+func Places(key uint64, count int64, step int) [Changes]int64 {
+	var places [Changes]int64
+	stream := mix(key + 1)
+	for j := range places {
+		above, _ := bits.Mul64(draw(stream, Changes*uint64(step)+uint64(j)), uint64(count))
+		places[j] = int64(above)
+	}
+	return places
+}
+
+// Changing returns the fill that Mutate takes new values from, and whether there are any.
+func Changing(fill Fill) (Fill, bool) {
+	switch fill.Kind {
+	case Constant, Zero, Iota:
+		return fill, false
+	case Rows, Outliers, Specials:
+		return Fill{Normal, fill.Args[:2]}, true
+	}
+	return fill, true
 }

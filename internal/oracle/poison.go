@@ -2,11 +2,17 @@ package oracle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
 
 	"pawl/internal/dtype"
 )
+
+// poisons has the bits of each floating-point type's poison.
+var poisons = map[dtype.Type]uint64{
+	dtype.F64: 0x7ff8a5a5a5a5a5a5, dtype.F32: 0x7fe5a5a5, dtype.F16: 0x7ea5, dtype.BF16: 0x7fe5, dtype.E4M3: 0x7f, dtype.E5M2: 0x7e,
+}
 
 // Poison fills an output before a launch, so that an element the kernel does
 // not write is seen: it is a quiet NaN in floating-point types, with bits that
@@ -19,22 +25,7 @@ import (
 // It panics when dst is not a whole number of elements.
 func Poison(dst []byte, t dtype.Type) {
 	var pattern [8]byte
-	switch t {
-	case dtype.F64:
-		binary.LittleEndian.PutUint64(pattern[:], 0x7ff8a5a5a5a5a5a5)
-	case dtype.F32:
-		binary.LittleEndian.PutUint32(pattern[:], 0x7fe5a5a5)
-	case dtype.F16:
-		binary.LittleEndian.PutUint16(pattern[:], 0x7ea5)
-	case dtype.BF16:
-		binary.LittleEndian.PutUint16(pattern[:], 0x7fe5)
-	case dtype.E4M3:
-		pattern[0] = 0x7f
-	case dtype.E5M2:
-		pattern[0] = 0x7e
-	default:
-		binary.LittleEndian.PutUint64(pattern[:], 0xa5a5a5a5a5a5a5a5)
-	}
+	binary.LittleEndian.PutUint64(pattern[:], cmp.Or(poisons[t], 0xa5a5a5a5a5a5a5a5))
 	if len(dst)%t.Size() != 0 {
 		panic("oracle: poison of a part of an element")
 	}
@@ -47,13 +38,11 @@ func Poison(dst []byte, t dtype.Type) {
 // Blank reports whether an element still is poison. Of the types with one NaN or none
 // nobody can tell: there it is false.
 func Blank(b Typed[[]byte], i int64) bool {
-	switch b.Type {
-	case dtype.F64, dtype.F32, dtype.F16, dtype.BF16:
-	default:
+	size := int64(b.Type.Size())
+	if !b.Type.Float() || size == 1 {
 		return false
 	}
 	var poison [8]byte
-	size := int64(b.Type.Size())
 	Poison(poison[:size], b.Type)
 	return bytes.Equal(b.Data[i*size:(i+1)*size], poison[:size])
 }

@@ -1,8 +1,9 @@
 package oracle
 
 import (
-	"encoding/binary"
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -84,15 +85,7 @@ func (p *problem) bindScalar(r reference, v Value) error {
 }
 
 func known(scalars map[string][]string) string {
-	var names []string
-	for part := range scalars {
-		names = append(names, part)
-	}
-	if len(names) == 0 {
-		return "no scalars"
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(scalars)), ", "), "no scalars")
 }
 
 // rounded returns what a kernel sees of a scalar.
@@ -187,24 +180,21 @@ func (p *problem) bindInputs(r reference, inputs []*operand) error {
 func slotNames(slots []slot) string {
 	var names []string
 	for _, s := range slots {
+		name := s.name
 		if s.optional {
-			names = append(names, "optional "+s.name)
-		} else {
-			names = append(names, s.name)
+			name = "optional " + name
 		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }
 
 func operandNames(operands []*operand) string {
-	if len(operands) == 0 {
-		return "none"
-	}
 	var names []string
 	for _, o := range operands {
 		names = append(names, o.Name)
 	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
 // shown writes a shape as pawl.yaml does.
@@ -213,20 +203,14 @@ func shown(shape []int64) string {
 }
 
 func (p *problem) checkData() error {
-	for _, o := range p.inputs {
-		if err := p.whole(o); err != nil {
-			return err
-		}
-	}
+	inputs := slices.Collect(maps.Values(p.inputs))
 	if p.initial != nil {
-		return p.whole(p.initial)
+		inputs = append(inputs, p.initial)
 	}
-	return nil
-}
-
-func (p *problem) whole(o *operand) error {
-	if want := o.count * int64(o.Type.Size()); int64(len(o.Data)) != want {
-		return p.refuse("hand over the whole buffer", "%s has %d bytes, and %s of %s are %d", o.Name, len(o.Data), shown(o.Shape), o.Type, want)
+	for _, o := range inputs {
+		if want := o.count * int64(o.Type.Size()); int64(len(o.Data)) != want {
+			return p.refuse("hand over the whole buffer", "%s has %d bytes, and %s of %s are %d", o.Name, len(o.Data), shown(o.Shape), o.Type, want)
+		}
 	}
 	return nil
 }
@@ -256,8 +240,5 @@ func (o *operand) read(into []float64, first int) {
 
 // write stores elements of an output from number first on.
 func (o *operand) write(values []float64, first int) {
-	dst := o.out[8*first:]
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(v))
-	}
+	store64(o.out[8*first:], values)
 }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -95,15 +96,11 @@ func planElementwise(expression string, args []Value) (*pointwise, error) {
 
 // explain adds the place and the hint to what is wrong with the formula.
 func (e *pointwise) explain(expression string, err error) error {
-	var wrong *formula.Error
-	if !errors.As(err, &wrong) {
+	wrong, ok := errors.AsType[*formula.Error](err)
+	if !ok {
 		return fmt.Errorf("reference elementwise: %q: %w", expression, err)
 	}
-	hint := wrong.Hint
-	if hint == "" {
-		hint = "correct the formula"
-	}
-	return e.refuse(hint, "%q at character %d: %s", expression, wrong.Offset+1, wrong.Message)
+	return e.refuse(cmp.Or(wrong.Hint, "correct the formula"), "%q at character %d: %s", expression, wrong.Offset+1, wrong.Message)
 }
 
 func (e *pointwise) source(o *operand) (source, error) {

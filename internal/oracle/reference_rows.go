@@ -87,14 +87,10 @@ func sameShape(p *problem, x, out *operand) error {
 }
 
 func perColumn(o *operand, columns int, otherwise float64) []float64 {
-	values := make([]float64, columns)
-	if o == nil {
-		for i := range values {
-			values[i] = otherwise
-		}
-		return values
+	values := slices.Repeat([]float64{otherwise}, columns)
+	if o != nil {
+		o.read(values, 0)
 	}
-	o.read(values, 0)
 	return values
 }
 

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -20,7 +21,7 @@ func (d *decoder) check(s *specDraft) {
 		d.clashes(k)
 		d.elementwise(k)
 		named := d.names(k, usable)
-		if !k.broken && named && usable && d.defaultVariant(k) {
+		if !k.broken && named && usable && k.Default().satisfies("in the default variant, ", d.problems) {
 			d.defaultInstances(k)
 		}
 	}
@@ -36,16 +37,12 @@ func (d *decoder) kernelOracle(s *specDraft, k *kernelDraft) {
 
 // otherKernel checks the name of the kernel that serves k as its oracle or rival.
 func (d *decoder) otherKernel(s *specDraft, k *kernelDraft, at *node, name, role string) bool {
-	var names []string
-	for _, other := range s.Kernels {
-		if other.Name != k.Name {
-			names = append(names, other.Name)
-		}
-	}
+	names := s.kernelNames()
 	switch {
 	case name == k.Name:
 		d.fail(at, "kernel %s cannot be its own %s", k.Name, role)
 	case !slices.Contains(names, name):
+		names = slices.DeleteFunc(names, func(other string) bool { return other == k.Name })
 		d.fail(at, "no kernel is called %s", quote(name)).Hint = meant(name, names)
 	default:
 		return true
@@ -67,10 +64,6 @@ func (d *decoder) applicable(s *specDraft, k *kernelDraft) bool {
 		}
 		return !s.broken
 	}
-	var names []string
-	for _, c := range s.Configs {
-		names = append(names, c.Name)
-	}
 	chosen := map[*Config]bool{}
 	ok := !s.broken
 	for _, pattern := range k.configs {
@@ -83,16 +76,11 @@ func (d *decoder) applicable(s *specDraft, k *kernelDraft) bool {
 		if !found {
 			ok = false
 			p := d.fail(pattern, "no config matches %s", quote(pattern.text))
-			if p.Hint = meant(pattern.text, names); p.Hint == "" {
-				p.Hint = "there are no configs at the top level"
-			}
+			names := namesOf(s.Configs, func(c *Config) string { return c.Name })
+			p.Hint = cmp.Or(meant(pattern.text, names), "there are no configs at the top level")
 		}
 	}
-	for _, c := range s.Configs {
-		if chosen[c] {
-			k.Kernel.Configs = append(k.Kernel.Configs, c)
-		}
-	}
+	k.Kernel.Configs = slices.DeleteFunc(slices.Clone(s.Configs), func(c *Config) bool { return !chosen[c] })
 	return ok
 }
 
@@ -101,7 +89,7 @@ func (d *decoder) applicable(s *specDraft, k *kernelDraft) bool {
 func (d *decoder) clashes(k *kernelDraft) {
 	for _, p := range k.Params {
 		for _, c := range k.Kernel.Configs {
-			if _, ok := c.lookup(p.Name); ok {
+			if _, ok := c.Lookup(p.Name); ok {
 				d.problems.Addf(p.Pos, "%s is a param of %s and also a variable of config %s", p.Name, k.Name, c.Name).
 					Hint = "rename one of them: formulas could mean either"
 				break
@@ -136,52 +124,60 @@ func (k *Kernel) formulas() []*Formula {
 	return slices.DeleteFunc(list, func(f *Formula) bool { return f == nil })
 }
 
-func (k *Kernel) hasParam(name string) bool {
-	return slices.ContainsFunc(k.Params, func(p *Param) bool { return p.Name == name })
+func (s *Spec) kernelNames() []string {
+	return namesOf(s.Kernels, func(k *Kernel) string { return k.Name })
+}
+
+func (k *Kernel) paramNames() []string {
+	return namesOf(k.Params, func(p *Param) string { return p.Name })
+}
+
+func (k *Kernel) argNames() []string {
+	return namesOf(k.Args, func(a *Arg) string { return a.Name })
+}
+
+// variableNames returns the variables of all configs that apply, each once.
+func (k *Kernel) variableNames() []string {
+	var names []string
+	for _, c := range k.Configs {
+		for _, v := range c.Vars {
+			if !slices.Contains(names, v.Name) {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
 }
 
 // names checks that every name in a kernel's formulas has a value in every
 // config that applies.
 func (d *decoder) names(k *kernelDraft, usable bool) bool {
 	before := d.trouble()
-	var params, known []string
-	for _, p := range k.Params {
-		params = append(params, p.Name)
-	}
-	known = append(known, params...)
-	for _, c := range k.Kernel.Configs {
-		for _, v := range c.Vars {
-			if !slices.Contains(known, v.Name) {
-				known = append(known, v.Name)
-			}
-		}
-	}
+	params := k.paramNames()
+	known := slices.Concat(params, k.variableNames())
 	for _, f := range k.Constraints {
 		for _, name := range f.names {
 			d.constraintName(k, f, name, params, known)
 		}
 	}
+	if !usable {
+		return d.trouble() == before
+	}
 	uses := map[string]*Formula{} // the first formula that uses a config variable
 	var order []string
-	unknown := map[string]bool{}
 	for _, f := range k.formulas() {
 		for _, name := range f.names {
-			switch {
-			case slices.Contains(params, name):
-			case !slices.Contains(known, name):
-				if usable && !unknown[name] {
-					unknown[name] = true // once is enough, however many formulas use it
-					d.unknownName(k, f, name, known)
-				}
-			case uses[name] == nil:
-				uses[name] = f
+			if slices.Contains(params, name) || uses[name] != nil {
+				continue
+			}
+			if uses[name] = f; slices.Contains(known, name) {
 				order = append(order, name)
+			} else {
+				d.unknownName(k, f, name, known)
 			}
 		}
 	}
-	if usable {
-		d.missingVariables(k, uses, order)
-	}
+	d.missingVariables(k, uses, order)
 	return d.trouble() == before
 }
 
@@ -201,9 +197,8 @@ func (d *decoder) constraintName(k *kernelDraft, f *Formula, name string, params
 
 func (d *decoder) unknownName(k *kernelDraft, f *Formula, name string, known []string) {
 	p := f.unknown(name, known)
-	isArg := slices.ContainsFunc(k.Args, func(a *Arg) bool { return a.Name == name })
 	switch {
-	case isArg:
+	case slices.Contains(k.argNames(), name):
 		p.Hint = fmt.Sprintf("%s is an argument; formulas see params and config variables", name)
 	case len(known) == 0:
 		p.Hint = fmt.Sprintf("define it in a config: configs: {small: {%s: 1024}}", name)
@@ -217,7 +212,7 @@ func (d *decoder) missingVariables(k *kernelDraft, uses map[string]*Formula, ord
 	missing := map[*Config][]string{}
 	for _, c := range k.Kernel.Configs {
 		for _, name := range order {
-			if _, ok := c.lookup(name); !ok {
+			if _, ok := c.Lookup(name); !ok {
 				missing[c] = append(missing[c], name)
 			}
 		}
@@ -238,26 +233,13 @@ func (d *decoder) missingVariables(k *kernelDraft, uses map[string]*Formula, ord
 	}
 }
 
-// defaultVariant checks that the first values satisfy the constraints.
-func (d *decoder) defaultVariant(k *kernelDraft) bool {
-	before := d.trouble()
-	def := k.Default()
-	for _, f := range k.Constraints {
-		if p := def.violates(f); p != nil {
-			p.Message = "in the default variant, " + p.Message
-			d.problems.Add(p)
-		}
-	}
-	return d.trouble() == before
-}
-
 // defaultInstances evaluates all formulas of the default variant. One problem
 // per place is enough, however many configs run into it.
 func (d *decoder) defaultInstances(k *kernelDraft) {
 	seen := map[diag.Pos]bool{}
 	for _, c := range k.Kernel.Configs {
-		_, problems := k.Default().resolve(c)
-		for _, p := range problems {
+		_, err := k.Default().At(c)
+		for _, p := range diag.Problems(err) {
 			if !seen[p.Pos] {
 				seen[p.Pos] = true
 				d.problems.Add(p)
@@ -273,20 +255,14 @@ func (d *decoder) fuzzNames(s *specDraft) {
 		if k.broken || s.broken {
 			return
 		}
-		for _, c := range k.Kernel.Configs {
-			for _, v := range c.Vars {
-				known = append(known, v.Name)
-			}
-		}
+		known = append(known, k.variableNames()...)
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
 	for _, n := range s.fuzz {
 		if !slices.Contains(known, n.text) {
 			p := d.fail(n, "%s is no variable of any config", n.text)
 			p.Hint = meant(n.text, known)
 			for _, k := range s.Kernels {
-				if k.hasParam(n.text) {
+				if slices.Contains(k.paramNames(), n.text) {
 					p.Hint = fmt.Sprintf("%s is a param of %s; every variant is tested anyway", n.text, k.Name)
 				}
 			}
@@ -294,12 +270,44 @@ func (d *decoder) fuzzNames(s *specDraft) {
 	}
 }
 
-// lookup finds a variable of the config.
-func (c *Config) lookup(name string) (formula.Value, bool) {
+// Lookup finds a variable of the config.
+func (c *Config) Lookup(name string) (formula.Value, bool) {
 	for _, v := range c.Vars {
 		if v.Name == name {
 			return v.Value, true
 		}
 	}
 	return formula.Value{}, false
+}
+
+// Variables returns the config variables that decide what the kernel is given and how it
+// is launched, in the order of its first config. Those that only its work is told by
+// are not among them.
+func (k *Kernel) Variables() []string {
+	var used []*Formula
+	for _, f := range k.formulas() {
+		if f != k.Work.Flops && f != k.Work.Bytes {
+			used = append(used, f)
+		}
+	}
+	return k.variables(used)
+}
+
+// Sizes returns the config variables that the shapes of buffers are made of.
+func (k *Kernel) Sizes() []string {
+	var shapes []*Formula
+	for _, a := range k.Args {
+		shapes = append(shapes, a.Shape...)
+	}
+	return k.variables(shapes)
+}
+
+func (k *Kernel) variables(formulas []*Formula) []string {
+	var names []string
+	for _, v := range k.Configs[0].Vars {
+		if slices.ContainsFunc(formulas, func(f *Formula) bool { return slices.Contains(f.names, v.Name) }) {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }

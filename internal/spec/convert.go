@@ -48,12 +48,8 @@ func (c *converter) convert(tree ast.Node) *node {
 		return c.scalar(textKind, t.Token)
 	case *ast.IntegerNode:
 		return c.scalar(integerKind, t.Token)
-	case *ast.FloatNode:
-		return c.scalar(floatKind, t.Token)
-	case *ast.InfinityNode:
-		return c.scalar(floatKind, t.Token)
-	case *ast.NanNode:
-		return c.scalar(floatKind, t.Token)
+	case *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return c.scalar(floatKind, t.GetToken())
 	case *ast.BoolNode:
 		return c.scalar(boolKind, t.Token)
 	case *ast.NullNode:
@@ -138,7 +134,6 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 		merge bool
 	}
 	var entries []entry
-	taken := map[string]bool{}
 	first := map[string]*node{}
 	for i, v := range values {
 		key, merge := c.key(v.Key)
@@ -156,13 +151,12 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 		}
 		if !merge {
 			first[key.text] = key
-			taken[key.text] = true
 		}
 		entries = append(entries, entry{field{key, value}, merge})
 	}
 	for _, e := range entries {
 		if e.merge {
-			n.fields = append(n.fields, c.merged(e.value, taken)...)
+			n.fields = append(n.fields, c.merged(e.value, first)...)
 		} else {
 			n.fields = append(n.fields, e.field)
 		}
@@ -171,13 +165,9 @@ func (c *converter) mapping(start *token.Token, flow bool, values []*ast.Mapping
 }
 
 // merged lists the fields that << brings: those whose keys are not taken yet.
-func (c *converter) merged(value *node, taken map[string]bool) []field {
-	from := []*node{value}
-	if value.kind == listKind {
-		from = value.items
-	}
+func (c *converter) merged(value *node, taken map[string]*node) []field {
 	var fields []field
-	for _, m := range from {
+	for _, m := range value.list() {
 		if m.kind != mappingKind {
 			if !m.reported {
 				c.problems.Addf(m.pos, "<< merges mappings, found %s", m.describe()).Width = m.width
@@ -185,8 +175,8 @@ func (c *converter) merged(value *node, taken map[string]bool) []field {
 			continue
 		}
 		for _, f := range m.fields {
-			if !taken[f.key.text] {
-				taken[f.key.text] = true
+			if taken[f.key.text] == nil {
+				taken[f.key.text] = f.key
 				fields = append(fields, f)
 			}
 		}

@@ -45,11 +45,7 @@ type key[T any] struct {
 }
 
 func keyNames[T any](keys []key[T]) []string {
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.name
-	}
-	return names
+	return namesOf(keys, func(k key[T]) string { return k.name })
 }
 
 // found is what a mapping held.
@@ -98,6 +94,51 @@ next:
 	return result
 }
 
+// refuse records a problem at the key of a mapping, if the mapping has that key.
+func (d *decoder) refuse(in found, name, hint, format string, args ...any) {
+	if f, ok := in.fields[name]; ok {
+		d.fail(f.key, format, args...).Hint = hint
+	}
+}
+
+// entries returns the fields of a mapping; what says what is expected of anything else.
+func (d *decoder) entries(n *node, what, example string) []field {
+	if n.kind != mappingKind {
+		d.expect(n, what).Hint = example
+	}
+	return n.fields
+}
+
+// items returns the items of a list; what says what is expected of anything else.
+func (d *decoder) items(n *node, what, example string) []*node {
+	if n.kind != listKind {
+		d.expect(n, what).Hint = example
+	}
+	return n.items
+}
+
+// choice reads one of a few words. Aliases are what people write for them by mistake.
+func (d *decoder) choice(n *node, what, refusal string, words []string, aliases map[string]string) (string, bool) {
+	text, ok := d.word(n, what)
+	if !ok || slices.Contains(words, text) {
+		return text, ok
+	}
+	p := d.fail(n, refusal, quote(text))
+	if p.Hint = meant(text, words); aliases[strings.ToLower(text)] != "" {
+		p.Hint = didYouMean(aliases[strings.ToLower(text)])
+	}
+	return text, false
+}
+
+// namesOf lists the names of things.
+func namesOf[T any](list []T, name func(T) string) []string {
+	var names []string
+	for _, one := range list {
+		names = append(names, name(one))
+	}
+	return names
+}
+
 func didYouMean(name string) string { return "did you mean " + name + "?" }
 
 // meant returns the hint for a misspelt name. Every letter is near every other, so
@@ -107,8 +148,7 @@ func meant(word string, names []string) string {
 		return ""
 	}
 	if near := diag.Nearest(word, names); near != "" && len(word) == 1 && !strings.EqualFold(near, word) {
-		sorted := slices.Sorted(slices.Values(names))
-		return "expected one of: " + strings.Join(sorted, ", ")
+		return "expected one of: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 	}
 	return diag.Meant(word, names)
 }
@@ -146,17 +186,14 @@ func quoteHint(n *node) string {
 // boolean reads true or false.
 func (d *decoder) boolean(n *node, what string) bool {
 	if n.kind != boolKind {
-		p := d.expect(n, what+" to be true or false")
-		if n.kind == textKind {
-			switch strings.ToLower(n.text) {
-			case "yes", "on", "y":
-				p.Hint = "write true"
-			case "no", "off", "n":
-				p.Hint = "write false"
-			}
-		}
+		d.expect(n, what+" to be true or false").Hint = booleanHints[strings.ToLower(n.text)]
 	}
 	return n.kind == boolKind && strings.EqualFold(n.text, "true")
+}
+
+// booleanHints help with what older YAML took for booleans.
+var booleanHints = map[string]string{
+	"yes": "write true", "on": "write true", "y": "write true", "no": "write false", "off": "write false", "n": "write false",
 }
 
 // integer reads a whole number between low and high; 0 where it is none.
@@ -186,21 +223,28 @@ func (d *decoder) number(n *node, what string) (float64, bool) {
 	value, err := parseNumber(n)
 	if err != nil {
 		d.fail(n, "%s: %v", what, err)
-		return 0, false
 	}
-	return value, true
+	return value, err == nil
 }
 
+// parseNumber returns a number as a float64.
 func parseNumber(n *node) (float64, error) {
+	value, err := numberValue(n)
+	number, _ := value.Float()
+	return number, err
+}
+
+// numberValue returns an integer or a finite float.
+func numberValue(n *node) (formula.Value, error) {
 	if n.kind == integerKind {
 		value, err := parseInteger(n.text)
-		return float64(value), err
+		return formula.Int(value), err
 	}
 	value, err := strconv.ParseFloat(strings.ReplaceAll(n.text, "_", ""), 64)
 	if err != nil || math.IsInf(value, 0) || math.IsNaN(value) {
-		return 0, fmt.Errorf("%s is not a finite number", n.text)
+		return formula.Value{}, fmt.Errorf("%s is not a finite number", n.text)
 	}
-	return value, nil
+	return formula.Float(value), nil
 }
 
 var leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]`)
@@ -223,20 +267,12 @@ var wordValue = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-
 // value reads what a param or a variable may be.
 func (d *decoder) value(n *node, what string) (formula.Value, bool) {
 	switch n.kind {
-	case integerKind:
-		v, err := parseInteger(n.text)
+	case integerKind, floatKind:
+		v, err := numberValue(n)
 		if err != nil {
 			d.fail(n, "%s: %v", what, err)
-			return formula.Value{}, false
 		}
-		return formula.Int(v), true
-	case floatKind:
-		v, err := parseNumber(n)
-		if err != nil {
-			d.fail(n, "%s: %v", what, err)
-			return formula.Value{}, false
-		}
-		return formula.Float(v), true
+		return v, err == nil
 	case boolKind:
 		return formula.Bool(strings.EqualFold(n.text, "true")), true
 	case textKind:
@@ -255,27 +291,21 @@ func (d *decoder) value(n *node, what string) (formula.Value, bool) {
 func (d *decoder) formula(n *node, what string) *Formula {
 	text := n.text
 	switch n.kind {
-	case textKind, boolKind:
-	case integerKind:
-		v, err := parseInteger(n.text)
-		if err != nil {
-			d.fail(n, "%s: %v", what, err)
+	case textKind:
+	case boolKind:
+		text = strings.ToLower(text)
+	case integerKind, floatKind:
+		v, ok := d.value(n, what)
+		if !ok {
 			return nil
 		}
-		text = strconv.FormatInt(v, 10)
-	case floatKind:
-		v, err := parseNumber(n)
-		if err != nil {
-			d.fail(n, "%s: %v", what, err)
-			return nil
+		if text = v.String(); n.kind == floatKind {
+			number, _ := v.Float()
+			text = strconv.FormatFloat(number, 'g', -1, 64)
 		}
-		text = strconv.FormatFloat(v, 'g', -1, 64)
 	default:
 		d.expect(n, "a formula for "+what)
 		return nil
-	}
-	if n.kind == boolKind {
-		text = strings.ToLower(text)
 	}
 	f := &Formula{Text: text, what: what, node: n}
 	f.Pos, _ = n.at(0)

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strings"
 
 	"pawl/internal/diag"
@@ -15,16 +16,20 @@ type argDraft struct {
 	present found
 	numbers []*node // of init
 
+	initKind initKind
+
 	tensorMap *tensorMapDraft
 }
 
 var argKeys = []key[argDraft]{
 	{"name", func(d *decoder, a *argDraft, n *node) {
-		if text, ok := d.text(n, "the name of an argument"); ok {
-			a.Name, a.name = text, n
-			if !identifier.MatchString(text) {
-				d.fail(n, "%s is no name for an argument", quote(text)).Hint = "use a C identifier: letters, digits and _, not starting with a digit"
-			}
+		text, ok := d.text(n, "the name of an argument")
+		if !ok {
+			return
+		}
+		a.Name, a.name = text, n
+		if !identifier.MatchString(text) {
+			d.fail(n, "%s is no name for an argument", quote(text)).Hint = identifierHint
 		}
 	}},
 	{"dtype", (*decoder).dtype},
@@ -87,28 +92,22 @@ func (d *decoder) argParts(a *argDraft) {
 		d.tensorMapParts(a)
 		return
 	}
-	hasShape := a.present.has("shape")
-	value, hasValue := a.present.fields["value"]
+	hasShape, hasValue := a.present.has("shape"), a.present.has("value")
 	switch {
 	case hasShape && hasValue:
-		d.fail(value.key, "%s has both shape and value", a.label()).Hint = "shape makes it a buffer, value a scalar"
+		d.refuse(a.present, "value", "shape makes it a buffer, value a scalar", "%s has both shape and value", a.label())
 	case a.present.lacks("shape") && a.present.lacks("value") && a.present.lacks("tensor_map"):
 		d.fail(a.node, "%s has neither shape nor value", a.label()).Hint = "shape: [N] makes it a buffer, value: N a scalar"
 	}
 	if hasValue && !hasShape {
 		for _, name := range []string{"role", "init"} {
-			if f, ok := a.present.fields[name]; ok {
-				d.fail(f.key, "%s is for buffers, and %s is a scalar", name, a.label()).Hint = "a scalar is always an input; its value says what it is"
-			}
+			d.refuse(a.present, name, "a scalar is always an input; its value says what it is", "%s is for buffers, and %s is a scalar", name, a.label())
 		}
 		return
 	}
-	if a.Role == "" {
-		a.Role = RoleIn
-	}
-	if f, ok := a.present.fields["init"]; ok && a.Role == RoleOut {
-		d.fail(f.key, "%s has role out, so its init would be lost", a.label()).
-			Hint = "outputs are poisoned before each launch; use role: inout if the kernel reads what was there"
+	if a.Role = cmp.Or(a.Role, RoleIn); a.Role == RoleOut {
+		d.refuse(a.present, "init", "outputs are poisoned before each launch; use role: inout if the kernel reads what was there",
+			"%s has role out, so its init would be lost", a.label())
 	}
 	if f, ok := a.present.fields["init"]; ok && a.DType != "" && a.Init.Kind != "" {
 		d.checkInit(f.value, a)
@@ -122,7 +121,7 @@ func (d *decoder) argShape(k *kernelDraft) {
 		if a.tensorMap != nil {
 			d.tensorMapShape(k, a)
 		}
-		written = written || a.Role == RoleOut || a.Role == RoleInOut
+		written = written || a.Role.Written()
 		if f, ok := a.present.fields["dtype"]; ok && k.Cell == CellHost && a.Value != nil && a.DType.Float() && a.DType.Size() < 4 {
 			d.fail(f.value, "%s: scalars of type %s cannot be passed to host functions", a.label(), a.DType).Hint = "use f32"
 		}
@@ -159,40 +158,28 @@ func (d *decoder) dtype(a *argDraft, n *node) {
 		return
 	}
 	a.DType = ""
-	names := make([]string, len(dtype.All))
-	for i, t := range dtype.All {
-		names[i] = string(t)
-	}
+	names := namesOf(dtype.All, func(t dtype.Type) string { return string(t) })
 	p := d.fail(n, "%s is no element type", quote(text))
 	if alias, ok := dtypeAliases[strings.ToLower(text)]; ok {
-		p.Hint = "did you mean " + string(alias) + "?"
+		p.Hint = didYouMean(string(alias))
 	} else if near := diag.Nearest(text, names); near != "" && len(text) > 1 {
-		p.Hint = "did you mean " + near + "?"
+		p.Hint = didYouMean(near)
 	} else {
 		p.Hint = "expected one of: " + strings.Join(names, " ")
 	}
 }
 
-var roleAliases = map[string]Role{
-	"input": RoleIn, "read": RoleIn, "const": RoleIn, "output": RoleOut, "write": RoleOut, "result": RoleOut,
-	"in_out": RoleInOut, "in-out": RoleInOut, "readwrite": RoleInOut, "temp": RoleScratch, "tmp": RoleScratch, "workspace": RoleScratch,
-}
+var (
+	roles       = []string{string(RoleIn), string(RoleOut), string(RoleInOut), string(RoleScratch)}
+	roleAliases = map[string]string{
+		"input": "in", "read": "in", "const": "in", "output": "out", "write": "out", "result": "out",
+		"in_out": "inout", "in-out": "inout", "readwrite": "inout", "temp": "scratch", "tmp": "scratch", "workspace": "scratch",
+	}
+)
 
 func (d *decoder) role(a *argDraft, n *node) {
-	text, ok := d.word(n, "a role")
-	if !ok {
-		return
-	}
-	switch role := Role(text); role {
-	case RoleIn, RoleOut, RoleInOut, RoleScratch:
-		a.Role = role
-	default:
+	text, ok := d.choice(n, "a role", "%s is no role", roles, roleAliases)
+	if a.Role = Role(text); !ok && n.kind == textKind {
 		a.Role = RoleInOut // so that nothing else is said about a role that is not known
-		p := d.fail(n, "%s is no role", quote(text))
-		if alias, ok := roleAliases[strings.ToLower(text)]; ok {
-			p.Hint = "did you mean " + string(alias) + "?"
-		} else {
-			p.Hint = meant(text, []string{"in", "out", "inout", "scratch"})
-		}
 	}
 }

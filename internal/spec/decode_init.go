@@ -2,44 +2,38 @@ package spec
 
 import (
 	"math"
-
-	"pawl/internal/dtype"
+	"slices"
 )
 
-// initKinds are the ways to fill a buffer and the numbers each takes.
-var initKinds = []struct {
+// initKind is a way to fill a buffer.
+type initKind struct {
 	name    string
-	numbers []string
+	numbers []string // that it takes
 	example string
-}{
-	{"normal", []string{"the mean", "the standard deviation"}, "{normal: [0, 1]}"},
-	{"uniform", []string{"low", "high"}, "{uniform: [-1, 1]}"},
-	{"integers", []string{"low", "high"}, "{integers: [-4, 4]}"},
-	{"constant", []string{"the constant"}, "{constant: 1}"},
-	{"zero", nil, "zero"},
-	{"iota", nil, "iota"},
-	{"rows", []string{"the mean", "the standard deviation", "the width"}, "{rows: [0, 1, 64]}"},
-	{"outliers", []string{"the mean", "the standard deviation", "the width", "the factor"}, "{outliers: [0, 1, 64, 20]}"},
-	{"specials", []string{"the mean", "the standard deviation", "every how many"}, "{specials: [0, 1, 100]}"},
+	floats  bool      // for floating-point buffers only
+	bare    bool      // may stand without numbers
+	usual   []float64 // the numbers where none are given
 }
 
-// hasUsual tells the inits that may stand without numbers.
-func hasUsual(kind string) bool {
-	switch kind {
-	case "constant", "rows", "outliers", "specials":
-		return false
-	}
-	return true
+var initKinds = []initKind{
+	{"normal", []string{"the mean", "the standard deviation"}, "{normal: [0, 1]}", true, true, []float64{0, 1}},
+	{"uniform", []string{"low", "high"}, "{uniform: [-1, 1]}", true, true, []float64{-1, 1}},
+	{"integers", []string{"low", "high"}, "{integers: [-4, 4]}", false, true, []float64{-8, 8}},
+	{"constant", []string{"the constant"}, "{constant: 1}", false, false, nil},
+	{"zero", nil, "zero", false, true, nil},
+	{"iota", nil, "iota", false, true, nil},
+	{"rows", []string{"the mean", "the standard deviation", "the width"}, "{rows: [0, 1, 64]}", true, false, nil},
+	{"outliers", []string{"the mean", "the standard deviation", "the width", "the factor"}, "{outliers: [0, 1, 64, 20]}", true, false, nil},
+	{"specials", []string{"the mean", "the standard deviation", "every how many"}, "{specials: [0, 1, 100]}", true, false, nil},
 }
+
+// usualUnsigned are the numbers of a bare integers where the type has no negative ones.
+var usualUnsigned = []float64{0, 15}
 
 var numberWords = []string{"no numbers", "one number", "two numbers", "three numbers", "four numbers"}
 
 func initNames() []string {
-	var names []string
-	for _, k := range initKinds {
-		names = append(names, k.name)
-	}
-	return names
+	return namesOf(initKinds, func(k initKind) string { return k.name })
 }
 
 func (d *decoder) init(a *argDraft, n *node) {
@@ -52,59 +46,34 @@ func (d *decoder) init(a *argDraft, n *node) {
 		d.expect(n, "a way to fill the buffer").Hint = "for example init: normal, or init: {uniform: [-1, 1]}"
 		return
 	}
-	for _, k := range initKinds {
-		if k.name != name.text {
-			continue
-		}
-		var items []*node
-		if value != nil && value.kind != nullKind {
-			items = value.list()
-		}
-		if (value != nil || !hasUsual(k.name)) && (len(items) != len(k.numbers) || len(items) == 0) {
-			d.fail(n, "%s takes %s", k.name, numberWords[len(k.numbers)]).Hint = "for example init: " + k.example
-			return
-		}
-		var numbers []float64
-		for i, item := range items {
-			number, ok := d.number(item, k.numbers[i])
-			if !ok {
-				return
-			}
-			numbers = append(numbers, number)
-		}
-		a.Init, a.numbers = Init{Kind: k.name, Args: numbers}, items
+	at := slices.Index(initNames(), name.text)
+	if at < 0 {
+		d.fail(name, "%s is no way to fill a buffer", quote(name.text)).Hint = meant(name.text, initNames())
 		return
 	}
-	d.fail(name, "%s is no way to fill a buffer", quote(name.text)).Hint = meant(name.text, initNames())
-}
-
-// usualNumbers returns those of an init that gives none.
-func usualNumbers(kind string, t dtype.Type) []float64 {
-	switch kind {
-	case "normal":
-		return []float64{0, 1}
-	case "uniform":
-		return []float64{-1, 1}
-	case "integers":
-		if low, _ := t.Range(); low == 0 {
-			return []float64{0, 15}
-		}
-		return []float64{-8, 8}
+	k := initKinds[at]
+	var items []*node
+	if value != nil && value.kind != nullKind {
+		items = value.list()
 	}
-	return nil
+	if (value != nil || !k.bare) && (len(items) != len(k.numbers) || len(items) == 0) {
+		d.fail(n, "%s takes %s", k.name, numberWords[len(k.numbers)]).Hint = "for example init: " + k.example
+		return
+	}
+	var numbers []float64
+	for i, item := range items {
+		number, ok := d.number(item, k.numbers[i])
+		if !ok {
+			return
+		}
+		numbers = append(numbers, number)
+	}
+	a.Init, a.numbers, a.initKind = Init{Kind: k.name, Args: numbers}, items, k
 }
 
 // normalReach is how many standard deviations the generator's normal values
 // lie from their mean at most.
 const normalReach = 4.9
-
-func takesFloats(kind string) bool {
-	switch kind {
-	case "normal", "uniform", "rows", "outliers", "specials":
-		return true
-	}
-	return false
-}
 
 // checkNormal checks the numbers of normal and of what is made from it.
 func (d *decoder) checkNormal(n *node, a *argDraft, high float64) {
@@ -126,17 +95,19 @@ func (d *decoder) checkNormal(n *node, a *argDraft, high float64) {
 // checkInit checks the numbers of an init against the element type.
 func (d *decoder) checkInit(n *node, a *argDraft) {
 	k := a.Init.Kind
-	if takesFloats(k) && !a.DType.Float() {
+	if a.initKind.floats && !a.DType.Float() {
 		d.fail(n, "%s fills floating-point buffers, and %s is %s", k, a.label(), a.DType).Hint = "use {integers: [low, high]}"
 		return
 	}
+	low, high := a.DType.Range()
 	if a.numbers == nil {
-		a.Init.Args = usualNumbers(k, a.DType)
+		if a.Init.Args = slices.Clone(a.initKind.usual); k == "integers" && low == 0 {
+			a.Init.Args = slices.Clone(usualUnsigned)
+		}
 		return
 	}
 	numbers := a.Init.Args
-	low, high := a.DType.Range()
-	if takesFloats(k) && k != "uniform" {
+	if a.initKind.floats && k != "uniform" {
 		d.checkNormal(n, a, high)
 		return
 	}

@@ -4,6 +4,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
 )
 
 // kernelDraft is a kernel while it is read.
@@ -31,13 +34,20 @@ var kernelKeys = []key[kernelDraft]{
 	{"launch", func(d *decoder, k *kernelDraft, n *node) { k.launch = d.launch(n) }},
 	{"launches", (*decoder).launches},
 	{"params", (*decoder).params},
-	{"constraints", (*decoder).constraints},
-	{"requires", (*decoder).requires},
+	{"constraints", func(d *decoder, k *kernelDraft, n *node) {
+		k.Constraints = d.conditions(n, "a list of constraints", "a constraint", `for example constraints: ["BLOCK_M % 16 == 0"]`)
+	}},
+	// Constraints choose variants, which are compiled once for all configs; this is about sizes:
+	// a config that does not satisfy it is a mistake in the file, a fuzz case that does not is none
+	// of the kernel's.
+	{"requires", func(d *decoder, k *kernelDraft, n *node) {
+		k.Requires = d.conditions(n, "a list of conditions", "a requirement", `for example requires: ["S % 8 == 0"]`)
+	}},
 	{"deterministic", func(d *decoder, k *kernelDraft, n *node) { k.Deterministic = d.boolean(n, "deterministic") }},
 	{"args", (*decoder).args},
 	{"oracle", (*decoder).oracle},
 	{"tolerance", (*decoder).tolerance},
-	{"work", (*decoder).work},
+	{"work", func(d *decoder, k *kernelDraft, n *node) { readKeys(d, n, "work", workKeys, nil, &k.Work) }},
 	{"configs", (*decoder).kernelConfigs},
 	{"flags", (*decoder).flags},
 }
@@ -91,39 +101,40 @@ func (d *decoder) kernelShape(k *kernelDraft) {
 
 // compiledShape settles the launches of a kernel that is compiled.
 func (d *decoder) compiledShape(k *kernelDraft) {
-	if f, ok := k.present.fields["framework"]; ok {
-		d.fail(f.key, "framework goes with python: it says whose tensors a Python function takes")
-	}
+	d.refuse(k.present, "framework", "", "framework goes with python: it says whose tensors a Python function takes")
 	for _, name := range k.params {
 		if slices.Contains(cWords, name.text) {
 			d.fail(name, "%s is a word of C; defined as a macro it would break the source", name.text)
 		}
 	}
 	entry, hasEntry := k.present.fields["entry"]
-	several, hasSeveral := k.present.fields["launches"]
-	launch, hasLaunch := k.present.fields["launch"]
+	hasSeveral := k.present.has("launches")
 	switch {
 	case hasEntry && hasSeveral:
-		d.fail(several.key, "kernel %s has both entry and launches", k.Name).Hint = "entry is for one launch, launches for a sequence of them"
+		d.refuse(k.present, "launches", "entry is for one launch, launches for a sequence of them", "kernel %s has both entry and launches", k.Name)
 	case k.present.lacks("entry") && k.present.lacks("launches"):
 		d.fail(k.name, "kernel %s has no entry", k.Name).Hint = "add entry: with the name of the function to launch, or launches: for a sequence of them"
-	case hasSeveral && hasLaunch:
-		d.fail(launch.key, "launch goes with entry; here each item of launches has its own").Hint = "move grid, block and the others into the items of launches"
+	case hasSeveral:
+		d.refuse(k.present, "launch", "move grid, block and the others into the items of launches", "launch goes with entry; here each item of launches has its own")
 	}
 	if hasEntry && !hasSeveral {
-		one := k.launch
-		if one == nil {
-			one = &launchDraft{Launch: &Launch{Pos: entry.key.pos}, owner: k.name}
-			if !k.present.guessed["launch"] {
-				one.present.fields = map[string]field{}
-			}
+		k.onlyLaunch(entry.key.pos).entry = entry.value
+	}
+	if k.Launcher && k.Cell != CellCUDA && k.Cell != "" {
+		d.refuse(k.present, "launcher", "", "launcher is for CUDA sources, and %s runs on the host", path.Base(k.Source))
+	}
+}
+
+// onlyLaunch makes the launch, given or not, the only one of the kernel.
+func (k *kernelDraft) onlyLaunch(at diag.Pos) *launchDraft {
+	if k.launch == nil {
+		k.launch = &launchDraft{Launch: &Launch{Pos: at}, owner: k.name}
+		if !k.present.guessed["launch"] {
+			k.launch.present.fields = map[string]field{}
 		}
-		one.entry = entry.value
-		k.launches = []*launchDraft{one}
 	}
-	if f, ok := k.present.fields["launcher"]; ok && k.Launcher && k.Cell != CellCUDA && k.Cell != "" {
-		d.fail(f.key, "launcher is for CUDA sources, and %s runs on the host", path.Base(k.Source))
-	}
+	k.launches = []*launchDraft{k.launch}
+	return k.launch
 }
 
 var cellOf = map[string]string{".c": CellHost, ".cc": CellHost, ".cpp": CellHost, ".cxx": CellHost, ".cu": CellCUDA}
@@ -150,11 +161,7 @@ func (d *decoder) source(k *kernelDraft, n *node) {
 }
 
 func (d *decoder) flags(k *kernelDraft, n *node) {
-	if n.kind != listKind {
-		d.expect(n, "a list of compiler flags").Hint = "for example flags: [-O3, -march=native]"
-		return
-	}
-	for _, item := range n.items {
+	for _, item := range d.items(n, "a list of compiler flags", "for example flags: [-O3, -march=native]") {
 		if flag, ok := d.text(item, "a compiler flag"); ok {
 			k.Flags = append(k.Flags, flag)
 		}
@@ -162,48 +169,41 @@ func (d *decoder) flags(k *kernelDraft, n *node) {
 }
 
 func (d *decoder) params(k *kernelDraft, n *node) {
-	if n.kind != mappingKind {
-		d.expect(n, "params as a mapping of names to values").Hint = "for example params: {BLOCK: [64, 128]}; the first value is the default"
-		return
-	}
-	for _, f := range n.fields {
+	for _, f := range d.entries(n, "params as a mapping of names to values", "for example params: {BLOCK: [64, 128]}; the first value is the default") {
 		p := &Param{Name: f.key.text, Pos: f.key.pos}
 		k.Params = append(k.Params, p)
 		if d.variableName(f.key, "a param") {
 			k.params = append(k.params, f.key)
 		}
-		items := f.value.list()
-		if len(items) == 0 {
+		if p.Values = d.values(f); len(f.value.list()) == 0 {
 			d.fail(f.value, "param %s has no values", p.Name).Hint = "the first value is the default"
-		}
-		seen := map[string]bool{}
-		for _, item := range items {
-			v, ok := d.value(item, "a value of "+p.Name)
-			if !ok {
-				continue
-			}
-			if text := valueText(v); seen[text] {
-				d.fail(item, "%s lists %s twice", p.Name, text)
-			} else {
-				seen[text] = true
-				p.Values = append(p.Values, v)
-			}
 		}
 	}
 }
 
-func (d *decoder) constraints(k *kernelDraft, n *node) {
-	k.Constraints = d.conditions(n, "a list of constraints", "a constraint", `for example constraints: ["BLOCK_M % 16 == 0"]`)
+// values reads the list of values of a param or of an axis.
+func (d *decoder) values(of field) []formula.Value {
+	var values []formula.Value
+	name, seen := of.key.text, map[string]bool{}
+	for _, item := range of.value.list() {
+		v, ok := d.value(item, "a value of "+name)
+		if !ok {
+			continue
+		}
+		if text := valueText(v); seen[text] {
+			d.fail(item, "%s lists %s twice", name, text)
+		} else {
+			seen[text] = true
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // conditions reads a list of formulas that must hold.
 func (d *decoder) conditions(n *node, list, one, example string) []*Formula {
-	if n.kind != listKind {
-		d.expect(n, list).Hint = example
-		return nil
-	}
 	var found []*Formula
-	for _, item := range n.items {
+	for _, item := range d.items(n, list, example) {
 		if f := d.one(item, one); f != nil {
 			found = append(found, f)
 		}
@@ -216,19 +216,12 @@ var workKeys = []key[Work]{
 	{"bytes", func(d *decoder, w *Work, n *node) { w.Bytes = d.one(n, "bytes") }},
 }
 
-func (d *decoder) work(k *kernelDraft, n *node) {
-	readKeys(d, n, "work", workKeys, nil, &k.Work)
-}
-
 // kernelConfigs reads either patterns over the top-level configs or the
 // kernel's own configs.
 func (d *decoder) kernelConfigs(k *kernelDraft, n *node) {
 	switch n.kind {
 	case mappingKind:
 		k.own = d.configs(n)
-		if len(n.fields) == 0 {
-			d.fail(n, "kernel %s would have no configs", k.Name).Hint = "leave configs out to use all top-level configs"
-		}
 	case listKind:
 		for _, item := range n.items {
 			if item.kind != textKind && item.kind != integerKind {
@@ -239,10 +232,11 @@ func (d *decoder) kernelConfigs(k *kernelDraft, n *node) {
 				k.configs = append(k.configs, item)
 			}
 		}
-		if len(n.items) == 0 {
-			d.fail(n, "kernel %s would have no configs", k.Name).Hint = "leave configs out to use all top-level configs"
-		}
 	default:
 		d.expect(n, "a list of config names, or a mapping that defines configs")
+		return
+	}
+	if len(n.fields)+len(n.items) == 0 {
+		d.fail(n, "kernel %s would have no configs", k.Name).Hint = "leave configs out to use all top-level configs"
 	}
 }

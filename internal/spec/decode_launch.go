@@ -37,12 +37,10 @@ var launchesKeys = append([]key[launchDraft]{
 		}
 	}},
 	{"args", func(d *decoder, l *launchDraft, n *node) {
-		if n.kind != listKind {
-			d.expect(n, "a list of argument names")
-			return // with all arguments, so that none is reported as not passed
+		if n.kind == listKind { // else with all arguments, so that none is reported as not passed
+			l.Args = []string{}
 		}
-		l.Args = []string{}
-		for _, item := range n.items {
+		for _, item := range d.items(n, "a list of argument names", "") {
 			if name, ok := d.text(item, "the name of an argument"); ok {
 				l.Args = append(l.Args, name)
 				l.args = append(l.args, item)
@@ -95,8 +93,8 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 			what, hint = k.Python+" is a Python function", "a Python function launches what it likes by itself; only threads may be given"
 		}
 		for _, name := range keyNames(launchKeys) {
-			if f, ok := l.present.fields[name]; ok && name != "threads" {
-				d.fail(f.key, "%s is for CUDA kernels, and %s", name, what).Hint = hint
+			if name != "threads" {
+				d.refuse(l.present, name, hint, "%s is for CUDA kernels, and %s", name, what)
 			}
 		}
 	case CellCUDA:
@@ -104,17 +102,9 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 			d.launcherShape(l)
 			return
 		}
-		if f, ok := l.present.fields["threads"]; ok {
-			d.fail(f.key, "threads is for host kernels, and %s is CUDA", path.Base(k.Source)).
-				Hint = "give the threads per block as block"
-		}
-		var missing []string
-		for _, name := range []string{"grid", "block"} {
-			if l.present.lacks(name) {
-				missing = append(missing, name)
-			}
-		}
-		if missing != nil {
+		d.refuse(l.present, "threads", "give the threads per block as block", "threads is for host kernels, and %s is CUDA", path.Base(k.Source))
+		missing := slices.DeleteFunc([]string{"grid", "block"}, func(name string) bool { return !l.present.lacks(name) })
+		if len(missing) > 0 {
 			d.fail(l.owner, "a CUDA launch needs %s", strings.Join(missing, " and ")).
 				Hint = `for example grid: ["ceildiv(N, 256)"], block: [256]`
 		}
@@ -124,10 +114,7 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 // launcherShape refuses what a launcher decides for itself.
 func (d *decoder) launcherShape(l *launchDraft) {
 	for _, name := range keyNames(launchKeys) {
-		if f, ok := l.present.fields[name]; ok {
-			d.fail(f.key, "%s is given to a kernel, and %s is a launcher", name, l.Entry).
-				Hint = "host code that is given a stream launches by itself"
-		}
+		d.refuse(l.present, name, "host code that is given a stream launches by itself", "%s is given to a kernel, and %s is a launcher", name, l.Entry)
 	}
 	if l.entry != nil && !identifier.MatchString(l.entry.text) {
 		d.fail(l.entry, "the entry of a launcher must be the plain name of an extern \"C\" function, found %s", l.entry.describe())
@@ -153,11 +140,8 @@ func (d *decoder) launchArgs(k *kernelDraft) {
 	if len(k.launches) == 0 {
 		return
 	}
-	var names []string
+	names := k.argNames()
 	used := map[string]bool{}
-	for _, a := range k.Args {
-		names = append(names, a.Name)
-	}
 	for _, l := range k.launches {
 		if l.Launch.Args == nil {
 			for _, name := range names {

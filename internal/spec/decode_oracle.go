@@ -41,10 +41,9 @@ func (d *decoder) pythonOracle(o *Oracle, n *node) {
 
 const elementwiseExample = `{elementwise: "max(x, 0) * 2"}`
 
-func (d *decoder) oracle(k *kernelDraft, n *node) { k.Oracle = d.readOracle(n) }
-
-func (d *decoder) readOracle(n *node) *Oracle {
+func (d *decoder) oracle(k *kernelDraft, n *node) {
 	o := &Oracle{Pos: n.pos}
+	k.Oracle = o
 	switch n.kind {
 	case textKind:
 		o.Builtin = n.text
@@ -66,7 +65,6 @@ func (d *decoder) readOracle(n *node) *Oracle {
 	default:
 		d.expect(n, "the name of a built-in oracle, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}")
 	}
-	return o
 }
 
 // elementwise checks the formula of an oracle, whose names are arguments that
@@ -78,7 +76,7 @@ func (d *decoder) elementwise(k *kernelDraft) {
 	f := k.Oracle.formula
 	var names, outputs []string
 	for _, a := range k.Args {
-		if a.Role == RoleOut || a.Role == RoleInOut {
+		if a.Role.Written() {
 			outputs = append(outputs, a.Name)
 		}
 		if a.TensorMap == nil && a.Role != RoleOut && a.Role != RoleScratch {
@@ -94,8 +92,7 @@ func (d *decoder) elementwise(k *kernelDraft) {
 		return
 	}
 	p := f.problem(err)
-	var wrong *formula.Error
-	if errors.As(err, &wrong) && wrong.Name != "" {
+	if wrong, ok := errors.AsType[*formula.Error](err); ok && wrong.Name != "" {
 		p.Message, p.Hint = d.elementwiseName(k, wrong.Name, names)
 	}
 	d.problems.Add(p)
@@ -115,11 +112,10 @@ func (d *decoder) elementwiseName(k *kernelDraft, name string, names []string) (
 			return message, "the formula sees " + strings.Join(names, ", ")
 		}
 	}
-	inConfig := func(c *Config) bool { _, ok := c.lookup(name); return ok }
 	switch {
-	case k.hasParam(name):
+	case slices.Contains(k.paramNames(), name):
 		return message, fmt.Sprintf("%s is a param; the formula sees arguments: %s", name, strings.Join(names, ", "))
-	case slices.ContainsFunc(k.Kernel.Configs, inConfig):
+	case slices.Contains(k.variableNames(), name):
 		return message, fmt.Sprintf("%s is a config variable; the formula sees arguments: %s", name, strings.Join(names, ", "))
 	}
 	return message, meant(name, names)

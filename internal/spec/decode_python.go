@@ -35,18 +35,11 @@ func (d *decoder) python(k *kernelDraft, n *node) {
 }
 
 func (d *decoder) framework(k *kernelDraft, n *node) {
-	text, ok := d.word(n, "the framework of a Python kernel")
-	if ok && !slices.Contains(Frameworks, text) {
-		p := d.fail(n, "%s is no framework that pawl knows", quote(text))
-		switch strings.ToLower(text) {
-		case "pytorch", "triton":
-			p.Hint = didYouMean("torch")
-		default:
-			p.Hint = meant(text, Frameworks)
-		}
-		return
+	if text, ok := d.choice(n, "the framework of a Python kernel", "%s is no framework that pawl knows", Frameworks, map[string]string{
+		"pytorch": "torch", "triton": "torch",
+	}); ok {
+		k.Framework = text
 	}
-	k.Framework = text
 }
 
 // besidesPython says what to do with keys that have no meaning for a Python
@@ -62,16 +55,9 @@ var besidesPython = []struct{ key, hint string }{
 // pythonShape is kernelShape for a kernel that is a Python function.
 func (d *decoder) pythonShape(k *kernelDraft, python field) {
 	for _, other := range besidesPython {
-		if f, ok := k.present.fields[other.key]; ok {
-			d.fail(f.key, "kernel %s has both python and %s", k.Name, other.key).Hint = other.hint
-		}
+		d.refuse(k.present, other.key, other.hint, "kernel %s has both python and %s", k.Name, other.key)
 	}
-	one := k.launch
-	if one == nil {
-		one = &launchDraft{Launch: &Launch{Pos: python.key.pos}, owner: k.name}
-	}
-	one.Entry = k.Python
-	k.launches = []*launchDraft{one}
+	k.onlyLaunch(python.key.pos).Entry = k.Python
 	for _, name := range k.params {
 		if slices.Contains(pythonWords, name.text) {
 			d.fail(name, "%s is a word of Python, so it cannot be a keyword argument", name.text)

@@ -1,13 +1,12 @@
 package spec
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	"pawl/internal/formula"
 )
 
 // specDraft is the file while it is read.
@@ -26,7 +25,7 @@ var specKeys = []key[specDraft]{
 		s.Configs = d.configs(n)
 		s.broken = d.trouble() > before
 	}},
-	{"gate", (*decoder).gate},
+	{"gate", func(d *decoder, s *specDraft, n *node) { readKeys(d, n, "gate", gateKeys, nil, &s.Gate) }},
 	{"fuzz", (*decoder).fuzz},
 	{"pools", (*decoder).pools},
 	{"device_class", (*decoder).deviceClass},
@@ -59,28 +58,20 @@ func (d *decoder) kernels(s *specDraft, n *node) {
 }
 
 func (d *decoder) configs(n *node) []*Config {
-	if n.kind != mappingKind {
-		d.expect(n, "a mapping of config names to variables").Hint = "for example configs: {small: {N: 1024}}"
-		return nil
-	}
 	var configs []*Config
-	for _, f := range n.fields {
+	for _, f := range d.entries(n, "a mapping of config names to variables", "for example configs: {small: {N: 1024}}") {
 		c := &Config{Name: f.key.text, Pos: f.key.pos}
 		configs = append(configs, c)
 		d.plainName(f.key, "a config")
-		if f.value.kind != mappingKind {
-			d.expect(f.value, "the variables of config "+c.Name+" as a mapping").Hint = "for example " + c.Name + ": {N: 1024}"
-			continue
-		}
-		for _, v := range f.value.fields {
+		for _, v := range d.entries(f.value, "the variables of config "+c.Name+" as a mapping", "for example "+c.Name+": {N: 1024}") {
 			d.variableName(v.key, "a variable")
+			one := Var{Name: v.key.text}
 			if v.value.kind == listKind {
 				d.fail(v.value, "%s needs one value in a config", v.key.text).Hint = "make several configs, or list sizes under fuzz: {matrix: …}"
-				c.Vars = append(c.Vars, Var{Name: v.key.text})
-				continue
+			} else {
+				one.Value, _ = d.value(v.value, v.key.text)
 			}
-			value, _ := d.value(v.value, v.key.text)
-			c.Vars = append(c.Vars, Var{Name: v.key.text, Value: value})
+			c.Vars = append(c.Vars, one)
 		}
 	}
 	return configs
@@ -94,14 +85,9 @@ var gateKeys = []key[Gate]{
 	{"cv", func(d *decoder, g *Gate, n *node) { d.fraction(n, "cv", &g.CV) }},
 }
 
-func (d *decoder) gate(s *specDraft, n *node) {
-	readKeys(d, n, "gate", gateKeys, nil, &s.Gate)
-}
-
 // fraction reads 3% or 0.03.
 func (d *decoder) fraction(n *node, what string, into *float64) {
-	var value float64
-	var err error
+	value, err := math.NaN(), error(nil)
 	percent, isPercent := strings.CutSuffix(strings.TrimSpace(n.text), "%")
 	switch {
 	case n.kind == textKind && isPercent:
@@ -109,9 +95,6 @@ func (d *decoder) fraction(n *node, what string, into *float64) {
 		value /= 100
 	case n.kind == integerKind || n.kind == floatKind:
 		value, err = parseNumber(n)
-	default:
-		d.expect(n, what+" as a percentage such as 3%, or a fraction such as 0.03")
-		return
 	}
 	switch {
 	case err != nil || math.IsNaN(value):
@@ -131,9 +114,7 @@ var fuzzKeys = []key[specDraft]{
 	{"matrix", (*decoder).matrix},
 	{"sample", func(d *decoder, s *specDraft, n *node) { s.Fuzz.Sample = int(d.integer(n, "sample", 1, 1<<31-1)) }},
 	{"specials", func(d *decoder, s *specDraft, n *node) {
-		if text, ok := d.word(n, "what the kernels do with special values"); ok && !slices.Contains(specialsWords, text) {
-			d.fail(n, "%s is no way to treat special values", quote(text)).Hint = meant(text, specialsWords)
-		} else if ok {
+		if text, ok := d.choice(n, "what the kernels do with special values", "%s is no way to treat special values", specialsWords, nil); ok {
 			s.Fuzz.Specials = text
 		}
 	}},
@@ -147,27 +128,11 @@ func (d *decoder) fuzz(s *specDraft, n *node) {
 }
 
 func (d *decoder) matrix(s *specDraft, n *node) {
-	if n.kind != mappingKind {
-		d.expect(n, "a mapping of config variables to lists of values").Hint = "for example matrix: {S: [448, 512]}"
-		return
-	}
 	// A matrix without cases is fuzz's own trouble: other commands work all the same.
 	s.Fuzz.Matrix = []FuzzAxis{}
-	for _, f := range n.fields {
-		axis := FuzzAxis{Name: f.key.text, Pos: f.key.pos}
+	for _, f := range d.entries(n, "a mapping of config variables to lists of values", "for example matrix: {S: [448, 512]}") {
 		d.variableName(f.key, "a variable")
-		items := f.value.list()
-		seen := map[formula.Value]bool{}
-		for _, item := range items {
-			if v, ok := d.value(item, "a value of "+axis.Name); ok {
-				if seen[v] {
-					d.fail(item, "%s lists %s twice", axis.Name, valueText(v))
-				}
-				seen[v] = true
-				axis.Values = append(axis.Values, v)
-			}
-		}
-		s.Fuzz.Matrix = append(s.Fuzz.Matrix, axis)
+		s.Fuzz.Matrix = append(s.Fuzz.Matrix, FuzzAxis{Name: f.key.text, Pos: f.key.pos, Values: d.values(f)})
 		s.fuzz = append(s.fuzz, f.key)
 	}
 }
@@ -179,11 +144,7 @@ var poolKeys = []key[Pool]{
 }
 
 func (d *decoder) pools(s *specDraft, n *node) {
-	if n.kind != mappingKind {
-		d.expect(n, "a mapping of pool names to pools").Hint = `for example pools: {lab: {launch: "ssh -T lab pawl worker"}}`
-		return
-	}
-	for _, f := range n.fields {
+	for _, f := range d.entries(n, "a mapping of pool names to pools", `for example pools: {lab: {launch: "ssh -T lab pawl worker"}}`) {
 		p := &Pool{Name: f.key.text, Pos: f.key.pos, Workers: 1}
 		d.plainName(f.key, "a pool")
 		if readKeys(d, f.value, "pool "+p.Name, poolKeys, nil, p).lacks("launch") {
@@ -241,4 +202,48 @@ func (d *decoder) deviceClass(s *specDraft, n *node) {
 		return
 	}
 	s.DeviceClass = text
+}
+
+// splitWords splits a command line as a shell does, without expanding
+// anything: blanks separate, single quotes keep all, double quotes keep all but
+// a backslash before " \ $ or `, and a backslash keeps the next character.
+func splitWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune // that is open; 0 for none
+	escaped, inWord := false, false
+	for _, c := range line {
+		switch {
+		case escaped:
+			if quote == '"' && !strings.ContainsRune("\"\\$`", c) {
+				word.WriteByte('\\')
+			}
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, inWord = c, true
+		case c != ' ' && c != '\t' && c != '\n':
+			word.WriteRune(c)
+			inWord = true
+		case inWord:
+			words = append(words, word.String())
+			word.Reset()
+			inWord = false
+		}
+	}
+	switch {
+	case quote != 0:
+		return nil, fmt.Errorf("a %c is never closed", quote)
+	case escaped:
+		return nil, errors.New("a backslash at the end keeps nothing")
+	case inWord:
+		words = append(words, word.String())
+	}
+	return words, nil
 }

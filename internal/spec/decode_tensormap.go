@@ -72,8 +72,8 @@ func (d *decoder) tensorMap(a *argDraft, n *node) {
 			d.fail(n, "tensor map %s has no %s", a.label(), name).Hint = "for example tensor_map: {of: q, box: [64, 64]}"
 		}
 	}
-	if f, ok := m.present.fields["strides"]; ok && m.Dims == nil && m.present.lacks("dims") {
-		d.fail(f.key, "strides of %s go with dims", a.label()).Hint = "give both, or neither: a buffer's rows follow each other"
+	if m.Dims == nil && m.present.lacks("dims") {
+		d.refuse(m.present, "strides", "give both, or neither: a buffer's rows follow each other", "strides of %s go with dims", a.label())
 	}
 	a.TensorMap, a.tensorMap = m.TensorMap, m
 }
@@ -81,9 +81,7 @@ func (d *decoder) tensorMap(a *argDraft, n *node) {
 // tensorMapParts refuses what a tensor map takes from its buffer.
 func (d *decoder) tensorMapParts(a *argDraft) {
 	for _, name := range []string{"dtype", "shape", "value", "role", "init"} {
-		if f, ok := a.present.fields[name]; ok {
-			d.fail(f.key, "%s has both tensor_map and %s", a.label(), name).Hint = "a tensor map is a parameter of its own; its buffer is another argument"
-		}
+		d.refuse(a.present, name, "a tensor map is a parameter of its own; its buffer is another argument", "%s has both tensor_map and %s", a.label(), name)
 	}
 }
 

@@ -47,7 +47,7 @@ func dump(s *Spec) string {
 		if rival := k.Tolerance.Rival; rival != nil {
 			fmt.Fprintf(&b, "  rival %q %q at %s, %g times\n", rival.Kernel, rival.Python, rival.Pos, k.Tolerance.Factor)
 		}
-		fmt.Fprintf(&b, "  variants %d, default %s, defines %q\n", k.Count(), k.Default().Name(), k.Default().Defines())
+		fmt.Fprintf(&b, "  variants %d, default %s, defines %q\n", len(names(k)), k.Default().Name(), k.Default().Defines())
 		for _, c := range k.Configs {
 			in, err := k.Default().At(c)
 			if err != nil {

@@ -25,8 +25,8 @@ func (f *Formula) parse() error {
 // problem places an error of the formula package in the file.
 func (f *Formula) problem(err error) *diag.Problem {
 	p := &diag.Problem{Pos: f.Pos, Message: f.what + ": " + err.Error(), Width: f.node.width}
-	var at *formula.Error
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*formula.Error](err)
+	if !ok {
 		return p
 	}
 	p.Hint = at.Hint
@@ -39,25 +39,17 @@ func (f *Formula) problem(err error) *diag.Problem {
 
 // unknown returns the problem of using a name that does not exist.
 func (f *Formula) unknown(name string, known []string) *diag.Problem {
-	others := make([]string, 0, len(f.names))
-	for _, n := range f.names {
-		if n != name {
-			others = append(others, n)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(f.names), func(n string) bool { return n == name })
 	_, err := f.Expr.Compile(others)
 	p := f.problem(err)
 	p.Message = fmt.Sprintf("%s: %s is neither a param nor a config variable", f.what, name)
-	p.Hint = ""
-	if len(known) > 0 {
-		p.Hint = meant(name, known)
-	}
+	p.Hint = meant(name, known)
 	return p
 }
 
 // scope is where formulas find their values.
 type scope interface {
-	lookup(name string) (formula.Value, bool)
+	Lookup(name string) (formula.Value, bool)
 }
 
 // eval evaluates the formula. A problem names the values that led to it.
@@ -65,7 +57,7 @@ func (f *Formula) eval(in scope) (formula.Value, *diag.Problem) {
 	var few [8]formula.Value
 	values := few[:0]
 	for _, name := range f.names {
-		v, ok := in.lookup(name)
+		v, ok := in.Lookup(name)
 		if !ok {
 			return formula.Value{}, f.unknown(name, nil)
 		}
@@ -74,7 +66,7 @@ func (f *Formula) eval(in scope) (formula.Value, *diag.Problem) {
 	v, err := f.program.Eval(values)
 	if err != nil {
 		p := f.problem(err)
-		p.Hint = joinHints(p.Hint, f.bindings(in))
+		p.Hint = joinHints(p.Hint, bindings(in, f))
 		return formula.Value{}, p
 	}
 	return v, nil
@@ -86,16 +78,19 @@ func (f *Formula) wrong(in scope, format string, args ...any) *diag.Problem {
 	if f.node.content > 0 {
 		p.Width = max(1, utf8.RuneCountInString(f.Text))
 	}
-	p.Hint = f.bindings(in)
+	p.Hint = bindings(in, f)
 	return p
 }
 
-// bindings lists the values of the formula's names: "with S=512, BLOCK_M=64".
-func (f *Formula) bindings(in scope) string {
+// bindings lists the values of the formulas' names: "with S=512, BLOCK_M=64".
+func bindings(in scope, formulas ...*Formula) string {
 	var parts []string
-	for _, name := range f.names {
-		if v, ok := in.lookup(name); ok {
-			parts = append(parts, name+"="+valueText(v))
+	for _, f := range formulas {
+		for _, name := range f.names {
+			v, ok := in.Lookup(name)
+			if part := name + "=" + valueText(v); ok && !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
 		}
 	}
 	if len(parts) == 0 {
@@ -107,23 +102,9 @@ func (f *Formula) bindings(in scope) string {
 // Explain writes formulas with the values of their names at the instance:
 // "BLOCK * 4 with BLOCK=64". It is empty where there is nothing to explain.
 func (in *Instance) Explain(formulas ...*Formula) string {
-	var texts, values []string
-	for _, f := range formulas {
-		if f == nil {
-			continue
-		}
-		texts = append(texts, f.Text)
-		for _, name := range f.names {
-			v, ok := both{in.Variant, in.Config}.lookup(name)
-			if binding := name + "=" + valueText(v); ok && !slices.Contains(values, binding) {
-				values = append(values, binding)
-			}
-		}
-	}
-	if len(values) == 0 {
-		return strings.Join(texts, ", ")
-	}
-	return strings.Join(texts, ", ") + " with " + strings.Join(values, ", ")
+	given := slices.DeleteFunc(slices.Clone(formulas), func(f *Formula) bool { return f == nil })
+	texts := strings.Join(namesOf(given, func(f *Formula) string { return f.Text }), ", ")
+	return strings.TrimSuffix(texts+" "+bindings(both{in.Variant, in.Config}, given...), " ")
 }
 
 func joinHints(a, b string) string {

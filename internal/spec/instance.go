@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -52,40 +53,28 @@ type InstanceArg struct {
 	TensorMap *InstanceTensorMap
 }
 
-// At evaluates all formulas of the variant at a config. The error holds every
-// formula that has no usable value there, as diag.Errors.
-func (v Variant) At(c *Config) (*Instance, error) {
-	in, problems := v.resolve(c)
-	if len(problems) == 0 {
-		return in, nil
-	}
-	var list diag.List
-	for _, p := range problems {
-		list.Add(p)
-	}
-	return nil, list.Err(v.Kernel.source)
-}
-
 // both is the scope of an instance's formulas.
 type both struct {
 	variant Variant
 	config  *Config
 }
 
-func (b both) lookup(name string) (formula.Value, bool) {
-	if v, ok := b.variant.lookup(name); ok {
+func (b both) Lookup(name string) (formula.Value, bool) {
+	if v, ok := b.variant.Lookup(name); ok {
 		return v, true
 	}
-	return b.config.lookup(name)
+	return b.config.Lookup(name)
 }
 
 // resolver evaluates formulas and collects what is wrong.
 type resolver struct {
 	scope    both
-	problems []*diag.Problem
+	problems diag.List
 }
 
-func (v Variant) resolve(c *Config) (*Instance, []*diag.Problem) {
+// At evaluates all formulas of the variant at a config. The error holds every
+// formula that has no usable value there, as diag.Errors.
+func (v Variant) At(c *Config) (*Instance, error) {
 	r := &resolver{scope: both{v, c}}
 	in := &Instance{Variant: v, Config: c}
 	index := map[string]int{}
@@ -118,27 +107,43 @@ func (v Variant) resolve(c *Config) (*Instance, []*diag.Problem) {
 		in.Launches = append(in.Launches, launch)
 	}
 	for _, f := range v.Kernel.Requires {
-		if p := f.unmet(r.scope); p != nil {
-			r.problems = append(r.problems, p)
-		}
+		r.add(f.unmet(r.scope))
 	}
 	in.Flops = r.amount(v.Kernel.Work.Flops)
 	in.Bytes = r.amount(v.Kernel.Work.Bytes)
-	for _, p := range r.problems {
-		p.Message = fmt.Sprintf("%s/%s: %s", v.Kernel.Name, c.Name, p.Message)
+	if err := r.problems.Err(v.Kernel.source); err != nil {
+		return nil, err
 	}
-	return in, r.problems
+	return in, nil
 }
 
-func (r *resolver) fail(f *Formula, format string, args ...any) {
-	r.problems = append(r.problems, f.wrong(r.scope, format, args...))
+// add records a problem, unless it is nil, and reports whether there was none.
+func (r *resolver) add(p *diag.Problem) bool {
+	if p != nil {
+		p.Message = fmt.Sprintf("%s/%s: %s", r.scope.variant.Kernel.Name, r.scope.config.Name, p.Message)
+		r.problems.Add(p)
+	}
+	return p == nil
+}
+
+// fail records that a formula has a value that it should not have.
+func (r *resolver) fail(f *Formula, format string, args ...any) *diag.Problem {
+	p := f.wrong(r.scope, format, args...)
+	r.add(p)
+	return p
+}
+
+// eval evaluates a formula; false: it has no value.
+func (r *resolver) eval(f *Formula) (formula.Value, bool) {
+	v, p := f.eval(r.scope)
+	return v, r.add(p)
 }
 
 // whole says how to write a number of a config or param that is whole, as 4e3 is, so that a
 // formula is an integer; "" where that is not the matter.
 func (r *resolver) whole(f *Formula) string {
 	for _, name := range f.names {
-		v, _ := r.scope.lookup(name)
+		v, _ := r.scope.Lookup(name)
 		if number, ok := v.Float(); ok && v.Kind() == formula.KindFloat && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
 			return fmt.Sprintf("write %s: %.0f; %s is a floating-point number", name, number, valueText(v))
 		}
@@ -148,19 +153,15 @@ func (r *resolver) whole(f *Formula) string {
 
 // integer evaluates a formula to an integer between low and high.
 func (r *resolver) integer(f *Formula, low, high int64) (int64, bool) {
-	v, p := f.eval(r.scope)
-	if p != nil {
-		r.problems = append(r.problems, p)
+	v, ok := r.eval(f)
+	if !ok {
 		return 0, false
 	}
 	n, ok := v.Int()
 	switch {
 	case v.Kind() == formula.KindFloat:
-		r.fail(f, "must be an integer, and is %s", valueText(v))
-		p := r.problems[len(r.problems)-1]
-		if p.Hint = joinHints("// divides to an integer, ceildiv rounds up", p.Hint); r.whole(f) != "" {
-			p.Hint = r.whole(f)
-		}
+		p := r.fail(f, "must be an integer, and is %s", valueText(v))
+		p.Hint = cmp.Or(r.whole(f), joinHints("// divides to an integer, ceildiv rounds up", p.Hint))
 	case !ok:
 		r.fail(f, "must be an integer, and is the %s %s", v.Kind(), valueText(v))
 	case n < low && high == math.MaxInt64:
@@ -178,9 +179,8 @@ func (r *resolver) amount(f *Formula) float64 {
 	if f == nil {
 		return 0
 	}
-	v, p := f.eval(r.scope)
-	if p != nil {
-		r.problems = append(r.problems, p)
+	v, ok := r.eval(f)
+	if !ok {
 		return 0
 	}
 	n, ok := v.Float()
@@ -223,16 +223,9 @@ func (r *resolver) arg(a *Arg) InstanceArg {
 // scalar evaluates an argument passed by value and makes it fit its type.
 func (r *resolver) scalar(a *Arg) formula.Value {
 	low, high := a.DType.Range()
-	v, p := a.Value.eval(r.scope)
-	if p != nil {
-		r.problems = append(r.problems, p)
+	v, ok := r.eval(a.Value)
+	if !ok {
 		return v
-	}
-	if holds, ok := v.Bool(); ok && !a.DType.Float() {
-		v = formula.Int(0)
-		if holds {
-			v = formula.Int(1)
-		}
 	}
 	if a.DType.Float() {
 		number, ok := v.Float()
@@ -243,13 +236,12 @@ func (r *resolver) scalar(a *Arg) formula.Value {
 		}
 		return formula.Float(number)
 	}
+	v = asNumber(v)
 	n, ok := v.Int()
 	switch {
 	case v.Kind() == formula.KindFloat:
-		r.fail(a.Value, "must be an integer, as %s is %s, and is %s", a.Name, a.DType, valueText(v))
-		if hint := r.whole(a.Value); hint != "" {
-			r.problems[len(r.problems)-1].Hint = hint
-		}
+		p := r.fail(a.Value, "must be an integer, as %s is %s, and is %s", a.Name, a.DType, valueText(v))
+		p.Hint = cmp.Or(r.whole(a.Value), p.Hint)
 	case !ok:
 		r.fail(a.Value, "must be an integer, and is the %s %s", v.Kind(), valueText(v))
 	case a.DType.Size() < 8 && (float64(n) < low || float64(n) > high) || n < 0 && low == 0:

@@ -1,6 +1,9 @@
 package spec
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // InstanceTensorMap is a tensor map with its numbers, in the order of a shape: the
 // innermost dimension is the last.
@@ -48,12 +51,9 @@ func (r *resolver) tensorMap(a *Arg, of int, source *Arg, buffer InstanceArg) *I
 	if !ok {
 		return out // what follows would only repeat it
 	}
-	for len(out.Box) < rank-len(box) {
-		out.Box = append(out.Box, 1)
-	}
-	out.Box = append(out.Box, box...)
-	for len(out.ElementStrides) < rank {
-		out.ElementStrides = append(out.ElementStrides, 1)
+	out.Box = append(slices.Repeat([]int64{1}, max(0, rank-len(box))), box...)
+	if m.ElementStrides == nil {
+		out.ElementStrides = slices.Repeat([]int64{1}, rank)
 	}
 	r.tensorStrides(a, out, buffer, sizes, strides)
 	r.tensorBox(a, out, int64(buffer.DType.Size()))

@@ -25,7 +25,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 func (d *decoder) variableName(n *node, what string) bool {
 	switch {
 	case !variable.MatchString(n.text):
-		d.fail(n, "%s is no name for %s", quote(n.text), what).Hint = "use a C identifier: letters, digits and _, not starting with a digit"
+		d.fail(n, "%s is no name for %s", quote(n.text), what).Hint = identifierHint
 	case slices.Contains(formulaWords, n.text) || slices.Contains(formula.Functions(), n.text):
 		d.fail(n, "%s has a meaning in formulas, so it is no name for %s", n.text, what)
 	default:
@@ -33,6 +33,8 @@ func (d *decoder) variableName(n *node, what string) bool {
 	}
 	return false
 }
+
+const identifierHint = "use a C identifier: letters, digits and _, not starting with a digit"
 
 var formulaWords = strings.Fields("and or not if else True False true false")
 

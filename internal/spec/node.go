@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 
 	"pawl/internal/diag"
@@ -52,12 +53,22 @@ type field struct {
 
 // find returns the value of a key, or nil.
 func (n *node) find(name string) *node {
-	for _, f := range n.fields {
-		if f.key.text == name {
-			return f.value
-		}
+	if f := n.field(name); f != nil {
+		return f.value
 	}
 	return nil
+}
+
+// field returns the field of a mapping by its key; nil where there is none.
+func (n *node) field(name string) *field {
+	if n == nil {
+		return nil
+	}
+	i := slices.IndexFunc(n.fields, func(f field) bool { return f.key.text == name })
+	if i < 0 {
+		return nil
+	}
+	return &n.fields[i]
 }
 
 // describe says what the value is, short enough for a message.

@@ -2,10 +2,9 @@ package spec
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pawl/internal/csource"
@@ -21,16 +20,10 @@ func (s *Spec) checkPrototypes(k *Kernel, problems *diag.List) {
 	if k.Cell != CellHost && k.Cell != CellCUDA {
 		return
 	}
-	file, err := os.Open(filepath.Join(s.Dir, filepath.FromSlash(k.Source)))
-	if err != nil {
-		return
+	source, err := readUpTo(filepath.Join(s.Dir, filepath.FromSlash(k.Source)), maxSourceBytes+1)
+	if err == nil && len(source) <= maxSourceBytes {
+		k.comparePrototypes(source, problems)
 	}
-	defer file.Close()
-	source, err := io.ReadAll(io.LimitReader(file, maxSourceBytes+1))
-	if err != nil || len(source) > maxSourceBytes {
-		return
-	}
-	k.comparePrototypes(source, problems)
 }
 
 func (k *Kernel) comparePrototypes(source []byte, problems *diag.List) {
@@ -52,10 +45,7 @@ func (k *Kernel) comparePrototypes(source []byte, problems *diag.List) {
 
 // macros lists the names that the kernel's params and flags define as macros.
 func (k *Kernel) macros() []string {
-	var out []string
-	for _, p := range k.Params {
-		out = append(out, p.Name)
-	}
+	out := k.paramNames()
 	for i, flag := range k.Flags {
 		if flag == "-D" && i+1 < len(k.Flags) {
 			flag += k.Flags[i+1]
@@ -75,11 +65,7 @@ func (k *Kernel) contradictions(l *Launch, p *csource.Prototype, problems *diag.
 	if l.Args != nil {
 		args = nil
 		for _, name := range l.Args {
-			for _, a := range k.Args {
-				if a.Name == name {
-					args = append(args, a)
-				}
-			}
+			args = append(args, k.Args[slices.Index(k.argNames(), name)])
 		}
 	}
 	where := fmt.Sprintf("%s:%d", path.Base(k.Source), p.Line)

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"pawl/internal/diag"
@@ -21,7 +22,7 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"*"}
 	}
-	chosen := map[*Kernel]map[*Config]bool{}
+	chosen := map[row]bool{}
 	var problems diag.Errors
 	for _, pattern := range patterns {
 		if p := s.mark(pattern, chosen); p != nil {
@@ -33,21 +34,22 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	}
 	var selections []Selection
 	for _, k := range s.Kernels {
-		var configs []*Config
-		for _, c := range k.Configs {
-			if chosen[k][c] {
-				configs = append(configs, c)
-			}
-		}
-		if configs != nil {
+		configs := slices.DeleteFunc(slices.Clone(k.Configs), func(c *Config) bool { return !chosen[row{k, c}] })
+		if len(configs) > 0 {
 			selections = append(selections, Selection{Kernel: k, Configs: configs})
 		}
 	}
 	return selections, nil
 }
 
+// row is a kernel at a config.
+type row struct {
+	kernel *Kernel
+	config *Config
+}
+
 // mark adds what a pattern matches to chosen, or says why nothing does.
-func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.Problem {
+func (s *Spec) mark(pattern string, chosen map[row]bool) *diag.Problem {
 	kernelPattern, configPattern, hasConfig := strings.Cut(pattern, "/")
 	if !hasConfig {
 		configPattern = "*"
@@ -60,20 +62,16 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 			}
 		}
 	}
-	var kernels, configs []string // those that could have been meant
+	var configs []string // those that could have been meant
 	found := false
 	for _, k := range s.Kernels {
-		kernels = append(kernels, k.Name)
 		if match, _ := path.Match(kernelPattern, k.Name); !match {
 			continue
 		}
 		for _, c := range k.Configs {
 			configs = append(configs, c.Name)
 			if match, _ := path.Match(configPattern, c.Name); match {
-				if chosen[k] == nil {
-					chosen[k] = map[*Config]bool{}
-				}
-				chosen[k][c], found = true, true
+				chosen[row{k, c}], found = true, true
 			}
 		}
 	}
@@ -83,12 +81,12 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 	if configs != nil {
 		return &diag.Problem{
 			Message: fmt.Sprintf("no config of %s matches %s", kernelPattern, quote(configPattern)),
-			Hint:    meant(configPattern, distinct(configs)),
+			Hint:    meant(configPattern, slices.Compact(slices.Sorted(slices.Values(configs)))),
 		}
 	}
 	p := &diag.Problem{
 		Message: fmt.Sprintf("no kernel matches %s", quote(kernelPattern)),
-		Hint:    meant(kernelPattern, kernels),
+		Hint:    meant(kernelPattern, s.kernelNames()),
 	}
 	for _, k := range s.Kernels {
 		for _, c := range k.Configs {
@@ -98,17 +96,4 @@ func (s *Spec) mark(pattern string, chosen map[*Kernel]map[*Config]bool) *diag.P
 		}
 	}
 	return p
-}
-
-// distinct drops repeated words.
-func distinct(words []string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, w := range words {
-		if !seen[w] {
-			seen[w] = true
-			out = append(out, w)
-		}
-	}
-	return out
 }

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"pawl/internal/diag"
@@ -56,11 +58,7 @@ func (s *specDraft) placeTODOs(root *node) {
 		return
 	}
 	all := linesOf(root)
-	var sorted []int
-	for line := range all {
-		sorted = append(sorted, line)
-	}
-	slices.Sort(sorted)
+	sorted := slices.Sorted(maps.Keys(all))
 	first := func(about lineMap) diag.Pos {
 		for _, at := range s.TODOs {
 			if _, there := about[all.commented(at, sorted)]; there {
@@ -77,21 +75,14 @@ func (s *specDraft) placeTODOs(root *node) {
 			s.Unfinished[f.key.text] = at
 		}
 	}
-	either := func(own diag.Pos, key string) diag.Pos {
-		for _, at := range []diag.Pos{own, places[key], s.Unfinished["version"]} {
-			if at.Line > 0 {
-				return at
-			}
-		}
-		return diag.Pos{}
-	}
+	either := func(own diag.Pos, key string) diag.Pos { return cmp.Or(own, places[key], s.Unfinished["version"]) }
 	for _, k := range s.Kernels {
-		if f := fieldOf(root.find("kernels"), k.Name); f != nil {
+		if f := root.find("kernels").field(k.Name); f != nil {
 			k.TODO = either(first(linesOf(f.key, f.value)), "kernels")
 		}
 	}
 	for _, c := range s.Configs {
-		if f := fieldOf(root.find("configs"), c.Name); f != nil {
+		if f := root.find("configs").field(c.Name); f != nil {
 			c.TODO = either(first(linesOf(f.key, f.value)), "configs")
 		}
 	}
@@ -119,17 +110,4 @@ func (s *Spec) TODOsOf(patterns []string, rows []Selection) []diag.Pos {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(s.TODOs), func(at diag.Pos) bool { return !used[at] })
-}
-
-// fieldOf finds a mapping's field by its key; nil where there is none.
-func fieldOf(n *node, name string) *field {
-	if n == nil {
-		return nil
-	}
-	for i := range n.fields {
-		if n.fields[i].key.text == name {
-			return &n.fields[i]
-		}
-	}
-	return nil
 }

@@ -1,6 +1,10 @@
 package spec
 
-import "pawl/internal/dtype"
+import (
+	"cmp"
+
+	"pawl/internal/dtype"
+)
 
 var toleranceKeys = []key[toleranceDraft]{
 	{"atol", func(d *decoder, t *toleranceDraft, n *node) { t.atol = d.bound(n, "atol") }},
@@ -18,15 +22,13 @@ type toleranceDraft struct {
 }
 
 func (d *decoder) bound(n *node, what string) *float64 {
-	v, ok := d.number(n, what)
-	if ok && v < 0 {
+	switch v, ok := d.number(n, what); {
+	case ok && v < 0:
 		d.fail(n, "expected %s to be at least 0, found %s", what, n.text)
-		ok = false
+	case ok:
+		return &v
 	}
-	if !ok {
-		return nil
-	}
-	return &v
+	return nil
 }
 
 func (d *decoder) rtol(t *toleranceDraft, n *node) {
@@ -75,29 +77,22 @@ func (d *decoder) factor(t *toleranceDraft, n *node) {
 	}
 }
 
-// defaultTolerance holds what honest kernels of a type reach on usual sizes.
-func defaultTolerance(t dtype.Type) Tolerance {
-	switch t {
-	case dtype.E4M3, dtype.E5M2:
-		return Tolerance{Atol: 0.125, Rtol: 0.125}
-	case dtype.BF16:
-		return Tolerance{Atol: 1.6e-2, Rtol: 1e-2}
-	case dtype.F16:
-		return Tolerance{Atol: 2e-3, Rtol: 1e-3}
-	case dtype.F32:
-		return Tolerance{Atol: 1e-5, Rtol: 1e-5}
-	case dtype.F64:
-		return Tolerance{Atol: 1e-12, Rtol: 1e-12}
-	}
-	return Tolerance{}
+// usualTolerances holds what honest kernels of a type reach on usual sizes.
+var usualTolerances = map[dtype.Type]Tolerance{
+	dtype.E4M3: {Atol: 0.125, Rtol: 0.125},
+	dtype.E5M2: {Atol: 0.125, Rtol: 0.125},
+	dtype.BF16: {Atol: 1.6e-2, Rtol: 1e-2},
+	dtype.F16:  {Atol: 2e-3, Rtol: 1e-3},
+	dtype.F32:  {Atol: 1e-5, Rtol: 1e-5},
+	dtype.F64:  {Atol: 1e-12, Rtol: 1e-12},
 }
 
 // setTolerance takes the widest default of the outputs, then what was given.
 func (d *decoder) setTolerance(k *kernelDraft) {
 	floats := false
 	for _, a := range k.Args {
-		if a.Role == RoleOut || a.Role == RoleInOut {
-			t := defaultTolerance(a.DType)
+		if a.Role.Written() {
+			t := usualTolerances[a.DType]
 			k.Tolerance.Atol = max(k.Tolerance.Atol, t.Atol)
 			k.Tolerance.Rtol = max(k.Tolerance.Rtol, t.Rtol)
 			floats = floats || a.DType.Float()
@@ -118,11 +113,9 @@ func (d *decoder) setTolerance(k *kernelDraft) {
 			Hint = "pawl fuzz has cases of small integers, where it wants every bit; leave tolerance out for the usual bounds of the type"
 	}
 	if k.Tolerance.Rival = given.rival; given.rival != nil {
-		if k.Tolerance.Factor = given.factor; given.factor == 0 {
-			k.Tolerance.Factor = usualFactor
-		}
-	} else if f, ok := given.present.fields["factor"]; ok && given.present.lacks("rival") {
-		d.fail(f.key, "factor goes with rival: it says how many times the rival's error is allowed")
+		k.Tolerance.Factor = cmp.Or(given.factor, usualFactor)
+	} else if given.present.lacks("rival") {
+		d.refuse(given.present, "factor", "", "factor goes with rival: it says how many times the rival's error is allowed")
 	}
 }
 

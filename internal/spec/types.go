@@ -109,6 +109,12 @@ const (
 	RoleScratch Role = "scratch"
 )
 
+// Read reports whether a kernel reads what such an argument holds before the launch.
+func (r Role) Read() bool { return r == RoleIn || r == RoleInOut }
+
+// Written reports whether such an argument is an output.
+func (r Role) Written() bool { return r == RoleOut || r == RoleInOut }
+
 // Arg is a buffer (Shape set), a scalar (Value set) or a tensor map.
 type Arg struct {
 	Name  string

@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,45 +32,14 @@ func (k *Kernel) Default() Variant {
 // variant on which a constraint cannot be evaluated does not satisfy it.
 func (k *Kernel) Variants() iter.Seq[Variant] {
 	return func(yield func(Variant) bool) {
-		s := newSearch(k)
-		s.walk(0, func() bool { return yield(Variant{Kernel: k, Values: slices.Clone(s.values)}) })
+		k.walk(make([]formula.Value, 0, len(k.Params)), k.due(), yield)
 	}
 }
 
-// Count returns the number of Variants; it saturates at the largest int.
-func (k *Kernel) Count() int {
-	// Params that no constraint mentions multiply the number; walking them
-	// would make counting a large space as slow as visiting it.
-	bound := &Kernel{Constraints: k.Constraints}
-	free := 1
-	for _, p := range k.Params {
-		if slices.ContainsFunc(k.Constraints, func(f *Formula) bool { return slices.Contains(f.names, p.Name) }) {
-			bound.Params = append(bound.Params, p)
-		} else if free > math.MaxInt/len(p.Values) {
-			free = math.MaxInt
-		} else {
-			free *= len(p.Values)
-		}
-	}
-	count := 0
-	s := newSearch(bound)
-	s.walk(0, func() bool { count++; return true })
-	if count > 0 && free > math.MaxInt/count {
-		return math.MaxInt
-	}
-	return count * free
-}
-
-// search walks the space depth first and gives up a branch as soon as a
-// constraint whose names are all bound says no.
-type search struct {
-	kernel *Kernel
-	values []formula.Value // bound so far
-	due    [][]*Formula    // by depth: the constraints that can be evaluated from there on
-}
-
-func newSearch(k *Kernel) *search {
-	s := &search{kernel: k, due: make([][]*Formula, len(k.Params)+1)}
+// due returns, by the number of params that are bound, the constraints that can be
+// evaluated from there on.
+func (k *Kernel) due() [][]*Formula {
+	due := make([][]*Formula, len(k.Params)+1)
 	for _, f := range k.Constraints {
 		depth := 0
 		for i, p := range k.Params {
@@ -79,34 +47,34 @@ func newSearch(k *Kernel) *search {
 				depth = i + 1
 			}
 		}
-		s.due[depth] = append(s.due[depth], f)
+		due[depth] = append(due[depth], f)
 	}
-	return s
+	return due
 }
 
-// walk visits all completions of the values bound so far; false means stop.
-func (s *search) walk(depth int, visit func() bool) bool {
-	here := Variant{Kernel: s.kernel, Values: s.values}
-	for _, f := range s.due[depth] {
-		if here.violates(f) != nil {
+// walk visits all completions of the values bound so far, depth first, and gives up a
+// branch as soon as a constraint whose names are all bound says no; false means stop.
+func (k *Kernel) walk(bound []formula.Value, due [][]*Formula, yield func(Variant) bool) bool {
+	here := Variant{Kernel: k, Values: bound}
+	for _, f := range due[len(bound)] {
+		if f.unmet(here) != nil {
 			return true
 		}
 	}
-	if depth == len(s.kernel.Params) {
-		return visit()
+	if len(bound) == len(k.Params) {
+		here.Values = slices.Clone(bound)
+		return yield(here)
 	}
-	for _, v := range s.kernel.Params[depth].Values {
-		s.values = append(s.values[:depth], v)
-		if !s.walk(depth+1, visit) {
+	for _, v := range k.Params[len(bound)].Values {
+		if !k.walk(append(bound, v), due, yield) {
 			return false
 		}
 	}
-	s.values = s.values[:depth]
 	return true
 }
 
-// lookup finds the value of a param; those not bound yet have none.
-func (v Variant) lookup(name string) (formula.Value, bool) {
+// Lookup finds the value of a param; those not bound yet have none.
+func (v Variant) Lookup(name string) (formula.Value, bool) {
 	for i, value := range v.Values {
 		if v.Kernel.Params[i].Name == name {
 			return value, true
@@ -114,9 +82,6 @@ func (v Variant) lookup(name string) (formula.Value, bool) {
 	}
 	return formula.Value{}, false
 }
-
-// violates says why the variant does not satisfy a constraint; nil: it does.
-func (v Variant) violates(f *Formula) *diag.Problem { return f.unmet(v) }
 
 // unmet says why a condition does not hold; nil: it does.
 func (f *Formula) unmet(in scope) *diag.Problem {
@@ -139,35 +104,26 @@ func (f *Formula) unmet(in scope) *diag.Problem {
 // With returns the variant with one param changed. The value is text and must be
 // one of those listed; the constraints must hold.
 func (v Variant) With(name, value string) (Variant, error) {
-	for i, p := range v.Kernel.Params {
-		if p.Name != name {
-			continue
-		}
-		for _, candidate := range p.Values {
-			if !sameText(candidate, value) {
-				continue
-			}
-			w := Variant{Kernel: v.Kernel, Values: slices.Clone(v.Values)}
-			w.Values[i] = candidate
-			return w, w.allowed()
-		}
-		var texts []string
-		for _, candidate := range p.Values {
-			texts = append(texts, valueText(candidate))
-		}
-		return v, fmt.Errorf("%s is not a value of %s in kernel %s: it lists %s", quote(value), name, v.Kernel.Name, strings.Join(texts, ", "))
-	}
-	var names []string
-	for _, p := range v.Kernel.Params {
-		names = append(names, p.Name)
-	}
-	if len(names) == 0 {
+	names := v.Kernel.paramNames()
+	at := slices.Index(names, name)
+	switch {
+	case len(names) == 0:
 		return v, fmt.Errorf("kernel %s has no params, so none is called %s", v.Kernel.Name, quote(name))
+	case at < 0:
+		return v, diag.Errors{{
+			Message: fmt.Sprintf("kernel %s has no param %s", v.Kernel.Name, quote(name)),
+			Hint:    meant(name, names),
+		}}
 	}
-	return v, diag.Errors{{
-		Message: fmt.Sprintf("kernel %s has no param %s", v.Kernel.Name, quote(name)),
-		Hint:    meant(name, names),
-	}}
+	values := v.Kernel.Params[at].Values
+	chosen := slices.IndexFunc(values, func(candidate formula.Value) bool { return sameText(candidate, value) })
+	if chosen < 0 {
+		texts := strings.Join(namesOf(values, valueText), ", ")
+		return v, fmt.Errorf("%s is not a value of %s in kernel %s: it lists %s", quote(value), name, v.Kernel.Name, texts)
+	}
+	w := Variant{Kernel: v.Kernel, Values: slices.Clone(v.Values)}
+	w.Values[at] = values[chosen]
+	return w, w.allowed()
 }
 
 // sameText compares a value with text as people type it: 1 and true mean a
@@ -192,13 +148,20 @@ func sameText(v formula.Value, text string) bool {
 // allowed reports the constraints the variant violates.
 func (v Variant) allowed() error {
 	var problems diag.List
+	v.satisfies("variant "+v.Name()+": ", &problems)
+	return problems.Err(v.Kernel.source)
+}
+
+// satisfies reports whether the constraints hold, and records which do not.
+func (v Variant) satisfies(prefix string, problems *diag.List) bool {
+	before := problems.Len()
 	for _, f := range v.Kernel.Constraints {
-		if p := v.violates(f); p != nil {
-			p.Message = "variant " + v.Name() + ": " + p.Message
+		if p := f.unmet(v); p != nil {
+			p.Message = prefix + p.Message
 			problems.Add(p)
 		}
 	}
-	return problems.Err(v.Kernel.source)
+	return problems.Len() == before
 }
 
 // Name tells the variants of a kernel apart: "BLOCK_M=64 BLOCK_N=32", or
@@ -228,14 +191,19 @@ func (v Variant) Params() map[string]string {
 func (v Variant) Defines() []string {
 	defines := make([]string, len(v.Values))
 	for i, value := range v.Values {
-		text := value.String()
-		if holds, ok := value.Bool(); ok {
-			text = "0"
-			if holds {
-				text = "1"
-			}
-		}
-		defines[i] = v.Kernel.Params[i].Name + "=" + text
+		defines[i] = v.Kernel.Params[i].Name + "=" + asNumber(value).String()
 	}
 	return defines
+}
+
+// asNumber turns a boolean into 1 or 0.
+func asNumber(v formula.Value) formula.Value {
+	holds, ok := v.Bool()
+	switch {
+	case !ok:
+		return v
+	case holds:
+		return formula.Int(1)
+	}
+	return formula.Int(0)
 }

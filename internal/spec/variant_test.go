@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -83,9 +82,6 @@ func TestVariantsAgainstBruteForce(t *testing.T) {
 		if got := names(k); !slices.Equal(got, want) {
 			t.Fatalf("%v %v:\n got %q\nwant %q", params, chosen, got, want)
 		}
-		if got := k.Count(); got != len(want) {
-			t.Fatalf("%v %v: Count %d, want %d", params, chosen, got, len(want))
-		}
 	})
 }
 
@@ -115,10 +111,6 @@ func TestVariantsPrune(t *testing.T) {
 	k := parseKernel(t, "{"+strings.Join(params, ", ")+"}", "["+strings.Join(constraints, ", ")+"]")
 	if got := len(names(k)); got != 8 {
 		t.Errorf("%d variants, want 8", got)
-	}
-	free := parseKernel(t, "{"+strings.Join(params, ", ")+"}", "[P0 > 0]")
-	if got := free.Count(); got != math.MaxInt {
-		t.Errorf("8^40 variants counted as %d", got)
 	}
 }
 
@@ -163,7 +155,7 @@ func TestVariantText(t *testing.T) {
 	if _, err := none.Default().With("A", "1"); err == nil {
 		t.Error("With on a kernel without params succeeded")
 	}
-	if none.Count() != 1 || len(names(none)) != 1 {
+	if len(names(none)) != 1 {
 		t.Error("a kernel without params has one variant")
 	}
 }

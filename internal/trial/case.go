@@ -75,13 +75,7 @@ func configs(list []*spec.Config) []Trial {
 // used returns the axes that mean something to a kernel.
 func used(matrix []spec.FuzzAxis, k *spec.Kernel) []spec.FuzzAxis {
 	variables := k.Variables()
-	var axes []spec.FuzzAxis
-	for _, axis := range matrix {
-		if slices.Contains(variables, axis.Name) {
-			axes = append(axes, axis)
-		}
-	}
-	return axes
+	return slices.DeleteFunc(slices.Clone(matrix), func(a spec.FuzzAxis) bool { return !slices.Contains(variables, a.Name) })
 }
 
 // others returns the variables of the first config that no axis names.
@@ -174,35 +168,26 @@ func (o Options) random(purpose string) *rand.Rand {
 // compiled in, and a variable that is sometimes no whole number is no size.
 func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	for _, name := range k.Sizes() {
-		seen := map[formula.Value]bool{}
-		whole := true
-		add := func(v formula.Value) {
-			seen[v] = true
-			whole = whole && v.Kind() == formula.KindInt
-		}
+		var values []formula.Value
 		for _, c := range k.Configs {
-			for _, v := range c.Vars {
-				if v.Name == name {
-					add(v.Value)
-				}
+			if v, ok := c.Lookup(name); ok {
+				values = append(values, v)
 			}
 		}
 		if s.Fuzz != nil {
 			for _, axis := range s.Fuzz.Matrix {
 				if axis.Name == name {
-					for _, v := range axis.Values {
-						add(v)
-					}
+					values = append(values, axis.Values...)
 				}
 			}
 		}
 		switch {
-		case len(seen) <= 1:
+		case !slices.ContainsFunc(values, func(v formula.Value) bool { return v != values[0] }):
 			fixed = append(fixed, name)
-		case whole:
-			names = append(names, name)
-		default:
+		case slices.ContainsFunc(values, func(v formula.Value) bool { return v.Kind() != formula.KindInt }):
 			broken = append(broken, name)
+		default:
+			names = append(names, name)
 		}
 	}
 	return names, fixed, broken

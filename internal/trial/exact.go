@@ -26,7 +26,7 @@ func (op operation) integers(in *spec.Instance) (contents, error) {
 		return contents{}, errNoFloat
 	case op.name == "":
 		return contents{}, errUnknown
-	case outputs(in) > 1:
+	case len(outputs(in)) > 1:
 		return contents{}, errSeveral
 	case op.name != elementwise && mixed(in):
 		return contents{}, errMixed
@@ -45,19 +45,15 @@ func (op operation) integers(in *spec.Instance) (contents, error) {
 		return contents{}, errRounds
 	}
 	for _, greatest := range []float64{2, 1} {
-		c := contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1}
-		var said []string
+		c := plain()
 		for _, i := range list {
 			f, ok := wholeFill(in.Args[i], greatest)
 			if !ok {
 				return contents{}, errOwn
 			}
 			c.args[i] = f
-			if text := words(f); !slices.Contains(said, text) {
-				said = append(said, text)
-			}
 		}
-		c.words = strings.Join(said, " and ")
+		c.describe(list)
 		reach, ok := op.reach(in, greatest, extra)
 		if !ok {
 			return contents{}, errRounds
@@ -81,7 +77,7 @@ var (
 // mixed reports whether integers are read as well, whose bounds are not known here.
 func mixed(in *spec.Instance) bool {
 	return slices.ContainsFunc(in.Args, func(a spec.InstanceArg) bool {
-		return a.Buffer && !a.DType.Float() && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut)
+		return a.Buffer && !a.DType.Float() && a.Role.Read()
 	})
 }
 
@@ -101,16 +97,13 @@ func (op operation) reach(in *spec.Instance, greatest, extra float64) (float64, 
 func elementwiseReach(f formula.Part, in *spec.Instance, greatest float64) (float64, bool) {
 	reaches := map[string]float64{}
 	for _, a := range in.Args {
-		reaches[a.Name] = greatest
-		if !a.Buffer {
-			v, ok := a.Scalar.Float()
-			if !ok {
-				delete(reaches, a.Name)
-				continue
-			}
-			reaches[a.Name] = math.Abs(v)
-		} else if !a.DType.Float() {
+		switch v, ok := a.Scalar.Float(); {
+		case a.Buffer && a.DType.Float():
+			reaches[a.Name] = greatest
+		case a.Buffer:
 			reaches[a.Name] = integerReach(a)
+		case ok:
+			reaches[a.Name] = math.Abs(v)
 		}
 	}
 	bound, ok := partReach(f, reaches)
@@ -147,10 +140,7 @@ func partReach(p formula.Part, reaches map[string]float64) (float64, bool) {
 }
 
 func integerReach(a spec.InstanceArg) float64 {
-	f := oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}
-	if f.Kind == "" {
-		f = oracle.Defaults(a.DType)
-	}
+	f := fillOf(a)
 	if f.Kind == oracle.Zero {
 		return 0
 	}
@@ -162,6 +152,14 @@ func integerReach(a spec.InstanceArg) float64 {
 		_, reach = a.DType.Range()
 	}
 	return reach
+}
+
+// fillOf returns what the file fills an argument with.
+func fillOf(a spec.InstanceArg) oracle.Fill {
+	if a.Init.Kind == "" {
+		return oracle.Defaults(a.DType)
+	}
+	return oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}
 }
 
 // wholeFill returns whole numbers up to greatest that an argument may hold: an init of its own
@@ -246,6 +244,13 @@ func (op operation) distinctMaximum(in *spec.Instance, list []int, out int) (con
 	if !ok {
 		return contents{}, errOwn
 	}
-	c := contents{args: map[int]oracle.Fill{list[0]: f}, words: words(f), atol: 1, rtol: 1, exact: true}
+	return exactly(in, list[0], f)
+}
+
+// exactly gives one argument a fill of whole numbers that nothing rounds.
+func exactly(in *spec.Instance, arg int, f oracle.Fill) (contents, error) {
+	c := plain()
+	c.each([]int{arg}, f)
+	c.exact = true
 	return c, c.check(in)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 	if len(list) == 0 {
 		return contents{}, op.closed(in)
 	}
-	c := contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1}
+	c := plain()
 	var err error
 	switch name {
 	case "positive":
@@ -106,7 +107,7 @@ func (op operation) large(c *contents, in *spec.Instance, list []int) error {
 		}
 		return nil
 	case layernorm:
-		if outputs(in) > 1 {
+		if len(outputs(in)) > 1 {
 			return errors.New("the mean, which is an output too, grows with it")
 		}
 	}
@@ -133,11 +134,7 @@ func (op operation) tiny(c *contents, in *spec.Instance, list []int) error {
 		if out := output(in); degree > 0 && out >= 0 && grown < 16*smallestNormal(in.Args[out].DType) {
 			continue
 		}
-		clear := true
-		for _, i := range list {
-			clear = clear && std >= 4*smallestNormal(in.Args[i].DType)
-		}
-		if !clear {
+		if slices.ContainsFunc(list, func(i int) bool { return std < 4*smallestNormal(in.Args[i].DType) }) {
 			continue
 		}
 		c.each(list, oracle.Fill{Kind: oracle.Normal, Args: []float64{0, std}})
@@ -197,12 +194,7 @@ func (op operation) isQueryOrKey(in *spec.Instance, i int) bool {
 }
 
 func (op operation) scalesValues(in *spec.Instance, list []int) bool {
-	for _, i := range list {
-		if !op.isQueryOrKey(in, i) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(i int) bool { return !op.isQueryOrKey(in, i) })
 }
 
 func outputLimit(in *spec.Instance) float64 {
@@ -215,10 +207,8 @@ func outputLimit(in *spec.Instance) float64 {
 }
 
 func fits(in *spec.Instance, list []int, reach float64) bool {
-	for _, i := range list {
-		if _, high := in.Args[i].DType.Range(); reach > high {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(i int) bool {
+		_, high := in.Args[i].DType.Range()
+		return reach > high
+	})
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"pawl/internal/formula"
 	"pawl/internal/spec"
@@ -112,13 +113,9 @@ func (p *Plan) matters(t Trial, name string) bool {
 	return rows(after) < rows(before)
 }
 
-// powerBelow returns the greatest power of two below n.
+// powerBelow returns the greatest power of two below n, at least 1.
 func powerBelow(n int64) int64 {
-	power := int64(1)
-	for 2*power < n {
-		power *= 2
-	}
-	return power
+	return 1 << max(0, bits.Len64(uint64(n-1))-1)
 }
 
 // specials adds NaN, infinities and other special values, where the file says how they propagate.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -102,7 +103,7 @@ func (op operation) inputs(in *spec.Instance) []int { return op.read(in, dtype.T
 func (op operation) read(in *spec.Instance, wanted func(dtype.Type) bool) []int {
 	var list []int
 	for i, a := range in.Args {
-		if a.Buffer && (a.Role == spec.RoleIn || a.Role == spec.RoleInOut) && wanted(a.DType) {
+		if a.Buffer && a.Role.Read() && wanted(a.DType) {
 			list = append(list, i)
 		}
 	}
@@ -144,23 +145,19 @@ func (op operation) closed(in *spec.Instance) error {
 	return errNoFloat
 }
 
-// outputs returns the number of arguments that a kernel writes.
-func outputs(in *spec.Instance) int {
-	count := 0
-	for _, a := range in.Args {
-		if a.Buffer && (a.Role == spec.RoleOut || a.Role == spec.RoleInOut) {
-			count++
+// outputs returns the arguments that a kernel writes.
+func outputs(in *spec.Instance) []int {
+	var list []int
+	for i, a := range in.Args {
+		if a.Buffer && a.Role.Written() {
+			list = append(list, i)
 		}
 	}
-	return count
+	return list
 }
 
 // output returns the first argument that a kernel writes, or -1.
-func output(in *spec.Instance) int {
-	return slices.IndexFunc(in.Args, func(a spec.InstanceArg) bool {
-		return a.Buffer && (a.Role == spec.RoleOut || a.Role == spec.RoleInOut)
-	})
-}
+func output(in *spec.Instance) int { return append(outputs(in), -1)[0] }
 
 // terms returns how many products or elements one element of the output is the sum of.
 func (op operation) terms(in *spec.Instance) float64 {
@@ -196,19 +193,12 @@ func scalars(in *spec.Instance) (factor float64, whole bool) {
 	return factor, whole
 }
 
+// smallestNormals has the types whose least number is not that of f32 and bf16.
+var smallestNormals = map[dtype.Type]float64{dtype.F16: 0x1p-14, dtype.E5M2: 0x1p-14, dtype.E4M3: 0x1p-6, dtype.F64: 0x1p-1022}
+
 // smallestNormal returns the least positive number that a type holds in full precision,
 // and that hardware which flushes smaller ones to zero leaves alone.
-func smallestNormal(t dtype.Type) float64 {
-	switch t {
-	case dtype.F16, dtype.E5M2:
-		return 0x1p-14
-	case dtype.E4M3:
-		return 0x1p-6
-	case dtype.F64:
-		return 0x1p-1022
-	}
-	return 0x1p-126
-}
+func smallestNormal(t dtype.Type) float64 { return cmp.Or(smallestNormals[t], 0x1p-126) }
 
 var (
 	errOwn     = errors.New("its inputs have an init in the file, and keep it")
@@ -223,6 +213,20 @@ type contents struct {
 	atol, rtol float64 // factors of the tolerance
 	least      float64 // atol is at least this
 	exact      bool    // an honest kernel has no rounding error here
+}
+
+// plain returns contents of no arguments yet, with the usual tolerance.
+func plain() contents { return contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1} }
+
+// describe says in words which fills the listed arguments have.
+func (c *contents) describe(list []int) {
+	var said []string
+	for _, i := range list {
+		if f, ok := c.args[i]; ok && !slices.Contains(said, words(f)) {
+			said = append(said, words(f))
+		}
+	}
+	c.words = strings.Join(said, " and ")
 }
 
 // apply gives the arguments their fills and describes them in words.

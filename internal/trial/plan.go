@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -62,22 +61,23 @@ func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p.Notes = notes
-	var resolved []sized
+	var sizes []int64 // of Trials
 	for _, t := range wanted {
 		if in := p.admit(t, o); in != nil {
-			resolved = append(resolved, sized{len(p.Trials) - 1, in})
+			sizes = append(sizes, in.Footprint)
 		}
 	}
 	if len(p.Trials) == 0 {
 		return p, p.nothing(s)
 	}
 	if k.Deterministic {
-		p.Trials[largest(resolved).trial].Repeats = repeats
+		p.Trials[slices.Index(sizes, slices.Max(sizes))].Repeats = repeats
 	} else {
 		p.note("%s is not deterministic, by its own word: repeated runs are not compared", k.Name)
 	}
 	if !o.Plain {
-		p.beyond(smallest(resolved), fixed, broken, o)
+		base := smallest(sizes)
+		p.beyond(p.Trials[slices.Index(sizes, base)], base, fixed, broken, o)
 	}
 	for i := range p.Trials {
 		p.Trials[i].Seed, p.Trials[i].Batch = o.Seed, i
@@ -90,16 +90,6 @@ func (p *Plan) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// sized is a trial with its size.
-type sized struct {
-	trial    int // of Plan.Trials
-	instance *spec.Instance
-}
-
-func largest(list []sized) sized {
-	return slices.MaxFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
-}
-
 // The buffers of a problem should be large enough for a meaningful test, but not so large that it
 // takes long, or does not fit.
 const (
@@ -107,13 +97,12 @@ const (
 	vast   = 1 << 30
 )
 
-// smallest returns the smallest trial that is large enough, or else the largest that is not vast.
-func smallest(list []sized) sized {
-	found := slices.MinFunc(list, func(a, b sized) int { return cmp.Compare(a.instance.Footprint, b.instance.Footprint) })
-	for _, s := range list {
-		was, is := found.instance.Footprint, s.instance.Footprint
-		if was < enough && is > was && is <= vast || is >= enough && is < was {
-			found = s
+// smallest returns the smallest size that is large enough, or else the largest that is not vast.
+func smallest(sizes []int64) int64 {
+	found := slices.Min(sizes)
+	for _, size := range sizes {
+		if found < enough && size > found && size <= vast || size >= enough && size < found {
+			found = size
 		}
 	}
 	return found
@@ -168,15 +157,14 @@ func (p *Plan) nothing(s *spec.Spec) error {
 }
 
 // beyond adds the trials that the file does not ask for. They are small and few.
-func (p *Plan) beyond(from sized, fixed, broken []string, o Options) {
+func (p *Plan) beyond(base Trial, bytes int64, fixed, broken []string, o Options) {
 	if len(fixed) > 0 {
 		p.note("%s: the same in all configs of the kernel, so no other value is tried", strings.Join(fixed, ", "))
 	}
 	if len(broken) > 0 {
 		p.note("%s: not always a whole number, so no other value is tried", strings.Join(broken, ", "))
 	}
-	base := p.Trials[from.trial]
-	p.shapes(base, max(from.instance.Footprint, roomy), o)
+	p.shapes(base, max(bytes, roomy), o)
 	p.values(base, o)
 	p.integers(base, o)
 	p.specials(base, o)

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -164,16 +165,12 @@ func (p *Plan) cut(t Trial, inside []string, o Options) Trial {
 		return all
 	}
 	for _, name := range p.Free {
-		if one := bounded(t, name); !p.impossible(one, o) {
+		one := bounded(t, name)
+		if _, why := p.possible(one, o); why == "" {
 			t = one
 		}
 	}
 	return t
-}
-
-func (p *Plan) impossible(t Trial, o Options) bool {
-	_, why := p.possible(t, o)
-	return why != ""
 }
 
 // inner returns the variables of the last two dimensions of buffers: tiles lie there.
@@ -225,13 +222,7 @@ func beside(tiles []int64, inside bool) []int64 {
 }
 
 func primeAfter(n int64) int64 {
-	for n++; ; n++ {
-		prime := n > 1
-		for d := int64(2); d*d <= n && prime; d++ {
-			prime = n%d != 0
-		}
-		if prime {
-			return n
-		}
+	for n++; !big.NewInt(n).ProbablyPrime(0); n++ { // never wrong below 2⁶⁴
 	}
+	return n
 }

@@ -136,11 +136,7 @@ func TestSmallest(t *testing.T) {
 		{[]int64{1 << 41, 1 << 40}, 1},
 		{[]int64{1 << 10, 1 << 25, 1 << 17}, 2},
 	} {
-		var list []sized
-		for i, bytes := range test.sizes {
-			list = append(list, sized{i, &spec.Instance{Footprint: bytes}})
-		}
-		if got := smallest(list).trial; got != test.want {
+		if got := slices.Index(test.sizes, smallest(test.sizes)); got != test.want {
 			t.Errorf("%v: %d, want %d", test.sizes, got, test.want)
 		}
 	}

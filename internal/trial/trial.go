@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"pawl/internal/formula"
@@ -35,7 +37,7 @@ type Trial struct {
 // Name distinguishes the trials of a kernel, in one line: "S=448 B=16 H=4 D=64", and what is
 // unusual about it.
 func (t Trial) Name() string {
-	parts := []string{Vars(t.Vars)}
+	parts := []string{t.Config().Name}
 	switch t.Lane {
 	case LaneMatrix, LaneConfig, LaneValues, LaneIntegers, LaneSpecials: // told by the sizes, or by the fill
 	default:
@@ -46,9 +48,6 @@ func (t Trial) Name() string {
 	}
 	if t.Exact {
 		parts = append(parts, "exact")
-	}
-	if parts[0] == "" {
-		parts[0] = "default"
 	}
 	return strings.Join(parts, " ")
 }
@@ -64,41 +63,28 @@ func Vars(vars []spec.Var) string {
 
 // Config returns the trial's problem size as a config of its own.
 func (t Trial) Config() *spec.Config {
-	name := Vars(t.Vars)
-	if name == "" {
-		name = "default"
-	}
-	return &spec.Config{Name: name, Vars: t.Vars}
+	return &spec.Config{Name: cmp.Or(Vars(t.Vars), "default"), Vars: t.Vars}
 }
 
 // Lookup returns the value of a variable.
 func (t Trial) Lookup(name string) (formula.Value, bool) {
-	for _, v := range t.Vars {
-		if v.Name == name {
-			return v.Value, true
-		}
-	}
-	return formula.Value{}, false
+	return (&spec.Config{Vars: t.Vars}).Lookup(name)
 }
 
 // integer returns the value of an integer variable.
 func (t Trial) integer(name string) (int64, bool) {
 	v, ok := t.Lookup(name)
-	if !ok || v.Kind() != formula.KindInt {
-		return 0, false
-	}
-	return v.Int()
+	n, whole := v.Int()
+	return n, ok && whole
 }
 
 // With returns the trial with one variable changed.
 func (t Trial) With(name string, value formula.Value) Trial {
-	vars := make([]spec.Var, len(t.Vars))
-	copy(vars, t.Vars)
-	for i := range vars {
-		if vars[i].Name == name {
-			vars[i].Value = value
+	t.Vars = slices.Clone(t.Vars)
+	for i := range t.Vars {
+		if t.Vars[i].Name == name {
+			t.Vars[i].Value = value
 		}
 	}
-	t.Vars = vars
 	return t
 }

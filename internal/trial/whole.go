@@ -38,7 +38,7 @@ func (op operation) farApart(in *spec.Instance) (contents, error) {
 	switch {
 	case op.name == "":
 		return contents{}, errUnknown
-	case outputs(in) != 1:
+	case len(outputs(in)) != 1:
 		return contents{}, errSeveral
 	case op.name == maximum:
 		return op.farMaximum(in, list[0], out)
@@ -70,19 +70,15 @@ func (op operation) farApart(in *spec.Instance) (contents, error) {
 // upTo returns contents of whole numbers up to greatest, within the types' ranges and where the
 // file has no init; false: it has one everywhere.
 func (op operation) upTo(in *spec.Instance, list []int, greatest float64) (contents, bool) {
-	c := contents{args: map[int]oracle.Fill{}, atol: 1, rtol: 1, exact: true}
-	var said []string
+	c := plain()
+	c.exact = true
 	for _, i := range list {
-		if in.Args[i].Init.Kind != "" {
-			continue
-		}
-		low, high := in.Args[i].DType.Range()
-		c.args[i] = oracle.Fill{Kind: oracle.Integers, Args: []float64{max(low, -greatest), min(high, greatest)}}
-		if text := words(c.args[i]); !slices.Contains(said, text) {
-			said = append(said, text)
+		if in.Args[i].Init.Kind == "" {
+			low, high := in.Args[i].DType.Range()
+			c.args[i] = oracle.Fill{Kind: oracle.Integers, Args: []float64{max(low, -greatest), min(high, greatest)}}
 		}
 	}
-	c.words = strings.Join(said, " and ")
+	c.describe(list)
 	return c, len(c.args) > 0
 }
 
@@ -130,8 +126,7 @@ func (op operation) farMaximum(in *spec.Instance, from, to int) (contents, error
 	least, most := in.Args[to].DType.Range()
 	bound := math.Ldexp(1, min(53, in.Args[to].DType.Integers()))
 	f := oracle.Fill{Kind: oracle.Integers, Args: []float64{max(low, least, -bound), min(high, most, bound)}}
-	c := contents{args: map[int]oracle.Fill{from: f}, words: words(f), atol: 1, rtol: 1, exact: true}
-	return c, c.check(in)
+	return exactly(in, from, f)
 }
 
 func (op operation) unsigned(in *spec.Instance, list []int) bool {

@@ -73,7 +73,7 @@ func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[i
 		case arg.TensorMap != nil:
 		case !arg.Buffer && ok:
 			a.env[arg.Name] = inexact{v, 0}
-		case arg.Buffer && (arg.Role == spec.RoleIn || arg.Role == spec.RoleInOut):
+		case arg.Buffer && arg.Role.Read():
 			columns[arg.Name] = column(arg, fills[i], i)
 		}
 	}
@@ -99,9 +99,7 @@ func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[i
 // column draws values of an argument: of a fill, or else of its own.
 func column(a spec.InstanceArg, fill oracle.Fill, number int) []float64 {
 	if fill.Kind == "" {
-		if fill = (oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}); fill.Kind == "" {
-			fill = oracle.Defaults(a.DType)
-		}
+		fill = fillOf(a)
 	}
 	data := make([]byte, points*a.DType.Size())
 	oracle.Generate(data, a.DType, fill, oracle.Key(0, number, 0))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"pawl/internal/oracle"
 	"pawl/internal/result"
@@ -33,9 +34,6 @@ type answerer struct {
 // answer runs it on the data of a batch and returns its outputs under the numbers of the
 // candidate's arguments.
 func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
-	if a.last != nil && a.batch == batch && a.steps == steps {
-		return a.last, nil
-	}
 	if a.problem == nil {
 		problem, err := a.match()
 		if err != nil {
@@ -46,9 +44,9 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 			a.last, a.batch, a.steps = a.before.last, batch, steps
 		}
 		a.before = nil
-		if a.last != nil {
-			return a.last, nil
-		}
+	}
+	if a.last != nil && a.batch == batch && a.steps == steps {
+		return a.last, nil
 	}
 	if !a.prepared {
 		problem := *a.problem
@@ -68,10 +66,8 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 			own := a.problem.Args[b.Arg].DType
 			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: cmp.Or(b.DType, own), Returned: b.Returned})
 			if a.rival && b.DType != "" && b.DType != own {
-				return nil, &result.Fault{
-					Cause: result.CauseOracle, Message: fmt.Sprintf("it returns %s as %s, the kernel has %s", a.problem.Args[b.Arg].Name, b.DType, own),
-					Hint: "its error is the measure of the kernel's: it must have the same precision",
-				}
+				return nil, mismatch("its error is the measure of the kernel's: it must have the same precision",
+					"it returns %s as %s, the kernel has %s", a.problem.Args[b.Arg].Name, b.DType, own)
 			}
 		}
 	}
@@ -102,47 +98,46 @@ func (a *answerer) match() (*wire.Prepare, error) {
 	problem := worker.Problem(a.side.Instance, a.side.Symbols)
 	problem.Pin, problem.Copies, problem.Reference = false, 1, true
 	theirs, ours := a.side.Instance, a.bench.Candidate.Instance
-	paired, err := pair(theirs, ours, func(r spec.Role) bool { return r == spec.RoleIn || r == spec.RoleInOut })
+	paired, err := pair(theirs, ours, spec.Role.Read)
 	if err != nil {
 		return nil, err
 	}
 	for from, to := range paired {
 		mine, its := ours.Args[to], theirs.Args[from]
 		if mine.DType != its.DType || mine.Elements != its.Elements {
-			return nil, &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("its %s is %s%v, the kernel's %s is %s%v", its.Name, its.DType, its.Shape, mine.Name, mine.DType, mine.Shape),
-				Hint: "a reference takes the very inputs of the kernel: the same names, types and shapes",
-			}
+			return nil, mismatch("a reference takes the very inputs of the kernel: the same names, types and shapes",
+				"its %s is %s%v, the kernel's %s is %s%v", its.Name, its.DType, its.Shape, mine.Name, mine.DType, mine.Shape)
 		}
 		arg := &problem.Args[from]
 		arg.Init, arg.Params, arg.Draws = a.bench.problem.Args[to].Init, a.bench.problem.Args[to].Params, to+1
 	}
-	a.outputs, err = pair(theirs, ours, func(r spec.Role) bool { return r == spec.RoleOut || r == spec.RoleInOut })
+	a.outputs, err = pair(theirs, ours, spec.Role.Written)
 	if err != nil {
 		return nil, err
 	}
 	answered := map[int]bool{}
 	for from, to := range a.outputs {
 		answered[to] = true
-		if mine, its := ours.Args[to], theirs.Args[from]; mine.DType.Float() && !its.DType.Float() {
-			return nil, &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("its output %s is %s, the kernel's %s is %s", its.Name, its.DType, mine.Name, mine.DType),
-				Hint: "whole numbers cannot say what a floating-point answer must be",
-			}
+		mine, its := ours.Args[to], theirs.Args[from]
+		if mine.DType.Float() && !its.DType.Float() {
+			return nil, mismatch("whole numbers cannot say what a floating-point answer must be",
+				"its output %s is %s, the kernel's %s is %s", its.Name, its.DType, mine.Name, mine.DType)
 		}
-		if theirs.Args[from].Elements != ours.Args[to].Elements {
-			return nil, &result.Fault{
-				Cause:   result.CauseOracle,
-				Message: fmt.Sprintf("its output %s has shape %v, the kernel's %s %v", theirs.Args[from].Name, theirs.Args[from].Shape, ours.Args[to].Name, ours.Args[to].Shape),
-			}
+		if its.Elements != mine.Elements {
+			return nil, mismatch("", "its output %s has shape %v, the kernel's %s %v", its.Name, its.Shape, mine.Name, mine.Shape)
 		}
 	}
 	for i, arg := range ours.Args {
-		if (arg.Role == spec.RoleOut || arg.Role == spec.RoleInOut) && !answered[i] {
-			return nil, &result.Fault{Cause: result.CauseOracle, Message: "it has no output for " + arg.Name}
+		if arg.Role.Written() && !answered[i] {
+			return nil, mismatch("", "it has no output for %s", arg.Name)
 		}
 	}
 	return &problem, nil
+}
+
+// mismatch returns the fault of an implementation that cannot answer in place of the kernel.
+func mismatch(hint, format string, args ...any) error {
+	return &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // Answers returns why one problem's outputs cannot be the answers to another's; nil: they can.
@@ -175,31 +170,27 @@ func Answerable(builtin, elementwise string, in *spec.Instance) error {
 // pair matches the buffers of two instances whose roles has accepts: index of theirs to index of
 // ours.
 func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, error) {
-	var left, right []int
-	for i, arg := range theirs.Args {
-		if arg.Buffer && has(arg.Role) {
-			left = append(left, i)
-		}
-	}
-	byName := map[string]int{}
-	for i, arg := range ours.Args {
-		if arg.Buffer && has(arg.Role) {
-			right = append(right, i)
-			byName[arg.Name] = i
-		}
-	}
-	out := map[int]int{}
-	for place, i := range left {
-		if to, named := byName[theirs.Args[i].Name]; named {
-			out[i] = to
-		} else if len(left) == len(right) {
-			out[i] = right[place]
-		} else {
-			return nil, &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("its argument %s is none of the kernel's", theirs.Args[i].Name),
-				Hint: "a reference takes the kernel's arguments by their names",
+	buffers := func(in *spec.Instance) []int {
+		var list []int
+		for i, arg := range in.Args {
+			if arg.Buffer && has(arg.Role) {
+				list = append(list, i)
 			}
 		}
+		return list
+	}
+	left, right := buffers(theirs), buffers(ours)
+	out := map[int]int{}
+	for place, i := range left {
+		name := theirs.Args[i].Name
+		at := slices.IndexFunc(right, func(j int) bool { return ours.Args[j].Name == name })
+		if at < 0 {
+			at = place
+			if len(left) != len(right) {
+				return nil, mismatch("a reference takes the kernel's arguments by their names", "its argument %s is none of the kernel's", name)
+			}
+		}
+		out[i] = right[at]
 	}
 	return out, nil
 }
@@ -207,7 +198,7 @@ func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, e
 // argsAs returns the candidate's arguments with the types of this implementation's outputs, to
 // judge these in its place.
 func (a *answerer) argsAs(args []wire.Arg) []wire.Arg {
-	out := append([]wire.Arg{}, args...)
+	out := slices.Clone(args)
 	for from, to := range a.outputs {
 		out[to].DType = a.problem.Args[from].DType
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,20 +35,18 @@ func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []re
 	began := time.Now()
 	defer func() { c.WallS = time.Since(began).Seconds() }()
 	findings, err = b.try(ctx, c, t)
-	var own *OracleError
-	switch {
+	switch _, own := errors.AsType[*OracleError](err); {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errUnfit):
 		c.Skipped = err.Error()
 		return nil, nil
-	case errors.As(err, &own):
+	case own:
 		return nil, err
 	default:
 		c.Fault = faultOf(err)
 		c.Reason = c.Fault.Message
-		return findings, nil
 	}
 	return findings, nil
 }
@@ -73,8 +72,7 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 		return nil, err
 	}
 	if c.Reason = Reason(c.Outputs, b.Factor); c.Reason != "" {
-		err := b.forgotten(ctx, c)
-		if err != nil {
+		if err = b.forgotten(ctx, c); err != nil {
 			c.Outputs, c.Reason = nil, ""
 		}
 		return nil, err
@@ -132,13 +130,13 @@ func (b *Bench) fresh(ctx context.Context, c *result.Case, first, second []wire.
 	}
 	c.Outputs = errs
 	c.Reason = "wrong once the same buffers hold other data: " + why
-	if differs(first, second) < 0 {
-		return []result.Finding{{
-			Exploit: StaleOutput, Severity: result.Cheated,
-			Message: "the inputs changed at their addresses, and the output is still, bit by bit, the answer to the ones before",
-		}}, nil
+	if differs(first, second) >= 0 {
+		return nil, nil
 	}
-	return nil, nil
+	return []result.Finding{{
+		Exploit: StaleOutput, Severity: result.Cheated,
+		Message: "the inputs changed at their addresses, and the output is still, bit by bit, the answer to the ones before",
+	}}, nil
 }
 
 // differs returns the first argument whose contents differ; -1: none.
@@ -154,16 +152,19 @@ func differs(a, b []wire.Buffer) int {
 // Reason says in a few words why outputs are wrong; "" when they are right.
 func Reason(outputs []result.OutputError, factor float64) string {
 	var parts []string
+	exceeds := func(e result.OutputError, which string, mine, theirs float64) bool {
+		if factor <= 0 || theirs <= 0 || mine <= factor*theirs {
+			return false
+		}
+		parts = append(parts, fmt.Sprintf("%s: the %s error %s is %.1f times the rival's %s; %g times is allowed",
+			e.Name, which, unit.Scientific(mine), mine/theirs, unit.Scientific(theirs), factor))
+		return true
+	}
 	for _, e := range outputs {
-		switch {
-		case e.Wrong > 0:
+		if e.Wrong > 0 {
 			parts = append(parts, describe(e))
-		case factor > 0 && e.RivalMaxAbs > 0 && e.MaxAbs > factor*e.RivalMaxAbs:
-			parts = append(parts, fmt.Sprintf("%s: the largest error %s is %.1f times the rival's %s; %g times is allowed",
-				e.Name, unit.Scientific(e.MaxAbs), e.MaxAbs/e.RivalMaxAbs, unit.Scientific(e.RivalMaxAbs), factor))
-		case factor > 0 && e.RivalRMS > 0 && e.RMS > factor*e.RivalRMS:
-			parts = append(parts, fmt.Sprintf("%s: the RMS error %s is %.1f times the rival's %s; %g times is allowed",
-				e.Name, unit.Scientific(e.RMS), e.RMS/e.RivalRMS, unit.Scientific(e.RivalRMS), factor))
+		} else if !exceeds(e, "largest", e.MaxAbs, e.RivalMaxAbs) {
+			exceeds(e, "RMS", e.RMS, e.RivalRMS)
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -188,12 +189,9 @@ func place(name string, index []int64) string {
 }
 
 func faultOf(err error) *result.Fault {
-	var fault *result.Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*result.Fault](err); ok {
 		copied := *fault
-		if copied.Stage == "" {
-			copied.Stage = "verify"
-		}
+		copied.Stage = cmp.Or(copied.Stage, "verify")
 		return &copied
 	}
 	return &result.Fault{Stage: "verify", Cause: result.CauseInternal, Message: err.Error()}

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"pawl/internal/formula"
@@ -111,11 +110,8 @@ func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (her
 }
 
 // Special returns the finding about a kernel that is wrong at a neighbouring size.
-func Special(here, near *spec.Instance, reason string) result.Finding {
-	return result.Finding{
-		Exploit: ShapeSpecial, Severity: result.Suspicious,
-		Message: fmt.Sprintf("right here, wrong at the next size (%s): %s; where that is no problem of the kernel's, requires: in pawl.yaml says so", differing(here.Config, near.Config), reason),
-	}
+func Special(here, near *spec.Instance, reason string) []result.Finding {
+	return suspect(ShapeSpecial, "right here, wrong at the next size (%s): %s; where that is no problem of the kernel's, requires: in pawl.yaml says so", differing(here.Config, near.Config), reason)
 }
 
 // work returns the amount of work of a launch, in the unit that the file counts.

@@ -107,25 +107,17 @@ func (t *timedTurns) request() wire.Sample {
 	return m
 }
 
-// took holds the outputs of one timed sample, and the data of that sample.
-type took struct {
-	outputs     []wire.Buffer
-	batch, step int
-}
-
-func (t *timedTurns) take(ctx context.Context, m wire.Sample) (took, error) {
+// take makes a request and notes which data it ends on.
+func (t *timedTurns) take(ctx context.Context, m wire.Sample) (*wire.SampleReply, error) {
 	got, err := t.bench.Candidate.Cell.Sample(ctx, m)
-	if err != nil {
-		return took{}, err
-	}
 	switch {
+	case err != nil:
 	case got.Fresh > 0:
 		t.batch, t.step = m.FreshBatch, got.Count-got.Fresh+1
 	case m.Step > 0:
 		t.step = m.Step + got.Count - 1
 	}
-	batch, step := got.KeptOn(m)
-	return took{got.Kept, batch, step}, nil
+	return got, err
 }
 
 // look verifies the outputs of one sample of a request.
@@ -134,14 +126,14 @@ func (t *timedTurns) look(ctx context.Context, c *result.Case) ([]result.Finding
 	if m.Keep = 1 + rand.IntN(m.Count); m.Fresh > 0 && rand.IntN(anewKept) > 0 {
 		m.Keep = m.Fresh
 	}
-	kept, err := t.take(ctx, m)
+	got, err := t.take(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	c.Batch = kept.batch
-	found, err := t.bench.Timed(ctx, c, kept.outputs, kept.step)
-	var own *OracleError
-	if err != nil && !errors.As(err, &own) {
+	batch, step := got.KeptOn(m)
+	c.Batch = batch
+	found, err := t.bench.Timed(ctx, c, got.Kept, step)
+	if _, own := errors.AsType[*OracleError](err); err != nil && !own {
 		err = &OracleError{Err: err} // the candidate has answered
 	}
 	return found, err

@@ -101,9 +101,8 @@ func (b *Bench) elements() int64 {
 // onceOn times one launch on the data of the batch after the given number of steps of
 // oracle.Mutate.
 func (n *novelty) onceOn(ctx context.Context, step int) (seconds float64, forgot bool, err error) {
-	b := n.bench
-	got, err := b.Candidate.Cell.Sample(ctx, wire.Sample{
-		Count: 1, Repeat: 1, Batch: n.batch, Step: step, Cache: "cold", Forget: n.forget, DeadlineS: b.deadline(b.Candidate) + novelForget,
+	got, err := n.bench.Candidate.Cell.Sample(ctx, wire.Sample{
+		Count: 1, Repeat: 1, Batch: n.batch, Step: step, Cache: "cold", Forget: n.forget, DeadlineS: n.bench.deadline(n.bench.Candidate) + novelForget,
 	})
 	if err != nil {
 		return 0, false, err

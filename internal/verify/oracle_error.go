@@ -42,10 +42,7 @@ func (e *OracleError) Fault() *result.Fault {
 }
 
 func (e *OracleError) own() *result.Fault {
-	var own *result.Fault
-	if !errors.As(e.Err, &own) {
-		return nil
-	}
+	own, _ := errors.AsType[*result.Fault](e.Err)
 	return own
 }
 

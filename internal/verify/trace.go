@@ -19,19 +19,13 @@ const (
 
 // SetAside returns the finding about a launcher that sets aside a part of the L2 that no flush
 // reaches.
-func SetAside() result.Finding {
-	return result.Finding{
-		Exploit: PersistingL2, Severity: result.Suspicious,
-		Message: "it sets a part of the L2 aside, where the flush before a launch does not reach; --cache hot is the way to measure what finds its arguments there",
-	}
+func SetAside() []result.Finding {
+	return suspect(PersistingL2, "it sets a part of the L2 aside, where the flush before a launch does not reach; --cache hot is the way to measure what finds its arguments there")
 }
 
 // Remembers returns the finding about a kernel whose launches find state of the last one.
-func Remembers() result.Finding {
-	return result.Finding{
-		Exploit: RetainedState, Severity: result.Suspicious,
-		Message: "it leaves something in __device__ variables, and hot samples have several launches on the same data: all but the first may have found their answer there",
-	}
+func Remembers() []result.Finding {
+	return suspect(RetainedState, "it leaves something in __device__ variables, and hot samples have several launches on the same data: all but the first may have found their answer there")
 }
 
 // Trace launches once more and lists the kernels that ran. It is the last request to a cell: the

@@ -176,6 +176,6 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 
 // outOfMemory reports whether an error means that memory ran out.
 func outOfMemory(err error) bool {
-	var fault *result.Fault
-	return errors.As(err, &fault) && fault.Cause == result.CauseMemory
+	fault, ok := errors.AsType[*result.Fault](err)
+	return ok && fault.Cause == result.CauseMemory
 }
