@@ -150,7 +150,7 @@ func (c *Call) Set(i int, value []byte) error {
 func (c *Call) Launch(s Stream) error {
 	c.launch.config.stream = s.handle
 	d := c.function.d
-	err := d.call(&d.launchKernelEx, c.args...)
+	err := d.call(cuLaunchKernelEx, c.args...)
 	runtime.KeepAlive(c) // args does not keep what it points to
 	return err
 }

@@ -98,7 +98,7 @@ func (d *Driver) EncodeTiled(t TiledTensor) (TensorMap, error) {
 	}
 	strides := append(t.Strides[:len(t.Strides):len(t.Strides)], 0) // never empty: its address is wanted at rank 1 too
 	room := alignedBytes(len(encoded), paramAlign)
-	err := d.call(&d.tensorMapEncode,
+	err := d.call(cuTensorMapEncodeTiled,
 		uintptr(unsafe.Pointer(&room[0])), uintptr(t.DType), uintptr(rank), uintptr(t.Address),
 		uintptr(unsafe.Pointer(unsafe.SliceData(t.Dims))), uintptr(unsafe.Pointer(unsafe.SliceData(strides))),
 		uintptr(unsafe.Pointer(unsafe.SliceData(t.Box))), uintptr(unsafe.Pointer(unsafe.SliceData(t.ElementStrides))),
