@@ -135,7 +135,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	if err != nil {
 		pipes.closeOurEnds()
 		clear()
-		return nil, &result.Fault{Cause: result.CauseInternal, Message: "cannot start a cell: " + err.Error(), Hint: "pawl doctor shows what this kernel can give"}
+		return nil, result.Faultf(result.CauseInternal, "cannot start a cell: %v", err).WithHint("pawl doctor shows what this kernel can give")
 	}
 	c.meter = machine.NewMeter(os.Getpid(), os.Getppid(), c.proc.Pid())
 	go c.supervise(pipes)
@@ -159,7 +159,7 @@ func (s *server) quickFolder(m wire.Open) string {
 func sandboxMode(name string) (sandbox.Mode, error) {
 	mode, err := sandbox.ParseMode(name)
 	if err != nil {
-		return 0, &result.Fault{Cause: result.CauseProtocol, Message: err.Error()}
+		return 0, result.Faultf(result.CauseProtocol, "%v", err)
 	}
 	return mode, nil
 }
@@ -185,7 +185,7 @@ func (c *child) supervise(p *pipes) {
 			select {
 			case c.frames <- frame:
 			default:
-				c.end(&result.Fault{Cause: result.CauseForged, Message: "the cell sent frames that nobody asked for"})
+				c.end(result.Faultf(result.CauseForged, "the cell sent frames that nobody asked for"))
 				return
 			}
 		}
@@ -221,7 +221,7 @@ func (c *child) greet(ctx context.Context) error {
 	}
 	var hello wire.CellHello
 	if err := frame.Decode(&hello); err != nil || frame.Op != wire.OpHello || hello.Cell != c.kind {
-		return c.fail(&result.Fault{Cause: result.CauseProtocol, Message: "the cell did not say hello"})
+		return c.fail(result.Faultf(result.CauseProtocol, "the cell did not say hello"))
 	}
 	c.code.first, _ = c.witness.readCode(c.proc.Pid())
 	return nil
@@ -230,7 +230,7 @@ func (c *child) greet(ctx context.Context) error {
 // ask sends one request and waits for its reply; took is measured by the worker's clock.
 func (c *child) ask(ctx context.Context, op string, body any, deadline time.Duration) (reply *wire.Frame, took time.Duration, err error) {
 	if !c.asking.TryLock() {
-		return nil, 0, &result.Fault{Cause: result.CauseProtocol, Message: "the cell is busy: one request at a time"}
+		return nil, 0, result.Faultf(result.CauseProtocol, "the cell is busy: one request at a time")
 	}
 	defer c.asking.Unlock()
 	if len(c.frames) > 0 {
@@ -279,16 +279,14 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 					continue
 				}
 			}
-			late := &result.Fault{
-				Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
-				Hint: "if the kernel is meant to run that long, raise --timeout",
-			}
+			late := result.Faultf(result.CauseTimeout, "no answer after %v: the cell was ended", deadline.Round(time.Millisecond)).
+				WithHint("if the kernel is meant to run that long, raise --timeout")
 			if patient {
 				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine hardly lets it run: measure where less runs beside it"
 			}
 			return nil, 0, c.fail(late)
 		case <-ctx.Done():
-			return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
+			return nil, 0, c.fail(result.Faultf(result.CauseInterrupted, "cancelled"))
 		}
 	}
 }
@@ -319,10 +317,8 @@ func protocolError(err error) bool {
 }
 
 func (c *child) forged(what string) *result.Fault {
-	return &result.Fault{
-		Cause: result.CauseForged, Message: "the cell " + what,
-		Hint: "candidate code shares the cell's address space and has written to its descriptor, or corrupted its memory",
-	}
+	return result.Faultf(result.CauseForged, "the cell %s", what).
+		WithHint("candidate code shares the cell's address space and has written to its descriptor, or corrupted its memory")
 }
 
 // unguessable returns a random id, which keeps a candidate from preparing answers beforehand. Ids

@@ -80,7 +80,7 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	wire.Widen(c.stdin)
 	cmd.Stderr = c.errors
 	if err := cmd.Start(); err != nil {
-		return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("cannot start the worker %q: %v", strings.Join(words, " "), err)}
+		return nil, result.Faultf(result.CauseUnsupported, "cannot start the worker %q: %v", strings.Join(words, " "), err)
 	}
 	c.out = wire.NewWriter(c.stdin)
 	reader := wire.NewReader(stdout)
@@ -126,7 +126,7 @@ func (c *Client) explain(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	fault := &result.Fault{Cause: result.CauseProtocol, Message: "the worker did not start: " + err.Error()}
+	fault := result.Faultf(result.CauseProtocol, "the worker did not start: %v", err)
 	if closed(err) {
 		fault.Message = fmt.Sprintf("the worker ended before its hello (%s)", c.cmd.ProcessState)
 		if status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -192,12 +192,12 @@ func (c *Client) receive(reader *wire.Reader) {
 func (c *Client) lose(err error) {
 	c.kill()
 	_ = c.cmd.Wait()
-	fault := &result.Fault{Cause: result.CauseKilled, Message: fmt.Sprintf("the worker ended (%s)", c.cmd.ProcessState)}
+	fault := result.Faultf(result.CauseKilled, "the worker ended (%s)", c.cmd.ProcessState)
 	switch {
 	case wire.IsReason(err, "truncated"):
 		fault.Message += " in the middle of an answer"
 	case protocolError(err):
-		fault = &result.Fault{Cause: result.CauseProtocol, Message: "the worker " + err.Error()}
+		fault = result.Faultf(result.CauseProtocol, "the worker %v", err)
 	}
 	c.mu.Lock()
 	c.lost = c.printed(fault)
@@ -258,7 +258,7 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 		case <-timer.C:
 			c.kill()
 			<-c.gone
-			return nil, &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the worker itself did not answer %s within %v", op, limit+graceful)}
+			return nil, result.Faultf(result.CauseTimeout, "the worker itself did not answer %s within %v", op, limit+graceful)
 		}
 	}
 }

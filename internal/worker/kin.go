@@ -93,12 +93,9 @@ func (c *child) judgeHelp(took time.Duration) error {
 	if h.times < helpTimes || h.given <= helpFloor || h.given <= h.spent/helpShare {
 		return nil
 	}
-	return c.fail(&result.Fault{
-		Cause: result.CauseThreads,
-		Message: fmt.Sprintf("child processes of the cell computed for %v during launches that took %v",
-			h.given.Round(time.Millisecond), h.spent.Round(time.Millisecond)),
-		Hint: "a kernel does its work in the process that it is measured in",
-	})
+	return c.fail(result.Faultf(result.CauseThreads, "child processes of the cell computed for %v during launches that took %v",
+		h.given.Round(time.Millisecond), h.spent.Round(time.Millisecond)).
+		WithHint("a kernel does its work in the process that it is measured in"))
 }
 
 // sightings are of processes that live for one launch and that nobody waits for: when the request
@@ -127,10 +124,8 @@ func (s *sightings) look(during timed, members []int) *result.Fault {
 	if s.fresh < newcomers {
 		return nil
 	}
-	return &result.Fault{
-		Cause: result.CauseThreads, Message: "the cell starts child processes in launches that are timed",
-		Hint: "a kernel does its work in the process that it is measured in",
-	}
+	return result.Faultf(result.CauseThreads, "the cell starts child processes in launches that are timed").
+		WithHint("a kernel does its work in the process that it is measured in")
 }
 
 // until returns the CPU time that children have used between two readings.

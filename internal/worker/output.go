@@ -233,7 +233,7 @@ func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) 
 		return nil, err
 	}
 	if c.kind != "oracle" {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "only an oracle cell judges"}
+		return nil, result.Faultf(result.CauseProtocol, "only an oracle cell judges")
 	}
 	if err := fits(m.Args); err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) 
 		found := slices.Clone(*list)
 		for i, b := range found {
 			if _, err := os.Stat(s.store.output(b.SHA256)); !validHash(b.SHA256) || err != nil {
-				return nil, &result.Fault{Cause: result.CauseProtocol, Message: "the worker no longer has the output " + b.SHA256}
+				return nil, result.Faultf(result.CauseProtocol, "the worker no longer has the output %s", b.SHA256)
 			}
 			found[i].Path = s.store.output(b.SHA256)
 		}

@@ -75,10 +75,10 @@ func (c *child) leaving() *result.Fault {
 			return nil
 		case <-time.After(patienceStep):
 			if given.unexplained() {
-				return &result.Fault{Cause: result.CauseForged, Message: "the cell closed its result descriptor and went on running"}
+				return result.Faultf(result.CauseForged, "the cell closed its result descriptor and went on running")
 			}
 			if !given.left() {
-				return &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the cell had not ended %v after it closed its result descriptor", patienceMost)}
+				return result.Faultf(result.CauseTimeout, "the cell had not ended %v after it closed its result descriptor", patienceMost)
 			}
 		}
 	}

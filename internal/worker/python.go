@@ -60,10 +60,7 @@ func hasPython() bool {
 // cell's program beside the artifacts.
 func findPython(dir string) (*interpreter, error) {
 	fault := func(format string, args ...any) error {
-		return &result.Fault{
-			Cause: result.CauseUnsupported, Message: fmt.Sprintf(format, args...),
-			Hint: "install Python 3.9 or newer, or name one with PAWL_PYTHON",
-		}
+		return result.Faultf(result.CauseUnsupported, format, args...).WithHint("install Python 3.9 or newer, or name one with PAWL_PYTHON")
 	}
 	path, err := exec.LookPath(PythonName())
 	if err != nil {

@@ -26,7 +26,7 @@ func deadline(seconds float64) time.Duration {
 
 func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenReply, error) {
 	if !slices.Contains(s.kinds(), m.Cell) {
-		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell)}
+		fault := result.Faultf(result.CauseUnsupported, "this worker has no %s cells", m.Cell)
 		switch m.Cell {
 		case "cuda":
 			fault.Message = s.noDevice.Error()
@@ -43,7 +43,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	}
 	if m.Cell == "cuda" || m.Cell == "python" && m.Framework != "numpy" && len(s.devices) > 0 {
 		if m.Device < 0 || m.Device >= len(s.devices) {
-			return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %d; this machine has %d", m.Device, len(s.devices))}
+			return nil, result.Faultf(result.CauseUnsupported, "there is no GPU %d; this machine has %d", m.Device, len(s.devices))
 		}
 		device = s.devices[m.Device].UUID
 	}
@@ -136,7 +136,7 @@ func (s *server) cell(id uint64) (*child, error) {
 	defer s.mu.Unlock()
 	c := s.cells[id]
 	if c == nil {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("there is no cell %d", id)}
+		return nil, result.Faultf(result.CauseProtocol, "there is no cell %d", id)
 	}
 	return c, nil
 }
@@ -182,7 +182,7 @@ func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit 
 
 func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 	if !s.store.have(m.SHA256) {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "the worker does not have the artifact " + m.SHA256}
+		return nil, result.Faultf(result.CauseProtocol, "the worker does not have the artifact %s", m.SHA256)
 	}
 	c, err := s.cell(m.Cell)
 	if err != nil {
@@ -255,11 +255,8 @@ func fits(args []wire.Arg) error {
 		total += size
 	}
 	if available, known := machine.MemoryAvailable(); known && total > available {
-		return &result.Fault{
-			Cause:   result.CauseMemory,
-			Message: fmt.Sprintf("the arguments need %s of memory; this machine has %s free", unit.Bytes(total), unit.Bytes(available)),
-			Hint:    "choose a smaller config, or run it on a machine with more memory",
-		}
+		return result.Faultf(result.CauseMemory, "the arguments need %s of memory; this machine has %s free", unit.Bytes(total), unit.Bytes(available)).
+			WithHint("choose a smaller config, or run it on a machine with more memory")
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 	case wire.OpJudge:
 		body, err = answer(ctx, frame, s.judge)
 	default:
-		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a worker has no operation %q", frame.Op)}
+		err = result.Faultf(result.CauseProtocol, "a worker has no operation %q", frame.Op)
 	}
 	return body, blob, err
 }

@@ -47,10 +47,10 @@ type buffer struct {
 func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	t := dtype.Type(arg.DType)
 	if !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+		return nil, result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 	}
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+		return nil, result.Faultf(result.CauseProtocol, "argument %s: %v", arg.Name, err)
 	}
 	size := int(arg.Count) * t.Size()
 	align := page
@@ -61,7 +61,7 @@ func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	length := roundUp(page+align+redZone+offset+size+redZone+page, page)
 	mapped, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, &result.Fault{Cause: result.CauseMemory, Message: fmt.Sprintf("cannot map %d bytes for argument %s: %v", length, arg.Name, err)}
+		return nil, result.Faultf(result.CauseMemory, "cannot map %d bytes for argument %s: %v", length, arg.Name, err)
 	}
 	base := int(dl.Address(mapped))
 	start := roundUp(base+page+redZone, align) - base + offset

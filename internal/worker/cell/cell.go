@@ -116,7 +116,7 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 		if err != nil {
 			var fault *result.Fault
 			if !errors.As(err, &fault) {
-				fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+				fault = result.Faultf(result.CauseInternal, "%v", err)
 			}
 			err = out.Send(frame.ID, wire.OpError, fault, nil)
 		} else {
@@ -156,11 +156,11 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 	case wire.OpJudge:
 		judge, able := e.(*bench)
 		if !able {
-			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "only an oracle cell judges"}
+			return nil, nil, result.Faultf(result.CauseProtocol, "only an oracle cell judges")
 		}
 		body, err = perform(frame, judge.judge)
 	default:
-		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a cell has no operation %q", frame.Op)}
+		err = result.Faultf(result.CauseProtocol, "a cell has no operation %q", frame.Op)
 	}
 	return body, blob, err
 }

@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"fmt"
 	"os"
 
 	"pawl/internal/native/cuda"
@@ -46,7 +45,7 @@ func newCUDA() *cudaCell {
 func (c *cudaCell) start(uuid string) error {
 	driver, err := cuda.Open()
 	if err != nil {
-		return &result.Fault{Cause: result.CauseUnsupported, Message: err.Error(), Hint: "pawl doctor shows what this machine has"}
+		return result.Faultf(result.CauseUnsupported, "%v", err).WithHint("pawl doctor shows what this machine has")
 	}
 	c.driver = driver
 	if c.device, err = pick(driver, uuid); err != nil {
@@ -140,5 +139,5 @@ func pick(d *cuda.Driver, uuid string) (cuda.Device, error) {
 			return device, nil
 		}
 	}
-	return cuda.Device{}, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %s here", uuid)}
+	return cuda.Device{}, result.Faultf(result.CauseUnsupported, "there is no GPU %s here", uuid)
 }

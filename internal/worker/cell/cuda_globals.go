@@ -37,10 +37,8 @@ func (c *cudaCell) keepGlobals(code *cudaCode) error {
 	}
 	for _, s := range segments {
 		if len(s.Managed) > 0 {
-			return &result.Fault{
-				Cause: result.CauseUnsupported, Message: "__managed__ variables are refused: " + strings.Join(s.Managed, ", "),
-				Hint: "pass what kernels share as an argument, with role: scratch if it is nobody else's business",
-			}
+			return result.Faultf(result.CauseUnsupported, "__managed__ variables are refused: %s", strings.Join(s.Managed, ", ")).
+				WithHint("pass what kernels share as an argument, with role: scratch if it is nobody else's business")
 		}
 	}
 	for _, s := range segments {

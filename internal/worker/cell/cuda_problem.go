@@ -2,7 +2,6 @@ package cell
 
 import (
 	"encoding/binary"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -74,7 +73,7 @@ func (c *cudaCell) allocate(p *problem) error {
 			continue
 		}
 		if t := dtype.Type(arg.DType); !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
-			return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+			return result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 		}
 		p.bytes += uint64(arg.Count) * uint64(dtype.Type(arg.DType).Size())
 		if arg.Role == "in" {

@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.Sampled, error) {
 		order = []int{m.Side}
 	}
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 || m.Count%len(order) != 0 {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))}
+		return nil, result.Faultf(result.CauseProtocol, "%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))
 	}
 	sides := make([]*cudaSide, len(order))
 	for i, number := range order {
@@ -290,10 +289,8 @@ func (c *cudaCell) expired() error {
 	if c.flag.Word(expiredWord).Load() != c.released {
 		return nil
 	}
-	return &result.Fault{
-		Cause: result.CauseTimeout, Message: "queueing the launch took longer than the blocking kernel waits",
-		Hint: "host code that waits for the device cannot be queued behind it",
-	}
+	return result.Faultf(result.CauseTimeout, "queueing the launch took longer than the blocking kernel waits").
+		WithHint("host code that waits for the device cannot be queued behind it")
 }
 
 // An idle device usually takes less than strayLeast to report that it is idle. A host that is late

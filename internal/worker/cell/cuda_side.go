@@ -84,9 +84,9 @@ func (c *cudaCell) side(number int, prepared bool) (*cudaSide, error) {
 	side := c.sides[number]
 	switch {
 	case side == nil:
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("side %d: prepare before load", number)}
+		return nil, result.Faultf(result.CauseProtocol, "side %d: prepare before load", number)
 	case prepared && side.problem == nil:
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("side %d: launch before prepare", number)}
+		return nil, result.Faultf(result.CauseProtocol, "side %d: launch before prepare", number)
 	}
 	return side, nil
 }
@@ -137,7 +137,7 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.Prepared, error
 			}
 		}
 		if len(calls) == 0 {
-			return nil, &result.Fault{Cause: result.CauseProtocol, Message: "a problem without launches"}
+			return nil, result.Faultf(result.CauseProtocol, "a problem without launches")
 		}
 		side.calls = append(side.calls, calls)
 	}
@@ -168,7 +168,7 @@ func (c *cudaCell) release(side *cudaSide) {
 func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) (*cuda.Call, *result.Resources, error) {
 	f, err := module.Function(l.Entry)
 	if err != nil {
-		return nil, nil, &result.Fault{Cause: result.CauseNoEntry, Message: fmt.Sprintf("no kernel %s in the artifact: %v", l.Entry, err)}
+		return nil, nil, result.Faultf(result.CauseNoEntry, "no kernel %s in the artifact: %v", l.Entry, err)
 	}
 	config := cuda.LaunchConfig{
 		Grid: l.Grid, Block: l.Block, Cluster: l.Cluster, Shared: l.Shared,
@@ -177,10 +177,8 @@ func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) 
 	if l.Shared > 48<<10 {
 		if err := f.SetAttribute(cuda.FuncMaxDynamicShared, int(l.Shared)); err != nil {
 			limit, _ := c.device.Attribute(cuda.MaxSharedOptin)
-			return nil, nil, &result.Fault{
-				Cause:   result.CauseLaunch,
-				Message: fmt.Sprintf("%s wants %d bytes of dynamic shared memory; a block has at most %d on this device, static included: %v", l.Entry, l.Shared, limit, err),
-			}
+			return nil, nil, result.Faultf(result.CauseLaunch, "%s wants %d bytes of dynamic shared memory; a block has at most %d on this device, static included: %v",
+				l.Entry, l.Shared, limit, err)
 		}
 	}
 	if l.Cluster[0]*max(1, l.Cluster[1])*max(1, l.Cluster[2]) > 8 {
@@ -191,16 +189,14 @@ func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) 
 	var args [][]byte
 	for _, i := range l.Args {
 		if i < 0 || i >= len(params) {
-			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("launch of %s passes argument %d of %d", l.Entry, i, len(params))}
+			return nil, nil, result.Faultf(result.CauseProtocol, "launch of %s passes argument %d of %d", l.Entry, i, len(params))
 		}
 		args = append(args, params[i])
 	}
 	call, err := f.Prepare(config, args...)
 	if err != nil {
-		return nil, nil, &result.Fault{
-			Cause: result.CauseLaunch, Message: fmt.Sprintf("%s: %v", l.Entry, err),
-			Hint: "the args in pawl.yaml must be the kernel's parameters, in order and with their types",
-		}
+		return nil, nil, result.Faultf(result.CauseLaunch, "%s: %v", l.Entry, err).
+			WithHint("the args in pawl.yaml must be the kernel's parameters, in order and with their types")
 	}
 	return call, c.resources(f, l), nil
 }

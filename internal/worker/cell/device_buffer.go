@@ -34,7 +34,7 @@ func (b *deviceBuffer) end() cuda.DevicePtr { return b.data() + cuda.DevicePtr(b
 func (c *cudaCell) newDeviceBuffer(p *problem, number int, arg wire.Arg) (*deviceBuffer, error) {
 	t := dtype.Type(arg.DType)
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+		return nil, result.Faultf(result.CauseProtocol, "argument %s: %v", arg.Name, err)
 	}
 	b := &deviceBuffer{arg: arg, number: number, dtype: t, size: uint64(arg.Count) * uint64(t.Size()), zone: redZone}
 	if c.sanitizer != "" {
@@ -97,11 +97,8 @@ func (c *cudaCell) alloc(p *problem, size uint64) (cuda.DevicePtr, error) {
 	}
 	if err != nil {
 		free, total, _ := c.driver.MemInfo()
-		return 0, &result.Fault{
-			Cause:   result.CauseMemory,
-			Message: fmt.Sprintf("cannot allocate %d bytes on the device: %v (%d of %d bytes are free)", size, err, free, total),
-			Hint:    "choose a smaller config, or a device with more memory",
-		}
+		return 0, result.Faultf(result.CauseMemory, "cannot allocate %d bytes on the device: %v (%d of %d bytes are free)", size, err, free, total).
+			WithHint("choose a smaller config, or a device with more memory")
 	}
 	p.owned = append(p.owned, address)
 	return address, nil
@@ -162,8 +159,6 @@ func (c *cudaCell) trespassed(b *deviceBuffer, side cuda.DevicePtr, zone []byte)
 	if err := c.driver.MemsetD8(side, redByte, redZone, c.stream); err != nil {
 		return err
 	}
-	return &result.Fault{
-		Cause: result.CauseOutOfBounds, Message: "the kernel wrote " + where,
-		Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
-	}
+	return result.Faultf(result.CauseOutOfBounds, "the kernel wrote %s", where).
+		WithHint("check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
 }

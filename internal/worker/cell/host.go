@@ -75,14 +75,12 @@ func (h *host) load(m *wire.Load) (*wire.Loaded, error) {
 	}
 	lib, err := dl.Open(m.Path)
 	if err != nil {
-		return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+		return nil, result.Faultf(result.CauseNoEntry, "%v", err)
 	}
 	abi, err := lib.Int32("pawl_abi")
 	if err != nil || abi != hostABI {
-		return nil, &result.Fault{
-			Cause: result.CauseNoEntry, Message: fmt.Sprintf("the shared object has pawl ABI %d, this pawl has %d", abi, hostABI),
-			Hint: "build it with this version of pawl",
-		}
+		return nil, result.Faultf(result.CauseNoEntry, "the shared object has pawl ABI %d, this pawl has %d", abi, hostABI).
+			WithHint("build it with this version of pawl")
 	}
 	for _, want := range []struct {
 		name string
@@ -92,7 +90,7 @@ func (h *host) load(m *wire.Load) (*wire.Loaded, error) {
 		{"pawl_threads", &h.setThreads},
 	} {
 		if *want.into, err = lib.Lookup(want.name); err != nil {
-			return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error(), Hint: "the shared object was not built by this version of pawl"}
+			return nil, result.Faultf(result.CauseNoEntry, "%v", err).WithHint("the shared object was not built by this version of pawl")
 		}
 	}
 	return &wire.Loaded{Flush: cmp.Or(core.How(), "none")}, nil
@@ -100,7 +98,7 @@ func (h *host) load(m *wire.Load) (*wire.Loaded, error) {
 
 func (h *host) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 	if h.runEntry == 0 {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
+		return nil, result.Faultf(result.CauseProtocol, "prepare before load")
 	}
 	if h.spare != nil {
 		_ = h.spare.reveal() // hidden pages would stay where they were
@@ -253,7 +251,7 @@ func ownThreads() []int {
 // putScalar stores a scalar argument as the C type of its dtype.
 func putScalar(slot []byte, arg wire.Arg) error {
 	bad := func(err error) error {
-		return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %s value %q: %v", arg.Name, arg.DType, arg.Value, err)}
+		return result.Faultf(result.CauseProtocol, "argument %s: %s value %q: %v", arg.Name, arg.DType, arg.Value, err)
 	}
 	t := dtype.Type(arg.DType)
 	switch t {
@@ -316,7 +314,7 @@ func (h *host) measureOverhead() {
 
 func (h *host) ready() error {
 	if h.slots == nil {
-		return &result.Fault{Cause: result.CauseProtocol, Message: "launch before prepare"}
+		return result.Faultf(result.CauseProtocol, "launch before prepare")
 	}
 	return nil
 }
@@ -326,7 +324,7 @@ func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 		return nil, err
 	}
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
+		return nil, result.Faultf(result.CauseProtocol, "%d samples of %d launches", m.Count, m.Repeat)
 	}
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.FreshBatch > 0 && h.spare != nil {

@@ -52,10 +52,8 @@ func (h *host) zones() error {
 	for _, b := range h.used() {
 		if what := b.trespass(); what != "" {
 			b.paintRedZones()
-			return &result.Fault{
-				Cause: result.CauseOutOfBounds, Message: "the kernel " + what,
-				Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
-			}
+			return result.Faultf(result.CauseOutOfBounds, "the kernel %s", what).
+				WithHint("check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
 		}
 	}
 	return nil
@@ -133,11 +131,8 @@ func tampered(signal int) error {
 	if name == "" {
 		name = fmt.Sprintf("signal %d", signal)
 	}
-	return &result.Fault{
-		Cause:   result.CauseForged,
-		Message: fmt.Sprintf("tampered-cell: the handler of %s is not what it was before the kernel was loaded", name),
-		Hint:    "a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone",
-	}
+	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s is not what it was before the kernel was loaded", name).
+		WithHint("a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone")
 }
 
 // reachable returns the fault of a kernel that has unmapped an argument's memory. It lets the
@@ -170,9 +165,6 @@ func (b *buffer) there(pages []byte) error {
 func populate(pages []byte) error { return unix.Madvise(pages, unix.MADV_POPULATE_WRITE) }
 
 func unreachable(arg wire.Arg) error {
-	return &result.Fault{
-		Cause:   result.CauseOutput,
-		Message: fmt.Sprintf("the kernel has unmapped or protected the memory of its argument %s", arg.Name),
-		Hint:    "what a kernel was given must still be there, readable and writable, when it returns",
-	}
+	return result.Faultf(result.CauseOutput, "the kernel has unmapped or protected the memory of its argument %s", arg.Name).
+		WithHint("what a kernel was given must still be there, readable and writable, when it returns")
 }

@@ -1,8 +1,6 @@
 package cell
 
 import (
-	"fmt"
-
 	"golang.org/x/sys/unix"
 
 	"pawl/internal/native/dl"
@@ -57,7 +55,7 @@ func (c *copyOfArgs) reveal() error {
 			continue
 		}
 		if err := b.reveal(); err != nil {
-			return &result.Fault{Cause: result.CauseInternal, Message: fmt.Sprintf("argument %s cannot be brought back to its address: %v", b.arg.Name, err)}
+			return result.Faultf(result.CauseInternal, "argument %s cannot be brought back to its address: %v", b.arg.Name, err)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"fmt"
 
 	"pawl/internal/native/dl"
 	"pawl/internal/result"
@@ -23,18 +22,16 @@ func IsHostObject(image []byte) bool {
 func openLauncher(path string) (dl.Func, error) {
 	lib, err := dl.Open(path)
 	if err != nil {
-		return 0, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+		return 0, result.Faultf(result.CauseNoEntry, "%v", err)
 	}
 	abi, err := lib.Int32("pawl_launcher_abi")
 	if err != nil || abi != launcherABI {
-		return 0, &result.Fault{
-			Cause: result.CauseNoEntry, Message: fmt.Sprintf("the shared object has launcher ABI %d, this pawl has %d", abi, launcherABI),
-			Hint: "build it with this version of pawl",
-		}
+		return 0, result.Faultf(result.CauseNoEntry, "the shared object has launcher ABI %d, this pawl has %d", abi, launcherABI).
+			WithHint("build it with this version of pawl")
 	}
 	launch, err := lib.Lookup("pawl_launch")
 	if err != nil {
-		return 0, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+		return 0, result.Faultf(result.CauseNoEntry, "%v", err)
 	}
 	return launch, nil
 }
@@ -49,7 +46,7 @@ func (s *argSet) fillSlots() error {
 			continue
 		}
 		if len(param) > 8 {
-			return &result.Fault{Cause: result.CauseProtocol, Message: "a launcher is given no tensor maps"}
+			return result.Faultf(result.CauseProtocol, "a launcher is given no tensor maps")
 		}
 		at := s.scalars[8*i : 8*i+8]
 		copy(at, param)

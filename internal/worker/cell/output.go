@@ -82,8 +82,6 @@ func keyOf(seed uint64, number int, arg wire.Arg, batch int) uint64 {
 
 // changed returns the fault of a kernel that wrote to memory it may only read.
 func changed(arg wire.Arg) error {
-	return &result.Fault{
-		Cause: result.CauseOutput, Message: fmt.Sprintf("the kernel changed its input %s", arg.Name),
-		Hint: "an argument that a kernel writes has role: out or inout in pawl.yaml",
-	}
+	return result.Faultf(result.CauseOutput, "the kernel changed its input %s", arg.Name).
+		WithHint("an argument that a kernel writes has role: out or inout in pawl.yaml")
 }

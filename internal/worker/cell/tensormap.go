@@ -42,11 +42,8 @@ func (c *cudaCell) tensorMap(arg wire.Arg, set *argSet) ([]byte, error) {
 	encoded, err := c.driver.EncodeTiled(tensor)
 	if err != nil {
 		m := arg.TensorMap
-		return nil, &result.Fault{
-			Cause: result.CauseLaunch,
-			Message: fmt.Sprintf("the driver refuses the tensor map %s (dims %v, strides %v bytes, box %v, swizzle %s, interleave %s): %v",
-				arg.Name, m.Dims, m.Strides, m.Box, m.Swizzle, m.Interleave, err),
-		}
+		return nil, result.Faultf(result.CauseLaunch, "the driver refuses the tensor map %s (dims %v, strides %v bytes, box %v, swizzle %s, interleave %s): %v",
+			arg.Name, m.Dims, m.Strides, m.Box, m.Swizzle, m.Interleave, err)
 	}
 	return encoded[:], nil
 }
@@ -55,9 +52,7 @@ func (c *cudaCell) tensorMap(arg wire.Arg, set *argSet) ([]byte, error) {
 func tiledTensor(arg wire.Arg, buffers []*deviceBuffer) (cuda.TiledTensor, error) {
 	m := arg.TensorMap
 	malformed := func(format string, args ...any) (cuda.TiledTensor, error) {
-		return cuda.TiledTensor{}, &result.Fault{
-			Cause: result.CauseProtocol, Message: fmt.Sprintf("tensor map %s: %s", arg.Name, fmt.Sprintf(format, args...)),
-		}
+		return cuda.TiledTensor{}, result.Faultf(result.CauseProtocol, "tensor map %s: %s", arg.Name, fmt.Sprintf(format, args...))
 	}
 	if m.Of < 0 || m.Of >= len(buffers) || buffers[m.Of] == nil {
 		return malformed("argument %d is no buffer", m.Of)
