@@ -53,16 +53,12 @@ func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
 		if err != nil || path == "" {
 			return ""
 		}
-		dir := int32(unix.AT_FDCWD)
-		if p.dir != cwd {
-			dir = int32(args[p.dir])
-		}
 		follow := c.verb == verbCreate || c.verb == verbTruncate
 		if c.verb == verbOpen {
 			flags := r.openFlags(t, c, args)
 			follow = flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 		}
-		at[i] = t.locate(dir, path, follow)
+		at[i] = t.locate(p.folder(args), path, follow)
 		if at[i].internal || at[i].real == "" {
 			return ""
 		}
@@ -154,33 +150,29 @@ func signalName(n int) string {
 	return strconv.Itoa(n)
 }
 
-// target returns the process a call would act on.
-func target(t thread, nr uint32, args [6]uint64) int {
-	if nr == unix.SYS_PIDFD_SEND_SIGNAL {
-		return pidOfPidfd(t, int32(args[0]))
+// target returns the process the call would act on; -1 for a descriptor of none.
+func (c *targetCall) target(t thread, args [6]uint64) int {
+	value := int(int32(args[c.arg]))
+	if c.pidfd {
+		return numberIn(t.proc("fdinfo", strconv.Itoa(value)), "Pid:", -1)
 	}
-	for _, c := range targetCalls {
-		if c.nr == nr {
-			return int(int32(args[c.arg]))
-		}
-	}
-	return 0
+	return value
 }
 
-// pidOfPidfd looks up the process of a descriptor, -1 when there is none.
-func pidOfPidfd(t thread, fd int32) int {
-	info, err := os.ReadFile(t.proc("fdinfo", strconv.Itoa(int(fd))))
+// numberIn reads the line of a file in /proc that begins with a key.
+func numberIn(path, key string, otherwise int) int {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return -1
+		return otherwise
 	}
-	for line := range strings.Lines(string(info)) {
-		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
-			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
-				return pid
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, key); ok {
+			if number, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
+				return number
 			}
 		}
 	}
-	return -1
+	return otherwise
 }
 
 // describe names a refused call that is about no file.
@@ -215,16 +207,11 @@ func describe(t thread, made call) string {
 		return fmt.Sprintf("process_vm_writev(%d)", int32(args[0]))
 	case unix.SYS_PERSONALITY:
 		return "personality"
-	case unix.SYS_PIDFD_SEND_SIGNAL:
-		return fmt.Sprintf("pidfd_send_signal(%d, %s)", target(t, nr, args), signalName(int(args[1])))
 	}
-	for _, c := range targetCalls {
-		if c.nr != nr {
-			continue
-		}
-		who := target(t, nr, args)
-		if i, ok := signalArg[nr]; ok {
-			return fmt.Sprintf("%s(%d, %s)", c.name, who, signalName(int(args[i])))
+	if c := findTarget(nr); c != nil {
+		who := c.target(t, args)
+		if c.signal != 0 {
+			return fmt.Sprintf("%s(%d, %s)", c.name, who, signalName(int(args[c.signal])))
 		}
 		return fmt.Sprintf("%s(%d)", c.name, who)
 	}
@@ -245,10 +232,7 @@ func describe(t thread, made call) string {
 
 // locateAt returns the file a call is about; the zero value when it cannot be told.
 func (t thread) locateAt(p place, args [6]uint64) located {
-	dir := int32(unix.AT_FDCWD)
-	if p.dir != cwd {
-		dir = int32(args[p.dir])
-	}
+	dir := p.folder(args)
 	path := ""
 	if p.path != itself && args[p.path] != 0 {
 		var err error

@@ -23,6 +23,14 @@ const (
 	itself = -1
 )
 
+// folder returns the descriptor that the path starts from.
+func (p place) folder(args [6]uint64) int32 {
+	if p.dir == cwd {
+		return unix.AT_FDCWD
+	}
+	return int32(args[p.dir])
+}
+
 type verb string
 
 const (
@@ -205,12 +213,7 @@ func newReach(pid int, c Command) *reach {
 }
 
 func below(path string, roots []string) bool {
-	for _, root := range roots {
-		if path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/' {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(roots, func(root string) bool { return inside(root, path) })
 }
 
 func (r *reach) mayRead(path string) bool {
