@@ -192,27 +192,29 @@ func (b *buffer) restore() {
 
 // trespass describes a write outside the buffer, if there was one.
 func (b *buffer) trespass() string {
-	if zone := b.before(); !clean(zone) {
-		first := firstTouched(zone)
-		return fmt.Sprintf("wrote before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-first)
-	}
-	if zone := b.after(); !clean(zone) {
-		return fmt.Sprintf("wrote past the end of argument %s (byte %d of %d)", b.arg.Name, b.size+firstTouched(zone), b.size)
+	for i, zone := range [][]byte{b.before(), b.after()} {
+		if !bytes.Equal(zone, untouched) {
+			return describeTrespass(b.arg, b.size, i == 0, zone)
+		}
 	}
 	return ""
 }
 
 var untouched = bytes.Repeat([]byte{redByte}, redZone)
 
-func clean(zone []byte) bool { return bytes.Equal(zone, untouched) }
-
-func firstTouched(zone []byte) int {
-	for i, v := range zone {
-		if v != redByte {
-			return i
-		}
+// describeTrespass says where a kernel has written into the red zone before or after an argument.
+func describeTrespass(arg wire.Arg, size int, before bool, zone []byte) string {
+	first := slices.IndexFunc(zone, func(v byte) bool { return v != redByte })
+	if before {
+		return fmt.Sprintf("wrote before the start of argument %s (%d bytes before it)", arg.Name, redZone-first)
 	}
-	return len(zone)
+	return fmt.Sprintf("wrote past the end of argument %s (byte %d of %d)", arg.Name, size+first, size)
+}
+
+// outOfBounds returns the fault of a kernel that wrote outside an argument.
+func outOfBounds(what string) error {
+	return result.Faultf(result.CauseOutOfBounds, "the kernel %s", what).
+		WithHint("check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
 }
 
 func (b *buffer) free() { _ = unix.Munmap(b.mapped) }

@@ -84,25 +84,23 @@ func (c *cudaCell) allocateHarness() error {
 	if c.flagAt, err = c.flag.DevicePtr(); err != nil {
 		return err
 	}
-	for i := range c.flushed {
-		if c.flushed[i], err = c.driver.Alloc(uint64(2 * c.l2)); err != nil {
+	for _, memory := range []struct {
+		at    *cuda.DevicePtr
+		bytes int
+	}{{&c.flushed[0], 2 * c.l2}, {&c.flushed[1], 2 * c.l2}, {&c.sink, 256}, {&c.stamps, maxBatch * c.stampBytes()}} {
+		if *memory.at, err = c.driver.Alloc(uint64(memory.bytes)); err != nil {
 			return err
 		}
-		if err := c.driver.MemsetD8(c.flushed[i], 0, uint64(2*c.l2), c.stream); err != nil {
+	}
+	for _, at := range c.flushed {
+		if err := c.driver.MemsetD8(at, 0, uint64(2*c.l2), c.stream); err != nil {
 			return err
 		}
 	}
-	if c.sink, err = c.driver.Alloc(256); err != nil {
-		return err
-	}
-	if c.stamps, err = c.driver.Alloc(uint64(maxBatch * c.stampBytes())); err != nil {
-		return err
-	}
-	if c.before, err = c.driver.NewEvent(0); err != nil {
-		return err
-	}
-	if c.after, err = c.driver.NewEvent(0); err != nil {
-		return err
+	for _, event := range []*cuda.Event{&c.before, &c.after} {
+		if *event, err = c.driver.NewEvent(0); err != nil {
+			return err
+		}
 	}
 	return c.prepareHarness()
 }

@@ -33,7 +33,8 @@ type problem struct {
 type argSet struct {
 	batch   int             // of the data
 	steps   int             // steps of oracle.Mutate applied to the inputs
-	buffers []*deviceBuffer // nil for scalars
+	buffers []*deviceBuffer // by argument, nil for scalars
+	present []*deviceBuffer // those that are not nil
 	params  [][]byte
 	slots   []uintptr // for a launcher
 	scalars []byte
@@ -123,6 +124,7 @@ func (c *cudaCell) newSet(p *problem) (*argSet, error) {
 				return nil, err
 			}
 			set.buffers[i], set.params[i] = b, cuda.Param(b.data())
+			set.present = append(set.present, b)
 		}
 	}
 	for i, arg := range p.args {
@@ -166,8 +168,8 @@ func (c *cudaCell) hashInputs(p *problem) ([]byte, error) {
 func (p *problem) inputs() []*deviceBuffer {
 	var inputs []*deviceBuffer
 	for _, set := range p.sets {
-		for _, b := range set.buffers {
-			if b != nil && b.arg.Role == "in" {
+		for _, b := range set.present {
+			if b.arg.Role == "in" {
 				inputs = append(inputs, b)
 			}
 		}

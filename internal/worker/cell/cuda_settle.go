@@ -148,8 +148,8 @@ func (c *cudaCell) hashOutputs(set *argSet, on cuda.Stream) (sum uint64, outputs
 	if err := c.driver.MemsetD8(c.sink, 0, 8, on); err != nil {
 		return 0, 0, err
 	}
-	for _, b := range set.buffers {
-		if b == nil || b.arg.Role != "out" {
+	for _, b := range set.present {
+		if b.arg.Role != "out" {
 			continue
 		}
 		outputs++

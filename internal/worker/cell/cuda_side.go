@@ -141,10 +141,8 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.Prepared, error
 		}
 		side.calls = append(side.calls, calls)
 	}
-	for _, b := range side.problem.sets[0].buffers {
-		if b != nil {
-			reply.Buffers = append(reply.Buffers, wire.Range{Name: b.arg.Name, Start: uint64(b.data()), Bytes: b.size})
-		}
+	for _, b := range side.problem.sets[0].present {
+		reply.Buffers = append(reply.Buffers, wire.Range{Name: b.arg.Name, Start: uint64(b.data()), Bytes: b.size})
 	}
 	return reply, c.stream.Synchronize()
 }

@@ -3,7 +3,6 @@ package cell
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
@@ -141,8 +140,8 @@ type zoneOf struct {
 func (p *problem) redZones() []zoneOf {
 	var out []zoneOf
 	for _, set := range p.sets {
-		for _, b := range set.buffers {
-			if b != nil && b.zone > 0 {
+		for _, b := range set.present {
+			if b.zone > 0 {
 				out = append(out, zoneOf{b, b.base}, zoneOf{b, b.end()})
 			}
 		}
@@ -152,13 +151,8 @@ func (p *problem) redZones() []zoneOf {
 
 // trespassed says where the write was, and repairs the red zone.
 func (c *cudaCell) trespassed(b *deviceBuffer, side cuda.DevicePtr, zone []byte) error {
-	where := fmt.Sprintf("past the end of argument %s (byte %d of %d)", b.arg.Name, int(b.size)+firstTouched(zone), b.size)
-	if side == b.base {
-		where = fmt.Sprintf("before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-firstTouched(zone))
-	}
 	if err := c.driver.MemsetD8(side, redByte, redZone, c.stream); err != nil {
 		return err
 	}
-	return result.Faultf(result.CauseOutOfBounds, "the kernel wrote %s", where).
-		WithHint("check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
+	return outOfBounds(describeTrespass(b.arg, int(b.size), side == b.base, zone))
 }

@@ -52,8 +52,7 @@ func (h *host) zones() error {
 	for _, b := range h.used() {
 		if what := b.trespass(); what != "" {
 			b.paintRedZones()
-			return result.Faultf(result.CauseOutOfBounds, "the kernel %s", what).
-				WithHint("check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
+			return outOfBounds(what)
 		}
 	}
 	return nil
