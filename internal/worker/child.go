@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/machine"
@@ -51,6 +52,8 @@ type child struct {
 	code   codeWatch  // guarded by asking
 	pause  pause      // until the next request; guarded by asking
 
+	peak atomic.Int64 // most memory that it was seen to use, in bytes
+
 	mu        sync.Mutex
 	verdict   *result.Fault // why the worker ended it, if it did
 	buffers   []wire.Range
@@ -62,9 +65,8 @@ type child struct {
 	alone     bool       // it has loaded only device code: no foreign code runs in its process
 	loaded    bool       // it has loaded something
 	processor bool       // its code runs on the CPU, with or without a GPU
-	peak      int64
-	seen      *sight    // the last reading of its counters
-	stateRead time.Time // when its device's state was last read; guarded by mu
+	seen      *sight     // the last reading of its counters
+	stateRead time.Time  // when its device's state was last read; guarded by mu
 }
 
 type limits struct {
@@ -99,9 +101,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	quick := s.quickFolder(m)
 	clear := func() {
 		_ = os.RemoveAll(scratch)
-		if quick != "" {
-			_ = os.RemoveAll(quick)
-		}
+		_ = os.RemoveAll(quick)
 	}
 	runs, err := s.programOf(m, device, scratch)
 	if err != nil {
@@ -149,10 +149,7 @@ func (s *server) quickFolder(m wire.Open) string {
 	if m.Cell != "cuda" || s.store.quick == "" {
 		return ""
 	}
-	folder, err := os.MkdirTemp(s.store.quick, "cell-")
-	if err != nil {
-		return ""
-	}
+	folder, _ := os.MkdirTemp(s.store.quick, "cell-")
 	return folder
 }
 
@@ -204,9 +201,7 @@ func (c *child) supervise(p *pipes) {
 		c.report = readSanitizerLog(c.scratch)
 	}
 	_ = os.RemoveAll(c.scratch)
-	if c.quick != "" {
-		_ = os.RemoveAll(c.quick)
-	}
+	_ = os.RemoveAll(c.quick)
 	close(c.exited)
 }
 
@@ -359,7 +354,7 @@ func (c *child) fail(why *result.Fault) error {
 // story returns everything known of a cell that has ended.
 func (c *child) story() error {
 	c.mu.Lock()
-	fault, buffers, peak := c.verdict, c.buffers, c.peak
+	fault, buffers := c.verdict, c.buffers
 	c.mu.Unlock()
 	text := c.log.String()
 	died, printed := causeOfDeath(c.state, text, buffers)
@@ -367,7 +362,7 @@ func (c *child) story() error {
 		fault = died
 	}
 	box := c.sandboxReport()
-	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: peak, CellEnded: true, Sanitizer: c.report}}
+	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: c.peak.Load(), CellEnded: true, Sanitizer: c.report}}
 }
 
 // ended is a fault that ended its cell.
@@ -395,9 +390,7 @@ func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 		c.end(c.forged("sent more answers than it was asked for"))
 		return nil, c.story()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak, Sanitizer: c.report}, nil
+	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak.Load(), Sanitizer: c.report}, nil
 }
 
 func (c *child) sandboxReport() result.Sandbox {

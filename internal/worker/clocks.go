@@ -31,10 +31,7 @@ func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 		}
 		return fault
 	}
-	if g == nil {
-		return nil, refuse(nvml.ErrNoNVML)
-	}
-	device, err := g.library.DeviceByUUID(uuid)
+	device, err := g.device(uuid)
 	if err != nil {
 		return nil, refuse(err)
 	}

@@ -60,7 +60,7 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 		return nil, err
 	}
 	var said wire.Produced
-	if _, _, err := s.ask(ctx, c.id, wire.OpProduce, m, deadline(m.DeadlineS), &said); err != nil {
+	if _, _, err := s.ask(ctx, c, wire.OpProduce, m, m.DeadlineS, &said); err != nil {
 		return nil, err
 	}
 	outputs, err := s.collect(c, said.Outputs)
@@ -250,6 +250,6 @@ func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) 
 		*list = found
 	}
 	reply := &wire.Judged{}
-	_, _, err = s.ask(ctx, c.id, wire.OpJudge, m, deadline(m.DeadlineS), reply)
+	_, _, err = s.ask(ctx, c, wire.OpJudge, m, m.DeadlineS, reply)
 	return reply, err
 }

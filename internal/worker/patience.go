@@ -102,9 +102,12 @@ func (w witness) states(pid int) []taskState {
 	return found
 }
 
+// statFields splits /proc/PID/stat behind the name, which may contain spaces.
+func statFields(stat []byte) [][]byte { return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) }
+
 func parseTaskState(stat []byte) (taskState, bool) {
-	const flags, exiting = 6, 0x4                                   // PF_EXITING
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may contain spaces
+	const flags, exiting = 6, 0x4 // PF_EXITING
+	fields := statFields(stat)
 	if len(fields) <= flags {
 		return taskState{}, false
 	}

@@ -163,12 +163,8 @@ func (s *server) dropEnded(c *child) {
 }
 
 // ask sends a request to a cell and decodes the reply; a cell that has ended is dropped.
-func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit time.Duration, reply any) (*wire.Frame, time.Duration, error) {
-	c, err := s.cell(id)
-	if err != nil {
-		return nil, 0, err
-	}
-	frame, took, err := c.ask(ctx, op, body, limit)
+func (s *server) ask(ctx context.Context, c *child, op string, body any, seconds float64, reply any) (*wire.Frame, time.Duration, error) {
+	frame, took, err := c.ask(ctx, op, body, deadline(seconds))
 	if err == nil {
 		if err = frame.Decode(reply); err != nil {
 			err = c.fail(c.forged(err.Error()))
@@ -200,7 +196,7 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // set whether or not loading works: the code runs from the first moment
 	c.mu.Unlock()
 	var said wire.Loaded
-	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &said)
+	_, _, err = s.ask(ctx, c, wire.OpLoad, m, m.DeadlineS, &said)
 	onDevice := said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
 	c.mu.Lock()
 	c.processor = err == nil && c.kind == "python" && !onDevice
@@ -234,7 +230,7 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		before = s.state(c, "before")
 	}
 	var said wire.Prepared
-	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), &said); err != nil {
+	if _, _, err := s.ask(ctx, c, wire.OpPrepare, m, m.DeadlineS, &said); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -266,9 +262,8 @@ func fits(args []wire.Arg) error {
 const clockSlack = 100 * time.Microsecond
 
 func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, []byte, error) {
-	id := m.Cell
+	c, err := s.cell(m.Cell)
 	m.Cell = 0
-	c, err := s.cell(id)
 	if err == nil && m.Keep > 0 {
 		m.Outputs, err = c.outputFolder()
 	}
@@ -281,7 +276,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	var said wire.Sampled
 	before := s.look(c)
 	busyBefore, clocked := processTime(c.proc.Pid())
-	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &said)
+	frame, took, err := s.ask(ctx, c, wire.OpSample, m, m.DeadlineS, &said)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -310,9 +305,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 			return nil, nil, err
 		}
 	}
-	c.mu.Lock()
-	reply.PeakBytes = c.peak
-	c.mu.Unlock()
+	reply.PeakBytes = c.peak.Load()
 	if c.dueForState() {
 		reply.State = s.state(c, "during")
 	}
@@ -345,7 +338,7 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	energyBefore, metered := s.energy(c)
 	before := s.look(c)
 	cpuBefore, clocked := processTime(c.proc.Pid())
-	_, took, err := s.ask(ctx, c.id, wire.OpRun, m, deadline(m.DeadlineS), &said)
+	_, took, err := s.ask(ctx, c, wire.OpRun, m, m.DeadlineS, &said)
 	if err != nil {
 		return nil, err
 	}
@@ -400,7 +393,7 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 // state reads the state of the machine, or of the GPU that a cell runs on.
 func (s *server) state(c *child, when string) *result.State {
 	if !c.onGPU() {
-		return pointer(c.meter.Read(when))
+		return new(c.meter.Read(when))
 	}
 	own := 0
 	s.mu.Lock()
@@ -410,7 +403,7 @@ func (s *server) state(c *child, when string) *result.State {
 		}
 	}
 	s.mu.Unlock()
-	return pointer(s.gauges.state(c.device, when, own))
+	return new(s.gauges.state(c.device, when, own))
 }
 
 // energy returns the energy that the machine, or a cell's GPU, has used so far.

@@ -103,7 +103,12 @@ func readInto(path string, into []byte) []byte {
 
 // tasks lists the threads of a process.
 func (w witness) tasks(pid int) []int {
-	dir, err := os.Open(filepath.Join(w.proc, strconv.Itoa(pid), "task"))
+	return numbersIn(filepath.Join(w.proc, strconv.Itoa(pid), "task"))
+}
+
+// numbersIn lists the processes or threads that a folder of /proc has entries of.
+func numbersIn(folder string) []int {
+	dir, err := os.Open(folder)
 	if err != nil {
 		return nil
 	}

@@ -35,9 +35,7 @@ func (c *child) watch() {
 		if err != nil {
 			continue
 		}
-		c.mu.Lock()
-		c.peak = max(c.peak, usage.peak)
-		c.mu.Unlock()
+		c.peak.Store(max(c.peak.Load(), usage.peak))
 		if look%watchKin == 0 && c.mayStart() {
 			children = c.house.threads(c.proc.Pid())
 		}
