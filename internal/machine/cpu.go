@@ -22,12 +22,14 @@ func (h host) cpu(info cpuInfo) result.CPU {
 	usable := h.usable()
 	cores := h.groups(usable, "core_cpus_list", "thread_siblings_list")
 	return result.CPU{
-		Model:    info.name(),
-		Sockets:  h.sockets(),
-		Cores:    len(cores), // behind the usable CPUs
-		Threads:  max(1, slices.Max(cores)),
-		Caches:   h.caches(usable[0]),
-		MaxGHz:   h.maxGHz(usable),
+		Model:   info.name(),
+		Sockets: h.sockets(),
+		Cores:   len(cores), // behind the usable CPUs
+		Threads: max(1, slices.Max(cores)),
+		Caches:  h.caches(usable[0]),
+		// Those of a desktop differ. A machine with hundreds of CPUs has them all alike, and
+		// reading each would take milliseconds.
+		MaxGHz:   h.highestGHz(usable[:min(len(usable), 32)], "cpuinfo_max_freq"),
 		Governor: h.text(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/scaling_governor", usable[0])),
 		Turbo:    h.turbo(),
 		Features: info.features(),
@@ -108,12 +110,6 @@ func parseSize(text string) (int64, bool) {
 		return 0, false
 	}
 	return n << by, true
-}
-
-// maxGHz reads several CPUs, since those of a desktop differ. A machine with
-// hundreds has them all alike, and reading each would take milliseconds.
-func (h host) maxGHz(usable []int) float64 {
-	return h.highestGHz(usable[:min(len(usable), 32)], "cpuinfo_max_freq")
 }
 
 // highestGHz returns the highest of the CPUs' clocks that a file of cpufreq names; 0 if unknown.

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -137,17 +138,11 @@ var socketTypes = map[uint64]string{
 }
 
 func nameOf(names map[uint64]string, v uint64) string {
-	if name, ok := names[v]; ok {
-		return name
-	}
-	return strconv.FormatUint(v, 10)
+	return cmp.Or(names[v], strconv.FormatUint(v, 10))
 }
 
 func signalName(n int) string {
-	if name := unix.SignalName(syscall.Signal(n)); name != "" {
-		return name
-	}
-	return strconv.Itoa(n)
+	return cmp.Or(unix.SignalName(syscall.Signal(n)), strconv.Itoa(n))
 }
 
 // target returns the process the call would act on; -1 for a descriptor of none.

@@ -25,7 +25,7 @@ func available(pretend older) Level {
 		abi = max(0, min(abi, pretend.LandlockABI))
 	}
 	l := Level{Landlock: abi, Seccomp: SeccompNone}
-	if hasSeccomp() && !pretend.NoSeccomp {
+	if hasAction(unix.SECCOMP_RET_ERRNO) && !pretend.NoSeccomp {
 		l.Seccomp = SeccompErrno
 		if hasNotify() && !pretend.NoNotify {
 			l.Seccomp = SeccompNotify

@@ -52,9 +52,7 @@ func releaseAtLeast(release string, major, minor int) bool {
 	return err == nil && (gotMajor > major || gotMajor == major && gotMinor >= minor)
 }
 
-// hasSeccomp reports whether the kernel supports filters at all.
-func hasSeccomp() bool { return hasAction(unix.SECCOMP_RET_ERRNO) }
-
+// hasAction reports whether filters, if the kernel supports them at all, may return an action.
 func hasAction(action uint32) bool {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	return errno == 0

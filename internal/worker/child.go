@@ -90,9 +90,9 @@ func (c *child) onGPU() bool {
 
 // openChild starts a cell and waits for its hello.
 func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device string) (*child, error) {
-	mode, err := sandboxMode(m.Sandbox)
+	mode, err := sandbox.ParseMode(m.Sandbox)
 	if err != nil {
-		return nil, err
+		return nil, result.Faultf(result.CauseProtocol, "%v", err)
 	}
 	scratch, err := os.MkdirTemp(s.store.dir, "scratch-")
 	if err != nil {
@@ -153,19 +153,11 @@ func (s *server) quickFolder(m wire.Open) string {
 	return folder
 }
 
-func sandboxMode(name string) (sandbox.Mode, error) {
-	mode, err := sandbox.ParseMode(name)
-	if err != nil {
-		return 0, result.Faultf(result.CauseProtocol, "%v", err)
-	}
-	return mode, nil
-}
-
 // supervise reads the cell's output and reaps the process.
 func (c *child) supervise(p *pipes) {
 	logDone := make(chan struct{})
 	go func() {
-		c.log.drain(p.logRead)
+		_, _ = io.Copy(c.log, p.logRead)
 		close(logDone)
 	}()
 	readDone := make(chan struct{})

@@ -89,5 +89,3 @@ func (g *gauges) energy(uuid string) (float64, bool) {
 	joules, err := device.EnergyTotal()
 	return joules, err == nil
 }
-
-func pointer[T any](v T) *T { return &v }

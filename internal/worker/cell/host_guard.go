@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -126,10 +127,7 @@ func (h *handlers) check() error {
 }
 
 func tampered(signal int) error {
-	name := unix.SignalName(unix.Signal(signal))
-	if name == "" {
-		name = fmt.Sprintf("signal %d", signal)
-	}
+	name := cmp.Or(unix.SignalName(unix.Signal(signal)), fmt.Sprintf("signal %d", signal))
 	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s is not what it was before the kernel was loaded", name).
 		WithHint("a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone")
 }
