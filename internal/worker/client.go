@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,8 +41,9 @@ type Client struct {
 	hello  wire.Hello
 	note   func(string)
 
+	next atomic.Uint64 // number of the last request
+
 	mu      sync.Mutex
-	next    uint64
 	pending map[uint64]chan *wire.Frame
 	lost    error         // why the worker has ended
 	gone    chan struct{} // closed when it has ended
@@ -154,10 +156,7 @@ func (c *Client) Hello() wire.Hello { return c.hello }
 // versions added.
 func (c *Client) Minor() int {
 	_, minor, _ := strings.Cut(c.hello.Protocol, ".")
-	n, err := strconv.Atoi(minor)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(minor)
 	return n
 }
 
@@ -217,11 +216,7 @@ func (c *Client) keepAlive() {
 		case <-c.gone:
 			return
 		case <-tick.C:
-			c.mu.Lock()
-			c.next++
-			id := c.next
-			c.mu.Unlock()
-			_ = c.out.Send(id, wire.OpPing, nil, nil)
+			_ = c.out.Send(c.next.Add(1), wire.OpPing, nil, nil)
 		}
 	}
 }
@@ -231,9 +226,8 @@ func (c *Client) keepAlive() {
 // not lost.
 func (c *Client) call(ctx context.Context, op string, body any, data []byte, limit time.Duration, reply any) (*wire.Frame, error) {
 	answer := make(chan *wire.Frame, 1)
+	id := c.next.Add(1)
 	c.mu.Lock()
-	c.next++
-	id := c.next
 	c.pending[id] = answer
 	c.mu.Unlock()
 	if err := c.out.Send(id, op, body, data); err != nil {

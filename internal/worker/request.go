@@ -55,10 +55,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	if err := s.lockClocks(m.LockMHz, device); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.nextCell++
-	number := s.nextCell
-	s.mu.Unlock()
+	number := s.nextCell.Add(1)
 	c, err := s.openChild(ctx, number, m, device)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/machine"
@@ -47,12 +48,13 @@ type server struct {
 
 	locking chan struct{} // held while a device's lock is being taken
 
+	nextCell atomic.Uint64 // number of the last cell
+	inFlight sync.Map      // by request, a context.CancelFunc
+
 	mu       sync.Mutex
 	locks    map[string]*os.File // of devices, each taken with its first cell
 	clocks   map[string]*clockLock
 	cells    map[uint64]*child
-	nextCell uint64
-	inFlight map[uint64]context.CancelFunc
 	requests sync.WaitGroup
 }
 
@@ -68,7 +70,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 	s := &server{
 		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc"), opts.Stat},
-		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{},
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
@@ -139,11 +141,9 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 	case wire.OpCancel:
 		var m wire.Cancel
 		if err := frame.Decode(&m); err == nil {
-			s.mu.Lock()
-			if cancel := s.inFlight[m.ID]; cancel != nil {
-				cancel()
+			if cancel, there := s.inFlight.Load(m.ID); there {
+				cancel.(context.CancelFunc)()
 			}
-			s.mu.Unlock()
 		}
 		_ = s.out.Send(frame.ID, wire.OpOK, nil, nil)
 	case wire.OpHave:
@@ -159,15 +159,11 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 		s.reply(frame.ID, nil, nil, err)
 	default:
 		ctx, cancel := context.WithCancel(ctx)
-		s.mu.Lock()
-		s.inFlight[frame.ID] = cancel
-		s.mu.Unlock()
+		s.inFlight.Store(frame.ID, cancel)
 		s.requests.Go(func() {
 			defer cancel()
 			body, blob, err := s.perform(ctx, frame)
-			s.mu.Lock()
-			delete(s.inFlight, frame.ID)
-			s.mu.Unlock()
+			s.inFlight.Delete(frame.ID)
 			s.reply(frame.ID, body, blob, err)
 		})
 	}

@@ -180,17 +180,14 @@ const bufferSize = 1 << 20
 // requested gives CUPTI memory for records. It is not Go's: CUPTI keeps it.
 func (t *Tracer) requested(buffer, size, most uintptr) uintptr {
 	memory, err := unix.Mmap(-1, 0, bufferSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	address := uintptr(0)
-	if err == nil {
-		address = dl.Address(memory)
-	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	address := dl.Address(memory)
 	if err != nil {
 		t.failed = fmt.Errorf("memory for records of kernels: %w", err)
 	} else {
 		t.buffers[address] = memory
 	}
-	t.mu.Unlock()
 	**(**uintptr)(unsafe.Pointer(&buffer)) = address
 	**(**uintptr)(unsafe.Pointer(&size)) = uintptr(len(memory))
 	**(**uintptr)(unsafe.Pointer(&most)) = 0 // as many as fit

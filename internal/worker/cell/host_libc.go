@@ -34,13 +34,9 @@ func libraryCode() mapping {
 }
 
 func mappingAt(address uint64) mapping {
-	file, err := os.Open("/proc/self/maps")
-	if err != nil {
-		return mapping{}
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		m := mapping{line: lines.Text()}
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for line := range strings.Lines(string(maps)) {
+		m := mapping{line: strings.TrimSuffix(line, "\n")}
 		if _, err := fmt.Sscanf(m.line, "%x-%x ", &m.start, &m.end); err == nil && m.holds(address) {
 			return m
 		}

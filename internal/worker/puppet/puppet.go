@@ -271,13 +271,8 @@ func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 		}
 	}
 	if m.Keep > 0 {
-		on := data{batch: m.Batch}
-		switch {
-		case m.Fresh > 0 && m.Keep >= m.Fresh:
-			on = data{m.FreshBatch, m.Keep - m.Fresh + 1}
-		case m.Step > 0:
-			on.steps = m.Step + m.Keep - 1
-		}
+		var on data
+		on.batch, on.steps = reply.KeptOn(m)
 		v := sides[order[(m.Keep-1)%len(order)]]
 		v.kept++
 		reply.Kept = v.answer(on, v.Wrong == "timed" || v.Wrong == "always" || v.Wrong == "late" && v.kept >= 25, m.Outputs)
