@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -18,7 +19,7 @@ var (
 func Class(fp result.Fingerprint) string {
 	model := trademarks.ReplaceAllString(fp.CPU.Model, " ")
 	model = nominalClock.ReplaceAllString(model, " ")
-	return "host-" + firstNonEmpty(Slug(model), fp.Arch, "unknown")
+	return "host-" + cmp.Or(Slug(model), fp.Arch, "unknown")
 }
 
 // Slug returns a product's name in lower case, words joined by hyphens.

@@ -99,11 +99,5 @@ func (h host) fastest(ids []int) []int {
 }
 
 func intersect(a, b []int) []int {
-	var both []int
-	for _, id := range a {
-		if slices.Contains(b, id) {
-			both = append(both, id)
-		}
-	}
-	return both
+	return slices.DeleteFunc(slices.Clone(a), func(id int) bool { return !slices.Contains(b, id) })
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -19,14 +20,16 @@ const cpuInfoHead = 16 << 10
 
 func (h host) cpu(info cpuInfo) result.CPU {
 	usable := h.usable()
-	cores, threads := h.cores(usable)
+	cores := h.groups(usable, "core_cpus_list", "thread_siblings_list")
 	return result.CPU{
-		Model:    info.name(),
-		Sockets:  h.sockets(),
-		Cores:    cores,
-		Threads:  threads,
-		Caches:   h.caches(usable[0]),
-		MaxGHz:   h.maxGHz(usable),
+		Model:   info.name(),
+		Sockets: h.sockets(),
+		Cores:   len(cores), // behind the usable CPUs
+		Threads: max(1, slices.Max(cores)),
+		Caches:  h.caches(usable[0]),
+		// Those of a desktop differ. A machine with hundreds of CPUs has them all alike, and
+		// reading each would take milliseconds.
+		MaxGHz:   h.highestGHz(usable[:min(len(usable), 32)], "cpuinfo_max_freq"),
 		Governor: h.text(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/scaling_governor", usable[0])),
 		Turbo:    h.turbo(),
 		Features: info.features(),
@@ -44,53 +47,36 @@ func flagsHash(flags []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// cores counts the physical cores behind the usable CPUs, and the most threads
-// that one of them has.
-func (h host) cores(usable []int) (cores, threads int) {
-	seen := map[int]bool{}
-	threads = 1
-	for _, id := range usable {
-		if seen[id] {
-			continue
-		}
-		cores++
-		siblings := h.topology(id, "core_cpus_list", "thread_siblings_list")
-		threads = max(threads, len(siblings))
-		for _, s := range siblings {
-			seen[s] = true
-		}
+// sockets counts the processor packages. Zero means unknown.
+func (h host) sockets() int {
+	packages := h.groups(h.online(), "package_cpus_list", "core_siblings_list")
+	if slices.Contains(packages, 0) {
+		return 0
 	}
-	return cores, threads
+	return len(packages)
 }
 
-// sockets needs one reading per package, not one per CPU. Zero means unknown.
-func (h host) sockets() int {
-	count := 0
+// groups returns the sizes of the groups that CPUs form, by their neighbour lists: 0 for a CPU
+// without one. A list has a present name and the one from before Linux 5.2. It needs one reading
+// per group, not one per CPU.
+func (h host) groups(ids []int, name, oldName string) []int {
+	var sizes []int
 	seen := map[int]bool{}
-	for _, id := range h.online() {
+	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
-		members := h.topology(id, "package_cpus_list", "core_siblings_list")
+		folder := fmt.Sprintf(cpuFolder+"cpu%d/topology/", id)
+		members := h.cpuList(folder + name)
 		if len(members) == 0 {
-			return 0
+			members = h.cpuList(folder + oldName)
 		}
-		count++
+		sizes = append(sizes, len(members))
 		for _, m := range members {
 			seen[m] = true
 		}
 	}
-	return count
-}
-
-// topology reads one of a CPU's neighbour lists, by its present name or by the
-// one it had before Linux 5.2.
-func (h host) topology(id int, name, oldName string) []int {
-	folder := fmt.Sprintf(cpuFolder+"cpu%d/topology/", id)
-	if ids := h.cpuList(folder + name); len(ids) > 0 {
-		return ids
-	}
-	return h.cpuList(folder + oldName)
+	return sizes
 }
 
 func (h host) caches(id int) []result.Cache {
@@ -126,12 +112,11 @@ func parseSize(text string) (int64, bool) {
 	return n << by, true
 }
 
-// maxGHz reads several CPUs, since those of a desktop differ. A machine with
-// hundreds has them all alike, and reading each would take milliseconds.
-func (h host) maxGHz(usable []int) float64 {
+// highestGHz returns the highest of the CPUs' clocks that a file of cpufreq names; 0 if unknown.
+func (h host) highestGHz(ids []int, name string) float64 {
 	var highest int64
-	for _, id := range usable[:min(len(usable), 32)] {
-		khz, ok := h.integer(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/cpuinfo_max_freq", id))
+	for _, id := range ids {
+		khz, ok := h.integer(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/", id) + name)
 		if !ok {
 			break
 		}
@@ -149,7 +134,7 @@ func (h host) turbo() string {
 	case "1":
 		return "off"
 	}
-	switch firstNonEmpty(h.text(cpuFolder+"cpufreq/boost"), h.text(cpuFolder+"cpufreq/policy0/boost")) {
+	switch cmp.Or(h.text(cpuFolder+"cpufreq/boost"), h.text(cpuFolder+"cpufreq/policy0/boost")) {
 	case "0":
 		return "off"
 	case "1":

@@ -1,8 +1,10 @@
 package machine
 
 import (
+	"cmp"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,7 +43,7 @@ func parseCPUInfo(text string) cpuInfo {
 				return info
 			}
 		case "model name", "cpu":
-			info.model = firstNonEmpty(info.model, strings.Join(strings.Fields(value), " "))
+			info.model = cmp.Or(info.model, strings.Join(strings.Fields(value), " "))
 		case "flags", "Features", "isa":
 			info.flags = strings.Fields(value)
 		case "CPU implementer":
@@ -128,13 +130,9 @@ var notable = []struct{ flag, name string }{
 }
 
 func (c cpuInfo) features() string {
-	has := make(map[string]bool, len(c.flags))
-	for _, f := range c.flags {
-		has[f] = true
-	}
 	var names []string
 	for _, n := range notable {
-		if has[n.flag] {
+		if slices.Contains(c.flags, n.flag) {
 			names = append(names, n.name)
 		}
 	}

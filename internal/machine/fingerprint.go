@@ -2,9 +2,11 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,8 +35,8 @@ func (h host) fingerprint() result.Fingerprint {
 }
 
 func (h host) osName() string {
-	fields := osRelease(firstNonEmpty(h.text("etc/os-release"), h.text("usr/lib/os-release")))
-	return firstNonEmpty(fields["PRETTY_NAME"], fields["NAME"], "Linux")
+	fields := osRelease(cmp.Or(h.text("etc/os-release"), h.text("usr/lib/os-release")))
+	return cmp.Or(fields["PRETTY_NAME"], fields["NAME"], "Linux")
 }
 
 // osRelease reads the shell-like assignments of os-release(5).
@@ -113,8 +115,21 @@ func glibcBanner(data []byte) string {
 	return string(bytes.TrimRight(banner[:end], "."))
 }
 
+// sign is a text that gives a hypervisor away.
+type sign struct{ text, name string }
+
+// find returns the name of the first sign in a text.
+func find(signs []sign, text string) string {
+	for _, s := range signs {
+		if strings.Contains(text, s.text) {
+			return s.name
+		}
+	}
+	return ""
+}
+
 // firmware maps what virtual machines write into their DMI tables.
-var firmware = []struct{ text, name string }{
+var firmware = []sign{
 	{"VMware", "vmware"},
 	{"VirtualBox", "virtualbox"},
 	{"innotek", "virtualbox"},
@@ -131,7 +146,7 @@ var firmware = []struct{ text, name string }{
 }
 
 // guestClocks are offered as clock sources only to guests of one hypervisor.
-var guestClocks = []struct{ text, name string }{
+var guestClocks = []sign{
 	{"kvm-clock", "kvm"},
 	{"hyperv", "hyperv"},
 	{"xen", "xen"},
@@ -143,11 +158,7 @@ func (h host) hypervisor(flags []string) string {
 	if kind := h.text("sys/hypervisor/type"); kind != "" {
 		return kind
 	}
-	guest, x86 := false, false
-	for _, f := range flags {
-		guest = guest || f == "hypervisor"
-		x86 = x86 || f == "fpu"
-	}
+	guest, x86 := slices.Contains(flags, "hypervisor"), slices.Contains(flags, "fpu")
 	product := h.text("sys/class/dmi/id/product_name")
 	// Clouds sell bare metal with the same vendor in its tables. On x86 the
 	// flag tells, elsewhere the product's name.
@@ -155,21 +166,11 @@ func (h host) hypervisor(flags []string) string {
 		return ""
 	}
 	table := h.text("sys/class/dmi/id/sys_vendor") + " " + product
-	for _, f := range firmware {
-		if strings.Contains(table, f.text) {
-			return f.name
-		}
-	}
-	if !guest {
-		return ""
+	if name := find(firmware, table); name != "" || !guest {
+		return name
 	}
 	clocks := h.text("sys/devices/system/clocksource/clocksource0/available_clocksource")
-	for _, c := range guestClocks {
-		if strings.Contains(clocks, c.text) {
-			return c.name
-		}
-	}
-	return "yes"
+	return cmp.Or(find(guestClocks, clocks), "yes")
 }
 
 // container names the kind of container around this process, and the CPU time
@@ -181,7 +182,7 @@ func (h host) container() string {
 	if !limited {
 		return kind
 	}
-	return fmt.Sprintf("%s, CPU quota %.4g cores", firstNonEmpty(kind, "control group"), quota)
+	return fmt.Sprintf("%s, CPU quota %.4g cores", cmp.Or(kind, "control group"), quota)
 }
 
 func (h host) containerKind() string {

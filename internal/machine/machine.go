@@ -68,13 +68,3 @@ func (h host) glob(pattern string) []string {
 	}
 	return names
 }
-
-// firstNonEmpty returns the first fact that the machine tells.
-func firstNonEmpty(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}

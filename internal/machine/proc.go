@@ -22,13 +22,9 @@ func parseStat(text string) (cpuTimes, bool) {
 	if len(fields) < 9 || fields[0] != "cpu" {
 		return cpuTimes{}, false
 	}
-	var ticks [8]int64
-	for i := range ticks {
-		n, err := strconv.ParseInt(fields[i+1], 10, 64)
-		if err != nil || n < 0 || n > 1<<58 {
-			return cpuTimes{}, false
-		}
-		ticks[i] = n
+	ticks, ok := parseTicks(fields[1:9])
+	if !ok {
+		return cpuTimes{}, false
 	}
 	const user, nice, system, idle, iowait, irq, softirq, steal = 0, 1, 2, 3, 4, 5, 6, 7
 	times := cpuTimes{
@@ -38,6 +34,18 @@ func parseStat(text string) (cpuTimes, bool) {
 	}
 	times.total = times.busy + times.steal + ticks[idle] + ticks[iowait]
 	return times, true
+}
+
+func parseTicks(fields []string) ([]int64, bool) {
+	ticks := make([]int64, len(fields))
+	for i, field := range fields {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil || n < 0 || n > 1<<58 {
+			return nil, false
+		}
+		ticks[i] = n
+	}
+	return ticks, true
 }
 
 // procTimes is the CPU time of one process and of the children it waited for.
@@ -60,22 +68,13 @@ func parseProcStat(text string) (procTimes, bool) {
 	if len(fields) <= start {
 		return procTimes{}, false
 	}
-	var p procTimes
-	var err error
-	if p.parent, err = strconv.Atoi(fields[parent]); err != nil {
+	above, err := strconv.Atoi(fields[parent])
+	began, bad := strconv.ParseInt(fields[start], 10, 64)
+	ticks, ok := parseTicks(fields[utime : cstime+1])
+	if err != nil || bad != nil || !ok {
 		return procTimes{}, false
 	}
-	if p.start, err = strconv.ParseInt(fields[start], 10, 64); err != nil {
-		return procTimes{}, false
-	}
-	for _, field := range fields[utime : cstime+1] {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil || n < 0 || n > 1<<58 {
-			return procTimes{}, false
-		}
-		p.ticks += n
-	}
-	return p, true
+	return procTimes{parent: above, start: began, ticks: ticks[0] + ticks[1] + ticks[2] + ticks[3]}, true
 }
 
 // processes reads the times of those pids that are still there.

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -37,16 +36,8 @@ func (h host) load() (float64, bool) {
 // currentGHz returns the clock of the fastest usable CPU at this moment. A virtual
 // machine often has only the nominal figure of /proc/cpuinfo.
 func (h host) currentGHz() (float64, bool) {
-	var highest int64
-	for _, id := range h.usable() {
-		khz, ok := h.integer(fmt.Sprintf(cpuFolder+"cpu%d/cpufreq/scaling_cur_freq", id))
-		if !ok {
-			break
-		}
-		highest = max(highest, khz)
-	}
-	if highest > 0 {
-		return float64(highest) / 1e6, true
+	if ghz := h.highestGHz(h.usable(), "scaling_cur_freq"); ghz > 0 {
+		return ghz, true
 	}
 	mhz, ok := maxMHz(h.text("proc/cpuinfo"))
 	return mhz / 1e3, ok

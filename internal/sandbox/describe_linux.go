@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -47,32 +48,25 @@ func (t thread) str(addr uint64) (string, error) {
 // describePath says what a call on files tried that the policy does not grant, or "" when there is
 // nothing to say.
 func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
+	flags := r.openFlags(t, c, args)
+	opens := c.verb == verbOpen || c.verb == verbCreate
+	follow := c.verb == verbTruncate ||
+		opens && flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 	var at [2]located
 	for i, p := range c.places {
 		path, err := t.str(args[p.path])
 		if err != nil || path == "" {
 			return ""
 		}
-		dir := int32(unix.AT_FDCWD)
-		if p.dir != cwd {
-			dir = int32(args[p.dir])
-		}
-		follow := c.verb == verbCreate || c.verb == verbTruncate
-		if c.verb == verbOpen {
-			flags := r.openFlags(t, c, args)
-			follow = flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
-		}
-		at[i] = t.locate(dir, path, follow)
+		at[i] = t.locate(p.folder(args), path, follow)
 		if at[i].internal || at[i].real == "" {
 			return ""
 		}
 	}
 	first, second := at[0], at[1]
 	switch c.verb {
-	case verbOpen:
-		return r.describeOpen(first, r.openFlags(t, c, args))
-	case verbCreate:
-		return r.describeOpen(first, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC)
+	case verbOpen, verbCreate:
+		return r.describeOpen(first, flags)
 	case verbLink, verbRename:
 		if !first.exists || !second.parent || r.mayWrite(first.real) && r.mayWrite(second.real) {
 			return ""
@@ -91,6 +85,9 @@ func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
 }
 
 func (r *reach) openFlags(t thread, c pathCall, args [6]uint64) uint64 {
+	if c.verb == verbCreate {
+		return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
+	}
 	if c.nr != unix.SYS_OPENAT2 {
 		return args[c.flags]
 	}
@@ -111,15 +108,11 @@ func (r *reach) describeOpen(at located, flags uint64) string {
 	// Searching for missing files is how loaders find existing ones.
 	case creates && !at.parent, !creates && !at.exists:
 		return ""
+	case (creates || writes) && r.mayWrite(at.real):
+		return ""
 	case creates:
-		if r.mayWrite(at.real) {
-			return ""
-		}
 		return fmt.Sprintf("create %s%s", at.real, at.through())
 	case writes:
-		if r.mayWrite(at.real) {
-			return ""
-		}
 		return fmt.Sprintf("open %s for writing%s", at.real, at.through())
 	case r.mayRead(at.real), at.folder && r.mayList(at.real):
 		return ""
@@ -141,46 +134,36 @@ var socketTypes = map[uint64]string{
 }
 
 func nameOf(names map[uint64]string, v uint64) string {
-	if name, ok := names[v]; ok {
-		return name
-	}
-	return strconv.FormatUint(v, 10)
+	return cmp.Or(names[v], strconv.FormatUint(v, 10))
 }
 
 func signalName(n int) string {
-	if name := unix.SignalName(syscall.Signal(n)); name != "" {
-		return name
-	}
-	return strconv.Itoa(n)
+	return cmp.Or(unix.SignalName(syscall.Signal(n)), strconv.Itoa(n))
 }
 
-// target returns the process a call would act on.
-func target(t thread, nr uint32, args [6]uint64) int {
-	if nr == unix.SYS_PIDFD_SEND_SIGNAL {
-		return pidOfPidfd(t, int32(args[0]))
+// target returns the process the call would act on; -1 for a descriptor of none.
+func (c *targetCall) target(t thread, args [6]uint64) int {
+	value := int(int32(args[c.arg]))
+	if c.pidfd {
+		return numberIn(t.proc("fdinfo", strconv.Itoa(value)), "Pid:", -1)
 	}
-	for _, c := range targetCalls {
-		if c.nr == nr {
-			return int(int32(args[c.arg]))
-		}
-	}
-	return 0
+	return value
 }
 
-// pidOfPidfd looks up the process of a descriptor, -1 when there is none.
-func pidOfPidfd(t thread, fd int32) int {
-	info, err := os.ReadFile(t.proc("fdinfo", strconv.Itoa(int(fd))))
+// numberIn reads the line of a file in /proc that begins with a key.
+func numberIn(path, key string, otherwise int) int {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return -1
+		return otherwise
 	}
-	for line := range strings.Lines(string(info)) {
-		if rest, ok := strings.CutPrefix(line, "Pid:"); ok {
-			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
-				return pid
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, key); ok {
+			if number, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
+				return number
 			}
 		}
 	}
-	return -1
+	return otherwise
 }
 
 // describe names a refused call that is about no file.
@@ -190,12 +173,10 @@ func describe(t thread, made call) string {
 		return fmt.Sprintf("system call %d of another architecture", nr&^foreignBit)
 	}
 	switch nr {
-	case unix.SYS_SOCKET, unix.SYS_SOCKETPAIR:
-		name := "socket"
-		if nr == unix.SYS_SOCKETPAIR {
-			name = "socketpair"
-		}
-		return fmt.Sprintf("%s(%s, %s)", name, nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
+	case unix.SYS_SOCKET:
+		return fmt.Sprintf("socket(%s, %s)", nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
+	case unix.SYS_SOCKETPAIR:
+		return fmt.Sprintf("socketpair(%s, %s)", nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
 	case unix.SYS_CONNECT:
 		return describeConnect(t, args)
 	case unix.SYS_CLONE:
@@ -207,24 +188,13 @@ func describe(t thread, made call) string {
 		return t.at("exec", place{cwd, 0}, args)
 	case unix.SYS_EXECVEAT:
 		return t.at("exec", place{0, 1}, args)
-	case unix.SYS_PTRACE:
-		return fmt.Sprintf("ptrace(%d)", int32(args[1]))
-	case unix.SYS_PROCESS_VM_READV:
-		return fmt.Sprintf("process_vm_readv(%d)", int32(args[0]))
-	case unix.SYS_PROCESS_VM_WRITEV:
-		return fmt.Sprintf("process_vm_writev(%d)", int32(args[0]))
 	case unix.SYS_PERSONALITY:
 		return "personality"
-	case unix.SYS_PIDFD_SEND_SIGNAL:
-		return fmt.Sprintf("pidfd_send_signal(%d, %s)", target(t, nr, args), signalName(int(args[1])))
 	}
-	for _, c := range targetCalls {
-		if c.nr != nr {
-			continue
-		}
-		who := target(t, nr, args)
-		if i, ok := signalArg[nr]; ok {
-			return fmt.Sprintf("%s(%d, %s)", c.name, who, signalName(int(args[i])))
+	if c := findTarget(nr); c != nil {
+		who := c.target(t, args)
+		if c.signal != 0 {
+			return fmt.Sprintf("%s(%d, %s)", c.name, who, signalName(int(args[c.signal])))
 		}
 		return fmt.Sprintf("%s(%d)", c.name, who)
 	}
@@ -236,6 +206,8 @@ func describe(t thread, made call) string {
 	switch c := findRefused(nr); {
 	case c == nil:
 		return fmt.Sprintf("system call %d", nr)
+	case c.pid > 0:
+		return fmt.Sprintf("%s(%d)", c.name, int32(args[c.pid-1]))
 	case c.on == nil:
 		return c.name
 	default:
@@ -245,10 +217,7 @@ func describe(t thread, made call) string {
 
 // locateAt returns the file a call is about; the zero value when it cannot be told.
 func (t thread) locateAt(p place, args [6]uint64) located {
-	dir := int32(unix.AT_FDCWD)
-	if p.dir != cwd {
-		dir = int32(args[p.dir])
-	}
+	dir := p.folder(args)
 	path := ""
 	if p.path != itself && args[p.path] != 0 {
 		var err error

@@ -136,9 +136,13 @@ func (f *filter) paths() {
 func (f *filter) targets() {
 	for _, c := range targetCalls {
 		refuse := f.refuse(c.nr)
-		if f.processes && !f.notify && f.scoped && signalArg[c.nr] != 0 {
+		if f.processes && !f.notify && f.scoped && c.signal != 0 {
 			// The filter cannot tell children from strangers, but Landlock can.
 			refuse = allow
+		}
+		if c.pidfd { // nor can it tell whose a descriptor is
+			f.on(c.nr, refuse)
+			continue
 		}
 		// 0 is the caller itself, or its group, which is the sandbox's own.
 		// For tkill and tgkill it is an error.
@@ -151,9 +155,6 @@ func (f *filter) targets() {
 			}, block...)
 		}
 		f.on(c.nr, block...)
-	}
-	if !f.processes || f.notify || !f.scoped {
-		f.on(unix.SYS_PIDFD_SEND_SIGNAL, f.refuse(unix.SYS_PIDFD_SEND_SIGNAL))
 	}
 }
 

@@ -18,19 +18,14 @@ const (
 	missingMemory   = "names of the files attempted (reading the memory of children, see kernel.yama.ptrace_scope)"
 )
 
-// kernel lists the features of the running kernel that this package can use.
-type kernel struct {
-	landlockABI int
-}
-
 // available returns the level this kernel can give.
-func available(pretend older) (Level, kernel) {
+func available(pretend older) Level {
 	abi := min(landlockABI(), newestABI)
 	if pretend.LandlockABI != 0 {
 		abi = max(0, min(abi, pretend.LandlockABI))
 	}
 	l := Level{Landlock: abi, Seccomp: SeccompNone}
-	if hasSeccomp() && !pretend.NoSeccomp {
+	if hasAction(unix.SECCOMP_RET_ERRNO) && !pretend.NoSeccomp {
 		l.Seccomp = SeccompErrno
 		if hasNotify() && !pretend.NoNotify {
 			l.Seccomp = SeccompNotify
@@ -50,7 +45,7 @@ func available(pretend older) (Level, kernel) {
 	case SeccompErrno:
 		l.Missing = append(l.Missing, missingNotify)
 	}
-	return l, kernel{landlockABI: abi}
+	return l
 }
 
 // unnamed returns the level of a program whose attempts need no names.
@@ -65,7 +60,4 @@ func (l Level) unnamed() Level {
 // Probe returns the level that this kernel can give, without applying anything. A limit that only
 // shows in use (a container engine that already listens to this process's system calls) is in
 // Process.Level.
-func Probe() Level {
-	l, _ := available(older{})
-	return l
-}
+func Probe() Level { return available(older{}) }

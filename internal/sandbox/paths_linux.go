@@ -23,6 +23,14 @@ const (
 	itself = -1
 )
 
+// folder returns the descriptor that the path starts from.
+func (p place) folder(args [6]uint64) int32 {
+	if p.dir == cwd {
+		return unix.AT_FDCWD
+	}
+	return int32(args[p.dir])
+}
+
 type verb string
 
 const (
@@ -205,12 +213,7 @@ func newReach(pid int, c Command) *reach {
 }
 
 func below(path string, roots []string) bool {
-	for _, root := range roots {
-		if path == root || root == "/" || strings.HasPrefix(path, root) && path[len(root)] == '/' {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(roots, func(root string) bool { return inside(root, path) })
 }
 
 func (r *reach) mayRead(path string) bool {
@@ -253,19 +256,13 @@ func (r *reach) owns(id int) bool {
 
 // sessionOf reads a process's session, 0 when there is no such process.
 func sessionOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	// The name, in parentheses, may itself hold spaces and parentheses.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	const session = 3 // after state, parent and group
 	if len(fields) <= session {
 		return 0
 	}
-	sid, err := strconv.Atoi(fields[session])
-	if err != nil {
-		return 0
-	}
+	sid, _ := strconv.Atoi(fields[session])
 	return sid
 }

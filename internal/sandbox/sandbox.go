@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -64,24 +66,19 @@ const (
 	Off                 // run without a sandbox
 )
 
+var modeNames = []string{Auto: "auto", Require: "require", Off: "off"}
+
 func (m Mode) String() string {
-	switch m {
-	case Auto:
-		return "auto"
-	case Require:
-		return "require"
-	case Off:
-		return "off"
+	if m < 0 || int(m) >= len(modeNames) {
+		return fmt.Sprintf("Mode(%d)", int(m))
 	}
-	return fmt.Sprintf("Mode(%d)", int(m))
+	return modeNames[m]
 }
 
 // ParseMode reads a mode by its name; "" is auto.
 func ParseMode(name string) (Mode, error) {
-	for _, m := range []Mode{Auto, Require, Off} {
-		if name == m.String() || name == "" {
-			return m, nil
-		}
+	if m := slices.Index(modeNames, cmp.Or(name, "auto")); m >= 0 {
+		return Mode(m), nil
 	}
 	return Auto, fmt.Errorf("unknown sandbox mode %q", name)
 }

@@ -5,8 +5,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -43,42 +41,19 @@ type answer struct {
 // first came with Linux 5.0, the second with 5.5, and only the version number distinguishes the
 // two.
 func hasNotify() bool {
-	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
-	if errno != 0 {
-		return false
-	}
 	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return false
-	}
-	return releaseAtLeast(unix.ByteSliceToString(u.Release[:]), 5, 5)
+	return hasAction(unix.SECCOMP_RET_USER_NOTIF) && unix.Uname(&u) == nil && releaseAtLeast(unix.ByteSliceToString(u.Release[:]), 5, 5)
 }
 
 // releaseAtLeast compares a kernel release such as "6.8.0-45-generic".
 func releaseAtLeast(release string, major, minor int) bool {
-	parts := strings.SplitN(release, ".", 3)
-	if len(parts) < 2 {
-		return false
-	}
-	gotMajor, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return false
-	}
-	digits := strings.IndexFunc(parts[1], func(r rune) bool { return r < '0' || r > '9' })
-	if digits >= 0 {
-		parts[1] = parts[1][:digits]
-	}
-	gotMinor, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return false
-	}
-	return gotMajor > major || gotMajor == major && gotMinor >= minor
+	var gotMajor, gotMinor int
+	_, err := fmt.Sscanf(release, "%d.%d", &gotMajor, &gotMinor)
+	return err == nil && (gotMajor > major || gotMajor == major && gotMinor >= minor)
 }
 
-// hasSeccomp reports whether the kernel supports filters at all.
-func hasSeccomp() bool {
-	action := uint32(unix.SECCOMP_RET_ERRNO)
+// hasAction reports whether filters, if the kernel supports them at all, may return an action.
+func hasAction(action uint32) bool {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	return errno == 0
 }
@@ -122,25 +97,24 @@ func install(filter []unix.SockFilter, notify bool) (int, error) {
 // that there is one, even if the thread that made it was killed since.
 func receive(listener int) (notification, error) {
 	var n notification
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
-	if errno != 0 {
-		return n, errno
-	}
-	return n, nil
+	err := control(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n))
+	return n, err
 }
 
 // respond answers a notification; ENOENT means that nobody waits any more.
 func respond(listener int, a answer) error {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
+	return control(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a))
 }
 
 // waiting reports whether the thread still waits for the answer. Only then was what the supervisor
 // read under its number really about that thread.
 func waiting(listener int, id uint64) bool {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), notifIDValid, uintptr(unsafe.Pointer(&id)))
-	return errno == 0
+	return control(listener, notifIDValid, unsafe.Pointer(&id)) == nil
+}
+
+func control(listener int, operation uintptr, argument unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), operation, uintptr(argument)); errno != 0 {
+		return errno
+	}
+	return nil
 }

@@ -83,21 +83,21 @@ func enter(requestFd, statusFd int) error {
 	if err := setLimits(req.Policy); err != nil {
 		return err
 	}
-	level, kernel := available(req.PretendOld)
+	level := available(req.PretendOld)
 	if req.Policy.Unnamed {
 		level = level.unnamed()
 	}
 	var pins []int
 	if level.Landlock > 0 {
 		var err error
-		if pins, err = applyLandlock(req, kernel.landlockABI); err != nil {
+		if pins, err = applyLandlock(req, level.Landlock); err != nil {
 			return err
 		}
 	}
 	listener := -1
 	if level.Seccomp != SeccompNone {
 		var err error
-		if listener, err = applySeccomp(req, kernel, &level); err != nil {
+		if listener, err = applySeccomp(req, &level); err != nil {
 			return err
 		}
 	}
@@ -172,21 +172,17 @@ func setLimits(p Policy) error {
 		if l.most == 0 {
 			continue
 		}
-		if err := limit(l.resource, l.most); err != nil {
+		// For good; one above what is allowed becomes that.
+		var now unix.Rlimit
+		err := unix.Getrlimit(l.resource, &now)
+		if most := min(l.most, now.Max); err == nil {
+			err = unix.Setrlimit(l.resource, &unix.Rlimit{Cur: most, Max: most})
+		}
+		if err != nil {
 			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
 	return nil
-}
-
-// limit sets a limit for good; one above what is allowed becomes that.
-func limit(resource int, most uint64) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(resource, &now); err != nil {
-		return err
-	}
-	most = min(most, now.Max)
-	return unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most})
 }
 
 // applyLandlock restricts this thread and returns the descriptors that the
@@ -198,10 +194,17 @@ func applyLandlock(req request, abi int) ([]int, error) {
 	}
 	p := req.Policy
 	var exec uint64
+	var proc, own []string
 	if p.Processes {
 		exec = fsExec
 	}
-	grants := []struct {
+	if p.Processes && !p.NoProc {
+		proc = []string{"/proc"}
+	}
+	if p.ProcWritable {
+		own = []string{"/proc/self"}
+	}
+	for _, g := range []struct {
 		paths    []string
 		rights   uint64
 		required bool
@@ -212,8 +215,9 @@ func applyLandlock(req request, abi int) ([]int, error) {
 		{p.Devices, fsDevice, false},
 		{plainDevices, fsPlain, false},
 		{executables(req.Path), fsRead | fsExec, false},
-	}
-	for _, g := range grants {
+		{proc, fsRead, true},
+		{own, fsPlain, true},
+	} {
 		for _, path := range g.paths {
 			err := rules.grant(path, g.rights)
 			if errors.Is(err, errSkipped) && !g.required {
@@ -222,22 +226,6 @@ func applyLandlock(req request, abi int) ([]int, error) {
 			if err != nil {
 				return nil, fmt.Errorf("allow %s: %w", path, err)
 			}
-		}
-	}
-	proc := []struct {
-		path   string
-		rights uint64
-		want   bool
-	}{
-		{"/proc", fsRead, p.Processes && !p.NoProc},
-		{"/proc/self", fsPlain, p.ProcWritable},
-	}
-	for _, g := range proc {
-		if !g.want {
-			continue
-		}
-		if err := rules.grant(g.path, g.rights); err != nil {
-			return nil, fmt.Errorf("allow %s: %w", g.path, err)
 		}
 	}
 	return rules.pins, rules.restrictSelf()
@@ -264,13 +252,13 @@ func executables(path string) []string {
 
 // applySeccomp installs the filter on this thread. It returns the listener
 // and corrects the level when there is none to be had.
-func applySeccomp(req request, k kernel, level *Level) (int, error) {
+func applySeccomp(req request, level *Level) (int, error) {
 	o := filterOptions{
 		pid:          uint32(os.Getpid()),
 		processes:    req.Policy.Processes,
 		localSockets: req.Policy.LocalSockets,
 		notify:       level.Seccomp == SeccompNotify,
-		scoped:       k.landlockABI >= 6,
+		scoped:       level.Landlock >= 6,
 	}
 	listener, err := install(buildFilter(o), o.notify)
 	if errors.Is(err, errNoListener) {

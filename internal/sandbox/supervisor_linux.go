@@ -3,12 +3,9 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -88,7 +85,7 @@ func (s *supervisor) run() {
 func (s *supervisor) answer(n notification) {
 	t := thread{pid: s.reach.pid, tid: int(n.pid)}
 	if s.reach.processes {
-		t.pid = processOf(t.tid)
+		t.pid = numberIn(t.proc("status"), "Tgid:", t.tid)
 	}
 	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	what := ""
@@ -147,39 +144,17 @@ func (s *supervisor) enter(t thread, n notification, a answer) {
 
 // harmless says whether a call on some process stays inside the sandbox.
 func (s *supervisor) harmless(t thread, nr uint32, args [6]uint64) bool {
-	if nr == unix.SYS_PIDFD_SEND_SIGNAL {
-		return s.reach.owns(target(t, nr, args))
+	c := findTarget(nr)
+	if c == nil {
+		return false
 	}
-	for _, c := range targetCalls {
-		if c.nr == nr {
-			everybody := c.user != 0 && uint32(args[c.arg-1]) == c.user
-			return !everybody && s.reach.owns(target(t, nr, args))
-		}
-	}
-	return false
+	everybody := c.user != 0 && uint32(args[c.arg-1]) == c.user
+	return !everybody && s.reach.owns(c.target(t, args))
 }
 
 func findPathCall(nr uint32) *pathCall {
-	for i := range pathCalls {
-		if pathCalls[i].nr == nr {
-			return &pathCalls[i]
-		}
+	if i := slices.IndexFunc(pathCalls, func(c pathCall) bool { return c.nr == nr }); i >= 0 {
+		return &pathCalls[i]
 	}
 	return nil
-}
-
-// processOf looks up the process a thread belongs to.
-func processOf(tid int) int {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	if err != nil {
-		return tid
-	}
-	for line := range bytes.Lines(status) {
-		if rest, ok := strings.CutPrefix(string(line), "Tgid:"); ok {
-			if pid, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
-				return pid
-			}
-		}
-	}
-	return tid
 }

@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // newestCall is the last system call this file has judged. Calls with a
 // higher number do not exist for the program.
@@ -13,6 +17,7 @@ type sysCall struct {
 	name string
 	on   *place // the file it is about, where that is worth saying
 	mode int    // argument that holds a new mode, 0 where there is none
+	pid  int    // argument that holds a process, counted from 1, 0 where there is none
 }
 
 // foreign stands for any call of another architecture.
@@ -22,9 +27,9 @@ const foreign = 0xffffffff
 // want of a capability anyway; they are listed so that they get a name.
 var refused = append([]sysCall{
 	// other processes
-	{nr: unix.SYS_PTRACE, name: "ptrace"},
-	{nr: unix.SYS_PROCESS_VM_READV, name: "process_vm_readv"},
-	{nr: unix.SYS_PROCESS_VM_WRITEV, name: "process_vm_writev"},
+	{nr: unix.SYS_PTRACE, name: "ptrace", pid: 2},
+	{nr: unix.SYS_PROCESS_VM_READV, name: "process_vm_readv", pid: 1},
+	{nr: unix.SYS_PROCESS_VM_WRITEV, name: "process_vm_writev", pid: 1},
 	{nr: unix.SYS_PIDFD_GETFD, name: "pidfd_getfd"},
 	{nr: unix.SYS_KCMP, name: "kcmp"},
 	// out of the process group, and so out of reach of Kill
@@ -117,10 +122,8 @@ var timers = []sysCall{{nr: unix.SYS_TIMERFD_CREATE, name: "timerfd_create"}}
 
 func findRefused(nr uint32) *sysCall {
 	for _, list := range [][]sysCall{refused, archForks, timers} {
-		for i := range list {
-			if list[i].nr == nr {
-				return &list[i]
-			}
+		if i := slices.IndexFunc(list, func(c sysCall) bool { return c.nr == nr }); i >= 0 {
+			return &list[i]
 		}
 	}
 	return nil
@@ -129,20 +132,23 @@ func findRefused(nr uint32) *sysCall {
 // A targetCall acts on the process, thread or group in its argument arg. The
 // program may act on itself; the supervisor knows its threads and children.
 type targetCall struct {
-	nr   uint32
-	name string
-	arg  int
+	nr     uint32
+	name   string
+	arg    int
+	pidfd  bool // arg is a descriptor of the process
+	signal int  // argument that holds a signal, 0 where there is none
 	// user is the value of the argument before arg that makes it a user,
 	// whose every process would be meant; 0 where there is no such value.
 	user uint32
 }
 
 var targetCalls = []targetCall{
-	{nr: unix.SYS_TGKILL, name: "tgkill"},
-	{nr: unix.SYS_TKILL, name: "tkill"},
-	{nr: unix.SYS_KILL, name: "kill"},
-	{nr: unix.SYS_RT_SIGQUEUEINFO, name: "rt_sigqueueinfo"},
-	{nr: unix.SYS_RT_TGSIGQUEUEINFO, name: "rt_tgsigqueueinfo"},
+	{nr: unix.SYS_TGKILL, name: "tgkill", signal: 2},
+	{nr: unix.SYS_TKILL, name: "tkill", signal: 1},
+	{nr: unix.SYS_KILL, name: "kill", signal: 1},
+	{nr: unix.SYS_RT_SIGQUEUEINFO, name: "rt_sigqueueinfo", signal: 1},
+	{nr: unix.SYS_RT_TGSIGQUEUEINFO, name: "rt_tgsigqueueinfo", signal: 2},
+	{nr: unix.SYS_PIDFD_SEND_SIGNAL, name: "pidfd_send_signal", pidfd: true, signal: 1},
 	{nr: unix.SYS_PIDFD_OPEN, name: "pidfd_open"},
 	// Without these a program could slow down whom it is measured against.
 	{nr: unix.SYS_PRLIMIT64, name: "prlimit64"},
@@ -154,14 +160,11 @@ var targetCalls = []targetCall{
 	{nr: unix.SYS_IOPRIO_SET, name: "ioprio_set", arg: 1, user: 3}, // IOPRIO_WHO_USER
 }
 
-// signalArg is the argument that holds the signal.
-var signalArg = map[uint32]int{
-	unix.SYS_KILL:              1,
-	unix.SYS_TKILL:             1,
-	unix.SYS_TGKILL:            2,
-	unix.SYS_RT_SIGQUEUEINFO:   1,
-	unix.SYS_RT_TGSIGQUEUEINFO: 2,
-	unix.SYS_PIDFD_SEND_SIGNAL: 1,
+func findTarget(nr uint32) *targetCall {
+	if i := slices.IndexFunc(targetCalls, func(c targetCall) bool { return c.nr == nr }); i >= 0 {
+		return &targetCalls[i]
+	}
+	return nil
 }
 
 // An argCall is refused for some values of one argument. Each name says what

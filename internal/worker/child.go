@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/machine"
@@ -46,13 +47,14 @@ type child struct {
 
 	house household // its children
 
-	asking sync.Mutex // one request in flight
-	help   help       // computed by children for it; guarded by asking
-	code   codeWatch  // guarded by asking
-	pause  pause      // until the next request; guarded by asking
+	peak    atomic.Int64 // most memory that it was seen to use, in bytes
+	mu      sync.Mutex
+	verdict *result.Fault // why the worker ended it, if it did; guarded by mu
 
-	mu        sync.Mutex
-	verdict   *result.Fault // why the worker ended it, if it did
+	asking    sync.Mutex // held while a request is handled; it guards what follows
+	help      help       // computed by children for a request
+	code      codeWatch
+	pause     pause // until the next request
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
 	reference bool       // it only gives right answers
@@ -62,9 +64,8 @@ type child struct {
 	alone     bool       // it has loaded only device code: no foreign code runs in its process
 	loaded    bool       // it has loaded something
 	processor bool       // its code runs on the CPU, with or without a GPU
-	peak      int64
-	seen      *sight    // the last reading of its counters
-	stateRead time.Time // when its device's state was last read; guarded by mu
+	seen      *sight     // the last reading of its counters
+	stateRead time.Time  // when its device's state was last read
 }
 
 type limits struct {
@@ -80,17 +81,13 @@ const hostDevice = "host"
 
 // onGPU reports whether the cell's kernels run on a GPU: it has one, and its framework
 // uses it.
-func (c *child) onGPU() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.device != hostDevice && !c.processor
-}
+func (c *child) onGPU() bool { return c.device != hostDevice && !c.processor }
 
 // openChild starts a cell and waits for its hello.
 func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device string) (*child, error) {
-	mode, err := sandboxMode(m.Sandbox)
+	mode, err := sandbox.ParseMode(m.Sandbox)
 	if err != nil {
-		return nil, err
+		return nil, result.Faultf(result.CauseProtocol, "%v", err)
 	}
 	scratch, err := os.MkdirTemp(s.store.dir, "scratch-")
 	if err != nil {
@@ -99,9 +96,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	quick := s.quickFolder(m)
 	clear := func() {
 		_ = os.RemoveAll(scratch)
-		if quick != "" {
-			_ = os.RemoveAll(quick)
-		}
+		_ = os.RemoveAll(quick)
 	}
 	runs, err := s.programOf(m, device, scratch)
 	if err != nil {
@@ -135,7 +130,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	if err != nil {
 		pipes.closeOurEnds()
 		clear()
-		return nil, &result.Fault{Cause: result.CauseInternal, Message: "cannot start a cell: " + err.Error(), Hint: "pawl doctor shows what this kernel can give"}
+		return nil, result.Faultf(result.CauseInternal, "cannot start a cell: %v", err).WithHint("pawl doctor shows what this kernel can give")
 	}
 	c.meter = machine.NewMeter(os.Getpid(), os.Getppid(), c.proc.Pid())
 	go c.supervise(pipes)
@@ -149,26 +144,15 @@ func (s *server) quickFolder(m wire.Open) string {
 	if m.Cell != "cuda" || s.store.quick == "" {
 		return ""
 	}
-	folder, err := os.MkdirTemp(s.store.quick, "cell-")
-	if err != nil {
-		return ""
-	}
+	folder, _ := os.MkdirTemp(s.store.quick, "cell-")
 	return folder
-}
-
-func sandboxMode(name string) (sandbox.Mode, error) {
-	mode, err := sandbox.ParseMode(name)
-	if err != nil {
-		return 0, &result.Fault{Cause: result.CauseProtocol, Message: err.Error()}
-	}
-	return mode, nil
 }
 
 // supervise reads the cell's output and reaps the process.
 func (c *child) supervise(p *pipes) {
 	logDone := make(chan struct{})
 	go func() {
-		c.log.drain(p.logRead)
+		_, _ = io.Copy(c.log, p.logRead)
 		close(logDone)
 	}()
 	readDone := make(chan struct{})
@@ -185,7 +169,7 @@ func (c *child) supervise(p *pipes) {
 			select {
 			case c.frames <- frame:
 			default:
-				c.end(&result.Fault{Cause: result.CauseForged, Message: "the cell sent frames that nobody asked for"})
+				c.end(result.Faultf(result.CauseForged, "the cell sent frames that nobody asked for"))
 				return
 			}
 		}
@@ -204,9 +188,7 @@ func (c *child) supervise(p *pipes) {
 		c.report = readSanitizerLog(c.scratch)
 	}
 	_ = os.RemoveAll(c.scratch)
-	if c.quick != "" {
-		_ = os.RemoveAll(c.quick)
-	}
+	_ = os.RemoveAll(c.quick)
 	close(c.exited)
 }
 
@@ -221,7 +203,7 @@ func (c *child) greet(ctx context.Context) error {
 	}
 	var hello wire.CellHello
 	if err := frame.Decode(&hello); err != nil || frame.Op != wire.OpHello || hello.Cell != c.kind {
-		return c.fail(&result.Fault{Cause: result.CauseProtocol, Message: "the cell did not say hello"})
+		return c.fail(result.Faultf(result.CauseProtocol, "the cell did not say hello"))
 	}
 	c.code.first, _ = c.witness.readCode(c.proc.Pid())
 	return nil
@@ -229,10 +211,6 @@ func (c *child) greet(ctx context.Context) error {
 
 // ask sends one request and waits for its reply; took is measured by the worker's clock.
 func (c *child) ask(ctx context.Context, op string, body any, deadline time.Duration) (reply *wire.Frame, took time.Duration, err error) {
-	if !c.asking.TryLock() {
-		return nil, 0, &result.Fault{Cause: result.CauseProtocol, Message: "the cell is busy: one request at a time"}
-	}
-	defer c.asking.Unlock()
 	if len(c.frames) > 0 {
 		return nil, 0, c.fail(c.forged("answered before it was asked"))
 	}
@@ -243,9 +221,7 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 	defer func() {
 		c.still()
 		if err == nil {
-			if err = c.examineCode(op == wire.OpPing); err != nil {
-				reply = nil
-			}
+			err = c.examineCode(op == wire.OpPing)
 		}
 	}()
 	c.watchHelp(op)
@@ -279,16 +255,14 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 					continue
 				}
 			}
-			late := &result.Fault{
-				Cause: result.CauseTimeout, Message: fmt.Sprintf("no answer after %v: the cell was ended", deadline.Round(time.Millisecond)),
-				Hint: "if the kernel is meant to run that long, raise --timeout",
-			}
+			late := result.Faultf(result.CauseTimeout, "no answer after %v: the cell was ended", deadline.Round(time.Millisecond)).
+				WithHint("if the kernel is meant to run that long, raise --timeout")
 			if patient {
 				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine hardly lets it run: measure where less runs beside it"
 			}
 			return nil, 0, c.fail(late)
 		case <-ctx.Done():
-			return nil, 0, c.fail(&result.Fault{Cause: result.CauseInterrupted, Message: "cancelled"})
+			return nil, 0, c.fail(result.Faultf(result.CauseInterrupted, "cancelled"))
 		}
 	}
 }
@@ -319,10 +293,8 @@ func protocolError(err error) bool {
 }
 
 func (c *child) forged(what string) *result.Fault {
-	return &result.Fault{
-		Cause: result.CauseForged, Message: "the cell " + what,
-		Hint: "candidate code shares the cell's address space and has written to its descriptor, or corrupted its memory",
-	}
+	return result.Faultf(result.CauseForged, "the cell %s", what).
+		WithHint("candidate code shares the cell's address space and has written to its descriptor, or corrupted its memory")
 }
 
 // unguessable returns a random id, which keeps a candidate from preparing answers beforehand. Ids
@@ -333,7 +305,7 @@ func unguessable() uint64 {
 	return binary.LittleEndian.Uint64(raw[:])>>11 | 1
 }
 
-// end kills the cell for a reason; the first reason stands.
+// end kills the cell for a reason, if it is known; the first reason stands.
 func (c *child) end(why *result.Fault) {
 	c.mu.Lock()
 	if c.verdict == nil {
@@ -351,11 +323,7 @@ func (c *child) fail(why *result.Fault) error {
 		// seen.
 		why = c.leaving()
 	}
-	if why != nil {
-		c.end(why)
-	} else {
-		_ = c.proc.Kill()
-	}
+	c.end(why)
 	<-c.exited
 	return c.story()
 }
@@ -363,23 +331,15 @@ func (c *child) fail(why *result.Fault) error {
 // story returns everything known of a cell that has ended.
 func (c *child) story() error {
 	c.mu.Lock()
-	fault, buffers, peak := c.verdict, c.buffers, c.peak
+	fault := c.verdict
 	c.mu.Unlock()
-	text := c.log.String()
-	died, printed := causeOfDeath(c.state, text, buffers)
+	died, printed := causeOfDeath(c.state, c.log.String(), c.buffers)
 	if fault == nil {
 		fault = died
 	}
 	box := c.sandboxReport()
-	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: peak, CellEnded: true, Sanitizer: c.report}}
+	return &Failed{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: c.peak.Load(), CellEnded: true, Sanitizer: c.report}}
 }
-
-// ended is a fault that ended its cell.
-type ended struct{ failure wire.Failure }
-
-func (e *ended) Error() string { return e.failure.Message }
-
-func (e *ended) Unwrap() error { return &e.failure.Fault }
 
 // farewell is how long an idle cell may take to answer a last ping.
 const farewell = 5 * time.Second
@@ -399,9 +359,7 @@ func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 		c.end(c.forged("sent more answers than it was asked for"))
 		return nil, c.story()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak, Sanitizer: c.report}, nil
+	return &wire.CloseReply{Log: c.log.String(), Sandbox: c.sandboxReport(), PeakMemory: c.peak.Load(), Sanitizer: c.report}, nil
 }
 
 func (c *child) sandboxReport() result.Sandbox {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,8 +41,9 @@ type Client struct {
 	hello  wire.Hello
 	note   func(string)
 
+	next atomic.Uint64 // number of the last request
+
 	mu      sync.Mutex
-	next    uint64
 	pending map[uint64]chan *wire.Frame
 	lost    error         // why the worker has ended
 	gone    chan struct{} // closed when it has ended
@@ -80,7 +82,7 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	wire.Widen(c.stdin)
 	cmd.Stderr = c.errors
 	if err := cmd.Start(); err != nil {
-		return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("cannot start the worker %q: %v", strings.Join(words, " "), err)}
+		return nil, result.Faultf(result.CauseUnsupported, "cannot start the worker %q: %v", strings.Join(words, " "), err)
 	}
 	c.out = wire.NewWriter(c.stdin)
 	reader := wire.NewReader(stdout)
@@ -99,21 +101,17 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 const helloWait = 10 * time.Minute
 
 func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
-	type answer struct {
-		frame *wire.Frame
-		err   error
-	}
-	got := make(chan answer, 1)
+	got := make(chan error, 1)
 	go func() {
 		frame, err := reader.Hello()
-		got <- answer{frame, err}
+		if err == nil {
+			err = frame.Decode(&c.hello)
+		}
+		got <- err
 	}()
 	select {
-	case a := <-got:
-		if a.err != nil {
-			return a.err
-		}
-		return a.frame.Decode(&c.hello)
+	case err := <-got:
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(helloWait):
@@ -126,7 +124,7 @@ func (c *Client) explain(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	fault := &result.Fault{Cause: result.CauseProtocol, Message: "the worker did not start: " + err.Error()}
+	fault := result.Faultf(result.CauseProtocol, "the worker did not start: %v", err)
 	if closed(err) {
 		fault.Message = fmt.Sprintf("the worker ended before its hello (%s)", c.cmd.ProcessState)
 		if status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -154,10 +152,7 @@ func (c *Client) Hello() wire.Hello { return c.hello }
 // versions added.
 func (c *Client) Minor() int {
 	_, minor, _ := strings.Cut(c.hello.Protocol, ".")
-	n, err := strconv.Atoi(minor)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(minor)
 	return n
 }
 
@@ -192,12 +187,12 @@ func (c *Client) receive(reader *wire.Reader) {
 func (c *Client) lose(err error) {
 	c.kill()
 	_ = c.cmd.Wait()
-	fault := &result.Fault{Cause: result.CauseKilled, Message: fmt.Sprintf("the worker ended (%s)", c.cmd.ProcessState)}
+	fault := result.Faultf(result.CauseKilled, "the worker ended (%s)", c.cmd.ProcessState)
 	switch {
 	case wire.IsReason(err, "truncated"):
 		fault.Message += " in the middle of an answer"
 	case protocolError(err):
-		fault = &result.Fault{Cause: result.CauseProtocol, Message: "the worker " + err.Error()}
+		fault = result.Faultf(result.CauseProtocol, "the worker %v", err)
 	}
 	c.mu.Lock()
 	c.lost = c.printed(fault)
@@ -217,11 +212,7 @@ func (c *Client) keepAlive() {
 		case <-c.gone:
 			return
 		case <-tick.C:
-			c.mu.Lock()
-			c.next++
-			id := c.next
-			c.mu.Unlock()
-			_ = c.out.Send(id, wire.OpPing, nil, nil)
+			_ = c.out.Send(c.next.Add(1), wire.OpPing, nil, nil)
 		}
 	}
 }
@@ -231,9 +222,8 @@ func (c *Client) keepAlive() {
 // not lost.
 func (c *Client) call(ctx context.Context, op string, body any, data []byte, limit time.Duration, reply any) (*wire.Frame, error) {
 	answer := make(chan *wire.Frame, 1)
+	id := c.next.Add(1)
 	c.mu.Lock()
-	c.next++
-	id := c.next
 	c.pending[id] = answer
 	c.mu.Unlock()
 	if err := c.out.Send(id, op, body, data); err != nil {
@@ -258,7 +248,7 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 		case <-timer.C:
 			c.kill()
 			<-c.gone
-			return nil, &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the worker itself did not answer %s within %v", op, limit+graceful)}
+			return nil, result.Faultf(result.CauseTimeout, "the worker itself did not answer %s within %v", op, limit+graceful)
 		}
 	}
 }
@@ -295,7 +285,7 @@ func decodeReply(frame *wire.Frame, reply any) error {
 	return frame.Decode(reply)
 }
 
-// Failed is a request that the worker answered with a fault.
+// Failed is a request that failed: the worker answered it with a fault, or its cell has ended.
 type Failed struct{ wire.Failure }
 
 func (f *Failed) Error() string { return f.Fault.Message }

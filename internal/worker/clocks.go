@@ -25,16 +25,13 @@ type clockLock struct {
 // lockClocks locks a GPU's SM clock at mhz.
 func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 	refuse := func(err error) error {
-		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("cannot lock the GPU's clocks at %d MHz: %v", mhz, err)}
+		fault := result.Faultf(result.CauseUnsupported, "cannot lock the GPU's clocks at %d MHz: %v", mhz, err)
 		if errors.Is(err, nvml.ErrNoPermission) {
 			fault.Hint = "locking clocks needs root, or the administrator's leave"
 		}
 		return fault
 	}
-	if g == nil {
-		return nil, refuse(nvml.ErrNoNVML)
-	}
-	device, err := g.library.DeviceByUUID(uuid)
+	device, err := g.device(uuid)
 	if err != nil {
 		return nil, refuse(err)
 	}

@@ -23,17 +23,15 @@ var crashAddress = regexp.MustCompile(`addr=(0x[0-9a-f]+)`)
 // fault and the log without the runtime's own lines.
 func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*result.Fault, string) {
 	if state == nil {
-		return &result.Fault{Cause: result.CauseKilled, Message: "the cell is gone and left no status"}, text
+		return result.Faultf(result.CauseKilled, "the cell is gone and left no status"), text
 	}
 	status, _ := state.Sys().(syscall.WaitStatus)
 	if status.Signaled() {
 		if status.Signal() == syscall.SIGKILL {
-			return &result.Fault{
-				Cause: result.CauseKilled, Message: "the cell was killed from outside (SIGKILL)",
-				Hint: "the kernel's out-of-memory killer does that too: see dmesg",
-			}, text
+			return result.Faultf(result.CauseKilled, "the cell was killed from outside (SIGKILL)").
+				WithHint("the kernel's out-of-memory killer does that too: see dmesg"), text
 		}
-		return &result.Fault{Cause: result.CauseCrash, Message: fmt.Sprintf("the kernel crashed: %s", status.Signal())}, text
+		return result.Faultf(result.CauseCrash, "the kernel crashed: %s", status.Signal()), text
 	}
 	if at := runtimeCrash.FindStringSubmatchIndex(text); state.ExitCode() == 2 && at != nil {
 		name, meaning := text[at[2]:at[3]], strings.TrimSpace(text[at[4]:at[5]])
@@ -45,15 +43,13 @@ func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*r
 				hint = nearBuffer(address, buffers)
 			}
 		}
-		return &result.Fault{Cause: result.CauseCrash, Message: message, Hint: hint}, text[:at[0]]
+		return result.Faultf(result.CauseCrash, "%s", message).WithHint(hint), text[:at[0]]
 	}
 	if state.ExitCode() == cell.ExitMute {
-		return &result.Fault{Cause: result.CauseForged, Message: "candidate code closed the cell's reply descriptor"}, text
+		return result.Faultf(result.CauseForged, "candidate code closed the cell's reply descriptor"), text
 	}
-	return &result.Fault{
-		Cause: result.CauseExit, Message: fmt.Sprintf("the kernel ended its own process with exit status %d", state.ExitCode()),
-		Hint: "a kernel must return; exit() and abort() end the cell that measures it",
-	}, text
+	return result.Faultf(result.CauseExit, "the kernel ended its own process with exit status %d", state.ExitCode()).
+		WithHint("a kernel must return; exit() and abort() end the cell that measures it"), text
 }
 
 // nearBuffer names the argument a faulting address lies close to.

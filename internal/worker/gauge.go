@@ -17,6 +17,14 @@ func openGauges() (*gauges, error) {
 	return &gauges{library}, nil
 }
 
+// device finds a GPU.
+func (g *gauges) device(uuid string) (nvml.Device, error) {
+	if g == nil {
+		return nvml.Device{}, nvml.ErrNoNVML
+	}
+	return g.library.DeviceByUUID(uuid)
+}
+
 // describe adds to the devices what only NVML knows.
 func (g *gauges) describe(devices []result.GPU) {
 	if g == nil {
@@ -30,14 +38,10 @@ func (g *gauges) describe(devices []result.GPU) {
 		if err != nil {
 			continue
 		}
-		if watts, err := device.PowerLimit(); err == nil {
-			gpu.PowerLimitW = watts
-		}
+		gpu.PowerLimitW, _ = device.PowerLimit()
+		gpu.Persistence, _ = device.PersistenceMode()
 		if mhz, err := device.MaxClockSM(); err == nil {
 			gpu.MaxGHz = float64(mhz) / 1e3
-		}
-		if on, err := device.PersistenceMode(); err == nil {
-			gpu.Persistence = on
 		}
 		if mode, err := device.ComputeMode(); err == nil {
 			gpu.ComputeMode = mode.String()
@@ -52,18 +56,15 @@ const harmless = nvml.ReasonIdle | nvml.ReasonApplicationClocks | nvml.ReasonSyn
 // state reads a GPU; own is the number of this worker's processes that use it.
 func (g *gauges) state(uuid, when string, own int) result.State {
 	state := result.State{When: when}
-	if g == nil {
-		return state
-	}
-	device, err := g.library.DeviceByUUID(uuid)
+	device, err := g.device(uuid)
 	if err != nil {
 		return state
 	}
 	if celsius, err := device.Temperature(); err == nil {
-		state.TemperatureC = pointer(float64(celsius))
+		state.TemperatureC = new(float64(celsius))
 	}
 	if mhz, err := device.ClockSM(); err == nil {
-		state.GHz = pointer(float64(mhz) / 1e3)
+		state.GHz = new(float64(mhz) / 1e3)
 	}
 	if watts, err := device.Power(); err == nil {
 		state.PowerW = &watts
@@ -74,23 +75,17 @@ func (g *gauges) state(uuid, when string, own int) result.State {
 	// Inside a container NVML may number processes as the host does, so they are counted, not
 	// identified.
 	if processes, err := device.ComputeProcesses(); err == nil {
-		others := max(0, len(processes)-own)
-		state.Processes = &others
+		state.Processes = new(max(0, len(processes)-own))
 	}
 	return state
 }
 
 // energy returns the energy that a GPU has used since the driver was loaded, in joules.
 func (g *gauges) energy(uuid string) (float64, bool) {
-	if g == nil {
-		return 0, false
-	}
-	device, err := g.library.DeviceByUUID(uuid)
+	device, err := g.device(uuid)
 	if err != nil {
 		return 0, false
 	}
 	joules, err := device.EnergyTotal()
 	return joules, err == nil
 }
-
-func pointer[T any](v T) *T { return &v }

@@ -93,12 +93,9 @@ func (c *child) judgeHelp(took time.Duration) error {
 	if h.times < helpTimes || h.given <= helpFloor || h.given <= h.spent/helpShare {
 		return nil
 	}
-	return c.fail(&result.Fault{
-		Cause: result.CauseThreads,
-		Message: fmt.Sprintf("child processes of the cell computed for %v during launches that took %v",
-			h.given.Round(time.Millisecond), h.spent.Round(time.Millisecond)),
-		Hint: "a kernel does its work in the process that it is measured in",
-	})
+	return c.fail(result.Faultf(result.CauseThreads, "child processes of the cell computed for %v during launches that took %v",
+		h.given.Round(time.Millisecond), h.spent.Round(time.Millisecond)).
+		WithHint("a kernel does its work in the process that it is measured in"))
 }
 
 // sightings are of processes that live for one launch and that nobody waits for: when the request
@@ -127,26 +124,18 @@ func (s *sightings) look(during timed, members []int) *result.Fault {
 	if s.fresh < newcomers {
 		return nil
 	}
-	return &result.Fault{
-		Cause: result.CauseThreads, Message: "the cell starts child processes in launches that are timed",
-		Hint: "a kernel does its work in the process that it is measured in",
-	}
+	return result.Faultf(result.CauseThreads, "the cell starts child processes in launches that are timed").
+		WithHint("a kernel does its work in the process that it is measured in")
 }
 
 // until returns the CPU time that children have used between two readings.
 func (k *kin) until(later *kin) time.Duration {
 	total := later.reaped - k.reaped
-	for pid, used := range k.used {
-		if now, there := later.used[pid]; there {
-			total += now - used
-		} else {
-			total -= used // it may have been reaped; that time was used before
-		}
+	for _, used := range k.used {
+		total -= used // of one that has ended, too: it may be among the reaped
 	}
-	for pid, used := range later.used {
-		if _, there := k.used[pid]; !there {
-			total += used
-		}
+	for _, used := range later.used {
+		total += used
 	}
 	return max(0, total)
 }
@@ -202,29 +191,17 @@ var loadavgIsTheKernels = sync.OnceValue(func() bool {
 
 // membersOf returns the processes of a group except its leader.
 func membersOf(group int) []int {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	var found []int
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == group {
-			continue
-		}
-		if its, err := unix.Getpgid(pid); err == nil && its == group {
-			found = append(found, pid)
-		}
-	}
-	return found
+	return slices.DeleteFunc(numbersIn("/proc"), func(pid int) bool {
+		its, err := unix.Getpgid(pid)
+		return pid == group || err != nil || its != group
+	})
 }
 
 // kin reads all processes of a cell's group, which no child can leave. So it also finds those whose
 // parents have ended.
 func (h *household) kin(group int) *kin {
-	k := &kin{used: map[int]time.Duration{}, reaped: reapedTime(group)}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", group))
+	k := &kin{used: map[int]time.Duration{}, reaped: parseReaped(stat)}
 	for _, pid := range h.members(group) {
 		if used, ok := processTime(pid); ok {
 			k.used[pid] = used
@@ -233,30 +210,19 @@ func (h *household) kin(group int) *kin {
 	return k
 }
 
-func reapedTime(pid int) time.Duration {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	return parseReaped(raw)
-}
-
 // parseReaped reads cutime and cstime of /proc/PID/stat, in hundredths of a second.
 func parseReaped(stat []byte) time.Duration {
 	const user, system, tick = 13, 14, 10 * time.Millisecond
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may have spaces
+	fields := statFields(stat)
 	if len(fields) <= system {
 		return 0
 	}
-	ticks := time.Duration(0)
-	for _, field := range []int{user, system} {
-		n, err := strconv.ParseInt(string(fields[field]), 10, 64)
-		if err != nil {
-			return 0
-		}
-		ticks += time.Duration(n)
+	inUser, err := strconv.ParseInt(string(fields[user]), 10, 64)
+	inSystem, bad := strconv.ParseInt(string(fields[system]), 10, 64)
+	if err != nil || bad != nil {
+		return 0
 	}
-	return ticks * tick
+	return time.Duration(inUser+inSystem) * tick
 }
 
 // threads counts the threads of a cell's children.

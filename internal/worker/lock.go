@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,11 +43,7 @@ func lockDevice(ctx context.Context, device string, waiting func()) (*os.File, e
 // openLock opens the lock file of a device, which users share: the first one creates it, others
 // open it for reading, which is enough to lock it.
 func openLock(device string) (*os.File, error) {
-	dir := os.Getenv("PAWL_LOCK_DIR")
-	if dir == "" {
-		dir = "/tmp"
-	}
-	path := filepath.Join(dir, ".pawl-"+device+".lock")
+	path := filepath.Join(cmp.Or(os.Getenv("PAWL_LOCK_DIR"), "/tmp"), ".pawl-"+device+".lock")
 	for range 2 {
 		file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
 		if err == nil {

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 )
@@ -47,6 +46,3 @@ func (l *boundedLog) String() string {
 	}
 	return strings.ToValidUTF8(fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", l.head, dropped, tail), "\uFFFD")
 }
-
-// drain copies r into the log until it ends.
-func (l *boundedLog) drain(r io.Reader) { _, _ = io.Copy(l, r) }

@@ -106,7 +106,7 @@ func lie(requests, replies *os.File) {
 		case wire.OpPrepare:
 			body = wire.Prepared{}
 		case wire.OpRun:
-			body = wire.RunReply{Ran: wire.Ran{CellS: 1e-9}, EnergyJ: pointer(-1.0), State: &result.State{When: "made up"}}
+			body = wire.RunReply{Ran: wire.Ran{CellS: 1e-9}, EnergyJ: new(-1.0), State: &result.State{When: "made up"}}
 		case wire.OpSample:
 			body, blob = lyingSample(frame, what, out)
 		case wire.OpProduce:

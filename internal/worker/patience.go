@@ -75,10 +75,10 @@ func (c *child) leaving() *result.Fault {
 			return nil
 		case <-time.After(patienceStep):
 			if given.unexplained() {
-				return &result.Fault{Cause: result.CauseForged, Message: "the cell closed its result descriptor and went on running"}
+				return result.Faultf(result.CauseForged, "the cell closed its result descriptor and went on running")
 			}
 			if !given.left() {
-				return &result.Fault{Cause: result.CauseTimeout, Message: fmt.Sprintf("the cell had not ended %v after it closed its result descriptor", patienceMost)}
+				return result.Faultf(result.CauseTimeout, "the cell had not ended %v after it closed its result descriptor", patienceMost)
 			}
 		}
 	}
@@ -102,9 +102,12 @@ func (w witness) states(pid int) []taskState {
 	return found
 }
 
+// statFields splits /proc/PID/stat behind the name, which may contain spaces.
+func statFields(stat []byte) [][]byte { return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) }
+
 func parseTaskState(stat []byte) (taskState, bool) {
-	const flags, exiting = 6, 0x4                                   // PF_EXITING
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name before it may contain spaces
+	const flags, exiting = 6, 0x4 // PF_EXITING
+	fields := statFields(stat)
 	if len(fields) <= flags {
 		return taskState{}, false
 	}

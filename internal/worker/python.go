@@ -60,10 +60,7 @@ func hasPython() bool {
 // cell's program beside the artifacts.
 func findPython(dir string) (*interpreter, error) {
 	fault := func(format string, args ...any) error {
-		return &result.Fault{
-			Cause: result.CauseUnsupported, Message: fmt.Sprintf(format, args...),
-			Hint: "install Python 3.9 or newer, or name one with PAWL_PYTHON",
-		}
+		return result.Faultf(result.CauseUnsupported, format, args...).WithHint("install Python 3.9 or newer, or name one with PAWL_PYTHON")
 	}
 	path, err := exec.LookPath(PythonName())
 	if err != nil {
@@ -114,7 +111,7 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 		policy: sandbox.Policy{Write: []string{scratch}, Processes: true, Urgent: true},
 	}
 	p.policy.Read = slices.Concat(sandbox.System(), pythonFiles, []string{s.store.blobs()})
-	s.sources.grant(&p.policy, found.folders(m.Apart))
+	s.sources.grant(&p.policy, found.apart(m.Apart, found.Read))
 	s.sources.grant(&p.policy, importFolders(m.Dirs))
 	p.env = []string{
 		"PATH=" + filepath.Dir(found.Executable) + ":/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin",
@@ -131,15 +128,9 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 	}
 	for _, variable := range passed {
 		if value := os.Getenv(variable); value != "" {
-			folders := filepath.SplitList(value)
-			if m.Apart != "" {
-				folders = slices.DeleteFunc(folders, func(folder string) bool { return len(found.apart(m.Apart, []string{folder})) == 0 })
-			}
+			folders := slices.DeleteFunc(filepath.SplitList(value), func(folder string) bool { return len(found.apart(m.Apart, []string{folder})) == 0 })
 			p.env = append(p.env, variable+"="+strings.Join(folders, string(filepath.ListSeparator)))
-			if m.Apart != "" {
-				folders = found.apart(m.Apart, folders)
-			}
-			s.sources.grant(&p.policy, importFolders(folders))
+			s.sources.grant(&p.policy, importFolders(found.apart(m.Apart, folders)))
 		}
 	}
 	visible := ""
@@ -153,19 +144,13 @@ func (s *server) pythonProgram(m wire.Open, device, scratch string) (*program, e
 	return p, nil
 }
 
-// folders returns the folders of the interpreter and its packages, without those in a folder that
-// the cell must not read.
-func (i *interpreter) folders(apart string) []string {
-	if apart == "" {
-		return i.Read
-	}
-	return i.apart(apart, i.Read)
-}
-
 // apart returns the folders without those inside hole, from which nothing is read, except the
-// interpreter's own: a virtual environment may lie there. A package that is installed as a link to
+// interpreter's own: a virtual environment may lie there. Without a hole it returns all. A package that is installed as a link to
 // its sources in a checkout is not one of these.
 func (i *interpreter) apart(hole string, folders []string) []string {
+	if hole == "" {
+		return folders
+	}
 	var left []string
 	for _, folder := range folders {
 		if slices.ContainsFunc(i.Prefixes, func(prefix string) bool {

@@ -26,7 +26,7 @@ func deadline(seconds float64) time.Duration {
 
 func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenReply, error) {
 	if !slices.Contains(s.kinds(), m.Cell) {
-		fault := &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("this worker has no %s cells", m.Cell)}
+		fault := result.Faultf(result.CauseUnsupported, "this worker has no %s cells", m.Cell)
 		switch m.Cell {
 		case "cuda":
 			fault.Message = s.noDevice.Error()
@@ -43,7 +43,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	}
 	if m.Cell == "cuda" || m.Cell == "python" && m.Framework != "numpy" && len(s.devices) > 0 {
 		if m.Device < 0 || m.Device >= len(s.devices) {
-			return nil, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %d; this machine has %d", m.Device, len(s.devices))}
+			return nil, result.Faultf(result.CauseUnsupported, "there is no GPU %d; this machine has %d", m.Device, len(s.devices))
 		}
 		device = s.devices[m.Device].UUID
 	}
@@ -55,10 +55,7 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	if err := s.lockClocks(m.LockMHz, device); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.nextCell++
-	number := s.nextCell
-	s.mu.Unlock()
+	number := s.nextCell.Add(1)
 	c, err := s.openChild(ctx, number, m, device)
 	if err != nil {
 		return nil, err
@@ -91,10 +88,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	s.mu.Lock()
-	held := s.locks[device] != nil
-	s.mu.Unlock()
-	if held {
+	if s.locks[device] != nil {
 		return nil
 	}
 	lock, err := lockDevice(ctx, device, func() {
@@ -103,8 +97,6 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.locks[device] = lock
 	return nil
 }
@@ -131,21 +123,26 @@ func (s *server) lockClocks(mhz int, device string) error {
 	return err
 }
 
-func (s *server) cell(id uint64) (*child, error) {
+// claim finds a cell for a request and locks it: a cell handles one at a time.
+func (s *server) claim(id uint64) (*child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.cells[id]
 	if c == nil {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("there is no cell %d", id)}
+		return nil, result.Faultf(result.CauseProtocol, "there is no cell %d", id)
+	}
+	if !c.asking.TryLock() {
+		return nil, result.Faultf(result.CauseProtocol, "the cell is busy: one request at a time")
 	}
 	return c, nil
 }
 
 func (s *server) closeCell(ctx context.Context, m wire.Close) (*wire.CloseReply, error) {
-	c, err := s.cell(m.Cell)
+	c, err := s.claim(m.Cell)
 	if err != nil {
 		return nil, err
 	}
+	defer c.asking.Unlock()
 	reply, err := c.close(ctx)
 	s.dropEnded(c)
 	return reply, err
@@ -163,12 +160,8 @@ func (s *server) dropEnded(c *child) {
 }
 
 // ask sends a request to a cell and decodes the reply; a cell that has ended is dropped.
-func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit time.Duration, reply any) (*wire.Frame, time.Duration, error) {
-	c, err := s.cell(id)
-	if err != nil {
-		return nil, 0, err
-	}
-	frame, took, err := c.ask(ctx, op, body, limit)
+func (s *server) ask(ctx context.Context, c *child, op string, body any, seconds float64, reply any) (*wire.Frame, time.Duration, error) {
+	frame, took, err := c.ask(ctx, op, body, deadline(seconds))
 	if err == nil {
 		if err = frame.Decode(reply); err != nil {
 			err = c.fail(c.forged(err.Error()))
@@ -180,15 +173,11 @@ func (s *server) ask(ctx context.Context, id uint64, op string, body any, limit 
 	return frame, took, err
 }
 
-func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
+func (s *server) load(ctx context.Context, c *child, m wire.Load) (*wire.LoadReply, error) {
 	if !s.store.have(m.SHA256) {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "the worker does not have the artifact " + m.SHA256}
+		return nil, result.Faultf(result.CauseProtocol, "the worker does not have the artifact %s", m.SHA256)
 	}
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
-	m.Cell, m.Path = 0, s.store.path(m.SHA256)
+	m.Path = s.store.path(m.SHA256)
 	m.Framework, m.Dirs = c.framework, c.dirs
 	for _, gpu := range s.devices {
 		if gpu.UUID == c.device {
@@ -196,33 +185,22 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 		}
 	}
 	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
-	c.mu.Lock()
 	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // set whether or not loading works: the code runs from the first moment
-	c.mu.Unlock()
 	var said wire.Loaded
-	_, _, err = s.ask(ctx, c.id, wire.OpLoad, m, deadline(m.DeadlineS), &said)
-	onDevice := said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
-	c.mu.Lock()
-	c.processor = err == nil && c.kind == "python" && !onDevice
-	c.mu.Unlock()
-	return &wire.LoadReply{Flush: said.Flush, Runtime: said.Runtime, OnDevice: onDevice, Limits: said.Limits}, err
+	_, _, err := s.ask(ctx, c, wire.OpLoad, m, m.DeadlineS, &said)
+	reply := wire.LoadReply(said)
+	reply.OnDevice = said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
+	c.processor = err == nil && c.kind == "python" && !reply.OnDevice
+	return &reply, err
 }
 
-func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.PrepareReply, error) {
 	if !c.onGPU() {
 		if err := fits(m.Args); err != nil {
 			return nil, err
 		}
 	}
-	m.Cell = 0
-	c.mu.Lock()
 	c.args, c.reference = m.Args, m.Reference
-	first := c.buffers == nil // first problem of this cell
-	c.mu.Unlock()
 	switch {
 	case !m.Pin:
 		m.Cores = nil
@@ -230,16 +208,14 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		m.Cores = machine.QuietCores(m.Threads)
 	}
 	var before *result.State
-	if first {
+	if c.buffers == nil { // first problem of this cell
 		before = s.state(c, "before")
 	}
 	var said wire.Prepared
-	if _, _, err := s.ask(ctx, c.id, wire.OpPrepare, m, deadline(m.DeadlineS), &said); err != nil {
+	if _, _, err := s.ask(ctx, c, wire.OpPrepare, m, m.DeadlineS, &said); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
 	c.buffers, c.cores, c.threads = said.Buffers, m.Cores, m.Threads
-	c.mu.Unlock()
 	return &wire.PrepareReply{Prepared: said, State: before}, nil
 }
 
@@ -255,11 +231,8 @@ func fits(args []wire.Arg) error {
 		total += size
 	}
 	if available, known := machine.MemoryAvailable(); known && total > available {
-		return &result.Fault{
-			Cause:   result.CauseMemory,
-			Message: fmt.Sprintf("the arguments need %s of memory; this machine has %s free", unit.Bytes(total), unit.Bytes(available)),
-			Hint:    "choose a smaller config, or run it on a machine with more memory",
-		}
+		return result.Faultf(result.CauseMemory, "the arguments need %s of memory; this machine has %s free", unit.Bytes(total), unit.Bytes(available)).
+			WithHint("choose a smaller config, or run it on a machine with more memory")
 	}
 	return nil
 }
@@ -268,15 +241,19 @@ func fits(args []wire.Arg) error {
 // Both read the same clock, so it is almost nothing.
 const clockSlack = 100 * time.Microsecond
 
-func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, []byte, error) {
-	id := m.Cell
-	m.Cell = 0
-	c, err := s.cell(id)
-	if err == nil && m.Keep > 0 {
-		m.Outputs, err = c.outputFolder()
-	}
-	if err != nil {
-		return nil, nil, err
+// sampled is the answer to a sample request; the samples themselves are in the frame's blob.
+type sampled struct {
+	*wire.SampleReply
+
+	blob []byte
+}
+
+func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled, error) {
+	if m.Keep > 0 {
+		var err error
+		if m.Outputs, err = c.outputFolder(); err != nil {
+			return nil, err
+		}
 	}
 	if m.ForgetBytes = 0; m.Forget {
 		m.ForgetBytes = s.forgetBytes(c)
@@ -284,9 +261,9 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	var said wire.Sampled
 	before := s.look(c)
 	busyBefore, clocked := processTime(c.proc.Pid())
-	frame, took, err := s.ask(ctx, id, wire.OpSample, m, deadline(m.DeadlineS), &said)
+	frame, took, err := s.ask(ctx, c, wire.OpSample, m, m.DeadlineS, &said)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	reply := &wire.SampleReply{WorkerS: took.Seconds()}
 	if busy, ok := processTime(c.proc.Pid()); clocked && ok {
@@ -298,28 +275,26 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, said.Count)
 	}
 	if err != nil {
-		return nil, nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
+		return nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
 	}
 	claimed := 0.0
 	for _, v := range said.Seconds {
 		claimed += v * float64(m.Repeat)
 	}
 	if claimed > (took + clockSlack).Seconds() {
-		return nil, nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
+		return nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
 	}
 	reply.Samples = said.Samples
 	if m.Keep > 0 && said.Count >= m.Keep {
 		if reply.Kept, err = s.collect(c, said.Kept); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	c.mu.Lock()
-	reply.PeakBytes = c.peak
-	c.mu.Unlock()
+	reply.PeakBytes = c.peak.Load()
 	if c.dueForState() {
 		reply.State = s.state(c, "during")
 	}
-	return reply, frame.Data, nil
+	return &sampled{reply, frame.Data}, nil
 }
 
 // stateEvery bounds how often a cell's device is read while it is measured: asking NVML takes
@@ -328,8 +303,6 @@ const stateEvery = 100 * time.Millisecond
 
 // dueForState reports whether the device's state was last read long enough ago.
 func (c *child) dueForState() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if time.Since(c.stateRead) < stateEvery {
 		return false
 	}
@@ -337,18 +310,14 @@ func (c *child) dueForState() bool {
 	return true
 }
 
-func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) run(ctx context.Context, c *child, m wire.Run) (*wire.RunReply, error) {
 	look := m.State
-	m.Cell, m.State = 0, false
+	m.State = false
 	var said wire.Ran
 	energyBefore, metered := s.energy(c)
 	before := s.look(c)
 	cpuBefore, clocked := processTime(c.proc.Pid())
-	_, took, err := s.ask(ctx, c.id, wire.OpRun, m, deadline(m.DeadlineS), &said)
+	_, took, err := s.ask(ctx, c, wire.OpRun, m, m.DeadlineS, &said)
 	if err != nil {
 		return nil, err
 	}
@@ -373,17 +342,12 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 // look reads a cell's counters of lost time. It returns nil for a cell that has loaded only device
 // code, which runs on no core.
 func (s *server) look(c *child) *sight {
-	c.mu.Lock()
-	alone, cores, last := c.alone, c.cores, c.seen
-	c.mu.Unlock()
-	if alone {
+	if c.alone {
 		return nil
 	}
-	seen := s.witness.look(c.proc.Pid(), cores, last)
+	seen := s.witness.look(c.proc.Pid(), c.cores, c.seen)
 	seen.busy, _ = processTime(c.proc.Pid())
-	c.mu.Lock()
 	c.seen = &seen
-	c.mu.Unlock()
 	return &seen
 }
 
@@ -393,17 +357,14 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 	if before == nil || now == nil {
 		return wire.Toll{}
 	}
-	c.mu.Lock()
-	threads := c.threads
-	c.mu.Unlock()
-	paid := before.until(*now, threads)
+	paid := before.until(*now, c.threads)
 	return wire.Toll{Preempted: paid.switches, WaitedS: paid.waited.Seconds(), StolenS: paid.stolen.Seconds()}
 }
 
 // state reads the state of the machine, or of the GPU that a cell runs on.
 func (s *server) state(c *child, when string) *result.State {
 	if !c.onGPU() {
-		return pointer(c.meter.Read(when))
+		return new(c.meter.Read(when))
 	}
 	own := 0
 	s.mu.Lock()
@@ -413,7 +374,7 @@ func (s *server) state(c *child, when string) *result.State {
 		}
 	}
 	s.mu.Unlock()
-	return pointer(s.gauges.state(c.device, when, own))
+	return new(s.gauges.state(c.device, when, own))
 }
 
 // energy returns the energy that the machine, or a cell's GPU, has used so far.

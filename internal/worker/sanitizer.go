@@ -74,17 +74,14 @@ func executable(path string) bool {
 }
 
 func noSanitizer(why string) error {
-	return &result.Fault{
-		Cause: result.CauseUnsupported, Message: why,
-		Hint: "it comes with the CUDA toolkit; PAWL_SANITIZER names one that is elsewhere",
-	}
+	return result.Faultf(result.CauseUnsupported, "%s", why).WithHint("it comes with the CUDA toolkit; PAWL_SANITIZER names one that is elsewhere")
 }
 
 // sanitize runs a cell under a tool of compute-sanitizer. The tool starts the cell with its own
 // library in it, and the two communicate over a local socket.
 func (p *program) sanitize(path, tool, scratch string) error {
 	if !slices.Contains(sanitizerTools, tool) {
-		return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("compute-sanitizer has no tool %q; it has %s", tool, strings.Join(sanitizerTools, ", "))}
+		return result.Faultf(result.CauseProtocol, "compute-sanitizer has no tool %q; it has %s", tool, strings.Join(sanitizerTools, ", "))
 	}
 	args := []string{
 		path, "--tool", tool, "--log-file", filepath.Join(scratch, sanitizerLog), "--error-exitcode", exitSanitizer,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/machine"
@@ -45,30 +46,29 @@ type server struct {
 	python   func() (*interpreter, error) // evaluated once
 	sources  sourceFolders
 
-	locking chan struct{} // held while a device's lock is being taken
+	locking chan struct{}       // held while a device's lock is being taken
+	locks   map[string]*os.File // of devices, each taken with its first cell; guarded by locking
+
+	nextCell atomic.Uint64 // number of the last cell
+	inFlight sync.Map      // by request, a context.CancelFunc
 
 	mu       sync.Mutex
-	locks    map[string]*os.File // of devices, each taken with its first cell
 	clocks   map[string]*clockLock
 	cells    map[uint64]*child
-	nextCell uint64
-	inFlight map[uint64]context.CancelFunc
 	requests sync.WaitGroup
 }
 
 // Serve speaks the worker's side of the protocol until in ends, the lease runs
 // out or ctx is cancelled; then it ends its cells.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) error {
-	if opts.Lease == 0 {
-		opts.Lease = DefaultLease
-	}
+	opts.Lease = cmp.Or(opts.Lease, DefaultLease)
 	blobs, err := newStore()
 	if err != nil {
 		return err
 	}
 	s := &server{
 		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc"), opts.Stat},
-		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{}, inFlight: map[uint64]context.CancelFunc{},
+		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{},
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
@@ -139,11 +139,9 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 	case wire.OpCancel:
 		var m wire.Cancel
 		if err := frame.Decode(&m); err == nil {
-			s.mu.Lock()
-			if cancel := s.inFlight[m.ID]; cancel != nil {
-				cancel()
+			if cancel, there := s.inFlight.Load(m.ID); there {
+				cancel.(context.CancelFunc)()
 			}
-			s.mu.Unlock()
 		}
 		_ = s.out.Send(frame.ID, wire.OpOK, nil, nil)
 	case wire.OpHave:
@@ -159,15 +157,11 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 		s.reply(frame.ID, nil, nil, err)
 	default:
 		ctx, cancel := context.WithCancel(ctx)
-		s.mu.Lock()
-		s.inFlight[frame.ID] = cancel
-		s.mu.Unlock()
+		s.inFlight.Store(frame.ID, cancel)
 		s.requests.Go(func() {
 			defer cancel()
 			body, blob, err := s.perform(ctx, frame)
-			s.mu.Lock()
-			delete(s.inFlight, frame.ID)
-			s.mu.Unlock()
+			s.inFlight.Delete(frame.ID)
 			s.reply(frame.ID, body, blob, err)
 		})
 	}
@@ -178,13 +172,13 @@ func (s *server) reply(id uint64, body any, blob []byte, err error) {
 		_ = s.out.Send(id, wire.OpOK, body, blob)
 		return
 	}
-	var gone *ended
+	var ended *Failed
 	var fault *result.Fault
 	var broken *wire.Error
 	failure := wire.Failure{}
 	switch {
-	case errors.As(err, &gone):
-		failure = gone.failure
+	case errors.As(err, &ended):
+		failure = ended.Failure
 	case errors.As(err, &fault):
 		failure.Fault = *fault
 	case errors.As(err, &broken):
@@ -204,22 +198,22 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 	case wire.OpClose:
 		body, err = answer(ctx, frame, s.closeCell)
 	case wire.OpLoad:
-		body, err = answer(ctx, frame, s.load)
+		body, err = onCell(ctx, s, frame, func(m *wire.Load) *uint64 { return &m.Cell }, s.load)
 	case wire.OpPrepare:
-		body, err = answer(ctx, frame, s.prepare)
+		body, err = onCell(ctx, s, frame, func(m *wire.Prepare) *uint64 { return &m.Cell }, s.prepare)
 	case wire.OpSample:
-		var m wire.Sample
-		if err = frame.Decode(&m); err == nil {
-			body, blob, err = s.sample(ctx, m)
+		var took *sampled
+		if took, err = onCell(ctx, s, frame, func(m *wire.Sample) *uint64 { return &m.Cell }, s.sample); err == nil {
+			body, blob = took.SampleReply, took.blob
 		}
 	case wire.OpRun:
-		body, err = answer(ctx, frame, s.run)
+		body, err = onCell(ctx, s, frame, func(m *wire.Run) *uint64 { return &m.Cell }, s.run)
 	case wire.OpProduce:
-		body, err = answer(ctx, frame, s.produce)
+		body, err = onCell(ctx, s, frame, func(m *wire.Produce) *uint64 { return &m.Cell }, s.produce)
 	case wire.OpJudge:
-		body, err = answer(ctx, frame, s.judge)
+		body, err = onCell(ctx, s, frame, func(m *wire.Judge) *uint64 { return &m.Cell }, s.judge)
 	default:
-		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a worker has no operation %q", frame.Op)}
+		err = result.Faultf(result.CauseProtocol, "a worker has no operation %q", frame.Op)
 	}
 	return body, blob, err
 }
@@ -231,6 +225,20 @@ func answer[M, R any](ctx context.Context, frame *wire.Frame, do func(context.Co
 		return nil, err
 	}
 	return do(ctx, m)
+}
+
+// onCell decodes a request to the cell that it names and executes it. The cell itself is not told
+// its number.
+func onCell[M, R any](ctx context.Context, s *server, frame *wire.Frame, cell func(*M) *uint64, do func(context.Context, *child, M) (*R, error)) (*R, error) {
+	return answer(ctx, frame, func(ctx context.Context, m M) (*R, error) {
+		c, err := s.claim(*cell(&m))
+		if err != nil {
+			return nil, err
+		}
+		defer c.asking.Unlock()
+		*cell(&m) = 0
+		return do(ctx, c, m)
+	})
 }
 
 // shutdown ends everything the worker started.

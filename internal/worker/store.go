@@ -196,9 +196,6 @@ func (s *store) append(u *upload, m wire.Put, data []byte) error {
 
 func (s *store) close() {
 	_ = os.RemoveAll(s.dir)
-	s.lock.Close()
-	if s.quick != "" {
-		_ = os.RemoveAll(s.quick)
-		s.held.Close()
-	}
+	_ = os.RemoveAll(s.quick)
+	closeAll(s.lock, s.held)
 }

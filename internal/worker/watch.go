@@ -35,9 +35,7 @@ func (c *child) watch() {
 		if err != nil {
 			continue
 		}
-		c.mu.Lock()
-		c.peak = max(c.peak, usage.peak)
-		c.mu.Unlock()
+		c.peak.Store(max(c.peak.Load(), usage.peak))
 		if look%watchKin == 0 && c.mayStart() {
 			children = c.house.threads(c.proc.Pid())
 		}
@@ -48,11 +46,8 @@ func (c *child) watch() {
 		}
 		switch {
 		case c.limits.memory > 0 && usage.resident > c.limits.memory:
-			c.end(&result.Fault{
-				Cause:   result.CauseMemory,
-				Message: fmt.Sprintf("the cell used %d MiB of memory; its limit is %d MiB", usage.resident>>20, c.limits.memory>>20),
-				Hint:    "the kernel allocates more than its arguments need, or leaks",
-			})
+			c.end(result.Faultf(result.CauseMemory, "the cell used %d MiB of memory; its limit is %d MiB", usage.resident>>20, c.limits.memory>>20).
+				WithHint("the kernel allocates more than its arguments need, or leaks"))
 		case c.limits.threads > 0 && usage.threads+children > c.limits.threads:
 			c.end(tooManyThreads(usage.threads, children, c.limits.threads))
 		}
@@ -64,11 +59,8 @@ func tooManyThreads(own, children, limit int) *result.Fault {
 	if children > 0 {
 		who = "the cell and its child processes run"
 	}
-	return &result.Fault{
-		Cause:   result.CauseThreads,
-		Message: fmt.Sprintf("%s %d threads; its limit is %d", who, own+children, limit),
-		Hint:    "launch: {threads: N} says how many a kernel may use",
-	}
+	return result.Faultf(result.CauseThreads, "%s %d threads; its limit is %d", who, own+children, limit).
+		WithHint("launch: {threads: N} says how many a kernel may use")
 }
 
 type usage struct {

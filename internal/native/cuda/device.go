@@ -14,23 +14,14 @@ type Attribute int32
 // Attributes of a device. Clocks are in kHz, sizes in bytes.
 const (
 	MaxThreadsPerBlock Attribute = 1
-	MaxGridDimX        Attribute = 5
-	MaxSharedPerBlock  Attribute = 8
-	WarpSize           Attribute = 10
 	ClockRate          Attribute = 13
 	SMCount            Attribute = 16
 	ECCEnabled         Attribute = 32
-	MemoryBusWidth     Attribute = 37 // in bits
 	L2Size             Attribute = 38
 	MaxThreadsPerSM    Attribute = 39
-	UnifiedAddressing  Attribute = 41
 	CapabilityMajor    Attribute = 75
 	CapabilityMinor    Attribute = 76
-	MaxSharedPerSM     Attribute = 81
-	MaxRegistersPerSM  Attribute = 82
 	MaxSharedOptin     Attribute = 97
-	MaxBlocksPerSM     Attribute = 106
-	MaxPersistingL2    Attribute = 108
 )
 
 // Device is one GPU, or one MIG instance of it.
@@ -42,21 +33,33 @@ type Device struct {
 // DeviceCount returns the number of devices that this process may see.
 func (d *Driver) DeviceCount() (int, error) {
 	var count int32
-	err := d.call(&d.deviceGetCount, uintptr(unsafe.Pointer(&count)))
+	err := d.call(cuDeviceGetCount, uintptr(unsafe.Pointer(&count)))
 	return int(count), err
 }
 
 // Device returns the device with index i, from 0.
 func (d *Driver) Device(i int) (Device, error) {
 	var handle int32
-	err := d.call(&d.deviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(i))
+	err := d.call(cuDeviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(i))
 	return Device{d, handle}, err
+}
+
+// Devices returns all of them.
+func (d *Driver) Devices() ([]Device, error) {
+	count, err := d.DeviceCount()
+	devices := make([]Device, count)
+	for i := range devices {
+		if err == nil {
+			devices[i], err = d.Device(i)
+		}
+	}
+	return devices, err
 }
 
 // Name returns the product name, for a MIG instance with its profile.
 func (v Device) Name() (string, error) {
 	buffer := make([]byte, 256)
-	err := v.d.call(&v.d.deviceGetName, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
+	err := v.d.call(cuDeviceGetName, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
 	return dl.Text(buffer), err
 }
 
@@ -68,7 +71,7 @@ func (v Device) UUID() (string, error) {
 		return "", err
 	}
 	var raw [16]byte
-	if err := v.d.call(&v.d.deviceGetUUID, uintptr(unsafe.Pointer(&raw)), uintptr(v.handle)); err != nil {
+	if err := v.d.call(cuDeviceGetUUID, uintptr(unsafe.Pointer(&raw)), uintptr(v.handle)); err != nil {
 		return "", err
 	}
 	return formatUUID(raw, IsMIG(name)), nil
@@ -87,23 +90,16 @@ func formatUUID(raw [16]byte, mig bool) string {
 	return prefix + strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }
 
-// PCIBusID returns the address on the PCI bus, as 0000:3b:00.0.
-func (v Device) PCIBusID() (string, error) {
-	buffer := make([]byte, 64)
-	err := v.d.call(&v.d.deviceGetPCIBusID, uintptr(unsafe.Pointer(&buffer[0])), uintptr(len(buffer)), uintptr(v.handle))
-	return dl.Text(buffer), err
-}
-
 // Attribute asks for one number about the device.
 func (v Device) Attribute(a Attribute) (int, error) {
 	var value int32
-	err := v.d.call(&v.d.deviceGetAttribute, uintptr(unsafe.Pointer(&value)), uintptr(a), uintptr(v.handle))
+	err := v.d.call(cuDeviceGetAttribute, uintptr(unsafe.Pointer(&value)), uintptr(a), uintptr(v.handle))
 	return int(value), err
 }
 
 // TotalMem returns the size of the device's memory in bytes.
 func (v Device) TotalMem() (uint64, error) {
 	var bytes uint64
-	err := v.d.call(&v.d.deviceTotalMem, uintptr(unsafe.Pointer(&bytes)), uintptr(v.handle))
+	err := v.d.call(cuDeviceTotalMem, uintptr(unsafe.Pointer(&bytes)), uintptr(v.handle))
 	return bytes, err
 }

@@ -23,7 +23,7 @@ var libraries = []string{
 
 // Driver is the loaded and initialised CUDA driver of this process.
 type Driver struct {
-	api
+	addresses []dl.Func // of procs
 
 	version int
 }
@@ -45,11 +45,11 @@ func open(candidates ...string) (*Driver, error) {
 	}
 	d := new(Driver)
 	missing := d.bind(library)
-	if d.driverGetVersion.address == 0 || d.init.address == 0 {
+	if d.address(cuDriverGetVersion) == 0 || d.address(cuInit) == 0 {
 		return nil, fmt.Errorf("%w: %s is not libcuda: it has no %s", ErrNoDriver, library.Path(), missing[0])
 	}
 	var version int32
-	if err := d.call(&d.driverGetVersion, uintptr(unsafe.Pointer(&version))); err != nil {
+	if err := d.call(cuDriverGetVersion, uintptr(unsafe.Pointer(&version))); err != nil {
 		return nil, d.explain(err)
 	}
 	d.version = int(version)
@@ -59,7 +59,7 @@ func open(candidates ...string) (*Driver, error) {
 	if len(missing) > 0 {
 		return nil, &TooOld{Have: d.version, Need: MinVersion, Symbol: missing[0]}
 	}
-	if err := d.call(&d.init, 0); err != nil {
+	if err := d.call(cuInit, 0); err != nil {
 		return nil, d.explain(err)
 	}
 	return d, nil
@@ -85,22 +85,16 @@ func (d *Driver) explain(err error) error {
 // Version returns the newest CUDA version that the driver supports, as 13000.
 func (d *Driver) Version() int { return d.version }
 
-// proc is one function of the driver.
-type proc struct {
-	address dl.Func
-	symbol  string
-	since   int // the driver API that brought it, when that is newer than MinVersion
-}
-
 // abi is what NVIDIA appends to a symbol when a signature changes.
 var abi = regexp.MustCompile(`_v[0-9]+$`)
 
 //go:uintptrescapes
 func (d *Driver) call(p *proc, args ...uintptr) error {
-	if p.address == 0 {
+	address := d.address(p)
+	if address == 0 {
 		return &TooOld{Have: d.version, Need: max(p.since, MinVersion), Symbol: p.symbol}
 	}
-	if code := Code(int32(p.address.Call(args...))); code != 0 {
+	if code := Code(int32(address.Call(args...))); code != 0 {
 		return d.fail(p, code)
 	}
 	return nil
@@ -110,14 +104,14 @@ func (d *Driver) fail(p *proc, code Code) *Error {
 	return &Error{
 		Op:   abi.ReplaceAllString(p.symbol, ""),
 		Code: code,
-		Name: d.describe(&d.getErrorName, code, fmt.Sprintf("CUDA_ERROR_%d", int(code))),
-		Text: d.describe(&d.getErrorString, code, "an error that this driver has no words for"),
+		Name: d.describe(cuGetErrorName, code, fmt.Sprintf("CUDA_ERROR_%d", int(code))),
+		Text: d.describe(cuGetErrorString, code, "an error that this driver has no words for"),
 	}
 }
 
 func (d *Driver) describe(p *proc, code Code, otherwise string) string {
 	var text *byte
-	if p.address == 0 || p.address.Call(uintptr(code), uintptr(unsafe.Pointer(&text))) != 0 || text == nil {
+	if address := d.address(p); address == 0 || address.Call(uintptr(code), uintptr(unsafe.Pointer(&text))) != 0 || text == nil {
 		return otherwise
 	}
 	return dl.GoString(text)

@@ -11,8 +11,6 @@ var (
 	ErrNoDriver = errors.New("no CUDA driver")
 	// ErrNoDevice says that the driver is there and sees no GPU.
 	ErrNoDevice = errors.New("no CUDA device")
-	// ErrNotReady is the answer of a query while work is pending.
-	ErrNotReady error = NotReady
 )
 
 // TooOld is a driver that lacks what is asked of it.
@@ -40,7 +38,6 @@ const (
 	OutOfMemory          Code = 2
 	StubLibrary          Code = 34
 	NoDevice             Code = 100
-	InvalidDevice        Code = 101
 	InvalidImage         Code = 200
 	NoBinaryForGPU       Code = 209
 	ECCUncorrectable     Code = 214

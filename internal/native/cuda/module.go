@@ -47,7 +47,7 @@ func (d *Driver) LoadModule(image []byte) (*Module, error) {
 		info: unsafe.Pointer(&infoLog[0]), infoSize: jitLogSize,
 	}
 	m := &Module{d: d}
-	err := d.call(&d.moduleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&terminated[0])),
+	err := d.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&terminated[0])),
 		uintptr(len(options)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(values)))
 	runtime.KeepAlive(values)
 	if failed := (*Error)(nil); errors.As(err, &failed) {
@@ -61,35 +61,14 @@ func (d *Driver) LoadModule(image []byte) (*Module, error) {
 }
 
 // Unload frees the module, its functions and its globals.
-func (m *Module) Unload() error { return m.d.call(&m.d.moduleUnload, m.handle) }
+func (m *Module) Unload() error { return m.d.call(cuModuleUnload, m.handle) }
 
 // Function finds a kernel by its name in the object code, a mangled one for C++.
 func (m *Module) Function(name string) (Function, error) {
 	f := Function{d: m.d}
 	text := dl.CString(name)
-	err := m.d.call(&m.d.moduleGetFunction, uintptr(unsafe.Pointer(&f.handle)), m.handle, uintptr(unsafe.Pointer(text)))
+	err := m.d.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), m.handle, uintptr(unsafe.Pointer(text)))
 	return f, err
-}
-
-// Functions lists the module's kernels. Drivers before CUDA 12.4 cannot: the
-// error is then a [*TooOld].
-func (m *Module) Functions() ([]Function, error) {
-	var count uint32
-	if err := m.d.call(&m.d.moduleGetFunctionCount, uintptr(unsafe.Pointer(&count)), m.handle); err != nil {
-		return nil, err
-	}
-	if count == 0 {
-		return nil, nil
-	}
-	handles := make([]uintptr, count)
-	if err := m.d.call(&m.d.moduleEnumerateFunctions, uintptr(unsafe.Pointer(&handles[0])), uintptr(count), m.handle); err != nil {
-		return nil, err
-	}
-	functions := make([]Function, count)
-	for i, handle := range handles {
-		functions[i] = Function{m.d, handle}
-	}
-	return functions, nil
 }
 
 // Global finds a __device__ or __constant__ variable and its size in bytes.
@@ -97,7 +76,7 @@ func (m *Module) Global(name string) (DevicePtr, uint64, error) {
 	var address DevicePtr
 	var bytes uint64
 	text := dl.CString(name)
-	err := m.d.call(&m.d.moduleGetGlobal, uintptr(unsafe.Pointer(&address)), uintptr(unsafe.Pointer(&bytes)), m.handle,
+	err := m.d.call(cuModuleGetGlobal, uintptr(unsafe.Pointer(&address)), uintptr(unsafe.Pointer(&bytes)), m.handle,
 		uintptr(unsafe.Pointer(text)))
 	return address, bytes, err
 }

@@ -101,14 +101,7 @@ func (s Segment) Locate(global func(name string) (DevicePtr, uint64, error)) ([]
 		first := s.Variables[0].Offset
 		return []Span{{base + DevicePtr(first), last - first}}, nil
 	case len(missing) > 0:
-		return nil, fmt.Errorf("the driver does not say where %s lies: %w", missing[0].Name, orNowhere(why))
+		return nil, fmt.Errorf("the driver does not say where %s lies: %w", missing[0].Name, cmp.Or(why, errors.New("it has no address")))
 	}
 	return spans, nil
-}
-
-func orNowhere(err error) error {
-	if err == nil {
-		return errors.New("it has no address")
-	}
-	return err
 }

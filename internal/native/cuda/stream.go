@@ -1,9 +1,6 @@
 package cuda
 
-import (
-	"errors"
-	"unsafe"
-)
+import "unsafe"
 
 // Stream is a queue of work. The zero Stream, in a launch or a copy, is the
 // legacy default stream.
@@ -17,7 +14,7 @@ const streamNonBlocking = 1
 // NewStream creates a stream that does not wait for the default stream.
 func (d *Driver) NewStream() (Stream, error) {
 	s := Stream{d: d}
-	err := d.call(&d.streamCreate, uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking)
+	err := d.call(cuStreamCreate, uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking)
 	return s, err
 }
 
@@ -28,16 +25,10 @@ func (d *Driver) DefaultStream() Stream { return Stream{d: d} }
 func (s Stream) Handle() uintptr { return s.handle }
 
 // Destroy ends the stream once its work is done.
-func (s Stream) Destroy() error { return s.d.call(&s.d.streamDestroy, s.handle) }
+func (s Stream) Destroy() error { return s.d.call(cuStreamDestroy, s.handle) }
 
 // Synchronize waits for all work in the stream.
-func (s Stream) Synchronize() error { return s.d.call(&s.d.streamSynchronize, s.handle) }
-
-// Query returns nil when all work in the stream is done, else [ErrNotReady].
-func (s Stream) Query() error { return s.d.query(&s.d.streamQuery, s.handle) }
-
-// Wait makes later work in the stream wait for what e recorded.
-func (s Stream) Wait(e Event) error { return s.d.call(&s.d.streamWaitEvent, s.handle, e.handle, 0) }
+func (s Stream) Synchronize() error { return s.d.call(cuStreamSynchronize, s.handle) }
 
 // window is a CUaccessPolicyWindow in a CUstreamAttrValue: a range of memory whose
 // accesses by the stream's kernels are treated specially in L2.
@@ -59,7 +50,7 @@ const (
 // is set aside.
 func (s Stream) Persists() (uint64, error) {
 	var w window
-	err := s.d.call(&s.d.streamGetAttribute, s.handle, attributeWindow, uintptr(unsafe.Pointer(&w)))
+	err := s.d.call(cuStreamGetAttribute, s.handle, attributeWindow, uintptr(unsafe.Pointer(&w)))
 	if err != nil || w.hit != accessPersisting && w.miss != accessPersisting {
 		return 0, err
 	}
@@ -69,29 +60,11 @@ func (s Stream) Persists() (uint64, error) {
 // ForgetWindow makes the stream's launches treat all memory alike.
 func (s Stream) ForgetWindow() error {
 	var none window
-	return s.d.call(&s.d.streamSetAttribute, s.handle, attributeWindow, uintptr(unsafe.Pointer(&none)))
-}
-
-// query spares the pollers the making of an error.
-func (d *Driver) query(p *proc, handle uintptr) error {
-	switch code := Code(int32(p.address.Call(handle))); code {
-	case 0:
-		return nil
-	case NotReady:
-		return ErrNotReady
-	default:
-		return d.fail(p, code)
-	}
+	return s.d.call(cuStreamSetAttribute, s.handle, attributeWindow, uintptr(unsafe.Pointer(&none)))
 }
 
 // EventFlags are those of cuEventCreate.
 type EventFlags uint32
-
-// Kinds of events.
-const (
-	EventTiming   EventFlags = 0
-	EventNoTiming EventFlags = 2
-)
 
 // Event is a mark in a stream.
 type Event struct {
@@ -102,29 +75,17 @@ type Event struct {
 // NewEvent creates an event.
 func (d *Driver) NewEvent(flags EventFlags) (Event, error) {
 	e := Event{d: d}
-	err := d.call(&d.eventCreate, uintptr(unsafe.Pointer(&e.handle)), uintptr(flags))
+	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), uintptr(flags))
 	return e, err
 }
 
-// Destroy frees the event.
-func (e Event) Destroy() error { return e.d.call(&e.d.eventDestroy, e.handle) }
-
 // Record puts the event into the stream.
-func (e Event) Record(s Stream) error { return e.d.call(&e.d.eventRecord, e.handle, s.handle) }
+func (e Event) Record(s Stream) error { return e.d.call(cuEventRecord, e.handle, s.handle) }
 
-// Synchronize waits until the event has been reached.
-func (e Event) Synchronize() error { return e.d.call(&e.d.eventSynchronize, e.handle) }
-
-// Query returns nil when the event has been reached, else [ErrNotReady].
-func (e Event) Query() error { return e.d.query(&e.d.eventQuery, e.handle) }
-
-// Elapsed returns the time between two events in milliseconds. It is [ErrNotReady]
+// Elapsed returns the time between two events in milliseconds. It is [NotReady]
 // before both have been reached.
 func Elapsed(start, end Event) (float32, error) {
 	var milliseconds float32
-	err := start.d.call(&start.d.eventElapsedTime, uintptr(unsafe.Pointer(&milliseconds)), start.handle, end.handle)
-	if errors.Is(err, NotReady) {
-		return 0, ErrNotReady
-	}
+	err := start.d.call(cuEventElapsedTime, uintptr(unsafe.Pointer(&milliseconds)), start.handle, end.handle)
 	return milliseconds, err
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
 )
 
 // Library is a loaded shared object. It is never unloaded: code that ran once
@@ -57,10 +58,7 @@ func (l *Library) Path() string { return l.path }
 // them.
 func Loaded(name string) (Func, error) {
 	address, err := dlsym(purego.RTLD_DEFAULT, name)
-	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", name, err)
-	}
-	return Func(address), nil
+	return Func(address), err
 }
 
 // Func is the address of a C function.
@@ -69,17 +67,14 @@ type Func uintptr
 // Lookup finds an exported function.
 func (l *Library) Lookup(name string) (Func, error) {
 	address, err := dlsym(l.handle, name)
-	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", name, err)
-	}
-	return Func(address), nil
+	return Func(address), err
 }
 
 // Int32 reads an exported C int.
 func (l *Library) Int32(name string) (int32, error) {
 	address, err := dlsym(l.handle, name)
 	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", name, err)
+		return 0, err
 	}
 	// The address comes from the dynamic linker, not from Go's heap.
 	return **(**int32)(unsafe.Pointer(&address)), nil
@@ -97,33 +92,18 @@ func (f Func) Call(args ...uintptr) uintptr {
 
 // Address returns the address of memory that the garbage collector does not move or
 // free while C uses it: mapped by the system, or kept alive by the caller.
-func Address(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+func Address[T byte | uintptr](memory []T) uintptr {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+}
 
 // CString is s as C wants it, for as long as the pointer is held.
 func CString(s string) *byte { return unsafe.SliceData(append([]byte(s), 0)) }
 
 // GoString copies the C string at p; a nil p is empty.
-func GoString(p *byte) string {
-	if p == nil {
-		return ""
-	}
-	length := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(p), length)) != 0 {
-		length++
-	}
-	return string(unsafe.Slice(p, length))
-}
+func GoString(p *byte) string { return unix.BytePtrToString(p) }
 
 // Text returns what a C function wrote into buffer: all that precedes the first NUL.
-func Text(buffer []byte) string {
-	text, _, _ := strings.Cut(string(buffer), "\x00")
-	return text
-}
-
-// PointerTable returns an array of C pointers outside the Go heap's type system.
-func PointerTable(addresses []uintptr) uintptr {
-	return uintptr(unsafe.Pointer(unsafe.SliceData(addresses)))
-}
+func Text(buffer []byte) string { return unix.ByteSliceToString(buffer) }
 
 // What went wrong is kept per thread: asking for it on another one gives nothing.
 
@@ -136,5 +116,9 @@ func dlopen(path string, mode int) (uintptr, error) {
 func dlsym(handle uintptr, name string) (uintptr, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	return purego.Dlsym(handle, name)
+	address, err := purego.Dlsym(handle, name)
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", name, err)
+	}
+	return address, nil
 }

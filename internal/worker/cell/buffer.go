@@ -47,10 +47,10 @@ type buffer struct {
 func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	t := dtype.Type(arg.DType)
 	if !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+		return nil, result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 	}
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+		return nil, result.Faultf(result.CauseProtocol, "argument %s: %v", arg.Name, err)
 	}
 	size := int(arg.Count) * t.Size()
 	align := page
@@ -61,7 +61,7 @@ func newBuffer(index, number int, arg wire.Arg, key uint64) (*buffer, error) {
 	length := roundUp(page+align+redZone+offset+size+redZone+page, page)
 	mapped, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, &result.Fault{Cause: result.CauseMemory, Message: fmt.Sprintf("cannot map %d bytes for argument %s: %v", length, arg.Name, err)}
+		return nil, result.Faultf(result.CauseMemory, "cannot map %d bytes for argument %s: %v", length, arg.Name, err)
 	}
 	base := int(dl.Address(mapped))
 	start := roundUp(base+page+redZone, align) - base + offset
@@ -96,11 +96,8 @@ func (b *buffer) before() []byte { return b.mapped[b.start-redZone : b.start] }
 func (b *buffer) after() []byte { return b.mapped[b.start+b.size : b.start+b.size+redZone] }
 
 func (b *buffer) paintRedZones() {
-	for _, zone := range [][]byte{b.before(), b.after()} {
-		for i := range zone {
-			zone[i] = redByte
-		}
-	}
+	copy(b.before(), untouched)
+	copy(b.after(), untouched)
 }
 
 // fill gives inputs their generated values and poisons the memory that the kernel must write.
@@ -192,27 +189,29 @@ func (b *buffer) restore() {
 
 // trespass describes a write outside the buffer, if there was one.
 func (b *buffer) trespass() string {
-	if zone := b.before(); !clean(zone) {
-		first := firstTouched(zone)
-		return fmt.Sprintf("wrote before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-first)
-	}
-	if zone := b.after(); !clean(zone) {
-		return fmt.Sprintf("wrote past the end of argument %s (byte %d of %d)", b.arg.Name, b.size+firstTouched(zone), b.size)
+	for i, zone := range [][]byte{b.before(), b.after()} {
+		if !bytes.Equal(zone, untouched) {
+			return describeTrespass(b.arg, b.size, i == 0, zone)
+		}
 	}
 	return ""
 }
 
 var untouched = bytes.Repeat([]byte{redByte}, redZone)
 
-func clean(zone []byte) bool { return bytes.Equal(zone, untouched) }
-
-func firstTouched(zone []byte) int {
-	for i, v := range zone {
-		if v != redByte {
-			return i
-		}
+// describeTrespass says where a kernel has written into the red zone before or after an argument.
+func describeTrespass(arg wire.Arg, size int, before bool, zone []byte) string {
+	first := slices.IndexFunc(zone, func(v byte) bool { return v != redByte })
+	if before {
+		return fmt.Sprintf("wrote before the start of argument %s (%d bytes before it)", arg.Name, redZone-first)
 	}
-	return len(zone)
+	return fmt.Sprintf("wrote past the end of argument %s (byte %d of %d)", arg.Name, size+first, size)
+}
+
+// outOfBounds returns the fault of a kernel that wrote outside an argument.
+func outOfBounds(what string) error {
+	return result.Faultf(result.CauseOutOfBounds, "the kernel %s", what).
+		WithHint("check the kernel's index arithmetic, or the argument's shape in pawl.yaml")
 }
 
 func (b *buffer) free() { _ = unix.Munmap(b.mapped) }

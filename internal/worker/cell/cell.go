@@ -89,17 +89,11 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 		return err
 	}
 	if os.Getenv(SanitizerVariable) != "" {
-		leaveProperly()
+		// The Go runtime exits without notifying the libraries in the process, and a sanitizer's
+		// library writes its report at exit.
+		callC("exit")
 	}
 	return nil
-}
-
-// leaveProperly ends the process the way a C program ends. The Go runtime exits without notifying
-// the libraries in the process, and a sanitizer's library writes its report at exit.
-func leaveProperly() {
-	if exit, err := dl.Loaded("exit"); err == nil {
-		exit.Call(0)
-	}
 }
 
 // work runs candidate code. It keeps its thread, so that pinning and thread-local state stay with
@@ -111,12 +105,12 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 	}
 	for frame := range incoming {
 		body, blob, err := dispatch(e, frame)
-		flushOutput()
+		callC("fflush")  // writes the kernel's output to the log: the signal that ends a cell drops C's own buffers
 		collectGarbage() // before the answer: after it another cell may be measured on this core
 		if err != nil {
 			var fault *result.Fault
 			if !errors.As(err, &fault) {
-				fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+				fault = result.Faultf(result.CauseInternal, "%v", err)
 			}
 			err = out.Send(frame.ID, wire.OpError, fault, nil)
 		} else {
@@ -129,11 +123,10 @@ func work(e executor, incoming <-chan *wire.Frame, out *wire.Writer, ended chan<
 	}
 }
 
-// flushOutput writes the kernel's buffered output to the log: a cell is ended by a signal, which
-// drops C's own buffers.
-func flushOutput() {
-	if flush, err := dl.Loaded("fflush"); err == nil {
-		flush.Call(0)
+// callC calls a function of the C library with 0.
+func callC(name string) {
+	if f, err := dl.Loaded(name); err == nil {
+		f.Call(0)
 	}
 }
 
@@ -156,11 +149,11 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 	case wire.OpJudge:
 		judge, able := e.(*bench)
 		if !able {
-			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: "only an oracle cell judges"}
+			return nil, nil, result.Faultf(result.CauseProtocol, "only an oracle cell judges")
 		}
 		body, err = perform(frame, judge.judge)
 	default:
-		err = &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("a cell has no operation %q", frame.Op)}
+		err = result.Faultf(result.CauseProtocol, "a cell has no operation %q", frame.Op)
 	}
 	return body, blob, err
 }

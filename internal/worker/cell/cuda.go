@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"fmt"
 	"os"
 
 	"pawl/internal/native/cuda"
@@ -46,7 +45,7 @@ func newCUDA() *cudaCell {
 func (c *cudaCell) start(uuid string) error {
 	driver, err := cuda.Open()
 	if err != nil {
-		return &result.Fault{Cause: result.CauseUnsupported, Message: err.Error(), Hint: "pawl doctor shows what this machine has"}
+		return result.Faultf(result.CauseUnsupported, "%v", err).WithHint("pawl doctor shows what this machine has")
 	}
 	c.driver = driver
 	if c.device, err = pick(driver, uuid); err != nil {
@@ -85,25 +84,23 @@ func (c *cudaCell) allocateHarness() error {
 	if c.flagAt, err = c.flag.DevicePtr(); err != nil {
 		return err
 	}
-	for i := range c.flushed {
-		if c.flushed[i], err = c.driver.Alloc(uint64(2 * c.l2)); err != nil {
+	for _, memory := range []struct {
+		at    *cuda.DevicePtr
+		bytes int
+	}{{&c.flushed[0], 2 * c.l2}, {&c.flushed[1], 2 * c.l2}, {&c.sink, 256}, {&c.stamps, maxBatch * c.stampBytes()}} {
+		if *memory.at, err = c.driver.Alloc(uint64(memory.bytes)); err != nil {
 			return err
 		}
-		if err := c.driver.MemsetD8(c.flushed[i], 0, uint64(2*c.l2), c.stream); err != nil {
+	}
+	for _, at := range c.flushed {
+		if err := c.driver.MemsetD8(at, 0, uint64(2*c.l2), c.stream); err != nil {
 			return err
 		}
 	}
-	if c.sink, err = c.driver.Alloc(256); err != nil {
-		return err
-	}
-	if c.stamps, err = c.driver.Alloc(uint64(maxBatch * c.stampBytes())); err != nil {
-		return err
-	}
-	if c.before, err = c.driver.NewEvent(0); err != nil {
-		return err
-	}
-	if c.after, err = c.driver.NewEvent(0); err != nil {
-		return err
+	for _, event := range []*cuda.Event{&c.before, &c.after} {
+		if *event, err = c.driver.NewEvent(0); err != nil {
+			return err
+		}
 	}
 	return c.prepareHarness()
 }
@@ -127,18 +124,14 @@ func (c *cudaCell) prepareHarness() error {
 
 // pick finds the device with a UUID; without a UUID, the first.
 func pick(d *cuda.Driver, uuid string) (cuda.Device, error) {
-	count, err := d.DeviceCount()
+	devices, err := d.Devices()
 	if err != nil {
 		return cuda.Device{}, err
 	}
-	for i := range count {
-		device, err := d.Device(i)
-		if err != nil {
-			return device, err
-		}
+	for _, device := range devices {
 		if got, err := device.UUID(); uuid == "" || err == nil && got == uuid {
 			return device, nil
 		}
 	}
-	return cuda.Device{}, &result.Fault{Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %s here", uuid)}
+	return cuda.Device{}, result.Faultf(result.CauseUnsupported, "there is no GPU %s here", uuid)
 }

@@ -1,13 +1,12 @@
 package cell
 
+import "cmp"
+
 // generate fills a set with the data of its batch.
 func (c *cudaCell) generate(p *problem, set *argSet) error {
 	set.steps = 0
-	for i, b := range set.buffers {
-		if b == nil {
-			continue
-		}
-		b.key = keyOf(p.seed, i, b.arg, set.batch)
+	for _, b := range set.present {
+		b.key = keyOf(p.seed, b.number, b.arg, set.batch)
 		if err := c.fillBuffer(b); err != nil {
 			return err
 		}
@@ -49,14 +48,11 @@ func (c *cudaCell) bring(p *problem, set *argSet, batch, steps int) (bool, error
 // step applies steps of oracle.Mutate to the inputs of a set, up to the given one. For an argument
 // that a launch also writes, it changes the pristine contents.
 func (c *cudaCell) step(set *argSet, to int) error {
-	for _, b := range set.buffers {
-		if b == nil || b.arg.Role != "in" && b.pristine == 0 {
+	for _, b := range set.present {
+		if b.arg.Role != "in" && b.pristine == 0 {
 			continue
 		}
-		at := b.data()
-		if b.pristine != 0 {
-			at = b.pristine
-		}
+		at := cmp.Or(b.pristine, b.data())
 		if err := c.helpers.mutate(c.stream, at, b.arg.Count, b.dtype, fillOf(b.arg), b.key, set.steps+1, to); err != nil {
 			return err
 		}
@@ -91,15 +87,12 @@ func (c *cudaCell) look(p *problem) error {
 // replay generates the inputs again and repeats their steps: their contents then are the expected
 // ones if nobody else has written to them.
 func (c *cudaCell) replay(p *problem) error {
-	for _, set := range p.sets {
-		for _, b := range set.buffers {
-			if b == nil || b.arg.Role != "in" {
-				continue
-			}
-			if err := c.fillBuffer(b); err != nil {
-				return err
-			}
+	for _, b := range p.inputs() {
+		if err := c.fillBuffer(b); err != nil {
+			return err
 		}
+	}
+	for _, set := range p.sets {
 		steps := set.steps
 		set.steps = 0
 		if err := c.step(set, steps); err != nil {

@@ -20,7 +20,7 @@ func faultOf(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	fault = &result.Fault{Cause: result.CauseCrash, Message: "the kernel crashed: " + err.Error()}
+	fault = result.Faultf(result.CauseCrash, "the kernel crashed: %v", err)
 	switch failed.Code {
 	case cuda.OutOfMemory:
 		fault.Cause, fault.Message = result.CauseMemory, err.Error()

@@ -37,10 +37,8 @@ func (c *cudaCell) keepGlobals(code *cudaCode) error {
 	}
 	for _, s := range segments {
 		if len(s.Managed) > 0 {
-			return &result.Fault{
-				Cause: result.CauseUnsupported, Message: "__managed__ variables are refused: " + strings.Join(s.Managed, ", "),
-				Hint: "pass what kernels share as an argument, with role: scratch if it is nobody else's business",
-			}
+			return result.Faultf(result.CauseUnsupported, "__managed__ variables are refused: %s", strings.Join(s.Managed, ", ")).
+				WithHint("pass what kernels share as an argument, with role: scratch if it is nobody else's business")
 		}
 	}
 	for _, s := range segments {
@@ -139,7 +137,7 @@ func (c *cudaCell) renew(side *cudaSide) error {
 		side.module, err = c.driver.LoadModule(side.image)
 	}
 	for i := 0; err == nil && i < len(side.problem.sets); i++ {
-		err = c.addCalls(side, side.problem.sets[i])
+		_, err = c.addCalls(side, side.problem.sets[i])
 	}
 	if err != nil {
 		c.release(side) // the next request is told to prepare it
@@ -147,16 +145,15 @@ func (c *cudaCell) renew(side *cudaSide) error {
 	return err
 }
 
-// addCalls prepares a side's launches on one more set of arguments.
-func (c *cudaCell) addCalls(side *cudaSide, set *argSet) error {
-	var calls []*cuda.Call
-	for _, l := range side.launches {
-		call, _, err := c.newCall(side.module, l, set.params)
-		if err != nil {
-			return err
+// addCalls prepares a side's launches on one more set of arguments, and returns what they need.
+func (c *cudaCell) addCalls(side *cudaSide, set *argSet) (needs []result.Resources, err error) {
+	calls := make([]*cuda.Call, len(side.launches))
+	needs = make([]result.Resources, len(side.launches))
+	for i, l := range side.launches {
+		if calls[i], needs[i], err = c.newCall(side.module, l, set.params); err != nil {
+			return nil, err
 		}
-		calls = append(calls, call)
 	}
 	side.calls = append(side.calls, calls)
-	return nil
+	return needs, nil
 }

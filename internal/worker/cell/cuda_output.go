@@ -13,11 +13,11 @@ import (
 // from.
 func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Left, error) {
 	var out []wire.Left
-	for i, b := range set.buffers {
-		if b == nil || !written(b.arg) {
+	for _, b := range set.present {
+		if !written(b.arg) {
 			continue
 		}
-		left, err := leave(folder, i, func(path string) error { return c.write(path, b.data(), b.size) })
+		left, err := leave(folder, b.number, func(path string) error { return c.write(path, b.data(), b.size) })
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package cell
 
 import (
 	"encoding/binary"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -34,7 +33,8 @@ type problem struct {
 type argSet struct {
 	batch   int             // of the data
 	steps   int             // steps of oracle.Mutate applied to the inputs
-	buffers []*deviceBuffer // nil for scalars
+	buffers []*deviceBuffer // by argument, nil for scalars
+	present []*deviceBuffer // those that are not nil
 	params  [][]byte
 	slots   []uintptr // for a launcher
 	scalars []byte
@@ -68,18 +68,14 @@ func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 }
 
 func (c *cudaCell) allocate(p *problem) error {
-	inputs := 0
 	for _, arg := range p.args {
 		if !arg.Buffer {
 			continue
 		}
 		if t := dtype.Type(arg.DType); !t.Valid() || arg.Count <= 0 || arg.Count > (1<<46)/int64(t.Size()) {
-			return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+			return result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 		}
 		p.bytes += uint64(arg.Count) * uint64(dtype.Type(arg.DType).Size())
-		if arg.Role == "in" {
-			inputs++
-		}
 	}
 	count := 1
 	if free, _, err := c.driver.MemInfo(); err == nil && p.bytes > 0 {
@@ -100,7 +96,7 @@ func (c *cudaCell) allocate(p *problem) error {
 		p.sets = append(p.sets, set)
 	}
 	var err error
-	if p.sums, err = c.alloc(p, uint64(8*max(1, inputs*count))); err != nil {
+	if p.sums, err = c.alloc(p, uint64(8*max(1, len(p.inputs())))); err != nil {
 		return err
 	}
 	p.zones, err = c.alloc(p, uint64(redZone*max(1, len(p.redZones()))))
@@ -124,6 +120,7 @@ func (c *cudaCell) newSet(p *problem) (*argSet, error) {
 				return nil, err
 			}
 			set.buffers[i], set.params[i] = b, cuda.Param(b.data())
+			set.present = append(set.present, b)
 		}
 	}
 	for i, arg := range p.args {
@@ -167,8 +164,8 @@ func (c *cudaCell) hashInputs(p *problem) ([]byte, error) {
 func (p *problem) inputs() []*deviceBuffer {
 	var inputs []*deviceBuffer
 	for _, set := range p.sets {
-		for _, b := range set.buffers {
-			if b != nil && b.arg.Role == "in" {
+		for _, b := range set.present {
+			if b.arg.Role == "in" {
 				inputs = append(inputs, b)
 			}
 		}

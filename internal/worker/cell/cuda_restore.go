@@ -30,10 +30,7 @@ func (s *cudaSide) upcoming(launches int) (first, count int) {
 }
 
 func (c *cudaCell) restoreSet(set *argSet) error {
-	for _, b := range set.buffers {
-		if b == nil {
-			continue
-		}
+	for _, b := range set.present {
 		var err error
 		switch {
 		case b.pristine != 0:

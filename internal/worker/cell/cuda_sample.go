@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ func (c *cudaCell) sample(m *wire.Sample) (*wire.Sampled, error) {
 		order = []int{m.Side}
 	}
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 || m.Count%len(order) != 0 {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))}
+		return nil, result.Faultf(result.CauseProtocol, "%d samples of %d launches, in turns of %d", m.Count, m.Repeat, len(order))
 	}
 	sides := make([]*cudaSide, len(order))
 	for i, number := range order {
@@ -133,11 +132,9 @@ func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, er
 	section := side.several
 	if m.Repeat == 1 {
 		section.launch = func() error { return c.launch(side) }
-		section.graph = nil
 	}
 	if section.launches = m.Repeat; m.Dry {
 		section.launch = func() error { return nil }
-		section.graph = nil
 	}
 	section.unhidden = m.Unhidden
 	took, err := c.once(side, index, m.Cache == "cold", section)
@@ -178,7 +175,7 @@ func (c *cudaCell) exposed(side *cudaSide, m *wire.Sample) (float64, error) {
 
 // section is the timed part of a sample: one launch in the stream, or a graph of several.
 type section struct {
-	graph    *cuda.GraphExec
+	graph    *cuda.GraphExec // that launch launches; nil: none
 	launch   func() error
 	launches int
 	unhidden bool // on an idle device, so that its time includes the host's part
@@ -189,13 +186,7 @@ func (c *cudaCell) fire(s section) error {
 	if err := c.before.Record(c.stream); err != nil {
 		return err
 	}
-	var err error
-	if s.graph != nil {
-		err = s.graph.Launch(c.stream)
-	} else {
-		err = s.launch()
-	}
-	if err != nil {
+	if err := s.launch(); err != nil {
 		return err
 	}
 	return c.after.Record(c.stream)
@@ -224,7 +215,7 @@ func (c *cudaCell) capture(count int, launch func() error) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	return section{graph: &exec}, exec.Upload(c.stream)
+	return section{graph: &exec, launch: func() error { return exec.Launch(c.stream) }}, exec.Upload(c.stream)
 }
 
 func (s section) drop() {
@@ -290,10 +281,8 @@ func (c *cudaCell) expired() error {
 	if c.flag.Word(expiredWord).Load() != c.released {
 		return nil
 	}
-	return &result.Fault{
-		Cause: result.CauseTimeout, Message: "queueing the launch took longer than the blocking kernel waits",
-		Hint: "host code that waits for the device cannot be queued behind it",
-	}
+	return result.Faultf(result.CauseTimeout, "queueing the launch took longer than the blocking kernel waits").
+		WithHint("host code that waits for the device cannot be queued behind it")
 }
 
 // An idle device usually takes less than strayLeast to report that it is idle. A host that is late

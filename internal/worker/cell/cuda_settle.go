@@ -90,10 +90,8 @@ func (c *cudaCell) firstLaunch(side *cudaSide) error {
 		return err
 	}
 	if outputs > 0 && before == after {
-		return &result.Fault{
-			Cause: result.CauseNoEffect, Message: "the launch wrote none of its outputs",
-			Hint: "does it launch anything, and on the stream it is given?",
-		}
+		return result.Faultf(result.CauseNoEffect, "the launch wrote none of its outputs").
+			WithHint("does it launch anything, and on the stream it is given?")
 	}
 	if side.launcher != 0 && outputs > 0 {
 		if err := c.findStrays(side); err != nil {
@@ -150,8 +148,8 @@ func (c *cudaCell) hashOutputs(set *argSet, on cuda.Stream) (sum uint64, outputs
 	if err := c.driver.MemsetD8(c.sink, 0, 8, on); err != nil {
 		return 0, 0, err
 	}
-	for _, b := range set.buffers {
-		if b == nil || b.arg.Role != "out" {
+	for _, b := range set.present {
+		if b.arg.Role != "out" {
 			continue
 		}
 		outputs++

@@ -84,9 +84,9 @@ func (c *cudaCell) side(number int, prepared bool) (*cudaSide, error) {
 	side := c.sides[number]
 	switch {
 	case side == nil:
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("side %d: prepare before load", number)}
+		return nil, result.Faultf(result.CauseProtocol, "side %d: prepare before load", number)
 	case prepared && side.problem == nil:
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("side %d: launch before prepare", number)}
+		return nil, result.Faultf(result.CauseProtocol, "side %d: launch before prepare", number)
 	}
 	return side, nil
 }
@@ -117,34 +117,22 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.Prepared, error
 		return nil, err
 	}
 	side.launches = m.Launches
-	reply := &wire.Prepared{Sets: len(side.problem.sets)}
-	for i, set := range side.problem.sets {
-		if side.launcher != 0 {
-			if err := set.fillSlots(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		var calls []*cuda.Call
-		for _, l := range m.Launches {
-			call, resources, err := c.newCall(side.module, l, set.params)
-			if err != nil {
-				return nil, err
-			}
-			calls = append(calls, call)
-			if i == 0 {
-				reply.Resources = append(reply.Resources, *resources)
-			}
-		}
-		if len(calls) == 0 {
-			return nil, &result.Fault{Cause: result.CauseProtocol, Message: "a problem without launches"}
-		}
-		side.calls = append(side.calls, calls)
+	if side.launcher == 0 && len(side.launches) == 0 {
+		return nil, result.Faultf(result.CauseProtocol, "a problem without launches")
 	}
-	for _, b := range side.problem.sets[0].buffers {
-		if b != nil {
-			reply.Buffers = append(reply.Buffers, wire.Range{Name: b.arg.Name, Start: uint64(b.data()), Bytes: b.size})
+	reply := &wire.Prepared{Sets: len(side.problem.sets)}
+	for _, set := range side.problem.sets {
+		if side.launcher != 0 {
+			err = set.fillSlots()
+		} else {
+			reply.Resources, err = c.addCalls(side, set)
 		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range side.problem.sets[0].present {
+		reply.Buffers = append(reply.Buffers, wire.Range{Name: b.arg.Name, Start: uint64(b.data()), Bytes: b.size})
 	}
 	return reply, c.stream.Synchronize()
 }
@@ -165,10 +153,11 @@ func (c *cudaCell) release(side *cudaSide) {
 	c.free(old)
 }
 
-func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) (*cuda.Call, *result.Resources, error) {
+func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) (*cuda.Call, result.Resources, error) {
+	var none result.Resources
 	f, err := module.Function(l.Entry)
 	if err != nil {
-		return nil, nil, &result.Fault{Cause: result.CauseNoEntry, Message: fmt.Sprintf("no kernel %s in the artifact: %v", l.Entry, err)}
+		return nil, none, result.Faultf(result.CauseNoEntry, "no kernel %s in the artifact: %v", l.Entry, err)
 	}
 	config := cuda.LaunchConfig{
 		Grid: l.Grid, Block: l.Block, Cluster: l.Cluster, Shared: l.Shared,
@@ -177,37 +166,33 @@ func (c *cudaCell) newCall(module *cuda.Module, l wire.Launch, params [][]byte) 
 	if l.Shared > 48<<10 {
 		if err := f.SetAttribute(cuda.FuncMaxDynamicShared, int(l.Shared)); err != nil {
 			limit, _ := c.device.Attribute(cuda.MaxSharedOptin)
-			return nil, nil, &result.Fault{
-				Cause:   result.CauseLaunch,
-				Message: fmt.Sprintf("%s wants %d bytes of dynamic shared memory; a block has at most %d on this device, static included: %v", l.Entry, l.Shared, limit, err),
-			}
+			return nil, none, result.Faultf(result.CauseLaunch, "%s wants %d bytes of dynamic shared memory; a block has at most %d on this device, static included: %v",
+				l.Entry, l.Shared, limit, err)
 		}
 	}
 	if l.Cluster[0]*max(1, l.Cluster[1])*max(1, l.Cluster[2]) > 8 {
 		if err := f.SetAttribute(cuda.FuncNonPortableCluster, 1); err != nil {
-			return nil, nil, err
+			return nil, none, err
 		}
 	}
 	var args [][]byte
 	for _, i := range l.Args {
 		if i < 0 || i >= len(params) {
-			return nil, nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("launch of %s passes argument %d of %d", l.Entry, i, len(params))}
+			return nil, none, result.Faultf(result.CauseProtocol, "launch of %s passes argument %d of %d", l.Entry, i, len(params))
 		}
 		args = append(args, params[i])
 	}
 	call, err := f.Prepare(config, args...)
 	if err != nil {
-		return nil, nil, &result.Fault{
-			Cause: result.CauseLaunch, Message: fmt.Sprintf("%s: %v", l.Entry, err),
-			Hint: "the args in pawl.yaml must be the kernel's parameters, in order and with their types",
-		}
+		return nil, none, result.Faultf(result.CauseLaunch, "%s: %v", l.Entry, err).
+			WithHint("the args in pawl.yaml must be the kernel's parameters, in order and with their types")
 	}
 	return call, c.resources(f, l), nil
 }
 
 // resources returns the driver's data about a kernel and how many of its blocks fit.
-func (c *cudaCell) resources(f cuda.Function, l wire.Launch) *result.Resources {
-	r := &result.Resources{Entry: l.Entry, Dynamic: int64(l.Shared)}
+func (c *cudaCell) resources(f cuda.Function, l wire.Launch) result.Resources {
+	r := result.Resources{Entry: l.Entry, Dynamic: int64(l.Shared)}
 	get := func(a cuda.FunctionAttribute) int64 {
 		v, _ := f.Attribute(a)
 		return int64(v)
@@ -277,7 +262,7 @@ func (c *cudaCell) launch(side *cudaSide) error {
 		side.next = (at + 1) % len(side.problem.sets)
 	}
 	if side.launcher != 0 {
-		side.launcher.Call(dl.PointerTable(side.problem.sets[at].slots), c.stream.Handle())
+		side.launcher.Call(dl.Address(side.problem.sets[at].slots), c.stream.Handle())
 		return nil
 	}
 	for _, call := range side.calls[at] {

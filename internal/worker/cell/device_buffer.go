@@ -3,7 +3,6 @@ package cell
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
@@ -34,7 +33,7 @@ func (b *deviceBuffer) end() cuda.DevicePtr { return b.data() + cuda.DevicePtr(b
 func (c *cudaCell) newDeviceBuffer(p *problem, number int, arg wire.Arg) (*deviceBuffer, error) {
 	t := dtype.Type(arg.DType)
 	if err := oracle.CheckFill(t, fillOf(arg)); err != nil {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+		return nil, result.Faultf(result.CauseProtocol, "argument %s: %v", arg.Name, err)
 	}
 	b := &deviceBuffer{arg: arg, number: number, dtype: t, size: uint64(arg.Count) * uint64(t.Size()), zone: redZone}
 	if c.sanitizer != "" {
@@ -97,11 +96,8 @@ func (c *cudaCell) alloc(p *problem, size uint64) (cuda.DevicePtr, error) {
 	}
 	if err != nil {
 		free, total, _ := c.driver.MemInfo()
-		return 0, &result.Fault{
-			Cause:   result.CauseMemory,
-			Message: fmt.Sprintf("cannot allocate %d bytes on the device: %v (%d of %d bytes are free)", size, err, free, total),
-			Hint:    "choose a smaller config, or a device with more memory",
-		}
+		return 0, result.Faultf(result.CauseMemory, "cannot allocate %d bytes on the device: %v (%d of %d bytes are free)", size, err, free, total).
+			WithHint("choose a smaller config, or a device with more memory")
 	}
 	p.owned = append(p.owned, address)
 	return address, nil
@@ -144,8 +140,8 @@ type zoneOf struct {
 func (p *problem) redZones() []zoneOf {
 	var out []zoneOf
 	for _, set := range p.sets {
-		for _, b := range set.buffers {
-			if b != nil && b.zone > 0 {
+		for _, b := range set.present {
+			if b.zone > 0 {
 				out = append(out, zoneOf{b, b.base}, zoneOf{b, b.end()})
 			}
 		}
@@ -155,15 +151,8 @@ func (p *problem) redZones() []zoneOf {
 
 // trespassed says where the write was, and repairs the red zone.
 func (c *cudaCell) trespassed(b *deviceBuffer, side cuda.DevicePtr, zone []byte) error {
-	where := fmt.Sprintf("past the end of argument %s (byte %d of %d)", b.arg.Name, int(b.size)+firstTouched(zone), b.size)
-	if side == b.base {
-		where = fmt.Sprintf("before the start of argument %s (%d bytes before it)", b.arg.Name, redZone-firstTouched(zone))
-	}
 	if err := c.driver.MemsetD8(side, redByte, redZone, c.stream); err != nil {
 		return err
 	}
-	return &result.Fault{
-		Cause: result.CauseOutOfBounds, Message: "the kernel wrote " + where,
-		Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
-	}
+	return outOfBounds(describeTrespass(b.arg, int(b.size), side == b.base, zone))
 }

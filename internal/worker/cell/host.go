@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -73,26 +73,13 @@ func (h *host) load(m *wire.Load) (*wire.Loaded, error) {
 	if h.handlers == nil {
 		h.handlers, h.signals, h.own = readHandlers(), newSignalMask(), ownThreads()
 	}
-	lib, err := dl.Open(m.Path)
+	lib, err := openObject(m.Path, "pawl_abi", "pawl", hostABI)
 	if err != nil {
-		return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+		return nil, err
 	}
-	abi, err := lib.Int32("pawl_abi")
-	if err != nil || abi != hostABI {
-		return nil, &result.Fault{
-			Cause: result.CauseNoEntry, Message: fmt.Sprintf("the shared object has pawl ABI %d, this pawl has %d", abi, hostABI),
-			Hint: "build it with this version of pawl",
-		}
-	}
-	for _, want := range []struct {
-		name string
-		into *dl.Func
-	}{
-		{"pawl_run", &h.runEntry},
-		{"pawl_threads", &h.setThreads},
-	} {
-		if *want.into, err = lib.Lookup(want.name); err != nil {
-			return nil, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error(), Hint: "the shared object was not built by this version of pawl"}
+	for name, into := range map[string]*dl.Func{"pawl_run": &h.runEntry, "pawl_threads": &h.setThreads} {
+		if *into, err = lib.Lookup(name); err != nil {
+			return nil, result.Faultf(result.CauseNoEntry, "%v", err).WithHint("the shared object was not built by this version of pawl")
 		}
 	}
 	return &wire.Loaded{Flush: cmp.Or(core.How(), "none")}, nil
@@ -100,7 +87,7 @@ func (h *host) load(m *wire.Load) (*wire.Loaded, error) {
 
 func (h *host) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 	if h.runEntry == 0 {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: "prepare before load"}
+		return nil, result.Faultf(result.CauseProtocol, "prepare before load")
 	}
 	if h.spare != nil {
 		_ = h.spare.reveal() // hidden pages would stay where they were
@@ -252,55 +239,44 @@ func ownThreads() []int {
 
 // putScalar stores a scalar argument as the C type of its dtype.
 func putScalar(slot []byte, arg wire.Arg) error {
-	bad := func(err error) error {
-		return &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %s value %q: %v", arg.Name, arg.DType, arg.Value, err)}
-	}
 	t := dtype.Type(arg.DType)
+	var float float64
+	var signed int64
+	var bits uint64
+	var err error
 	switch t {
-	case dtype.F32, dtype.F64:
-		v, err := strconv.ParseFloat(arg.Value, 64)
-		if err != nil {
-			return bad(err)
-		}
-		if t == dtype.F32 {
-			binary.NativeEndian.PutUint32(slot, math.Float32bits(float32(v)))
-		} else {
-			binary.NativeEndian.PutUint64(slot, math.Float64bits(v))
-		}
-		return nil
+	case dtype.F32:
+		float, err = strconv.ParseFloat(arg.Value, 64)
+		bits = uint64(math.Float32bits(float32(float)))
+	case dtype.F64:
+		float, err = strconv.ParseFloat(arg.Value, 64)
+		bits = math.Float64bits(float)
 	case dtype.I8, dtype.I16, dtype.I32, dtype.I64:
-		v, err := strconv.ParseInt(arg.Value, 10, 8*t.Size())
-		if err != nil {
-			return bad(err)
-		}
-		putInteger(slot, t.Size(), uint64(v))
-		return nil
+		signed, err = strconv.ParseInt(arg.Value, 10, 8*t.Size())
+		bits = uint64(signed)
 	case dtype.U8, dtype.U16, dtype.U32, dtype.U64:
-		v, err := strconv.ParseUint(arg.Value, 10, 8*t.Size())
-		if err != nil {
-			return bad(err)
-		}
-		putInteger(slot, t.Size(), v)
-		return nil
-	}
-	return bad(fmt.Errorf("host kernels take no scalar of this type"))
-}
-
-func putInteger(slot []byte, size int, v uint64) {
-	switch size {
-	case 1:
-		slot[0] = byte(v)
-	case 2:
-		binary.NativeEndian.PutUint16(slot, uint16(v))
-	case 4:
-		binary.NativeEndian.PutUint32(slot, uint32(v))
+		bits, err = strconv.ParseUint(arg.Value, 10, 8*t.Size())
 	default:
-		binary.NativeEndian.PutUint64(slot, v)
+		err = errors.New("host kernels take no scalar of this type")
 	}
+	if err != nil {
+		return result.Faultf(result.CauseProtocol, "argument %s: %s value %q: %v", arg.Name, arg.DType, arg.Value, err)
+	}
+	switch t.Size() {
+	case 1:
+		slot[0] = byte(bits)
+	case 2:
+		binary.NativeEndian.PutUint16(slot, uint16(bits))
+	case 4:
+		binary.NativeEndian.PutUint32(slot, uint32(bits))
+	default:
+		binary.NativeEndian.PutUint64(slot, bits)
+	}
+	return nil
 }
 
 func (h *host) launch(repeat int64) {
-	h.runEntry.Call(dl.PointerTable(h.slots), uintptr(repeat))
+	h.runEntry.Call(dl.Address(h.slots), uintptr(repeat))
 }
 
 // measureOverhead times calls that launch nothing, and the clock alone.
@@ -316,7 +292,7 @@ func (h *host) measureOverhead() {
 
 func (h *host) ready() error {
 	if h.slots == nil {
-		return &result.Fault{Cause: result.CauseProtocol, Message: "launch before prepare"}
+		return result.Faultf(result.CauseProtocol, "launch before prepare")
 	}
 	return nil
 }
@@ -326,7 +302,7 @@ func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 		return nil, err
 	}
 	if m.Count < 1 || m.Count > wire.MaxBlob/16 || m.Repeat < 1 {
-		return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("%d samples of %d launches", m.Count, m.Repeat)}
+		return nil, result.Faultf(result.CauseProtocol, "%d samples of %d launches", m.Count, m.Repeat)
 	}
 	h.renew(&h.copyOfArgs, m.Batch)
 	if m.FreshBatch > 0 && h.spare != nil {
@@ -439,22 +415,13 @@ func (h *host) poison() {
 	}
 }
 
-// outputs returns the memory that a launch has written, in place.
-func (h *host) outputs() snapshot {
+// snapshot copies the outputs of a launch.
+func (h *host) snapshot() snapshot {
 	out := snapshot{}
 	for _, b := range h.buffers {
 		if written(b.arg) {
-			out[b.number] = b.data()
+			out[b.number] = bytes.Clone(b.data())
 		}
-	}
-	return out
-}
-
-// snapshot copies the outputs of a launch.
-func (h *host) snapshot() snapshot {
-	out := h.outputs()
-	for number, data := range out {
-		out[number] = bytes.Clone(data)
 	}
 	return out
 }

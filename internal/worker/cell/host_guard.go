@@ -2,6 +2,7 @@ package cell
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func (h *host) zones() error {
 	for _, b := range h.used() {
 		if what := b.trespass(); what != "" {
 			b.paintRedZones()
-			return &result.Fault{
-				Cause: result.CauseOutOfBounds, Message: "the kernel " + what,
-				Hint: "check the kernel's index arithmetic, or the argument's shape in pawl.yaml",
-			}
+			return outOfBounds(what)
 		}
 	}
 	return nil
@@ -129,15 +127,9 @@ func (h *handlers) check() error {
 }
 
 func tampered(signal int) error {
-	name := unix.SignalName(unix.Signal(signal))
-	if name == "" {
-		name = fmt.Sprintf("signal %d", signal)
-	}
-	return &result.Fault{
-		Cause:   result.CauseForged,
-		Message: fmt.Sprintf("tampered-cell: the handler of %s is not what it was before the kernel was loaded", name),
-		Hint:    "a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone",
-	}
+	name := cmp.Or(unix.SignalName(unix.Signal(signal)), fmt.Sprintf("signal %d", signal))
+	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s is not what it was before the kernel was loaded", name).
+		WithHint("a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone")
 }
 
 // reachable returns the fault of a kernel that has unmapped an argument's memory. It lets the
@@ -170,9 +162,6 @@ func (b *buffer) there(pages []byte) error {
 func populate(pages []byte) error { return unix.Madvise(pages, unix.MADV_POPULATE_WRITE) }
 
 func unreachable(arg wire.Arg) error {
-	return &result.Fault{
-		Cause:   result.CauseOutput,
-		Message: fmt.Sprintf("the kernel has unmapped or protected the memory of its argument %s", arg.Name),
-		Hint:    "what a kernel was given must still be there, readable and writable, when it returns",
-	}
+	return result.Faultf(result.CauseOutput, "the kernel has unmapped or protected the memory of its argument %s", arg.Name).
+		WithHint("what a kernel was given must still be there, readable and writable, when it returns")
 }

@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -34,13 +33,9 @@ func libraryCode() mapping {
 }
 
 func mappingAt(address uint64) mapping {
-	file, err := os.Open("/proc/self/maps")
-	if err != nil {
-		return mapping{}
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		m := mapping{line: lines.Text()}
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for line := range strings.Lines(string(maps)) {
+		m := mapping{line: strings.TrimSuffix(line, "\n")}
 		if _, err := fmt.Sscanf(m.line, "%x-%x ", &m.start, &m.end); err == nil && m.holds(address) {
 			return m
 		}
@@ -53,17 +48,11 @@ func (m mapping) holds(address uint64) bool { return m.start <= address && addre
 // pristine reports whether the mapping is unchanged, and all of its pages are the file's: the
 // system makes a private copy of each page that somebody has written to.
 func (m mapping) pristine() bool {
-	file, err := os.Open("/proc/self/smaps")
-	if err != nil || m.line == "" {
-		return false
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() && lines.Text() != m.line {
-	}
+	smaps, _ := os.ReadFile("/proc/self/smaps")
+	_, details, _ := strings.Cut("\n"+string(smaps), "\n"+m.line+"\n")
 	copies := map[string]string{}
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ":")
+	for line := range strings.Lines(details) {
+		name, value, _ := strings.Cut(line, ":")
 		if strings.Contains(name, "-") {
 			break // the next mapping
 		}

@@ -1,7 +1,7 @@
 package cell
 
 import (
-	"fmt"
+	"bytes"
 
 	"golang.org/x/sys/unix"
 
@@ -57,7 +57,7 @@ func (c *copyOfArgs) reveal() error {
 			continue
 		}
 		if err := b.reveal(); err != nil {
-			return &result.Fault{Cause: result.CauseInternal, Message: fmt.Sprintf("argument %s cannot be brought back to its address: %v", b.arg.Name, err)}
+			return result.Faultf(result.CauseInternal, "argument %s cannot be brought back to its address: %v", b.arg.Name, err)
 		}
 	}
 	return nil
@@ -127,11 +127,7 @@ func (h *host) sealed(read func() snapshot) (snapshot, error) {
 type signalMask struct{ every, before []byte }
 
 func newSignalMask() *signalMask {
-	m := &signalMask{make([]byte, maskBytes), make([]byte, maskBytes)}
-	for i := range m.every {
-		m.every[i] = 0xff
-	}
-	return m
+	return &signalMask{every: bytes.Repeat([]byte{0xff}, maskBytes), before: make([]byte, maskBytes)}
 }
 
 // hold blocks all signals.

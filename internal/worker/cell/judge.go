@@ -2,9 +2,9 @@ package cell
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -17,7 +17,7 @@ import (
 // bench is the oracle's cell: it runs no code but pawl's own, computes the right outputs, and
 // compares.
 type bench struct {
-	asked string                       // the last problem it has computed itself,
+	asked wire.Judge                   // the last problem it has computed itself,
 	known map[int]oracle.Typed[[]byte] // and the answers to it: several may be judged by them
 	terms int64                        // terms that these sum
 }
@@ -28,7 +28,7 @@ func (*bench) run(*wire.Run) (*wire.Ran, error)              { return nil, errJu
 func (*bench) produce(*wire.Produce) (*wire.Produced, error) { return nil, errJudgesOnly }
 func (*bench) sample(*wire.Sample) (*wire.Sampled, error)    { return nil, errJudgesOnly }
 
-var errJudgesOnly = &result.Fault{Cause: result.CauseProtocol, Message: "an oracle's cell judges and nothing else"}
+var errJudgesOnly = result.Faultf(result.CauseProtocol, "an oracle's cell judges and nothing else")
 
 func (b *bench) judge(m *wire.Judge) (*wire.Judged, error) {
 	var files mapped
@@ -48,7 +48,7 @@ func (b *bench) judge(m *wire.Judge) (*wire.Judged, error) {
 	}
 	for _, got := range m.Got {
 		if got.Arg < 0 || got.Arg >= len(m.Args) || !written(m.Args[got.Arg]) {
-			return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %d is no output", got.Arg)}
+			return nil, result.Faultf(result.CauseProtocol, "argument %d is no output", got.Arg)
 		}
 		arg := m.Args[got.Arg]
 		data, err := files.read(got.Path)
@@ -57,14 +57,11 @@ func (b *bench) judge(m *wire.Judge) (*wire.Judged, error) {
 		}
 		answer, there := want[got.Arg]
 		if !there {
-			return nil, &result.Fault{Cause: result.CauseOracle, Message: "the oracle has no answer for the output " + arg.Name}
+			return nil, result.Faultf(result.CauseOracle, "the oracle has no answer for the output %s", arg.Name)
 		}
 		out := oracle.Typed[[]byte]{Data: data, Type: dtype.Type(arg.DType)}
 		if int64(len(data)) != arg.Count*int64(out.Type.Size()) || int64(len(answer.Data)) != arg.Count*int64(answer.Type.Size()) {
-			return nil, &result.Fault{
-				Cause:   result.CauseOracle,
-				Message: fmt.Sprintf("the oracle's %s has %d elements, the kernel's %d", arg.Name, len(answer.Data)/max(1, answer.Type.Size()), arg.Count),
-			}
+			return nil, result.Faultf(result.CauseOracle, "the oracle's %s has %d elements, the kernel's %d", arg.Name, len(answer.Data)/max(1, answer.Type.Size()), arg.Count)
 		}
 		tol := oracle.Tolerance{Abs: m.Atol, Rel: m.Rtol}
 		if m.Usual > 0 && m.Oracle != "" {
@@ -100,7 +97,7 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 				return nil, fmt.Errorf("read the oracle's output: %w", err)
 			}
 			if !dtype.Type(w.DType).Valid() {
-				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("no type is called %q", w.DType)}
+				return nil, result.Faultf(result.CauseProtocol, "no type is called %q", w.DType)
 			}
 			answer := oracle.Typed[[]byte]{Data: data, Type: dtype.Type(w.DType)}
 			if err := whole(m.Args, w.Arg, answer); err != nil {
@@ -110,11 +107,8 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 		}
 		return out, nil
 	}
-	problem, err := json.Marshal(wire.Judge{Oracle: m.Oracle, Elementwise: m.Elementwise, Args: m.Args, Seed: m.Seed, Batch: m.Batch, Steps: m.Steps})
-	if err != nil {
-		return nil, err
-	}
-	if b.known != nil && b.asked == string(problem) {
+	problem := wire.Judge{Oracle: m.Oracle, Elementwise: m.Elementwise, Args: m.Args, Seed: m.Seed, Batch: m.Batch, Steps: m.Steps}
+	if b.known != nil && reflect.DeepEqual(b.asked, problem) {
 		return b.known, nil
 	}
 	b.known, b.terms = nil, 0
@@ -130,12 +124,12 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 		found, err = oracle.Reference(m.Oracle, values)
 	}
 	if err != nil {
-		return nil, &result.Fault{Cause: result.CauseOracle, Message: err.Error()}
+		return nil, result.Faultf(result.CauseOracle, "%v", err)
 	}
 	for arg, data := range found {
 		out[arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.F64}
 	}
-	b.asked, b.known = string(problem), out
+	b.asked, b.known = problem, out
 	return out, nil
 }
 
@@ -150,10 +144,8 @@ func whole(args []wire.Arg, number int, answer oracle.Typed[[]byte]) error {
 	if arg := args[number]; arg.Count == count {
 		place = strings.Trim(strings.ReplaceAll(fmt.Sprint(index(arg.Shape, first)), " ", ", "), "[]")
 	}
-	return &result.Fault{
-		Cause: result.CauseOracle, Message: fmt.Sprintf("it never wrote %s[%s] and %d of %d elements in all", args[number].Name, place, blanks, count),
-		Hint: "a reference must write all of its output",
-	}
+	return result.Faultf(result.CauseOracle, "it never wrote %s[%s] and %d of %d elements in all", args[number].Name, place, blanks, count).
+		WithHint("a reference must write all of its output")
 }
 
 // inputs generates a problem's arguments as a launch finds them.
@@ -167,20 +159,17 @@ func inputs(m *wire.Judge) ([]oracle.Value, error) {
 		case !arg.Buffer:
 			number, err := strconv.ParseFloat(arg.Value, 64)
 			if err != nil {
-				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %v", arg.Name, err)}
+				return nil, result.Faultf(result.CauseProtocol, "argument %s: %v", arg.Name, err)
 			}
 			v.Scalar = number
 		default:
 			if !t.Valid() || arg.Count <= 0 || oracle.CheckFill(t, fillOf(arg)) != nil {
-				return nil, &result.Fault{Cause: result.CauseProtocol, Message: fmt.Sprintf("argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)}
+				return nil, result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 			}
-			v.Data = make([]byte, arg.Count*int64(t.Size()))
 			if arg.Role == "in" || arg.Role == "inout" {
-				key := keyOf(m.Seed, i, arg, m.Batch)
-				oracle.Generate(v.Data, t, fillOf(arg), key)
-				for step := 1; step <= m.Steps; step++ {
-					oracle.Mutate(v.Data, t, fillOf(arg), key, step)
-				}
+				v.Data = Input(arg, i, m.Seed, m.Batch, m.Steps)
+			} else {
+				v.Data = make([]byte, arg.Count*int64(t.Size()))
 			}
 		}
 		values[i] = v

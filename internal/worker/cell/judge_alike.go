@@ -26,7 +26,7 @@ func (b *bench) alike(m *wire.Judge, want map[int]oracle.Typed[[]byte], files *m
 		one, other := want[number], others[number]
 		for _, a := range []oracle.Typed[[]byte]{one, other} {
 			if a.Type == "" || int64(len(a.Data)) != arg.Count*int64(a.Type.Size()) {
-				return nil, &result.Fault{Cause: result.CauseOracle, Message: "the oracle has no answer for all of the output " + arg.Name}
+				return nil, result.Faultf(result.CauseOracle, "the oracle has no answer for all of the output %s", arg.Name)
 			}
 		}
 		found := oracle.Compare(asHeld(dtype.Type(arg.DType), other, arg.Count), one, arg.Count, lastPlace(dtype.Type(arg.DType)))

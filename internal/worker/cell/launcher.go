@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"fmt"
 
 	"pawl/internal/native/dl"
 	"pawl/internal/result"
@@ -19,22 +18,29 @@ func IsHostObject(image []byte) bool {
 		elf.Machine(binary.LittleEndian.Uint16(image[18:20])) != elf.EM_CUDA
 }
 
-// openLauncher loads host code that takes a stream.
-func openLauncher(path string) (dl.Func, error) {
+// openObject loads a shared object whose shim has the wanted version.
+func openObject(path, symbol, kind string, want int32) (*dl.Library, error) {
 	lib, err := dl.Open(path)
 	if err != nil {
-		return 0, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+		return nil, result.Faultf(result.CauseNoEntry, "%v", err)
 	}
-	abi, err := lib.Int32("pawl_launcher_abi")
-	if err != nil || abi != launcherABI {
-		return 0, &result.Fault{
-			Cause: result.CauseNoEntry, Message: fmt.Sprintf("the shared object has launcher ABI %d, this pawl has %d", abi, launcherABI),
-			Hint: "build it with this version of pawl",
-		}
+	abi, err := lib.Int32(symbol)
+	if err != nil || abi != want {
+		return nil, result.Faultf(result.CauseNoEntry, "the shared object has %s ABI %d, this pawl has %d", kind, abi, want).
+			WithHint("build it with this version of pawl")
+	}
+	return lib, nil
+}
+
+// openLauncher loads host code that takes a stream.
+func openLauncher(path string) (dl.Func, error) {
+	lib, err := openObject(path, "pawl_launcher_abi", "launcher", launcherABI)
+	if err != nil {
+		return 0, err
 	}
 	launch, err := lib.Lookup("pawl_launch")
 	if err != nil {
-		return 0, &result.Fault{Cause: result.CauseNoEntry, Message: err.Error()}
+		return 0, result.Faultf(result.CauseNoEntry, "%v", err)
 	}
 	return launch, nil
 }
@@ -49,7 +55,7 @@ func (s *argSet) fillSlots() error {
 			continue
 		}
 		if len(param) > 8 {
-			return &result.Fault{Cause: result.CauseProtocol, Message: "a launcher is given no tensor maps"}
+			return result.Faultf(result.CauseProtocol, "a launcher is given no tensor maps")
 		}
 		at := s.scalars[8*i : 8*i+8]
 		copy(at, param)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/dtype"
 	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
@@ -80,10 +81,19 @@ func keyOf(seed uint64, number int, arg wire.Arg, batch int) uint64 {
 	return oracle.Key(seed, number, batch)
 }
 
+// Input generates the data that a launch finds in an argument, after steps of oracle.Mutate.
+func Input(arg wire.Arg, number int, seed uint64, batch, steps int) []byte {
+	t, fill, key := dtype.Type(arg.DType), fillOf(arg), keyOf(seed, number, arg, batch)
+	data := make([]byte, arg.Count*int64(t.Size()))
+	oracle.Generate(data, t, fill, key)
+	for step := range steps {
+		oracle.Mutate(data, t, fill, key, step+1)
+	}
+	return data
+}
+
 // changed returns the fault of a kernel that wrote to memory it may only read.
 func changed(arg wire.Arg) error {
-	return &result.Fault{
-		Cause: result.CauseOutput, Message: fmt.Sprintf("the kernel changed its input %s", arg.Name),
-		Hint: "an argument that a kernel writes has role: out or inout in pawl.yaml",
-	}
+	return result.Faultf(result.CauseOutput, "the kernel changed its input %s", arg.Name).
+		WithHint("an argument that a kernel writes has role: out or inout in pawl.yaml")
 }

@@ -196,12 +196,16 @@ func asked[T any](frame *wire.Frame) (m T) {
 	return m
 }
 
-func load(m wire.Load, sides map[int]*version) wire.Loaded {
-	artifact, err := os.ReadFile(m.Path)
+// must returns what a test needs to go on.
+func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	v := &version{Script: read(artifact)}
+	return value
+}
+
+func load(m wire.Load, sides map[int]*version) wire.Loaded {
+	v := &version{Script: read(must(os.ReadFile(m.Path)))}
 	sides[m.Side] = v
 	if v.Reach {
 		_, _ = net.Dial("tcp", "127.0.0.1:9")
@@ -271,13 +275,8 @@ func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 		}
 	}
 	if m.Keep > 0 {
-		on := data{batch: m.Batch}
-		switch {
-		case m.Fresh > 0 && m.Keep >= m.Fresh:
-			on = data{m.FreshBatch, m.Keep - m.Fresh + 1}
-		case m.Step > 0:
-			on.steps = m.Step + m.Keep - 1
-		}
+		var on data
+		on.batch, on.steps = reply.KeptOn(m)
 		v := sides[order[(m.Keep-1)%len(order)]]
 		v.kept++
 		reply.Kept = v.answer(on, v.Wrong == "timed" || v.Wrong == "always" || v.Wrong == "late" && v.kept >= 25, m.Outputs)

@@ -40,22 +40,14 @@ var errNoCompiler = errors.New("no C compiler to build the fake CUDA driver with
 
 // unpack writes the sources into a folder and lists the C files there.
 func unpack(folder string) ([]string, error) {
-	var files []string
-	err := fs.WalkDir(sources, "testdata", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := sources.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(folder, filepath.Base(path))
-		if filepath.Ext(file) == ".c" {
-			files = append(files, file)
-		}
-		return os.WriteFile(file, text, 0o600)
-	})
-	return files, err
+	inside, err := fs.Sub(sources, "testdata")
+	if err == nil {
+		err = os.CopyFS(folder, inside)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return filepath.Glob(filepath.Join(folder, "*.c"))
 }
 
 // flags of the C compiler: contracted multiplications and additions would not be
@@ -79,14 +71,12 @@ func compile(args ...string) error {
 func version() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, flags)
-	err := fs.WalkDir(sources, "testdata", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := sources.ReadFile(path)
+	files, err := fs.Glob(sources, "testdata/*")
+	for _, path := range files {
+		text, failed := sources.ReadFile(path)
+		err = errors.Join(err, failed)
 		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
-		return err
-	})
+	}
 	return hex.EncodeToString(sum.Sum(nil))[:16], err
 }
 

@@ -41,23 +41,6 @@ func Need(t testing.TB) (*cuda.Driver, cuda.Device) {
 	return driver, device
 }
 
-// NeedCapability skips the test on a device that is older than major.minor. That
-// is no failure even where a GPU is required.
-func NeedCapability(t testing.TB, device cuda.Device, major, minor int) {
-	t.Helper()
-	var have [2]int
-	for i, attribute := range []cuda.Attribute{cuda.CapabilityMajor, cuda.CapabilityMinor} {
-		value, err := device.Attribute(attribute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have[i] = value
-	}
-	if have[0] < major || have[0] == major && have[1] < minor {
-		t.Skipf("this GPU has compute capability %d.%d, the test needs %d.%d", have[0], have[1], major, minor)
-	}
-}
-
 // Missing ends a test that cannot run without something that a machine with a
 // GPU has: it is skipped, or fails where a GPU is required.
 func Missing(t testing.TB, reason string) {
