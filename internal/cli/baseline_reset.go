@@ -9,26 +9,20 @@ import (
 	"pawl/internal/baseline"
 )
 
-type resetOptions struct {
-	baselineOptions
-	reason string
-}
-
 func newBaselineReset(e *env) *cobra.Command {
-	opts := &resetOptions{}
-	cmd := &cobra.Command{
+	opts := &baselineOptions{}
+	cmd := withFlags(&cobra.Command{
 		Use: "reset kernel[/config]… --reason TEXT", Short: "take entries out of the baseline, for a reason",
 		Long: `reset takes entries away and records who wanted that and why. The next check of
 such a kernel starts anew. '*' stands for all.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReset(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&opts.reason, "reason", "", "why; it stays in the baseline (required)")
+	}, opts)
+	opts.addReason(cmd.Flags())
 	return cmd
 }
 
-func runReset(ctx context.Context, e *env, opts *resetOptions, patterns []string) error {
-	gone, folder, err := baseline.Reset(ctx, opts.where(), patterns, opts.reason, e.started)
+func runReset(ctx context.Context, e *env, opts *baselineOptions, patterns []string) error {
+	gone, folder, err := baseline.Reset(ctx, opts.Where, patterns, opts.reason, e.started)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,31 @@ type env struct {
 func (e *env) tool() result.Tool { return result.Tool{Version: version, Commit: commit} }
 
 func (e *env) style() term.Style { return term.Style{Color: term.ColorEnabled(e.stdout)} }
+
+// table returns an empty table for stdout.
+func (e *env) table(columns ...term.Column) *term.Table {
+	return &term.Table{Indent: 2, HeaderStyle: e.style().Dim, Columns: columns}
+}
+
+func left(header string) term.Column { return term.Column{Header: header} }
+
+func right(header string) term.Column { return term.Column{Header: header, Align: term.Right} }
+
+// command returns the command line, as the report keeps it.
+func (e *env) command() []string { return append([]string{"pawl"}, e.args...) }
+
+// withFlags returns a command with the flags of its options.
+func withFlags(cmd *cobra.Command, opts interface{ AddFlags(f *pflag.FlagSet) }) *cobra.Command {
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func printJSON(e *env, v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
 
 // warn writes a message to stderr that is not part of the command's data.
 func (e *env) warn(format string, args ...any) {

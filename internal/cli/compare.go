@@ -65,7 +65,7 @@ func (o *compareOptions) AddFlags(f *pflag.FlagSet) {
 // options turns flags into the service's options.
 func (o *compareOptions) options(e *env) (compare.Options, error) {
 	out := compare.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started,
+		Tool: e.tool(), Command: e.command(), Started: e.started,
 		Gate: spec.DefaultGate, Paired: o.paired, Force: o.force,
 	}
 	if err := o.output.check(); err != nil {
@@ -92,7 +92,7 @@ func (o *compareOptions) options(e *env) (compare.Options, error) {
 
 func newCompare(e *env) *cobra.Command {
 	opts := &compareOptions{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "compare BEFORE AFTER | HYPERFINE-FILE", Short: "judge two result files, pawl's or another tool's", GroupID: groupDaily, Long: compareHelp,
 		Example: "  pawl compare old.json new.json\n  pawl compare old.txt new.txt -o change.md\n  pawl compare a.csv b.csv --unit ms --paired\n  pawl compare two-commands.json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -102,9 +102,7 @@ func newCompare(e *env) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 func runCompare(ctx context.Context, e *env, opts *compareOptions, files []string) error {

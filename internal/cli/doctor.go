@@ -23,7 +23,7 @@ func newDoctor(e *env) *cobra.Command {
 func runDoctor(ctx context.Context, e *env, asJSON bool) error {
 	found := doctor.Examine(ctx, doctor.Options{})
 	if asJSON {
-		return writeJSON(e, found)
+		return printJSON(e, found)
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s\n", version, found.Machine.CPU.Model)
