@@ -20,8 +20,7 @@ const clearLine = "\r\x1b[K"
 type progressMode int
 
 const (
-	silent progressMode = iota
-	live
+	live progressMode = iota
 	lines
 )
 
@@ -44,14 +43,10 @@ type Progress struct {
 	done  bool
 }
 
-// NewProgress makes a Progress that writes to w, or nothing when it is not
-// enabled.
-func NewProgress(w io.Writer, enabled bool) *Progress {
+// NewProgress makes a Progress that writes to w.
+func NewProgress(w io.Writer) *Progress {
 	mode := lines
-	switch {
-	case !enabled:
-		mode = silent
-	case IsTerminal(w) && !dumb():
+	if IsTerminal(w) && !dumb() {
 		mode = live
 	}
 	return newProgress(w, mode, func() int { return Width(w) })
@@ -114,7 +109,7 @@ func (p *Progress) Part(done, total int) {
 func (p *Progress) Line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.done || p.mode == silent {
+	if p.done {
 		return
 	}
 	text = strings.TrimRight(text, "\n") + "\n"
