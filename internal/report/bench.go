@@ -19,11 +19,11 @@ func (b *builder) bench() {
 	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r)
 	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), view.Count(len(byKernel(r)), "kernel") + ", " + view.Count(len(r.Rows), "config"), methodLine(r)}
 	b.add(view.Text, view.Section{Table: benchText(all)})
-	b.add(view.Markdown, view.Section{Table: benchTable(where(all, func(l line) bool { return measured(l.row) }))})
+	b.add(view.Markdown, view.Section{Table: benchTable(where(all, line.measured))})
 	b.add(view.HTML, benchPage(r, all))
-	b.items(view.Text, view.Section{Items: faults(r, true)})
-	b.items(view.Markdown, view.Section{Items: allFaults(r)})
-	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
+	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Markdown, view.Section{Items: allFaults(r)})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
 	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
 	b.charts(r)
 	b.measuredPage(r, r)
@@ -157,7 +157,10 @@ func benchPage(r *result.Report, all []line) view.Section {
 	last := len(t.Columns) - 1
 	t.Columns[last].Head = cmp.Or(t.Columns[last].Head, "outcome")
 	if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[last].Text != "" }) {
-		dropColumn(t, last)
+		t.Columns = t.Columns[:last]
+		for i := range t.Rows {
+			t.Rows[i].Cells = t.Rows[i].Cells[:last]
+		}
 	}
 	s := view.Section{ID: "results", Title: "Results"}
 	if made := standings(r); made != nil {
@@ -169,21 +172,16 @@ func benchPage(r *result.Report, all []line) view.Section {
 
 func benchRecords(r *result.Report) [][]string {
 	all := lines(r)
-	fields := []field[line]{
-		{"kernel", func(l line) string { return l.row.Kernel }},
-		{"config", func(l line) string { return l.row.Config }},
-		{"rival", func(l line) string {
-			if l.rival == nil {
-				return ""
-			}
-			return l.label
-		}},
-		{"verdict", func(l line) string { return string(l.row.Verdict) }},
-		{"fault", func(l line) string { return cause(l.row) }},
-		{"identity", func(l line) string { return l.row.Identity }},
+	fields := []column[line]{
+		{head: "kernel", text: func(l line) string { return l.row.Kernel }},
+		{head: "config", text: func(l line) string { return l.row.Config }},
+		{head: "rival", text: func(l line) string { return when(l.rival != nil, l.label) }},
+		{head: "verdict", text: func(l line) string { return string(l.row.Verdict) }},
+		{head: "fault", text: func(l line) string { return cause(l.row) }},
+		{head: "identity", text: func(l line) string { return l.row.Identity }},
 	}
 	add := func(name string, text func(*result.Row) string) {
-		fields = append(fields, field[line]{name, ofMeasured(text)})
+		fields = append(fields, column[line]{head: name, text: ofMeasured(text)})
 	}
 	for _, f := range figures {
 		add(f.field, func(row *result.Row) string { return number(f.get(row.Timing)) })
@@ -195,26 +193,18 @@ func benchRecords(r *result.Report) [][]string {
 	if devices(all) != nil {
 		add("device", func(row *result.Row) string { return row.Device })
 	}
-	ratio := func(name string, get func(*result.Ratio) float64) {
-		fields = append(fields, field[line]{name, func(l line) string {
-			if l.rival == nil || l.rival.Ratio == nil {
-				return ""
-			}
-			return number(get(l.rival.Ratio))
-		}})
-	}
-	ratio("speedup", func(r *result.Ratio) float64 { return r.Median })
-	ratio("speedup_low", func(r *result.Ratio) float64 { return r.Low })
-	ratio("speedup_high", func(r *result.Ratio) float64 { return r.High })
-	return records(all, fields)
+	return records(all, append(fields, fieldsOf("", line.ratio, ratioFacts...)...))
+}
+
+var ratioFacts = []fact[result.Ratio]{
+	{"speedup", func(r *result.Ratio) string { return number(r.Median) }},
+	{"speedup_low", func(r *result.Ratio) string { return number(r.Low) }},
+	{"speedup_high", func(r *result.Ratio) string { return number(r.High) }},
 }
 
 // cause says why a row failed; "" when it did not.
 func cause(row *result.Row) string {
-	if row.Fault == nil {
-		return ""
-	}
-	return string(row.Fault.Cause)
+	return textOf(row.Fault, func(f *result.Fault) string { return string(f.Cause) })
 }
 
 // number writes a number of a field, where 0 is nothing.

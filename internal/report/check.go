@@ -48,6 +48,11 @@ func checkedRows(r *result.Report) []checked {
 	return out
 }
 
+// sides returns the sides that a row was measured against: the one its verdict is about first.
+func (c checked) sides() []*result.Side {
+	return where([]*result.Side{c.first, c.best}, func(side *result.Side) bool { return side != nil })
+}
+
 // played returns the side of a role that the row was measured against.
 func played(row *result.Row, role result.Role) *result.Side {
 	return sideOf(row, func(side *result.Side) bool { return side.Role == role && side.Change != nil })

@@ -28,9 +28,7 @@ func (b *builder) checkPlots(rows []checked) {
 		}
 		b.add(view.HTML, s)
 	}
-	if s := allHistories(rows); len(s.History) > 0 {
-		b.add(view.HTML, s)
-	}
+	b.add(view.HTML, allHistories(rows))
 }
 
 // leaning returns whether a change was shown to be one, as a class of plots.
@@ -49,10 +47,8 @@ func leaning(c *result.Change) string {
 func changes(rows []checked, gate result.Gate) *view.Changes {
 	ratios := []float64{1 + gate.Regression, 1 - gate.Improvement}
 	for _, c := range rows {
-		for _, side := range []*result.Side{c.first, c.best} {
-			if side != nil {
-				ratios = append(ratios, 1+side.Change.Median, 1+side.Change.Low, 1+side.Change.High)
-			}
+		for _, side := range c.sides() {
+			ratios = append(ratios, 1+side.Change.Median, 1+side.Change.Low, 1+side.Change.High)
 		}
 	}
 	made := &view.Changes{Gate: gateLine(gate), Axis: view.Axis{Scale: plot.FitRatios(ratios), Unit: view.Slowdown, Ticks: 8, Reference: 1, Rules: []plot.Tag{
@@ -79,8 +75,8 @@ func drawDuet(c checked, open bool) view.Duet {
 	d := view.Duet{Name: c.row.Name(), Badge: c.badge(), Change: c.changed(), Interval: c.interval(), Class: leaning(c.change), Times: c.times(c.first), Open: open}
 	sides := c.playing()
 	d.Axis, d.Versions = versions(c, sides)
-	for _, side := range []*result.Side{c.first, c.best} {
-		if side != nil && len(side.Change.Cells) > 0 {
+	for _, side := range c.sides() {
+		if len(side.Change.Cells) > 0 {
 			d.Cells = append(d.Cells, cells(c, side))
 		}
 	}
@@ -100,8 +96,8 @@ type entrant struct {
 // it is drawn on top.
 func (c checked) playing() []entrant {
 	var out []entrant
-	for _, side := range []*result.Side{c.best, c.first} {
-		if side != nil && side.Row != nil && measured(side.Row) {
+	for _, side := range slices.Backward(c.sides()) {
+		if measured(side.Row) {
 			out = append(out, entrant{sideName(side), string(side.Role), side.Row.Timing})
 		}
 	}
@@ -134,11 +130,7 @@ func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
 		}})
 	}
 	for _, side := range sides {
-		st := side.timing.Stats
-		out = append(out, view.Version{Name: side.name, Class: side.class, Mark: &plot.Mark{
-			Value: st.Median, Low: st.Low, High: st.High, Class: side.class, Label: unit.Duration(st.Median),
-			Title: fmt.Sprintf("%s: median %s, 95%% interval %s to %s", side.name, unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
-		}})
+		out = append(out, view.Version{Name: side.name, Class: side.class, Mark: medianMark(&side.timing.Stats, side.class, side.name)})
 	}
 	return axis, out
 }
@@ -203,7 +195,7 @@ func allHistories(rows []checked) view.Section {
 	left := 0
 	for _, c := range gravest(rows) {
 		past := recorded(c.row.History)
-		shown := times(past)
+		shown := len(where(past, hasTime))
 		if measured(c.row) && timed(c.row.Timing.Stats.Median) {
 			shown++
 		}
@@ -223,17 +215,13 @@ func allHistories(rows []checked) view.Section {
 
 // recorded returns the points from the first one with a time on.
 func recorded(points []result.HistoryPoint) []result.HistoryPoint {
-	for i, p := range points {
-		if timed(p.MedianS) {
-			return points[i:]
-		}
+	if first := slices.IndexFunc(points, hasTime); first >= 0 {
+		return points[first:]
 	}
 	return nil
 }
 
-func times(points []result.HistoryPoint) int {
-	return len(where(points, func(p result.HistoryPoint) bool { return timed(p.MedianS) }))
-}
+func hasTime(p result.HistoryPoint) bool { return timed(p.MedianS) }
 
 // timed reports whether a time was stored; a reset leaves none.
 func timed(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
@@ -262,7 +250,7 @@ func drawHistory(c checked, past []result.HistoryPoint) view.History {
 		st := c.row.Timing.Stats
 		made.Now = &plot.Mark{
 			Value: st.Median, Low: st.Low, High: st.High, Class: "own",
-			Title: fmt.Sprintf("this run: %s, 95%% interval %s to %s", unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
+			Title: "this run: " + estimate(st.Median, st.Low, st.High),
 		}
 		values, made.To = append(values, st.Low, st.Median, st.High), "this run"
 	}
@@ -291,15 +279,11 @@ func historyScale(values []float64) plot.Scale {
 }
 
 func pointTitle(p result.HistoryPoint) string {
-	text := fmt.Sprintf("%s, %s: %s", shortSHA(p.Commit), day(p), unit.Duration(p.MedianS))
+	text := unit.Duration(p.MedianS)
 	if 0 < p.LowS && p.LowS <= p.HighS {
-		text += fmt.Sprintf(", 95%% interval %s to %s", unit.Duration(p.LowS), unit.Duration(p.HighS))
+		text = estimate(p.MedianS, p.LowS, p.HighS)
 	}
-	text += ", moved by " + p.By
-	if p.Reason != "" {
-		text += ": " + p.Reason
-	}
-	return text
+	return shortSHA(p.Commit) + ", " + day(p) + ": " + text + ", moved by " + p.By + prefixed(": ", p.Reason)
 }
 
 func day(p result.HistoryPoint) string { return p.Time.UTC().Format("2006-01-02") }

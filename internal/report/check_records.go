@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,68 +12,66 @@ import (
 )
 
 // statFields returns the median of a row, for programs.
-func statFields[T any](prefix string, row func(T) *result.Row) []field[T] {
-	stat := func(name string, get func(result.Stats) float64) field[T] {
-		return field[T]{prefix + name, func(item T) string {
-			if r := row(item); r != nil && measured(r) {
-				return number(get(r.Timing.Stats))
-			}
-			return ""
+func statFields[T any](prefix string, row func(T) *result.Row) []column[T] {
+	stat := func(name string, get func(*result.Stats) float64) column[T] {
+		return column[T]{head: prefix + name, text: func(item T) string {
+			return textOf(stats(row(item)), func(s *result.Stats) string { return number(get(s)) })
 		}}
 	}
-	return []field[T]{
-		stat("median_s", func(s result.Stats) float64 { return s.Median }), stat("ci_95_low_s", func(s result.Stats) float64 { return s.Low }),
-		stat("ci_95_high_s", func(s result.Stats) float64 { return s.High }), stat("samples", func(s result.Stats) float64 { return float64(s.Count) }),
+	return []column[T]{
+		stat("median_s", func(s *result.Stats) float64 { return s.Median }),
+		stat("ci_95_low_s", func(s *result.Stats) float64 { return s.Low }),
+		stat("ci_95_high_s", func(s *result.Stats) float64 { return s.High }),
+		stat("samples", func(s *result.Stats) float64 { return float64(s.Count) }),
 	}
 }
 
-// changeField returns a number of a change, for programs.
-func changeField[T any](name string, change func(T) *result.Change, text func(*result.Change) string) field[T] {
-	return field[T]{name, func(item T) string {
-		if c := change(item); c != nil {
-			return text(c)
-		}
-		return ""
-	}}
+// fields makes columns of facts, for programs: pairs of a name and a fact.
+func fieldsOf[T, F any](prefix string, get func(T) *F, facts ...fact[F]) []column[T] {
+	var out []column[T]
+	for _, f := range facts {
+		out = append(out, column[T]{head: prefix + f.name, text: func(item T) string { return textOf(get(item), f.text) }})
+	}
+	return out
 }
 
-// changeFields returns the numbers that every change has.
-func changeFields[T any](prefix string, change func(T) *result.Change) []field[T] {
-	of := func(name string, get func(*result.Change) float64) field[T] {
-		return changeField(prefix+name, change, func(c *result.Change) string { return zero(get(c)) })
-	}
-	return []field[T]{
-		of("change", func(c *result.Change) float64 { return c.Median }), of("change_low", func(c *result.Change) float64 { return c.Low }),
-		of("change_high", func(c *result.Change) float64 { return c.High }), of("delta", func(c *result.Change) float64 { return c.Delta }),
-		of("shift_s", func(c *result.Change) float64 { return c.Shift }),
-	}
+// fact is what a field says of something that a row may lack.
+type fact[F any] struct {
+	name string
+	text func(*F) string
 }
 
-func optional(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return zero(*v)
+// changeFacts are the numbers that every change has.
+var changeFacts = []fact[result.Change]{
+	{"change", func(c *result.Change) string { return zero(c.Median) }},
+	{"change_low", func(c *result.Change) string { return zero(c.Low) }},
+	{"change_high", func(c *result.Change) string { return zero(c.High) }},
+	{"delta", func(c *result.Change) string { return zero(c.Delta) }},
+	{"shift_s", func(c *result.Change) string { return zero(c.Shift) }},
+}
+
+func optional(v *float64) string { return textOf(v, func(v *float64) string { return zero(*v) }) }
+
+// duetFacts are what only turns have.
+var duetFacts = []fact[result.Change]{
+	{"cycles", func(c *result.Change) string { return optional(c.Cycles) }},
+	{"cells", func(c *result.Change) string { return strconv.Itoa(len(c.Cells)) }},
+	{"pairs", func(c *result.Change) string { return strconv.Itoa(c.Pairs) }},
+	{"exact", func(c *result.Change) string { return strconv.FormatBool(c.Exact) }},
+	{"confirmed", func(c *result.Change) string { return strconv.FormatBool(c.Confirmed) }},
+	{"stopped", func(c *result.Change) string { return c.Stopped }},
 }
 
 // sideFields returns the version of a role that a row was measured against.
-func sideFields(role result.Role) []field[checked] {
+func sideFields(role result.Role) []column[checked] {
 	prefix := string(role) + "_"
 	side := func(c checked) *result.Side {
 		return cmp.Or(sideOf(c.row, func(side *result.Side) bool { return side.Role == role }), &result.Side{})
 	}
-	change := func(c checked) *result.Change { return side(c).Change }
-	of := func(name string, text func(*result.Change) string) field[checked] {
-		return changeField(prefix+name, change, text)
-	}
-	out := []field[checked]{{prefix + "commit", func(c checked) string { return side(c).Commit }}}
-	out = append(out, statFields(prefix, func(c checked) *result.Row { return side(c).Row })...)
-	out = append(out, changeFields(prefix, change)...)
-	return append(
-		out, of("cycles", func(c *result.Change) string { return optional(c.Cycles) }),
-		of("cells", func(c *result.Change) string { return strconv.Itoa(len(c.Cells)) }), of("pairs", func(c *result.Change) string { return strconv.Itoa(c.Pairs) }),
-		of("exact", func(c *result.Change) string { return strconv.FormatBool(c.Exact) }), of("confirmed", func(c *result.Change) string { return strconv.FormatBool(c.Confirmed) }),
-		of("stopped", func(c *result.Change) string { return c.Stopped }),
+	return slices.Concat(
+		[]column[checked]{{head: prefix + "commit", text: func(c checked) string { return side(c).Commit }}},
+		statFields(prefix, func(c checked) *result.Row { return side(c).Row }),
+		fieldsOf(prefix, func(c checked) *result.Change { return side(c).Change }, slices.Concat(changeFacts, duetFacts)...),
 	)
 }
 
@@ -81,29 +80,25 @@ func reasons(row *result.Row) string {
 }
 
 func checkRecords(r *result.Report) [][]string {
-	fields := []field[checked]{
-		{"kernel", func(c checked) string { return c.row.Kernel }},
-		{"config", func(c checked) string { return c.row.Config }},
-		{"verdict", func(c checked) string { return string(c.row.Verdict) }},
-		{"reasons", func(c checked) string { return reasons(c.row) }},
-		{"fault", func(c checked) string { return cause(c.row) }},
-		{"identity", func(c checked) string { return c.row.Identity }},
+	fields := []column[checked]{
+		{head: "kernel", text: func(c checked) string { return c.row.Kernel }},
+		{head: "config", text: func(c checked) string { return c.row.Config }},
+		{head: "verdict", text: func(c checked) string { return string(c.row.Verdict) }},
+		{head: "reasons", text: func(c checked) string { return reasons(c.row) }},
+		{head: "fault", text: func(c checked) string { return cause(c.row) }},
+		{head: "identity", text: func(c checked) string { return c.row.Identity }},
 	}
-	fields = append(fields, statFields("", func(c checked) *result.Row { return c.row })...)
-	fields = append(append(fields, sideFields(result.Base)...), sideFields(result.Best)...)
-	moved := func(name string, text func(*result.Moved) string) {
-		fields = append(fields, field[checked]{name, func(c checked) string {
-			if c.row.Moved == nil {
-				return ""
-			}
-			return text(c.row.Moved)
-		}})
-	}
-	moved("baseline", movedState)
-	moved("baseline_from_commit", func(m *result.Moved) string { return m.From })
-	moved("baseline_from_s", func(m *result.Moved) string { return number(m.FromS) })
-	fields = append(fields, field[checked]{"plan", func(c checked) string { return c.row.Plan }})
-	return records(checkedRows(r), append(fields, verifyFields...))
+	return records(checkedRows(r), slices.Concat(
+		fields, statFields("", func(c checked) *result.Row { return c.row }), sideFields(result.Base), sideFields(result.Best),
+		fieldsOf("", func(c checked) *result.Moved { return c.row.Moved }, movedFacts...),
+		[]column[checked]{{head: "plan", text: func(c checked) string { return c.row.Plan }}}, verifyFields,
+	))
+}
+
+var movedFacts = []fact[result.Moved]{
+	{"baseline", movedState},
+	{"baseline_from_commit", func(m *result.Moved) string { return m.From }},
+	{"baseline_from_s", func(m *result.Moved) string { return number(m.FromS) }},
 }
 
 // movedState says what happened to the baseline: moved, would move, refused, moved by this branch
@@ -210,12 +205,7 @@ var verifiedColumns = []column[checked]{
 	{head: "RMS", number: true, text: ofErrors(func(e *extremes) string { return far(e.rms) })},
 	{head: "atol", number: true, text: ofErrors(func(e *extremes) string { return e.atol })},
 	{head: "rtol", number: true, text: ofErrors(func(e *extremes) string { return e.rtol })},
-	{head: "timed samples verified", number: true, text: func(c checked) string {
-		if n := timedLooks(c.row); n > 0 {
-			return strconv.Itoa(n)
-		}
-		return ""
-	}},
+	{head: "timed samples verified", number: true, text: func(c checked) string { return number(float64(timedLooks(c.row))) }},
 	{head: "ran on the GPU", text: func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
 }
 
@@ -231,36 +221,26 @@ func verifiedSheet(rows []checked) *view.Table {
 }
 
 // verifyFields are a row's verification for programs.
-var verifyFields = []field[checked]{
-	{"oracle", ofAnswers(func(v *result.Verification) string { return v.Oracle })},
-	{"integrity", ofAnswers(func(v *result.Verification) string { return string(v.Integrity) })},
-	{"cases_passed", ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Passed) })},
-	{"cases_failed", ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Failed) })},
-	{"cases_skipped", ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Skipped) })},
-	{"max_abs", ofErrors(func(e *extremes) string { return zero(e.abs) })},
-	{"max_rel", ofErrors(func(e *extremes) string { return relativeField(e.abs, e.rel) })},
-	{"rms", ofErrors(func(e *extremes) string { return zero(e.rms) })},
-	{"findings", func(c checked) string { return strings.Join(exploits(c.row), "; ") }},
-	{"wrong", checked.blunder},
-	{"kernels", ofAnswers(func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") })},
+var verifyFields = []column[checked]{
+	{head: "oracle", text: ofAnswers(func(v *result.Verification) string { return v.Oracle })},
+	{head: "integrity", text: ofAnswers(func(v *result.Verification) string { return string(v.Integrity) })},
+	{head: "cases_passed", text: ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Passed) })},
+	{head: "cases_failed", text: ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Failed) })},
+	{head: "cases_skipped", text: ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Skipped) })},
+	{head: "max_abs", text: ofErrors(func(e *extremes) string { return zero(e.abs) })},
+	{head: "max_rel", text: ofErrors(func(e *extremes) string { return relativeField(e.abs, e.rel) })},
+	{head: "rms", text: ofErrors(func(e *extremes) string { return zero(e.rms) })},
+	{head: "findings", text: func(c checked) string { return strings.Join(exploits(c.row), "; ") }},
+	{head: "wrong", text: checked.blunder},
+	{head: "kernels", text: ofAnswers(func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") })},
 }
 
 // ofAnswers makes a fact of rows whose answers were verified.
 func ofAnswers(text func(*result.Verification) string) func(checked) string {
-	return func(c checked) string {
-		if c.row.Verification == nil {
-			return ""
-		}
-		return text(c.row.Verification)
-	}
+	return func(c checked) string { return textOf(c.row.Verification, text) }
 }
 
 // ofErrors makes a fact of rows that have errors to show.
 func ofErrors(text func(*extremes) string) func(checked) string {
-	return ofAnswers(func(v *result.Verification) string {
-		if e := worstOf(v.Cases); e != nil {
-			return text(e)
-		}
-		return ""
-	})
+	return ofAnswers(func(v *result.Verification) string { return textOf(worstOf(v.Cases), text) })
 }

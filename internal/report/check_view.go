@@ -30,9 +30,9 @@ func (b *builder) check() {
 	b.checkText(rows)
 	b.add(view.Markdown, view.Section{Table: totals(rows)})
 	b.lines(view.Markdown, "", present(origin(r))...)
-	b.items(view.Text|view.Markdown, accusations(r.Rows, rowName))
+	b.add(view.Text|view.Markdown, accusations(r.Rows, rowName))
 	b.checkComment(rows)
-	b.items(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Text, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
 	b.warnings(view.Text|view.Markdown, allWarnings(calm(attentive(r))))
 	notes := checkNotes(r)
@@ -42,7 +42,7 @@ func (b *builder) check() {
 	b.notes(view.HTML, notes)
 	if b.shows(view.HTML) {
 		b.checkPlots(rows)
-		b.table("verified", "Verification", verifiedSheet(rows))
+		b.sheet("verified", "Verification", verifiedSheet(rows))
 		b.measuredPage(unpaired(r, rows), told)
 	}
 	alarm := alarms(r)
@@ -63,7 +63,7 @@ func (b *builder) checkText(rows []checked) {
 	case len(of(rows, planned)) > 0:
 		b.add(view.Text, view.Section{Table: tableOf("", shown, planColumns)})
 	case len(shown) > 0:
-		b.add(view.Text, view.Section{Table: dropEmpty(checkTable("", shown, textColumns))})
+		b.add(view.Text, view.Section{Table: checkTable("", shown, used(checkLines(shown), textColumns))})
 	}
 	if len(unchanged) > 0 {
 		first := view.Line{Text: unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows), Tone: view.Quiet}
@@ -185,8 +185,8 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 		return items[:min(mostProblems, len(items))]
 	}
 	problems = cut(problems, "problem")
-	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: cut(checkFailures(rows), "failure")})
-	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
+	b.add(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: cut(checkFailures(rows), "failure")})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
 	b.warnings(view.HTML, doubts)
 	return told
 }
@@ -224,24 +224,14 @@ func tiles(rows []checked) []view.Badge {
 	return out
 }
 
-func noun(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
-}
+func noun(n int, what string) string { return verb(n, what+"s", what) }
 
 // alike returns the word for rows that all have the same outcome; "" for others.
 func alike(rows []checked) string {
-	for _, c := range rows {
-		if c.word() != rows[0].word() {
-			return ""
-		}
+	if words := distinct(each(rows, checked.word)); len(words) == 1 {
+		return words[0]
 	}
-	if len(rows) == 0 {
-		return ""
-	}
-	return rows[0].word()
+	return ""
 }
 
 func movedNote(rows []checked) string {

@@ -184,7 +184,7 @@ func (c checked) times(side *result.Side) string {
 	switch {
 	case !measured(c.row):
 		return ""
-	case side != nil && side.Row != nil && measured(side.Row):
+	case side != nil && measured(side.Row):
 		return unit.Pair(side.Row.Timing.Stats.Median, c.row.Timing.Stats.Median)
 	}
 	return unit.Duration(c.row.Timing.Stats.Median)
@@ -192,7 +192,7 @@ func (c checked) times(side *result.Side) string {
 
 // sideMedian returns the median of the side of a role.
 func (c checked) sideMedian(role result.Role) string {
-	if side := played(c.row, role); side != nil && side.Row != nil && measured(side.Row) {
+	if side := played(c.row, role); side != nil && measured(side.Row) {
 		return unit.Duration(side.Row.Timing.Stats.Median)
 	}
 	return ""

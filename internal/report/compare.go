@@ -82,20 +82,12 @@ func (c compared) interval() string {
 }
 
 func (c compared) effect() string {
-	if c.change == nil {
-		return ""
-	}
-	return strings.Replace(fmt.Sprintf("%.2f", c.change.Delta), "-", "−", 1)
+	return textOf(c.change, func(c *result.Change) string { return strings.Replace(fmt.Sprintf("%.2f", c.Delta), "-", "−", 1) })
 }
 
 // ofChange makes a fact of rows that were compared.
 func ofChange(text func(*result.Change) string) func(compared) string {
-	return func(c compared) string {
-		if c.change == nil {
-			return ""
-		}
-		return text(c.change)
-	}
+	return func(c compared) string { return textOf(c.change, text) }
 }
 
 func probability(p *float64) string {
@@ -110,10 +102,10 @@ func probability(p *float64) string {
 
 // median writes a side's median with half the width of its interval.
 func median(r *result.Row) string {
-	if r == nil || !measured(r) {
+	s := stats(r)
+	if s == nil {
 		return ""
 	}
-	s := r.Timing.Stats
 	if s.Low == s.High {
 		return unit.Duration(s.Median)
 	}
@@ -126,7 +118,7 @@ func (c compared) samples() string {
 	}
 	var out []string
 	for _, r := range []*result.Row{c.before, c.after} {
-		if r != nil && measured(r) {
+		if measured(r) {
 			out = append(out, unit.Count(r.Timing.Stats.Count))
 		}
 	}
@@ -134,10 +126,7 @@ func (c compared) samples() string {
 }
 
 func (c compared) changed() string {
-	if c.change == nil {
-		return ""
-	}
-	return unit.Percent(c.change.Median)
+	return textOf(c.change, func(c *result.Change) string { return unit.Percent(c.Median) })
 }
 
 // inputsLine says what was compared: "old.json → new.json (hyperfine)".
@@ -214,7 +203,7 @@ func sidesDrawn(rows []compared) *result.Report {
 	drawn := &result.Report{}
 	for _, c := range rows[:min(mostDrawn, len(rows))] {
 		for i, side := range []*result.Row{c.before, c.after} {
-			if side != nil && measured(side) {
+			if measured(side) {
 				when := []string{"before", "after"}[i]
 				drawn.Rows = append(drawn.Rows, &result.Row{Kernel: c.name(), Config: when, Timing: side.Timing})
 			}
@@ -243,10 +232,7 @@ var compareColumns = []column[compared]{
 	{head: "95% interval", text: compared.interval},
 	{head: "δ", number: true, text: compared.effect},
 	{head: "U", number: true, text: ofChange(func(c *result.Change) string {
-		if c.U == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*c.U, 'f', -1, 64)
+		return textOf(c.U, func(u *float64) string { return strconv.FormatFloat(*u, 'f', -1, 64) })
 	})},
 	{head: "p", number: true, text: ofChange(func(c *result.Change) string { return probability(c.P) })},
 	{head: "p adjusted", number: true, text: ofChange(func(c *result.Change) string { return probability(c.PAdjusted) })},
@@ -302,22 +288,23 @@ func compareRecords(r *result.Report) [][]string {
 	for _, row := range r.Rows { // in their order
 		rows = append(rows, comparedRows(&result.Report{Rows: []*result.Row{row}})...)
 	}
-	change := func(c compared) *result.Change { return c.change }
-	of := func(name string, text func(*result.Change) string) field[compared] {
-		return changeField(name, change, text)
+	fields := []column[compared]{
+		{head: "kernel", text: func(c compared) string { return c.row.Kernel }},
+		{head: "config", text: func(c compared) string { return c.row.Config }},
+		{head: "verdict", text: func(c compared) string { return c.verdict }},
+		{head: "reasons", text: func(c compared) string { return c.notes }},
 	}
-	fields := []field[compared]{
-		{"kernel", func(c compared) string { return c.row.Kernel }},
-		{"config", func(c compared) string { return c.row.Config }},
-		{"verdict", func(c compared) string { return c.verdict }},
-		{"reasons", func(c compared) string { return c.notes }},
-	}
-	fields = append(fields, statFields("before_", func(c compared) *result.Row { return c.before })...)
-	fields = append(fields, statFields("", func(c compared) *result.Row { return c.after })...)
-	fields = append(fields, changeFields("", change)...)
-	return records(rows, append(
-		fields, of("u", func(c *result.Change) string { return optional(c.U) }), of("p", func(c *result.Change) string { return optional(c.P) }),
-		of("p_adjusted", func(c *result.Change) string { return optional(c.PAdjusted) }), of("cycles", func(c *result.Change) string { return optional(c.Cycles) }),
-		of("paired", func(c *result.Change) string { return strconv.FormatBool(c.Paired) }),
+	return records(rows, slices.Concat(
+		fields, statFields("before_", func(c compared) *result.Row { return c.before }), statFields("", func(c compared) *result.Row { return c.after }),
+		fieldsOf("", func(c compared) *result.Change { return c.change }, slices.Concat(changeFacts, testFacts)...),
 	))
+}
+
+// testFacts are what only a comparison of two files has.
+var testFacts = []fact[result.Change]{
+	{"u", func(c *result.Change) string { return optional(c.U) }},
+	{"p", func(c *result.Change) string { return optional(c.P) }},
+	{"p_adjusted", func(c *result.Change) string { return optional(c.PAdjusted) }},
+	{"cycles", func(c *result.Change) string { return optional(c.Cycles) }},
+	{"paired", func(c *result.Change) string { return strconv.FormatBool(c.Paired) }},
 }

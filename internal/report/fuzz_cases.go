@@ -63,9 +63,9 @@ func caseTexts(rows []tried) []view.Section {
 	var out []view.Section
 	for _, t := range rows {
 		if len(t.v.Cases) > 0 {
-			failures := t.failures()
+			shown, failures := textRows(t), t.failures()
 			out = append(out, view.Section{
-				In: view.Text, Name: t.row.Kernel + variant(t.row), Table: dropEmpty(tableOf("", textRows(t), caseColumns)),
+				In: view.Text, Name: t.row.Kernel + variant(t.row), Table: tableOf("", shown, used(shown, caseColumns)),
 				Items: failures[:min(mostExpanded, len(failures))], Left: max(0, len(failures)-mostExpanded), Noun: "failure",
 			})
 		}

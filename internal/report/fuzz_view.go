@@ -34,9 +34,9 @@ func (b *builder) fuzz() {
 	if len(tools.Parts) > 0 {
 		b.add(view.Text, tools)
 	}
-	b.items(view.Text|view.Markdown, accusations(r.Rows, kernelName))
-	b.items(view.Text, view.Section{Items: faults(r, true)})
-	b.items(view.Markdown, fuzzComment(rows))
+	b.add(view.Text|view.Markdown, accusations(r.Rows, kernelName))
+	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Markdown, fuzzComment(rows))
 	doubts := b.fuzzPage(rows)
 	if len(tools.Parts) > 0 {
 		b.add(view.Markdown|view.HTML, tools)
@@ -206,12 +206,12 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 		}
 		failures = append(failures, t.failures()...)
 	}
-	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
+	b.add(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
 	problems := faults(b.r, false)
 	for i := range problems { // none was to be measured
 		problems[i].Badge.Text = strings.Replace(problems[i].Badge.Text, "not measured", "not tried", 1)
 	}
-	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
 	left := len(failures) - mostProblems
 	return append(allWarnings(b.r), present(when(left > 0, view.Counted(left, "more failure")+" in the JSON report"))...)
 }

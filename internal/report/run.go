@@ -21,10 +21,12 @@ type line struct {
 	rival *result.Rival // nil for the row itself
 }
 
-// lines returns all rows with their rivals below them.
-func lines(r *result.Report) []line {
+// lines returns all rows of a report with their rivals below them.
+func lines(r *result.Report) []line { return linesOfRows(r.Rows) }
+
+func linesOfRows(rows []*result.Row) []line {
 	var out []line
-	for _, row := range r.Rows {
+	for _, row := range rows {
 		out = append(out, line{label: row.Name(), row: row})
 		for _, rival := range row.Rivals {
 			out = append(out, line{label: rival.Label, row: rival.Row, rival: rival})
@@ -36,8 +38,7 @@ func lines(r *result.Report) []line {
 // judged returns what a line came to: how much faster the kernel is than a rival, or the
 // row's verdict or fault; nothing when there is nothing to say.
 func (l line) judged() view.Cell {
-	if l.rival != nil && l.rival.Ratio != nil {
-		ratio := l.rival.Ratio
+	if ratio := l.ratio(); ratio != nil {
 		return view.Cell{Text: fmt.Sprintf("%.2f×", ratio.Median), Rest: fmt.Sprintf(" [%.2f, %.2f]", ratio.Low, ratio.High), Tone: standing(ratio)}
 	}
 	text := status(l.row)
@@ -54,6 +55,14 @@ func (l line) judged() view.Cell {
 	return view.Cell{Text: text, Tone: view.Plain}
 }
 
+// ratio returns how a row compares with a rival; nil where it was not compared.
+func (l line) ratio() *result.Ratio {
+	if l.rival == nil {
+		return nil
+	}
+	return l.rival.Ratio
+}
+
 // standing is whether the row's kernel was shown to be faster than a rival.
 func standing(ratio *result.Ratio) view.Tone {
 	switch {
@@ -66,7 +75,17 @@ func standing(ratio *result.Ratio) view.Tone {
 }
 
 // measured reports whether a row has a number to show.
-func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Count > 0 }
+func measured(r *result.Row) bool { return stats(r) != nil }
+
+// stats returns the statistics of a row; nil where it has none to show.
+func stats(r *result.Row) *result.Stats {
+	if r == nil || r.Timing == nil || r.Timing.Stats.Count == 0 {
+		return nil
+	}
+	return &r.Timing.Stats
+}
+
+func (l line) measured() bool { return measured(l.row) }
 
 // cutShort reports whether a row was interrupted while it was measured: it has numbers,
 // and nothing was made of them.
@@ -228,7 +247,7 @@ func span(d time.Duration) string {
 
 // machineFacts returns the fingerprint, without what the machine did not tell.
 func machineFacts(r *result.Report) []view.Fact {
-	var out []view.Fact
+	out := []view.Fact{}
 	add := func(name string, parts ...string) {
 		if kept := present(parts...); len(kept) > 0 {
 			out = append(out, view.Fact{Name: name, Text: strings.Join(kept, ", ")})

@@ -179,7 +179,7 @@ func subjectParts(groups []subjects) []view.Section {
 	for _, group := range groups {
 		list, more := group.folded()
 		out = append(out, view.Section{
-			In: view.Text, Name: group.name, Table: dropEmpty(tableOf("", list, subjectColumns)), Lines: linesOf(view.Unsure, more),
+			In: view.Text, Name: group.name, Table: tableOf("", list, used(list, subjectColumns)), Lines: linesOf(view.Unsure, more),
 		}, view.Section{
 			In: view.Markdown, Title: "Cell " + group.name + ": " + group.summary(), Table: tableOf("", list, subjectColumns), Lines: linesOf("", more), Noun: "row", Count: len(group.items),
 		})
@@ -245,14 +245,14 @@ func selftestRecords(r *result.Report) [][]string {
 	for _, group := range byKind(selftestOf(r)) {
 		all = append(all, group.items...)
 	}
-	return records(all, []field[result.SelftestSubject]{
-		{"kind", func(s result.SelftestSubject) string { return s.Kind }},
-		{"name", func(s result.SelftestSubject) string { return s.Name }},
-		{"role", func(s result.SelftestSubject) string { return s.Role }},
-		{"exploit", func(s result.SelftestSubject) string { return s.Exploit }},
-		{"outcome", func(s result.SelftestSubject) string { return s.Outcome }},
-		{"by", func(s result.SelftestSubject) string { return s.By }},
-		{"why", func(s result.SelftestSubject) string { return s.Why }},
-		{"seconds", func(s result.SelftestSubject) string { return number(s.Seconds) }},
+	return records(all, []column[result.SelftestSubject]{
+		{head: "kind", text: func(s result.SelftestSubject) string { return s.Kind }},
+		{head: "name", text: func(s result.SelftestSubject) string { return s.Name }},
+		{head: "role", text: func(s result.SelftestSubject) string { return s.Role }},
+		{head: "exploit", text: func(s result.SelftestSubject) string { return s.Exploit }},
+		{head: "outcome", text: func(s result.SelftestSubject) string { return s.Outcome }},
+		{head: "by", text: func(s result.SelftestSubject) string { return s.By }},
+		{head: "why", text: func(s result.SelftestSubject) string { return s.Why }},
+		{head: "seconds", text: func(s result.SelftestSubject) string { return number(s.Seconds) }},
 	})
 }

@@ -105,6 +105,12 @@ type Section struct {
 // Shown reports whether a form has the section.
 func (s Section) Shown(form Form) bool { return s.In&form != 0 }
 
+// Empty reports whether a section has nothing to show.
+func (s Section) Empty() bool {
+	parts := len(s.Names) + len(s.Lines) + len(s.Items) + len(s.Tools) + len(s.Charts) + len(s.Strips) + len(s.Duets) + len(s.History) + len(s.Parts)
+	return s.Table == nil && s.Changes == nil && s.Facts == nil && s.Left == 0 && parts == 0
+}
+
 // Name is a row, or several of one kernel.
 type Name struct {
 	Text string
