@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -165,11 +166,7 @@ func strain(o *result.OutputError) float64 {
 
 // place returns an element as source code would write it: "out[3, 0, 447, 12]".
 func place(name string, index []int64) string {
-	parts := make([]string, len(index))
-	for i, n := range index {
-		parts[i] = fmt.Sprint(n)
-	}
-	return name + "[" + strings.Join(parts, ", ") + "]"
+	return name + "[" + strings.Join(each(index, func(n int64) string { return fmt.Sprint(n) }), ", ") + "]"
 }
 
 // worstLine returns the element of an output that is furthest off; "" when there is none,
@@ -187,15 +184,7 @@ func worstLine(o *result.OutputError, reason string) string {
 
 // why returns the reason of a failure, whoever gave it.
 func why(c *result.Case) string {
-	switch {
-	case c.Reason != "":
-		return c.Reason
-	case c.Fault != nil && c.Fault.Message != "":
-		return c.Fault.Message
-	case c.Fault != nil:
-		return string(c.Fault.Cause)
-	}
-	return ""
+	return cmp.Or(c.Reason, textOf(c.Fault, func(f *result.Fault) string { return cmp.Or(f.Message, string(f.Cause)) }))
 }
 
 // found is a finding, and how often it was made.
@@ -209,24 +198,16 @@ func findings(v *result.Verification) []found {
 	if v == nil {
 		return nil
 	}
-	var out []found
-	at := map[result.Finding]int{}
-	for _, f := range v.Findings {
-		if _, seen := at[f]; !seen {
-			at[f] = len(out)
-			out = append(out, found{Finding: f})
+	var proofs, rest []found
+	for _, g := range grouped(v.Findings, func(f result.Finding) string { return fmt.Sprint(f) }) {
+		f := found{g.items[0], len(g.items)}
+		if f.Severity == result.Cheated {
+			proofs = append(proofs, f)
+		} else {
+			rest = append(rest, f)
 		}
-		out[at[f]].times++
 	}
-	slices.SortStableFunc(out, func(a, b found) int { return proof(b) - proof(a) })
-	return out
-}
-
-func proof(f found) int {
-	if f.Severity == result.Cheated {
-		return 1
-	}
-	return 0
+	return append(proofs, rest...)
 }
 
 // told reports whether the row's fault is this finding.
@@ -235,11 +216,7 @@ func (f found) told(row *result.Row) bool {
 }
 
 func (f found) String() string {
-	text := f.Message
-	if f.times > 1 {
-		text += fmt.Sprintf(" (%s times)", unit.Count(f.times))
-	}
-	return text
+	return f.Message + when(f.times > 1, " ("+unit.Count(f.times)+" times)")
 }
 
 // suspicious reports whether there is evidence against a row, but no proof.

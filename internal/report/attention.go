@@ -105,12 +105,7 @@ func allWarnings(r *result.Report) []string {
 	return out
 }
 
-func hinted(text, hint string) string {
-	if hint == "" {
-		return text
-	}
-	return text + " (" + hint + ")"
-}
+func hinted(text, hint string) string { return text + when(hint != "", " ("+hint+")") }
 
 // attentive returns the report with everything that needs attention among its warnings: also sides
 // that are not available, baselines that did not move and unknown answers, each sentence once;
@@ -166,11 +161,7 @@ func remedyOf(side *result.Side, sentence string) string {
 
 // lost says that the commit of a best-known version is gone, although the version itself is here.
 func lost(m *result.Moved) string {
-	text := "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more"
-	if m.Refused != "" {
-		text += "; the baseline stays bound to that: " + m.Refused
-	}
-	return text
+	return "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more" + prefixed("; the baseline stays bound to that: ", m.Refused)
 }
 
 // unrest are the doubts that a duet removes: disturbances affect both sides, and the interval

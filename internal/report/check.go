@@ -152,11 +152,7 @@ func summary(rows []checked) string {
 
 // headline returns the outcome of the check in words.
 func headline(r *result.Report, rows []checked) string {
-	text := verdictLine(r, rows)
-	if n := suspects(rows); n != "" {
-		text += ", " + n
-	}
-	return text
+	return verdictLine(r, rows) + prefixed(", ", suspects(rows))
 }
 
 func verdictLine(r *result.Report, rows []checked) string {
@@ -230,10 +226,7 @@ func alarms(r *result.Report) string {
 
 // checkHeading says what was checked where, and against what.
 func checkHeading(r *result.Report, rows []checked) []string {
-	against := ""
-	if r.Base != nil {
-		against = "against " + strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA))
-	}
+	against := textOf(r.Base, func(base *result.BaseRef) string { return "against " + strings.TrimSpace(base.Ref+" "+shortSHA(base.SHA)) })
 	return append([]string{"pawl " + r.Tool.Version, machineLine(r)}, present(kernelsLine(rows), view.Counted(len(rows), "config"), against)...)
 }
 

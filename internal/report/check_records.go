@@ -26,7 +26,7 @@ func statFields[T any](prefix string, row func(T) *result.Row) []column[T] {
 	}
 }
 
-// fields makes columns of facts, for programs: pairs of a name and a fact.
+// fieldsOf makes columns of facts about something that an item may lack, for programs.
 func fieldsOf[T, F any](prefix string, get func(T) *F, facts ...fact[F]) []column[T] {
 	var out []column[T]
 	for _, f := range facts {
@@ -35,7 +35,7 @@ func fieldsOf[T, F any](prefix string, get func(T) *F, facts ...fact[F]) []colum
 	return out
 }
 
-// fact is what a field says of something that a row may lack.
+// fact is a field of something that an item may lack.
 type fact[F any] struct {
 	name string
 	text func(*F) string

@@ -126,10 +126,7 @@ func (b *builder) checkComment(rows []checked) {
 // totals returns the summary: how many rows have which outcome.
 func totals(rows []checked) *view.Table {
 	amount := func(sections ...section) string { return unit.Count(len(of(rows, sections...))) }
-	slower := amount(slowed, onPurpose)
-	if len(of(rows, onPurpose)) > 0 {
-		slower += " (" + amount(onPurpose) + " on purpose)"
-	}
+	slower := amount(slowed, onPurpose) + when(len(of(rows, onPurpose)) > 0, " ("+amount(onPurpose)+" on purpose)")
 	rest := amount(failed, undecided, planned)
 	if other := of(rows, failed, undecided, planned); len(other) > 0 {
 		rest = summary(other)
@@ -162,10 +159,7 @@ func origin(r *result.Report) string {
 
 // baseName names what a change is judged against; "" where there is nothing.
 func baseName(r *result.Report) string {
-	if r.Base == nil {
-		return ""
-	}
-	return strings.TrimSpace(r.Base.Ref + " " + fmt.Sprintf("%.12s", r.Base.SHA))
+	return textOf(r.Base, func(base *result.BaseRef) string { return strings.TrimSpace(base.Ref + " " + fmt.Sprintf("%.12s", base.SHA)) })
 }
 
 // checkPage adds what a page says before its plots, and returns the report with the
@@ -257,11 +251,7 @@ func checkFacts(r *result.Report) []view.Fact {
 			facts = append(facts, view.Fact{Name: "base", Text: baseName(r)})
 		}
 	}
-	gate := gateLine(gateOf(r))
-	if text := alarms(r); text != "" {
-		gate += " · " + text
-	}
-	return append(facts, view.Fact{Name: "gate", Text: gate})
+	return append(facts, view.Fact{Name: "gate", Text: gateLine(gateOf(r)) + prefixed(" · ", alarms(r))})
 }
 
 // sided returns the report with the other sides of its rows as separate lines, the gravest first,

@@ -42,17 +42,23 @@ func (l line) judged() view.Cell {
 		return view.Cell{Text: fmt.Sprintf("%.2f×", ratio.Median), Rest: fmt.Sprintf(" [%.2f, %.2f]", ratio.Low, ratio.High), Tone: standing(ratio)}
 	}
 	text := status(l.row)
-	switch {
-	case text == "":
+	if text == "" {
 		return view.Cell{}
-	case l.row.Verdict == result.Improvement:
-		return view.Cell{Text: text, Tone: view.Good}
-	case l.row.Verdict == result.Regression || l.row.Verdict == result.Incorrect || l.row.Verdict == result.Broken || l.row.Verdict == result.Rejected:
-		return view.Cell{Text: text, Tone: view.Bad}
-	case l.row.Fault != nil || l.row.Verdict == result.Inconclusive || l.row.Verdict == result.Incomparable:
-		return view.Cell{Text: text, Tone: view.Unsure}
 	}
-	return view.Cell{Text: text, Tone: view.Plain}
+	tone := view.Plain
+	switch l.row.Verdict {
+	case result.Improvement:
+		tone = view.Good
+	case result.Regression, result.Incorrect, result.Broken, result.Rejected:
+		tone = view.Bad
+	case result.Inconclusive, result.Incomparable:
+		tone = view.Unsure
+	default:
+		if l.row.Fault != nil {
+			tone = view.Unsure
+		}
+	}
+	return view.Cell{Text: text, Tone: tone}
 }
 
 // ratio returns how a row compares with a rival; nil where it was not compared.
@@ -111,12 +117,7 @@ func byKernel(r *result.Report) []group[*result.Row] {
 	return grouped(r.Rows, func(row *result.Row) string { return row.Kernel })
 }
 
-func variant(row *result.Row) string {
-	if len(row.Params) == 0 {
-		return ""
-	}
-	return " " + pairs(row.Params)
-}
+func variant(row *result.Row) string { return prefixed(" ", pairs(row.Params)) }
 
 // pairs writes what names stand for: "B=32 H=8".
 func pairs(m map[string]string) string {
@@ -152,11 +153,7 @@ func machineLine(r *result.Report) string {
 	if cpu.Model == "" {
 		return r.DeviceClass
 	}
-	line := fmt.Sprintf("%s, %d cores", cpu.Model, cpu.Cores)
-	if cpu.Cores == 1 {
-		line = cpu.Model + ", 1 core"
-	}
-	return line
+	return cpu.Model + ", " + view.Count(cpu.Cores, "core")
 }
 
 // methodLine says how it was measured.
@@ -227,14 +224,7 @@ func runFacts(r *result.Report) []view.Fact {
 
 // commit names the commit that ran; "" where none is known.
 func commit(r *result.Report) string {
-	if r.Commit == nil {
-		return ""
-	}
-	text := fmt.Sprintf("%.12s", r.Commit.SHA)
-	if r.Commit.Dirty {
-		text += " with local changes"
-	}
-	return text
+	return textOf(r.Commit, func(c *result.Commit) string { return fmt.Sprintf("%.12s", c.SHA) + when(c.Dirty, " with local changes") })
 }
 
 // span writes how long a run took.
@@ -263,11 +253,7 @@ func machineFacts(r *result.Report) []view.Fact {
 		add("GPU id", g.UUID)
 	}
 	add("processor", m.CPU.Model, when(m.CPU.Cores > 0, view.Count(m.CPU.Cores, "core")), when(m.CPU.Threads > 1, "SMT"), positive(m.CPU.MaxGHz, "%.2f GHz"))
-	var caches []string
-	for _, c := range m.CPU.Caches {
-		caches = append(caches, fmt.Sprintf("L%d %s %s", c.Level, c.Type, unit.Bytes(c.Bytes)))
-	}
-	add("caches", caches...)
+	add("caches", each(m.CPU.Caches, func(c result.Cache) string { return fmt.Sprintf("L%d %s %s", c.Level, c.Type, unit.Bytes(c.Bytes)) })...)
 	add("clock policy", prefixed("governor ", m.CPU.Governor), prefixed("turbo ", m.CPU.Turbo))
 	add("features", m.CPU.Features)
 	add("memory", sized(m.MemoryBytes, ""))
