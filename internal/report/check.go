@@ -226,7 +226,9 @@ func alarms(r *result.Report) string {
 
 // checkHeading says what was checked where, and against what.
 func checkHeading(r *result.Report, rows []checked) []string {
-	against := textOf(r.Base, func(base *result.BaseRef) string { return "against " + strings.TrimSpace(base.Ref+" "+shortSHA(base.SHA)) })
+	against := textOf(r.Base, func(base *result.BaseRef) string {
+		return "against " + strings.TrimSpace(base.Ref+" "+shortSHA(base.SHA))
+	})
 	return append([]string{"pawl " + r.Tool.Version, machineLine(r)}, present(kernelsLine(rows), view.Counted(len(rows), "config"), against)...)
 }
 

@@ -159,7 +159,9 @@ func origin(r *result.Report) string {
 
 // baseName names what a change is judged against; "" where there is nothing.
 func baseName(r *result.Report) string {
-	return textOf(r.Base, func(base *result.BaseRef) string { return strings.TrimSpace(base.Ref + " " + fmt.Sprintf("%.12s", base.SHA)) })
+	return textOf(r.Base, func(base *result.BaseRef) string {
+		return strings.TrimSpace(base.Ref + " " + fmt.Sprintf("%.12s", base.SHA))
+	})
 }
 
 // checkPage adds what a page says before its plots, and returns the report with the

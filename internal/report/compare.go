@@ -25,8 +25,8 @@ type compared struct {
 // verdictOrder puts first what somebody must review.
 var verdictOrder = []result.Verdict{result.Regression, result.Improvement, result.Inconclusive, result.Incomparable, result.Maintained, result.New, ""}
 
-// comparedRows returns the rows, the gravest first, else in their order.
-func comparedRows(r *result.Report) []compared {
+// rowsOf returns the rows in their order.
+func rowsOf(r *result.Report) []compared {
 	out := make([]compared, 0, len(r.Rows))
 	for _, row := range r.Rows {
 		c := compared{row: row, after: row, verdict: string(row.Verdict)}
@@ -39,6 +39,12 @@ func comparedRows(r *result.Report) []compared {
 		c.notes = c.remarks()
 		out = append(out, c)
 	}
+	return out
+}
+
+// comparedRows returns the rows, the gravest first, else in their order.
+func comparedRows(r *result.Report) []compared {
+	out := rowsOf(r)
 	slices.SortStableFunc(out, func(a, b compared) int {
 		return cmp.Compare(slices.Index(verdictOrder, a.row.Verdict), slices.Index(verdictOrder, b.row.Verdict))
 	})
@@ -284,17 +290,13 @@ func (c compared) tone() view.Tone {
 }
 
 func compareRecords(r *result.Report) [][]string {
-	var rows []compared
-	for _, row := range r.Rows { // in their order
-		rows = append(rows, comparedRows(&result.Report{Rows: []*result.Row{row}})...)
-	}
 	fields := []column[compared]{
 		{head: "kernel", text: func(c compared) string { return c.row.Kernel }},
 		{head: "config", text: func(c compared) string { return c.row.Config }},
 		{head: "verdict", text: func(c compared) string { return c.verdict }},
 		{head: "reasons", text: func(c compared) string { return c.notes }},
 	}
-	return records(rows, slices.Concat(
+	return records(rowsOf(r), slices.Concat(
 		fields, statFields("before_", func(c compared) *result.Row { return c.before }), statFields("", func(c compared) *result.Row { return c.after }),
 		fieldsOf("", func(c compared) *result.Change { return c.change }, slices.Concat(changeFacts, testFacts)...),
 	))

@@ -99,6 +99,11 @@ func (t tried) took() float64 {
 // of returns the cases with a fate.
 func (t tried) of(f fate) []*result.Case { return fated(t.v.Cases, f) }
 
+// failingFirst returns all cases, first those that fail and last those that need no attention.
+func (t tried) failingFirst() []*result.Case {
+	return slices.Concat(t.of(wrong), t.of(skipped), t.of(passed))
+}
+
 func fated(cases []*result.Case, f fate) []*result.Case {
 	return where(cases, func(c *result.Case) bool { return fateOf(c) == f })
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,8 @@ type caseRow struct {
 func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone: c.fate.tone()} }
 
 // rowOf returns a case with the output that is nearest to failing.
-func rowOf(c *result.Case, f fate) caseRow {
-	row := caseRow{lane: c.Lane, name: sizes(c), fate: f, note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
+func rowOf(c *result.Case) caseRow {
+	row := caseRow{lane: c.Lane, name: sizes(c), fate: fateOf(c), note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
 	return row.with(closest(c))
 }
 
@@ -86,7 +87,7 @@ func textRows(t tried) []caseRow {
 			switch f := fateOf(c); {
 			case f == skipped:
 			case f == passed && len(good) <= mostPassed, f == wrong && listed < mostWrong:
-				out = append(out, rowOf(c, f))
+				out = append(out, rowOf(c))
 			case f == passed && !summed:
 				out = append(out, sumOf(l.name, good))
 				summed = true
@@ -105,7 +106,7 @@ func textRows(t tried) []caseRow {
 			continue
 		}
 		for _, c := range cases {
-			out = append(out, rowOf(c, skipped))
+			out = append(out, rowOf(c))
 		}
 	}
 	return out
@@ -139,10 +140,8 @@ func caseComments(rows []tried) []view.Section {
 			continue
 		}
 		var all []caseRow
-		for _, f := range []fate{wrong, skipped, passed} {
-			for _, c := range t.of(f) {
-				all = append(all, rowOf(c, f))
-			}
+		for _, c := range t.failingFirst() {
+			all = append(all, rowOf(c))
 		}
 		out = append(out, view.Section{
 			In: view.Markdown, Folded: true, Fold: t.row.Kernel + ": " + view.Counted(len(t.v.Cases), "case"), Table: tableOf("", all, caseColumns), Noun: "case", Count: 1,
@@ -163,16 +162,14 @@ func casePages(rows []tried) []view.Section {
 		s := view.Section{ID: "strips", Folded: true, Name: t.row.Kernel + variant(t.row), Aside: view.Counted(len(t.v.Cases), "case"), Open: len(t.v.Cases) <= open && len(out) == 0}
 		left := 0
 		var all []caseRow
-		for _, f := range []fate{wrong, skipped, passed} {
-			for _, c := range t.of(f) {
-				if room <= 0 {
-					left++
-					continue
-				}
-				lines := outputRows(c, f)
-				room -= len(lines)
-				all = append(all, lines...)
+		for _, c := range t.failingFirst() {
+			if room <= 0 {
+				left++
+				continue
 			}
+			lines := outputRows(c)
+			room -= len(lines)
+			all = append(all, lines...)
 		}
 		s.Table = tableOf("sheet cases", all, pageColumns)
 		s.Lines = leftOut(left, "case")
@@ -182,8 +179,8 @@ func casePages(rows []tried) []view.Section {
 }
 
 // outputRows has a line for every output of a case.
-func outputRows(c *result.Case, f fate) []caseRow {
-	first := rowOf(c, f)
+func outputRows(c *result.Case) []caseRow {
+	first := rowOf(c)
 	if len(c.Outputs) == 0 {
 		return []caseRow{first}
 	}
@@ -234,24 +231,18 @@ func fuzzRecords(r *result.Report) [][]string {
 
 func caseRecords(kernel []string, c *result.Case) [][]string {
 	names := map[fate]string{passed: "pass", wrong: "fail", skipped: "skipped"}
-	reason := why(c)
-	if c.Skipped != "" {
-		reason = c.Skipped
-	}
-	begin := append(append([]string{}, kernel...), c.Lane, sizes(c), c.Fill, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Batch), strconv.Itoa(c.Repeats),
-		strconv.FormatBool(c.Replay), names[fateOf(c)], reason)
-	smallest := ""
-	if c.Shrunk != nil {
-		smallest = sizes(c.Shrunk)
-	}
-	end := []string{smallest, c.Stored, number(c.WallS)}
-	const ofOutput = 16
+	begin := slices.Concat(kernel, []string{
+		c.Lane, sizes(c), c.Fill, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Batch), strconv.Itoa(c.Repeats),
+		strconv.FormatBool(c.Replay), names[fateOf(c)], cmp.Or(c.Skipped, why(c)),
+	})
+	end := []string{textOf(c.Shrunk, sizes), c.Stored, number(c.WallS)}
 	if len(c.Outputs) == 0 {
-		return [][]string{append(append(begin, make([]string, ofOutput)...), end...)}
+		const ofOutput = 16
+		return [][]string{slices.Concat(begin, make([]string, ofOutput), end)}
 	}
 	var out [][]string
 	for i := range c.Outputs {
-		out = append(out, append(append(append([]string{}, begin...), outputFields(&c.Outputs[i])...), end...))
+		out = append(out, slices.Concat(begin, outputFields(&c.Outputs[i]), end))
 	}
 	return out
 }

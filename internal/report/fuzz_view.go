@@ -31,16 +31,12 @@ func (b *builder) fuzz() {
 	b.add(view.HTML, fuzzResults(rows))
 	b.add(view.Text, view.Section{Parts: caseTexts(rows)})
 	tools := view.Section{ID: "sanitizer", Title: "Sanitizer", Parts: sanitized(rows)}
-	if len(tools.Parts) > 0 {
-		b.add(view.Text, tools)
-	}
+	b.add(view.Text, tools)
 	b.add(view.Text|view.Markdown, accusations(r.Rows, kernelName))
 	b.add(view.Text, view.Section{Items: faults(r, true)})
 	b.add(view.Markdown, fuzzComment(rows))
 	doubts := b.fuzzPage(rows)
-	if len(tools.Parts) > 0 {
-		b.add(view.Markdown|view.HTML, tools)
-	}
+	b.add(view.Markdown|view.HTML, tools)
 	b.add(view.Markdown, view.Section{Parts: caseComments(rows), Of: "the cases of ", Noun: "kernel"})
 	if len(rows) > 0 {
 		b.add(view.Text, view.Section{Table: tableOf("", rows, scoreText(rows))})
@@ -53,9 +49,7 @@ func (b *builder) fuzz() {
 	b.warnings(view.HTML, doubts)
 	b.notes(view.Markdown|view.HTML, notes)
 	if b.shows(view.HTML) {
-		if parts := casePages(rows); len(parts) > 0 {
-			b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: parts})
-		}
+		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: casePages(rows)})
 	}
 	again := prefixed("the same cases again: ", replayed(r))
 	b.v.Ending = present(again)
@@ -99,12 +93,7 @@ func fuzzTiles(rows []tried) []view.Badge {
 
 // ofWorst makes a fact of the largest errors of a kernel.
 func ofWorst(text func(*extremes) string) func(tried) string {
-	return func(t tried) string {
-		if e := worstOf(t.v.Cases); e != nil {
-			return text(e)
-		}
-		return ""
-	}
+	return func(t tried) string { return textOf(worstOf(t.v.Cases), text) }
 }
 
 var errorColumns = []column[tried]{
@@ -144,12 +133,7 @@ func scoreText(rows []tried) []column[tried] {
 	}
 }
 
-func (t tried) duration() string {
-	if t.took() <= 0 {
-		return ""
-	}
-	return unit.Duration(t.took())
-}
+func (t tried) duration() string { return when(t.took() > 0, unit.Duration(t.took())) }
 
 // fuzzResults returns the table of a page.
 func fuzzResults(rows []tried) view.Section {

@@ -141,9 +141,7 @@ func (b *builder) measuredPage(samples, told *result.Report) {
 	if !b.shows(view.HTML) {
 		return
 	}
-	if parts := allStrips(samples); parts != nil {
-		b.add(view.HTML, view.Section{ID: "samples", Title: "Samples", Parts: parts})
-	}
+	b.add(view.HTML, view.Section{ID: "samples", Title: "Samples", Parts: allStrips(samples)})
 	b.sheet("resources", "Resources", resourceSheet(told))
 	if t := detailSheet(told); len(t.Rows) > 0 {
 		fold := view.Section{Folded: true, Fold: "how each line was measured", Table: t}

@@ -224,7 +224,9 @@ func runFacts(r *result.Report) []view.Fact {
 
 // commit names the commit that ran; "" where none is known.
 func commit(r *result.Report) string {
-	return textOf(r.Commit, func(c *result.Commit) string { return fmt.Sprintf("%.12s", c.SHA) + when(c.Dirty, " with local changes") })
+	return textOf(r.Commit, func(c *result.Commit) string {
+		return fmt.Sprintf("%.12s", c.SHA) + when(c.Dirty, " with local changes")
+	})
 }
 
 // span writes how long a run took.
