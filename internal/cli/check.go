@@ -99,8 +99,8 @@ func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string
 // such as a file that could not be written: problems do not hide a failed gate.
 func gravest(e *env, verdict error, problems ...error) error {
 	problems = slices.DeleteFunc(problems, func(err error) bool {
-		var judged *outcomeError
-		return err == nil || errors.As(err, &judged)
+		_, judged := errors.AsType[*outcomeError](err)
+		return err == nil || judged
 	})
 	if code := exitCode(verdict); code != exitFailed && code != exitInterrupted && len(problems) > 0 {
 		last := len(problems) - 1

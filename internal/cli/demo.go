@@ -114,8 +114,7 @@ func checkChapter(ctx context.Context, e *env, c *demo.Chapter, dir string) (*re
 	chapter := *e
 	chapter.started, chapter.args = time.Now(), append([]string{"check"}, words...)
 	made, err := runCheck(ctx, &chapter, opts, nil)
-	var outcome *outcomeError
-	if err != nil && !errors.As(err, &outcome) {
+	if _, judged := errors.AsType[*outcomeError](err); err != nil && !judged {
 		return nil, 0, err
 	}
 	if err := ctx.Err(); err != nil {

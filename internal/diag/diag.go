@@ -172,12 +172,10 @@ func (e Errors) Error() string {
 
 // Problems returns the problems inside err, if it holds any.
 func Problems(err error) []*Problem {
-	var list Errors
-	if errors.As(err, &list) {
+	if list, found := errors.AsType[Errors](err); found {
 		return list
 	}
-	var one *Problem
-	if errors.As(err, &one) {
+	if one, found := errors.AsType[*Problem](err); found {
 		return []*Problem{one}
 	}
 	return nil

@@ -66,8 +66,7 @@ func Read(path string, opts Options) (*File, error) {
 
 // withoutPath returns why a file could not be read, without its name.
 func withoutPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, found := errors.AsType[*fs.PathError](err); found {
 		return p.Err
 	}
 	return err

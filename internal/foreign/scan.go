@@ -162,25 +162,17 @@ func (s *scanner) array(each func(i int) error) error {
 	return err
 }
 
+// kinds are what values are called, by their first byte.
+var kinds = map[byte]string{'{': "an object", '[': "a list", '"': "a text", 't': "true or false", 'f': "true or false", 'n': "null"}
+
 // wrong distinguishes a value of the wrong kind from a missing one.
 func (s *scanner) wrong(expected string) error {
-	got := ""
-	switch s.next() {
-	case '{':
-		got = "an object"
-	case '[':
-		got = "a list"
-	case '"':
-		got = "a text"
-	case 't', 'f':
-		got = "true or false"
-	case 'n':
-		got = "null"
-	default:
-		if _, ok := s.numeral(); !ok {
-			return s.syntax(expected)
-		}
+	got := kinds[s.next()]
+	if _, isNumber := s.numeral(); isNumber {
 		got = "a number"
+	}
+	if got == "" {
+		return s.syntax(expected)
 	}
 	return s.fail(s.at, "expected "+expected+", got "+got, "")
 }

@@ -127,10 +127,7 @@ func benchColumns(all []line) []column[line] {
 // benchTable has a line for every row, and below it one for every rival; a line that failed says so
 // in place of numbers.
 func benchTable(all []line) *view.Table {
-	last := ""
-	if slices.ContainsFunc(all, func(l line) bool { return l.rival != nil }) {
-		last = "speedup"
-	}
+	last := when(slices.ContainsFunc(all, func(l line) bool { return l.rival != nil }), "speedup")
 	columns := append(benchColumns(all), column[line]{head: last, badge: true, cell: line.judged})
 	t := tableOf("results", all, columns)
 	t.Empty = "Nothing was measured."

@@ -168,6 +168,15 @@ func each[T any](items []T, text func(T) string) []string {
 	return out
 }
 
+// sum adds up a number of every item.
+func sum[T any, N int | float64](items []T, number func(T) N) N {
+	var total N
+	for _, item := range items {
+		total += number(item)
+	}
+	return total
+}
+
 // group is items that have something in common.
 type group[T any] struct {
 	name  string

@@ -200,10 +200,7 @@ func gathered(rows, all []checked) string {
 	const most = 4
 	names := gather(rows, all)
 	text := strings.Join(each(names[:min(most, len(names))], func(n view.Name) string { return n.Text }), ", ")
-	more := 0
-	for _, n := range names[min(most, len(names)):] {
-		more += n.Rows
-	}
+	more := sum(names[min(most, len(names)):], func(n view.Name) int { return n.Rows })
 	return text + when(more > 0, " and "+unit.Count(more)+" more")
 }
 

@@ -32,8 +32,8 @@ func examined(rows []checked) bool {
 	return slices.ContainsFunc(rows, func(c checked) bool { return c.row.Verification != nil })
 }
 
-// timedLooks returns how many timed samples of a row were verified.
-func timedLooks(row *result.Row) int {
+// verifiedSamples returns how many timed samples of a row were verified.
+func verifiedSamples(row *result.Row) int {
 	return len(where(row.Verification.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane && fateOf(c) != skipped }))
 }
 
@@ -130,8 +130,7 @@ func (c checked) inShort() string {
 	case v.Passed > 0:
 		text = "verified against " + oracle
 	}
-	looks := timedLooks(c.row)
-	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" verified") + prefixed("; ran ", few(kernelsOf([]checked{c})))
+	return text + prefixed(": ", accuracy(c.row)) + prefixed("; ", timedSamples(c)) + prefixed("; ran ", few(kernelsOf([]checked{c})))
 }
 
 // untold returns the wrong answers of a row that its fault does not fully describe.

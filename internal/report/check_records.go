@@ -131,19 +131,14 @@ func witnessColumns(all []checked) []column[witness] {
 			}
 			return accuracy(rows...)
 		}},
-		{tone: view.Quiet, text: func(w witness) string {
-			return when(looksOf(w) > 0, view.Counted(looksOf(w), "timed sample")+" verified")
-		}},
+		{tone: view.Quiet, text: func(w witness) string { return timedSamples(w.items...) }},
 	}
 }
 
-// looksOf returns how many timed samples were verified.
-func looksOf(w witness) int {
-	n := 0
-	for _, c := range w.items {
-		n += timedLooks(c.row)
-	}
-	return n
+// timedSamples returns how many timed samples of rows were verified; "" for none.
+func timedSamples(rows ...checked) string {
+	n := sum(rows, func(c checked) int { return verifiedSamples(c.row) })
+	return when(n > 0, view.Counted(n, "timed sample")+" verified")
 }
 
 // verifiedLines say what was verified against what, for a terminal.
@@ -151,14 +146,8 @@ func verifiedLines(rows []checked) view.Section {
 	const most = 12
 	all := witnesses(rows)
 	if len(all) > most {
-		looks := 0
-		for _, w := range all {
-			looks += looksOf(w)
-		}
-		line := view.Counted(len(verifiedOf(rows)), "config") + " verified against " + few(distinct(each(all, oracleOf)))
-		if looks > 0 {
-			line += "; " + view.Counted(looks, "timed sample") + " verified"
-		}
+		right := verifiedOf(rows)
+		line := view.Counted(len(right), "config") + " verified against " + few(distinct(each(all, oracleOf))) + prefixed("; ", timedSamples(right...))
 		return view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(line)})}
 	}
 	s := view.Section{Table: tableOf("", all, used(all, witnessColumns(rows)))}
@@ -205,7 +194,7 @@ var verifiedColumns = []column[checked]{
 	{head: "RMS", number: true, text: ofErrors(func(e *extremes) string { return far(e.rms) })},
 	{head: "atol", number: true, text: ofErrors(func(e *extremes) string { return e.atol })},
 	{head: "rtol", number: true, text: ofErrors(func(e *extremes) string { return e.rtol })},
-	{head: "timed samples verified", number: true, text: func(c checked) string { return number(float64(timedLooks(c.row))) }},
+	{head: "timed samples verified", number: true, text: func(c checked) string { return number(float64(verifiedSamples(c.row))) }},
 	{head: "ran on the GPU", text: func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
 }
 

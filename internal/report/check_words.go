@@ -132,10 +132,7 @@ func (c checked) moved(r *result.Report) string {
 	if m.ToS > 0 {
 		stored = unit.Duration(m.ToS)
 	}
-	to := ""
-	if r.Commit != nil {
-		to = " (" + shortSHA(r.Commit.SHA) + ")"
-	}
+	to := textOf(r.Commit, func(c *result.Commit) string { return " (" + shortSHA(c.SHA) + ")" })
 	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), stored, to)
 }
 

@@ -89,11 +89,7 @@ func (t tried) extent(skips bool) []string {
 
 // took returns how long all cases of a kernel took.
 func (t tried) took() float64 {
-	seconds := 0.0
-	for _, c := range t.v.Cases {
-		seconds += c.WallS
-	}
-	return seconds
+	return sum(t.v.Cases, func(c *result.Case) float64 { return c.WallS })
 }
 
 // of returns the cases with a fate.

@@ -57,10 +57,7 @@ func (b *builder) fuzz() {
 }
 
 func fuzzHeading(r *result.Report, rows []tried) []string {
-	cases := 0
-	for _, t := range rows {
-		cases += len(t.v.Cases)
-	}
+	cases := sum(rows, func(t tried) int { return len(t.v.Cases) })
 	return present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(rows), "kernel")+", "+view.Counted(cases, "case"), when(r.Interrupted, "interrupted"))
 }
 
