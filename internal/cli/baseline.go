@@ -2,13 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"pawl/internal/baseline"
+	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -145,10 +144,5 @@ func movedBy(m baseline.Move) string {
 	if m.Reason != "" {
 		text += ": " + m.Reason
 	}
-	return strings.Map(func(r rune) rune { // somebody else may have written it
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	return term.Plain(text) // somebody else may have written it
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -53,14 +54,8 @@ func showHistory(e *env, class string, events []baseline.Event) {
 			table = e.table(left("date"), right("median"), left("commit"), left("recorded in"), left("moved by"))
 		}
 		m := event.Move
-		median, recorded := "", "not committed"
-		if m.MedianMS > 0 {
-			median = unit.Duration(m.MedianMS / 1e3)
-		}
-		if event.Recorded != "" {
-			recorded = baseline.Short(event.Recorded)
-		}
-		table.Add(m.Time.Format("2006-01-02"), median, baseline.Short(m.Commit), recorded, movedBy(m))
+		recorded := cmp.Or(baseline.Short(event.Recorded), "not committed")
+		table.Add(m.Time.Format("2006-01-02"), known(m.MedianMS/1e3, unit.Duration), baseline.Short(m.Commit), recorded, movedBy(m))
 	}
 	flush()
 }

@@ -139,11 +139,7 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []ca
 	fmt.Fprintf(e.stdout, "pawl %s · %s · peaks of %s\n\n", version, peaks.Device, peaks.DeviceClass)
 	table := e.table(left("peak"), right("rate"), right("clock"), left("of what"))
 	for _, p := range peaks.Peaks {
-		clock := ""
-		if p.GHz > 0 {
-			clock = unit.GHz(p.GHz)
-		}
-		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: calibrate.Rate(p, p.Rate)}, term.Cell{Text: clock}, term.Cell{Text: calibrate.Reached(peaks, p)})
+		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: calibrate.Rate(p, p.Rate)}, term.Cell{Text: known(p.GHz, unit.GHz)}, term.Cell{Text: calibrate.Reached(peaks, p)})
 	}
 	for _, p := range peaks.Failed {
 		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{}, term.Cell{}, term.Cell{Text: "failed: " + firstFault(p), Style: style.Red})

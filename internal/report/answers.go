@@ -31,16 +31,7 @@ func fateOf(c *result.Case) fate {
 	return passed
 }
 
-// tone returns the tone of a fate.
-func (f fate) tone() view.Tone {
-	switch f {
-	case passed:
-		return view.Good
-	case wrong:
-		return view.Bad
-	}
-	return view.Unsure
-}
+var fateTones = map[fate]view.Tone{passed: view.Good, wrong: view.Bad, skipped: view.Unsure}
 
 // sizes returns a case's variables in their own order: "S=448 B=16 H=4 D=64".
 func sizes(c *result.Case) string {

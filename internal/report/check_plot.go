@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -73,66 +74,51 @@ func changeMark(c checked, side *result.Side, class string) *plot.Mark {
 
 func drawDuet(c checked, open bool) view.Duet {
 	d := view.Duet{Name: c.row.Name(), Badge: c.badge(), Change: c.changed(), Interval: c.interval(), Class: leaning(c.change), Times: c.times(c.first), Open: open}
-	sides := c.playing()
-	d.Axis, d.Versions = versions(c, sides)
+	d.Sides = c.playing()
+	d.Axis, d.Versions = versions(c, d.Sides)
 	for _, side := range c.sides() {
 		if len(side.Change.Cells) > 0 {
 			d.Cells = append(d.Cells, cells(c, side))
 		}
 	}
-	for _, side := range sides {
-		d.Sides = append(d.Sides, view.Side{Name: side.name, Class: side.class, Kept: side.timing.Samples.Kept(), Median: side.timing.Stats.Median})
-	}
 	return d
-}
-
-// entrant is a side of a duet as plots name it.
-type entrant struct {
-	name, class string
-	timing      *result.Timing
 }
 
 // playing returns the row and the sides it was measured against, the row last, so that
 // it is drawn on top.
-func (c checked) playing() []entrant {
-	var out []entrant
-	for _, side := range slices.Backward(c.sides()) {
-		if measured(side.Row) {
-			out = append(out, entrant{sideName(side), string(side.Role), side.Row.Timing})
+func (c checked) playing() []view.Side {
+	var out []view.Side
+	add := func(name, class string, row *result.Row) {
+		if st := stats(row); st != nil {
+			out = append(out, view.Side{Name: name, Class: class, Mark: medianMark(st, class, name), Kept: row.Timing.Samples.Kept()})
 		}
 	}
-	if measured(c.row) {
-		out = append(out, entrant{"candidate", "own", c.row.Timing})
+	for _, side := range slices.Backward(c.sides()) {
+		add(sideName(side), string(side.Role), side.Row)
 	}
+	add("candidate", "own", c.row)
 	return out
 }
 
 // versions returns the medians side by side, the oldest first. The results of earlier runs belong
 // above them.
-func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
-	var all []float64
-	for _, side := range sides {
-		all = append(all, side.timing.Stats.Median, side.timing.Stats.Low, side.timing.Stats.High)
-	}
-	m := c.row.Moved
-	if m != nil && m.FromS > 0 {
-		all = append(all, m.FromS)
-	}
-	if len(all) == 0 {
-		return axis, nil
-	}
-	low, high := slices.Min(all), slices.Max(all)
-	free := math.Max(0.15*(high-low), 0.005*high)
-	axis = view.Axis{Scale: plot.Linear(low-free, high+free), Ticks: 6}
-	if m != nil && m.FromS > 0 {
-		out = append(out, view.Version{Name: "best " + shortSHA(m.From) + ", as stored", Class: "stored", Mark: &plot.Mark{
+func versions(c checked, sides []view.Side) (axis view.Axis, out []view.Side) {
+	if m := c.row.Moved; m != nil && m.FromS > 0 {
+		out = append(out, view.Side{Name: "best " + shortSHA(m.From) + ", as stored", Class: "stored", Mark: &plot.Mark{
 			Value: m.FromS, Low: m.FromS, High: m.FromS, Class: "even", Label: unit.Duration(m.FromS), Title: "when it became the baseline: " + unit.Duration(m.FromS),
 		}})
 	}
-	for _, side := range sides {
-		out = append(out, view.Version{Name: side.name, Class: side.class, Mark: medianMark(&side.timing.Stats, side.class, side.name)})
+	out = append(out, sides...)
+	if len(out) == 0 {
+		return axis, nil
 	}
-	return axis, out
+	var all []float64
+	for _, v := range out {
+		all = append(all, v.Mark.Value, v.Mark.Low, v.Mark.High)
+	}
+	low, high := slices.Min(all), slices.Max(all)
+	free := math.Max(0.15*(high-low), 0.005*high)
+	return view.Axis{Scale: plot.Linear(low-free, high+free), Ticks: 6}, out
 }
 
 // cells draws the result of each cell, in the order they were played.
@@ -165,28 +151,20 @@ func cells(c checked, side *result.Side) view.CellPlot {
 		if cell.Set > 0 {
 			p.Class = "second"
 		}
-		loaded := "candidate"
-		if cell.First != "" {
-			loaded = string(cell.First)
-		}
-		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), view.Count(cell.Pairs, "pair"), loaded)
+		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), view.Count(cell.Pairs, "pair"), cmp.Or(cell.First, "candidate"))
 		made.Points = append(made.Points, p)
 	}
 	return made
 }
 
 func cellNotes(change *result.Change, left int) []string {
-	out := []string{view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair")}
-	if change.Stopped != "" {
-		out = append(out, when(change.Stopped != "interrupted", "stopped by ")+change.Stopped)
-	}
-	if change.Fastest != nil {
-		out = append(out, "fastest samples "+unit.Percent(*change.Fastest))
-	}
-	if change.Tail != nil {
-		out = append(out, "P90 "+unit.Percent(change.Tail.Change))
-	}
-	return append(out, present(when(left > 0, view.Counted(left, "more cell")+" in the JSON report"))...)
+	return present(
+		view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair"),
+		when(change.Stopped != "interrupted", prefixed("stopped by ", change.Stopped)), when(change.Stopped == "interrupted", change.Stopped),
+		textOf(change.Fastest, func(fastest *float64) string { return "fastest samples " + unit.Percent(*fastest) }),
+		textOf(change.Tail, func(tail *result.Tail) string { return "P90 " + unit.Percent(tail.Change) }),
+		when(left > 0, view.Counted(left, "more cell")+" in the JSON report"),
+	)
 }
 
 // allHistories returns the histories of rows that have at least two times to show.

@@ -131,23 +131,21 @@ func totals(rows []checked) *view.Table {
 	if other := of(rows, failed, undecided, planned); len(other) > 0 {
 		rest = summary(other)
 	}
-	facts := []view.Fact{
-		{Name: "total", Text: unit.Count(len(rows))},
-		{Name: "regressions", Text: slower},
-		{Name: "improvements", Text: amount(faster)},
-		{Name: "maintained", Text: amount(kept)},
-		{Name: "unchanged", Text: amount(same)},
-		{Name: "new", Text: amount(fresh)},
-		{Name: "other", Text: rest},
-		{Name: "baseline moved", Text: unit.Count(advanced(rows))},
-	}
-	if examined(rows) {
-		facts = append(facts, view.Fact{Name: "verified", Text: unit.Count(len(verifiedOf(rows)))})
-	}
 	t := &view.Table{Rows: make([]view.Row, 1)}
-	for _, f := range facts {
-		t.Columns = append(t.Columns, view.Column{Head: f.Name, Number: true})
-		t.Rows[0].Cells = append(t.Rows[0].Cells, view.Cell{Text: f.Text})
+	add := func(head, text string) {
+		t.Columns = append(t.Columns, view.Column{Head: head, Number: true})
+		t.Rows[0].Cells = append(t.Rows[0].Cells, view.Cell{Text: text})
+	}
+	add("total", unit.Count(len(rows)))
+	add("regressions", slower)
+	add("improvements", amount(faster))
+	add("maintained", amount(kept))
+	add("unchanged", amount(same))
+	add("new", amount(fresh))
+	add("other", rest)
+	add("baseline moved", unit.Count(advanced(rows)))
+	if examined(rows) {
+		add("verified", unit.Count(len(verifiedOf(rows))))
 	}
 	return t
 }

@@ -233,7 +233,7 @@ func compareFacts(r *result.Report, rows []compared) []view.Fact {
 
 var compareColumns = []column[compared]{
 	{head: "benchmark", text: compared.name, tone: view.Strong},
-	{head: "verdict", badge: true, cell: func(c compared) view.Cell { return view.Cell{Text: c.verdict, Tone: c.tone()} }},
+	{head: "verdict", badge: true, cell: func(c compared) view.Cell { return view.Cell{Text: c.verdict, Tone: compareTones[c.row.Verdict]} }},
 	{head: "change", number: true, text: compared.changed},
 	{head: "95% interval", text: compared.interval},
 	{head: "δ", number: true, text: compared.effect},
@@ -276,17 +276,9 @@ func comparePage(rows []compared) *view.Table {
 	return t
 }
 
-// tone returns how a verdict looks on a terminal.
-func (c compared) tone() view.Tone {
-	switch c.row.Verdict {
-	case result.Regression:
-		return view.Bad
-	case result.Improvement, result.Maintained:
-		return view.Good
-	case result.Inconclusive, result.Incomparable:
-		return view.Unsure
-	}
-	return ""
+// compareTones are how verdicts look on a terminal.
+var compareTones = map[result.Verdict]view.Tone{
+	result.Regression: view.Bad, result.Improvement: view.Good, result.Maintained: view.Good, result.Inconclusive: view.Unsure, result.Incomparable: view.Unsure,
 }
 
 func compareRecords(r *result.Report) [][]string {

@@ -21,7 +21,7 @@ type caseRow struct {
 	note               view.Cell
 }
 
-func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone: c.fate.tone()} }
+func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone: fateTones[c.fate]} }
 
 // rowOf returns a case with the output that is nearest to failing.
 func rowOf(c *result.Case) caseRow {

@@ -201,12 +201,9 @@ func resources(row *result.Row) []result.Resources {
 	if row.Timing == nil || len(row.Timing.Resources) == 0 {
 		return built
 	}
-	var out []result.Resources
-	for i, res := range row.Timing.Resources {
-		if i < len(built) {
-			res.SpillStores, res.SpillLoads = built[i].SpillStores, built[i].SpillLoads
-		}
-		out = append(out, res)
+	out := slices.Clone(row.Timing.Resources)
+	for i := range min(len(out), len(built)) {
+		out[i].SpillStores, out[i].SpillLoads = built[i].SpillStores, built[i].SpillLoads
 	}
 	return out
 }

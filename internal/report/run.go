@@ -45,20 +45,21 @@ func (l line) judged() view.Cell {
 	if text == "" {
 		return view.Cell{}
 	}
-	tone := view.Plain
-	switch l.row.Verdict {
-	case result.Improvement:
-		tone = view.Good
-	case result.Regression, result.Incorrect, result.Broken, result.Rejected:
-		tone = view.Bad
-	case result.Inconclusive, result.Incomparable:
+	tone, known := verdictTones[l.row.Verdict]
+	switch {
+	case known:
+	case l.row.Fault != nil:
 		tone = view.Unsure
 	default:
-		if l.row.Fault != nil {
-			tone = view.Unsure
-		}
+		tone = view.Plain
 	}
 	return view.Cell{Text: text, Tone: tone}
+}
+
+// verdictTones are how verdicts look; others are plain.
+var verdictTones = map[result.Verdict]view.Tone{
+	result.Improvement: view.Good, result.Inconclusive: view.Unsure, result.Incomparable: view.Unsure,
+	result.Regression: view.Bad, result.Incorrect: view.Bad, result.Broken: view.Bad, result.Rejected: view.Bad,
 }
 
 // ratio returns how a row compares with a rival; nil where it was not compared.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,16 +56,12 @@ func rank(order []string, word string) int {
 	return len(order)
 }
 
-// outcomeTone returns how an outcome looks.
-func outcomeTone(word string) view.Tone {
-	switch word {
-	case "caught", "passed", "killed":
-		return view.Good
-	case "missed", "failed", "survived":
-		return view.Bad
-	}
-	return view.Unsure
+var outcomeTones = map[string]view.Tone{
+	"caught": view.Good, "passed": view.Good, "killed": view.Good, "missed": view.Bad, "failed": view.Bad, "survived": view.Bad,
 }
+
+// outcomeTone returns how an outcome looks.
+func outcomeTone(word string) view.Tone { return cmp.Or(outcomeTones[word], view.Unsure) }
 
 // selftestTotals returns the whole selftest in one line.
 func selftestTotals(s *result.Selftest) string {

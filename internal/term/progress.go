@@ -57,39 +57,28 @@ func newProgress(w io.Writer, mode progressMode, width func() int) *Progress {
 }
 
 // Stage says that something new begins.
-func (p *Progress) Stage(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done {
-		return
-	}
-	switch p.mode {
-	case live:
-		p.text = plain(text)
-		p.schedule()
-	case lines:
-		p.printText()
-		p.text, p.shown = plain(text), "" // a stage that has the name of the one before is said too
-		p.printText()
-	}
-}
+func (p *Progress) Stage(text string) { p.update(text, true) }
 
 // Set says how far the stage has come. The first Set begins a stage when none
 // has.
-func (p *Progress) Set(text string) {
+func (p *Progress) Set(text string) { p.update(text, false) }
+
+func (p *Progress) update(text string, begins bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.done {
 		return
 	}
-	p.text = plain(text)
-	switch p.mode {
-	case live:
+	if begins && p.mode == lines {
+		p.printText()
+		p.shown = "" // a stage that has the name of the one before is said too
+	}
+	p.text = Plain(text)
+	switch {
+	case p.mode == live:
 		p.schedule()
-	case lines:
-		if p.last.IsZero() || time.Since(p.last) >= lineEvery {
-			p.printText()
-		}
+	case begins || p.last.IsZero() || time.Since(p.last) >= lineEvery:
+		p.printText()
 	}
 }
 

@@ -201,12 +201,7 @@ type Cell struct {
 }
 
 // Counted writes a number of things, thousands apart: "1,200 rows".
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return unit.Count(n) + " " + noun + "s"
-}
+func Counted(n int, noun string) string { return unit.Plural(n, noun, noun+"s") }
 
 // Count is Counted for numbers that are never that large.
 func Count(n int, noun string) string {
