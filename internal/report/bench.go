@@ -16,7 +16,7 @@ import (
 // bench shows the measurements, and the comparison where rivals were measured too.
 func (b *builder) bench() {
 	r, all := b.r, lines(b.r)
-	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r)
+	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r, view.Fact{Name: "method", Text: method(r)})
 	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), view.Count(len(byKernel(r)), "kernel") + ", " + view.Count(len(r.Rows), "config"), methodLine(r)}
 	b.add(view.Text, view.Section{Table: benchText(all)})
 	b.add(view.Markdown, view.Section{Table: benchTable(where(all, line.measured))})

@@ -88,27 +88,21 @@ const (
 	planned
 )
 
+// sections are those of verdicts that need no second look.
+var sections = map[result.Verdict]section{
+	result.Regression: slowed, result.Incorrect: failed, result.Rejected: failed, result.Broken: failed,
+	result.Improvement: faster, result.Maintained: kept, result.New: fresh, result.Unchanged: same,
+}
+
 func (c checked) section() section {
-	switch c.row.Verdict {
-	case result.Regression:
-		if c.accepted() {
-			return onPurpose
-		}
-		return slowed
-	case result.Incorrect, result.Rejected, result.Broken:
-		return failed
-	case result.Improvement:
-		return faster
-	case result.Maintained:
-		return kept
-	case result.New:
-		return fresh
-	case result.Unchanged:
-		return same
-	case "":
-		if c.row.Fault == nil && !measured(c.row) && c.row.Plan != "" {
-			return planned
-		}
+	at, known := sections[c.row.Verdict]
+	switch {
+	case c.row.Verdict == result.Regression && c.accepted():
+		return onPurpose
+	case known:
+		return at
+	case c.row.Verdict == "" && c.row.Fault == nil && !measured(c.row) && c.row.Plan != "":
+		return planned
 	}
 	return undecided
 }

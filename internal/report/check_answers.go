@@ -58,8 +58,8 @@ func accuracy(rows ...*result.Row) string {
 	}
 }
 
-// blunder returns the first wrong answer of a row, in one line; "" when there is none.
-func (c checked) blunder() string {
+// firstWrong returns the first wrong answer of a row, in one line; "" when there is none.
+func (c checked) firstWrong() string {
 	if c.row.Verification == nil {
 		return ""
 	}
@@ -78,10 +78,10 @@ func (c checked) honesty() string {
 	switch {
 	case suspicious(c.row):
 		return strings.TrimSuffix("SUSPICIOUS: "+accused, ": ")
-	case c.row.Verdict == result.Incorrect && (c.row.Fault == nil || c.blunder() != c.row.Fault.Message):
-		return view.Shorten(c.blunder(), most)
+	case c.row.Verdict == result.Incorrect && (c.row.Fault == nil || c.firstWrong() != c.row.Fault.Message):
+		return view.Shorten(c.firstWrong(), most)
 	case c.row.Verdict == result.Rejected && accused != "":
-		return view.Shorten(strings.TrimSuffix(accused+": "+c.blunder(), ": "), most)
+		return view.Shorten(strings.TrimSuffix(accused+": "+c.firstWrong(), ": "), most)
 	}
 	return ""
 }

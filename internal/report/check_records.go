@@ -167,7 +167,7 @@ func checkFailures(rows []checked) []view.Item {
 			out = append(out, f)
 		}
 		for _, one := range c.untold() {
-			f := failureOf(blow{Case: one}, c.row.Name())
+			f := failureOf(failingCase{Case: one}, c.row.Name())
 			f.Name = c.row.Name() + " " + sizes(one) + when(one.Lane == result.TimedLane, " (a timed sample)")
 			f.Badge.Text = string(result.Incorrect)
 			out = append(out, f)
@@ -176,7 +176,7 @@ func checkFailures(rows []checked) []view.Item {
 	return out
 }
 
-var verifiedColumns = []column[checked]{
+var verifiedColumns = slices.Concat([]column[checked]{
 	{head: "kernel/config", text: func(c checked) string { return c.row.Name() }},
 	{head: "answers", text: func(c checked) string {
 		switch v := c.row.Verification; {
@@ -189,14 +189,10 @@ var verifiedColumns = []column[checked]{
 	}},
 	{head: "against", text: func(c checked) string { return c.row.Verification.Oracle }},
 	{head: "integrity", text: func(c checked) string { return string(c.row.Verification.Integrity) }},
-	{head: "max abs", number: true, text: ofErrors(func(e *extremes) string { return far(e.abs) })},
-	{head: "max rel", number: true, text: ofErrors(func(e *extremes) string { return relative(e.abs, e.rel) })},
-	{head: "RMS", number: true, text: ofErrors(func(e *extremes) string { return far(e.rms) })},
-	{head: "atol", number: true, text: ofErrors(func(e *extremes) string { return e.atol })},
-	{head: "rtol", number: true, text: ofErrors(func(e *extremes) string { return e.rtol })},
+}, errorColumns(checked.errors), []column[checked]{
 	{head: "timed samples verified", number: true, text: func(c checked) string { return number(float64(verifiedSamples(c.row))) }},
 	{head: "ran on the GPU", text: func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
-}
+})
 
 // verifiedSheet returns how the answers of every row were verified.
 func verifiedSheet(rows []checked) *view.Table {
@@ -220,7 +216,7 @@ var verifyFields = []column[checked]{
 	{head: "max_rel", text: ofErrors(func(e *extremes) string { return relativeField(e.abs, e.rel) })},
 	{head: "rms", text: ofErrors(func(e *extremes) string { return zero(e.rms) })},
 	{head: "findings", text: func(c checked) string { return strings.Join(exploits(c.row), "; ") }},
-	{head: "wrong", text: checked.blunder},
+	{head: "wrong", text: checked.firstWrong},
 	{head: "kernels", text: ofAnswers(func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") })},
 }
 
@@ -229,7 +225,15 @@ func ofAnswers(text func(*result.Verification) string) func(checked) string {
 	return func(c checked) string { return textOf(c.row.Verification, text) }
 }
 
+// errors returns the largest errors of a row; nil where nothing was compared.
+func (c checked) errors() *extremes {
+	if c.row.Verification == nil {
+		return nil
+	}
+	return worstOf(c.row.Verification.Cases)
+}
+
 // ofErrors makes a fact of rows that have errors to show.
 func ofErrors(text func(*extremes) string) func(checked) string {
-	return ofAnswers(func(v *result.Verification) string { return textOf(worstOf(v.Cases), text) })
+	return func(c checked) string { return textOf(c.errors(), text) }
 }

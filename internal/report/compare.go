@@ -219,12 +219,8 @@ func sidesDrawn(rows []compared) *result.Report {
 }
 
 func compareFacts(r *result.Report, rows []compared) []view.Fact {
-	facts := append([]view.Fact{{Name: "outcome", Text: tally(rows)}}, runFacts(r)...)
-	for i := range facts {
-		if facts[i].Name == "method" {
-			facts[i].Text = "95% intervals of medians: " + r.Method.Interval
-		}
-	}
+	how := view.Fact{Name: "method", Text: "95% intervals of medians: " + r.Method.Interval}
+	facts := append([]view.Fact{{Name: "outcome", Text: tally(rows)}}, runFacts(r, how)...)
 	if hidden := len(rows) - mostDrawn; hidden > 0 {
 		facts = append(facts, view.Fact{Name: "drawn", Text: fmt.Sprintf("the first %d of %s", mostDrawn, view.Counted(len(rows), "benchmark"))})
 	}

@@ -15,8 +15,7 @@ import (
 // that need no attention.
 type caseRow struct {
 	lane, name, output string
-	abs, rel, rms      string
-	atol, rtol         string
+	errors             *extremes // nil where nothing was compared
 	fate               fate
 	note               view.Cell
 }
@@ -25,17 +24,7 @@ func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone
 
 // rowOf returns a case with the output that is nearest to failing.
 func rowOf(c *result.Case) caseRow {
-	row := caseRow{lane: c.Lane, name: sizes(c), fate: fateOf(c), note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
-	return row.with(closest(c))
-}
-
-// with has the errors of an output.
-func (c caseRow) with(o *result.OutputError) caseRow {
-	if o != nil {
-		c.abs, c.rel, c.rms = farOff(o)
-		c.atol, c.rtol = bounds(o)
-	}
-	return c
+	return caseRow{lane: c.Lane, name: sizes(c), errors: extremesOf(closest(c)), fate: fateOf(c), note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
 }
 
 var (
@@ -46,13 +35,7 @@ var (
 		c.note.Tone = view.Quiet
 		return c.note
 	}}
-	caseErrors = []column[caseRow]{
-		{head: "max abs", number: true, text: func(c caseRow) string { return c.abs }},
-		{head: "max rel", number: true, text: func(c caseRow) string { return c.rel }},
-		{head: "RMS", number: true, text: func(c caseRow) string { return c.rms }},
-		{head: "atol", number: true, tone: view.Quiet, text: func(c caseRow) string { return c.atol }},
-		{head: "rtol", number: true, tone: view.Quiet, text: func(c caseRow) string { return c.rtol }},
-	}
+	caseErrors  = errorColumns(func(c caseRow) *extremes { return c.errors })
 	caseColumns = slices.Concat([]column[caseRow]{laneColumn, caseColumn}, caseErrors, []column[caseRow]{fateColumn, remarkColumn})
 	pageColumns = slices.Concat(
 		[]column[caseRow]{caseColumn, laneColumn, fateColumn, {head: "output", text: func(c caseRow) string { return c.output }}}, caseErrors, []column[caseRow]{remarkColumn},
@@ -114,11 +97,7 @@ func textRows(t tried) []caseRow {
 
 // sumOf returns one line for many cases that pass: their largest errors.
 func sumOf(lane string, cases []*result.Case) caseRow {
-	row := caseRow{lane: lane, name: view.Counted(len(cases), "case"), fate: passed, note: view.Cell{Text: "the largest errors of all"}}
-	if e := worstOf(cases); e != nil {
-		row.abs, row.rel, row.rms, row.atol, row.rtol = far(e.abs), relative(e.abs, e.rel), far(e.rms), e.atol, e.rtol
-	}
-	return row
+	return caseRow{lane: lane, name: view.Counted(len(cases), "case"), errors: worstOf(cases), fate: passed, note: view.Cell{Text: "the largest errors of all"}}
 }
 
 // reasonsOf says why cases were skipped: the first reason, and how many others there are.
@@ -187,8 +166,7 @@ func outputRows(c *result.Case) []caseRow {
 	out := make([]caseRow, len(c.Outputs))
 	out[0] = first
 	for i := range c.Outputs {
-		out[i].output = c.Outputs[i].Name
-		out[i] = out[i].with(&c.Outputs[i])
+		out[i].output, out[i].errors = c.Outputs[i].Name, extremesOf(&c.Outputs[i])
 	}
 	return out
 }

@@ -63,15 +63,7 @@ func fuzzHeading(r *result.Report, rows []tried) []string {
 
 // verifyFacts returns the facts of a run that measured nothing.
 func verifyFacts(r *result.Report) []view.Fact {
-	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
-	for _, f := range runFacts(r) {
-		if f.Name != "method" {
-			facts = append(facts, f)
-		} else if text := replayed(r); text != "" {
-			facts = append(facts, view.Fact{Name: "replay", Text: text})
-		}
-	}
-	return facts
+	return append([]view.Fact{{Name: "on", Text: machineLine(r)}}, runFacts(r, view.Fact{Name: "replay", Text: replayed(r)})...)
 }
 
 func fuzzTiles(rows []tried) []view.Badge {
@@ -88,16 +80,8 @@ func fuzzTiles(rows []tried) []view.Badge {
 	return out
 }
 
-// ofWorst makes a fact of the largest errors of a kernel.
-func ofWorst(text func(*extremes) string) func(tried) string {
-	return func(t tried) string { return textOf(worstOf(t.v.Cases), text) }
-}
-
-var errorColumns = []column[tried]{
-	{head: "max abs", number: true, text: ofWorst(func(e *extremes) string { return far(e.abs) })},
-	{head: "max rel", number: true, text: ofWorst(func(e *extremes) string { return relative(e.abs, e.rel) })},
-	{head: "RMS", number: true, text: ofWorst(func(e *extremes) string { return far(e.rms) })},
-}
+// worstColumns are the largest errors of a kernel.
+var worstColumns = errorColumns(func(t tried) *extremes { return worstOf(t.v.Cases) })[:3]
 
 func (t tried) badge() view.Cell { return view.Cell{Text: t.word(), Tone: t.tone()} }
 
@@ -108,7 +92,7 @@ var scoreComment = slices.Concat([]column[tried]{
 	{head: "passed", number: true, text: func(t tried) string { return unit.Count(t.v.Passed) }},
 	{head: "failed", number: true, text: func(t tried) string { return unit.Count(t.v.Failed) }},
 	{head: "skipped", number: true, text: func(t tried) string { return unit.Count(t.v.Skipped) }},
-}, errorColumns, []column[tried]{{bytes: 400, text: func(t tried) string { return strings.Join(t.extent(false), "; ") }}})
+}, worstColumns, []column[tried]{{bytes: 400, text: func(t tried) string { return strings.Join(t.extent(false), "; ") }}})
 
 // scoreText has a line for every kernel of a terminal: "[27/27] attention  PASS".
 func scoreText(rows []tried) []column[tried] {
@@ -141,7 +125,7 @@ func fuzzResults(rows []tried) view.Section {
 		{head: "kernel", text: func(t tried) string { return t.row.Kernel }},
 		{head: "result", badge: true, cell: tried.badge},
 		amount("passed", func(t tried) int { return t.v.Passed }), amount("failed", func(t tried) int { return t.v.Failed }), amount("skipped", func(t tried) int { return t.v.Skipped }),
-	}, errorColumns, []column[tried]{{head: "took", number: true, text: tried.duration}}))
+	}, worstColumns, []column[tried]{{head: "took", number: true, text: tried.duration}}))
 	t.Empty = "Nothing was tried."
 	for i, row := range rows {
 		t.Rows[i].Note = strings.Join(row.extent(false), "; ")
@@ -158,9 +142,9 @@ func fuzzComment(rows []tried) view.Section {
 			item.Name = t.row.Kernel + variant(t.row)
 			s.Items = append(s.Items, item)
 		}
-		blows := t.failures()
-		s.Items = append(s.Items, blows[:min(mostFailures, len(blows))]...)
-		s.Left += max(0, len(blows)-mostFailures)
+		failures := t.failures()
+		s.Items = append(s.Items, failures[:min(mostFailures, len(failures))]...)
+		s.Left += max(0, len(failures)-mostFailures)
 	}
 	return s
 }
@@ -168,7 +152,7 @@ func fuzzComment(rows []tried) view.Section {
 // failures returns the failures of a kernel in full.
 func (t tried) failures() []view.Item {
 	var out []view.Item
-	for _, one := range t.blows() {
+	for _, one := range t.failingCases() {
 		out = append(out, failureOf(one, t.row.Kernel))
 	}
 	return out
@@ -198,7 +182,7 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 }
 
 // failureOf returns a wrong answer in full.
-func failureOf(b blow, name string) view.Item {
+func failureOf(b failingCase, name string) view.Item {
 	f := view.Item{Mark: string(wrong), Name: strings.TrimSpace(name + " " + sizes(b.Case) + " " + b.Fill), Message: why(b.Case), Badge: view.Cell{Text: string(wrong), Tone: view.Bad}}
 	if b.Fault != nil {
 		f.Hint = b.Fault.Hint

@@ -209,7 +209,7 @@ func method(r *result.Report) string {
 }
 
 // runFacts say when, of what and how the run was made.
-func runFacts(r *result.Report) []view.Fact {
+func runFacts(r *result.Report, how view.Fact) []view.Fact {
 	when := r.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	if took := r.Finished.Sub(r.Started); took > 0 {
 		when += ", took " + span(took)
@@ -218,7 +218,7 @@ func runFacts(r *result.Report) []view.Fact {
 		{Name: "when", Text: when},
 		{Name: "commit", Text: commit(r)},
 		{Name: "devices", Text: deviceNames(devices(lines(r)))},
-		{Name: "method", Text: method(r)},
+		how,
 		{Name: "command", Text: term.ShellLine(r.Command...)},
 	}, func(f view.Fact) bool { return f.Text == "" && f.Name != "method" })
 }
