@@ -59,15 +59,12 @@ func faults(r *result.Report, together bool) []view.Item {
 
 // allFaults lists every line that failed, by its name.
 func allFaults(r *result.Report) []view.Item {
-	var out []view.Item
-	for _, l := range lines(r) {
-		if l.row.Fault != nil {
-			item := faultOf(l.row)
-			item.Name, item.Badge.Text = l.row.Name(), status(l.row)
-			out = append(out, item)
-		}
-	}
-	return out
+	failed := where(lines(r), func(l line) bool { return l.row.Fault != nil })
+	return each(failed, func(l line) view.Item {
+		item := faultOf(l.row)
+		item.Name, item.Badge.Text = l.row.Name(), status(l.row)
+		return item
+	})
 }
 
 // unbuildable reports whether a fault is the machine's and not the kernel's.

@@ -247,10 +247,8 @@ var overallColumns = []column[overall]{
 func standings(r *result.Report) []overall {
 	var out []overall
 	for _, k := range byKernel(r) {
-		var met []*result.Rival
-		for _, row := range k.items {
-			met = append(met, where(row.Rivals, func(rival *result.Rival) bool { return rival.Ratio != nil && rival.Ratio.Median > 0 })...)
-		}
+		all := slices.Concat(each(k.items, func(row *result.Row) []*result.Rival { return row.Rivals })...)
+		met := where(all, func(rival *result.Rival) bool { return rival.Ratio != nil && rival.Ratio.Median > 0 })
 		for _, rival := range grouped(met, func(rival *result.Rival) string { return rival.Label }) {
 			if len(rival.items) > 1 {
 				out = append(out, sumUp(k.name, rival))

@@ -54,11 +54,7 @@ func (b *builder) notes(in view.Form, texts []string) {
 }
 
 func linesOf(tone view.Tone, texts []string) []view.Line {
-	out := make([]view.Line, len(texts))
-	for i, text := range texts {
-		out[i] = view.Line{Text: text, Tone: tone}
-	}
-	return out
+	return each(texts, func(text string) view.Line { return view.Line{Text: text, Tone: tone} })
 }
 
 // leftOut says how many items a page has no room for; nothing where it has room for all.
@@ -107,18 +103,15 @@ func used[T any](items []T, columns []column[T]) []column[T] {
 
 // tableOf has a row for each item.
 func tableOf[T any](look string, items []T, columns []column[T]) *view.Table {
-	t := &view.Table{Look: look}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, view.Column{Head: c.head, Number: c.number, Badge: c.badge, Chars: c.chars, Bytes: c.bytes})
+	return &view.Table{
+		Look: look,
+		Columns: each(columns, func(c column[T]) view.Column {
+			return view.Column{Head: c.head, Number: c.number, Badge: c.badge, Chars: c.chars, Bytes: c.bytes}
+		}),
+		Rows: each(items, func(item T) view.Row {
+			return view.Row{Cells: each(columns, func(c column[T]) view.Cell { return c.of(item) })}
+		}),
 	}
-	for _, item := range items {
-		row := view.Row{Cells: make([]view.Cell, len(columns))}
-		for i, c := range columns {
-			row.Cells[i] = c.of(item)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }
 
 // sheetOf has a row for each item, and the columns that are not empty for all.
@@ -128,11 +121,10 @@ func sheetOf[T any](items []T, columns []column[T]) *view.Table {
 
 // records has a record for each item, below the names of the columns.
 func records[T any](items []T, columns []column[T]) [][]string {
-	out := [][]string{each(columns, func(c column[T]) string { return c.head })}
-	for _, item := range items {
-		out = append(out, each(columns, func(c column[T]) string { return c.text(item) }))
-	}
-	return out
+	heads := each(columns, func(c column[T]) string { return c.head })
+	return append([][]string{heads}, each(items, func(item T) []string {
+		return each(columns, func(c column[T]) string { return c.text(item) })
+	})...)
 }
 
 // textOf returns a text about what p points to, and nothing where p is nil.
@@ -159,11 +151,11 @@ func distinct(texts []string) []string {
 	return out
 }
 
-// each makes a text of every item.
-func each[T any](items []T, text func(T) string) []string {
-	out := make([]string, len(items))
+// each makes something of every item.
+func each[T, R any](items []T, made func(T) R) []R {
+	out := make([]R, len(items))
 	for i, item := range items {
-		out[i] = text(item)
+		out[i] = made(item)
 	}
 	return out
 }

@@ -30,8 +30,7 @@ type checked struct {
 }
 
 func checkedRows(r *result.Report) []checked {
-	out := make([]checked, 0, len(r.Rows))
-	for _, row := range r.Rows {
+	return each(r.Rows, func(row *result.Row) checked {
 		c := checked{compared: compared{row: row, after: row}, asked: r.Method.HalfWidth, gate: gateOf(r)}
 		for _, role := range []result.Role{result.Base, result.Best} {
 			side := played(row, role)
@@ -43,9 +42,8 @@ func checkedRows(r *result.Report) []checked {
 				c.best = side
 			}
 		}
-		out = append(out, c)
-	}
-	return out
+		return c
+	})
 }
 
 // sides returns the sides that a row was measured against: the one its verdict is about first.

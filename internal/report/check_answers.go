@@ -40,10 +40,7 @@ func verifiedSamples(row *result.Row) int {
 // accuracy returns the largest error of some rows, and what was allowed: "max abs 6.1e-07
 // (atol 2e-05)", with the relative ones where the absolute do not explain it.
 func accuracy(rows ...*result.Row) string {
-	var cases []*result.Case
-	for _, row := range rows {
-		cases = append(cases, row.Verification.Cases...)
-	}
+	cases := slices.Concat(each(rows, func(row *result.Row) []*result.Case { return row.Verification.Cases })...)
 	switch e := worstOf(cases); {
 	case e == nil:
 		return ""
@@ -97,11 +94,8 @@ func oracleOf(w witness) string { return w.items[0].row.Verification.Oracle }
 
 // kernelsOf returns the kernels that rows ran, each once, in a short form.
 func kernelsOf(rows []checked) []string {
-	var out []string
-	for _, c := range rows {
-		out = append(out, each(c.row.Verification.Kernels, plainName)...)
-	}
-	return distinct(out)
+	all := slices.Concat(each(rows, func(c checked) []string { return c.row.Verification.Kernels })...)
+	return distinct(each(all, plainName))
 }
 
 // plainName returns a C++ function's own name, where its mangled one begins with it:

@@ -126,10 +126,7 @@ func cells(c checked, side *result.Side) view.CellPlot {
 	const most = 240 // a page is no place for more
 	change := side.Change
 	shown := change.Cells[:min(most, len(change.Cells))]
-	var medians []float64
-	for _, cell := range shown {
-		medians = append(medians, cell.Median)
-	}
+	medians := each(shown, func(cell result.CellChange) float64 { return cell.Median })
 	slices.Sort(medians)
 	low, high := view.Focus(medians)
 	low, high = min(low, change.Low, -c.gate.Improvement), max(high, change.High, c.gate.Regression)

@@ -28,11 +28,9 @@ func statFields[T any](prefix string, row func(T) *result.Row) []column[T] {
 
 // fieldsOf makes columns of facts about something that an item may lack, for programs.
 func fieldsOf[T, F any](prefix string, get func(T) *F, facts ...fact[F]) []column[T] {
-	var out []column[T]
-	for _, f := range facts {
-		out = append(out, column[T]{head: prefix + f.name, text: func(item T) string { return textOf(get(item), f.text) }})
-	}
-	return out
+	return each(facts, func(f fact[F]) column[T] {
+		return column[T]{head: prefix + f.name, text: func(item T) string { return textOf(get(item), f.text) }}
+	})
 }
 
 // fact is a field of something that an item may lack.
@@ -125,11 +123,7 @@ func witnessColumns(all []checked) []column[witness] {
 		{tone: view.Quiet, text: func(w witness) string { return unit.Count(len(w.items)) + " verified: " + gathered(w.items, all) }},
 		{tone: view.Quiet, text: func(w witness) string { return "against " + cmp.Or(oracleOf(w), "nothing") }},
 		{tone: view.Quiet, text: func(w witness) string {
-			var rows []*result.Row
-			for _, c := range w.items {
-				rows = append(rows, c.row)
-			}
-			return accuracy(rows...)
+			return accuracy(each(w.items, func(c checked) *result.Row { return c.row })...)
 		}},
 		{tone: view.Quiet, text: func(w witness) string { return timedSamples(w.items...) }},
 	}
@@ -196,13 +190,8 @@ var verifiedColumns = slices.Concat([]column[checked]{
 
 // verifiedSheet returns how the answers of every row were verified.
 func verifiedSheet(rows []checked) *view.Table {
-	var some []checked
-	for _, c := range gravest(rows) {
-		if c.row.Verification != nil && len(some) < mostListed {
-			some = append(some, c)
-		}
-	}
-	return sheetOf(some, verifiedColumns)
+	some := where(gravest(rows), func(c checked) bool { return c.row.Verification != nil })
+	return sheetOf(some[:min(mostListed, len(some))], verifiedColumns)
 }
 
 // verifyFields are a row's verification for programs.

@@ -27,8 +27,7 @@ var verdictOrder = []result.Verdict{result.Regression, result.Improvement, resul
 
 // rowsOf returns the rows in their order.
 func rowsOf(r *result.Report) []compared {
-	out := make([]compared, 0, len(r.Rows))
-	for _, row := range r.Rows {
+	return each(r.Rows, func(row *result.Row) compared {
 		c := compared{row: row, after: row, verdict: string(row.Verdict)}
 		if len(row.Sides) > 0 {
 			c.before, c.change = row.Sides[0].Row, row.Sides[0].Change
@@ -37,9 +36,8 @@ func rowsOf(r *result.Report) []compared {
 			c.after, c.verdict = nil, string(result.Removed)
 		}
 		c.notes = c.remarks()
-		out = append(out, c)
-	}
-	return out
+		return c
+	})
 }
 
 // comparedRows returns the rows, the gravest first, else in their order.

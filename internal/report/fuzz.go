@@ -19,15 +19,9 @@ type tried struct {
 }
 
 func triedRows(r *result.Report) []tried {
-	out := make([]tried, 0, len(r.Rows))
-	for _, row := range r.Rows {
-		t := tried{row, row.Verification, r.Interrupted}
-		if t.v == nil {
-			t.v = &result.Verification{}
-		}
-		out = append(out, t)
-	}
-	return out
+	return each(r.Rows, func(row *result.Row) tried {
+		return tried{row, cmp.Or(row.Verification, &result.Verification{}), r.Interrupted}
+	})
 }
 
 func kernelName(row *result.Row) string { return row.Kernel }

@@ -88,9 +88,7 @@ func textRows(t tried) []caseRow {
 			out = append(out, caseRow{lane: l.name, name: view.Counted(len(cases), "case"), fate: skipped, note: reasonsOf(cases)})
 			continue
 		}
-		for _, c := range cases {
-			out = append(out, rowOf(c))
-		}
+		out = append(out, each(cases, rowOf)...)
 	}
 	return out
 }
@@ -118,10 +116,7 @@ func caseComments(rows []tried) []view.Section {
 		if len(t.v.Cases) == 0 {
 			continue
 		}
-		var all []caseRow
-		for _, c := range t.failingFirst() {
-			all = append(all, rowOf(c))
-		}
+		all := each(t.failingFirst(), rowOf)
 		out = append(out, view.Section{
 			In: view.Markdown, Folded: true, Fold: t.row.Kernel + ": " + view.Counted(len(t.v.Cases), "case"), Table: tableOf("", all, caseColumns), Noun: "case", Count: 1,
 		})

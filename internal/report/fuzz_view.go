@@ -151,11 +151,7 @@ func fuzzComment(rows []tried) view.Section {
 
 // failures returns the failures of a kernel in full.
 func (t tried) failures() []view.Item {
-	var out []view.Item
-	for _, one := range t.failingCases() {
-		out = append(out, failureOf(one, t.row.Kernel))
-	}
-	return out
+	return each(t.failingCases(), func(one failingCase) view.Item { return failureOf(one, t.row.Kernel) })
 }
 
 // fuzzPage adds wrong answers, what speaks against kernels, and their faults. It

@@ -101,12 +101,8 @@ func allStrips(r *result.Report) []view.Section {
 		all := where(linesOfRows(k.items), sampled)
 		shown := all[:min(room, len(all))]
 		room -= len(shown)
-		made := view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Lines: leftOut(len(all)-len(shown), "line")}
-		for _, l := range shown {
-			made.Strips = append(made.Strips, strip(l))
-		}
 		if len(all) > 0 {
-			out = append(out, made)
+			out = append(out, view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Strips: each(shown, strip), Lines: leftOut(len(all)-len(shown), "line")})
 		}
 	}
 	return out

@@ -21,11 +21,8 @@ func sanitized(rows []tried) []view.Section {
 		for i := range t.v.Sanitizer {
 			r := toolRun{&t.v.Sanitizer[i]}
 			launched = append(launched, r.Cases...)
-			tool := view.Tool{Name: r.Tool, Badge: view.Cell{Text: r.word(), Tone: r.tone()}, Brief: r.brief(), Skipped: r.Skipped, Raw: r.Raw}
-			for _, f := range r.Findings {
-				tool.Findings = append(tool.Findings, foundOf(f))
-			}
-			s.Tools = append(s.Tools, tool)
+			badge := view.Cell{Text: r.word(), Tone: r.tone()}
+			s.Tools = append(s.Tools, view.Tool{Name: r.Tool, Badge: badge, Brief: r.brief(), Skipped: r.Skipped, Findings: each(r.Findings, foundOf), Raw: r.Raw})
 		}
 		s.Aside = prefixed("launched on ", few(distinct(launched)))
 		out = append(out, s)
