@@ -112,8 +112,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) && expected[invalid.GetFlag().Value.Type()] != "" {
+		if invalid, found := errors.AsType[*pflag.InvalidValueError](err); found && expected[invalid.GetFlag().Value.Type()] != "" {
 			err = fmt.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), expected[invalid.GetFlag().Value.Type()])
 		}
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
@@ -173,15 +172,15 @@ func (e *env) explain(err error) {
 			text = "unknown command " + strings.SplitN(word, "\n", 2)[0]
 		}
 		e.warn("%s", text)
-		var usage *usageError
-		if !errors.As(err, &usage) && strings.HasPrefix(text, "unknown command") {
-			if strings.HasPrefix(text, `unknown command "version"`) {
-				e.hint("pawl --version says it")
-			} else if likely != "" {
-				e.hint("did you mean %s? pawl --help lists the commands", likely)
-			} else {
-				e.hint("pawl --help lists the commands")
-			}
+		_, isUsage := errors.AsType[*usageError](err)
+		switch {
+		case isUsage || !strings.HasPrefix(text, "unknown command"):
+		case strings.HasPrefix(text, `unknown command "version"`):
+			e.hint("pawl --version says it")
+		case likely != "":
+			e.hint("did you mean %s? pawl --help lists the commands", likely)
+		default:
+			e.hint("pawl --help lists the commands")
 		}
 	}
 }
