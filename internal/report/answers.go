@@ -256,8 +256,9 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
 }
 
-// accused returns the evidence against a row's honesty, unless its fault states it.
-func accused(row *result.Row, name string) view.Item {
+// accused returns the evidence against a row's honesty, unless its fault states it; nothing where
+// there is none.
+func accused(row *result.Row, name string) []view.Item {
 	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
 	item := view.Item{Name: name, Badge: suspect}
 	for _, f := range findings(row.Verification) {
@@ -271,16 +272,14 @@ func accused(row *result.Row, name string) view.Item {
 		}
 		item.Findings = append(item.Findings, made)
 	}
-	return item
+	if item.Findings == nil {
+		return nil
+	}
+	return []view.Item{item}
 }
 
 // accusations returns the evidence against rows.
 func accusations(rows []*result.Row, name func(*result.Row) string) view.Section {
-	s := view.Section{Title: "Integrity", List: true}
-	for _, row := range rows {
-		if item := accused(row, name(row)); len(item.Findings) > 0 {
-			s.Items = append(s.Items, item)
-		}
-	}
-	return s
+	items := each(rows, func(row *result.Row) []view.Item { return accused(row, name(row)) })
+	return view.Section{Title: "Integrity", List: true, Items: slices.Concat(items...)}
 }

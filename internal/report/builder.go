@@ -57,12 +57,9 @@ func linesOf(tone view.Tone, texts []string) []view.Line {
 	return each(texts, func(text string) view.Line { return view.Line{Text: text, Tone: tone} })
 }
 
-// leftOut says how many items a page has no room for; nothing where it has room for all.
-func leftOut(n int, noun string) []view.Line {
-	if n <= 0 {
-		return nil
-	}
-	return []view.Line{{Text: view.Counted(n, "more "+noun) + " in the JSON report"}}
+// leftOut says how many items a page has no room for; "" where it has room for all.
+func leftOut(n int, noun string) string {
+	return when(n > 0, view.Counted(n, "more "+noun)+" in the JSON report")
 }
 
 // badges are the summary in numbers; zero counts are left out, unless zero is the news.

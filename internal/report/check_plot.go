@@ -22,7 +22,7 @@ func (b *builder) checkPlots(rows []checked) {
 	drawn = drawn[:min(mostDrawn, len(drawn))]
 	if len(drawn) > 0 {
 		b.add(view.HTML, view.Section{ID: "changes", Title: "Changes", Changes: changes(drawn, gate)})
-		s := view.Section{ID: "duets", Title: "Duets", Lines: leftOut(left, "config")}
+		s := view.Section{ID: "duets", Title: "Duets", Lines: linesOf("", present(leftOut(left, "config")))}
 		for i, c := range drawn {
 			const open = 6 // more would bury each other
 			s.Duets = append(s.Duets, drawDuet(c, i < open))
@@ -160,7 +160,7 @@ func cellNotes(change *result.Change, left int) []string {
 		when(change.Stopped != "interrupted", prefixed("stopped by ", change.Stopped)), when(change.Stopped == "interrupted", change.Stopped),
 		textOf(change.Fastest, func(fastest *float64) string { return "fastest samples " + unit.Percent(*fastest) }),
 		textOf(change.Tail, func(tail *result.Tail) string { return "P90 " + unit.Percent(tail.Change) }),
-		when(left > 0, view.Counted(left, "more cell")+" in the JSON report"),
+		leftOut(left, "cell"),
 	)
 }
 
@@ -184,7 +184,7 @@ func allHistories(rows []checked) view.Section {
 	}
 	const most = 12 // that are open without being asked for
 	out.Open = len(out.History) <= most
-	out.Lines = leftOut(left, "config")
+	out.Lines = linesOf("", present(leftOut(left, "config")))
 	return out
 }
 

@@ -157,9 +157,7 @@ func verifiedLines(rows []checked) view.Section {
 func checkFailures(rows []checked) []view.Item {
 	var out []view.Item
 	for _, c := range gravest(rows) {
-		if f := accused(c.row, c.row.Name()); len(f.Findings) > 0 {
-			out = append(out, f)
-		}
+		out = append(out, accused(c.row, c.row.Name())...)
 		for _, one := range c.untold() {
 			f := failureOf(failingCase{Case: one}, c.row.Name())
 			f.Name = c.row.Name() + " " + sizes(one) + when(one.Lane == result.TimedLane, " (a timed sample)")

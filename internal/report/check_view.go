@@ -80,18 +80,18 @@ func (b *builder) checkText(rows []checked) {
 
 // checkParts are the parts of a comment, the gravest first.
 var checkParts = []struct {
-	title    string
-	sections []section
-	quiet    bool // needs no attention
+	title   string
+	section section
+	quiet   bool // needs no attention
 }{
-	{"Regressions", []section{slowed}, false},
-	{"Failures", []section{failed}, false},
-	{"Slower on purpose", []section{onPurpose}, false},
-	{"Improvements", []section{faster}, false},
-	{"Undecided", []section{undecided}, false},
-	{"Maintained", []section{kept}, true},
-	{"New", []section{fresh}, true},
-	{"Plan", []section{planned}, false},
+	{"Regressions", slowed, false},
+	{"Failures", failed, false},
+	{"Slower on purpose", onPurpose, false},
+	{"Improvements", faster, false},
+	{"Undecided", undecided, false},
+	{"Maintained", kept, true},
+	{"New", fresh, true},
+	{"Plan", planned, false},
 }
 
 // checkComment adds the parts of a comment.
@@ -104,7 +104,7 @@ func (b *builder) checkComment(rows []checked) {
 		return
 	}
 	for _, part := range checkParts {
-		if some := of(rows, part.sections...); len(some) > 0 {
+		if some := of(rows, part.section); len(some) > 0 {
 			fold(some, part.quiet, view.Section{Title: part.title, Table: b.commentTable(some)})
 		}
 	}
@@ -112,15 +112,11 @@ func (b *builder) checkComment(rows []checked) {
 		fold(unchanged, true, view.Section{Title: "Unchanged", Names: gather(unchanged, rows)})
 		b.lines(view.Markdown, "", movedLines(unchanged)...)
 	}
-	if examined(rows) {
-		s := view.Section{Folded: true, Fold: view.Counted(len(verifiedOf(rows)), "config") + " verified", List: true, Noun: "row"}
-		for _, c := range rows {
-			if c.row.Verification != nil {
-				s.Lines = append(s.Lines, view.Line{Text: c.row.Name() + ": " + c.inShort()})
-			}
-		}
-		b.add(view.Markdown, s)
-	}
+	some := where(rows, func(c checked) bool { return c.row.Verification != nil })
+	b.add(view.Markdown, view.Section{
+		Folded: true, Fold: view.Counted(len(verifiedOf(rows)), "config") + " verified", List: true, Noun: "row",
+		Lines: each(some, func(c checked) view.Line { return view.Line{Text: c.row.Name() + ": " + c.inShort()} }),
+	})
 }
 
 // totals returns the summary: how many rows have which outcome.
@@ -173,9 +169,7 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 	told = sided(b.r, rows)
 	problems := faults(told, false)
 	cut := func(items []view.Item, noun string) []view.Item {
-		if left := len(items) - mostProblems; left > 0 {
-			doubts = append(doubts, view.Counted(left, "more "+noun)+" in the JSON report")
-		}
+		doubts = append(doubts, present(leftOut(len(items)-mostProblems, noun))...)
 		return items[:min(mostProblems, len(items))]
 	}
 	problems = cut(problems, "problem")
@@ -188,7 +182,7 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 // checkResults returns the table of a page, and below it what has not changed.
 func checkResults(r *result.Report, rows []checked) view.Section {
 	unchanged := of(rows, same)
-	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: leftOut(len(rows)-len(unchanged)-mostListed, "row")}
+	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: linesOf("", present(leftOut(len(rows)-len(unchanged)-mostListed, "row")))}
 	if len(unchanged) == 0 {
 		return s
 	}

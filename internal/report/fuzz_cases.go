@@ -146,7 +146,7 @@ func casePages(rows []tried) []view.Section {
 			all = append(all, lines...)
 		}
 		s.Table = tableOf("sheet cases", all, pageColumns)
-		s.Lines = leftOut(left, "case")
+		s.Lines = linesOf("", present(leftOut(left, "case")))
 		out = append(out, s)
 	}
 	return out

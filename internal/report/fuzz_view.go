@@ -162,10 +162,7 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 	}
 	var failures []view.Item
 	for _, t := range rows {
-		if f := accused(t.row, t.row.Kernel); len(f.Findings) > 0 {
-			failures = append(failures, f)
-		}
-		failures = append(failures, t.failures()...)
+		failures = slices.Concat(failures, accused(t.row, t.row.Kernel), t.failures())
 	}
 	b.add(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
 	problems := faults(b.r, false)
@@ -174,7 +171,7 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 	}
 	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
 	left := len(failures) - mostProblems
-	return append(allWarnings(b.r), present(when(left > 0, view.Counted(left, "more failure")+" in the JSON report"))...)
+	return append(allWarnings(b.r), present(leftOut(left, "failure"))...)
 }
 
 // failureOf returns a wrong answer in full.

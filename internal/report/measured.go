@@ -102,7 +102,7 @@ func allStrips(r *result.Report) []view.Section {
 		shown := all[:min(room, len(all))]
 		room -= len(shown)
 		if len(all) > 0 {
-			out = append(out, view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Strips: each(shown, strip), Lines: leftOut(len(all)-len(shown), "line")})
+			out = append(out, view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Strips: each(shown, strip), Lines: linesOf("", present(leftOut(len(all)-len(shown), "line")))})
 		}
 	}
 	return out
