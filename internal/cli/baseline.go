@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,24 +11,24 @@ import (
 	"pawl/internal/unit"
 )
 
-// baselineOptions are the options that the baseline's commands share.
+// baselineOptions are the options of the baseline's commands; not every command has all of them.
 type baselineOptions struct {
-	project projectOptions
-	class   string
-	json    bool
+	baseline.Where
+	json   bool
+	reason string
 }
 
 func (o *baselineOptions) AddFlags(f *pflag.FlagSet) {
-	o.project.AddFlags(f)
-	f.StringVar(&o.class, "class", "", "the device class, where there are several")
+	addFileFlag(f, &o.File)
+	f.StringVar(&o.Class, "class", "", "the device class, where there are several")
 }
 
 func (o *baselineOptions) addJSON(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
-func (o *baselineOptions) where() baseline.Where {
-	return baseline.Where{File: o.project.file, Class: o.class}
+func (o *baselineOptions) addReason(f *pflag.FlagSet) {
+	f.StringVar(&o.reason, "reason", "", "why; it stays in the baseline (required)")
 }
 
 func newBaseline(e *env) *cobra.Command {
@@ -51,17 +48,16 @@ goes back only with a reason, and verify finds out when it did so without.`,
 
 func newBaselineShow(e *env) *cobra.Command {
 	opts := &baselineOptions{}
-	cmd := &cobra.Command{
+	cmd := withFlags(&cobra.Command{
 		Use: "show [kernel[/config]…]", Short: "what the best-known versions are",
 		RunE: func(_ *cobra.Command, args []string) error { return runBaselineShow(e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
+	}, opts)
 	opts.addJSON(cmd.Flags())
 	return cmd
 }
 
 func runBaselineShow(e *env, opts *baselineOptions, patterns []string) error {
-	classes, err := baseline.Show(opts.where(), patterns)
+	classes, err := baseline.Show(opts.Where, patterns)
 	if err != nil {
 		return err
 	}
@@ -105,26 +101,12 @@ func showJSON(e *env, classes []baseline.Class, removed bool) error {
 	return printJSON(e, out)
 }
 
-func printJSON(e *env, v any) error {
-	enc := json.NewEncoder(e.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 func showBaseline(e *env, c baseline.Class, removed bool) {
 	style := e.style()
 	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
-	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "kernel/config"},
-		{Header: "median", Align: term.Right},
-		{Header: "95% interval", Align: term.Right},
-		{Header: "compute", Align: term.Right},
-		{Header: "memory", Align: term.Right},
-		{Header: "commit"},
-		{Header: "measured"},
-		{Header: "moved by"},
-	}}
+	table := e.table(
+		left("kernel/config"), right("median"), right("95% interval"), right("compute"), right("memory"), left("commit"), left("measured"), left("moved by"),
+	)
 	for _, name := range c.Names {
 		entry := c.Entries[name]
 		low, high, in := unit.Durations(entry.LowMS/1e3, entry.HighMS/1e3)
@@ -162,10 +144,5 @@ func movedBy(m baseline.Move) string {
 	if m.Reason != "" {
 		text += ": " + m.Reason
 	}
-	return strings.Map(func(r rune) rune { // somebody else may have written it
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	return term.Plain(text) // somebody else may have written it
 }

@@ -12,19 +12,18 @@ import (
 
 type acceptOptions struct {
 	baselineOptions
-	reason string
-	from   string
+	from string
 }
 
 func (o *acceptOptions) AddFlags(f *pflag.FlagSet) {
 	o.baselineOptions.AddFlags(f)
-	f.StringVar(&o.reason, "reason", "", "why; it stays in the baseline (required)")
+	o.addReason(f)
 	f.StringVar(&o.from, "from", "", "the report to take results from (default: the last check)")
 }
 
 func newBaselineAccept(e *env) *cobra.Command {
 	opts := &acceptOptions{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "accept [kernel[/config]…] --reason TEXT", Short: "make the last check's results the baseline, slower or not",
 		Long: `accept makes results of the last check the baseline, whatever they are, and records
 who wanted that and why. Without a selector it takes those that failed as regressions,
@@ -32,13 +31,11 @@ and those that only their unproven answers kept from becoming the baseline.
 Commit the baseline with the change it belongs to: the report of that change shows it.`,
 		Example: "  pawl baseline accept attention/training_512 --reason 'correct for masked rows'",
 		RunE:    func(cmd *cobra.Command, args []string) error { return runAccept(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 func runAccept(ctx context.Context, e *env, opts *acceptOptions, patterns []string) error {
-	accepted, folder, err := baseline.Accept(ctx, opts.where(), baseline.Acceptance{
+	accepted, folder, err := baseline.Accept(ctx, opts.Where, baseline.Acceptance{
 		Patterns: patterns, Reason: opts.reason, From: opts.from, Warn: func(problem error) { e.warn("%v", problem) },
 	})
 	style := e.style()
@@ -50,4 +47,28 @@ func runAccept(ctx context.Context, e *env, opts *acceptOptions, patterns []stri
 		fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(folder))
 	}
 	return err
+}
+
+func newBaselineReset(e *env) *cobra.Command {
+	opts := &baselineOptions{}
+	cmd := withFlags(&cobra.Command{
+		Use: "reset kernel[/config]… --reason TEXT", Short: "take entries out of the baseline, for a reason",
+		Long: `reset takes entries away and records who wanted that and why. The next check of
+such a kernel starts anew. '*' stands for all.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return runReset(cmd.Context(), e, opts, args) },
+	}, opts)
+	opts.addReason(cmd.Flags())
+	return cmd
+}
+
+func runReset(ctx context.Context, e *env, opts *baselineOptions, patterns []string) error {
+	gone, folder, err := baseline.Reset(ctx, opts.Where, patterns, opts.reason, e.started)
+	if err != nil {
+		return err
+	}
+	for _, name := range gone {
+		fmt.Fprintf(e.stdout, "%s %s\n", e.style().Yellow("removed"), e.style().Bold(name))
+	}
+	fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(folder))
+	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,17 +15,16 @@ import (
 
 func newBaselineHistory(e *env) *cobra.Command {
 	opts := &baselineOptions{}
-	cmd := &cobra.Command{
+	cmd := withFlags(&cobra.Command{
 		Use: "history [kernel[/config]…]", Short: "how each entry came to be what it is",
 		RunE: func(cmd *cobra.Command, args []string) error { return runBaselineHistory(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
+	}, opts)
 	opts.addJSON(cmd.Flags())
 	return cmd
 }
 
 func runBaselineHistory(ctx context.Context, e *env, opts *baselineOptions, patterns []string) error {
-	found, classes, err := baseline.History(ctx, opts.where(), patterns)
+	found, classes, err := baseline.History(ctx, opts.Where, patterns)
 	if err != nil {
 		return err
 	}
@@ -51,39 +51,30 @@ func showHistory(e *env, class string, events []baseline.Event) {
 			flush()
 			name = event.Name
 			fmt.Fprintf(e.stdout, "%s · %s\n", style.Bold(name), class)
-			table = &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-				{Header: "date"}, {Header: "median", Align: term.Right}, {Header: "commit"}, {Header: "recorded in"}, {Header: "moved by"},
-			}}
+			table = e.table(left("date"), right("median"), left("commit"), left("recorded in"), left("moved by"))
 		}
 		m := event.Move
-		median, recorded := "", "not committed"
-		if m.MedianMS > 0 {
-			median = unit.Duration(m.MedianMS / 1e3)
-		}
-		if event.Recorded != "" {
-			recorded = baseline.Short(event.Recorded)
-		}
-		table.Add(m.Time.Format("2006-01-02"), median, baseline.Short(m.Commit), recorded, movedBy(m))
+		recorded := cmp.Or(baseline.Short(event.Recorded), "not committed")
+		table.Add(m.Time.Format("2006-01-02"), known(m.MedianMS/1e3, unit.Duration), baseline.Short(m.Commit), recorded, movedBy(m))
 	}
 	flush()
 }
 
 func newBaselineVerify(e *env) *cobra.Command {
 	opts := &baselineOptions{}
-	cmd := &cobra.Command{
+	cmd := withFlags(&cobra.Command{
 		Use: "verify", Short: "hold the baseline against its history in git", Args: cobra.NoArgs,
 		Long: `verify walks the history of the baseline. It fails when an entry was edited by hand,
 got worse or went back without a recorded reason, is gone without a reset, or has lost
 its samples. What was put right since is only mentioned.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runBaselineVerify(cmd.Context(), e, opts) },
-	}
-	opts.AddFlags(cmd.Flags())
+	}, opts)
 	opts.addJSON(cmd.Flags())
 	return cmd
 }
 
 func runBaselineVerify(ctx context.Context, e *env, opts *baselineOptions) error {
-	audits, err := baseline.Verify(ctx, opts.where())
+	audits, err := baseline.Verify(ctx, opts.Where)
 	if err != nil {
 		return err
 	}

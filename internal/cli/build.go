@@ -32,12 +32,10 @@ func (o *buildOpts) AddFlags(f *pflag.FlagSet) {
 
 func newBuild(e *env) *cobra.Command {
 	opts := &buildOpts{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "build [kernel…]", Short: "compile every variant into the cache", GroupID: groupMachine,
 		RunE: func(cmd *cobra.Command, args []string) error { return runBuild(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 func runBuild(ctx context.Context, e *env, opts *buildOpts, patterns []string) error {
@@ -91,13 +89,12 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 		name := label(o, o.Request.Variant.Kernel.Name+" "+o.Request.Variant.Name())
 		output := o.Output
 		switch {
-		case o.Fault != nil && o.Fault.Cause == result.CauseLaunch: // it is too large for the GPU
+		case o.Fault != nil && (o.Fault.Cause == result.CauseLaunch || o.Fault.Cause == result.CauseUnsupported):
 			unable++
-			fmt.Fprintf(e.stdout, "%s: %s\n", style.Yellow(name), o.Fault.Message)
-		case o.Fault != nil && o.Fault.Cause == result.CauseUnsupported:
-			unable++
-			name = label(o, o.Request.Variant.Kernel.Name)
-			if noted[name+o.Fault.Message] { // it is the same for every variant
+			if o.Fault.Cause == result.CauseUnsupported { // it is the same for every variant
+				name = label(o, o.Request.Variant.Kernel.Name)
+			}
+			if noted[name+o.Fault.Message] {
 				continue
 			}
 			noted[name+o.Fault.Message] = true
@@ -115,7 +112,7 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 			}
 		}
 		if output != "" {
-			fmt.Fprint(e.stdout, ensureNewline(output))
+			fmt.Fprintln(e.stdout, strings.TrimSuffix(output, "\n"))
 		}
 		if o.Fault != nil && o.Fault.Hint != "" && !noted[o.Fault.Hint] {
 			noted[o.Fault.Hint] = true
@@ -151,11 +148,4 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 		return &outcomeError{exitUnjudged, "nothing could be built on this machine"}
 	}
 	return nil
-}
-
-func ensureNewline(text string) string {
-	if text == "" || text[len(text)-1] == '\n' {
-		return text
-	}
-	return text + "\n"
 }

@@ -14,14 +14,10 @@ import (
 )
 
 type calibrateOptions struct {
+	calibrate.GateOptions
 	roofline bool
 	power    string
 	from     string
-	host     bool
-	device   int
-	budget   time.Duration
-	span     time.Duration
-	fresh    bool
 	json     bool
 	sandbox  sandboxOptions
 }
@@ -30,19 +26,19 @@ func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.roofline, "roofline", false, "measure the machine's peaks instead: memory, caches, multiply-adds, tensor cores")
 	f.StringVar(&o.power, "power", "", "say instead what it takes to see a change of so much: 3%")
 	f.StringVar(&o.from, "from", "", "with --power: of the rows of this report, instead of measuring")
-	f.BoolVar(&o.host, "host", false, "measure the processor, also where there is a GPU")
-	f.IntVar(&o.device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
+	f.BoolVar(&o.Host, "host", false, "measure the processor, also where there is a GPU")
+	f.IntVar(&o.Device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
 	f.Lookup("device").DefValue = "0" // hides the default in the help; the number that stands for "first" says nothing
-	f.DurationVar(&o.span, "for", 10*time.Minute, "end after about this long, and keep what is decided; another call goes on from there")
-	f.BoolVar(&o.fresh, "fresh", false, "forget the calibration there is; with --roofline: the peaks, of which the higher are kept otherwise")
-	f.DurationVar(&o.budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
+	f.DurationVar(&o.For, "for", 10*time.Minute, "end after about this long, and keep what is decided; another call goes on from there")
+	f.BoolVar(&o.Fresh, "fresh", false, "forget the calibration there is; with --roofline: the peaks, of which the higher are kept otherwise")
+	f.DurationVar(&o.Budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")
 	o.sandbox.AddFlags(f)
 }
 
 func newCalibrate(e *env) *cobra.Command {
 	opts := &calibrateOptions{}
-	cmd := &cobra.Command{
+	cmd := withFlags(&cobra.Command{
 		Use: "calibrate", Short: "find out how far this machine's verdicts can be trusted, and what it can do at best", GroupID: groupMachine, Args: cobra.NoArgs,
 		Long: `calibrate tries the gate on kernels whose slowdown is known (0% to 5%, where the gate
 is 3%), again and again, and keeps how often it failed: the operating curve of the
@@ -59,8 +55,7 @@ Measured again, the higher rate of each peak stays: a busy machine reaches less.
 on this machine, or for the rows of a report.`,
 		Example: "  pawl calibrate --for 30m\n  pawl calibrate --roofline\n  pawl calibrate --power 3% --from .pawl/runs/…/report.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCalibrate(cmd.Context(), e, opts) },
-	}
-	opts.AddFlags(cmd.Flags())
+	}, opts)
 	cmd.MarkFlagsMutuallyExclusive("roofline", "power")
 	cmd.MarkFlagsMutuallyExclusive("roofline", "for")
 	return cmd
@@ -68,16 +63,16 @@ on this machine, or for the rows of a report.`,
 
 func (o *calibrateOptions) check() error {
 	switch {
-	case o.budget <= 0 || o.budget > time.Hour:
-		return usage("--budget %v: expected more than 0 and at most 1h", o.budget)
-	case o.span <= 0:
-		return usage("--for %v: expected more than 0", o.span)
+	case o.Budget <= 0 || o.Budget > time.Hour:
+		return usage("--budget %v: expected more than 0 and at most 1h", o.Budget)
+	case o.For <= 0:
+		return usage("--for %v: expected more than 0", o.For)
 	case o.from != "" && o.power == "":
 		return usage("--from %s: it goes with --power", o.from)
-	case o.host && o.device != calibrate.FirstDevice:
+	case o.Host && o.Device != calibrate.FirstDevice:
 		return usage("--host and --device exclude each other")
-	case o.device < calibrate.FirstDevice:
-		return usage("--device %d: expected the number of a GPU", o.device)
+	case o.Device < calibrate.FirstDevice:
+		return usage("--device %d: expected the number of a GPU", o.Device)
 	}
 	return nil
 }
@@ -86,27 +81,24 @@ func runCalibrate(ctx context.Context, e *env, opts *calibrateOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	mode, err := opts.sandbox.mode()
-	if err != nil {
+	var err error
+	if opts.Sandbox, err = opts.sandbox.mode(); err != nil {
 		return err
 	}
 	if opts.from != "" {
 		return runPowerFrom(e, opts)
 	}
 	live := newFollower(e)
-	settings := calibrate.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Device: opts.device, Host: opts.host,
-		Budget: opts.budget, Sandbox: mode, Started: e.started, Follow: live.follow,
-	}
+	opts.Tool, opts.Command, opts.Started, opts.Follow = e.tool(), e.command(), e.started, live.follow
 	if !opts.roofline {
-		return runGate(ctx, e, opts, settings, live)
+		return runGate(ctx, e, opts, live)
 	}
-	peaks, err := calibrate.Roofline(ctx, settings)
+	peaks, err := calibrate.Roofline(ctx, opts.Options)
 	live.done()
 	if err != nil {
 		return err
 	}
-	kept, path, unread, saveErr := calibrate.KeepPeaks(peaks, opts.fresh)
+	kept, path, unread, saveErr := calibrate.KeepPeaks(peaks, opts.Fresh)
 	if unread != nil {
 		e.warn("%v; it is written anew", unread)
 	}
@@ -145,15 +137,9 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []ca
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · peaks of %s\n\n", version, peaks.Device, peaks.DeviceClass)
-	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "peak"}, {Header: "rate", Align: term.Right}, {Header: "clock", Align: term.Right}, {Header: "of what"},
-	}}
+	table := e.table(left("peak"), right("rate"), right("clock"), left("of what"))
 	for _, p := range peaks.Peaks {
-		clock := ""
-		if p.GHz > 0 {
-			clock = unit.GHz(p.GHz)
-		}
-		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: calibrate.Rate(p, p.Rate)}, term.Cell{Text: clock}, term.Cell{Text: calibrate.Reached(peaks, p)})
+		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: calibrate.Rate(p, p.Rate)}, term.Cell{Text: known(p.GHz, unit.GHz)}, term.Cell{Text: calibrate.Reached(peaks, p)})
 	}
 	for _, p := range peaks.Failed {
 		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{}, term.Cell{}, term.Cell{Text: "failed: " + firstFault(p), Style: style.Red})

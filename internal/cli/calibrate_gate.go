@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"pawl/internal/calibrate"
 	"pawl/internal/term"
@@ -15,7 +12,7 @@ import (
 )
 
 // runGate tries the gate, and shows the resulting curve.
-func runGate(ctx context.Context, e *env, opts *calibrateOptions, settings calibrate.Options, live *follower) error {
+func runGate(ctx context.Context, e *env, opts *calibrateOptions, live *follower) error {
 	var err error
 	effect := 0.0
 	if opts.power != "" {
@@ -23,20 +20,19 @@ func runGate(ctx context.Context, e *env, opts *calibrateOptions, settings calib
 			return err
 		}
 	}
-	own, err := calibrate.ProjectGate()
-	if err != nil {
+	if opts.Gate, err = calibrate.ProjectGate(); err != nil {
 		return err
 	}
-	gate := calibrate.GateOptions{Options: settings, Gate: own, Folder: calibrate.Folder(), For: opts.span, Fresh: opts.fresh}
+	opts.Folder = calibrate.Folder()
 	if effect > 0 {
-		duet, err := calibrate.Duet(ctx, gate)
+		duet, err := calibrate.Duet(ctx, opts.GateOptions)
 		live.done()
 		if err != nil {
 			return err
 		}
 		return showPower(e, opts, effect, []calibrate.Power{calibrate.PowerOfDuet("this machine, pawl's own kernel", duet.Cells, effect)})
 	}
-	made, err := calibrate.Gate(ctx, gate)
+	made, err := calibrate.Gate(ctx, opts.GateOptions)
 	live.done()
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
@@ -56,22 +52,13 @@ func runGate(ctx context.Context, e *env, opts *calibrateOptions, settings calib
 
 func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if opts.json {
-		return writeJSON(e, c)
+		return printJSON(e, c)
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · the gate at %s\n\n", version, c.Device, unit.PercentPlain(c.Gate.Regression))
-	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "kernel"},
-		{Header: "slower by", Align: term.Right},
-		{Header: "truly", Align: term.Right},
-		{Header: ""},
-		{Header: "decisions", Align: term.Right},
-		{Header: "sets", Align: term.Right},
-		{Header: "failed", Align: term.Right},
-		{Header: "", Align: term.Right},
-		{Header: "95% bound"},
-		{Header: "undecided", Align: term.Right},
-	}}
+	table := e.table(
+		left("kernel"), right("slower by"), right("truly"), left(""), right("decisions"), right("sets"), right("failed"), right(""), left("95% bound"), right("undecided"),
+	)
 	for _, l := range c.Levels {
 		if len(l.Decisions) > 0 {
 			table.AddCells(levelCells(c, l, style)...)
@@ -117,22 +104,9 @@ func levelCells(c *calibrate.Curve, l *calibrate.Level, style term.Style) []term
 	}
 }
 
-func writeJSON(e *env, v any) error {
-	raw, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = e.stdout.Write(append(raw, '\n'))
-	return err
-}
-
 // percentage reads 3% or 0.03.
 func percentage(text string) (float64, error) {
-	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if isPercent {
-		v /= 100
-	}
+	v, err := unit.ParsePercent(text)
 	if err != nil || !(v > 0 && v < 1) {
 		return 0, usage("--power %s: expected a change such as 3%%", text)
 	}
@@ -154,13 +128,11 @@ func runPowerFrom(e *env, opts *calibrateOptions) error {
 
 func showPower(e *env, opts *calibrateOptions, effect float64, rows []calibrate.Power) error {
 	if opts.json {
-		return writeJSON(e, rows)
+		return printJSON(e, rows)
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "to see a change of %s in 95 of 100 cases, at the 5%% level:\n\n", unit.PercentPlain(effect))
-	table := &term.Table{Indent: 2, HeaderStyle: style.Dim, Columns: []term.Column{
-		{Header: "kernel/config"}, {Header: "needs", Align: term.Right}, {Header: ""}, {Header: "noise", Align: term.Right}, {Header: ""},
-	}}
+	table := e.table(left("kernel/config"), right("needs"), left(""), right("noise"), left(""))
 	for _, p := range rows {
 		what, of := "samples a side, unpaired", "of a sample"
 		if p.Duet {

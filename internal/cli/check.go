@@ -16,19 +16,13 @@ import (
 // checkOptions are the options of a check.
 type checkOptions struct {
 	check.Options
-	project projectOptions
-	output  outputOptions
-	sandbox sandboxOptions
-	strict  bool
-	seed    uint64
-	pool    string
+	runOptions
+	strict bool
 }
 
 func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	o.Options = check.Default()
-	o.project.AddFlags(f)
-	o.output.AddFlags(f)
-	o.sandbox.AddFlags(f)
+	o.runOptions.AddFlags(f)
 	f.StringVar(&o.Base, "base", "", "the commit or branch to compare with (default: where this branch left main)")
 	f.BoolVar(&o.PlanOnly, "plan", false, "build, and show what would be measured")
 	f.BoolVar(&o.strict, "strict", false, "exit 2 when something could not be decided")
@@ -64,7 +58,7 @@ func (o *checkOptions) check() error {
 
 func newCheck(e *env) *cobra.Command {
 	opts := &checkOptions{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "check [kernel[/config]…]", Short: "build, measure and judge a change against its base and the best-known version", GroupID: groupDaily,
 		Long: `check builds every selected kernel as it is, as it was in the base, and in its
 best-known version, compares its answers with the oracle's, lets those that differ
@@ -77,53 +71,36 @@ versions are in .pawl/baseline, which --update-baseline moves forward.
 A kernel that pawl init drafted is refused until no TODO comment about it is left.`,
 		Example: "  pawl check\n  pawl check 'attention/*' --base origin/main\n  pawl check --update-baseline",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runCheck(cmd.Context(), e, opts, args)
+			_, err := runCheck(cmd.Context(), e, opts, args)
+			return err
 		},
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
-// newCheckFlags returns the flags of a check that another command makes.
-func newCheckFlags(opts *checkOptions) *pflag.FlagSet {
-	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)
-	opts.AddFlags(flags)
-	return flags
-}
-
-func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string) error {
-	return runCheckThen(ctx, e, opts, patterns, func(*result.Report) {})
-}
-
-// runCheckThen passes the report on besides showing it.
-func runCheckThen(ctx context.Context, e *env, opts *checkOptions, patterns []string, then func(*result.Report)) error {
+// runCheck checks, shows the report and returns it; nil where there is none.
+func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string) (*result.Report, error) {
 	if err := opts.check(); err != nil {
-		return err
+		return nil, err
 	}
-	live := newFollower(e)
-	r, err := opts.project.prepare(result.KindCheck, e.request(patterns, given(opts.seed), live))
+	r, live, err := opts.prepare(e, result.KindCheck, patterns, given(opts.seed), &opts.Lab)
 	if err != nil {
-		return err
-	}
-	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
-		return err
+		return nil, err
 	}
 	made, err := check.Run(ctx, r, opts.Options)
 	live.done()
 	if made == nil {
-		return err
+		return nil, err
 	}
-	then(made)
 	delivered := opts.output.deliver(e, r, made, opts.strict)
-	return gravest(e, outcomeOf(made, opts.strict), err, delivered)
+	return made, gravest(e, outcomeOf(made, opts.strict), err, delivered)
 }
 
 // gravest returns the outcome of a command whose report has a verdict and which also had problems,
 // such as a file that could not be written: problems do not hide a failed gate.
 func gravest(e *env, verdict error, problems ...error) error {
 	problems = slices.DeleteFunc(problems, func(err error) bool {
-		var judged *outcomeError
-		return err == nil || errors.As(err, &judged)
+		_, judged := errors.AsType[*outcomeError](err)
+		return err == nil || judged
 	})
 	if code := exitCode(verdict); code != exitFailed && code != exitInterrupted && len(problems) > 0 {
 		last := len(problems) - 1

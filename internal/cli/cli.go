@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,31 @@ type env struct {
 func (e *env) tool() result.Tool { return result.Tool{Version: version, Commit: commit} }
 
 func (e *env) style() term.Style { return term.Style{Color: term.ColorEnabled(e.stdout)} }
+
+// table returns an empty table for stdout.
+func (e *env) table(columns ...term.Column) *term.Table {
+	return &term.Table{Indent: 2, HeaderStyle: e.style().Dim, Columns: columns}
+}
+
+func left(header string) term.Column { return term.Column{Header: header} }
+
+func right(header string) term.Column { return term.Column{Header: header, Align: term.Right} }
+
+// command returns the command line, as the report keeps it.
+func (e *env) command() []string { return append([]string{"pawl"}, e.args...) }
+
+// withFlags returns a command with the flags of its options.
+func withFlags(cmd *cobra.Command, opts interface{ AddFlags(f *pflag.FlagSet) }) *cobra.Command {
+	opts.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func printJSON(e *env, v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
 
 // warn writes a message to stderr that is not part of the command's data.
 func (e *env) warn(format string, args ...any) {
@@ -86,8 +112,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) && expected[invalid.GetFlag().Value.Type()] != "" {
+		if invalid, found := errors.AsType[*pflag.InvalidValueError](err); found && expected[invalid.GetFlag().Value.Type()] != "" {
 			err = fmt.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), expected[invalid.GetFlag().Value.Type()])
 		}
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
@@ -147,15 +172,15 @@ func (e *env) explain(err error) {
 			text = "unknown command " + strings.SplitN(word, "\n", 2)[0]
 		}
 		e.warn("%s", text)
-		var usage *usageError
-		if !errors.As(err, &usage) && strings.HasPrefix(text, "unknown command") {
-			if strings.HasPrefix(text, `unknown command "version"`) {
-				e.hint("pawl --version says it")
-			} else if likely != "" {
-				e.hint("did you mean %s? pawl --help lists the commands", likely)
-			} else {
-				e.hint("pawl --help lists the commands")
-			}
+		_, isUsage := errors.AsType[*usageError](err)
+		switch {
+		case isUsage || !strings.HasPrefix(text, "unknown command"):
+		case strings.HasPrefix(text, `unknown command "version"`):
+			e.hint("pawl --version says it")
+		case likely != "":
+			e.hint("did you mean %s? pawl --help lists the commands", likely)
+		default:
+			e.hint("pawl --help lists the commands")
 		}
 	}
 }

@@ -47,52 +47,46 @@ Exit code 1: a regression; 2: none, but something is undecided; 0: neither.`
 
 // compareOptions say how two files are judged.
 type compareOptions struct {
-	output            outputOptions
-	gate, improvement string
-	unit              string
-	paired, force     bool
+	compare.Options
+	output                  outputOptions
+	gate, improvement, unit string
 }
 
 func (o *compareOptions) AddFlags(f *pflag.FlagSet) {
 	o.output.AddFlags(f)
 	f.StringVar(&o.gate, "gate", unit.PercentPlain(spec.DefaultGate.Regression), "slower by more than this is a regression")
 	f.StringVar(&o.improvement, "improvement", "", "faster by more than this is an improvement (default 10%, with --paired 5%)")
-	f.BoolVar(&o.paired, "paired", false, "the lists are equally long and were measured in turns: judge pairs")
-	f.BoolVar(&o.force, "force", false, "judge results of different devices too")
+	f.BoolVar(&o.Paired, "paired", false, "the lists are equally long and were measured in turns: judge pairs")
+	f.BoolVar(&o.Force, "force", false, "judge results of different devices too")
 	f.StringVar(&o.unit, "unit", "", "of the times in plain lists whose header does not say it: s, ms, us or ns (default s)")
 }
 
-// options turns flags into the service's options.
-func (o *compareOptions) options(e *env) (compare.Options, error) {
-	out := compare.Options{
-		Tool: e.tool(), Command: append([]string{"pawl"}, e.args...), Started: e.started,
-		Gate: spec.DefaultGate, Paired: o.paired, Force: o.force,
-	}
+// check refuses flags that make no sense, and turns the others into the service's options.
+func (o *compareOptions) check() error {
 	if err := o.output.check(); err != nil {
-		return out, err
+		return err
 	}
+	o.Gate = spec.DefaultGate
 	var err error
-	if out.Gate.Regression, err = unit.ParsePercent(o.gate); err != nil {
-		return out, usage("--gate: %w", err)
+	if o.Gate.Regression, err = unit.ParsePercent(o.gate); err != nil {
+		return usage("--gate: %w", err)
 	}
 	if o.improvement != "" {
 		faster, err := unit.ParsePercent(o.improvement)
 		if err != nil || faster >= 1 {
-			return out, usage("--improvement %s: expected a percentage below 100%%", o.improvement)
+			return usage("--improvement %s: expected a percentage below 100%%", o.improvement)
 		}
-		out.Gate.Improvement, out.Gate.Claim = faster, faster
+		o.Gate.Improvement, o.Gate.Claim = faster, faster
 	}
-	if o.unit != "" {
-		if out.Unit = compare.Unit(o.unit); out.Unit == 0 {
-			return out, usage("--unit %s: expected s, ms, us or ns", o.unit)
-		}
+	if o.Unit = compare.Unit(o.unit); o.Unit == 0 && o.unit != "" {
+		return usage("--unit %s: expected s, ms, us or ns", o.unit)
 	}
-	return out, nil
+	return nil
 }
 
 func newCompare(e *env) *cobra.Command {
 	opts := &compareOptions{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "compare BEFORE AFTER | HYPERFINE-FILE", Short: "judge two result files, pawl's or another tool's", GroupID: groupDaily, Long: compareHelp,
 		Example: "  pawl compare old.json new.json\n  pawl compare old.txt new.txt -o change.md\n  pawl compare a.csv b.csv --unit ms --paired\n  pawl compare two-commands.json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -102,26 +96,25 @@ func newCompare(e *env) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 func runCompare(ctx context.Context, e *env, opts *compareOptions, files []string) error {
-	how, err := opts.options(e)
-	if err != nil {
+	if err := opts.check(); err != nil {
 		return err
 	}
+	opts.Tool, opts.Command, opts.Started = e.tool(), e.command(), e.started
 	for _, file := range files {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return &diag.Problem{Message: fmt.Sprintf("compare %s: there is no such file", file), Hint: "name two result files, before and after: a run's folder in .pawl/runs, its report.json, or another tool's file"}
 		}
 	}
 	var made *result.Report
+	var err error
 	if len(files) == 1 {
-		made, err = compare.File(ctx, files[0], how)
+		made, err = compare.File(ctx, files[0], opts.Options)
 	} else {
-		made, err = compare.Files(ctx, files[0], files[1], how)
+		made, err = compare.Files(ctx, files[0], files[1], opts.Options)
 	}
 	if err != nil {
 		return err

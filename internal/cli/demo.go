@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pawl/internal/demo"
 	"pawl/internal/result"
@@ -36,11 +37,9 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 	if err != nil {
 		return err
 	}
-	dir, leave, err := demoFolder(dir)
-	if err != nil {
+	if dir, err = demoFolder(dir); err != nil {
 		return err
 	}
-	defer leave()
 	if err := story.Begin(ctx, dir); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 		if err := c.Apply(dir); err != nil {
 			return err
 		}
-		made, code, err := checkChapter(ctx, e, story, c, dir)
+		made, code, err := checkChapter(ctx, e, c, dir)
 		if err != nil {
 			return err
 		}
@@ -78,67 +77,66 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 }
 
 // demoFolder returns an empty folder, temporary unless it is named.
-func demoFolder(dir string) (string, func(), error) {
+func demoFolder(dir string) (string, error) {
 	if dir == "" {
-		made, err := os.MkdirTemp("", "pawl-demo-")
-		return made, func() {}, err
+		return os.MkdirTemp("", "pawl-demo-")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if len(entries) > 0 {
-		return "", nil, usage("--dir %s: the folder is not empty", dir)
+		return "", usage("--dir %s: the folder is not empty", dir)
 	}
-	absolute, err := filepath.Abs(dir)
-	return absolute, func() {}, err
+	return filepath.Abs(dir)
 }
 
 // checkChapter commits a change and checks it, as any user would.
-func checkChapter(ctx context.Context, e *env, story *demo.Story, c *demo.Chapter, dir string) (*result.Report, int, error) {
-	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", c.Commit}} {
-		if err := demo.Git(ctx, dir, args...); err != nil {
-			return nil, 0, err
-		}
+func checkChapter(ctx context.Context, e *env, c *demo.Chapter, dir string) (*result.Report, int, error) {
+	if err := demoGit(ctx, dir, []string{"add", "--all"}, []string{"commit", "--quiet", "--message", c.Commit}); err != nil {
+		return nil, 0, err
 	}
 	opts := &checkOptions{}
-	cmd := newCheckFlags(opts)
+	flags := pflag.NewFlagSet("check", pflag.ContinueOnError)
+	opts.AddFlags(flags)
 	words := []string{"--file", filepath.Join(dir, "pawl.yaml")}
 	shown := "pawl check"
 	if c.Update {
 		words, shown = append(words, "--update-baseline"), shown+" --update-baseline"
 	}
-	if err := cmd.Parse(words); err != nil {
+	if err := flags.Parse(words); err != nil {
 		return nil, 0, err
 	}
 	fmt.Fprintf(e.stdout, "  $ git commit -m %q && %s\n\n", c.Commit, shown)
 	chapter := *e
 	chapter.started, chapter.args = time.Now(), append([]string{"check"}, words...)
-	var made *result.Report
-	err := runCheckThen(ctx, &chapter, opts, nil, func(r *result.Report) { made = r })
-	var outcome *outcomeError
-	if err != nil && !errors.As(err, &outcome) {
+	made, err := runCheck(ctx, &chapter, opts, nil)
+	if _, judged := errors.AsType[*outcomeError](err); err != nil && !judged {
 		return nil, 0, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
-	after := [][]string{}
+	var after [][]string
 	if c.Update {
 		after = append(after, []string{"add", "--all"}, []string{"commit", "--quiet", "--allow-empty", "--message", "the baseline [skip ci]"})
 	}
 	if c.Undo {
 		after = append(after, []string{"reset", "--quiet", "--hard", "HEAD~1"})
 	}
-	for _, args := range after {
+	return made, exitCode(err), demoGit(ctx, dir, after...)
+}
+
+func demoGit(ctx context.Context, dir string, commands ...[]string) error {
+	for _, args := range commands {
 		if err := demo.Git(ctx, dir, args...); err != nil {
-			return nil, 0, err
+			return err
 		}
 	}
-	return made, exitCode(err), nil
+	return nil
 }
 
 func verdictOf(r *result.Report, kernel string) result.Verdict {

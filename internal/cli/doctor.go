@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -23,10 +24,11 @@ func newDoctor(e *env) *cobra.Command {
 func runDoctor(ctx context.Context, e *env, asJSON bool) error {
 	found := doctor.Examine(ctx, doctor.Options{})
 	if asJSON {
-		return writeJSON(e, found)
+		return printJSON(e, found)
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s\n", version, found.Machine.CPU.Model)
+	paints := map[doctor.Status]func(string) string{doctor.OK: style.Green, doctor.Limited: style.Yellow, doctor.Missing: style.Dim}
 	group := ""
 	var table *term.Table
 	show := func() {
@@ -40,18 +42,7 @@ func runDoctor(ctx context.Context, e *env, asJSON bool) error {
 			group = c.Group
 			table = &term.Table{Indent: 2, Columns: make([]term.Column, 4)}
 		}
-		mark, paint, value := "ok", style.Green, c.Value
-		switch c.Status {
-		case doctor.OK:
-		case doctor.Limited:
-			mark, paint = "limited", style.Yellow
-		case doctor.Missing:
-			mark, paint = "missing", style.Dim
-		}
-		if c.Note != "" {
-			value = c.Note
-		}
-		table.AddCells(term.Cell{Text: c.Name}, term.Cell{Text: mark, Style: paint}, term.Cell{Text: value}, term.Cell{Text: c.Gives, Style: style.Dim})
+		table.AddCells(term.Cell{Text: c.Name}, term.Cell{Text: string(c.Status), Style: paints[c.Status]}, term.Cell{Text: cmp.Or(c.Note, c.Value)}, term.Cell{Text: c.Gives, Style: style.Dim})
 	}
 	show()
 	fixes := &term.Table{Indent: 2, Columns: make([]term.Column, 2)}

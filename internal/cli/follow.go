@@ -17,7 +17,7 @@ type follower struct {
 }
 
 func newFollower(e *env) *follower {
-	return &follower{progress: term.NewProgress(e.stderr, true)}
+	return &follower{progress: term.NewProgress(e.stderr)}
 }
 
 func (f *follower) follow(event run.Event) {

@@ -16,19 +16,13 @@ import (
 // fuzzOptions are the options of fuzz.
 type fuzzOptions struct {
 	fuzz.Order
-	project projectOptions
-	output  outputOptions
-	sandbox sandboxOptions
-	all     bool
-	seed    uint64
-	pool    string
+	runOptions
+	all bool
 }
 
 func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 	o.Order = fuzz.DefaultOrder()
-	o.project.AddFlags(f)
-	o.output.AddFlags(f)
-	o.sandbox.AddFlags(f)
+	o.runOptions.AddFlags(f)
 	f.IntVar(&o.Sample, "sample", 0, "cases to draw of the matrix (default: as pawl.yaml says, else all)")
 	f.BoolVar(&o.all, "all", false, "try the whole matrix, whatever pawl.yaml says")
 	f.BoolVar(&o.Plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
@@ -55,7 +49,7 @@ func (o *fuzzOptions) check() error {
 
 func newFuzz(e *env) *cobra.Command {
 	opts := &fuzzOptions{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "fuzz [kernel[/config]…]", Short: "look for problems that a kernel answers wrongly", GroupID: groupDaily,
 		Long: `fuzz compares a kernel's answers with its oracle's: over the matrix of pawl.yaml, and
 beyond it at sizes that no tile divides, on other distributions of the inputs, on small
@@ -69,21 +63,15 @@ It exits 1 when an answer is wrong or a kernel breaks, and 2 when there is nothi
 or nothing of what pawl.yaml asks for could be.`,
 		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
 		RunE:    func(cmd *cobra.Command, args []string) error { return runFuzz(cmd.Context(), e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 func runFuzz(ctx context.Context, e *env, opts *fuzzOptions, patterns []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	live := newFollower(e)
-	r, err := opts.project.prepare(result.KindFuzz, e.request(patterns, given(opts.seed), live))
+	r, live, err := opts.prepare(e, result.KindFuzz, patterns, given(opts.seed), &opts.Lab)
 	if err != nil {
-		return err
-	}
-	if err := place(&opts.Lab, r.Spec, &opts.sandbox, opts.pool); err != nil {
 		return err
 	}
 	if opts.all {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,15 +30,13 @@ func (o *initOptions) AddFlags(f *pflag.FlagSet) {
 
 func newInit(e *env) *cobra.Command {
 	opts := &initOptions{}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "init [file or folder…]", Short: "draft a pawl.yaml from the kernels found here", GroupID: groupDaily,
 		Long: `init looks for .cu, .c and .cpp files (here, or where told), reads the signatures
 of their kernels and writes a commented pawl.yaml. What it had to guess is marked
 TODO: pawl bench works at once, pawl check when no TODO is left.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runInit(e, opts, args) },
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 const specName = "pawl.yaml"
@@ -60,12 +57,15 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		return err
 	}
 	var entries []draft.Entry
+	var names []string
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
-		entries = append(entries, draft.Find(file, source)...)
+		for _, entry := range draft.Find(file, source) {
+			entries, names = append(entries, entry), append(names, entry.Name)
+		}
 	}
 	if len(entries) == 0 {
 		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (to char, where they write there and are given a size)", few(files))
@@ -74,7 +74,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	if err := disk.Write(specName, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), few(names(entries)))
+	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), few(names))
 	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
 		fmt.Fprintf(e.stdout, "%s marked TODO; check each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}
@@ -108,7 +108,7 @@ func findSources(roots []string) ([]string, error) {
 			return nil, fmt.Errorf("look for kernels: %w", err)
 		}
 	}
-	sort.Strings(files)
+	slices.Sort(files)
 	files = slices.Compact(files)
 	switch {
 	case len(files) == 0:
@@ -119,20 +119,10 @@ func findSources(roots []string) ([]string, error) {
 	return files, nil
 }
 
-func skipped(folder string) bool {
-	switch folder {
-	case "build", "node_modules", "vendor", "third_party", "testdata":
-		return true
-	}
-	return strings.HasPrefix(folder, ".")
-}
+var skippedFolders = []string{"build", "node_modules", "vendor", "third_party", "testdata"}
 
-func names(entries []draft.Entry) []string {
-	var out []string
-	for _, entry := range entries {
-		out = append(out, entry.Name)
-	}
-	return out
+func skipped(folder string) bool {
+	return slices.Contains(skippedFolders, folder) || strings.HasPrefix(folder, ".")
 }
 
 // few names some words and counts the rest.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/diag"
-	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/selftest"
@@ -34,7 +33,7 @@ func (o *selftestOptions) AddFlags(f *pflag.FlagSet) {
 func newSelftest(e *env) *cobra.Command {
 	opts := &selftestOptions{}
 	kinds := []string{selftest.Host, selftest.Python, selftest.CUDA, selftest.Launcher}
-	cmd := &cobra.Command{
+	return withFlags(&cobra.Command{
 		Use: "selftest [KIND[/KERNEL]…]", Short: "try pawl on kernels that cheat, on honest ones, and on mistakes", GroupID: groupMachine,
 		Long: `selftest puts a corpus of kernels through what yours go through, check and fuzz:
 cheating ones, each of which must be caught by name or at least be suspicious; honest
@@ -59,9 +58,7 @@ controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`
 			}
 			return runSelftest(cmd.Context(), e, opts, args)
 		},
-	}
-	opts.AddFlags(cmd.Flags())
-	return cmd
+	}, opts)
 }
 
 // likeSubject suggests subjects for a name that does not exist.
@@ -97,15 +94,13 @@ func runSelftest(ctx context.Context, e *env, opts *selftestOptions, only []stri
 	if err != nil {
 		return err
 	}
-	if err := opts.print(e, made); err != nil {
+	if opts.output.json {
+		err = printJSON(e, made.Selftest)
+	} else {
+		err = opts.output.print(e, made, "")
+	}
+	if err != nil {
 		return err
 	}
 	return gravest(e, outcomeOf(made, false), opts.output.write(made)...)
-}
-
-func (o *selftestOptions) print(e *env, made *result.Report) error {
-	if !o.output.json {
-		return report.Text(e.stdout, made, report.TextOptions{Style: e.style()})
-	}
-	return printJSON(e, made.Selftest)
 }

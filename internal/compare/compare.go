@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -49,10 +50,8 @@ func Files(ctx context.Context, before, after string, opts Options) (*result.Rep
 		reading.Go(func() { files[i], errs[i] = foreign.Read(path, foreign.Options{Unit: opts.Unit}) })
 	}
 	reading.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(errs[0], errs[1]); err != nil {
+		return nil, err
 	}
 	return Parsed(ctx, files[0], files[1], opts)
 }

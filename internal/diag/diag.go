@@ -4,9 +4,10 @@
 package diag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -151,12 +152,8 @@ func (l *List) Err(source []byte) error {
 			p.Excerpt = strings.TrimRight(lines[p.Pos.Line-1], "\r")
 		}
 	}
-	sort.SliceStable(l.problems, func(i, j int) bool {
-		a, b := l.problems[i].Pos, l.problems[j].Pos
-		if a.Line != b.Line {
-			return a.Line < b.Line
-		}
-		return a.Column < b.Column
+	slices.SortStableFunc(l.problems, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 	return Errors(l.problems)
 }
@@ -175,12 +172,10 @@ func (e Errors) Error() string {
 
 // Problems returns the problems inside err, if it holds any.
 func Problems(err error) []*Problem {
-	var list Errors
-	if errors.As(err, &list) {
+	if list, found := errors.AsType[Errors](err); found {
 		return list
 	}
-	var one *Problem
-	if errors.As(err, &one) {
+	if one, found := errors.AsType[*Problem](err); found {
 		return []*Problem{one}
 	}
 	return nil

@@ -1,7 +1,7 @@
 package diag
 
 import (
-	"sort"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,13 +9,11 @@ import (
 // Nearest returns the name most like word, or "" when none is near enough to
 // be a likely misspelling. Case does not count.
 func Nearest(word string, names []string) string {
-	sorted := append([]string(nil), names...)
-	sort.Strings(sorted)
 	// At least half of the word must be right: any one-letter name is a single
 	// change away from any other, and says nothing.
 	length := utf8.RuneCountInString(word)
 	best, bestDistance := "", min(length/3+1, length/2)+1
-	for _, name := range sorted {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < bestDistance {
 			best, bestDistance = name, d
 		}
@@ -32,9 +30,7 @@ func Meant(word string, names []string) string {
 	if name := Nearest(word, names); name != "" {
 		return "did you mean " + name + "?"
 	}
-	sorted := append([]string(nil), names...)
-	sort.Strings(sorted)
-	return "expected one of: " + strings.Join(sorted, ", ")
+	return "expected one of: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
 // distance returns the optimal-string-alignment distance: insertions, deletions,

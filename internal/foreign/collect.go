@@ -10,16 +10,12 @@ import (
 
 // collector gathers samples by benchmark, in the order the file names them.
 type collector struct {
-	source
 	report *result.Report
 	named  map[string]*result.Row
 }
 
-func newCollector(src source) *collector {
-	return &collector{
-		source: src, named: map[string]*result.Row{},
-		report: &result.Report{Schema: result.Schema},
-	}
+func newCollector() *collector {
+	return &collector{named: map[string]*result.Row{}, report: &result.Report{Schema: result.Schema}}
 }
 
 // row returns the benchmark of that name, and creates it if it is new.
@@ -76,10 +72,11 @@ func notATime(seconds float64) (message, hint string) {
 	return "", ""
 }
 
+func isTime(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
+
 // time reads a number that must be a time, in units of the given number of seconds.
 func (s *scanner) time(unit float64) (float64, error) {
-	s.space()
-	at := s.at
+	at := s.here()
 	v, err := s.number()
 	if err != nil {
 		return 0, err
@@ -110,6 +107,17 @@ func (s *scanner) optional() (string, error) {
 	return s.string()
 }
 
+// flag reads true or false; anything else is false.
+func (s *scanner) flag() (bool, error) { return s.next() == 't', s.skip() }
+
+// anyArray reads an array, and skips whatever is none.
+func (s *scanner) anyArray(each func() error) error {
+	if s.next() != '[' {
+		return s.skip()
+	}
+	return s.array(func(int) error { return each() })
+}
+
 // figure reads a number if there is one; nvbench writes its numbers as texts.
 func (s *scanner) figure() (float64, error) {
 	switch c := s.next(); {
@@ -137,6 +145,15 @@ func (s *scanner) fields(known map[string]func() error) error {
 		}
 		return s.skip()
 	})
+}
+
+// figure makes a reader for fields that stores a number.
+func figure[T int | int64 | float64](s *scanner, target *T) func() error {
+	return func() error {
+		v, err := s.figure()
+		*target = T(v)
+		return err
+	}
 }
 
 // into makes a reader for fields that stores what read returns.

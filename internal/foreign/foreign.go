@@ -16,7 +16,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"pawl/internal/diag"
 	"pawl/internal/result"
 )
 
@@ -60,13 +59,17 @@ func Read(path string, opts Options) (*File, error) {
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, withoutPath(err))
 	}
 	return Parse(path, string(raw), opts, os.ReadFile)
+}
+
+// withoutPath returns why a file could not be read, without its name.
+func withoutPath(err error) error {
+	if p, found := errors.AsType[*fs.PathError](err); found {
+		return p.Err
+	}
+	return err
 }
 
 // Parse reads a file's text. open returns the content of the files that it refers to: nvbench keeps
@@ -76,9 +79,7 @@ func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (
 	src := source{file: path, text: text}
 	switch trimmed := strings.TrimSpace(text); {
 	case trimmed == "":
-		return nil, &diag.Problem{
-			Pos: diag.Pos{File: path}, Message: "the file is empty", Hint: "the benchmark wrote nothing: run it again",
-		}
+		return nil, src.about("the file is empty", "the benchmark wrote nothing: run it again")
 	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff"):
 		return nil, src.problem(0, "the text is UTF-16; expected UTF-8", "PowerShell's > writes it so: use the tool's own output option, or Out-File -Encoding utf8")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
@@ -110,12 +111,12 @@ func invalid(text string) int {
 
 // finish runs a reader and checks that it found something.
 func finish(src source, format Format, read func(source, *collector) error) (*File, error) {
-	c := newCollector(src)
+	c := newCollector()
 	if err := read(src, c); err != nil {
 		return nil, err
 	}
 	if len(c.report.Rows) == 0 {
-		return nil, &diag.Problem{Pos: diag.Pos{File: src.file}, Message: fmt.Sprintf("no benchmarks in this %s file", format), Hint: "run them again, and see that a filter does not leave all of them out"}
+		return nil, src.about(fmt.Sprintf("no benchmarks in this %s file", format), "run them again, and see that a filter does not leave all of them out")
 	}
 	return &File{Path: src.file, Format: format, Report: c.report}, nil
 }
@@ -140,14 +141,7 @@ func parseJSON(src source, opts Options, open func(string) ([]byte, error)) (*Fi
 	if err != nil {
 		return nil, err
 	}
-	has := func(first byte, names ...string) bool {
-		for _, name := range names {
-			if keys[name] != first {
-				return false
-			}
-		}
-		return true
-	}
+	has := func(first byte, name string) bool { return keys[name] == first }
 	switch {
 	case has('[', "rows") && keys["schema"] != 0:
 		return readPawl(src)

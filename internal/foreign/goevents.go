@@ -38,11 +38,8 @@ func readGoEvents(src source, c *collector) error {
 	for s.space(); s.at < len(src.text); s.space() {
 		at := s.at
 		if src.text[at] != '{' { // the go command's own words
-			if end := strings.IndexByte(src.text[at:], '\n'); end >= 0 {
-				s.at = at + end
-			} else {
-				s.at = len(src.text)
-			}
+			line, _, _ := strings.Cut(src.text[at:], "\n")
+			s.at += len(line)
 			continue
 		}
 		var action, pkg, output string

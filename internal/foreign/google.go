@@ -1,8 +1,10 @@
 package foreign
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"pawl/internal/result"
@@ -14,7 +16,7 @@ type googleRun struct {
 	name, run, kind, aggregate, unit, message string
 	real                                      float64
 	at                                        int // offset of the time; 0: there is none
-	failed                                    bool
+	failed, skipped                           bool
 }
 
 // readGoogle reads the output of Google Benchmark's --benchmark_out=… --benchmark_out_format=json.
@@ -48,7 +50,7 @@ func readGoogle(src source, c *collector) error {
 		if row.Timing != nil || row.Fault != nil {
 			continue
 		}
-		if message, _ := notATime(medians[name]); message == "" {
+		if isTime(medians[name]) {
 			summarised(row, medians[name], "a median", "leave --benchmark_report_aggregates_only away, and ask for --benchmark_repetitions=10")
 		} else {
 			skipped(row, "its median is no time")
@@ -66,15 +68,12 @@ func googleEntry(s *scanner) (googleRun, error) {
 		"aggregate_name": into(&run.aggregate, s.string),
 		"time_unit":      into(&run.unit, s.string),
 		"error_message":  into(&run.message, s.optional),
-		"error_occurred": func() error { run.failed = run.failed || s.next() == 't'; return s.skip() },
-		"skipped":        func() error { run.failed = run.failed || s.next() == 't'; return s.skip() },
+		"error_occurred": into(&run.failed, s.flag),
+		"skipped":        into(&run.skipped, s.flag),
 		"skip_message":   into(&run.message, s.optional),
 		"real_time": func() error {
-			s.space()
-			run.at = s.at
-			var err error
-			run.real, err = s.number()
-			return err
+			run.at = s.here()
+			return into(&run.real, s.number)()
 		},
 	})
 	return run, err
@@ -88,38 +87,27 @@ func (r *googleRun) isAggregate() bool {
 	if r.kind != "" {
 		return r.kind == "aggregate"
 	}
-	for _, ending := range []string{"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"} {
-		if strings.HasSuffix(r.name, ending) {
-			return true
-		}
-	}
-	return false
+	endings := []string{"_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"}
+	return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(r.name, ending) })
 }
 
 func (r *googleRun) median() (name string, seconds float64, ok bool) {
 	if !r.isAggregate() || r.aggregate != "median" && !(r.aggregate == "" && strings.HasSuffix(r.name, "_median")) {
 		return "", 0, false
 	}
-	name = r.run
-	if name == "" {
-		name = strings.TrimSuffix(r.name, "_median")
-	}
-	return name, r.real * googleUnits[r.unit], true
+	return cmp.Or(r.run, strings.TrimSuffix(r.name, "_median")), r.real * googleUnits[r.unit], true
 }
 
 func (r *googleRun) collect(s *scanner, c *collector) error {
 	if r.isAggregate() {
 		return nil
 	}
-	name := r.run
-	if name == "" {
-		name = r.name
-	}
+	name := cmp.Or(r.run, r.name)
 	row := c.row(name, "")
 	unit, known := googleUnits[r.unit]
 	message, hint := notATime(r.real * unit)
 	switch {
-	case r.failed:
+	case r.failed || r.skipped:
 		skipped(row, "it reported an error: "+r.message)
 		return nil
 	case r.at == 0:
@@ -169,10 +157,12 @@ func lineStart(text string, line int) int {
 }
 
 func googleContext(s *scanner, r *result.Report) error {
-	cpu := &r.Machine.CPU
-	return s.fields(map[string]func() error{
+	cpu, mhz := &r.Machine.CPU, 0.0
+	err := s.fields(map[string]func() error{
 		"date":        func() error { return s.moment(&r.Started) },
-		"num_cpus":    func() error { n, err := s.figure(); cpu.Cores = int(n); return err },
-		"mhz_per_cpu": func() error { mhz, err := s.figure(); cpu.MaxGHz = mhz / 1000; return err },
+		"num_cpus":    figure(s, &cpu.Cores),
+		"mhz_per_cpu": figure(s, &mhz),
 	})
+	cpu.MaxGHz = mhz / 1000
+	return err
 }

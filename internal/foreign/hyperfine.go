@@ -1,10 +1,10 @@
 package foreign
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
-	"pawl/internal/diag"
 	"pawl/internal/result"
 )
 
@@ -19,22 +19,16 @@ func readHyperfine(src source, c *collector) error {
 // Halves splits a hyperfine file with two commands into two files, the first command's and the
 // second's.
 func (f *File) Halves() (first, second *File, err error) {
-	n := len(f.Report.Rows)
-	switch {
+	src := source{file: f.Path}
+	switch n := len(f.Report.Rows); {
 	case f.Format != Hyper:
-		return nil, nil, &diag.Problem{
-			Pos: diag.Pos{File: f.Path}, Message: fmt.Sprintf("one %s file; expected two files, before and after a change", f.Format),
-			Hint: "only a hyperfine file with two commands is compared by itself",
-		}
+		return nil, nil, src.about(fmt.Sprintf("one %s file; expected two files, before and after a change", f.Format), "only a hyperfine file with two commands is compared by itself")
 	case n != 2:
-		message := fmt.Sprintf("%d commands; expected two in a file that is compared by itself", n)
-		if n == 1 {
-			message = "one command; expected two in a file that is compared by itself"
+		count := "one command"
+		if n != 1 {
+			count = strconv.Itoa(n) + " commands"
 		}
-		return nil, nil, &diag.Problem{
-			Pos: diag.Pos{File: f.Path}, Message: message,
-			Hint: "let hyperfine --export-json write a file for each command, and give the two to compare",
-		}
+		return nil, nil, src.about(count+"; expected two in a file that is compared by itself", "let hyperfine --export-json write a file for each command, and give the two to compare")
 	}
 	half := func(i int) *File {
 		report := *f.Report
@@ -45,8 +39,7 @@ func (f *File) Halves() (first, second *File, err error) {
 }
 
 func hyperfineResult(s *scanner, c *collector) error {
-	s.space()
-	at := s.at
+	at := s.here()
 	var command string
 	var times []float64
 	var median, mean float64
@@ -59,13 +52,10 @@ func hyperfineResult(s *scanner, c *collector) error {
 			}
 			return s.times(1)
 		}),
-		"median": into(&median, s.figure),
-		"mean":   into(&mean, s.figure),
+		"median": figure(s, &median),
+		"mean":   figure(s, &mean),
 		"exit_codes": func() error {
-			if s.next() != '[' {
-				return s.skip()
-			}
-			return s.array(func(int) error {
+			return s.anyArray(func() error {
 				code, err := s.figure()
 				if code != 0 {
 					failed++
@@ -81,13 +71,11 @@ func hyperfineResult(s *scanner, c *collector) error {
 	for n := 2; !isNew; n++ { // the same command, benchmarked again
 		row, isNew = c.only(command, "run "+strconv.Itoa(n))
 	}
-	if median == 0 {
-		median = mean
-	}
-	switch message, _ := notATime(median); {
+	median = cmp.Or(median, mean)
+	switch {
 	case len(times) > 0:
 		add(row, times...)
-	case message == "":
+	case isTime(median):
 		summarised(row, median, "a median", "hyperfine --export-json writes the times of every run")
 	default:
 		return s.fail(at, fmt.Sprintf("%q has no times", command), "write the file again with hyperfine --export-json")

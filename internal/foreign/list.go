@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,11 +30,7 @@ func readList(src source, c *collector, opts Options) error {
 
 func list(s *scanner, c *collector, name string, given float64) error {
 	at := s.at
-	unit := given
-	if unit == 0 {
-		unit = 1
-	}
-	times, err := s.times(unit)
+	times, err := s.times(cmp.Or(given, 1))
 	if err != nil {
 		return err
 	}
@@ -160,9 +157,7 @@ func (t *table) line(cells []cell, start int) error {
 	if err := mindName(&t.source, name.at, name.text, t.unit); err != nil {
 		return err
 	}
-	if t.unit != 0 {
-		v *= t.unit
-	}
+	v *= cmp.Or(t.unit, 1)
 	if message, hint := notATime(v); message != "" {
 		return t.problem(value.at, message, hint)
 	}

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +42,7 @@ type nvSummary map[string]string
 
 type nvState struct {
 	name, old, reason string // files of 2021 have the name as a description
-	device            float64
+	device            int
 	skipped           bool
 	at                int
 	tags              map[string]nvSummary
@@ -51,12 +53,7 @@ func readNVBench(src source, c *collector, open func(string) ([]byte, error)) er
 	devices := map[int]*result.GPU{}
 	var benchmarks []func() error // the devices may come after them
 	err := s.fields(map[string]func() error{
-		"devices": func() error {
-			if s.next() != '[' {
-				return s.skip()
-			}
-			return s.array(func(int) error { return nvDevice(s, devices) })
-		},
+		"devices": func() error { return s.anyArray(func() error { return nvDevice(s, devices) }) },
 		"benchmarks": func() error {
 			return s.array(func(int) error {
 				name, states, err := nvBenchmark(s)
@@ -80,10 +77,7 @@ func nvBenchmark(s *scanner) (name string, states []nvState, err error) {
 	err = s.fields(map[string]func() error{
 		"name": into(&name, s.string),
 		"states": func() error {
-			if s.next() != '[' {
-				return s.skip()
-			}
-			return s.array(func(int) error {
+			return s.anyArray(func() error {
 				state, err := nvReadState(s)
 				states = append(states, state)
 				return err
@@ -94,32 +88,25 @@ func nvBenchmark(s *scanner) (name string, states []nvState, err error) {
 }
 
 func nvReadState(s *scanner) (nvState, error) {
-	s.space()
-	state := nvState{tags: map[string]nvSummary{}, at: s.at, device: -1}
+	state := nvState{tags: map[string]nvSummary{}, at: s.here(), device: -1}
 	err := s.fields(map[string]func() error{
 		"name":        into(&state.name, s.optional),
 		"description": into(&state.old, s.optional),
-		"device":      func() error { return nvDeviceID(s, &state.device) },
-		"is_skipped":  func() error { state.skipped = s.next() == 't'; return s.skip() },
+		"device":      into(&state.device, func() (int, error) { return nvDeviceID(s) }),
+		"is_skipped":  into(&state.skipped, s.flag),
 		"skip_reason": into(&state.reason, s.optional),
-		"summaries": func() error {
-			if s.next() != '[' {
-				return s.skip()
-			}
-			return s.array(func(int) error { return nvReadSummary(s, state.tags) })
-		},
+		"summaries":   func() error { return s.anyArray(func() error { return nvReadSummary(s, state.tags) }) },
 	})
 	return state, err
 }
 
-// nvDeviceID is absent, or null, for code that runs on the CPU.
-func nvDeviceID(s *scanner, id *float64) error {
+// nvDeviceID reads the number of a device: null, or absent, for code that runs on the CPU.
+func nvDeviceID(s *scanner) (id int, err error) {
 	if s.next() == 'n' {
-		return s.skip()
+		return -1, s.skip()
 	}
-	v, err := s.figure()
-	*id = v
-	return err
+	err = figure(s, &id)()
+	return id, err
 }
 
 func nvReadSummary(s *scanner, tags map[string]nvSummary) error {
@@ -127,10 +114,7 @@ func nvReadSummary(s *scanner, tags map[string]nvSummary) error {
 	err := s.fields(map[string]func() error{
 		"tag": into(&tag, s.optional),
 		"data": func() error {
-			if s.next() != '[' {
-				return s.skip()
-			}
-			return s.array(func(int) error {
+			return s.anyArray(func() error {
 				var name, value string
 				err := s.fields(map[string]func() error{
 					"name": into(&name, s.optional),
@@ -154,37 +138,31 @@ func nvReadSummary(s *scanner, tags map[string]nvSummary) error {
 
 func nvDevice(s *scanner, devices map[int]*result.GPU) error {
 	var gpu result.GPU
-	var id, version, memory, l2, sms, clock float64
+	var id, version int
 	err := s.fields(map[string]func() error{
-		"id":                    into(&id, s.figure),
+		"id":                    figure(s, &id),
 		"name":                  into(&gpu.Name, s.optional),
-		"sm_version":            into(&version, s.figure),
-		"number_of_sms":         into(&sms, s.figure),
-		"global_memory_size":    into(&memory, s.figure),
-		"l2_cache_size":         into(&l2, s.figure),
-		"sm_default_clock_rate": into(&clock, s.figure),
-		"ecc_state":             func() error { gpu.ECC = s.next() == 't'; return s.skip() },
+		"sm_version":            figure(s, &version),
+		"number_of_sms":         figure(s, &gpu.SMs),
+		"global_memory_size":    figure(s, &gpu.MemoryBytes),
+		"l2_cache_size":         figure(s, &gpu.L2Bytes),
+		"sm_default_clock_rate": figure(s, &gpu.MaxGHz),
+		"ecc_state":             into(&gpu.ECC, s.flag),
 	})
 	if version > 0 {
-		gpu.Arch = "sm_" + strconv.Itoa(int(version)/10)
+		gpu.Arch = "sm_" + strconv.Itoa(version/10)
 	}
-	gpu.SMs, gpu.MemoryBytes, gpu.L2Bytes, gpu.MaxGHz = int(sms), int64(memory), int64(l2), clock/1e9
-	devices[int(id)] = &gpu
+	gpu.MaxGHz /= 1e9
+	devices[id] = &gpu
 	return err
 }
 
 var nvDeviceName = regexp.MustCompile(`(^| )Device=\d+`)
 
 func nvCollect(s *scanner, c *collector, name string, states []nvState, devices map[int]*result.GPU, open func(string) ([]byte, error)) error {
-	several := false
+	several := slices.ContainsFunc(states, func(state nvState) bool { return state.device != states[0].device })
 	for _, state := range states {
-		several = several || state.device != states[0].device
-	}
-	for _, state := range states {
-		config := state.name
-		if config == "" {
-			config = state.old
-		}
+		config := cmp.Or(state.name, state.old)
 		if !several { // the number of the device says nothing then
 			config = strings.TrimSpace(nvDeviceName.ReplaceAllString(config, ""))
 		}
@@ -192,7 +170,7 @@ func nvCollect(s *scanner, c *collector, name string, states []nvState, devices 
 		if !isNew {
 			return s.problem(state.at, fmt.Sprintf("%s is there twice", row.Name()), "a file holds one run: give one of them")
 		}
-		if gpu := devices[int(state.device)]; gpu != nil && state.device >= 0 {
+		if gpu := devices[state.device]; gpu != nil && state.device >= 0 {
 			row.Vars = map[string]string{"device": gpu.Name}
 			if c.report.Machine.GPU == nil {
 				c.report.Machine.GPU = gpu
@@ -237,7 +215,7 @@ func nvSamples(s *scanner, row *result.Row, state nvState, open func(string) ([]
 	}
 	for _, mean := range nvMeans {
 		v, err := strconv.ParseFloat(state.tags[mean.tag]["value"], 64)
-		if message, _ := notATime(v); err == nil && message == "" {
+		if err == nil && isTime(v) {
 			summarised(row, v, mean.what, "let nvbench write --jsonbin instead of --json")
 			return nil
 		}
@@ -286,10 +264,7 @@ func nvOpen(file, name string, open func(string) ([]byte, error)) ([]byte, error
 		if err == nil {
 			return raw, nil
 		}
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
-		}
+		err = withoutPath(err)
 		if first == nil || !errors.Is(err, fs.ErrNotExist) {
 			first = err
 		}

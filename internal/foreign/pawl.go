@@ -1,9 +1,9 @@
 package foreign
 
 import (
+	"cmp"
 	"fmt"
 
-	"pawl/internal/diag"
 	"pawl/internal/result"
 )
 
@@ -13,19 +13,17 @@ func readPawl(src source) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src.file, err)
 	}
-	wrong := func(message, hint string) (*File, error) {
-		return nil, &diag.Problem{Pos: diag.Pos{File: src.file}, Message: message, Hint: hint}
-	}
+	const edited = "the file was edited: use the one that pawl wrote"
 	switch {
 	case r.Kind != result.KindBench && r.Kind != result.KindCheck:
-		return wrong(fmt.Sprintf("a report of kind %q; expected bench or check", r.Kind), "compare the two files it was made of")
+		return nil, src.about(fmt.Sprintf("a report of kind %q; expected bench or check", r.Kind), "compare the two files it was made of")
 	case len(r.Rows) == 0:
-		return wrong("the report has no rows", "its run measured nothing: run it again")
+		return nil, src.about("the report has no rows", "its run measured nothing: run it again")
 	}
 	seen := map[string]bool{}
 	for i, row := range r.Rows {
 		if seen[row.Name()] {
-			return wrong(fmt.Sprintf("rows[%d]: %s is there twice", i, row.Name()), "the file was edited: use the one that pawl wrote")
+			return nil, src.about(fmt.Sprintf("rows[%d]: %s is there twice", i, row.Name()), edited)
 		}
 		seen[row.Name()] = true
 		t := row.Timing
@@ -33,7 +31,7 @@ func readPawl(src source) (*File, error) {
 			continue
 		}
 		if n, m := len(t.Samples.GHz), len(t.Samples.Seconds); n != 0 && n != m {
-			return wrong(fmt.Sprintf("rows[%d].timing.samples: %d clocks for %d times", i, n, m), "the file was edited: use the one that pawl wrote")
+			return nil, src.about(fmt.Sprintf("rows[%d].timing.samples: %d clocks for %d times", i, n, m), edited)
 		}
 		for j, seconds := range t.Samples.Seconds {
 			if message, hint := notATime(seconds); message != "" {
@@ -48,37 +46,27 @@ func readPawl(src source) (*File, error) {
 func locate(src source, row, sample int, message, hint string) error {
 	s := &scanner{source: src}
 	var found error
-	inside := func(key string, read func() error) error {
-		return s.fields(map[string]func() error{key: read})
-	}
-	at := func(index int, read func() error) error {
+	way := []step{{key: "rows"}, {index: row}, {key: "timing"}, {key: "samples"}, {key: "seconds"}, {index: sample}}
+	var follow func() error
+	follow = func() error {
+		if len(s.path) == len(way) {
+			found = s.fail(s.here(), message, hint)
+			return s.skip()
+		}
+		next := way[len(s.path)]
+		if next.key != "" {
+			return s.fields(map[string]func() error{next.key: follow})
+		}
 		return s.array(func(i int) error {
-			if i == index {
-				return read()
+			if i == next.index {
+				return follow()
 			}
 			return s.skip()
 		})
 	}
-	err := inside("rows", func() error {
-		return at(row, func() error {
-			return inside("timing", func() error {
-				return inside("samples", func() error {
-					return inside("seconds", func() error {
-						return at(sample, func() error {
-							s.space()
-							found = s.fail(s.at, message, hint)
-							return s.skip()
-						})
-					})
-				})
-			})
-		})
-	})
+	err := follow()
 	if err == nil && found == nil { // names in another case, which encoding/json accepts
 		found = s.fail(0, message, hint)
 	}
-	if found != nil {
-		return found
-	}
-	return err
+	return cmp.Or(found, err)
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,7 +19,7 @@ func readPytest(src source, c *collector) error {
 		"commit_info": func() error {
 			return s.fields(map[string]func() error{
 				"id":    into(&commit.SHA, s.optional),
-				"dirty": func() error { commit.Dirty = s.next() == 't'; return s.skip() },
+				"dirty": into(&commit.Dirty, s.flag),
 			})
 		},
 		"datetime": func() error { return s.moment(&r.Started) },
@@ -49,7 +50,7 @@ func pytestMachine(s *scanner, m *result.Fingerprint) error {
 			}
 			return s.fields(map[string]func() error{
 				"brand_raw": into(&m.CPU.Model, s.optional),
-				"count":     func() error { n, err := s.figure(); m.CPU.Cores = int(n); return err },
+				"count":     figure(s, &m.CPU.Cores),
 			})
 		},
 		"python_version": func() error {
@@ -61,8 +62,7 @@ func pytestMachine(s *scanner, m *result.Fingerprint) error {
 }
 
 func pytestBenchmark(s *scanner, c *collector) error {
-	s.space()
-	at := s.at
+	at := s.here()
 	var name, full string
 	var data []float64
 	var median float64
@@ -72,23 +72,21 @@ func pytestBenchmark(s *scanner, c *collector) error {
 		"stats": func() error {
 			return s.fields(map[string]func() error{
 				"data":   into(&data, func() ([]float64, error) { return s.times(1) }),
-				"median": into(&median, s.figure),
+				"median": figure(s, &median),
 			})
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if full != "" {
-		name = full
-	}
+	name = cmp.Or(full, name)
 	row, isNew := c.only(name, "")
-	switch message, _ := notATime(median); {
+	switch {
 	case !isNew:
 		return s.fail(at, fmt.Sprintf("%q is there twice", name), "a file holds one run: give one of them")
 	case len(data) > 0:
 		add(row, data...)
-	case message == "":
+	case isTime(median):
 		summarised(row, median, "a median", "pytest --benchmark-json, or --benchmark-save with --benchmark-save-data, writes the samples")
 	default:
 		return s.fail(at, fmt.Sprintf("%q has no samples: expected stats.data", name), "write the file again with pytest --benchmark-json")

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -70,6 +71,12 @@ func (s *scanner) space() {
 	}
 }
 
+// here returns the offset of the next token.
+func (s *scanner) here() int {
+	s.space()
+	return s.at
+}
+
 // next returns the first byte of the next token, 0 at the end.
 func (s *scanner) next() byte {
 	s.space()
@@ -89,18 +96,35 @@ func (s *scanner) enter(p step) error {
 
 func (s *scanner) leave() { s.path = s.path[:len(s.path)-1] }
 
-// object calls each with every key; each must consume the value.
-func (s *scanner) object(each func(key string) error) error {
-	if s.next() != '{' {
-		return s.wrong("an object")
+// sequence reads what stands between two brackets, with commas between the items.
+func (s *scanner) sequence(open, end byte, expected string, item func(i int) error) error {
+	if s.next() != open {
+		return s.wrong(expected)
 	}
 	s.at++
-	for first := true; ; first = false {
-		c := s.next()
-		if c == '}' && first {
+	if s.next() == end {
+		s.at++
+		return nil
+	}
+	for i := 0; ; i++ {
+		if err := item(i); err != nil {
+			return err
+		}
+		switch s.next() {
+		case ',':
+			s.at++
+		case end:
 			s.at++
 			return nil
+		default:
+			return s.syntax("a comma or " + string(rune(end)))
 		}
+	}
+}
+
+// object calls each with every key; each must consume the value.
+func (s *scanner) object(each func(key string) error) error {
+	return s.sequence('{', '}', "an object", func(int) error {
 		key, err := s.str("a key in quotes")
 		if err != nil {
 			return err
@@ -116,68 +140,39 @@ func (s *scanner) object(each func(key string) error) error {
 			return err
 		}
 		s.leave()
-		switch s.next() {
-		case ',':
-			s.at++
-		case '}':
-			s.at++
-			return nil
-		default:
-			return s.syntax("a comma or }")
-		}
-	}
+		return nil
+	})
 }
 
 // array calls each with every index; each must consume the element.
 func (s *scanner) array(each func(i int) error) error {
-	if s.next() != '[' {
-		return s.wrong("a list")
-	}
-	s.at++
-	if s.next() == ']' {
-		s.at++
-		return nil
-	}
-	if err := s.enter(step{}); err != nil {
-		return err
-	}
-	for i := 0; ; i++ {
-		s.path[len(s.path)-1].index = i
-		if err := each(i); err != nil {
-			return err
+	depth := len(s.path)
+	err := s.sequence('[', ']', "a list", func(i int) error {
+		if i == 0 {
+			if err := s.enter(step{}); err != nil {
+				return err
+			}
 		}
-		switch s.next() {
-		case ',':
-			s.at++
-		case ']':
-			s.at++
-			s.leave()
-			return nil
-		default:
-			return s.syntax("a comma or ]")
-		}
+		s.path[depth].index = i
+		return each(i)
+	})
+	if err == nil {
+		s.path = s.path[:depth]
 	}
+	return err
 }
+
+// kinds are what values are called, by their first byte.
+var kinds = map[byte]string{'{': "an object", '[': "a list", '"': "a text", 't': "true or false", 'f': "true or false", 'n': "null"}
 
 // wrong distinguishes a value of the wrong kind from a missing one.
 func (s *scanner) wrong(expected string) error {
-	got := ""
-	switch s.next() {
-	case '{':
-		got = "an object"
-	case '[':
-		got = "a list"
-	case '"':
-		got = "a text"
-	case 't', 'f':
-		got = "true or false"
-	case 'n':
-		got = "null"
-	default:
-		if _, ok := s.numeral(); !ok {
-			return s.syntax(expected)
-		}
+	got := kinds[s.next()]
+	if _, isNumber := s.numeral(); isNumber {
 		got = "a number"
+	}
+	if got == "" {
+		return s.syntax(expected)
 	}
 	return s.fail(s.at, "expected "+expected+", got "+got, "")
 }
@@ -203,8 +198,8 @@ func (s *scanner) str(expected string) (string, error) {
 			if plain {
 				return s.text[start+1 : i], nil
 			}
-			text, ok := unquote(s.text[start+1 : i])
-			if !ok {
+			var text string
+			if json.Unmarshal([]byte(s.text[start:i+1]), &text) != nil {
 				s.at = start
 				return "", s.fail(start, "a text with a backslash that means nothing", "")
 			}
@@ -225,42 +220,34 @@ func startsNumber(c byte) bool { return c-'0' <= 9 || c == '-' || c == 'N' || c 
 // numeral finds the end of the number that comes next.
 func (s *scanner) numeral() (end int, ok bool) {
 	text, i := s.text, s.at
-	if i < len(text) && text[i] == '-' {
-		i++
-	}
-	if i < len(text) && (text[i] == 'I' || text[i] == 'N' && i == s.at) {
-		for _, word := range []string{"NaN", "Infinity"} {
-			if strings.HasPrefix(text[i:], word) {
-				return i + len(word), true
-			}
-		}
-	}
-	from := i
-	if i < len(text) && text[i] == '0' {
-		i++
-	} else {
-		i = digits(text, i)
-	}
-	if i == from {
-		return i, false
-	}
-	if i < len(text) && text[i] == '.' {
-		from = i + 1
-		if i = digits(text, from); i == from {
-			return i, false
-		}
-	}
-	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		i++
-		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+	accept := func(any string) bool {
+		found := i < len(text) && strings.IndexByte(any, text[i]) >= 0
+		if found {
 			i++
 		}
-		from = i
-		if i = digits(text, from); i == from {
-			return i, false
-		}
+		return found
 	}
-	return i, true
+	negative := accept("-")
+	switch {
+	case strings.HasPrefix(text[i:], "Infinity"):
+		return i + len("Infinity"), true
+	case strings.HasPrefix(text[i:], "NaN") && !negative:
+		return i + len("NaN"), true
+	}
+	from := i
+	if !accept("0") {
+		i = digits(text, i)
+	}
+	if i > from && accept(".") {
+		from = i
+		i = digits(text, i)
+	}
+	if i > from && accept("eE") {
+		accept("+-")
+		from = i
+		i = digits(text, i)
+	}
+	return i, i > from
 }
 
 // digits returns the offset after all digits at an offset.

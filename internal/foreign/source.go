@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -36,54 +35,7 @@ func (s *source) problem(at int, message, hint string) *diag.Problem {
 	}
 }
 
-// unquote resolves the escapes of a JSON string.
-func unquote(raw string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			b.WriteByte(raw[i])
-			continue
-		}
-		i++
-		switch c := raw[i]; c {
-		case '"', '\\', '/':
-			b.WriteByte(c)
-		case 'b', 'f', 'n', 'r', 't':
-			b.WriteByte("\b\f\n\r\t"[strings.IndexByte("bfnrt", c)])
-		case 'u':
-			r, ok := hexRune(raw[i+1:])
-			if !ok {
-				return "", false
-			}
-			i += 4
-			if low, ok := lowHalf(r, raw[i+1:]); ok {
-				r = low
-				i += 6
-			}
-			b.WriteRune(r) // half a pair becomes the replacement character
-		default:
-			return "", false
-		}
-	}
-	return b.String(), true
-}
-
-func hexRune(digits string) (rune, bool) {
-	if len(digits) < 4 {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(digits[:4], 16, 16)
-	return rune(v), err == nil
-}
-
-// lowHalf joins a high surrogate with the escape that follows it.
-func lowHalf(high rune, rest string) (rune, bool) {
-	if high < 0xd800 || high > 0xdbff || !strings.HasPrefix(rest, `\u`) {
-		return 0, false
-	}
-	low, ok := hexRune(rest[2:])
-	if !ok || low < 0xdc00 || low > 0xdfff {
-		return 0, false
-	}
-	return (high-0xd800)<<10 + (low - 0xdc00) + 0x10000, true
+// about returns a problem of the whole file.
+func (s *source) about(message, hint string) *diag.Problem {
+	return &diag.Problem{Pos: diag.Pos{File: s.file}, Message: message, Hint: hint}
 }

@@ -64,49 +64,51 @@ func binCount(sorted []float64, span float64, most int) int {
 
 // Histogram draws the bins as one silhouette, with tags over it.
 func Histogram(bins Bins, tags []Tag, height int, title string) string {
-	var b strings.Builder
-	open(&b, "histogram", height, title)
+	p := open("histogram", height, title)
 	if highest := slices.Max(append([]int{0}, bins.Counts...)); highest > 0 {
-		stretch(&b, len(bins.Counts), 100)
-		b.WriteString(`<path class="bins" d="M0 100`)
-		for _, n := range bins.Counts {
-			top := 100 - 96*float64(n)/float64(highest)
-			if n > 0 { // however few, they are seen
-				top = math.Min(top, 97)
-			}
-			b.WriteString("V" + decimal(math.Round(10*top)/10) + "h1")
-		}
-		b.WriteString(`V100z"/></svg>`)
+		p.paths(len(bins.Counts), 100, "bins", silhouette(bins.Counts, 97, func(n int) float64 { return float64(n) / float64(highest) })+"z")
 	}
-	tagged(&b, Linear(bins.Low, bins.High), tags)
-	return b.String()
+	p.tags(Linear(bins.Low, bins.High), tags)
+	return p.end()
+}
+
+// silhouette draws counts, of which each has a part of the height. One that is not 0
+// reaches at least a level, so that it is seen however few it counts.
+func silhouette(counts []int, level float64, part func(n int) float64) string {
+	var d strings.Builder
+	d.WriteString("M0 100")
+	for _, n := range counts {
+		top := 100 - 96*part(n)
+		if n > 0 {
+			top = math.Min(top, level)
+		}
+		d.WriteString("V" + decimal(math.Round(10*top)/10) + "h1")
+	}
+	return d.String() + "V100"
 }
 
 // Strip draws every value as a stroke: for so few that bins would mislead. Values
 // outside the scale are left out.
 func Strip(s Scale, values []float64, tags []Tag, height int, title string) string {
-	var b strings.Builder
-	open(&b, "strip", height, title)
+	p := open("strip", height, title)
 	var d strings.Builder
 	for _, v := range values {
-		if usable(v) && v >= s.low && v <= s.high {
+		if s.holds(v) {
 			d.WriteString("M" + decimal(100*s.At(v)) + " 30v60")
 		}
 	}
 	if d.Len() > 0 {
-		stretch(&b, 100, 100)
-		b.WriteString(`<path class="strokes" d="` + d.String() + `"/></svg>`)
+		p.paths(100, 100, "strokes", d.String())
 	}
-	tagged(&b, s, tags)
-	return b.String()
+	p.tags(s, tags)
+	return p.end()
 }
 
-// tagged draws the tags and ends the picture.
-func tagged(b *strings.Builder, s Scale, tags []Tag) {
+// tags draws the tags that are on the scale.
+func (p *picture) tags(s Scale, tags []Tag) {
 	for _, tag := range tags {
-		if usable(tag.Value) && tag.Value >= s.low && tag.Value <= s.high {
-			upright(b, tag.Class, s.At(tag.Value), tag.Title)
+		if s.holds(tag.Value) {
+			p.upright(tag.Class, s.At(tag.Value), tag.Title)
 		}
 	}
-	b.WriteString(`</svg>`)
 }

@@ -1,8 +1,8 @@
 package plot
 
 import (
-	"html"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -25,16 +25,13 @@ type Mark struct {
 	Title     string  // what a reader hears, or sees under the pointer
 }
 
+// spread reports whether a mark has an interval to draw.
+func (m Mark) spread() bool { return usable(m.Low) && usable(m.High) && m.Low < m.High }
+
 // Axis returns the line that names the ticks.
 func (f Frame) Axis(name func(float64) string) string {
-	var b strings.Builder
-	open(&b, "axis", 18, "")
-	kept := 0 // the tick that stays when every other one has to go
-	for i, tick := range f.Ticks {
-		if tick == f.Reference {
-			kept = i
-		}
-	}
+	p := open("axis", 18, "")
+	kept := max(slices.Index(f.Ticks, f.Reference), 0) // the tick that stays when every other one has to go
 	for i, tick := range f.Ticks {
 		at := f.Scale.At(tick)
 		class, anchor := "tick", "middle"
@@ -46,19 +43,16 @@ func (f Frame) Axis(name func(float64) string) string {
 		} else if at > 0.98 {
 			anchor = "end"
 		}
-		b.WriteString(`<text class="` + class + `" x="` + percent(at) + `" y="13" text-anchor="` + anchor + `">` + html.EscapeString(name(tick)) + `</text>`)
+		p.text(name(tick), "class", class, "x", percent(at), "y", "13", "text-anchor", anchor)
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.end()
 }
 
 // Blank returns a line with nothing on it but the grid.
 func (f Frame) Blank() string {
-	var b strings.Builder
-	open(&b, "", f.Height, "")
-	f.grid(&b)
-	b.WriteString(`</svg>`)
-	return b.String()
+	p := open("", f.Height, "")
+	f.grid(p)
+	return p.end()
 }
 
 // Dot returns a line with a mark on it. A mark whose value is not finite is not drawn.
@@ -66,25 +60,23 @@ func (f Frame) Dot(m Mark) string {
 	if !usable(m.Value) {
 		return f.Blank()
 	}
-	var b strings.Builder
-	open(&b, m.Class, f.Height, m.Title)
-	f.grid(&b)
+	p := open(m.Class, f.Height, m.Title)
+	f.grid(p)
 	at := f.Scale.At(m.Value)
 	left, right := at, at
-	if usable(m.Low) && usable(m.High) && m.Low < m.High {
+	if m.spread() {
 		left, right = math.Min(f.Scale.At(m.Low), at), math.Max(f.Scale.At(m.High), at)
-		b.WriteString(`<line class="bar" x1="` + percent(left) + `" x2="` + percent(right) + `" y1="50%" y2="50%"/>`)
+		p.element("line", "", "class", "bar", "x1", percent(left), "x2", percent(right), "y1", "50%", "y2", "50%")
 	}
-	b.WriteString(`<circle class="dot" cx="` + percent(at) + `" cy="50%" r="3.5"/>`)
-	if m.Label != "" {
-		x, dx, anchor := right, "9", "start"
-		if f.labelsLeft(m, left, right) {
-			x, dx, anchor = left, "-9", "end"
-		}
-		b.WriteString(`<text class="label" x="` + percent(x) + `" dx="` + dx + `" y="50%" dy="4" text-anchor="` + anchor + `">` + html.EscapeString(m.Label) + `</text>`)
+	p.element("circle", "", "class", "dot", "cx", percent(at), "cy", "50%", "r", "3.5")
+	switch {
+	case m.Label == "":
+	case f.labelsLeft(m, left, right):
+		p.text(m.Label, "class", "label", "x", percent(left), "dx", "-9", "y", "50%", "dy", "4", "text-anchor", "end")
+	default:
+		p.text(m.Label, "class", "label", "x", percent(right), "dx", "9", "y", "50%", "dy", "4", "text-anchor", "start")
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.end()
 }
 
 // labelsLeft tells on which side of a mark its label has room, preferring the side
@@ -97,7 +89,7 @@ func (f Frame) labelsLeft(m Mark, left, right float64) bool {
 	return f.Reference != 0 && m.Value < f.Reference && left > ratioMargin-0.01
 }
 
-func (f Frame) grid(b *strings.Builder) {
+func (f Frame) grid(p *picture) {
 	var d strings.Builder
 	for _, tick := range f.Ticks {
 		if tick != f.Reference || f.Reference == 0 {
@@ -105,15 +97,10 @@ func (f Frame) grid(b *strings.Builder) {
 		}
 	}
 	if d.Len() > 0 {
-		stretch(b, 100, 1)
-		b.WriteString(`<path class="grid" d="` + d.String() + `"/></svg>`)
+		p.paths(100, 1, "grid", d.String())
 	}
-	for _, rule := range f.Rules {
-		if usable(rule.Value) && rule.Value >= f.Scale.low && rule.Value <= f.Scale.high {
-			upright(b, rule.Class, f.Scale.At(rule.Value), rule.Title)
-		}
-	}
+	p.tags(f.Scale, f.Rules)
 	if f.Reference != 0 {
-		upright(b, "reference", f.Scale.At(f.Reference), "")
+		p.upright("reference", f.Scale.At(f.Reference), "")
 	}
 }

@@ -1,10 +1,8 @@
 package plot
 
 import (
-	"html"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Levels is a plot of values in their order, upwards: a range that they should lie
@@ -34,15 +32,14 @@ type Point struct {
 
 // Axis names the ticks and the rules.
 func (l Levels) Axis(name func(float64) string) string {
-	var b strings.Builder
-	open(&b, "levelaxis", l.Height, "")
+	p := open("levelaxis", l.Height, "")
 	write := func(class string, at float64, text string) {
-		b.WriteString(`<text class="` + html.EscapeString(class) + `" x="100%" y="` + l.y(at) + `" dy="4" text-anchor="end">` + html.EscapeString(text) + `</text>`)
+		p.text(text, "class", class, "x", "100%", "y", l.y(at), "dy", "4", "text-anchor", "end")
 	}
 	const apart = 13 // pixels that a line of text needs
 	var named []float64
 	for _, rule := range l.Rules {
-		if rule.Label != "" && l.holds(rule.Value) {
+		if rule.Label != "" && l.Scale.holds(rule.Value) {
 			named = append(named, rule.Value)
 			write("tick "+rule.Class, rule.Value, rule.Label)
 		}
@@ -53,55 +50,47 @@ func (l Levels) Axis(name func(float64) string) string {
 			write("tick", tick, name(tick))
 		}
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.end()
 }
 
 // Draw draws the points from left to right. One outside the scale is drawn at its
 // edge, as such; one that is not finite leaves its place free.
 func (l Levels) Draw(points []Point, title string) string {
-	var b strings.Builder
-	open(&b, "levels "+l.Band.Class, l.Height, title)
+	p := open("levels "+l.Band.Class, l.Height, title)
 	for _, tick := range l.Ticks {
-		l.across(&b, "grid", tick)
+		l.across(p, "grid", tick)
 	}
-	if m := l.Band; usable(m.Low) && usable(m.High) && m.Low < m.High {
-		top, bottom := 1-l.Scale.At(m.High), 1-l.Scale.At(m.Low)
-		b.WriteString(`<rect class="band" x="0" y="` + percent(top) + `" width="100%" height="` + percent(math.Max(bottom-top, 0.005)) + `"/>`)
+	if l.Band.spread() {
+		top, bottom := 1-l.Scale.At(l.Band.High), 1-l.Scale.At(l.Band.Low)
+		p.element("rect", "", "class", "band", "x", "0", "y", percent(top), "width", "100%", "height", percent(math.Max(bottom-top, 0.005)))
 	}
-	if m := l.Band; usable(m.Value) && m.Class != "" {
-		l.across(&b, "middle", m.Value)
+	if usable(l.Band.Value) && l.Band.Class != "" {
+		l.across(p, "middle", l.Band.Value)
 	}
 	for _, rule := range l.Rules {
-		if l.holds(rule.Value) {
-			l.across(&b, rule.Class, rule.Value)
+		if l.Scale.holds(rule.Value) {
+			l.across(p, rule.Class, rule.Value)
 		}
 	}
-	for i, p := range points {
-		if !usable(p.Value) {
-			continue
+	for i, point := range points {
+		if usable(point.Value) {
+			at := (float64(i) + 0.5) / float64(len(points))
+			p.element("circle", point.Title, "class", "point "+l.class(point.Class, point.Value), "cx", percent(at), "cy", l.y(point.Value), "r", "3.2")
 		}
-		class := "point " + p.Class
-		if !l.holds(p.Value) {
-			class += " outside"
-		}
-		b.WriteString(`<circle class="` + html.EscapeString(class) + `" cx="` + percent((float64(i)+0.5)/float64(len(points))) + `" cy="` + l.y(p.Value) + `" r="3.2"`)
-		if p.Title == "" {
-			b.WriteString(`/>`)
-			continue
-		}
-		b.WriteString(`><title>` + html.EscapeString(p.Title) + `</title></circle>`)
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.end()
 }
 
-// holds reports whether a value is on the scale.
-func (l Levels) holds(v float64) bool { return usable(v) && v >= l.Scale.low && v <= l.Scale.high }
+// class tells values outside the scale from those inside.
+func (l Levels) class(class string, v float64) string {
+	if l.Scale.holds(v) {
+		return class
+	}
+	return class + " outside"
+}
 
 func (l Levels) y(v float64) string { return percent(1 - l.Scale.At(v)) }
 
-func (l Levels) across(b *strings.Builder, class string, v float64) {
-	y := l.y(v)
-	b.WriteString(`<line class="` + html.EscapeString(class) + `" x1="0" x2="100%" y1="` + y + `" y2="` + y + `"/>`)
+func (l Levels) across(p *picture, class string, v float64) {
+	p.element("line", "", "class", class, "x1", "0", "x2", "100%", "y1", l.y(v), "y2", l.y(v))
 }

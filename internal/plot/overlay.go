@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html"
 	"math"
 	"slices"
 	"strings"
@@ -30,8 +29,7 @@ func BinTogether(lists [][]float64, low, high float64, most int) []Bins {
 // Histograms draws layers over each other, each as shares of its own values, so
 // that lists of different lengths compare.
 func Histograms(layers []Layer, tags []Tag, height int, title string) string {
-	var b strings.Builder
-	open(&b, "overlay", height, title)
+	p := open("overlay", height, title)
 	highest := 0.0
 	for _, layer := range layers {
 		for _, n := range layer.Bins.Counts {
@@ -41,22 +39,12 @@ func Histograms(layers []Layer, tags []Tag, height int, title string) string {
 	var scale Scale
 	for _, layer := range layers {
 		scale = Linear(layer.Bins.Low, layer.Bins.High)
-		if highest == 0 || len(layer.Bins.Counts) == 0 {
-			continue
+		if highest > 0 && len(layer.Bins.Counts) > 0 {
+			p.paths(len(layer.Bins.Counts), 100, "layer "+layer.Class, silhouette(layer.Bins.Counts, 98, func(n int) float64 { return layer.Bins.share(n) / highest }))
 		}
-		stretch(&b, len(layer.Bins.Counts), 100)
-		b.WriteString(`<path class="layer ` + html.EscapeString(layer.Class) + `" d="M0 100`)
-		for _, n := range layer.Bins.Counts {
-			top := 100 - 96*layer.Bins.share(n)/highest
-			if n > 0 { // however few, they are seen
-				top = math.Min(top, 98)
-			}
-			b.WriteString("V" + decimal(math.Round(10*top)/10) + "h1")
-		}
-		b.WriteString(`V100"/></svg>`)
 	}
-	tagged(&b, scale, tags)
-	return b.String()
+	p.tags(scale, tags)
+	return p.end()
 }
 
 // share returns what part of all values a bin of n holds.
@@ -78,22 +66,13 @@ type Course struct {
 // whole width: a line of medians, and around it a band in which the middle half of
 // the values lies.
 func Courses(s Scale, courses []Course, columns, height int, title string) string {
-	var b strings.Builder
-	open(&b, "courses", height, title)
+	p := open("courses", height, title)
 	for _, course := range courses {
-		line, band := course.paths(s, max(columns, 1))
-		if line == "" {
-			continue
+		if line, band := course.paths(s, max(columns, 1)); line != "" {
+			p.paths(1000, 100, "around "+course.Class, band, "course "+course.Class, line)
 		}
-		class := html.EscapeString(course.Class)
-		stretch(&b, 1000, 100)
-		if band != "" {
-			b.WriteString(`<path class="around ` + class + `" d="` + band + `"/>`)
-		}
-		b.WriteString(`<path class="course ` + class + `" d="` + line + `"/></svg>`)
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.end()
 }
 
 func (c Course) paths(s Scale, columns int) (line, band string) {
@@ -103,11 +82,10 @@ func (c Course) paths(s Scale, columns int) (line, band string) {
 	var middle, upper, lower []string
 	for i := range columns {
 		from, to := i*total/columns, (i+1)*total/columns
-		column := slices.DeleteFunc(slices.Clone(c.Values[from:to]), func(v float64) bool { return !usable(v) })
+		column := sortedUsable(c.Values[from:to])
 		if len(column) == 0 {
 			continue
 		}
-		slices.Sort(column)
 		x := decimal(math.Round(1000*(float64(i)+0.5)/float64(columns))) + " "
 		middle = append(middle, x+level(column[len(column)/2]))
 		upper = append(upper, x+level(column[len(column)*3/4]))

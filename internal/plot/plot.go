@@ -13,8 +13,10 @@ package plot
 
 import (
 	_ "embed"
+	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,34 +48,75 @@ func decimal(v float64) string {
 	return text
 }
 
+// picture is an SVG on its way.
+type picture struct{ strings.Builder }
+
 // open begins a picture of the page's whole width. The title is what a reader
 // hears instead of the picture, or sees under the pointer.
-func open(b *strings.Builder, class string, height int, title string) {
-	b.WriteString(`<svg class="plot`)
-	if class != "" {
-		b.WriteString(" " + html.EscapeString(class))
-	}
-	b.WriteString(`" width="100%" height="` + strconv.Itoa(height) + `"`)
+func open(class string, height int, title string) *picture {
+	p := &picture{}
+	p.begin("svg", "class", strings.TrimSpace("plot "+class), "width", "100%", "height", strconv.Itoa(height))
 	if title == "" {
-		b.WriteString(` aria-hidden="true">`)
-		return
+		p.WriteString(` aria-hidden="true">`)
+	} else {
+		p.WriteString(` role="img" aria-label="` + html.EscapeString(title) + `">`)
+		p.title(title)
 	}
-	title = html.EscapeString(title)
-	b.WriteString(` role="img" aria-label="` + title + `"><title>` + title + `</title>`)
+	return p
 }
 
-// stretch begins a part whose own coordinates fill the picture.
-func stretch(b *strings.Builder, width, height int) {
-	b.WriteString(`<svg viewBox="0 0 ` + strconv.Itoa(width) + " " + strconv.Itoa(height) + `" width="100%" height="100%" preserveAspectRatio="none">`)
+// begin writes the beginning of an element. Its attributes are pairs of a name and a
+// value.
+func (p *picture) begin(name string, attributes ...string) {
+	p.WriteString("<" + name)
+	for pair := range slices.Chunk(attributes, 2) {
+		p.WriteString(" " + pair[0] + `="` + html.EscapeString(pair[1]) + `"`)
+	}
+}
+
+// end ends the picture.
+func (p *picture) end() string {
+	p.WriteString(`</svg>`)
+	return p.String()
+}
+
+func (p *picture) title(text string) {
+	if text != "" {
+		p.WriteString(`<title>` + html.EscapeString(text) + `</title>`)
+	}
+}
+
+// element writes an element without content but its title.
+func (p *picture) element(name, title string, attributes ...string) {
+	p.begin(name, attributes...)
+	if title == "" {
+		p.WriteString("/>")
+		return
+	}
+	p.WriteString(">")
+	p.title(title)
+	p.WriteString("</" + name + ">")
+}
+
+func (p *picture) text(content string, attributes ...string) {
+	p.begin("text", attributes...)
+	p.WriteString(">" + html.EscapeString(content) + "</text>")
+}
+
+// paths draws paths in coordinates of their own that fill the picture: pairs of
+// a class and what to draw. One without anything to draw is left out.
+func (p *picture) paths(width, height int, pairs ...string) {
+	p.begin("svg", "viewBox", fmt.Sprintf("0 0 %d %d", width, height), "width", "100%", "height", "100%", "preserveAspectRatio", "none")
+	p.WriteString(">")
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			p.element("path", "", "class", pair[0], "d", pair[1])
+		}
+	}
+	p.WriteString(`</svg>`)
 }
 
 // upright draws a line from top to bottom.
-func upright(b *strings.Builder, class string, at float64, title string) {
-	x := percent(at)
-	b.WriteString(`<line class="` + html.EscapeString(class) + `" x1="` + x + `" x2="` + x + `" y1="0" y2="100%"`)
-	if title == "" {
-		b.WriteString(`/>`)
-		return
-	}
-	b.WriteString(`><title>` + html.EscapeString(title) + `</title></line>`)
+func (p *picture) upright(class string, at float64, title string) {
+	p.element("line", title, "class", class, "x1", percent(at), "x2", percent(at), "y1", "0", "y2", "100%")
 }

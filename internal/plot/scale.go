@@ -112,6 +112,9 @@ func (s Scale) High() float64 { return s.high }
 // Logarithmic reports whether equal distances are equal ratios.
 func (s Scale) Logarithmic() bool { return s.log }
 
+// holds reports whether a value is on the scale.
+func (s Scale) holds(v float64) bool { return usable(v) && v >= s.low && v <= s.high }
+
 // At returns the position of a value; what lies outside is at the end it lies beyond,
 // and what is not a number in the middle.
 func (s Scale) At(v float64) float64 {

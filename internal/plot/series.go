@@ -18,8 +18,7 @@ type Span struct {
 // greatest of its share; none mixes values that stand apart with others. Values
 // outside the scale are drawn at its edge.
 func Series(s Scale, values []float64, columns int, apart []Span, height int, title string) string {
-	var b strings.Builder
-	open(&b, "series", height, title)
+	p := open("series", height, title)
 	total := len(values)
 	columns = max(columns, 1)
 	d := drawing{scale: s, values: values, share: max((total+columns-1)/columns, 1)}
@@ -29,16 +28,22 @@ func Series(s Scale, values []float64, columns int, apart []Span, height int, ti
 		if from >= to {
 			continue
 		}
-		d.draw(&b, next, from)
-		left, width := percent(float64(from)/float64(total)), percent(float64(to-from)/float64(total))
-		b.WriteString(`<g class="apart"><title>` + html.EscapeString(span.Title) + `</title><rect x="` + left + `" y="0" width="` + width + `" height="100%"/>`)
-		d.draw(&b, from, to)
-		b.WriteString(`</g>`)
+		d.draw(p, next, from)
+		p.WriteString(`<g class="apart"><title>` + html.EscapeString(span.Title) + `</title>`)
+		p.element("rect", "", "x", percent(float64(from)/float64(total)), "y", "0", "width", percent(float64(to-from)/float64(total)), "height", "100%")
+		d.draw(p, from, to)
+		p.WriteString(`</g>`)
 		next = to
 	}
-	d.draw(&b, next, total)
-	b.WriteString(`</svg>`)
-	return b.String()
+	d.draw(p, next, total)
+	return p.end()
+}
+
+// sortedUsable returns the values that can be placed, sorted.
+func sortedUsable(values []float64) []float64 {
+	out := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !usable(v) })
+	slices.Sort(out)
+	return out
 }
 
 // drawing is a series while it is drawn, stretch by stretch.
@@ -53,15 +58,14 @@ type drawing struct {
 
 // draw draws values[from:to] at their place among all. A column without a usable
 // value is a gap that no line bridges.
-func (d *drawing) draw(b *strings.Builder, from, to int) {
+func (d *drawing) draw(p *picture, from, to int) {
 	for start := from; start < to; start += d.share {
 		end := min(start+d.share, to)
-		column := slices.DeleteFunc(slices.Clone(d.values[start:end]), func(v float64) bool { return !usable(v) })
+		column := sortedUsable(d.values[start:end])
 		if len(column) == 0 {
 			d.lift()
 			continue
 		}
-		slices.Sort(column)
 		x := decimal(math.Round(1000*float64(start+end)/2/float64(len(d.values)))) + " "
 		pen := "L"
 		if len(d.highs) == 0 {
@@ -72,14 +76,9 @@ func (d *drawing) draw(b *strings.Builder, from, to int) {
 		d.edges = append(d.edges, x+d.level(column[0]))
 	}
 	d.lift()
-	if d.line.Len() == 0 {
-		return
+	if d.line.Len() > 0 {
+		p.paths(1000, 100, "band", d.band.String(), "line", d.line.String())
 	}
-	stretch(b, 1000, 100)
-	if d.band.Len() > 0 {
-		b.WriteString(`<path class="band" d="` + d.band.String() + `"/>`)
-	}
-	b.WriteString(`<path class="line" d="` + d.line.String() + `"/></svg>`)
 	d.line.Reset()
 	d.band.Reset()
 }

@@ -11,10 +11,9 @@ import (
 // not finite leaves its place free and breaks the line. now, where it is not nil,
 // stands after all others, above or below the level that they reached.
 func (l Levels) Steps(marks []Mark, now *Mark, title string) string {
-	var b strings.Builder
-	open(&b, "steps", l.Height, title)
+	p := open("steps", l.Height, title)
 	for _, tick := range l.Ticks {
-		l.across(&b, "grid", tick)
+		l.across(p, "grid", tick)
 	}
 	places := len(marks)
 	if now != nil {
@@ -22,17 +21,15 @@ func (l Levels) Steps(marks []Mark, now *Mark, title string) string {
 	}
 	at := func(i int) float64 { return (float64(i) + 0.5) / float64(places) }
 	if d := l.staircase(marks, places, at); d != "" {
-		stretch(&b, 1000, 100)
-		b.WriteString(`<path class="stairs" d="` + d + `"/></svg>`)
+		p.paths(1000, 100, "stairs", d)
 	}
 	for i, m := range marks {
-		l.mark(&b, at(i), m)
+		l.mark(p, at(i), m)
 	}
 	if now != nil {
-		l.mark(&b, at(places-1), *now)
+		l.mark(p, at(places-1), *now)
 	}
-	b.WriteString(`</svg>`)
-	return b.String()
+	return p.end()
 }
 
 func (l Levels) staircase(marks []Mark, places int, at func(int) float64) string {
@@ -58,21 +55,15 @@ func (l Levels) staircase(marks []Mark, places int, at func(int) float64) string
 	return d.String()
 }
 
-func (l Levels) mark(b *strings.Builder, at float64, m Mark) {
+func (l Levels) mark(p *picture, at float64, m Mark) {
 	if !usable(m.Value) {
 		return
 	}
-	class := "step " + m.Class
-	if !l.holds(m.Value) {
-		class += " outside"
+	p.WriteString(`<g class="` + html.EscapeString("step "+l.class(m.Class, m.Value)) + `">`)
+	p.title(m.Title)
+	if m.spread() {
+		p.element("line", "", "class", "bar", "x1", percent(at), "x2", percent(at), "y1", l.y(math.Min(m.Low, m.Value)), "y2", l.y(math.Max(m.High, m.Value)))
 	}
-	b.WriteString(`<g class="` + html.EscapeString(class) + `">`)
-	if m.Title != "" {
-		b.WriteString(`<title>` + html.EscapeString(m.Title) + `</title>`)
-	}
-	x := percent(at)
-	if usable(m.Low) && usable(m.High) && m.Low < m.High {
-		b.WriteString(`<line class="bar" x1="` + x + `" x2="` + x + `" y1="` + l.y(math.Min(m.Low, m.Value)) + `" y2="` + l.y(math.Max(m.High, m.Value)) + `"/>`)
-	}
-	b.WriteString(`<circle class="dot" cx="` + x + `" cy="` + l.y(m.Value) + `" r="3"/></g>`)
+	p.element("circle", "", "class", "dot", "cx", percent(at), "cy", l.y(m.Value), "r", "3")
+	p.WriteString(`</g>`)
 }

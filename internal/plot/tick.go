@@ -42,16 +42,8 @@ func (s Scale) linearTicks(most int) []float64 {
 // logTicks are 1, 2 and 5 times the powers of ten, or fewer where those are too
 // many; nil where the range is so narrow that it is better divided evenly.
 func (s Scale) logTicks(most int) []float64 {
-	first, last := int(math.Floor(math.Log10(s.low))), int(math.Ceil(math.Log10(s.high)))
 	for _, digits := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
-		var ticks []float64
-		for power := first; power <= last; power++ {
-			for _, digit := range digits {
-				if v := times10(digit, power); v >= s.low && v <= s.high {
-					ticks = append(ticks, v)
-				}
-			}
-		}
+		ticks := s.powers(1, digits...)
 		switch {
 		case len(ticks) < 4 && s.high/s.low < 10 || len(ticks) < 2:
 			return nil
@@ -60,16 +52,24 @@ func (s Scale) logTicks(most int) []float64 {
 		}
 	}
 	for stride := 2; ; stride++ {
-		var ticks []float64
-		for power := first; power <= last; power++ {
-			if v := times10(1, power); power%stride == 0 && v >= s.low && v <= s.high {
-				ticks = append(ticks, v)
-			}
-		}
-		if len(ticks) <= most {
+		if ticks := s.powers(stride, 1); len(ticks) <= most {
 			return ticks
 		}
 	}
+}
+
+// powers returns the digits times every so many powers of ten, as far as they are on the scale.
+func (s Scale) powers(stride int, digits ...float64) []float64 {
+	var ticks []float64
+	last := int(math.Ceil(math.Log10(s.high)))
+	for power := int(math.Floor(math.Log10(s.low))); power <= last; power++ {
+		for _, digit := range digits {
+			if v := times10(digit, power); power%stride == 0 && s.holds(v) {
+				ticks = append(ticks, v)
+			}
+		}
+	}
+	return ticks
 }
 
 // times10 is v times a power of ten. Dividing by a whole power is exact where

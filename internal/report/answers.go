@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,16 +31,7 @@ func fateOf(c *result.Case) fate {
 	return passed
 }
 
-// tone returns the tone of a fate.
-func (f fate) tone() view.Tone {
-	switch f {
-	case passed:
-		return view.Good
-	case wrong:
-		return view.Bad
-	}
-	return view.Unsure
-}
+var fateTones = map[fate]view.Tone{passed: view.Good, wrong: view.Bad, skipped: view.Unsure}
 
 // sizes returns a case's variables in their own order: "S=448 B=16 H=4 D=64".
 func sizes(c *result.Case) string {
@@ -165,11 +157,7 @@ func strain(o *result.OutputError) float64 {
 
 // place returns an element as source code would write it: "out[3, 0, 447, 12]".
 func place(name string, index []int64) string {
-	parts := make([]string, len(index))
-	for i, n := range index {
-		parts[i] = fmt.Sprint(n)
-	}
-	return name + "[" + strings.Join(parts, ", ") + "]"
+	return name + "[" + strings.Join(each(index, func(n int64) string { return fmt.Sprint(n) }), ", ") + "]"
 }
 
 // worstLine returns the element of an output that is furthest off; "" when there is none,
@@ -187,15 +175,7 @@ func worstLine(o *result.OutputError, reason string) string {
 
 // why returns the reason of a failure, whoever gave it.
 func why(c *result.Case) string {
-	switch {
-	case c.Reason != "":
-		return c.Reason
-	case c.Fault != nil && c.Fault.Message != "":
-		return c.Fault.Message
-	case c.Fault != nil:
-		return string(c.Fault.Cause)
-	}
-	return ""
+	return cmp.Or(c.Reason, textOf(c.Fault, func(f *result.Fault) string { return cmp.Or(f.Message, string(f.Cause)) }))
 }
 
 // found is a finding, and how often it was made.
@@ -209,24 +189,16 @@ func findings(v *result.Verification) []found {
 	if v == nil {
 		return nil
 	}
-	var out []found
-	at := map[result.Finding]int{}
-	for _, f := range v.Findings {
-		if _, seen := at[f]; !seen {
-			at[f] = len(out)
-			out = append(out, found{Finding: f})
+	var proofs, rest []found
+	for _, g := range grouped(v.Findings, func(f result.Finding) string { return fmt.Sprint(f) }) {
+		f := found{g.items[0], len(g.items)}
+		if f.Severity == result.Cheated {
+			proofs = append(proofs, f)
+		} else {
+			rest = append(rest, f)
 		}
-		out[at[f]].times++
 	}
-	slices.SortStableFunc(out, func(a, b found) int { return proof(b) - proof(a) })
-	return out
-}
-
-func proof(f found) int {
-	if f.Severity == result.Cheated {
-		return 1
-	}
-	return 0
+	return append(proofs, rest...)
 }
 
 // told reports whether the row's fault is this finding.
@@ -235,11 +207,7 @@ func (f found) told(row *result.Row) bool {
 }
 
 func (f found) String() string {
-	text := f.Message
-	if f.times > 1 {
-		text += fmt.Sprintf(" (%s times)", unit.Count(f.times))
-	}
-	return text
+	return f.Message + when(f.times > 1, " ("+unit.Count(f.times)+" times)")
 }
 
 // suspicious reports whether there is evidence against a row, but no proof.
@@ -288,8 +256,9 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
 }
 
-// accused returns the evidence against a row's honesty, unless its fault states it.
-func accused(row *result.Row, name string) view.Item {
+// accused returns the evidence against a row's honesty, unless its fault states it; nothing where
+// there is none.
+func accused(row *result.Row, name string) []view.Item {
 	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
 	item := view.Item{Name: name, Badge: suspect}
 	for _, f := range findings(row.Verification) {
@@ -303,16 +272,14 @@ func accused(row *result.Row, name string) view.Item {
 		}
 		item.Findings = append(item.Findings, made)
 	}
-	return item
+	if item.Findings == nil {
+		return nil
+	}
+	return []view.Item{item}
 }
 
 // accusations returns the evidence against rows.
 func accusations(rows []*result.Row, name func(*result.Row) string) view.Section {
-	s := view.Section{Title: "Integrity", List: true}
-	for _, row := range rows {
-		if item := accused(row, name(row)); len(item.Findings) > 0 {
-			s.Items = append(s.Items, item)
-		}
-	}
-	return s
+	items := each(rows, func(row *result.Row) []view.Item { return accused(row, name(row)) })
+	return view.Section{Title: "Integrity", List: true, Items: slices.Concat(items...)}
 }

@@ -59,15 +59,12 @@ func faults(r *result.Report, together bool) []view.Item {
 
 // allFaults lists every line that failed, by its name.
 func allFaults(r *result.Report) []view.Item {
-	var out []view.Item
-	for _, l := range lines(r) {
-		if l.row.Fault != nil {
-			item := faultOf(l.row)
-			item.Name, item.Badge.Text = l.row.Name(), status(l.row)
-			out = append(out, item)
-		}
-	}
-	return out
+	failed := where(lines(r), func(l line) bool { return l.row.Fault != nil })
+	return each(failed, func(l line) view.Item {
+		item := faultOf(l.row)
+		item.Name, item.Badge.Text = l.row.Name(), status(l.row)
+		return item
+	})
 }
 
 // unbuildable reports whether a fault is the machine's and not the kernel's.
@@ -105,12 +102,7 @@ func allWarnings(r *result.Report) []string {
 	return out
 }
 
-func hinted(text, hint string) string {
-	if hint == "" {
-		return text
-	}
-	return text + " (" + hint + ")"
-}
+func hinted(text, hint string) string { return text + when(hint != "", " ("+hint+")") }
 
 // attentive returns the report with everything that needs attention among its warnings: also sides
 // that are not available, baselines that did not move and unknown answers, each sentence once;
@@ -166,11 +158,7 @@ func remedyOf(side *result.Side, sentence string) string {
 
 // lost says that the commit of a best-known version is gone, although the version itself is here.
 func lost(m *result.Moved) string {
-	text := "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more"
-	if m.Refused != "" {
-		text += "; the baseline stays bound to that: " + m.Refused
-	}
-	return text
+	return "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more" + prefixed("; the baseline stays bound to that: ", m.Refused)
 }
 
 // unrest are the doubts that a duet removes: disturbances affect both sides, and the interval

@@ -16,14 +16,14 @@ import (
 // bench shows the measurements, and the comparison where rivals were measured too.
 func (b *builder) bench() {
 	r, all := b.r, lines(b.r)
-	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r)
+	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r, view.Fact{Name: "method", Text: method(r)})
 	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), view.Count(len(byKernel(r)), "kernel") + ", " + view.Count(len(r.Rows), "config"), methodLine(r)}
 	b.add(view.Text, view.Section{Table: benchText(all)})
-	b.add(view.Markdown, view.Section{Table: benchTable(where(all, func(l line) bool { return measured(l.row) }))})
+	b.add(view.Markdown, view.Section{Table: benchTable(where(all, line.measured))})
 	b.add(view.HTML, benchPage(r, all))
-	b.items(view.Text, view.Section{Items: faults(r, true)})
-	b.items(view.Markdown, view.Section{Items: allFaults(r)})
-	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
+	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Markdown, view.Section{Items: allFaults(r)})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
 	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
 	b.charts(r)
 	b.measuredPage(r, r)
@@ -127,10 +127,7 @@ func benchColumns(all []line) []column[line] {
 // benchTable has a line for every row, and below it one for every rival; a line that failed says so
 // in place of numbers.
 func benchTable(all []line) *view.Table {
-	last := ""
-	if slices.ContainsFunc(all, func(l line) bool { return l.rival != nil }) {
-		last = "speedup"
-	}
+	last := when(slices.ContainsFunc(all, func(l line) bool { return l.rival != nil }), "speedup")
 	columns := append(benchColumns(all), column[line]{head: last, badge: true, cell: line.judged})
 	t := tableOf("results", all, columns)
 	t.Empty = "Nothing was measured."
@@ -157,7 +154,10 @@ func benchPage(r *result.Report, all []line) view.Section {
 	last := len(t.Columns) - 1
 	t.Columns[last].Head = cmp.Or(t.Columns[last].Head, "outcome")
 	if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[last].Text != "" }) {
-		dropColumn(t, last)
+		t.Columns = t.Columns[:last]
+		for i := range t.Rows {
+			t.Rows[i].Cells = t.Rows[i].Cells[:last]
+		}
 	}
 	s := view.Section{ID: "results", Title: "Results"}
 	if made := standings(r); made != nil {
@@ -169,21 +169,16 @@ func benchPage(r *result.Report, all []line) view.Section {
 
 func benchRecords(r *result.Report) [][]string {
 	all := lines(r)
-	fields := []field[line]{
-		{"kernel", func(l line) string { return l.row.Kernel }},
-		{"config", func(l line) string { return l.row.Config }},
-		{"rival", func(l line) string {
-			if l.rival == nil {
-				return ""
-			}
-			return l.label
-		}},
-		{"verdict", func(l line) string { return string(l.row.Verdict) }},
-		{"fault", func(l line) string { return cause(l.row) }},
-		{"identity", func(l line) string { return l.row.Identity }},
+	fields := []column[line]{
+		{head: "kernel", text: func(l line) string { return l.row.Kernel }},
+		{head: "config", text: func(l line) string { return l.row.Config }},
+		{head: "rival", text: func(l line) string { return when(l.rival != nil, l.label) }},
+		{head: "verdict", text: func(l line) string { return string(l.row.Verdict) }},
+		{head: "fault", text: func(l line) string { return cause(l.row) }},
+		{head: "identity", text: func(l line) string { return l.row.Identity }},
 	}
 	add := func(name string, text func(*result.Row) string) {
-		fields = append(fields, field[line]{name, ofMeasured(text)})
+		fields = append(fields, column[line]{head: name, text: ofMeasured(text)})
 	}
 	for _, f := range figures {
 		add(f.field, func(row *result.Row) string { return number(f.get(row.Timing)) })
@@ -195,26 +190,18 @@ func benchRecords(r *result.Report) [][]string {
 	if devices(all) != nil {
 		add("device", func(row *result.Row) string { return row.Device })
 	}
-	ratio := func(name string, get func(*result.Ratio) float64) {
-		fields = append(fields, field[line]{name, func(l line) string {
-			if l.rival == nil || l.rival.Ratio == nil {
-				return ""
-			}
-			return number(get(l.rival.Ratio))
-		}})
-	}
-	ratio("speedup", func(r *result.Ratio) float64 { return r.Median })
-	ratio("speedup_low", func(r *result.Ratio) float64 { return r.Low })
-	ratio("speedup_high", func(r *result.Ratio) float64 { return r.High })
-	return records(all, fields)
+	return records(all, append(fields, fieldsOf("", line.ratio, ratioFacts...)...))
+}
+
+var ratioFacts = []fact[result.Ratio]{
+	{"speedup", func(r *result.Ratio) string { return number(r.Median) }},
+	{"speedup_low", func(r *result.Ratio) string { return number(r.Low) }},
+	{"speedup_high", func(r *result.Ratio) string { return number(r.High) }},
 }
 
 // cause says why a row failed; "" when it did not.
 func cause(row *result.Row) string {
-	if row.Fault == nil {
-		return ""
-	}
-	return string(row.Fault.Cause)
+	return textOf(row.Fault, func(f *result.Fault) string { return string(f.Cause) })
 }
 
 // number writes a number of a field, where 0 is nothing.
@@ -260,10 +247,8 @@ var overallColumns = []column[overall]{
 func standings(r *result.Report) []overall {
 	var out []overall
 	for _, k := range byKernel(r) {
-		var met []*result.Rival
-		for _, row := range k.items {
-			met = append(met, where(row.Rivals, func(rival *result.Rival) bool { return rival.Ratio != nil && rival.Ratio.Median > 0 })...)
-		}
+		all := slices.Concat(each(k.items, func(row *result.Row) []*result.Rival { return row.Rivals })...)
+		met := where(all, func(rival *result.Rival) bool { return rival.Ratio != nil && rival.Ratio.Median > 0 })
 		for _, rival := range grouped(met, func(rival *result.Rival) string { return rival.Label }) {
 			if len(rival.items) > 1 {
 				out = append(out, sumUp(k.name, rival))

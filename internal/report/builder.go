@@ -19,16 +19,16 @@ type builder struct {
 // shows reports whether one of the forms is requested. Slow parts are made only then.
 func (b *builder) shows(in view.Form) bool { return b.forms&in != 0 }
 
-// add adds a section to those of the given forms that are requested.
+// add adds a section to those of the given forms that are requested, if there is anything in it.
 func (b *builder) add(in view.Form, s view.Section) {
-	if b.shows(in) {
+	if b.shows(in) && !s.Empty() {
 		s.In = in
 		b.v.Sections = append(b.v.Sections, s)
 	}
 }
 
-// table adds a table to a page as a section, if it has rows.
-func (b *builder) table(id, title string, t *view.Table) {
+// sheet adds a table to a page as a section, if it has rows.
+func (b *builder) sheet(id, title string, t *view.Table) {
 	if len(t.Rows) > 0 {
 		b.add(view.HTML, view.Section{ID: id, Title: title, Table: t})
 	}
@@ -36,52 +36,30 @@ func (b *builder) table(id, title string, t *view.Table) {
 
 // lines adds a section of sentences, if there are any.
 func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
-	if len(texts) > 0 {
-		b.add(in, view.Section{Lines: linesOf(tone, texts)})
-	}
-}
-
-// items adds a section of failures, if there are any.
-func (b *builder) items(in view.Form, s view.Section) {
-	if len(s.Items) > 0 || s.Left > 0 {
-		b.add(in, s)
-	}
+	b.add(in, view.Section{Lines: linesOf(tone, texts)})
 }
 
 // warnings adds a list of doubts, if there are any.
 func (b *builder) warnings(in view.Form, texts []string) {
-	b.list(in, view.Section{ID: "warnings", Title: "Warnings", Lines: linesOf(view.Unsure, texts)}, "!")
+	s := view.Section{ID: "warnings", Title: "Warnings", Lines: linesOf(view.Unsure, texts), List: true, End: true}
+	for i := range s.Lines {
+		s.Lines[i].Mark = "!"
+	}
+	b.add(in, s)
 }
 
 // notes adds a list of remarks, if there are any.
 func (b *builder) notes(in view.Form, texts []string) {
-	b.list(in, view.Section{ID: "notes", Title: "Notes", Lines: linesOf(view.Quiet, texts)}, "")
-}
-
-func (b *builder) list(in view.Form, s view.Section, mark string) {
-	s.List, s.End = true, true
-	for i := range s.Lines {
-		s.Lines[i].Mark = mark
-	}
-	if len(s.Lines) > 0 {
-		b.add(in, s)
-	}
+	b.add(in, view.Section{ID: "notes", Title: "Notes", Lines: linesOf(view.Quiet, texts), List: true, End: true})
 }
 
 func linesOf(tone view.Tone, texts []string) []view.Line {
-	out := make([]view.Line, len(texts))
-	for i, text := range texts {
-		out[i] = view.Line{Text: text, Tone: tone}
-	}
-	return out
+	return each(texts, func(text string) view.Line { return view.Line{Text: text, Tone: tone} })
 }
 
-// leftOut says how many items a page has no room for; nothing where it has room for all.
-func leftOut(n int, noun string) []view.Line {
-	if n <= 0 {
-		return nil
-	}
-	return []view.Line{{Text: view.Counted(n, "more "+noun) + " in the JSON report"}}
+// leftOut says how many items a page has no room for; "" where it has room for all.
+func leftOut(n int, noun string) string {
+	return when(n > 0, view.Counted(n, "more "+noun)+" in the JSON report")
 }
 
 // badges are the summary in numbers; zero counts are left out, unless zero is the news.
@@ -115,50 +93,22 @@ func (c column[T]) of(item T) view.Cell {
 
 // used returns the columns that are not empty for all items.
 func used[T any](items []T, columns []column[T]) []column[T] {
-	var out []column[T]
-	for _, c := range columns {
-		for _, item := range items {
-			if c.of(item).Text != "" {
-				out = append(out, c)
-				break
-			}
-		}
-	}
-	return out
+	return where(columns, func(c column[T]) bool {
+		return slices.ContainsFunc(items, func(item T) bool { return c.of(item).Text != "" })
+	})
 }
 
 // tableOf has a row for each item.
 func tableOf[T any](look string, items []T, columns []column[T]) *view.Table {
-	t := &view.Table{Look: look}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, view.Column{Head: c.head, Number: c.number, Badge: c.badge, Chars: c.chars, Bytes: c.bytes})
+	return &view.Table{
+		Look: look,
+		Columns: each(columns, func(c column[T]) view.Column {
+			return view.Column{Head: c.head, Number: c.number, Badge: c.badge, Chars: c.chars, Bytes: c.bytes}
+		}),
+		Rows: each(items, func(item T) view.Row {
+			return view.Row{Cells: each(columns, func(c column[T]) view.Cell { return c.of(item) })}
+		}),
 	}
-	for _, item := range items {
-		row := view.Row{Cells: make([]view.Cell, len(columns))}
-		for i, c := range columns {
-			row.Cells[i] = c.of(item)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// dropColumn removes a column.
-func dropColumn(t *view.Table, at int) {
-	t.Columns = slices.Delete(t.Columns, at, at+1)
-	for i := range t.Rows {
-		t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, at, at+1)
-	}
-}
-
-// dropEmpty removes the columns that are empty in all rows.
-func dropEmpty(t *view.Table) *view.Table {
-	for i := len(t.Columns) - 1; i >= 0; i-- {
-		if !slices.ContainsFunc(t.Rows, func(row view.Row) bool { return row.Cells[i].Text != "" }) {
-			dropColumn(t, i)
-		}
-	}
-	return t
 }
 
 // sheetOf has a row for each item, and the columns that are not empty for all.
@@ -166,27 +116,20 @@ func sheetOf[T any](items []T, columns []column[T]) *view.Table {
 	return tableOf("sheet", items, used(items, columns))
 }
 
-// field is one fact for programs.
-type field[T any] struct {
-	name string
-	text func(T) string
+// records has a record for each item, below the names of the columns.
+func records[T any](items []T, columns []column[T]) [][]string {
+	heads := each(columns, func(c column[T]) string { return c.head })
+	return append([][]string{heads}, each(items, func(item T) []string {
+		return each(columns, func(c column[T]) string { return c.text(item) })
+	})...)
 }
 
-// records has a record for each item, below the names.
-func records[T any](items []T, fields []field[T]) [][]string {
-	head := make([]string, len(fields))
-	for i, f := range fields {
-		head[i] = f.name
+// textOf returns a text about what p points to, and nothing where p is nil.
+func textOf[T any](p *T, text func(*T) string) string {
+	if p == nil {
+		return ""
 	}
-	out := [][]string{head}
-	for _, item := range items {
-		record := make([]string, len(fields))
-		for i, f := range fields {
-			record[i] = f.text(item)
-		}
-		out = append(out, record)
-	}
-	return out
+	return text(p)
 }
 
 // where returns the items for which holds is true.
@@ -205,13 +148,22 @@ func distinct(texts []string) []string {
 	return out
 }
 
-// each makes a text of every item.
-func each[T any](items []T, text func(T) string) []string {
-	out := make([]string, len(items))
+// each makes something of every item.
+func each[T, R any](items []T, made func(T) R) []R {
+	out := make([]R, len(items))
 	for i, item := range items {
-		out[i] = text(item)
+		out[i] = made(item)
 	}
 	return out
+}
+
+// sum adds up a number of every item.
+func sum[T any, N int | float64](items []T, number func(T) N) N {
+	var total N
+	for _, item := range items {
+		total += number(item)
+	}
+	return total
 }
 
 // group is items that have something in common.

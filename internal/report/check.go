@@ -30,8 +30,7 @@ type checked struct {
 }
 
 func checkedRows(r *result.Report) []checked {
-	out := make([]checked, 0, len(r.Rows))
-	for _, row := range r.Rows {
+	return each(r.Rows, func(row *result.Row) checked {
 		c := checked{compared: compared{row: row, after: row}, asked: r.Method.HalfWidth, gate: gateOf(r)}
 		for _, role := range []result.Role{result.Base, result.Best} {
 			side := played(row, role)
@@ -43,9 +42,13 @@ func checkedRows(r *result.Report) []checked {
 				c.best = side
 			}
 		}
-		out = append(out, c)
-	}
-	return out
+		return c
+	})
+}
+
+// sides returns the sides that a row was measured against: the one its verdict is about first.
+func (c checked) sides() []*result.Side {
+	return where([]*result.Side{c.first, c.best}, func(side *result.Side) bool { return side != nil })
 }
 
 // played returns the side of a role that the row was measured against.
@@ -83,27 +86,21 @@ const (
 	planned
 )
 
+// sections are those of verdicts that need no second look.
+var sections = map[result.Verdict]section{
+	result.Regression: slowed, result.Incorrect: failed, result.Rejected: failed, result.Broken: failed,
+	result.Improvement: faster, result.Maintained: kept, result.New: fresh, result.Unchanged: same,
+}
+
 func (c checked) section() section {
-	switch c.row.Verdict {
-	case result.Regression:
-		if c.accepted() {
-			return onPurpose
-		}
-		return slowed
-	case result.Incorrect, result.Rejected, result.Broken:
-		return failed
-	case result.Improvement:
-		return faster
-	case result.Maintained:
-		return kept
-	case result.New:
-		return fresh
-	case result.Unchanged:
-		return same
-	case "":
-		if c.row.Fault == nil && !measured(c.row) && c.row.Plan != "" {
-			return planned
-		}
+	at, known := sections[c.row.Verdict]
+	switch {
+	case c.row.Verdict == result.Regression && c.accepted():
+		return onPurpose
+	case known:
+		return at
+	case c.row.Verdict == "" && c.row.Fault == nil && !measured(c.row) && c.row.Plan != "":
+		return planned
 	}
 	return undecided
 }
@@ -147,11 +144,7 @@ func summary(rows []checked) string {
 
 // headline returns the outcome of the check in words.
 func headline(r *result.Report, rows []checked) string {
-	text := verdictLine(r, rows)
-	if n := suspects(rows); n != "" {
-		text += ", " + n
-	}
-	return text
+	return verdictLine(r, rows) + prefixed(", ", suspects(rows))
 }
 
 func verdictLine(r *result.Report, rows []checked) string {
@@ -199,10 +192,7 @@ func gathered(rows, all []checked) string {
 	const most = 4
 	names := gather(rows, all)
 	text := strings.Join(each(names[:min(most, len(names))], func(n view.Name) string { return n.Text }), ", ")
-	more := 0
-	for _, n := range names[min(most, len(names)):] {
-		more += n.Rows
-	}
+	more := sum(names[min(most, len(names)):], func(n view.Name) int { return n.Rows })
 	return text + when(more > 0, " and "+unit.Count(more)+" more")
 }
 
@@ -225,10 +215,9 @@ func alarms(r *result.Report) string {
 
 // checkHeading says what was checked where, and against what.
 func checkHeading(r *result.Report, rows []checked) []string {
-	against := ""
-	if r.Base != nil {
-		against = "against " + strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA))
-	}
+	against := textOf(r.Base, func(base *result.BaseRef) string {
+		return "against " + strings.TrimSpace(base.Ref+" "+shortSHA(base.SHA))
+	})
 	return append([]string{"pawl " + r.Tool.Version, machineLine(r)}, present(kernelsLine(rows), view.Counted(len(rows), "config"), against)...)
 }
 

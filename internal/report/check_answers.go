@@ -32,18 +32,15 @@ func examined(rows []checked) bool {
 	return slices.ContainsFunc(rows, func(c checked) bool { return c.row.Verification != nil })
 }
 
-// timedLooks returns how many timed samples of a row were verified.
-func timedLooks(row *result.Row) int {
+// verifiedSamples returns how many timed samples of a row were verified.
+func verifiedSamples(row *result.Row) int {
 	return len(where(row.Verification.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane && fateOf(c) != skipped }))
 }
 
 // accuracy returns the largest error of some rows, and what was allowed: "max abs 6.1e-07
 // (atol 2e-05)", with the relative ones where the absolute do not explain it.
 func accuracy(rows ...*result.Row) string {
-	var cases []*result.Case
-	for _, row := range rows {
-		cases = append(cases, row.Verification.Cases...)
-	}
+	cases := slices.Concat(each(rows, func(row *result.Row) []*result.Case { return row.Verification.Cases })...)
 	switch e := worstOf(cases); {
 	case e == nil:
 		return ""
@@ -58,8 +55,8 @@ func accuracy(rows ...*result.Row) string {
 	}
 }
 
-// blunder returns the first wrong answer of a row, in one line; "" when there is none.
-func (c checked) blunder() string {
+// firstWrong returns the first wrong answer of a row, in one line; "" when there is none.
+func (c checked) firstWrong() string {
 	if c.row.Verification == nil {
 		return ""
 	}
@@ -78,10 +75,10 @@ func (c checked) honesty() string {
 	switch {
 	case suspicious(c.row):
 		return strings.TrimSuffix("SUSPICIOUS: "+accused, ": ")
-	case c.row.Verdict == result.Incorrect && (c.row.Fault == nil || c.blunder() != c.row.Fault.Message):
-		return view.Shorten(c.blunder(), most)
+	case c.row.Verdict == result.Incorrect && (c.row.Fault == nil || c.firstWrong() != c.row.Fault.Message):
+		return view.Shorten(c.firstWrong(), most)
 	case c.row.Verdict == result.Rejected && accused != "":
-		return view.Shorten(strings.TrimSuffix(accused+": "+c.blunder(), ": "), most)
+		return view.Shorten(strings.TrimSuffix(accused+": "+c.firstWrong(), ": "), most)
 	}
 	return ""
 }
@@ -97,11 +94,8 @@ func oracleOf(w witness) string { return w.items[0].row.Verification.Oracle }
 
 // kernelsOf returns the kernels that rows ran, each once, in a short form.
 func kernelsOf(rows []checked) []string {
-	var out []string
-	for _, c := range rows {
-		out = append(out, each(c.row.Verification.Kernels, plainName)...)
-	}
-	return distinct(out)
+	all := slices.Concat(each(rows, func(c checked) []string { return c.row.Verification.Kernels })...)
+	return distinct(each(all, plainName))
 }
 
 // plainName returns a C++ function's own name, where its mangled one begins with it:
@@ -130,8 +124,7 @@ func (c checked) inShort() string {
 	case v.Passed > 0:
 		text = "verified against " + oracle
 	}
-	looks := timedLooks(c.row)
-	return text + prefixed(": ", accuracy(c.row)) + when(looks > 0, "; "+view.Counted(looks, "timed sample")+" verified") + prefixed("; ran ", few(kernelsOf([]checked{c})))
+	return text + prefixed(": ", accuracy(c.row)) + prefixed("; ", timedSamples(c)) + prefixed("; ran ", few(kernelsOf([]checked{c})))
 }
 
 // untold returns the wrong answers of a row that its fault does not fully describe.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,16 +22,14 @@ func (b *builder) checkPlots(rows []checked) {
 	drawn = drawn[:min(mostDrawn, len(drawn))]
 	if len(drawn) > 0 {
 		b.add(view.HTML, view.Section{ID: "changes", Title: "Changes", Changes: changes(drawn, gate)})
-		s := view.Section{ID: "duets", Title: "Duets", Lines: leftOut(left, "config")}
+		s := view.Section{ID: "duets", Title: "Duets", Lines: linesOf("", present(leftOut(left, "config")))}
 		for i, c := range drawn {
 			const open = 6 // more would bury each other
 			s.Duets = append(s.Duets, drawDuet(c, i < open))
 		}
 		b.add(view.HTML, s)
 	}
-	if s := allHistories(rows); len(s.History) > 0 {
-		b.add(view.HTML, s)
-	}
+	b.add(view.HTML, allHistories(rows))
 }
 
 // leaning returns whether a change was shown to be one, as a class of plots.
@@ -49,10 +48,8 @@ func leaning(c *result.Change) string {
 func changes(rows []checked, gate result.Gate) *view.Changes {
 	ratios := []float64{1 + gate.Regression, 1 - gate.Improvement}
 	for _, c := range rows {
-		for _, side := range []*result.Side{c.first, c.best} {
-			if side != nil {
-				ratios = append(ratios, 1+side.Change.Median, 1+side.Change.Low, 1+side.Change.High)
-			}
+		for _, side := range c.sides() {
+			ratios = append(ratios, 1+side.Change.Median, 1+side.Change.Low, 1+side.Change.High)
 		}
 	}
 	made := &view.Changes{Gate: gateLine(gate), Axis: view.Axis{Scale: plot.FitRatios(ratios), Unit: view.Slowdown, Ticks: 8, Reference: 1, Rules: []plot.Tag{
@@ -77,70 +74,51 @@ func changeMark(c checked, side *result.Side, class string) *plot.Mark {
 
 func drawDuet(c checked, open bool) view.Duet {
 	d := view.Duet{Name: c.row.Name(), Badge: c.badge(), Change: c.changed(), Interval: c.interval(), Class: leaning(c.change), Times: c.times(c.first), Open: open}
-	sides := c.playing()
-	d.Axis, d.Versions = versions(c, sides)
-	for _, side := range []*result.Side{c.first, c.best} {
-		if side != nil && len(side.Change.Cells) > 0 {
+	d.Sides = c.playing()
+	d.Axis, d.Versions = versions(c, d.Sides)
+	for _, side := range c.sides() {
+		if len(side.Change.Cells) > 0 {
 			d.Cells = append(d.Cells, cells(c, side))
 		}
-	}
-	for _, side := range sides {
-		d.Sides = append(d.Sides, view.Side{Name: side.name, Class: side.class, Kept: side.timing.Samples.Kept(), Median: side.timing.Stats.Median})
 	}
 	return d
 }
 
-// entrant is a side of a duet as plots name it.
-type entrant struct {
-	name, class string
-	timing      *result.Timing
-}
-
 // playing returns the row and the sides it was measured against, the row last, so that
 // it is drawn on top.
-func (c checked) playing() []entrant {
-	var out []entrant
-	for _, side := range []*result.Side{c.best, c.first} {
-		if side != nil && side.Row != nil && measured(side.Row) {
-			out = append(out, entrant{sideName(side), string(side.Role), side.Row.Timing})
+func (c checked) playing() []view.Side {
+	var out []view.Side
+	add := func(name, class string, row *result.Row) {
+		if st := stats(row); st != nil {
+			out = append(out, view.Side{Name: name, Class: class, Mark: medianMark(st, class, name), Kept: row.Timing.Samples.Kept()})
 		}
 	}
-	if measured(c.row) {
-		out = append(out, entrant{"candidate", "own", c.row.Timing})
+	for _, side := range slices.Backward(c.sides()) {
+		add(sideName(side), string(side.Role), side.Row)
 	}
+	add("candidate", "own", c.row)
 	return out
 }
 
 // versions returns the medians side by side, the oldest first. The results of earlier runs belong
 // above them.
-func versions(c checked, sides []entrant) (axis view.Axis, out []view.Version) {
-	var all []float64
-	for _, side := range sides {
-		all = append(all, side.timing.Stats.Median, side.timing.Stats.Low, side.timing.Stats.High)
-	}
-	m := c.row.Moved
-	if m != nil && m.FromS > 0 {
-		all = append(all, m.FromS)
-	}
-	if len(all) == 0 {
-		return axis, nil
-	}
-	low, high := slices.Min(all), slices.Max(all)
-	free := math.Max(0.15*(high-low), 0.005*high)
-	axis = view.Axis{Scale: plot.Linear(low-free, high+free), Ticks: 6}
-	if m != nil && m.FromS > 0 {
-		out = append(out, view.Version{Name: "best " + shortSHA(m.From) + ", as stored", Class: "stored", Mark: &plot.Mark{
+func versions(c checked, sides []view.Side) (axis view.Axis, out []view.Side) {
+	if m := c.row.Moved; m != nil && m.FromS > 0 {
+		out = append(out, view.Side{Name: "best " + shortSHA(m.From) + ", as stored", Class: "stored", Mark: &plot.Mark{
 			Value: m.FromS, Low: m.FromS, High: m.FromS, Class: "even", Label: unit.Duration(m.FromS), Title: "when it became the baseline: " + unit.Duration(m.FromS),
 		}})
 	}
-	for _, side := range sides {
-		st := side.timing.Stats
-		out = append(out, view.Version{Name: side.name, Class: side.class, Mark: &plot.Mark{
-			Value: st.Median, Low: st.Low, High: st.High, Class: side.class, Label: unit.Duration(st.Median),
-			Title: fmt.Sprintf("%s: median %s, 95%% interval %s to %s", side.name, unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
-		}})
+	out = append(out, sides...)
+	if len(out) == 0 {
+		return axis, nil
 	}
-	return axis, out
+	var all []float64
+	for _, v := range out {
+		all = append(all, v.Mark.Value, v.Mark.Low, v.Mark.High)
+	}
+	low, high := slices.Min(all), slices.Max(all)
+	free := math.Max(0.15*(high-low), 0.005*high)
+	return view.Axis{Scale: plot.Linear(low-free, high+free), Ticks: 6}, out
 }
 
 // cells draws the result of each cell, in the order they were played.
@@ -148,10 +126,7 @@ func cells(c checked, side *result.Side) view.CellPlot {
 	const most = 240 // a page is no place for more
 	change := side.Change
 	shown := change.Cells[:min(most, len(change.Cells))]
-	var medians []float64
-	for _, cell := range shown {
-		medians = append(medians, cell.Median)
-	}
+	medians := each(shown, func(cell result.CellChange) float64 { return cell.Median })
 	slices.Sort(medians)
 	low, high := view.Focus(medians)
 	low, high = min(low, change.Low, -c.gate.Improvement), max(high, change.High, c.gate.Regression)
@@ -173,28 +148,20 @@ func cells(c checked, side *result.Side) view.CellPlot {
 		if cell.Set > 0 {
 			p.Class = "second"
 		}
-		loaded := "candidate"
-		if cell.First != "" {
-			loaded = string(cell.First)
-		}
-		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), view.Count(cell.Pairs, "pair"), loaded)
+		p.Title = fmt.Sprintf("cell %d: %s, %s, %s loaded first", i+1, unit.Percent(cell.Median), view.Count(cell.Pairs, "pair"), cmp.Or(cell.First, "candidate"))
 		made.Points = append(made.Points, p)
 	}
 	return made
 }
 
 func cellNotes(change *result.Change, left int) []string {
-	out := []string{view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair")}
-	if change.Stopped != "" {
-		out = append(out, when(change.Stopped != "interrupted", "stopped by ")+change.Stopped)
-	}
-	if change.Fastest != nil {
-		out = append(out, "fastest samples "+unit.Percent(*change.Fastest))
-	}
-	if change.Tail != nil {
-		out = append(out, "P90 "+unit.Percent(change.Tail.Change))
-	}
-	return append(out, present(when(left > 0, view.Counted(left, "more cell")+" in the JSON report"))...)
+	return present(
+		view.Count(len(change.Cells), "cell"), view.Counted(change.Pairs, "pair"),
+		when(change.Stopped != "interrupted", prefixed("stopped by ", change.Stopped)), when(change.Stopped == "interrupted", change.Stopped),
+		textOf(change.Fastest, func(fastest *float64) string { return "fastest samples " + unit.Percent(*fastest) }),
+		textOf(change.Tail, func(tail *result.Tail) string { return "P90 " + unit.Percent(tail.Change) }),
+		leftOut(left, "cell"),
+	)
 }
 
 // allHistories returns the histories of rows that have at least two times to show.
@@ -203,7 +170,7 @@ func allHistories(rows []checked) view.Section {
 	left := 0
 	for _, c := range gravest(rows) {
 		past := recorded(c.row.History)
-		shown := times(past)
+		shown := len(where(past, hasTime))
 		if measured(c.row) && timed(c.row.Timing.Stats.Median) {
 			shown++
 		}
@@ -217,23 +184,19 @@ func allHistories(rows []checked) view.Section {
 	}
 	const most = 12 // that are open without being asked for
 	out.Open = len(out.History) <= most
-	out.Lines = leftOut(left, "config")
+	out.Lines = linesOf("", present(leftOut(left, "config")))
 	return out
 }
 
 // recorded returns the points from the first one with a time on.
 func recorded(points []result.HistoryPoint) []result.HistoryPoint {
-	for i, p := range points {
-		if timed(p.MedianS) {
-			return points[i:]
-		}
+	if first := slices.IndexFunc(points, hasTime); first >= 0 {
+		return points[first:]
 	}
 	return nil
 }
 
-func times(points []result.HistoryPoint) int {
-	return len(where(points, func(p result.HistoryPoint) bool { return timed(p.MedianS) }))
-}
+func hasTime(p result.HistoryPoint) bool { return timed(p.MedianS) }
 
 // timed reports whether a time was stored; a reset leaves none.
 func timed(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
@@ -262,7 +225,7 @@ func drawHistory(c checked, past []result.HistoryPoint) view.History {
 		st := c.row.Timing.Stats
 		made.Now = &plot.Mark{
 			Value: st.Median, Low: st.Low, High: st.High, Class: "own",
-			Title: fmt.Sprintf("this run: %s, 95%% interval %s to %s", unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
+			Title: "this run: " + estimate(st.Median, st.Low, st.High),
 		}
 		values, made.To = append(values, st.Low, st.Median, st.High), "this run"
 	}
@@ -291,15 +254,11 @@ func historyScale(values []float64) plot.Scale {
 }
 
 func pointTitle(p result.HistoryPoint) string {
-	text := fmt.Sprintf("%s, %s: %s", shortSHA(p.Commit), day(p), unit.Duration(p.MedianS))
+	text := unit.Duration(p.MedianS)
 	if 0 < p.LowS && p.LowS <= p.HighS {
-		text += fmt.Sprintf(", 95%% interval %s to %s", unit.Duration(p.LowS), unit.Duration(p.HighS))
+		text = estimate(p.MedianS, p.LowS, p.HighS)
 	}
-	text += ", moved by " + p.By
-	if p.Reason != "" {
-		text += ": " + p.Reason
-	}
-	return text
+	return shortSHA(p.Commit) + ", " + day(p) + ": " + text + ", moved by " + p.By + prefixed(": ", p.Reason)
 }
 
 func day(p result.HistoryPoint) string { return p.Time.UTC().Format("2006-01-02") }

@@ -165,18 +165,12 @@ func pageTable(r *result.Report, rows []checked) *view.Table {
 	return t
 }
 
-// tone returns the tone of a verdict on a terminal.
-func (c checked) tone() view.Tone {
-	switch c.section() {
-	case slowed, failed:
-		return view.Bad
-	case faster, kept:
-		return view.Good
-	case onPurpose, undecided:
-		return view.Unsure
-	}
-	return ""
+// sectionTones are how verdicts look on a terminal.
+var sectionTones = map[section]view.Tone{
+	slowed: view.Bad, failed: view.Bad, faster: view.Good, kept: view.Good, onPurpose: view.Unsure, undecided: view.Unsure,
 }
+
+func (c checked) tone() view.Tone { return sectionTones[c.section()] }
 
 // loud returns the verdict, in bold when it fails or would have failed the gate.
 func (c checked) loud() view.Cell {
@@ -259,7 +253,7 @@ func (c checked) explained(seen map[string]bool) []view.Item {
 	const most = 3
 	wrong := c.untold()
 	for _, one := range wrong[:min(most, len(wrong))] {
-		out = append(out, failureOf(blow{Case: one}, c.row.Name()))
+		out = append(out, failureOf(failingCase{Case: one}, c.row.Name()))
 	}
 	return out
 }

@@ -30,9 +30,9 @@ func (b *builder) check() {
 	b.checkText(rows)
 	b.add(view.Markdown, view.Section{Table: totals(rows)})
 	b.lines(view.Markdown, "", present(origin(r))...)
-	b.items(view.Text|view.Markdown, accusations(r.Rows, rowName))
+	b.add(view.Text|view.Markdown, accusations(r.Rows, rowName))
 	b.checkComment(rows)
-	b.items(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Text, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
 	b.warnings(view.Text|view.Markdown, allWarnings(calm(attentive(r))))
 	notes := checkNotes(r)
@@ -42,7 +42,7 @@ func (b *builder) check() {
 	b.notes(view.HTML, notes)
 	if b.shows(view.HTML) {
 		b.checkPlots(rows)
-		b.table("verified", "Verification", verifiedSheet(rows))
+		b.sheet("verified", "Verification", verifiedSheet(rows))
 		b.measuredPage(unpaired(r, rows), told)
 	}
 	alarm := alarms(r)
@@ -63,7 +63,7 @@ func (b *builder) checkText(rows []checked) {
 	case len(of(rows, planned)) > 0:
 		b.add(view.Text, view.Section{Table: tableOf("", shown, planColumns)})
 	case len(shown) > 0:
-		b.add(view.Text, view.Section{Table: dropEmpty(checkTable("", shown, textColumns))})
+		b.add(view.Text, view.Section{Table: checkTable("", shown, used(checkLines(shown), textColumns))})
 	}
 	if len(unchanged) > 0 {
 		first := view.Line{Text: unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows), Tone: view.Quiet}
@@ -80,18 +80,18 @@ func (b *builder) checkText(rows []checked) {
 
 // checkParts are the parts of a comment, the gravest first.
 var checkParts = []struct {
-	title    string
-	sections []section
-	quiet    bool // needs no attention
+	title   string
+	section section
+	quiet   bool // needs no attention
 }{
-	{"Regressions", []section{slowed}, false},
-	{"Failures", []section{failed}, false},
-	{"Slower on purpose", []section{onPurpose}, false},
-	{"Improvements", []section{faster}, false},
-	{"Undecided", []section{undecided}, false},
-	{"Maintained", []section{kept}, true},
-	{"New", []section{fresh}, true},
-	{"Plan", []section{planned}, false},
+	{"Regressions", slowed, false},
+	{"Failures", failed, false},
+	{"Slower on purpose", onPurpose, false},
+	{"Improvements", faster, false},
+	{"Undecided", undecided, false},
+	{"Maintained", kept, true},
+	{"New", fresh, true},
+	{"Plan", planned, false},
 }
 
 // checkComment adds the parts of a comment.
@@ -104,7 +104,7 @@ func (b *builder) checkComment(rows []checked) {
 		return
 	}
 	for _, part := range checkParts {
-		if some := of(rows, part.sections...); len(some) > 0 {
+		if some := of(rows, part.section); len(some) > 0 {
 			fold(some, part.quiet, view.Section{Title: part.title, Table: b.commentTable(some)})
 		}
 	}
@@ -112,45 +112,36 @@ func (b *builder) checkComment(rows []checked) {
 		fold(unchanged, true, view.Section{Title: "Unchanged", Names: gather(unchanged, rows)})
 		b.lines(view.Markdown, "", movedLines(unchanged)...)
 	}
-	if examined(rows) {
-		s := view.Section{Folded: true, Fold: view.Counted(len(verifiedOf(rows)), "config") + " verified", List: true, Noun: "row"}
-		for _, c := range rows {
-			if c.row.Verification != nil {
-				s.Lines = append(s.Lines, view.Line{Text: c.row.Name() + ": " + c.inShort()})
-			}
-		}
-		b.add(view.Markdown, s)
-	}
+	some := where(rows, func(c checked) bool { return c.row.Verification != nil })
+	b.add(view.Markdown, view.Section{
+		Folded: true, Fold: view.Counted(len(verifiedOf(rows)), "config") + " verified", List: true, Noun: "row",
+		Lines: each(some, func(c checked) view.Line { return view.Line{Text: c.row.Name() + ": " + c.inShort()} }),
+	})
 }
 
 // totals returns the summary: how many rows have which outcome.
 func totals(rows []checked) *view.Table {
 	amount := func(sections ...section) string { return unit.Count(len(of(rows, sections...))) }
-	slower := amount(slowed, onPurpose)
-	if len(of(rows, onPurpose)) > 0 {
-		slower += " (" + amount(onPurpose) + " on purpose)"
-	}
+	slower := amount(slowed, onPurpose) + when(len(of(rows, onPurpose)) > 0, " ("+amount(onPurpose)+" on purpose)")
 	rest := amount(failed, undecided, planned)
 	if other := of(rows, failed, undecided, planned); len(other) > 0 {
 		rest = summary(other)
 	}
-	facts := []view.Fact{
-		{Name: "total", Text: unit.Count(len(rows))},
-		{Name: "regressions", Text: slower},
-		{Name: "improvements", Text: amount(faster)},
-		{Name: "maintained", Text: amount(kept)},
-		{Name: "unchanged", Text: amount(same)},
-		{Name: "new", Text: amount(fresh)},
-		{Name: "other", Text: rest},
-		{Name: "baseline moved", Text: unit.Count(advanced(rows))},
-	}
-	if examined(rows) {
-		facts = append(facts, view.Fact{Name: "verified", Text: unit.Count(len(verifiedOf(rows)))})
-	}
 	t := &view.Table{Rows: make([]view.Row, 1)}
-	for _, f := range facts {
-		t.Columns = append(t.Columns, view.Column{Head: f.Name, Number: true})
-		t.Rows[0].Cells = append(t.Rows[0].Cells, view.Cell{Text: f.Text})
+	add := func(head, text string) {
+		t.Columns = append(t.Columns, view.Column{Head: head, Number: true})
+		t.Rows[0].Cells = append(t.Rows[0].Cells, view.Cell{Text: text})
+	}
+	add("total", unit.Count(len(rows)))
+	add("regressions", slower)
+	add("improvements", amount(faster))
+	add("maintained", amount(kept))
+	add("unchanged", amount(same))
+	add("new", amount(fresh))
+	add("other", rest)
+	add("baseline moved", unit.Count(advanced(rows)))
+	if examined(rows) {
+		add("verified", unit.Count(len(verifiedOf(rows))))
 	}
 	return t
 }
@@ -162,10 +153,9 @@ func origin(r *result.Report) string {
 
 // baseName names what a change is judged against; "" where there is nothing.
 func baseName(r *result.Report) string {
-	if r.Base == nil {
-		return ""
-	}
-	return strings.TrimSpace(r.Base.Ref + " " + fmt.Sprintf("%.12s", r.Base.SHA))
+	return textOf(r.Base, func(base *result.BaseRef) string {
+		return strings.TrimSpace(base.Ref + " " + fmt.Sprintf("%.12s", base.SHA))
+	})
 }
 
 // checkPage adds what a page says before its plots, and returns the report with the
@@ -179,14 +169,12 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 	told = sided(b.r, rows)
 	problems := faults(told, false)
 	cut := func(items []view.Item, noun string) []view.Item {
-		if left := len(items) - mostProblems; left > 0 {
-			doubts = append(doubts, view.Counted(left, "more "+noun)+" in the JSON report")
-		}
+		doubts = append(doubts, present(leftOut(len(items)-mostProblems, noun))...)
 		return items[:min(mostProblems, len(items))]
 	}
 	problems = cut(problems, "problem")
-	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: cut(checkFailures(rows), "failure")})
-	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
+	b.add(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: cut(checkFailures(rows), "failure")})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
 	b.warnings(view.HTML, doubts)
 	return told
 }
@@ -194,7 +182,7 @@ func (b *builder) checkPage(rows []checked) (told *result.Report) {
 // checkResults returns the table of a page, and below it what has not changed.
 func checkResults(r *result.Report, rows []checked) view.Section {
 	unchanged := of(rows, same)
-	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: leftOut(len(rows)-len(unchanged)-mostListed, "row")}
+	s := view.Section{ID: "results", Title: "Results", Table: pageTable(r, rows), Lines: linesOf("", present(leftOut(len(rows)-len(unchanged)-mostListed, "row")))}
 	if len(unchanged) == 0 {
 		return s
 	}
@@ -224,24 +212,14 @@ func tiles(rows []checked) []view.Badge {
 	return out
 }
 
-func noun(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
-}
+func noun(n int, what string) string { return verb(n, what+"s", what) }
 
 // alike returns the word for rows that all have the same outcome; "" for others.
 func alike(rows []checked) string {
-	for _, c := range rows {
-		if c.word() != rows[0].word() {
-			return ""
-		}
+	if words := distinct(each(rows, checked.word)); len(words) == 1 {
+		return words[0]
 	}
-	if len(rows) == 0 {
-		return ""
-	}
-	return rows[0].word()
+	return ""
 }
 
 func movedNote(rows []checked) string {
@@ -261,17 +239,13 @@ func gateLine(gate result.Gate) string {
 
 func checkFacts(r *result.Report) []view.Fact {
 	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
-	for _, f := range runFacts(r) {
+	for _, f := range runFacts(r, view.Fact{Name: "method", Text: method(r)}) {
 		facts = append(facts, f)
 		if f.Name == "commit" && r.Base != nil {
 			facts = append(facts, view.Fact{Name: "base", Text: baseName(r)})
 		}
 	}
-	gate := gateLine(gateOf(r))
-	if text := alarms(r); text != "" {
-		gate += " · " + text
-	}
-	return append(facts, view.Fact{Name: "gate", Text: gate})
+	return append(facts, view.Fact{Name: "gate", Text: gateLine(gateOf(r)) + prefixed(" · ", alarms(r))})
 }
 
 // sided returns the report with the other sides of its rows as separate lines, the gravest first,

@@ -132,10 +132,7 @@ func (c checked) moved(r *result.Report) string {
 	if m.ToS > 0 {
 		stored = unit.Duration(m.ToS)
 	}
-	to := ""
-	if r.Commit != nil {
-		to = " (" + shortSHA(r.Commit.SHA) + ")"
-	}
+	to := textOf(r.Commit, func(c *result.Commit) string { return " (" + shortSHA(c.SHA) + ")" })
 	return fmt.Sprintf("baseline moved: %s (%s) → %s%s", unit.Duration(m.FromS), shortSHA(m.From), stored, to)
 }
 
@@ -184,7 +181,7 @@ func (c checked) times(side *result.Side) string {
 	switch {
 	case !measured(c.row):
 		return ""
-	case side != nil && side.Row != nil && measured(side.Row):
+	case side != nil && measured(side.Row):
 		return unit.Pair(side.Row.Timing.Stats.Median, c.row.Timing.Stats.Median)
 	}
 	return unit.Duration(c.row.Timing.Stats.Median)
@@ -192,7 +189,7 @@ func (c checked) times(side *result.Side) string {
 
 // sideMedian returns the median of the side of a role.
 func (c checked) sideMedian(role result.Role) string {
-	if side := played(c.row, role); side != nil && side.Row != nil && measured(side.Row) {
+	if side := played(c.row, role); side != nil && measured(side.Row) {
 		return unit.Duration(side.Row.Timing.Stats.Median)
 	}
 	return ""

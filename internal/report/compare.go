@@ -25,10 +25,9 @@ type compared struct {
 // verdictOrder puts first what somebody must review.
 var verdictOrder = []result.Verdict{result.Regression, result.Improvement, result.Inconclusive, result.Incomparable, result.Maintained, result.New, ""}
 
-// comparedRows returns the rows, the gravest first, else in their order.
-func comparedRows(r *result.Report) []compared {
-	out := make([]compared, 0, len(r.Rows))
-	for _, row := range r.Rows {
+// rowsOf returns the rows in their order.
+func rowsOf(r *result.Report) []compared {
+	return each(r.Rows, func(row *result.Row) compared {
 		c := compared{row: row, after: row, verdict: string(row.Verdict)}
 		if len(row.Sides) > 0 {
 			c.before, c.change = row.Sides[0].Row, row.Sides[0].Change
@@ -37,8 +36,13 @@ func comparedRows(r *result.Report) []compared {
 			c.after, c.verdict = nil, string(result.Removed)
 		}
 		c.notes = c.remarks()
-		out = append(out, c)
-	}
+		return c
+	})
+}
+
+// comparedRows returns the rows, the gravest first, else in their order.
+func comparedRows(r *result.Report) []compared {
+	out := rowsOf(r)
 	slices.SortStableFunc(out, func(a, b compared) int {
 		return cmp.Compare(slices.Index(verdictOrder, a.row.Verdict), slices.Index(verdictOrder, b.row.Verdict))
 	})
@@ -82,20 +86,12 @@ func (c compared) interval() string {
 }
 
 func (c compared) effect() string {
-	if c.change == nil {
-		return ""
-	}
-	return strings.Replace(fmt.Sprintf("%.2f", c.change.Delta), "-", "−", 1)
+	return textOf(c.change, func(c *result.Change) string { return strings.Replace(fmt.Sprintf("%.2f", c.Delta), "-", "−", 1) })
 }
 
 // ofChange makes a fact of rows that were compared.
 func ofChange(text func(*result.Change) string) func(compared) string {
-	return func(c compared) string {
-		if c.change == nil {
-			return ""
-		}
-		return text(c.change)
-	}
+	return func(c compared) string { return textOf(c.change, text) }
 }
 
 func probability(p *float64) string {
@@ -110,10 +106,10 @@ func probability(p *float64) string {
 
 // median writes a side's median with half the width of its interval.
 func median(r *result.Row) string {
-	if r == nil || !measured(r) {
+	s := stats(r)
+	if s == nil {
 		return ""
 	}
-	s := r.Timing.Stats
 	if s.Low == s.High {
 		return unit.Duration(s.Median)
 	}
@@ -126,7 +122,7 @@ func (c compared) samples() string {
 	}
 	var out []string
 	for _, r := range []*result.Row{c.before, c.after} {
-		if r != nil && measured(r) {
+		if measured(r) {
 			out = append(out, unit.Count(r.Timing.Stats.Count))
 		}
 	}
@@ -134,10 +130,7 @@ func (c compared) samples() string {
 }
 
 func (c compared) changed() string {
-	if c.change == nil {
-		return ""
-	}
-	return unit.Percent(c.change.Median)
+	return textOf(c.change, func(c *result.Change) string { return unit.Percent(c.Median) })
 }
 
 // inputsLine says what was compared: "old.json → new.json (hyperfine)".
@@ -214,7 +207,7 @@ func sidesDrawn(rows []compared) *result.Report {
 	drawn := &result.Report{}
 	for _, c := range rows[:min(mostDrawn, len(rows))] {
 		for i, side := range []*result.Row{c.before, c.after} {
-			if side != nil && measured(side) {
+			if measured(side) {
 				when := []string{"before", "after"}[i]
 				drawn.Rows = append(drawn.Rows, &result.Row{Kernel: c.name(), Config: when, Timing: side.Timing})
 			}
@@ -224,12 +217,8 @@ func sidesDrawn(rows []compared) *result.Report {
 }
 
 func compareFacts(r *result.Report, rows []compared) []view.Fact {
-	facts := append([]view.Fact{{Name: "outcome", Text: tally(rows)}}, runFacts(r)...)
-	for i := range facts {
-		if facts[i].Name == "method" {
-			facts[i].Text = "95% intervals of medians: " + r.Method.Interval
-		}
-	}
+	how := view.Fact{Name: "method", Text: "95% intervals of medians: " + r.Method.Interval}
+	facts := append([]view.Fact{{Name: "outcome", Text: tally(rows)}}, runFacts(r, how)...)
 	if hidden := len(rows) - mostDrawn; hidden > 0 {
 		facts = append(facts, view.Fact{Name: "drawn", Text: fmt.Sprintf("the first %d of %s", mostDrawn, view.Counted(len(rows), "benchmark"))})
 	}
@@ -238,15 +227,12 @@ func compareFacts(r *result.Report, rows []compared) []view.Fact {
 
 var compareColumns = []column[compared]{
 	{head: "benchmark", text: compared.name, tone: view.Strong},
-	{head: "verdict", badge: true, cell: func(c compared) view.Cell { return view.Cell{Text: c.verdict, Tone: c.tone()} }},
+	{head: "verdict", badge: true, cell: func(c compared) view.Cell { return view.Cell{Text: c.verdict, Tone: compareTones[c.row.Verdict]} }},
 	{head: "change", number: true, text: compared.changed},
 	{head: "95% interval", text: compared.interval},
 	{head: "δ", number: true, text: compared.effect},
 	{head: "U", number: true, text: ofChange(func(c *result.Change) string {
-		if c.U == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*c.U, 'f', -1, 64)
+		return textOf(c.U, func(u *float64) string { return strconv.FormatFloat(*u, 'f', -1, 64) })
 	})},
 	{head: "p", number: true, text: ofChange(func(c *result.Change) string { return probability(c.P) })},
 	{head: "p adjusted", number: true, text: ofChange(func(c *result.Change) string { return probability(c.PAdjusted) })},
@@ -284,40 +270,29 @@ func comparePage(rows []compared) *view.Table {
 	return t
 }
 
-// tone returns how a verdict looks on a terminal.
-func (c compared) tone() view.Tone {
-	switch c.row.Verdict {
-	case result.Regression:
-		return view.Bad
-	case result.Improvement, result.Maintained:
-		return view.Good
-	case result.Inconclusive, result.Incomparable:
-		return view.Unsure
-	}
-	return ""
+// compareTones are how verdicts look on a terminal.
+var compareTones = map[result.Verdict]view.Tone{
+	result.Regression: view.Bad, result.Improvement: view.Good, result.Maintained: view.Good, result.Inconclusive: view.Unsure, result.Incomparable: view.Unsure,
 }
 
 func compareRecords(r *result.Report) [][]string {
-	var rows []compared
-	for _, row := range r.Rows { // in their order
-		rows = append(rows, comparedRows(&result.Report{Rows: []*result.Row{row}})...)
+	fields := []column[compared]{
+		{head: "kernel", text: func(c compared) string { return c.row.Kernel }},
+		{head: "config", text: func(c compared) string { return c.row.Config }},
+		{head: "verdict", text: func(c compared) string { return c.verdict }},
+		{head: "reasons", text: func(c compared) string { return c.notes }},
 	}
-	change := func(c compared) *result.Change { return c.change }
-	of := func(name string, text func(*result.Change) string) field[compared] {
-		return changeField(name, change, text)
-	}
-	fields := []field[compared]{
-		{"kernel", func(c compared) string { return c.row.Kernel }},
-		{"config", func(c compared) string { return c.row.Config }},
-		{"verdict", func(c compared) string { return c.verdict }},
-		{"reasons", func(c compared) string { return c.notes }},
-	}
-	fields = append(fields, statFields("before_", func(c compared) *result.Row { return c.before })...)
-	fields = append(fields, statFields("", func(c compared) *result.Row { return c.after })...)
-	fields = append(fields, changeFields("", change)...)
-	return records(rows, append(
-		fields, of("u", func(c *result.Change) string { return optional(c.U) }), of("p", func(c *result.Change) string { return optional(c.P) }),
-		of("p_adjusted", func(c *result.Change) string { return optional(c.PAdjusted) }), of("cycles", func(c *result.Change) string { return optional(c.Cycles) }),
-		of("paired", func(c *result.Change) string { return strconv.FormatBool(c.Paired) }),
+	return records(rowsOf(r), slices.Concat(
+		fields, statFields("before_", func(c compared) *result.Row { return c.before }), statFields("", func(c compared) *result.Row { return c.after }),
+		fieldsOf("", func(c compared) *result.Change { return c.change }, slices.Concat(changeFacts, testFacts)...),
 	))
+}
+
+// testFacts are what only a comparison of two files has.
+var testFacts = []fact[result.Change]{
+	{"u", func(c *result.Change) string { return optional(c.U) }},
+	{"p", func(c *result.Change) string { return optional(c.P) }},
+	{"p_adjusted", func(c *result.Change) string { return optional(c.PAdjusted) }},
+	{"cycles", func(c *result.Change) string { return optional(c.Cycles) }},
+	{"paired", func(c *result.Change) string { return strconv.FormatBool(c.Paired) }},
 }

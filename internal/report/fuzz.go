@@ -19,15 +19,9 @@ type tried struct {
 }
 
 func triedRows(r *result.Report) []tried {
-	out := make([]tried, 0, len(r.Rows))
-	for _, row := range r.Rows {
-		t := tried{row, row.Verification, r.Interrupted}
-		if t.v == nil {
-			t.v = &result.Verification{}
-		}
-		out = append(out, t)
-	}
-	return out
+	return each(r.Rows, func(row *result.Row) tried {
+		return tried{row, cmp.Or(row.Verification, &result.Verification{}), r.Interrupted}
+	})
 }
 
 func kernelName(row *result.Row) string { return row.Kernel }
@@ -59,16 +53,10 @@ func (t tried) word() string {
 	return string(passed)
 }
 
+var wordTones = map[string]view.Tone{string(passed): view.Good, string(wrong): view.Bad, "REJECTED": view.Bad, "BROKEN": view.Bad}
+
 // tone returns how the word looks.
-func (t tried) tone() view.Tone {
-	switch t.word() {
-	case string(passed):
-		return view.Good
-	case string(wrong), "REJECTED", "BROKEN":
-		return view.Bad
-	}
-	return view.Unsure
-}
+func (t tried) tone() view.Tone { return cmp.Or(wordTones[t.word()], view.Unsure) }
 
 // score counts the cases that passed among those that were judged: "[27/27]".
 func (t tried) score() string {
@@ -89,15 +77,16 @@ func (t tried) extent(skips bool) []string {
 
 // took returns how long all cases of a kernel took.
 func (t tried) took() float64 {
-	seconds := 0.0
-	for _, c := range t.v.Cases {
-		seconds += c.WallS
-	}
-	return seconds
+	return sum(t.v.Cases, func(c *result.Case) float64 { return c.WallS })
 }
 
 // of returns the cases with a fate.
 func (t tried) of(f fate) []*result.Case { return fated(t.v.Cases, f) }
+
+// failingFirst returns all cases, first those that fail and last those that need no attention.
+func (t tried) failingFirst() []*result.Case {
+	return slices.Concat(t.of(wrong), t.of(skipped), t.of(passed))
+}
 
 func fated(cases []*result.Case, f fate) []*result.Case {
 	return where(cases, func(c *result.Case) bool { return fateOf(c) == f })
@@ -125,15 +114,14 @@ func worstOf(cases []*result.Case) *extremes {
 	var e *extremes
 	for _, c := range cases {
 		for i := range c.Outputs {
-			o := &c.Outputs[i]
+			one := extremesOf(&c.Outputs[i])
 			if e == nil {
-				e = &extremes{}
-				e.atol, e.rtol = bounds(o)
+				e = one
+				continue
 			}
-			abs, rel, rms := errorsOf(o)
-			e.beyond = e.beyond || o.MaxAbs > o.Atol
-			e.abs, e.rel, e.rms = max(e.abs, abs), max(e.rel, rel), max(e.rms, rms)
-			if atol, rtol := bounds(o); atol != e.atol || rtol != e.rtol {
+			e.beyond = e.beyond || one.beyond
+			e.abs, e.rel, e.rms = max(e.abs, one.abs), max(e.rel, one.rel), max(e.rms, one.rms)
+			if one.atol != e.atol || one.rtol != e.rtol {
 				e.atol, e.rtol = "", ""
 			}
 		}
@@ -141,22 +129,47 @@ func worstOf(cases []*result.Case) *extremes {
 	return e
 }
 
-// extremes are the largest errors of several cases; NaN is larger than any.
+// extremes are the largest errors of one output or of several cases; NaN is larger than any.
 type extremes struct {
 	abs, rel, rms float64
 	atol, rtol    string
 	beyond        bool // one is larger than atol: its answer is large too
 }
 
-// blow is a failing case that is told in full, and the cases that are the same
+// extremesOf returns those of an output; nil where there is none.
+func extremesOf(o *result.OutputError) *extremes {
+	if o == nil {
+		return nil
+	}
+	e := &extremes{beyond: o.MaxAbs > o.Atol}
+	e.abs, e.rel, e.rms = errorsOf(o)
+	e.atol, e.rtol = bounds(o)
+	return e
+}
+
+// errorColumns show the largest errors of whatever a table has rows for, and what was allowed.
+func errorColumns[T any](get func(T) *extremes) []column[T] {
+	of := func(head string, tone view.Tone, text func(*extremes) string) column[T] {
+		return column[T]{head: head, number: true, tone: tone, text: func(item T) string { return textOf(get(item), text) }}
+	}
+	return []column[T]{
+		of("max abs", "", func(e *extremes) string { return far(e.abs) }),
+		of("max rel", "", func(e *extremes) string { return relative(e.abs, e.rel) }),
+		of("RMS", "", func(e *extremes) string { return far(e.rms) }),
+		of("atol", view.Quiet, func(e *extremes) string { return e.atol }),
+		of("rtol", view.Quiet, func(e *extremes) string { return e.rtol }),
+	}
+}
+
+// failingCase is a case that is told in full, and how many others are the same
 // failure: those that were shrunk to one file.
-type blow struct {
+type failingCase struct {
 	*result.Case
 	alike int
 }
 
-func (t tried) blows() []blow {
-	var out []blow
+func (t tried) failingCases() []failingCase {
+	var out []failingCase
 	at := map[string]int{}
 	for _, c := range t.of(wrong) {
 		if i, seen := at[c.Stored]; seen && c.Stored != "" {
@@ -164,19 +177,19 @@ func (t tried) blows() []blow {
 			continue
 		}
 		at[c.Stored] = len(out)
-		out = append(out, blow{Case: c})
+		out = append(out, failingCase{Case: c})
 	}
 	return out
 }
 
 // smallest says which smaller case still fails, and where it is kept.
-func (b blow) smallest() []string {
+func (f failingCase) smallest() []string {
 	text := ""
-	if s := b.Shrunk; s != nil {
-		text = "smallest case that still fails" + when(b.alike > 0, ", of "+view.Counted(b.alike+1, "case")+" alike") + ": " + sizes(s) + prefixed(" ", s.Fill)
-		text += when(why(s) != why(b.Case), prefixed(": ", why(s)))
+	if s := f.Shrunk; s != nil {
+		text = "smallest case that still fails" + when(f.alike > 0, ", of "+view.Counted(f.alike+1, "case")+" alike") + ": " + sizes(s) + prefixed(" ", s.Fill)
+		text += when(why(s) != why(f.Case), prefixed(": ", why(s)))
 	}
-	return present(text, when(b.Stored != "", "kept in "+b.Stored+", and tried first from now on"))
+	return present(text, when(f.Stored != "", "kept in "+f.Stored+", and tried first from now on"))
 }
 
 // replayed says how to try the very same cases again.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,27 +15,16 @@ import (
 // that need no attention.
 type caseRow struct {
 	lane, name, output string
-	abs, rel, rms      string
-	atol, rtol         string
+	errors             *extremes // nil where nothing was compared
 	fate               fate
 	note               view.Cell
 }
 
-func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone: c.fate.tone()} }
+func (c caseRow) badge() view.Cell { return view.Cell{Text: string(c.fate), Tone: fateTones[c.fate]} }
 
 // rowOf returns a case with the output that is nearest to failing.
-func rowOf(c *result.Case, f fate) caseRow {
-	row := caseRow{lane: c.Lane, name: sizes(c), fate: f, note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
-	return row.with(closest(c))
-}
-
-// with has the errors of an output.
-func (c caseRow) with(o *result.OutputError) caseRow {
-	if o != nil {
-		c.abs, c.rel, c.rms = farOff(o)
-		c.atol, c.rtol = bounds(o)
-	}
-	return c
+func rowOf(c *result.Case) caseRow {
+	return caseRow{lane: c.Lane, name: sizes(c), errors: extremesOf(closest(c)), fate: fateOf(c), note: view.Cell{Text: strings.Join(caseNotes(c), "; ")}}
 }
 
 var (
@@ -45,13 +35,7 @@ var (
 		c.note.Tone = view.Quiet
 		return c.note
 	}}
-	caseErrors = []column[caseRow]{
-		{head: "max abs", number: true, text: func(c caseRow) string { return c.abs }},
-		{head: "max rel", number: true, text: func(c caseRow) string { return c.rel }},
-		{head: "RMS", number: true, text: func(c caseRow) string { return c.rms }},
-		{head: "atol", number: true, tone: view.Quiet, text: func(c caseRow) string { return c.atol }},
-		{head: "rtol", number: true, tone: view.Quiet, text: func(c caseRow) string { return c.rtol }},
-	}
+	caseErrors  = errorColumns(func(c caseRow) *extremes { return c.errors })
 	caseColumns = slices.Concat([]column[caseRow]{laneColumn, caseColumn}, caseErrors, []column[caseRow]{fateColumn, remarkColumn})
 	pageColumns = slices.Concat(
 		[]column[caseRow]{caseColumn, laneColumn, fateColumn, {head: "output", text: func(c caseRow) string { return c.output }}}, caseErrors, []column[caseRow]{remarkColumn},
@@ -63,9 +47,9 @@ func caseTexts(rows []tried) []view.Section {
 	var out []view.Section
 	for _, t := range rows {
 		if len(t.v.Cases) > 0 {
-			failures := t.failures()
+			shown, failures := textRows(t), t.failures()
 			out = append(out, view.Section{
-				In: view.Text, Name: t.row.Kernel + variant(t.row), Table: dropEmpty(tableOf("", textRows(t), caseColumns)),
+				In: view.Text, Name: t.row.Kernel + variant(t.row), Table: tableOf("", shown, used(shown, caseColumns)),
 				Items: failures[:min(mostExpanded, len(failures))], Left: max(0, len(failures)-mostExpanded), Noun: "failure",
 			})
 		}
@@ -86,7 +70,7 @@ func textRows(t tried) []caseRow {
 			switch f := fateOf(c); {
 			case f == skipped:
 			case f == passed && len(good) <= mostPassed, f == wrong && listed < mostWrong:
-				out = append(out, rowOf(c, f))
+				out = append(out, rowOf(c))
 			case f == passed && !summed:
 				out = append(out, sumOf(l.name, good))
 				summed = true
@@ -104,20 +88,14 @@ func textRows(t tried) []caseRow {
 			out = append(out, caseRow{lane: l.name, name: view.Counted(len(cases), "case"), fate: skipped, note: reasonsOf(cases)})
 			continue
 		}
-		for _, c := range cases {
-			out = append(out, rowOf(c, skipped))
-		}
+		out = append(out, each(cases, rowOf)...)
 	}
 	return out
 }
 
 // sumOf returns one line for many cases that pass: their largest errors.
 func sumOf(lane string, cases []*result.Case) caseRow {
-	row := caseRow{lane: lane, name: view.Counted(len(cases), "case"), fate: passed, note: view.Cell{Text: "the largest errors of all"}}
-	if e := worstOf(cases); e != nil {
-		row.abs, row.rel, row.rms, row.atol, row.rtol = far(e.abs), relative(e.abs, e.rel), far(e.rms), e.atol, e.rtol
-	}
-	return row
+	return caseRow{lane: lane, name: view.Counted(len(cases), "case"), errors: worstOf(cases), fate: passed, note: view.Cell{Text: "the largest errors of all"}}
 }
 
 // reasonsOf says why cases were skipped: the first reason, and how many others there are.
@@ -138,12 +116,7 @@ func caseComments(rows []tried) []view.Section {
 		if len(t.v.Cases) == 0 {
 			continue
 		}
-		var all []caseRow
-		for _, f := range []fate{wrong, skipped, passed} {
-			for _, c := range t.of(f) {
-				all = append(all, rowOf(c, f))
-			}
-		}
+		all := each(t.failingFirst(), rowOf)
 		out = append(out, view.Section{
 			In: view.Markdown, Folded: true, Fold: t.row.Kernel + ": " + view.Counted(len(t.v.Cases), "case"), Table: tableOf("", all, caseColumns), Noun: "case", Count: 1,
 		})
@@ -163,35 +136,32 @@ func casePages(rows []tried) []view.Section {
 		s := view.Section{ID: "strips", Folded: true, Name: t.row.Kernel + variant(t.row), Aside: view.Counted(len(t.v.Cases), "case"), Open: len(t.v.Cases) <= open && len(out) == 0}
 		left := 0
 		var all []caseRow
-		for _, f := range []fate{wrong, skipped, passed} {
-			for _, c := range t.of(f) {
-				if room <= 0 {
-					left++
-					continue
-				}
-				lines := outputRows(c, f)
-				room -= len(lines)
-				all = append(all, lines...)
+		for _, c := range t.failingFirst() {
+			if room <= 0 {
+				left++
+				continue
 			}
+			lines := outputRows(c)
+			room -= len(lines)
+			all = append(all, lines...)
 		}
 		s.Table = tableOf("sheet cases", all, pageColumns)
-		s.Lines = leftOut(left, "case")
+		s.Lines = linesOf("", present(leftOut(left, "case")))
 		out = append(out, s)
 	}
 	return out
 }
 
 // outputRows has a line for every output of a case.
-func outputRows(c *result.Case, f fate) []caseRow {
-	first := rowOf(c, f)
+func outputRows(c *result.Case) []caseRow {
+	first := rowOf(c)
 	if len(c.Outputs) == 0 {
 		return []caseRow{first}
 	}
 	out := make([]caseRow, len(c.Outputs))
 	out[0] = first
 	for i := range c.Outputs {
-		out[i].output = c.Outputs[i].Name
-		out[i] = out[i].with(&c.Outputs[i])
+		out[i].output, out[i].errors = c.Outputs[i].Name, extremesOf(&c.Outputs[i])
 	}
 	return out
 }
@@ -234,24 +204,18 @@ func fuzzRecords(r *result.Report) [][]string {
 
 func caseRecords(kernel []string, c *result.Case) [][]string {
 	names := map[fate]string{passed: "pass", wrong: "fail", skipped: "skipped"}
-	reason := why(c)
-	if c.Skipped != "" {
-		reason = c.Skipped
-	}
-	begin := append(append([]string{}, kernel...), c.Lane, sizes(c), c.Fill, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Batch), strconv.Itoa(c.Repeats),
-		strconv.FormatBool(c.Replay), names[fateOf(c)], reason)
-	smallest := ""
-	if c.Shrunk != nil {
-		smallest = sizes(c.Shrunk)
-	}
-	end := []string{smallest, c.Stored, number(c.WallS)}
-	const ofOutput = 16
+	begin := slices.Concat(kernel, []string{
+		c.Lane, sizes(c), c.Fill, strconv.FormatUint(c.Seed, 10), strconv.Itoa(c.Batch), strconv.Itoa(c.Repeats),
+		strconv.FormatBool(c.Replay), names[fateOf(c)], cmp.Or(c.Skipped, why(c)),
+	})
+	end := []string{textOf(c.Shrunk, sizes), c.Stored, number(c.WallS)}
 	if len(c.Outputs) == 0 {
-		return [][]string{append(append(begin, make([]string, ofOutput)...), end...)}
+		const ofOutput = 16
+		return [][]string{slices.Concat(begin, make([]string, ofOutput), end)}
 	}
 	var out [][]string
 	for i := range c.Outputs {
-		out = append(out, append(append(append([]string{}, begin...), outputFields(&c.Outputs[i])...), end...))
+		out = append(out, slices.Concat(begin, outputFields(&c.Outputs[i]), end))
 	}
 	return out
 }

@@ -31,16 +31,12 @@ func (b *builder) fuzz() {
 	b.add(view.HTML, fuzzResults(rows))
 	b.add(view.Text, view.Section{Parts: caseTexts(rows)})
 	tools := view.Section{ID: "sanitizer", Title: "Sanitizer", Parts: sanitized(rows)}
-	if len(tools.Parts) > 0 {
-		b.add(view.Text, tools)
-	}
-	b.items(view.Text|view.Markdown, accusations(r.Rows, kernelName))
-	b.items(view.Text, view.Section{Items: faults(r, true)})
-	b.items(view.Markdown, fuzzComment(rows))
+	b.add(view.Text, tools)
+	b.add(view.Text|view.Markdown, accusations(r.Rows, kernelName))
+	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Markdown, fuzzComment(rows))
 	doubts := b.fuzzPage(rows)
-	if len(tools.Parts) > 0 {
-		b.add(view.Markdown|view.HTML, tools)
-	}
+	b.add(view.Markdown|view.HTML, tools)
 	b.add(view.Markdown, view.Section{Parts: caseComments(rows), Of: "the cases of ", Noun: "kernel"})
 	if len(rows) > 0 {
 		b.add(view.Text, view.Section{Table: tableOf("", rows, scoreText(rows))})
@@ -53,9 +49,7 @@ func (b *builder) fuzz() {
 	b.warnings(view.HTML, doubts)
 	b.notes(view.Markdown|view.HTML, notes)
 	if b.shows(view.HTML) {
-		if parts := casePages(rows); len(parts) > 0 {
-			b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: parts})
-		}
+		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: casePages(rows)})
 	}
 	again := prefixed("the same cases again: ", replayed(r))
 	b.v.Ending = present(again)
@@ -63,24 +57,13 @@ func (b *builder) fuzz() {
 }
 
 func fuzzHeading(r *result.Report, rows []tried) []string {
-	cases := 0
-	for _, t := range rows {
-		cases += len(t.v.Cases)
-	}
+	cases := sum(rows, func(t tried) int { return len(t.v.Cases) })
 	return present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(rows), "kernel")+", "+view.Counted(cases, "case"), when(r.Interrupted, "interrupted"))
 }
 
 // verifyFacts returns the facts of a run that measured nothing.
 func verifyFacts(r *result.Report) []view.Fact {
-	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
-	for _, f := range runFacts(r) {
-		if f.Name != "method" {
-			facts = append(facts, f)
-		} else if text := replayed(r); text != "" {
-			facts = append(facts, view.Fact{Name: "replay", Text: text})
-		}
-	}
-	return facts
+	return append([]view.Fact{{Name: "on", Text: machineLine(r)}}, runFacts(r, view.Fact{Name: "replay", Text: replayed(r)})...)
 }
 
 func fuzzTiles(rows []tried) []view.Badge {
@@ -97,21 +80,8 @@ func fuzzTiles(rows []tried) []view.Badge {
 	return out
 }
 
-// ofWorst makes a fact of the largest errors of a kernel.
-func ofWorst(text func(*extremes) string) func(tried) string {
-	return func(t tried) string {
-		if e := worstOf(t.v.Cases); e != nil {
-			return text(e)
-		}
-		return ""
-	}
-}
-
-var errorColumns = []column[tried]{
-	{head: "max abs", number: true, text: ofWorst(func(e *extremes) string { return far(e.abs) })},
-	{head: "max rel", number: true, text: ofWorst(func(e *extremes) string { return relative(e.abs, e.rel) })},
-	{head: "RMS", number: true, text: ofWorst(func(e *extremes) string { return far(e.rms) })},
-}
+// worstColumns are the largest errors of a kernel.
+var worstColumns = errorColumns(func(t tried) *extremes { return worstOf(t.v.Cases) })[:3]
 
 func (t tried) badge() view.Cell { return view.Cell{Text: t.word(), Tone: t.tone()} }
 
@@ -122,7 +92,7 @@ var scoreComment = slices.Concat([]column[tried]{
 	{head: "passed", number: true, text: func(t tried) string { return unit.Count(t.v.Passed) }},
 	{head: "failed", number: true, text: func(t tried) string { return unit.Count(t.v.Failed) }},
 	{head: "skipped", number: true, text: func(t tried) string { return unit.Count(t.v.Skipped) }},
-}, errorColumns, []column[tried]{{bytes: 400, text: func(t tried) string { return strings.Join(t.extent(false), "; ") }}})
+}, worstColumns, []column[tried]{{bytes: 400, text: func(t tried) string { return strings.Join(t.extent(false), "; ") }}})
 
 // scoreText has a line for every kernel of a terminal: "[27/27] attention  PASS".
 func scoreText(rows []tried) []column[tried] {
@@ -144,12 +114,7 @@ func scoreText(rows []tried) []column[tried] {
 	}
 }
 
-func (t tried) duration() string {
-	if t.took() <= 0 {
-		return ""
-	}
-	return unit.Duration(t.took())
-}
+func (t tried) duration() string { return when(t.took() > 0, unit.Duration(t.took())) }
 
 // fuzzResults returns the table of a page.
 func fuzzResults(rows []tried) view.Section {
@@ -160,7 +125,7 @@ func fuzzResults(rows []tried) view.Section {
 		{head: "kernel", text: func(t tried) string { return t.row.Kernel }},
 		{head: "result", badge: true, cell: tried.badge},
 		amount("passed", func(t tried) int { return t.v.Passed }), amount("failed", func(t tried) int { return t.v.Failed }), amount("skipped", func(t tried) int { return t.v.Skipped }),
-	}, errorColumns, []column[tried]{{head: "took", number: true, text: tried.duration}}))
+	}, worstColumns, []column[tried]{{head: "took", number: true, text: tried.duration}}))
 	t.Empty = "Nothing was tried."
 	for i, row := range rows {
 		t.Rows[i].Note = strings.Join(row.extent(false), "; ")
@@ -177,20 +142,16 @@ func fuzzComment(rows []tried) view.Section {
 			item.Name = t.row.Kernel + variant(t.row)
 			s.Items = append(s.Items, item)
 		}
-		blows := t.failures()
-		s.Items = append(s.Items, blows[:min(mostFailures, len(blows))]...)
-		s.Left += max(0, len(blows)-mostFailures)
+		failures := t.failures()
+		s.Items = append(s.Items, failures[:min(mostFailures, len(failures))]...)
+		s.Left += max(0, len(failures)-mostFailures)
 	}
 	return s
 }
 
 // failures returns the failures of a kernel in full.
 func (t tried) failures() []view.Item {
-	var out []view.Item
-	for _, one := range t.blows() {
-		out = append(out, failureOf(one, t.row.Kernel))
-	}
-	return out
+	return each(t.failingCases(), func(one failingCase) view.Item { return failureOf(one, t.row.Kernel) })
 }
 
 // fuzzPage adds wrong answers, what speaks against kernels, and their faults. It
@@ -201,23 +162,20 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 	}
 	var failures []view.Item
 	for _, t := range rows {
-		if f := accused(t.row, t.row.Kernel); len(f.Findings) > 0 {
-			failures = append(failures, f)
-		}
-		failures = append(failures, t.failures()...)
+		failures = slices.Concat(failures, accused(t.row, t.row.Kernel), t.failures())
 	}
-	b.items(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
+	b.add(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
 	problems := faults(b.r, false)
 	for i := range problems { // none was to be measured
 		problems[i].Badge.Text = strings.Replace(problems[i].Badge.Text, "not measured", "not tried", 1)
 	}
-	b.items(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: problems})
 	left := len(failures) - mostProblems
-	return append(allWarnings(b.r), present(when(left > 0, view.Counted(left, "more failure")+" in the JSON report"))...)
+	return append(allWarnings(b.r), present(leftOut(left, "failure"))...)
 }
 
 // failureOf returns a wrong answer in full.
-func failureOf(b blow, name string) view.Item {
+func failureOf(b failingCase, name string) view.Item {
 	f := view.Item{Mark: string(wrong), Name: strings.TrimSpace(name + " " + sizes(b.Case) + " " + b.Fill), Message: why(b.Case), Badge: view.Cell{Text: string(wrong), Tone: view.Bad}}
 	if b.Fault != nil {
 		f.Hint = b.Fault.Hint

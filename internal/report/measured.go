@@ -15,81 +15,67 @@ import (
 
 // charts adds a chart of every kernel that has something to draw.
 func (b *builder) charts(r *result.Report) {
-	if !b.shows(view.HTML) {
-		return
-	}
-	if made := charts(r); made != nil {
-		b.add(view.HTML, view.Section{ID: "charts", Title: "Charts", Charts: made})
+	if b.shows(view.HTML) {
+		b.add(view.HTML, view.Section{ID: "charts", Title: "Charts", Charts: charts(r)})
 	}
 }
 
-// charts returns those of the kernels with something to draw.
 func charts(r *result.Report) []view.Chart {
 	var out []view.Chart
 	for _, k := range byKernel(r) {
-		all := lines(&result.Report{Rows: k.items})
-		var times, ratios []float64
-		rivals := false
-		for _, l := range all {
-			rivals = rivals || l.rival != nil
-			if measured(l.row) {
-				st := l.row.Timing.Stats
-				times = append(times, st.Median, st.Low, st.High)
-			}
-			if l.rival != nil && l.rival.Ratio != nil {
-				ratios = append(ratios, l.rival.Ratio.Median, l.rival.Ratio.Low, l.rival.Ratio.High)
-			}
+		if slices.ContainsFunc(linesOfRows(k.items), line.measured) {
+			out = append(out, drawChart(k))
 		}
-		if len(times) == 0 {
-			continue
-		}
-		out = append(out, drawChart(k, times, ratios, rivals))
 	}
 	return out
 }
 
-func drawChart(k group[*result.Row], times, ratios []float64, rivals bool) view.Chart {
+func drawChart(k group[*result.Row]) view.Chart {
 	const mostTicks = 6
-	c := view.Chart{Kernel: k.name, Times: view.Axis{Scale: plot.Fit(times), Ticks: mostTicks}}
-	if c.Times.Scale.Logarithmic() {
-		c.Scale = "log scale"
-	}
-	if rivals {
-		c.Ratios = &view.Axis{Scale: plot.FitRatios(ratios), Unit: view.Ratio, Ticks: mostTicks, Reference: 1}
-	}
+	var times, ratios []float64
+	c := view.Chart{Kernel: k.name}
 	for _, row := range k.items {
 		g := view.ChartGroup{Config: row.Config, Vars: pairs(row.Vars)}
-		for _, l := range lines(&result.Report{Rows: []*result.Row{row}}) {
+		for _, l := range linesOfRows([]*result.Row{row}) {
 			made := view.ChartLine{Label: row.Kernel, Rival: l.rival != nil}
-			if l.rival != nil {
-				made.Label = l.label
+			class := "own"
+			if made.Rival {
+				made.Label, class = l.label, "rival"
+				c.Ratios = &view.Axis{Unit: view.Ratio, Ticks: mostTicks, Reference: 1}
 			}
-			if measured(l.row) {
-				made.Time = timeMark(made, l)
+			if st := stats(l.row); st != nil {
+				made.Time = medianMark(st, class, made.Label+", "+row.Config)
+				times = append(times, st.Median, st.Low, st.High)
 			} else {
 				made.Badge = l.judged()
 			}
-			if l.rival != nil && l.rival.Ratio != nil {
+			if ratio := l.ratio(); ratio != nil {
 				made.Ratio = ratioMark(row.Kernel, l)
+				ratios = append(ratios, ratio.Median, ratio.Low, ratio.High)
 			}
 			g.Lines = append(g.Lines, made)
 		}
 		c.Groups = append(c.Groups, g)
 	}
+	c.Times = view.Axis{Scale: plot.Fit(times), Ticks: mostTicks}
+	c.Scale = when(c.Times.Scale.Logarithmic(), "log scale")
+	if c.Ratios != nil {
+		c.Ratios.Scale = plot.FitRatios(ratios)
+	}
 	return c
 }
 
-func timeMark(c view.ChartLine, l line) *plot.Mark {
-	st := l.row.Timing.Stats
-	class := "own"
-	if c.Rival {
-		class = "rival"
-	}
+// medianMark draws a median with its interval.
+func medianMark(st *result.Stats, class, name string) *plot.Mark {
 	return &plot.Mark{
 		Value: st.Median, Low: st.Low, High: st.High, Class: class, Label: unit.Duration(st.Median),
-		Title: fmt.Sprintf("%s, %s: median %s, 95%% interval %s to %s", c.Label, l.row.Config,
-			unit.Duration(st.Median), unit.Duration(st.Low), unit.Duration(st.High)),
+		Title: name + ": median " + estimate(st.Median, st.Low, st.High),
 	}
+}
+
+// estimate writes a time with its interval.
+func estimate(median, low, high float64) string {
+	return fmt.Sprintf("%s, 95%% interval %s to %s", unit.Duration(median), unit.Duration(low), unit.Duration(high))
 }
 
 func ratioMark(kernel string, l line) *plot.Mark {
@@ -112,15 +98,11 @@ func allStrips(r *result.Report) []view.Section {
 	var out []view.Section
 	room, total := mostStrips, len(where(lines(r), sampled))
 	for _, k := range byKernel(r) {
-		all := where(lines(&result.Report{Rows: k.items}), sampled)
+		all := where(linesOfRows(k.items), sampled)
 		shown := all[:min(room, len(all))]
 		room -= len(shown)
-		made := view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Lines: leftOut(len(all)-len(shown), "line")}
-		for _, l := range shown {
-			made.Strips = append(made.Strips, strip(l))
-		}
 		if len(all) > 0 {
-			out = append(out, made)
+			out = append(out, view.Section{ID: "samples", Name: k.name, Open: total <= mostOpen, Strips: each(shown, strip), Lines: linesOf("", present(leftOut(len(all)-len(shown), "line")))})
 		}
 	}
 	return out
@@ -155,10 +137,8 @@ func (b *builder) measuredPage(samples, told *result.Report) {
 	if !b.shows(view.HTML) {
 		return
 	}
-	if parts := allStrips(samples); parts != nil {
-		b.add(view.HTML, view.Section{ID: "samples", Title: "Samples", Parts: parts})
-	}
-	b.table("resources", "Resources", resourceSheet(told))
+	b.add(view.HTML, view.Section{ID: "samples", Title: "Samples", Parts: allStrips(samples)})
+	b.sheet("resources", "Resources", resourceSheet(told))
 	if t := detailSheet(told); len(t.Rows) > 0 {
 		fold := view.Section{Folded: true, Fold: "how each line was measured", Table: t}
 		b.add(view.HTML, view.Section{ID: "details", Title: "Conditions", Parts: []view.Section{fold}})
@@ -217,12 +197,9 @@ func resources(row *result.Row) []result.Resources {
 	if row.Timing == nil || len(row.Timing.Resources) == 0 {
 		return built
 	}
-	var out []result.Resources
-	for i, res := range row.Timing.Resources {
-		if i < len(built) {
-			res.SpillStores, res.SpillLoads = built[i].SpillStores, built[i].SpillLoads
-		}
-		out = append(out, res)
+	out := slices.Clone(row.Timing.Resources)
+	for i := range min(len(out), len(built)) {
+		out[i].SpillStores, out[i].SpillLoads = built[i].SpillStores, built[i].SpillLoads
 	}
 	return out
 }
@@ -250,10 +227,7 @@ var detailColumns = []column[line]{
 	{head: "cell", text: func(l line) string { return l.row.Cell }},
 	{head: "trust", text: func(l line) string { return l.row.Trust }},
 	{head: "sandbox", text: func(l line) string {
-		if l.row.Sandbox == nil {
-			return ""
-		}
-		return l.row.Sandbox.Level
+		return textOf(l.row.Sandbox, func(s *result.Sandbox) string { return s.Level })
 	}},
 	{head: "code", text: func(l line) string { return fmt.Sprintf("%.8s", l.row.Code) }},
 	{head: "stopped by", text: func(l line) string { return l.row.Timing.Stopped }},
@@ -262,10 +236,7 @@ var detailColumns = []column[line]{
 	{head: "arguments", number: true, text: func(l line) string { return sized(l.row.Timing.Footprint, "") }},
 	{head: "peak memory", number: true, text: func(l line) string { return sized(l.row.Timing.PeakMemory, "") }},
 	{head: "energy a launch", number: true, text: func(l line) string {
-		if l.row.Timing.EnergyJ == nil {
-			return ""
-		}
-		return fmt.Sprintf("%.3g J", *l.row.Timing.EnergyJ)
+		return textOf(l.row.Timing.EnergyJ, func(joules *float64) string { return fmt.Sprintf("%.3g J", *joules) })
 	}},
 	{head: "preempted", number: true, text: func(l line) string { return when(l.row.Timing.Preempted > 0, unit.Count(int(l.row.Timing.Preempted))) }},
 	condition("temperature", "%.0f °C", func(s result.State) *float64 { return s.TemperatureC }),
@@ -286,11 +257,5 @@ var detailColumns = []column[line]{
 
 // detailSheet returns what else is known of how each line was measured.
 func detailSheet(r *result.Report) *view.Table {
-	var shown []line
-	for _, l := range lines(r) {
-		if measured(l.row) {
-			shown = append(shown, l)
-		}
-	}
-	return sheetOf(shown, detailColumns)
+	return sheetOf(where(lines(r), line.measured), detailColumns)
 }

@@ -47,15 +47,13 @@ func WriteFile(file string, r *result.Report) error {
 }
 
 // TextOptions say how a report looks on a terminal.
-type TextOptions struct {
-	Style term.Style
-	Path  string // where the report was saved; may be empty
-}
+type TextOptions = render.TextOptions
 
 // Text writes the report for a terminal: what ran where, a table, and then only
 // what needs attention.
 func Text(w io.Writer, r *result.Report, opts TextOptions) error {
-	return render.Text(w, ViewOf(r, view.Text), render.TextOptions{Style: opts.Style, Path: opts.Path, Whole: !term.IsTerminal(w)})
+	opts.Whole = !term.IsTerminal(w)
+	return render.Text(w, ViewOf(r, view.Text), opts)
 }
 
 // Markdown renders the report for people who read it in a browser.
@@ -67,43 +65,34 @@ func HTML(r *result.Report) ([]byte, error) { return render.HTML(ViewOf(r, view.
 // CSV renders the report for programs: times in seconds, changes as fractions.
 func CSV(r *result.Report) ([]byte, error) { return render.CSV(ViewOf(r, view.CSV)) }
 
+// shown is how a kind of run is shown to people and to programs.
+type shown struct {
+	view    func(*builder)
+	records func(*result.Report) [][]string // below the names of their fields
+}
+
+var kinds = map[result.Kind]shown{
+	result.KindBench:    {(*builder).bench, benchRecords},
+	result.KindCheck:    {(*builder).check, checkRecords},
+	result.KindCompare:  {(*builder).compare, compareRecords},
+	result.KindFuzz:     {(*builder).fuzz, fuzzRecords},
+	result.KindSelftest: {(*builder).selftest, selftestRecords},
+}
+
 // ViewOf returns what the forms show of a report. Sections that none of them has are left
 // out.
 func ViewOf(r *result.Report, forms view.Form) view.View {
 	b := &builder{r: r, forms: forms, v: view.View{Kind: string(r.Kind), Tool: r.Tool.Version, Run: r.ID, Interrupted: r.Interrupted}}
+	kind, known := kinds[r.Kind]
+	if !known {
+		kind = kinds[result.KindBench]
+	}
 	if b.shows(view.CSV) {
-		b.v.Records = recordsOf(r)
+		b.v.Records = kind.records(r)
 	}
-	if forms == view.CSV {
-		return b.v
+	if forms != view.CSV {
+		kind.view(b)
+		b.add(view.HTML, view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)})
 	}
-	switch r.Kind {
-	case result.KindCompare:
-		b.compare()
-	case result.KindCheck:
-		b.check()
-	case result.KindFuzz:
-		b.fuzz()
-	case result.KindSelftest:
-		b.selftest()
-	default:
-		b.bench()
-	}
-	b.add(view.HTML, view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)})
 	return b.v
-}
-
-// recordsOf returns the report's lines for programs, below the names of their fields.
-func recordsOf(r *result.Report) [][]string {
-	switch r.Kind {
-	case result.KindCompare:
-		return compareRecords(r)
-	case result.KindCheck:
-		return checkRecords(r)
-	case result.KindFuzz:
-		return fuzzRecords(r)
-	case result.KindSelftest:
-		return selftestRecords(r)
-	}
-	return benchRecords(r)
 }

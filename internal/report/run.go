@@ -21,10 +21,12 @@ type line struct {
 	rival *result.Rival // nil for the row itself
 }
 
-// lines returns all rows with their rivals below them.
-func lines(r *result.Report) []line {
+// lines returns all rows of a report with their rivals below them.
+func lines(r *result.Report) []line { return linesOfRows(r.Rows) }
+
+func linesOfRows(rows []*result.Row) []line {
 	var out []line
-	for _, row := range r.Rows {
+	for _, row := range rows {
 		out = append(out, line{label: row.Name(), row: row})
 		for _, rival := range row.Rivals {
 			out = append(out, line{label: rival.Label, row: rival.Row, rival: rival})
@@ -36,22 +38,36 @@ func lines(r *result.Report) []line {
 // judged returns what a line came to: how much faster the kernel is than a rival, or the
 // row's verdict or fault; nothing when there is nothing to say.
 func (l line) judged() view.Cell {
-	if l.rival != nil && l.rival.Ratio != nil {
-		ratio := l.rival.Ratio
+	if ratio := l.ratio(); ratio != nil {
 		return view.Cell{Text: fmt.Sprintf("%.2f×", ratio.Median), Rest: fmt.Sprintf(" [%.2f, %.2f]", ratio.Low, ratio.High), Tone: standing(ratio)}
 	}
 	text := status(l.row)
-	switch {
-	case text == "":
+	if text == "" {
 		return view.Cell{}
-	case l.row.Verdict == result.Improvement:
-		return view.Cell{Text: text, Tone: view.Good}
-	case l.row.Verdict == result.Regression || l.row.Verdict == result.Incorrect || l.row.Verdict == result.Broken || l.row.Verdict == result.Rejected:
-		return view.Cell{Text: text, Tone: view.Bad}
-	case l.row.Fault != nil || l.row.Verdict == result.Inconclusive || l.row.Verdict == result.Incomparable:
-		return view.Cell{Text: text, Tone: view.Unsure}
 	}
-	return view.Cell{Text: text, Tone: view.Plain}
+	tone, known := verdictTones[l.row.Verdict]
+	switch {
+	case known:
+	case l.row.Fault != nil:
+		tone = view.Unsure
+	default:
+		tone = view.Plain
+	}
+	return view.Cell{Text: text, Tone: tone}
+}
+
+// verdictTones are how verdicts look; others are plain.
+var verdictTones = map[result.Verdict]view.Tone{
+	result.Improvement: view.Good, result.Inconclusive: view.Unsure, result.Incomparable: view.Unsure,
+	result.Regression: view.Bad, result.Incorrect: view.Bad, result.Broken: view.Bad, result.Rejected: view.Bad,
+}
+
+// ratio returns how a row compares with a rival; nil where it was not compared.
+func (l line) ratio() *result.Ratio {
+	if l.rival == nil {
+		return nil
+	}
+	return l.rival.Ratio
 }
 
 // standing is whether the row's kernel was shown to be faster than a rival.
@@ -66,7 +82,17 @@ func standing(ratio *result.Ratio) view.Tone {
 }
 
 // measured reports whether a row has a number to show.
-func measured(r *result.Row) bool { return r.Timing != nil && r.Timing.Stats.Count > 0 }
+func measured(r *result.Row) bool { return stats(r) != nil }
+
+// stats returns the statistics of a row; nil where it has none to show.
+func stats(r *result.Row) *result.Stats {
+	if r == nil || r.Timing == nil || r.Timing.Stats.Count == 0 {
+		return nil
+	}
+	return &r.Timing.Stats
+}
+
+func (l line) measured() bool { return measured(l.row) }
 
 // cutShort reports whether a row was interrupted while it was measured: it has numbers,
 // and nothing was made of them.
@@ -92,12 +118,7 @@ func byKernel(r *result.Report) []group[*result.Row] {
 	return grouped(r.Rows, func(row *result.Row) string { return row.Kernel })
 }
 
-func variant(row *result.Row) string {
-	if len(row.Params) == 0 {
-		return ""
-	}
-	return " " + pairs(row.Params)
-}
+func variant(row *result.Row) string { return prefixed(" ", pairs(row.Params)) }
 
 // pairs writes what names stand for: "B=32 H=8".
 func pairs(m map[string]string) string {
@@ -133,11 +154,7 @@ func machineLine(r *result.Report) string {
 	if cpu.Model == "" {
 		return r.DeviceClass
 	}
-	line := fmt.Sprintf("%s, %d cores", cpu.Model, cpu.Cores)
-	if cpu.Cores == 1 {
-		line = cpu.Model + ", 1 core"
-	}
-	return line
+	return cpu.Model + ", " + view.Count(cpu.Cores, "core")
 }
 
 // methodLine says how it was measured.
@@ -192,7 +209,7 @@ func method(r *result.Report) string {
 }
 
 // runFacts say when, of what and how the run was made.
-func runFacts(r *result.Report) []view.Fact {
+func runFacts(r *result.Report, how view.Fact) []view.Fact {
 	when := r.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	if took := r.Finished.Sub(r.Started); took > 0 {
 		when += ", took " + span(took)
@@ -201,21 +218,16 @@ func runFacts(r *result.Report) []view.Fact {
 		{Name: "when", Text: when},
 		{Name: "commit", Text: commit(r)},
 		{Name: "devices", Text: deviceNames(devices(lines(r)))},
-		{Name: "method", Text: method(r)},
+		how,
 		{Name: "command", Text: term.ShellLine(r.Command...)},
 	}, func(f view.Fact) bool { return f.Text == "" && f.Name != "method" })
 }
 
 // commit names the commit that ran; "" where none is known.
 func commit(r *result.Report) string {
-	if r.Commit == nil {
-		return ""
-	}
-	text := fmt.Sprintf("%.12s", r.Commit.SHA)
-	if r.Commit.Dirty {
-		text += " with local changes"
-	}
-	return text
+	return textOf(r.Commit, func(c *result.Commit) string {
+		return fmt.Sprintf("%.12s", c.SHA) + when(c.Dirty, " with local changes")
+	})
 }
 
 // span writes how long a run took.
@@ -228,7 +240,7 @@ func span(d time.Duration) string {
 
 // machineFacts returns the fingerprint, without what the machine did not tell.
 func machineFacts(r *result.Report) []view.Fact {
-	var out []view.Fact
+	out := []view.Fact{}
 	add := func(name string, parts ...string) {
 		if kept := present(parts...); len(kept) > 0 {
 			out = append(out, view.Fact{Name: name, Text: strings.Join(kept, ", ")})
@@ -244,11 +256,7 @@ func machineFacts(r *result.Report) []view.Fact {
 		add("GPU id", g.UUID)
 	}
 	add("processor", m.CPU.Model, when(m.CPU.Cores > 0, view.Count(m.CPU.Cores, "core")), when(m.CPU.Threads > 1, "SMT"), positive(m.CPU.MaxGHz, "%.2f GHz"))
-	var caches []string
-	for _, c := range m.CPU.Caches {
-		caches = append(caches, fmt.Sprintf("L%d %s %s", c.Level, c.Type, unit.Bytes(c.Bytes)))
-	}
-	add("caches", caches...)
+	add("caches", each(m.CPU.Caches, func(c result.Cache) string { return fmt.Sprintf("L%d %s %s", c.Level, c.Type, unit.Bytes(c.Bytes)) })...)
 	add("clock policy", prefixed("governor ", m.CPU.Governor), prefixed("turbo ", m.CPU.Turbo))
 	add("features", m.CPU.Features)
 	add("memory", sized(m.MemoryBytes, ""))

@@ -13,18 +13,18 @@ import (
 func sanitized(rows []tried) []view.Section {
 	var out []view.Section
 	for _, t := range rows {
-		runs := t.sanitized()
-		if len(runs) == 0 {
+		if len(t.v.Sanitizer) == 0 {
 			continue
 		}
-		s := view.Section{In: view.All, Name: t.row.Kernel, Variant: variant(t.row), Aside: launchedOn(runs)}
-		for _, r := range runs {
-			tool := view.Tool{Name: r.Tool, Badge: view.Cell{Text: r.word(), Tone: r.tone()}, Brief: r.brief(), Skipped: r.Skipped, Raw: r.Raw}
-			for _, f := range r.Findings {
-				tool.Findings = append(tool.Findings, foundOf(f))
-			}
-			s.Tools = append(s.Tools, tool)
+		s := view.Section{In: view.All, Name: t.row.Kernel, Variant: variant(t.row)}
+		var launched []string
+		for i := range t.v.Sanitizer {
+			r := toolRun{&t.v.Sanitizer[i]}
+			launched = append(launched, r.Cases...)
+			badge := view.Cell{Text: r.word(), Tone: r.tone()}
+			s.Tools = append(s.Tools, view.Tool{Name: r.Tool, Badge: badge, Brief: r.brief(), Skipped: r.Skipped, Findings: each(r.Findings, foundOf), Raw: r.Raw})
 		}
+		s.Aside = prefixed("launched on ", few(distinct(launched)))
 		out = append(out, s)
 	}
 	return out
@@ -44,15 +44,6 @@ const mostFrames = 6
 
 // toolRun is what one tool of compute-sanitizer said of a kernel.
 type toolRun struct{ *result.SanitizerRun }
-
-// sanitized returns the tools that ran on a kernel.
-func (t tried) sanitized() []toolRun {
-	var out []toolRun
-	for i := range t.v.Sanitizer {
-		out = append(out, toolRun{&t.v.Sanitizer[i]})
-	}
-	return out
-}
 
 // count returns how many findings there are of errors, or of anything less.
 func (r toolRun) count() (errors, warnings int) {
@@ -104,15 +95,6 @@ func (r toolRun) tone() view.Tone {
 		return view.Unsure
 	}
 	return view.Good
-}
-
-// launchedOn returns what the tools launched a kernel on, each once.
-func launchedOn(runs []toolRun) string {
-	var names []string
-	for _, r := range runs {
-		names = append(names, r.Cases...)
-	}
-	return prefixed("launched on ", few(distinct(names)))
 }
 
 // whereFound returns the place of a finding, in the source and on the device.

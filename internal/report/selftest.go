@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +14,7 @@ import (
 )
 
 // subjects are the kernels of one kind that the checks were tried on.
-type subjects struct{ group[result.SelftestSubject] }
+type subjects = group[result.SelftestSubject]
 
 var (
 	selftestKinds = []string{"host", "python", "cuda", "launcher"}
@@ -29,9 +30,7 @@ func selftestOf(r *result.Report) *result.Selftest {
 	made := &result.Selftest{}
 	for _, row := range r.Rows {
 		s := result.SelftestSubject{Name: row.Kernel, Kind: row.Cell, Role: row.Plan, Exploit: strings.Join(exploits(row), ", "), Outcome: status(row)}
-		if row.Fault != nil {
-			s.Why = row.Fault.Message
-		}
+		s.Why = textOf(row.Fault, func(f *result.Fault) string { return f.Message })
 		made.Subjects = append(made.Subjects, s)
 	}
 	return made
@@ -40,10 +39,7 @@ func selftestOf(r *result.Report) *result.Selftest {
 // byKind groups subjects: kinds and roles in the order people think of them, others
 // after those.
 func byKind(s *result.Selftest) []subjects {
-	var out []subjects
-	for _, g := range grouped(s.Subjects, func(s result.SelftestSubject) string { return s.Kind }) {
-		out = append(out, subjects{g})
-	}
+	out := grouped(s.Subjects, func(s result.SelftestSubject) string { return s.Kind })
 	slices.SortStableFunc(out, func(a, b subjects) int { return rank(selftestKinds, a.name) - rank(selftestKinds, b.name) })
 	for _, group := range out {
 		slices.SortStableFunc(group.items, func(a, b result.SelftestSubject) int {
@@ -60,16 +56,12 @@ func rank(order []string, word string) int {
 	return len(order)
 }
 
-// outcomeTone returns how an outcome looks.
-func outcomeTone(word string) view.Tone {
-	switch word {
-	case "caught", "passed", "killed":
-		return view.Good
-	case "missed", "failed", "survived":
-		return view.Bad
-	}
-	return view.Unsure
+var outcomeTones = map[string]view.Tone{
+	"caught": view.Good, "passed": view.Good, "killed": view.Good, "missed": view.Bad, "failed": view.Bad, "survived": view.Bad,
 }
+
+// outcomeTone returns how an outcome looks.
+func outcomeTone(word string) view.Tone { return cmp.Or(outcomeTones[word], view.Unsure) }
 
 // selftestTotals returns the whole selftest in one line.
 func selftestTotals(s *result.Selftest) string {
@@ -91,32 +83,24 @@ func healthy(s *result.Selftest) bool {
 	return s.Missed == 0 && s.ControlsFailed == 0 && s.MutantsKilled == s.Mutants && s.Caught+s.Suspicious+s.Defused+s.Open+s.ControlsPassed+s.Mutants > 0
 }
 
-// summary counts the outcomes of a kind: "14 caught, 1 suspicious".
-func (g subjects) summary() string {
+// outcomesOf counts the outcomes of a kind: "14 caught, 1 suspicious".
+func outcomesOf(g subjects) string {
 	return tallied(each(g.items, func(s result.SelftestSubject) string { return s.Outcome }))
 }
 
 // folded returns the subjects to list, and in how many words the others were skipped:
 // where a kind cannot run at all, one line says it.
-func (g subjects) folded() (list []result.SelftestSubject, more []string) {
+func folded(g subjects) (list []result.SelftestSubject, more []string) {
 	const few = 3
-	reasons := map[string]int{}
-	for _, s := range g.items {
-		if s.Outcome == "skipped" {
-			reasons[s.Why]++
+	isSkipped := func(s result.SelftestSubject) bool { return s.Outcome == "skipped" }
+	told := map[string]bool{}
+	for _, reason := range grouped(where(g.items, isSkipped), func(s result.SelftestSubject) string { return s.Why }) {
+		if n := len(reason.items); n > few {
+			told[reason.name] = true
+			more = append(more, strings.TrimSuffix(unit.Count(n)+" skipped: "+reason.name, ": "))
 		}
 	}
-	done := map[string]bool{}
-	for _, s := range g.items {
-		switch n := reasons[s.Why]; {
-		case s.Outcome != "skipped" || n <= few:
-			list = append(list, s)
-		case !done[s.Why]:
-			done[s.Why] = true
-			more = append(more, strings.TrimSuffix(unit.Count(n)+" skipped: "+s.Why, ": "))
-		}
-	}
-	return list, more
+	return where(g.items, func(s result.SelftestSubject) bool { return !isSkipped(s) || !told[s.Why] }), more
 }
 
 // remark returns what stands beside an outcome: what caught it, or why it was not.
@@ -177,11 +161,11 @@ var subjectColumns = []column[result.SelftestSubject]{
 func subjectParts(groups []subjects) []view.Section {
 	var out []view.Section
 	for _, group := range groups {
-		list, more := group.folded()
+		list, more := folded(group)
 		out = append(out, view.Section{
-			In: view.Text, Name: group.name, Table: dropEmpty(tableOf("", list, subjectColumns)), Lines: linesOf(view.Unsure, more),
+			In: view.Text, Name: group.name, Table: tableOf("", list, used(list, subjectColumns)), Lines: linesOf(view.Unsure, more),
 		}, view.Section{
-			In: view.Markdown, Title: "Cell " + group.name + ": " + group.summary(), Table: tableOf("", list, subjectColumns), Lines: linesOf("", more), Noun: "row", Count: len(group.items),
+			In: view.Markdown, Title: "Cell " + group.name + ": " + outcomesOf(group), Table: tableOf("", list, subjectColumns), Lines: linesOf("", more), Noun: "row", Count: len(group.items),
 		})
 	}
 	return out
@@ -193,20 +177,17 @@ func subjectPage(groups []subjects) view.Section {
 	columns := slices.Clone(subjectColumns)
 	columns[4] = column[result.SelftestSubject]{head: "caught by", text: func(s result.SelftestSubject) string { return s.By }}
 	columns = append(columns, column[result.SelftestSubject]{head: "time", number: true, text: func(s result.SelftestSubject) string {
-		if s.Seconds <= 0 {
-			return ""
-		}
-		return unit.Duration(s.Seconds)
+		return when(s.Seconds > 0, unit.Duration(s.Seconds))
 	}})
 	room := mostListed
 	for _, group := range groups {
-		list, more := group.folded()
+		list, more := folded(group)
 		if left := len(list) - room; left > 0 {
 			list = list[:room]
 			more = append(more, view.Counted(left, "more subject")+" in the JSON report")
 		}
 		room -= len(list)
-		part := view.Section{Name: group.name, Aside: group.summary(), Lines: linesOf("", present(strings.Join(more, "; ")))}
+		part := view.Section{Name: group.name, Aside: outcomesOf(group), Lines: linesOf("", present(strings.Join(more, "; ")))}
 		if len(list) > 0 {
 			part.Table = tableOf("results", list, columns)
 		}
@@ -245,14 +226,14 @@ func selftestRecords(r *result.Report) [][]string {
 	for _, group := range byKind(selftestOf(r)) {
 		all = append(all, group.items...)
 	}
-	return records(all, []field[result.SelftestSubject]{
-		{"kind", func(s result.SelftestSubject) string { return s.Kind }},
-		{"name", func(s result.SelftestSubject) string { return s.Name }},
-		{"role", func(s result.SelftestSubject) string { return s.Role }},
-		{"exploit", func(s result.SelftestSubject) string { return s.Exploit }},
-		{"outcome", func(s result.SelftestSubject) string { return s.Outcome }},
-		{"by", func(s result.SelftestSubject) string { return s.By }},
-		{"why", func(s result.SelftestSubject) string { return s.Why }},
-		{"seconds", func(s result.SelftestSubject) string { return number(s.Seconds) }},
+	return records(all, []column[result.SelftestSubject]{
+		{head: "kind", text: func(s result.SelftestSubject) string { return s.Kind }},
+		{head: "name", text: func(s result.SelftestSubject) string { return s.Name }},
+		{head: "role", text: func(s result.SelftestSubject) string { return s.Role }},
+		{head: "exploit", text: func(s result.SelftestSubject) string { return s.Exploit }},
+		{head: "outcome", text: func(s result.SelftestSubject) string { return s.Outcome }},
+		{head: "by", text: func(s result.SelftestSubject) string { return s.By }},
+		{head: "why", text: func(s result.SelftestSubject) string { return s.Why }},
+		{head: "seconds", text: func(s result.SelftestSubject) string { return number(s.Seconds) }},
 	})
 }

@@ -20,8 +20,7 @@ const clearLine = "\r\x1b[K"
 type progressMode int
 
 const (
-	silent progressMode = iota
-	live
+	live progressMode = iota
 	lines
 )
 
@@ -44,14 +43,10 @@ type Progress struct {
 	done  bool
 }
 
-// NewProgress makes a Progress that writes to w, or nothing when it is not
-// enabled.
-func NewProgress(w io.Writer, enabled bool) *Progress {
+// NewProgress makes a Progress that writes to w.
+func NewProgress(w io.Writer) *Progress {
 	mode := lines
-	switch {
-	case !enabled:
-		mode = silent
-	case IsTerminal(w) && !dumb():
+	if IsTerminal(w) && !dumb() {
 		mode = live
 	}
 	return newProgress(w, mode, func() int { return Width(w) })
@@ -62,39 +57,28 @@ func newProgress(w io.Writer, mode progressMode, width func() int) *Progress {
 }
 
 // Stage says that something new begins.
-func (p *Progress) Stage(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done {
-		return
-	}
-	switch p.mode {
-	case live:
-		p.text = plain(text)
-		p.schedule()
-	case lines:
-		p.printText()
-		p.text, p.shown = plain(text), "" // a stage that has the name of the one before is said too
-		p.printText()
-	}
-}
+func (p *Progress) Stage(text string) { p.update(text, true) }
 
 // Set says how far the stage has come. The first Set begins a stage when none
 // has.
-func (p *Progress) Set(text string) {
+func (p *Progress) Set(text string) { p.update(text, false) }
+
+func (p *Progress) update(text string, begins bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.done {
 		return
 	}
-	p.text = plain(text)
-	switch p.mode {
-	case live:
+	if begins && p.mode == lines {
+		p.printText()
+		p.shown = "" // a stage that has the name of the one before is said too
+	}
+	p.text = Plain(text)
+	switch {
+	case p.mode == live:
 		p.schedule()
-	case lines:
-		if p.last.IsZero() || time.Since(p.last) >= lineEvery {
-			p.printText()
-		}
+	case begins || p.last.IsZero() || time.Since(p.last) >= lineEvery:
+		p.printText()
 	}
 }
 
@@ -114,7 +98,7 @@ func (p *Progress) Part(done, total int) {
 func (p *Progress) Line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.done || p.mode == silent {
+	if p.done {
 		return
 	}
 	text = strings.TrimRight(text, "\n") + "\n"

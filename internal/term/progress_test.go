@@ -1,7 +1,6 @@
 package term
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -189,18 +188,6 @@ func TestProgressOfQuickWorkShowsNothing(t *testing.T) {
 	})
 }
 
-func TestProgressDisabled(t *testing.T) {
-	var out bytes.Buffer
-	p := NewProgress(&out, false)
-	p.Stage("a")
-	p.Set("b")
-	p.Line("c")
-	p.Done()
-	if out.Len() != 0 {
-		t.Errorf("wrote %q", out.String())
-	}
-}
-
 func TestProgressFromManyGoroutines(t *testing.T) {
 	for _, mode := range []progressMode{live, lines} {
 		out := newJournal() // not safe by itself: the race detector sees an unlocked write
@@ -227,7 +214,7 @@ func TestProgressFromManyGoroutines(t *testing.T) {
 func TestProgressOnATerminal(t *testing.T) {
 	clearEnvironment(t)
 	master, terminal := pseudoTerminal(t, 10)
-	p := NewProgress(terminal, true)
+	p := NewProgress(terminal)
 	p.Stage("measuring attention")
 	readUntil(t, master, clearLine+"measurin…")
 	p.Line("kept")
@@ -240,7 +227,7 @@ func TestProgressOnADumbTerminal(t *testing.T) {
 	clearEnvironment(t)
 	t.Setenv("TERM", "dumb")
 	master, terminal := pseudoTerminal(t, 10)
-	p := NewProgress(terminal, true)
+	p := NewProgress(terminal)
 	p.Stage("measuring attention")
 	p.Done()
 	readUntil(t, master, "measuring attention\r\n")

@@ -20,9 +20,6 @@ func (s Style) Green(text string) string { return s.wrap("32", text) }
 // Yellow is for doubts.
 func (s Style) Yellow(text string) string { return s.wrap("33", text) }
 
-// Cyan is for names.
-func (s Style) Cyan(text string) string { return s.wrap("36", text) }
-
 func (s Style) wrap(code, text string) string {
 	if !s.Color || text == "" {
 		return text

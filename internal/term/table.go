@@ -96,7 +96,7 @@ func (t *Table) String() string {
 func clean(row []Cell) []Cell {
 	cleaned := make([]Cell, len(row))
 	for i, cell := range row {
-		cleaned[i] = Cell{strings.TrimRight(plain(cell.Text), " "), cell.Style}
+		cleaned[i] = Cell{strings.TrimRight(Plain(cell.Text), " "), cell.Style}
 	}
 	return cleaned
 }

@@ -112,7 +112,6 @@ func TestStyle(t *testing.T) {
 		{on.Red("x"), "\x1b[31mx\x1b[0m"},
 		{on.Green("x"), "\x1b[32mx\x1b[0m"},
 		{on.Yellow("x"), "\x1b[33mx\x1b[0m"},
-		{on.Cyan("x"), "\x1b[36mx\x1b[0m"},
 		{on.Red(""), ""},
 		{Style{}.Red("x"), "x"},
 		{Style{}.Bold("x"), "x"},

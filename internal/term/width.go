@@ -23,9 +23,9 @@ func truncate(text string, width int) string {
 	return strings.TrimRight(displaywidth.TruncateString(text, width-1, ""), " ") + "…"
 }
 
-// plain makes text safe to put on a line: a control character, which may come
+// Plain makes text safe to put on a line: a control character, which may come
 // from a file name or a kernel's own words, becomes a space.
-func plain(text string) string {
+func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

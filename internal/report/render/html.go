@@ -48,13 +48,12 @@ func HTML(v view.View) ([]byte, error) {
 func page(v view.View) []view.Section {
 	var out []view.Section
 	for _, s := range v.Sections {
-		if !s.Shown(view.HTML) {
-			continue
-		}
 		if s.ID == "sanitizer" {
 			s = bounded(s)
 		}
-		out = append(out, s)
+		if s.Shown(view.HTML) {
+			out = append(out, s)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,11 +40,7 @@ func Markdown(v view.View) string {
 	if v.Comment {
 		d.rows = d.room
 	}
-	title := v.Title
-	if v.Brief != "" {
-		title = v.Brief
-	}
-	d.printf("# pawl %s: %s\n\n", v.Kind, d.safe(title, 1000))
+	d.printf("# pawl %s: %s\n\n", v.Kind, d.safe(cmp.Or(v.Brief, v.Title), 1000))
 	for _, s := range v.Sections {
 		if !s.End {
 			d.section(s)
@@ -90,14 +87,7 @@ func (d *markdown) section(s view.Section) {
 		d.table(s.Table, s.Noun)
 	}
 	d.names(s)
-	left := s.Left + d.lines(s)
-	for _, item := range s.Items {
-		for _, text := range d.item(item) {
-			if !d.add(text) {
-				left++
-			}
-		}
-	}
+	left := s.Left + d.lines(s) + d.items(s.Items)
 	untold := 0
 	for _, part := range s.Parts {
 		const head = 1000 // bytes around a table
@@ -118,19 +108,17 @@ func (d *markdown) section(s view.Section) {
 
 // rest ends a section, and says how much of it found no room.
 func (d *markdown) rest(s view.Section, left int) {
+	if s.List && s.Noun == "" && left > 0 {
+		d.printf("- … and %s more\n", unit.Count(left))
+	}
+	if s.List {
+		d.printf("\n")
+	}
 	switch {
-	case s.List && s.Noun == "":
-		if left > 0 {
-			d.printf("- … and %s more\n", unit.Count(left))
-		}
-		d.printf("\n")
-	case s.List:
-		d.printf("\n")
+	case s.Noun != "":
 		d.more(left, s.Of, s.Noun)
-	case s.Noun == "" && left > 0:
+	case !s.List && left > 0:
 		d.printf("… and %s more in the report\n\n", unit.Count(left))
-	default:
-		d.more(left, s.Of, s.Noun)
 	}
 }
 
@@ -181,13 +169,7 @@ func (d *markdown) table(t *view.Table, noun string) {
 	}
 	left := 0
 	for _, row := range t.Rows[:shown] {
-		for _, item := range row.Items {
-			for _, text := range d.item(item) {
-				if !d.add(text) {
-					left++
-				}
-			}
-		}
+		left += d.items(row.Items)
 	}
 	d.more(left, "", "explanation")
 }
@@ -222,17 +204,27 @@ func (d *markdown) names(s view.Section) {
 		all += name.Rows
 	}
 	d.printf("%s: ", view.Counted(all, "config")) // so that no name begins a line, and means something there
-	for i, name := range s.Names {
-		separator := ", "
-		if i == 0 {
-			separator = ""
-		}
+	separator := ""
+	for _, name := range s.Names {
 		if left > 0 || !d.add(separator+inline(name.Text, 120)) {
 			left += name.Rows
 		}
+		separator = ", "
 	}
 	d.printf("\n\n")
 	d.more(left, "", s.Noun)
+}
+
+// items explains what went wrong, and returns how many pieces of that found no room.
+func (d *markdown) items(items []view.Item) (left int) {
+	for _, item := range items {
+		for _, text := range d.item(item) {
+			if !d.add(text) {
+				left++
+			}
+		}
+	}
+	return left
 }
 
 // item explains what went wrong, in pieces that may each find no room.

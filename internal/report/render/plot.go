@@ -128,7 +128,7 @@ func spread(d view.Duet) *drawn {
 			from, to := bulk(sorted)
 			low, high, fewest = math.Min(low, from), math.Max(high, to), min(fewest, len(sorted))
 		}
-		tags = append(tags, plot.Tag{Value: side.Median, Class: "median " + side.Class, Title: side.Name + ": median " + unit.Duration(side.Median)})
+		tags = append(tags, plot.Tag{Value: side.Mark.Value, Class: "median " + side.Class, Title: side.Name + ": median " + unit.Duration(side.Mark.Value)})
 		taken = append(taken, unit.Count(len(sorted))+" of "+side.Name)
 	}
 	if len(all) == 0 {

@@ -39,22 +39,10 @@ func (m tileMap) shade(row, column int) int {
 
 // cover says which elements a tile stands for: "28 rows × 4 columns".
 func (m tileMap) cover() string {
-	return span64(m.TileRows, "row") + " × " + span64(m.TileCols, "column")
+	return view.Counted(int(m.TileRows), "row") + " × " + view.Counted(int(m.TileCols), "column")
 }
 
-func span64(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return whole(n) + " " + what + "s"
-}
-
-func whole(n int64) string {
-	if int64(int(n)) == n {
-		return unit.Count(int(n))
-	}
-	return fmt.Sprint(n)
-}
+func whole(n int64) string { return unit.Count(int(n)) }
 
 // start returns the first row (or column) of the nth tile. A report may claim any size.
 func start(n int, size int64) int64 {

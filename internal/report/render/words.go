@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -29,8 +30,8 @@ func excerpt(text string) string {
 	const widest = 400
 	all := strings.Split(strings.TrimSpace(text), "\n")
 	if left := len(all) - most; left > 0 {
-		head, tail := all[:most/2], all[len(all)-most/2:]
-		all = append(append(append([]string(nil), head...), "… "+view.Count(left, "more line")+", all of them in the JSON report …"), tail...)
+		more := "… " + view.Count(left, "more line") + ", all of them in the JSON report …"
+		all = slices.Concat(all[:most/2], []string{more}, all[len(all)-most/2:])
 	}
 	for i, text := range all {
 		if len(text) > widest {

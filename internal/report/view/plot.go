@@ -84,16 +84,10 @@ type Duet struct {
 	Class            string
 	Times            string
 	Open             bool
-	Axis             Axis // of the versions
-	Versions         []Version
+	Axis             Axis   // of the versions
+	Versions         []Side // with the one that is only known from the baseline
 	Cells            []CellPlot
 	Sides            []Side
-}
-
-// Version is a side and its median.
-type Version struct {
-	Name, Class string
-	Mark        *plot.Mark
 }
 
 // CellPlot is what each cell found against one side.
@@ -106,11 +100,11 @@ type CellPlot struct {
 	About       string
 }
 
-// Side is the samples of one side of a duet.
+// Side is one side of a duet: its median, and its samples.
 type Side struct {
 	Name, Class string
+	Mark        *plot.Mark
 	Kept        []float64
-	Median      float64
 }
 
 // History is how the best-known version of a row came to be.

@@ -105,6 +105,12 @@ type Section struct {
 // Shown reports whether a form has the section.
 func (s Section) Shown(form Form) bool { return s.In&form != 0 }
 
+// Empty reports whether a section has nothing to show.
+func (s Section) Empty() bool {
+	parts := len(s.Names) + len(s.Lines) + len(s.Items) + len(s.Tools) + len(s.Charts) + len(s.Strips) + len(s.Duets) + len(s.History) + len(s.Parts)
+	return s.Table == nil && s.Changes == nil && s.Facts == nil && s.Left == 0 && parts == 0
+}
+
 // Name is a row, or several of one kernel.
 type Name struct {
 	Text string
@@ -195,12 +201,7 @@ type Cell struct {
 }
 
 // Counted writes a number of things, thousands apart: "1,200 rows".
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return unit.Count(n) + " " + noun + "s"
-}
+func Counted(n int, noun string) string { return unit.Plural(n, noun, noun+"s") }
 
 // Count is Counted for numbers that are never that large.
 func Count(n int, noun string) string {

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"pawl/internal/diag"
+	"pawl/internal/lab"
+	"pawl/internal/report"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+)
+
+// runOptions are the options of all commands that run a project's kernels.
+type runOptions struct {
+	project projectOptions
+	output  outputOptions
+	sandbox sandboxOptions
+	seed    uint64
+	pool    string
+}
+
+func (o *runOptions) AddFlags(f *pflag.FlagSet) {
+	o.project.AddFlags(f)
+	o.output.AddFlags(f)
+	o.sandbox.AddFlags(f)
+}
+
+// prepare makes a run of the project, as far as its rules allow, and sets where its kernels run.
+func (o *runOptions) prepare(e *env, kind result.Kind, patterns []string, seed *uint64, where *lab.Options) (*run.Run, *follower, error) {
+	live := newFollower(e)
+	r, err := o.project.prepare(kind, e.request(patterns, seed, live))
+	if err != nil {
+		return nil, nil, err
+	}
+	if where.Sandbox, err = o.sandbox.mode(); err != nil {
+		return nil, nil, err
+	}
+	pool, err := namedPool(r.Spec, o.pool)
+	if err != nil {
+		return nil, nil, err
+	}
+	where.Worker, where.Workers = pool.Launch, pool.Workers
+	return r, live, nil
+}
+
+// namedPool returns the pool of a name; an empty one for this machine.
+func namedPool(s *spec.Spec, name string) (*spec.Pool, error) {
+	if name == "" {
+		return &spec.Pool{}, nil
+	}
+	var names []string
+	for _, pool := range s.Pools {
+		if pool.Name == name {
+			return pool, nil
+		}
+		names = append(names, pool.Name)
+	}
+	if len(names) == 0 {
+		return nil, usage("--pool %s: %s has no pools", name, s.File)
+	}
+	return nil, usage("--pool %s: no such pool (%s)", name, diag.Meant(name, names))
+}
+
+// sandboxOptions say how candidate code is sandboxed.
+type sandboxOptions struct{ require, off bool }
+
+func (o *sandboxOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.require, "require-sandbox", false, "refuse to run where the kernel cannot give the whole sandbox")
+	f.BoolVar(&o.off, "no-sandbox", false, "compile and run candidate code unconfined; only for code you trust")
+}
+
+func (o *sandboxOptions) mode() (string, error) {
+	switch {
+	case o.require && o.off:
+		return "", usage("--require-sandbox and --no-sandbox exclude each other")
+	case o.require:
+		return "require", nil
+	case o.off:
+		return "off", nil
+	}
+	return "auto", nil
+}
+
+// projectOptions say where the spec is.
+type projectOptions struct{ file string }
+
+func (o *projectOptions) AddFlags(f *pflag.FlagSet) { addFileFlag(f, &o.file) }
+
+func addFileFlag(f *pflag.FlagSet, file *string) {
+	f.StringVarP(file, "file", "f", "", "the spec (default: pawl.yaml here or in a folder above)")
+}
+
+func (o *projectOptions) load() (*spec.Spec, error) {
+	file := o.file
+	if file == "" {
+		var err error
+		if file, err = spec.Find("."); err != nil {
+			return nil, err
+		}
+		file = relative(file)
+	}
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: there is no such file", file), Hint: "without -f it is pawl.yaml, here or in a folder above; pawl init drafts one"}
+	case err == nil && info.IsDir():
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: this is a folder", file), Hint: "name the file in it: -f " + filepath.Join(file, spec.FileName)}
+	}
+	return spec.Load(file)
+}
+
+// prepare makes a run of the project, as far as its rules allow.
+func (o *projectOptions) prepare(kind result.Kind, q run.Request) (_ *run.Run, err error) {
+	if q.Spec, err = o.load(); err != nil {
+		return nil, err
+	}
+	return run.Prepare(kind, q)
+}
+
+// request returns the request that every command makes for a run.
+func (e *env) request(patterns []string, seed *uint64, live *follower) run.Request {
+	return run.Request{
+		Tool: e.tool(), Command: e.command(), Started: e.started, Patterns: patterns, Seed: seed, Follow: live.follow,
+	}
+}
+
+// given returns the seed of a flag whose 0 means none.
+func given(seed uint64) *uint64 {
+	if seed == 0 {
+		return nil
+	}
+	return &seed
+}
+
+// outputOptions say where the report goes besides the run folder.
+type outputOptions struct {
+	json  bool
+	files []string
+}
+
+func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print the report as JSON")
+	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(report.Endings, " ")+" (may be repeated)")
+}
+
+// named returns the files that were asked for: -o "$REPORT" asks for none where the variable is not
+// set.
+func (o *outputOptions) named() []string {
+	return slices.DeleteFunc(slices.Clone(o.files), func(file string) bool { return file == "" })
+}
+
+func (o *outputOptions) check() error {
+	for _, file := range o.named() {
+		if ending := report.Ending(file); !slices.Contains(report.Endings, ending) {
+			return usage("-o %s: %q is no form of a report (%s)", file, ending, diag.Meant(ending, report.Endings))
+		}
+		if err := writable(filepath.Dir(file), file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writable refuses a file in a missing folder, before anything is measured for it.
+func writable(folder, file string) error {
+	switch info, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &diag.Problem{Message: fmt.Sprintf("-o %s: there is no folder %s", file, folder), Hint: "mkdir -p " + folder + " makes it"}
+	case err != nil:
+		return usage("-o %s: %w", file, err)
+	case !info.IsDir():
+		return usage("-o %s: %s is no folder", file, folder)
+	}
+	return nil
+}
+
+// deliver saves the report, shows it and turns it into the command's outcome.
+// A report that cannot be saved is still shown.
+func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict bool) error {
+	path, saveErr := r.Save(made)
+	if (made.Kind == result.KindCheck || made.Kind == result.KindFuzz) && saveErr == nil {
+		path, saveErr = savePages(path, made)
+	}
+	if err := o.print(e, made, relative(path)); err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	if saveErr != nil {
+		e.warn("%v", saveErr)
+	}
+	return gravest(e, outcomeOf(made, strict), o.write(made)...)
+}
+
+// print shows the report on stdout, for people or for programs. path is the saved report's, if it
+// was saved.
+func (o *outputOptions) print(e *env, made *result.Report, path string) error {
+	if !o.json {
+		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path})
+	}
+	raw, err := made.Encode()
+	if err == nil {
+		_, err = e.stdout.Write(raw)
+	}
+	return err
+}
+
+// write writes the report to all requested files, even if one of them fails.
+func (o *outputOptions) write(made *result.Report) []error {
+	var problems []error
+	for _, file := range o.named() {
+		if err := report.WriteFile(file, made); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+// savePages writes a report for people beside the one for programs, and returns the page's path.
+func savePages(path string, made *result.Report) (string, error) {
+	folder := filepath.Dir(path)
+	for _, name := range []string{"report.md", "report.html"} {
+		if err := report.WriteFile(filepath.Join(folder, name), made); err != nil {
+			return path, err
+		}
+	}
+	return filepath.Join(folder, "report.html"), nil
+}
