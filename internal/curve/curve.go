@@ -93,14 +93,10 @@ func (c *Curve) Decisions() int {
 }
 
 // Failed returns how many decisions were a regression.
-func (l *Level) Failed() int {
-	return l.count(result.Regression)
-}
+func (l *Level) Failed() int { return l.count(result.Regression) }
 
 // Undecided returns how many decisions were undecided.
-func (l *Level) Undecided() int {
-	return l.count(result.Inconclusive)
-}
+func (l *Level) Undecided() int { return l.count(result.Inconclusive) }
 
 func (l *Level) count(verdict result.Verdict) int {
 	n := 0

@@ -103,9 +103,7 @@ func Tracks(ctx context.Context, path string) (bool, error) {
 }
 
 // mentioned returns how other files name a file: Python's modules without their ending.
-func mentioned(file string) string {
-	return strings.TrimSuffix(path.Base(file), ".py")
-}
+func mentioned(file string) string { return strings.TrimSuffix(path.Base(file), ".py") }
 
 // Root returns the top folder of the working tree that holds dir.
 func Root(ctx context.Context, dir string) (string, error) {

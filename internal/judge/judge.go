@@ -204,9 +204,7 @@ func remarks(c Case, first *Opponent, verdict result.Verdict) []result.Reason {
 
 // clockEffect reports whether a change in time does not show in cycles: less than half of it does,
 // or the opposite.
-func clockEffect(c *result.Change) bool {
-	return c.Cycles != nil && *c.Cycles/c.Median < 0.5
-}
+func clockEffect(c *result.Change) bool { return c.Cycles != nil && *c.Cycles/c.Median < 0.5 }
 
 // Confirm reports whether a verdict needs a second, independent set of cells: it
 // would fail somebody's change, or move the baseline.

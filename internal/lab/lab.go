@@ -72,9 +72,7 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 func (l *Lab) UUID() string { return l.uuid }
 
 // Devices returns the GPUs of the worker's machine.
-func (l *Lab) Devices() []result.GPU {
-	return l.hello().Devices
-}
+func (l *Lab) Devices() []result.GPU { return l.hello().Devices }
 
 // Start starts the worker, for callers that must know the machine before there is anything to
 // build.

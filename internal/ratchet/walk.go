@@ -138,14 +138,13 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 		wrong.open = union(wrong.open, []int{w.found(kind, v, name, about, what, remedy)})
 		return wrong
 	}
+	checkout := fmt.Sprintf("git checkout %s -- %s", restoreFrom(v), w.path)
 	right := state{item: now, has: true, story: sums(now.moves), content: now.content}
 	switch {
 	case !has:
-		return fail(Vanished, v.commit, "it is gone, and no reset is recorded",
-			fmt.Sprintf("git checkout %s -- %s; pawl baseline reset %s --reason … removes it with a reason", restoreFrom(v), w.path, name))
+		return fail(Vanished, v.commit, "it is gone, and no reset is recorded", checkout+"; pawl baseline reset "+name+" --reason … removes it with a reason")
 	case now.problem != "":
-		return fail(Edited, now.content, "edited by hand: "+now.problem,
-			fmt.Sprintf("git checkout %s -- %s restores it; pawl baseline reset %s --reason … gives it up", restoreFrom(v), w.path, name))
+		return fail(Edited, now.content, "edited by hand: "+now.problem, checkout+" restores it; pawl baseline reset "+name+" --reason … gives it up")
 	}
 	from, goesOn, sound := 0, false, false
 	for _, b := range leading(before) {
@@ -157,8 +156,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	restored := slices.ContainsFunc(before, func(b state) bool { return b.content == now.content })
 	switch {
 	case goesOn && from == len(right.story) && !restored:
-		return fail(Edited, now.content, "edited: no move made it what it is, and its checksums were made to fit",
-			fmt.Sprintf("git checkout %s -- %s restores it", restoreFrom(v), w.path))
+		return fail(Edited, now.content, "edited: no move made it what it is, and its checksums were made to fit", checkout+" restores it")
 	case settled >= 0: // illegal does not check moves before that one
 	case !goesOn:
 		lost := longest(before)
@@ -167,8 +165,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 			what = "it went back to an older entry, and no reason is recorded"
 		}
 		return fail(Rewritten, lost[len(lost)-1], what,
-			fmt.Sprintf("git checkout %s -- %s, then pawl check --update-baseline; pawl baseline accept or reset %s --reason … says why instead",
-				restoreFrom(v), w.path, name))
+			checkout+", then pawl check --update-baseline; pawl baseline accept or reset "+name+" --reason … says why instead")
 	}
 	if kind, about, what := illegal(now.moves, from); kind != "" {
 		remedy := fmt.Sprintf("pawl baseline accept %s --reason … says why; pawl baseline reset %s --reason … gives it up", name, name)

@@ -157,7 +157,11 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 		outcome
 		err error
 	}
-	queue, answers := make(chan *mutant), make(chan answer)
+	queue, answers := make(chan *mutant, len(todo)), make(chan answer)
+	for _, m := range todo {
+		queue <- m
+	}
+	close(queue)
 	for worker := range o.jobs {
 		go func() {
 			for m := range queue {
@@ -166,12 +170,6 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 			}
 		}()
 	}
-	go func() {
-		defer close(queue)
-		for _, m := range todo {
-			queue <- m
-		}
-	}()
 	for done := range todo {
 		a := <-answers
 		if ctx.Err() != nil {
