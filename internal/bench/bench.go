@@ -4,6 +4,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -31,6 +32,9 @@ func Default() Options {
 	return Options{Measure: measure.Default(), Lab: lab.Options{Peaks: roof.Folder()}}
 }
 
+// Check refuses settings that make no sense.
+func (o Options) Check() error { return cmp.Or(o.Measure.Check(), o.Lab.Check()) }
+
 // Setting gives a param a value in every selected kernel that has it.
 type Setting struct{ Name, Value string }
 
@@ -46,7 +50,7 @@ type bench struct {
 // Run builds and measures everything selected. It always returns a report; errors of rows are in
 // the rows. The returned error concerns the whole run, such as a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	if err := r.Of(result.KindBench); err != nil {
+	if err := cmp.Or(r.Of(result.KindBench), opts.Check()); err != nil {
 		return nil, err
 	}
 	opts.Measure.Seed = r.Seed

@@ -6,6 +6,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,9 @@ func Default() Options {
 	return opts
 }
 
+// Check refuses settings that make no sense.
+func (o Options) Check() error { return cmp.Or(o.Duet.Check(), o.Lab.Check()) }
+
 // check is what the stages of a run share.
 type check struct {
 	Options
@@ -74,7 +78,7 @@ type check struct {
 // rows; the error concerns the whole run. A *StaysError comes with a report: everything was
 // measured, but the baseline could not be moved.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	if err := r.Of(result.KindCheck); err != nil {
+	if err := cmp.Or(r.Of(result.KindCheck), opts.Check()); err != nil {
 		return nil, err
 	}
 	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are always verified, too

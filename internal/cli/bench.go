@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,20 +44,8 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 
 // check refuses settings that make no sense, before anything is built.
 func (o *benchOptions) check() error {
-	m := o.Measure
-	switch {
-	case m.Cache != "cold" && m.Cache != "hot":
-		return usage("--cache %s: expected cold or hot", m.Cache)
-	case m.Budget <= 0 || m.Budget > time.Hour:
-		return usage("--budget %v: expected more than 0 and at most 1h", m.Budget)
-	case m.MinSamples < 1:
-		return usage("--min-samples %d: expected at least 1", m.MinSamples)
-	case m.MaxSamples < m.MinSamples:
-		return usage("--max-samples %d: expected at least --min-samples (%d)", m.MaxSamples, m.MinSamples)
-	case o.Lab.LockMHz < 0:
-		return usage("--lock-clocks %d: expected a frequency in MHz", o.Lab.LockMHz)
-	case m.Timeout <= 0:
-		return usage("--timeout %v: expected more than 0", m.Timeout)
+	if err := o.Options.Check(); err != nil {
+		return err
 	}
 	var err error
 	if o.Devices, err = parseDevices(o.device); err != nil {

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,22 +38,10 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *checkOptions) check() error {
-	m := o.Duet
-	switch {
-	case m.Cache != "cold" && m.Cache != "hot":
-		return usage("--cache %s: expected cold or hot", m.Cache)
-	case m.Budget <= 0 || m.Budget > time.Hour:
-		return usage("--budget %v: expected more than 0 and at most 1h", m.Budget)
-	case m.Timeout <= 0:
-		return usage("--timeout %v: expected more than 0", m.Timeout)
-	case o.Lab.Device < 0:
-		return usage("--device %d: expected the number of a GPU, counted from 0", o.Lab.Device)
-	case o.Lab.LockMHz < 0:
-		return usage("--lock-clocks %d: expected a frequency in MHz", o.Lab.LockMHz)
-	case o.PlanOnly && o.Update:
+	if o.PlanOnly && o.Update {
 		return usage("--plan measures nothing, so there is nothing for --update-baseline")
 	}
-	return o.output.check()
+	return cmp.Or(o.Options.Check(), o.output.check())
 }
 
 func newCheck(e *env) *cobra.Command {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -34,17 +35,10 @@ func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *fuzzOptions) check() error {
-	switch {
-	case o.Sample < 0:
-		return usage("--sample %d: expected at least 1", o.Sample)
-	case o.Sample > 0 && o.all:
+	if o.Sample > 0 && o.all {
 		return usage("--sample and --all exclude each other")
-	case o.Timeout <= 0:
-		return usage("--timeout %v: expected more than 0", o.Timeout)
-	case o.Lab.Device < 0:
-		return usage("--device %d: expected the number of a GPU, counted from 0", o.Lab.Device)
 	}
-	return o.output.check()
+	return cmp.Or(o.Order.Check(), o.output.check())
 }
 
 func newFuzz(e *env) *cobra.Command {

@@ -37,6 +37,17 @@ func (p Pos) String() string {
 	return strings.Join(known, ":")
 }
 
+// SettingError is a setting of a run that makes no sense.
+type SettingError struct {
+	Setting  string // its flag, without dashes
+	Value    any
+	Expected string
+}
+
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("--%s %v: expected %s", e.Setting, e.Value, e.Expected)
+}
+
 // Problem is one thing wrong at one place.
 type Problem struct {
 	Pos     Pos

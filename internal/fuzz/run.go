@@ -1,11 +1,14 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"pawl/internal/diag"
@@ -33,6 +36,17 @@ func DefaultOrder() Order {
 	return Order{Lab: lab.Options{Peaks: roof.Folder()}, Timeout: measure.Default().Timeout}
 }
 
+// Check refuses settings that make no sense.
+func (o Order) Check() error {
+	switch {
+	case o.Sample < 0:
+		return &diag.SettingError{Setting: "sample", Value: o.Sample, Expected: "at least 1"}
+	case o.Timeout <= 0:
+		return &diag.SettingError{Setting: "timeout", Value: o.Timeout, Expected: "more than 0"}
+	}
+	return o.Lab.Check()
+}
+
 // All is the Sample of an order that tries the whole matrix.
 const All = trial.All
 
@@ -50,8 +64,11 @@ type fuzzing struct {
 	lab    *lab.Lab
 	store  *Store
 
-	done, total int // trials
+	progress *progress
 }
+
+// progress counts trials; several lanes do.
+type progress struct{ done, total atomic.Int64 }
 
 // subject is one kernel that is tried.
 type subject struct {
@@ -62,6 +79,8 @@ type subject struct {
 	exam      lab.Exam
 	examiner  *lab.Examiner
 
+	tried        int // trials
+	warnings     []result.Warning
 	verification *result.Verification
 	fault        *result.Fault  // why its answers are not known, or not trusted
 	verdict      result.Verdict // of its cases
@@ -84,13 +103,13 @@ func (s *subject) row() *result.Row {
 // Run tries the selected kernels and reports every case. Errors of one kernel are in its row; an
 // error that wraps ErrNoCase means that there was nothing to try at all.
 func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
-	if err := r.Of(result.KindFuzz); err != nil {
+	if err := cmp.Or(r.Of(result.KindFuzz), order.Check()); err != nil {
 		return nil, err
 	}
 	opts := measure.Default()
 	order.Seed = r.Seed
 	opts.Seed, opts.Timeout = order.Seed, order.Timeout
-	f := &fuzzing{Order: order, run: r, report: r.NewReport(ctx, opts.Method()), store: OpenStore(r.Spec.Dir)}
+	f := &fuzzing{Order: order, run: r, report: r.NewReport(ctx, opts.Method()), store: OpenStore(r.Spec.Dir), progress: &progress{}}
 	place := order.Lab
 	place.Class, place.Timeout = r.Spec.DeviceClass, order.Timeout
 	f.lab = lab.New(r, f.report, place)
@@ -110,11 +129,22 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 		} else if startErr != nil && s.fault == nil {
 			s.fail("load", startErr)
 		}
-		f.try(ctx, s)
 	}
+	lanes, err := f.lab.Lanes(ctx, []int{f.lab.Device}, len(subjects))
+	if err != nil {
+		return nil, err
+	}
+	lab.Share(lanes, len(subjects), func(int) bool { return true }, func(lane *lab.Lab, pieces iter.Seq[int]) {
+		own := *f
+		own.lab = lane
+		for i := range pieces {
+			own.try(ctx, subjects[i])
+		}
+	})
 	f.sanitize(ctx, subjects)
 	for _, s := range subjects {
 		f.report.Rows = append(f.report.Rows, s.row())
+		f.report.Warnings = append(f.report.Warnings, s.warnings...)
 	}
 	run.Finish(ctx, f.report)
 	return f.report, nil
@@ -159,7 +189,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 			f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: problem.Error(), Hint: "mend or delete the file; the others are tried"})
 		}
 		s.trials = append(replays, plan.Trials...)
-		f.total += len(s.trials)
+		f.progress.total.Add(int64(len(s.trials)))
 		first := selected.Kernel.Configs[0]
 		s.candidate = lab.NewJob(f.run.Spec.Dir, variant, first)
 		s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: plan.Notes}

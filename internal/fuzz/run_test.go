@@ -286,7 +286,7 @@ fuzz: {matrix: {N: [0], M: [5]}}
 			t.Fatal(err)
 		}
 		report := &result.Report{}
-		f := &fuzzing{run: r, report: report, store: OpenStore(t.TempDir())}
+		f := &fuzzing{run: r, report: report, store: OpenStore(t.TempDir()), progress: &progress{}}
 		subjects, err := f.plan()
 		if (err != nil) != test.err || !test.err && len(subjects) != 1 {
 			t.Fatalf("%v: %v", test.patterns, err)

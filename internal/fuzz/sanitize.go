@@ -12,7 +12,6 @@ import (
 
 	"pawl/internal/lab"
 	"pawl/internal/result"
-	"pawl/internal/run"
 	"pawl/internal/sanitizer"
 	"pawl/internal/trial"
 )
@@ -25,7 +24,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 	looked := false
 	for _, s := range subjects {
 		if s.candidate.GPU() && f.unfit(s) == "" {
-			f.total += len(sanitizer.Tools)
+			f.progress.total.Add(int64(len(sanitizer.Tools)))
 		}
 	}
 	for _, s := range subjects {
@@ -41,8 +40,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 			if ctx.Err() != nil {
 				return
 			}
-			f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: tool, Done: f.done, Total: f.total})
-			f.done++
+			f.emit(s, tool, f.progress.done.Add(1)-1)
 			one, err := f.sanitizeWith(ctx, s, tool)
 			if err != nil {
 				if ctx.Err() == nil {

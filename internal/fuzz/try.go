@@ -28,9 +28,8 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 			})
 		}
 	}
-	end := f.done + len(s.trials)
+	defer func() { f.progress.done.Add(int64(max(0, len(s.trials)-s.tried))) }()
 	if s.fault != nil {
-		f.done = end
 		s.withoutNotes()
 		return
 	}
@@ -42,7 +41,6 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	if f.trials(ctx, s) {
 		f.repeatElsewhere(ctx, s)
 	}
-	f.done = max(f.done, end)
 	for _, skip := range s.plan.Skipped {
 		f.skip(s, skip.Trial, skip.Reason)
 	}
@@ -98,8 +96,8 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 	if ctx.Err() != nil {
 		return nil, false
 	}
-	f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: t.Name(), Done: f.done, Total: f.total})
-	f.done++
+	f.emit(s, t.Name(), f.progress.done.Add(1)-1)
+	s.tried++
 	one, findings, err := f.one(ctx, s, t, fresh)
 	switch {
 	case ctx.Err() != nil && (err != nil || one.Fault != nil):
@@ -161,7 +159,7 @@ func (f *fuzzing) repeatElsewhere(ctx context.Context, s *subject) {
 	for _, i := range passed {
 		t := s.trials[i]
 		t.Repeats = s.trials[missed].Repeats
-		f.total++
+		f.progress.total.Add(1)
 		one, ok := f.next(ctx, s, t, false)
 		if !ok {
 			return
@@ -228,7 +226,7 @@ func (f *fuzzing) count(ctx context.Context, s *subject, t trial.Trial, one *res
 	case one.Reason == "":
 		v.Passed++
 		if t.Stored != "" {
-			f.warn(f.store.Fixed(t))
+			s.warn(f.store.Fixed(t))
 		}
 	default:
 		v.Failed++
@@ -260,7 +258,7 @@ func (f *fuzzing) keep(ctx context.Context, s *subject, t trial.Trial, one *resu
 		commit = f.report.Commit.SHA
 	}
 	path, err := f.store.Keep(s.kernel, smallest, why, commit, time.Now().UTC())
-	f.warn(err)
+	s.warn(err)
 	one.Stored = path
 }
 
@@ -269,7 +267,7 @@ func (f *fuzzing) shrink(ctx context.Context, s *subject, t trial.Trial, one *re
 	patience, end := context.WithCancel(ctx)
 	defer end()
 	smallest = trial.Shrink(patience, t, s.plan.Free, func(smaller trial.Trial) bool {
-		f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: "smaller: " + smaller.Name(), Done: f.done - 1, Total: f.total})
+		f.emit(s, "smaller: "+smaller.Name(), f.progress.done.Load()-1)
 		tried, _, err := f.one(ctx, s, smaller, false)
 		if err != nil || ctx.Err() != nil || hung(tried) {
 			end()
@@ -284,10 +282,14 @@ func (f *fuzzing) shrink(ctx context.Context, s *subject, t trial.Trial, one *re
 	return smallest, last
 }
 
-func (f *fuzzing) warn(err error) {
+func (s *subject) warn(err error) {
 	if err != nil {
-		f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: err.Error()})
+		s.warnings = append(s.warnings, result.Warning{Code: "failures", Message: err.Error()})
 	}
+}
+
+func (f *fuzzing) emit(s *subject, text string, done int64) {
+	f.run.Emit(run.Event{Kind: run.Verify, Row: s.kernel.Name, Text: text, Done: int(done), Total: int(f.progress.total.Load())})
 }
 
 // verdict derives the kernel's verdict from all its cases.

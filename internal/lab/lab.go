@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"pawl/internal/build"
+	"pawl/internal/diag"
 	"pawl/internal/machine"
 	"pawl/internal/result"
 	"pawl/internal/roof"
@@ -37,6 +38,17 @@ type Options struct {
 	Timeout time.Duration // the longest one launch may take
 	Peaks   string        // folder of measured peaks; "": the report has no percent of roof
 	Class   string        // of the device, where the user names it
+}
+
+// Check refuses settings that make no sense.
+func (o Options) Check() error {
+	switch {
+	case o.Device < 0:
+		return &diag.SettingError{Setting: "device", Value: o.Device, Expected: "the number of a GPU, counted from 0"}
+	case o.LockMHz < 0:
+		return &diag.SettingError{Setting: "lock-clocks", Value: o.LockMHz, Expected: "a frequency in MHz"}
+	}
+	return nil
 }
 
 // Lab builds and measures for one run.

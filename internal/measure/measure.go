@@ -5,11 +5,13 @@ package measure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"pawl/internal/diag"
 	"pawl/internal/result"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
@@ -36,6 +38,23 @@ func Default() Options {
 		Cache: "cold", Budget: time.Second, MinSamples: 20, MaxSamples: 20_000,
 		HalfWidth: 0.005, Timeout: 30 * time.Second,
 	}
+}
+
+// Check refuses settings that make no sense.
+func (o Options) Check() error {
+	switch {
+	case o.Cache != "cold" && o.Cache != "hot":
+		return &diag.SettingError{Setting: "cache", Value: o.Cache, Expected: "cold or hot"}
+	case o.Budget <= 0 || o.Budget > time.Hour:
+		return &diag.SettingError{Setting: "budget", Value: o.Budget, Expected: "more than 0 and at most 1h"}
+	case o.MinSamples < 1:
+		return &diag.SettingError{Setting: "min-samples", Value: o.MinSamples, Expected: "at least 1"}
+	case o.MaxSamples < o.MinSamples:
+		return &diag.SettingError{Setting: "max-samples", Value: o.MaxSamples, Expected: fmt.Sprintf("at least --min-samples (%d)", o.MinSamples)}
+	case o.Timeout <= 0:
+		return &diag.SettingError{Setting: "timeout", Value: o.Timeout, Expected: "more than 0"}
+	}
+	return nil
 }
 
 // Method returns what a report says of the settings.
