@@ -55,6 +55,7 @@ type bench struct {
 	oracle string // instead of the formula
 	failed string // a file of a failure that was kept before
 	plain  bool
+	pool   string // a command that starts one of two workers
 	follow func(run.Event)
 }
 
@@ -105,9 +106,13 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 	}
 	// Its own locks: nothing is measured here, and a test that hangs would block others.
 	command := []string{"env", "PAWL_LOCK_DIR=" + t.TempDir(), "GORACE=atexit_sleep_ms=0", self, "worker"}
+	workers := 0
+	if b.pool != "" {
+		command, workers = append([]string{b.pool}, command...), 2
+	}
 	report, err = Run(ctx, r, Order{
 		Options: trial.Options{Plain: b.plain}, Timeout: 3 * time.Second,
-		Lab: lab.Options{Sandbox: "auto", Worker: command, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
+		Lab: lab.Options{Sandbox: "auto", Worker: command, Workers: workers, Build: build.Options{CacheDir: t.TempDir(), NoCcache: true}},
 	})
 	return report, dir, err
 }
@@ -156,6 +161,36 @@ func TestVerdict(t *testing.T) {
 }
 
 // A kernel that hangs costs one launch: neither smaller cases nor the others are tried.
+// The workers of a pool share the kernels, whose rows stay in the order of the file.
+func TestPoolSharesTheKernels(t *testing.T) {
+	folder := t.TempDir()
+	pool := filepath.Join(folder, "pool")
+	if err := os.WriteFile(pool, []byte("#!/bin/sh\nmktemp "+folder+"/worker.XXXXXX >/dev/null\nexec \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	rest := ""
+	for _, name := range []string{"l", "m"} {
+		rest += strings.Replace(benchSheet[strings.Index(benchSheet, "  k:\n"):], "  k:\n", "  "+name+":\n", 1)
+	}
+	report, _, err := bench{body: right, rest: rest, plain: true, pool: pool}.run(t.Context(), t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, row := range report.Rows {
+		names = append(names, row.Kernel)
+		if v := row.Verification; row.Fault != nil || v.Failed > 0 || v.Passed == 0 {
+			t.Errorf("%s: %+v %+v", row.Kernel, row.Fault, v)
+		}
+	}
+	if strings.Join(names, " ") != "k l m" {
+		t.Errorf("rows of %v", names)
+	}
+	if workers, err := filepath.Glob(folder + "/worker.*"); err != nil || len(workers) != 2 {
+		t.Errorf("%d workers, %v", len(workers), err)
+	}
+}
+
 func TestHanging(t *testing.T) {
 	row, dir := bench{body: "for (;;) { struct timespec second = {1, 0}; nanosleep(&second, 0); }", rest: "fuzz: {matrix: {N: [64, 65, 66]}}\n", plain: true}.row(t)
 	v := row.Verification
