@@ -19,11 +19,9 @@ func (r *recipe) named() []string {
 	var found []string
 	words := slices.Concat(r.flags(), r.link)
 	for i, word := range words {
-		pieces := namePieces(word)
 		profile := strings.HasPrefix(word, "-fprofile") || strings.HasPrefix(word, "-fauto-profile")
-		for _, piece := range pieces {
-			path := verbatim(r.dir, piece)
-			info, err := os.Stat(path)
+		for _, piece := range namePieces(word) {
+			info, err := os.Stat(verbatim(r.dir, piece))
 			switch {
 			case err == nil && info.IsDir() && profile:
 				found = append(found, profilesIn(r.dir, piece)...)

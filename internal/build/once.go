@@ -12,6 +12,4 @@ func (m *onceMap[T]) get(key string, value func() T) T {
 }
 
 // set replaces the value of a key.
-func (m *onceMap[T]) set(key string, value T) {
-	m.values.Store(key, func() T { return value })
-}
+func (m *onceMap[T]) set(key string, value T) { m.values.Store(key, func() T { return value }) }

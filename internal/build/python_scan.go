@@ -159,7 +159,8 @@ func (s *pythonScanner) take(c byte) bool {
 
 // keyword parses what follows a word that may import something.
 func (s *pythonScanner) keyword(word string) {
-	if s.quoted && strings.Contains("nrt", word[:1]) && s.escaped(word) { // "\nimport x" as it is written in a string
+	escape := s.at - len(word) - 1
+	if s.quoted && escape >= 0 && s.text[escape] == '\\' && strings.Contains("nrt", word[:1]) { // "\nimport x" as it is written in a string
 		word = word[1:]
 	}
 	switch word {
@@ -170,12 +171,6 @@ func (s *pythonScanner) keyword(word string) {
 	case "__import__", "import_module":
 		s.call()
 	}
-}
-
-// escaped reports whether a backslash stands before the word that was just read.
-func (s *pythonScanner) escaped(word string) bool {
-	before := s.at - len(word) - 1
-	return before >= 0 && s.text[before] == '\\'
 }
 
 // dotted reads a name with its dots; "" where there is none.
