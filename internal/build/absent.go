@@ -25,25 +25,27 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 	}
 	fence := run.fenceOf(r)
 	search, system := r.searchPath(), r.compiler.systemFolders()
-	there := map[string]bool{}
+	asked := map[string]bool{}
+	ask := func(path string) bool { // reports whether a readable file is there
+		exists, before := asked[path]
+		if before {
+			return exists
+		}
+		place, read := verbatim(r.dir, path), known[filepath.Clean(path)]
+		exists = isFile(place)
+		if exists && !read && !fence.allows(place) {
+			// The key is in the report, and must not depend on files that a stranger's source may
+			// only ask for.
+			exists = false
+		} else if !exists || !read {
+			list = append(list, lookup{path: path, absent: !exists})
+		}
+		asked[path] = exists
+		return exists
+	}
 	look := func(from string, inc include) {
 		for _, path := range search.candidates(from, inc) {
-			if system.have(path) {
-				continue
-			}
-			if _, asked := there[path]; !asked {
-				there[path] = isFile(verbatim(r.dir, path))
-				if there[path] && !known[filepath.Clean(path)] && !fence.allows(verbatim(r.dir, path)) {
-					// The key is in the report, and must not depend on files that a stranger's
-					// source may only ask for.
-					there[path] = false
-					continue
-				}
-				if !there[path] || !known[filepath.Clean(path)] {
-					list = append(list, lookup{path: path, absent: !there[path]})
-				}
-			}
-			if there[path] && !inc.next {
+			if !system.have(path) && ask(path) && !inc.next {
 				return
 			}
 		}
@@ -52,12 +54,9 @@ func (run *batch) lookups(r *recipe, made *product) []lookup {
 		look("", include{name: name, quoted: true})
 	}
 	for _, path := range slices.Concat(r.named(), r.shadowing(slices.Concat(made.linked, made.ignored))) {
-		if known[filepath.Clean(path)] || system.have(path) && !isFile(path) {
-			continue
-		}
-		known[filepath.Clean(path)] = true
-		if exists := isFile(verbatim(r.dir, path)); !exists || fence.allows(verbatim(r.dir, path)) {
-			list = append(list, lookup{path: path, absent: !exists})
+		if !known[filepath.Clean(path)] && (!system.have(path) || isFile(path)) {
+			ask(path)
+			known[filepath.Clean(path)] = true
 		}
 	}
 	for _, path := range made.paths {
@@ -79,11 +78,7 @@ type folders []string
 // have reports whether a file is in one of the folders; a path relative to the project is the
 // user's, wherever the project is.
 func (f folders) have(path string) bool {
-	if !filepath.IsAbs(path) {
-		return false
-	}
-	path = filepath.Clean(path)
-	return slices.ContainsFunc(f, func(folder string) bool { return below(folder, path) })
+	return filepath.IsAbs(path) && oneHolds(f, filepath.Clean(path))
 }
 
 // systemFolders returns the folders of the compiler's own headers and the system's.

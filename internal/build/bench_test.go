@@ -163,7 +163,7 @@ func BenchmarkSandboxRuntime(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := builder.runtime.find(); err != nil || os.Getenv("PAWL_NVRTC") == "" {
+		if _, err := builder.runtime(); err != nil || os.Getenv("PAWL_NVRTC") == "" {
 			b.Skipf("no NVRTC: %v (PAWL_NVRTC names its folder)", err)
 		}
 		began := time.Now()

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -117,7 +116,7 @@ type Outcome struct {
 type Builder struct {
 	cc, cxx  *tool
 	nvcc     *tool
-	runtime  runtimeTool // used instead of nvcc
+	runtime  func() (*runtimeCompiler, error) // looks for NVRTC, which is used instead of nvcc, once
 	python   *pythonTool
 	arch     string
 	ccache   string // path, or "" to do without
@@ -151,27 +150,22 @@ func New(options Options) (*Builder, error) {
 			return nil, fmt.Errorf("find the user's checkout: %w", err)
 		}
 	}
-	c := &cache{dir: options.CacheDir, max: options.MaxBytes}
-	if c.max == 0 {
-		c.max = DefaultMaxBytes
-	}
+	c := &cache{dir: options.CacheDir, max: cmp.Or(options.MaxBytes, DefaultMaxBytes)}
 	c.open()
 	b := &Builder{
 		cc:       newTool("cc", "CC", "C", "gcc", c),
 		cxx:      newTool("c++", "CXX", "C++", "g++", c),
 		nvcc:     newTool("nvcc", "NVCC", "CUDA", "nvidia-cuda-toolkit", c),
-		python:   &pythonTool{cache: c},
+		runtime:  sync.OnceValues(findRuntimeCompiler),
+		python:   newPythonTool(c),
 		arch:     Arch(options.Arch),
 		cache:    c,
-		jobs:     options.Jobs,
+		jobs:     cmp.Or(options.Jobs, runtime.GOMAXPROCS(0)), // which takes affinity and CPU quota into account
 		progress: options.OnProgress,
 		deadline: deadline,
 		sandbox:  mode,
 		checkout: options.Checkout,
 		limits:   func() limits { return limits{memory: mostMemory(), processes: mostProcesses} },
-	}
-	if b.jobs == 0 {
-		b.jobs = runtime.GOMAXPROCS(0) // takes affinity and CPU quota into account
 	}
 	// ccache would write to a folder that other builds trust, in the compiler's sandbox.
 	if !options.NoCcache && mode == sandbox.Off {
@@ -192,8 +186,12 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 // one call at a time. Equal requests are compiled once, and a failing request does not prevent
 // others from being built. Cancelling ctx ends running compilers.
 func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int, o Outcome)) {
+	run := b.newBatch(ctx)
+	run.status.Total = len(requests)
+	defer run.cleanUp()
 	var handing sync.Mutex
 	hand := func(o Outcome, indexes ...int) {
+		run.finished(o, requests[indexes[0]].Variant, len(indexes))
 		handing.Lock()
 		defer handing.Unlock()
 		for _, i := range indexes {
@@ -204,9 +202,6 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 			done(i, one)
 		}
 	}
-	run := b.newBatch(ctx)
-	run.status.Total = len(requests)
-	defer run.cleanUp()
 
 	// Requests with the same recipe in the same folder are one piece of work.
 	type work struct {
@@ -218,9 +213,7 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 	for i, request := range requests {
 		r, fault := b.recipe(ctx, request)
 		if fault != nil {
-			o := Outcome{Request: request, Fault: fault}
-			run.finished(o, 1)
-			hand(o, i)
+			hand(Outcome{Fault: fault}, i)
 			continue
 		}
 		r.hash = permitted(r.hash, b.sandbox)
@@ -234,29 +227,20 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 
 	// The last go first: along a param's list tile sizes and unroll factors grow, and with them the
 	// compile time. Short work at the end keeps all cores busy until then.
-	var left atomic.Int64
-	left.Store(int64(len(all)))
 	var workers sync.WaitGroup
-	for range min(b.jobs, len(all)) {
+	running := make(chan struct{}, b.jobs)
+	for _, w := range slices.Backward(all) {
+		running <- struct{}{}
 		workers.Go(func() {
-			for {
-				n := left.Add(-1)
-				if n < 0 {
-					return
-				}
-				w := all[n]
-				outcome := run.build(ctx, w.recipe)
-				outcome.Request = requests[w.indexes[0]]
-				run.finished(outcome, len(w.indexes))
-				hand(outcome, w.indexes...)
-			}
+			hand(run.build(ctx, w.recipe), w.indexes...)
+			<-running
 		})
 	}
 	workers.Wait()
 }
 
 func (b *Builder) newBatch(ctx context.Context) *batch {
-	run := &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), shims: map[string]*shimObject{}, fences: map[string]*fence{}, sources: map[string]func() sandbox.Sources{}, children: map[*fence][]*runtimeChild{}}
+	run := &batch{Builder: b, files: newFiles(), includes: newIncludeScanner(), children: map[*fence][]*runtimeChild{}}
 	if b.checkout != "" {
 		run.exempt = untrackedIn(ctx, sandbox.ProjectRoot(b.checkout))
 	}
@@ -269,12 +253,12 @@ type batch struct {
 	files    *files
 	includes *includeScanner
 
-	mu     sync.Mutex
-	temp   string // created when something is compiled
-	shims  map[string]*shimObject
-	fences map[string]*fence // of compilers in folders
+	shims   onceMap[shimObject]
+	fences  onceMap[*fence]          // of compilers in folders
+	sources onceMap[sandbox.Sources] // of projects
 
-	sources map[string]func() sandbox.Sources // of projects
+	mu   sync.Mutex
+	temp string // created when something is compiled
 
 	exempt []string // parts of the user's checkout that other versions may read
 
@@ -286,8 +270,8 @@ type batch struct {
 
 func (run *batch) started(v spec.Variant) { run.report(v, func(*Progress) {}) }
 
-func (run *batch) finished(o Outcome, count int) {
-	run.report(o.Request.Variant, func(p *Progress) {
+func (run *batch) finished(o Outcome, v spec.Variant, count int) {
+	run.report(v, func(p *Progress) {
 		p.Done += count
 		switch {
 		case o.Fault != nil:

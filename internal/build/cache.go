@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,10 +41,7 @@ const (
 
 // open finds and makes the cache's folder.
 func (c *cache) open() {
-	if c.dir == "" {
-		c.dir = os.Getenv("PAWL_CACHE")
-	}
-	if c.dir == "" {
+	if c.dir = cmp.Or(c.dir, os.Getenv("PAWL_CACHE")); c.dir == "" {
 		var user string
 		if user, c.err = os.UserCacheDir(); c.err != nil {
 			return

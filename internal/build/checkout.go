@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"pawl/internal/git"
 	"pawl/internal/result"
@@ -31,12 +30,12 @@ func Apart(own, dir string) string {
 	return ""
 }
 
-// toolsIn returns the parts of the user's checkout that may be read: a compiler that is installed
+// ownTools returns the parts of the user's checkout that may be read: a compiler that is installed
 // there, as in a virtual environment, and untracked folders. The folders that the compiler says it
 // reads do not count, because they include flags in CC and folders in CPATH. For a script only the
 // file is taken. An installation is not taken if its folders are the checkout's own: the files
 // there may be the project's headers.
-func (f *fence) toolsIn(checkout string) []string {
+func (f *fence) ownTools() []string {
 	var place folderSet
 	switch {
 	case f.compiler.Name == "nvrtc": // found by its files, never by flags
@@ -49,7 +48,7 @@ func (f *fence) toolsIn(checkout string) []string {
 		place.addProgram(f.compiler.Command[0], f.compiler.Target)
 	}
 	tools := slices.DeleteFunc(place, func(path string) bool {
-		return !below(checkout, path) || filepath.Dir(path) == checkout && slices.Contains(installed, filepath.Base(path))
+		return !below(f.checkout, path) || filepath.Dir(path) == f.checkout && slices.Contains(installed, filepath.Base(path))
 	})
 	return append(tools, f.exempt...)
 }
@@ -91,8 +90,7 @@ func isScript(path string) bool {
 // strayed reports whether a file, links resolved, belongs to the user's checkout and not to this
 // version's own.
 func (f *fence) strayed(real string) bool {
-	return f.checkout != "" && holds(f.checkout, real) && !holds(f.project, real) &&
-		!slices.ContainsFunc(f.tools(), func(tool string) bool { return holds(tool, real) })
+	return f.checkout != "" && holds(f.checkout, real) && !holds(f.project, real) && !oneHolds(f.tools(), real)
 }
 
 // stray returns the first file of a list that belongs to the user's checkout; "" if none does.
@@ -105,21 +103,15 @@ func (f *fence) stray(dir string, list []lookup) string {
 			continue
 		}
 		path := verbatim(dir, l.path)
-		known, ok := f.places.Load(path)
-		if !ok {
+		if f.places.get(path, func() bool {
 			real, _ := filepath.EvalSymlinks(path) // "": it is gone, which is noticed elsewhere
-			known = f.strayed(real)
-			f.places.Store(path, known)
-		}
-		if known.(bool) {
+			return f.strayed(real)
+		}) {
 			return l.path
 		}
 	}
 	return ""
 }
-
-// places remembers which paths lead into the user's checkout.
-type places = sync.Map
 
 // strayFault returns the fault for an artifact of one version that was made from another's files.
 func (f *fence) strayFault(source, path string) *result.Fault {

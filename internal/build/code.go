@@ -74,12 +74,8 @@ func describesObject(s *elf.Section) bool {
 	case elf.SHT_NULL, elf.SHT_NOTE, elf.SHT_STRTAB, elf.SHT_SYMTAB:
 		return true
 	}
-	for _, prefix := range []string{".debug_", ".zdebug_", ".gnu_debug"} {
-		if strings.HasPrefix(s.Name, prefix) {
-			return true
-		}
-	}
-	return slices.Contains([]string{".comment", ".gdb_index", ".GCC.command.line"}, s.Name)
+	return slices.Contains([]string{".comment", ".gdb_index", ".GCC.command.line"}, s.Name) ||
+		slices.ContainsFunc([]string{".debug_", ".zdebug_", ".gnu_debug"}, func(prefix string) bool { return strings.HasPrefix(s.Name, prefix) })
 }
 
 // linking reports whether a section is one of the loader's own tables: it begins where .dynamic

@@ -145,14 +145,13 @@ var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signa
 	`|^[^\s:]+: error: unable to execute command: Killed` +
 	`|^nvcc error\s*: '[^']+' died due to signal 9\b`)
 
+// crashes are the signals that end a program through its own fault.
+var crashes = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP}
+
 // killed reports whether a compiler, or one of its programs, was ended from outside.
 func killed(state *os.ProcessState, output string) bool {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		switch status.Signal() {
-		case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP:
-			return false
-		}
-		return true
+		return !slices.Contains(crashes, status.Signal())
 	}
 	return killedChild.MatchString(output)
 }

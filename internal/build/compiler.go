@@ -90,8 +90,8 @@ type tool struct {
 
 	mu     sync.Mutex
 	found  *compiler
-	id     string            // of the file that found describes
-	behind map[string]string // a script, by its file's id
+	id     string          // of the file that found describes
+	behind onceMap[string] // a script, by its file's id
 }
 
 // CompilerCommand returns the compiler that builds use: what the variable names, without a ccache
@@ -153,10 +153,7 @@ func (t *tool) find(ctx context.Context) (*compiler, *result.Fault) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.behind[id]; !known {
-		t.behind = map[string]string{id: behind(ctx, t.name, command)}
-	}
-	started := t.behind[id]
+	started := t.behind.get(id, func() string { return behind(ctx, t.name, command) })
 	id = askedIn(id, started)
 	if t.found != nil && t.id == id {
 		return t.found, nil
@@ -214,16 +211,13 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 		}
 		return strings.TrimSpace(stdout.String()), nil
 	}
-	both := func(args ...string) string { // a question that is not understood has no answer
-		return answerOf(ctx, command, args)
-	}
 	c := &compiler{Name: name, Command: command}
 	var err error
 	if c.Version, err = answer("--version"); err != nil {
 		return nil, err
 	}
 	if name == "nvcc" { // it compiles for a GPU, and is told for which
-		c.Folders = cudaFolders(ctx, command[0], both)
+		c.Folders = cudaFolders(ctx, command)
 		return c, nil
 	}
 	if c.Target, err = answer("-dumpmachine"); err != nil {
@@ -233,14 +227,14 @@ func ask(ctx context.Context, name string, command []string) (*compiler, error) 
 	linker, _ := answer("-Wl,--version")
 	c.Linker, _, _ = strings.Cut(linker, "\n")
 	for _, name := range []string{"cc1", "cc1plus", "as", "ld"} {
-		if program := strings.TrimSpace(both("-print-prog-name=" + name)); program != "" && !strings.Contains(program, "\n") {
+		if program := strings.TrimSpace(answerOf(ctx, command, "-print-prog-name="+name)); program != "" && !strings.Contains(program, "\n") {
 			c.Programs = append(c.Programs, program)
 			if name == "as" {
-				c.Assembler, _, _ = strings.Cut(answerOf(ctx, []string{program}, []string{"--version"}), "\n")
+				c.Assembler, _, _ = strings.Cut(answerOf(ctx, []string{program}, "--version"), "\n")
 			}
 		}
 	}
-	c.Folders = hostFolders(command[0], c.Target, both)
+	c.Folders = hostFolders(command[0], c.Target, func(args ...string) string { return answerOf(ctx, command, args...) })
 	return c, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -31,25 +30,21 @@ var cudaFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xptxas", "-v", "-cu
 
 var archName = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
 
-// cudaRecipe plans a CUDA kernel.
-func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
-	k := request.Variant.Kernel
-	dir, err := filepath.Abs(request.Dir)
-	if err != nil {
-		return nil, internal("find the spec's folder", err)
-	}
+// planCUDA plans a CUDA kernel.
+func (b *Builder) planCUDA(ctx context.Context, r *recipe) *result.Fault {
+	k := r.variant.Kernel
 	if b.arch == "" {
-		return nil, newFault(result.CauseUnsupported, "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
+		return newFault(result.CauseUnsupported, "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
 			"%s is CUDA, and no GPU says which architecture to compile it for", k.Source)
 	}
 	if !ValidArch(b.arch) {
-		return nil, newFault(result.CauseUnsupported, "", "%q is no GPU architecture; expected a name such as sm_90a", b.arch)
+		return newFault(result.CauseUnsupported, "", "%q is no GPU architecture; expected a name such as sm_90a", b.arch)
 	}
-	r := &recipe{dir: dir, variant: request.Variant, cuda: &cudaPlan{arch: b.arch}}
+	r.cuda = &cudaPlan{arch: b.arch}
 	for _, launch := range k.Launches {
-		entry, passed, err := instantiated(launch.Entry, request.Variant)
+		entry, passed, err := instantiated(launch.Entry, r.variant)
 		if err != nil {
-			return nil, newFault(result.CauseSpec, "", "entry %s: %v", launch.Entry, err)
+			return newFault(result.CauseSpec, "", "entry %s: %v", launch.Entry, err)
 		}
 		r.cuda.entries = append(r.cuda.entries, entry)
 		r.cuda.passed = append(r.cuda.passed, passed...)
@@ -60,26 +55,23 @@ func (b *Builder) cudaRecipe(ctx context.Context, request Request) (*recipe, *re
 		if k.Launcher {
 			fault := noCompiler(missing, errors.New("NVRTC, which compiles no host code, will not do for a launcher"))
 			fault.Hint = "install the CUDA toolkit, or name its nvcc in NVCC"
-			return nil, fault
+			return fault
 		}
-		c, err := b.runtime.find()
+		c, err := b.runtime()
 		if err != nil {
-			return nil, noCompiler(missing, err)
+			return noCompiler(missing, err)
 		}
-		return r, r.useRuntime(c)
+		return r.useRuntime(c)
 	}
 	c, fault := b.nvcc.find(ctx)
 	if fault != nil {
-		return nil, fault
+		return fault
 	}
 	r.compiler = c
-	r.compile = slices.Concat(cudaFlags, []string{"-arch=" + b.arch}, k.Flags)
-	for _, define := range request.Variant.Defines() {
-		r.compile = append(r.compile, "-D"+define)
-	}
+	r.compile = slices.Concat(cudaFlags, []string{"-arch=" + b.arch}, k.Flags, r.defines("-D"))
 	r.hash = hashOf(format+" cuda", []string{c.Name, c.Version}, c.Command[1:], c.parts(), r.hostCompiler(), environment(),
 		[]string{os.Getenv("NVCC_PREPEND_FLAGS"), os.Getenv("NVCC_APPEND_FLAGS")}, k.Source, r.compile, r.cuda.entries)
-	return r, nil
+	return nil
 }
 
 // compileCUDA makes the cubin in its own folder.
@@ -100,14 +92,10 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	if fault != nil {
 		return r.cuda.explain(refused(fault, k.Source, output), output)
 	}
-	rules, err := os.ReadFile(depfile)
-	if err == nil {
-		made.paths, err = parseDepfile(string(rules))
-	}
-	if err != nil {
+	var err error
+	if made.paths, err = readDepfile(depfile, work); err != nil {
 		return internal("learn what was compiled", err)
 	}
-	made.paths = slices.DeleteFunc(made.paths, func(path string) bool { return strings.HasPrefix(path, work) })
 	for i, path := range made.paths { // instances names the whole path, ../ and all, and another checkout must not find this one's
 		made.paths[i] = nameIn(r.dir, path)
 	}
@@ -117,16 +105,32 @@ func (run *batch) compileCUDA(ctx context.Context, r *recipe, place *workplace, 
 	if fault := checkLinked(made.so, k.Source); fault != nil {
 		return fault
 	}
+	return r.addKernels(made, place.text, found, nil)
+}
+
+// addKernels records the kernels of the launches, with the resources that ptxas reports. lowered
+// has the symbols that the compiler itself named, by entry.
+func (r *recipe) addKernels(made *product, text []byte, resources map[string]result.Resources, lowered map[string]string) *result.Fault {
 	defined, err := readCubin(made.so)
 	if err != nil {
 		return internal("read the cubin", err)
 	}
+	source := r.variant.Kernel.Source
 	for _, entry := range r.cuda.entries {
-		symbol, fault := resolveKernel(entry, k.Source, defined.global, place.text)
+		symbol, known := lowered[entry]
+		var fault *result.Fault
+		if !known {
+			symbol, fault = resolveKernel(entry, source, defined.global, text)
+		} else if !slices.Contains(defined.global, symbol) {
+			fault = newFault(result.CauseNoEntry, "", "%q in %s is no __global__ function", entry, source)
+		}
 		if fault != nil {
 			return fault
 		}
-		made.add(entry, symbol, found[symbol])
+		needs := resources[symbol]
+		needs.Entry, needs.Constant = entry, declaredConstants(made.so)
+		made.symbols = append(made.symbols, symbol)
+		made.resources = append(made.resources, needs)
 	}
 	return nil
 }
@@ -176,10 +180,7 @@ func kernelName(symbol string) string {
 		return symbol
 	}
 	// A template's name comes with its return type, and a kernel returns void.
-	name = strings.TrimPrefix(name, "void ")
-	for _, cast := range []string{"(bool)0", "(bool)1"} {
-		name = strings.ReplaceAll(name, cast, strconv.FormatBool(cast == "(bool)1"))
-	}
+	name = strings.NewReplacer("(bool)0", "false", "(bool)1", "true").Replace(strings.TrimPrefix(name, "void "))
 	return integerSuffix.ReplaceAllString(name, "$1")
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,7 @@ func (r *recipe) tracking(depfile string) []string {
 	switch {
 	case r.compiler.isGCC():
 		flags = append(flags, asNamed)
-	case r.compiler.Name == "nvcc" && !r.namesHostCompiler():
+	case r.compiler.Name == "nvcc" && r.hostCompilerName() == "":
 		flags = append(flags, "-Xcompiler", asNamed)
 	}
 	return flags
@@ -34,71 +35,47 @@ var withoutPrecompiled = []string{"-include", os.DevNull}
 // them; own is where temporary files are. It lists names of its input, too, some of
 // them without their folder.
 func assembled(dir, depfile, own string) ([]string, error) {
-	rules, err := os.ReadFile(depfile)
-	if err != nil {
-		return nil, err
-	}
-	paths, err := parseDepfile(string(rules))
-	return slices.DeleteFunc(paths, func(path string) bool {
-		return strings.HasPrefix(path, own) || !isFile(verbatim(dir, path))
-	}), err
+	paths, err := readDepfile(depfile, own)
+	return slices.DeleteFunc(paths, func(path string) bool { return !isFile(verbatim(dir, path)) }), err
 }
 
-// namesHostCompiler reports whether flags tell nvcc to use another compiler than gcc.
-func (r *recipe) namesHostCompiler() bool {
-	return os.Getenv("NVCC_CCBIN") != "" || slices.ContainsFunc(r.flags(), func(word string) bool {
-		return strings.HasPrefix(word, "-ccbin") || strings.HasPrefix(word, "--compiler-bindir")
-	})
-}
+var (
+	continued   = strings.NewReplacer("\\\r\n", " ", "\\\n", " ")
+	depfileWord = regexp.MustCompile(`(?:\\[ #\t:]|[^ \t\r\n])+`)
+	unescaped   = strings.NewReplacer(`\ `, " ", `\#`, "#", "\\\t", "\t", `\:`, ":", "$$", "$")
+)
 
 // parseDepfile returns the prerequisites of a make rule as compilers write it,
 // sorted, each once. Backslash-newline continues a line, `\ ` and `\#` stand for
 // the character, `$$` for a dollar.
 func parseDepfile(text string) ([]string, error) {
 	var deps []string
-	var word strings.Builder
-	inTargets, sawTargets := true, false
-	flush := func() {
-		if word.Len() > 0 && !inTargets {
-			deps = append(deps, word.String())
-		}
-		word.Reset()
-	}
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		next := byte('\n')
-		if i+1 < len(text) {
-			next = text[i+1]
-		}
-		switch {
-		case c == '\\' && next == '\n':
-			flush()
-			i++
-		case c == '\\' && next == '\r' && strings.HasPrefix(text[i+1:], "\r\n"):
-			flush()
-			i += 2
-		case c == '\\' && (next == ' ' || next == '#' || next == '\t' || next == ':'):
-			word.WriteByte(next)
-			i++
-		case c == '$' && next == '$':
-			word.WriteByte('$')
-			i++
-		case c == ':' && inTargets && (next == ' ' || next == '\t' || next == '\r' || next == '\n' || next == '\\'):
-			word.Reset()
-			inTargets, sawTargets = false, true
-		case c == ' ' || c == '\t' || c == '\r':
-			flush()
-		case c == '\n':
-			flush()
-			inTargets = true
-		default:
-			word.WriteByte(c)
+	sawTargets := false
+	for line := range strings.Lines(continued.Replace(text)) {
+		inTargets := true
+		for _, word := range depfileWord.FindAllString(line, -1) {
+			switch {
+			case !inTargets:
+				deps = append(deps, unescaped.Replace(word))
+			case strings.HasSuffix(word, ":") && !strings.HasSuffix(word, `\:`):
+				inTargets, sawTargets = false, true
+			}
 		}
 	}
-	flush()
 	if !sawTargets {
 		return nil, fmt.Errorf("the compiler's dependency file holds no rule")
 	}
 	slices.Sort(deps)
 	return slices.Compact(deps), nil
+}
+
+// readDepfile returns the prerequisites that a compiler, assembler or linker listed in a file,
+// without those in pawl's own folder; "": in none.
+func readDepfile(file, own string) ([]string, error) {
+	rules, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := parseDepfile(string(rules))
+	return slices.DeleteFunc(paths, func(path string) bool { return own != "" && strings.HasPrefix(path, own) }), err
 }

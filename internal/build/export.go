@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -216,14 +217,10 @@ func (b *Builder) compileCommands(ctx context.Context, requests []Request) (stri
 
 // fileName distinguishes variants, and names their kernel.
 func fileName(kernel string, r *recipe) string {
-	plain := strings.Map(func(c rune) rune {
-		if c < 128 && (c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
-			return c
-		}
-		return '_'
-	}, kernel)
-	return plain + "-" + hashOf("export", r.dir, r.hash)[:12]
+	return oddInName.ReplaceAllString(kernel, "_") + "-" + hashOf("export", r.dir, r.hash)[:12]
 }
+
+var oddInName = regexp.MustCompile(`[^0-9A-Za-z_-]`)
 
 // pathFlags are followed by a path, in the same word or the next.
 var pathFlags = []string{"-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L", "-B"}

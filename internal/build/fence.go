@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"pawl/internal/result"
@@ -39,12 +40,11 @@ type fence struct {
 	readable func() []string        // everything that it may read
 	resolved func() []string        // the same, links resolved
 	tools    func() []string        // its own files in checkout
-	places   places
+	places   onceMap[bool]          // which paths lead into checkout
 
 	exempt []string // parts of checkout that the user lets it read
 
-	mu    sync.Mutex
-	level *sandbox.Level // of what ran last
+	level atomic.Pointer[sandbox.Level] // of what ran last
 }
 
 // fenceOf makes the fence of a recipe's compiler; recipes of one compiler in one
@@ -54,20 +54,13 @@ func (run *batch) fenceOf(r *recipe) *fence {
 	if r.compiler != nil {
 		c = r.compiler
 	}
-	id := hashOf("fence", r.dir, c.Command)
-	run.mu.Lock()
-	defer run.mu.Unlock()
-	f := run.fences[id]
-	if f == nil {
-		f = newFence(run.sandbox, r.dir, run.checkout, c)
+	return run.fences.get(hashOf("fence", r.dir, c.Command), func() *fence {
+		f := newFence(run.sandbox, r.dir, run.checkout, c)
 		f.exempt = run.exempt
-		if run.sources[f.project] == nil {
-			run.sources[f.project] = f.sources
-		}
-		f.sources = run.sources[f.project] // compilers of one project list it once
-		run.fences[id] = f
-	}
-	return f
+		list := f.sources
+		f.sources = func() sandbox.Sources { return run.sources.get(f.project, list) } // compilers of one project list it once
+		return f
+	})
 }
 
 // newFence makes the fence of a compiler that builds what is in dir, for a user whose
@@ -75,7 +68,7 @@ func (run *batch) fenceOf(r *recipe) *fence {
 func newFence(mode sandbox.Mode, dir, own string, c *compiler) *fence {
 	f := &fence{mode: mode, project: sandbox.ProjectRoot(dir), compiler: c}
 	f.checkout = Apart(own, dir)
-	f.tools = sync.OnceValue(func() []string { return f.toolsIn(f.checkout) })
+	f.tools = sync.OnceValue(f.ownTools)
 	f.sources = sync.OnceValue(func() sandbox.Sources { return sandbox.SourcesOf(f.project) })
 	f.readable = sync.OnceValue(f.list)
 	f.resolved = sync.OnceValue(func() []string {
@@ -138,20 +131,15 @@ func (f *fence) policy(temp string) sandbox.Policy {
 }
 
 // note records the sandbox level of a compiler, for the report.
-func (f *fence) note(level sandbox.Level) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.level = &level
-}
+func (f *fence) note(level sandbox.Level) { f.level.Store(&level) }
 
 // report returns the sandbox of the compiler; nil when none ran.
 func (f *fence) report() *result.Sandbox {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.level == nil {
+	level := f.level.Load()
+	if level == nil {
 		return nil
 	}
-	return &result.Sandbox{Level: f.level.Name(), Missing: f.level.Missing}
+	return &result.Sandbox{Level: level.Name(), Missing: level.Missing}
 }
 
 // allows reports whether the compiler may read a file, wherever links lead.
@@ -166,7 +154,7 @@ func (f *fence) allows(path string) bool {
 	if holds(f.project, real) && !sandbox.Broad(f.project) { // nearly all are, and this needs no list
 		return !sandbox.Withheld(nameIn(f.project, real)) && !f.isLink(real)
 	}
-	return slices.ContainsFunc(f.resolved(), func(folder string) bool { return holds(folder, real) })
+	return oneHolds(f.resolved(), real)
 }
 
 // isLink reports whether a file of the project is a hard link to a withheld file.
@@ -198,6 +186,11 @@ func (f *fence) checkSource(dir, source string) *result.Fault {
 
 // holds reports whether a path is a folder or in it.
 func holds(folder, path string) bool { return folder == path || below(folder, path) }
+
+// oneHolds reports whether a path is one of the folders or in it.
+func oneHolds(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return holds(folder, path) })
+}
 
 // given are the variables that compilers get besides those that are part of keys: the paths of
 // programs and libraries, the language of messages, and the paths of CUDA and conda.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,18 +16,22 @@ import (
 
 // files hashes files, each once for all the variants of one Build.
 type files struct {
-	mu    sync.Mutex
-	seen  map[string]*fileState
-	there map[string]bool
+	*memory[string]
+	there onceMap[bool] // by path
 }
 
-// fileState is a file's content at one moment.
-type fileState struct {
-	done   sync.Once
-	sum    string
-	err    error
-	stat   fileStat
-	hashed time.Time
+// memory keeps what was read from files.
+type memory[T any] struct {
+	read   func(*os.File) (T, error)
+	states onceMap[*fileState[T]] // by path
+}
+
+// fileState is what was read from a file at one moment.
+type fileState[T any] struct {
+	value T
+	err   error
+	stat  fileStat
+	at    time.Time
 }
 
 // fileStat changes whenever a file's content does, up to the grain of the
@@ -37,76 +41,63 @@ type fileStat struct {
 	mtime, ctime time.Time
 }
 
-func newFiles() *files { return &files{seen: map[string]*fileState{}, there: map[string]bool{}} }
-
-// sum returns the hash of a file at the time of the first call.
-func (f *files) sum(path string) (string, error) {
-	s := f.state(path, nil)
-	return s.sum, s.err
+func newFiles() *files {
+	return &files{memory: newMemory(func(file *os.File) (string, error) {
+		hash := sha256.New()
+		_, err := io.Copy(hash, file)
+		return hex.EncodeToString(hash.Sum(nil)), err
+	})}
 }
 
-// sumNow returns the hash of a file as it is now, and when it last changed.
-func (f *files) sumNow(path string) (string, time.Time, error) {
-	s := f.state(path, func(old *fileState) bool { return !old.current(path) })
-	return s.sum, s.stat.ctime, s.err
+func newMemory[T any](read func(*os.File) (T, error)) *memory[T] { return &memory[T]{read: read} }
+
+// first returns a file as it was at the time of the first call.
+func (m *memory[T]) first(path string) *fileState[T] {
+	return m.states.get(path, func() *fileState[T] { return m.load(path) })
 }
 
-func (f *files) state(path string, stale func(*fileState) bool) *fileState {
-	f.mu.Lock()
-	s := f.seen[path]
-	if s == nil {
-		s = &fileState{}
-		f.seen[path] = s
-	}
-	f.mu.Unlock()
-	fresh := false
-	s.done.Do(func() { s.read(path); fresh = true })
-	if fresh || stale == nil || !stale(s) {
+// now returns a file as it is now.
+func (m *memory[T]) now(path string) *fileState[T] {
+	began := time.Now()
+	s := m.first(path)
+	if s.at.After(began) || s.current(path) {
 		return s
 	}
-	s = &fileState{}
-	s.done.Do(func() { s.read(path) })
-	f.mu.Lock()
-	f.seen[path] = s
-	f.mu.Unlock()
+	s = m.load(path)
+	m.states.set(path, s)
 	return s
 }
 
-func (s *fileState) read(path string) {
-	s.hashed = time.Now()
-	file, err := os.Open(path)
+func (m *memory[T]) load(path string) *fileState[T] {
+	s := &fileState[T]{at: time.Now()}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would keep it waiting
 	if err != nil {
 		s.err = err
-		return
+		return s
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil {
+	switch {
+	case err != nil:
 		s.err = err
-		return
-	}
-	if !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		s.err = fmt.Errorf("%s is not a regular file", path)
-		return
+	default:
+		s.stat = statOf(info)
+		s.value, s.err = m.read(file)
 	}
-	s.stat = statOf(info)
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		s.err = err
-		return
-	}
-	s.sum = hex.EncodeToString(hash.Sum(nil))
+	return s
 }
 
 // stampTick is more than a tick of the clock that stamps files.
 const stampTick = 50 * time.Millisecond
 
-// current reports whether the file certainly has the content that was hashed. A file that changed
-// just before it was hashed may have changed again within the same tick of the clock that stamps
+// current reports whether the file certainly has the content that was read. A file that changed
+// just before it was read may have changed again within the same tick of the clock that stamps
 // files.
-func (s *fileState) current(path string) bool {
+func (s *fileState[T]) current(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && s.err == nil && statOf(info) == s.stat && s.hashed.Sub(s.stat.ctime) > stampTick
+	return err == nil && s.err == nil && statOf(info) == s.stat && s.at.Sub(s.stat.ctime) > stampTick
 }
 
 func statOf(info os.FileInfo) fileStat {
@@ -119,16 +110,7 @@ func statOf(info os.FileInfo) fileStat {
 
 // exists reports whether there was a file at the time of the first call.
 func (f *files) exists(path string) bool {
-	f.mu.Lock()
-	there, known := f.there[path]
-	f.mu.Unlock()
-	if !known {
-		there = isFile(path)
-		f.mu.Lock()
-		f.there[path] = there
-		f.mu.Unlock()
-	}
-	return there
+	return f.there.get(path, func() bool { return isFile(path) })
 }
 
 // isFile reports whether a compiler could read the file at a path. A file that may not be opened
@@ -141,43 +123,41 @@ func isFile(path string) bool {
 // dependencies hashes the files that an earlier compilation read; false when one of them is gone,
 // or one exists now that did not then.
 func (f *files) dependencies(dir string, list []lookup) ([]dependency, bool) {
-	deps := make([]dependency, len(list))
-	for i, l := range list {
-		deps[i].Path = l.path
-		path := verbatim(dir, l.path)
-		if l.absent {
-			if f.exists(path) {
-				return nil, false
-			}
-			continue
-		}
-		var err error
-		if deps[i].SHA256, err = f.sum(path); err != nil {
-			return nil, false
-		}
+	if slices.ContainsFunc(list, func(l lookup) bool { return l.absent && f.exists(verbatim(dir, l.path)) }) {
+		return nil, false
 	}
-	return deps, true
+	deps, err := hashFiles(dir, list, f.first)
+	return deps, err == nil
 }
 
 // dependenciesNow hashes the files that a compilation has just read, and returns one that changed
 // after it began, if there is any.
 func (f *files) dependenciesNow(dir string, list []lookup, began time.Time) (deps []dependency, changed string, err error) {
-	deps = make([]dependency, len(list))
+	deps, err = hashFiles(dir, list, func(path string) *fileState[string] {
+		state := f.now(path)
+		if state.stat.ctime.After(began) {
+			changed = nameIn(dir, path)
+		}
+		return state
+	})
+	return deps, changed, err
+}
+
+// hashFiles returns the files of a list with their hashes.
+func hashFiles(dir string, list []lookup, hash func(path string) *fileState[string]) ([]dependency, error) {
+	deps := make([]dependency, len(list))
 	for i, l := range list {
 		deps[i].Path = l.path
 		if l.absent {
 			continue
 		}
-		sum, at, err := f.sumNow(verbatim(dir, l.path))
-		if err != nil {
-			return nil, "", err
+		state := hash(verbatim(dir, l.path))
+		if state.err != nil {
+			return nil, state.err
 		}
-		if at.After(began) {
-			changed = l.path
-		}
-		deps[i].SHA256 = sum
+		deps[i].SHA256 = state.value
 	}
-	return deps, changed, nil
+	return deps, nil
 }
 
 func within(dir, path string) string {

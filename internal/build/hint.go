@@ -44,13 +44,9 @@ func allow(folder string) string {
 // private reports whether a folder should never be allowed to compilers: it is a home or the
 // system's configuration, or above one, or one of the hidden folders in a home, where keys are.
 func private(folder string) bool {
-	if sandbox.Broad(folder) || slices.Contains([]string{"/tmp", "/var", "/var/tmp", "/home", "/opt", "/mnt", "/srv", "/media"}, folder) || filepath.Dir(folder) == "/home" {
+	if sandbox.Broad(folder) || slices.Contains([]string{"/tmp", "/var", "/var/tmp", "/home", "/opt", "/mnt", "/srv", "/media"}, folder) || filepath.Dir(folder) == "/home" ||
+		oneHolds([]string{"/etc", "/proc", "/sys", "/dev", "/run", "/boot"}, folder) {
 		return true
-	}
-	for _, top := range []string{"/etc", "/proc", "/sys", "/dev", "/run", "/boot"} {
-		if holds(top, folder) {
-			return true
-		}
 	}
 	for above := folder; above != "/"; above = filepath.Dir(above) {
 		name := filepath.Base(above)
@@ -105,7 +101,7 @@ func (f *fence) hint(dir, output string, args []string) string {
 // that they exist.
 func (f *fence) explain(dir, word string, search bool) string {
 	path := within(dir, word)
-	if slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, func(top string) bool { return holds(top, path) }) {
+	if oneHolds([]string{"/proc", "/sys", "/dev"}, path) {
 		return ""
 	}
 	info, err := os.Stat(path)

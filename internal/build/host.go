@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"pawl/internal/diag"
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
-	"pawl/internal/spec"
 )
 
 // product is the result of compiling a recipe.
@@ -34,13 +32,6 @@ type product struct {
 	ignored   []string // linked but not hashed: the compiler's and the system's own files, scripts that were found elsewhere
 	deps      []dependency
 	untracked string // why the files read are not known, so that nothing can be cached
-}
-
-// add records the kernel of a launch and its resources, as far as ptxas reports them.
-func (made *product) add(entry, symbol string, needs result.Resources) {
-	needs.Entry, needs.Constant = entry, declaredConstants(made.so)
-	made.symbols = append(made.symbols, symbol)
-	made.resources = append(made.resources, needs)
 }
 
 // make compiles a recipe and learns which files it depends on. A file that is written meanwhile
@@ -137,17 +128,17 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 		made.untracked = run.untracked(r, made.paths)
 	}
 
-	shim, output, fault := run.shim(ctx, r, made.symbols)
-	made.output += output
-	if fault != nil {
-		return fault
+	shim := run.shim(ctx, r, made.symbols)
+	made.output += shim.output
+	if shim.fault != nil {
+		return shim.fault
 	}
 	script := filepath.Join(place.dir, "pawl.map")
 	if err := os.WriteFile(script, []byte(versionScript()), 0o644); err != nil {
 		return internal("write the linker's script", err)
 	}
 	linkDeps := filepath.Join(place.dir, "link.d")
-	args := slices.Concat([]string{object, shim}, r.link, []string{"-Xlinker", "--version-script=" + script})
+	args := slices.Concat([]string{object, shim.path}, r.link, []string{"-Xlinker", "--version-script=" + script})
 	tracked := r.compiler.tracksLinkInputs()
 	if tracked {
 		args = append(args, "-Xlinker", "--dependency-file="+linkDeps)
@@ -157,7 +148,7 @@ func (run *batch) compile(ctx context.Context, r *recipe, place *workplace, made
 	}
 	if tracked {
 		var err error
-		if made.linked, err = linkInputs(linkDeps, run.temp); err != nil {
+		if made.linked, err = readDepfile(linkDeps, run.temp); err != nil {
 			return internal("read what was linked", err)
 		}
 	}
@@ -175,10 +166,33 @@ func (run *batch) compileObject(ctx context.Context, r *recipe, place *workplace
 	output, fault := run.command(r, place.dir, "compiling "+k.Source, true,
 		slices.Concat(flags, r.tracking(depfile), []string{"-c", k.Source, "-o", object})).run(ctx)
 	made.output += output
-	if fault == nil {
-		made.paths, made.symbols, fault = inspect(k, object, depfile, place.text)
+	if fault != nil {
+		return fault
 	}
-	return fault
+	var err error
+	if made.paths, err = readDepfile(depfile, ""); err != nil {
+		return internal("learn what was compiled", err)
+	}
+	data, err := os.ReadFile(object)
+	if err != nil {
+		return internal("read the object", err)
+	}
+	defined, err := readFunctions(data)
+	if err != nil {
+		return internal("compile "+k.Source, err)
+	}
+	if len(defined.taken) > 0 {
+		return newFault(result.CauseCompile, "rename it: pawl adds "+strings.Join(exported, ", "),
+			"%s defines %s, a name that pawl uses itself", k.Source, defined.taken[0])
+	}
+	for _, launch := range k.Launches {
+		symbol, fault := defined.resolve(launch.Entry, k.Source, place.text)
+		if fault != nil {
+			return fault
+		}
+		made.symbols = append(made.symbols, symbol)
+	}
+	return nil
 }
 
 // link makes the shared object.
@@ -250,72 +264,29 @@ func (run *batch) command(r *recipe, temp, task string, compiles bool, args []st
 	}
 }
 
-// inspect reads the results of compiling: the files read, and the symbol of each launch's entry.
-func inspect(k *spec.Kernel, object, depfile string, text []byte) (paths, symbols []string, fault *result.Fault) {
-	rules, err := os.ReadFile(depfile)
-	if err == nil {
-		paths, err = parseDepfile(string(rules))
-	}
-	if err != nil {
-		return nil, nil, internal("learn what was compiled", err)
-	}
-	data, err := os.ReadFile(object)
-	if err != nil {
-		return nil, nil, internal("read the object", err)
-	}
-	defined, err := readFunctions(data)
-	if err != nil {
-		return nil, nil, internal("compile "+k.Source, err)
-	}
-	if len(defined.taken) > 0 {
-		return nil, nil, newFault(result.CauseCompile, "rename it: pawl adds "+strings.Join(exported, ", "),
-			"%s defines %s, a name that pawl uses itself", k.Source, defined.taken[0])
-	}
-	for _, launch := range k.Launches {
-		symbol, fault := defined.resolve(launch.Entry, k.Source, text)
-		if fault != nil {
-			return nil, nil, fault
-		}
-		symbols = append(symbols, symbol)
-	}
-	return paths, symbols, nil
-}
-
 // shimObject is a shim, compiled once for all variants that need the same one.
 type shimObject struct {
-	done   sync.Once
 	path   string
 	output string
 	fault  *result.Fault
 }
 
-func (run *batch) shim(ctx context.Context, r *recipe, symbols []string) (string, string, *result.Fault) {
+func (run *batch) shim(ctx context.Context, r *recipe, symbols []string) shimObject {
 	source, err := shimSource(r.variant.Kernel, symbols)
 	if err != nil {
-		return "", "", internal("write the shim", err)
+		return shimObject{fault: internal("write the shim", err)}
 	}
-	id := hashOf("shim", r.compiler.Command, source)
-	run.mu.Lock()
-	shim := run.shims[id]
-	if shim == nil {
-		shim = &shimObject{}
-		run.shims[id] = shim
-	}
-	run.mu.Unlock()
-	shim.done.Do(func() {
+	return run.shims.get(hashOf("shim", r.compiler.Command, source), func() shimObject {
 		dir, fault := run.tempDir() // lives as long as the batch
 		if fault != nil {
-			shim.fault = fault
-			return
+			return shimObject{fault: fault}
 		}
-		text := filepath.Join(dir, "shim.c")
+		text, object := filepath.Join(dir, "shim.c"), filepath.Join(dir, "shim.o")
 		if err := os.WriteFile(text, []byte(source), 0o644); err != nil {
-			shim.fault = internal("write the shim", err)
-			return
+			return shimObject{fault: internal("write the shim", err)}
 		}
-		shim.path = filepath.Join(dir, "shim.o")
-		shim.output, shim.fault = run.command(r, dir, "compiling the shim of "+r.variant.Kernel.Name, true,
-			slices.Concat(shimFlags, []string{"-c", text, "-o", shim.path})).run(ctx)
+		output, fault := run.command(r, dir, "compiling the shim of "+r.variant.Kernel.Name, true,
+			slices.Concat(shimFlags, []string{"-c", text, "-o", object})).run(ctx)
+		return shimObject{path: object, output: output, fault: fault}
 	})
-	return shim.path, shim.output, shim.fault
 }

@@ -51,21 +51,27 @@ func behind(ctx context.Context, name string, command []string) string {
 	if !isScript(command[0]) {
 		return ""
 	}
-	if name != "nvcc" {
-		language := "c"
-		if name == "c++" {
-			language = "c++"
-		}
-		text := answerOf(ctx, command, []string{"-###", "-S", "-x", language, "/dev/null", "-o", "-"})
-		d := newDigest("behind")
-		d.add(text)
-		for line := range strings.Lines(text) { // the compiler proper stands first on its line
-			if words := shellFields(strings.TrimSpace(line)); len(words) > 1 && filepath.IsAbs(words[0]) {
-				d.add(stamp(words[0]))
-			}
-		}
-		return d.hex()
+	if name == "nvcc" {
+		text := dryRun(ctx, command, "empty.cubin", "-cubin")
+		return sha256Hex(temporary.ReplaceAll(bytes.TrimSpace([]byte(text)), nil))
 	}
+	language := "c"
+	if name == "c++" {
+		language = "c++"
+	}
+	text := answerOf(ctx, command, "-###", "-S", "-x", language, "/dev/null", "-o", "-")
+	d := newDigest("behind")
+	d.add(text)
+	for line := range strings.Lines(text) { // the compiler proper stands first on its line
+		if words := shellFields(strings.TrimSpace(line)); len(words) > 1 && filepath.IsAbs(words[0]) {
+			d.add(stamp(words[0]))
+		}
+	}
+	return d.hex()
+}
+
+// dryRun returns the commands that nvcc would start to make a file of an empty source.
+func dryRun(ctx context.Context, command []string, made string, flags ...string) string {
 	dir, err := os.MkdirTemp("", "pawl-nvcc-")
 	if err != nil {
 		return ""
@@ -75,8 +81,7 @@ func behind(ctx context.Context, name string, command []string) string {
 	if os.WriteFile(source, nil, 0o644) != nil {
 		return ""
 	}
-	text := answerOf(ctx, command, []string{"--dryrun", "-cubin", "-o", filepath.Join(dir, "empty.cubin"), source})
-	return sha256Hex(temporary.ReplaceAll(bytes.TrimSpace([]byte(text)), nil))
+	return answerOf(ctx, command, slices.Concat([]string{"--dryrun"}, flags, []string{"-o", filepath.Join(dir, made), source})...)
 }
 
 // parts returns the stamps of the programs that a compiler is made of.
@@ -92,20 +97,18 @@ func (c *compiler) parts() []string {
 	return all
 }
 
+var hostCompilerFlags = map[string]string{"-ccbin": "-ccbin", "--compiler-bindir": "-ccbin"}
+
+// hostCompilerName returns the compiler that flags or environment tell nvcc to use; "" if they do
+// not.
+func (r *recipe) hostCompilerName() string {
+	named := append([]string{os.Getenv("NVCC_CCBIN")}, flagValues(r.flags(), hostCompilerFlags)["-ccbin"]...)
+	return named[len(named)-1]
+}
+
 // hostCompiler stamps the compiler that nvcc hands host code to.
 func (r *recipe) hostCompiler() []string {
-	name := os.Getenv("NVCC_CCBIN")
-	flags := r.flags()
-	for i, word := range flags {
-		for _, flag := range []string{"-ccbin", "--compiler-bindir"} {
-			switch value, ok := strings.CutPrefix(word, flag); {
-			case word == flag && i+1 < len(flags):
-				name = flags[i+1]
-			case ok && value != "":
-				name = strings.TrimPrefix(value, "=")
-			}
-		}
-	}
+	name := r.hostCompilerName()
 	names := []string{name}
 	switch {
 	case name == "":

@@ -15,26 +15,22 @@ import (
 // launcherFlags come before the kernel's own.
 var launcherFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xcompiler", "-fPIC", "-Xfatbin", "-compress=false"}
 
-// launcherRecipe plans a shared object with host code that launches by itself.
-func (b *Builder) launcherRecipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
-	r, fault := b.cudaRecipe(ctx, request)
-	if fault != nil {
-		return nil, fault
+// planLauncher plans a shared object with host code that launches by itself.
+func (b *Builder) planLauncher(ctx context.Context, r *recipe) *result.Fault {
+	if fault := b.planCUDA(ctx, r); fault != nil {
+		return fault
 	}
-	k := request.Variant.Kernel
+	k := r.variant.Kernel
 	r.launcher, r.cuda = true, nil
 	compile, link := splitFlags(k.Flags)
-	r.compile = slices.Concat(launcherFlags, []string{"-arch=" + b.arch}, compile)
-	for _, define := range request.Variant.Defines() {
-		r.compile = append(r.compile, "-D"+define)
-	}
+	r.compile = slices.Concat(launcherFlags, []string{"-arch=" + b.arch}, compile, r.defines("-D"))
 	r.link = slices.Concat([]string{"-arch=" + b.arch, "-Xlinker", "--build-id=none"}, link)
 	shim, err := launcherShim(k)
 	if err != nil {
-		return nil, internal("write the shim", err)
+		return internal("write the shim", err)
 	}
 	r.hash = hashOf(format+" launcher", r.hash, r.compile, r.link, shim)
-	return r, nil
+	return nil
 }
 
 // launcherShim exports pawl_launch(slots, stream), which calls the launches in

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,16 +12,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
 )
-
-// linkInputs returns the files that were linked in, without the artifact's own objects.
-func linkInputs(depfile, own string) ([]string, error) {
-	rules, err := os.ReadFile(depfile)
-	if err != nil {
-		return nil, err
-	}
-	paths, err := parseDepfile(string(rules))
-	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasPrefix(path, own) }), err
-}
 
 // startup are the names of the files that a compiler links into everything. They belong to the
 // compiler's version, and take longer to hash than a small kernel.

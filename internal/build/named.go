@@ -15,15 +15,13 @@ import (
 // and the part of a word after =, after a comma, or after a flag's letter. A missing file counts
 // too, if the word looks like a file: a profile is used once it exists.
 func (r *recipe) named() []string {
-	libraries := parseLibraryFlags(r.linkWords())
+	libraryFolders, _ := r.linkLibraries()
 	var found []string
 	words := slices.Concat(r.flags(), r.link)
 	for i, word := range words {
-		pieces := namePieces(word)
 		profile := strings.HasPrefix(word, "-fprofile") || strings.HasPrefix(word, "-fauto-profile")
-		for _, piece := range pieces {
-			path := verbatim(r.dir, piece)
-			info, err := os.Stat(path)
+		for _, piece := range namePieces(word) {
+			info, err := os.Stat(verbatim(r.dir, piece))
 			switch {
 			case err == nil && info.IsDir() && profile:
 				found = append(found, profilesIn(r.dir, piece)...)
@@ -34,7 +32,7 @@ func (r *recipe) named() []string {
 			if filepath.IsAbs(piece) || !strings.ContainsAny(piece, "./") || !isLinkWord(words, i) {
 				continue
 			}
-			for _, folder := range libraries.folders { // where scripts are looked for, too
+			for _, folder := range libraryFolders { // where scripts are looked for, too
 				found = append(found, inFolder(folder, piece))
 			}
 		}
@@ -51,13 +49,10 @@ const defaultProfile = "default.profdata"
 // namePieces returns the parts of a word that may be a file's name.
 func namePieces(word string) []string {
 	pieces := []string{word}
-	for rest := word; ; {
-		at := strings.IndexAny(rest, "=,")
-		if at < 0 {
-			break
+	for i, c := range word {
+		if c == '=' || c == ',' {
+			pieces = append(pieces, word[i+1:])
 		}
-		rest = rest[at+1:]
-		pieces = append(pieces, rest)
 	}
 	for _, part := range strings.FieldsFunc(word, func(c rune) bool { return c == '=' || c == ',' }) {
 		pieces = append(pieces, part)
@@ -108,42 +103,20 @@ func (r *recipe) linkWords() []string {
 	return words
 }
 
-// libraryFlags are the folders that libraries are looked for in, and their names.
-type libraryFlags struct{ folders, names []string }
+var libraryFlags = map[string]string{"-L": "-L", "--library-path": "-L", "-l": "-l", "--library": "-l"}
 
-func parseLibraryFlags(words []string) libraryFlags {
-	var found libraryFlags
-	var waiting *[]string
-	for _, word := range words {
-		name, value, hasValue := strings.Cut(word, "=")
-		switch {
-		case waiting != nil:
-			*waiting = append(*waiting, word)
-			waiting = nil
-		case word == "-L" || word == "--library-path":
-			waiting = &found.folders
-		case word == "-l" || word == "--library":
-			waiting = &found.names
-		case hasValue && name == "--library-path":
-			found.folders = append(found.folders, value)
-		case hasValue && name == "--library":
-			found.names = append(found.names, value)
-		case strings.HasPrefix(word, "-L"):
-			found.folders = append(found.folders, word[2:])
-		case strings.HasPrefix(word, "-l"):
-			found.names = append(found.names, word[2:])
-		}
-	}
-	found.folders = append(found.folders, folderList("LIBRARY_PATH")...)
-	return found
+// linkLibraries returns the folders that libraries are looked for in, and their names.
+func (r *recipe) linkLibraries() (folders, names []string) {
+	values := flagValues(r.linkWords(), libraryFlags)
+	return append(values["-L"], folderList("LIBRARY_PATH")...), values["-l"]
 }
 
 // shadowing returns the paths at which a library would be taken instead of one that was linked, or
 // in addition: in every folder that flags name.
 func (r *recipe) shadowing(linked []string) []string {
-	flags := parseLibraryFlags(r.linkWords())
+	folders, libraries := r.linkLibraries()
 	var names []string
-	for _, name := range flags.names {
+	for _, name := range libraries {
 		if file, exact := strings.CutPrefix(name, ":"); exact {
 			names = append(names, file)
 			continue
@@ -161,7 +134,7 @@ func (r *recipe) shadowing(linked []string) []string {
 	}
 	slices.Sort(names)
 	var paths []string
-	for _, folder := range flags.folders {
+	for _, folder := range folders {
 		for _, name := range slices.Compact(names) {
 			paths = append(paths, inFolder(folder, name))
 		}

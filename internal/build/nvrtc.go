@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 
 	"pawl/internal/native/nvrtc"
 	"pawl/internal/result"
-	"pawl/internal/sandbox"
 )
 
 // useRuntime completes the plan of a CUDA kernel for NVRTC.
@@ -27,10 +25,7 @@ func (r *recipe) useRuntime(c *runtimeCompiler) *result.Fault {
 	if !slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--std=") }) {
 		r.compile = append(r.compile, "--std=c++17")
 	}
-	r.compile = append(r.compile, flags...)
-	for _, define := range r.variant.Defines() {
-		r.compile = append(r.compile, "--define-macro="+define)
-	}
+	r.compile = slices.Concat(r.compile, flags, r.defines("--define-macro="))
 	sum := newDigest(format + " nvrtc")
 	sum.add(c.id)
 	for _, name := range slices.Sorted(maps.Keys(runtimeHeaders)) {
@@ -45,7 +40,7 @@ func (r *recipe) useRuntime(c *runtimeCompiler) *result.Fault {
 // of CUDA itself, and the macro of an #include that cannot be followed.
 func (run *batch) scanned(r *recipe) (paths []string, computed string) {
 	headers := r.cuda.runtime.headers
-	paths, computed = run.includes.scan(r.dir, r.variant.Kernel.Source, slices.Concat(includePath(r.compile), headers), headers)
+	paths, computed = run.includes.scan(r.dir, r.variant.Kernel.Source, slices.Concat(flagValues(r.compile, searchFlags)["-I"], headers), headers)
 	slices.Sort(paths)
 	return paths, computed
 }
@@ -90,49 +85,28 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 		return r.cuda.explain(refused(fault, k.Source, output), output)
 	}
 	made.so = compiled.CUBIN
-	defined, err := readCubin(made.so)
-	if err != nil {
-		return internal("read the cubin", err)
-	}
-	for _, entry := range r.cuda.entries {
-		symbol, known := compiled.Lowered[entry]
-		if !known {
-			if symbol, fault = resolveKernel(entry, k.Source, defined.global, place.text); fault != nil {
-				return fault
-			}
-		} else if !slices.Contains(defined.global, symbol) {
-			return newFault(result.CauseNoEntry, "", "%q in %s is no __global__ function", entry, k.Source)
-		}
-		made.add(entry, symbol, found[symbol])
-	}
-	return nil
+	return r.addKernels(made, place.text, found, compiled.Lowered)
 }
 
-// callRuntime runs NVRTC: in a child or, without a sandbox, in this process.
+// callRuntime runs NVRTC in a child.
 func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, string, *result.Fault) {
 	c, task := r.cuda.runtime, "compiling "+r.variant.Kernel.Source
-	call := run.compileHeld
-	if run.sandbox == sandbox.Off {
-		call = run.compileHere
-	}
 	limited, cancel := context.WithTimeout(ctx, run.deadline)
 	defer cancel()
-	compiled, err := call(limited, r, program)
-	switch {
-	case ctx.Err() != nil:
-		return nvrtc.Result{}, "", interrupted()
-	case limited.Err() != nil && err != nil:
-		return nvrtc.Result{}, "", newFault(result.CauseTimeout, "", "%s did not finish %s in %s", c.version, task, run.deadline)
-	}
+	compiled, err := run.compileHeld(limited, r, program)
 	var output bounded
 	var refused *nvrtc.Error
 	var fault *result.Fault
 	switch {
-	case errors.As(err, &fault):
-		return nvrtc.Result{}, "", fault
+	case ctx.Err() != nil:
+		return nvrtc.Result{}, "", interrupted()
 	case err == nil:
 		_, _ = output.Write([]byte(compiled.Log))
 		return compiled, output.String(), nil
+	case limited.Err() != nil:
+		return nvrtc.Result{}, "", newFault(result.CauseTimeout, "", "%s did not finish %s in %s", c.version, task, run.deadline)
+	case errors.As(err, &fault):
+		return nvrtc.Result{}, "", fault
 	case !errors.As(err, &refused) || refused.Code != nvrtcCompilation && refused.Code != nvrtcInvalidOption:
 		return nvrtc.Result{}, "", internal(task+" with "+c.version, err)
 	}
@@ -146,32 +120,6 @@ func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Prog
 		}
 	}
 	return nvrtc.Result{}, output.String(), fault
-}
-
-// compileHere runs NVRTC on a thread of this process. Such a compilation cannot be stopped; one
-// that nobody waits for any longer ends by itself.
-func (run *batch) compileHere(ctx context.Context, r *recipe, program nvrtc.Program) (nvrtc.Result, error) {
-	type answer struct {
-		result nvrtc.Result
-		err    error
-	}
-	c, answers := r.cuda.runtime, make(chan answer, 1)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		if c.serial != nil {
-			c.serial.Lock()
-			defer c.serial.Unlock()
-		}
-		compiled, err := c.library.Compile(program)
-		answers <- answer{compiled, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return nvrtc.Result{}, ctx.Err()
-	case got := <-answers:
-		return got.result, got.err
-	}
 }
 
 // Of nvrtcResult: what is the source's fault, and what the flags'.

@@ -26,16 +26,6 @@ type runtimeAnswer struct {
 	Err     string
 }
 
-func (a *runtimeAnswer) err() error {
-	switch {
-	case a.Refused != nil:
-		return a.Refused
-	case a.Err != "":
-		return errors.New(a.Err)
-	}
-	return nil
-}
-
 // The descriptors of a child besides the usual three.
 const (
 	requestFd = 3
@@ -152,7 +142,13 @@ func (run *batch) compileHeld(ctx context.Context, r *recipe, program nvrtc.Prog
 		run.mu.Lock()
 		run.children[f] = append(run.children[f], c)
 		run.mu.Unlock()
-		return answer.Result, answer.err()
+		switch {
+		case answer.Refused != nil:
+			err = answer.Refused
+		case answer.Err != "":
+			err = errors.New(answer.Err)
+		}
+		return answer.Result, err
 	}
 	c.end()
 	switch {

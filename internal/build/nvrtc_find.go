@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"pawl/internal/native/nvrtc"
 	"pawl/internal/result"
@@ -21,19 +20,6 @@ type runtimeCompiler struct {
 	version string   // NVRTC 13.0
 	headers []string // folders, in the order they are searched
 	id      string   // of this state of the library and the headers
-	serial  *sync.Mutex
-}
-
-// runtimeTool looks for NVRTC when it is needed, once.
-type runtimeTool struct {
-	once     sync.Once
-	compiler *runtimeCompiler
-	err      error
-}
-
-func (t *runtimeTool) find() (*runtimeCompiler, error) {
-	t.once.Do(func() { t.compiler, t.err = findRuntimeCompiler() })
-	return t.compiler, t.err
 }
 
 // noCompiler returns the fault of a machine that can compile CUDA in neither way.
@@ -80,9 +66,6 @@ func findRuntimeCompiler() (*runtimeCompiler, error) {
 		return nil, err
 	}
 	c := &runtimeCompiler{library: library, file: libraryFile(library.Path()), version: fmt.Sprintf("NVRTC %d.%d", major, minor)}
-	if major < 12 { // from there on it may be called from several threads at once
-		c.serial = &sync.Mutex{}
-	}
 	var tried []string
 	for _, folder := range headerFolders(c.file, named, wheels) {
 		if _, err := os.Stat(filepath.Join(folder, "cuda.h")); err == nil {

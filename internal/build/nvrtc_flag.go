@@ -65,14 +65,3 @@ func runtimeFlags(flags []string) ([]string, *result.Fault) {
 	}
 	return out, nil
 }
-
-// includePath returns the folders that flags name, in order.
-func includePath(flags []string) []string {
-	var folders []string
-	for _, flag := range flags {
-		if folder, ok := strings.CutPrefix(flag, "--include-path="); ok {
-			folders = append(folders, folder)
-		}
-	}
-	return folders
-}

@@ -3,25 +3,16 @@ package build
 // runtimeHeaders are C headers that kernels include although CUDA already has what they need, and
 // which NVRTC does not find, because it has no host compiler.
 var runtimeHeaders = map[string]string{
-	"cuda.h":    driverTypes,
-	"stdint.h":  integerTypes,
-	"cstdint":   "#include <stdint.h>\n" + integerNames,
-	"stddef.h":  "",
-	"cstddef":   "namespace std { using ::size_t; using ::ptrdiff_t; }\n",
-	"limits.h":  integerLimits,
-	"climits":   integerLimits,
-	"float.h":   floatLimits,
-	"cfloat":    floatLimits,
-	"assert.h":  "",
-	"cassert":   "",
-	"math.h":    "",
-	"stdio.h":   "",
-	"cstdio":    "",
-	"stdlib.h":  "",
-	"cstdlib":   "",
-	"string.h":  "",
-	"cstring":   "",
-	"stdbool.h": "",
+	"cuda.h":   driverTypes,
+	"stdint.h": integerTypes, "cstdint": "#include <stdint.h>\n" + integerNames,
+	"stddef.h": "", "cstddef": "namespace std { using ::size_t; using ::ptrdiff_t; }\n",
+	"limits.h": integerLimits, "climits": integerLimits,
+	"float.h": floatLimits, "cfloat": floatLimits,
+	"assert.h": "", "cassert": "",
+	"math.h": "", "stdbool.h": "",
+	"stdio.h": "", "cstdio": "",
+	"stdlib.h": "", "cstdlib": "",
+	"string.h": "", "cstring": "",
 }
 
 // integerTypes uses those of CUDA's C++ library where it is installed: it also defines them in the

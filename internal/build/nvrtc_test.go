@@ -39,7 +39,7 @@ func newRuntimeBuilder(t *testing.T) *Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.runtime.find(); err != nil {
+	if _, err := b.runtime(); err != nil {
 		t.Skipf("%v (PAWL_NVRTC names its folder)", err)
 	}
 	return b
@@ -212,7 +212,7 @@ func TestRuntimeFlags(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || fault != nil {
 		t.Errorf("%+v (-want +got):\n%s", fault, diff)
 	}
-	if diff := cmp.Diff([]string{"include", "../lib", "sys"}, includePath(got)); diff != "" {
+	if diff := cmp.Diff([]string{"include", "../lib", "sys"}, flagValues(got, searchFlags)["-I"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, wrong := range []string{"-Xcompiler", "-lcublas", "-arch=sm_80", "-rdc=true", "--extended-lambda", "kernel.o", "-include=a.h"} {
@@ -282,7 +282,7 @@ func TestRuntimeFromPython(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", filepath.Join(prefix, "bin"))
-			c, err := (&runtimeTool{}).find()
+			c, err := findRuntimeCompiler()
 			if layout.headers == "" {
 				if err == nil || !strings.Contains(err.Error(), "has no CUDA headers: no cuda.h in ") {
 					t.Errorf("%+v, %v", c, err)

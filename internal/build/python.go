@@ -3,7 +3,6 @@ package build
 import (
 	"cmp"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,16 +10,12 @@ import (
 	"pawl/internal/spec"
 )
 
-// pythonRecipe plans a Python kernel. Nothing is compiled: the artifact is the module's text, and
+// planPython plans a Python kernel. Nothing is compiled: the artifact is the module's text, and
 // the cell reads the modules that it imports from the spec's folder.
-func (b *Builder) pythonRecipe(request Request) (*recipe, *result.Fault) {
-	dir, err := filepath.Abs(request.Dir)
-	if err != nil {
-		return nil, internal("find the spec's folder", err)
-	}
-	k := request.Variant.Kernel
-	hash := hashOf(format+" python", []string{k.Python, k.Framework}, request.Variant.Defines(), request.Module)
-	return &recipe{dir: dir, variant: request.Variant, python: true, module: request.Module, hash: hash}, nil
+func (r *recipe) planPython() {
+	k := r.variant.Kernel
+	r.python = true
+	r.hash = hashOf(format+" python", []string{k.Python, k.Framework}, r.variant.Defines(), r.module)
 }
 
 // readModule makes the artifact of a Python kernel. Its code is the module, the function, the

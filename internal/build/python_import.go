@@ -87,7 +87,7 @@ func (s *imports) follow(text []byte, folder string) {
 		for range dots - 1 {
 			base = filepath.Dir(base)
 		}
-		if slices.ContainsFunc(s.roots, func(root string) bool { return holds(root, base) }) {
+		if oneHolds(s.roots, base) {
 			s.addModule(base, "__init__")
 			s.lookIn(base, parts)
 		}
@@ -251,20 +251,21 @@ func (s *imports) searchEverywhere() {
 // shadows adds the files that have the name of an installed module: other packages import them from
 // the project, whose folders are searched first. For a package, only modules that the installed
 // package also has count.
-func (s *imports) shadows(there *installation) {
-	if there == nil {
-		return
-	}
+func (s *imports) shadows(there packages) {
 	for i := 0; i < len(s.roots); i++ {
-		root := s.roots[i]
-		for _, entry := range s.list(root) {
-			name, path := entry.Name(), filepath.Join(root, entry.Name())
-			if module := moduleName(name); module != "" && there.has(module) {
-				s.add(path)
-			}
-			if there.has(name) { // a package, if it is a folder
-				s.shadowPackage(path, there.folders(name))
-			}
+		s.shadowIn(s.roots[i], there)
+	}
+}
+
+// shadowIn adds the modules of a folder that are installed, too.
+func (s *imports) shadowIn(folder string, there packages) {
+	for _, entry := range s.list(folder) {
+		name, path := entry.Name(), filepath.Join(folder, entry.Name())
+		if module := moduleName(name); module != "" && there.has(module) {
+			s.add(path)
+		}
+		if there.has(name) { // a package, if it is a folder
+			s.shadowPackage(path, there[name])
 		}
 	}
 }
@@ -275,23 +276,13 @@ func (s *imports) shadowPackage(folder string, installed []string) {
 		return // a namespace, which an installed package precedes
 	}
 	s.addModule(folder, "__init__")
-	theirs := map[string]bool{}
+	theirs := packages{}
 	for _, other := range installed {
 		for _, entry := range s.list(other) {
-			theirs[strings.SplitN(entry.Name(), ".", 2)[0]] = true
+			name, _, _ := strings.Cut(entry.Name(), ".")
+			theirs[name] = append(theirs[name], filepath.Join(other, name))
 		}
 	}
-	for _, entry := range s.list(folder) {
-		name, path := entry.Name(), filepath.Join(folder, entry.Name())
-		if module := moduleName(name); module != "" && theirs[module] {
-			s.add(path)
-		}
-		if theirs[name] && name != "__pycache__" {
-			var inner []string
-			for _, other := range installed {
-				inner = append(inner, filepath.Join(other, name))
-			}
-			s.shadowPackage(path, inner)
-		}
-	}
+	delete(theirs, "__pycache__")
+	s.shadowIn(folder, theirs)
 }

@@ -118,10 +118,10 @@ func TestPythonInstallation(t *testing.T) {
 		t.Error("a file of the project was run")
 	}
 	there := b.python.outside(newFence(b.sandbox, project, "", &compiler{Command: []string{""}}))
-	if !there.has("fractions") || !there.has("sys") || len(there.folders("tools")) != 1 || there.has("ran") {
-		t.Errorf("has %v", there.names)
+	if !there.has("fractions") || !there.has("sys") || len(there["tools"]) != 1 || there.has("ran") {
+		t.Errorf("has %v", there)
 	}
-	kept := &pythonTool{cache: b.cache}
+	kept := newPythonTool(b.cache)
 	t.Setenv("PAWL_PYTHON", pythonCommand()) // whatever it is
 	if again := kept.find(); again == nil || again.State != found.State {
 		t.Errorf("then %+v", again)

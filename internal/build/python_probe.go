@@ -19,7 +19,15 @@ type installation struct {
 	Path   []string `json:"path"`   // folders that it imports from, except those that variables name
 
 	State string `json:"state"` // state of these folders when it was asked
-	names map[string][]string
+}
+
+// packages are installed modules by name, each with the folders of the packages of that name.
+type packages map[string][]string
+
+// has reports whether a module is installed.
+func (p packages) has(name string) bool {
+	_, known := p[name]
+	return known
 }
 
 // installationQuestion is asked with -I: nothing is imported from the current folder or from the
@@ -36,68 +44,54 @@ func pythonCommand() string { return cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
 
 // pythonTool asks the Python that cells run in, once.
 type pythonTool struct {
-	cache *cache
+	find      func() *installation
+	installed onceMap[packages] // outside of a project and a checkout
+}
 
-	done  sync.Once
-	found *installation
-
-	mu   sync.Mutex
-	seen map[string]*installation // outside of a project and a checkout
+func newPythonTool(c *cache) *pythonTool {
+	return &pythonTool{find: sync.OnceValue(func() *installation { return findPython(c) })}
 }
 
 // outside returns the installed modules that are not the project's own; nil where nothing is known.
-func (t *pythonTool) outside(fence *fence) *installation {
+func (t *pythonTool) outside(fence *fence) packages {
 	found := t.find()
 	if found == nil {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	id := fence.project + "\x00" + fence.checkout
-	if t.seen[id] == nil {
-		if t.seen == nil {
-			t.seen = map[string]*installation{}
-		}
-		t.seen[id] = found.without(fence)
-	}
-	return t.seen[id]
+	return t.installed.get(fence.project+"\x00"+fence.checkout, func() packages { return found.without(fence) })
 }
 
-// find returns the interpreter's modules; nil where there is no interpreter, and so nothing that
-// could run a kernel.
-func (t *pythonTool) find() *installation {
-	t.done.Do(func() {
-		program, err := exec.LookPath(pythonCommand())
-		if err != nil {
-			return
-		}
-		id, err := pythonID(program)
-		if err != nil {
-			return
-		}
-		kept := &installation{}
-		if t.cache.readNote("compilers", id, kept) && kept.State == kept.state() {
-			t.found = kept
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, program, "-I", "-c", installationQuestion)
-		cmd.Dir, cmd.WaitDelay = "/", time.Second
-		out, err := cmd.Output()
-		if err != nil {
-			return
-		}
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n") // start-up files may print before it
-		asked := &installation{}
-		if json.Unmarshal([]byte(lines[len(lines)-1]), asked) != nil {
-			return
-		}
-		asked.State = asked.state()
-		t.cache.writeNote("compilers", id, asked)
-		t.found = asked
-	})
-	return t.found
+// findPython returns the interpreter's modules; nil where there is no interpreter, and so nothing
+// that could run a kernel.
+func findPython(c *cache) *installation {
+	program, err := exec.LookPath(pythonCommand())
+	if err != nil {
+		return nil
+	}
+	id, err := pythonID(program)
+	if err != nil {
+		return nil
+	}
+	kept := &installation{}
+	if c.readNote("compilers", id, kept) && kept.State == kept.state() {
+		return kept
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-I", "-c", installationQuestion)
+	cmd.Dir, cmd.WaitDelay = "/", time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n") // start-up files may print before it
+	asked := &installation{}
+	if json.Unmarshal([]byte(lines[len(lines)-1]), asked) != nil {
+		return nil
+	}
+	asked.State = asked.state()
+	c.writeNote("compilers", id, asked)
+	return asked
 }
 
 // pythonID identifies an interpreter and its environment.
@@ -139,10 +133,10 @@ func (i *installation) state() string {
 
 // without returns what is installed outside of a project. It also excludes the user's checkout of
 // another version, so that all versions see the same. A virtual environment may lie in a project.
-func (i *installation) without(fence *fence) *installation {
-	left := &installation{Stdlib: i.Stdlib, names: map[string][]string{}}
-	for _, name := range slices.Concat(i.Stdlib, []string{"sitecustomize", "usercustomize"}) {
-		left.names[name] = nil
+func (i *installation) without(fence *fence) packages {
+	left := packages{"sitecustomize": nil, "usercustomize": nil}
+	for _, name := range i.Stdlib {
+		left[name] = nil
 	}
 	var folders folderSet
 	folders.add(i.Path...)
@@ -152,7 +146,6 @@ func (i *installation) without(fence *fence) *installation {
 		if own && !slices.Contains([]string{"site-packages", "dist-packages"}, filepath.Base(folder)) {
 			continue
 		}
-		left.Path = append(left.Path, folder)
 		entries, _ := os.ReadDir(folder) // a zip file has none, and is the standard library
 		for _, entry := range entries {
 			name := entry.Name()
@@ -160,21 +153,12 @@ func (i *installation) without(fence *fence) *installation {
 				continue
 			}
 			name, _, _ = strings.Cut(name, ".")
+			known := left[name]
 			if entry.IsDir() {
-				left.names[name] = append(left.names[name], filepath.Join(folder, entry.Name()))
-			} else if _, known := left.names[name]; !known {
-				left.names[name] = nil
+				known = append(known, filepath.Join(folder, entry.Name()))
 			}
+			left[name] = known
 		}
 	}
 	return left
 }
-
-// has reports whether a module is installed.
-func (i *installation) has(name string) bool {
-	_, known := i.names[name]
-	return known
-}
-
-// folders returns the folders of an installed package.
-func (i *installation) folders(name string) []string { return i.names[name] }

@@ -28,19 +28,16 @@ func scanImports(text []byte) (found []pythonImport, opaque bool) {
 // encodingLine matches a module's encoding declaration, in its first two lines.
 var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
 
+// plainEncoding matches the names of encodings in which ASCII letters are themselves.
+var plainEncoding = regexp.MustCompile(`(?i)^(?:utf[-_]?8|us[-_]ascii|ascii|latin[-_]?1|iso[-_]8859[-_]|cp125|windows[-_]125)`)
+
 // oddEncoding reports whether a text declares an encoding in which ASCII letters may be
 // written as something else.
 func oddEncoding(text []byte) bool {
 	lines := bytes.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' })
 	for _, line := range lines[:min(2, len(lines))] {
 		if m := encodingLine.FindSubmatch(line); m != nil {
-			name := strings.ReplaceAll(strings.ToLower(string(m[1])), "_", "-")
-			for _, plain := range []string{"utf-8", "utf8", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-", "cp125", "windows-125"} {
-				if strings.HasPrefix(name, plain) {
-					return false
-				}
-			}
-			return true
+			return !plainEncoding.Match(m[1])
 		}
 	}
 	return false
@@ -84,6 +81,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
+// word reads a word; "" where none comes next.
 func (s *pythonScanner) word() string {
 	from := s.at
 	for s.at < len(s.text) && isWordByte(s.text[s.at]) {
@@ -94,12 +92,12 @@ func (s *pythonScanner) word() string {
 
 // comment skips a comment and returns its text.
 func (s *pythonScanner) comment() []byte {
-	end := bytes.IndexAny(s.text[s.at:], "\r\n")
-	if end < 0 {
-		end = len(s.text) - s.at
+	text := s.text[s.at:]
+	if end := bytes.IndexAny(text, "\r\n"); end >= 0 {
+		text = text[:end]
 	}
-	s.at += end
-	return s.text[s.at-end : s.at]
+	s.at += len(text)
+	return text
 }
 
 // literal skips a string and returns its text. A backslash keeps a quote from ending it, in raw
@@ -161,13 +159,9 @@ func (s *pythonScanner) take(c byte) bool {
 
 // keyword parses what follows a word that may import something.
 func (s *pythonScanner) keyword(word string) {
-	if s.quoted { // "\nimport x" as it is written in a string
-		for _, escape := range []string{"n", "r", "t"} {
-			if rest, ok := strings.CutPrefix(word, escape); ok && s.escaped(word) {
-				word = rest
-				break
-			}
-		}
+	escape := s.at - len(word) - 1
+	if s.quoted && escape >= 0 && s.text[escape] == '\\' && strings.Contains("nrt", word[:1]) { // "\nimport x" as it is written in a string
+		word = word[1:]
 	}
 	switch word {
 	case "import":
@@ -179,23 +173,15 @@ func (s *pythonScanner) keyword(word string) {
 	}
 }
 
-// escaped reports whether a backslash stands before the word that was just read.
-func (s *pythonScanner) escaped(word string) bool {
-	before := s.at - len(word) - 1
-	return before >= 0 && s.text[before] == '\\'
-}
-
 // dotted reads a name with its dots; "" where there is none.
 func (s *pythonScanner) dotted(brackets bool) string {
 	var name strings.Builder
 	for {
 		s.space(brackets)
-		if s.at >= len(s.text) || !isWordByte(s.text[s.at]) {
-			return name.String()
-		}
-		name.WriteString(s.word())
+		word := s.word()
+		name.WriteString(word)
 		s.space(brackets)
-		if !s.take('.') {
+		if word == "" || !s.take('.') {
 			return name.String()
 		}
 		name.WriteByte('.')
@@ -216,15 +202,13 @@ func (s *pythonScanner) from() {
 	}
 	s.space(false)
 	before := s.at
-	if s.at < len(s.text) && isWordByte(s.text[s.at]) {
-		if s.word() == "import" {
-			base := strings.Repeat(".", dots) + module
-			s.add(base)
-			s.names(base)
-			return
-		}
+	if s.word() != "import" {
+		s.at = before
+		return
 	}
-	s.at = before
+	base := strings.Repeat(".", dots) + module
+	s.add(base)
+	s.names(base)
 }
 
 // names reads the list after import, of modules or of names in one.
@@ -248,16 +232,17 @@ func (s *pythonScanner) names(base string) {
 		s.add(join + name)
 		s.space(brackets)
 		before := s.at
-		if s.at < len(s.text) && isWordByte(s.text[s.at]) {
-			if s.word() != "as" {
-				s.at = before
-				return
+		switch s.word() {
+		case "":
+		case "as":
+			s.space(brackets)
+			if alias := s.word(); alias != "" && alias != name && base == "importlib" {
+				s.giveUp() // it is import_module, or __import__
 			}
 			s.space(brackets)
-			if s.at < len(s.text) && isWordByte(s.text[s.at]) && s.word() != name && base == "importlib" {
-				s.opaque = s.opaque || !s.quoted // import_module, or __import__
-			}
-			s.space(brackets)
+		default:
+			s.at = before
+			return
 		}
 		if !s.take(',') {
 			return
@@ -272,47 +257,43 @@ func (s *pythonScanner) call() {
 	s.space(true)
 	if !s.take('(') { // it may be called by another name
 		s.at = start
-		s.opaque = s.opaque || !s.quoted
+		s.giveUp()
 		return
 	}
 	inside := s.at
+	defer func() { s.at = inside }() // strings and calls among the arguments are read as everywhere
 	name, ok := s.argument("name")
 	if !ok {
-		s.at = inside
-		s.opaque = s.opaque || !s.quoted
+		s.giveUp()
 		return
 	}
 	if s.space(true); s.at < len(s.text) && s.text[s.at] != ',' && s.text[s.at] != ')' { // the name goes on
-		s.opaque = s.opaque || !s.quoted
+		s.giveUp()
 	}
-	if relative := strings.TrimLeft(name, "."); relative != name {
-		if s.take(',') {
-			if pkg, ok := s.argument("package"); ok && pkg != "" {
-				for range len(name) - len(relative) - 1 {
-					pkg = pkg[:max(0, strings.LastIndexByte(pkg, '.'))]
-				}
-				s.add(pkg + "." + relative)
+	if relative := strings.TrimLeft(name, "."); relative != name && s.take(',') {
+		if pkg, ok := s.argument("package"); ok {
+			for range len(name) - len(relative) - 1 {
+				pkg = pkg[:max(0, strings.LastIndexByte(pkg, '.'))]
 			}
+			s.add(pkg + "." + relative)
 		}
 	}
 	s.add(name)
-	s.at = inside // strings and calls among the arguments are read as everywhere
 }
+
+// giveUp records that more may be imported than is found; a string or comment may be prose.
+func (s *pythonScanner) giveUp() { s.opaque = s.opaque || !s.quoted }
 
 // argument reads a literal that names a module.
 func (s *pythonScanner) argument(keyword string) (string, bool) {
 	s.space(true)
-	if s.at < len(s.text) && isWordByte(s.text[s.at]) {
-		if word := s.word(); word == keyword {
-			s.space(true)
-			if !s.take('=') {
-				return "", false
-			}
-			s.space(true)
-			if s.at < len(s.text) && isWordByte(s.text[s.at]) {
-				s.word()
-			}
+	if s.word() == keyword { // other words are a string's prefix
+		s.space(true)
+		if !s.take('=') {
+			return "", false
 		}
+		s.space(true)
+		s.word()
 	}
 	if s.quoted {
 		s.take('\\')
@@ -340,11 +321,9 @@ func (s *pythonScanner) argument(keyword string) (string, bool) {
 }
 
 func (s *pythonScanner) add(name string) {
-	for i := range len(name) {
-		if name[i] >= 0x80 { // Python takes other letters that look alike for the same
-			s.opaque = s.opaque || !s.quoted
-			return
-		}
+	if strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 }) { // Python takes other letters that look alike for the same
+		s.giveUp()
+		return
 	}
 	s.found = append(s.found, pythonImport{name: name, quoted: s.quoted})
 }

@@ -36,50 +36,62 @@ type recipe struct {
 
 // recipe plans a request without reading any file of the user's.
 func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result.Fault) {
-	if fault := refuseFlags(request.Variant.Kernel.Name, request.Variant.Kernel.Flags); fault != nil {
-		return nil, fault
-	}
 	k := request.Variant.Kernel
-	tool := b.cc
-	switch filepath.Ext(k.Source) {
-	case ".c":
-	case ".cc", ".cpp", ".cxx":
-		tool = b.cxx
-	case ".cu":
-		if k.Launcher {
-			return b.launcherRecipe(ctx, request)
-		}
-		return b.cudaRecipe(ctx, request)
-	case ".py":
-		return b.pythonRecipe(request)
-	default:
-		return nil, newFault(result.CauseUnsupported, "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu", "%s is of no known language", k.Source)
+	if fault := refuseFlags(k.Name, k.Flags); fault != nil {
+		return nil, fault
 	}
 	dir, err := filepath.Abs(request.Dir)
 	if err != nil {
 		return nil, internal("find the spec's folder", err)
 	}
+	r := &recipe{dir: dir, variant: request.Variant, module: request.Module}
+	switch filepath.Ext(k.Source) {
+	case ".c":
+		return r, r.planHost(ctx, b.cc)
+	case ".cc", ".cpp", ".cxx":
+		return r, r.planHost(ctx, b.cxx)
+	case ".cu":
+		if k.Launcher {
+			return r, b.planLauncher(ctx, r)
+		}
+		return r, b.planCUDA(ctx, r)
+	case ".py":
+		r.planPython()
+		return r, nil
+	}
+	return nil, newFault(result.CauseUnsupported, "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu", "%s is of no known language", k.Source)
+}
+
+// planHost plans a C or C++ kernel.
+func (r *recipe) planHost(ctx context.Context, tool *tool) *result.Fault {
 	c, fault := tool.find(ctx)
 	if fault != nil {
-		return nil, fault
+		return fault
 	}
-	r := &recipe{dir: dir, variant: request.Variant, compiler: c}
+	k := r.variant.Kernel
 	compile, link := splitFlags(k.Flags)
-	r.compile = slices.Concat(defaultFlags, compile)
-	for _, define := range request.Variant.Defines() {
-		r.compile = append(r.compile, "-D"+define)
-	}
+	r.compiler = c
+	r.compile = slices.Concat(defaultFlags, compile, r.defines("-D"))
 	r.link = slices.Concat(link, linkFlags)
 	r.libraries = len(link) > len(compile)
 
 	// The symbols are not known before compiling, but follow from the entries.
 	shim, err := shimSource(k, entriesOf(k))
 	if err != nil {
-		return nil, internal("write the shim", err)
+		return internal("write the shim", err)
 	}
 	r.hash = hashOf(format, []string{target(), c.Name, c.Version, c.Target, c.Linker}, c.Command[1:], c.parts(), environment(),
 		k.Source, r.compile, r.link, shimFlags, shim, versionScript())
-	return r, nil
+	return nil
+}
+
+// defines returns the flags that define the variant's macros.
+func (r *recipe) defines(flag string) []string {
+	var flags []string
+	for _, define := range r.variant.Defines() {
+		flags = append(flags, flag+define)
+	}
+	return flags
 }
 
 // entriesOf returns the entries of a kernel's launches.
@@ -119,9 +131,5 @@ func linkOnly(flag string) bool {
 	if strings.HasPrefix(flag, "-") {
 		return strings.HasPrefix(flag, "-L") || strings.HasPrefix(flag, "-l") || strings.HasPrefix(flag, "-Wl,")
 	}
-	switch filepath.Ext(flag) {
-	case ".a", ".o", ".so":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".a", ".o", ".so"}, filepath.Ext(flag))
 }

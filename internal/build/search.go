@@ -14,8 +14,7 @@ type searchPath struct {
 	forced  []string // headers that flags include
 }
 
-// searchFlags are followed by a folder or header: in the next word, after =, and for those of one
-// dash in the same word.
+// searchFlags are followed by a folder or header.
 var searchFlags = map[string]string{
 	"-I": "-I", "--include-directory": "-I", "--include-path": "-I",
 	"-isystem": "-isystem", "--system-include": "-isystem",
@@ -48,37 +47,41 @@ func (r *recipe) searchPath() searchPath {
 // folder that the compiler runs in.
 func folderList(variable string) []string { return filepath.SplitList(os.Getenv(variable)) }
 
-// parseSearchFlags returns the values of the flags that matter, by the flag's usual
-// name.
+// parseSearchFlags returns the values of the search flags, by the flag's usual name.
 func parseSearchFlags(flags []string, commas bool) map[string][]string {
-	named := map[string][]string{}
-	add := func(name, value string) {
-		values := []string{value}
-		if commas { // nvcc takes several at once
-			values = strings.Split(value, ",")
+	named := flagValues(unnested(flags), searchFlags)
+	if commas { // nvcc takes several at once
+		for name, values := range named {
+			named[name] = strings.Split(strings.Join(values, ","), ",")
 		}
-		named[name] = append(named[name], values...)
 	}
+	return named
+}
+
+// flagValues returns the values of flags, by the flag's usual name. A value is in the next word,
+// after =, or for flags of one dash in the same word.
+func flagValues(words []string, usual map[string]string) map[string][]string {
+	values := map[string][]string{}
 	waiting := ""
-	for _, word := range unnested(flags) {
+	for _, word := range words {
 		name, value, hasValue := strings.Cut(word, "=")
 		switch {
 		case waiting != "":
-			add(waiting, word)
+			values[waiting] = append(values[waiting], word)
 			waiting = ""
-		case searchFlags[word] != "":
-			waiting = searchFlags[word]
-		case hasValue && searchFlags[name] != "":
-			add(searchFlags[name], value)
+		case usual[word] != "":
+			waiting = usual[word]
+		case hasValue && usual[name] != "":
+			values[usual[name]] = append(values[usual[name]], value)
 		default:
-			for flag, usual := range searchFlags {
+			for flag, name := range usual {
 				if value, ok := strings.CutPrefix(word, flag); ok && !strings.HasPrefix(flag, "--") {
-					add(usual, value)
+					values[name] = append(values[name], value)
 				}
 			}
 		}
 	}
-	return named
+	return values
 }
 
 // passedOn are flags whose value is passed to another program that reads headers.

@@ -55,10 +55,7 @@ func instantiated(entry string, v spec.Variant) (instance string, passed []strin
 func (c *cudaPlan) without(flags []string, source []byte) []string {
 	declared := templateParameters(source)
 	return slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
-		define, isShort := strings.CutPrefix(flag, "-D")
-		if !isShort {
-			define = strings.TrimPrefix(flag, "--define-macro=")
-		}
+		define := strings.TrimPrefix(strings.TrimPrefix(flag, "-D"), "--define-macro=")
 		name, _, _ := strings.Cut(define, "=")
 		return define != flag && slices.Contains(c.passed, name) && declared[name]
 	})
@@ -114,16 +111,11 @@ func (c *cudaPlan) explain(fault *result.Fault, output string) *result.Fault {
 // that is launched, which makes the compiler instantiate it. It is empty when
 // there are none.
 func (c *cudaPlan) instances(source string) string {
-	var refs []string
-	for _, entry := range c.entries {
-		if strings.Contains(entry, "<") {
-			refs = append(refs, "(void *)&"+entry)
-		}
-	}
-	if refs == nil {
+	templates := c.templates()
+	if templates == nil {
 		return ""
 	}
-	return fmt.Sprintf("#include %q\nstatic __attribute__((used)) void *pawl_instances[] = {%s};\n", source, strings.Join(refs, ", "))
+	return fmt.Sprintf("#include %q\nstatic __attribute__((used)) void *pawl_instances[] = {(void *)&%s};\n", source, strings.Join(templates, ", (void *)&"))
 }
 
 // templates returns the entries that must be instantiated to exist.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func (s *folderSet) add(paths ...string) {
 // has reports whether a file is in one of the folders.
 func (s *folderSet) has(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
-	return err == nil && slices.ContainsFunc(*s, func(folder string) bool { return holds(folder, real) })
+	return err == nil && oneHolds(*s, real)
 }
 
 // installed are the subfolders of an installation, beside its bin. The rest of that folder may be
@@ -106,12 +107,9 @@ func libraryFolders(binary *elf.File, path string) []string {
 	return folders
 }
 
-// asker runs a compiler for an answer. Its output on stdout and stderr counts, and no answer is an
-// answer, too.
-type asker func(args ...string) string
-
-// answerOf asks in the language that the answers are parsed in.
-func answerOf(ctx context.Context, command, args []string) string {
+// answerOf runs a compiler for an answer, in the language that answers are parsed in. Its output on
+// stdout and stderr counts, and no answer is an answer, too.
+func answerOf(ctx context.Context, command []string, args ...string) string {
 	cmd := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.WaitDelay = time.Second // what a script has started may hold its output open
@@ -121,7 +119,7 @@ func answerOf(ctx context.Context, command, args []string) string {
 
 // hostFolders returns what a C or C++ compiler reports to read: itself, the programs that it
 // starts, its headers and libraries, its sysroot.
-func hostFolders(program, target string, ask asker) []string {
+func hostFolders(program, target string, ask func(args ...string) string) []string {
 	var s folderSet
 	s.addProgram(program, target)
 	for line := range strings.Lines(ask("-print-search-dirs")) {
@@ -150,20 +148,11 @@ func hostFolders(program, target string, ask asker) []string {
 
 // cudaFolders returns what nvcc reports to read: its toolkit, and the folders of the host compiler
 // that it starts. Environment and profile may name further folders.
-func cudaFolders(ctx context.Context, program string, ask asker) []string {
+func cudaFolders(ctx context.Context, command []string) []string {
 	var s folderSet
-	s.addToolkit(program)
-	dir, err := os.MkdirTemp("", "pawl-nvcc-")
-	if err != nil {
-		return s
-	}
-	defer os.RemoveAll(dir)
-	source := filepath.Join(dir, "empty.cu")
-	if err := os.WriteFile(source, nil, 0o644); err != nil {
-		return s
-	}
+	s.addToolkit(command[0])
 	var hosts []string
-	for line := range strings.Lines(ask("--dryrun", "-shared", "-Xcompiler", "-fPIC", "-o", filepath.Join(dir, "empty.so"), source)) {
+	for line := range strings.Lines(dryRun(ctx, command, "empty.so", "-shared", "-Xcompiler", "-fPIC")) {
 		line, said := strings.CutPrefix(strings.TrimSpace(line), "#$ ")
 		if !said {
 			continue
@@ -192,7 +181,7 @@ func cudaFolders(ctx context.Context, program string, ask asker) []string {
 		hosts = append(hosts, path)
 	}
 	for _, host := range hosts {
-		s.add(hostFolders(host, "", func(args ...string) string { return answerOf(ctx, []string{host}, args) })...)
+		s.add(hostFolders(host, "", func(args ...string) string { return answerOf(ctx, []string{host}, args...) })...)
 	}
 	return slices.DeleteFunc(s, sandbox.Broad)
 }
@@ -218,42 +207,17 @@ func (s *folderSet) addToolkit(program string) {
 
 // addFlags adds the folders of -I, -isystem and -L.
 func (s *folderSet) addFlags(words []string) {
-	for i, word := range words {
-		for _, flag := range []string{"-I", "-L", "-isystem"} {
-			path, ok := strings.CutPrefix(word, flag)
-			if ok && path == "" && i+1 < len(words) {
-				path = words[i+1]
-			}
-			if ok {
-				s.add(path)
-			}
-		}
-	}
+	s.add(flagValues(words, map[string]string{"-I": "folder", "-L": "folder", "-isystem": "folder"})["folder"]...)
 }
+
+var shellWord = regexp.MustCompile(`(?:"[^"]*"?|[^ "])+`)
 
 // shellFields splits a line into words, with quotes that may be in the middle of one
 // taken away, as nvcc prints them.
 func shellFields(line string) []string {
-	var words []string
-	var word strings.Builder
-	begun, quoted := false, false
-	for _, c := range line {
-		switch {
-		case c == '"':
-			begun, quoted = true, !quoted
-		case c == ' ' && !quoted:
-			if begun {
-				words = append(words, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			begun = true
-			word.WriteRune(c)
-		}
-	}
-	if begun {
-		words = append(words, word.String())
+	words := shellWord.FindAllString(line, -1)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, `"`, "")
 	}
 	return words
 }

@@ -27,7 +27,7 @@ func newToolkitBuilder(t *testing.T, toolkit cubintest.Toolkit, arch string) *Bu
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := b.runtime.find(); err != nil || !strings.HasPrefix(c.file, toolkit.Folder) {
+	if c, err := b.runtime(); err != nil || !strings.HasPrefix(c.file, toolkit.Folder) {
 		t.Fatalf("%s: %+v, %v", toolkit.Name, c, err)
 	}
 	return b
