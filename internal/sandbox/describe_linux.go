@@ -48,16 +48,15 @@ func (t thread) str(addr uint64) (string, error) {
 // describePath says what a call on files tried that the policy does not grant, or "" when there is
 // nothing to say.
 func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
+	flags := r.openFlags(t, c, args)
+	opens := c.verb == verbOpen || c.verb == verbCreate
+	follow := c.verb == verbTruncate ||
+		opens && flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 	var at [2]located
 	for i, p := range c.places {
 		path, err := t.str(args[p.path])
 		if err != nil || path == "" {
 			return ""
-		}
-		follow := c.verb == verbCreate || c.verb == verbTruncate
-		if c.verb == verbOpen {
-			flags := r.openFlags(t, c, args)
-			follow = flags&unix.O_NOFOLLOW == 0 && flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
 		}
 		at[i] = t.locate(p.folder(args), path, follow)
 		if at[i].internal || at[i].real == "" {
@@ -66,10 +65,8 @@ func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
 	}
 	first, second := at[0], at[1]
 	switch c.verb {
-	case verbOpen:
-		return r.describeOpen(first, r.openFlags(t, c, args))
-	case verbCreate:
-		return r.describeOpen(first, unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC)
+	case verbOpen, verbCreate:
+		return r.describeOpen(first, flags)
 	case verbLink, verbRename:
 		if !first.exists || !second.parent || r.mayWrite(first.real) && r.mayWrite(second.real) {
 			return ""
@@ -88,6 +85,9 @@ func (r *reach) describePath(t thread, c pathCall, args [6]uint64) string {
 }
 
 func (r *reach) openFlags(t thread, c pathCall, args [6]uint64) uint64 {
+	if c.verb == verbCreate {
+		return unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
+	}
 	if c.nr != unix.SYS_OPENAT2 {
 		return args[c.flags]
 	}
@@ -108,15 +108,11 @@ func (r *reach) describeOpen(at located, flags uint64) string {
 	// Searching for missing files is how loaders find existing ones.
 	case creates && !at.parent, !creates && !at.exists:
 		return ""
+	case (creates || writes) && r.mayWrite(at.real):
+		return ""
 	case creates:
-		if r.mayWrite(at.real) {
-			return ""
-		}
 		return fmt.Sprintf("create %s%s", at.real, at.through())
 	case writes:
-		if r.mayWrite(at.real) {
-			return ""
-		}
 		return fmt.Sprintf("open %s for writing%s", at.real, at.through())
 	case r.mayRead(at.real), at.folder && r.mayList(at.real):
 		return ""
@@ -177,12 +173,10 @@ func describe(t thread, made call) string {
 		return fmt.Sprintf("system call %d of another architecture", nr&^foreignBit)
 	}
 	switch nr {
-	case unix.SYS_SOCKET, unix.SYS_SOCKETPAIR:
-		name := "socket"
-		if nr == unix.SYS_SOCKETPAIR {
-			name = "socketpair"
-		}
-		return fmt.Sprintf("%s(%s, %s)", name, nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
+	case unix.SYS_SOCKET:
+		return fmt.Sprintf("socket(%s, %s)", nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
+	case unix.SYS_SOCKETPAIR:
+		return fmt.Sprintf("socketpair(%s, %s)", nameOf(families, args[0]), nameOf(socketTypes, args[1]&0xf))
 	case unix.SYS_CONNECT:
 		return describeConnect(t, args)
 	case unix.SYS_CLONE:
@@ -194,12 +188,6 @@ func describe(t thread, made call) string {
 		return t.at("exec", place{cwd, 0}, args)
 	case unix.SYS_EXECVEAT:
 		return t.at("exec", place{0, 1}, args)
-	case unix.SYS_PTRACE:
-		return fmt.Sprintf("ptrace(%d)", int32(args[1]))
-	case unix.SYS_PROCESS_VM_READV:
-		return fmt.Sprintf("process_vm_readv(%d)", int32(args[0]))
-	case unix.SYS_PROCESS_VM_WRITEV:
-		return fmt.Sprintf("process_vm_writev(%d)", int32(args[0]))
 	case unix.SYS_PERSONALITY:
 		return "personality"
 	}
@@ -218,6 +206,8 @@ func describe(t thread, made call) string {
 	switch c := findRefused(nr); {
 	case c == nil:
 		return fmt.Sprintf("system call %d", nr)
+	case c.pid > 0:
+		return fmt.Sprintf("%s(%d)", c.name, int32(args[c.pid-1]))
 	case c.on == nil:
 		return c.name
 	default:

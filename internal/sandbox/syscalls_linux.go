@@ -17,6 +17,7 @@ type sysCall struct {
 	name string
 	on   *place // the file it is about, where that is worth saying
 	mode int    // argument that holds a new mode, 0 where there is none
+	pid  int    // argument that holds a process, counted from 1, 0 where there is none
 }
 
 // foreign stands for any call of another architecture.
@@ -26,9 +27,9 @@ const foreign = 0xffffffff
 // want of a capability anyway; they are listed so that they get a name.
 var refused = append([]sysCall{
 	// other processes
-	{nr: unix.SYS_PTRACE, name: "ptrace"},
-	{nr: unix.SYS_PROCESS_VM_READV, name: "process_vm_readv"},
-	{nr: unix.SYS_PROCESS_VM_WRITEV, name: "process_vm_writev"},
+	{nr: unix.SYS_PTRACE, name: "ptrace", pid: 2},
+	{nr: unix.SYS_PROCESS_VM_READV, name: "process_vm_readv", pid: 1},
+	{nr: unix.SYS_PROCESS_VM_WRITEV, name: "process_vm_writev", pid: 1},
 	{nr: unix.SYS_PIDFD_GETFD, name: "pidfd_getfd"},
 	{nr: unix.SYS_KCMP, name: "kcmp"},
 	// out of the process group, and so out of reach of Kill

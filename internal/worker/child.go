@@ -47,15 +47,14 @@ type child struct {
 
 	house household // its children
 
-	asking sync.Mutex // one request in flight
-	help   help       // computed by children for it; guarded by asking
-	code   codeWatch  // guarded by asking
-	pause  pause      // until the next request; guarded by asking
+	peak    atomic.Int64 // most memory that it was seen to use, in bytes
+	mu      sync.Mutex
+	verdict *result.Fault // why the worker ended it, if it did; guarded by mu
 
-	peak atomic.Int64 // most memory that it was seen to use, in bytes
-
-	mu        sync.Mutex
-	verdict   *result.Fault // why the worker ended it, if it did
+	asking    sync.Mutex // held while a request is handled; it guards what follows
+	help      help       // computed by children for a request
+	code      codeWatch
+	pause     pause // until the next request
 	buffers   []wire.Range
 	args      []wire.Arg // of the last problem
 	reference bool       // it only gives right answers
@@ -66,7 +65,7 @@ type child struct {
 	loaded    bool       // it has loaded something
 	processor bool       // its code runs on the CPU, with or without a GPU
 	seen      *sight     // the last reading of its counters
-	stateRead time.Time  // when its device's state was last read; guarded by mu
+	stateRead time.Time  // when its device's state was last read
 }
 
 type limits struct {
@@ -82,11 +81,7 @@ const hostDevice = "host"
 
 // onGPU reports whether the cell's kernels run on a GPU: it has one, and its framework
 // uses it.
-func (c *child) onGPU() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.device != hostDevice && !c.processor
-}
+func (c *child) onGPU() bool { return c.device != hostDevice && !c.processor }
 
 // openChild starts a cell and waits for its hello.
 func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device string) (*child, error) {
@@ -216,10 +211,6 @@ func (c *child) greet(ctx context.Context) error {
 
 // ask sends one request and waits for its reply; took is measured by the worker's clock.
 func (c *child) ask(ctx context.Context, op string, body any, deadline time.Duration) (reply *wire.Frame, took time.Duration, err error) {
-	if !c.asking.TryLock() {
-		return nil, 0, result.Faultf(result.CauseProtocol, "the cell is busy: one request at a time")
-	}
-	defer c.asking.Unlock()
 	if len(c.frames) > 0 {
 		return nil, 0, c.fail(c.forged("answered before it was asked"))
 	}
@@ -346,10 +337,9 @@ func (c *child) fail(why *result.Fault) error {
 // story returns everything known of a cell that has ended.
 func (c *child) story() error {
 	c.mu.Lock()
-	fault, buffers := c.verdict, c.buffers
+	fault := c.verdict
 	c.mu.Unlock()
-	text := c.log.String()
-	died, printed := causeOfDeath(c.state, text, buffers)
+	died, printed := causeOfDeath(c.state, c.log.String(), c.buffers)
 	if fault == nil {
 		fault = died
 	}

@@ -27,8 +27,6 @@ import (
 // outputFolder returns the folder for a cell's next outputs: in memory where that is allowed and
 // they are small compared with the free space, else inside its scratch.
 func (c *child) outputFolder() (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	size := int64(0)
 	for _, arg := range c.args {
 		if arg.Role == string(spec.RoleOut) || arg.Role == string(spec.RoleInOut) {
@@ -50,12 +48,8 @@ func (c *child) outputFolder() (string, error) {
 	return c.leaves, nil
 }
 
-func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
-	m.Cell = 0
+func (s *server) produce(ctx context.Context, c *child, m wire.Produce) (*wire.ProduceReply, error) {
+	var err error
 	if m.Outputs, err = c.outputFolder(); err != nil {
 		return nil, err
 	}
@@ -70,11 +64,8 @@ func (s *server) produce(ctx context.Context, m wire.Produce) (*wire.ProduceRepl
 // collect takes the outputs that a cell claims to have left. It does not trust the cell: each must
 // be there, a plain file, and as long as its argument.
 func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
-	c.mu.Lock()
-	args, alone, folder, reference := c.args, c.alone, c.leaves, c.reference
-	c.mu.Unlock()
 	var kept []wire.Buffer
-	for number, arg := range args {
+	for number, arg := range c.args {
 		if arg.Role != string(spec.RoleOut) && arg.Role != string(spec.RoleInOut) {
 			continue
 		}
@@ -83,17 +74,17 @@ func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
 		kind := dtype.Type(arg.DType)
-		if wider := dtype.Type(claimed[at].DType); reference && wider.Holds(kind) {
+		if wider := dtype.Type(claimed[at].DType); c.reference && wider.Holds(kind) {
 			kind = wider
 		}
-		sha, err := s.store.keep(filepath.Join(folder, strconv.Itoa(number)+".bin"), arg.Count*int64(kind.Size()), alone)
+		sha, err := s.store.keep(filepath.Join(c.leaves, strconv.Itoa(number)+".bin"), arg.Count*int64(kind.Size()), c.alone)
 		if errors.Is(err, errNoOutput) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left an output of argument %s that cannot be: %v", arg.Name, err)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("keep the output of argument %s: %w", arg.Name, err)
 		}
-		one := wire.Buffer{Arg: number, SHA256: sha, Returned: reference && claimed[at].Returned}
+		one := wire.Buffer{Arg: number, SHA256: sha, Returned: c.reference && claimed[at].Returned}
 		if string(kind) != arg.DType {
 			one.DType = string(kind)
 		}
@@ -227,18 +218,13 @@ type keptOutput struct {
 }
 
 // judge lets an oracle cell compare the outputs of other cells.
-func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) judge(ctx context.Context, c *child, m wire.Judge) (*wire.Judged, error) {
 	if c.kind != "oracle" {
 		return nil, result.Faultf(result.CauseProtocol, "only an oracle cell judges")
 	}
 	if err := fits(m.Args); err != nil {
 		return nil, err
 	}
-	m.Cell = 0
 	for _, list := range []*[]wire.Buffer{&m.Got, &m.Want} {
 		found := slices.Clone(*list)
 		for i, b := range found {
@@ -250,6 +236,6 @@ func (s *server) judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) 
 		*list = found
 	}
 	reply := &wire.Judged{}
-	_, _, err = s.ask(ctx, c, wire.OpJudge, m, m.DeadlineS, reply)
+	_, _, err := s.ask(ctx, c, wire.OpJudge, m, m.DeadlineS, reply)
 	return reply, err
 }

@@ -128,21 +128,26 @@ func (s *server) lockClocks(mhz int, device string) error {
 	return err
 }
 
-func (s *server) cell(id uint64) (*child, error) {
+// claim finds a cell for a request and locks it: a cell handles one at a time.
+func (s *server) claim(id uint64) (*child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.cells[id]
 	if c == nil {
 		return nil, result.Faultf(result.CauseProtocol, "there is no cell %d", id)
 	}
+	if !c.asking.TryLock() {
+		return nil, result.Faultf(result.CauseProtocol, "the cell is busy: one request at a time")
+	}
 	return c, nil
 }
 
 func (s *server) closeCell(ctx context.Context, m wire.Close) (*wire.CloseReply, error) {
-	c, err := s.cell(m.Cell)
+	c, err := s.claim(m.Cell)
 	if err != nil {
 		return nil, err
 	}
+	defer c.asking.Unlock()
 	reply, err := c.close(ctx)
 	s.dropEnded(c)
 	return reply, err
@@ -173,15 +178,11 @@ func (s *server) ask(ctx context.Context, c *child, op string, body any, seconds
 	return frame, took, err
 }
 
-func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
+func (s *server) load(ctx context.Context, c *child, m wire.Load) (*wire.LoadReply, error) {
 	if !s.store.have(m.SHA256) {
 		return nil, result.Faultf(result.CauseProtocol, "the worker does not have the artifact %s", m.SHA256)
 	}
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
-	m.Cell, m.Path = 0, s.store.path(m.SHA256)
+	m.Path = s.store.path(m.SHA256)
 	m.Framework, m.Dirs = c.framework, c.dirs
 	for _, gpu := range s.devices {
 		if gpu.UUID == c.device {
@@ -189,33 +190,21 @@ func (s *server) load(ctx context.Context, m wire.Load) (*wire.LoadReply, error)
 		}
 	}
 	deviceCode := c.kind == "cuda" && s.store.isDeviceCode(m.SHA256)
-	c.mu.Lock()
 	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // set whether or not loading works: the code runs from the first moment
-	c.mu.Unlock()
 	var said wire.Loaded
-	_, _, err = s.ask(ctx, c, wire.OpLoad, m, m.DeadlineS, &said)
+	_, _, err := s.ask(ctx, c, wire.OpLoad, m, m.DeadlineS, &said)
 	onDevice := said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
-	c.mu.Lock()
 	c.processor = err == nil && c.kind == "python" && !onDevice
-	c.mu.Unlock()
 	return &wire.LoadReply{Flush: said.Flush, Runtime: said.Runtime, OnDevice: onDevice, Limits: said.Limits}, err
 }
 
-func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.PrepareReply, error) {
 	if !c.onGPU() {
 		if err := fits(m.Args); err != nil {
 			return nil, err
 		}
 	}
-	m.Cell = 0
-	c.mu.Lock()
 	c.args, c.reference = m.Args, m.Reference
-	first := c.buffers == nil // first problem of this cell
-	c.mu.Unlock()
 	switch {
 	case !m.Pin:
 		m.Cores = nil
@@ -223,16 +212,14 @@ func (s *server) prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareRepl
 		m.Cores = machine.QuietCores(m.Threads)
 	}
 	var before *result.State
-	if first {
+	if c.buffers == nil { // first problem of this cell
 		before = s.state(c, "before")
 	}
 	var said wire.Prepared
 	if _, _, err := s.ask(ctx, c, wire.OpPrepare, m, m.DeadlineS, &said); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
 	c.buffers, c.cores, c.threads = said.Buffers, m.Cores, m.Threads
-	c.mu.Unlock()
 	return &wire.PrepareReply{Prepared: said, State: before}, nil
 }
 
@@ -258,14 +245,19 @@ func fits(args []wire.Arg) error {
 // Both read the same clock, so it is almost nothing.
 const clockSlack = 100 * time.Microsecond
 
-func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, []byte, error) {
-	c, err := s.cell(m.Cell)
-	m.Cell = 0
-	if err == nil && m.Keep > 0 {
-		m.Outputs, err = c.outputFolder()
-	}
-	if err != nil {
-		return nil, nil, err
+// sampled is the answer to a sample request; the samples themselves are in the frame's blob.
+type sampled struct {
+	*wire.SampleReply
+
+	blob []byte
+}
+
+func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled, error) {
+	if m.Keep > 0 {
+		var err error
+		if m.Outputs, err = c.outputFolder(); err != nil {
+			return nil, err
+		}
 	}
 	if m.ForgetBytes = 0; m.Forget {
 		m.ForgetBytes = s.forgetBytes(c)
@@ -275,7 +267,7 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 	busyBefore, clocked := processTime(c.proc.Pid())
 	frame, took, err := s.ask(ctx, c, wire.OpSample, m, m.DeadlineS, &said)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	reply := &wire.SampleReply{WorkerS: took.Seconds()}
 	if busy, ok := processTime(c.proc.Pid()); clocked && ok {
@@ -287,26 +279,26 @@ func (s *server) sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, 
 		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, said.Count)
 	}
 	if err != nil {
-		return nil, nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
+		return nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
 	}
 	claimed := 0.0
 	for _, v := range said.Seconds {
 		claimed += v * float64(m.Repeat)
 	}
 	if claimed > (took + clockSlack).Seconds() {
-		return nil, nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
+		return nil, c.fail(c.forged(fmt.Sprintf("claims %.6f s of launches in a request that took %.6f s by the worker's clock", claimed, took.Seconds())))
 	}
 	reply.Samples = said.Samples
 	if m.Keep > 0 && said.Count >= m.Keep {
 		if reply.Kept, err = s.collect(c, said.Kept); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	reply.PeakBytes = c.peak.Load()
 	if c.dueForState() {
 		reply.State = s.state(c, "during")
 	}
-	return reply, frame.Data, nil
+	return &sampled{reply, frame.Data}, nil
 }
 
 // stateEvery bounds how often a cell's device is read while it is measured: asking NVML takes
@@ -315,8 +307,6 @@ const stateEvery = 100 * time.Millisecond
 
 // dueForState reports whether the device's state was last read long enough ago.
 func (c *child) dueForState() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if time.Since(c.stateRead) < stateEvery {
 		return false
 	}
@@ -324,13 +314,9 @@ func (c *child) dueForState() bool {
 	return true
 }
 
-func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
-	c, err := s.cell(m.Cell)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) run(ctx context.Context, c *child, m wire.Run) (*wire.RunReply, error) {
 	look := m.State
-	m.Cell, m.State = 0, false
+	m.State = false
 	var said wire.Ran
 	energyBefore, metered := s.energy(c)
 	before := s.look(c)
@@ -360,17 +346,12 @@ func (s *server) run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 // look reads a cell's counters of lost time. It returns nil for a cell that has loaded only device
 // code, which runs on no core.
 func (s *server) look(c *child) *sight {
-	c.mu.Lock()
-	alone, cores, last := c.alone, c.cores, c.seen
-	c.mu.Unlock()
-	if alone {
+	if c.alone {
 		return nil
 	}
-	seen := s.witness.look(c.proc.Pid(), cores, last)
+	seen := s.witness.look(c.proc.Pid(), c.cores, c.seen)
 	seen.busy, _ = processTime(c.proc.Pid())
-	c.mu.Lock()
 	c.seen = &seen
-	c.mu.Unlock()
 	return &seen
 }
 
@@ -380,10 +361,7 @@ func (s *server) tollSince(c *child, before *sight) wire.Toll {
 	if before == nil || now == nil {
 		return wire.Toll{}
 	}
-	c.mu.Lock()
-	threads := c.threads
-	c.mu.Unlock()
-	paid := before.until(*now, threads)
+	paid := before.until(*now, c.threads)
 	return wire.Toll{Preempted: paid.switches, WaitedS: paid.waited.Seconds(), StolenS: paid.stolen.Seconds()}
 }
 

@@ -200,20 +200,20 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 	case wire.OpClose:
 		body, err = answer(ctx, frame, s.closeCell)
 	case wire.OpLoad:
-		body, err = answer(ctx, frame, s.load)
+		body, err = onCell(ctx, s, frame, func(m *wire.Load) *uint64 { return &m.Cell }, s.load)
 	case wire.OpPrepare:
-		body, err = answer(ctx, frame, s.prepare)
+		body, err = onCell(ctx, s, frame, func(m *wire.Prepare) *uint64 { return &m.Cell }, s.prepare)
 	case wire.OpSample:
-		var m wire.Sample
-		if err = frame.Decode(&m); err == nil {
-			body, blob, err = s.sample(ctx, m)
+		var took *sampled
+		if took, err = onCell(ctx, s, frame, func(m *wire.Sample) *uint64 { return &m.Cell }, s.sample); err == nil {
+			body, blob = took.SampleReply, took.blob
 		}
 	case wire.OpRun:
-		body, err = answer(ctx, frame, s.run)
+		body, err = onCell(ctx, s, frame, func(m *wire.Run) *uint64 { return &m.Cell }, s.run)
 	case wire.OpProduce:
-		body, err = answer(ctx, frame, s.produce)
+		body, err = onCell(ctx, s, frame, func(m *wire.Produce) *uint64 { return &m.Cell }, s.produce)
 	case wire.OpJudge:
-		body, err = answer(ctx, frame, s.judge)
+		body, err = onCell(ctx, s, frame, func(m *wire.Judge) *uint64 { return &m.Cell }, s.judge)
 	default:
 		err = result.Faultf(result.CauseProtocol, "a worker has no operation %q", frame.Op)
 	}
@@ -227,6 +227,20 @@ func answer[M, R any](ctx context.Context, frame *wire.Frame, do func(context.Co
 		return nil, err
 	}
 	return do(ctx, m)
+}
+
+// onCell decodes a request to the cell that it names and executes it. The cell itself is not told
+// its number.
+func onCell[M, R any](ctx context.Context, s *server, frame *wire.Frame, cell func(*M) *uint64, do func(context.Context, *child, M) (*R, error)) (*R, error) {
+	return answer(ctx, frame, func(ctx context.Context, m M) (*R, error) {
+		c, err := s.claim(*cell(&m))
+		if err != nil {
+			return nil, err
+		}
+		defer c.asking.Unlock()
+		*cell(&m) = 0
+		return do(ctx, c, m)
+	})
 }
 
 // shutdown ends everything the worker started.

@@ -194,7 +194,7 @@ func TestTensorMapArrives(t *testing.T) {
 	d := openStub(t)
 	tensor := TiledTensor{
 		DType: TensorFloat16, Address: 9 << 32, Dims: []uint64{64, 512}, Strides: []uint64{128}, Box: []uint32{64, 16},
-		Swizzle: Swizzle128B, L2Promotion: L2Promotion256B, Fill: FillNaN,
+		Swizzle: 3, L2Promotion: 3, Fill: 1,
 	}
 	encoded, err := d.EncodeTiled(tensor)
 	if err != nil {

@@ -26,47 +26,6 @@ const (
 	TensorBFloat16 TensorDType = 9
 )
 
-// TensorInterleave is a CUtensorMapInterleave.
-type TensorInterleave uint32
-
-// Interleaved layouts.
-const (
-	InterleaveNone TensorInterleave = 0
-	Interleave16B  TensorInterleave = 1
-	Interleave32B  TensorInterleave = 2
-)
-
-// TensorSwizzle is a CUtensorMapSwizzle.
-type TensorSwizzle uint32
-
-// How a tile is spread over the banks of shared memory.
-const (
-	SwizzleNone TensorSwizzle = 0
-	Swizzle32B  TensorSwizzle = 1
-	Swizzle64B  TensorSwizzle = 2
-	Swizzle128B TensorSwizzle = 3
-)
-
-// TensorL2Promotion is a CUtensorMapL2promotion.
-type TensorL2Promotion uint32
-
-// How much is fetched into L2 at a time.
-const (
-	L2PromotionNone TensorL2Promotion = 0
-	L2Promotion64B  TensorL2Promotion = 1
-	L2Promotion128B TensorL2Promotion = 2
-	L2Promotion256B TensorL2Promotion = 3
-)
-
-// TensorFill is a CUtensorMapFloatOOBfill.
-type TensorFill uint32
-
-// What is read outside the tensor.
-const (
-	FillZero TensorFill = 0
-	FillNaN  TensorFill = 1 // treated as zero by fused multiply-add
-)
-
 // TiledTensor is what a tensor map is made from. The innermost dimension comes
 // first.
 type TiledTensor struct {
@@ -76,10 +35,10 @@ type TiledTensor struct {
 	Strides        []uint64 // bytes, of all dimensions but the first
 	Box            []uint32 // elements of a tile
 	ElementStrides []uint32 // all 1 when nil
-	Interleave     TensorInterleave
-	Swizzle        TensorSwizzle
-	L2Promotion    TensorL2Promotion
-	Fill           TensorFill
+	Interleave     uint32   // a CUtensorMapInterleave
+	Swizzle        uint32   // a CUtensorMapSwizzle: how a tile is spread over the banks of shared memory
+	L2Promotion    uint32   // a CUtensorMapL2promotion: how much is fetched into L2 at a time
+	Fill           uint32   // a CUtensorMapFloatOOBfill: what is read outside the tensor
 }
 
 // EncodeTiled makes a tensor map. The driver checks what the hardware asks of

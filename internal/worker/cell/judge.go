@@ -169,13 +169,10 @@ func inputs(m *wire.Judge) ([]oracle.Value, error) {
 			if !t.Valid() || arg.Count <= 0 || oracle.CheckFill(t, fillOf(arg)) != nil {
 				return nil, result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 			}
-			v.Data = make([]byte, arg.Count*int64(t.Size()))
 			if arg.Role == "in" || arg.Role == "inout" {
-				key := keyOf(m.Seed, i, arg, m.Batch)
-				oracle.Generate(v.Data, t, fillOf(arg), key)
-				for step := 1; step <= m.Steps; step++ {
-					oracle.Mutate(v.Data, t, fillOf(arg), key, step)
-				}
+				v.Data = Input(arg, i, m.Seed, m.Batch, m.Steps)
+			} else {
+				v.Data = make([]byte, arg.Count*int64(t.Size()))
 			}
 		}
 		values[i] = v

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/dtype"
 	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
@@ -78,6 +79,17 @@ func keyOf(seed uint64, number int, arg wire.Arg, batch int) uint64 {
 		number = arg.Draws - 1
 	}
 	return oracle.Key(seed, number, batch)
+}
+
+// Input generates the data that a launch finds in an argument, after steps of oracle.Mutate.
+func Input(arg wire.Arg, number int, seed uint64, batch, steps int) []byte {
+	t, fill, key := dtype.Type(arg.DType), fillOf(arg), keyOf(seed, number, arg, batch)
+	data := make([]byte, arg.Count*int64(t.Size()))
+	oracle.Generate(data, t, fill, key)
+	for step := range steps {
+		oracle.Mutate(data, t, fill, key, step+1)
+	}
+	return data
 }
 
 // changed returns the fault of a kernel that wrote to memory it may only read.

@@ -20,16 +20,10 @@ var (
 		dtype.I16: cuda.TensorUint16, dtype.U16: cuda.TensorUint16, dtype.I32: cuda.TensorInt32, dtype.U32: cuda.TensorUint32,
 		dtype.I64: cuda.TensorInt64, dtype.U64: cuda.TensorUint64,
 	}
-	tensorSwizzles = map[string]cuda.TensorSwizzle{
-		"none": cuda.SwizzleNone, "32B": cuda.Swizzle32B, "64B": cuda.Swizzle64B, "128B": cuda.Swizzle128B,
-	}
-	tensorInterleaves = map[string]cuda.TensorInterleave{
-		"none": cuda.InterleaveNone, "16B": cuda.Interleave16B, "32B": cuda.Interleave32B,
-	}
-	tensorPromotions = map[string]cuda.TensorL2Promotion{
-		"none": cuda.L2PromotionNone, "64B": cuda.L2Promotion64B, "128B": cuda.L2Promotion128B, "256B": cuda.L2Promotion256B,
-	}
-	tensorFills = map[string]cuda.TensorFill{"zero": cuda.FillZero, "nan": cuda.FillNaN}
+	tensorSwizzles    = map[string]uint32{"none": 0, "32B": 1, "64B": 2, "128B": 3}
+	tensorInterleaves = map[string]uint32{"none": 0, "16B": 1, "32B": 2}
+	tensorPromotions  = map[string]uint32{"none": 0, "64B": 1, "128B": 2, "256B": 3}
+	tensorFills       = map[string]uint32{"zero": 0, "nan": 1} // fused multiply-add takes such a NaN for zero
 )
 
 // tensorMap encodes the tensor map of an argument over the set's own copy of its

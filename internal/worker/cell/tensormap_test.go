@@ -33,7 +33,7 @@ func TestTiledTensor(t *testing.T) {
 	want := cuda.TiledTensor{
 		DType: cuda.TensorBFloat16, Address: 1<<20 + redZone, Dims: []uint64{64, 512, 2}, Strides: []uint64{128, 65536},
 		Box: []uint32{64, 32, 1}, ElementStrides: []uint32{1, 2, 1},
-		Swizzle: cuda.Swizzle128B, L2Promotion: cuda.L2Promotion256B, Fill: cuda.FillNaN,
+		Swizzle: 3, L2Promotion: 3, Fill: 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

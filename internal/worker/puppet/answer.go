@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"pawl/internal/dtype"
-	"pawl/internal/oracle"
+	"pawl/internal/worker/cell"
 	"pawl/internal/worker/wire"
 )
 
@@ -54,23 +54,9 @@ func (v *version) answer(on data, wrong bool, folder string) []wire.Left {
 
 func (v *version) input(on data) []byte {
 	for number, arg := range v.problem.Args {
-		if arg.Role != "in" {
-			continue
+		if arg.Role == "in" {
+			return cell.Input(arg, number, v.problem.Seed, on.batch, on.steps)
 		}
-		t, fill := dtype.Type(arg.DType), oracle.Fill{Kind: arg.Init, Args: arg.Params}
-		if arg.Init == "" {
-			fill = oracle.Defaults(t)
-		}
-		if arg.Draws > 0 {
-			number = arg.Draws - 1
-		}
-		key := oracle.Key(v.problem.Seed, number, on.batch)
-		content := make([]byte, arg.Count*int64(t.Size()))
-		oracle.Generate(content, t, fill, key)
-		for step := range on.steps {
-			oracle.Mutate(content, t, fill, key, step+1)
-		}
-		return content
 	}
 	return nil
 }
