@@ -46,14 +46,12 @@ func landlockABI() int {
 // and not granted by a rule is refused.
 func handledFS(abi int) uint64 {
 	var rights uint64 = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1
-	if abi >= 2 {
-		rights |= unix.LANDLOCK_ACCESS_FS_REFER
-	}
-	if abi >= 3 {
-		rights |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
-	}
-	if abi >= 5 {
-		rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	for since, right := range map[int]uint64{
+		2: unix.LANDLOCK_ACCESS_FS_REFER, 3: unix.LANDLOCK_ACCESS_FS_TRUNCATE, 5: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
+	} {
+		if abi >= since {
+			rights |= right
+		}
 	}
 	return rights
 }

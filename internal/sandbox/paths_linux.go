@@ -256,19 +256,13 @@ func (r *reach) owns(id int) bool {
 
 // sessionOf reads a process's session, 0 when there is no such process.
 func sessionOf(pid int) int {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	// The name, in parentheses, may itself hold spaces and parentheses.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	const session = 3 // after state, parent and group
 	if len(fields) <= session {
 		return 0
 	}
-	sid, err := strconv.Atoi(fields[session])
-	if err != nil {
-		return 0
-	}
+	sid, _ := strconv.Atoi(fields[session])
 	return sid
 }

@@ -172,21 +172,17 @@ func setLimits(p Policy) error {
 		if l.most == 0 {
 			continue
 		}
-		if err := limit(l.resource, l.most); err != nil {
+		// For good; one above what is allowed becomes that.
+		var now unix.Rlimit
+		err := unix.Getrlimit(l.resource, &now)
+		if most := min(l.most, now.Max); err == nil {
+			err = unix.Setrlimit(l.resource, &unix.Rlimit{Cur: most, Max: most})
+		}
+		if err != nil {
 			return fmt.Errorf("limit %s: %w", l.name, err)
 		}
 	}
 	return nil
-}
-
-// limit sets a limit for good; one above what is allowed becomes that.
-func limit(resource int, most uint64) error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(resource, &now); err != nil {
-		return err
-	}
-	most = min(most, now.Max)
-	return unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most})
 }
 
 // applyLandlock restricts this thread and returns the descriptors that the

@@ -101,21 +101,17 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 const helloWait = 10 * time.Minute
 
 func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
-	type answer struct {
-		frame *wire.Frame
-		err   error
-	}
-	got := make(chan answer, 1)
+	got := make(chan error, 1)
 	go func() {
 		frame, err := reader.Hello()
-		got <- answer{frame, err}
+		if err == nil {
+			err = frame.Decode(&c.hello)
+		}
+		got <- err
 	}()
 	select {
-	case a := <-got:
-		if a.err != nil {
-			return a.err
-		}
-		return a.frame.Decode(&c.hello)
+	case err := <-got:
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(helloWait):

@@ -48,12 +48,11 @@ func findDevices(ctx context.Context, ask bool) (found []result.GPU, err error) 
 // driverLoaded reports whether asking is worthwhile: a machine without NVIDIA's driver must not pay
 // for it.
 func driverLoaded() bool {
-	for _, path := range []string{"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu"} {
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
-	}
-	return false
+	signs := []string{"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu"}
+	return slices.ContainsFunc(signs, func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 // kinds lists the kinds of cells that this worker can open.

@@ -19,10 +19,7 @@ func (s *server) forgetBytes(c *child) int64 {
 	if err != nil {
 		return 0
 	}
-	available, known := machine.MemoryAvailable()
-	if !known {
-		available = 0
-	}
+	available, _ := machine.MemoryAvailable() // 0 where it is not known
 	return sweep(s.caches, c.limits.memory, used.resident, available)
 }
 

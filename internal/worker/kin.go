@@ -200,18 +200,14 @@ func membersOf(group int) []int {
 // kin reads all processes of a cell's group, which no child can leave. So it also finds those whose
 // parents have ended.
 func (h *household) kin(group int) *kin {
-	k := &kin{used: map[int]time.Duration{}, reaped: reapedTime(group)}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", group))
+	k := &kin{used: map[int]time.Duration{}, reaped: parseReaped(stat)}
 	for _, pid := range h.members(group) {
 		if used, ok := processTime(pid); ok {
 			k.used[pid] = used
 		}
 	}
 	return k
-}
-
-func reapedTime(pid int) time.Duration {
-	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return parseReaped(raw)
 }
 
 // parseReaped reads cutime and cstime of /proc/PID/stat, in hundredths of a second.

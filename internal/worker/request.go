@@ -88,10 +88,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	s.mu.Lock()
-	held := s.locks[device] != nil
-	s.mu.Unlock()
-	if held {
+	if s.locks[device] != nil {
 		return nil
 	}
 	lock, err := lockDevice(ctx, device, func() {
@@ -100,8 +97,6 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.locks[device] = lock
 	return nil
 }
@@ -193,9 +188,10 @@ func (s *server) load(ctx context.Context, c *child, m wire.Load) (*wire.LoadRep
 	c.alone, c.loaded = deviceCode && (c.alone || !c.loaded), true // set whether or not loading works: the code runs from the first moment
 	var said wire.Loaded
 	_, _, err := s.ask(ctx, c, wire.OpLoad, m, m.DeadlineS, &said)
-	onDevice := said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
-	c.processor = err == nil && c.kind == "python" && !onDevice
-	return &wire.LoadReply{Flush: said.Flush, Runtime: said.Runtime, OnDevice: onDevice, Limits: said.Limits}, err
+	reply := wire.LoadReply(said)
+	reply.OnDevice = said.OnDevice && c.device != hostDevice // a cell cannot run on a device that it was not given
+	c.processor = err == nil && c.kind == "python" && !reply.OnDevice
+	return &reply, err
 }
 
 func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.PrepareReply, error) {

@@ -46,13 +46,13 @@ type server struct {
 	python   func() (*interpreter, error) // evaluated once
 	sources  sourceFolders
 
-	locking chan struct{} // held while a device's lock is being taken
+	locking chan struct{}       // held while a device's lock is being taken
+	locks   map[string]*os.File // of devices, each taken with its first cell; guarded by locking
 
 	nextCell atomic.Uint64 // number of the last cell
 	inFlight sync.Map      // by request, a context.CancelFunc
 
 	mu       sync.Mutex
-	locks    map[string]*os.File // of devices, each taken with its first cell
 	clocks   map[string]*clockLock
 	cells    map[uint64]*child
 	requests sync.WaitGroup

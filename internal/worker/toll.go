@@ -58,11 +58,12 @@ func (w witness) look(pid int, cores []int, last *sight) sight {
 	defer lookBuffers.Put(buffer)
 	raw := *buffer
 	s := sight{stolen: parseStolen(readInto(cmp.Or(w.stat, filepath.Join(w.proc, "stat")), raw), cores), threads: map[int]thread{}}
+	last = cmp.Or(last, &sight{})
 	tasks := strconv.Itoa(pid) + "/task"
 	for _, tid := range w.tasks(pid) {
 		of := fmt.Sprintf("%s/%d/", tasks, tid)
 		t := parseSchedstat(w.read(of+"schedstat", raw))
-		if known, found := last.of(tid); found && t.ran == known.ran && t.ran > 0 {
+		if known := last.threads[tid]; t.ran == known.ran && t.ran > 0 {
 			t.switches = known.switches
 		} else {
 			t.switches = parseSwitches(w.read(of+"status", raw))
@@ -70,14 +71,6 @@ func (w witness) look(pid int, cores []int, last *sight) sight {
 		s.threads[tid] = t
 	}
 	return s
-}
-
-func (s *sight) of(tid int) (thread, bool) {
-	if s == nil {
-		return thread{}, false
-	}
-	t, found := s.threads[tid]
-	return t, found
 }
 
 func (w witness) read(name string, into []byte) []byte {

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -167,9 +166,8 @@ func (f Function) Launch(s Stream, config LaunchConfig, params ...[]byte) error 
 
 // Param returns the bytes of a value, as a kernel takes it.
 func Param[T ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64](value T) []byte {
-	var buffer bytes.Buffer
-	_ = binary.Write(&buffer, binary.NativeEndian, value) // of fixed size, into memory
-	return buffer.Bytes()
+	raw, _ := binary.Append(nil, binary.NativeEndian, value) // of fixed size
+	return raw
 }
 
 // alignedBytes is n zero bytes at an address that is a multiple of align.

@@ -1,45 +1,39 @@
 package nvml
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Reasons is a set of what may hold the clocks down.
 type Reasons uint64
 
 // Reasons why clocks are not at their highest.
 const (
-	ReasonIdle              Reasons = 0x1
-	ReasonApplicationClocks Reasons = 0x2
-	ReasonPowerCap          Reasons = 0x4
-	ReasonHWSlowdown        Reasons = 0x8
-	ReasonSyncBoost         Reasons = 0x10
-	ReasonSWThermal         Reasons = 0x20
-	ReasonHWThermal         Reasons = 0x40
-	ReasonPowerBrake        Reasons = 0x80
-	ReasonDisplayClock      Reasons = 0x100
+	ReasonIdle Reasons = 1 << iota
+	ReasonApplicationClocks
+	ReasonPowerCap
+	ReasonHWSlowdown
+	ReasonSyncBoost
+	ReasonSWThermal
+	ReasonHWThermal
+	ReasonPowerBrake
+	ReasonDisplayClock
 )
 
-var reasonNames = []struct {
-	reason Reasons
-	name   string
-}{
-	{ReasonIdle, "idle"},
-	{ReasonApplicationClocks, "application clocks"},
-	{ReasonPowerCap, "power cap"},
-	{ReasonHWSlowdown, "hardware slowdown"},
-	{ReasonSyncBoost, "sync boost"},
-	{ReasonSWThermal, "software thermal slowdown"},
-	{ReasonHWThermal, "hardware thermal slowdown"},
-	{ReasonPowerBrake, "hardware power brake"},
-	{ReasonDisplayClock, "display clock"},
+// reasonNames has a name for each of them, in the same order.
+var reasonNames = []string{
+	"idle", "application clocks", "power cap", "hardware slowdown", "sync boost",
+	"software thermal slowdown", "hardware thermal slowdown", "hardware power brake", "display clock",
 }
 
 // Names lists the reasons in words; bits without a name are given as a number.
 func (r Reasons) Names() []string {
 	var names []string
-	for _, known := range reasonNames {
-		if r&known.reason != 0 {
-			names = append(names, known.name)
-			r &^= known.reason
+	for bit, name := range reasonNames {
+		if reason := Reasons(1) << bit; r&reason != 0 {
+			names = append(names, name)
+			r &^= reason
 		}
 	}
 	if r != 0 {
@@ -58,14 +52,8 @@ const (
 	ComputeExclusiveProcess ComputeMode = 3
 )
 
+var computeModes = map[ComputeMode]string{ComputeDefault: "default", ComputeProhibited: "prohibited", ComputeExclusiveProcess: "exclusive process"}
+
 func (m ComputeMode) String() string {
-	switch m {
-	case ComputeDefault:
-		return "default"
-	case ComputeProhibited:
-		return "prohibited"
-	case ComputeExclusiveProcess:
-		return "exclusive process"
-	}
-	return fmt.Sprintf("compute mode %d", int(m))
+	return cmp.Or(computeModes[m], fmt.Sprintf("compute mode %d", int(m)))
 }

@@ -68,7 +68,6 @@ func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
 }
 
 func (c *cudaCell) allocate(p *problem) error {
-	inputs := 0
 	for _, arg := range p.args {
 		if !arg.Buffer {
 			continue
@@ -77,9 +76,6 @@ func (c *cudaCell) allocate(p *problem) error {
 			return result.Faultf(result.CauseProtocol, "argument %s: %d elements of %q", arg.Name, arg.Count, arg.DType)
 		}
 		p.bytes += uint64(arg.Count) * uint64(dtype.Type(arg.DType).Size())
-		if arg.Role == "in" {
-			inputs++
-		}
 	}
 	count := 1
 	if free, _, err := c.driver.MemInfo(); err == nil && p.bytes > 0 {
@@ -100,7 +96,7 @@ func (c *cudaCell) allocate(p *problem) error {
 		p.sets = append(p.sets, set)
 	}
 	var err error
-	if p.sums, err = c.alloc(p, uint64(8*max(1, inputs*count))); err != nil {
+	if p.sums, err = c.alloc(p, uint64(8*max(1, len(p.inputs())))); err != nil {
 		return err
 	}
 	p.zones, err = c.alloc(p, uint64(redZone*max(1, len(p.redZones()))))

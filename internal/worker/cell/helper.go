@@ -153,9 +153,5 @@ func (h *helpers) mutate(s cuda.Stream, at cuda.DevicePtr, count int64, t dtype.
 func poisonWord(t dtype.Type) uint64 {
 	var raw [8]byte
 	oracle.Poison(raw[:], t)
-	word := uint64(0)
-	for i := range raw {
-		word |= uint64(raw[i]) << (8 * i)
-	}
-	return word
+	return binary.LittleEndian.Uint64(raw[:])
 }

@@ -196,12 +196,16 @@ func asked[T any](frame *wire.Frame) (m T) {
 	return m
 }
 
-func load(m wire.Load, sides map[int]*version) wire.Loaded {
-	artifact, err := os.ReadFile(m.Path)
+// must returns what a test needs to go on.
+func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	v := &version{Script: read(artifact)}
+	return value
+}
+
+func load(m wire.Load, sides map[int]*version) wire.Loaded {
+	v := &version{Script: read(must(os.ReadFile(m.Path)))}
 	sides[m.Side] = v
 	if v.Reach {
 		_, _ = net.Dial("tcp", "127.0.0.1:9")

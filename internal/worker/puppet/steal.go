@@ -25,17 +25,11 @@ func stealing() (opts worker.ServeOptions, clear func()) {
 	if !asked {
 		return worker.ServeOptions{}, func() {}
 	}
-	share, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		panic(err)
-	}
+	share := must(strconv.ParseFloat(text, 64))
 	if share == 0 {
 		return worker.ServeOptions{Stat: os.DevNull}, func() {}
 	}
-	folder, err := os.MkdirTemp("", "pawl-proc-")
-	if err != nil {
-		panic(err)
-	}
+	folder := must(os.MkdirTemp("", "pawl-proc-"))
 	core := machine.QuietCore() // that the worker keeps a cell of one thread on
 	began := time.Now()
 	write := func() {

@@ -129,15 +129,8 @@ type Load struct {
 	L2Bytes   int64                      `json:"l2_bytes,omitempty"`  // of the device; filled by the worker
 }
 
-// LoadReply is what the artifact can do.
-type LoadReply struct {
-	Flush   string `json:"flush"`
-	Runtime string `json:"runtime,omitempty"`
-
-	OnDevice bool `json:"on_device,omitempty"` // it runs on a GPU, and the cell was given one
-
-	Limits []string `json:"limits,omitempty"`
-}
+// LoadReply is what the artifact can do. OnDevice also means that the cell was given a GPU.
+type LoadReply Loaded
 
 // Prepare gives a cell a problem: its arguments are allocated and filled.
 type Prepare struct {
