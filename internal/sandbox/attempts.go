@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -16,7 +17,6 @@ const (
 // attemptLog collects attempts, each kind once, in the order first seen.
 type attemptLog struct {
 	mu      sync.Mutex
-	index   map[string]int
 	list    []Attempt
 	further int
 }
@@ -25,7 +25,7 @@ func (l *attemptLog) add(what string) {
 	what = printable(what)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i, ok := l.index[what]; ok {
+	if i := slices.IndexFunc(l.list, func(a Attempt) bool { return a.What == what }); i >= 0 {
 		l.list[i].Count++
 		return
 	}
@@ -33,17 +33,13 @@ func (l *attemptLog) add(what string) {
 		l.further++
 		return
 	}
-	if l.index == nil {
-		l.index = make(map[string]int)
-	}
-	l.index[what] = len(l.list)
 	l.list = append(l.list, Attempt{What: what, Count: 1})
 }
 
 func (l *attemptLog) snapshot() ([]Attempt, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]Attempt(nil), l.list...), l.further
+	return slices.Clone(l.list), l.further
 }
 
 // printable bounds a description and removes control characters that could affect a terminal: paths

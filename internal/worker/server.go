@@ -61,9 +61,7 @@ type server struct {
 // Serve speaks the worker's side of the protocol until in ends, the lease runs
 // out or ctx is cancelled; then it ends its cells.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) error {
-	if opts.Lease == 0 {
-		opts.Lease = DefaultLease
-	}
+	opts.Lease = cmp.Or(opts.Lease, DefaultLease)
 	blobs, err := newStore()
 	if err != nil {
 		return err

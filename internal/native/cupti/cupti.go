@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -102,18 +103,14 @@ func open(candidates []string) (*Tracer, error) {
 
 // libraries returns where CUPTI is looked for.
 func libraries() []string {
-	var found []string
 	names := []string{"libcupti.so.13", "libcupti.so.12"}
 	if named := os.Getenv("PAWL_CUPTI"); named != "" {
 		if info, err := os.Stat(named); err != nil || !info.IsDir() {
 			return []string{named}
 		}
-		for _, name := range names {
-			found = append(found, filepath.Join(named, name))
-		}
-		return found
+		return []string{filepath.Join(named, names[0]), filepath.Join(named, names[1])}
 	}
-	found = append(found, names...)
+	found := slices.Clone(names)
 	homes := []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"}
 	more, _ := filepath.Glob("/usr/local/cuda-1[2-9]*") // fails for a bad pattern only
 	for _, home := range append(homes, more...) {

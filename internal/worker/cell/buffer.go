@@ -96,11 +96,8 @@ func (b *buffer) before() []byte { return b.mapped[b.start-redZone : b.start] }
 func (b *buffer) after() []byte { return b.mapped[b.start+b.size : b.start+b.size+redZone] }
 
 func (b *buffer) paintRedZones() {
-	for _, zone := range [][]byte{b.before(), b.after()} {
-		for i := range zone {
-			zone[i] = redByte
-		}
-	}
+	copy(b.before(), untouched)
+	copy(b.after(), untouched)
 }
 
 // fill gives inputs their generated values and poisons the memory that the kernel must write.

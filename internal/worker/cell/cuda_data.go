@@ -1,5 +1,7 @@
 package cell
 
+import "cmp"
+
 // generate fills a set with the data of its batch.
 func (c *cudaCell) generate(p *problem, set *argSet) error {
 	set.steps = 0
@@ -50,10 +52,7 @@ func (c *cudaCell) step(set *argSet, to int) error {
 		if b.arg.Role != "in" && b.pristine == 0 {
 			continue
 		}
-		at := b.data()
-		if b.pristine != 0 {
-			at = b.pristine
-		}
+		at := cmp.Or(b.pristine, b.data())
 		if err := c.helpers.mutate(c.stream, at, b.arg.Count, b.dtype, fillOf(b.arg), b.key, set.steps+1, to); err != nil {
 			return err
 		}

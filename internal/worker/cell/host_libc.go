@@ -1,7 +1,6 @@
 package cell
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -49,17 +48,11 @@ func (m mapping) holds(address uint64) bool { return m.start <= address && addre
 // pristine reports whether the mapping is unchanged, and all of its pages are the file's: the
 // system makes a private copy of each page that somebody has written to.
 func (m mapping) pristine() bool {
-	file, err := os.Open("/proc/self/smaps")
-	if err != nil || m.line == "" {
-		return false
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() && lines.Text() != m.line {
-	}
+	smaps, _ := os.ReadFile("/proc/self/smaps")
+	_, details, _ := strings.Cut("\n"+string(smaps), "\n"+m.line+"\n")
 	copies := map[string]string{}
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ":")
+	for line := range strings.Lines(details) {
+		name, value, _ := strings.Cut(line, ":")
 		if strings.Contains(name, "-") {
 			break // the next mapping
 		}

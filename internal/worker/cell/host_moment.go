@@ -1,6 +1,8 @@
 package cell
 
 import (
+	"bytes"
+
 	"golang.org/x/sys/unix"
 
 	"pawl/internal/native/dl"
@@ -125,11 +127,7 @@ func (h *host) sealed(read func() snapshot) (snapshot, error) {
 type signalMask struct{ every, before []byte }
 
 func newSignalMask() *signalMask {
-	m := &signalMask{make([]byte, maskBytes), make([]byte, maskBytes)}
-	for i := range m.every {
-		m.every[i] = 0xff
-	}
-	return m
+	return &signalMask{every: bytes.Repeat([]byte{0xff}, maskBytes), before: make([]byte, maskBytes)}
 }
 
 // hold blocks all signals.
