@@ -344,15 +344,8 @@ func (c *child) story() error {
 		fault = died
 	}
 	box := c.sandboxReport()
-	return &ended{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: c.peak.Load(), CellEnded: true, Sanitizer: c.report}}
+	return &Failed{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: c.peak.Load(), CellEnded: true, Sanitizer: c.report}}
 }
-
-// ended is a fault that ended its cell.
-type ended struct{ failure wire.Failure }
-
-func (e *ended) Error() string { return e.failure.Message }
-
-func (e *ended) Unwrap() error { return &e.failure.Fault }
 
 // farewell is how long an idle cell may take to answer a last ping.
 const farewell = 5 * time.Second

@@ -285,7 +285,7 @@ func decodeReply(frame *wire.Frame, reply any) error {
 	return frame.Decode(reply)
 }
 
-// Failed is a request that the worker answered with a fault.
+// Failed is a request that failed: the worker answered it with a fault, or its cell has ended.
 type Failed struct{ wire.Failure }
 
 func (f *Failed) Error() string { return f.Fault.Message }

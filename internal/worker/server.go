@@ -172,13 +172,13 @@ func (s *server) reply(id uint64, body any, blob []byte, err error) {
 		_ = s.out.Send(id, wire.OpOK, body, blob)
 		return
 	}
-	var gone *ended
+	var ended *Failed
 	var fault *result.Fault
 	var broken *wire.Error
 	failure := wire.Failure{}
 	switch {
-	case errors.As(err, &gone):
-		failure = gone.failure
+	case errors.As(err, &ended):
+		failure = ended.Failure
 	case errors.As(err, &fault):
 		failure.Fault = *fault
 	case errors.As(err, &broken):

@@ -44,6 +44,18 @@ func (d *Driver) Device(i int) (Device, error) {
 	return Device{d, handle}, err
 }
 
+// Devices returns all of them.
+func (d *Driver) Devices() ([]Device, error) {
+	count, err := d.DeviceCount()
+	devices := make([]Device, count)
+	for i := range devices {
+		if err == nil {
+			devices[i], err = d.Device(i)
+		}
+	}
+	return devices, err
+}
+
 // Name returns the product name, for a MIG instance with its profile.
 func (v Device) Name() (string, error) {
 	buffer := make([]byte, 256)

@@ -92,7 +92,9 @@ func (f Func) Call(args ...uintptr) uintptr {
 
 // Address returns the address of memory that the garbage collector does not move or
 // free while C uses it: mapped by the system, or kept alive by the caller.
-func Address(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+func Address[T byte | uintptr](memory []T) uintptr {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+}
 
 // CString is s as C wants it, for as long as the pointer is held.
 func CString(s string) *byte { return unsafe.SliceData(append([]byte(s), 0)) }
@@ -102,11 +104,6 @@ func GoString(p *byte) string { return unix.BytePtrToString(p) }
 
 // Text returns what a C function wrote into buffer: all that precedes the first NUL.
 func Text(buffer []byte) string { return unix.ByteSliceToString(buffer) }
-
-// PointerTable returns an array of C pointers outside the Go heap's type system.
-func PointerTable(addresses []uintptr) uintptr {
-	return uintptr(unsafe.Pointer(unsafe.SliceData(addresses)))
-}
 
 // What went wrong is kept per thread: asking for it on another one gives nothing.
 

@@ -124,15 +124,11 @@ func (c *cudaCell) prepareHarness() error {
 
 // pick finds the device with a UUID; without a UUID, the first.
 func pick(d *cuda.Driver, uuid string) (cuda.Device, error) {
-	count, err := d.DeviceCount()
+	devices, err := d.Devices()
 	if err != nil {
 		return cuda.Device{}, err
 	}
-	for i := range count {
-		device, err := d.Device(i)
-		if err != nil {
-			return device, err
-		}
+	for _, device := range devices {
 		if got, err := device.UUID(); uuid == "" || err == nil && got == uuid {
 			return device, nil
 		}

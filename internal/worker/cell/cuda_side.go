@@ -262,7 +262,7 @@ func (c *cudaCell) launch(side *cudaSide) error {
 		side.next = (at + 1) % len(side.problem.sets)
 	}
 	if side.launcher != 0 {
-		side.launcher.Call(dl.PointerTable(side.problem.sets[at].slots), c.stream.Handle())
+		side.launcher.Call(dl.Address(side.problem.sets[at].slots), c.stream.Handle())
 		return nil
 	}
 	for _, call := range side.calls[at] {

@@ -13,16 +13,12 @@ func Devices() ([]result.GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	count, err := driver.DeviceCount()
+	devices, err := driver.Devices()
 	if err != nil {
 		return nil, err
 	}
 	var out []result.GPU
-	for i := range count {
-		device, err := driver.Device(i)
-		if err != nil {
-			return nil, err
-		}
+	for _, device := range devices {
 		gpu, err := describe(driver, device)
 		if err != nil {
 			return nil, err

@@ -276,7 +276,7 @@ func putScalar(slot []byte, arg wire.Arg) error {
 }
 
 func (h *host) launch(repeat int64) {
-	h.runEntry.Call(dl.PointerTable(h.slots), uintptr(repeat))
+	h.runEntry.Call(dl.Address(h.slots), uintptr(repeat))
 }
 
 // measureOverhead times calls that launch nothing, and the clock alone.
