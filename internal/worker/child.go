@@ -221,9 +221,7 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 	defer func() {
 		c.still()
 		if err == nil {
-			if err = c.examineCode(op == wire.OpPing); err != nil {
-				reply = nil
-			}
+			err = c.examineCode(op == wire.OpPing)
 		}
 	}()
 	c.watchHelp(op)
@@ -307,7 +305,7 @@ func unguessable() uint64 {
 	return binary.LittleEndian.Uint64(raw[:])>>11 | 1
 }
 
-// end kills the cell for a reason; the first reason stands.
+// end kills the cell for a reason, if it is known; the first reason stands.
 func (c *child) end(why *result.Fault) {
 	c.mu.Lock()
 	if c.verdict == nil {
@@ -325,11 +323,7 @@ func (c *child) fail(why *result.Fault) error {
 		// seen.
 		why = c.leaving()
 	}
-	if why != nil {
-		c.end(why)
-	} else {
-		_ = c.proc.Kill()
-	}
+	c.end(why)
 	<-c.exited
 	return c.story()
 }

@@ -25,8 +25,7 @@ func Problem(in *spec.Instance, symbols []string) wire.Prepare {
 			a.Shape = arg.Shape
 			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args
 		} else if arg.TensorMap != nil {
-			tensorMap := wire.TensorMap(*arg.TensorMap)
-			a.TensorMap = &tensorMap
+			a.TensorMap = new(wire.TensorMap(*arg.TensorMap))
 		} else {
 			a.Value = arg.Scalar.String()
 		}

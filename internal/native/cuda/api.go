@@ -30,7 +30,7 @@ var (
 	cuDeviceGet                                 = function("cuDeviceGet")
 	cuDeviceGetCount                            = function("cuDeviceGetCount")
 	cuDeviceGetName                             = function("cuDeviceGetName")
-	cuDeviceGetUuid                             = function("cuDeviceGetUuid_v2")
+	cuDeviceGetUUID                             = function("cuDeviceGetUuid_v2")
 	cuDeviceGetAttribute                        = function("cuDeviceGetAttribute")
 	cuDeviceTotalMem                            = function("cuDeviceTotalMem_v2")
 	cuDevicePrimaryCtxRetain                    = function("cuDevicePrimaryCtxRetain")

@@ -71,7 +71,7 @@ func (v Device) UUID() (string, error) {
 		return "", err
 	}
 	var raw [16]byte
-	if err := v.d.call(cuDeviceGetUuid, uintptr(unsafe.Pointer(&raw)), uintptr(v.handle)); err != nil {
+	if err := v.d.call(cuDeviceGetUUID, uintptr(unsafe.Pointer(&raw)), uintptr(v.handle)); err != nil {
 		return "", err
 	}
 	return formatUUID(raw, IsMIG(name)), nil

@@ -132,11 +132,9 @@ func (c *cudaCell) timed(side *cudaSide, index int, m *wire.Sample) (float64, er
 	section := side.several
 	if m.Repeat == 1 {
 		section.launch = func() error { return c.launch(side) }
-		section.graph = nil
 	}
 	if section.launches = m.Repeat; m.Dry {
 		section.launch = func() error { return nil }
-		section.graph = nil
 	}
 	section.unhidden = m.Unhidden
 	took, err := c.once(side, index, m.Cache == "cold", section)
@@ -177,7 +175,7 @@ func (c *cudaCell) exposed(side *cudaSide, m *wire.Sample) (float64, error) {
 
 // section is the timed part of a sample: one launch in the stream, or a graph of several.
 type section struct {
-	graph    *cuda.GraphExec
+	graph    *cuda.GraphExec // that launch launches; nil: none
 	launch   func() error
 	launches int
 	unhidden bool // on an idle device, so that its time includes the host's part
@@ -188,13 +186,7 @@ func (c *cudaCell) fire(s section) error {
 	if err := c.before.Record(c.stream); err != nil {
 		return err
 	}
-	var err error
-	if s.graph != nil {
-		err = s.graph.Launch(c.stream)
-	} else {
-		err = s.launch()
-	}
-	if err != nil {
+	if err := s.launch(); err != nil {
 		return err
 	}
 	return c.after.Record(c.stream)
@@ -223,7 +215,7 @@ func (c *cudaCell) capture(count int, launch func() error) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	return section{graph: &exec}, exec.Upload(c.stream)
+	return section{graph: &exec, launch: func() error { return exec.Launch(c.stream) }}, exec.Upload(c.stream)
 }
 
 func (s section) drop() {

@@ -2,9 +2,9 @@ package cell
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -17,7 +17,7 @@ import (
 // bench is the oracle's cell: it runs no code but pawl's own, computes the right outputs, and
 // compares.
 type bench struct {
-	asked string                       // the last problem it has computed itself,
+	asked wire.Judge                   // the last problem it has computed itself,
 	known map[int]oracle.Typed[[]byte] // and the answers to it: several may be judged by them
 	terms int64                        // terms that these sum
 }
@@ -107,11 +107,8 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 		}
 		return out, nil
 	}
-	problem, err := json.Marshal(wire.Judge{Oracle: m.Oracle, Elementwise: m.Elementwise, Args: m.Args, Seed: m.Seed, Batch: m.Batch, Steps: m.Steps})
-	if err != nil {
-		return nil, err
-	}
-	if b.known != nil && b.asked == string(problem) {
+	problem := wire.Judge{Oracle: m.Oracle, Elementwise: m.Elementwise, Args: m.Args, Seed: m.Seed, Batch: m.Batch, Steps: m.Steps}
+	if b.known != nil && reflect.DeepEqual(b.asked, problem) {
 		return b.known, nil
 	}
 	b.known, b.terms = nil, 0
@@ -132,7 +129,7 @@ func (b *bench) answers(m *wire.Judge, files *mapped) (map[int]oracle.Typed[[]by
 	for arg, data := range found {
 		out[arg] = oracle.Typed[[]byte]{Data: data, Type: dtype.F64}
 	}
-	b.asked, b.known = string(problem), out
+	b.asked, b.known = problem, out
 	return out, nil
 }
 
