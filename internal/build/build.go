@@ -85,10 +85,8 @@ func (a *Artifact) Read() ([]byte, error) {
 		err = errors.New("it was made anew meanwhile")
 	}
 	if err != nil {
-		return nil, &result.Fault{
-			Cause: result.CauseInternal, Message: fmt.Sprintf("the artifact %.12s cannot be read from the cache again: %v", a.Key, err),
-			Hint: "run it again; PAWL_CACHE names a folder that nobody else empties",
-		}
+		return nil, result.Faultf(result.CauseInternal, "the artifact %.12s cannot be read from the cache again: %v", a.Key, err).
+			WithHint("run it again; PAWL_CACHE names a folder that nobody else empties")
 	}
 	return object, nil
 }

@@ -200,10 +200,10 @@ func TestMissingCompiler(t *testing.T) {
 
 func TestCompilersAreFound(t *testing.T) {
 	t.Setenv("PAWL_CACHE", t.TempDir())
-	found := Compilers(context.Background())
-	if len(found) == 0 || found[0].Name != "cc" || !filepath.IsAbs(found[0].Path) ||
-		found[0].Version != strings.SplitN(mustRun(t, ".", "cc", "--version"), "\n", 2)[0] {
-		t.Errorf("found %+v", found)
+	found, fault := newBuilder(t).cc.find(t.Context())
+	if fault != nil || found.Name != "cc" || !filepath.IsAbs(found.Command[0]) ||
+		found.versionLine() != strings.SplitN(mustRun(t, ".", "cc", "--version"), "\n", 2)[0] {
+		t.Errorf("found %+v, %v", found, fault)
 	}
 }
 

@@ -17,13 +17,6 @@ import (
 	"pawl/internal/result"
 )
 
-// Compiler is a compiler found on this machine.
-type Compiler struct {
-	Name    string // cc or c++
-	Path    string // of the program that $CC or $CXX names
-	Version string // the first line of what it says about itself
-}
-
 // compiler is everything that builds know of a compiler. All its answers about itself are part of
 // every key.
 type compiler struct {
@@ -61,22 +54,6 @@ func (c *compiler) tracksLinkInputs() bool {
 		return major > 2 || minor >= 35
 	}
 	return strings.Contains(c.Linker, "LLD") || strings.Contains(c.Linker, "mold")
-}
-
-// Compilers returns the C, C++ and CUDA compilers that builds on this machine use,
-// without those that are missing.
-func Compilers(ctx context.Context) []Compiler {
-	b, err := New(Options{})
-	if err != nil {
-		return nil
-	}
-	var found []Compiler
-	for _, tool := range []*tool{b.cc, b.cxx, b.nvcc} {
-		if c, fault := tool.find(ctx); fault == nil {
-			found = append(found, Compiler{Name: c.Name, Path: c.Command[0], Version: c.versionLine()})
-		}
-	}
-	return found
 }
 
 // tool is a compiler as the environment names it, looked up when needed.

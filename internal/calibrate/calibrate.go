@@ -108,10 +108,8 @@ func findPlace(ctx context.Context, opts Options) (*place, error) {
 	case opts.Host, opts.Device == FirstDevice && count == 0:
 		return p, nil
 	case opts.Device >= count || opts.Device < FirstDevice:
-		return nil, &result.Fault{
-			Cause: result.CauseUnsupported, Message: fmt.Sprintf("there is no GPU %d; this machine has %d", opts.Device, count),
-			Hint: "pawl doctor shows what is missing; --host measures the processor",
-		}
+		return nil, result.Faultf(result.CauseUnsupported, "there is no GPU %d; this machine has %d", opts.Device, count).
+			WithHint("pawl doctor shows what is missing; --host measures the processor")
 	}
 	p.device = max(0, opts.Device)
 	p.gpu = &hello.Devices[p.device]

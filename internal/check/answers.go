@@ -64,10 +64,8 @@ func (c *check) examByOwn(b *built, x *exam, own *spec.Kernel) *exam {
 	}
 	mine := c.examBy(b, c.Spec, own)
 	if why := mine.why(); why != nil {
-		return &exam{err: &result.Fault{
-			Cause: result.CauseOracle, Message: fmt.Sprintf("this change's oracle cannot be asked: %s; %s", why, theirs),
-			Hint: "mend the oracle: of " + own.Name + " in pawl.yaml, or name another there",
-		}}
+		return &exam{err: result.Faultf(result.CauseOracle, "this change's oracle cannot be asked: %s; %s", why, theirs).
+			WithHint("mend the oracle: of " + own.Name + " in pawl.yaml, or name another there")}
 	}
 	mine.byChange, mine.varies = true, x.varies
 	mine.notes = append(mine.notes, result.Warning{Code: "oracle", Message: theirs + "; this change's own oracle is asked, and nothing becomes the baseline by that"})
@@ -140,7 +138,8 @@ func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 
 // unbuilt returns the fault of a row whose oracle cannot be built.
 func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
-	fault := &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf("%s, %s, cannot be had: %s", x.whose, name, why.Message), Hint: cmp.Or(why.Hint, "mend it") + before}
+	fault := result.Faultf(result.CauseOracle, "%s, %s, cannot be had: %s", x.whose, name, why.Message).
+		WithHint(cmp.Or(why.Hint, "mend it") + before)
 	if x.whose == "" {
 		fault.Message, fault.Hint = fmt.Sprintf("the oracle %s cannot be had: %s", name, why.Message), why.Hint
 	}

@@ -23,9 +23,8 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	v := s.verification
 	for _, job := range s.exam.Jobs() {
 		if job.Record.Fault != nil && s.fault == nil {
-			s.fail("verify", &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s cannot be had: %s", v.Oracle, job.Record.Fault.Message), Hint: job.Record.Fault.Hint,
-			})
+			s.fail("verify", result.Faultf(result.CauseOracle, "the oracle %s cannot be had: %s", v.Oracle, job.Record.Fault.Message).
+				WithHint(job.Record.Fault.Hint))
 		}
 	}
 	defer func() { f.progress.done.Add(int64(max(0, len(s.trials)-s.tried))) }()

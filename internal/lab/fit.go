@@ -115,13 +115,8 @@ func unfitMemory(p *Job, gpu *result.GPU) *result.Fault {
 		}
 	}
 	arg := p.Instance.Args[largest]
-	return &result.Fault{
-		Cause: result.CauseMemory,
-		Message: fmt.Sprintf("the arguments take %s (%d bytes), %s of it %s (shape: %s); %s has %s (%d bytes)",
-			unit.Bytes(p.Instance.Footprint), p.Instance.Footprint, unit.Bytes(arg.Bytes), arg.Name,
-			p.Instance.Explain(p.Variant.Kernel.Args[largest].Shape...), gpu.Name, unit.Bytes(gpu.MemoryBytes), gpu.MemoryBytes),
-		Hint: "choose a smaller config, or a device with more memory",
-	}
+	return result.Faultf(result.CauseMemory, "the arguments take %s (%d bytes), %s of it %s (shape: %s); %s has %s (%d bytes)", unit.Bytes(p.Instance.Footprint), p.Instance.Footprint, unit.Bytes(arg.Bytes), arg.Name, p.Instance.Explain(p.Variant.Kernel.Args[largest].Shape...), gpu.Name, unit.Bytes(gpu.MemoryBytes), gpu.MemoryBytes).
+		WithHint("choose a smaller config, or a device with more memory")
 }
 
 // Architectures lists the architectures of the GPUs that a worker on this machine finds, each once,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -92,10 +91,8 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 		return s, h.seatEach(ctx, s, jobs)
 	}
 	if client.Minor() < sidesMinor {
-		return nil, &result.Fault{
-			Cause: result.CauseUnsupported, Message: fmt.Sprintf("the worker speaks protocol %s; several versions in one cell need 1.%d", client.Hello().Protocol, sidesMinor),
-			Hint: "install the same version of pawl on both sides",
-		}
+		return nil, result.Faultf(result.CauseUnsupported, "the worker speaks protocol %s; several versions in one cell need 1.%d", client.Hello().Protocol, sidesMinor).
+			WithHint("install the same version of pawl on both sides")
 	}
 	purpose := h.purpose
 	for index, side := range order {

@@ -163,9 +163,9 @@ func (p *Job) FaultOf(stage string, err error) *result.Fault {
 	}
 	fault, ok := errors.AsType[*result.Fault](err)
 	if !ok {
-		fault = &result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+		fault = result.Faultf(result.CauseInternal, "%v", err)
 		if errors.Is(err, context.Canceled) {
-			fault = &result.Fault{Cause: result.CauseInterrupted, Message: "interrupted"}
+			fault = result.Faultf(result.CauseInterrupted, "interrupted")
 		}
 	}
 	if fault.Stage == "" {

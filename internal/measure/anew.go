@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math/rand/v2"
 
 	"pawl/internal/result"
@@ -165,9 +164,6 @@ func (s *series) probed(got *wire.SampleReply) error {
 	if s.warmReads++; s.warmReads < warmReads {
 		return nil
 	}
-	return &result.Fault{
-		Cause:   result.CauseForged,
-		Message: fmt.Sprintf("patched-flush: reading arguments that were flushed takes %s, and %s when they really were", unit.Duration(got.FlushedS), unit.Duration(got.ColdS)),
-		Hint:    "candidate code shares the cell's address space and keeps its arguments in the caches",
-	}
+	return result.Faultf(result.CauseForged, "patched-flush: reading arguments that were flushed takes %s, and %s when they really were", unit.Duration(got.FlushedS), unit.Duration(got.ColdS)).
+		WithHint("candidate code shares the cell's address space and keeps its arguments in the caches")
 }

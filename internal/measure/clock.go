@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -52,10 +51,8 @@ func (d *deviceClock) hold(got *wire.SampleReply, repeat int, launcher bool) err
 	if d.contradicted++; d.contradicted < clockTries {
 		return nil
 	}
-	fault := &result.Fault{
-		Cause: result.CauseInternal, Message: fmt.Sprintf("clock-mismatch: events say that a sample takes %.3g s, the GPU's own timer says %.3g s", events/count, got.GlobalS/count),
-		Hint: "the events of this driver, or the timer of this GPU, cannot be relied on",
-	}
+	fault := result.Faultf(result.CauseInternal, "clock-mismatch: events say that a sample takes %.3g s, the GPU's own timer says %.3g s", events/count, got.GlobalS/count).
+		WithHint("the events of this driver, or the timer of this GPU, cannot be relied on")
 	if launcher {
 		fault.Cause, fault.Hint = result.CauseForged, "candidate code shares the cell's address space and has tampered with its events"
 	}
@@ -148,12 +145,8 @@ func (s *series) checkClock(ctx context.Context) error {
 		check.MeanS = mean
 		return s.addUp(ctx)
 	}
-	return &result.Fault{
-		Cause: result.CauseForged,
-		Message: fmt.Sprintf("the cell claims %.3g s a launch; by the worker's clock it takes %.3g s at least",
-			claimed, check.WorkerS),
-		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
-	}
+	return result.Faultf(result.CauseForged, "the cell claims %.3g s a launch; by the worker's clock it takes %.3g s at least", claimed, check.WorkerS).
+		WithHint("candidate code shares the cell's address space and has tampered with its clock or its results")
 }
 
 // inPlace reports whether launches change their inputs.

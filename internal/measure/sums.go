@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -55,12 +54,8 @@ func (s *series) addUp(ctx context.Context) error {
 	if !worker.contradicts() {
 		lie = timer
 	}
-	return &result.Fault{
-		Cause: result.CauseForged,
-		Message: fmt.Sprintf("the cell claims %.3g s a sample; by %s requests take %.3g s a sample longer than without launches",
-			lie.claimed, lie.by, lie.longer),
-		Hint: "candidate code shares the cell's address space and has tampered with its clock or its results",
-	}
+	return result.Faultf(result.CauseForged, "the cell claims %.3g s a sample; by %s requests take %.3g s a sample longer than without launches", lie.claimed, lie.by, lie.longer).
+		WithHint("candidate code shares the cell's address space and has tampered with its clock or its results")
 }
 
 // withAndWithout asks for samples, and for the same request without launches and with the given

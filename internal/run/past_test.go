@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,12 +32,18 @@ func TestPastRuns(t *testing.T) {
 	if err != nil || len(runs) != 2 || runs[0].ID != second.ID || runs[1].ID != first.ID {
 		t.Fatalf("runs %v, %v", runs, err)
 	}
-	opened := runs[1]
+	opened, err := Open(root, first.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if report, err := opened.Report(); err != nil || report.ID != first.ID {
 		t.Errorf("report %+v, %v", report, err)
 	}
-	if events, err := eventsOf(opened); err != nil || len(events) != 2 || events[0].Row != "gemm/a" || events[1].Kind != Finished {
+	if events, err := opened.Events(); err != nil || len(events) != 2 || events[0].Row != "gemm/a" || events[1].Kind != Finished {
 		t.Errorf("events %+v, %v", events, err)
+	}
+	if _, err := Open(root, "nope"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such run: %v", err)
 	}
 	if _, err := runs[0].Report(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a run without a report: %v", err)
@@ -51,7 +56,7 @@ func TestEventsOfAKilledRun(t *testing.T) {
 	r := New(root, time.Now(), nil)
 	r.Emit(Event{Kind: Build, Done: 1})
 	_, _ = r.events.WriteString(`{"time":"2026-`)
-	if events, err := eventsOf(Past{Dir: r.Dir}); err != nil || len(events) != 1 || events[0].Done != 1 {
+	if events, err := (Past{Dir: r.Dir}).Events(); err != nil || len(events) != 1 || events[0].Done != 1 {
 		t.Errorf("events %+v, %v", events, err)
 	}
 }
@@ -77,22 +82,5 @@ func TestListeners(t *testing.T) {
 	r.Emit(Event{Kind: Note})
 	if told != [2]int{1, 1} {
 		t.Errorf("told %v", told)
-	}
-}
-
-// eventsOf reads a run's events, up to the first incomplete line.
-func eventsOf(p Past) ([]Event, error) {
-	file, err := os.Open(filepath.Join(p.Dir, eventsFile))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var out []Event
-	for lines := json.NewDecoder(file); ; {
-		var e Event
-		if lines.Decode(&e) != nil {
-			return out, nil
-		}
-		out = append(out, e)
 	}
 }

@@ -1,7 +1,7 @@
 // Package run handles the life of a run, the same for every service and every face. It prepares
 // what was asked for by one set of rules, passes events to every listener and stores them, begins
 // the Report, finishes it with its outcome and saves it in the run's folder under .pawl/runs. It
-// also lists past runs.
+// also lists and opens past runs.
 package run
 
 import (
@@ -237,6 +237,19 @@ func List(root string) ([]Past, error) {
 	return out, nil
 }
 
+// Open finds a run of the project in root by its ID.
+func Open(root, id string) (Past, error) {
+	runs, err := List(root)
+	if err != nil {
+		return Past{}, err
+	}
+	at := slices.IndexFunc(runs, func(p Past) bool { return p.ID == id })
+	if at < 0 {
+		return Past{}, fmt.Errorf("there is no run %s: %w", id, fs.ErrNotExist)
+	}
+	return runs[at], nil
+}
+
 // Path returns the path of the run's report, which may not exist yet.
 func (p Past) Path() string { return filepath.Join(p.Dir, reportFile) }
 
@@ -254,4 +267,21 @@ func ReadReport(path string) (*result.Report, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return report, nil
+}
+
+// Events reads the run's events, up to the first incomplete line.
+func (p Past) Events() ([]Event, error) {
+	file, err := os.Open(filepath.Join(p.Dir, eventsFile))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var out []Event
+	for lines := json.NewDecoder(file); ; {
+		var e Event
+		if lines.Decode(&e) != nil {
+			return out, nil
+		}
+		out = append(out, e)
+	}
 }

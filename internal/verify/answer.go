@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -137,7 +136,7 @@ func (a *answerer) match() (*wire.Prepare, error) {
 
 // mismatch returns the fault of an implementation that cannot answer in place of the kernel.
 func mismatch(hint, format string, args ...any) error {
-	return &result.Fault{Cause: result.CauseOracle, Message: fmt.Sprintf(format, args...), Hint: hint}
+	return result.Faultf(result.CauseOracle, format, args...).WithHint(hint)
 }
 
 // Answers returns why one problem's outputs cannot be the answers to another's; nil: they can.

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"pawl/internal/dtype"
@@ -37,10 +36,8 @@ func (b *Bench) forgotten(ctx context.Context, c *result.Case) error {
 	same = slices.DeleteFunc(same, func(to int) bool { return !doubtful(to) })
 	for _, to := range same {
 		if leaves, err := b.leaves(ctx, to, c.Batch); err == nil && leaves {
-			return &OracleError{Err: &result.Fault{
-				Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle neither returned nor changed %s, which is inout; return it, or write it in place", b.problem.Args[to].Name),
-				Hint: "docs/python.md says what an oracle may return",
-			}}
+			return &OracleError{Err: result.Faultf(result.CauseOracle, "the oracle neither returned nor changed %s, which is inout; return it, or write it in place", b.problem.Args[to].Name).
+				WithHint("docs/python.md says what an oracle may return")}
 		}
 	}
 	return nil
