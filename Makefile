@@ -63,11 +63,11 @@ fmt: $(LINT) ## format the sources as lint wants them
 	@$(LINT) fmt ./...
 
 # Packages that start no goroutine, and simulations, which are arithmetic in one: the
-# race detector would only make them slow. SHARED names the test in which lab runs check on
-# several goroutines: it has the race detector.
+# race detector would only make them slow. SHARED names the tests in which lab runs check and
+# fuzz on several goroutines: they have the race detector.
 ALONE := calibrate check demo fuzz measure report report/render report/view trial verify
 SIMULATIONS := ^TestFamilyLevel$$
-SHARED := ^TestPoolSharesTheRows$$
+SHARED := ^(TestPoolShares|TestExamineAll$$)
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one.
 TEST := $(GO) test -vet=off -trimpath
@@ -77,7 +77,7 @@ unit: ## the tests beside the code, with the race detector
 	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE)) && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
 		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -run '$(SHARED)' ./internal/check && \
+		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -run '$(SHARED)' ./internal/check ./internal/fuzz && \
 		tools/in-memory $(TEST) -timeout 8m $$alone && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.

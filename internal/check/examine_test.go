@@ -46,19 +46,19 @@ func TestExamineAll(t *testing.T) {
 			rooms[v.candidate.Variant.Kernel.Name] = room
 			lock.Unlock()
 			time.Sleep(5 * time.Millisecond)
-			room.device.RLock()
+			room.device.Share()
 			if name == "b/1" && first {
 				v.fault = &result.Fault{Cause: result.CauseMemory}
 			}
 			if name == "c/1" {
 				v.fault = &result.Fault{Cause: result.CauseCheat}
 			}
-			room.alone(func() {
+			room.device.Alone(func() {
 				lock.Lock()
 				beside[name] = busy
 				lock.Unlock()
 			})
-			room.device.RUnlock()
+			room.device.Leave()
 			lock.Lock()
 			busy--
 			lock.Unlock()

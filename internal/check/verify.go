@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,7 +56,7 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 // examineAll examines rows, several GPU rows at a time. Rows of one kernel stay together, since they
 // share cells. A row that got too little memory or time beside others is examined again alone.
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
-	var device sync.RWMutex
+	device := &lab.SharedDevice{}
 	var begun atomic.Int64
 	all := func(some []*verified, room *examRoom) {
 		for _, v := range some {
@@ -70,26 +69,17 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		_ = room.close(ctx)
 	}
 	groups := grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name })
-	together := make(chan []*verified, len(groups))
+	var together [][]*verified
 	var alone []*verified
 	for _, group := range groups {
 		if examiners > 1 && group[0].candidate.GPU() {
-			together <- group
+			together = append(together, group)
 		} else {
 			alone = append(alone, group...)
 		}
 	}
-	close(together)
-	all(alone, &examRoom{device: &device})
-	var busy sync.WaitGroup
-	for range min(examiners, len(together)) {
-		busy.Go(func() {
-			for group := range together {
-				all(group, &examRoom{device: &device})
-			}
-		})
-	}
-	busy.Wait()
+	all(alone, &examRoom{device: device})
+	lab.AtATime(examiners, len(together), func(i int) { all(together[i], &examRoom{device: device}) })
 	var again []*verified
 	for _, v := range rows {
 		if examiners > 1 && v.candidate.GPU() && v.crowded() {
@@ -98,7 +88,7 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			again = append(again, v)
 		}
 	}
-	all(again, &examRoom{device: &device})
+	all(again, &examRoom{device: device})
 }
 
 // crowded reports whether other processes on the GPU may be the reason that a row failed.
@@ -135,8 +125,8 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed, lab.VerifyBatch)
 	found.Cases = append(found.Cases, one)
 	bench, err := examiner.Bench(ctx, x.Instances(v.candidate.Instance))
-	room.device.RLock()
-	defer room.device.RUnlock()
+	room.device.Share()
+	defer room.device.Leave()
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
 		if x.varies {
@@ -149,7 +139,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	if !failed && one.Skipped == "" {
 		var beside []result.Finding
 		var near error
-		room.alone(func() { beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed) })
+		room.device.Alone(func() { beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed) })
 		found.Findings = append(found.Findings, beside...)
 		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
@@ -275,7 +265,7 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 // examRoom keeps the cells of an examination open for the next config of the same kernel, because
 // starting them takes longer than the examination. Nothing is measured meanwhile.
 type examRoom struct {
-	device *sync.RWMutex // held for reading while answers are verified, for writing while launches are timed
+	device *lab.SharedDevice
 	open   *lab.Examiner
 	kernel *spec.Kernel
 	beside time.Duration // time spent on neighbouring sizes of the kernel's configs
@@ -295,15 +285,6 @@ func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidat
 	}
 	r.open = c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
 	return r.open
-}
-
-// alone calls do while nobody else's answers are verified. The caller holds the device for reading.
-func (r *examRoom) alone(do func()) {
-	r.device.RUnlock()
-	r.device.Lock()
-	do()
-	r.device.Unlock()
-	r.device.RLock()
 }
 
 // leave ends a row's examination, and returns the error that only closing its cell reveals. Device

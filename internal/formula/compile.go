@@ -4,7 +4,8 @@ package formula
 type Program struct {
 	slots int
 	root  node
-	short *shortCode // of the whole formula; may be nil
+	short intCode // of the whole formula; may be nil
+	kind  Kind    // of what short computes
 }
 
 // Compile turns the formula into a Program whose Eval takes the values of
@@ -16,7 +17,9 @@ func (e *Expr) Compile(names []string) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{slots: len(names), root: resolve(e.root, slots)}
-	if p.short = p.root.short(); p.short == nil {
+	if code := p.root.short(); code != nil {
+		p.short, p.kind = code.run, code.kind
+	} else {
 		p.root = shorten(p.root)
 	}
 	return p, nil
@@ -45,18 +48,19 @@ func (p *Program) Eval(values []Value) (Value, error) {
 		return Value{}, failf("%d values given for %d names", len(values), p.slots)
 	}
 	if p.short != nil {
-		if bits, ok := p.short.run(values); ok {
-			return Value{kind: p.short.kind, bits: uint64(bits)}, nil
+		if bits, ok := p.short(values); ok {
+			return Value{kind: p.kind, bits: uint64(bits)}, nil
 		}
 	}
 	return p.general(values)
 }
 
-func (p *Program) general(values []Value) (Value, error) { return valueOf(p.root, values) }
-
-func valueOf(n node, values []Value) (v Value, err error) {
-	defer catch(&err)
-	return n.eval(values), nil
+func (p *Program) general(values []Value) (Value, error) {
+	v, err := p.root.eval(values)
+	if err != nil {
+		return Value{}, err
+	}
+	return v, nil
 }
 
 // resolve gives names their slots and replaces constant parts by their values.
@@ -84,7 +88,7 @@ func resolve(n node, slots map[string]int) node {
 		return part
 	})
 	if constant {
-		if v, err := valueOf(n, nil); err == nil {
+		if v, err := n.eval(nil); err == nil {
 			return &constantNode{n.place(), v}
 		}
 	}

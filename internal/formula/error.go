@@ -27,12 +27,14 @@ func failf(format string, args ...any) *Error {
 
 // at sets the place; only who calls an operator knows where it stands.
 func (e *Error) at(s span) *Error {
-	e.Offset, e.Width = s.offset, s.width
+	if e != nil {
+		e.Offset, e.Width = s.offset, s.width
+	}
 	return e
 }
 
 // check panics with an error that was found at the place, if there is one. Parsing
-// and evaluation leave their recursion so; catch is where it ends.
+// leaves its recursion so; catch is where it ends.
 func (s span) check(err *Error) {
 	if err != nil {
 		panic(err.at(s))

@@ -7,7 +7,7 @@ import "slices"
 type node interface {
 	place() span
 	convert(each func(node) node) node // returns a copy with other operands
-	eval(env []Value) Value
+	eval(env []Value) (Value, *Error)
 	short() *shortCode // nil where there is none
 	real(slots map[string]int) realPart
 }

@@ -80,15 +80,25 @@ func (n *binaryNode) short() *shortCode {
 }
 
 // combine makes the code of a binary operator, with a form of its own for each
-// kind of right operand: that saves many calls.
+// common pair of operands: half of all calls are saved that way.
 func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
 	left, right := x.run, y.run
+	i, named := slotOf(x.leaf)
 	switch leaf := y.leaf.(type) {
 	case *nameNode:
-		slot := leaf.slot
+		j := leaf.slot
+		if named {
+			return func(env []Value) (int64, bool) {
+				a, b := &env[i], &env[j]
+				if a.kind != KindInt || b.kind != KindInt {
+					return 0, false
+				}
+				return op(int64(a.bits), int64(b.bits))
+			}
+		}
 		return func(env []Value) (int64, bool) {
 			a, ok := left(env)
-			b := &env[slot]
+			b := &env[j]
 			if !ok || b.kind != KindInt {
 				return 0, false
 			}
@@ -96,8 +106,27 @@ func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
 		}
 	case *constantNode:
 		b := leaf.value.int()
+		if named {
+			return func(env []Value) (int64, bool) {
+				a := &env[i]
+				if a.kind != KindInt {
+					return 0, false
+				}
+				return op(int64(a.bits), b)
+			}
+		}
 		return func(env []Value) (int64, bool) {
 			a, ok := left(env)
+			if !ok {
+				return 0, false
+			}
+			return op(a, b)
+		}
+	}
+	if leaf, ok := x.leaf.(*constantNode); ok {
+		a := leaf.value.int()
+		return func(env []Value) (int64, bool) {
+			b, ok := right(env)
 			if !ok {
 				return 0, false
 			}
@@ -115,6 +144,14 @@ func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
 		}
 		return op(a, b)
 	}
+}
+
+// slotOf returns the slot of a leaf that is a name.
+func slotOf(leaf node) (slot int, named bool) {
+	if name, ok := leaf.(*nameNode); ok {
+		return name.slot, true
+	}
+	return 0, false
 }
 
 func (n *chainNode) short() *shortCode {

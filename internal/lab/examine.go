@@ -212,6 +212,38 @@ func (l *Lab) Examiners(footprint int64) int {
 	return max(1, min(mostExaminers, l.hello().Machine.CPU.Cores/coresPerExaminer, int(fit)))
 }
 
+// SharedDevice is a GPU that several examinations use. Launches whose time matters have it alone.
+type SharedDevice struct{ busy sync.RWMutex }
+
+// Share waits until the device may be used beside others; Leave ends that.
+func (d *SharedDevice) Share() { d.busy.RLock() }
+
+// Leave ends the use of the device.
+func (d *SharedDevice) Leave() { d.busy.RUnlock() }
+
+// Alone calls do while nobody else uses the device. The caller shares it before and afterwards.
+func (d *SharedDevice) Alone(do func()) {
+	d.Leave()
+	d.busy.Lock()
+	do()
+	d.busy.Unlock()
+	d.Share()
+}
+
+// AtATime calls do for every number below n, for at most so many at a time, and waits for them.
+func AtATime(most, n int, do func(i int)) {
+	next := make(chan int, n)
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	atOnce(min(most, n), func(int) {
+		for i := range next {
+			do(i)
+		}
+	})
+}
+
 // VerifyBatch is the batch of data that answers are verified on. It is far from those that are timed.
 const VerifyBatch = 1 << 20
 
