@@ -220,34 +220,42 @@ func startsNumber(c byte) bool { return c-'0' <= 9 || c == '-' || c == 'N' || c 
 // numeral finds the end of the number that comes next.
 func (s *scanner) numeral() (end int, ok bool) {
 	text, i := s.text, s.at
-	accept := func(any string) bool {
-		found := i < len(text) && strings.IndexByte(any, text[i]) >= 0
-		if found {
-			i++
-		}
-		return found
+	if i < len(text) && text[i] == '-' {
+		i++
 	}
-	negative := accept("-")
-	switch {
-	case strings.HasPrefix(text[i:], "Infinity"):
-		return i + len("Infinity"), true
-	case strings.HasPrefix(text[i:], "NaN") && !negative:
-		return i + len("NaN"), true
+	if i < len(text) && (text[i] == 'I' || text[i] == 'N' && i == s.at) {
+		for _, word := range []string{"NaN", "Infinity"} {
+			if strings.HasPrefix(text[i:], word) {
+				return i + len(word), true
+			}
+		}
 	}
 	from := i
-	if !accept("0") {
+	if i < len(text) && text[i] == '0' {
+		i++
+	} else {
 		i = digits(text, i)
 	}
-	if i > from && accept(".") {
+	if i == from {
+		return i, false
+	}
+	if i < len(text) && text[i] == '.' {
+		from = i + 1
+		if i = digits(text, from); i == from {
+			return i, false
+		}
+	}
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
 		from = i
-		i = digits(text, i)
+		if i = digits(text, from); i == from {
+			return i, false
+		}
 	}
-	if i > from && accept("eE") {
-		accept("+-")
-		from = i
-		i = digits(text, i)
-	}
-	return i, i > from
+	return i, true
 }
 
 // digits returns the offset after all digits at an offset.
