@@ -5,8 +5,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -157,15 +159,17 @@ func (f *family) shuffle(ctx context.Context) (int, error) {
 	for made := 0; made < wanted; {
 		batch := min(shufflingBatch, wanted-made)
 		exceeded := make([][]bool, batch)
-		var busy sync.WaitGroup
-		for b := range batch {
-			busy.Go(func() {
-				if ctx.Err() == nil {
-					exceeded[b] = f.once(rows, rand.NewPCG(shufflingSeed, uint64(made+b)), &scratch{})
+		var next atomic.Int64
+		var workers sync.WaitGroup
+		for range min(runtime.GOMAXPROCS(0), batch) {
+			workers.Go(func() {
+				s := &scratch{}
+				for b := next.Add(1) - 1; b < int64(batch) && ctx.Err() == nil; b = next.Add(1) - 1 {
+					exceeded[b] = f.once(rows, rand.NewPCG(shufflingSeed, uint64(made)+uint64(b)), s)
 				}
 			})
 		}
-		busy.Wait()
+		workers.Wait()
 		if err := ctx.Err(); err != nil {
 			return made, err
 		}
