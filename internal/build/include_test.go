@@ -36,6 +36,7 @@ func TestParseIncludes(t *testing.T) {
 		{"a name that ends in R", "auto s = FOR\"(\";\n#include \"a.h\"\n", []include{quote("a.h")}, ""},
 		{"digit separators", "int n = 1'000; /* x */\n#include \"a.h\"\n", []include{quote("a.h")}, ""},
 		{"spliced", "#inc\\\nlude \\\n\"a.h\"\n", []include{quote("a.h")}, ""},
+		{"spliced once", "// art \\\\\n\n#include \"a.h\"\nint x; \\\\\n\n#include \"b.h\"\n#if 0\nisn\\\\\n\n#endif\n'\\\\\n\n#include \"c.h\"\n", []include{quote("a.h"), quote("b.h"), quote("c.h")}, ""},
 		{"slashes in the name", "#include <a//b.h>\n#include \"c/*d.h\"\n#include \"e.h\"\n", []include{angle("a//b.h"), quote("c/*d.h"), quote("e.h")}, ""},
 		{"not at the start of a line", "x #include \"a.h\"\n", nil, ""},
 		{"asked for", "#if __has_include(<a.h>) && __has_include( \"b.h\" )\n", []include{angle("a.h"), quote("b.h")}, ""},
@@ -58,6 +59,7 @@ func TestParseIncludesAmongOtherText(t *testing.T) {
 	pieces := []string{
 		"int x = 1;\n", "// comment \" ' /* \n", "/* \" ' // \n */\n", "const char *s = \"// /* \\\" '\";\n", "char c = '\\'';\n",
 		"auto r = R\"d(\" /* ' // )d\";\n", "#define M(a) \"/*\" a // x\n", "#error don't\n", "long n = 1'000'000;\n", "#if 0 /* x */\n", "\n",
+		"int y; \\\\\n\n", "// art \\\\\n\n", "const char *t = \"a\\\nb\";\n",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "before"), "") +

@@ -66,6 +66,8 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 				examine(ctx, v, room)
 			}
 		}
+		device.Share()
+		defer device.Leave()
 		_ = room.close(ctx)
 	}
 	groups := grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name })
@@ -82,7 +84,7 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	lab.AtATime(examiners, len(together), func(i int) { all(together[i], &examRoom{device: device}) })
 	var again []*verified
 	for _, v := range rows {
-		if examiners > 1 && v.candidate.GPU() && v.crowded() {
+		if examiners > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
 			v.state = v.built.state
 			v.notes = append(slices.Clone(v.notes), v.exam.notes...)
 			again = append(again, v)
@@ -91,10 +93,16 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	all(again, &examRoom{device: device})
 }
 
-// crowded reports whether other processes on the GPU may be the reason that a row failed.
+// crowded reports whether other examinations on the GPU may be the reason that a row has no
+// verified answers: they take memory and time, and outputs are kept only for a while.
 func (v *verified) crowded() bool {
-	causes := []result.Cause{result.CauseMemory, result.CauseTimeout, result.CauseLaunch, result.CauseKilled}
-	return v.fault != nil && slices.Contains(causes, v.fault.Cause)
+	if v.fault == nil {
+		return v.verification != nil && v.verification.Skipped > 0
+	}
+	causes := []result.Cause{
+		result.CauseMemory, result.CauseTimeout, result.CauseLaunch, result.CauseKilled, result.CauseOracle, result.CauseProtocol, result.CauseInternal,
+	}
+	return slices.Contains(causes, v.fault.Cause)
 }
 
 // examine compares one row's answers and completes its value.
@@ -121,12 +129,12 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 			return
 		}
 	}
+	room.device.Share()
+	defer room.device.Leave()
 	examiner := room.examiner(ctx, c, v, v.candidate)
 	one := lab.NewCase("config", v.candidate.Config, c.Duet.Seed, lab.VerifyBatch)
 	found.Cases = append(found.Cases, one)
 	bench, err := examiner.Bench(ctx, x.Instances(v.candidate.Instance))
-	room.device.Share()
-	defer room.device.Leave()
 	if err == nil {
 		trial := verify.Trial{Fresh: true, Repeats: 2}
 		if x.varies {

@@ -41,7 +41,8 @@ func Read(source []byte) []Token {
 	return enabled((&scanner{src: string(source), line: 1, fresh: true}).scan())
 }
 
-// Directives returns all preprocessor lines of a source, without their comments.
+// Directives returns all preprocessor lines of a source whose continued lines are already joined,
+// without their comments.
 func Directives(source string) []string {
 	var lines []string
 	for _, t := range (&scanner{src: source, line: 1, fresh: true, directives: true}).scan() {
@@ -99,8 +100,7 @@ func (s *scanner) next() {
 		s.fresh = true
 	case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
 		s.take(1)
-	case c == '\\' && (s.peek(1) == '\n' || s.peek(1) == '\r'):
-		s.take(2)
+	case s.continuation():
 	case c == '/' && s.peek(1) == '/':
 		s.lineEnd()
 	case c == '/' && s.peek(1) == '*':
@@ -171,9 +171,10 @@ func (s *scanner) lineEnd() {
 	}
 }
 
-// continuation skips a backslash with the end of its line, if that comes next.
+// continuation skips a backslash with the end of its line, if that comes next. In joined lines it
+// joins nothing: a compiler does that once.
 func (s *scanner) continuation() bool {
-	if s.peek(0) != '\\' || s.peek(1) != '\n' && (s.peek(1) != '\r' || s.peek(2) != '\n') {
+	if s.directives || s.peek(0) != '\\' || s.peek(1) != '\n' && (s.peek(1) != '\r' || s.peek(2) != '\n') {
 		return false
 	}
 	s.take(strings.IndexByte(s.src[s.at:], '\n') + 1)
@@ -228,7 +229,7 @@ func (s *scanner) quoted(quote byte) {
 	s.take(1)
 	for s.at < len(s.src) {
 		switch c := s.peek(0); {
-		case c == '\\':
+		case c == '\\' && (s.peek(1) != '\n' || !s.directives):
 			s.take(2)
 		case c == '\n':
 			return

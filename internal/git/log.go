@@ -2,9 +2,8 @@ package git
 
 import (
 	"bufio"
-	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -96,19 +95,28 @@ func Versions(ctx context.Context, dir, path string, shas []string, visit func(i
 	for _, sha := range shas {
 		fmt.Fprintf(&request, "%s:%s\n", sha, full)
 	}
-	var answers bytes.Buffer
-	failed := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), &answers, "cat-file", "--batch")
-	reader := bufio.NewReader(&answers)
+	reader, writer := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := stream(ctx, slowPatience, dir, strings.NewReader(request.String()), writer, "cat-file", "--batch")
+		writer.CloseWithError(err)
+		done <- err
+	}()
+	answers := bufio.NewReaderSize(reader, 1<<16)
 	for i := range shas {
-		raw, present, err := object(reader)
+		raw, present, err := object(answers)
 		if err == nil {
 			err = visit(i, raw, present)
 		}
-		if err != nil { // git's error says why an answer is missing
-			return cmp.Or(failed, err)
+		if err != nil {
+			reader.CloseWithError(err)
+			if gitErr := <-done; gitErr != nil && !errors.Is(gitErr, err) {
+				err = errors.Join(err, gitErr)
+			}
+			return err
 		}
 	}
-	return failed
+	return <-done
 }
 
 // object reads one answer of cat-file --batch.

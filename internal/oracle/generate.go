@@ -151,8 +151,9 @@ var storesInt = map[int]func([]byte, []int64){
 
 // store is small enough to be compiled into its callers, put with it.
 func store[T any](dst []byte, values []T, size int, put func(element []byte, v T)) {
-	for i, v := range values {
-		put(dst[size*i:], v)
+	for _, v := range values {
+		put(dst, v)
+		dst = dst[size:]
 	}
 }
 

@@ -177,11 +177,8 @@ func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 	for i, c := range commits {
 		shas[i] = c.SHA
 	}
-	found := false
+	found, enough := false, errors.New("all are found")
 	err = git.Versions(ctx, s.dir, path, shas, func(_ int, raw []byte, _ bool) error {
-		if f.complete() {
-			return nil
-		}
 		b, _ := decodeBlocks(raw) // a damaged or missing version has no samples to restore
 		for _, name := range f.Bare() {
 			sha := f.Entries[name].Samples.SHA256
@@ -189,9 +186,12 @@ func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 				f.samples[sha], found = text, true
 			}
 		}
+		if f.complete() {
+			return enough
+		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, enough) {
 		return found, fmt.Errorf("look for samples in git: %w", err)
 	}
 	return found, nil
