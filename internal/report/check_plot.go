@@ -136,15 +136,15 @@ func cells(c checked, side *result.Side) view.CellPlot {
 		Title: "each cell against " + sideName(side), Note: strings.Join(cellNotes(change, len(change.Cells)-len(shown)), ", "),
 		Axis: view.Axis{Scale: plot.Linear(low-free, high+free), Unit: view.Change, Ticks: 7},
 		Band: plot.Mark{Value: change.Median, Low: change.Low, High: change.High, Class: leaning(change)},
-		Rules: []plot.Rule{
+		Rules: []plot.Tag{
 			{Value: 0, Class: "zero"},
-			{Value: c.gate.Regression, Class: "gate", Label: view.Percent(c.gate.Regression)},
-			{Value: -c.gate.Improvement, Class: "gate", Label: view.Percent(-c.gate.Improvement)},
+			{Value: c.gate.Regression, Class: "gate", Title: view.Percent(c.gate.Regression)},
+			{Value: -c.gate.Improvement, Class: "gate", Title: view.Percent(-c.gate.Improvement)},
 		},
 		About: fmt.Sprintf("%s against %s: %s, 95%% interval %s, of %s", c.row.Name(), sideName(side), words.changed(), words.interval(), view.Count(len(change.Cells), "cell")),
 	}
 	for i, cell := range shown {
-		p := plot.Point{Value: cell.Median, Class: "first"}
+		p := plot.Tag{Value: cell.Median, Class: "first"}
 		if cell.Set > 0 {
 			p.Class = "second"
 		}

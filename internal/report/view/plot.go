@@ -94,9 +94,9 @@ type Duet struct {
 type CellPlot struct {
 	Title, Note string
 	Axis        Axis
-	Rules       []plot.Rule
+	Rules       []plot.Tag
 	Band        plot.Mark
-	Points      []plot.Point
+	Points      []plot.Tag
 	About       string
 }
 
