@@ -22,6 +22,7 @@ type Axis struct {
 	Scale     plot.Scale
 	Unit      Unit
 	Ticks     int // at most
+	Height    int // of a plot that goes upwards, in pixels
 	Reference float64
 	Rules     []plot.Tag
 }
@@ -94,7 +95,6 @@ type Duet struct {
 type CellPlot struct {
 	Title, Note string
 	Axis        Axis
-	Rules       []plot.Tag
 	Band        plot.Mark
 	Points      []plot.Tag
 	About       string
