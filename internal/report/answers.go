@@ -57,17 +57,31 @@ func scientific(v float64) string {
 	return unit.Scientific(v)
 }
 
-// errorsOf returns an output's largest errors and their RMS. Where no two numbers could be
+// extremes are the largest errors of one output or of several cases; NaN is larger than any.
+type extremes struct {
+	abs, rel, rms float64
+	atol, rtol    string // what was allowed; no rtol where answers must be exact
+	beyond        bool   // one is larger than atol: its answer is large too
+}
+
+// extremesOf returns those of an output; nil where there is none. Where no two numbers could be
 // subtracted the errors are NaN or infinite, like the elements.
-func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
+func extremesOf(o *result.OutputError) *extremes {
+	if o == nil {
+		return nil
+	}
+	e := &extremes{abs: unbounded(o.MaxAbs), rel: unbounded(o.MaxRel), rms: unbounded(o.RMS), atol: "exact", beyond: o.MaxAbs > o.Atol}
+	if !o.Exact {
+		e.atol, e.rtol = bound(o.Atol), bound(o.Rtol)
+	}
 	nothing := o.MaxAbs == 0 && o.RMS == 0 && o.Wrong > 0 && (o.Wrong == o.Count || o.NaNs == o.Count)
 	switch {
 	case nothing && o.NaNs > 0:
-		return math.NaN(), math.NaN(), math.NaN()
+		e.abs, e.rel, e.rms = math.NaN(), math.NaN(), math.NaN()
 	case nothing && !o.Exact: // bits may differ where numbers do not
-		return math.Inf(1), math.Inf(1), math.Inf(1)
+		e.abs, e.rel, e.rms = math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	return unbounded(o.MaxAbs), unbounded(o.MaxRel), unbounded(o.RMS)
+	return e
 }
 
 // unbounded restores infinity: JSON has none, and the largest number stands for it.
@@ -89,46 +103,37 @@ func far(v float64) string {
 	return scientific(v)
 }
 
-// farOff is errorsOf in words.
+// farOff returns the errors of an output in words.
 func farOff(o *result.OutputError) (abs, rel, rms string) {
-	a, b, c := errorsOf(o)
-	return far(a), relative(a, b), far(c)
+	e := extremesOf(o)
+	return far(e.abs), e.relative(), far(e.rms)
 }
 
-// relative returns a relative error in words: none, where every wrong element should be zero.
-func relative(abs, rel float64) string {
-	if rel == 0 && abs > 0 {
+// relative returns the relative error in words: none, where every wrong element should be zero.
+func (e *extremes) relative() string {
+	if e.rel == 0 && e.abs > 0 {
 		return "–"
 	}
-	return far(rel)
+	return far(e.rel)
 }
 
 // relativeField is relative for programs.
-func relativeField(abs, rel float64) string {
-	if rel == 0 && abs > 0 {
+func (e *extremes) relativeField() string {
+	if e.rel == 0 && e.abs > 0 {
 		return ""
 	}
-	return zero(rel)
+	return zero(e.rel)
 }
 
 // bound formats a tolerance in as few digits as needed.
 func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
 
-// bounds returns the tolerances that an output is judged by.
-func bounds(o *result.OutputError) (atol, rtol string) {
-	if o.Exact {
-		return "exact", ""
+// allowed returns the tolerances in words: "atol 2e-03, rtol 1e-03".
+func (e *extremes) allowed() string {
+	if e.rtol == "" {
+		return e.atol
 	}
-	return bound(o.Atol), bound(o.Rtol)
-}
-
-// allowed is bounds in words: "atol 2e-03, rtol 1e-03".
-func allowed(o *result.OutputError) string {
-	atol, rtol := bounds(o)
-	if rtol == "" {
-		return atol
-	}
-	return "atol " + atol + ", rtol " + rtol
+	return "atol " + e.atol + ", rtol " + e.rtol
 }
 
 // closest returns the output of a case that is nearest to failing, or that fails worst;

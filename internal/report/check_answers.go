@@ -12,8 +12,6 @@ import (
 	"pawl/internal/unit"
 )
 
-func rowName(row *result.Row) string { return row.Name() }
-
 // sandboxOff is the level of a sandbox that was turned off.
 const sandboxOff = "off"
 
@@ -49,7 +47,7 @@ func accuracy(rows ...*result.Row) string {
 	case e.rtol == "":
 		return "max abs " + far(e.abs) + " (exact)"
 	case e.beyond:
-		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), relative(e.abs, e.rel), e.atol, e.rtol)
+		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), e.relative(), e.atol, e.rtol)
 	default:
 		return "max abs " + far(e.abs) + " (atol " + e.atol + ")"
 	}
@@ -149,6 +147,6 @@ func suspects(rows []checked) string {
 func checkNotes(r *result.Report) []string {
 	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
 	return present(
-		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, rowName),
+		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, (*result.Row).Name),
 	)
 }

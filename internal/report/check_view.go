@@ -30,7 +30,7 @@ func (b *builder) check() {
 	b.checkText(rows)
 	b.add(view.Markdown, view.Section{Table: totals(rows)})
 	b.lines(view.Markdown, "", present(origin(r))...)
-	b.add(view.Text|view.Markdown, accusations(r.Rows, rowName))
+	b.add(view.Text|view.Markdown, accusations(r.Rows, (*result.Row).Name))
 	b.checkComment(rows)
 	b.add(view.Text, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
