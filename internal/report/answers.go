@@ -183,6 +183,11 @@ func why(c *result.Case) string {
 	return cmp.Or(c.Reason, textOf(c.Fault, func(f *result.Fault) string { return cmp.Or(f.Message, string(f.Cause)) }))
 }
 
+// answersOf returns how the answers of a row were verified; never nil.
+func answersOf(row *result.Row) *result.Verification {
+	return cmp.Or(row.Verification, &result.Verification{})
+}
+
 // found is a finding, and how often it was made.
 type found struct {
 	result.Finding
@@ -190,12 +195,9 @@ type found struct {
 }
 
 // findings returns the evidence against a row's honesty, each once, proofs first.
-func findings(v *result.Verification) []found {
-	if v == nil {
-		return nil
-	}
+func findings(row *result.Row) []found {
 	var proofs, rest []found
-	for _, g := range grouped(v.Findings, func(f result.Finding) string { return fmt.Sprint(f) }) {
+	for _, g := range grouped(answersOf(row).Findings, func(f result.Finding) string { return fmt.Sprint(f) }) {
 		f := found{g.items[0], len(g.items)}
 		if f.Severity == result.Cheated {
 			proofs = append(proofs, f)
@@ -217,19 +219,12 @@ func (f found) String() string {
 
 // suspicious reports whether there is evidence against a row, but no proof.
 func suspicious(row *result.Row) bool {
-	return row.Verification != nil && row.Verification.Integrity == result.Suspicious
+	return answersOf(row).Integrity == result.Suspicious
 }
 
 // exploits names what a row is accused of.
 func exploits(row *result.Row) []string {
-	return distinct(each(findings(row.Verification), func(f found) string { return f.Exploit }))
-}
-
-func limitsOf(row *result.Row) []string {
-	if row.Verification == nil {
-		return nil
-	}
-	return row.Verification.Limits
+	return distinct(each(findings(row), func(f found) string { return f.Exploit }))
 }
 
 // limits returns what could not be guaranteed, each sentence once, with the rows it is
@@ -237,7 +232,7 @@ func limitsOf(row *result.Row) []string {
 func limits(rows []*result.Row, name func(*result.Row) string) []string {
 	var all [][2]string // a sentence, and whom it is about
 	for _, row := range rows {
-		for _, sentence := range limitsOf(row) {
+		for _, sentence := range answersOf(row).Limits {
 			all = append(all, [2]string{sentence, name(row)})
 		}
 	}
@@ -252,7 +247,7 @@ func limits(rows []*result.Row, name func(*result.Row) string) []string {
 func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 	trusted := where(rows, func(row *result.Row) bool { return row.Trust == "author" })
 	said := slices.ContainsFunc(rows, func(row *result.Row) bool {
-		return strings.Contains(strings.Join(limitsOf(row), "\n"), "address space")
+		return strings.Contains(strings.Join(answersOf(row).Limits, "\n"), "address space")
 	})
 	if len(trusted) == 0 || said {
 		return ""
@@ -266,7 +261,7 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 func accused(row *result.Row, name string) []view.Item {
 	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
 	item := view.Item{Name: name, Badge: suspect}
-	for _, f := range findings(row.Verification) {
+	for _, f := range findings(row) {
 		if f.told(row) {
 			continue
 		}

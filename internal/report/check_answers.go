@@ -17,8 +17,8 @@ const sandboxOff = "off"
 
 // verified reports whether a row's answers were verified and are right.
 func (c checked) verified() bool {
-	v := c.row.Verification
-	return v != nil && v.Passed > 0 && v.Failed == 0
+	v := answersOf(c.row)
+	return v.Passed > 0 && v.Failed == 0
 }
 
 func verifiedOf(rows []checked) []checked {
@@ -55,15 +55,11 @@ func accuracy(rows ...*result.Row) string {
 
 // firstWrong returns the first wrong answer of a row, in one line; "" when there is none.
 func (c checked) firstWrong() string {
-	if c.row.Verification == nil {
+	failing := fated(answersOf(c.row).Cases, wrong)
+	if len(failing) == 0 {
 		return ""
 	}
-	for _, one := range c.row.Verification.Cases {
-		if fateOf(one) == wrong {
-			return view.Flat(why(one))
-		}
-	}
-	return ""
+	return view.Flat(why(failing[0]))
 }
 
 // honesty says why a row is wrong, rejected or suspicious, as far as its answers show.
@@ -127,13 +123,9 @@ func (c checked) inShort() string {
 
 // untold returns the wrong answers of a row that its fault does not fully describe.
 func (c checked) untold() []*result.Case {
-	if c.row.Verification == nil {
-		return nil
-	}
-	return where(c.row.Verification.Cases, func(one *result.Case) bool {
+	return where(fated(answersOf(c.row).Cases, wrong), func(one *result.Case) bool {
 		told := c.row.Fault != nil && strings.Contains(c.row.Fault.Message, why(one))
-		mapped := slices.ContainsFunc(one.Outputs, func(o result.OutputError) bool { return mapOf(&o).Drawable() })
-		return fateOf(one) == wrong && (!told || mapped)
+		return !told || slices.ContainsFunc(one.Outputs, func(o result.OutputError) bool { return mapOf(&o).Drawable() })
 	})
 }
 

@@ -208,9 +208,4 @@ var verifyFields = slices.Concat(fieldsOf("", checked.verification,
 func (c checked) verification() *result.Verification { return c.row.Verification }
 
 // errors returns the largest errors of a row; nil where nothing was compared.
-func (c checked) errors() *extremes {
-	if c.row.Verification == nil {
-		return nil
-	}
-	return worstOf(c.row.Verification.Cases)
-}
+func (c checked) errors() *extremes { return worstOf(answersOf(c.row).Cases) }

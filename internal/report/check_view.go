@@ -238,13 +238,7 @@ func gateLine(gate result.Gate) string {
 }
 
 func checkFacts(r *result.Report) []view.Fact {
-	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
-	for _, f := range runFacts(r, view.Fact{Name: "method", Text: method(r)}) {
-		facts = append(facts, f)
-		if f.Name == "commit" && r.Base != nil {
-			facts = append(facts, view.Fact{Name: "base", Text: baseName(r)})
-		}
-	}
+	facts := append([]view.Fact{{Name: "on", Text: machineLine(r)}}, runFacts(r, view.Fact{Name: "method", Text: method(r)})...)
 	return append(facts, view.Fact{Name: "gate", Text: gateLine(gateOf(r)) + prefixed(" · ", alarms(r))})
 }
 

@@ -20,7 +20,7 @@ type tried struct {
 
 func triedRows(r *result.Report) []tried {
 	return each(r.Rows, func(row *result.Row) tried {
-		return tried{row, cmp.Or(row.Verification, &result.Verification{}), r.Interrupted}
+		return tried{row, answersOf(row), r.Interrupted}
 	})
 }
 
@@ -186,7 +186,7 @@ func replayed(r *result.Report) string {
 // fuzzNotes returns what stands below the cases: how they are judged, what was left out,
 // and what cannot be guaranteed.
 func fuzzNotes(r *result.Report) []string {
-	compared := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verification != nil && worstOf(row.Verification.Cases) != nil })
+	compared := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return worstOf(answersOf(row).Cases) != nil })
 	out := present(when(compared, "an element is right when its error is at most atol + rtol × |the right answer|"))
 	return append(append(out, limits(r.Rows, kernelName)...), present(authorTrust(r.Rows, kernelName))...)
 }

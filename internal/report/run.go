@@ -217,6 +217,7 @@ func runFacts(r *result.Report, how view.Fact) []view.Fact {
 	return slices.DeleteFunc([]view.Fact{
 		{Name: "when", Text: when},
 		{Name: "commit", Text: commit(r)},
+		{Name: "base", Text: baseName(r)},
 		{Name: "devices", Text: deviceNames(devices(lines(r)))},
 		how,
 		{Name: "command", Text: term.ShellLine(r.Command...)},
