@@ -33,15 +33,7 @@ func (b *builder) checkPlots(rows []checked) {
 }
 
 // leaning returns whether a change was shown to be one, as a class of plots.
-func leaning(c *result.Change) string {
-	switch {
-	case c.Low > 0:
-		return "slower"
-	case c.High < 0:
-		return "faster"
-	}
-	return "even"
-}
+func leaning(c *result.Change) string { return string(gained(-c.High, -c.Low)) }
 
 // changes draws all rows on one scale: times over those of the other side, with the
 // gate between them.

@@ -268,14 +268,8 @@ func sided(r *result.Report, rows []checked) *result.Report {
 
 // unpaired returns the rows that were measured alone.
 func unpaired(r *result.Report, rows []checked) *result.Report {
+	alone := where(rows, func(c checked) bool { return c.change == nil })
 	out := *r
-	out.Rows = nil
-	for _, c := range rows {
-		if c.change == nil {
-			row := *c.row
-			row.Rivals = nil
-			out.Rows = append(out.Rows, &row)
-		}
-	}
+	out.Rows = each(alone, func(c checked) *result.Row { return c.row })
 	return &out
 }
