@@ -147,12 +147,18 @@ func names(targets []target) []string {
 	return out
 }
 
-// spec writes the kernels of this place into a folder and reads them from there,
-// with the place's own sizes.
-func (p *place) spec(folder string) (*spec.Spec, error) {
-	s, err := loadKernels(p.cell(), folder)
-	if err != nil {
+// spec returns the kernels that reach the peaks of this place.
+func (p *place) spec(folder string) (*spec.Spec, error) { return p.load(p.cell(), folder) }
+
+// load writes embedded kernels into a folder and reads them from there, with the place's own
+// sizes.
+func (p *place) load(from, folder string) (*spec.Spec, error) {
+	if err := writeKernels(from, folder); err != nil {
 		return nil, err
+	}
+	s, err := spec.Load(filepath.Join(folder, spec.FileName))
+	if err != nil {
+		return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 	}
 	for _, k := range s.Kernels {
 		for _, c := range k.Configs {
@@ -160,18 +166,6 @@ func (p *place) spec(folder string) (*spec.Spec, error) {
 				set(c, name, n)
 			}
 		}
-	}
-	return s, nil
-}
-
-// loadKernels puts embedded kernels into a folder and reads them from there.
-func loadKernels(from, folder string) (*spec.Spec, error) {
-	if err := writeKernels(from, folder); err != nil {
-		return nil, err
-	}
-	s, err := spec.Load(filepath.Join(folder, spec.FileName))
-	if err != nil {
-		return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 	}
 	return s, nil
 }

@@ -65,10 +65,7 @@ func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 		change = g.change(m, 1)
 		return cmp.Or(ctx.Err(), m.Err())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return change, nil
+	return change, err
 }
 
 // with builds pawl's own kernels in a lab, and calls do with them.
@@ -82,7 +79,7 @@ func with(ctx context.Context, opts GateOptions, do func(*gate) error) error {
 		return fmt.Errorf("make a folder for the kernels: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	s, err := loadKernels("gate/"+here.cell(), folder)
+	s, err := here.load("gate/"+here.cell(), folder)
 	if err != nil {
 		return err
 	}
@@ -97,7 +94,7 @@ func with(ctx context.Context, opts GateOptions, do func(*gate) error) error {
 	}
 	g.lab = lab.New(g.run, g.run.NewReport(ctx, g.duet.Method()), lab.Options{Sandbox: g.Sandbox, Device: here.device, Timeout: g.duet.Timeout})
 	defer g.lab.Close()
-	if err := g.build(ctx, s, here); err != nil {
+	if err := g.build(ctx, s); err != nil {
 		return err
 	}
 	return do(g)
@@ -125,11 +122,8 @@ func (g *gate) load(here *place) error {
 	return nil
 }
 
-func (g *gate) build(ctx context.Context, s *spec.Spec, here *place) error {
+func (g *gate) build(ctx context.Context, s *spec.Spec) error {
 	for _, k := range s.Kernels {
-		if here.gpu != nil {
-			set(k.Configs[0], "SMS", int64(here.gpu.SMs))
-		}
 		set(k.Configs[0], "MOST", g.slower(mostSlower))
 		g.jobs = append(g.jobs, lab.NewJob(s.Dir, k.Default(), k.Configs[0]))
 	}

@@ -200,13 +200,21 @@ func (s *system) gpuModels() []string {
 	var models []string
 	for _, file := range files {
 		data, _ := os.ReadFile(file) // what cannot be read names none
-		for line := range strings.Lines(string(data)) {
-			if key, value, _ := strings.Cut(line, ":"); key == "Model" {
-				models = append(models, clip(strings.TrimSpace(value)))
-			}
+		if model := field(string(data), "Model"); model != "" {
+			models = append(models, clip(model))
 		}
 	}
 	return models
+}
+
+// field returns the value of a key in lines of "key: value"; "" where there is none.
+func field(text, key string) string {
+	for line := range strings.Lines(text) {
+		if name, value, _ := strings.Cut(line, ":"); name == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // counted folds equal descriptions: "8 × NVIDIA H200".
@@ -227,19 +235,13 @@ func counted(names []string) string {
 // lookPermission finds out whether the driver lets this user read counters:
 // by default only those who administer the machine.
 func (s *system) lookPermission(c *Check) {
-	if c.Status != OK || s.administers() {
+	if c.Status != OK || s.administers() || field(s.text("proc/driver/nvidia/params"), "RmProfilingAdminOnly") != "1" {
 		return
 	}
-	for line := range strings.Lines(s.text("proc/driver/nvidia/params")) {
-		key, value, _ := strings.Cut(line, ":")
-		if key == "RmProfilingAdminOnly" && strings.TrimSpace(value) == "1" {
-			c.Status = Limited
-			c.Note = "the driver shows counters to administrators only"
-			c.Fix = "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/pawl-profiling.conf, then reboot"
-			if s.container {
-				c.Fix = "start the container with --cap-add SYS_ADMIN"
-			}
-		}
+	c.Status, c.Note = Limited, "the driver shows counters to administrators only"
+	c.Fix = "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/pawl-profiling.conf, then reboot"
+	if s.container {
+		c.Fix = "start the container with --cap-add SYS_ADMIN"
 	}
 }
 
@@ -247,11 +249,6 @@ func (s *system) lookPermission(c *Check) {
 // a container often lacks it.
 func (s *system) administers() bool {
 	const sysAdmin = 21
-	for line := range strings.Lines(s.text("proc/self/status")) {
-		if key, value, _ := strings.Cut(line, ":"); key == "CapEff" {
-			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
-			return err == nil && set&(1<<sysAdmin) != 0
-		}
-	}
-	return false
+	set, err := strconv.ParseUint(field(s.text("proc/self/status"), "CapEff"), 16, 64)
+	return err == nil && set&(1<<sysAdmin) != 0
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"pawl/internal/machine"
 )
 
 // system is the machine that is examined.
@@ -31,14 +33,8 @@ func (s *system) readDistribution() {
 	if os.Geteuid() != 0 {
 		s.sudo = "sudo "
 	}
-	var ids []string
-	for line := range strings.Lines(s.text("etc/os-release")) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if key == "ID" || key == "ID_LIKE" {
-			ids = append(ids, strings.Fields(strings.Trim(value, `"'`))...)
-		}
-	}
-	for _, id := range ids {
+	release := machine.OSRelease(s.text("etc/os-release"))
+	for _, id := range strings.Fields(release["ID"] + " " + release["ID_LIKE"]) {
 		switch id {
 		case "ubuntu":
 			s.manager, s.ubuntu, s.nonFree = "apt-get", true, true

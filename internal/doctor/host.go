@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pawl/internal/machine"
+	"pawl/internal/roof"
 	"pawl/internal/sandbox"
 	"pawl/internal/unit"
 )
@@ -162,4 +163,32 @@ func folderSize(ctx context.Context, dir string) int64 {
 		return nil
 	})
 	return bytes
+}
+
+// peaks reports whether it is known what this machine can do at best.
+func (s *system) peaks(cacheDir, hostClass string) probe {
+	folder := roof.Folder()
+	if cacheDir != "" {
+		folder = filepath.Join(cacheDir, "peaks")
+	}
+	class := hostClass
+	if models := s.gpuModels(); len(models) > 0 {
+		class = machine.Slug(models[0])
+	}
+	return single(Check{Group: Machine, Name: "peaks", Gives: "what part of the machine's best a kernel reaches"},
+		func(_ context.Context, c *Check) { lookPeaks(c, folder, class) })
+}
+
+func lookPeaks(c *Check, folder, class string) {
+	const fix = "pawl calibrate --roofline"
+	found, err := roof.Load(folder, class)
+	switch {
+	case err != nil:
+		c.Status, c.Note, c.Fix = Limited, err.Error(), fix
+	case found == nil:
+		c.Status, c.Note, c.Fix = Missing, "not measured yet: "+class, fix
+	default:
+		c.Status, c.Path = OK, roof.Path(folder, class)
+		c.Value = class + ", measured " + found.Measured.Format("2006-01-02")
+	}
 }

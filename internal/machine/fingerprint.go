@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -34,13 +35,32 @@ func (h host) fingerprint() result.Fingerprint {
 	}
 }
 
+var (
+	trademarks = regexp.MustCompile(`(?i)\((r|tm|c)\)`)
+	// Some vendors append the nominal clock, others "CPU" and the clock.
+	nominalClock = regexp.MustCompile(`(?i)(\bcpu\b\s*)?@\s*[0-9.]+\s*[gm]hz`)
+	notSlug      = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// Class returns the device class of the host: "host-" and a slug of the CPU model.
+func Class(fp result.Fingerprint) string {
+	model := trademarks.ReplaceAllString(fp.CPU.Model, " ")
+	model = nominalClock.ReplaceAllString(model, " ")
+	return "host-" + cmp.Or(Slug(model), fp.Arch, "unknown")
+}
+
+// Slug returns a product's name in lower case, words joined by hyphens.
+func Slug(name string) string {
+	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+}
+
 func (h host) osName() string {
-	fields := osRelease(cmp.Or(h.text("etc/os-release"), h.text("usr/lib/os-release")))
+	fields := OSRelease(cmp.Or(h.text("etc/os-release"), h.text("usr/lib/os-release")))
 	return cmp.Or(fields["PRETTY_NAME"], fields["NAME"], "Linux")
 }
 
-// osRelease reads the shell-like assignments of os-release(5).
-func osRelease(text string) map[string]string {
+// OSRelease reads the shell-like assignments of os-release(5).
+func OSRelease(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(strings.TrimSpace(line), "=")

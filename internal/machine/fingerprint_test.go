@@ -84,7 +84,7 @@ func TestLibcWithoutGlibc(t *testing.T) {
 }
 
 func TestOSRelease(t *testing.T) {
-	got := osRelease("# comment=1\nNAME=Plain\nPRETTY_NAME=\"With \\\"quotes\\\"\"\nVERSION='single'\nnonsense\n")
+	got := OSRelease("# comment=1\nNAME=Plain\nPRETTY_NAME=\"With \\\"quotes\\\"\"\nVERSION='single'\nnonsense\n")
 	for key, want := range map[string]string{"NAME": "Plain", "PRETTY_NAME": `With "quotes"`, "VERSION": "single"} {
 		if got[key] != want {
 			t.Errorf("%s = %q, want %q", key, got[key], want)

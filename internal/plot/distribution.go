@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Tag marks a value of a distribution, such as its median.
+// Tag marks a single value: the median of a distribution, a line across a plot, or a point.
 type Tag struct {
 	Value float64
-	Class string // how it looks: median, p95
-	Title string
+	Class string // how it looks: median, gate, first
+	Title string // may be empty
 }
 
 // Bins count values in ranges of equal width.

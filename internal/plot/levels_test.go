@@ -14,13 +14,13 @@ func gated() Levels {
 	s := Linear(-0.06, 0.07)
 	return Levels{
 		Scale: s, Ticks: s.Ticks(7), Height: 150, Band: Mark{Value: 0.05, Low: 0.047, High: 0.053, Class: "slower"},
-		Rules: []Rule{{Value: 0, Class: "zero"}, {Value: 0.03, Class: "gate", Label: "+3%"}, {Value: -0.5, Class: "gate", Label: "outside"}},
+		Rules: []Tag{{Value: 0, Class: "zero"}, {Value: 0.03, Class: "gate", Title: "+3%"}, {Value: -0.5, Class: "gate", Title: "outside"}},
 	}
 }
 
 func TestLevels(t *testing.T) {
 	l := gated()
-	golden(t, "levels", l.Draw([]Point{{0.05, "first", "cell 1"}, {math.NaN(), "first", ""}, {0.2, "second", "cell <3>"}}, "a & b"))
+	golden(t, "levels", l.Draw([]Tag{{0.05, "first", "cell 1"}, {math.NaN(), "first", ""}, {0.2, "second", "cell <3>"}}, "a & b"))
 	golden(t, "levelaxis", l.Axis(func(v float64) string { return fmt.Sprintf("%g%%", 100*v) }))
 }
 
@@ -72,7 +72,7 @@ func TestStrangeOverlays(t *testing.T) {
 	for _, low := range strange {
 		for _, high := range strange {
 			s := Linear(low, high)
-			l := Levels{Scale: s, Ticks: s.Ticks(5), Height: 100, Band: Mark{Value: low, Low: low, High: high, Class: hostile}, Rules: []Rule{{Value: high, Class: hostile, Label: hostile}}}
+			l := Levels{Scale: s, Ticks: s.Ticks(5), Height: 100, Band: Mark{Value: low, Low: low, High: high, Class: hostile}, Rules: []Tag{{Value: high, Class: hostile, Title: hostile}}}
 			sorted := slices.Sorted(slices.Values(strange))
 			var layers []Layer
 			for _, bins := range BinTogether([][]float64{sorted, nil}, low, high, 10) {
@@ -80,7 +80,7 @@ func TestStrangeOverlays(t *testing.T) {
 			}
 			f := Frame{Scale: s, Rules: []Tag{{low, hostile, hostile}, {high, "", ""}}, Height: 20}
 			for _, got := range []string{
-				l.Axis(func(float64) string { return hostile }), l.Draw([]Point{{low, hostile, hostile}, {high, "", ""}, {1, "", ""}}, hostile), f.Blank(),
+				l.Axis(func(float64) string { return hostile }), l.Draw([]Tag{{low, hostile, hostile}, {high, "", ""}, {1, "", ""}}, hostile), f.Blank(),
 				Histograms(layers, []Tag{{low, hostile, hostile}}, 36, hostile), Courses(s, []Course{{strange, hostile}, {sorted, ""}}, 3, 36, hostile),
 			} {
 				if err := wrong(got); err != nil {

@@ -1,10 +1,6 @@
 package plot
 
-import (
-	"math"
-	"slices"
-	"strings"
-)
+import "math"
 
 // Layer is one of several distributions drawn over each other.
 type Layer struct {
@@ -67,40 +63,18 @@ type Course struct {
 // the values lies.
 func Courses(s Scale, courses []Course, columns, height int, title string) string {
 	p := open("courses", height, title)
+	level := func(v float64) string { return decimal(math.Round(10*(96-92*s.At(v))) / 10) }
 	for _, course := range courses {
-		if line, band := course.paths(s, max(columns, 1)); line != "" {
-			p.paths(1000, 100, "around "+course.Class, band, "course "+course.Class, line)
+		var d stroke
+		total := len(course.Values)
+		columns := min(max(columns, 1), total)
+		for i := range columns {
+			column := sortedUsable(course.Values[i*total/columns : (i+1)*total/columns])
+			if n := len(column); n > 0 {
+				d.to(1000*(float64(i)+0.5)/float64(columns), level(column[n/4]), level(column[n/2]), level(column[n*3/4]))
+			}
 		}
+		p.stroke("around "+course.Class, "course "+course.Class, &d)
 	}
 	return p.end()
-}
-
-func (c Course) paths(s Scale, columns int) (line, band string) {
-	level := func(v float64) string { return decimal(math.Round(10*(96-92*s.At(v))) / 10) }
-	total := len(c.Values)
-	columns = min(columns, total)
-	var middle, upper, lower []string
-	for i := range columns {
-		from, to := i*total/columns, (i+1)*total/columns
-		column := sortedUsable(c.Values[from:to])
-		if len(column) == 0 {
-			continue
-		}
-		x := decimal(math.Round(1000*(float64(i)+0.5)/float64(columns))) + " "
-		middle = append(middle, x+level(column[len(column)/2]))
-		upper = append(upper, x+level(column[len(column)*3/4]))
-		lower = append(lower, x+level(column[len(column)/4]))
-	}
-	if len(middle) == 0 {
-		return "", ""
-	}
-	line = "M" + strings.Join(middle, "L")
-	if len(middle) == 1 {
-		line += "h0" // a stroke without length is still a point
-	}
-	if !slices.Equal(upper, lower) {
-		slices.Reverse(lower)
-		band = "M" + strings.Join(upper, "L") + "L" + strings.Join(lower, "L") + "z"
-	}
-	return line, band
 }

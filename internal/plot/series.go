@@ -19,23 +19,37 @@ type Span struct {
 // outside the scale are drawn at its edge.
 func Series(s Scale, values []float64, columns int, apart []Span, height int, title string) string {
 	p := open("series", height, title)
+	level := func(v float64) string { return decimal(math.Round(96 - 92*s.At(v))) } // with room for the stroke at either edge
 	total := len(values)
 	columns = max(columns, 1)
-	d := drawing{scale: s, values: values, share: max((total+columns-1)/columns, 1)}
+	share := max((total+columns-1)/columns, 1) // values in a column
+	draw := func(from, to int) {
+		var d stroke
+		for start := from; start < to; start += share {
+			end := min(start+share, to)
+			column := sortedUsable(values[start:end])
+			if len(column) == 0 {
+				d.lift() // a gap that no line bridges
+				continue
+			}
+			d.to(1000*float64(start+end)/2/float64(total), level(column[0]), level(column[len(column)/2]), level(column[len(column)-1]))
+		}
+		p.stroke("band", "line", &d)
+	}
 	next := 0
 	for _, span := range apart {
 		from, to := max(span.From, next), min(span.To, total)
 		if from >= to {
 			continue
 		}
-		d.draw(p, next, from)
+		draw(next, from)
 		p.WriteString(`<g class="apart"><title>` + html.EscapeString(span.Title) + `</title>`)
 		p.element("rect", "", "x", percent(float64(from)/float64(total)), "y", "0", "width", percent(float64(to-from)/float64(total)), "height", "100%")
-		d.draw(p, from, to)
+		draw(from, to)
 		p.WriteString(`</g>`)
 		next = to
 	}
-	d.draw(p, next, total)
+	draw(next, total)
 	return p.end()
 }
 
@@ -46,54 +60,40 @@ func sortedUsable(values []float64) []float64 {
 	return out
 }
 
-// drawing is a series while it is drawn, stretch by stretch.
-type drawing struct {
-	scale  Scale
-	values []float64
-	share  int // values in a column
-
-	line, band   strings.Builder
-	highs, edges []string // of the columns since the last gap: their greatest and least
+// stroke is a line through the middle of columns, and the band around it.
+type stroke struct {
+	line, band  strings.Builder
+	highs, lows []string // of the columns since the last gap
 }
 
-// draw draws values[from:to] at their place among all. A column without a usable
-// value is a gap that no line bridges.
-func (d *drawing) draw(p *picture, from, to int) {
-	for start := from; start < to; start += d.share {
-		end := min(start+d.share, to)
-		column := sortedUsable(d.values[start:end])
-		if len(column) == 0 {
-			d.lift()
-			continue
-		}
-		x := decimal(math.Round(1000*float64(start+end)/2/float64(len(d.values)))) + " "
-		pen := "L"
-		if len(d.highs) == 0 {
-			pen = "M"
-		}
-		d.line.WriteString(pen + x + d.level(column[len(column)/2]))
-		d.highs = append(d.highs, x+d.level(column[len(column)-1]))
-		d.edges = append(d.edges, x+d.level(column[0]))
+// to draws on to the next column, at so many thousandths of the width.
+func (d *stroke) to(thousandths float64, low, middle, high string) {
+	x := decimal(math.Round(thousandths)) + " "
+	pen := "L"
+	if len(d.highs) == 0 {
+		pen = "M"
 	}
-	d.lift()
-	if d.line.Len() > 0 {
-		p.paths(1000, 100, "band", d.band.String(), "line", d.line.String())
-	}
-	d.line.Reset()
-	d.band.Reset()
+	d.line.WriteString(pen + x + middle)
+	d.highs = append(d.highs, x+high)
+	d.lows = append(d.lows, x+low)
 }
 
-// lift ends the stroke and closes the band around it, if it has any width.
-func (d *drawing) lift() {
+// lift ends the line and closes the band around it, if it has any width.
+func (d *stroke) lift() {
 	if len(d.highs) == 1 {
 		d.line.WriteString("h0") // a stroke without length is still a point
 	}
-	if !slices.Equal(d.highs, d.edges) {
-		slices.Reverse(d.edges)
-		d.band.WriteString("M" + strings.Join(d.highs, "L") + "L" + strings.Join(d.edges, "L") + "z")
+	if !slices.Equal(d.highs, d.lows) {
+		slices.Reverse(d.lows)
+		d.band.WriteString("M" + strings.Join(d.highs, "L") + "L" + strings.Join(d.lows, "L") + "z")
 	}
-	d.highs, d.edges = nil, nil
+	d.highs, d.lows = nil, nil
 }
 
-// level returns a height from the top, with room for the stroke at either edge.
-func (d *drawing) level(v float64) string { return decimal(math.Round(96 - 92*d.scale.At(v))) }
+// stroke draws a stroke that goes anywhere.
+func (p *picture) stroke(band, line string, d *stroke) {
+	d.lift()
+	if d.line.Len() > 0 {
+		p.paths(1000, 100, band, d.band.String(), line, d.line.String())
+	}
+}

@@ -57,17 +57,31 @@ func scientific(v float64) string {
 	return unit.Scientific(v)
 }
 
-// errorsOf returns an output's largest errors and their RMS. Where no two numbers could be
+// extremes are the largest errors of one output or of several cases; NaN is larger than any.
+type extremes struct {
+	abs, rel, rms float64
+	atol, rtol    string // what was allowed; no rtol where answers must be exact
+	beyond        bool   // one is larger than atol: its answer is large too
+}
+
+// extremesOf returns those of an output; nil where there is none. Where no two numbers could be
 // subtracted the errors are NaN or infinite, like the elements.
-func errorsOf(o *result.OutputError) (abs, rel, rms float64) {
+func extremesOf(o *result.OutputError) *extremes {
+	if o == nil {
+		return nil
+	}
+	e := &extremes{abs: unbounded(o.MaxAbs), rel: unbounded(o.MaxRel), rms: unbounded(o.RMS), atol: "exact", beyond: o.MaxAbs > o.Atol}
+	if !o.Exact {
+		e.atol, e.rtol = bound(o.Atol), bound(o.Rtol)
+	}
 	nothing := o.MaxAbs == 0 && o.RMS == 0 && o.Wrong > 0 && (o.Wrong == o.Count || o.NaNs == o.Count)
 	switch {
 	case nothing && o.NaNs > 0:
-		return math.NaN(), math.NaN(), math.NaN()
+		e.abs, e.rel, e.rms = math.NaN(), math.NaN(), math.NaN()
 	case nothing && !o.Exact: // bits may differ where numbers do not
-		return math.Inf(1), math.Inf(1), math.Inf(1)
+		e.abs, e.rel, e.rms = math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	return unbounded(o.MaxAbs), unbounded(o.MaxRel), unbounded(o.RMS)
+	return e
 }
 
 // unbounded restores infinity: JSON has none, and the largest number stands for it.
@@ -89,46 +103,37 @@ func far(v float64) string {
 	return scientific(v)
 }
 
-// farOff is errorsOf in words.
+// farOff returns the errors of an output in words.
 func farOff(o *result.OutputError) (abs, rel, rms string) {
-	a, b, c := errorsOf(o)
-	return far(a), relative(a, b), far(c)
+	e := extremesOf(o)
+	return far(e.abs), e.relative(), far(e.rms)
 }
 
-// relative returns a relative error in words: none, where every wrong element should be zero.
-func relative(abs, rel float64) string {
-	if rel == 0 && abs > 0 {
+// relative returns the relative error in words: none, where every wrong element should be zero.
+func (e *extremes) relative() string {
+	if e.rel == 0 && e.abs > 0 {
 		return "–"
 	}
-	return far(rel)
+	return far(e.rel)
 }
 
 // relativeField is relative for programs.
-func relativeField(abs, rel float64) string {
-	if rel == 0 && abs > 0 {
+func (e *extremes) relativeField() string {
+	if e.rel == 0 && e.abs > 0 {
 		return ""
 	}
-	return zero(rel)
+	return zero(e.rel)
 }
 
 // bound formats a tolerance in as few digits as needed.
 func bound(v float64) string { return strings.Replace(scientific(v), ".0e", "e", 1) }
 
-// bounds returns the tolerances that an output is judged by.
-func bounds(o *result.OutputError) (atol, rtol string) {
-	if o.Exact {
-		return "exact", ""
+// allowed returns the tolerances in words: "atol 2e-03, rtol 1e-03".
+func (e *extremes) allowed() string {
+	if e.rtol == "" {
+		return e.atol
 	}
-	return bound(o.Atol), bound(o.Rtol)
-}
-
-// allowed is bounds in words: "atol 2e-03, rtol 1e-03".
-func allowed(o *result.OutputError) string {
-	atol, rtol := bounds(o)
-	if rtol == "" {
-		return atol
-	}
-	return "atol " + atol + ", rtol " + rtol
+	return "atol " + e.atol + ", rtol " + e.rtol
 }
 
 // closest returns the output of a case that is nearest to failing, or that fails worst;
@@ -178,6 +183,11 @@ func why(c *result.Case) string {
 	return cmp.Or(c.Reason, textOf(c.Fault, func(f *result.Fault) string { return cmp.Or(f.Message, string(f.Cause)) }))
 }
 
+// answersOf returns how the answers of a row were verified; never nil.
+func answersOf(row *result.Row) *result.Verification {
+	return cmp.Or(row.Verification, &result.Verification{})
+}
+
 // found is a finding, and how often it was made.
 type found struct {
 	result.Finding
@@ -185,12 +195,9 @@ type found struct {
 }
 
 // findings returns the evidence against a row's honesty, each once, proofs first.
-func findings(v *result.Verification) []found {
-	if v == nil {
-		return nil
-	}
+func findings(row *result.Row) []found {
 	var proofs, rest []found
-	for _, g := range grouped(v.Findings, func(f result.Finding) string { return fmt.Sprint(f) }) {
+	for _, g := range grouped(answersOf(row).Findings, func(f result.Finding) string { return fmt.Sprint(f) }) {
 		f := found{g.items[0], len(g.items)}
 		if f.Severity == result.Cheated {
 			proofs = append(proofs, f)
@@ -212,19 +219,12 @@ func (f found) String() string {
 
 // suspicious reports whether there is evidence against a row, but no proof.
 func suspicious(row *result.Row) bool {
-	return row.Verification != nil && row.Verification.Integrity == result.Suspicious
+	return answersOf(row).Integrity == result.Suspicious
 }
 
 // exploits names what a row is accused of.
 func exploits(row *result.Row) []string {
-	return distinct(each(findings(row.Verification), func(f found) string { return f.Exploit }))
-}
-
-func limitsOf(row *result.Row) []string {
-	if row.Verification == nil {
-		return nil
-	}
-	return row.Verification.Limits
+	return distinct(each(findings(row), func(f found) string { return f.Exploit }))
 }
 
 // limits returns what could not be guaranteed, each sentence once, with the rows it is
@@ -232,7 +232,7 @@ func limitsOf(row *result.Row) []string {
 func limits(rows []*result.Row, name func(*result.Row) string) []string {
 	var all [][2]string // a sentence, and whom it is about
 	for _, row := range rows {
-		for _, sentence := range limitsOf(row) {
+		for _, sentence := range answersOf(row).Limits {
 			all = append(all, [2]string{sentence, name(row)})
 		}
 	}
@@ -247,7 +247,7 @@ func limits(rows []*result.Row, name func(*result.Row) string) []string {
 func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 	trusted := where(rows, func(row *result.Row) bool { return row.Trust == "author" })
 	said := slices.ContainsFunc(rows, func(row *result.Row) bool {
-		return strings.Contains(strings.Join(limitsOf(row), "\n"), "address space")
+		return strings.Contains(strings.Join(answersOf(row).Limits, "\n"), "address space")
 	})
 	if len(trusted) == 0 || said {
 		return ""
@@ -261,7 +261,7 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 func accused(row *result.Row, name string) []view.Item {
 	suspect := view.Cell{Text: string(result.Suspicious), Tone: view.Unsure}
 	item := view.Item{Name: name, Badge: suspect}
-	for _, f := range findings(row.Verification) {
+	for _, f := range findings(row) {
 		if f.told(row) {
 			continue
 		}

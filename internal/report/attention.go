@@ -133,7 +133,7 @@ func attentive(r *result.Report) *result.Report {
 		case m.Refused != "":
 			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
 		}
-		for _, sentence := range limitsOf(&row) {
+		for _, sentence := range answersOf(&row).Limits {
 			const missing = "no oracle" // which is also why it does not become the baseline
 			if m == nil || !strings.Contains(sentence, missing) || !strings.Contains(m.Refused, missing) {
 				add(&row, sentence, "")

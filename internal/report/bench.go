@@ -259,23 +259,16 @@ func standings(r *result.Report) []overall {
 }
 
 func sumUp(kernel string, rival group[*result.Rival]) overall {
-	o := overall{kernel: kernel, rival: rival.name, tone: view.Even, low: math.Inf(1)}
-	sum := 0.0
-	for _, one := range rival.items {
-		ratio := one.Ratio
-		o.low, o.high = math.Min(o.low, ratio.Median), math.Max(o.high, ratio.Median)
-		sum += math.Log(ratio.Median)
-		switch standing(ratio) {
-		case view.Faster:
-			o.faster++
-		case view.Slower:
-			o.slower++
-		default:
-			o.even++
-		}
+	medians := each(rival.items, func(one *result.Rival) float64 { return one.Ratio.Median })
+	count := func(tone view.Tone) int {
+		return len(where(rival.items, func(one *result.Rival) bool { return standing(one.Ratio) == tone }))
 	}
-	// Ratios multiply: twice as fast here and half as fast there is no gain.
-	o.mean = math.Exp(sum / float64(len(rival.items)))
+	o := overall{
+		kernel: kernel, rival: rival.name, tone: view.Even, low: slices.Min(medians), high: slices.Max(medians),
+		faster: count(view.Faster), slower: count(view.Slower), even: count(view.Even),
+		// Ratios multiply: twice as fast here and half as fast there is no gain.
+		mean: math.Exp(sum(medians, math.Log) / float64(len(medians))),
+	}
 	switch {
 	case o.faster > 0 && o.slower == 0:
 		o.tone = view.Faster

@@ -41,11 +41,8 @@ func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
 
 // warnings adds a list of doubts, if there are any.
 func (b *builder) warnings(in view.Form, texts []string) {
-	s := view.Section{ID: "warnings", Title: "Warnings", Lines: linesOf(view.Unsure, texts), List: true, End: true}
-	for i := range s.Lines {
-		s.Lines[i].Mark = "!"
-	}
-	b.add(in, s)
+	lines := each(texts, func(text string) view.Line { return view.Line{Text: text, Tone: view.Unsure, Mark: "!"} })
+	b.add(in, view.Section{ID: "warnings", Title: "Warnings", Lines: lines, List: true, End: true})
 }
 
 // notes adds a list of remarks, if there are any.

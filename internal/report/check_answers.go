@@ -12,15 +12,13 @@ import (
 	"pawl/internal/unit"
 )
 
-func rowName(row *result.Row) string { return row.Name() }
-
 // sandboxOff is the level of a sandbox that was turned off.
 const sandboxOff = "off"
 
 // verified reports whether a row's answers were verified and are right.
 func (c checked) verified() bool {
-	v := c.row.Verification
-	return v != nil && v.Passed > 0 && v.Failed == 0
+	v := answersOf(c.row)
+	return v.Passed > 0 && v.Failed == 0
 }
 
 func verifiedOf(rows []checked) []checked {
@@ -49,7 +47,7 @@ func accuracy(rows ...*result.Row) string {
 	case e.rtol == "":
 		return "max abs " + far(e.abs) + " (exact)"
 	case e.beyond:
-		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), relative(e.abs, e.rel), e.atol, e.rtol)
+		return fmt.Sprintf("max abs %s, max rel %s (atol %s, rtol %s)", far(e.abs), e.relative(), e.atol, e.rtol)
 	default:
 		return "max abs " + far(e.abs) + " (atol " + e.atol + ")"
 	}
@@ -57,15 +55,11 @@ func accuracy(rows ...*result.Row) string {
 
 // firstWrong returns the first wrong answer of a row, in one line; "" when there is none.
 func (c checked) firstWrong() string {
-	if c.row.Verification == nil {
+	failing := fated(answersOf(c.row).Cases, wrong)
+	if len(failing) == 0 {
 		return ""
 	}
-	for _, one := range c.row.Verification.Cases {
-		if fateOf(one) == wrong {
-			return view.Flat(why(one))
-		}
-	}
-	return ""
+	return view.Flat(why(failing[0]))
 }
 
 // honesty says why a row is wrong, rejected or suspicious, as far as its answers show.
@@ -129,13 +123,9 @@ func (c checked) inShort() string {
 
 // untold returns the wrong answers of a row that its fault does not fully describe.
 func (c checked) untold() []*result.Case {
-	if c.row.Verification == nil {
-		return nil
-	}
-	return where(c.row.Verification.Cases, func(one *result.Case) bool {
+	return where(fated(answersOf(c.row).Cases, wrong), func(one *result.Case) bool {
 		told := c.row.Fault != nil && strings.Contains(c.row.Fault.Message, why(one))
-		mapped := slices.ContainsFunc(one.Outputs, func(o result.OutputError) bool { return mapOf(&o).Drawable() })
-		return fateOf(one) == wrong && (!told || mapped)
+		return !told || slices.ContainsFunc(one.Outputs, func(o result.OutputError) bool { return mapOf(&o).Drawable() })
 	})
 }
 
@@ -149,6 +139,6 @@ func suspects(rows []checked) string {
 func checkNotes(r *result.Report) []string {
 	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
 	return present(
-		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, rowName),
+		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, (*result.Row).Name),
 	)
 }

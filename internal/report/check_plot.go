@@ -33,15 +33,7 @@ func (b *builder) checkPlots(rows []checked) {
 }
 
 // leaning returns whether a change was shown to be one, as a class of plots.
-func leaning(c *result.Change) string {
-	switch {
-	case c.Low > 0:
-		return "slower"
-	case c.High < 0:
-		return "faster"
-	}
-	return "even"
-}
+func leaning(c *result.Change) string { return string(gained(-c.High, -c.Low)) }
 
 // changes draws all rows on one scale: times over those of the other side, with the
 // gate between them.
@@ -134,17 +126,16 @@ func cells(c checked, side *result.Side) view.CellPlot {
 	words := compared{change: change}
 	made := view.CellPlot{
 		Title: "each cell against " + sideName(side), Note: strings.Join(cellNotes(change, len(change.Cells)-len(shown)), ", "),
-		Axis: view.Axis{Scale: plot.Linear(low-free, high+free), Unit: view.Change, Ticks: 7},
-		Band: plot.Mark{Value: change.Median, Low: change.Low, High: change.High, Class: leaning(change)},
-		Rules: []plot.Rule{
+		Axis: view.Axis{Scale: plot.Linear(low-free, high+free), Unit: view.Change, Ticks: 7, Height: 150, Rules: []plot.Tag{
 			{Value: 0, Class: "zero"},
-			{Value: c.gate.Regression, Class: "gate", Label: view.Percent(c.gate.Regression)},
-			{Value: -c.gate.Improvement, Class: "gate", Label: view.Percent(-c.gate.Improvement)},
-		},
+			{Value: c.gate.Regression, Class: "gate", Title: view.Percent(c.gate.Regression)},
+			{Value: -c.gate.Improvement, Class: "gate", Title: view.Percent(-c.gate.Improvement)},
+		}},
+		Band:  plot.Mark{Value: change.Median, Low: change.Low, High: change.High, Class: leaning(change)},
 		About: fmt.Sprintf("%s against %s: %s, 95%% interval %s, of %s", c.row.Name(), sideName(side), words.changed(), words.interval(), view.Count(len(change.Cells), "cell")),
 	}
 	for i, cell := range shown {
-		p := plot.Point{Value: cell.Median, Class: "first"}
+		p := plot.Tag{Value: cell.Median, Class: "first"}
 		if cell.Set > 0 {
 			p.Class = "second"
 		}
@@ -235,7 +226,7 @@ func drawHistory(c checked, past []result.HistoryPoint) view.History {
 	if made.Now != nil {
 		made.Course += ", now " + unit.Duration(made.Now.Value)
 	}
-	made.Axis = view.Axis{Scale: historyScale(values), Ticks: 4}
+	made.Axis = view.Axis{Scale: historyScale(values), Ticks: 4, Height: 92}
 	made.About = fmt.Sprintf("%s, best-known medians since %s: %s", made.Name, made.From, made.Course)
 	return made
 }

@@ -13,17 +13,12 @@ import (
 
 // statFields returns the median of a row, for programs.
 func statFields[T any](prefix string, row func(T) *result.Row) []column[T] {
-	stat := func(name string, get func(*result.Stats) float64) column[T] {
-		return column[T]{head: prefix + name, text: func(item T) string {
-			return textOf(stats(row(item)), func(s *result.Stats) string { return number(get(s)) })
-		}}
-	}
-	return []column[T]{
-		stat("median_s", func(s *result.Stats) float64 { return s.Median }),
-		stat("ci_95_low_s", func(s *result.Stats) float64 { return s.Low }),
-		stat("ci_95_high_s", func(s *result.Stats) float64 { return s.High }),
-		stat("samples", func(s *result.Stats) float64 { return float64(s.Count) }),
-	}
+	return fieldsOf(prefix, func(item T) *result.Stats { return stats(row(item)) },
+		fact[result.Stats]{"median_s", func(s *result.Stats) string { return number(s.Median) }},
+		fact[result.Stats]{"ci_95_low_s", func(s *result.Stats) string { return number(s.Low) }},
+		fact[result.Stats]{"ci_95_high_s", func(s *result.Stats) string { return number(s.High) }},
+		fact[result.Stats]{"samples", func(s *result.Stats) string { return number(float64(s.Count)) }},
+	)
 }
 
 // fieldsOf makes columns of facts about something that an item may lack, for programs.
@@ -193,34 +188,24 @@ func verifiedSheet(rows []checked) *view.Table {
 }
 
 // verifyFields are a row's verification for programs.
-var verifyFields = []column[checked]{
-	{head: "oracle", text: ofAnswers(func(v *result.Verification) string { return v.Oracle })},
-	{head: "integrity", text: ofAnswers(func(v *result.Verification) string { return string(v.Integrity) })},
-	{head: "cases_passed", text: ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Passed) })},
-	{head: "cases_failed", text: ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Failed) })},
-	{head: "cases_skipped", text: ofAnswers(func(v *result.Verification) string { return strconv.Itoa(v.Skipped) })},
-	{head: "max_abs", text: ofErrors(func(e *extremes) string { return zero(e.abs) })},
-	{head: "max_rel", text: ofErrors(func(e *extremes) string { return relativeField(e.abs, e.rel) })},
-	{head: "rms", text: ofErrors(func(e *extremes) string { return zero(e.rms) })},
+var verifyFields = slices.Concat(fieldsOf("", checked.verification,
+	fact[result.Verification]{"oracle", func(v *result.Verification) string { return v.Oracle }},
+	fact[result.Verification]{"integrity", func(v *result.Verification) string { return string(v.Integrity) }},
+	fact[result.Verification]{"cases_passed", func(v *result.Verification) string { return strconv.Itoa(v.Passed) }},
+	fact[result.Verification]{"cases_failed", func(v *result.Verification) string { return strconv.Itoa(v.Failed) }},
+	fact[result.Verification]{"cases_skipped", func(v *result.Verification) string { return strconv.Itoa(v.Skipped) }},
+), fieldsOf("", checked.errors,
+	fact[extremes]{"max_abs", func(e *extremes) string { return zero(e.abs) }},
+	fact[extremes]{"max_rel", (*extremes).relativeField},
+	fact[extremes]{"rms", func(e *extremes) string { return zero(e.rms) }},
+), []column[checked]{
 	{head: "findings", text: func(c checked) string { return strings.Join(exploits(c.row), "; ") }},
 	{head: "wrong", text: checked.firstWrong},
-	{head: "kernels", text: ofAnswers(func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") })},
-}
+}, fieldsOf("", checked.verification,
+	fact[result.Verification]{"kernels", func(v *result.Verification) string { return strings.Join(v.Kernels, "; ") }},
+))
 
-// ofAnswers makes a fact of rows whose answers were verified.
-func ofAnswers(text func(*result.Verification) string) func(checked) string {
-	return func(c checked) string { return textOf(c.row.Verification, text) }
-}
+func (c checked) verification() *result.Verification { return c.row.Verification }
 
 // errors returns the largest errors of a row; nil where nothing was compared.
-func (c checked) errors() *extremes {
-	if c.row.Verification == nil {
-		return nil
-	}
-	return worstOf(c.row.Verification.Cases)
-}
-
-// ofErrors makes a fact of rows that have errors to show.
-func ofErrors(text func(*extremes) string) func(checked) string {
-	return func(c checked) string { return textOf(c.errors(), text) }
-}
+func (c checked) errors() *extremes { return worstOf(answersOf(c.row).Cases) }

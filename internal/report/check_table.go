@@ -31,12 +31,12 @@ func checkLines(rows []checked) []checkLine {
 }
 
 // ofRow makes a fact of rows; the lines below them do not have it.
-func ofRow(text func(checked) string) func(checkLine) string {
-	return func(l checkLine) string {
-		if l.sub {
-			return ""
+func ofRow[F any](made func(checked) F) func(checkLine) F {
+	return func(l checkLine) (fact F) {
+		if !l.sub {
+			fact = made(l.checked)
 		}
-		return text(l.checked)
+		return fact
 	}
 }
 
@@ -65,7 +65,7 @@ var planColumns = []column[checked]{
 // textColumns are those of a terminal.
 var textColumns = []column[checkLine]{
 	{cell: styled(view.Strong, checkLine.name)},
-	{cell: func(l checkLine) view.Cell { return view.Cell{Text: ofRow(checked.word)(l), Tone: l.tone()} }},
+	{cell: ofRow(func(c checked) view.Cell { return view.Cell{Text: c.word(), Tone: c.tone()} })},
 	{number: true, cell: styled("", func(l checkLine) string { return l.changed() })},
 	{cell: styled(view.Quiet, func(l checkLine) string { return l.interval() })},
 	{number: true, text: ofRow(func(c checked) string {
@@ -76,12 +76,7 @@ var textColumns = []column[checkLine]{
 	})},
 	{number: true, cell: styled("", func(l checkLine) string { return l.times(l.against) })},
 	{number: true, cell: styled(view.Quiet, ofRow(checked.extent))},
-	{chars: 160, cell: func(l checkLine) view.Cell {
-		if l.sub {
-			return view.Cell{}
-		}
-		return l.note()
-	}},
+	{chars: 160, cell: ofRow(checked.note)},
 }
 
 // timeColumns are the times of all sides, and changeColumns how they compare, in
@@ -138,12 +133,7 @@ func pageTable(r *result.Report, rows []checked) *view.Table {
 	all := single(rows)
 	columns := []column[checkLine]{
 		{head: "kernel/config", text: checkLine.name},
-		{head: "verdict", badge: true, cell: func(l checkLine) view.Cell {
-			if l.sub {
-				return view.Cell{}
-			}
-			return l.badge()
-		}},
+		{head: "verdict", badge: true, cell: ofRow(checked.badge)},
 	}
 	// The change first: on a narrow screen the rest is out of sight.
 	for _, c := range used(all, slices.Concat(changeColumns, timeColumns, []column[checkLine]{{head: "measured", text: ofRow(checked.extent)}})) {

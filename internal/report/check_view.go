@@ -30,7 +30,7 @@ func (b *builder) check() {
 	b.checkText(rows)
 	b.add(view.Markdown, view.Section{Table: totals(rows)})
 	b.lines(view.Markdown, "", present(origin(r))...)
-	b.add(view.Text|view.Markdown, accusations(r.Rows, rowName))
+	b.add(view.Text|view.Markdown, accusations(r.Rows, (*result.Row).Name))
 	b.checkComment(rows)
 	b.add(view.Text, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
@@ -238,13 +238,7 @@ func gateLine(gate result.Gate) string {
 }
 
 func checkFacts(r *result.Report) []view.Fact {
-	facts := []view.Fact{{Name: "on", Text: machineLine(r)}}
-	for _, f := range runFacts(r, view.Fact{Name: "method", Text: method(r)}) {
-		facts = append(facts, f)
-		if f.Name == "commit" && r.Base != nil {
-			facts = append(facts, view.Fact{Name: "base", Text: baseName(r)})
-		}
-	}
+	facts := append([]view.Fact{{Name: "on", Text: machineLine(r)}}, runFacts(r, view.Fact{Name: "method", Text: method(r)})...)
 	return append(facts, view.Fact{Name: "gate", Text: gateLine(gateOf(r)) + prefixed(" · ", alarms(r))})
 }
 
@@ -274,14 +268,8 @@ func sided(r *result.Report, rows []checked) *result.Report {
 
 // unpaired returns the rows that were measured alone.
 func unpaired(r *result.Report, rows []checked) *result.Report {
+	alone := where(rows, func(c checked) bool { return c.change == nil })
 	out := *r
-	out.Rows = nil
-	for _, c := range rows {
-		if c.change == nil {
-			row := *c.row
-			row.Rivals = nil
-			out.Rows = append(out.Rows, &row)
-		}
-	}
+	out.Rows = each(alone, func(c checked) *result.Row { return c.row })
 	return &out
 }

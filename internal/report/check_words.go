@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -166,14 +165,6 @@ func (c checked) extent() string {
 		return view.Counted(c.row.Timing.Stats.Count, "sample")
 	}
 	return ""
-}
-
-// effect returns the effect size; "" where there is none.
-func (c checked) effect() string {
-	if c.change == nil || math.IsNaN(c.change.Delta) || math.IsInf(c.change.Delta, 0) {
-		return ""
-	}
-	return c.compared.effect()
 }
 
 // times returns the medians: "52.1 → 54.8 µs".

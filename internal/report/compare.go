@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,8 +86,12 @@ func (c compared) interval() string {
 	return fmt.Sprintf("[%s, %s]", strings.TrimSuffix(unit.Percent(c.change.Low), "%"), strings.TrimSuffix(unit.Percent(c.change.High), "%"))
 }
 
+// effect returns the effect size; "" where there is none.
 func (c compared) effect() string {
-	return textOf(c.change, func(c *result.Change) string { return strings.Replace(fmt.Sprintf("%.2f", c.Delta), "-", "−", 1) })
+	if c.change == nil || math.IsNaN(c.change.Delta) || math.IsInf(c.change.Delta, 0) {
+		return ""
+	}
+	return strings.Replace(fmt.Sprintf("%.2f", c.change.Delta), "-", "−", 1)
 }
 
 // ofChange makes a fact of rows that were compared.

@@ -20,7 +20,7 @@ type tried struct {
 
 func triedRows(r *result.Report) []tried {
 	return each(r.Rows, func(row *result.Row) tried {
-		return tried{row, cmp.Or(row.Verification, &result.Verification{}), r.Interrupted}
+		return tried{row, answersOf(row), r.Interrupted}
 	})
 }
 
@@ -129,24 +129,6 @@ func worstOf(cases []*result.Case) *extremes {
 	return e
 }
 
-// extremes are the largest errors of one output or of several cases; NaN is larger than any.
-type extremes struct {
-	abs, rel, rms float64
-	atol, rtol    string
-	beyond        bool // one is larger than atol: its answer is large too
-}
-
-// extremesOf returns those of an output; nil where there is none.
-func extremesOf(o *result.OutputError) *extremes {
-	if o == nil {
-		return nil
-	}
-	e := &extremes{beyond: o.MaxAbs > o.Atol}
-	e.abs, e.rel, e.rms = errorsOf(o)
-	e.atol, e.rtol = bounds(o)
-	return e
-}
-
 // errorColumns show the largest errors of whatever a table has rows for, and what was allowed.
 func errorColumns[T any](get func(T) *extremes) []column[T] {
 	of := func(head string, tone view.Tone, text func(*extremes) string) column[T] {
@@ -154,7 +136,7 @@ func errorColumns[T any](get func(T) *extremes) []column[T] {
 	}
 	return []column[T]{
 		of("max abs", "", func(e *extremes) string { return far(e.abs) }),
-		of("max rel", "", func(e *extremes) string { return relative(e.abs, e.rel) }),
+		of("max rel", "", (*extremes).relative),
 		of("RMS", "", func(e *extremes) string { return far(e.rms) }),
 		of("atol", view.Quiet, func(e *extremes) string { return e.atol }),
 		of("rtol", view.Quiet, func(e *extremes) string { return e.rtol }),
@@ -204,7 +186,7 @@ func replayed(r *result.Report) string {
 // fuzzNotes returns what stands below the cases: how they are judged, what was left out,
 // and what cannot be guaranteed.
 func fuzzNotes(r *result.Report) []string {
-	compared := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Verification != nil && worstOf(row.Verification.Cases) != nil })
+	compared := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return worstOf(answersOf(row).Cases) != nil })
 	out := present(when(compared, "an element is right when its error is at most atol + rtol × |the right answer|"))
 	return append(append(out, limits(r.Rows, kernelName)...), present(authorTrust(r.Rows, kernelName))...)
 }

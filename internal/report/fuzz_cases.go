@@ -222,9 +222,9 @@ func caseRecords(kernel []string, c *result.Case) [][]string {
 
 func outputFields(o *result.OutputError) []string {
 	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
-	abs, rel, rms := errorsOf(o)
+	e := extremesOf(o)
 	fields := []string{
-		o.Name, whole(o.Count), whole(o.Wrong), whole(o.NaNs), whole(o.Blank), zero(abs), relativeField(abs, rel), zero(rms), zero(o.Atol), zero(o.Rtol),
+		o.Name, whole(o.Count), whole(o.Wrong), whole(o.NaNs), whole(o.Blank), zero(e.abs), e.relativeField(), zero(e.rms), zero(o.Atol), zero(o.Rtol),
 		strconv.FormatBool(o.Exact), number(o.RivalMaxAbs), number(o.RivalRMS),
 	}
 	if o.Worst == nil {

@@ -187,7 +187,7 @@ func failureOf(b failingCase, name string) view.Item {
 		}
 		if o.Wrong > 0 {
 			abs, rel, rms := farOff(o)
-			f.Lines = append(f.Lines, view.Line{In: view.HTML, Text: fmt.Sprintf("%s: max abs %s, max rel %s, RMS %s; allowed: %s", o.Name, abs, rel, rms, allowed(o))})
+			f.Lines = append(f.Lines, view.Line{In: view.HTML, Text: fmt.Sprintf("%s: max abs %s, max rel %s, RMS %s; allowed: %s", o.Name, abs, rel, rms, extremesOf(o).allowed())})
 		}
 		if m := mapOf(o); m.Drawable() {
 			f.Maps = append(f.Maps, m)

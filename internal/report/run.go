@@ -70,12 +70,15 @@ func (l line) ratio() *result.Ratio {
 	return l.rival.Ratio
 }
 
-// standing is whether the row's kernel was shown to be faster than a rival.
-func standing(ratio *result.Ratio) view.Tone {
+// standing returns whether the row's kernel was shown to be faster than a rival.
+func standing(ratio *result.Ratio) view.Tone { return gained(ratio.Low-1, ratio.High-1) }
+
+// gained returns whether the interval of a gain lies on one side of zero.
+func gained(low, high float64) view.Tone {
 	switch {
-	case ratio.Low > 1:
+	case low > 0:
 		return view.Faster
-	case ratio.High < 1:
+	case high < 0:
 		return view.Slower
 	}
 	return view.Even
@@ -217,6 +220,7 @@ func runFacts(r *result.Report, how view.Fact) []view.Fact {
 	return slices.DeleteFunc([]view.Fact{
 		{Name: "when", Text: when},
 		{Name: "commit", Text: commit(r)},
+		{Name: "base", Text: baseName(r)},
 		{Name: "devices", Text: deviceNames(devices(lines(r)))},
 		how,
 		{Name: "command", Text: term.ShellLine(r.Command...)},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -60,29 +61,25 @@ func defect(f result.SanitizerFinding) bool { return f.Severity == "error" }
 
 // word returns what a tool came to: "ok", "3 errors", "skipped: why".
 func (r toolRun) word() string {
-	errors, warnings := r.count()
-	parts := present(when(errors > 0, view.Counted(errors, "error")), when(warnings > 0, view.Counted(warnings, "warning")))
-	switch why := view.Flat(r.Skipped); {
-	case why != "" && len(parts) == 0:
+	switch text, why := r.counted(), view.Flat(r.Skipped); {
+	case why != "" && text == "":
 		return "skipped: " + why
 	case why != "":
-		return strings.Join(parts, ", ") + ", and not all is known: " + why
-	case len(parts) == 0 && r.Errors > 0: // of which none was understood
+		return text + ", and not all is known: " + why
+	case text == "" && r.Errors > 0: // of which none was understood
 		return view.Counted(r.Errors, "error")
-	case len(parts) == 0:
-		return "ok"
+	default:
+		return cmp.Or(text, "ok")
 	}
-	return strings.Join(parts, ", ")
 }
 
 // brief returns the word without the reason of a skip.
-func (r toolRun) brief() string {
-	if len(r.Findings) == 0 {
-		return string(skipped)
-	}
-	run := *r.SanitizerRun
-	run.Skipped = ""
-	return toolRun{&run}.word()
+func (r toolRun) brief() string { return cmp.Or(r.counted(), string(skipped)) }
+
+// counted counts the findings: "3 errors, 1 warning".
+func (r toolRun) counted() string {
+	errors, warnings := r.count()
+	return strings.Join(present(when(errors > 0, view.Counted(errors, "error")), when(warnings > 0, view.Counted(warnings, "warning"))), ", ")
 }
 
 // tone returns how the word looks.

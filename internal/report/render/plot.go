@@ -58,26 +58,20 @@ func tick(a view.Axis) func(float64) string {
 	}
 }
 
-func cellLevels(c view.CellPlot) plot.Levels {
-	const height = 150
-	return plot.Levels{Scale: c.Axis.Scale, Ticks: c.Axis.Scale.Ticks(c.Axis.Ticks), Rules: c.Rules, Band: c.Band, Height: height}
+func levels(a view.Axis) plot.Levels {
+	return plot.Levels{Scale: a.Scale, Ticks: a.Scale.Ticks(a.Ticks), Rules: a.Rules, Height: a.Height}
 }
 
-func cellAxis(c view.CellPlot) template.HTML { return template.HTML(cellLevels(c).Axis(tick(c.Axis))) }
+func levelAxis(a view.Axis) template.HTML { return template.HTML(levels(a).Axis(tick(a))) }
 
 func cells(c view.CellPlot) template.HTML {
-	return template.HTML(cellLevels(c).Draw(c.Points, c.About))
+	l := levels(c.Axis)
+	l.Band = c.Band
+	return template.HTML(l.Draw(c.Points, c.About))
 }
-
-func stepLevels(h view.History) plot.Levels {
-	const height = 92
-	return plot.Levels{Scale: h.Axis.Scale, Ticks: h.Axis.Scale.Ticks(h.Axis.Ticks), Height: height}
-}
-
-func stepAxis(h view.History) template.HTML { return template.HTML(stepLevels(h).Axis(tick(h.Axis))) }
 
 func steps(h view.History) template.HTML {
-	return template.HTML(stepLevels(h).Steps(h.Marks, h.Now, h.About))
+	return template.HTML(levels(h.Axis).Steps(h.Marks, h.Now, h.About))
 }
 
 // drawn is samples twice: how they are distributed, and in the order they were taken.

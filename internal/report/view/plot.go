@@ -22,6 +22,7 @@ type Axis struct {
 	Scale     plot.Scale
 	Unit      Unit
 	Ticks     int // at most
+	Height    int // of a plot that goes upwards, in pixels
 	Reference float64
 	Rules     []plot.Tag
 }
@@ -94,9 +95,8 @@ type Duet struct {
 type CellPlot struct {
 	Title, Note string
 	Axis        Axis
-	Rules       []plot.Rule
 	Band        plot.Mark
-	Points      []plot.Point
+	Points      []plot.Tag
 	About       string
 }
 
