@@ -142,13 +142,13 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 	}
 	defer os.RemoveAll(folder)
 	began := time.Now()
-	overlay, err := target.weave(folder, sampled)
+	overlay, err := target.writeOverlay(folder, sampled)
 	if err != nil {
 		return err
 	}
 	var suites []*suite
 	for _, pkg := range slices.Concat([]string{o.pkg}, o.also, o.confined) {
-		s, err := target.suite(ctx, pkg, overlay)
+		s, err := target.buildSuite(ctx, pkg, overlay)
 		if err != nil {
 			return err
 		}

@@ -49,9 +49,9 @@ const (
 	equivalent = "equivalent"
 )
 
-// weave writes the target's files with the mutants into a folder. It returns the path
+// writeOverlay writes the target's files with the mutants into a folder. It returns the path
 // of the overlay that makes `go test` compile them in place of the originals.
-func (t *target) weave(folder string, mutants []*mutant) (string, error) {
+func (t *target) writeOverlay(folder string, mutants []*mutant) (string, error) {
 	replace := map[string]string{}
 	for i, s := range t.files {
 		here := slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.source != s })
@@ -69,13 +69,14 @@ func (t *target) weave(folder string, mutants []*mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o644)
 }
 
-// suite compiles the tests of a package with the overlay.
-func (t *target) suite(ctx context.Context, pkg, overlay string) (*suite, error) {
+// buildSuite compiles the tests of a package with the overlay.
+func (t *target) buildSuite(ctx context.Context, pkg, overlay string) (*suite, error) {
 	folder, err := goList(ctx, pkg, "-f", "{{.Dir}}")
 	if err != nil {
 		return nil, err
 	}
 	at := filepath.Join(filepath.Dir(overlay), "tests")
+	defer os.Remove(at)
 	if said, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", at, pkg).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the tests of %s: %w\n%s", pkg, err, said)
 	}
