@@ -1,12 +1,11 @@
 package soak
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"pawl/internal/worker"
@@ -27,40 +26,29 @@ type holding struct {
 }
 
 func holdingOf(pid int) (holding, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return holding{}, err
-	}
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		return holding{}, err
-	}
-	h := holding{descriptors: len(open)}
-	for line := range bytes.Lines(status) {
-		fields := bytes.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		n, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-		switch string(fields[0]) {
-		case "VmRSS:":
-			h.resident = n << 10
-		case "Threads:":
-			h.threads = int(n)
-		}
-	}
-	return h, nil
+	folder := fmt.Sprintf("/proc/%d/", pid)
+	memory, unread := os.ReadFile(folder + "statm")
+	var size, resident int64 // pages
+	_, unscanned := fmt.Sscan(string(memory), &size, &resident)
+	descriptors, unlisted := os.ReadDir(folder + "fd")
+	threads, uncounted := os.ReadDir(folder + "task")
+	h := holding{resident * int64(os.Getpagesize()), len(descriptors), len(threads)}
+	return h, errors.Join(unread, unscanned, unlisted, uncounted)
 }
 
-// growth says how a process holds more than before; "" where it does not.
-func growth(who string, before, now holding) string {
-	switch {
-	case now.resident > before.resident+moreBytes:
-		return fmt.Sprintf("the %s grew from %d to %d MiB", who, before.resident>>20, now.resident>>20)
-	case now.descriptors > before.descriptors:
-		return fmt.Sprintf("the %s had %d descriptors open and now has %d", who, before.descriptors, now.descriptors)
-	case now.threads > before.threads+moreThreads:
-		return fmt.Sprintf("the %s had %d threads and now has %d", who, before.threads, now.threads)
+// growth says which process holds more than before; "" if none does.
+func growth(before, now map[string]holding, log func(format string, args ...any)) string {
+	for _, who := range []string{"cell", "worker", "parent"} {
+		before, now := before[who], now[who]
+		log("%s: %+v, then %+v", who, before, now)
+		switch {
+		case now.resident > before.resident+moreBytes:
+			return fmt.Sprintf("the %s grew from %d to %d MiB", who, before.resident>>20, now.resident>>20)
+		case now.descriptors > before.descriptors:
+			return fmt.Sprintf("the %s had %d descriptors open and now has %d", who, before.descriptors, now.descriptors)
+		case now.threads > before.threads+moreThreads:
+			return fmt.Sprintf("the %s had %d threads and now has %d", who, before.threads, now.threads)
+		}
 	}
 	return ""
 }
@@ -70,11 +58,10 @@ func holdings(client *worker.Client, cell *worker.Cell) (map[string]holding, err
 	debug.FreeOSMemory() // what the parent has not collected yet is not held
 	found := map[string]holding{}
 	for who, pid := range map[string]int{"cell": cell.Info.PID, "worker": client.Hello().PID, "parent": os.Getpid()} {
-		h, err := holdingOf(pid)
-		if err != nil {
+		var err error
+		if found[who], err = holdingOf(pid); err != nil {
 			return nil, err
 		}
-		found[who] = h
 	}
 	return found, nil
 }
@@ -105,14 +92,7 @@ func Flat(ctx context.Context, client *worker.Client, cell *worker.Cell, samples
 		if err != nil {
 			return err
 		}
-		more = ""
-		for _, who := range []string{"cell", "worker", "parent"} {
-			log("%s: %+v, then %+v", who, before[who], now[who])
-			if more = growth(who, before[who], now[who]); more != "" {
-				break
-			}
-		}
-		if more == "" {
+		if more = growth(before, now, log); more == "" {
 			return nil
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -20,14 +20,19 @@ import (
 // Kinds are the cells that take samples, with their frameworks.
 var Kinds = []string{"host", "numpy", "torch", "cupy", "jax", "cuda", "launcher"}
 
-// The kernels write one element of each output: what takes time in a soak is pawl.
-var sources = map[string]string{
-	"host":     "void f(const %[1]s *a, %[1]s *b, %[1]s *c, %[2]s s) { b[0] = a[1]; c[0] = a[s == 1]; }\n",
-	"python":   "def f(a, b, c, s):\n    b[0] = a[1]\n    c[0] = a[0]\n",
-	"jax":      "def f(a, b, s):\n    return b.at[0].set(a[1]), a[:16] + 0\n",
-	"cuda":     "extern \"C\" __global__ void f(const %[1]s *a, %[1]s *b, %[1]s *c, %[2]s s) { b[0] = a[1]; c[0] = a[s == 1]; }\n",
-	"launcher": "__global__ void one(const %[1]s *a, %[1]s *b, %[1]s *c, %[2]s s) { b[0] = a[1]; c[0] = a[s == 1]; }\nextern \"C\" void f(cudaStream_t stream, const %[1]s *a, %[1]s *b, %[1]s *c, %[2]s s) { one<<<1, 1, 0, stream>>>(a, b, c, s); }\n",
+// kernels are what cells of each kind run: the file, its description in pawl.yaml, and the
+// source. Kernels write one element of each output: what takes time in a soak is pawl.
+var kernels = map[string]struct{ file, described, source string }{
+	"host":     {"f.c", "source: f.c\n    entry: f", "void f(const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { b[0] = a[1]; c[0] = a[s == 1]; }\n"},
+	"numpy":    {"f.py", "python: f:f\n    framework: numpy", inPlace},
+	"torch":    {"f.py", "python: f:f\n    framework: torch", inPlace},
+	"cupy":     {"f.py", "python: f:f\n    framework: cupy", inPlace},
+	"jax":      {"f.py", "python: f:f\n    framework: jax", "def f(a, b, s):\n    return b.at[0].set(a[1]), a[:16] + 0\n"},
+	"cuda":     {"f.cu", "source: f.cu\n    entry: f\n    launch: {grid: [1], block: [1]}", "extern \"C\" __global__ void f(const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { b[0] = a[1]; c[0] = a[s == 1]; }\n"},
+	"launcher": {"f.cu", "source: f.cu\n    entry: f\n    launcher: true", "__global__ void one(const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { b[0] = a[1]; c[0] = a[s == 1]; }\nextern \"C\" void f(cudaStream_t stream, const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { one<<<1, 1, 0, stream>>>(a, b, c, s); }\n"},
 }
+
+const inPlace = "def f(a, b, c, s):\n    b[0] = a[1]\n    c[0] = a[0]\n"
 
 // ctypes are of the same size; the kernels only copy them.
 var ctypes = map[dtype.Type]string{
@@ -44,29 +49,14 @@ type Subject struct {
 	Elements int // of the input
 }
 
-// files returns the description and the source.
-func (s Subject) files() (yaml, name, source string) {
+// files returns the texts of the subject's files, by their names.
+func (s Subject) files() map[string]string {
 	scalar := s.DType
 	if scalar.Float() && scalar != dtype.F32 && scalar != dtype.F64 {
 		scalar = dtype.I32 // no cell passes small floats by value
 	}
-	name, head := "f.c", "source: f.c\n    entry: f"
-	source = sources[s.Kind]
-	switch s.Kind {
-	case "cuda":
-		name, head = "f.cu", "source: f.cu\n    entry: f\n    launch: {grid: [1], block: [1]}"
-	case "launcher":
-		name, head = "f.cu", "source: f.cu\n    entry: f\n    launcher: true"
-	case "numpy", "torch", "cupy", "jax":
-		name, head = "f.py", "python: f:f\n    framework: "+s.Kind
-		if s.Kind != "jax" {
-			source = sources["python"]
-		}
-	}
-	if !strings.HasSuffix(name, ".py") {
-		source = fmt.Sprintf(source, ctypes[s.DType], ctypes[scalar])
-	}
-	yaml = fmt.Sprintf(`version: 1
+	kernel := kernels[s.Kind]
+	yaml := fmt.Sprintf(`version: 1
 kernels:
   f:
     %s
@@ -76,15 +66,15 @@ kernels:
       - {name: c, dtype: %[2]s, shape: [16], role: out}
       - {name: s, dtype: %[3]s, value: 1}
 configs: {c: {N: %[4]d}}
-`, head, s.DType, scalar, s.Elements)
-	return yaml, name, source
+`, kernel.described, s.DType, scalar, s.Elements)
+	source := strings.NewReplacer("ELEMENT", ctypes[s.DType], "SCALAR", ctypes[scalar]).Replace(kernel.source)
+	return map[string]string{"pawl.yaml": yaml, kernel.file: source}
 }
 
 // Open builds the subject in dir, and gives it to a cell of its own. A fault whose
 // cause is unsupported says what this machine lacks.
 func (s Subject) Open(ctx context.Context, client *worker.Client, dir string) (*worker.Cell, error) {
-	yaml, name, source := s.files()
-	for file, text := range map[string]string{name: source, "pawl.yaml": yaml} {
+	for file, text := range s.files() {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			return nil, err
 		}

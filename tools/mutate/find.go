@@ -6,28 +6,27 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
-// mutant is one small change. The text before and after the range from start to end
-// makes it one that happens only when the mutant's number is switched on; NUMBER in
-// them stands for that.
+// mutant is one small change to a part of a file, from start to end. The texts before
+// and after that part make the change happen only when the mutant's number is switched
+// on; NUMBER in them stands for that number.
 type mutant struct {
-	Key  string // names it, whatever its line
-	File string
-	Line int
-
+	key           string // names it, whatever its line
+	line          int
 	source        *source
 	number        int
+	order         int // in which the file's mutants are found: a statement's before those inside it
 	start, end    int
 	before, after string
-	statement     bool
 }
 
 // finder walks a file and collects its mutants.
 type finder struct {
-	t     *target
-	s     *source
+	*target
+	*source
 	found []*mutant
 	seen  map[string]int
 
@@ -36,7 +35,7 @@ type finder struct {
 }
 
 func find(t *target, s *source) []*mutant {
-	f := &finder{t: t, s: s, seen: map[string]int{}}
+	f := &finder{target: t, source: s, seen: map[string]int{}}
 	for _, d := range s.tree.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -45,9 +44,9 @@ func find(t *target, s *source) []*mutant {
 			}
 			f.function = d.Name.Name
 			if d.Recv != nil {
-				f.function = strings.TrimLeft(f.text(d.Recv.List[0].Type), "*") + "." + f.function
+				f.function = strings.TrimLeft(f.original(d.Recv.List[0].Type), "*") + "." + f.function
 			}
-			f.walk(d.Body, t.info.Defs[d.Name].Type().(*types.Signature).Results())
+			f.walk(d.Body, f.info.TypeOf(d.Name).(*types.Signature).Results())
 		case *ast.GenDecl:
 			if d.Tok == token.VAR {
 				f.function = "var"
@@ -61,133 +60,124 @@ func find(t *target, s *source) []*mutant {
 func (f *finder) walk(n ast.Node, results *types.Tuple) {
 	outer := f.results
 	f.results = results
-	defer func() { f.results = outer }()
-	var visit func(n ast.Node) bool
-	visit = func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			f.walk(n.Body, f.t.info.Types[n].Type.(*types.Signature).Results())
-			return false
-		case *ast.BlockStmt:
-			f.statements(n.List)
-		case *ast.CaseClause:
-			f.statements(n.Body)
-			for _, e := range n.List {
-				if t := f.t.info.Types[e]; t.Value == nil && isBool(t.Type) {
-					f.condition(e)
-				}
+	ast.Inspect(n, f.visit)
+	f.results = outer
+}
+
+func (f *finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.FuncLit:
+		f.walk(n.Body, f.info.TypeOf(n).(*types.Signature).Results())
+		return false
+	case *ast.BlockStmt:
+		f.statements(n.List)
+	case *ast.CaseClause:
+		f.statements(n.Body)
+		for _, e := range n.List {
+			if f.info.Types[e].Value == nil && f.is(e, types.IsBoolean) {
+				f.always(e)
+				f.never(e)
 			}
-		case *ast.CommClause:
-			f.statements(n.Body)
-		case *ast.IfStmt:
-			f.condition(n.Cond)
-		case *ast.ForStmt:
-			if n.Cond != nil {
-				f.wrap(n.Cond, "never", "(!mutantOn(NUMBER) && (", "))")
-			}
-		case *ast.ReturnStmt:
-			// Beside an error nobody reads the other results.
-			if last := len(n.Results) - 1; last > 0 && f.text(n.Results[last]) != "nil" && f.isError(n.Results[last]) {
-				ast.Inspect(n.Results[last], visit)
-				return false
-			}
-		case *ast.BinaryExpr:
-			f.binary(n)
-		case *ast.UnaryExpr:
-			if n.Op == token.NOT {
-				f.wrap(n, "! dropped", "(", " != mutantOn(NUMBER))")
-			}
-		case *ast.BasicLit:
-			f.constant(n)
-		case *ast.Ident:
-			f.constant(n)
-		case *ast.SelectorExpr:
-			if _, isConst := f.t.info.Uses[n.Sel].(*types.Const); isConst {
-				f.constant(n)
-				return false
-			}
-		case *ast.GenDecl:
-			return n.Tok == token.VAR
-		case *ast.ArrayType, *ast.StructType, *ast.InterfaceType, *ast.FuncType:
+		}
+	case *ast.CommClause:
+		f.statements(n.Body)
+	case *ast.IfStmt:
+		f.always(n.Cond)
+		f.never(n.Cond)
+	case *ast.ForStmt:
+		if n.Cond != nil {
+			f.never(n.Cond)
+		}
+	case *ast.ReturnStmt:
+		if f.fails(n) {
+			ast.Inspect(n.Results[len(n.Results)-1], f.visit)
 			return false
 		}
-		return true
+	case *ast.BinaryExpr:
+		f.binary(n)
+	case *ast.UnaryExpr:
+		if n.Op == token.NOT {
+			f.wrap(n, "! dropped", "(", " != mutantOn(NUMBER))")
+		}
+	case *ast.BasicLit:
+		f.constant(n)
+	case *ast.Ident:
+		f.constant(n)
+	case *ast.SelectorExpr:
+		f.constant(n)
+		return f.info.Types[n].Value == nil
+	case *ast.GenDecl:
+		return n.Tok == token.VAR
+	case *ast.ArrayType, *ast.StructType, *ast.InterfaceType, *ast.FuncType:
+		return false
 	}
-	ast.Inspect(n, visit)
+	return true
 }
 
-func (f *finder) text(n ast.Node) string {
-	return string(f.s.text[f.offset(n.Pos()):f.offset(n.End())])
+// original returns the text of a node.
+func (f *finder) original(n ast.Node) string {
+	return string(f.text[f.offset(n.Pos()):f.offset(n.End())])
 }
 
-func (f *finder) offset(p token.Pos) int { return f.t.fset.Position(p).Offset }
+func (f *finder) offset(p token.Pos) int { return f.fset.Position(p).Offset }
 
 func (f *finder) wrap(n ast.Node, what, before, after string) {
-	text := strings.Join(strings.Fields(f.text(n)), " ")
+	text := strings.Join(strings.Fields(f.original(n)), " ")
 	if len(text) > 90 {
 		text = text[:90] + "…"
 	}
-	key := fmt.Sprintf("%s: %s: %s", f.function, what, text)
+	key := fmt.Sprintf("%s: %s: %s: %s", f.rel, f.function, what, text)
 	f.seen[key]++
 	if again := f.seen[key]; again > 1 {
 		key += fmt.Sprintf(" #%d", again)
 	}
-	_, isStatement := n.(ast.Stmt)
 	f.found = append(f.found, &mutant{
-		Key: f.s.rel + ": " + key, File: f.s.rel, Line: f.t.fset.Position(n.Pos()).Line, source: f.s,
-		start: f.offset(n.Pos()), end: f.offset(n.End()), before: before, after: after, statement: isStatement,
+		key: key, line: f.fset.Position(n.Pos()).Line, source: f.source, order: len(f.found),
+		start: f.offset(n.Pos()), end: f.offset(n.End()), before: before, after: after,
 	})
 }
 
-func (f *finder) condition(e ast.Expr) {
-	f.wrap(e, "always", "(mutantOn(NUMBER) || (", "))")
-	f.wrap(e, "never", "(!mutantOn(NUMBER) && (", "))")
-}
+func (f *finder) always(e ast.Expr) { f.wrap(e, "always", "(mutantOn(NUMBER) || (", "))") }
 
-var (
-	boundary = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
-	opposite = map[token.Token]token.Token{
-		token.LSS: token.GEQ, token.LEQ: token.GTR, token.GTR: token.LEQ, token.GEQ: token.LSS,
-		token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
-	}
-	arithmetic = map[token.Token]token.Token{
-		token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.MUL,
-		token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL, token.XOR: token.AND, token.AND_NOT: token.AND,
-	}
-	assignment = map[token.Token]token.Token{
-		token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN,
-		token.QUO_ASSIGN: token.MUL_ASSIGN, token.OR_ASSIGN: token.AND_ASSIGN, token.AND_ASSIGN: token.OR_ASSIGN,
-	}
-)
+func (f *finder) never(e ast.Expr) { f.wrap(e, "never", "(!mutantOn(NUMBER) && (", "))") }
+
+// replacements lists the operators to put in place of an operator.
+var replacements = map[token.Token][]token.Token{
+	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
+	token.EQL: {token.NEQ}, token.NEQ: {token.EQL}, token.LAND: {token.LOR}, token.LOR: {token.LAND},
+	token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL}, token.REM: {token.MUL},
+	token.AND: {token.OR}, token.OR: {token.AND}, token.SHL: {token.SHR}, token.SHR: {token.SHL}, token.XOR: {token.AND}, token.AND_NOT: {token.AND},
+	token.ADD_ASSIGN: {token.SUB_ASSIGN}, token.SUB_ASSIGN: {token.ADD_ASSIGN}, token.MUL_ASSIGN: {token.QUO_ASSIGN},
+	token.QUO_ASSIGN: {token.MUL_ASSIGN}, token.OR_ASSIGN: {token.AND_ASSIGN}, token.AND_ASSIGN: {token.OR_ASSIGN},
+	token.INC: {token.DEC}, token.DEC: {token.INC},
+}
 
 func (f *finder) binary(n *ast.BinaryExpr) {
-	have := f.t.info.Types[n]
-	if have.Value != nil {
+	if f.info.Types[n].Value != nil || f.is(n, types.IsString) {
 		return
 	}
-	with := func(op token.Token) string { return f.text(n.X) + " " + op.String() + " " + f.text(n.Y) }
-	for _, table := range []map[token.Token]token.Token{boundary, opposite} {
-		if op, has := table[n.Op]; has {
-			f.wrap(n, n.Op.String()+" → "+op.String(), "(mutantOn(NUMBER) && ("+with(op)+") || !mutantOn(NUMBER) && (", "))")
-		}
-	}
-	if op, has := arithmetic[n.Op]; has && !isString(have.Type) {
-		f.pick(n, have.Type, n.Op.String()+" → "+op.String(), with(op))
+	for _, op := range replacements[n.Op] {
+		f.pick(n, n.Op.String()+" → "+op.String(), f.original(n.X)+" "+op.String()+" "+f.original(n.Y))
 	}
 }
 
-func (f *finder) pick(n ast.Expr, t types.Type, what, instead string) {
-	name := f.name(t)
-	f.wrap(n, what, "mutantPick(NUMBER, func() "+name+" { return "+instead+" }, func() "+name+" { return ", " })")
+// pick puts another expression in place of e.
+func (f *finder) pick(e ast.Expr, what, instead string) {
+	if f.is(e, types.IsBoolean) {
+		f.wrap(e, what, "(mutantOn(NUMBER) && ("+instead+") || !mutantOn(NUMBER) && (", "))")
+		return
+	}
+	name := f.name(f.info.TypeOf(e))
+	f.wrap(e, what, "mutantPick(NUMBER, func() "+name+" { return "+instead+" }, func() "+name+" { return ", " })")
 }
 
 // name writes a type as this file would.
 func (f *finder) name(t types.Type) string {
 	return types.TypeString(types.Default(t), func(p *types.Package) string {
-		if p.Path() == f.t.path {
+		if p.Path() == f.ImportPath {
 			return ""
 		}
-		for _, i := range f.s.tree.Imports {
+		for _, i := range f.tree.Imports {
 			if i.Name != nil && strings.Trim(i.Path.Value, `"`) == p.Path() {
 				return i.Name.Name
 			}
@@ -199,36 +189,28 @@ func (f *finder) name(t types.Type) string {
 // constant changes a number, or true and false. Numbers with names that list cases
 // (a type of their own) are left alone.
 func (f *finder) constant(e ast.Expr) {
-	have := f.t.info.Types[e]
-	if id, is := e.(*ast.Ident); is {
-		if _, isConst := f.t.info.Uses[id].(*types.Const); !isConst {
-			return
-		}
-	}
-	if have.Value == nil || have.Type == nil {
+	have := f.info.Types[e]
+	named, isNamed := have.Type.(*types.Named)
+	if have.Value == nil || isNamed && named.Obj().Name() != "Duration" {
 		return
 	}
-	basic, is := have.Type.Underlying().(*types.Basic)
-	if named, isNamed := have.Type.(*types.Named); !is || isNamed && named.Obj().Name() != "Duration" {
-		return
-	}
-	text := f.text(e)
+	text := f.original(e)
 	switch {
-	case basic.Info()&types.IsBoolean != 0:
+	case f.is(e, types.IsBoolean):
 		f.wrap(e, "other", "(", " != mutantOn(NUMBER))")
-	case basic.Info()&types.IsInteger != 0:
-		f.pick(e, have.Type, "+1", text+" + 1")
+	case f.is(e, types.IsInteger):
+		f.pick(e, "+1", text+" + 1")
 		if constant.Sign(have.Value) > 0 {
-			f.pick(e, have.Type, "-1", text+" - 1")
+			f.pick(e, "-1", text+" - 1")
 		}
 		if constant.Compare(have.Value, token.GTR, constant.MakeInt64(1)) {
-			f.pick(e, have.Type, "0", "0")
+			f.pick(e, "0", "0")
 		}
-	case basic.Info()&types.IsFloat != 0:
-		f.pick(e, have.Type, "+1", text+" + 1")
+	case f.is(e, types.IsFloat):
+		f.pick(e, "+1", text+" + 1")
 		if constant.Sign(have.Value) != 0 {
-			f.pick(e, have.Type, "0", "0")
-			f.pick(e, have.Type, "×2", text+" * 2")
+			f.pick(e, "0", "0")
+			f.pick(e, "×2", text+" * 2")
 		}
 	}
 }
@@ -236,24 +218,21 @@ func (f *finder) constant(e ast.Expr) {
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
-		case *ast.ExprStmt:
+		case *ast.ExprStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt, *ast.BranchStmt:
 			f.drop(s)
 		case *ast.AssignStmt:
 			if s.Tok != token.DEFINE {
 				f.drop(s)
 			}
-			if op, has := assignment[s.Tok]; has && !isString(f.t.info.Types[s.Lhs[0]].Type) {
-				f.instead(s, s.Tok.String()+" → "+op.String(), f.text(s.Lhs[0])+" "+op.String()+" "+f.text(s.Rhs[0]))
+			if !f.is(s.Lhs[0], types.IsString) {
+				f.reassign(s, s.Lhs[0], s.Tok, f.original(s.Rhs[0]))
 			}
 			if last, is := s.Lhs[len(s.Lhs)-1].(*ast.Ident); is && f.isError(last) {
 				f.wrap(s, "error ignored", "", "; if mutantOn(NUMBER) { "+last.Name+" = nil }")
 			}
 		case *ast.IncDecStmt:
-			op := map[token.Token]string{token.INC: "--", token.DEC: "++"}[s.Tok]
 			f.drop(s)
-			f.instead(s, s.Tok.String()+" → "+op, f.text(s.X)+op)
-		case *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt, *ast.BranchStmt:
-			f.drop(s)
+			f.reassign(s, s.X, s.Tok, "")
 		case *ast.ReturnStmt:
 			f.drop(s)
 			f.returned(s)
@@ -263,54 +242,59 @@ func (f *finder) statements(list []ast.Stmt) {
 
 func (f *finder) drop(s ast.Stmt) { f.wrap(s, "dropped", "if !mutantOn(NUMBER) { ", " }") }
 
-func (f *finder) instead(s ast.Stmt, what, text string) {
-	f.wrap(s, what, "if mutantOn(NUMBER) { "+text+" } else { ", " }")
+// reassign changes a variable by another operator.
+func (f *finder) reassign(s ast.Stmt, variable ast.Expr, operator token.Token, by string) {
+	for _, op := range replacements[operator] {
+		instead := f.original(variable) + " " + op.String() + " " + by
+		f.wrap(s, operator.String()+" → "+op.String(), "if mutantOn(NUMBER) { "+instead+" } else { ", " }")
+	}
 }
 
 func (f *finder) isError(e ast.Expr) bool {
-	t := f.t.info.TypeOf(e)
+	t := f.info.TypeOf(e)
 	return t != nil && types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
+}
+
+// fails reports whether a statement returns an error with other results, which nobody
+// reads then.
+func (f *finder) fails(s *ast.ReturnStmt) bool {
+	last := len(s.Results) - 1
+	return last > 0 && f.original(s.Results[last]) != "nil" && f.isError(s.Results[last])
 }
 
 // returned gives back the zero value in place of each result that is not one.
 func (f *finder) returned(s *ast.ReturnStmt) {
-	if f.results == nil || len(s.Results) == 0 {
+	var results, zeros []string
+	for _, e := range s.Results {
+		results = append(results, f.original(e))
+	}
+	for v := range f.results.Variables() {
+		zeros = append(zeros, "*new("+f.name(v.Type())+")")
+	}
+	instead := func(what string, results []string) {
+		f.wrap(s, what, "if mutantOn(NUMBER) { return "+strings.Join(results, ", ")+" }; ", "")
+	}
+	if len(results) > 0 && len(results) != len(zeros) {
+		instead("zero for all", zeros)
 		return
 	}
-	if len(s.Results) != f.results.Len() {
-		var zeros []string
-		for v := range f.results.Variables() {
-			zeros = append(zeros, "*new("+f.name(v.Type())+")")
-		}
-		f.wrap(s, "zero for all", "if mutantOn(NUMBER) { return "+strings.Join(zeros, ", ")+" }; ", "")
-		return
-	}
-	for i, e := range s.Results {
-		last := s.Results[len(s.Results)-1]
-		if literal, is := e.(*ast.CompositeLit); is && literal.Elts == nil && f.text(e) == f.name(f.results.At(i).Type())+"{}" {
+	for i, text := range results {
+		isZero := slices.Contains([]string{"nil", "false", "0", `""`, f.name(f.results.At(i).Type()) + "{}"}, text)
+		if isZero || f.fails(s) && i < len(results)-1 {
 			continue
 		}
-		switch f.text(e) {
-		case "nil", "false", "0", `""`:
-			continue
-		}
-		if e != last && f.text(last) != "nil" && f.isError(last) {
-			continue
-		}
-		parts := make([]string, len(s.Results))
-		for j, other := range s.Results {
-			parts[j] = f.text(other)
-		}
-		parts[i] = "*new(" + f.name(f.results.At(i).Type()) + ")"
-		f.wrap(s, fmt.Sprintf("zero for result %d", i+1), "if mutantOn(NUMBER) { return "+strings.Join(parts, ", ")+" }; ", "")
+		changed := slices.Clone(results)
+		changed[i] = zeros[i]
+		instead(fmt.Sprintf("zero for result %d", i+1), changed)
 	}
 }
 
-func isBool(t types.Type) bool { return t != nil && is(t, types.IsBoolean) }
-
-func isString(t types.Type) bool { return t != nil && is(t, types.IsString) }
-
-func is(t types.Type, kind types.BasicInfo) bool {
-	basic, ok := t.Underlying().(*types.Basic)
-	return ok && basic.Info()&kind != 0
+// is reports whether an expression's type is of a kind.
+func (f *finder) is(e ast.Expr, kind types.BasicInfo) bool {
+	t := f.info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	basic, isBasic := t.Underlying().(*types.Basic)
+	return isBasic && basic.Info()&kind != 0
 }

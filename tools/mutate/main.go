@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,17 +61,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if o.list {
 		for _, m := range sampled {
-			fmt.Fprintf(out, "%d\t%s\n", m.Line, m.Key)
+			fmt.Fprintf(out, "%d\t%s\n", m.line, m.key)
 		}
 		return nil
-	}
-	equivalent, err := readEquivalent(filepath.Join(target.root, "tools/mutate/equivalent.txt"))
-	if err != nil {
-		return err
 	}
 	known, err := readResults(o.results)
 	if err != nil {
 		return err
+	}
+	arguments, err := readEquivalent(filepath.Join(target.Module.Dir, "tools/mutate/equivalent.txt"))
+	if err != nil {
+		return err
+	}
+	for key := range arguments {
+		known[key] = outcome{Status: equivalent}
 	}
 	file, err := os.OpenFile(o.results, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -80,12 +84,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	var todo []*mutant
 	for _, m := range sampled {
-		earlier, tried := known[m.Key]
-		switch {
-		case equivalent[m.Key] != "":
-		case len(o.only) > 0 && !slices.ContainsFunc(o.only, func(text string) bool { return strings.Contains(m.Key, text) }):
-		case tried && !(o.retry && earlier.Status == survived):
-		default:
+		status := known[m.key].Status
+		wanted := len(o.only) == 0 || slices.ContainsFunc(o.only, func(text string) bool { return strings.Contains(m.key, text) })
+		if wanted && (status == "" || o.retry && status == survived) {
 			todo = append(todo, m)
 		}
 	}
@@ -99,7 +100,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	return summary(out, target, sampled, known, equivalent)
+	return summary(out, target, sampled, known)
 }
 
 func parse(args []string) (options, error) {
@@ -141,23 +142,29 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 	}
 	defer os.RemoveAll(folder)
 	began := time.Now()
-	suites, err := target.build(ctx, folder, sampled, slices.Concat([]string{o.pkg}, o.also, o.confined), o.confined)
+	overlay, err := target.writeOverlay(folder, sampled)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d mutants in %d test binaries, built in %.0f s\n", len(sampled), len(suites), time.Since(began).Seconds())
-	for _, s := range suites {
-		if err := s.survey(ctx, folder, len(sampled)); err != nil {
+	var suites []*suite
+	for _, pkg := range slices.Concat([]string{o.pkg}, o.also, o.confined) {
+		s, err := target.buildSuite(ctx, pkg, overlay)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %d tests, %.1f s\n", s.pkg, len(s.tests), s.seconds())
+		s.confined = slices.Contains(o.confined, pkg)
+		suites = append(suites, s)
+	}
+	fmt.Fprintf(out, "%d mutants in %d test binaries, built in %.0f s\n", len(sampled), len(suites), time.Since(began).Seconds())
+	for _, s := range suites {
+		began := time.Now()
+		if err := s.survey(ctx, folder); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: %d tests, %.1f s\n", s.pkg, len(s.tests), time.Since(began).Seconds())
 	}
 
-	type answer struct {
-		outcome
-		err error
-	}
-	queue, answers := make(chan *mutant, len(todo)), make(chan answer)
+	queue, outcomes := make(chan *mutant, len(todo)), make(chan outcome)
 	for _, m := range todo {
 		queue <- m
 	}
@@ -165,21 +172,17 @@ func try(ctx context.Context, target *target, sampled, todo []*mutant, o options
 	for worker := range o.jobs {
 		go func() {
 			for m := range queue {
-				r, err := kill(ctx, suites, m, filepath.Join(folder, fmt.Sprint("worker", worker)))
-				answers <- answer{r, err}
+				outcomes <- kill(ctx, suites, m, filepath.Join(folder, fmt.Sprint("worker", worker)))
 			}
 		}()
 	}
 	for done := range todo {
-		a := <-answers
-		if ctx.Err() != nil {
-			return ctx.Err()
+		r := <-outcomes
+		if err := cmp.Or(ctx.Err(), r.err); err != nil {
+			return err
 		}
-		if a.err != nil {
-			return a.err
-		}
-		fmt.Fprintf(out, "%d/%d %s line %d, %s (%s, %.1f s)\n", done+1, len(todo), a.Status, a.Line, a.Key, a.By, a.Seconds)
-		if err := record(a.outcome); err != nil {
+		fmt.Fprintf(out, "%d/%d %s line %d, %s (%s, %.1f s)\n", done+1, len(todo), r.Status, r.Line, r.Key, r.By, r.Seconds)
+		if err := record(r); err != nil {
 			return err
 		}
 	}
@@ -223,30 +226,17 @@ func readEquivalent(path string) (map[string]string, error) {
 	return out, nil
 }
 
-func summary(out io.Writer, t *target, sampled []*mutant, known map[string]outcome, equivalent map[string]string) error {
-	var dead, same, untried int
-	var alive []*mutant
+func summary(out io.Writer, t *target, sampled []*mutant, known map[string]outcome) error {
+	count := map[string]int{}
 	for _, m := range sampled {
-		r, tried := known[m.Key]
-		switch {
-		case equivalent[m.Key] != "":
-			same++
-		case !tried:
-			untried++
-		case r.Status == killed:
-			dead++
-		default:
-			alive = append(alive, m)
+		r := known[m.key]
+		count[r.Status]++
+		if r.Status == survived {
+			fmt.Fprintf(out, "survived line %d, %s (%s)\n", m.line, m.key, r.By)
 		}
 	}
-	for _, m := range alive {
-		fmt.Fprintf(out, "survived line %d, %s (%s)\n", m.Line, m.Key, known[m.Key].By)
-	}
-	rate := 0.0
-	if judged := dead + len(alive); judged > 0 {
-		rate = 100 * float64(dead) / float64(judged)
-	}
+	rate := 100 * float64(count[killed]) / float64(max(1, count[killed]+count[survived]))
 	_, err := fmt.Fprintf(out, "%s: %d mutants, %d equivalent, %d killed, %d survived, %d not tried: %.1f%% killed\n",
-		t.path, len(sampled), same, dead, len(alive), untried, rate)
+		t.ImportPath, len(sampled), count[equivalent], count[killed], count[survived], count[""], rate)
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,8 +21,8 @@ type suite struct {
 	pkg, folder string
 	confined    bool // starts processes that cannot note what they reach
 	binary      []byte
-	setting     int // where in the binary
-	tests       []test
+	setting     int    // where in the binary
+	tests       []test // the quickest first
 }
 
 type test struct {
@@ -38,82 +39,76 @@ type outcome struct {
 	Status  string  `json:"status"`
 	By      string  `json:"by"`
 	Seconds float64 `json:"seconds"`
+
+	err error // that kept the mutant from being tried
 }
 
 const (
-	killed   = "killed"
-	survived = "survived"
+	killed     = "killed"
+	survived   = "survived"
+	equivalent = "equivalent"
 )
 
-// build compiles the tests of packages with the mutants inside the target.
-func (t *target) build(ctx context.Context, folder string, mutants []*mutant, pkgs, confined []string) ([]*suite, error) {
+// writeOverlay writes the target's files with the mutants into a folder. It returns the path
+// of the overlay that makes `go test` compile them in place of the originals.
+func (t *target) writeOverlay(folder string, mutants []*mutant) (string, error) {
 	replace := map[string]string{}
-	put := func(path string, text []byte) error {
-		at := filepath.Join(folder, fmt.Sprint(len(replace), ".go"))
-		replace[path] = at
-		return os.WriteFile(at, text, 0o644)
-	}
-	for _, s := range t.files {
+	for i, s := range t.files {
 		here := slices.DeleteFunc(slices.Clone(mutants), func(m *mutant) bool { return m.source != s })
-		if err := put(s.path, weave(s.text, here)); err != nil {
-			return nil, err
+		at := filepath.Join(folder, fmt.Sprint(i, ".go"))
+		if err := os.WriteFile(at, weave(s.text, here), 0o644); err != nil {
+			return "", err
 		}
+		replace[s.path] = at
 	}
-	if err := put(filepath.Join(t.folder, "mutant_switchboard.go"), []byte(switchboard(t.name))); err != nil {
-		return nil, err
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	overlay := filepath.Join(folder, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o644)
+}
+
+// buildSuite compiles the tests of a package with the overlay.
+func (t *target) buildSuite(ctx context.Context, pkg, overlay string) (*suite, error) {
+	folder, err := goList(ctx, pkg, "-f", "{{.Dir}}")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o644); err != nil {
+	at := filepath.Join(filepath.Dir(overlay), "tests")
+	defer os.Remove(at)
+	if said, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", at, pkg).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the tests of %s: %w\n%s", pkg, err, said)
+	}
+	binary, err := os.ReadFile(at)
+	if err != nil {
 		return nil, err
 	}
-	var out []*suite
-	for i, pkg := range pkgs {
-		s := &suite{pkg: pkg, confined: slices.Contains(confined, pkg)}
-		where, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", pkg).Output()
-		if err != nil {
-			return nil, fmt.Errorf("go list %s: %w", pkg, err)
-		}
-		s.folder = strings.TrimSpace(string(where))
-		at := filepath.Join(folder, fmt.Sprint("tests", i))
-		if said, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(folder, "overlay.json"), "-o", at, pkg).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("building the tests of %s: %w\n%s", pkg, err, said)
-		}
-		if s.binary, err = os.ReadFile(at); err != nil {
-			return nil, err
-		}
-		mark := []byte(settingMark + strings.Repeat(" ", settingSize))
-		if bytes.Count(s.binary, mark) != 1 {
-			return nil, fmt.Errorf("the tests of %s do not use %s", pkg, t.path)
-		}
-		s.setting = bytes.Index(s.binary, mark) + len(settingMark)
-		out = append(out, s)
+	mark := []byte(settingMark + strings.Repeat(" ", settingSize))
+	if bytes.Count(binary, mark) != 1 {
+		return nil, fmt.Errorf("the tests of %s do not use %s", pkg, t.ImportPath)
 	}
-	return out, nil
+	setting := bytes.Index(binary, mark) + len(settingMark)
+	return &suite{pkg: pkg, folder: strings.TrimSpace(string(folder)), binary: binary, setting: setting}, nil
 }
 
 // survey runs each test once without a mutant: it must pass, and which mutants it
 // reaches is noted. What confined processes reach is not seen.
-func (s *suite) survey(ctx context.Context, folder string, mutants int) error {
+func (s *suite) survey(ctx context.Context, folder string) error {
 	binary := filepath.Join(folder, "survey")
 	note := filepath.Join(folder, "reached")
 	if err := s.write(binary, ""); err != nil {
 		return err
 	}
 	defer os.Remove(binary)
-	list := exec.CommandContext(ctx, binary, "-test.list", ".")
+	list := exec.CommandContext(ctx, binary, "-test.list", "^(Test|Example|Fuzz)")
 	list.Dir = s.folder
 	names, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("listing the tests of %s: %w", s.pkg, err)
 	}
 	for name := range strings.FieldsSeq(string(names)) {
-		if strings.HasPrefix(name, "Benchmark") {
-			continue
-		}
-		if err := os.WriteFile(note, make([]byte, mutants+1), 0o644); err != nil {
+		if err := os.WriteFile(note, make([]byte, noteSize), 0o644); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -126,15 +121,8 @@ func (s *suite) survey(ctx context.Context, folder string, mutants int) error {
 		}
 		s.tests = append(s.tests, test{name, time.Since(began), reached})
 	}
+	slices.SortStableFunc(s.tests, func(a, b test) int { return cmp.Compare(a.wall, b.wall) })
 	return nil
-}
-
-func (s *suite) seconds() float64 {
-	sum := 0.0
-	for _, t := range s.tests {
-		sum += t.wall.Seconds()
-	}
-	return sum
 }
 
 func (s *suite) write(path, setting string) error {
@@ -155,37 +143,30 @@ func (s *suite) run(ctx context.Context, binary, name string, limit time.Duratio
 }
 
 // kill runs the tests that may notice a mutant until one fails, the quickest first.
-func kill(ctx context.Context, suites []*suite, m *mutant, binary string) (outcome, error) {
+func kill(ctx context.Context, suites []*suite, m *mutant, binary string) outcome {
 	began := time.Now()
-	r := outcome{Key: m.Key, File: m.File, Line: m.Line, Status: survived, By: "no test reaches it"}
+	r := outcome{Key: m.key, File: m.source.rel, Line: m.line, Status: survived, By: "no test reaches it"}
 	reached := slices.ContainsFunc(suites, func(s *suite) bool { return len(s.reaching(m)) > 0 })
 	for _, s := range suites {
 		tests := s.reaching(m)
 		if !reached && s.confined {
 			tests = s.tests
 		}
-		if len(tests) == 0 {
+		if len(tests) == 0 || r.Status == killed {
 			continue
 		}
 		r.By = fmt.Sprintf("%d tests pass", len(tests))
-		if err := s.write(binary, fmt.Sprint(m.number)); err != nil {
-			return r, err
+		if r.err = s.write(binary, fmt.Sprint(m.number)); r.err != nil {
+			return r
 		}
-		for _, t := range tests {
-			if s.failsTwice(ctx, binary, t) {
-				r.Status, r.By = killed, t.name
-				break
-			}
-			if ctx.Err() != nil {
-				return r, ctx.Err()
-			}
-		}
-		if r.Status == killed {
-			break
+		failing := slices.IndexFunc(tests, func(t test) bool { return s.failsTwice(ctx, binary, t) })
+		if failing >= 0 {
+			r.Status, r.By = killed, tests[failing].name
 		}
 	}
 	r.Seconds = time.Since(began).Seconds()
-	return r, os.RemoveAll(binary)
+	r.err = os.RemoveAll(binary)
+	return r
 }
 
 // failsTwice runs a test that fails once more: that may be because the machine is busy.
@@ -201,7 +182,5 @@ func (s *suite) failsTwice(ctx context.Context, binary string, t test) bool {
 
 // reaching lists the tests that were seen to reach a mutant.
 func (s *suite) reaching(m *mutant) []test {
-	tests := slices.DeleteFunc(slices.Clone(s.tests), func(t test) bool { return t.reached[m.number] == 0 })
-	slices.SortFunc(tests, func(a, b test) int { return int(a.wall - b.wall) })
-	return tests
+	return slices.DeleteFunc(slices.Clone(s.tests), func(t test) bool { return t.reached[m.number] == 0 })
 }

@@ -11,36 +11,22 @@ import (
 // weave puts mutants into a file's text. Each keeps the original inside it, where
 // further mutants may be; what it does instead has none.
 func weave(text []byte, mutants []*mutant) []byte {
-	ordered := slices.Clone(mutants)
-	// Outer ranges first; of equal ones statements first, for they hold expressions.
-	slices.SortStableFunc(ordered, func(a, b *mutant) int {
-		if a.start == b.start && a.end == b.end && a.statement != b.statement {
-			if a.statement {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.number, b.number))
+	outerFirst := slices.SortedStableFunc(slices.Values(mutants), func(a, b *mutant) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.order, b.order), cmp.Compare(a.number, b.number))
 	})
-	type insertion struct {
-		at, order int
-		text      string
-	}
-	var in []insertion
-	for i, m := range ordered {
+	before, after := map[int]string{}, map[int]string{} // by the place in the text
+	for _, m := range outerFirst {
 		number := strings.NewReplacer("NUMBER", fmt.Sprint(m.number))
-		// At one place everything that ends comes first, the innermost before the others.
-		in = append(in, insertion{m.start, len(ordered) + i, number.Replace(m.before)}, insertion{m.end, len(ordered) - 1 - i, number.Replace(m.after)})
+		before[m.start] += number.Replace(m.before)
+		after[m.end] = number.Replace(m.after) + after[m.end]
 	}
-	slices.SortStableFunc(in, func(a, b insertion) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	var out bytes.Buffer
-	from := 0
-	for _, i := range in {
-		out.Write(text[from:i.at])
-		out.WriteString(i.text)
-		from = i.at
+	for at, letter := range text {
+		out.WriteString(after[at])
+		out.WriteString(before[at])
+		out.WriteByte(letter)
 	}
-	out.Write(text[from:])
+	out.WriteString(after[len(text)])
 	return out.Bytes()
 }
 
@@ -51,6 +37,9 @@ const (
 	// noteVariable names the file to note in which mutants were reached. Confined
 	// processes are not given it: their supervisor would report the attempt to open it.
 	noteVariable = "PAWL_MUTANTS_REACHED"
+	noteSize     = 1 << 16 // a byte for each mutant
+
+	switchboardFile = "mutant_switchboard.go"
 )
 
 // switchboard returns the file that the package gets besides its mutants.
@@ -69,27 +58,17 @@ var mutantSetting = "` + settingMark + strings.Repeat(" ", settingSize) + `"
 var mutantNumber, mutantReached = mutantSet()
 
 func mutantSet() (int, []byte) {
-	setting := mutantStrings.TrimSpace(mutantSetting[` + fmt.Sprint(len(settingMark)) + `:])
-	if number, err := mutantStrconv.Atoi(setting); err == nil {
-		return number, nil
-	}
+	number, err := mutantStrconv.Atoi(mutantStrings.TrimSpace(mutantSetting[` + fmt.Sprint(len(settingMark)) + `:]))
 	note := mutantOS.Getenv("` + noteVariable + `")
-	if note == "" {
-		return 0, nil
+	if err == nil || note == "" {
+		return number, nil
 	}
 	file, err := mutantOS.OpenFile(note, mutantOS.O_RDWR, 0)
 	if err != nil {
 		return 0, nil
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return 0, nil
-	}
-	reached, err := mutantSyscall.Mmap(int(file.Fd()), 0, int(info.Size()), mutantSyscall.PROT_READ|mutantSyscall.PROT_WRITE, mutantSyscall.MAP_SHARED)
-	if err != nil {
-		return 0, nil
-	}
+	reached, _ := mutantSyscall.Mmap(int(file.Fd()), 0, ` + fmt.Sprint(noteSize) + `, mutantSyscall.PROT_READ|mutantSyscall.PROT_WRITE, mutantSyscall.MAP_SHARED)
 	return 0, reached
 }
 

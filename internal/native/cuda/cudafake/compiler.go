@@ -11,14 +11,8 @@ import (
 // written with kernel.h, as [Cubin] does. They have no variables of their own.
 func Compiler(t testing.TB) string {
 	t.Helper()
-	if _, err := Library(); err != nil {
-		t.Skip(err)
-	}
-	folder := t.TempDir()
-	if _, err := unpack(folder); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(folder, "nvcc")
+	headers, _ := unpack(t)
+	path := filepath.Join(headers, "nvcc")
 	// The two bytes are those of EM_CUDA, in the ELF header.
 	text := fmt.Sprintf(`#!/bin/sh
 if [ "$1" = --version ]; then echo "Cuda compilation tools, release 13.0, V13.0.88"; exit; fi
@@ -35,7 +29,7 @@ while [ $# -gt 0 ]; do
 done
 cc -x c -shared -fPIC -O2 -ffp-contract=off -I '%s' $defines -MD -MF "$rules" -o "$out" "$source" || exit
 printf '\276\000' | dd of="$out" bs=1 seek=18 conv=notrunc 2>/dev/null
-`, folder)
+`, headers)
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}

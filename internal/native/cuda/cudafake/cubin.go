@@ -16,10 +16,8 @@ import (
 // .nv.global and .nv.global.init at offsets from there.
 func Cubin(t testing.TB, source string) []byte {
 	t.Helper()
-	made.Lock()
-	defer made.Unlock()
-	if image := made.cubins[source]; image != nil {
-		return image
+	if image, ok := cubins.Load(source); ok {
+		return image.([]byte)
 	}
 	raw, err := os.ReadFile(Launcher(t, source))
 	if err == nil {
@@ -28,36 +26,42 @@ func Cubin(t testing.TB, source string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made.cubins[source] = raw
+	cubins.Store(source, raw)
 	return raw
 }
 
-// made keeps the cubins of this process by their source.
-var made = struct {
-	sync.Mutex
-	cubins map[string][]byte
-}{cubins: map[string][]byte{}}
+// cubins keeps those of this process by their source.
+var cubins sync.Map
 
 // Launcher compiles host code that launches kernels in C to a shared object, and
 // returns its path. It includes launcher.h.
 func Launcher(t testing.TB, source string) string {
+	t.Helper()
+	headers, library := unpack(t)
+	folder := t.TempDir()
+	file, object := filepath.Join(folder, "test.c"), filepath.Join(folder, "test.so")
+	if err := os.WriteFile(file, []byte("#include \"kernel.h\"\n"+source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := compile("-I", headers, "-o", object, file, library); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// unpack returns a folder with the headers and the path of the fake. It skips the test
+// where there is no fake.
+func unpack(t testing.TB) (headers, library string) {
 	t.Helper()
 	library, err := Library()
 	if err != nil {
 		t.Skip(err)
 	}
 	folder := t.TempDir()
-	if _, err := unpack(folder); err != nil {
+	if err := os.CopyFS(folder, sources); err != nil {
 		t.Fatal(err)
 	}
-	file, object := filepath.Join(folder, "test.c"), filepath.Join(folder, "test.so")
-	if err := os.WriteFile(file, []byte("#include \"kernel.h\"\n"+source), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := compile("-I", folder, "-o", object, file, library); err != nil {
-		t.Fatal(err)
-	}
-	return object
+	return filepath.Join(folder, "testdata"), library
 }
 
 // disguise makes a cubin of a shared object, in place.

@@ -35,32 +35,13 @@ const (
 	UUID1 = "GPU-00000000-0000-0000-0000-000000000001"
 )
 
-// errNoCompiler says why there is no fake.
-var errNoCompiler = errors.New("no C compiler to build the fake CUDA driver with")
-
-// unpack writes the sources into a folder and lists the C files there.
-func unpack(folder string) ([]string, error) {
-	inside, err := fs.Sub(sources, "testdata")
-	if err == nil {
-		err = os.CopyFS(folder, inside)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return filepath.Glob(filepath.Join(folder, "*.c"))
-}
-
 // flags of the C compiler: contracted multiplications and additions would not be
 // those of pawl's own kernels on a GPU.
 var flags = []string{"-shared", "-fPIC", "-O2", "-ffp-contract=off"}
 
 // compile runs the C compiler.
 func compile(args ...string) error {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		return errNoCompiler
-	}
-	out, err := exec.Command(cc, append(slices.Clone(flags), args...)...).CombinedOutput()
+	out, err := exec.Command("cc", slices.Concat(flags, args)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("compile for the fake CUDA driver: %w\n%s", err, out)
 	}
@@ -84,7 +65,7 @@ func version() (string, error) {
 // that test with it.
 var Library = sync.OnceValues(func() (string, error) {
 	if _, err := exec.LookPath("cc"); err != nil {
-		return "", errNoCompiler
+		return "", errors.New("no C compiler to build the fake CUDA driver with")
 	}
 	name, err := version()
 	if err != nil {
@@ -107,12 +88,15 @@ var Library = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	files, err := unpack(work)
+	if err := os.CopyFS(work, sources); err != nil {
+		return "", err
+	}
+	files, err := filepath.Glob(filepath.Join(work, "testdata", "*.c"))
 	if err != nil {
 		return "", err
 	}
 	made := filepath.Join(work, "libcuda.so.1")
-	if err := compile(append([]string{"-Wl,-soname,libcuda.so.1", "-o", made}, append(files, "-ldl", "-lm", "-lpthread")...)...); err != nil {
+	if err := compile(append(files, "-Wl,-soname,libcuda.so.1", "-o", made, "-ldl", "-lm", "-lpthread")...); err != nil {
 		return "", err
 	}
 	return library, os.Rename(made, library)

@@ -9,17 +9,19 @@ import (
 
 // Fake is the driver as tests see it from behind.
 type Fake struct {
-	set, fail, reset                 dl.Func
-	lineCount, line, forgetLines     dl.Func
-	callCount, callName, forgetCalls dl.Func
+	set, fail, reset dl.Func
+	lines, calls     list
 }
+
+// list is a list of texts that the driver keeps.
+type list struct{ count, at, forget dl.Func }
 
 func bind(library *dl.Library) (*Fake, error) {
 	f := new(Fake)
 	for name, at := range map[string]*dl.Func{
 		"fake_set": &f.set, "fake_fail": &f.fail, "fake_reset": &f.reset,
-		"fake_line_count": &f.lineCount, "fake_line": &f.line, "fake_forget_lines": &f.forgetLines,
-		"fake_call_count": &f.callCount, "fake_call": &f.callName, "fake_forget_calls": &f.forgetCalls,
+		"fake_line_count": &f.lines.count, "fake_line": &f.lines.at, "fake_forget_lines": &f.lines.forget,
+		"fake_call_count": &f.calls.count, "fake_call": &f.calls.at, "fake_forget_calls": &f.calls.forget,
 	} {
 		var err error
 		if *at, err = library.Lookup(name); err != nil {
@@ -52,25 +54,19 @@ func (f *Fake) Reset() { f.reset.Call() }
 // VALUE BYTES", "STREAM copy TO FROM BYTES", "STREAM kernel NAME FIRST", "STREAM
 // event", "STREAM graph", "reset L2". Numbers other than streams and bytes are
 // hexadecimal; FIRST is the kernel's first parameter, where that is eight bytes.
-func (f *Fake) Done() []string {
-	all := texts(f.lineCount, f.line)
-	f.forgetLines.Call()
-	return all
-}
+func (f *Fake) Done() []string { return f.lines.take() }
 
 // Calls lists the functions of the driver that were called since it was last asked.
-func (f *Fake) Calls() []string {
-	all := texts(f.callCount, f.callName)
-	f.forgetCalls.Call()
-	return all
-}
+func (f *Fake) Calls() []string { return f.calls.take() }
 
-func texts(count, at dl.Func) []string {
-	all := make([]string, int(int32(count.Call())))
+// take empties a list and returns what was in it.
+func (l list) take() []string {
+	all := make([]string, int(int32(l.count.Call())))
 	for i := range all {
-		address := at.Call(uintptr(i))
+		address := l.at.Call(uintptr(i))
 		// The text is C's; it is copied.
 		all[i] = strings.Clone(dl.GoString(*(**byte)(unsafe.Pointer(&address))))
 	}
+	l.forget.Call()
 	return all
 }
