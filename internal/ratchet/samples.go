@@ -114,7 +114,7 @@ func decodeBlocks(raw []byte) (blocks, error) {
 	}
 	text, err := decoder.DecodeAll(raw, nil)
 	if err != nil {
-		return nil, fmt.Errorf("not compressed as it should be: %w", err)
+		return nil, fmt.Errorf("not compressed as expected: %w", err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if lines[0] != samplesHeader {
