@@ -66,7 +66,7 @@ func (r toolRun) word() string {
 	case why != "" && len(parts) == 0:
 		return "skipped: " + why
 	case why != "":
-		return strings.Join(parts, ", ") + ", and not all is known: " + why
+		return strings.Join(parts, ", ") + ", incomplete: " + why
 	case len(parts) == 0 && r.Errors > 0: // of which none was understood
 		return view.Counted(r.Errors, "error")
 	case len(parts) == 0:
