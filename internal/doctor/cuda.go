@@ -85,7 +85,7 @@ func lookNVRTC(c *Check, fix string) {
 	case !errors.Is(err, nvrtc.ErrNoNVRTC):
 		c.Status, c.Note, c.Fix = Limited, clip(err.Error()), fix
 	case named != "":
-		c.Status, c.Note, c.Fix = Missing, "PAWL_NVRTC names "+clip(named)+", which has none", "let PAWL_NVRTC name NVRTC's folder, or unset it"
+		c.Status, c.Note, c.Fix = Missing, "PAWL_NVRTC names "+clip(named)+", which has none", "set PAWL_NVRTC to NVRTC's folder, or unset it"
 	default:
 		c.Status, c.Fix = Missing, fix
 	}
@@ -234,7 +234,7 @@ func (s *system) lookPermission(c *Check) {
 		key, value, _ := strings.Cut(line, ":")
 		if key == "RmProfilingAdminOnly" && strings.TrimSpace(value) == "1" {
 			c.Status = Limited
-			c.Note = "the driver shows counters to administrators only"
+			c.Note = "the driver restricts counters to administrators"
 			c.Fix = "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/pawl-profiling.conf, then reboot"
 			if s.container {
 				c.Fix = "start the container with --cap-add SYS_ADMIN"

@@ -18,7 +18,7 @@ func (s *system) peaks(cacheDir, hostClass string) probe {
 	if models := s.gpuModels(); len(models) > 0 {
 		class = machine.Slug(models[0])
 	}
-	return single(Check{Group: Machine, Name: "peaks", Gives: "what part of the machine's best a kernel reaches"},
+	return single(Check{Group: Machine, Name: "peaks", Gives: "the percentage of the machine's peaks that a kernel reaches"},
 		func(_ context.Context, c *Check) { lookPeaks(c, folder, class) })
 }
 
