@@ -40,7 +40,7 @@ func TestOwnOracleOfOtherArguments(t *testing.T) {
 		before, after []string
 		why           string
 	}{
-		"an input has another name": {[]string{entry("k")}, other(other([]string{entry("k")}, "name: in", "name: x"), "elementwise: in", "elementwise: x"), `"in" uses in, which is no argument that can be read; this`},
+		"an input has another name": {[]string{entry("k")}, other(other([]string{entry("k")}, "name: in", "name: x"), "elementwise: in", "elementwise: x"), `"in" uses in, which is not a readable argument; this`},
 		"types":                     {byKernel(), other(byKernel(), "f32", "f64"), "its in is f32[64], the kernel's in is f64[64]; this"},
 		"a formula instead":         {byKernel(), []string{strings.ReplaceAll(entry("k"), "f32", "f64"), withoutOracle("ref")}, "its in is f32[64], the kernel's in is f64[64]; this"},
 	} {

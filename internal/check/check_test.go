@@ -129,9 +129,9 @@ func TestSlowTailMovesNothing(t *testing.T) {
 		reasons []result.Reason
 		says    string
 	}{
-		"faster, but not always": {0, puppet.Script{Micros: 400, Part: 20, By: 3}, result.Improvement, []result.Reason{result.SlowTail}, "with the base version: P90 500 µs → 1.20 ms"},
+		"faster, but not always": {0, puppet.Script{Micros: 400, Part: 20, By: 3}, result.Improvement, []result.Reason{result.SlowTail}, "that of the base version: P90 500 µs → 1.20 ms"},
 		"as fast, but not always": {
-			900, puppet.Script{Micros: 400, Part: 20, By: 2}, result.Improvement, nil, "with the best version: P90 500 µs → 800 µs",
+			900, puppet.Script{Micros: 400, Part: 20, By: 2}, result.Improvement, nil, "that of the best version: P90 500 µs → 800 µs",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

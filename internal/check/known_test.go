@@ -121,7 +121,7 @@ func TestDroppedConfigsAreNotStored(t *testing.T) {
 			report := p.check(update)
 			row := rowOf(t, report, "k/c")
 			mustBe(t, row, result.Improvement)
-			mustWarn(t, row.Warnings, "config", "no config c any more")
+			mustWarn(t, row.Warnings, "config", "this change removes config c")
 			if row.Moved != nil || !row.Dropped {
 				t.Errorf("moved %+v, dropped %t", row.Moved, row.Dropped)
 			}

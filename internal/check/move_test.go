@@ -97,7 +97,7 @@ func TestBestKnownThatIsNotBound(t *testing.T) {
 	p.replace("k.c", "void", "/* why */ void")
 	before := p.stored()
 	stranger := rowOf(t, p.check(update, func(o *Options) { o.Fork = true }), "k/c").Moved
-	if stranger == nil || stranger.Done || !strings.Contains(stranger.Refused, "stranger") {
+	if stranger == nil || stranger.Done || !strings.Contains(stranger.Refused, "fork") {
 		t.Errorf("%+v", stranger)
 	}
 	m := rowOf(t, p.check(update), "k/c").Moved

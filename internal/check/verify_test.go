@@ -268,7 +268,7 @@ func TestDataOfTheBase(t *testing.T) {
 func TestForkMovesNothing(t *testing.T) {
 	p := newProject(t)
 	row := rowOf(t, p.check(update, func(o *Options) { o.Fork = true }), "k/c")
-	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Refused, "stranger") {
+	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Refused, "fork") {
 		t.Errorf("moved %+v", row.Moved)
 	}
 }
