@@ -287,7 +287,7 @@ func Resolve(ctx context.Context, dir, ref string) (string, error) {
 
 // IsShallow reports whether the clone that holds dir has only a part of the history.
 func IsShallow(ctx context.Context, dir string) (bool, error) {
-	out, err := line(ctx, dir, "look at the repository of "+dir, "rev-parse", "--is-shallow-repository")
+	out, err := line(ctx, dir, "inspect the repository of "+dir, "rev-parse", "--is-shallow-repository")
 	return out == "true", err
 }
 

@@ -153,7 +153,7 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File, doubt
 		}
 		if err != nil {
 			if commit != "" {
-				remedy = fmt.Sprintf("the commit that has them, in %s; or pawl baseline reset %s --reason …, and pawl check --update-baseline measures it anew", path, name)
+				remedy = fmt.Sprintf("the commit that has them, in %s; or pawl baseline reset %s --reason …, and pawl check --update-baseline measures it again", path, name)
 			}
 			out = append(out, Finding{Kind: NoSamples, Commit: commit, Name: name, What: err.Error(), Remedy: remedy})
 		}

@@ -143,7 +143,7 @@ func Select(names, patterns []string) ([]string, error) {
 		}
 		if _, err := path.Match(full, ""); err != nil {
 			problems = append(problems, &diag.Problem{
-				Message: fmt.Sprintf("%q is no selector", pattern),
+				Message: fmt.Sprintf("%q is not a valid selector", pattern),
 				Hint:    "write kernel or kernel/config; * stands for any characters, ? for one, [abc] for one of several",
 			})
 			continue

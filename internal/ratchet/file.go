@@ -87,7 +87,7 @@ var (
 
 func checkClass(class string) error {
 	if !classSlug.MatchString(class) {
-		return fmt.Errorf("%q is no device class: expected lower-case letters, digits, points and hyphens", class)
+		return fmt.Errorf("%q is not a valid device class: expected lower-case letters, digits, points and hyphens", class)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (p *parser) document(class string) (*document, *diag.Problem) {
 		e, isEntry := doc.Entries[name]
 		r, isRemoved := doc.Removed[name]
 		if !entryName.MatchString(name) || isEntry && e == nil || isRemoved && r == nil {
-			return nil, p.key(name, fmt.Sprintf("%q is no entry", name), restore)
+			return nil, p.key(name, fmt.Sprintf("%q is not an entry", name), restore)
 		}
 	}
 	return &doc, nil

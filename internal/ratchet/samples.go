@@ -75,7 +75,7 @@ func (b blocks) get(s Samples) ([]float64, error) {
 	for i, word := range words {
 		ms, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(ms > 0) || math.IsInf(ms, 0) {
-			return nil, fmt.Errorf("%q is no time", word)
+			return nil, fmt.Errorf("%q is not a time", word)
 		}
 		out[i] = ms / 1e3
 	}

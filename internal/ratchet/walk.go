@@ -144,7 +144,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	case !has:
 		return fail(Vanished, v.commit, "it was removed without a recorded reset", checkout+"; pawl baseline reset "+name+" --reason … removes it with a reason")
 	case now.problem != "":
-		return fail(Edited, now.content, "edited by hand: "+now.problem, checkout+" restores it; pawl baseline reset "+name+" --reason … gives it up")
+		return fail(Edited, now.content, "edited by hand: "+now.problem, checkout+" restores it; pawl baseline reset "+name+" --reason … discards it")
 	}
 	from, goesOn, sound := 0, false, false
 	for _, b := range leading(before) {
@@ -168,7 +168,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 			checkout+", then pawl check --update-baseline; pawl baseline accept or reset "+name+" --reason … says why instead")
 	}
 	if kind, about, what := illegal(now.moves, from); kind != "" {
-		remedy := fmt.Sprintf("pawl baseline accept %s --reason … says why; pawl baseline reset %s --reason … gives it up", name, name)
+		remedy := fmt.Sprintf("pawl baseline accept %s --reason … says why; pawl baseline reset %s --reason … discards it", name, name)
 		return fail(kind, about, what, remedy)
 	}
 	if settled < 0 && !restored && !sound {
