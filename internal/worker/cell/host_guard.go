@@ -128,7 +128,7 @@ func (h *handlers) check() error {
 
 func tampered(signal int) error {
 	name := cmp.Or(unix.SignalName(unix.Signal(signal)), fmt.Sprintf("signal %d", signal))
-	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s changed when the kernel was loaded", name).
+	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s differs from the one before the kernel was loaded", name).
 		WithHint("a signal handler can compute an output when it is read, after the clock has stopped; a kernel must not change signal handlers")
 }
 
