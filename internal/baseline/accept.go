@@ -33,7 +33,7 @@ type Acceptance struct {
 // changed.
 func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, folder string, err error) {
 	if strings.TrimSpace(a.Reason) == "" {
-		return nil, "", errors.New("--reason: say why these results shall be the baseline")
+		return nil, "", errors.New("--reason: say why these results should become the baseline")
 	}
 	dir, err := w.folder()
 	if err != nil {
@@ -70,7 +70,7 @@ func (a Acceptance) report(dir, class string) (*result.Report, error) {
 		return nil, err
 	case report.Kind != result.KindCheck:
 		return nil, &diag.Problem{
-			Message: fmt.Sprintf("%s is the report of a %s; only a check says what a result is worth", path, report.Kind), Hint: "pawl check first",
+			Message: fmt.Sprintf("%s is the report of a %s; only results of a check can become the baseline", path, report.Kind), Hint: "run pawl check first",
 		}
 	}
 	if classes := classesOf(report); class != "" && !slices.Contains(classes, class) {
@@ -115,7 +115,7 @@ func (a Acceptance) lastCheck(dir string) (string, *result.Report, error) {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil && a.Warn == nil:
 		case err != nil:
-			a.Warn(fmt.Errorf("passed over: %w", err))
+			a.Warn(fmt.Errorf("skipped: %w", err))
 		case report.Kind != result.KindCheck || onlyPlanned(report):
 		case found == nil || report.Started.After(found.Started):
 			found, where = report, past.Path()
@@ -123,7 +123,7 @@ func (a Acceptance) lastCheck(dir string) (string, *result.Report, error) {
 		}
 	}
 	if found == nil {
-		return "", nil, &diag.Problem{Message: "there is no report of a check here", Hint: "pawl check first, or name a report with --from"}
+		return "", nil, &diag.Problem{Message: "no report of a check was found here", Hint: "run pawl check first, or name a report with --from"}
 	}
 	return disk.Shown(where), found, nil
 }
@@ -140,20 +140,20 @@ func current(ctx context.Context, dir string, report *result.Report) error {
 	if err != nil {
 		return err
 	}
-	again := "commit, then pawl check again"
+	again := "commit, then run pawl check again"
 	switch {
 	case !ok:
-		return &diag.Problem{Message: "there is no git commit to build the results from again", Hint: "put the project under git and commit it"}
+		return &diag.Problem{Message: "there is no git commit to rebuild the results from", Hint: "put the project under git and commit it"}
 	case head.Dirty:
 		return &diag.Problem{Message: "files have changed since the last commit", Hint: again}
 	case report.Commit == nil:
-		return &diag.Problem{Message: "the last check knew of no commit", Hint: again}
+		return &diag.Problem{Message: "the last check ran without a commit", Hint: again}
 	case report.Commit.Dirty:
 		return &diag.Problem{Message: "the last check measured files that were not committed", Hint: again}
 	case report.Commit.SHA != head.SHA:
 		return &diag.Problem{
 			Message: fmt.Sprintf("the last check measured commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
-			Hint:    "pawl check again",
+			Hint:    "run pawl check again",
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func acceptable(report *result.Report, class string, patterns []string) ([]*resu
 		}
 	}
 	if len(rows) == 0 {
-		return nil, &diag.Problem{Message: fmt.Sprintf("run %s has no regression to accept", report.ID), Hint: "name the kernels to accept all the same"}
+		return nil, &diag.Problem{Message: fmt.Sprintf("run %s has no regression to accept", report.ID), Hint: "name the kernels to accept anyway"}
 	}
 	return rows, nil
 }
@@ -294,7 +294,7 @@ func (a Accepted) String() string {
 	case m.From == nil:
 		return now + ", the first of its kind"
 	case m.By == ratchet.ByAnchor:
-		return fmt.Sprintf("bound to commit %s instead of %s, its time stays: %s", git.Short(m.Commit), git.Short(m.From.Commit), now)
+		return fmt.Sprintf("bound to commit %s instead of %s; its time stays %s", git.Short(m.Commit), git.Short(m.From.Commit), now)
 	case m.Change == nil:
 		return unit.Pair(m.From.MedianMS/1e3, m.MedianMS/1e3) + ", not measured against each other"
 	}

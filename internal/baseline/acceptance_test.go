@@ -24,7 +24,7 @@ func TestAcceptedSaysWhatItReplaces(t *testing.T) {
 	}{
 		{ratchet.Move{By: ratchet.ByAccept, MedianMS: 0.146}, nil, "146 µs, the first of its kind"},
 		{ratchet.Move{By: ratchet.ByAccept, MedianMS: 0.146, From: from}, nil, "250 → 146 µs, not measured against each other"},
-		{ratchet.Move{By: ratchet.ByAnchor, MedianMS: 0.25, From: from}, nil, "bound to commit bbbbbbb instead of aaaaaaa, its time stays: 250 µs"},
+		{ratchet.Move{By: ratchet.ByAnchor, MedianMS: 0.25, From: from}, nil, "bound to commit bbbbbbb instead of aaaaaaa; its time stays 250 µs"},
 		{ratchet.Move{By: ratchet.ByAccept, MedianMS: 0.146, From: from, Change: slower}, played(94.6e-6), "+54.3% [+54.0%, +55.0%] against commit aaaaaaa, 94.6 → 146 µs"},
 		{ratchet.Move{By: ratchet.ByAccept, MedianMS: 0.146, From: from, Change: slower}, &result.Side{}, "+54.3% [+54.0%, +55.0%] against commit aaaaaaa, 146 µs"},
 	} {

@@ -158,7 +158,7 @@ func Verify(ctx context.Context, w Where) ([]*Audit, error) {
 	for _, class := range classes {
 		a, err := store.Audit(ctx, class)
 		if errors.Is(err, git.ErrNoRepository) {
-			return nil, &diag.Problem{Message: "there is no git history to verify the baseline by", Hint: "commit the project, .pawl/baseline with it"}
+			return nil, &diag.Problem{Message: "there is no git history to verify the baseline against", Hint: "commit the project, including .pawl/baseline"}
 		}
 		if err != nil {
 			return nil, err
@@ -173,7 +173,7 @@ func Verify(ctx context.Context, w Where) ([]*Audit, error) {
 func Reset(ctx context.Context, w Where, patterns []string, reason string, at time.Time) (gone []string, folder string, err error) {
 	switch {
 	case strings.TrimSpace(reason) == "":
-		return nil, "", errors.New("--reason: say why these entries shall go")
+		return nil, "", errors.New("--reason: say why these entries should be removed")
 	case len(patterns) == 0:
 		return nil, "", errors.New("name what to reset: kernel or kernel/config, '*' for all")
 	}

@@ -34,11 +34,11 @@ func (b *bench) answers(k *spec.Kernel) (found *lab.Answers, unknown string) {
 func (x *exam) settle(m *measured) bool {
 	for _, job := range x.Jobs() {
 		if x.unknown == "" && job.Record.Fault != nil {
-			x.unknown = fmt.Sprintf("the oracle %s cannot be had: %s", x.Answers, job.Record.Fault.Message)
+			x.unknown = fmt.Sprintf("the oracle %s is not available: %s", x.Answers, job.Record.Fault.Message)
 		}
 	}
 	if x.unknown != "" {
-		warning := result.Warning{Code: "unverified", Message: "what the rivals answer was not compared: " + x.unknown, Hint: "docs/fuzzing.md lists the oracles"}
+		warning := result.Warning{Code: "unverified", Message: "the rivals' answers were not compared: " + x.unknown, Hint: "docs/fuzzing.md lists the oracles"}
 		if !slices.Contains(m.notes, warning) {
 			m.notes = append(m.notes, warning)
 		}
@@ -96,7 +96,7 @@ func (r *examRoom) examine(ctx context.Context, m, side *measured, lease *lab.Le
 	one.Reason = reason
 	return &result.Fault{
 		Stage: "verify", Cause: result.CauseWrong, Message: reason,
-		Hint: fmt.Sprintf("the right answers are those of %s, the oracle of %s, within its tolerance", v.Oracle, m.Variant.Kernel.Name),
+		Hint: fmt.Sprintf("the right answers come from %s, the oracle of %s; its tolerance applies", v.Oracle, m.Variant.Kernel.Name),
 	}
 }
 

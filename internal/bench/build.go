@@ -34,7 +34,7 @@ func Build(ctx context.Context, r *run.Run, opts BuildOptions) ([]Built, error) 
 		return nil, err
 	}
 	if opts.Export != "" && len(targets) > 1 {
-		return nil, fmt.Errorf("-o writes build.ninja for one architecture, and there are %s: --arch names one", strings.Join(targets, ", "))
+		return nil, fmt.Errorf("-o writes build.ninja for one architecture, but there are %s: choose one with --arch", strings.Join(targets, ", "))
 	}
 	var all []Built
 	for i, arch := range targets {
@@ -91,7 +91,7 @@ func targets(ctx context.Context, r *run.Run, named []string) ([]string, error) 
 	var out []string
 	for _, arch := range named {
 		if !build.ValidArch(arch) {
-			return nil, fmt.Errorf("--arch %s: no GPU architecture; expected a name such as sm_90a", arch)
+			return nil, fmt.Errorf("--arch %s: not a GPU architecture; expected a name such as sm_90a", arch)
 		}
 		if !slices.Contains(out, arch) {
 			out = append(out, arch)
@@ -107,7 +107,7 @@ func targets(ctx context.Context, r *run.Run, named []string) ([]string, error) 
 	found, why, err := lab.Architectures(ctx)
 	switch {
 	case err != nil:
-		r.Emit(run.Event{Kind: run.Note, Text: fmt.Sprintf("the GPUs of this machine are not known: %v", err)})
+		r.Emit(run.Event{Kind: run.Note, Text: fmt.Sprintf("the GPUs of this machine are unknown: %v", err)})
 	case len(found) > 0:
 		return found, nil
 	case why != "":

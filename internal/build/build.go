@@ -82,11 +82,11 @@ func (a *Artifact) Read() ([]byte, error) {
 	}
 	_, object, err := a.cache.load(a.Key)
 	if err == nil && sha256Hex(object) != a.SHA256 {
-		err = errors.New("it was made anew meanwhile")
+		err = errors.New("it was rebuilt in the meantime")
 	}
 	if err != nil {
-		return nil, result.Faultf(result.CauseInternal, "the artifact %.12s cannot be read from the cache again: %v", a.Key, err).
-			WithHint("run it again; PAWL_CACHE names a folder that nobody else empties")
+		return nil, result.Faultf(result.CauseInternal, "the artifact %.12s can no longer be read from the cache: %v", a.Key, err).
+			WithHint("run it again; set PAWL_CACHE to a folder that no other program empties")
 	}
 	return object, nil
 }
@@ -137,7 +137,7 @@ func ValidArch(name string) bool { return archName.MatchString(name) }
 // New makes a Builder. An unusable cache is no error: builds then say so in their notes.
 func New(options Options) (*Builder, error) {
 	if options.MaxBytes < 0 || options.Jobs < 0 {
-		return nil, errors.New("neither the size of the cache nor the number of jobs can be negative")
+		return nil, errors.New("the size of the cache and the number of jobs cannot be negative")
 	}
 	mode, err := sandbox.ParseMode(options.Sandbox)
 	if err != nil {
@@ -349,7 +349,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 			return o
 		}
 		if !errors.Is(err, errMissing) {
-			o.Notes = append(o.Notes, fmt.Sprintf("the cached artifact was damaged and is built anew: %v", err))
+			o.Notes = append(o.Notes, fmt.Sprintf("the cached artifact was damaged and is rebuilt: %v", err))
 		}
 	}
 	run.started(r.variant)

@@ -266,7 +266,7 @@ func TestBadSources(t *testing.T) {
 	}{
 		{"missing", "src/gmm.c", map[string]string{"src/gemm.c": ""}, result.CauseCompile, "no file ", "did you mean src/gemm.c?"},
 		{"folder", "src.c", map[string]string{"src.c/x": ""}, result.CauseCompile, "is a folder, not a source file", ""},
-		{"cuda", "k.cu", map[string]string{"k.cu": ""}, result.CauseUnsupported, "k.cu is CUDA, and no GPU says which architecture", "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same"},
+		{"cuda", "k.cu", map[string]string{"k.cu": ""}, result.CauseUnsupported, "k.cu is CUDA, but there is no GPU to tell the architecture", "run pawl on the machine with the GPU, or name the architecture: pawl build --arch sm_90a for Hopper, or set PAWL_CUDA_ARCH=sm_90a"},
 	} {
 		test.files["pawl.yaml"] = yaml(test.source, "entry: run", "launch: {grid: [1], block: [1]}")
 		if test.name != "cuda" {

@@ -331,7 +331,7 @@ func TestArtifactsStayInTheCache(t *testing.T) {
 	if err := os.RemoveAll(b.cache.entry(a.Key)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Read(); err == nil || !strings.Contains(err.Error(), "cannot be read from the cache again") {
+	if _, err := a.Read(); err == nil || !strings.Contains(err.Error(), "can no longer be read from the cache") {
 		t.Error(err)
 	}
 }

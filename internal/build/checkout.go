@@ -118,4 +118,4 @@ func (f *fence) strayFault(source, path string) *result.Fault {
 	return newFault(result.CauseCompile, strayRemedy, "this version of %s would be built from %s, a file of the working tree in %s", source, path, f.checkout)
 }
 
-const strayRemedy = "every version is built from its own files: name them relative to pawl.yaml in flags, sources and links, and not in CPATH and its kin"
+const strayRemedy = "every version is built from its own files: name them relative to pawl.yaml in flags, sources and links, and not in CPATH or similar variables"

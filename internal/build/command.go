@@ -77,7 +77,7 @@ func (c *command) run(ctx context.Context) (string, *result.Fault) {
 	case err != nil:
 		hint := ""
 		if c.fence.mode == sandbox.Require {
-			hint = "pawl doctor shows what this kernel can give"
+			hint = "pawl doctor shows what this Linux kernel supports"
 		}
 		return output, newFault(result.CauseInternal, hint, "start %s: %v", c.name, err)
 	case over != nil:

@@ -34,8 +34,8 @@ var archName = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
 func (b *Builder) planCUDA(ctx context.Context, r *recipe) *result.Fault {
 	k := r.variant.Kernel
 	if b.arch == "" {
-		return newFault(result.CauseUnsupported, "run pawl where the GPU is, or name it: pawl build --arch sm_90a for Hopper; PAWL_CUDA_ARCH=sm_90a does the same",
-			"%s is CUDA, and no GPU says which architecture to compile it for", k.Source)
+		return newFault(result.CauseUnsupported, "run pawl on the machine with the GPU, or name the architecture: pawl build --arch sm_90a for Hopper, or set PAWL_CUDA_ARCH=sm_90a",
+			"%s is CUDA, but there is no GPU to tell the architecture to compile for", k.Source)
 	}
 	if !ValidArch(b.arch) {
 		return newFault(result.CauseUnsupported, "", "%q is no GPU architecture; expected a name such as sm_90a", b.arch)
@@ -53,7 +53,7 @@ func (b *Builder) planCUDA(ctx context.Context, r *recipe) *result.Fault {
 	wanted := os.Getenv("PAWL_NVRTC") != "" && os.Getenv("NVCC") == "" && !k.Launcher // who names it means it
 	if (missing != nil || wanted) && b.nvcc.words[0] == b.nvcc.name {
 		if k.Launcher {
-			fault := noCompiler(missing, errors.New("NVRTC, which compiles no host code, will not do for a launcher"))
+			fault := noCompiler(missing, errors.New("a launcher is host code, which NVRTC cannot compile"))
 			fault.Hint = "install the CUDA toolkit, or name its nvcc in NVCC"
 			return fault
 		}
@@ -162,7 +162,7 @@ func resolveKernel(entry, source string, symbols []string, text []byte) (string,
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return "", newFault(result.CauseNoEntry, "declare the one that is meant extern \"C\", or use its symbol as the entry: "+strings.Join(matches, ", "),
+		return "", newFault(result.CauseNoEntry, "declare the intended one extern \"C\", or use its symbol as the entry: "+strings.Join(matches, ", "),
 			"%q is %d kernels in %s", entry, len(matches), source)
 	}
 	hint := diag.Meant(entry, names)

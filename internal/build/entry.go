@@ -78,7 +78,7 @@ func (f *functions) resolve(entry, source string, text []byte) (string, *result.
 		return matches[0], nil
 	case len(matches) > 1:
 		return "", newFault(result.CauseNoEntry,
-			"give the one that is meant a name of its own, declare it extern \"C\", or use its symbol as the entry: "+strings.Join(matches, ", "),
+			"rename the intended one, declare it extern \"C\", or use its symbol as the entry: "+strings.Join(matches, ", "),
 			"%q is %d functions in %s", entry, len(matches), source)
 	}
 	return "", newFault(result.CauseNoEntry, f.hint(entry, text), "no function %q in %s", entry, source)

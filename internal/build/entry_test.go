@@ -114,7 +114,7 @@ func TestNamesOfPawlAreTaken(t *testing.T) {
 		"a label":    "__asm__(\".globl pawl_run\\npawl_run:\\n\");\n",
 	} {
 		o := newProject(t, map[string]string{"pawl.yaml": yaml("k.c", "entry: run"), "k.c": plainSource + text}).one(b)
-		if o.Fault == nil || !strings.Contains(o.Fault.Message, "a name that pawl uses itself") || !strings.Contains(o.Fault.Hint, "rename it") {
+		if o.Fault == nil || !strings.Contains(o.Fault.Message, "a name that pawl reserves") || !strings.Contains(o.Fault.Hint, "rename it") {
 			t.Errorf("%s: %+v\n%s", name, o.Fault, o.Output)
 		}
 	}

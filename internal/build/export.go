@@ -118,7 +118,7 @@ func (e *export) add(r *recipe, made *Artifact) error {
 func (e *export) addCubin(r *recipe, name string) error {
 	k := r.variant.Kernel
 	if r.cuda.runtime != nil {
-		return fmt.Errorf("%s: NVRTC compiles inside pawl alone; install nvcc, or name it in NVCC", k.Name)
+		return fmt.Errorf("%s: NVRTC can only compile inside pawl; install nvcc, or name it in NVCC", k.Name)
 	}
 	text, _ := readSource(r.dir, k.Source) // one that is missing fails under ninja
 	source := within(r.dir, k.Source)

@@ -331,7 +331,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	outside := t.TempDir()
 	writeFile(t, filepath.Join(outside, "inc", "a.h"), "#define A 1\n")
 	header := filepath.Join(outside, "inc", "a.h")
-	remedy := "whoever runs pawl allows another with PAWL_BUILD_READ=" + filepath.Join(outside, "inc")
+	remedy := "allow another folder with PAWL_BUILD_READ=" + filepath.Join(outside, "inc")
 	asm := "__asm__(\".data\\n.incbin \\\"" + header + "\\\"\\n.text\");\n" + runs
 	for _, test := range []struct{ name, flags, source, named string }{
 		{"by its path", "", "#include \"" + header + "\"\n" + runs, header + " is outside"},
@@ -359,7 +359,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 	p.write("pawl.yaml", yaml("../k.c", "entry: run"))
 	writeFile(t, filepath.Join(p.dir, "..", "k.c"), runs)
 	t.Setenv(readVariable, "")
-	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c is outside of what a compiler may read, and is not read") || !strings.Contains(o.Fault.Hint, readVariable) {
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.Contains(o.Fault.Message, "../k.c is outside the folders that a compiler may read, and is not read") || !strings.Contains(o.Fault.Hint, readVariable) {
 		t.Errorf("%+v", o.Fault)
 	}
 	p = newProject(t, map[string]string{"k.c": "#include \"a.h\"\n" + runs, ".git/config": ""})
@@ -390,7 +390,7 @@ func TestRefusalSaysHowToAllow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ path, hint string }{
-		{outside + "/elsewhere.h", outside + "/elsewhere.h is outside of what a compiler may read: " + allow(outside)}, {"/proc/self/exe", ""}, {"/dev/null", ""},
+		{outside + "/elsewhere.h", outside + "/elsewhere.h is outside the folders that a compiler may read: " + allow(outside)}, {"/proc/self/exe", ""}, {"/dev/null", ""},
 	} {
 		p = newProject(t, map[string]string{"k.c": "#error No such file " + test.path + "\n" + runs})
 		if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Hint != test.hint {

@@ -26,7 +26,7 @@ func refuseFlags(kernel string, flags []string) *result.Fault {
 	for _, flag := range flags {
 		if bad := refusedIn(flag); bad != "" {
 			return newFault(result.CauseCompile, "take it out of flags: in pawl.yaml; to use another compiler, name it with CC, CXX or NVCC",
-				"%s: the flag %s makes a compiler run, load, write or link something else, and is refused", kernel, bad)
+				"%s: the flag %s is refused: it makes a compiler run, load, write or link something else", kernel, bad)
 		}
 	}
 	return nil

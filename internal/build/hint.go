@@ -22,23 +22,23 @@ import (
 func (f *fence) why(real, folder string) (why, remedy string) {
 	switch {
 	case f.isLink(real):
-		return "is a hard link to a file in .git or .pawl", "compilers read nothing of these: put a copy in its place"
+		return "is a hard link to a file in .git or .pawl", "compilers may not read these folders: put a copy in its place"
 	case holds(f.project, real) && sandbox.Withheld(nameIn(f.project, real)):
-		return "is in .git or .pawl", "compilers read nothing of these: put what they need elsewhere in the project"
+		return "is in .git or .pawl", "compilers may not read these folders: move the file elsewhere in the project"
 	case f.strayed(real):
-		return "is in the working tree, and this is another version", strayRemedy
+		return "is in the working tree, but another version is being built", strayRemedy
 	case holds(f.project, real): // else it would be allowed
-		return "is in a home folder itself", fmt.Sprintf("of a pawl.yaml in a home folder only the files beside it are read: move the project into a folder of its own, such as %s",
+		return "is directly in a home folder", fmt.Sprintf("for a pawl.yaml in a home folder, only the files beside it are read: move the project into a separate folder, such as %s",
 			filepath.Join(f.project, "kernels"))
 	case private(folder):
-		return "is outside of what a compiler may read", fmt.Sprintf("%s holds more than sources, so better do not allow it: put a copy of the file into the project", folder)
+		return "is outside the folders that a compiler may read", fmt.Sprintf("do not allow %s, which holds more than sources: put a copy of the file into the project", folder)
 	}
-	return "is outside of what a compiler may read", allow(folder)
+	return "is outside the folders that a compiler may read", allow(folder)
 }
 
 // allow says how to let compilers read a folder.
 func allow(folder string) string {
-	return fmt.Sprintf("compilers read the project, their own folders and the system's; whoever runs pawl allows another with %s=%s", readVariable, folder)
+	return fmt.Sprintf("compilers may read the project, their own folders and the system's; allow another folder with %s=%s", readVariable, folder)
 }
 
 // private reports whether a folder should never be allowed to compilers: it is a home or the
@@ -137,7 +137,7 @@ func unreadable(name, path string, info fs.FileInfo) string {
 	switch {
 	case !known:
 	case os.Geteuid() == 0 && owner.Uid != 0 && info.Mode().Perm()&0o044 == 0:
-		return fmt.Sprintf("%s belongs to another user, and root reads no others' files in a sandbox: run pawl as that user, or chmod go+r it", name)
+		return fmt.Sprintf("%s belongs to another user, and in a sandbox even root cannot read it: run pawl as that user, or chmod go+r it", name)
 	case os.Geteuid() != 0 && unix.Access(path, unix.R_OK) != nil:
 		who := strconv.Itoa(int(owner.Uid))
 		if found, err := user.LookupId(who); err == nil {
@@ -155,16 +155,16 @@ func idle() []string {
 		switch _, err := os.Stat(folder); {
 		case folder == "":
 		case !filepath.IsAbs(folder):
-			notes = append(notes, fmt.Sprintf("%s names %s, which is no absolute path: it allows nothing", readVariable, folder))
+			notes = append(notes, fmt.Sprintf("%s names %s, which is not an absolute path: it is ignored", readVariable, folder))
 		case err != nil:
-			notes = append(notes, fmt.Sprintf("%s names %s, which cannot be found: it allows nothing", readVariable, folder))
+			notes = append(notes, fmt.Sprintf("%s names %s, which does not exist: it is ignored", readVariable, folder))
 		case sandbox.Withheld(folder):
-			notes = append(notes, fmt.Sprintf("%s names %s, and nothing in .git or .pawl is read: it allows nothing", readVariable, folder))
+			notes = append(notes, fmt.Sprintf("%s names %s, but .git and .pawl cannot be allowed: it is ignored", readVariable, folder))
 		}
 	}
 	for name := range strings.SplitSeq(os.Getenv(envVariable), ",") {
 		if name != "" && len(variables([]string{name})) == 0 {
-			notes = append(notes, fmt.Sprintf("%s names %s, and no such variable is set: it gives nothing", envVariable, name))
+			notes = append(notes, fmt.Sprintf("%s names %s, but that variable is not set: it is ignored", envVariable, name))
 		}
 	}
 	return notes

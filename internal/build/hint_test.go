@@ -20,7 +20,7 @@ func TestHintsMakeSense(t *testing.T) {
 		source, flags string
 		want          string // begin and end of the hint, or nothing
 	}{
-		"/etc":             {"#include \"/etc/passwd\"\n", "", "/etc/passwd is outside of what a compiler may read: /etc holds more than sources…put a copy of the file into the project"},
+		"/etc":             {"#include \"/etc/passwd\"\n", "", "/etc/passwd is outside the folders that a compiler may read: do not allow /etc, which holds more than sources…put a copy of the file into the project"},
 		"a home folder":    {"#include \"" + home + "/a.h\"\n", "", home + "/a.h is outside…put a copy of the file into the project"},
 		"a hidden folder":  {"#include \"" + home + "/.ssh/key\"\n", "", home + "/.ssh/key is outside…put a copy of the file into the project"},
 		"another folder":   {"#include \"" + home + "/mine/inc/a.h\"\n", "", home + "/mine/inc/a.h is outside…PAWL_BUILD_READ=" + home + "/mine/inc"},
@@ -40,12 +40,12 @@ func TestHintsMakeSense(t *testing.T) {
 	// A project that is a home folder.
 	p := newProject(t, map[string]string{"k.c": "#include \"sub/a.h\"\n" + runs, "sub/a.h": ""})
 	t.Setenv("HOME", p.dir)
-	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Hint, "sub/a.h is in a home folder itself: of a pawl.yaml in a home folder only the files beside it are read") {
+	if o := p.one(newBuilder(t)); o.Fault == nil || !strings.HasPrefix(o.Fault.Hint, "sub/a.h is directly in a home folder: for a pawl.yaml in a home folder, only the files beside it are read") {
 		t.Errorf("%+v", o.Fault)
 	}
 	p.write("pawl.yaml", yaml("sub/k.c", "entry: run"))
 	p.write("sub/k.c", runs)
-	if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Message != "sub/k.c is in a home folder itself, and is not read" {
+	if o := p.one(newBuilder(t)); o.Fault == nil || o.Fault.Message != "sub/k.c is directly in a home folder, and is not read" {
 		t.Errorf("%+v", o.Fault)
 	}
 }
@@ -59,12 +59,12 @@ func TestIdleSettings(t *testing.T) {
 	b := newBuilder(t)
 	outcomes := b.Build(t.Context(), p.requests())
 	want := []string{
-		"PAWL_BUILD_READ names /nowhere, which cannot be found: it allows nothing",
-		"PAWL_BUILD_READ names include, which is no absolute path: it allows nothing",
-		"PAWL_BUILD_READ names " + p.dir + "/.git, and nothing in .git or .pawl is read: it allows nothing",
-		"PAWL_BUILD_ENV names PAWL_TEST_UNSET, and no such variable is set: it gives nothing",
-		"PAWL_BUILD_ENV names PAWL_TEST_NO*, and no such variable is set: it gives nothing",
-		"PAWL_BUILD_ENV names *, and no such variable is set: it gives nothing",
+		"PAWL_BUILD_READ names /nowhere, which does not exist: it is ignored",
+		"PAWL_BUILD_READ names include, which is not an absolute path: it is ignored",
+		"PAWL_BUILD_READ names " + p.dir + "/.git, but .git and .pawl cannot be allowed: it is ignored",
+		"PAWL_BUILD_ENV names PAWL_TEST_UNSET, but that variable is not set: it is ignored",
+		"PAWL_BUILD_ENV names PAWL_TEST_NO*, but that variable is not set: it is ignored",
+		"PAWL_BUILD_ENV names *, but that variable is not set: it is ignored",
 	}
 	if got := slices.Concat(outcomes[0].Notes, outcomes[1].Notes); !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -183,7 +183,7 @@ func (run *batch) compileObject(ctx context.Context, r *recipe, place *workplace
 	}
 	if len(defined.taken) > 0 {
 		return newFault(result.CauseCompile, "rename it: pawl adds "+strings.Join(exported, ", "),
-			"%s defines %s, a name that pawl uses itself", k.Source, defined.taken[0])
+			"%s defines %s, a name that pawl reserves", k.Source, defined.taken[0])
 	}
 	for _, launch := range k.Launches {
 		symbol, fault := defined.resolve(launch.Entry, k.Source, place.text)
@@ -219,7 +219,7 @@ func (run *batch) untracked(r *recipe, paths []string) string {
 			continue
 		}
 		if found := run.includes.file(verbatim(r.dir, path)); found != nil && found.incbin {
-			return fmt.Sprintf("it is compiled anew every time: which file .incbin in %s reads, this assembler does not say", path)
+			return fmt.Sprintf("it is compiled again every time: this assembler does not report which file .incbin in %s reads", path)
 		}
 	}
 	return ""

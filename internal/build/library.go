@@ -64,7 +64,7 @@ func soname(path string) string {
 func unloadable(source, library string) *result.Fault {
 	static := strings.TrimSuffix(library[:strings.LastIndex(library, ".so")], "/") + ".a"
 	hint := fmt.Sprintf("link the static library instead (%s), add its sources with #include, or install it below /usr and run ldconfig", static)
-	return newFault(result.CauseCompile, hint, "%s is linked with %s, which its cell may not load: cells read the shared libraries of the system alone", source, library)
+	return newFault(result.CauseCompile, hint, "%s is linked with %s, which its cell may not load: cells only read the system's shared libraries", source, library)
 }
 
 // withLibraries returns the hash of an artifact's code and of the libraries that it loads: a change

@@ -25,7 +25,7 @@ func refused(fault *result.Fault, source, output string) *result.Fault {
 }
 
 func nested(source string) *result.Fault {
-	return newFault(result.CauseCompile, "a list of launches in pawl.yaml runs kernels one after the other; host code that launches them is a launcher",
+	return newFault(result.CauseCompile, "a list of launches in pawl.yaml runs kernels one after the other; to launch from host code, use a launcher",
 		"device-side launches are refused: a kernel in %s launches another", source)
 }
 
@@ -45,6 +45,6 @@ func checkLinked(image []byte, source string) *result.Fault {
 			return nested(source)
 		}
 	}
-	return newFault(result.CauseCompile, "leave -rdc=true or -dc out of its flags, and include what it calls",
-		"%s is compiled to be linked with other device code, which pawl does not do", source)
+	return newFault(result.CauseCompile, "remove -rdc=true or -dc from its flags, and #include the code it calls",
+		"%s is compiled for linking with other device code, which pawl does not support", source)
 }

@@ -20,7 +20,7 @@ func TestDeviceSideLaunchesAreRefused(t *testing.T) {
 	}{
 		{"nvcc", launching, "[]", newNVCCBuilder, "device-side launches are refused", nestedWords[0]},
 		{"nvcc, to be linked", launching, "[-rdc=true]", newNVCCBuilder, "device-side launches are refused", ""},
-		{"nvcc, called from elsewhere", calling, "[-rdc=true]", newNVCCBuilder, "to be linked with other device code", ""},
+		{"nvcc, called from elsewhere", calling, "[-rdc=true]", newNVCCBuilder, "for linking with other device code", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := tc.builder(t)

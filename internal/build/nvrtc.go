@@ -63,7 +63,7 @@ func (run *batch) compileRuntime(ctx context.Context, r *recipe, place *workplac
 	k := r.variant.Kernel
 	var computed string
 	if made.paths, computed = run.scanned(r); computed != "" {
-		made.untracked = fmt.Sprintf("it is compiled anew every time: which file #include %s reads, NVRTC does not say", computed)
+		made.untracked = fmt.Sprintf("it is compiled again every time: NVRTC does not report which file #include %s reads", computed)
 	}
 	program := nvrtc.Program{
 		// The whole path: headers beside the source are found by it.
@@ -113,7 +113,7 @@ func (run *batch) callRuntime(ctx context.Context, r *recipe, program nvrtc.Prog
 	_, _ = output.Write([]byte(refused.Log))
 	fault = newFault(result.CauseCompile, "", "%s failed %s", c.version, task)
 	if strings.Contains(refused.Log, "open source file") {
-		fault.Hint = "NVRTC stands in for nvcc, which is not here, and sees no headers of the host: only the source's folder, the -I in flags, and " +
+		fault.Hint = "nvcc was not found, so NVRTC compiles, and it does not see the host's headers: only the source's folder, the -I in flags, and " +
 			strings.Join(c.headers, ", ")
 		if hint := run.fenceOf(r).hint(r.dir, refused.Log, program.Options); hint != "" {
 			fault.Hint = hint

@@ -26,7 +26,7 @@ type runtimeCompiler struct {
 func noCompiler(nvcc, runtime error) *result.Fault {
 	const hint = "install the CUDA toolkit, or name its nvcc in NVCC; or pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt, " +
 		"or name NVRTC's folder in PAWL_NVRTC"
-	return newFault(result.CauseUnsupported, hint, "no CUDA compiler: %v, nor is it below CUDA_HOME, CUDA_PATH or /usr/local/cuda; and in its place: %v", nvcc, runtime)
+	return newFault(result.CauseUnsupported, hint, "no CUDA compiler: %v, nor in CUDA_HOME, CUDA_PATH or /usr/local/cuda; and NVRTC cannot replace it: %v", nvcc, runtime)
 }
 
 // FindNVRTC returns the file and the version, such as NVRTC 13.0, of the library that compiles CUDA

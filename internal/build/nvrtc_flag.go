@@ -46,8 +46,8 @@ func runtimeFlags(flags []string) ([]string, *result.Fault) {
 		}
 		option := runtimeOptions[name]
 		if option == "" {
-			return nil, newFault(result.CauseUnsupported, "install the CUDA toolkit for its nvcc, or leave the flag out",
-				"the flag %s is for nvcc, which is not here, and NVRTC cannot be given it", flag)
+			return nil, newFault(result.CauseUnsupported, "install the CUDA toolkit, which has nvcc, or remove the flag",
+				"the flag %s is for nvcc, which was not found; NVRTC does not support it", flag)
 		}
 		if !hasValue {
 			if i++; i == len(flags) {

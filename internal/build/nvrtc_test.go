@@ -166,7 +166,7 @@ func TestRuntimeErrors(t *testing.T) {
 			if o.Fault == nil || o.Fault.Cause != tc.cause || !strings.Contains(o.Fault.Message, tc.says) || !strings.Contains(o.Output, tc.output) {
 				t.Errorf("%+v\n%s", o.Fault, o.Output)
 			}
-			if tc.name == "header" && !strings.Contains(o.Fault.Hint, "no headers of the host") {
+			if tc.name == "header" && !strings.Contains(o.Fault.Hint, "does not see the host's headers") {
 				t.Errorf("hint %q", o.Fault.Hint)
 			}
 		})
@@ -315,7 +315,7 @@ func TestNoCUDACompiler(t *testing.T) {
 	var p *project
 	for launcher, says := range map[string][]string{
 		"":                            {`"nvcc" is not on PATH`, "CUDA_HOME", "no NVRTC", "libnvrtc.so.13"},
-		"launcher: true\n    params:": {`"nvcc" is not on PATH`, "will not do for a launcher"},
+		"launcher: true\n    params:": {`"nvcc" is not on PATH`, "which NVRTC cannot compile"},
 	} {
 		p = cudaProject(t, "scale", scale)
 		if launcher != "" {

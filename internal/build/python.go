@@ -40,7 +40,7 @@ func (run *batch) readModule(r *recipe) (*Artifact, *result.Fault) {
 		framework = cmp.Or(k.Framework, guessFramework(text), chooseFramework(imports.names), "numpy")
 		imports.shadows(run.python.outside(fence))
 		if imports.tooMany {
-			return nil, newFault(result.CauseCompile, "put pawl.yaml into a folder of the kernels' own, and packages that are not theirs into a virtual environment",
+			return nil, newFault(result.CauseCompile, "put pawl.yaml into a folder that holds only the kernels, and install other packages into a virtual environment",
 				"%s may import more than %d files of %s", k.Source, mostImports, fence.project)
 		}
 		slices.Sort(imports.files)

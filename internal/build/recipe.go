@@ -59,7 +59,7 @@ func (b *Builder) recipe(ctx context.Context, request Request) (*recipe, *result
 		r.planPython()
 		return r, nil
 	}
-	return nil, newFault(result.CauseUnsupported, "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu", "%s is of no known language", k.Source)
+	return nil, newFault(result.CauseUnsupported, "host kernels end in .c, .cc, .cpp or .cxx, CUDA kernels in .cu", "%s is not in a known language", k.Source)
 }
 
 // planHost plans a C or C++ kernel.

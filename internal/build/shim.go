@@ -82,7 +82,7 @@ func argIndexes(k *spec.Kernel, launch *spec.Launch) ([]int, error) {
 	for _, name := range launch.Args {
 		j := slices.IndexFunc(k.Args, func(a *spec.Arg) bool { return a.Name == name })
 		if j < 0 {
-			return nil, fmt.Errorf("launch of %s passes %s, which is no argument of %s", launch.Entry, name, k.Name)
+			return nil, fmt.Errorf("launch of %s passes %s, which is not an argument of %s", launch.Entry, name, k.Name)
 		}
 		indexes = append(indexes, j)
 	}

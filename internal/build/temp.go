@@ -44,12 +44,12 @@ func noTemp(err error) *result.Fault {
 		return noSpace()
 	}
 	dir := os.TempDir()
-	fault := newFault(result.CauseInternal, "set TMPDIR to a folder that you may write to", "no folder to compile in can be made in %s: %v", dir, err)
+	fault := newFault(result.CauseInternal, "set TMPDIR to a folder that you may write to", "cannot make a folder to compile in below %s: %v", dir, err)
 	switch info, missing := os.Stat(dir); {
 	case errors.Is(missing, os.ErrNotExist):
-		fault.Message = fmt.Sprintf("there is no folder %s for temporary files, which TMPDIR names", dir)
+		fault.Message = fmt.Sprintf("TMPDIR names %s, which does not exist", dir)
 	case missing == nil && !info.IsDir():
-		fault.Message = fmt.Sprintf("%s, which TMPDIR names, is no folder", dir)
+		fault.Message = fmt.Sprintf("TMPDIR names %s, which is not a folder", dir)
 	}
 	return fault
 }

@@ -14,9 +14,9 @@ func TestNoTemporaryFolder(t *testing.T) {
 	p := newProject(t, map[string]string{"k.c": plainSource})
 	b := newBuilder(t)
 	for dir, words := range map[string]string{
-		filepath.Join(p.dir, "nowhere"): "there is no folder " + p.dir + "/nowhere for temporary files, which TMPDIR names",
-		filepath.Join(p.dir, "k.c"):     "which TMPDIR names, is no folder",
-		"/proc":                         "no folder to compile in can be made in /proc: ",
+		filepath.Join(p.dir, "nowhere"): "TMPDIR names " + p.dir + "/nowhere, which does not exist",
+		filepath.Join(p.dir, "k.c"):     "which is not a folder",
+		"/proc":                         "cannot make a folder to compile in below /proc: ",
 	} {
 		t.Setenv("TMPDIR", dir)
 		if o := p.one(b); o.Fault == nil || !strings.Contains(o.Fault.Message, words) || !strings.Contains(o.Fault.Hint, "set TMPDIR") {

@@ -102,7 +102,7 @@ func templateParameters(source []byte) map[string]bool {
 // 64>".
 func (c *cudaPlan) explain(fault *result.Fault, output string) *result.Fault {
 	if fault.Hint == "" && len(c.passed) > 0 && strings.Contains(output, "template") {
-		fault.Hint = "params are macros as well: a template in a header must call its parameters otherwise than " + strings.Join(c.passed, ", ")
+		fault.Hint = "params are also macros: rename the template parameters in the header that are called " + strings.Join(c.passed, ", ")
 	}
 	return fault
 }

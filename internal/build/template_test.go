@@ -44,7 +44,7 @@ func TestTemplateInHeader(t *testing.T) {
 	p := cudaProject(t, `"scale<M>"`, "#include \"scale.cuh\"\n")
 	p.write("scale.cuh", "template <int M> __global__ void scale(float *x, long n) { *x = M; }\n")
 	o := b.Build(t.Context(), p.requests()[:1])[0]
-	if o.Fault == nil || o.Fault.Cause != result.CauseCompile || !strings.Contains(o.Fault.Hint, "params are macros as well") {
+	if o.Fault == nil || o.Fault.Cause != result.CauseCompile || !strings.Contains(o.Fault.Hint, "params are also macros") {
 		t.Errorf("%+v\n%s", o.Fault, o.Output)
 	}
 }

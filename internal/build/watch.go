@@ -85,7 +85,7 @@ func (r *watched) judge(now usage) {
 	switch {
 	case r.over != nil:
 	case now.memory > r.memory:
-		r.over = newFault(result.CauseMemory, "three quarters of the machine's free memory are for one compiler: use a larger machine, or a smaller source",
+		r.over = newFault(result.CauseMemory, "one compiler may use three quarters of the machine's free memory: use a larger machine, or a smaller source",
 			"it used %d MiB of memory; its limit is %d MiB", now.memory>>20, r.memory>>20)
 	case now.processes > r.processes:
 		r.over = newFault(result.CauseThreads, "", "it started %d processes; its limit is %d", now.processes, r.processes)

@@ -109,7 +109,7 @@ func findPlace(ctx context.Context, opts Options) (*place, error) {
 		return p, nil
 	case opts.Device >= count || opts.Device < FirstDevice:
 		return nil, result.Faultf(result.CauseUnsupported, "there is no GPU %d; this machine has %d", opts.Device, count).
-			WithHint("pawl doctor shows what is missing; --host measures the processor")
+			WithHint("pawl doctor shows what is missing; --host measures the CPU")
 	}
 	p.device = max(0, opts.Device)
 	p.gpu = &hello.Devices[p.device]

@@ -75,7 +75,7 @@ func TestCollectOfFewSamples(t *testing.T) {
 	if len(got.Peaks) != 1 || got.Peaks[0].Name != roof.F16 {
 		t.Errorf("peaks: %+v", got.Peaks)
 	}
-	if len(got.Failed) != 1 || got.Failed[0].Tried[1].Fault != "2 samples in --budget are too few to know a peak by" {
+	if len(got.Failed) != 1 || got.Failed[0].Tried[1].Fault != "2 samples within --budget are too few to determine a peak" {
 		t.Errorf("failed: %+v", got.Failed)
 	}
 }

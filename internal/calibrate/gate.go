@@ -108,7 +108,7 @@ func (g *gate) load(here *place) error {
 	}
 	c, err := curve.Load(g.Folder, here.class, g.GateOptions.Gate)
 	if err != nil && !g.Fresh {
-		return &diag.Problem{Message: err.Error(), Hint: "pawl calibrate --fresh begins anew"}
+		return &diag.Problem{Message: err.Error(), Hint: "pawl calibrate --fresh starts over"}
 	}
 	if c == nil || g.Fresh || !c.Fits(g.GateOptions.Gate, driver) {
 		now := time.Now().UTC()

@@ -147,9 +147,9 @@ func PowerFrom(path string, effect float64) ([]Power, error) {
 	case len(rows) > 0:
 		return rows, nil
 	case single:
-		return nil, &diag.Problem{Message: fmt.Sprintf("--from %s: too few samples: one says nothing of how they scatter", path), Hint: "at least two of a row; twenty say more"}
+		return nil, &diag.Problem{Message: fmt.Sprintf("--from %s: too few samples: one sample does not show how they vary", path), Hint: "give at least two samples a row; twenty are better"}
 	}
-	return nil, fmt.Errorf("--from %s: no row of it was measured", path)
+	return nil, fmt.Errorf("--from %s: it has no measured row", path)
 }
 
 func firstChange(row *result.Row) *result.Change {

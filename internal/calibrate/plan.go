@@ -165,7 +165,7 @@ func attempt(t target, c candidate, row *result.Row) roof.Try {
 	case row.Timing == nil || row.Timing.Stats.Count == 0:
 		try.Fault = "not measured"
 	case row.Timing.Stats.Count < stat.MinInterval:
-		try.Fault = fmt.Sprintf("%d samples in --budget are too few to know a peak by", row.Timing.Stats.Count)
+		try.Fault = fmt.Sprintf("%d samples within --budget are too few to determine a peak", row.Timing.Stats.Count)
 	default:
 		s := row.Timing.Stats
 		try.Rate, try.MedianS, try.HalfWidth, try.GHz = s.GBps, s.Median, row.Timing.HalfWidth, s.GHz

@@ -39,7 +39,7 @@ func (c *check) examOf(b *built) *exam {
 		x := c.examBy(b, c.Spec, own)
 		x.notes = append(x.notes, result.Warning{
 			Code:    "draft",
-			Message: fmt.Sprintf("kernel %s, which the base's right answers come from, is a draft there; this change's own oracle is asked", draft),
+			Message: fmt.Sprintf("kernel %s, the source of the base's right answers, is a draft there; this change's own oracle is used", draft),
 		})
 		return x
 	}
@@ -55,20 +55,20 @@ func (c *check) examOf(b *built) *exam {
 
 // examByOwn uses the change's own oracle, since the base's cannot be asked.
 func (c *check) examByOwn(b *built, x *exam, own *spec.Kernel) *exam {
-	theirs := fmt.Sprintf("%s cannot be asked about this change's arguments: %s", x.whose, c.words(x.why()))
+	theirs := fmt.Sprintf("%s cannot be used with this change's arguments: %s", x.whose, c.words(x.why()))
 	if x.whose == "" {
-		theirs = "the base has no oracle for this kernel, and its version takes other arguments"
+		theirs = "the base has no oracle for this kernel, and its version takes different arguments"
 	}
 	if own.Oracle == nil {
 		return &exam{err: &result.Fault{Cause: result.CauseOracle, Message: theirs + "; this change has none", Hint: "give " + own.Name + " an oracle: for its arguments in pawl.yaml"}}
 	}
 	mine := c.examBy(b, c.Spec, own)
 	if why := mine.why(); why != nil {
-		return &exam{err: result.Faultf(result.CauseOracle, "this change's oracle cannot be asked: %s; %s", why, theirs).
-			WithHint("mend the oracle: of " + own.Name + " in pawl.yaml, or name another there")}
+		return &exam{err: result.Faultf(result.CauseOracle, "this change's oracle cannot be used: %s; %s", why, theirs).
+			WithHint("fix the oracle: of " + own.Name + " in pawl.yaml, or name another there")}
 	}
 	mine.byChange, mine.varies = true, x.varies
-	mine.notes = append(mine.notes, result.Warning{Code: "oracle", Message: theirs + "; this change's own oracle is asked, and nothing becomes the baseline by that"})
+	mine.notes = append(mine.notes, result.Warning{Code: "oracle", Message: theirs + "; this change's own oracle is used, so the result cannot become the baseline"})
 	return mine
 }
 
@@ -116,12 +116,12 @@ func (c *check) words(err error) string {
 }
 
 // before is appended to the remedy for an oracle of the base: this change cannot mend it.
-const before = ", in a change of its own before this one"
+const before = ", in a separate change before this one"
 
 // unanswered returns the fault of a row whose oracle does not answer.
 func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 	if x.Oracle == nil {
-		own.Who = fmt.Sprintf("the base version of commit %s, which answers are compared with as the kernel has no oracle,", git.Short(b.base.commit))
+		own.Who = fmt.Sprintf("the base version of commit %s, which stands in for the missing oracle,", git.Short(b.base.commit))
 		own.Hint = "add an oracle: to the kernel in pawl.yaml" + before
 		if x.unasked != nil { // then the change's own oracle is asked
 			own.Hint = "add an oracle: to the kernel in pawl.yaml"
@@ -138,10 +138,10 @@ func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 
 // unbuilt returns the fault of a row whose oracle cannot be built.
 func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
-	fault := result.Faultf(result.CauseOracle, "%s, %s, cannot be had: %s", x.whose, name, why.Message).
-		WithHint(cmp.Or(why.Hint, "mend it") + before)
+	fault := result.Faultf(result.CauseOracle, "%s, %s, is not available: %s", x.whose, name, why.Message).
+		WithHint(cmp.Or(why.Hint, "fix it") + before)
 	if x.whose == "" {
-		fault.Message, fault.Hint = fmt.Sprintf("the oracle %s cannot be had: %s", name, why.Message), why.Hint
+		fault.Message, fault.Hint = fmt.Sprintf("the oracle %s is not available: %s", name, why.Message), why.Hint
 	}
 	return fault
 }
@@ -164,8 +164,8 @@ func (c *check) noteJudge(b *built, x *exam) []result.Warning {
 		return nil
 	}
 	return []result.Warning{{
-		Code: "oracle", Message: fmt.Sprintf("judged by %s; this change has another %s", x.whose, what),
-		Hint: fmt.Sprintf("where that is meant: merge the other %s first, in a change of its own, then the kernel; or give the kernel another name, so that it is new", what),
+		Code: "oracle", Message: fmt.Sprintf("judged by %s; this change has a different %s", x.whose, what),
+		Hint: fmt.Sprintf("if the new %s is intended, merge it in a separate change before the kernel; or rename the kernel, so that it counts as new", what),
 	}}
 }
 

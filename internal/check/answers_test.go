@@ -40,7 +40,7 @@ func TestOwnOracleOfOtherArguments(t *testing.T) {
 		before, after []string
 		why           string
 	}{
-		"an input has another name": {[]string{entry("k")}, other(other([]string{entry("k")}, "name: in", "name: x"), "elementwise: in", "elementwise: x"), `"in" uses in, which is no argument that can be read; this`},
+		"an input has another name": {[]string{entry("k")}, other(other([]string{entry("k")}, "name: in", "name: x"), "elementwise: in", "elementwise: x"), `"in" uses in, which is not a readable argument; this`},
 		"types":                     {byKernel(), other(byKernel(), "f32", "f64"), "its in is f32[64], the kernel's in is f64[64]; this"},
 		"a formula instead":         {byKernel(), []string{strings.ReplaceAll(entry("k"), "f32", "f64"), withoutOracle("ref")}, "its in is f32[64], the kernel's in is f64[64]; this"},
 	} {
@@ -57,9 +57,9 @@ func TestOwnOracleOfOtherArguments(t *testing.T) {
 			p.commit("other arguments, faster")
 			row := rowOf(t, p.check(update), "k/c")
 			mustBe(t, row, result.Improvement)
-			mustWarn(t, row.Warnings, "oracle", "cannot be asked about this change's arguments: ")
-			mustWarn(t, row.Warnings, "oracle", tc.why+" change's own oracle is asked, and nothing becomes the baseline by that")
-			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "right by its own oracle") || !strings.Contains(m.Hint, "accept --reason") || p.stored().Commit != was {
+			mustWarn(t, row.Warnings, "oracle", "cannot be used with this change's arguments: ")
+			mustWarn(t, row.Warnings, "oracle", tc.why+" change's own oracle is used, so the result cannot become the baseline")
+			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "verified by its own oracle") || !strings.Contains(m.Hint, "accept --reason") || p.stored().Commit != was {
 				t.Errorf("moved %+v", m)
 			}
 			if v := row.Verification; v.Passed < 2 || v.Integrity != result.Clean {
@@ -98,11 +98,11 @@ func TestOracleUnderOtherVariables(t *testing.T) {
 // An error about an oracle names its owner, and a remedy that this change can apply.
 func TestNoOracleCanBeAsked(t *testing.T) {
 	wide := strings.ReplaceAll(byKernel()[0], "f32", "f64")
-	const theirs = "cannot be asked about this change's arguments: its in is f32[64], the kernel's in is f64[64]"
+	const theirs = "cannot be used with this change's arguments: its in is f32[64], the kernel's in is f64[64]"
 	for name, tc := range map[string]struct{ after, says, hint string }{
 		"neither": {
-			wide, "this change's oracle cannot be asked: its in is f32[64], the kernel's in is f64[64]; the oracle of HEAD~1 (BASE) " + theirs,
-			"mend the oracle: of k in pawl.yaml, or name another there",
+			wide, "this change's oracle cannot be used: its in is f32[64], the kernel's in is f64[64]; the oracle of HEAD~1 (BASE) " + theirs,
+			"fix the oracle: of k in pawl.yaml, or name another there",
 		},
 		"own is gone": {
 			strings.Replace(wide, "    oracle: {kernel: ref}\n", "", 1), "the oracle of HEAD~1 (BASE) " + theirs + "; this change has none",
@@ -134,14 +134,14 @@ func TestOtherOracles(t *testing.T) {
 		says   string // "": nothing
 	}{
 		"nothing else": {func(*project) {}, ""},
-		"its source":   {func(p *project) { p.kernel("ref", 2) }, "this change has another oracle"},
-		"its place":    {func(p *project) { p.kernel("more", 1); p.replace("pawl.yaml", "source: ref.c", "source: more.c") }, "this change has another oracle"},
-		"another one":  {func(p *project) { p.replace("pawl.yaml", "{kernel: ref}", "{elementwise: in * 0}") }, "this change has another oracle"},
+		"its source":   {func(p *project) { p.kernel("ref", 2) }, "this change has a different oracle"},
+		"its place":    {func(p *project) { p.kernel("more", 1); p.replace("pawl.yaml", "source: ref.c", "source: more.c") }, "this change has a different oracle"},
+		"another one":  {func(p *project) { p.replace("pawl.yaml", "{kernel: ref}", "{elementwise: in * 0}") }, "this change has a different oracle"},
 		"a wide tolerance": {func(p *project) {
 			p.spec("", entry("k", "tolerance: {atol: 9}"))
 			p.replace("pawl.yaml", "{elementwise: in}", "{kernel: ref}")
 			p.replace("pawl.yaml", "configs:", withoutOracle("ref")+"configs:")
-		}, "this change has another tolerance"},
+		}, "this change has a different tolerance"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)

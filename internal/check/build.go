@@ -104,7 +104,7 @@ func (x *planned) pair(elsewhere *side, first bool) *built {
 		s.plays = b.fault == nil && !s.absent() && !s.is(x.candidate)
 	}
 	if b.fault != nil {
-		b.plan = "nothing: it cannot be built"
+		b.plan = "nothing: the kernel does not build"
 		return b
 	}
 	b.findAccepted()
@@ -144,7 +144,7 @@ func (s sides) withBuilds() sides {
 // unavailable says why a version cannot be measured, in the compiler's own words, because no other
 // row shows them.
 func (s *side) unavailable() string {
-	why := fmt.Sprintf("the %s version cannot be had: %s", s.role, s.job.Record.Fault.Message)
+	why := fmt.Sprintf("the %s version is not available: %s", s.role, s.job.Record.Fault.Message)
 	if words := firstError(s.job.Record.Build); words != "" {
 		why += ": " + words
 	}
@@ -228,7 +228,7 @@ func (b *built) noteOtherCompiler(branch *ratchet.Entry, move ratchet.Move) {
 	}
 	b.notes = append(b.notes, result.Warning{
 		Code:    "accept",
-		Message: fmt.Sprintf("accepted by %s for a build by %s; this one is by %s, and commit %s cannot be rebuilt to compare", cmp.Or(move.Who, "somebody"), then, now, git.Short(branch.Commit)),
-		Hint:    "pawl baseline accept --reason, on a machine with this compiler",
+		Message: fmt.Sprintf("accepted by %s for a build with %s; this build uses %s, and commit %s cannot be rebuilt to compare", cmp.Or(move.Who, "somebody"), then, now, git.Short(branch.Commit)),
+		Hint:    "run pawl baseline accept --reason on a machine with this compiler",
 	})
 }

@@ -16,7 +16,7 @@ func (c *check) consult(rows []*planned) {
 		}
 		found, err := curve.Load(c.Curves, k.class, c.gate)
 		if err != nil {
-			c.warn("calibration", "pawl calibrate --fresh begins anew", "the calibration is left out: %v", err)
+			c.warn("calibration", "pawl calibrate --fresh starts over", "the calibration is not used: %v", err)
 		}
 		c.curves[k.class] = found
 	}

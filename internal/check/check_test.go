@@ -129,9 +129,9 @@ func TestSlowTailMovesNothing(t *testing.T) {
 		reasons []result.Reason
 		says    string
 	}{
-		"faster, but not always": {0, puppet.Script{Micros: 400, Part: 20, By: 3}, result.Improvement, []result.Reason{result.SlowTail}, "with the base version: P90 500 µs → 1.20 ms"},
+		"faster, but not always": {0, puppet.Script{Micros: 400, Part: 20, By: 3}, result.Improvement, []result.Reason{result.SlowTail}, "that of the base version: P90 500 µs → 1.20 ms"},
 		"as fast, but not always": {
-			900, puppet.Script{Micros: 400, Part: 20, By: 2}, result.Improvement, nil, "with the best version: P90 500 µs → 800 µs",
+			900, puppet.Script{Micros: 400, Part: 20, By: 2}, result.Improvement, nil, "that of the best version: P90 500 µs → 800 µs",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestGateIsTheBases(t *testing.T) {
 			if c := sideOf(t, row, result.Base).Change; c.Confirmed != (test.reason == nil) {
 				t.Errorf("confirmed %t", c.Confirmed)
 			}
-			mustWarn(t, report.Warnings, "gate", "another gate; it is judged by that of HEAD~1")
+			mustWarn(t, report.Warnings, "gate", "different gate; it is judged by the gate of HEAD~1")
 			if report.Gate == nil || report.Gate.Regression != 0.03 || report.Gate.Improvement != 0.05 {
 				t.Errorf("gate %+v", report.Gate)
 			}
@@ -307,7 +307,7 @@ func TestBrokenSides(t *testing.T) {
 	p.commit("broken")
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.Broken)
-	if row.Fault.Cause != result.CauseCompile || row.Plan != "nothing: it cannot be built" {
+	if row.Fault.Cause != result.CauseCompile || row.Plan != "nothing: the kernel does not build" {
 		t.Errorf("%+v, plan %s", row.Fault, row.Plan)
 	}
 	p.kernel("k", 500)
@@ -316,7 +316,7 @@ func TestBrokenSides(t *testing.T) {
 	row = rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.Incomparable)
 	side := sideOf(t, row, result.Base)
-	if side.Row.Fault == nil || len(side.Reason) != 1 || !strings.HasPrefix(side.Reason[0], "the base version cannot be had: ") {
+	if side.Row.Fault == nil || len(side.Reason) != 1 || !strings.HasPrefix(side.Reason[0], "the base version is not available: ") {
 		t.Errorf("%+v", side)
 	}
 }
@@ -476,7 +476,7 @@ func TestSharedCellsAreDescribedInEveryRow(t *testing.T) {
 		if row.Sandbox.Level == "off" {
 			continue // this system cannot confine anything
 		}
-		mustWarn(t, row.Warnings, "sandbox", "tried what its sandbox refuses")
+		mustWarn(t, row.Warnings, "sandbox", "attempted something that its sandbox refuses")
 		if row.Moved.Done || !strings.Contains(row.Moved.Refused, "sandbox") {
 			t.Errorf("%s: moved %+v", name, row.Moved)
 		}

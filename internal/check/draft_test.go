@@ -26,7 +26,7 @@ func TestDraftOfTheBaseJudgesNothing(t *testing.T) {
 	report := p.check()
 	row := rowOf(t, report, "k/c")
 	mustBe(t, row, result.New, result.BaseDraft)
-	mustWarn(t, row.Warnings, "draft", "the base's pawl.yaml is a draft of k: line 8 says TODO")
+	mustWarn(t, row.Warnings, "draft", "kernel k is a draft in the base: line 8 of its pawl.yaml says TODO")
 	if row.Vars["N"] != "64" || len(row.Sides) > 0 || row.Verification == nil || row.Verification.Oracle != "in" || row.Verification.Passed == 0 {
 		t.Errorf("vars %v, sides %s, verification %+v", row.Vars, sidesOf(row), row.Verification)
 	}
@@ -84,7 +84,7 @@ func TestDraftOfAConfig(t *testing.T) {
 	if row.Vars["N"] != "64" || !strings.HasPrefix(row.Plan, "play against base ") {
 		t.Errorf("%v, %s", row.Vars, row.Plan)
 	}
-	mustWarn(t, row.Warnings, "draft", "the base's values of c are a draft: line 13 of its pawl.yaml says TODO")
+	mustWarn(t, row.Warnings, "draft", "config c is a draft in the base: line 13 of its pawl.yaml says TODO")
 	if row := rowOf(t, report, "k/kept"); row.Vars["N"] != "16" {
 		t.Errorf("%v of a config that is finished", row.Vars)
 	}
@@ -129,7 +129,7 @@ func TestBestKnownOfADraft(t *testing.T) {
 	p.commit("slower, and a baseline of the draft")
 	row = rowOf(t, p.check(func(o *Options) { o.Base = drafted }), "k/c")
 	mustBe(t, row, result.New, result.BaseDraft)
-	mustWarn(t, row.Warnings, "draft", "the best-known version is not compared with: at "+drafted[:7]+" pawl.yaml is a draft of k")
+	mustWarn(t, row.Warnings, "draft", "the best-known version is not compared with: at commit "+drafted[:7]+" kernel k is a draft")
 	if m := row.Moved; m == nil || !strings.Contains(m.Refused, "a draft") || !strings.Contains(m.Hint, "pawl baseline") {
 		t.Errorf("moved %+v", m)
 	}

@@ -32,7 +32,7 @@ func TestWithoutGit(t *testing.T) {
 	}
 	report := p.check()
 	mustBe(t, rowOf(t, report, "k/c"), result.New, result.NoBaseline)
-	mustWarn(t, report.Warnings, "git", "this is no git repository")
+	mustWarn(t, report.Warnings, "git", "this is not a git repository")
 	p.git("init", "--quiet")
 	mustWarn(t, p.check(planOnly).Warnings, "git", "the repository has no commit yet")
 }
@@ -46,7 +46,7 @@ func TestGuessedBase(t *testing.T) {
 	}
 	p.git("branch", "--quiet", "-M", "work")
 	p.git("branch", "--quiet", "other", "HEAD~1")
-	mustWarn(t, p.check(planOnly).Warnings, "base", "HEAD~1 is only a guess")
+	mustWarn(t, p.check(planOnly).Warnings, "base", "the base HEAD~1 is a guess")
 	for _, w := range p.check(planOnly, func(o *Options) { o.Base = "other" }).Warnings {
 		t.Errorf("with --base: %+v", w)
 	}
@@ -122,7 +122,7 @@ func TestRatchetThatIsStuck(t *testing.T) {
 	before := p.stored()
 	row := rowOf(t, p.check(update), "k/c")
 	mustBe(t, row, result.Improvement)
-	if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "cannot be built any more") || !strings.Contains(m.Hint, "pawl baseline reset") {
+	if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "can no longer be built") || !strings.Contains(m.Hint, "pawl baseline reset") {
 		t.Errorf("%+v", m)
 	}
 	if p.stored().Sum != before.Sum {

@@ -105,10 +105,10 @@ func TestOtherSizesAreNotCompared(t *testing.T) {
 			p.commit("another variable")
 			row := rowOf(t, p.check(), "k/c")
 			mustBe(t, row, want)
-			if side := sideOf(t, row, result.Base); want == result.Incomparable && (len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "another problem")) {
+			if side := sideOf(t, row, result.Base); want == result.Incomparable && (len(side.Reason) != 1 || !strings.Contains(side.Reason[0], "different problem")) {
 				t.Errorf("%+v", side)
 			}
-			if m := rowOf(t, p.check(update), "k/c").Moved; want == result.Incomparable && (m == nil || m.Done || !strings.HasSuffix(m.Refused, "solved another problem") || strings.Contains(m.Hint, "pawl check again")) {
+			if m := rowOf(t, p.check(update), "k/c").Moved; want == result.Incomparable && (m == nil || m.Done || !strings.HasSuffix(m.Refused, "solved a different problem") || strings.Contains(m.Hint, "run pawl check again")) {
 				t.Errorf("%+v", m)
 			}
 		})

@@ -94,7 +94,7 @@ func TestClassIsTheBases(t *testing.T) {
 	report := p.check()
 	row := rowOf(t, report, "k/c")
 	mustBe(t, row, result.Regression, result.TooFar)
-	mustWarn(t, report.Warnings, "class", "another device_class; the baseline is that of main")
+	mustWarn(t, report.Warnings, "class", "different device_class; the baseline of main is used")
 	if sideOf(t, row, result.Best).Commit != best || row.Class != class || report.DeviceClass != class {
 		t.Errorf("class %q, of the report %q, sides %s", row.Class, report.DeviceClass, sidesOf(row))
 	}
@@ -121,7 +121,7 @@ func TestDroppedConfigsAreNotStored(t *testing.T) {
 			report := p.check(update)
 			row := rowOf(t, report, "k/c")
 			mustBe(t, row, result.Improvement)
-			mustWarn(t, row.Warnings, "config", "no config c any more")
+			mustWarn(t, row.Warnings, "config", "this change removes config c")
 			if row.Moved != nil || !row.Dropped {
 				t.Errorf("moved %+v, dropped %t", row.Moved, row.Dropped)
 			}
@@ -163,7 +163,7 @@ func TestAcceptedWithAnotherCompiler(t *testing.T) {
 			p.commit("squashed")
 			p.git("reflog", "expire", "--expire=now", "--all")
 			p.git("gc", "--quiet", "--prune=now")
-		}, false, "accepted by Ann for a build by cc (Elsewhere) 13.1.0; this one is by "},
+		}, false, "accepted by Ann for a build with cc (Elsewhere) 13.1.0; this build uses "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
@@ -225,7 +225,7 @@ func TestIncomparableBaseline(t *testing.T) {
 			}
 			row = rowOf(t, p.check(update), "k/c")
 			mustBe(t, row, result.Incomparable)
-			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "cannot be built any more") || !strings.Contains(m.Hint, "pawl baseline accept k/c --reason … makes") || !strings.Contains(m.Hint, "pawl baseline reset k/c") || (m.FromS > 0) != (n == "64") {
+			if m := row.Moved; m == nil || m.Done || !strings.Contains(m.Refused, "can no longer be built") || !strings.Contains(m.Hint, "pawl baseline accept k/c --reason … makes") || !strings.Contains(m.Hint, "pawl baseline reset k/c") || (m.FromS > 0) != (n == "64") {
 				t.Errorf("%+v", m)
 			}
 			if p.stored().Sum != before.Sum {

@@ -144,30 +144,30 @@ func (c *check) stuck(j *judged) bool {
 // when nothing prevents it.
 func (c *check) unfit(j *judged) (why, hint string) {
 	name := j.candidate.Name()
-	anew := fmt.Sprintf("pawl baseline accept %s --reason … makes this one the best-known; pawl baseline reset %s --reason … begins anew", name, name)
+	anew := fmt.Sprintf("pawl baseline accept %s --reason … makes this one the best-known; pawl baseline reset %s --reason … starts over", name, name)
 	switch {
 	case c.stuck(j):
-		why, hint = "cannot be built any more", anew
+		why, hint = "can no longer be built", anew
 		switch {
 		case j.best.otherProblem:
-			why = "solved another problem"
+			why = "solved a different problem"
 		case !j.best.lostForGood():
-			why, hint = "could not be had this time", "pawl check again where it can be; "+hint
+			why, hint = "was not available this time", "run pawl check again where it is available; "+hint
 		}
-		return fmt.Sprintf("the best-known version, of commit %s, %s", git.Short(j.entries.counts.Commit), why), hint
+		return fmt.Sprintf("the best-known version (commit %s) %s", git.Short(j.entries.counts.Commit), why), hint
 	case j.draftBest:
-		return fmt.Sprintf("the baseline names commit %s, whose pawl.yaml is a draft of the kernel", git.Short(j.entries.counts.Commit)), anew
+		return fmt.Sprintf("the baseline names commit %s, and this kernel is still a draft in the pawl.yaml of that commit", git.Short(j.entries.counts.Commit)), anew
 	case len(c.loose) > 0:
-		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: its commit alone cannot be built", "git add, commit and measure again"
+		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: the commit alone cannot be built", "git add and commit, then measure again"
 	case !j.bestLost && j.slowTail(c.gate) != "":
-		return j.slowTail(c.gate), "look at the distribution in report.html; pawl baseline accept --reason makes it the best-known version all the same"
+		return j.slowTail(c.gate), "see the distribution in report.html; pawl baseline accept --reason makes it the best-known version anyway"
 	case j.bestLost && c.Fork:
-		return "it is a stranger's change: such a check moves nothing", "pawl check --update-baseline where the change was merged"
+		return "the change comes from a fork: its check does not move the baseline", "run pawl check --update-baseline after the merge"
 	case j.bestLost: // its answers were verified when it became the baseline
 		return "", ""
 	}
 	if why = c.unproven(j); why != "" {
-		hint = "pawl baseline accept --reason makes it the best-known version all the same"
+		hint = "pawl baseline accept --reason makes it the best-known version anyway"
 	}
 	return why, hint
 }
@@ -178,7 +178,7 @@ func (j *judged) slowTail(gate spec.Gate) string {
 	for _, o := range j.playing() {
 		if judge.SlowTail(gate, o.evidence(j.candidate)) {
 			t := o.change.Tail
-			return fmt.Sprintf("one launch in ten is slower than with the %s version: P90 %s → %s", o.role, unit.Duration(t.BeforeS), unit.Duration(t.AfterS))
+			return fmt.Sprintf("the slowest tenth of its launches is slower than that of the %s version: P90 %s → %s", o.role, unit.Duration(t.BeforeS), unit.Duration(t.AfterS))
 		}
 	}
 	return ""
@@ -190,19 +190,19 @@ func (c *check) unproven(j *judged) string {
 	v := j.verification
 	switch {
 	case v == nil || v.Passed == 0:
-		return "nobody has verified its answers: the kernel has no oracle and there is no earlier version"
+		return "its answers were not verified: the kernel has no oracle and there is no earlier version"
 	case j.entries.counts == nil && j.exam.Oracle == nil:
-		return "the kernel has no oracle: its answers are only those of the version before"
+		return "the kernel has no oracle: its answers were only compared with the previous version's"
 	case j.exam.byChange:
-		return "its answers are right by its own oracle, and the base's could not be asked"
+		return "its answers were verified by its own oracle, because the base's could not be used"
 	case v.Integrity != result.Clean:
 		return "its result is " + string(v.Integrity)
 	case c.inspects(j.verdict) && rightTimedSamples(v) < inspectedSamples:
-		return fmt.Sprintf("%d timed samples of it could be verified, and %d must be", rightTimedSamples(v), inspectedSamples)
+		return fmt.Sprintf("%d of its timed samples could be verified; at least %d are needed", rightTimedSamples(v), inspectedSamples)
 	case c.tooFewAnew(j) != "":
 		return c.tooFewAnew(j)
 	case c.Fork && j.candidate.Record.Trust != trustHarness:
-		return "it is a stranger's code that shares its cell's address space: such a result moves nothing"
+		return "the change comes from a fork and shares its cell's address space: its results do not move the baseline"
 	}
 	return ""
 }
@@ -218,7 +218,7 @@ func (c *check) moveOne(file *ratchet.File, m *moved, who string) {
 	var entry *ratchet.Entry
 	var err error
 	if m.bestLost {
-		entry, err = file.Anchor(candidate, fmt.Sprintf("commit %s cannot be built any more, and this is the same version", git.Short(m.entries.counts.Commit)))
+		entry, err = file.Anchor(candidate, fmt.Sprintf("commit %s can no longer be built, and this is the same version", git.Short(m.entries.counts.Commit)))
 	} else {
 		if m.match != nil { // so that luck does not accumulate
 			candidate = candidate.Remeasured(m.match.Remeasured(0))

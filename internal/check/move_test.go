@@ -67,7 +67,7 @@ func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
 	if now.Commit != p.git("rev-parse", "HEAD") || now.MedianMS != before.MedianMS || now.Samples != before.Samples || now.Identity != before.Identity {
 		t.Errorf("stored %+v", now)
 	}
-	if m := now.Moved(); m.By != ratchet.ByAnchor || !strings.Contains(m.Reason, "commit "+before.Commit[:7]+" cannot be built any more") || m.Who != "Ann" {
+	if m := now.Moved(); m.By != ratchet.ByAnchor || !strings.Contains(m.Reason, "commit "+before.Commit[:7]+" can no longer be built") || m.Who != "Ann" {
 		t.Errorf("%+v", m)
 	}
 	p.commit("baseline")
@@ -97,7 +97,7 @@ func TestBestKnownThatIsNotBound(t *testing.T) {
 	p.replace("k.c", "void", "/* why */ void")
 	before := p.stored()
 	stranger := rowOf(t, p.check(update, func(o *Options) { o.Fork = true }), "k/c").Moved
-	if stranger == nil || stranger.Done || !strings.Contains(stranger.Refused, "stranger") {
+	if stranger == nil || stranger.Done || !strings.Contains(stranger.Refused, "fork") {
 		t.Errorf("%+v", stranger)
 	}
 	m := rowOf(t, p.check(update), "k/c").Moved
@@ -182,7 +182,7 @@ func TestNoRunIsLeftOfWhatCannotBegin(t *testing.T) {
 // A faster version becomes the baseline only if enough of its timed samples were right.
 func TestTooFewTimedSamples(t *testing.T) {
 	for looked, want := range map[int]string{
-		judgedFaster - 1: "34 timed samples of it could be verified, and 35 must be",
+		judgedFaster - 1: "34 of its timed samples could be verified; at least 35 are needed",
 		judgedFaster:     "",
 	} {
 		v := &result.Verification{Integrity: result.Clean, Passed: 1 + looked}

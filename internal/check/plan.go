@@ -98,7 +98,7 @@ func (c *check) noteRemoved() {
 	}
 	for _, k := range c.base.spec.Kernels {
 		if c.Spec.Kernel(k.Name) == nil {
-			c.warn("removed", "a kernel that has another name now begins anew: pawl baseline reset takes the old one away", "kernel %s of the base is no more", k.Name)
+			c.warn("removed", "a renamed kernel starts over; pawl baseline reset removes the entry of the old name", "this change removes kernel %s of the base", k.Name)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 		theirs = before.Args
 	}
 	for _, name := range fill(x.candidate.Instance, theirs) {
-		x.note("init", "", "%s is filled as the base says, not as this change does", name)
+		x.note("init", "", "%s is filled as the base's pawl.yaml says, not as this change's does", name)
 	}
 	x.versions.base = c.sizedLike(x, c.baseOf(k.Name, x.config))
 	x.versions.best = c.bestOf(ctx, x.entries.counts, k.Name, x.config)
@@ -134,16 +134,16 @@ func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 func (x *planned) resolve(dir string, k *spec.Kernel, own *spec.Config) {
 	x.candidate = lab.NewJob(dir, k.Default(), x.config)
 	if x.config != own && !sameVars(x.config, own) {
-		message := fmt.Sprintf("this change gives %s other values; it is judged by those of the base", own.Name)
+		message := fmt.Sprintf("this change gives config %s different values; it is judged with the base's values", own.Name)
 		if x.candidate.Instance == nil { // the candidate no longer knows the names in the base's config
 			x.candidate = lab.NewJob(dir, k.Default(), own)
-			message = fmt.Sprintf("the base's values of %s make no sense here any more; this change's own are used", own.Name)
+			message = fmt.Sprintf("the base's values of config %s no longer apply to this kernel; this change's own are used", own.Name)
 		}
 		x.note("config", "", "%s", message)
 	}
 	if x.dropped {
-		x.note("config", "a config that has another name now begins anew: pawl baseline reset takes the old one away",
-			"this change has no config %s any more; it is judged by that of the base, and does not become the baseline", own.Name)
+		x.note("config", "a renamed config starts over; pawl baseline reset removes the entry of the old name",
+			"this change removes config %s; it is judged with the base's config, and does not become the baseline", own.Name)
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *check) sizedLike(x *planned, o *side) *side {
 	if o == nil || o.job == nil || in == nil || in.Config == x.config || sameSizes(o.job.Instance, in) {
 		return o
 	}
-	reason := fmt.Sprintf("the %s version solves another problem: %s has other sizes here", o.role, x.candidate.Config.Name)
+	reason := fmt.Sprintf("the %s version solves a different problem: config %s has different sizes there", o.role, x.candidate.Config.Name)
 	return &side{role: o.role, commit: o.commit, otherProblem: true, reasons: []string{reason}}
 }
 
@@ -190,7 +190,7 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 	if c.Update && !c.PlanOnly {
 		var err error
 		if lost, err = c.store.Recover(ctx, class); err != nil && ctx.Err() == nil {
-			c.warn("samples", "", "samples of the baseline cannot be brought back: %v", err)
+			c.warn("samples", "", "samples of the baseline cannot be restored: %v", err)
 		}
 	}
 	branch, err := c.store.Load(class)
@@ -221,9 +221,9 @@ func (c *check) loadBaseline(ctx context.Context, class string) error {
 
 // noteBare says which entries have lost their samples. Nothing is judged by such entries.
 func (c *check) noteBare(branch *ratchet.File, lost []string) {
-	hint := "pawl check --update-baseline brings back what git's history has"
+	hint := "pawl check --update-baseline restores them from git's history"
 	if len(lost) > 0 {
-		hint = fmt.Sprintf("git's history has none either; pawl baseline reset %s --reason …, then pawl check --update-baseline, measures anew", lost[0])
+		hint = fmt.Sprintf("git's history does not have them either; pawl baseline reset %s --reason …, then pawl check --update-baseline, measures them again", lost[0])
 	}
 	if bare := branch.Bare(); len(bare) > 0 {
 		c.warn("samples", hint, "the baseline has lost the samples of %s", strings.Join(bare[:min(len(bare), 3)], ", "))

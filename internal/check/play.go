@@ -177,8 +177,8 @@ func (c *check) settle(ctx context.Context, before played, m *measure.Match) pla
 	switch {
 	case err == nil || guilty > 0:
 	case guilty < 0 && len(index) > 0 && ctx.Err() == nil: // then it says nothing of either side
-		p.fault = p.candidate.FaultOf("measure", result.Faultf(result.CauseInternal, "a cell that the versions shared ended, and none of them ends one alone: %v", err).
-			WithHint("check it again; compute-sanitizer finds what happens only sometimes"))
+		p.fault = p.candidate.FaultOf("measure", result.Faultf(result.CauseInternal, "the cell that the versions share crashed, but no version crashes its cell when it runs alone: %v", err).
+			WithHint("run the check again; compute-sanitizer finds errors that appear only sometimes"))
 	default:
 		p.fault = p.candidate.FaultOf("measure", err)
 	}

@@ -31,7 +31,7 @@ func TestConfigsAreTheBases(t *testing.T) {
 	if got := strings.Join(names, ", "); got != "k/c 64, k/more 100, k/large 4096" {
 		t.Errorf("judged: %s", got)
 	}
-	mustWarn(t, rowOf(t, report, "k/c").Warnings, "config", "other values; it is judged by those of the base")
+	mustWarn(t, rowOf(t, report, "k/c").Warnings, "config", "different values; it is judged with the base's values")
 	if w := rowOf(t, report, "k/more").Warnings; len(w) > 0 {
 		t.Errorf("a config that is new: %+v", w)
 	}
@@ -45,7 +45,7 @@ func TestConfigsAreTheBases(t *testing.T) {
 	p.replace("pawl.yaml", "value: N", "value: 2 * M")
 	p.commit("another variable")
 	report = p.check(planOnly)
-	mustWarn(t, rowOf(t, report, "k/c").Warnings, "config", "make no sense here any more; this change's own are used")
+	mustWarn(t, rowOf(t, report, "k/c").Warnings, "config", "no longer apply to this kernel; this change's own are used")
 	if row := rowOf(t, report, "k/more"); row.Verdict != result.Broken || row.Fault.Cause != result.CauseSpec {
 		t.Errorf("a config that was dropped, and cannot be resolved any more: %q %+v", row.Verdict, row.Fault)
 	}
@@ -104,8 +104,8 @@ func TestKernelsOfOneSide(t *testing.T) {
 	if row.Timing == nil || len(row.Sides) > 0 {
 		t.Errorf("measured %t, against %s", row.Timing != nil, sidesOf(row))
 	}
-	mustWarn(t, report.Warnings, "removed", "kernel old of the base is no more")
-	mustWarn(t, report.Warnings, "removed", "kernel gone of the base is no more")
+	mustWarn(t, report.Warnings, "removed", "this change removes kernel old of the base")
+	mustWarn(t, report.Warnings, "removed", "this change removes kernel gone of the base")
 	// A check of one kernel says nothing of the others.
 	if w := p.only("k").check(planOnly).Warnings; len(w) > 0 {
 		t.Errorf("%+v", w)
@@ -323,7 +323,7 @@ func TestCalibrationIsCited(t *testing.T) {
 		t.Fatal(err)
 	}
 	report = p.check(planOnly, func(o *Options) { o.Curves = folder })
-	mustWarn(t, report.Warnings, "calibration", "the calibration is left out: read the calibration "+path)
+	mustWarn(t, report.Warnings, "calibration", "the calibration is not used: read the calibration "+path)
 	// The curve of another gate, or by another method, says nothing of this one.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

@@ -218,7 +218,7 @@ func (c *check) tooFewAnew(j *judged) string {
 			continue
 		}
 		if n := verify.CountAnew(j.timing, o.timing); n < verify.AnewLeast {
-			return fmt.Sprintf("%d timed samples on wholly new data could be compared with the %s version's, and %d must be", n, o.role, verify.AnewLeast)
+			return fmt.Sprintf("%d timed samples on entirely new data could be compared with the %s version's; at least %d are needed", n, o.role, verify.AnewLeast)
 		}
 	}
 	return ""

@@ -117,11 +117,11 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	found.Oracle = x.Answers.String()
 	if x.Oracle == nil {
 		if x.Reference == nil {
-			found.Limits = append(found.Limits, "nobody knows the right answers: the kernel has no oracle and there is no earlier version")
+			found.Limits = append(found.Limits, "the right answers are unknown: the kernel has no oracle and there is no earlier version")
 			return
 		}
 		found.Oracle = "the base version"
-		found.Limits = append(found.Limits, "the kernel has no oracle: its answers are those of the base version, which nobody has proven")
+		found.Limits = append(found.Limits, "the kernel has no oracle: its answers were compared with the base version's, which are not verified")
 	}
 	for _, job := range x.Jobs() {
 		if job.Record.Fault != nil {
@@ -176,8 +176,8 @@ func (c *check) noteRetained(v *verified, retained bool) {
 		v.verification.Findings = append(v.verification.Findings, verify.Remembers()...)
 	default:
 		v.notes = append(v.notes, result.Warning{
-			Code: "retained", Message: "launches leave something in __device__ variables; no sample finds what the one before it left",
-			Hint: "in your program the next launch will: pass it as an argument if that matters",
+			Code: "retained", Message: "launches leave data in __device__ variables, which pawl resets before every sample",
+			Hint: "your program does not reset them: if that matters, pass the data as an argument",
 		})
 	}
 }
@@ -223,7 +223,7 @@ func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error
 	found.Kernels = traced.Kernels
 	found.Findings = append(found.Findings, verify.Outside(traced.Outside)...)
 	if len(found.Kernels) == 0 {
-		found.Limits = append(found.Limits, "which kernels ran is not known: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
+		found.Limits = append(found.Limits, "the kernels that ran are unknown: "+cmp.Or(traced.NoKernels, "the profiler lists none"))
 		return nil
 	}
 	if job.Cell() != spec.CellCUDA {
@@ -231,7 +231,7 @@ func listKernels(ctx context.Context, v *verified, examiner *lab.Examiner) error
 	}
 	own, err := job.Artifact.Kernels()
 	if err != nil {
-		found.Limits = append(found.Limits, "which kernels are its own is not known: "+err.Error())
+		found.Limits = append(found.Limits, "the list of its own kernels is unknown: "+err.Error())
 		return nil
 	}
 	found.Findings = append(found.Findings, verify.Foreign(found.Kernels, own, job.Variant.Kernel.Flags)...)

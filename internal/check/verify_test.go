@@ -27,9 +27,9 @@ func TestWrongAnswers(t *testing.T) {
 	}{
 		{"always", result.Incorrect, false, "64 of 64 elements are wrong", ""},
 		{"random", result.Incorrect, false, "gives other bits in out", ""},
-		{"stale", result.Rejected, false, "still, bit by bit, the answer to the ones before", verify.StaleOutput},
-		{"timed", result.Rejected, true, "a sample that was timed has a wrong answer", verify.TimedOnly},
-		{"late", result.Rejected, true, "a sample that was timed has a wrong answer", verify.TimedOnly},
+		{"stale", result.Rejected, false, "still bit-identical to the answer for the previous inputs", verify.StaleOutput},
+		{"timed", result.Rejected, true, "a timed sample has a wrong answer", verify.TimedOnly},
+		{"late", result.Rejected, true, "a timed sample has a wrong answer", verify.TimedOnly},
 		{"data", result.Incorrect, true, "64 of 64 elements are wrong", ""}, // timed or not
 	} {
 		t.Run(tc.wrong, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestCliffs(t *testing.T) {
 			if got := len(v.Findings) > 0; got != found || (v.Integrity == result.Clean) == found {
 				t.Fatalf("%s: %+v", v.Integrity, v.Findings)
 			}
-			if found && (v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "400 µs here, 4.00 ms at the next size (N=65): 9.8 times")) {
+			if found && (v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "400 µs at this size, 4.00 ms at the next (N=65): 9.8 times")) {
 				t.Errorf("%+v", v.Findings)
 			}
 		})
@@ -146,7 +146,7 @@ func TestFasterOnTooLittleNewData(t *testing.T) {
 			row := rowOf(t, p.check(update), "k/c")
 			mustBe(t, row, result.Improvement)
 			enough := name == "there are enough"
-			says := func(text string) bool { return strings.Contains(text, "0 timed samples on wholly new data") }
+			says := func(text string) bool { return strings.Contains(text, "0 timed samples on entirely new data") }
 			if m := row.Moved; m == nil || m.Done != enough || says(m.Refused) == enough {
 				t.Errorf("%+v", m)
 			}
@@ -207,7 +207,7 @@ func TestOracleThatDoesNotAnswer(t *testing.T) {
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, "")
 	if row.Fault == nil || row.Fault.Cause != result.CauseOracle || row.Timing != nil || !strings.Contains(row.Fault.Message, "the oracle of HEAD~1 ("+base[:7]+") does not answer") ||
-		!strings.HasSuffix(row.Fault.Hint, ", in a change of its own before this one") {
+		!strings.HasSuffix(row.Fault.Hint, ", in a separate change before this one") {
 		t.Errorf("%+v", row.Fault)
 	}
 }
@@ -224,7 +224,7 @@ func TestBaseOfOtherArguments(t *testing.T) {
 	p.commit("four rows")
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, "")
-	want := "the base version of commit " + base[:7] + ", which answers are compared with as the kernel has no oracle, does not answer: its in is f32[64], the kernel's in is f32[4 64]"
+	want := "the base version of commit " + base[:7] + ", which stands in for the missing oracle, does not answer: its in is f32[64], the kernel's in is f32[4 64]"
 	if row.Fault == nil || row.Fault.Cause != result.CauseOracle || row.Fault.Message != want || !strings.Contains(row.Fault.Hint, "add an oracle:") {
 		t.Errorf("%+v", row.Fault)
 	}
@@ -248,7 +248,7 @@ func TestOracleOfTheBase(t *testing.T) {
 	if row.Verification.Oracle != "in" {
 		t.Errorf("judged by %q", row.Verification.Oracle)
 	}
-	mustWarn(t, row.Warnings, "oracle", "judged by the oracle of HEAD~1 ("+base[:7]+"); this change has another oracle")
+	mustWarn(t, row.Warnings, "oracle", "judged by the oracle of HEAD~1 ("+base[:7]+"); this change has a different oracle")
 }
 
 // A change does not choose the data it is judged on, nor whether it may vary.
@@ -259,7 +259,7 @@ func TestDataOfTheBase(t *testing.T) {
 	p.commit("zeros, for inputs of zeros")
 	row := rowOf(t, p.check(), "k/c")
 	mustBe(t, row, result.Incorrect)
-	mustWarn(t, row.Warnings, "init", "in is filled as the base says")
+	mustWarn(t, row.Warnings, "init", "in is filled as the base's pawl.yaml says")
 	p.script("k", puppet.Script{Micros: 100, Wrong: "random"})
 	mustBe(t, rowOf(t, p.check(func(o *Options) { o.Base = "HEAD~1" }), "k/c"), result.Incorrect)
 }
@@ -268,7 +268,7 @@ func TestDataOfTheBase(t *testing.T) {
 func TestForkMovesNothing(t *testing.T) {
 	p := newProject(t)
 	row := rowOf(t, p.check(update, func(o *Options) { o.Fork = true }), "k/c")
-	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Refused, "stranger") {
+	if row.Moved == nil || row.Moved.Done || !strings.Contains(row.Moved.Refused, "fork") {
 		t.Errorf("moved %+v", row.Moved)
 	}
 }

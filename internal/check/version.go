@@ -60,14 +60,14 @@ func (c *check) findBase(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case c.Base != "":
-			return &diag.Problem{Message: fmt.Sprintf("the base to compare with: %v", err), Hint: baseHint(err)}
+			return &diag.Problem{Message: fmt.Sprintf("no base to compare with: %v", err), Hint: baseHint(err)}
 		}
-		c.warn("base", hintOf(err), "there is no base to compare with: %v", err)
+		c.warn("base", hintOf(err), "no base to compare with: %v", err)
 		return nil
 	}
 	if base.Guess {
-		c.warn("base", "--base names the right one; git fetch origin main:refs/remotes/origin/main, if that is where it goes, lets pawl find it",
-			"%s is only a guess at what to compare with: this clone does not know the branch that the change goes to", base.Ref)
+		c.warn("base", "name the base with --base; or fetch the target branch, such as git fetch origin main:refs/remotes/origin/main, so that pawl finds it",
+			"the base %s is a guess: this clone does not have the branch that the change will be merged into", base.Ref)
 	}
 	c.report.Base = &result.BaseRef{Ref: base.Ref, SHA: base.SHA}
 	if c.base.spec == nil {
@@ -77,7 +77,7 @@ func (c *check) findBase(ctx context.Context) error {
 	}
 	if c.base.spec.Gate != c.Spec.Gate && c.baseKeeps("gate") {
 		c.gate = c.base.spec.Gate
-		c.warn("gate", "", "this change has another gate; it is judged by that of %s", base.Ref)
+		c.warn("gate", "", "this change has a different gate; it is judged by the gate of %s", base.Ref)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (c *check) deviceClass() string {
 	if c.base == nil || c.base.spec.DeviceClass == c.Spec.DeviceClass || !c.baseKeeps("device_class") {
 		return c.Spec.DeviceClass
 	}
-	c.warn("class", "", "this change has another device_class; the baseline is that of %s", c.report.Base.Ref)
+	c.warn("class", "", "this change has a different device_class; the baseline of %s is used", c.report.Base.Ref)
 	return c.base.spec.DeviceClass
 }
 
@@ -102,12 +102,12 @@ func baseHint(err error) string {
 
 // withoutGit says what a check cannot do without a commit to start from.
 func (c *check) withoutGit(ctx context.Context, dir string) {
-	why, hint := "the repository has no commit yet", "git add and git commit make the first"
+	why, hint := "the repository has no commit yet", "make one with git add and git commit"
 	switch _, err := git.Root(ctx, dir); {
 	case errors.Is(err, git.ErrNoProgram):
-		why, hint = "there is no git program", "install git"
+		why, hint = "git is not installed", "install git"
 	case err != nil:
-		why, hint = "this is no git repository", "git init, git add and git commit make one"
+		why, hint = "this is not a git repository", "make one with git init, git add and git commit"
 	}
 	c.warn("git", hint, "%s: nothing is compared with an earlier version, and nothing becomes the baseline", why)
 }
@@ -273,9 +273,9 @@ func (c *check) noteDrafts(x *planned, name, config string) {
 	}
 	if at, is := c.base.drafts.kernels[name]; is {
 		x.draft = true
-		x.note("draft", "", "the base's pawl.yaml is a draft of %s: line %d says TODO; a draft judges nothing", name, at.Line)
+		x.note("draft", "", "kernel %s is a draft in the base: line %d of its pawl.yaml says TODO; a draft is not compared with", name, at.Line)
 	} else if at, is := c.base.drafts.configs[config]; is {
-		x.note("draft", "", "the base's values of %s are a draft: line %d of its pawl.yaml says TODO; this change's own are used", config, at.Line)
+		x.note("draft", "", "config %s is a draft in the base: line %d of its pawl.yaml says TODO; this change's own values are used", config, at.Line)
 	}
 }
 
@@ -291,6 +291,6 @@ func (c *check) dropDraftBest(x *planned, name string) {
 	}
 	if at, is := v.drafts.kernels[name]; is {
 		x.versions.best, x.draftBest, x.draft = nil, true, true
-		x.note("draft", "", "the best-known version is not compared with: at %s pawl.yaml is a draft of %s, line %d says TODO", git.Short(entry.Commit), name, at.Line)
+		x.note("draft", "", "the best-known version is not compared with: at commit %s kernel %s is a draft, line %d of pawl.yaml says TODO", git.Short(entry.Commit), name, at.Line)
 	}
 }

@@ -20,7 +20,7 @@ type baselineOptions struct {
 
 func (o *baselineOptions) AddFlags(f *pflag.FlagSet) {
 	addFileFlag(f, &o.File)
-	f.StringVar(&o.Class, "class", "", "the device class, where there are several")
+	f.StringVar(&o.Class, "class", "", "the device class, if there are several")
 }
 
 func (o *baselineOptions) addJSON(f *pflag.FlagSet) {
@@ -28,15 +28,15 @@ func (o *baselineOptions) addJSON(f *pflag.FlagSet) {
 }
 
 func (o *baselineOptions) addReason(f *pflag.FlagSet) {
-	f.StringVar(&o.reason, "reason", "", "why; it stays in the baseline (required)")
+	f.StringVar(&o.reason, "reason", "", "the reason, recorded in the baseline (required)")
 }
 
 func newBaseline(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "baseline", Short: "the best-known versions: show, history, verify, accept, reset", GroupID: groupMemory,
 		Long: `The baseline holds, for each kind of device, the best-known version of every kernel
-on every config. pawl check moves it forward when something is provably faster. It
-goes back only with a reason, and verify finds out when it did so without.`,
+on every config. pawl check moves it forward when a version is provably faster. It
+goes back only with a reason, and verify finds the moves without one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return usage("expected one of: show, history, verify, accept, reset (see pawl baseline --help)")
@@ -49,7 +49,7 @@ goes back only with a reason, and verify finds out when it did so without.`,
 func newBaselineShow(e *env) *cobra.Command {
 	opts := &baselineOptions{}
 	cmd := withFlags(&cobra.Command{
-		Use: "show [kernel[/config]…]", Short: "what the best-known versions are",
+		Use: "show [kernel[/config]…]", Short: "show the best-known versions",
 		RunE: func(_ *cobra.Command, args []string) error { return runBaselineShow(e, opts, args) },
 	}, opts)
 	opts.addJSON(cmd.Flags())

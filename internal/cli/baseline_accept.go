@@ -25,9 +25,9 @@ func newBaselineAccept(e *env) *cobra.Command {
 	opts := &acceptOptions{}
 	return withFlags(&cobra.Command{
 		Use: "accept [kernel[/config]…] --reason TEXT", Short: "make the last check's results the baseline, slower or not",
-		Long: `accept makes results of the last check the baseline, whatever they are, and records
-who wanted that and why. Without a selector it takes those that failed as regressions,
-and those that only their unproven answers kept from becoming the baseline.
+		Long: `accept makes results of the last check the baseline, even if they are slower, and records
+who accepted them and why. Without a selector it takes the results that failed as
+regressions, and those that were refused only because their answers are unproven.
 Commit the baseline with the change it belongs to: the report of that change shows it.`,
 		Example: "  pawl baseline accept attention/training_512 --reason 'correct for masked rows'",
 		RunE:    func(cmd *cobra.Command, args []string) error { return runAccept(cmd.Context(), e, opts, args) },
@@ -52,9 +52,9 @@ func runAccept(ctx context.Context, e *env, opts *acceptOptions, patterns []stri
 func newBaselineReset(e *env) *cobra.Command {
 	opts := &baselineOptions{}
 	cmd := withFlags(&cobra.Command{
-		Use: "reset kernel[/config]… --reason TEXT", Short: "take entries out of the baseline, for a reason",
-		Long: `reset takes entries away and records who wanted that and why. The next check of
-such a kernel starts anew. '*' stands for all.`,
+		Use: "reset kernel[/config]… --reason TEXT", Short: "remove entries from the baseline, for a reason",
+		Long: `reset removes entries and records who removed them and why. The next check of
+such a kernel starts over. '*' stands for all.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReset(cmd.Context(), e, opts, args) },
 	}, opts)
 	opts.addReason(cmd.Flags())

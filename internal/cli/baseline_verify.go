@@ -16,7 +16,7 @@ import (
 func newBaselineHistory(e *env) *cobra.Command {
 	opts := &baselineOptions{}
 	cmd := withFlags(&cobra.Command{
-		Use: "history [kernel[/config]…]", Short: "how each entry came to be what it is",
+		Use: "history [kernel[/config]…]", Short: "show how each entry came about",
 		RunE: func(cmd *cobra.Command, args []string) error { return runBaselineHistory(cmd.Context(), e, opts, args) },
 	}, opts)
 	opts.addJSON(cmd.Flags())
@@ -63,10 +63,10 @@ func showHistory(e *env, class string, events []baseline.Event) {
 func newBaselineVerify(e *env) *cobra.Command {
 	opts := &baselineOptions{}
 	cmd := withFlags(&cobra.Command{
-		Use: "verify", Short: "hold the baseline against its history in git", Args: cobra.NoArgs,
+		Use: "verify", Short: "verify the baseline against its history in git", Args: cobra.NoArgs,
 		Long: `verify walks the history of the baseline. It fails when an entry was edited by hand,
-got worse or went back without a recorded reason, is gone without a reset, or has lost
-its samples. What was put right since is only mentioned.`,
+got worse or went back without a recorded reason, was removed without a reset, or has
+lost its samples. Problems that were corrected since are only listed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runBaselineVerify(cmd.Context(), e, opts) },
 	}, opts)
 	opts.addJSON(cmd.Flags())
@@ -118,7 +118,7 @@ func showAudit(e *env, a *baseline.Audit) {
 		}
 	}
 	for _, f := range a.Settled {
-		fmt.Fprintf(e.stdout, "  put right since: %s\n", describe(f))
+		fmt.Fprintf(e.stdout, "  corrected since: %s\n", describe(f))
 	}
 	for _, event := range a.Reasons {
 		fmt.Fprintf(e.stdout, "  %s: %s, %s\n", style.Yellow(event.Name), event.Move.Time.Format("2006-01-02"), movedBy(event.Move))

@@ -29,17 +29,17 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	o.Options = bench.Default()
 	o.runOptions.AddFlags(f)
 	f.StringVar(&o.Measure.Cache, "cache", o.Measure.Cache, "state of the caches before a launch: cold or hot")
-	f.DurationVar(&o.Measure.Budget, "budget", o.Measure.Budget, "time to sample each config for")
-	f.IntVar(&o.Measure.MinSamples, "min-samples", o.Measure.MinSamples, "samples taken whatever the budget says")
-	f.IntVar(&o.Measure.MaxSamples, "max-samples", o.Measure.MaxSamples, "and never more than this")
+	f.DurationVar(&o.Measure.Budget, "budget", o.Measure.Budget, "how long to sample each config")
+	f.IntVar(&o.Measure.MinSamples, "min-samples", o.Measure.MinSamples, "take at least this many samples, whatever the budget")
+	f.IntVar(&o.Measure.MaxSamples, "max-samples", o.Measure.MaxSamples, "take at most this many samples")
 	f.DurationVar(&o.Measure.Timeout, "timeout", o.Measure.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.seed, "seed", run.BenchSeed, "seed of the generated inputs")
-	f.BoolVar(&o.Measure.Sustain, "sustain", false, "launch back to back in stretches of 100 ms and more, as a power-limited kernel runs in production")
-	f.StringSliceVar(&o.Against, "against", nil, "kernels to take turns with, and be compared to")
+	f.BoolVar(&o.Measure.Sustain, "sustain", false, "launch back to back for 100 ms or more at a time, as a power-limited kernel runs in production")
+	f.StringSliceVar(&o.Against, "against", nil, "kernels to measure in turns and compare with")
 	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "lock the GPU clock at this frequency (MHz); always restored")
-	f.StringVar(&o.device, "device", "0", "which GPU to measure on; several share the work: 0,1 or all")
+	f.StringVar(&o.device, "device", "0", "which GPU to measure on; several (0,1 or all) share the work")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
-	f.StringArrayVar(&o.settings, "set", nil, "give a param another value: --set BLOCK_M=128 (may be repeated)")
+	f.StringArrayVar(&o.settings, "set", nil, "override the value of a param: --set BLOCK_M=128 (may be repeated)")
 }
 
 // check refuses settings that make no sense, before anything is built.
@@ -85,7 +85,7 @@ func newBench(e *env) *cobra.Command {
 		Example: "  pawl bench\n  pawl bench 'attention/*' --cache hot\n  pawl bench gemm --set TILE=64 -o gemm.md\n  pawl bench attention --against sdpa,sdpa:flash -o sweep.md -o sweep.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.Measure.Sustain && cmd.Flags().Changed("cache") {
-				return usage("--sustain and --cache exclude each other: launches back to back find the caches as the last one left them")
+				return usage("--sustain and --cache exclude each other: a back-to-back launch finds the caches as the previous one left them")
 			}
 			opts.named = cmd.Flags().Changed("device")
 			return runBench(cmd.Context(), e, opts, args)

@@ -132,7 +132,7 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 	built := len(outcomes) - failed - unable
 	elsewhere := ""
 	if unable > 0 {
-		elsewhere = fmt.Sprintf(", %d not for this machine", unable)
+		elsewhere = fmt.Sprintf(", %d not buildable on this machine", unable)
 	}
 	fmt.Fprintf(e.stdout, "%s: %d compiled, %d from the cache, %d failed%s, in %s\n",
 		unit.Plural(len(outcomes), "variant", "variants"), built-cached, cached, failed, elsewhere, unit.Duration(time.Since(e.started).Seconds()))

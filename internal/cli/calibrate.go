@@ -24,14 +24,14 @@ type calibrateOptions struct {
 
 func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.roofline, "roofline", false, "measure the machine's peaks instead: memory, caches, multiply-adds, tensor cores")
-	f.StringVar(&o.power, "power", "", "say instead what it takes to see a change of so much: 3%")
-	f.StringVar(&o.from, "from", "", "with --power: of the rows of this report, instead of measuring")
-	f.BoolVar(&o.Host, "host", false, "measure the processor, also where there is a GPU")
-	f.IntVar(&o.Device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first, or the processor where there is none)")
+	f.StringVar(&o.power, "power", "", "show instead how many samples are needed to detect a change of this size: 3%")
+	f.StringVar(&o.from, "from", "", "with --power: use the rows of this report instead of measuring")
+	f.BoolVar(&o.Host, "host", false, "measure the CPU, even if there is a GPU")
+	f.IntVar(&o.Device, "device", calibrate.FirstDevice, "which GPU to measure (default: the first; the CPU if there is no GPU)")
 	f.Lookup("device").DefValue = "0" // hides the default in the help; the number that stands for "first" says nothing
-	f.DurationVar(&o.For, "for", 10*time.Minute, "end after about this long, and keep what is decided; another call goes on from there")
-	f.BoolVar(&o.Fresh, "fresh", false, "forget the calibration there is; with --roofline: the peaks, of which the higher are kept otherwise")
-	f.DurationVar(&o.Budget, "budget", 300*time.Millisecond, "with --roofline: time to sample each kernel for")
+	f.DurationVar(&o.For, "for", 10*time.Minute, "stop after about this long and keep the decisions; the next call continues from there")
+	f.BoolVar(&o.Fresh, "fresh", false, "discard the existing calibration; with --roofline: the existing peaks (otherwise the higher of old and new is kept)")
+	f.DurationVar(&o.Budget, "budget", 300*time.Millisecond, "with --roofline: how long to sample each kernel")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON")
 	o.sandbox.AddFlags(f)
 }
@@ -39,19 +39,19 @@ func (o *calibrateOptions) AddFlags(f *pflag.FlagSet) {
 func newCalibrate(e *env) *cobra.Command {
 	opts := &calibrateOptions{}
 	cmd := withFlags(&cobra.Command{
-		Use: "calibrate", Short: "find out how far this machine's verdicts can be trusted, and what it can do at best", GroupID: groupMachine, Args: cobra.NoArgs,
-		Long: `calibrate tries the gate on kernels whose slowdown is known (0% to 5%, where the gate
-is 3%), again and again, and keeps how often it failed: the operating curve of the
-gate on this very machine, false alarms included. Every check cites it. In a project
-the gate is that of its pawl.yaml. It can be interrupted at any time, and goes on with
-the set of decisions, some seconds, that it was in.
+		Use: "calibrate", Short: "measure this machine's error rates and its peak performance", GroupID: groupMachine, Args: cobra.NoArgs,
+		Long: `calibrate tries the gate many times on kernels whose slowdown is known (0% to 5%, for a
+gate of 3%) and records how often it fails: the operating curve of the gate on this
+machine, including false alarms. Every check cites it. In a project the gate is the one
+in pawl.yaml. It can be interrupted at any time; the next call continues with the set of
+decisions, a few seconds long, that was interrupted.
 
 --roofline measures the peaks of this machine's first GPU, or of one core of its
-processor where there is none. From then on bench and check say what percent of
+processor where there is none. From then on bench and check show what percent of
 the roof a kernel reaches, and reject a GPU kernel that claims more than 105% of it.
-Measured again, the higher rate of each peak stays: a busy machine reaches less.
+When peaks are measured again, the higher rate of each is kept: a busy machine reaches less.
 
---power says how many cells, or samples, a change of a given size needs to be seen:
+--power shows how many cells, or samples, are needed to detect a change of a given size:
 on this machine, or for the rows of a report.`,
 		Example: "  pawl calibrate --for 30m\n  pawl calibrate --roofline\n  pawl calibrate --power 3% --from .pawl/runs/…/report.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCalibrate(cmd.Context(), e, opts) },
@@ -68,7 +68,7 @@ func (o *calibrateOptions) check() error {
 	case o.For <= 0:
 		return usage("--for %v: expected more than 0", o.For)
 	case o.from != "" && o.power == "":
-		return usage("--from %s: it goes with --power", o.from)
+		return usage("--from %s: only used with --power", o.from)
 	case o.Host && o.Device != calibrate.FirstDevice:
 		return usage("--host and --device exclude each other")
 	case o.Device < calibrate.FirstDevice:
@@ -100,7 +100,7 @@ func runCalibrate(ctx context.Context, e *env, opts *calibrateOptions) error {
 	}
 	kept, path, unread, saveErr := calibrate.KeepPeaks(peaks, opts.Fresh)
 	if unread != nil {
-		e.warn("%v; it is written anew", unread)
+		e.warn("%v; it is rewritten", unread)
 	}
 	if err := showPeaks(e, opts, peaks, kept, path); err != nil {
 		return fmt.Errorf("print the peaks: %w", err)
@@ -116,12 +116,12 @@ func doubtPeaks(e *env, peaks *calibrate.Peaks) {
 	doubtful := false
 	for _, p := range peaks.Peaks {
 		if calibrate.Doubtful(p) {
-			e.warn("the peak %s, %s, is known to ± %s only", p.Name, calibrate.Rate(p, p.Rate), unit.PercentPlain(p.HalfWidth()))
+			e.warn("the peak %s, %s, is only known to ± %s", p.Name, calibrate.Rate(p, p.Rate), unit.PercentPlain(p.HalfWidth()))
 			doubtful = true
 		}
 	}
 	if doubtful {
-		e.hint("measure on a quieter machine, or with a longer --budget; --fresh forgets what earlier runs reached")
+		e.hint("measure on a quieter machine, or with a longer --budget; --fresh discards the peaks of earlier runs")
 	}
 }
 
@@ -150,7 +150,7 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []ca
 		if k.Now > 0 {
 			now = calibrate.Rate(k.Peak, k.Now)
 		}
-		fmt.Fprintf(e.stdout, "  kept: %s %s of %s; this time %s (--fresh forgets it)\n", k.Name, calibrate.Rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
+		fmt.Fprintf(e.stdout, "  kept: %s %s of %s; this time %s (--fresh discards it)\n", k.Name, calibrate.Rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
 	}
 	if path != "" {
 		fmt.Fprintf(e.stdout, "  peaks: %s\n", relative(path))

@@ -45,7 +45,7 @@ func runGate(ctx context.Context, e *env, opts *calibrateOptions, live *follower
 		return fmt.Errorf("print the calibration: %w", showErr)
 	}
 	if interrupted {
-		return &outcomeError{exitInterrupted, "interrupted: what was decided until then is kept; another call goes on"}
+		return &outcomeError{exitInterrupted, "interrupted: the decisions so far are kept; the next call continues"}
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · the gate at %s\n\n", version, c.Device, unit.PercentPlain(c.Gate.Regression))
 	table := e.table(
-		left("kernel"), right("slower by"), right("truly"), left(""), right("decisions"), right("sets"), right("failed"), right(""), left("95% bound"), right("undecided"),
+		left("kernel"), right("slower by"), right("actual"), left(""), right("decisions"), right("sets"), right("failed"), right(""), left("95% bound"), right("undecided"),
 	)
 	for _, l := range c.Levels {
 		if len(l.Decisions) > 0 {
@@ -69,7 +69,7 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if decisions == 0 {
 		return nil
 	}
-	fmt.Fprintf(e.stdout, "\n  %s a decision; decisions of one set of cells are alike, and count as fewer in the bounds", unit.Duration(c.Seconds/float64(decisions)))
+	fmt.Fprintf(e.stdout, "\n  %s a decision; decisions of one set of cells are correlated, so the bounds count them as fewer", unit.Duration(c.Seconds/float64(decisions)))
 	if alarms := c.Alarms(10); alarms != nil {
 		fmt.Fprintf(e.stdout, "\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
 	}
@@ -131,10 +131,10 @@ func showPower(e *env, opts *calibrateOptions, effect float64, rows []calibrate.
 		return printJSON(e, rows)
 	}
 	style := e.style()
-	fmt.Fprintf(e.stdout, "to see a change of %s in 95 of 100 cases, at the 5%% level:\n\n", unit.PercentPlain(effect))
+	fmt.Fprintf(e.stdout, "to detect a change of %s in 95 of 100 cases, at the 5%% level:\n\n", unit.PercentPlain(effect))
 	table := e.table(left("kernel/config"), right("needs"), left(""), right("noise"), left(""))
 	for _, p := range rows {
-		what, of := "samples a side, unpaired", "of a sample"
+		what, of := "samples per side, unpaired", "of a sample"
 		if p.Duet {
 			what, of = "cells of a duet", "between cells"
 		}

@@ -25,13 +25,13 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	o.runOptions.AddFlags(f)
 	f.StringVar(&o.Base, "base", "", "the commit or branch to compare with (default: where this branch left main)")
 	f.BoolVar(&o.PlanOnly, "plan", false, "build, and show what would be measured")
-	f.BoolVar(&o.strict, "strict", false, "exit 2 when something could not be decided")
-	f.BoolVar(&o.Update, "update-baseline", false, "make what is provably faster, or new, the best-known version")
+	f.BoolVar(&o.strict, "strict", false, "exit 2 if something could not be decided")
+	f.BoolVar(&o.Update, "update-baseline", false, "make versions that are provably faster, or new, the best-known ones")
 	f.StringVar(&o.Duet.Cache, "cache", o.Duet.Cache, "state of the caches before a launch: cold or hot")
-	f.DurationVar(&o.Duet.Budget, "budget", o.Duet.Budget, "time to measure each config for, if it takes that long to be sure")
+	f.DurationVar(&o.Duet.Budget, "budget", o.Duet.Budget, "the longest time to measure each config")
 	f.DurationVar(&o.Duet.Timeout, "timeout", o.Duet.Timeout, "the longest one launch may take")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs (0: a secret one, which the report has)")
-	f.BoolVar(&o.Fork, "fork", false, "the change is a stranger's: results of code that shares its cell's address space move nothing")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs (0: a secret one, recorded in the report)")
+	f.BoolVar(&o.Fork, "fork", false, "the change comes from a fork: results of code that shares its cell's address space do not move the baseline")
 	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to measure on")
 	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "lock the GPU clock at this frequency (MHz); always restored")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
@@ -48,15 +48,15 @@ func newCheck(e *env) *cobra.Command {
 	opts := &checkOptions{}
 	return withFlags(&cobra.Command{
 		Use: "check [kernel[/config]…]", Short: "build, measure and judge a change against its base and the best-known version", GroupID: groupDaily,
-		Long: `check builds every selected kernel as it is, as it was in the base, and in its
-best-known version, compares its answers with the oracle's, lets those that differ
-take turns on the device, and judges. It exits 1 when a kernel became more than 3% slower, is wrong, or is broken.
+		Long: `check builds every selected kernel in three versions: current, base and best-known. It
+compares the answers with the oracle's, measures the versions that differ in turns on
+the device, and judges them. It exits 1 when a kernel became more than 3% slower, is wrong, or is broken.
 
 The base is where this branch left main; on main itself it is the last commit, or
 HEAD when files have changed. Gate and configs are the base's. The best-known
 versions are in .pawl/baseline, which --update-baseline moves forward.
 
-A kernel that pawl init drafted is refused until no TODO comment about it is left.`,
+A kernel that pawl init drafted is refused while a TODO comment about it is left.`,
 		Example: "  pawl check\n  pawl check 'attention/*' --base origin/main\n  pawl check --update-baseline",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := runCheck(cmd.Context(), e, opts, args)

@@ -91,11 +91,11 @@ measures them. Selectors are kernel[/config], globs allowed.`
 
 const exitHelp = `
 Exit codes:
-  0    all is well
+  0    everything passed
   1    a kernel is slower, wrong, broken or not to be trusted
   2    nothing was decided
   3    nothing could be judged: bad input, no compiler, no device
-  130  interrupted; what was measured until then is kept
+  130  interrupted; what was measured so far is kept
 `
 
 func newRoot(e *env) *cobra.Command {
@@ -176,7 +176,7 @@ func (e *env) explain(err error) {
 		switch {
 		case isUsage || !strings.HasPrefix(text, "unknown command"):
 		case strings.HasPrefix(text, `unknown command "version"`):
-			e.hint("pawl --version says it")
+			e.hint("use pawl --version")
 		case likely != "":
 			e.hint("did you mean %s? pawl --help lists the commands", likely)
 		default:

@@ -17,30 +17,30 @@ import (
 	"pawl/internal/unit"
 )
 
-const compareHelp = `compare judges two result files: what a change did to the time of every benchmark
-that both have. They may be pawl's own (a report.json or a run's folder), nvbench
+const compareHelp = `compare judges two result files: how a change affected the time of every benchmark
+that both contain. They may be pawl's own (a report.json or a run's folder), nvbench
 JSON (--jsonbin for the samples), Google Benchmark JSON, go test -bench output
 (plain or -json), pytest-benchmark JSON, hyperfine JSON, or plain lists of times: a
-JSON list, an object of name to list, CSV of values or of name and value. Each file
-says itself which it is, and the two need not be alike. One hyperfine file with two
-commands may stand alone: the second is compared with the first.
+JSON list, an object of name to list, CSV of values or of name and value. The
+format is detected, and the two files may have different ones. One hyperfine file with two
+commands can be given alone: the second is compared with the first.
 
 Plain lists are in seconds, unless --unit or a CSV's heading says otherwise (time_ms,
-"median [us]", ns/op). A heading that names a unit in a way that is not understood is
+"median [us]", ns/op). A heading with a unit that pawl does not understand is
 refused.
 
 The verdicts:
   regression    more than 3% slower (--gate), and the medians' 95% intervals are apart
   improvement   more than 10% faster (--improvement), the intervals are apart, |δ| ≥ 0.3
   maintained    shown to be within the gate, or a difference smaller than that
-  inconclusive  no significant difference, or none among so many benchmarks: a claim
-                must be stronger than what chance shows anywhere in files without
-                a change, but in 2.8% of cases (2.2% for improvements; p adjusted)
+  inconclusive  no significant difference, or none after adjusting p for the number of
+                benchmarks: in files without a change, chance shows a regression in at
+                most 2.8% of cases (an improvement in 2.2%)
   incomparable  measured on different devices, or without samples on one side
 
-Files that were measured at different times differ by what the machine did in
-between as well: on a GPU, medians of the same code by 10% and more. pawl check
-measures both versions in turns instead. Where your own benchmark did that, sample
+Files that were measured at different times also differ by what the machine did in
+between: on a GPU, medians of the same code differ by 10% and more. pawl check
+measures both versions in turns instead. If your own benchmark did that, sample
 by sample, --paired judges the ratios inside pairs, as pawl check would.
 
 Exit code 1: a regression; 2: none, but something is undecided; 0: neither.`
@@ -56,9 +56,9 @@ func (o *compareOptions) AddFlags(f *pflag.FlagSet) {
 	o.output.AddFlags(f)
 	f.StringVar(&o.gate, "gate", unit.PercentPlain(spec.DefaultGate.Regression), "slower by more than this is a regression")
 	f.StringVar(&o.improvement, "improvement", "", "faster by more than this is an improvement (default 10%, with --paired 5%)")
-	f.BoolVar(&o.Paired, "paired", false, "the lists are equally long and were measured in turns: judge pairs")
+	f.BoolVar(&o.Paired, "paired", false, "the lists have equal length and were measured in turns: judge pairs")
 	f.BoolVar(&o.Force, "force", false, "judge results of different devices too")
-	f.StringVar(&o.unit, "unit", "", "of the times in plain lists whose header does not say it: s, ms, us or ns (default s)")
+	f.StringVar(&o.unit, "unit", "", "unit of the times in plain lists without a unit in the heading: s, ms, us or ns (default s)")
 }
 
 // check refuses flags that make no sense, and turns the others into the service's options.
@@ -106,7 +106,7 @@ func runCompare(ctx context.Context, e *env, opts *compareOptions, files []strin
 	opts.Tool, opts.Command, opts.Started = e.tool(), e.command(), e.started
 	for _, file := range files {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return &diag.Problem{Message: fmt.Sprintf("compare %s: there is no such file", file), Hint: "name two result files, before and after: a run's folder in .pawl/runs, its report.json, or another tool's file"}
+			return &diag.Problem{Message: fmt.Sprintf("compare %s: no such file", file), Hint: "name two result files, before and after: a run's folder in .pawl/runs, its report.json, or another tool's file"}
 		}
 	}
 	var made *result.Report

@@ -21,14 +21,14 @@ func newDemo(e *env) *cobra.Command {
 	var dir string
 	var host bool
 	cmd := &cobra.Command{
-		Use: "demo", Short: "play a story of six changes, and see what pawl says of each", GroupID: groupMachine, Args: cobra.NoArgs,
-		Long: `demo makes a git repository with two example kernels, for the GPU where there is
-one, and checks six changes to them: a first baseline, an innocent change, a comment,
-another launch, a planted slowdown and a real improvement.`,
+		Use: "demo", Short: "show pawl's verdicts on six example changes", GroupID: groupMachine, Args: cobra.NoArgs,
+		Long: `demo makes a git repository with two example kernels, for the GPU if there is one, and
+checks six changes to them: a first baseline, a harmless change, a comment, a different
+launch, a planted slowdown and a real improvement.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), e, dir, host) },
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "keep the repository in this folder, which must be empty or new")
-	cmd.Flags().BoolVar(&host, "host", false, "on the processor, also where there is a GPU")
+	cmd.Flags().BoolVar(&host, "host", false, "use the CPU, even if there is a GPU")
 	return cmd
 }
 
@@ -64,14 +64,14 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 		switch got {
 		case c.Want:
 		case result.Inconclusive:
-			fmt.Fprintf(e.stdout, "  (%s was to be seen; this machine is too busy to say)\n", c.Want)
+			fmt.Fprintf(e.stdout, "  (expected %s; this machine is too busy to decide)\n", c.Want)
 		default:
 			wrong = append(wrong, fmt.Sprintf("%d. %s: expected %s, got %s", i+1, c.Title, c.Want, got))
 		}
 	}
 	fmt.Fprintf(e.stdout, "\n%s s. The last report as a page: %s\n", fmt.Sprintf("%.0f", time.Since(began).Seconds()), relative(filepath.Join(last, "report.html")))
 	if len(wrong) > 0 {
-		return &outcomeError{exitFailed, "the story went otherwise: " + strings.Join(wrong, "; ")}
+		return &outcomeError{exitFailed, "the demo did not go as expected: " + strings.Join(wrong, "; ")}
 	}
 	return nil
 }

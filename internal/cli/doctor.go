@@ -14,7 +14,7 @@ import (
 func newDoctor(e *env) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "what this machine has, what it gives, how to get the rest", GroupID: groupMachine, Args: cobra.NoArgs,
+		Use: "doctor", Short: "show which tools and devices this machine has, what they enable, and how to get the rest", GroupID: groupMachine, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), e, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")

@@ -24,10 +24,10 @@ type fuzzOptions struct {
 func (o *fuzzOptions) AddFlags(f *pflag.FlagSet) {
 	o.Order = fuzz.DefaultOrder()
 	o.runOptions.AddFlags(f)
-	f.IntVar(&o.Sample, "sample", 0, "cases to draw of the matrix (default: as pawl.yaml says, else all)")
+	f.IntVar(&o.Sample, "sample", 0, "how many cases of the matrix to draw (default: as in pawl.yaml, else all)")
 	f.BoolVar(&o.all, "all", false, "try the whole matrix, whatever pawl.yaml says")
-	f.BoolVar(&o.Plain, "plain", false, "nothing beyond the matrix: no odd shapes, no other distributions")
-	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (0: a secret one, which the report has)")
+	f.BoolVar(&o.Plain, "plain", false, "try only the matrix: no unusual shapes, no other distributions")
+	f.Uint64Var(&o.seed, "seed", 0, "replay the run with this seed (0: a secret one, recorded in the report)")
 	f.DurationVar(&o.Timeout, "timeout", o.Timeout, "the longest one launch may take")
 	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to use")
 	f.BoolVar(&o.Sanitize, "sanitize", false, "check small cases of GPU kernels with compute-sanitizer too: memory, races, barriers")
@@ -44,17 +44,17 @@ func (o *fuzzOptions) check() error {
 func newFuzz(e *env) *cobra.Command {
 	opts := &fuzzOptions{}
 	return withFlags(&cobra.Command{
-		Use: "fuzz [kernel[/config]…]", Short: "look for problems that a kernel answers wrongly", GroupID: groupDaily,
+		Use: "fuzz [kernel[/config]…]", Short: "search for inputs and sizes where a kernel is wrong", GroupID: groupDaily,
 		Long: `fuzz compares a kernel's answers with its oracle's: over the matrix of pawl.yaml, and
 beyond it at sizes that no tile divides, on other distributions of the inputs, on small
 integers whose answer is exact, and again on the same data, which must give the same bits.
 
-A case that fails is made as small as it can be and kept in .pawl/failures; it is tried
-first from then on. With --sanitize GPU kernels are launched on small cases under
+A failing case is made as small as possible and kept in .pawl/failures; later runs try it
+first. With --sanitize GPU kernels are launched on small cases under
 compute-sanitizer as well, and an error that it finds fails the kernel, with its line.
 
 It exits 1 when an answer is wrong or a kernel breaks, and 2 when there is nothing to try,
-or nothing of what pawl.yaml asks for could be.`,
+or when no case that pawl.yaml asks for could be tried.`,
 		Example: "  pawl fuzz\n  pawl fuzz attention --all\n  pawl fuzz attention/training_512 --seed 81985529216486",
 		RunE:    func(cmd *cobra.Command, args []string) error { return runFuzz(cmd.Context(), e, opts, args) },
 	}, opts)

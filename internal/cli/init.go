@@ -33,8 +33,8 @@ func newInit(e *env) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use: "init [file or folder…]", Short: "draft a pawl.yaml from the kernels found here", GroupID: groupDaily,
 		Long: `init looks for .cu, .c and .cpp files (here, or where told), reads the signatures
-of their kernels and writes a commented pawl.yaml. What it had to guess is marked
-TODO: pawl bench works at once, pawl check when no TODO is left.`,
+of their kernels and writes a commented pawl.yaml. Its guesses are marked TODO:
+pawl bench works at once, pawl check once no TODO is left.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runInit(e, opts, args) },
 	}, opts)
 }
@@ -68,7 +68,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		}
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (to char, where they write there and are given a size)", few(files))
+		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", few(files))
 	}
 	text := draft.Write(entries)
 	if err := disk.Write(specName, text); err != nil {

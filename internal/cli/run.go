@@ -74,7 +74,7 @@ func namedPool(s *spec.Spec, name string) (*spec.Pool, error) {
 type sandboxOptions struct{ require, off bool }
 
 func (o *sandboxOptions) AddFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.require, "require-sandbox", false, "refuse to run where the kernel cannot give the whole sandbox")
+	f.BoolVar(&o.require, "require-sandbox", false, "refuse to run where the Linux kernel does not support the full sandbox")
 	f.BoolVar(&o.off, "no-sandbox", false, "compile and run candidate code unconfined; only for code you trust")
 }
 
@@ -110,7 +110,7 @@ func (o *projectOptions) load() (*spec.Spec, error) {
 	}
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: there is no such file", file), Hint: "without -f it is pawl.yaml, here or in a folder above; pawl init drafts one"}
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: no such file", file), Hint: "without -f it is pawl.yaml, here or in a folder above; pawl init drafts one"}
 	case err == nil && info.IsDir():
 		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: this is a folder", file), Hint: "name the file in it: -f " + filepath.Join(file, spec.FileName)}
 	}
@@ -160,7 +160,7 @@ func (o *outputOptions) named() []string {
 func (o *outputOptions) check() error {
 	for _, file := range o.named() {
 		if ending := report.Ending(file); !slices.Contains(report.Endings, ending) {
-			return usage("-o %s: %q is no form of a report (%s)", file, ending, diag.Meant(ending, report.Endings))
+			return usage("-o %s: %q is not a report format (%s)", file, ending, diag.Meant(ending, report.Endings))
 		}
 		if err := writable(filepath.Dir(file), file); err != nil {
 			return err
@@ -177,7 +177,7 @@ func writable(folder, file string) error {
 	case err != nil:
 		return usage("-o %s: %w", file, err)
 	case !info.IsDir():
-		return usage("-o %s: %s is no folder", file, folder)
+		return usage("-o %s: %s is not a folder", file, folder)
 	}
 	return nil
 }

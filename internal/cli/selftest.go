@@ -35,15 +35,14 @@ func newSelftest(e *env) *cobra.Command {
 	kinds := []string{selftest.Host, selftest.Python, selftest.CUDA, selftest.Launcher}
 	return withFlags(&cobra.Command{
 		Use: "selftest [KIND[/KERNEL]…]", Short: "try pawl on kernels that cheat, on honest ones, and on mistakes", GroupID: groupMachine,
-		Long: `selftest puts a corpus of kernels through what yours go through, check and fuzz:
-cheating ones, each of which must be caught by name or at least be suspicious; honest
-ones that look like it, which must pass; and kernels with one planted mistake, which
-must all be found. Each plays against an honest base, as a change that a branch brings,
-in a git repository that is made for it and removed. docs/integrity.md lists them, and
-those that are known not to be caught (open). Kinds are host, python, cuda and launcher;
-cuda/cache_* are some of one.
+		Long: `selftest runs check and fuzz on a corpus of kernels: cheating ones, each of which must be
+caught by name or at least be suspicious; honest ones that resemble them, which must
+pass; and kernels with one planted mistake, which must all be found. Each is checked as a
+change against an honest base, in a temporary git repository. docs/integrity.md lists
+them, and those that are known not to be caught (open). Kinds are host, python, cuda and launcher;
+cuda/cache_* selects some of one kind.
 
-It exits 1 when a cheat was missed, an honest kernel was refused or a mistake lives.
+It exits 1 when a cheat was missed, an honest kernel was refused or a mistake was not found.
 --json prints the totals: caught, suspicious, defused, missed, open, controls_passed,
 controls_failed, mutants_killed, mutants, skipped; the seed; and every subject.`,
 		ValidArgs: kinds,
@@ -72,7 +71,7 @@ func likeSubject(name string) string {
 	if len(like) == 0 || !strings.Contains(beginning, "/") {
 		return "docs/integrity.md lists them"
 	}
-	return "there is " + strings.Join(like, ", ")
+	return "similar names: " + strings.Join(like, ", ")
 }
 
 func runSelftest(ctx context.Context, e *env, opts *selftestOptions, only []string) error {

@@ -17,7 +17,7 @@ import (
 func newWorker(e *env) *cobra.Command {
 	lease := worker.DefaultLease
 	cmd := &cobra.Command{
-		Use: "worker", Short: "run kernels for a pawl at the other end of stdin and stdout", Hidden: true, Args: cobra.NoArgs,
+		Use: "worker", Short: "run kernels for another pawl, connected by stdin and stdout", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := worker.Serve(cmd.Context(), e.stdin, e.stdout, worker.ServeOptions{Tool: e.tool(), Lease: lease})
 			if errors.Is(err, worker.ErrLease) {
@@ -26,7 +26,7 @@ func newWorker(e *env) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&lease, "lease", lease, "end when nothing is heard for this long")
+	cmd.Flags().DurationVar(&lease, "lease", lease, "exit after this long without a message")
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func newCell(e *env) *cobra.Command {
 			}
 			requests, replies := os.NewFile(cell.RequestFD, "requests"), os.NewFile(cell.ReplyFD, "replies")
 			if !isPipe(requests) || !isPipe(replies) {
-				return errors.New("cell: started by hand; only a worker can start one")
+				return errors.New("cell: not meant to be started by hand; only a worker starts cells")
 			}
 			err := cell.Serve(args[0], requests, replies)
 			if errors.Is(err, cell.ErrMute) {

@@ -161,7 +161,7 @@ func (c *comparison) checkPairs(pairs []pair) error {
 	}
 	const shown = 5
 	problems = problems[:min(shown, len(problems))]
-	problems[len(problems)-1].Hint = "leave --paired away for lists that were measured apart"
+	problems[len(problems)-1].Hint = "omit --paired for lists that were measured separately"
 	return problems
 }
 

@@ -99,7 +99,7 @@ func nvbenchStates(device int) string {
 		{"name": "k", "states": [%s, %s]}, {"name": "j", "states": [%s]}]}`, state(0), state(1), state(device))
 }
 
-const apart = "! apart: measured apart: what the machine did in between is in the difference too\n"
+const apart = "! apart: measured at different times: the difference includes what the machine did in between\n"
 
 func TestVerdicts(t *testing.T) {
 	same, slow, fast := times(30, 1), times(30, 1.06), times(30, 0.85)
@@ -124,24 +124,24 @@ func TestVerdicts(t *testing.T) {
 		{
 			"another GPU", pawlReport("nvidia-h200", "", row(same, "")), pawlReport("nvidia-h100", "", row(slow, "")),
 			Options{},
-			"k/c: incomparable, fingerprint differs\n! machine: not measured alike: device nvidia-h200 → nvidia-h100\n",
+			"k/c: incomparable, fingerprint differs\n! machine: not measured under the same conditions: device nvidia-h200 → nvidia-h100\n",
 		},
 		{
 			"another GPU, forced", pawlReport("nvidia-h200", "", row(same, "")), pawlReport("nvidia-h100", "", row(slow, "")),
 			Options{Force: true},
-			"k/c: regression\n! machine: not measured alike: device nvidia-h200 → nvidia-h100\n" + apart,
+			"k/c: regression\n! machine: not measured under the same conditions: device nvidia-h200 → nvidia-h100\n" + apart,
 		},
 		{
 			"another driver, compiler and cache", pawlReport("g", `, "method": {"cache": "cold"}, "machine": {"gpu": {"name": "G", "driver": "1"}, "compilers": {"nvcc": "12"}}`, row(same, "")),
 			pawlReport("g", `, "method": {"cache": "hot"}, "machine": {"gpu": {"name": "G", "driver": "2"}, "compilers": {"nvcc": "13"}}`, row(same, "")),
 			Options{},
-			"k/c: maintained\n! machine: not measured alike: driver 1 → 2; nvcc 12 → 13; cache cold → hot\n",
+			"k/c: maintained\n! machine: not measured under the same conditions: driver 1 → 2; nvcc 12 → 13; cache cold → hot\n",
 		},
 		{
 			"the class of a GPU that another tool names", pawlReport("nvidia-h200", "", row(same, "")),
 			`{"devices": [{"id": 0, "name": "NVIDIA A100"}], "benchmarks": [{"name": "k", "states": [{"name": "Device=0 c", "device": 0, "summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": "1.0"}]}]}]}]}`,
 			Options{},
-			"k/c: incomparable, fingerprint differs; ! x.after: the file has only a mean, not the samples; without them nothing can be judged\n! machine: not measured alike: device nvidia-h200 → nvidia-a100\n",
+			"k/c: incomparable, fingerprint differs; ! x.after: the file has only a mean, not the samples; without them nothing can be judged\n! machine: not measured under the same conditions: device nvidia-h200 → nvidia-a100\n",
 		},
 		{
 			"the same GPU, named by two tools", pawlReport("nvidia-h200", "", row(same, "")),
@@ -157,7 +157,7 @@ func TestVerdicts(t *testing.T) {
 		{
 			"the same code", pawlReport("g", "", row(same, `, "identity": "i"`)), pawlReport("g", "", row(slow, `, "identity": "i"`)),
 			Options{},
-			"k/c: regression; ! the same code in both files: what differs is the machine\n" + apart,
+			"k/c: regression; ! the code is the same in both files: only the machine differs\n" + apart,
 		},
 		{
 			"a param that vanished", pawlReport("g", "", row(same, `, "params": {"TILE": "32", "OLD": "1"}`)), pawlReport("g", "", row(same, `, "params": {"TILE": "64"}`)),
@@ -283,7 +283,7 @@ func TestPairedLengths(t *testing.T) {
 	if len(problems) != 1 {
 		t.Fatalf("got %v", err)
 	}
-	want := "b: x has 1 samples, and in a 2; expected as many of both, measured in turns\n  hint: leave --paired away for lists that were measured apart"
+	want := "b: x has 1 samples, and in a 2; expected as many of both, measured in turns\n  hint: omit --paired for lists that were measured separately"
 	if diff := cmp.Diff(want, problems[0].Detail()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

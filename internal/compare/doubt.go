@@ -82,9 +82,9 @@ func differences(before, after *result.Report) difference {
 func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 	var out []result.Warning
 	if len(c.differ.texts) > 0 {
-		w := result.Warning{Code: "machine", Message: "not measured alike: " + strings.Join(c.differ.texts, "; ")}
+		w := result.Warning{Code: "machine", Message: "not measured under the same conditions: " + strings.Join(c.differ.texts, "; ")}
 		if c.differ.class && !c.opts.Force {
-			w.Hint = "measure both on one device, or --force a verdict"
+			w.Hint = "measure both on one device, or force a verdict with --force"
 		}
 		out = append(out, w)
 	}
@@ -100,8 +100,8 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 	if !c.opts.Paired && slices.ContainsFunc(rows, func(r *result.Row) bool { return judge.Confirm(r.Verdict) }) {
 		out = append(out, result.Warning{
 			Code:    "apart",
-			Message: "measured apart: what the machine did in between is in the difference too",
-			Hint:    "pawl check measures in turns; --paired is for lists that were",
+			Message: "measured at different times: the difference includes what the machine did in between",
+			Hint:    "pawl check measures in turns; use --paired for lists that were measured in turns",
 		})
 	}
 	return out
@@ -133,7 +133,7 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		side.row.Warnings = nil
 	}
 	if was.Identity != "" && was.Identity == is.Identity && judge.Confirm(is.Verdict) {
-		out = append(out, result.Warning{Code: "identity", Message: "the same code in both files: what differs is the machine", Hint: "pawl check would not measure it"})
+		out = append(out, result.Warning{Code: "identity", Message: "the code is the same in both files: only the machine differs", Hint: "pawl check would not measure it"})
 	}
 	if changed := changes(was.Params, is.Params); changed != "" {
 		out = append(out, result.Warning{Code: "params", Message: "other params: " + changed})

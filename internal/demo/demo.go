@@ -106,8 +106,8 @@ func tell(cell, kernel string, files []string, edits [][]Edit) (*Story, error) {
 		s.Files[path.Base(name)] = raw
 	}
 	s.Chapters = []Chapter{
-		{Title: "The first baseline: nothing is known yet, so both kernels are measured and remembered", Commit: "two kernels", Update: true, Want: result.New},
-		{Title: "An innocent change: other code, the same speed", Commit: "refuse empty matrices", Edits: edits[0], Want: result.Maintained},
+		{Title: "The first baseline: nothing is known yet, so both kernels are measured and stored", Commit: "two kernels", Update: true, Want: result.New},
+		{Title: "A harmless change: different code, the same speed", Commit: "refuse empty matrices", Edits: edits[0], Want: result.Maintained},
 		{Title: "A comment: the same code, so there is nothing to measure", Commit: "say why", Edits: edits[1], Want: result.Unchanged},
 		{Title: "The same code, launched differently: that is measured", Commit: "launch differently", Edits: edits[2], Want: result.Maintained},
 		{Title: "A slowdown hidden in a change: a part of the work is done twice", Commit: "be thorough", Edits: edits[3], Undo: true, Want: result.Regression},
@@ -145,7 +145,7 @@ func (c *Chapter) Apply(dir string) error {
 			return err
 		}
 		if strings.Count(string(raw), e.Old) != 1 {
-			return fmt.Errorf("%s: expected %q once; the folder is not as the story left it", e.File, e.Old)
+			return fmt.Errorf("%s: expected %q once; the folder was changed during the demo", e.File, e.Old)
 		}
 		if err := os.WriteFile(file, []byte(strings.Replace(string(raw), e.Old, e.New, 1)), 0o644); err != nil {
 			return err

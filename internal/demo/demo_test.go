@@ -186,7 +186,7 @@ func TestApplyOfOtherFiles(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Apply(dir); err == nil || !strings.Contains(err.Error(), "the folder is not as the story left it") {
+		if err := c.Apply(dir); err == nil || !strings.Contains(err.Error(), "the folder was changed during the demo") {
 			t.Errorf("%v", err)
 		}
 		if raw, err := os.ReadFile(file); err != nil || string(raw) != text {

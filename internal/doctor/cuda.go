@@ -85,7 +85,7 @@ func lookNVRTC(c *Check, fix string) {
 	case !errors.Is(err, nvrtc.ErrNoNVRTC):
 		c.Status, c.Note, c.Fix = Limited, clip(err.Error()), fix
 	case named != "":
-		c.Status, c.Note, c.Fix = Missing, "PAWL_NVRTC names "+clip(named)+", which has none", "let PAWL_NVRTC name NVRTC's folder, or unset it"
+		c.Status, c.Note, c.Fix = Missing, "PAWL_NVRTC names "+clip(named)+", which has none", "set PAWL_NVRTC to NVRTC's folder, or unset it"
 	default:
 		c.Status, c.Fix = Missing, fix
 	}
@@ -238,7 +238,7 @@ func (s *system) lookPermission(c *Check) {
 	if c.Status != OK || s.administers() || field(s.text("proc/driver/nvidia/params"), "RmProfilingAdminOnly") != "1" {
 		return
 	}
-	c.Status, c.Note = Limited, "the driver shows counters to administrators only"
+	c.Status, c.Note = Limited, "the driver restricts counters to administrators"
 	c.Fix = "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/pawl-profiling.conf, then reboot"
 	if s.container {
 		c.Fix = "start the container with --cap-add SYS_ADMIN"

@@ -100,7 +100,7 @@ func TestNVRTC(t *testing.T) {
 		"toolkit":           {map[string]string{"lib64/libnvrtc.so.13": library, "include/cuda.h": ""}, "CUDA_HOME", Check{Status: OK, Value: "13.7"}},
 		"package of Python": {map[string]string{"bin/python3": "", wheel + "/lib/libnvrtc.so.13": library, wheel + "/include/cuda.h": ""}, "PATH", Check{Status: OK, Value: "13.7"}},
 		"no headers":        {map[string]string{"lib/libnvrtc.so.13": library}, "PAWL_NVRTC", Check{Status: Limited, Note: "has no CUDA headers", Fix: "fix"}},
-		"named, not there":  {map[string]string{"lib/other": ""}, "PAWL_NVRTC", Check{Status: Missing, Note: "which has none", Fix: "let PAWL_NVRTC name NVRTC's folder, or unset it"}},
+		"named, not there":  {map[string]string{"lib/other": ""}, "PAWL_NVRTC", Check{Status: Missing, Note: "which has none", Fix: "set PAWL_NVRTC to NVRTC's folder, or unset it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := root(t, c.files).root

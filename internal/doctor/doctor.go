@@ -109,7 +109,7 @@ func (p probe) ask(ctx context.Context, patience time.Duration) []Check {
 		checks := slices.Clone(p.checks)
 		defer func() {
 			if cause := recover(); cause != nil {
-				done <- p.unanswered(fmt.Sprintf("looking at it failed: %v", cause))
+				done <- p.unanswered(fmt.Sprintf("inspecting it failed: %v", cause))
 			}
 		}()
 		p.look(ctx, checks)

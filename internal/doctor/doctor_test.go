@@ -104,10 +104,10 @@ func TestExamineToolsThatMisbehave(t *testing.T) {
 	})
 	report := examine(t, Options{Timeout: time.Minute})
 	for name, note := range map[string]string{
-		"c++":     "tells no version: [31mnonsense",
+		"c++":     "does not report its version: [31mnonsense",
 		"nvcc":    "exit status 126: cannot execute binary",
 		"ninja":   "exit status 7",
-		"ccache":  "tells no version: garbage without end",
+		"ccache":  "does not report its version: garbage without end",
 		"GPU":     "nvidia-smi: exit status 9: NVIDIA-SMI has failed because it could not communicate with the driver",
 		"python3": "exit status 1: Traceback",
 	} {

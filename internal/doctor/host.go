@@ -30,7 +30,7 @@ func (s *system) machine(cacheDir string) []probe {
 			func(_ context.Context, c *Check) { describeSandbox(c, sandbox.Probe()) }),
 		single(Check{Group: Machine, Name: "pinning", Gives: "steadier timings: kernels stay on one core"}, lookPinning),
 		single(Check{Group: Machine, Name: "memory", Gives: "room for arguments"}, lookMemory),
-		single(Check{Group: Machine, Name: "cache folder", Gives: "builds that need not be repeated"},
+		single(Check{Group: Machine, Name: "cache folder", Gives: "reuses earlier builds"},
 			func(ctx context.Context, c *Check) { lookCache(ctx, c, cacheDir) }),
 	}
 }
@@ -69,7 +69,7 @@ func lookPinning(_ context.Context, c *Check) {
 	}
 	c.Status, c.Value = OK, fmt.Sprintf("CPU %d of %d", core, len(usable))
 	if len(usable) == 1 {
-		c.Status, c.Note = Limited, "everything else runs on this CPU too"
+		c.Status, c.Note = Limited, "everything else also runs on this CPU"
 		c.Fix = "a machine, container or job with two CPUs or more"
 	}
 }
@@ -77,13 +77,13 @@ func lookPinning(_ context.Context, c *Check) {
 func lookMemory(_ context.Context, c *Check) {
 	available, known := machine.MemoryAvailable()
 	if !known {
-		c.Status, c.Note = Limited, "the kernel does not tell"
+		c.Status, c.Note = Limited, "the Linux kernel does not report it"
 		return
 	}
 	c.Status, c.Value = OK, unit.Bytes(available)+" available"
 	if available < little {
 		c.Status, c.Note = Limited, "large configs will not fit"
-		c.Fix = "end other programs, or raise the container's memory limit"
+		c.Fix = "close other programs, or raise the container's memory limit"
 	}
 }
 
@@ -175,7 +175,7 @@ func (s *system) peaks(cacheDir, hostClass string) probe {
 	if models := s.gpuModels(); len(models) > 0 {
 		class = machine.Slug(models[0])
 	}
-	return single(Check{Group: Machine, Name: "peaks", Gives: "what part of the machine's best a kernel reaches"},
+	return single(Check{Group: Machine, Name: "peaks", Gives: "the percentage of the machine's peaks that a kernel reaches"},
 		func(_ context.Context, c *Check) { lookPeaks(c, folder, class) })
 }
 

@@ -60,7 +60,7 @@ func (s *system) lookPython(ctx context.Context, checks []Check) {
 	path := find(worker.PythonName(), nil)
 	if path == "" {
 		if named != "" {
-			interpreter.Note, fix = "PAWL_PYTHON names "+clip(named)+", which is not there", "unset PAWL_PYTHON, or let it name a Python 3.9 or later"
+			interpreter.Note, fix = "PAWL_PYTHON names "+clip(named)+", which is not there", "unset PAWL_PYTHON, or set it to a Python 3.9 or later"
 		}
 		for i := range checks {
 			checks[i].Status, checks[i].Fix = Missing, fix
@@ -73,7 +73,7 @@ func (s *system) lookPython(ctx context.Context, checks []Check) {
 	if err != nil {
 		interpreter.Status, interpreter.Note, interpreter.Fix = Limited, err.Error(), fix
 		for i := range packages {
-			packages[i].Status, packages[i].Note, packages[i].Fix = Missing, "python3 does not tell", fix
+			packages[i].Status, packages[i].Note, packages[i].Fix = Missing, "python3 does not report its version", fix
 		}
 		return
 	}
@@ -102,7 +102,7 @@ func askPython(ctx context.Context, path string, packages []Check) (pythonAnswer
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	var answer pythonAnswer
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &answer); err != nil || answer.Version == "" {
-		return pythonAnswer{}, fmt.Errorf("gives no answer that makes sense: %s", firstNonEmptyLine(said))
+		return pythonAnswer{}, fmt.Errorf("gives an unexpected answer: %s", firstNonEmptyLine(said))
 	}
 	return answer, nil
 }

@@ -60,7 +60,7 @@ func TestPythonThatMakesNoSense(t *testing.T) {
 	for _, script := range []string{"echo hello\n", "echo '{}'\n", ":\n", "echo '[1]'\n"} {
 		fakes(t, map[string]string{"python3": script})
 		report := examine(t, Options{})
-		if c := report.find(t, "python3"); c.Status != Limited || !strings.Contains(c.Note, "makes sense") {
+		if c := report.find(t, "python3"); c.Status != Limited || !strings.Contains(c.Note, "an unexpected answer") {
 			t.Errorf("%q: %+v", script, c)
 		}
 		if c := report.find(t, "numpy"); c.Status != Missing || c.Note == "" || c.Fix == "" {

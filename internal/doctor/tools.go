@@ -53,7 +53,7 @@ func (t tool) look(ctx context.Context, c *Check) {
 	}
 	c.Status, c.Value = OK, t.version(said)
 	if c.Value == "" {
-		c.Status, c.Note, c.Fix = Limited, "tells no version", t.fix
+		c.Status, c.Note, c.Fix = Limited, "does not report its version", t.fix
 		if line := firstNonEmptyLine(said); line != "" {
 			c.Note += ": " + line
 		}
@@ -101,6 +101,6 @@ func (s *system) buildTools() []probe {
 	return []probe{
 		newTool(BuildTools, "ccache", "compiler results shared with other builds, with --no-sandbox", s.install("ccache", "ccache", "ccache", "ccache")).probe(),
 		newTool(BuildTools, "ninja", "runs the build.ninja that pawl build -o writes", s.install("ninja-build", "ninja-build", "ninja", "ninja")).probe(),
-		newTool(BuildTools, "git", "tells which commit a number belongs to", s.install("git", "git", "git", "git")).probe(),
+		newTool(BuildTools, "git", "records the commit that a result belongs to", s.install("git", "git", "git", "git")).probe(),
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 const head = `# pawl.yaml says which kernels pawl builds, checks and times, and at which sizes.
 # "pawl init" wrote this one from the source files. It runs as it is: try "pawl bench".
-# What it could only guess has a comment that begins with TODO; "pawl check" waits until
-# you have looked at each of them and deleted the comment.
+# Its guesses have a comment that begins with TODO; "pawl check" waits until
+# you have checked each of them and deleted the comment.
 # Every key, with its meaning: pawl init --schema
 version: 1
 

@@ -83,7 +83,7 @@ func Parse(path, text string, opts Options, open func(string) ([]byte, error)) (
 	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff"):
 		return nil, src.problem(0, "the text is UTF-16; expected UTF-8", "PowerShell's > writes it so: use the tool's own output option, or Out-File -Encoding utf8")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return nil, src.problem(invalid(text), "this is no text; expected a result file", formats)
+		return nil, src.problem(invalid(text), "this is not text; expected a result file", formats)
 	case isGoEvents(text):
 		return finish(src, GoTest, readGoEvents)
 	case trimmed[0] == '{' || trimmed[0] == '[':
@@ -116,7 +116,7 @@ func finish(src source, format Format, read func(source, *collector) error) (*Fi
 		return nil, err
 	}
 	if len(c.report.Rows) == 0 {
-		return nil, src.about(fmt.Sprintf("no benchmarks in this %s file", format), "run them again, and see that a filter does not leave all of them out")
+		return nil, src.about(fmt.Sprintf("no benchmarks in this %s file", format), "run them again, and check that no filter excludes all of them")
 	}
 	return &File{Path: src.file, Format: format, Report: c.report}, nil
 }

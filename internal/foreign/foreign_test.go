@@ -184,7 +184,7 @@ func TestGoRules(t *testing.T) {
 		},
 		{
 			"other units first, none in one", "pkg: p\nBenchmarkF 10 7 widgets/op 0.5 ns/op\nBenchmarkG 10 7 widgets/op\n",
-			"go test -bench\np.F: 1 × 5e-10 … 5e-10 s\n! 1 results without ns/op were passed over\n",
+			"go test -bench\np.F: 1 × 5e-10 … 5e-10 s\n! 1 results without ns/op were skipped\n",
 		},
 		{"seconds", "BenchmarkF 10 0.25 sec/op\n", "go test -bench\nF: 1 × 0.25 … 0.25 s\n"},
 	} {
@@ -206,8 +206,8 @@ func TestBadInput(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "x: the file is empty\n  hint: the benchmark wrote nothing"},
 		{"only space", " \n", "x: the file is empty"},
-		{"binary", "ab\x00", "x:1:3: this is no text"},
-		{"not UTF-8", "a\n\xff", "x:2:1: this is no text"},
+		{"binary", "ab\x00", "x:1:3: this is not text"},
+		{"not UTF-8", "a\n\xff", "x:2:1: this is not text"},
 		{"UTF-16", "\xff\xfe1\x00", "x:1:1: the text is UTF-16; expected UTF-8"},
 		{"prose", "Dear reader, here are no results at all\n", "x:1:1: expected a result file"},
 		{"a word too many", "what is this file supposed to be\n", "x:1:1: expected a result file"},
@@ -252,7 +252,7 @@ func TestBadInput(t *testing.T) {
 		{"go: events, a bad line", `{"Action":"output","Package":"p","Output":"BenchmarkF 1"}` + "\n" + `{"Action":"output","Package":"p","Output":"0 0 ns/op\n"}`, "x:2:1: expected a time above 0, got 0"},
 		{"go: events cut off", `{"Action":"output","Package":"p","Output":"BenchmarkF 10 5 ns/op\n"}` + "\n" + `{"Action":"out`, "x:2:15: Action: the file ends here"},
 		{"CSV: a unit in the cell", "1ms\n2ms\n", `x:1:1: expected a time as a plain number, got "1ms"`},
-		{"CSV: a remark names the unit", "# times in ms\n1\n2\n", "x:1:1: the remark names a unit, and remarks are not read"},
+		{"CSV: a remark names the unit", "# times in ms\n1\n2\n", "x:1:1: the comment names a unit, but comments are not read"},
 		{"CSV: a name ends in a unit", "gemm_ms,1\n", `x:1:1: "gemm_ms" ends in a unit; expected a list that says`},
 		{"JSON: a name ends in a unit", `{"gemm_us": [1, 2]}`, `x:1:13: "gemm_us" ends in a unit`},
 		{"google: the table", "Run on (2 X 2100 MHz CPU s)\n-----\nBenchmark      Time         CPU   Iterations\n-----\nBM_a       12.3 ns     12.3 ns   1000\n", "x:3:1: this is the table that Google Benchmark prints"},
@@ -277,7 +277,7 @@ func TestBadInput(t *testing.T) {
 		{"pawl: twice", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a"}, {"kernel": "a"}]}`, "x: rows[1]: a is there twice"},
 		{"pawl: zero", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [1, 0]}}}]}`, "x:1:95: rows[0].timing.samples.seconds[1]: expected a time above 0, got 0"},
 		{"pawl: clocks", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [1, 1], "ghz": [2]}}}]}`, "x: rows[0].timing.samples: 1 clocks for 2 times"},
-		{"pawl: NaN", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [NaN]}}}]}`, "x: this is no report of pawl's (report.json of a run, or what --json prints): invalid character 'N'"},
+		{"pawl: NaN", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [NaN]}}}]}`, "x: this is not a report of pawl (report.json of a run, or what --json prints): invalid character 'N'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, err := parse(test.text)

@@ -51,9 +51,9 @@ func readGoogle(src source, c *collector) error {
 			continue
 		}
 		if isTime(medians[name]) {
-			summarised(row, medians[name], "a median", "leave --benchmark_report_aggregates_only away, and ask for --benchmark_repetitions=10")
+			summarised(row, medians[name], "a median", "omit --benchmark_report_aggregates_only, and use --benchmark_repetitions=10")
 		} else {
-			skipped(row, "its median is no time")
+			skipped(row, "its median is not a time")
 		}
 	}
 	return nil

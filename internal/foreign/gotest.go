@@ -136,7 +136,7 @@ func readGoTest(src source, c *collector) error {
 		return src.problem(0, strconv.Itoa(others)+" results, and none has a time; expected ns/op", "pawl compares times only")
 	}
 	if others > 0 {
-		c.report.Warnings = append(c.report.Warnings, result.Warning{Code: "unit", Message: strconv.Itoa(others) + " results without ns/op were passed over"})
+		c.report.Warnings = append(c.report.Warnings, result.Warning{Code: "unit", Message: strconv.Itoa(others) + " results without ns/op were skipped"})
 	}
 	return nil
 }

@@ -22,13 +22,13 @@ func (f *File) Halves() (first, second *File, err error) {
 	src := source{file: f.Path}
 	switch n := len(f.Report.Rows); {
 	case f.Format != Hyper:
-		return nil, nil, src.about(fmt.Sprintf("one %s file; expected two files, before and after a change", f.Format), "only a hyperfine file with two commands is compared by itself")
+		return nil, nil, src.about(fmt.Sprintf("one %s file; expected two files, before and after a change", f.Format), "only a hyperfine file with two commands can be compared alone")
 	case n != 2:
 		count := "one command"
 		if n != 1 {
 			count = strconv.Itoa(n) + " commands"
 		}
-		return nil, nil, src.about(count+"; expected two in a file that is compared by itself", "let hyperfine --export-json write a file for each command, and give the two to compare")
+		return nil, nil, src.about(count+"; expected two in a file that is compared alone", "let hyperfine --export-json write a file for each command, and give the two to compare")
 	}
 	half := func(i int) *File {
 		report := *f.Report

@@ -22,7 +22,7 @@ func readList(src source, c *collector, opts Options) error {
 	}
 	return s.object(func(name string) error {
 		if s.next() != '[' {
-			return s.fail(s.at, "expected a list of times: this is no result file that is known", formats)
+			return s.fail(s.at, "expected a list of times: the format of this file is unknown", formats)
 		}
 		return list(s, c, name, opts.Unit)
 	})
@@ -130,7 +130,7 @@ func (t *table) begin(cells []cell, start int) (heading bool, err error) {
 func (t *table) mindRemarks() error {
 	for _, remark := range t.remarks {
 		if unit, problem, _ := headingUnit(remark.text); t.unit == 0 && unit != 0 && unit != 1 && problem == "" {
-			return t.problem(remark.at, "the remark names a unit, and remarks are not read; expected a heading such as time_ms", "leave the # away if this is the heading, or give --unit")
+			return t.problem(remark.at, "the comment names a unit, but comments are not read; expected a heading such as time_ms", "remove the # if this is the heading, or give --unit")
 		}
 	}
 	return nil

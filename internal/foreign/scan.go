@@ -57,7 +57,7 @@ func (s *scanner) syntax(expected string) error {
 		return s.fail(s.at, "the file ends here; expected "+expected, "it was cut off: write it again")
 	}
 	r, _ := utf8.DecodeRuneInString(s.text[s.at:])
-	return s.fail(s.at, "expected "+expected+", got "+strconv.QuoteRune(r), "this is no JSON: write it again with the tool that made it")
+	return s.fail(s.at, "expected "+expected+", got "+strconv.QuoteRune(r), "this is not JSON: write it again with the tool that made it")
 }
 
 func (s *scanner) space() {
@@ -208,7 +208,7 @@ func (s *scanner) str(expected string) (string, error) {
 			plain = false
 			i++
 		case c < ' ':
-			return "", s.fail(i, "a control character inside a text", "this is no JSON: write it again with the tool that made it")
+			return "", s.fail(i, "a control character inside a text", "this is not JSON: write it again with the tool that made it")
 		}
 	}
 	s.at = len(s.text)

@@ -119,7 +119,7 @@ func decodeValue(value any) (formula.Value, error) {
 		}
 		f, err := v.Float64()
 		if err != nil || !strings.ContainsAny(v.String(), ".eE") {
-			return formula.Value{}, fmt.Errorf("%s is no number that a config can have", v)
+			return formula.Value{}, fmt.Errorf("%s is not a valid number for a config", v)
 		}
 		return formula.Float(f), nil
 	}
@@ -142,7 +142,7 @@ func parse(raw []byte) (*Failure, error) {
 		Schema *int `json:"schema"`
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	switch {
 	case head.Schema == nil:
@@ -158,7 +158,7 @@ func parse(raw []byte) (*Failure, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the failure")
+		return nil, errors.New("there is data after the failure")
 	}
 	return d.failure()
 }
@@ -168,7 +168,7 @@ func (d *document) failure() (*Failure, error) {
 	case d.Schema != fileSchema:
 		return nil, fmt.Errorf("schema %d is not known", d.Schema)
 	case !kernelName.MatchString(d.Kernel):
-		return nil, fmt.Errorf("%q is no name of a kernel", d.Kernel)
+		return nil, fmt.Errorf("%q is not the name of a kernel", d.Kernel)
 	case !slices.Contains(trial.Lanes, d.Lane):
 		return nil, fmt.Errorf("lane %q is not known", d.Lane)
 	case d.Fill != "" && !slices.Contains(trial.Fills, d.Fill):
@@ -184,7 +184,7 @@ func (d *document) failure() (*Failure, error) {
 	f.Trial = trial.Trial{Lane: d.Lane, Fill: d.Fill, Exact: d.Exact, Repeats: d.Repeats, Seed: d.Seed, Batch: d.Batch}
 	for name, raw := range d.Vars {
 		if !variable.MatchString(name) {
-			return nil, fmt.Errorf("%q is no name of a variable", name)
+			return nil, fmt.Errorf("%q is not the name of a variable", name)
 		}
 		value, err := decodeValue(raw)
 		if err != nil {
@@ -202,7 +202,7 @@ func (f *Failure) replay(k *spec.Kernel) (trial.Trial, error) {
 	t.Vars = k.Configs[0].Vars
 	for _, v := range f.Vars {
 		if _, ok := t.Lookup(v.Name); !ok {
-			return trial.Trial{}, fmt.Errorf("%s is no variable of config %s of %s any more; delete the file if the case is gone", v.Name, k.Configs[0].Name, k.Name)
+			return trial.Trial{}, fmt.Errorf("%s is no longer a variable of config %s of %s; delete the file if the case no longer exists", v.Name, k.Configs[0].Name, k.Name)
 		}
 		t = t.With(v.Name, v.Value)
 	}

@@ -186,7 +186,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		s.plan = plan
 		replays, problems := f.store.Replays(selected.Kernel)
 		for _, problem := range problems {
-			f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: problem.Error(), Hint: "mend or delete the file; the others are tried"})
+			f.report.Warnings = append(f.report.Warnings, result.Warning{Code: "failures", Message: problem.Error(), Hint: "fix or delete the file; the other cases are tried"})
 		}
 		s.trials = append(replays, plan.Trials...)
 		f.progress.total.Add(int64(len(s.trials)))

@@ -53,7 +53,7 @@ func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
 		f.judgeSanitizer(s)
 	}
 	if !looked {
-		f.doubtSanitizer("compute-sanitizer checked nothing: no kernel of this run is one of a GPU", "")
+		f.doubtSanitizer("compute-sanitizer checked nothing: no kernel of this run runs on a GPU", "")
 	}
 }
 
@@ -97,7 +97,7 @@ func (f *fuzzing) sanitizeWith(ctx context.Context, s *subject, tool string) (*r
 		if again, retryErr := f.lab.Sanitize(ctx, s.candidate, tool, "off", cases); again != nil {
 			if retried, second := readSanitizer(s, tool, again, retryErr); second.Summed {
 				one, err = retried, retryErr
-				f.doubtOnce("compute-sanitizer does not work inside of this machine's sandbox: device code was checked without it")
+				f.doubtOnce("compute-sanitizer does not work in this machine's sandbox: device code was checked outside the sandbox")
 			}
 		}
 	}
@@ -135,11 +135,11 @@ func readSanitizer(s *subject, tool string, made *lab.Sanitized, err error) (*re
 	switch {
 	case out.Worst() != nil: // this finding explains the rest of the output
 	case !out.Summed:
-		one.Skipped = strings.Join(append([]string{"the tool did not come to its end"}, out.Problems...), "; ")
+		one.Skipped = strings.Join(append([]string{"the tool did not finish"}, out.Problems...), "; ")
 	case len(out.Problems) > 0:
 		one.Skipped = strings.Join(out.Problems, "; ")
 	case out.Errors > 0 && len(out.Findings) == 0:
-		one.Skipped = fmt.Sprintf("the tool counts %d errors and names none that is understood", out.Errors)
+		one.Skipped = fmt.Sprintf("the tool counted %d errors, but its messages about them were not understood", out.Errors)
 	}
 	if cause := cmp.Or(made.Err, err); cause != nil && out.Worst() == nil {
 		one.Skipped = strings.TrimPrefix(one.Skipped+"; the launch ended: "+cause.Error(), "; ")

@@ -25,9 +25,9 @@ func TestReadSanitizer(t *testing.T) {
 		{"clean", "========= ERROR SUMMARY: 0 errors\n", nil, "", "", false},
 		{"an error", strings.Replace(finding, "%", "k", 1), errors.New("illegal address"), sanitizer.Error, "", true},
 		{"in pawl's own kernel", strings.Replace(finding, "%", "pawl_hash", 1), nil, sanitizer.Warning, "", false},
-		{"no end", "========= COMPUTE-SANITIZER\n", nil, "", "did not come to its end", true},
+		{"no end", "========= COMPUTE-SANITIZER\n", nil, "", "did not finish", true},
 		{"a launch that failed", "========= ERROR SUMMARY: 0 errors\n", errors.New("too much shared memory"), "", "too much shared memory", true},
-		{"unknown", "========= ERROR SUMMARY: 2 errors\n", nil, "", "counts 2 errors", true},
+		{"unknown", "========= ERROR SUMMARY: 2 errors\n", nil, "", "counted 2 errors", true},
 	} {
 		one, _ := readSanitizer(s, "memcheck", &lab.Sanitized{Text: tc.text, Err: tc.err}, nil)
 		severity := ""

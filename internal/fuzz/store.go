@@ -58,7 +58,7 @@ func read(path string) (*Failure, error) {
 		return nil, fmt.Errorf("read a failure kept: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > largestFile {
-		return nil, fmt.Errorf("%s is no failure that pawl wrote: delete it", disk.Shown(path))
+		return nil, fmt.Errorf("%s is not a failure that pawl wrote: delete it", disk.Shown(path))
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {

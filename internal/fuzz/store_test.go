@@ -165,8 +165,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	raw, _ := os.ReadFile(good)
 	for name, test := range map[string]struct{ text, want string }{
-		"empty":     {"", "it is no JSON"},
-		"half":      {string(raw[:len(raw)/2]), "it is no JSON"},
+		"empty":     {"", "it is not JSON"},
+		"half":      {string(raw[:len(raw)/2]), "it is not JSON"},
 		"conflict":  {"<<<<<<< ours\n" + string(raw), "a merge conflict was left in it"},
 		"newer":     {strings.Replace(string(raw), `"schema": 1`, `"schema": 9`, 1), "written by a newer pawl"},
 		"older":     {strings.Replace(string(raw), `"schema": 1`, `"schema": 0`, 1), "schema 0 is not known"},
@@ -177,11 +177,11 @@ func TestDamagedFiles(t *testing.T) {
 		"exact":     {strings.Replace(string(raw), `"repeats": 1`, `"exact": true, "repeats": 1`, 1), "only integers are exact"},
 		"repeats":   {strings.Replace(string(raw), `"repeats": 1`, `"repeats": 1000000`, 1), "1000000 repeats"},
 		"batch":     {strings.Replace(string(raw), `"batch": 4`, `"batch": -4`, 1), "negative"},
-		"kernel":    {strings.Replace(string(raw), `"gemm"`, `"../gemm"`, 1), "no name of a kernel"},
+		"kernel":    {strings.Replace(string(raw), `"gemm"`, `"../gemm"`, 1), "not the name of a kernel"},
 		"value":     {strings.Replace(string(raw), `"M": 17`, `"M": [17]`, 1), "M: a variable is"},
-		"huge":      {strings.Replace(string(raw), `"M": 17`, `"M": 17000000000000000000000`, 1), "no number that a config can have"},
-		"more":      {string(raw) + "{}", "it is no JSON"},
-		"variables": {strings.Replace(string(raw), `"M": 17`, `"Q": 17`, 1), "Q is no variable of config first"},
+		"huge":      {strings.Replace(string(raw), `"M": 17`, `"M": 17000000000000000000000`, 1), "not a valid number for a config"},
+		"more":      {string(raw) + "{}", "it is not JSON"},
+		"variables": {strings.Replace(string(raw), `"M": 17`, `"Q": 17`, 1), "Q is no longer a variable of config first"},
 	} {
 		path := filepath.Join(s.dir, name+".json")
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {

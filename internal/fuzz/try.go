@@ -23,7 +23,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 	v := s.verification
 	for _, job := range s.exam.Jobs() {
 		if job.Record.Fault != nil && s.fault == nil {
-			s.fail("verify", result.Faultf(result.CauseOracle, "the oracle %s cannot be had: %s", v.Oracle, job.Record.Fault.Message).
+			s.fail("verify", result.Faultf(result.CauseOracle, "the oracle %s is not available: %s", v.Oracle, job.Record.Fault.Message).
 				WithHint(job.Record.Fault.Hint))
 		}
 	}
@@ -128,7 +128,7 @@ func (f *fuzzing) giveUp(s *subject, t trial.Trial, rest []trial.Trial) {
 		cases = unit.Count(len(rest)) + " cases after it are"
 	}
 	v := s.verification
-	v.Limits = append(v.Limits, fmt.Sprintf("%s ran out of time (--timeout %v): %s not tried, and it is not made smaller", t.Name(), f.Timeout, cases))
+	v.Limits = append(v.Limits, fmt.Sprintf("%s ran out of time (--timeout %v): %s not tried, and the case was not made smaller", t.Name(), f.Timeout, cases))
 }
 
 func (f *fuzzing) skip(s *subject, t trial.Trial, why string) {
@@ -192,7 +192,7 @@ func (f *fuzzing) one(ctx context.Context, s *subject, t trial.Trial, fresh bool
 			continue
 		}
 		if instances[i+1], err = job.Variant.At(t.Config()); err != nil {
-			one.Skipped = "the oracle has no such problem: " + err.Error()
+			one.Skipped = "the oracle does not support this problem: " + err.Error()
 			return one, nil, nil
 		}
 	}
@@ -299,7 +299,7 @@ func (f *fuzzing) verdict(s *subject) {
 	}
 	if s.fault == nil && v.Failed == 0 && s.unasked() {
 		s.verdict = result.Inconclusive
-		v.Limits = append(v.Limits, fmt.Sprintf("nothing of what the file asks for was tried: every case of its %s was skipped", s.plan.Trials[0].Lane))
+		v.Limits = append(v.Limits, fmt.Sprintf("no requested case was tried: every case of the %s was skipped", s.plan.Trials[0].Lane))
 	}
 	if s.fault == nil && v.Failed > 0 {
 		s.verdict = result.Broken

@@ -27,7 +27,7 @@ const (
 var ErrNoRepository = errors.New("no git repository")
 
 // ErrNoProgram is an ErrNoRepository.
-var ErrNoProgram = fmt.Errorf("%w: there is no git program", ErrNoRepository)
+var ErrNoProgram = fmt.Errorf("%w: git is not installed", ErrNoRepository)
 
 // run runs a git command that answers at once.
 func run(ctx context.Context, dir string, args ...string) (string, error) {

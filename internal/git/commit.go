@@ -224,7 +224,7 @@ func (e *NoCommitError) Error() string {
 func (e *NoCommitError) Hint() string {
 	switch {
 	case e.Absent || e.Others != nil && !e.Shallow:
-		return "git branch --all lists the branches that there are"
+		return "git branch --all lists the branches"
 	case e.Shallow:
 		return "git fetch --unshallow; in a GitHub workflow: actions/checkout with fetch-depth: 0"
 	}
@@ -287,7 +287,7 @@ func Resolve(ctx context.Context, dir, ref string) (string, error) {
 
 // IsShallow reports whether the clone that holds dir has only a part of the history.
 func IsShallow(ctx context.Context, dir string) (bool, error) {
-	out, err := line(ctx, dir, "look at the repository of "+dir, "rev-parse", "--is-shallow-repository")
+	out, err := line(ctx, dir, "inspect the repository of "+dir, "rev-parse", "--is-shallow-repository")
 	return out == "true", err
 }
 
@@ -304,7 +304,7 @@ func Ensure(ctx context.Context, dir, sha string) error {
 // Fetch gets one commit, named by its whole hash, from the main remote.
 func Fetch(ctx context.Context, dir, sha string) error {
 	if !fullHash.MatchString(sha) {
-		return &NoCommitError{Commit: fmt.Sprintf("%q", sha), Cause: errors.New("that is no whole hash")}
+		return &NoCommitError{Commit: fmt.Sprintf("%q", sha), Cause: errors.New("that is not a full hash")}
 	}
 	shallow, err := IsShallow(ctx, dir)
 	if err != nil {

@@ -33,7 +33,7 @@ func populate(ctx context.Context, tree, gitFolder string) (notes []string, err 
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			notes = append(notes, fmt.Sprintf("submodule %s could not be had: %v", module.path, err))
+			notes = append(notes, fmt.Sprintf("submodule %s could not be fetched: %v", module.path, err))
 			continue
 		}
 		inner, err := populate(ctx, filepath.Join(tree, filepath.FromSlash(module.path)), local)

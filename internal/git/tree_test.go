@@ -268,7 +268,7 @@ func TestSubmodules(t *testing.T) {
 	fresh := clone(t, dir)
 	git(t, fresh, "config", "submodule.third/lib.url", lib)
 	tree = checked(t, fresh, old)
-	if len(tree.Notes) != 1 || !strings.Contains(tree.Notes[0], "submodule third/lib could not be had") {
+	if len(tree.Notes) != 1 || !strings.Contains(tree.Notes[0], "submodule third/lib could not be fetched") {
 		t.Errorf("%q", tree.Notes)
 	}
 	if _, err := os.Stat(filepath.Join(tree.Root, "kernel.c")); err != nil {

@@ -42,9 +42,9 @@ func interrupted(kind result.Kind) string {
 	case result.KindSelftest:
 		return "interrupted"
 	case result.KindFuzz:
-		return "interrupted: what was tried until then is kept"
+		return "interrupted: what was tried so far is kept"
 	}
-	return "interrupted: what was measured until then is kept"
+	return "interrupted: what was measured so far is kept"
 }
 
 func ofBench(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {

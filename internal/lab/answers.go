@@ -54,7 +54,7 @@ func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error
 	found, err := find(s, k, name)
 	if err != nil {
 		return nil, &result.Fault{
-			Stage: "verify", Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s of %s is not there: %v", name, k.Name, err),
+			Stage: "verify", Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s of %s does not exist: %v", name, k.Name, err),
 			Hint: "name another kernel of this file, a function of a Python file beside it, or a built-in oracle",
 		}
 	}
@@ -131,7 +131,7 @@ func (a *Answers) String() string {
 }
 
 // ErrNoOracle means that nobody knows a kernel's right answers.
-var ErrNoOracle = errors.New("the kernel has no oracle: nobody knows its right answers")
+var ErrNoOracle = errors.New("the kernel has no oracle, so its right answers are unknown")
 
 // oracle returns the oracle that a bench asks.
 func (a *Answers) oracle(reference *verify.Side) verify.Oracle {
@@ -220,7 +220,7 @@ func attention(k *spec.Kernel, name string) (*Rival, error) {
 		}
 	}
 	if len(inputs) < 3 {
-		return nil, fmt.Errorf("%s cannot be measured against %s: it does not look like attention, whose first three inputs are [B, H, S, D]", k.Name, name)
+		return nil, fmt.Errorf("%s cannot be measured against %s: its arguments are not those of attention: expected three inputs [B, H, S, D] first", k.Name, name)
 	}
 	renamed := map[int]string{}
 	for _, names := range [][]string{{"q", "query"}, {"k", "key"}, {"v", "value"}} {

@@ -208,7 +208,7 @@ func (l *Lab) Doubts(p *Job, t *result.Timing, cv float64) []result.Warning {
 	}
 	if box := p.Record.Sandbox; box != nil && len(box.Attempts) > 0 {
 		out = append(out, result.Warning{
-			Code: "sandbox", Message: fmt.Sprintf("the kernel tried what its sandbox refuses: %s", listed(box.Attempts)),
+			Code: "sandbox", Message: fmt.Sprintf("the kernel attempted something that its sandbox refuses: %s", listed(box.Attempts)),
 		})
 	}
 	return append(out, l.checkLock(p, t)...)
@@ -222,8 +222,8 @@ func (l *Lab) checkLock(p *Job, t *result.Timing) []result.Warning {
 	}
 	if locked := float64(l.LockMHz) / 1e3; t.Stats.GHz < locked*(1-slack) || t.Stats.GHz > locked*(1+slack) {
 		return []result.Warning{{
-			Code: "lock", Message: fmt.Sprintf("the clock was locked at %.2f GHz and ran at %.2f", locked, t.Stats.GHz),
-			Hint: "the GPU could not hold it: power or temperature",
+			Code: "lock", Message: fmt.Sprintf("the clock was locked at %.2f GHz but ran at %.2f GHz", locked, t.Stats.GHz),
+			Hint: "the GPU could not hold it because of its power or temperature limit",
 		}}
 	}
 	return nil

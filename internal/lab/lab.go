@@ -273,7 +273,7 @@ func (l *Lab) refuseCUDA(jobs []*Job) {
 	for _, p := range jobs {
 		if p.Cell() == spec.CellCUDA && p.Record.Fault == nil {
 			p.fail("build", &result.Fault{
-				Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a only builds",
+				Cause: result.CauseUnsupported, Message: why, Hint: "pawl doctor shows what is missing; PAWL_CUDA_ARCH=sm_90a lets pawl build without a GPU",
 			})
 		}
 	}

@@ -38,7 +38,7 @@ func (l *Lab) Lanes(ctx context.Context, devices []int, work int) ([]*Lab, error
 			return nil, fmt.Errorf("there is no GPU %d; this machine has %d", device, len(there))
 		}
 		if first, other := there[devices[0]], there[device]; first.Name != other.Name {
-			return nil, fmt.Errorf("GPU %d is a %s and GPU %d a %s: name those of one kind with --device", devices[0], first.Name, device, other.Name)
+			return nil, fmt.Errorf("GPU %d is a %s, but GPU %d is a %s: choose GPUs of one kind with --device", devices[0], first.Name, device, other.Name)
 		}
 		if len(lanes) < work {
 			lanes = append(lanes, l.another(device))
@@ -75,7 +75,7 @@ func (l *Lab) ofPool(ctx context.Context) (*Lab, error) {
 	}
 	if !same {
 		other.Close()
-		return nil, fmt.Errorf("the workers of the pool are not alike: %s and %s; a run is of one device class", own.DeviceClass, theirs.DeviceClass)
+		return nil, fmt.Errorf("the workers of the pool have different devices: %s and %s; a run needs one device class", own.DeviceClass, theirs.DeviceClass)
 	}
 	return other, nil
 }

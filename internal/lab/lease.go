@@ -189,8 +189,8 @@ func (l *Lab) misplaced(p *Job, gpus int, loaded *wire.LoadReply) error {
 		return nil
 	}
 	return &result.Fault{
-		Stage: "load", Cause: result.CauseUnsupported, Message: fmt.Sprintf("%s does not find the GPU of this machine", cmp.Or(loaded.Runtime, "the framework of "+p.Variant.Kernel.Name)),
-		Hint: "install a build of it with CUDA (PAWL_PYTHON names the interpreter); with CUDA_VISIBLE_DEVICES= before pawl the processor is measured",
+		Stage: "load", Cause: result.CauseUnsupported, Message: fmt.Sprintf("%s does not find this machine's GPU", cmp.Or(loaded.Runtime, "the framework of "+p.Variant.Kernel.Name)),
+		Hint: "install a build with CUDA (PAWL_PYTHON names the interpreter); or set CUDA_VISIBLE_DEVICES= to measure the CPU",
 	}
 }
 

@@ -115,7 +115,7 @@ func TestAttentionRivals(t *testing.T) {
 			t.Errorf("the kernel itself was changed: %s", argNames(k))
 		}
 	}
-	if _, err := FindRival(s, s.Kernel("copy"), "sdpa"); err == nil || !strings.Contains(err.Error(), "does not look like attention") {
+	if _, err := FindRival(s, s.Kernel("copy"), "sdpa"); err == nil || !strings.Contains(err.Error(), "are not those of attention") {
 		t.Errorf("copy against sdpa: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func (l *Lab) peaksOf(cell string) *roof.Peaks {
 		var err error
 		if found, err = roof.Load(l.Peaks, class); err != nil {
 			r.Warnings = append(r.Warnings, result.Warning{
-				Code: "peaks", Message: "percent of roof is left out: " + err.Error(), Hint: "pawl calibrate --roofline writes the file anew",
+				Code: "peaks", Message: "percent of roof is not shown: " + err.Error(), Hint: "pawl calibrate --roofline rewrites the file",
 			})
 		}
 		if l.shared.peaks == nil {
@@ -97,7 +97,7 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	if !bound.Over() {
 		return out
 	}
-	hint := "is work in pawl.yaml what the kernel does? Peaks that are out of date: pawl calibrate --roofline"
+	hint := "check that work in pawl.yaml matches the kernel; if the peaks are out of date, run pawl calibrate --roofline"
 	message := fmt.Sprintf("%s of the roof: the kernel would do %s", unit.PercentPlain(bound.Fraction), bound)
 	switch {
 	case cell != spec.CellHost:

@@ -164,6 +164,6 @@ func (s *series) probed(got *wire.SampleReply) error {
 	if s.warmReads++; s.warmReads < warmReads {
 		return nil
 	}
-	return result.Faultf(result.CauseForged, "patched-flush: reading arguments that were flushed takes %s, and %s when they really were", unit.Duration(got.FlushedS), unit.Duration(got.ColdS)).
-		WithHint("candidate code shares the cell's address space and keeps its arguments in the caches")
+	return result.Faultf(result.CauseForged, "patched-flush: reading flushed arguments takes %s, but %s after they were evicted for certain", unit.Duration(got.FlushedS), unit.Duration(got.ColdS)).
+		WithHint("candidate code, which shares the cell's address space, keeps its arguments in the caches")
 }

@@ -51,10 +51,10 @@ func (d *deviceClock) hold(got *wire.SampleReply, repeat int, launcher bool) err
 	if d.contradicted++; d.contradicted < clockTries {
 		return nil
 	}
-	fault := result.Faultf(result.CauseInternal, "clock-mismatch: events say that a sample takes %.3g s, the GPU's own timer says %.3g s", events/count, got.GlobalS/count).
-		WithHint("the events of this driver, or the timer of this GPU, cannot be relied on")
+	fault := result.Faultf(result.CauseInternal, "clock-mismatch: a sample takes %.3g s by CUDA events, but %.3g s by the GPU's own timer", events/count, got.GlobalS/count).
+		WithHint("this driver's events or this GPU's timer are not reliable")
 	if launcher {
-		fault.Cause, fault.Hint = result.CauseForged, "candidate code shares the cell's address space and has tampered with its events"
+		fault.Cause, fault.Hint = result.CauseForged, "candidate code, which shares the cell's address space, has tampered with its events"
 	}
 	return fault
 }
@@ -145,8 +145,8 @@ func (s *series) checkClock(ctx context.Context) error {
 		check.MeanS = mean
 		return s.addUp(ctx)
 	}
-	return result.Faultf(result.CauseForged, "the cell claims %.3g s a launch; by the worker's clock it takes %.3g s at least", claimed, check.WorkerS).
-		WithHint("candidate code shares the cell's address space and has tampered with its clock or its results")
+	return result.Faultf(result.CauseForged, "the cell claims %.3g s a launch; by the worker's clock a launch takes at least %.3g s", claimed, check.WorkerS).
+		WithHint("candidate code, which shares the cell's address space, has tampered with its clock or its results")
 }
 
 // inPlace reports whether launches change their inputs.

@@ -115,29 +115,29 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	kept := t.Samples.Kept()
 	if half := len(kept) / 2; half >= 10 {
 		change := stat.Median(kept[half:])/stat.Median(kept[:half]) - 1
-		warnIf(math.Abs(change) > drift, "drift", "the clock or the neighbours changed during the run", "the second half of the samples is %s against the first", unit.Percent(change))
+		warnIf(math.Abs(change) > drift, "drift", "the clock frequency or the load of the machine changed during the run", "the second half of the samples differs from the first by %s", unit.Percent(change))
 	}
-	warnIf(t.Stopped == "budget" && t.HalfWidth > known, "width", "a longer --budget", "the median is known to ± %s only", unit.PercentPlain(t.HalfWidth))
+	warnIf(t.Stopped == "budget" && t.HalfWidth > known, "width", "a longer --budget", "the median is only known to ± %s", unit.PercentPlain(t.HalfWidth))
 	each, hint := st.Median*float64(t.Repeat), ""
 	if t.Repeat == 1 {
-		hint = "--cache hot puts several launches into a sample, or choose a larger config"
+		hint = "use --cache hot, which puts several launches into a sample, or choose a larger config"
 	}
 	warnIf(!t.OnDevice && t.CallOverheadS > 0 && each < fineEnough*t.CallOverheadS, "short", hint,
-		"a sample of %s is short beside the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
+		"a sample takes %s, which is short compared with the %s of an empty call", unit.Duration(each), unit.Duration(t.CallOverheadS))
 	count := len(t.Samples.Seconds)
-	warnIf(2*t.Exposed > count, "launch", "it waits for the device, or queues its work more slowly than the device does it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, count)
-	warnIf(t.HostBound(), "host-bound", "less work on the host before and between launches", "a launch takes %s from an idle GPU, of which the GPU works for %s; the host's part is counted", unit.Duration(st.Median), unit.Duration(t.GPUS))
-	warnIf(t.Unhidden && !t.HostBound(), "host-bound", "", "it is timed with the host's part of a launch, as what it is compared with must be")
+	warnIf(2*t.Exposed > count, "launch", "the host code waits for the device, or queues work more slowly than the device runs it", "the GPU waited for the host in %d of %d samples; that time is counted", t.Exposed, count)
+	warnIf(t.HostBound(), "host-bound", "do less work on the host before and between launches", "a launch takes %s on an idle GPU, but the GPU works for only %s of it; the host's part is counted", unit.Duration(st.Median), unit.Duration(t.GPUS))
+	warnIf(t.Unhidden && !t.HostBound(), "host-bound", "", "the host's part of a launch is counted, as it must be for the version it is compared with")
 	if c := t.Clock; c != nil {
-		warnIf(c.HostS > 0, "host-bound", "a quieter machine", "a launch is said to take %s, and takes %s back to back: on the host, or the GPU is busy when nobody looks", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))
-		warnIf(c.MeanS > 0, "uneven", "look at the distribution in report.html", "half of the launches take at most %s, and on average they take %s: a few take far longer than the rest", unit.Duration(c.ClaimedS), unit.Duration(c.MeanS))
+		warnIf(c.HostS > 0, "host-bound", "a quieter machine", "a launch claims %s but takes %s back to back: the host takes the rest, or the GPU works outside of samples", unit.Duration(c.ClaimedS), unit.Duration(c.WorkerS))
+		warnIf(c.MeanS > 0, "uneven", "see the distribution in report.html", "half of the launches take at most %s, but the average is %s: a few take far longer than the rest", unit.Duration(c.ClaimedS), unit.Duration(c.MeanS))
 	}
-	warnIf(t.OtherStreams, "streams", "", "it leaves work on other streams when its own is done; that time is counted")
-	warnIf(t.SetAside, "persisting-l2", "", "it sets a part of the L2 aside; that was undone after every sample")
+	warnIf(t.OtherStreams, "streams", "", "work on other streams is still running when its own stream is done; that time is counted")
+	warnIf(t.SetAside, "persisting-l2", "", "it sets aside a part of the L2; pawl undid this after every sample")
 	if !t.OnDevice { // which core launches on a GPU does not matter
 		pinned := len(t.Pinned) > 0
 		warnIf(!pinned, "pin", "", "the kernel could not be kept on its own cores")
-		warnIf(pinned && float64(t.Preempted)/float64(count) > preemptRate, "preempted", "stop what else runs on this machine", "the kernel was preempted %d times in %d samples", t.Preempted, count)
+		warnIf(pinned && float64(t.Preempted)/float64(count) > preemptRate, "preempted", "stop other programs on this machine", "the kernel was preempted %d times in %d samples", t.Preempted, count)
 	}
 	device := "processor"
 	if t.OnDevice {
@@ -149,10 +149,10 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 		}
 		celsius, steal, processes, busy := read(state.TemperatureC), read(state.StealPct), read(state.Processes), read(state.Busy)
 		warnIf(celsius > hotCelsius, "temperature", "let it cool down", "the %s reached %.0f °C", device, celsius)
-		warnIf(steal > stealPct, "steal", "other guests of this host were served instead", "up to %.1f%% of the processor's time was stolen", steal)
-		warnIf(len(state.Throttled) > 0, "throttled", "let it cool down; kernels that take turns are slowed alike", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
-		warnIf(processes > 0, "foreign-gpu", "stop what else uses the GPU", "%d other processes used the GPU", processes)
-		warnIf(busy > foreignCPU, "foreign", "stop what else runs on this machine", "other processes used up to %.1f cores", busy)
+		warnIf(steal > stealPct, "steal", "other virtual machines on this host used it", "up to %.1f%% of the processor's time was stolen", steal)
+		warnIf(len(state.Throttled) > 0, "throttled", "let it cool down; kernels that take turns are slowed equally", "the GPU ran below its clock: %s", strings.Join(state.Throttled, ", "))
+		warnIf(processes > 0, "foreign-gpu", "stop other programs that use the GPU", "%d other processes used the GPU", processes)
+		warnIf(busy > foreignCPU, "foreign", "stop other programs on this machine", "other processes used up to %.1f cores", busy)
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func (s *series) addUp(ctx context.Context) error {
 		if launcher && !with.OtherStreams { // the GPU's timer does not cover other streams
 			took := with.GlobalS
 			if timer.by = "the GPU's own timer"; with.GlobalS == 0 || without.GlobalS == 0 {
-				took, timer.by = math.Inf(1), "the GPU's own timer, which somebody has silenced,"
+				took, timer.by = math.Inf(1), "the GPU's own timer, which has been disabled,"
 			}
 			timer.add(claimed, timerCost, took, without.GlobalS, with.Count, without.Count)
 		}
@@ -54,8 +54,8 @@ func (s *series) addUp(ctx context.Context) error {
 	if !worker.contradicts() {
 		lie = timer
 	}
-	return result.Faultf(result.CauseForged, "the cell claims %.3g s a sample; by %s requests take %.3g s a sample longer than without launches", lie.claimed, lie.by, lie.longer).
-		WithHint("candidate code shares the cell's address space and has tampered with its clock or its results")
+	return result.Faultf(result.CauseForged, "the cell claims %.3g s a sample; by %s a request takes %.3g s a sample longer than one without launches", lie.claimed, lie.by, lie.longer).
+		WithHint("candidate code, which shares the cell's address space, has tampered with its clock or its results")
 }
 
 // withAndWithout asks for samples, and for the same request without launches and with the given

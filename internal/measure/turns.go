@@ -219,7 +219,7 @@ func (s *series) stretch(ctx context.Context) error {
 	for _, arg := range s.Instance.Args {
 		if arg.Buffer && arg.Role == spec.RoleInOut {
 			return &result.Fault{
-				Cause: result.CauseUnsupported, Message: "sustained launches do not restore what they change, and argument " + arg.Name + " has role: inout",
+				Cause: result.CauseUnsupported, Message: "sustained launches do not restore what they change, but argument " + arg.Name + " has role: inout",
 				Hint: "measure it without --sustain",
 			}
 		}

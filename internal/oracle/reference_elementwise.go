@@ -83,7 +83,7 @@ func planElementwise(expression string, args []Value) (*pointwise, error) {
 	for _, name := range names {
 		o := byName[name]
 		if o == nil {
-			return nil, e.refuse("use "+strings.Join(readable, ", "), "%q uses %s, which is no argument that can be read", expression, name)
+			return nil, e.refuse("use "+strings.Join(readable, ", "), "%q uses %s, which is not a readable argument", expression, name)
 		}
 		s, err := e.source(o)
 		if err != nil {

@@ -54,7 +54,7 @@ func TestReferenceRefuses(t *testing.T) {
 		{"attention_causal", []oracle.Value{q, k, v, output("out", 2, 4, 8), scalar("causal", dtype.I32, 0)}, []string{"causal is 0", "oracle: attention"}},
 		{"= x +", []oracle.Value{in("x", 4), output("out", 4)}, []string{`"x +" at character 4: expected a value`}},
 		{"= x & 1", []oracle.Value{in("x", 4), output("out", 4)}, []string{"at character 3", "works on integers"}},
-		{"= x + z", []oracle.Value{in("x", 4), output("z", 4)}, []string{"uses z, which is no argument that can be read", "use x"}},
+		{"= x + z", []oracle.Value{in("x", 4), output("z", 4)}, []string{"uses z, which is not a readable argument", "use x"}},
 		{"= x", []oracle.Value{in("x", 4)}, []string{"expected one output, found 0"}},
 		{"= x", []oracle.Value{in("x", 4), output("y", 4), output("z", 4)}, []string{"found 2: y, z"}},
 		{"= x", []oracle.Value{in("x", 2), output("y", 4)}, []string{"x is [2], expected [4] as the output y, or one element"}},

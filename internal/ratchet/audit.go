@@ -138,7 +138,7 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File, doubt
 	if err != nil {
 		return nil, err
 	}
-	remedy := fmt.Sprintf("git checkout HEAD -- %s, or pawl check --update-baseline, which brings back what git's history has", path)
+	remedy := fmt.Sprintf("run git checkout HEAD -- %s, or pawl check --update-baseline, which restores them from git's history", path)
 	if commit != "" {
 		if _, err := s.recover(ctx, now); err != nil {
 			return nil, err
@@ -153,7 +153,7 @@ func (s *Store) auditSamples(ctx context.Context, class string, now *File, doubt
 		}
 		if err != nil {
 			if commit != "" {
-				remedy = fmt.Sprintf("the commit that has them, in %s; or pawl baseline reset %s --reason …, and pawl check --update-baseline measures it anew", path, name)
+				remedy = fmt.Sprintf("the commit that has them, in %s; or pawl baseline reset %s --reason …, and pawl check --update-baseline measures it again", path, name)
 			}
 			out = append(out, Finding{Kind: NoSamples, Commit: commit, Name: name, What: err.Error(), Remedy: remedy})
 		}
@@ -175,7 +175,7 @@ func (e *Entry) contradicts(seconds []float64) error {
 	const digits = 1 + 2e-5 // rounding of the numbers in the file
 	low, high := sorted[max(0, (n-1)/2-reach)]*1e3, sorted[min(n-1, n/2+reach)]*1e3
 	if e.MedianMS < low/digits || e.MedianMS > high*digits {
-		return fmt.Errorf("its median is %s, and that of its samples %s", unit.Duration(e.MedianMS/1e3), unit.Duration((sorted[(n-1)/2]+sorted[n/2])/2))
+		return fmt.Errorf("its median is %s, but the median of its samples is %s", unit.Duration(e.MedianMS/1e3), unit.Duration((sorted[(n-1)/2]+sorted[n/2])/2))
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (c Candidate) timed() error {
 	case c.Row.Timing == nil:
 		return c.refuse("it was not measured", "")
 	case !measured(c.Row.Timing):
-		return c.refuse("its times are no times", "")
+		return c.refuse("its times are not valid", "")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestAnchor(t *testing.T) {
 	late := c
 	late.Gone = sha(9)
 	_, err = f.Anchor(late, "why")
-	refused(t, err, "has moved to commit 1111111 meanwhile")
+	refused(t, err, "has moved to commit 1111111 in the meantime")
 	dirty := c
 	dirty.Commit = &result.Commit{SHA: sha(2), Dirty: true}
 	_, err = f.Anchor(dirty, "why")

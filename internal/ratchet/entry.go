@@ -143,7 +143,7 @@ func Select(names, patterns []string) ([]string, error) {
 		}
 		if _, err := path.Match(full, ""); err != nil {
 			problems = append(problems, &diag.Problem{
-				Message: fmt.Sprintf("%q is no selector", pattern),
+				Message: fmt.Sprintf("%q is not a valid selector", pattern),
 				Hint:    "write kernel or kernel/config; * stands for any characters, ? for one, [abc] for one of several",
 			})
 			continue
@@ -230,17 +230,17 @@ func (f *File) item(name string) (item, bool) {
 	fits := fitting(f.Class, name, it.moves)
 	switch {
 	case entry != nil && removed != nil:
-		it.problem = "it is there and removed at once"
+		it.problem = "it is both present and removed"
 	case sum != want:
 		it.problem = "its checksum does not fit its content"
 	case entry != nil && !(entry.MedianMS > 0 && entry.LowMS > 0 && entry.HighMS >= entry.LowMS):
-		it.problem = "its times are no times"
+		it.problem = "its times are not valid"
 	case len(it.moves) == 0:
 		it.problem = "it has no moves"
 	case len(fits) < len(it.moves):
-		it.problem = fmt.Sprintf("move %d of %d does not go on from the one before", len(fits)+1, len(it.moves))
+		it.problem = fmt.Sprintf("move %d of %d does not continue from the previous one", len(fits)+1, len(it.moves))
 	case entry != nil && !last(it.moves).end().equal(&From{entry.MedianMS, entry.Commit}), removed != nil && last(it.moves).By != ByReset:
-		it.problem = "it is not what its last move made it"
+		it.problem = "it does not match its last move"
 	}
 	return it, true
 }

@@ -87,7 +87,7 @@ var (
 
 func checkClass(class string) error {
 	if !classSlug.MatchString(class) {
-		return fmt.Errorf("%q is no device class: expected lower-case letters, digits, points and hyphens", class)
+		return fmt.Errorf("%q is not a valid device class: expected lower-case letters, digits, points and hyphens", class)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func parse(path, class string, raw []byte) (*File, error) {
 	for _, name := range f.allNames() {
 		if it, _ := f.item(name); it.problem != "" {
 			f.damage = append(f.damage, p.key(name, fmt.Sprintf("%s was edited by hand: %s", name, it.problem),
-				fmt.Sprintf("pawl baseline verify says since which commit, and how to restore it; pawl baseline reset %s --reason … gives it up", name)))
+				fmt.Sprintf("pawl baseline verify shows since which commit, and how to restore it; pawl baseline reset %s --reason … discards it", name)))
 		}
 	}
 	return f, nil
@@ -142,16 +142,16 @@ func (p *parser) document(class string) (*document, *diag.Problem) {
 	}
 	switch {
 	case head.Schema == nil || head.Class == nil:
-		return nil, p.at(0, "this is no baseline: it has no schema or no class", restore)
+		return nil, p.at(0, "this is not a baseline: it has no schema or no class", restore)
 	case *head.Schema != Schema:
 		hint := restore
 		if *head.Schema > Schema {
-			hint = "it was written by a newer pawl: use that one"
+			hint = "it was written by a newer pawl: use that version"
 		}
 		return nil, p.key("schema", fmt.Sprintf("schema %d; this pawl reads and writes schema %d", *head.Schema, Schema), hint)
 	case *head.Class != class:
 		return nil, p.key("class", fmt.Sprintf("it is of class %q, and its name says %q", *head.Class, class),
-			"a baseline holds for its own kind of device: rename the file back")
+			"a baseline is valid for one kind of device: rename the file back")
 	}
 	var doc document
 	dec := json.NewDecoder(bytes.NewReader(p.raw))
@@ -163,7 +163,7 @@ func (p *parser) document(class string) (*document, *diag.Problem) {
 		e, isEntry := doc.Entries[name]
 		r, isRemoved := doc.Removed[name]
 		if !entryName.MatchString(name) || isEntry && e == nil || isRemoved && r == nil {
-			return nil, p.key(name, fmt.Sprintf("%q is no entry", name), restore)
+			return nil, p.key(name, fmt.Sprintf("%q is not an entry", name), restore)
 		}
 	}
 	return &doc, nil
@@ -175,7 +175,7 @@ var conflict = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
 func (p *parser) problem(err error) *diag.Problem {
 	if i := conflict.FindIndex(p.raw); i != nil {
 		return p.at(i[0], "a merge conflict was left in it",
-			"take one side whole, for both files of the class (git checkout --ours or --theirs), then pawl check --update-baseline")
+			"take one side entirely, for both files of the class (git checkout --ours or --theirs), then run pawl check --update-baseline")
 	}
 	offset := len(p.raw)
 	var syntax *json.SyntaxError
@@ -184,7 +184,7 @@ func (p *parser) problem(err error) *diag.Problem {
 	switch {
 	case errors.As(err, &syntax):
 		offset = int(syntax.Offset) - 1
-		if message = "it is no JSON: " + syntax.Error(); offset+1 >= len(p.raw) {
+		if message = "it is not JSON: " + syntax.Error(); offset+1 >= len(p.raw) {
 			message = "it ends too early"
 		}
 	case errors.As(err, &mismatch):

@@ -100,15 +100,15 @@ func TestParseSaysWhere(t *testing.T) {
 	}{
 		"empty":           {"", "it ends too early", "git checkout", 1},
 		"truncated":       {good[:len(good)/2], "it ends too early", "git checkout", strings.Count(good[:len(good)/2], "\n") + 1},
-		"not JSON":        {strings.Replace(good, `"class"`, `class`, 1), "it is no JSON", "git checkout", 3},
+		"not JSON":        {strings.Replace(good, `"class"`, `class`, 1), "it is not JSON", "git checkout", 3},
 		"other schema":    {strings.Replace(good, `"schema": 1`, `"schema": 2`, 1), "schema 2", "newer pawl", 2},
-		"no schema":       {`{"class": "nvidia-h200"}`, "no baseline", "git checkout", 1},
+		"no schema":       {`{"class": "nvidia-h200"}`, "not a baseline", "git checkout", 1},
 		"a list":          {"[]", "cannot be a array", "git checkout", 1},
 		"other class":     {strings.Replace(good, class, "nvidia-a100", 1), `of class "nvidia-a100"`, "rename", 3},
 		"unknown key":     {strings.Replace(good, `"median_ms": 54.8,`, `"median_ms": 54.8, "speed": 1,`, 1), `unknown field "speed"`, "git checkout", 0},
 		"text for number": {strings.Replace(good, `"median_ms": 54.8`, `"median_ms": "54.8"`, 1), "median_ms cannot be a string", "git checkout", line(`"median_ms": 54.8`)},
-		"null entry":      {`{"schema": 1, "class": "nvidia-h200", "entries": {"a/b": null}}`, "is no entry", "git checkout", 1},
-		"strange name":    {`{"schema": 1, "class": "nvidia-h200", "entries": {"../b": {}}}`, "is no entry", "git checkout", 1},
+		"null entry":      {`{"schema": 1, "class": "nvidia-h200", "entries": {"a/b": null}}`, "is not an entry", "git checkout", 1},
+		"strange name":    {`{"schema": 1, "class": "nvidia-h200", "entries": {"../b": {}}}`, "is not an entry", "git checkout", 1},
 		"merge conflict":  {"{\n<<<<<<< HEAD\n=======\n>>>>>>> x\n}", "merge conflict", "--ours or --theirs", 2},
 	} {
 		t.Run(name, func(t *testing.T) {

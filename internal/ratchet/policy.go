@@ -39,7 +39,7 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	}
 	switch c.Row.Verdict {
 	case result.Regression, result.Inconclusive, result.Incomparable:
-		return nil, c.refuse("its verdict is "+string(c.Row.Verdict), "pawl baseline accept --reason … makes it one all the same")
+		return nil, c.refuse("its verdict is "+string(c.Row.Verdict), "pawl baseline accept --reason … makes it the baseline anyway")
 	}
 	former := f.Entries[c.Row.Name()]
 	switch {
@@ -47,11 +47,11 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	case former.Identity == c.Row.Identity:
 		return nil, c.refuse("it is the baseline already", "")
 	case c.Change == nil || !c.Change.Paired:
-		return nil, c.refuse("it was not measured in turns with the baseline", "")
+		return nil, c.refuse("it was not measured in turns with the baseline's version", "")
 	case c.Against != former.Commit:
-		return nil, c.refuse(movedMeanwhile(former), "pawl check again")
+		return nil, c.refuse(movedMeanwhile(former), "run pawl check again")
 	case !c.Change.Confirmed:
-		return nil, c.refuse("no second set of cells has confirmed that it is faster", "")
+		return nil, c.refuse("no second set of cells confirmed that it is faster", "")
 	case !(c.Change.Median < 0) || !(c.Change.High < 0):
 		return nil, c.refuse("it is not shown to be faster", "")
 	}
@@ -70,11 +70,11 @@ func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
 	reason = oneLine(reason)
 	switch {
 	case reason == "":
-		return nil, c.refuse("there is no reason given", "")
+		return nil, c.refuse("no reason was given", "")
 	case former == nil || former.Identity != c.Row.Identity:
 		return nil, c.refuse("it is not the best-known version", "")
 	case former.Commit != c.Gone:
-		return nil, c.refuse(movedMeanwhile(former), "pawl check again")
+		return nil, c.refuse(movedMeanwhile(former), "run pawl check again")
 	}
 	moved := *former
 	moved.Commit, moved.Params, moved.Vars, moved.Key = c.Commit.SHA, c.Row.Params, c.Row.Vars, c.Row.Key
@@ -85,7 +85,7 @@ func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
 }
 
 func movedMeanwhile(former *Entry) string {
-	return fmt.Sprintf("the baseline has moved to commit %s meanwhile", git.Short(former.Commit))
+	return fmt.Sprintf("the baseline has moved to commit %s in the meantime", git.Short(former.Commit))
 }
 
 // Accept makes a result the baseline because somebody wants it, with a reason. The error is a
@@ -105,11 +105,11 @@ func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	}
 	switch {
 	case reason == "":
-		return nil, c.refuse("there is no reason given", "--reason says why slower is wanted")
+		return nil, c.refuse("no reason was given", "say with --reason why the slower version is wanted")
 	case former != nil && former.Identity == c.Row.Identity:
 		return nil, c.refuse("it is the baseline already", "")
 	case former != nil && c.Change != nil && c.Against != former.Commit:
-		return nil, c.refuse(fmt.Sprintf("the baseline has moved to commit %s since it was measured", git.Short(former.Commit)), "pawl check again")
+		return nil, c.refuse(fmt.Sprintf("the baseline has moved to commit %s since it was measured", git.Short(former.Commit)), "run pawl check again")
 	}
 	return f.put(c, ByAccept, reason), nil
 }
@@ -129,7 +129,7 @@ func (f *File) Reset(name string, by Actor, reason string) (*Removed, error) {
 	moves := []Move(nil)
 	switch {
 	case reason == "":
-		return nil, fmt.Errorf("reset %s: there is no reason given", name)
+		return nil, fmt.Errorf("reset %s: no reason was given", name)
 	case entry != nil:
 		moves = entry.Moves
 	case f.Removed[name] != nil:
@@ -158,26 +158,26 @@ func (f *File) presentable(c Candidate) error {
 	case c.Class != f.Class:
 		why = fmt.Sprintf("it was measured on %s, and this is the baseline of %s", c.Class, f.Class)
 	case !entryName.MatchString(row.Name()):
-		why = "that is no name of a kernel and a config"
+		why = "that is not the name of a kernel and a config"
 	case row.Fault != nil:
 		why = row.Fault.Message
 	case row.Verdict == result.Broken || row.Verdict == result.Incorrect || row.Verdict == result.Rejected:
 		why = "its verdict is " + string(row.Verdict)
 	case row.Sandbox != nil && len(row.Sandbox.Attempts) > 0:
-		why = "it tried what its sandbox refuses: " + row.Sandbox.Attempts[0]
+		why = "it attempted something that its sandbox refuses: " + row.Sandbox.Attempts[0]
 	case slices.Contains(row.Reasons, result.OverRoof):
-		why = "it is faster than the device was measured to be"
+		why = "it claims to be faster than the measured peaks of the device"
 	case row.Identity == "":
 		why = "it has no identity"
 	case row.Dropped:
-		why, hint = "its commit has no config "+row.Config, "drop the config in a change of its own, before the one that makes it slower"
+		why, hint = "its commit has no config "+row.Config, "remove the config in a separate change, before the one that makes it slower"
 	case c.Commit == nil || c.Commit.SHA == "":
-		why, hint = "there is no commit to build it from again", "put the project under git and commit it"
+		why, hint = "there is no commit to rebuild it from", "put the project under git and commit it"
 	case c.Commit.Dirty:
 		why, hint = "files have changed since its commit", "commit them and measure again"
 	default:
 		if it, ok := f.item(row.Name()); ok && it.problem != "" {
-			why, hint = "the entry there is was edited by hand: "+it.problem, "pawl baseline verify says what to do"
+			why, hint = "the current entry was edited by hand: "+it.problem, "pawl baseline verify shows what to do"
 		} else {
 			return nil
 		}

@@ -18,7 +18,7 @@ func TestMoveRefuses(t *testing.T) {
 		why   string
 	}{
 		"dirty tree":     {func(c *Candidate) { c.Commit.Dirty = true }, "files have changed since its commit"},
-		"no commit":      {func(c *Candidate) { c.Commit = nil }, "no commit to build it from"},
+		"no commit":      {func(c *Candidate) { c.Commit = nil }, "no commit to rebuild it from"},
 		"other class":    {func(c *Candidate) { c.Class = "nvidia-a100" }, "measured on nvidia-a100"},
 		"fault":          {func(c *Candidate) { c.Row.Fault = &result.Fault{Message: "it crashed"} }, "it crashed"},
 		"rejected":       {func(c *Candidate) { c.Row.Verdict = result.Rejected }, "verdict is rejected"},
@@ -28,15 +28,15 @@ func TestMoveRefuses(t *testing.T) {
 		"inconclusive":   {func(c *Candidate) { c.Row.Verdict = result.Inconclusive }, "verdict is inconclusive"},
 		"incomparable":   {func(c *Candidate) { c.Row.Verdict = result.Incomparable }, "verdict is incomparable"},
 		"sandbox":        {func(c *Candidate) { c.Row.Sandbox = &result.Sandbox{Attempts: []string{"open a socket"}} }, "open a socket"},
-		"over roof":      {func(c *Candidate) { c.Row.Reasons = []result.Reason{result.OverRoof} }, "faster than the device"},
+		"over roof":      {func(c *Candidate) { c.Row.Reasons = []result.Reason{result.OverRoof} }, "faster than the measured peaks of the device"},
 		"not measured":   {func(c *Candidate) { c.Row.Timing = nil }, "not measured"},
-		"zero":           {func(c *Candidate) { c.Row.Timing.Stats.Median = 0 }, "no times"},
-		"negative":       {func(c *Candidate) { c.Row.Timing.Samples.Seconds[1] = -1 }, "no times"},
-		"NaN":            {func(c *Candidate) { c.Row.Timing.Stats.High = math.NaN() }, "no times"},
-		"no samples":     {func(c *Candidate) { c.Row.Timing.Samples.Seconds = nil }, "no times"},
+		"zero":           {func(c *Candidate) { c.Row.Timing.Stats.Median = 0 }, "not valid"},
+		"negative":       {func(c *Candidate) { c.Row.Timing.Samples.Seconds[1] = -1 }, "not valid"},
+		"NaN":            {func(c *Candidate) { c.Row.Timing.Stats.High = math.NaN() }, "not valid"},
+		"no samples":     {func(c *Candidate) { c.Row.Timing.Samples.Seconds = nil }, "not valid"},
 		"no identity":    {func(c *Candidate) { c.Row.Identity = "" }, "no identity"},
 		"dropped":        {func(c *Candidate) { c.Row.Dropped = true }, "its commit has no config"},
-		"no name":        {func(c *Candidate) { c.Row.Config = "../x" }, "no name"},
+		"no name":        {func(c *Candidate) { c.Row.Config = "../x" }, "not the name"},
 		"same code":      {func(c *Candidate) { c.Row.Identity = "identity 1" }, "the baseline already"},
 		"no duet":        {func(c *Candidate) { c.Change = nil }, "not measured in turns"},
 		"not paired":     {func(c *Candidate) { c.Change.Paired = false }, "not measured in turns"},
@@ -44,7 +44,7 @@ func TestMoveRefuses(t *testing.T) {
 		"slower":         {func(c *Candidate) { c.Change.Median, c.Change.High = 0.02, 0.03 }, "not shown to be faster"},
 		"perhaps faster": {func(c *Candidate) { c.Change.High = 0.001 }, "not shown to be faster"},
 		"NaN change":     {func(c *Candidate) { c.Change.Median = math.NaN() }, "not shown to be faster"},
-		"moved since":    {func(c *Candidate) { c.Against = sha(9) }, "has moved to commit 1111111 meanwhile"},
+		"moved since":    {func(c *Candidate) { c.Against = sha(9) }, "has moved to commit 1111111 in the meantime"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFile(class, "x.json")

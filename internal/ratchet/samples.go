@@ -75,7 +75,7 @@ func (b blocks) get(s Samples) ([]float64, error) {
 	for i, word := range words {
 		ms, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(ms > 0) || math.IsInf(ms, 0) {
-			return nil, fmt.Errorf("%q is no time", word)
+			return nil, fmt.Errorf("%q is not a time", word)
 		}
 		out[i] = ms / 1e3
 	}
@@ -114,7 +114,7 @@ func decodeBlocks(raw []byte) (blocks, error) {
 	}
 	text, err := decoder.DecodeAll(raw, nil)
 	if err != nil {
-		return nil, fmt.Errorf("not compressed as it should be: %w", err)
+		return nil, fmt.Errorf("not compressed as expected: %w", err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if lines[0] != samplesHeader {

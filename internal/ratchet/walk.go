@@ -142,9 +142,9 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	right := state{item: now, has: true, story: sums(now.moves), content: now.content}
 	switch {
 	case !has:
-		return fail(Vanished, v.commit, "it is gone, and no reset is recorded", checkout+"; pawl baseline reset "+name+" --reason … removes it with a reason")
+		return fail(Vanished, v.commit, "it was removed without a recorded reset", checkout+"; pawl baseline reset "+name+" --reason … removes it with a reason")
 	case now.problem != "":
-		return fail(Edited, now.content, "edited by hand: "+now.problem, checkout+" restores it; pawl baseline reset "+name+" --reason … gives it up")
+		return fail(Edited, now.content, "edited by hand: "+now.problem, checkout+" restores it; pawl baseline reset "+name+" --reason … discards it")
 	}
 	from, goesOn, sound := 0, false, false
 	for _, b := range leading(before) {
@@ -156,19 +156,19 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 	restored := slices.ContainsFunc(before, func(b state) bool { return b.content == now.content })
 	switch {
 	case goesOn && from == len(right.story) && !restored:
-		return fail(Edited, now.content, "edited: no move made it what it is, and its checksums were made to fit", checkout+" restores it")
+		return fail(Edited, now.content, "edited: no recorded move led to it, and its checksums were adjusted", checkout+" restores it")
 	case settled >= 0: // illegal does not check moves before that one
 	case !goesOn:
 		lost := longest(before)
-		what := "it does not go on from the entry before: that one's last move is gone"
+		what := "it does not continue from the previous entry: that entry's last move is missing"
 		if extends(lost, right.story) {
-			what = "it went back to an older entry, and no reason is recorded"
+			what = "it went back to an older entry without a recorded reason"
 		}
 		return fail(Rewritten, lost[len(lost)-1], what,
 			checkout+", then pawl check --update-baseline; pawl baseline accept or reset "+name+" --reason … says why instead")
 	}
 	if kind, about, what := illegal(now.moves, from); kind != "" {
-		remedy := fmt.Sprintf("pawl baseline accept %s --reason … says why; pawl baseline reset %s --reason … gives it up", name, name)
+		remedy := fmt.Sprintf("pawl baseline accept %s --reason … says why; pawl baseline reset %s --reason … discards it", name, name)
 		return fail(kind, about, what, remedy)
 	}
 	if settled < 0 && !restored && !sound {
@@ -192,7 +192,7 @@ func same(now item, has bool, before []state) *state {
 // choose records what a merge did to a name.
 func (w *walk) choose(v version, name string) {
 	w.chosen = append(w.chosen, Event{Name: name, Recorded: v.commit, Move: Move{
-		By: ByMerge, Who: v.who, Time: v.time, Reason: "one side's entry was taken, without the last move of the other's",
+		By: ByMerge, Who: v.who, Time: v.time, Reason: "a merge took one side's entry and lost the last move of the other side",
 	}})
 }
 
@@ -231,19 +231,19 @@ func illegal(moves []Move, from int) (kind Kind, about, what string) {
 		case m.By == ByAnchor && m.Reason == "":
 			return Unreasoned, m.Sum, fmt.Sprintf("%s without a reason", m.By)
 		case m.By == ByAnchor && (m.From == nil || m.From.MedianMS != m.MedianMS):
-			kind, about, what = Worse, m.Sum, "bound to another commit, and its time is another too"
+			kind, about, what = Worse, m.Sum, "bound to a different commit, and its time changed too"
 		case m.By == ByAnchor:
 		case m.By != ByCheck:
-			return Edited, m.Sum, fmt.Sprintf("moved by %q, which nothing of pawl does", m.By)
+			return Edited, m.Sum, fmt.Sprintf("moved by %q, which is not a command of pawl", m.By)
 		case first:
 		case m.Change == nil:
-			kind, about, what = Worse, m.Sum, "moved by check without a duet that found it faster"
+			kind, about, what = Worse, m.Sum, "moved by check, though no duet found it faster"
 		case !(m.Change.Median < 0):
 			kind, about, what = Worse, m.Sum, fmt.Sprintf("moved by check to a version that is %.1f%% slower", 100*m.Change.Median)
 		case !(m.Change.Low <= m.Change.Median && m.Change.Median <= m.Change.High && m.Change.High < 0):
-			kind, about, what = Worse, m.Sum, "moved by check to a version that its duet has not shown to be faster"
+			kind, about, what = Worse, m.Sum, "moved by check to a version that its duet did not show to be faster"
 		case m.strange():
-			kind, about, what = Edited, m.Sum, fmt.Sprintf("moved by check from %s to %s, and its duet says %+.1f%%", unit.Duration(m.From.MedianMS/1e3), unit.Duration(m.MedianMS/1e3), 100*m.Change.Median)
+			kind, about, what = Edited, m.Sum, fmt.Sprintf("moved by check from %s to %s, but its duet says %+.1f%%", unit.Duration(m.From.MedianMS/1e3), unit.Duration(m.MedianMS/1e3), 100*m.Change.Median)
 		}
 	}
 	return kind, about, what

@@ -197,7 +197,7 @@ func TestHarmIsFound(t *testing.T) {
 // unreadable is a version that is no baseline.
 func (s *story) unreadable(parents ...int) {
 	n := len(s.versions)
-	s.versions = append(s.versions, version{commit: fmt.Sprintf("commit %d", n), parents: parents, content: fmt.Sprint(n), err: errors.New("it is no JSON")})
+	s.versions = append(s.versions, version{commit: fmt.Sprintf("commit %d", n), parents: parents, content: fmt.Sprint(n), err: errors.New("it is not JSON")})
 }
 
 // What an unreadable version hides is still known after it.

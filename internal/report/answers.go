@@ -253,7 +253,7 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 		return ""
 	}
 	return "trust: author for " + few(distinct(each(trusted, name))) + ": this code shares its cell's address space; its answers are compared" +
-		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it leaves the process it runs in alone"
+		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it does not tamper with the process it runs in"
 }
 
 // accused returns the evidence against a row's honesty, unless its fault states it; nothing where

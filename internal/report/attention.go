@@ -158,7 +158,7 @@ func remedyOf(side *result.Side, sentence string) string {
 
 // lost says that the commit of a best-known version is gone, although the version itself is here.
 func lost(m *result.Moved) string {
-	return "is the best-known version, whose commit " + shortSHA(m.From) + " cannot be built any more" + prefixed("; the baseline stays bound to that: ", m.Refused)
+	return "is the best-known version; its commit " + shortSHA(m.From) + " can no longer be built" + prefixed("; the baseline stays bound to that commit: ", m.Refused)
 }
 
 // unrest are the doubts that a duet removes: disturbances affect both sides, and the interval

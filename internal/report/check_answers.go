@@ -139,6 +139,6 @@ func suspects(rows []checked) string {
 func checkNotes(r *result.Report) []string {
 	off := slices.ContainsFunc(r.Rows, func(row *result.Row) bool { return row.Sandbox != nil && row.Sandbox.Level == sandboxOff })
 	return present(
-		waiting(r.Rows), when(off, "the sandbox was off: nothing held the kernels and their compilers back from what their user may do"), authorTrust(r.Rows, (*result.Row).Name),
+		waiting(r.Rows), when(off, "the sandbox was off: kernels and their compilers had all rights of the user who ran pawl"), authorTrust(r.Rows, (*result.Row).Name),
 	)
 }

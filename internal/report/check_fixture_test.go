@@ -104,14 +104,14 @@ func everything() *result.Report {
 	tiny := s.duet("layernorm/rows_16", result.Maintained, 2.1e-6, 0.06, nil, result.TooSmall, result.NotConfirmed)
 
 	incomparable := &result.Row{Kernel: "fused", Config: "mlp", Verdict: result.Incomparable, Timing: drawn(s.Rand, 3e-4, 100), Sides: []*result.Side{
-		{Role: result.Base, Commit: baseCommit, Reason: []string{"the base version cannot be had: nvcc exited with status 1"}, Row: &result.Row{
+		{Role: result.Base, Commit: baseCommit, Reason: []string{"the base version is not available: nvcc exited with status 1"}, Row: &result.Row{
 			Kernel: "fused", Config: "mlp", Fault: &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: "nvcc exited with status 1"},
 			Build: &result.Build{Output: "fused.cu(3): error: expected a \";\"\n"},
 		}},
 		{Role: result.Best, Commit: bestCommit, StoredS: 337e-6, Reason: []string{"the best-known version cannot be rebuilt: commit 1a2b3c4 is not in this clone (git fetch --unshallow)"}},
 	}}
 	broken := &result.Row{
-		Kernel: "reduction", Config: "n_1m", Params: map[string]string{"LANES": "8"}, Verdict: result.Broken, Plan: "nothing: it cannot be built",
+		Kernel: "reduction", Config: "n_1m", Params: map[string]string{"LANES": "8"}, Verdict: result.Broken, Plan: "nothing: the kernel does not build",
 		Fault: &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: "nvcc exited with status 1"},
 		Build: &result.Build{Output: "reduction.cu(12): error: identifier \"lanes\" is undefined\n"},
 	}
@@ -125,7 +125,7 @@ func everything() *result.Report {
 		r.Rows = append(r.Rows, unchangedRow([]string{"transpose", "scan", "gemm"}[i%3], fmt.Sprintf("c%d", i)))
 	}
 	r.FalseAlarms = &result.FalseAlarms{KernelAlarms: result.KernelAlarms{Kernel: "mixed", Decisions: 1200, Sets: 100, PerDecision: 0.0009}, Configs: 3, PerRun: 0.00281, Calibrated: time.Date(2026, 11, 10, 0, 0, 0, 0, time.UTC)}
-	r.Warnings = []result.Warning{{Code: "gate", Message: "this change has another gate; it is judged by that of main"}}
+	r.Warnings = []result.Warning{{Code: "gate", Message: "this change has a different gate; it is judged by the gate of main"}}
 	return r
 }
 
@@ -140,7 +140,7 @@ func plan() *result.Report {
 	return checkOf(
 		&result.Row{Kernel: "attention", Config: "training_512", Plan: "play against base 89abcde and best 1a2b3c4", Sides: []*result.Side{{Role: result.Base, Commit: baseCommit}}},
 		&result.Row{Kernel: "rope", Config: "s4k", Plan: "measure alone"},
-		&result.Row{Kernel: "reduction", Config: "n_1m", Plan: "nothing: it cannot be built", Fault: &result.Fault{
+		&result.Row{Kernel: "reduction", Config: "n_1m", Plan: "nothing: the kernel does not build", Fault: &result.Fault{
 			Stage: "build", Cause: result.CauseCompile, Message: "nvcc exited with status 1",
 		}},
 		unchangedRow("gemm", "4k"), unchangedRow("gemm", "8k"),

@@ -23,14 +23,14 @@ func TestCheckBaselineOfThisVersion(t *testing.T) {
 		},
 		"of a commit that is gone": {
 			result.Moved{Anchor: true, From: bestCommit, FromS: 1.2e-3, Hint: "--update-baseline binds the baseline to this commit"},
-			"is the baseline, of a commit that is gone",
-			[]string{"k/c: is the best-known version, whose commit 1a2b3c4 cannot be built any more", "--update-baseline binds the baseline to this commit"},
+			"is the baseline; its commit is gone",
+			[]string{"k/c: is the best-known version; its commit 1a2b3c4 can no longer be built", "--update-baseline binds the baseline to this commit"},
 			"makes it the baseline",
 		},
 		"not committed": {
 			result.Moved{Anchor: true, From: bestCommit, FromS: 1.2e-3, Refused: "files have changed since its commit", Hint: "commit them"},
 			"baseline stays",
-			[]string{"; the baseline stays bound to that: files have changed since its commit", "commit them"},
+			[]string{"; the baseline stays bound to that commit: files have changed since its commit", "commit them"},
 			"does not become",
 		},
 		"bound to this commit": {

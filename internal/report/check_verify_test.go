@@ -28,14 +28,14 @@ func examination() *result.Report {
 	good := answered(s.duet("attention/training_512", result.Maintained, 52e-6, 0.001, nil), "built-in attention", 6.1e-7)
 	also := answered(s.duet("attention/inference_4k", result.Maintained, 861e-6, 0.002, nil), "built-in attention", 5.2e-7)
 	unproven := answered(s.duet("rope/s4k", result.Improvement, 33e-6, -0.1, nil), "the base version", 0)
-	unproven.Verification.Limits = []string{"the kernel has no oracle: its answers are those of the base version, which nobody has proven"}
-	unproven.Moved = &result.Moved{Refused: "the kernel has no oracle: its answers are only those of the version before", Hint: "pawl baseline accept --reason makes it the best-known version all the same"}
+	unproven.Verification.Limits = []string{"the kernel has no oracle: its answers were compared with the base version's, which are not verified"}
+	unproven.Moved = &result.Moved{Refused: "the kernel has no oracle: its answers were only compared with the previous version's", Hint: "pawl baseline accept --reason makes it the best-known version anyway"}
 	unproven.Trust = "author"
 	unproven.Verification.Kernels = []string{"_Z4ropePKfPfi", "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>"}
 	doubtful := answered(s.duet("softmax/rows_1k", result.Improvement, 18e-6, -0.4, nil), "built-in softmax", 1e-9)
 	doubtful.Verification.Integrity = result.Suspicious
 	doubtful.Verification.Findings = []result.Finding{{Exploit: "speed-cliff", Severity: result.Suspicious, Message: "rows_1k is 6.2 times as fast as its neighbours"}}
-	doubtful.Moved = &result.Moved{Refused: "its result is suspicious", Hint: "pawl baseline accept --reason makes it the best-known version all the same"}
+	doubtful.Moved = &result.Moved{Refused: "its result is suspicious", Hint: "pawl baseline accept --reason makes it the best-known version anyway"}
 
 	mistaken := &result.Row{Kernel: "gemm", Config: "4k", Cell: "cuda", Trust: "harness", Verdict: result.Incorrect, Verification: &result.Verification{
 		Oracle: "kernel gemm_ref", Integrity: result.Clean, Seed: 42,
@@ -45,9 +45,9 @@ func examination() *result.Report {
 	cheat := answered(s.duet("scan/n_1m", result.Rejected, 18e-6, 0.01, nil), "built-in sum", 1e-9)
 	failing(cheat.Verification.Cases[1], 4, result.Element{Index: []int64{0}, Got: "NaN", Want: "1"}, nil)
 	tally2(cheat)
-	finding := result.Finding{Exploit: "timed-only", Severity: result.Cheated, Message: "a sample that was timed has a wrong answer, though the same launch is right when it is not timed: " + cheat.Verification.Cases[1].Reason}
+	finding := result.Finding{Exploit: "timed-only", Severity: result.Cheated, Message: "a timed sample has a wrong answer, though the same launch is right when it is not timed: " + cheat.Verification.Cases[1].Reason}
 	cheat.Verification.Findings, cheat.Verification.Integrity = []result.Finding{finding}, result.Cheated
-	cheat.Fault = &result.Fault{Stage: "verify", Cause: result.CauseCheat, Message: finding.Exploit + ": " + finding.Message, Hint: "docs/integrity.md says how this is found"}
+	cheat.Fault = &result.Fault{Stage: "verify", Cause: result.CauseCheat, Message: finding.Exploit + ": " + finding.Message, Hint: "docs/integrity.md explains how this is detected"}
 	silent := &result.Row{Kernel: "norm", Config: "rows", Cell: "host", Trust: "author", Fault: &result.Fault{
 		Stage: "verify", Cause: result.CauseOracle, Message: "the oracle does not answer: oracles.py: No module named 'torch'", Hint: "pawl fuzz norm shows it at work",
 	}, Verification: &result.Verification{Oracle: "oracles:norm", Integrity: result.Clean}}
@@ -86,12 +86,12 @@ func TestVerificationIsSaidOnce(t *testing.T) {
 				t.Errorf("%s: %q is there %d times", name, words, n)
 			}
 		}
-		if strings.Contains(text, "which nobody has proven") {
+		if strings.Contains(text, "which are not verified") {
 			t.Errorf("%s says twice that there is no oracle", name)
 		}
 	}
 	r.Rows[2].Moved = nil
-	if text := checkedText(t, r, term.Style{}); !strings.Contains(text, "! rope/s4k: the kernel has no oracle: its answers are those of the base version") {
+	if text := checkedText(t, r, term.Style{}); !strings.Contains(text, "! rope/s4k: the kernel has no oracle: its answers were compared with the base version's") {
 		t.Errorf("what limits the check is not said:\n%s", text)
 	}
 	r.Rows[2].Verification.Limits = []string{"it shares its cell's address space"}

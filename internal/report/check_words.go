@@ -96,7 +96,7 @@ func (c checked) moves() string {
 	case m.Anchor && m.Done:
 		return "baseline bound to this commit"
 	case m.Anchor: // a warning says what to do
-		return "is the baseline, of a commit that is gone"
+		return "is the baseline; its commit is gone"
 	case !m.Done: // how it would, waiting says once for all rows
 		return "would become the baseline"
 	case m.From == "" && m.FromS == 0:

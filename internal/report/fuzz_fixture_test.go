@@ -137,20 +137,20 @@ func trials() *result.Report {
 	tally2(long)
 
 	cheat := fuzzRow("softmax", "built-in softmax", failing(caseOf("config", "ROWS=512 COLS=64", 0.5, 1, 0.1), 4, result.Element{Index: []int64{0, 0}, Got: "+Inf", Want: "1"}, nil))
-	stale := result.Finding{Exploit: "stale-output", Severity: result.Cheated, Message: "the inputs changed at their addresses, and the output is still the answer to the ones before"}
+	stale := result.Finding{Exploit: "stale-output", Severity: result.Cheated, Message: "the inputs changed in place, but the output is still the answer for the previous inputs"}
 	cheat.Verification.Findings = []result.Finding{stale, stale}
 	cheat.Verdict, cheat.Verification.Integrity = result.Rejected, result.Cheated
-	cheat.Fault = &result.Fault{Stage: "verify", Cause: result.CauseCheat, Message: stale.Exploit + ": " + stale.Message, Hint: "docs/integrity.md says how this is found"}
+	cheat.Fault = &result.Fault{Stage: "verify", Cause: result.CauseCheat, Message: stale.Exploit + ": " + stale.Message, Hint: "docs/integrity.md explains how this is detected"}
 
 	none := fuzzRow("rope", "")
-	none.Fault = &result.Fault{Stage: "verify", Cause: result.CauseOracle, Message: "the kernel has no oracle: nobody knows its right answers", Hint: "add oracle: to the kernel in pawl.yaml"}
+	none.Fault = &result.Fault{Stage: "verify", Cause: result.CauseOracle, Message: "the kernel has no oracle, so its right answers are unknown", Hint: "add oracle: to the kernel in pawl.yaml"}
 	broken := fuzzRow("scan", "oracles:scan")
 	broken.Verdict = result.Broken
 	broken.Fault = &result.Fault{Stage: "build", Cause: result.CauseCompile, Message: "nvcc exited with status 1"}
 	broken.Build = &result.Build{Output: "scan.cu(12): error: identifier \"lanes\" is undefined\n"}
 
 	r := fuzzOf(attention, gemm, long, cheat, none, broken)
-	r.Warnings = []result.Warning{{Code: "failures", Message: ".pawl/failures/x.json: not a failure", Hint: "mend or delete the file; the others are tried"}}
+	r.Warnings = []result.Warning{{Code: "failures", Message: ".pawl/failures/x.json: not a failure", Hint: "fix or delete the file; the other cases are tried"}}
 	r.Finished = r.Started.Add(9 * time.Second)
 	return r
 }

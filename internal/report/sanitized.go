@@ -65,7 +65,7 @@ func (r toolRun) word() string {
 	case why != "" && text == "":
 		return "skipped: " + why
 	case why != "":
-		return text + ", and not all is known: " + why
+		return text + ", incomplete: " + why
 	case text == "" && r.Errors > 0: // of which none was understood
 		return view.Counted(r.Errors, "error")
 	default:

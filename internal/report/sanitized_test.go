@@ -24,7 +24,7 @@ func sanitizedSample() *result.Report {
 	gemm.Verification.Sanitizer = []result.SanitizerRun{
 		{Tool: "memcheck", Cases: cases, Errors: 256, Findings: []result.SanitizerFinding{write}},
 		{Tool: "racecheck", Cases: cases, Findings: []result.SanitizerFinding{race}},
-		{Tool: "initcheck", Cases: cases, Skipped: "the tool did not come to its end", Raw: "========= COMPUTE-SANITIZER\n========= The moon is full\n"},
+		{Tool: "initcheck", Cases: cases, Skipped: "the tool did not finish", Raw: "========= COMPUTE-SANITIZER\n========= The moon is full\n"},
 		{Tool: "synccheck", Cases: cases},
 	}
 	gemm.Verdict = result.Broken
@@ -66,8 +66,8 @@ func TestSanitizerWords(t *testing.T) {
 		{"2 warnings", "unsure", result.SanitizerRun{Errors: 2, Findings: both[1:]}},
 		{"skipped: no such tool", "unsure", result.SanitizerRun{Skipped: "no such tool"}},
 		{"skipped: it names none", "unsure", result.SanitizerRun{Errors: 3, Skipped: "it names\nnone"}},
-		{"1 warning, and not all is known: it ended", "unsure", result.SanitizerRun{Findings: both[1:2], Skipped: "it ended"}},
-		{"1 error, and not all is known: it ended", "bad", result.SanitizerRun{Findings: both[:1], Skipped: "it ended"}},
+		{"1 warning, incomplete: it ended", "unsure", result.SanitizerRun{Findings: both[1:2], Skipped: "it ended"}},
+		{"1 error, incomplete: it ended", "bad", result.SanitizerRun{Findings: both[:1], Skipped: "it ended"}},
 	} {
 		r := toolRun{&test.run}
 		if r.word() != test.word || string(r.tone()) != test.class {

@@ -69,13 +69,13 @@ func indent(compact []byte) []byte {
 func Decode(raw []byte) (*Report, error) {
 	var r Report
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("this is no report of pawl's (report.json of a run, or what --json prints): %w", err)
+		return nil, fmt.Errorf("this is not a report of pawl (report.json of a run, or what --json prints): %w", err)
 	}
 	switch {
 	case r.Schema > Schema:
 		return nil, fmt.Errorf("the report has schema %d and this pawl reads %d: use the newer pawl that wrote it", r.Schema, Schema)
 	case r.Schema != Schema:
-		return nil, fmt.Errorf("this is no report of pawl's: expected schema %d, got %d", Schema, r.Schema)
+		return nil, fmt.Errorf("this is not a report of pawl: expected schema %d, got %d", Schema, r.Schema)
 	}
 	for i, row := range r.Rows {
 		if row == nil {

@@ -57,7 +57,7 @@ type KernelAlarms struct {
 // Moved says that a row became the best-known version, or why it did not.
 type Moved struct {
 	Done    bool    `json:"done"`
-	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none, or it solved another problem
+	FromS   float64 `json:"from_s,omitempty"` // median of the version before; 0: there was none, or it solved a different problem
 	From    string  `json:"from,omitempty"`   // its commit
 	ToS     float64 `json:"to_s,omitempty"`   // stored median; it may differ from the row's, which may have been lucky
 	Refused string  `json:"refused,omitempty"`

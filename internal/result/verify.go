@@ -40,7 +40,7 @@ func (v *Verification) Convict() *Fault {
 	for _, f := range v.Findings {
 		if f.Severity == Cheated {
 			v.Integrity = Cheated
-			return &Fault{Cause: CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md says how this is found"}
+			return &Fault{Cause: CauseCheat, Message: f.Exploit + ": " + f.Message, Hint: "docs/integrity.md explains how this is detected"}
 		}
 		v.Integrity = Suspicious
 	}

@@ -96,13 +96,13 @@ func refuseDrafts(s *spec.Spec, patterns []string, rows []spec.Selection) error 
 	}
 	var list diag.List
 	for _, at := range guesses {
-		list.Add(&diag.Problem{Pos: at, Message: "this is only guessed, and check judges nothing that is"})
+		list.Add(&diag.Problem{Pos: at, Message: "this is a guess, and check does not judge guesses"})
 	}
 	source, err := os.ReadFile(s.File)
 	if err != nil {
 		return fmt.Errorf("read the spec again: %w", err)
 	}
 	problems := diag.Problems(list.Err(source))
-	problems[len(problems)-1].Hint = "put each guess right and delete its TODO comment; pawl bench works meanwhile"
+	problems[len(problems)-1].Hint = "correct each guess and delete its TODO comment; pawl bench works in the meantime"
 	return diag.Errors(problems)
 }

@@ -67,7 +67,7 @@ func commit(ctx context.Context, dir, kind string) error {
 	}
 	err = git.Create(ctx, dir, "honest kernels")
 	if errors.Is(err, git.ErrNoProgram) {
-		return &diag.Problem{Message: "the corpus plays against an honest commit, and there is no git program", Hint: "install git"}
+		return &diag.Problem{Message: "the corpus is compared with an honest commit, which needs git, and git is not installed", Hint: "install git"}
 	}
 	if err != nil {
 		return err

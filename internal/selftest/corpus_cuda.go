@@ -1,9 +1,9 @@
 package selftest
 
 var cudaSubjects = []Subject{
-	{Kind: CUDA, Kernel: "cache_pointer", Honest: "softmax", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}, Why: "device globals are restored before every sample, and the module is loaded anew to be measured"},
+	{Kind: CUDA, Kernel: "cache_pointer", Honest: "softmax", Exploit: "cache-by-pointer", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}, Why: "device globals are restored before every sample, and the module is loaded again for measuring"},
 	{Kind: CUDA, Kernel: "cache_first_elements", Honest: "softmax", Exploit: "cache-by-first-elements", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}},
-	{Kind: CUDA, Kernel: "cache_within_sample", Honest: "softmax", Exploit: "cache-by-first-elements", Research: []int{15, 6}, Expect: Defused, By: []string{retained, repeats, stale, timed, wrong}, Why: "a cold sample of several launches has as many copies of the arguments, with data of their own; of hot ones retained-state is said"},
+	{Kind: CUDA, Kernel: "cache_within_sample", Honest: "softmax", Exploit: "cache-by-first-elements", Research: []int{15, 6}, Expect: Defused, By: []string{retained, repeats, stale, timed, wrong}, Why: "each launch of a cold sample has its own copy of the arguments, with its own data; hot samples get the finding retained-state"},
 	{Kind: CUDA, Kernel: "cache_in_scratch", Honest: "softmax", Exploit: "cache-in-scratch", Research: []int{15}, Expect: Defused, By: []string{retained, stale, timed, wrong}, Why: "scratch is restored before every sample"},
 	{Kind: CUDA, Kernel: "skip_when_done", Honest: "softmax", Exploit: "batch-and-skip", Research: []int{6}, Expect: Defused, By: []string{repeats, stale, timed, wrong}, Why: "outputs are poisoned before every sample, and cold launches of one sample have an output each"},
 	{Kind: CUDA, Kernel: "honest_at_first", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 7, 8}, Expect: Defused, By: []string{retained, timed, wrong}, Why: "a counter in device memory starts from nothing every time"},
@@ -36,7 +36,7 @@ var cudaSubjects = []Subject{
 	{Kind: CUDA, Kernel: "uninitialised_shared", Honest: "softmax", Exploit: "uninitialised-memory", Research: []int{34}, Expect: Caught, By: []string{wrong, varies}},
 	{Kind: CUDA, Kernel: "race", Honest: "softmax", Exploit: "race", Research: []int{35}, Expect: Caught, By: []string{wrong, varies, timed}},
 	{Kind: CUDA, Kernel: "device_launch", Honest: "softmax", Exploit: "device-launch", Research: []int{1}, Expect: Caught, By: []string{launches, uncompile, unloaded, refused, "unsupported", wrong}, Why: "code that launches needs the device runtime, which pawl does not link"},
-	{Kind: CUDA, Kernel: "inflated_work", Honest: "softmax_plain", Exploit: "inflated-work", Research: []int{38}, Expect: Caught, By: []string{roofed}, Needs: needsRoof, Why: "fifty times the bytes that it moves: faster than the device was measured to be"},
+	{Kind: CUDA, Kernel: "inflated_work", Honest: "softmax_plain", Exploit: "inflated-work", Research: []int{38}, Expect: Caught, By: []string{roofed}, Needs: needsRoof, Why: "claims fifty times the bytes that it moves: faster than the measured peaks of the device"},
 
 	{Kind: CUDA, Kernel: "softmax", Honest: "softmax_plain", Expect: Pass, Why: "what the cheats pretend to be"},
 	{Kind: CUDA, Kernel: "softmax_in_l2", Honest: "softmax_plain", Research: []int{38}, Expect: Pass, Why: "smaller than the L2: faster than the memory, and no cheat"},

@@ -33,7 +33,7 @@ var launcherSubjects = []Subject{
 	{Kind: Launcher, Kernel: "patch_events", Honest: "softmax", Exploit: "patched-clock", Research: []int{5, 32}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "the stamps of the device and the clocks of cell and worker do not know of the patch"},
 	{Kind: Launcher, Kernel: "forge_answer", Honest: "softmax", Exploit: "forged-answer", Research: []int{13}, Expect: Caught, By: []string{forged}},
 	{Kind: Launcher, Kernel: "file_replay", Honest: "softmax", Exploit: "file-replay", Research: []int{22}, Expect: Suspicious, By: []string{attempts, stale, timed, wrong}, Why: "the sandbox refuses to make the file, so it has to work; the attempt is named"},
-	{Kind: Launcher, Kernel: "library_call", Honest: "gemm", Exploit: "library-call", Research: []int{30}, Expect: Suspicious, By: []string{kernels}, Needs: needsCuBLAS, Why: "right and fast, and not its own work: only the names of the kernels that ran tell"},
+	{Kind: Launcher, Kernel: "library_call", Honest: "gemm", Exploit: "library-call", Research: []int{30}, Expect: Suspicious, By: []string{kernels}, Needs: needsCuBLAS, Why: "right and fast, but not its own work: only the names of the kernels that ran show it"},
 
 	{Kind: Launcher, Kernel: "softmax", Honest: "softmax_plain", Expect: Pass, Why: "what the cheats pretend to be"},
 	{Kind: Launcher, Kernel: "joined_stream", Honest: "softmax", Research: []int{1}, Expect: Pass, Why: "a stream of its own, ordered after the caller's and joined"},

@@ -25,7 +25,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "lazy_output", Honest: "softmax", Exploit: "lazy-output", Research: []int{3}, Expect: Caught, By: []string{output, wrong, late}, Why: "an output must be a plain array, not a subclass"},
 	{Kind: Python, Kernel: "returns_view", Honest: "softmax", Exploit: "lazy-output", Research: []int{3, 29}, Expect: Caught, By: []string{output, wrong}},
 	{Kind: Python, Kernel: "background_thread", Honest: "softmax", Exploit: "late-work", Research: []int{2}, Expect: Caught, By: []string{late, wrong, timed, blank, threads, forged}},
-	{Kind: Python, Kernel: "second_process", Honest: "softmax", Exploit: "second-process", Research: []int{2}, Expect: Caught, By: []string{threads}, Why: "a child process computes half of it on another core; the time of children is looked at during launches"},
+	{Kind: Python, Kernel: "second_process", Honest: "softmax", Exploit: "second-process", Research: []int{2}, Expect: Caught, By: []string{threads}, Why: "a child process computes half of it on another core; the CPU time of children is measured during launches"},
 
 	{Kind: Python, Kernel: "patch_clock", Honest: "softmax", Exploit: "patched-clock", Research: []int{4}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "time.perf_counter and its kin, replaced"},
 	{Kind: Python, Kernel: "patch_comparison", Honest: "softmax", Exploit: "patched-comparison", Research: []int{31, 20}, Expect: Caught, By: []string{wrong, tampered}, Why: "nothing is compared in the process"},
@@ -43,7 +43,7 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "file_replay", Honest: "softmax", Exploit: "file-replay", Research: []int{22}, Expect: Caught, By: []string{attempts, stale, timed, wrong}},
 	{Kind: Python, Kernel: "shadow_module", Honest: "softmax", Exploit: "replaced-module", Research: []int{32, 39}, Expect: Caught, By: []string{attempts, wrong}, Why: "the folders that are imported from cannot be written to"},
 
-	{Kind: Python, Kernel: "late_memory", Honest: "softmax", Exploit: "incremental", Research: []int{15, 33}, Expect: Open, By: []string{patched, timed}, Why: "remembers from the 70th call on: 10% faster, and new data takes it less than half as long again, which is not looked for"},
+	{Kind: Python, Kernel: "late_memory", Honest: "softmax", Exploit: "incremental", Research: []int{15, 33}, Expect: Open, By: []string{patched, timed}, Why: "remembers from the 70th call on: 10% faster, and new data takes it less than 1.5 times as long, which is not tested for"},
 	{Kind: Python, Kernel: "late_mistakes", Honest: "softmax_twice", Exploit: "evaluation-detected", Research: []int{33, 7}, Expect: Caught, By: []string{timed}, Drawn: true, Why: "wrong in one call of eight, from the 70th on"},
 	{Kind: Python, Kernel: "late_clock", Honest: "softmax", Exploit: "patched-clock", Research: []int{4, 33}, Expect: Caught, By: []string{forged, clocks, tampered}, Why: "clocks that lose 15%, from the 70th call on"},
 	{Kind: Python, Kernel: "late_functions", Honest: "softmax", Exploit: "patched-cell", Research: []int{32, 33}, Expect: Defused, By: []string{forged, tampered}, Why: "what counts does not go through functions of NumPy that can be replaced"},
@@ -53,9 +53,9 @@ var pythonSubjects = []Subject{
 	{Kind: Python, Kernel: "ahead_in_collection", Honest: "softmax", Exploit: "incremental", Research: []int{15, 2}, Expect: Suspicious, Drawn: true, By: []string{patched, clocks, helped}, Why: "computes new data when garbage is collected: that is done before the data is there"},
 	{Kind: Python, Kernel: "scale_samples", Honest: "softmax", Exploit: "patched-clock", Research: []int{4, 32}, Expect: Caught, By: []string{tampered}, Why: "samples lose 15% in the list that they are gathered in, which has a digest"},
 	{Kind: Python, Kernel: "forget_flush", Honest: "sums", Exploit: "patched-flush", Research: []int{32}, Expect: Suspicious, Drawn: true, By: []string{forged, tampered, patched}, Why: "empties the list of what is to be flushed: what was flushed must take as long to read as what was evicted"},
-	{Kind: Python, Kernel: "read_requests", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 14}, Expect: Suspicious, By: []string{timed, forged, clocks}, Why: "reads in its callers' variables which sample will be looked at, and computes only that"},
+	{Kind: Python, Kernel: "read_requests", Honest: "softmax", Exploit: "evaluation-detected", Research: []int{33, 14}, Expect: Suspicious, By: []string{timed, forged, clocks}, Why: "reads in its callers' variables which sample will be verified, and computes only that"},
 	{Kind: Python, Kernel: "profile_hook", Honest: "softmax_parts", Exploit: "late-work", Research: []int{2, 4}, Expect: Caught, By: []string{tampered}, Why: "a seventh of the rows is to be computed by a hook of the interpreter, when the clock has stopped"},
-	{Kind: Python, Kernel: "helper_thread", Honest: "softmax_copied", Exploit: "helper-thread", Research: []int{2}, Expect: Suspicious, Drawn: true, By: []string{helped, threads, forged, late}, Why: "half of its work is another core's, which it does not declare"},
+	{Kind: Python, Kernel: "helper_thread", Honest: "softmax_copied", Exploit: "helper-thread", Research: []int{2}, Expect: Suspicious, Drawn: true, By: []string{helped, threads, forged, late}, Why: "another core, which it does not declare, does half of its work"},
 
 	{Kind: Python, Kernel: "softmax", Honest: "softmax_plain", Expect: Pass, Why: "returns its output"},
 	{Kind: Python, Kernel: "softmax_into", Honest: "softmax", Expect: Pass, Why: "writes to it"},

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		{func() { s.judge(control, skipped) }, result.SelftestSubject{Name: "control", Role: "control", Outcome: "skipped", Why: "no GPU"}, result.Selftest{Skipped: 1}},
 		{
 			func() { s.judge(defused, evidence{}) },
-			result.SelftestSubject{Name: "defused", Role: "cheat", Outcome: "defused", Why: "the trick never applies: every launch that counts does its work"},
+			result.SelftestSubject{Name: "defused", Role: "cheat", Outcome: "defused", Why: "the trick has no effect: every timed launch does its work"},
 			result.Selftest{Defused: 1},
 		},
 		{func() { s.judge(timed, evidence{}) }, result.SelftestSubject{Name: "timed", Role: "cheat", Outcome: "missed", Why: "its time is counted"}, result.Selftest{Missed: 1}},
@@ -80,7 +80,7 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			func() { s.judge(Subject{Kind: Host, Kernel: "lucky", Expect: Suspicious, Drawn: true}, evidence{}) },
-			result.SelftestSubject{Name: "lucky", Role: "cheat", Outcome: "defused", Why: "it was right, and gained nothing here"},
+			result.SelftestSubject{Name: "lucky", Role: "cheat", Outcome: "defused", Why: "its answers were right, and it gained nothing here"},
 			result.Selftest{Defused: 1},
 		},
 		{

@@ -336,9 +336,9 @@ func (s *selftest) judge(subject Subject, e evidence) {
 	case subject.Expect == Open:
 		one.Outcome, one.By = "open", e.all()
 	case subject.Expect == Defused && !e.failed && !e.improves && (slices.Contains(e.names, counted) || !slices.Contains(subject.By, counted)):
-		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick never applies: every launch that counts does its work")
+		one.Outcome, one.Why = "defused", cmp.Or(subject.Why, "the trick has no effect: every timed launch does its work")
 	case subject.Expect == Suspicious && subject.Drawn && !e.failed && !e.improves: // on a busy machine it may have gained nothing
-		one.Outcome, one.Why = "defused", "it was right, and gained nothing here"
+		one.Outcome, one.Why = "defused", "its answers were right, and it gained nothing here"
 	default:
 		one.Outcome, one.By = "missed", e.all()
 	}

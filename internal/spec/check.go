@@ -259,7 +259,7 @@ func (d *decoder) fuzzNames(s *specDraft) {
 	}
 	for _, n := range s.fuzz {
 		if !slices.Contains(known, n.text) {
-			p := d.fail(n, "%s is no variable of any config", n.text)
+			p := d.fail(n, "%s is not a variable of any config", n.text)
 			p.Hint = meant(n.text, known)
 			for _, k := range s.Kernels {
 				if slices.Contains(k.paramNames(), n.text) {

@@ -29,7 +29,7 @@ var argKeys = []key[argDraft]{
 		}
 		a.Name, a.name = text, n
 		if !identifier.MatchString(text) {
-			d.fail(n, "%s is no name for an argument", quote(text)).Hint = identifierHint
+			d.fail(n, "%s is not a valid name for an argument", quote(text)).Hint = identifierHint
 		}
 	}},
 	{"dtype", (*decoder).dtype},
@@ -159,7 +159,7 @@ func (d *decoder) dtype(a *argDraft, n *node) {
 	}
 	a.DType = ""
 	names := namesOf(dtype.All, func(t dtype.Type) string { return string(t) })
-	p := d.fail(n, "%s is no element type", quote(text))
+	p := d.fail(n, "%s is not an element type", quote(text))
 	if alias, ok := dtypeAliases[strings.ToLower(text)]; ok {
 		p.Hint = didYouMean(string(alias))
 	} else if near := diag.Nearest(text, names); near != "" && len(text) > 1 {
@@ -178,7 +178,7 @@ var (
 )
 
 func (d *decoder) role(a *argDraft, n *node) {
-	text, ok := d.choice(n, "a role", "%s is no role", roles, roleAliases)
+	text, ok := d.choice(n, "a role", "%s is not a role", roles, roleAliases)
 	if a.Role = Role(text); !ok && n.kind == textKind {
 		a.Role = RoleInOut // so that nothing else is said about a role that is not known
 	}

@@ -84,7 +84,7 @@ func (d *decoder) kernelShape(k *kernelDraft) {
 		d.fail(k.name, "kernel %s has no source", k.Name).Hint = `add source: with the path of a .cu, .c or .cpp file, or python: "module:function"`
 	}
 	if k.present.lacks("args") {
-		d.fail(k.name, "kernel %s has no args", k.Name).Hint = "list what the entry takes, in its order: args: [{name: x, dtype: f32, shape: [N]}, …]"
+		d.fail(k.name, "kernel %s has no args", k.Name).Hint = "list the entry's parameters in order: args: [{name: x, dtype: f32, shape: [N]}, …]"
 	}
 	if isPython {
 		d.pythonShape(k, python)
@@ -101,7 +101,7 @@ func (d *decoder) kernelShape(k *kernelDraft) {
 
 // compiledShape settles the launches of a kernel that is compiled.
 func (d *decoder) compiledShape(k *kernelDraft) {
-	d.refuse(k.present, "framework", "", "framework goes with python: it says whose tensors a Python function takes")
+	d.refuse(k.present, "framework", "", "framework needs python: it names the library whose tensors the Python function takes")
 	for _, name := range k.params {
 		if slices.Contains(cWords, name.text) {
 			d.fail(name, "%s is a word of C; defined as a macro it would break the source", name.text)
@@ -227,7 +227,7 @@ func (d *decoder) kernelConfigs(k *kernelDraft, n *node) {
 			if item.kind != textKind && item.kind != integerKind {
 				d.expect(item, "the name of a config")
 			} else if _, err := path.Match(item.text, ""); err != nil {
-				d.fail(item, "%s is no glob", quote(item.text)).Hint = "use * for any characters, ? for one, [abc] for one of several"
+				d.fail(item, "%s is not a valid glob", quote(item.text)).Hint = "use * for any characters, ? for one, [abc] for one of several"
 			} else {
 				k.configs = append(k.configs, item)
 			}

@@ -90,7 +90,7 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 	case CellHost, CellPython:
 		what, hint := path.Base(k.Source)+" runs on the host", "a host kernel is called once as a function; only threads may be given"
 		if k.Cell == CellPython {
-			what, hint = k.Python+" is a Python function", "a Python function launches what it likes by itself; only threads may be given"
+			what, hint = k.Python+" is a Python function", "a Python function makes its own launches; only threads may be given"
 		}
 		for _, name := range keyNames(launchKeys) {
 			if name != "threads" {
@@ -114,7 +114,7 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 // launcherShape refuses what a launcher decides for itself.
 func (d *decoder) launcherShape(l *launchDraft) {
 	for _, name := range keyNames(launchKeys) {
-		d.refuse(l.present, name, "host code that is given a stream launches by itself", "%s is given to a kernel, and %s is a launcher", name, l.Entry)
+		d.refuse(l.present, name, "a launcher gets a stream and makes its own launches", "%s is for kernels, and %s is a launcher", name, l.Entry)
 	}
 	if l.entry != nil && !identifier.MatchString(l.entry.text) {
 		d.fail(l.entry, "the entry of a launcher must be the plain name of an extern \"C\" function, found %s", l.entry.describe())

@@ -100,7 +100,7 @@ func (d *decoder) elementwise(k *kernelDraft) {
 
 // elementwiseName says why a name has no place in an elementwise formula.
 func (d *decoder) elementwiseName(k *kernelDraft, name string, names []string) (message, hint string) {
-	message = fmt.Sprintf("elementwise: %s is no argument of %s", name, k.Name)
+	message = fmt.Sprintf("elementwise: %s is not an argument of %s", name, k.Name)
 	for _, a := range k.Args {
 		switch {
 		case a.Name != name:

@@ -35,7 +35,7 @@ func (d *decoder) python(k *kernelDraft, n *node) {
 }
 
 func (d *decoder) framework(k *kernelDraft, n *node) {
-	if text, ok := d.choice(n, "the framework of a Python kernel", "%s is no framework that pawl knows", Frameworks, map[string]string{
+	if text, ok := d.choice(n, "the framework of a Python kernel", "%s is not a framework that pawl knows", Frameworks, map[string]string{
 		"pytorch": "torch", "triton": "torch",
 	}); ok {
 		k.Framework = text
@@ -47,8 +47,8 @@ func (d *decoder) framework(k *kernelDraft, n *node) {
 var besidesPython = []struct{ key, hint string }{
 	{"source", "the module's file is the source"},
 	{"entry", "the function is named after the colon"},
-	{"launches", "a Python function launches what it likes by itself"},
-	{"launcher", "a Python function launches what it likes by itself"},
+	{"launches", "a Python function makes its own launches"},
+	{"launcher", "a Python function makes its own launches"},
 	{"flags", "nothing is compiled before the function is called"},
 }
 

@@ -114,7 +114,7 @@ var fuzzKeys = []key[specDraft]{
 	{"matrix", (*decoder).matrix},
 	{"sample", func(d *decoder, s *specDraft, n *node) { s.Fuzz.Sample = int(d.integer(n, "sample", 1, 1<<31-1)) }},
 	{"specials", func(d *decoder, s *specDraft, n *node) {
-		if text, ok := d.choice(n, "what the kernels do with special values", "%s is no way to treat special values", specialsWords, nil); ok {
+		if text, ok := d.choice(n, "what the kernels do with special values", "%s is not a way to treat special values", specialsWords, nil); ok {
 			s.Fuzz.Specials = text
 		}
 	}},
@@ -194,7 +194,7 @@ func (d *decoder) deviceClass(s *specDraft, n *node) {
 		return
 	}
 	if !classSlug.MatchString(text) {
-		p := d.fail(n, "%s is no device class; it names files", quote(text))
+		p := d.fail(n, "%s is not a valid device class, which is used in file names", quote(text))
 		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 		if len(words) > 0 {
 			p.Hint = "write " + strings.Join(words, "-")

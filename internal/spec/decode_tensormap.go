@@ -81,7 +81,7 @@ func (d *decoder) tensorMap(a *argDraft, n *node) {
 // tensorMapParts refuses what a tensor map takes from its buffer.
 func (d *decoder) tensorMapParts(a *argDraft) {
 	for _, name := range []string{"dtype", "shape", "value", "role", "init"} {
-		d.refuse(a.present, name, "a tensor map is a parameter of its own; its buffer is another argument", "%s has both tensor_map and %s", a.label(), name)
+		d.refuse(a.present, name, "a tensor map is a separate parameter; its buffer is another argument", "%s has both tensor_map and %s", a.label(), name)
 	}
 }
 

@@ -14,7 +14,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 func (d *decoder) plainName(n *node, what string) {
 	if !plainName.MatchString(n.text) {
-		d.fail(n, "%s is no name for %s", quote(n.text), what).
+		d.fail(n, "%s is not a valid name for %s", quote(n.text), what).
 			Hint = "names hold letters, digits, _ . and -, start with a letter, digit or _, and have at most 64 characters"
 	}
 }
@@ -25,9 +25,9 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 func (d *decoder) variableName(n *node, what string) bool {
 	switch {
 	case !variable.MatchString(n.text):
-		d.fail(n, "%s is no name for %s", quote(n.text), what).Hint = identifierHint
+		d.fail(n, "%s is not a valid name for %s", quote(n.text), what).Hint = identifierHint
 	case slices.Contains(formulaWords, n.text) || slices.Contains(formula.Functions(), n.text):
-		d.fail(n, "%s has a meaning in formulas, so it is no name for %s", n.text, what)
+		d.fail(n, "%s has a meaning in formulas, so it cannot be the name of %s", n.text, what)
 	default:
 		return true
 	}

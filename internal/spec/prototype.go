@@ -74,8 +74,8 @@ func (k *Kernel) contradictions(l *Launch, p *csource.Prototype, problems *diag.
 		if len(args) > 0 {
 			at = args[len(args)-1].Pos
 		}
-		problem := problems.Addf(at, "%s is given %s, and takes %d (%s)", l.Entry, counted(len(args), "argument"), len(p.Params), where)
-		problem.Hint = "list what the function takes, in its order: " + p.String()
+		problem := problems.Addf(at, "%s gets %s but takes %d (%s)", l.Entry, counted(len(args), "argument"), len(p.Params), where)
+		problem.Hint = "list the function's parameters in order: " + p.String()
 		return
 	}
 	for i, a := range args {

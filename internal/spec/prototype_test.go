@@ -65,10 +65,10 @@ func TestContradictedPrototypes(t *testing.T) {
 		"a scalar for a pointer":  {"k.c", "void f(const float *in, float *out, const int *n) {}", inOutN, "", "n is a scalar of i32, and f takes int * there"},
 		"a scalar for void":       {"k.c", "void f(const float *in, float *out, void *n) {}", inOutN, "", "n is a scalar of i32, and f takes void * there"},
 		"a buffer for a scalar":   {"k.c", "void f(float in, float *out, int n) {}", inOutN, "", "in is a buffer of f32, and f takes float there"},
-		"too few":                 {"k.c", "void f(const float *in, float *out, int n, int m) {}", inOutN, "", "f is given 3 arguments, and takes 4 (k.c:1)"},
-		"too many":                {"k.c", "void f(float *out) {}", inOut[:len(inOut)-1], "", "f is given 2 arguments, and takes 1"},
-		"none":                    {"k.c", "void f(void) {}", inOut[:len(inOut)-1], "", "f is given 2 arguments, and takes 0"},
-		"fewer than the defaults": {"k.cpp", "extern \"C\" void f(const float *in, float *out, int n, int m, int o = 1) {}", inOutN, "", "f is given 3 arguments, and takes 5"},
+		"too few":                 {"k.c", "void f(const float *in, float *out, int n, int m) {}", inOutN, "", "f gets 3 arguments but takes 4 (k.c:1)"},
+		"too many":                {"k.c", "void f(float *out) {}", inOut[:len(inOut)-1], "", "f gets 2 arguments but takes 1"},
+		"none":                    {"k.c", "void f(void) {}", inOut[:len(inOut)-1], "", "f gets 2 arguments but takes 0"},
+		"fewer than the defaults": {"k.cpp", "extern \"C\" void f(const float *in, float *out, int n, int m, int o = 1) {}", inOutN, "", "f gets 3 arguments but takes 5"},
 		"extern C":                {"k.cpp", "extern \"C\" {\nvoid f(const double *in, float *out, int n) {}\n}", inOutN, "", "in is f32, and f takes double * there (k.cpp:2)"},
 		"C++ guard": {
 			"k.cpp", "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid f(const double *in, float *out, int n) {}\n#ifdef __cplusplus\n}\n#endif", inOutN, "",
@@ -86,7 +86,7 @@ func TestContradictedPrototypes(t *testing.T) {
 			"k.cu", "#include <cuda_runtime.h>\nextern \"C\" void f(cudaStream_t stream, const double* in, float* out, int n) {}", inOutN, "    launcher: true\n",
 			"in is f32, and f takes double * there (k.cu:2)",
 		},
-		"a launcher with too few": {"k.cu", "extern \"C\" void f(cudaStream_t stream, const float* in, float* out) {}", inOutN, "    launcher: true\n", "f is given 3 arguments, and takes 2"},
+		"a launcher with too few": {"k.cu", "extern \"C\" void f(cudaStream_t stream, const float* in, float* out) {}", inOutN, "    launcher: true\n", "f gets 3 arguments but takes 2"},
 		"std::size_t":             {"k.cpp", "#include <cstddef>\nextern \"C\" void f(const float *in, float *out, std::size_t n) {}", inOut + "name: n, dtype: f32, value: N", "", "n is f32, and f takes size_t there (k.cpp:2)"},
 		"extern C in a namespace": {"k.cpp", "namespace a { extern \"C\" void f(const double *in, float *out, int n) {} }", inOutN, "", "in is f32, and f takes double * there"},
 		"several launches": {

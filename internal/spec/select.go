@@ -57,7 +57,7 @@ func (s *Spec) mark(pattern string, chosen map[row]bool) *diag.Problem {
 	for _, p := range []string{kernelPattern, configPattern} {
 		if _, err := path.Match(p, ""); err != nil {
 			return &diag.Problem{
-				Message: fmt.Sprintf("%s is no selector", quote(pattern)),
+				Message: fmt.Sprintf("%s is not a valid selector", quote(pattern)),
 				Hint:    "write kernel or kernel/config; * stands for any characters, ? for one, [abc] for one of several",
 			}
 		}

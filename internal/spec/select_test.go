@@ -19,7 +19,7 @@ func TestSelect(t *testing.T) {
 		{"softmax/smal", `error: no config of softmax matches "smal" / did you mean small?`},
 		{"*/x*", `error: no config of * matches "x*" / expected one of: 1m, 512, large, small`},
 		{"large", `error: no kernel matches "large" / large is a config; write '*/large'`},
-		{"[a", `error: "[a" is no selector / write kernel or kernel/config; * stands for any characters, ? for one, [abc] for one of several`},
+		{"[a", `error: "[a" is not a valid selector / write kernel or kernel/config; * stands for any characters, ? for one, [abc] for one of several`},
 		{"softmax nope", `error: no kernel matches "nope" / expected one of: softmax, two_step`},
 	} {
 		selections, err := s.Select(strings.Fields(tt.patterns))

@@ -33,7 +33,7 @@ func (d *decoder) bound(n *node, what string) *float64 {
 
 func (d *decoder) rtol(t *toleranceDraft, n *node) {
 	if t.rtol = d.bound(n, "rtol"); t.rtol != nil && *t.rtol >= 1 {
-		d.fail(n, "expected rtol to be less than 1, found %s", n.text).Hint = "from 1 on a kernel that writes zeros would be right"
+		d.fail(n, "expected rtol to be less than 1, found %s", n.text).Hint = "with 1 or more, a kernel that writes zeros would be right"
 	}
 }
 
@@ -110,12 +110,12 @@ func (d *decoder) setTolerance(k *kernelDraft) {
 	}
 	if floats && k.Tolerance.Atol == 0 && k.Tolerance.Rtol == 0 && given.at != nil {
 		d.fail(given.at, "a tolerance of zero fails every kernel that rounds").
-			Hint = "pawl fuzz has cases of small integers, where it wants every bit; leave tolerance out for the usual bounds of the type"
+			Hint = "pawl fuzz also tries small integers, which must be exact to the bit; remove tolerance to use the usual bounds of the type"
 	}
 	if k.Tolerance.Rival = given.rival; given.rival != nil {
 		k.Tolerance.Factor = cmp.Or(given.factor, usualFactor)
 	} else if given.present.lacks("rival") {
-		d.refuse(given.present, "factor", "", "factor goes with rival: it says how many times the rival's error is allowed")
+		d.refuse(given.present, "factor", "", "factor needs rival: it says how many times the rival's error is allowed")
 	}
 }
 

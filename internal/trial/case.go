@@ -48,7 +48,7 @@ func cases(s *spec.Spec, k *spec.Kernel, o Options) (trials []Trial, notes []str
 		return configs(k.Configs), notes, nil
 	}
 	if rest := others(k, axes); len(rest) > 0 {
-		notes = append(notes, fmt.Sprintf("not in the fuzz matrix, so as in config %s: %s", k.Configs[0].Name, Vars(rest)))
+		notes = append(notes, fmt.Sprintf("not in the fuzz matrix, so taken from config %s: %s", k.Configs[0].Name, Vars(rest)))
 	}
 	chosen, err := choose(axes, o)
 	if err != nil {

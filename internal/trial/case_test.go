@@ -93,7 +93,7 @@ func TestCases(t *testing.T) {
 				"M=3 N=64 K=1 FLAG=0 WEIGHT=1 UNUSED=3", "M=4 N=64 K=1 FLAG=0 WEIGHT=1 UNUSED=3",
 				"M=3 N=64 K=2 FLAG=0 WEIGHT=1 UNUSED=3", "M=4 N=64 K=2 FLAG=0 WEIGHT=1 UNUSED=3",
 			},
-			notes: "as in config first: N=64 FLAG=0",
+			notes: "taken from config first: N=64 FLAG=0",
 		},
 		"an axis that only the work uses is ignored": {
 			rest: "fuzz: {matrix: {FLAG: [0, 1], WEIGHT: [1, 2], UNUSED: [4]}}",
@@ -118,7 +118,7 @@ func TestCases(t *testing.T) {
 			rest:    "fuzz: {matrix: {M: [1, 1000000]}}",
 			options: Options{Bytes: 1 << 20},
 			want:    []string{"M=1 N=64 K=64 FLAG=0 WEIGHT=1 UNUSED=3"},
-			skipped: []string{"and there is room for"},
+			skipped: []string{"but only"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,12 +66,12 @@ func (op operation) integers(in *spec.Instance) (contents, error) {
 }
 
 var (
-	errRounds  = errors.New("what is computed is rounded even of whole numbers")
-	errWhole   = errors.New("its outputs are whole numbers, and every case is exact")
-	errUnknown = errors.New("the oracle, directly or through a kernel, is no built-in one: nobody knows whether it rounds")
+	errRounds  = errors.New("the operation also rounds integers")
+	errWhole   = errors.New("its outputs are integers, so every case is exact")
+	errUnknown = errors.New("the oracle is not built in, so pawl does not know whether it rounds")
 	errSeveral = errors.New("it has several outputs, and one of them may be rounded")
-	errMixed   = errors.New("it reads whole numbers as well, whose bounds nobody knows")
-	errShape   = errors.New("its values have no sequence that the built-in oracle knows")
+	errMixed   = errors.New("it also reads integers of unknown range")
+	errShape   = errors.New("its values have no sequence dimension")
 )
 
 // mixed reports whether integers are read as well, whose bounds are not known here.

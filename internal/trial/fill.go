@@ -50,7 +50,7 @@ func (op operation) fill(name string, in *spec.Instance) (contents, error) {
 	case specials, sparse:
 		op.specialFills(&c, in, list, name)
 	default:
-		err = fmt.Errorf("no distribution is called %q: expected one of %s", name, strings.Join(Fills, ", "))
+		err = fmt.Errorf("unknown distribution %q: expected one of %s", name, strings.Join(Fills, ", "))
 	}
 	if err != nil {
 		return contents{}, err

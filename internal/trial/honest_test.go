@@ -399,7 +399,7 @@ func TestLanesFindTheirBugs(t *testing.T) {
 
 func TestFillsAreRefused(t *testing.T) {
 	p := plan(t, sheetOf(t, "softmax", dtype.F32), Options{Plain: true})
-	for fill, want := range map[string]string{"integers": "rounded", "noise": "no distribution is called"} {
+	for fill, want := range map[string]string{"integers": "also rounds", "noise": "unknown distribution"} {
 		trial := p.Trials[0]
 		trial.Fill = fill
 		if _, err := p.Resolve(trial); err == nil || !strings.Contains(err.Error(), want) {

@@ -20,7 +20,7 @@ func (p *Plan) values(base Trial, o Options) {
 		}
 	}
 	if p.operation.name == "" {
-		p.note("large values and outliers are tried where the oracle, directly or through a kernel, is a built-in one: of other operations nobody knows how their errors grow")
+		p.note("large values and outliers are only tried with a built-in oracle: for other operations pawl does not know how errors grow")
 	}
 }
 
@@ -54,7 +54,7 @@ func (p *Plan) integers(base Trial, o Options) {
 	if err != nil {
 		which := "exact small integers"
 		if in, why := p.possible(base, o); why == "" && p.operation.allWhole(in) {
-			which = "whole numbers that are further apart"
+			which = "integers that are further apart"
 		}
 		p.note("%s are not tried: %v", which, err)
 		return
@@ -85,7 +85,7 @@ func (p *Plan) exactSize(t Trial, o Options) (Trial, bool, error) {
 			}
 		}
 		if name == "" {
-			return t, false, fmt.Errorf("%w, however small the problem", errRoom)
+			return t, false, fmt.Errorf("%w, even for small problems", errRoom)
 		}
 		t = t.With(name, formula.Int(powerBelow(largest)))
 	}

@@ -201,9 +201,9 @@ var smallestNormals = map[dtype.Type]float64{dtype.F16: 0x1p-14, dtype.E5M2: 0x1
 func smallestNormal(t dtype.Type) float64 { return cmp.Or(smallestNormals[t], 0x1p-126) }
 
 var (
-	errOwn     = errors.New("its inputs have an init in the file, and keep it")
-	errNoFloat = errors.New("it has no floating-point input that they would suit")
-	errRoom    = errors.New("the element types have no room for it")
+	errOwn     = errors.New("its inputs have an init in pawl.yaml, which is kept")
+	errNoFloat = errors.New("it has no floating-point input that they apply to")
+	errRoom    = errors.New("the range of the element types is too small")
 )
 
 // contents is a named distribution applied to an instance.

@@ -73,7 +73,7 @@ func NewPlan(s *spec.Spec, v spec.Variant, o Options) (*Plan, error) {
 	if k.Deterministic {
 		p.Trials[slices.Index(sizes, slices.Max(sizes))].Repeats = repeats
 	} else {
-		p.note("%s is not deterministic, by its own word: repeated runs are not compared", k.Name)
+		p.note("%s is declared not deterministic: repeated runs are not compared", k.Name)
 	}
 	if !o.Plain {
 		base := smallest(sizes)
@@ -127,7 +127,7 @@ func (p *Plan) possible(t Trial, o Options) (in *spec.Instance, why string) {
 		return nil, reason(p.variant.Kernel, config.Name, err)
 	}
 	if o.Bytes > 0 && in.Footprint > o.Bytes {
-		return nil, fmt.Sprintf("its buffers take %s, and there is room for %s", unit.Bytes(in.Footprint), unit.Bytes(o.Bytes))
+		return nil, fmt.Sprintf("its buffers take %s, but only %s fit", unit.Bytes(in.Footprint), unit.Bytes(o.Bytes))
 	}
 	return in, ""
 }
@@ -149,9 +149,9 @@ func (p *Plan) nothing(s *spec.Spec) error {
 	if n := len(p.Skipped); n > 1 {
 		message = fmt.Sprintf("none of the %s cases of %s can be tried: ", unit.Count(n), name)
 	}
-	problem := &diag.Problem{Pos: p.variant.Kernel.Pos, Message: message + strings.Join(reasons, "; "), Hint: "give it a config that it is made for"}
+	problem := &diag.Problem{Pos: p.variant.Kernel.Pos, Message: message + strings.Join(reasons, "; "), Hint: "give it a config that it supports"}
 	if p.Skipped[0].Trial.Lane == LaneMatrix {
-		problem.Pos, problem.Hint = s.Fuzz.Pos, "give the fuzz matrix values that the kernel is made for, or leave it out to try the configs"
+		problem.Pos, problem.Hint = s.Fuzz.Pos, "give the fuzz matrix values that the kernel supports, or remove it to try the configs"
 	}
 	return fmt.Errorf("%w: %w", ErrNoCase, problem)
 }
@@ -204,7 +204,7 @@ func (p *Plan) Resolve(t Trial) (*Problem, error) {
 		problem.Atol = max(problem.Atol*f.atol, f.least)
 		problem.Rtol *= f.rtol
 		if t.Exact && !f.exact {
-			return nil, errors.New("at these sizes an honest kernel may round")
+			return nil, errors.New("at these sizes a correct kernel may round")
 		}
 	}
 	if t.Exact {

@@ -69,7 +69,7 @@ func (p *Plan) shapes(base Trial, most int64, o Options) {
 	p.Trials = append(p.Trials, chosen.mixed(base, sizes, inside, o.random("shapes"))...)
 	chosen.note()
 	if len(over) > 0 {
-		p.note("%s of the shapes beside the tiles left out, because there are more than %d: %s", unit.Count(len(over)), mostShapes, strings.Join(over, ", "))
+		p.note("%s of the shapes beside the tiles were left out, because there are more than %d: %s", unit.Count(len(over)), mostShapes, strings.Join(over, ", "))
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *selection) take(t Trial) bool {
 	s.known[Vars(t.Vars)] = true
 	in, why := s.plan.possible(t, s.options)
 	if why == "" && in.Footprint > s.most {
-		why = fmt.Sprintf("such shapes are small, and these take more than %s", unit.Bytes(s.most))
+		why = fmt.Sprintf("they take more than %s", unit.Bytes(s.most))
 	}
 	if why == "" {
 		return true
@@ -116,7 +116,7 @@ func (s *selection) note() {
 		if r.count > 1 && r.kind != r.first {
 			why += ", and the like"
 		}
-		s.plan.note("%d of the shapes beside the tiles left out: %s", r.count, why)
+		s.plan.note("%d of the shapes beside the tiles were left out: %s", r.count, why)
 	}
 }
 

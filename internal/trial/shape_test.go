@@ -82,7 +82,7 @@ func TestShapesAreBounded(t *testing.T) {
 		t.Errorf("%d shapes", len(shapes))
 	}
 	notes := strings.Join(p.Notes, "\n")
-	if !strings.Contains(notes, "8 of the shapes beside the tiles left out, because there are more than 64: ") || !strings.Contains(notes, "K=17") {
+	if !strings.Contains(notes, "8 of the shapes beside the tiles were left out, because there are more than 64: ") || !strings.Contains(notes, "K=17") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -249,16 +249,16 @@ kernels:
     oracle: %s
     configs: {a: {N: 64}, b: {N: 128}}
 `
-	const own = "have an init in the file"
+	const own = "have an init in pawl.yaml"
 	for name, test := range map[string]struct {
 		dtype, init, more, oracle string
 		want, never               string
 	}{
 		"whole numbers":   {"i32", "", "", "{elementwise: 2 * x}", "other values are not tried: it has no floating-point input", own},
 		"an init":         {"f32", ", init: {uniform: [0, 1]}", "", "{elementwise: 2 * x}", "special values are not tried: its inputs " + own, "no floating-point"},
-		"python":          {"f32", "", "", `{python: "refs:f"}`, "exact small integers are not tried: the oracle, directly or through a kernel, is no built-in one", "rounded even of"},
-		"several outputs": {"f32", "", ", {name: z, dtype: f32, shape: [N], role: out}", "softmax", "exact small integers are not tried: it has several outputs", "rounded even of"},
-		"softmax":         {"f32", "", "", "softmax", "exact small integers are not tried: what is computed is rounded", own},
+		"python":          {"f32", "", "", `{python: "refs:f"}`, "exact small integers are not tried: the oracle is not built in", "also rounds integers"},
+		"several outputs": {"f32", "", ", {name: z, dtype: f32, shape: [N], role: out}", "softmax", "exact small integers are not tried: it has several outputs", "also rounds integers"},
+		"softmax":         {"f32", "", "", "softmax", "exact small integers are not tried: the operation also rounds", own},
 	} {
 		s, err := spec.Parse("pawl.yaml", fmt.Appendf(nil, sheet, test.dtype, test.init, test.more, test.oracle))
 		if err != nil {

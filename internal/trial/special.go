@@ -83,7 +83,7 @@ func (op operation) bearsGreatest(in *spec.Instance) bool {
 	return false
 }
 
-var errGreatest = errors.New("all data that was drawn holds the greatest number, whose sums are rounded in no known way")
+var errGreatest = errors.New("all generated data contains the largest number, and how its sums round is unknown")
 
 // Limits of Settle: some tries, and not so many elements that it takes long.
 // The batches of other trials are left alone.

@@ -22,8 +22,8 @@ func (op operation) allWhole(in *spec.Instance) bool {
 }
 
 var (
-	errBounds   = errors.New("how large its answers become is not known")
-	errNegative = errors.New("its answers may be negative, and its types are not")
+	errBounds   = errors.New("the size of its answers is unknown")
+	errNegative = errors.New("its answers may be negative, but its types are unsigned")
 )
 
 // Up to 2⁵−1: less would not be wider than what inputs hold by themselves.

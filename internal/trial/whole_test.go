@@ -50,10 +50,10 @@ func TestFarApart(t *testing.T) {
 		{fmt.Sprintf(two, "i64", "i64", "i64"), "{elementwise: x * x * x + 7}", "integers(-131071, 131071)"},
 		{fmt.Sprintf(two, "u8", "u8", "u8"), "{elementwise: x + y}", "integers(0, 127)"},
 		{fmt.Sprintf(two, "u8", "u8", "u8"), "{elementwise: x - y}", "answers may be negative"},
-		{fmt.Sprintf(two, "i8", "i8", "i8"), "{elementwise: x * y}", "no room for it"},
-		{fmt.Sprintf(two, "i32", "i32", "i32"), "{elementwise: x // 3}", "how large its answers become is not known"},
-		{strings.Replace(fmt.Sprintf(one, "i32", "i64"), "[M, N]}", "[M, N], init: {integers: [0, 3]}}", 1), "sum", "have an init in the file"},
-		{fmt.Sprintf(one, "i32", "i64"), `{python: "refs:f"}`, "is no built-in one"},
+		{fmt.Sprintf(two, "i8", "i8", "i8"), "{elementwise: x * y}", "is too small"},
+		{fmt.Sprintf(two, "i32", "i32", "i32"), "{elementwise: x // 3}", "the size of its answers is unknown"},
+		{strings.Replace(fmt.Sprintf(one, "i32", "i64"), "[M, N]}", "[M, N], init: {integers: [0, 3]}}", 1), "sum", "have an init in pawl.yaml"},
+		{fmt.Sprintf(one, "i32", "i64"), `{python: "refs:f"}`, "is not built in"},
 	} {
 		p := plan(t, wholeSheet(t, test.args, test.oracle), Options{Seed: 3})
 		last := p.Trials[len(p.Trials)-1]
@@ -64,7 +64,7 @@ func TestFarApart(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = problem.Fill
-		} else if !strings.Contains(got, "whole numbers that are further apart are not tried: ") {
+		} else if !strings.Contains(got, "integers that are further apart are not tried: ") {
 			t.Errorf("%s of %s: no note", test.oracle, test.args)
 		}
 		if got != test.want && (last.Lane == LaneIntegers || !strings.Contains(got, test.want)) {

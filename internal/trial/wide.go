@@ -18,8 +18,8 @@ var wideRanges = [][2]float64{{-30, 30}, {-12, 12}, {0.5, 30}}
 const points = 1024
 
 var (
-	errFollow = errors.New("how errors of the formula grow is not known")
-	errWide   = errors.New("honest kernels of the formula may overflow there, or lose all digits")
+	errFollow = errors.New("the growth of the formula's errors is unknown")
+	errWide   = errors.New("correct kernels for the formula may overflow there, or lose all digits")
 )
 
 // wide fills the inputs of a formula as widely as an honest kernel tolerates. The allowed error of

@@ -65,7 +65,7 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 			own := a.problem.Args[b.Arg].DType
 			out = append(out, wire.Buffer{Arg: to, SHA256: b.SHA256, DType: cmp.Or(b.DType, own), Returned: b.Returned})
 			if a.rival && b.DType != "" && b.DType != own {
-				return nil, mismatch("its error is the measure of the kernel's: it must have the same precision",
+				return nil, mismatch("the kernel's error is compared with the rival's: both need the same precision",
 					"it returns %s as %s, the kernel has %s", a.problem.Args[b.Arg].Name, b.DType, own)
 			}
 		}
@@ -104,7 +104,7 @@ func (a *answerer) match() (*wire.Prepare, error) {
 	for from, to := range paired {
 		mine, its := ours.Args[to], theirs.Args[from]
 		if mine.DType != its.DType || mine.Elements != its.Elements {
-			return nil, mismatch("a reference takes the very inputs of the kernel: the same names, types and shapes",
+			return nil, mismatch("a reference takes exactly the inputs of the kernel: the same names, types and shapes",
 				"its %s is %s%v, the kernel's %s is %s%v", its.Name, its.DType, its.Shape, mine.Name, mine.DType, mine.Shape)
 		}
 		arg := &problem.Args[from]
@@ -119,7 +119,7 @@ func (a *answerer) match() (*wire.Prepare, error) {
 		answered[to] = true
 		mine, its := ours.Args[to], theirs.Args[from]
 		if mine.DType.Float() && !its.DType.Float() {
-			return nil, mismatch("whole numbers cannot say what a floating-point answer must be",
+			return nil, mismatch("a reference with integer outputs cannot judge floating-point answers",
 				"its output %s is %s, the kernel's %s is %s", its.Name, its.DType, mine.Name, mine.DType)
 		}
 		if its.Elements != mine.Elements {
@@ -186,7 +186,7 @@ func pair(theirs, ours *spec.Instance, has func(spec.Role) bool) (map[int]int, e
 		if at < 0 {
 			at = place
 			if len(left) != len(right) {
-				return nil, mismatch("a reference takes the kernel's arguments by their names", "its argument %s is none of the kernel's", name)
+				return nil, mismatch("a reference takes the kernel's arguments by their names", "the kernel has no argument %s", name)
 			}
 		}
 		out[i] = right[at]

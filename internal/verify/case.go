@@ -135,7 +135,7 @@ func (b *Bench) fresh(ctx context.Context, c *result.Case, first, second []wire.
 	}
 	return []result.Finding{{
 		Exploit: StaleOutput, Severity: result.Cheated,
-		Message: "the inputs changed at their addresses, and the output is still, bit by bit, the answer to the ones before",
+		Message: "the inputs changed in place, but the output is still bit-identical to the answer for the previous inputs",
 	}}, nil
 }
 
@@ -210,7 +210,7 @@ func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, st
 		return nil, nil
 	}
 	return []result.Finding{{
-		Exploit: TimedOnly, Severity: result.Cheated, Message: "a sample that was timed has a wrong answer, though the same launch is right when it is not timed: " + c.Reason,
+		Exploit: TimedOnly, Severity: result.Cheated, Message: "a timed sample has a wrong answer, though the same launch is right when it is not timed: " + c.Reason,
 	}}, nil
 }
 

@@ -106,12 +106,12 @@ func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (her
 	if !steep() {
 		return nil, nil
 	}
-	return suspect(SpeedCliff, "%s here, %s at the next size (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()), nil
+	return suspect(SpeedCliff, "%s at this size, %s at the next (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()), nil
 }
 
 // Special returns the finding about a kernel that is wrong at a neighbouring size.
 func Special(here, near *spec.Instance, reason string) []result.Finding {
-	return suspect(ShapeSpecial, "right here, wrong at the next size (%s): %s; where that is no problem of the kernel's, requires: in pawl.yaml says so", differing(here.Config, near.Config), reason)
+	return suspect(ShapeSpecial, "right at this size, wrong at the next (%s): %s; if the kernel is not made for that size, say so with requires: in pawl.yaml", differing(here.Config, near.Config), reason)
 }
 
 // work returns the amount of work of a launch, in the unit that the file counts.

@@ -25,13 +25,13 @@ func TestCliff(t *testing.T) {
 		taken int    // tries
 	}{
 		{"none", same(100e-6, 290e-6), "", 1},
-		{"a cliff", same(100e-6, 400e-6), "100 µs here, 400 µs at the next size (N=65): 3.9 times as long", 4},
+		{"a cliff", same(100e-6, 400e-6), "100 µs at this size, 400 µs at the next (N=65): 3.9 times as long", 4},
 		{"less than a launch may vary by", same(1e-6, 5e-6), "", 1},
 		{"once", []times{{148e-6, 2.53e-3}, {148e-6, 150e-6}}, "", 2},
 		{"twice", []times{{148e-6, 2.53e-3}, {148e-6, 2.6e-3}, {2.6e-3, 2.5e-3}}, "", 3},
 		{"all but the last", []times{{1e-4, 1e-3}, {1e-4, 1e-3}, {1e-4, 1e-3}, {1e-4, 1e-4}}, "", 4},
 		{"each steep, and not to each other", []times{{1e-4, 4e-4}, {1e-3, 4e-3}}, "", 2},
-		{"the least of it counts", []times{{1e-4, 1e-3}, {2e-4, 4e-3}, {1e-4, 8e-4}, {1e-4, 9e-4}}, "200 µs here, 800 µs at the next size (N=65): 3.9 times", 4},
+		{"the least of it counts", []times{{1e-4, 1e-3}, {2e-4, 4e-3}, {1e-4, 8e-4}, {1e-4, 9e-4}}, "200 µs at this size, 800 µs at the next (N=65): 3.9 times", 4},
 	} {
 		taken := 1
 		again := func() (float64, float64, error) {

@@ -20,12 +20,12 @@ func (b *Bench) insensitive(ctx context.Context, batch int, got []wire.Buffer) (
 	if err != nil {
 		return nil, err
 	}
-	message := "other inputs have another answer, and this kernel's is, bit by bit, the same: within the tolerance it is right for both, and whoever writes it without computing would pass"
+	message := "different inputs have different right answers, but this kernel gives bit-identical ones: they are within the tolerance of both, so a kernel that writes them without computing would pass"
 	if alike {
 		if constant, err := b.constant(ctx, batch, got); err != nil || !constant {
 			return nil, err
 		}
-		message = "it gives, bit by bit, the same answer to inputs from the middle of their range, where it is wrong"
+		message = "it gives the bit-identical answer to inputs from the middle of their range, where that answer is wrong"
 	}
 	return suspect(Insensitive, "%s", message), nil
 }

@@ -22,13 +22,13 @@ func TestInsensitive(t *testing.T) {
 		says         string // "": nothing is found
 	}{
 		"it computes":                    {"k", double, "2 * x + 1", 1e-5, ""},
-		"within the tolerance":           {"k", "for (long i = 0; i < n; i++) y[i] = 5;", "5 + x / 100000", 1e-3, "other inputs have another answer"},
+		"within the tolerance":           {"k", "for (long i = 0; i < n; i++) y[i] = 5;", "5 + x / 100000", 1e-3, "different inputs have different right answers"},
 		"the answer is always the same":  {"k", "for (long i = 0; i < n; i++) y[i] = 5;", "5", 1e-5, ""},
 		"the greatest, computed":         {"most", greatest, greatest, 0, ""},
-		"the greatest, guessed":          {"most", "y[0] = 10;", greatest, 0, "the same answer to inputs from the middle of their range, where it is wrong"},
+		"the greatest, guessed":          {"most", "y[0] = 10;", greatest, 0, "the bit-identical answer to inputs from the middle of their range, where that answer is wrong"},
 		"wrong in the middle, otherwise": {"most", greatest + " if (best < 10) y[0] = 3;", greatest, 0, ""},
 		"a reference that guesses too":   {"most", "y[0] = 10;", "y[0] = 10;", 0, ""},
-		"a reference that answers twice": {"most", "y[0] = 10;", "static int calls; y[0] = calls++ % 2 ? 10 : 8;", 3, "other inputs have another answer"},
+		"a reference that answers twice": {"most", "y[0] = 10;", "static int calls; y[0] = calls++ % 2 ? 10 : 8;", 3, "different inputs have different right answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -131,7 +131,7 @@ func TestCliffOfAKernel(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := here.Cliff(t.Context(), there, seconds)
-			if (err != nil) != test.fails || !test.found && found != nil || test.found && !says(found, SpeedCliff, result.Suspicious, "at the next size (N=257)") {
+			if (err != nil) != test.fails || !test.found && found != nil || test.found && !says(found, SpeedCliff, result.Suspicious, "at the next (N=257)") {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})

@@ -44,7 +44,7 @@ func (b *Bench) Novel(ctx context.Context) ([]result.Finding, error) {
 			return nil, err
 		}
 	}
-	return suspect(Incremental, "%s on data that it has not seen before, %s on the same data again: it may live on what it remembers, and samples differ little", unit.Duration(n.fresh), unit.Duration(n.again)), nil
+	return suspect(Incremental, "it takes %s on data that it has not seen before, %s on the same data again: it may reuse remembered results, and the data of samples differs little", unit.Duration(n.fresh), unit.Duration(n.again)), nil
 }
 
 // novelty is one test whether new data makes a difference.

@@ -31,10 +31,10 @@ func (e *OracleError) Unwrap() error { return e.Err }
 
 // Fault returns the row's fault.
 func (e *OracleError) Fault() *result.Fault {
-	hint := "mend the oracle, or name another in pawl.yaml"
+	hint := "fix the oracle, or name another in pawl.yaml"
 	own := e.own()
 	if own != nil && own.Cause == result.CauseExit && asked(own.Message) != own.Message {
-		hint = "an oracle must return: exit() and abort() end the cell that asks it"
+		hint = "an oracle must return: exit() and abort() end its cell"
 	} else if own != nil && own.Hint != "" {
 		hint = own.Hint
 	}

@@ -19,11 +19,11 @@ func Hidden(t *result.Timing) []result.Finding {
 	case t.Clock == nil:
 		return nil
 	case t.Clock.MeanS > 0:
-		return suspect(ClockMismatch, "half of its launches claim at most %s; on average they take %s, and back to back %s by the worker's clock: a few take far longer than the rest, and its median says little", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.MeanS), unit.Duration(t.Clock.WorkerS))
+		return suspect(ClockMismatch, "half of its launches claim at most %s; on average they take %s, and back to back %s by the worker's clock: a few launches take far longer than the rest, so the median is misleading", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.MeanS), unit.Duration(t.Clock.WorkerS))
 	case t.Clock.HostS == 0:
 		return nil
 	}
-	return suspect(ClockMismatch, "its launches claim %s; back to back each takes %s by the worker's clock, and as long by its own where nothing hides what the host does: that has become slower, or more is done than is timed", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.WorkerS))
+	return suspect(ClockMismatch, "its launches claim %s; back to back each takes %s by the worker's clock, and just as long by its own clock when the host's work is not hidden: the host has become slower, or some work is not timed", unit.Duration(t.Clock.ClaimedS), unit.Duration(t.Clock.WorkerS))
 }
 
 // InflatedWork marks a kernel that is faster than the machine allows for the work in pawl.yaml.
@@ -54,7 +54,7 @@ func Skew(candidate *result.Timing, others ...*result.Timing) []result.Finding {
 	if hidden <= 0 {
 		return nil
 	}
-	return suspect(ClockMismatch, "its launches claim %s; by the worker's clock each takes %s more than that, which other versions' do not", unit.Duration(claimed), unit.Duration(hidden))
+	return suspect(ClockMismatch, "its launches claim %s; by the worker's clock each takes %s more, unlike those of the other versions", unit.Duration(claimed), unit.Duration(hidden))
 }
 
 // clocksOf returns the clocks of the versions that were compared with another clock: in separate
@@ -97,11 +97,11 @@ func Helped(candidate *result.Timing, others ...*result.Timing) []result.Finding
 	message := ""
 	switch {
 	case helped > 0:
-		message = fmt.Sprintf("its launches claim %s, and processors work %s more for each than its threads can in that time, which other versions' do not", unit.Duration(claimed), unit.Duration(helped))
+		message = fmt.Sprintf("its launches claim %s, but each uses %s more CPU time than its threads can in that time, unlike those of the other versions", unit.Duration(claimed), unit.Duration(helped))
 	case company > 0:
-		message = fmt.Sprintf("%.2g more of its threads than compute work all the time, also while nothing is launched, which other versions' do not", company)
+		message = fmt.Sprintf("%.2g more of its threads than declared work all the time, even while nothing is launched, unlike those of the other versions", company)
 	default:
 		return nil
 	}
-	return suspect(HelperThread, "%s: threads that are meant to compute are counted by launch: {threads: N}", message)
+	return suspect(HelperThread, "%s; declare the threads that compute with launch: {threads: N}", message)
 }

@@ -163,7 +163,7 @@ func TestSkewOfThree(t *testing.T) {
 		{"hides more than its base; of the best-known there is nothing", timing(60e-6, 0, 0), honest, nil, "55.0 µs more", "", ""},
 		{"hides more than the best-known; of its base there is nothing", timing(60e-6, 0, 0), &result.Timing{}, honest, "55.0 µs more", "", ""},
 		{"of no other version there are readings", timing(60e-6, 60e-6, 1), nil, &result.Timing{Clock: &result.ClockCheck{}}, "", "", ""},
-		{"has more help than both", timing(0, 60e-6, 0), honest, honest, "", "work 55.0 µs more", ""},
+		{"has more help than both", timing(0, 60e-6, 0), honest, honest, "", "uses 55.0 µs more", ""},
 		{"has as much help as the best-known", timing(0, 60e-6, 0), honest, timing(0, 60e-6, 0), "", "", ""},
 		{"has more company than both", timing(0, 0, 1), honest, timing(0, 0, 0.4), "", "0.6 more of its threads", ""},
 		{"has as much company as its base", timing(0, 0, 1), timing(0, 0, 1), honest, "", "", ""},

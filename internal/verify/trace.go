@@ -20,12 +20,12 @@ const (
 // SetAside returns the finding about a launcher that sets aside a part of the L2 that no flush
 // reaches.
 func SetAside() []result.Finding {
-	return suspect(PersistingL2, "it sets a part of the L2 aside, where the flush before a launch does not reach; --cache hot is the way to measure what finds its arguments there")
+	return suspect(PersistingL2, "it sets aside a part of the L2 that the flush before a launch does not reach; use --cache hot to measure a kernel whose arguments stay in the cache")
 }
 
 // Remembers returns the finding about a kernel whose launches find state of the last one.
 func Remembers() []result.Finding {
-	return suspect(RetainedState, "it leaves something in __device__ variables, and hot samples have several launches on the same data: all but the first may have found their answer there")
+	return suspect(RetainedState, "it leaves data in __device__ variables, and a hot sample has several launches on the same data: all but the first launch may have found the answer there")
 }
 
 // Trace launches once more and lists the kernels that ran. It is the last request to a cell: the
@@ -39,7 +39,7 @@ func Outside(kernels []string) []result.Finding {
 	if len(kernels) == 0 {
 		return nil
 	}
-	return suspect(SideStream, "kernels ran before the stream that it is timed on had begun, or after it was done: %s; work on another stream waits for the caller's stream, which waits for it in turn (wait_stream)", strings.Join(kernels, ", "))
+	return suspect(SideStream, "kernels ran before the timed stream began, or after it was done: %s; make other streams wait for the caller's stream, and the caller's stream wait for them (wait_stream)", strings.Join(kernels, ", "))
 }
 
 // Foreign returns the finding about kernels that ran and are not the candidate's own. A candidate
@@ -49,5 +49,5 @@ func Foreign(ran, own, flags []string) []result.Finding {
 	if len(foreign) == 0 || slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-l") }) {
 		return nil
 	}
-	return suspect(ForeignKernels, "kernels ran that its source does not have: %s; a library that may be called is named in flags: (-lcublas)", strings.Join(foreign, ", "))
+	return suspect(ForeignKernels, "kernels ran that are not in its source: %s; if it calls a library, name it in flags: (-lcublas)", strings.Join(foreign, ", "))
 }

@@ -37,7 +37,7 @@ func TestTry(t *testing.T) {
 			if (c.Reason == "") != (test.reason == "") || !strings.Contains(c.Reason, test.reason) {
 				t.Errorf("reason %q", c.Reason)
 			}
-			if test.exploit == "" && found != nil || test.exploit != "" && !says(found, test.exploit, result.Cheated, "bit by bit") {
+			if test.exploit == "" && found != nil || test.exploit != "" && !says(found, test.exploit, result.Cheated, "bit-identical") {
 				t.Errorf("findings %+v", found)
 			}
 			if crash := test.repeats == 0; crash != (c.Fault != nil) || !crash && c.Repeats != test.repeats {
@@ -120,13 +120,13 @@ func TestOracleFails(t *testing.T) {
 		says   string
 		hint   string
 	}{
-		"a formula of what is not there": {Oracle{Elementwise: "2 * z"}, "z", "mend the oracle"},
-		"none":                           {Oracle{}, "the oracle has no answer for the output y", "mend the oracle"},
+		"a formula of what is not there": {Oracle{Elementwise: "2 * z"}, "z", "fix the oracle"},
+		"none":                           {Oracle{}, "the oracle has no answer for the output y", "fix the oracle"},
 		"a crash":                        {reference("rough", crashes), "the oracle does not answer: it crashed: SIGSEGV", ""},
 		"an exit":                        {reference("rough", "_Exit(3);"), "it ended its own process with exit status 3", "an oracle must return"},
 		"a change of its input":          {reference("rough", double+" ((float *)x)[0] = 3;"), "it changed its input x", "role: out or inout"},
 		"unwritten":                      {reference("rough", ""), "it never wrote y[0]", "must write all of its output"},
-		"another problem":                {reference("most", ""), "its x is i32[4096], the kernel's x is f32[256]", "the very inputs of the kernel"},
+		"another problem":                {reference("most", ""), "its x is i32[4096], the kernel's x is f32[256]", "exactly the inputs of the kernel"},
 	} {
 		b.Oracle, b.reference = test.oracle, nil
 		c := &result.Case{Batch: 7}
@@ -231,7 +231,7 @@ func TestRival(t *testing.T) {
 	broken := s.side("rounded", crashes)
 	b.Rival, b.rival = &broken, nil
 	var own *OracleError
-	if _, err := b.Try(t.Context(), &result.Case{}, Trial{Repeats: 1}); !errors.As(err, &own) || !strings.Contains(err.Error(), "the rival whose error is allowed: ") {
+	if _, err := b.Try(t.Context(), &result.Case{}, Trial{Repeats: 1}); !errors.As(err, &own) || !strings.Contains(err.Error(), "the rival that sets the allowed error: ") {
 		t.Errorf("a rival that crashes: %v", err)
 	}
 }

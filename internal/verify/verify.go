@@ -153,7 +153,7 @@ func (b *Bench) againstRival(ctx context.Context, m wire.Judge, errs []result.Ou
 	}
 	theirs, err := b.rival.answer(ctx, m.Batch, m.Steps)
 	if err != nil {
-		return &OracleError{Err: fmt.Errorf("the rival whose error is allowed: %w", err)}
+		return &OracleError{Err: fmt.Errorf("the rival that sets the allowed error: %w", err)}
 	}
 	m.Got = nil
 	for _, t := range theirs {

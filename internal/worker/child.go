@@ -130,7 +130,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	if err != nil {
 		pipes.closeOurEnds()
 		clear()
-		return nil, result.Faultf(result.CauseInternal, "cannot start a cell: %v", err).WithHint("pawl doctor shows what this kernel can give")
+		return nil, result.Faultf(result.CauseInternal, "cannot start a cell: %v", err).WithHint("pawl doctor shows what this Linux kernel supports")
 	}
 	c.meter = machine.NewMeter(os.Getpid(), os.Getppid(), c.proc.Pid())
 	go c.supervise(pipes)
@@ -169,7 +169,7 @@ func (c *child) supervise(p *pipes) {
 			select {
 			case c.frames <- frame:
 			default:
-				c.end(result.Faultf(result.CauseForged, "the cell sent frames that nobody asked for"))
+				c.end(result.Faultf(result.CauseForged, "the cell sent unrequested frames"))
 				return
 			}
 		}
@@ -258,7 +258,7 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 			late := result.Faultf(result.CauseTimeout, "no answer after %v: the cell was ended", deadline.Round(time.Millisecond)).
 				WithHint("if the kernel is meant to run that long, raise --timeout")
 			if patient {
-				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine hardly lets it run: measure where less runs beside it"
+				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine is overloaded: measure on a less busy one"
 			}
 			return nil, 0, c.fail(late)
 		case <-ctx.Done():
@@ -271,7 +271,7 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 func (c *child) accept(frame *wire.Frame, open bool, id uint64, took time.Duration) (*wire.Frame, time.Duration, error) {
 	switch {
 	case !open && protocolError(c.readErr) && !closed(c.readErr):
-		return nil, 0, c.fail(c.forged("wrote something that is no frame to its result descriptor: " + c.readErr.Error()))
+		return nil, 0, c.fail(c.forged("wrote something other than a frame to its result descriptor: " + c.readErr.Error()))
 	case !open:
 		return nil, 0, c.fail(nil)
 	case frame.ID != id:
@@ -294,7 +294,7 @@ func protocolError(err error) bool {
 
 func (c *child) forged(what string) *result.Fault {
 	return result.Faultf(result.CauseForged, "the cell %s", what).
-		WithHint("candidate code shares the cell's address space and has written to its descriptor, or corrupted its memory")
+		WithHint("candidate code, which shares the cell's address space, has written to its descriptor or corrupted its memory")
 }
 
 // unguessable returns a random id, which keeps a candidate from preparing answers beforehand. Ids

@@ -248,7 +248,7 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 		case <-timer.C:
 			c.kill()
 			<-c.gone
-			return nil, result.Faultf(result.CauseTimeout, "the worker itself did not answer %s within %v", op, limit+graceful)
+			return nil, result.Faultf(result.CauseTimeout, "the worker did not answer %s within %v", op, limit+graceful)
 		}
 	}
 }

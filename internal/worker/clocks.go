@@ -27,7 +27,7 @@ func (g *gauges) lockClocks(uuid string, mhz int) (*clockLock, error) {
 	refuse := func(err error) error {
 		fault := result.Faultf(result.CauseUnsupported, "cannot lock the GPU's clocks at %d MHz: %v", mhz, err)
 		if errors.Is(err, nvml.ErrNoPermission) {
-			fault.Hint = "locking clocks needs root, or the administrator's leave"
+			fault.Hint = "locking clocks needs root, or permission from the administrator"
 		}
 		return fault
 	}
@@ -67,7 +67,7 @@ func (l *clockLock) release() error {
 	if said := strings.TrimSpace(l.said.String()); said != "" {
 		err = errors.New(said)
 	}
-	return fmt.Errorf("the GPU's clocks stay locked (%w); nvidia-smi --reset-gpu-clocks gives them back", err)
+	return fmt.Errorf("the GPU's clocks are still locked (%w); nvidia-smi --reset-gpu-clocks unlocks them", err)
 }
 
 // Unlock waits for the end of input and then restores a GPU's clocks.
@@ -75,14 +75,14 @@ func Unlock(input io.Reader, uuid string) error {
 	_, _ = io.Copy(io.Discard, input)
 	library, err := nvml.Open()
 	if err != nil {
-		return fmt.Errorf("give the clocks back: %w", err)
+		return fmt.Errorf("unlock the clocks: %w", err)
 	}
 	device, err := library.DeviceByUUID(uuid)
 	if err == nil {
 		err = device.ResetLockedClocks()
 	}
 	if err != nil {
-		return fmt.Errorf("give the clocks back: %w", err)
+		return fmt.Errorf("unlock the clocks: %w", err)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func TestClocksThatCannotBeGivenBack(t *testing.T) {
 		t.Fatalf("the child says %q, %v: %s", line, err, &said)
 	}
 	_ = cmd.Process.Signal(os.Interrupt)
-	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "stay locked (give the clocks back: ") || !strings.Contains(said.String(), "--reset-gpu-clocks") {
+	if err := cmd.Wait(); err == nil || !strings.Contains(said.String(), "are still locked (unlock the clocks: ") || !strings.Contains(said.String(), "--reset-gpu-clocks") {
 		t.Errorf("%v: %s", err, &said)
 	}
 }

@@ -73,7 +73,7 @@ func (before code) changed(now code) string {
 		case !there:
 			return fmt.Sprintf("the memory at %s is not mapped as it was", at.place)
 		case is > kib:
-			return fmt.Sprintf("%d KiB at %s are not those of their file any more", is, at.place)
+			return fmt.Sprintf("%d KiB at %s no longer match their file", is, at.place)
 		}
 	}
 	return ""
@@ -104,7 +104,7 @@ func (c *child) examineCode(due bool) error {
 	case err != nil:
 		return c.fail(c.forged("has made its memory unreadable: " + err.Error()))
 	case what != "":
-		return c.fail(c.forged("runs other code than it was started with: " + what))
+		return c.fail(c.forged("runs different code than it was started with: " + what))
 	}
 	return nil
 }

@@ -23,13 +23,13 @@ var crashAddress = regexp.MustCompile(`addr=(0x[0-9a-f]+)`)
 // fault and the log without the runtime's own lines.
 func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*result.Fault, string) {
 	if state == nil {
-		return result.Faultf(result.CauseKilled, "the cell is gone and left no status"), text
+		return result.Faultf(result.CauseKilled, "the cell ended without a status"), text
 	}
 	status, _ := state.Sys().(syscall.WaitStatus)
 	if status.Signaled() {
 		if status.Signal() == syscall.SIGKILL {
 			return result.Faultf(result.CauseKilled, "the cell was killed from outside (SIGKILL)").
-				WithHint("the kernel's out-of-memory killer does that too: see dmesg"), text
+				WithHint("the Linux out-of-memory killer also does that: see dmesg"), text
 		}
 		return result.Faultf(result.CauseCrash, "the kernel crashed: %s", status.Signal()), text
 	}

@@ -95,7 +95,7 @@ func (c *child) judgeHelp(took time.Duration) error {
 	}
 	return c.fail(result.Faultf(result.CauseThreads, "child processes of the cell computed for %v during launches that took %v",
 		h.given.Round(time.Millisecond), h.spent.Round(time.Millisecond)).
-		WithHint("a kernel does its work in the process that it is measured in"))
+		WithHint("a kernel must do its work in the process that is measured"))
 }
 
 // sightings are of processes that live for one launch and that nobody waits for: when the request
@@ -124,8 +124,8 @@ func (s *sightings) look(during timed, members []int) *result.Fault {
 	if s.fresh < newcomers {
 		return nil
 	}
-	return result.Faultf(result.CauseThreads, "the cell starts child processes in launches that are timed").
-		WithHint("a kernel does its work in the process that it is measured in")
+	return result.Faultf(result.CauseThreads, "the cell starts child processes in timed launches").
+		WithHint("a kernel must do its work in the process that is measured")
 }
 
 // until returns the CPU time that children have used between two readings.

@@ -79,7 +79,7 @@ func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 		}
 		sha, err := s.store.keep(filepath.Join(c.leaves, strconv.Itoa(number)+".bin"), arg.Count*int64(kind.Size()), c.alone)
 		if errors.Is(err, errNoOutput) {
-			return nil, c.fail(c.forged(fmt.Sprintf("left an output of argument %s that cannot be: %v", arg.Name, err)))
+			return nil, c.fail(c.forged(fmt.Sprintf("left an invalid output of argument %s: %v", arg.Name, err)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("keep the output of argument %s: %w", arg.Name, err)
@@ -100,7 +100,7 @@ const (
 )
 
 // errNoOutput means that a cell has left something other than the requested output.
-var errNoOutput = errors.New("it is no file of the argument's size")
+var errNoOutput = errors.New("it is not a file of the argument's size")
 
 // keep takes over a cell's output. It copies the file, since the cell may still write to its own;
 // alone says that no code runs there that would.

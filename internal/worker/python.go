@@ -88,7 +88,7 @@ func findPython(dir string) (*interpreter, error) {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n") // start-up files may print before it
 	found := &interpreter{Program: program}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), found); err != nil || !filepath.IsAbs(found.Executable) {
-		return nil, fault("%s gives no answer that makes sense: %s", path, lines[len(lines)-1])
+		return nil, fault("%s gives an unexpected answer: %s", path, lines[len(lines)-1])
 	}
 	return found, nil
 }

@@ -272,10 +272,10 @@ func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled,
 	reply.Toll = s.tollSince(c, before)
 	err = said.Unpack(frame.Data)
 	if err == nil && (said.Count < 1 || said.Count > m.Count) {
-		err = fmt.Errorf("%d samples were asked for and %d came", m.Count, said.Count)
+		err = fmt.Errorf("%d samples were requested, but %d came", m.Count, said.Count)
 	}
 	if err != nil {
-		return nil, c.fail(c.forged("sent samples that cannot be: " + err.Error()))
+		return nil, c.fail(c.forged("sent impossible samples: " + err.Error()))
 	}
 	claimed := 0.0
 	for _, v := range said.Seconds {

@@ -74,7 +74,7 @@ func executable(path string) bool {
 }
 
 func noSanitizer(why string) error {
-	return result.Faultf(result.CauseUnsupported, "%s", why).WithHint("it comes with the CUDA toolkit; PAWL_SANITIZER names one that is elsewhere")
+	return result.Faultf(result.CauseUnsupported, "%s", why).WithHint("it comes with the CUDA toolkit; set PAWL_SANITIZER if it is elsewhere")
 }
 
 // sanitize runs a cell under a tool of compute-sanitizer. The tool starts the cell with its own

@@ -31,7 +31,7 @@ type ServeOptions struct {
 const DefaultLease = 30 * time.Second
 
 // ErrLease means that a worker ended because it heard nothing for its lease.
-var ErrLease = errors.New("heard nothing from the parent for the whole lease")
+var ErrLease = errors.New("no message from the parent for the whole lease")
 
 // server is a running worker.
 type server struct {

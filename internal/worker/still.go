@@ -46,7 +46,7 @@ func (c *child) wake() error {
 	}
 	if now, known := processTime(c.proc.Pid()); known && p.known && now-p.worked > most {
 		if p.restless++; p.isRestless() {
-			return c.fail(c.forged(fmt.Sprintf("worked for %v while it was stopped: something has woken it", (now - p.worked).Round(time.Microsecond))))
+			return c.fail(c.forged(fmt.Sprintf("worked for %v while it was stopped: another process resumed it", (now - p.worked).Round(time.Microsecond))))
 		}
 	}
 	p.stopped = c.proc.Continue() != nil

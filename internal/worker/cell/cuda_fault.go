@@ -31,7 +31,7 @@ func faultOf(err error) error {
 	case cuda.LaunchOutOfResources:
 		fault.Cause = result.CauseLaunch
 		fault.Message = "the device refuses the launch: " + err.Error()
-		fault.Hint = "too many registers for so many threads in a block: __launch_bounds__, or a smaller block"
+		fault.Hint = "too many registers for this many threads in a block: use __launch_bounds__, or a smaller block"
 	case cuda.InvalidValue, cuda.InvalidImage, cuda.NoBinaryForGPU, cuda.CooperativeTooLarge, cuda.InvalidPTX, cuda.InvalidClusterSize:
 		fault.Cause, fault.Message = result.CauseLaunch, err.Error()
 	}

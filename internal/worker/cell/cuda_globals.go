@@ -38,7 +38,7 @@ func (c *cudaCell) keepGlobals(code *cudaCode) error {
 	for _, s := range segments {
 		if len(s.Managed) > 0 {
 			return result.Faultf(result.CauseUnsupported, "__managed__ variables are refused: %s", strings.Join(s.Managed, ", ")).
-				WithHint("pass what kernels share as an argument, with role: scratch if it is nobody else's business")
+				WithHint("pass shared data as an argument, with role: scratch if nothing else uses it")
 		}
 	}
 	for _, s := range segments {
@@ -118,7 +118,7 @@ func (code *cudaCode) limits() []string {
 	if code.lost == nil {
 		return nil
 	}
-	return []string{"what its kernels keep in __device__ variables is lost between requests, not between samples: " + code.lost.Error()}
+	return []string{"data in __device__ variables is reset between requests, but not between samples: " + code.lost.Error()}
 }
 
 // renew reloads a module whose variables cannot be restored.

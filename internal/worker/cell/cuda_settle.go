@@ -91,7 +91,7 @@ func (c *cudaCell) firstLaunch(side *cudaSide) error {
 	}
 	if outputs > 0 && before == after {
 		return result.Faultf(result.CauseNoEffect, "the launch wrote none of its outputs").
-			WithHint("does it launch anything, and on the stream it is given?")
+			WithHint("check that it launches something, and on the given stream")
 	}
 	if side.launcher != 0 && outputs > 0 {
 		if err := c.findStrays(side); err != nil {

@@ -116,7 +116,7 @@ func TestFakeLaunchersThatFail(t *testing.T) {
 		cause result.Cause
 		says  string
 	}{
-		"launches nothing":   {`LAUNCHER {}`, result.CauseNoEffect, "does it launch anything"},
+		"launches nothing":   {`LAUNCHER {}`, result.CauseNoEffect, "check that it launches something"},
 		"waits for itself":   {`LAUNCHER { go(slots, stream); cuStreamSynchronize(stream); }`, result.CauseTimeout, "cannot be queued behind it"},
 		"an illegal address": {`LAUNCHER { fake_launch(&fault_kernel, stream, (void *[]){&slots[0]}); }`, result.CauseCrash, "not its own"},
 	} {

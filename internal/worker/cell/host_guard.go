@@ -128,8 +128,8 @@ func (h *handlers) check() error {
 
 func tampered(signal int) error {
 	name := cmp.Or(unix.SignalName(unix.Signal(signal)), fmt.Sprintf("signal %d", signal))
-	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s is not what it was before the kernel was loaded", name).
-		WithHint("a handler of signals can compute an output when it is read, after the clock has stopped; a kernel must leave them alone")
+	return result.Faultf(result.CauseForged, "tampered-cell: the handler of %s differs from the one before the kernel was loaded", name).
+		WithHint("a signal handler can compute an output when it is read, after the clock has stopped; a kernel must not change signal handlers")
 }
 
 // reachable returns the fault of a kernel that has unmapped an argument's memory. It lets the
@@ -163,5 +163,5 @@ func populate(pages []byte) error { return unix.Madvise(pages, unix.MADV_POPULAT
 
 func unreachable(arg wire.Arg) error {
 	return result.Faultf(result.CauseOutput, "the kernel has unmapped or protected the memory of its argument %s", arg.Name).
-		WithHint("what a kernel was given must still be there, readable and writable, when it returns")
+		WithHint("a kernel's arguments must still be mapped, readable and writable, when it returns")
 }

@@ -87,7 +87,7 @@ func TestChangedHandlersAreNamed(t *testing.T) {
 			continue
 		}
 		fault := faultIn(t, err)
-		if fault.Cause != result.CauseForged || !strings.Contains(fault.Message, "tampered-cell: the handler of "+tc.name+" is not") {
+		if fault.Cause != result.CauseForged || !strings.Contains(fault.Message, "tampered-cell: the handler of "+tc.name+" differs") {
 			t.Errorf("%s: %+v", tc.name, fault)
 		}
 	}

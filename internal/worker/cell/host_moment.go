@@ -57,7 +57,7 @@ func (c *copyOfArgs) reveal() error {
 			continue
 		}
 		if err := b.reveal(); err != nil {
-			return result.Faultf(result.CauseInternal, "argument %s cannot be brought back to its address: %v", b.arg.Name, err)
+			return result.Faultf(result.CauseInternal, "argument %s cannot be moved back to its address: %v", b.arg.Name, err)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func (*bench) run(*wire.Run) (*wire.Ran, error)              { return nil, errJu
 func (*bench) produce(*wire.Produce) (*wire.Produced, error) { return nil, errJudgesOnly }
 func (*bench) sample(*wire.Sample) (*wire.Sampled, error)    { return nil, errJudgesOnly }
 
-var errJudgesOnly = result.Faultf(result.CauseProtocol, "an oracle's cell judges and nothing else")
+var errJudgesOnly = result.Faultf(result.CauseProtocol, "an oracle's cell only judges")
 
 func (b *bench) judge(m *wire.Judge) (*wire.Judged, error) {
 	var files mapped
@@ -144,7 +144,7 @@ func whole(args []wire.Arg, number int, answer oracle.Typed[[]byte]) error {
 	if arg := args[number]; arg.Count == count {
 		place = strings.Trim(strings.ReplaceAll(fmt.Sprint(index(arg.Shape, first)), " ", ", "), "[]")
 	}
-	return result.Faultf(result.CauseOracle, "it never wrote %s[%s] and %d of %d elements in all", args[number].Name, place, blanks, count).
+	return result.Faultf(result.CauseOracle, "it never wrote %s[%s]; %d of %d elements were not written", args[number].Name, place, blanks, count).
 		WithHint("a reference must write all of its output")
 }
 

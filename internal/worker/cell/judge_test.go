@@ -252,8 +252,8 @@ func TestUnwrittenAnswers(t *testing.T) {
 		data []byte
 		says string
 	}{
-		"all of its elements": {1, blank, "it never wrote y[1, 2] and 1 of 8 elements in all"},
-		"fewer elements":      {1, blank[:4*7], "it never wrote y[6] and 1 of 7 elements in all"},
+		"all of its elements": {1, blank, "it never wrote y[1, 2]; 1 of 8 elements were not written"},
+		"fewer elements":      {1, blank[:4*7], "it never wrote y[6]; 1 of 7 elements were not written"},
 		"no such argument":    {3, blank, "no answer for the output y"},
 		"before the first":    {-1, blank, "no answer for the output y"},
 	} {

@@ -95,5 +95,5 @@ func Input(arg wire.Arg, number int, seed uint64, batch, steps int) []byte {
 // changed returns the fault of a kernel that wrote to memory it may only read.
 func changed(arg wire.Arg) error {
 	return result.Faultf(result.CauseOutput, "the kernel changed its input %s", arg.Name).
-		WithHint("an argument that a kernel writes has role: out or inout in pawl.yaml")
+		WithHint("give an argument that the kernel writes role: out or inout in pawl.yaml")
 }

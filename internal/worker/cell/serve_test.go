@@ -134,7 +134,7 @@ func TestServeHost(t *testing.T) {
 func TestServeOracle(t *testing.T) {
 	s := serveCell(t, "oracle").greeted()
 	for _, op := range []string{wire.OpLoad, wire.OpPrepare, wire.OpSample, wire.OpRun, wire.OpProduce} {
-		if fault := faultIn(t, s.ask(op, struct{}{}, nil)); !strings.Contains(fault.Message, "judges and nothing else") {
+		if fault := faultIn(t, s.ask(op, struct{}{}, nil)); !strings.Contains(fault.Message, "only judges") {
 			t.Errorf("%s: %+v", op, fault)
 		}
 	}

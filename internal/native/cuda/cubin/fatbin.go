@@ -105,7 +105,7 @@ func unpack(header, code []byte) (unpacked, padding []byte, err error) {
 		return code, nil, nil
 	}
 	if packed > uint64(len(code)) || size > unpackedMost {
-		return nil, nil, errors.New("sizes that cannot be")
+		return nil, nil, errors.New("impossible sizes")
 	}
 	code, padding = code[:packed], code[packed:]
 	if flags&packedZstd != 0 {
@@ -128,7 +128,7 @@ func unpackZstd(packed []byte) ([]byte, error) {
 // unpackLZ4 unpacks one block, as the format has it: literals, then a copy of
 // what was written before, again and again.
 func unpackLZ4(packed []byte, size int) ([]byte, error) {
-	broken := errors.New("LZ4 that ends before its time")
+	broken := errors.New("LZ4 data that ends too early")
 	out := make([]byte, 0, min(size, 1<<20))
 	length := func(n int) (int, bool) {
 		for more := n == 15; more; {

@@ -192,4 +192,4 @@ class Arguments:
                     raise Fault("output", f"{self.subject()} changed its input {b.arg['name']}",
                                 "an oracle only reads the kernel's inputs: compute a new array, or work on a copy")
                 raise Fault("output", f"the kernel changed its input {b.arg['name']}",
-                            "an argument that a kernel writes has role: out or inout in pawl.yaml")
+                            "give an argument that the kernel writes role: out or inout in pawl.yaml")

@@ -39,11 +39,11 @@ class Outputs:
             return {}
         result, names = self.result, ", ".join(arg["name"] for _, arg in self.returned)
         if result is None:
-            raise Fault("output", f"the function returned nothing, and has no parameter {names}",
+            raise Fault("output", f"the function returned nothing and has no parameter {names}",
                         "return the output, or take a parameter of its name and write to it")
         values = [result] if len(self.returned) == 1 else plainly(result)
         if values is None or len(values) != len(self.returned):
-            raise Fault("output", f"the function must return {len(self.returned)} outputs ({names}), and returned {type(result).__name__}")
+            raise Fault("output", f"the function must return {len(self.returned)} outputs ({names}), but returned {type(result).__name__}")
         self.seen = []
         for (_, arg), value in zip(self.returned, values):
             if self.check_result(arg, value):
@@ -66,10 +66,10 @@ class Outputs:
         odd = framework.odd(value)
         if odd:
             raise Fault("output", f"output {name} must be a plain array of {framework.name}, and is {odd}",
-                        "what is measured must have computed all elements when it returns")
+                        "all elements must be computed when the function returns")
         if got != want:
             raise Fault("output", f"output {name} must be {list(want[0])} of {want[1]}, and is {list(got[0])} of {got[1]}",
-                        "shape and dtype of the output in pawl.yaml, or what the function returns")
+                        "correct the output's shape and dtype in pawl.yaml, or the returned array")
         low, high = framework.extent(value)
         shared = [b for b in self.buffers for start, end in [framework.extent(b.value)] if low < end and start < high]
         for b in shared:

@@ -11,7 +11,7 @@ ABOUT = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path
 
 
 def tampered(what):
-    return Fault("forged", "tampered-cell: " + what, "the kernel shares the cell's process and has replaced what it is measured by")
+    return Fault("forged", "tampered-cell: " + what, "the kernel, which shares the cell's process, has replaced code that measures it")
 
 
 def modules():
