@@ -29,25 +29,28 @@ type drawer[T any] func(values []T, first uint64)
 // Conversions around each product keep it from being fused with the sum after
 // it, as the language allows otherwise and some processors do.
 
-// uniform makes numbers of the upper bits of a draw; unit is what the lowest of them is worth.
-func uniform[T real](key uint64, low, high T, shift int, unit T) drawer[T] {
+func uniform32(key uint64, low, high float32) drawer[float32] {
 	width := high - low
-	return func(values []T, first uint64) {
+	return func(values []float32, first uint64) {
 		state := key + (first+1)*golden
 		for i := range values {
-			x := T(int64(mix(state)>>shift)) * unit
-			values[i] = T(width*x) + low
+			x := float32(int32(mix(state)>>40)) * 0x1p-24
+			values[i] = float32(width*x) + low
 			state += golden
 		}
 	}
 }
 
-func uniform32(key uint64, low, high float32) drawer[float32] {
-	return uniform(key, low, high, 40, 0x1p-24)
-}
-
 func uniform64(key uint64, low, high float64) drawer[float64] {
-	return uniform(key, low, high, 11, 0x1p-53)
+	width := high - low
+	return func(values []float64, first uint64) {
+		state := key + (first+1)*golden
+		for i := range values {
+			x := float64(int64(mix(state)>>11)) * 0x1p-53
+			values[i] = float64(width*x) + low
+			state += golden
+		}
+	}
 }
 
 const (
