@@ -199,15 +199,28 @@ func rankTest(a, b []float64) rankResult {
 	return t
 }
 
-// tieGroups returns the sizes of the groups of equal samples, in order.
+// tieGroups returns the sizes of the groups of equal samples of two sorted lists, in order.
 func tieGroups(a, b []float64) []int {
 	groups := make([]int, 0, len(a)+len(b))
-	all := sorted(slices.Concat(a, b))
-	for i, x := range all {
-		if i == 0 || x != all[i-1] {
-			groups = append(groups, 0)
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		var x float64
+		switch {
+		case i == len(a):
+			x = b[j]
+		case j == len(b):
+			x = a[i]
+		default:
+			x = min(a[i], b[j])
 		}
-		groups[len(groups)-1]++
+		size := 0
+		for ; i < len(a) && a[i] == x; i++ {
+			size++
+		}
+		for ; j < len(b) && b[j] == x; j++ {
+			size++
+		}
+		groups = append(groups, size)
 	}
 	return groups
 }
