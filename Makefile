@@ -67,7 +67,7 @@ fmt: $(LINT) ## format the sources as lint wants them
 # fuzz on several goroutines: they have the race detector.
 ALONE := calibrate check demo fuzz measure report report/render report/view trial verify
 SIMULATIONS := ^TestFamilyLevel$$
-SHARED := ^(TestPoolShares|TestExamineAll$$)
+SHARED := ^(TestPoolShares|TestExamineAll)
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one.
 TEST := $(GO) test -vet=off -trimpath

@@ -158,7 +158,9 @@ func killed(state *os.ProcessState, output string) bool {
 
 // newFault returns a fault of this package; hint may be "".
 func newFault(cause result.Cause, hint, message string, args ...any) *result.Fault {
-	return &result.Fault{Stage: stage, Cause: cause, Message: fmt.Sprintf(message, args...), Hint: hint}
+	fault := result.Faultf(cause, message, args...).WithHint(hint)
+	fault.Stage = stage
+	return fault
 }
 
 func interrupted() *result.Fault {

@@ -102,3 +102,19 @@ func TestExamineAll(t *testing.T) {
 		}
 	}
 }
+
+// A kernel that was examined alone is not examined again: nobody else can be the reason that it failed.
+func TestExamineAllOfOneKernel(t *testing.T) {
+	t.Parallel()
+	job := &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k", Cell: spec.CellCUDA}}, Config: &spec.Config{Name: "c"}}
+	row := &verified{built: &built{planned: &planned{candidate: job}}, exam: &exam{}}
+	tried := 0
+	c := &check{run: run.Quiet(time.Now(), nil)}
+	c.examineAll(t.Context(), []*verified{row}, 4, func(_ context.Context, v *verified, _ *examRoom) {
+		tried++
+		v.fault = &result.Fault{Cause: result.CauseTimeout}
+	})
+	if tried != 1 || row.fault == nil {
+		t.Errorf("examined %d times, fault %v", tried, row.fault)
+	}
+}

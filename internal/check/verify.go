@@ -54,7 +54,8 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 }
 
 // examineAll examines rows, several GPU rows at a time. Rows of one kernel stay together, since they
-// share cells. A row that got too little memory or time beside others is examined again alone.
+// share cells. A row without verified answers, if other kernels may be the reason, is examined again
+// alone.
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
 	device := &lab.SharedDevice{}
 	var begun atomic.Int64
@@ -84,8 +85,8 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	lab.AtATime(examiners, len(together), func(i int) { all(together[i], &examRoom{device: device}) })
 	var again []*verified
 	for _, v := range rows {
-		if examiners > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
-			v.state = v.built.state
+		if len(together) > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
+			v.state, v.candidate.Record.Log = v.built.state, ""
 			v.notes = append(slices.Clone(v.notes), v.exam.notes...)
 			again = append(again, v)
 		}

@@ -230,7 +230,7 @@ func (d *SharedDevice) Alone(do func()) {
 	d.Share()
 }
 
-// AtATime calls do for every number below n, for at most so many at a time, and waits for them.
+// AtATime calls do for every number below n, at most this many at a time, and waits for them.
 func AtATime(most, n int, do func(i int)) {
 	next := make(chan int, n)
 	for i := range n {

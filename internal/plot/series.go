@@ -66,7 +66,7 @@ type stroke struct {
 	highs, lows []string // of the columns since the last gap
 }
 
-// to draws on to the next column, at so many thousandths of the width.
+// to extends the line and the band to the next column, whose place is in thousandths of the width.
 func (d *stroke) to(thousandths float64, low, middle, high string) {
 	x := decimal(math.Round(thousandths)) + " "
 	pen := "L"

@@ -15,7 +15,7 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// While the caches are flushed the data is still that of the sample before.
+// While the caches are flushed, the arguments still hold the data of the previous sample.
 func TestStepsComeLast(t *testing.T) {
 	for _, cache := range []string{"cold", "hot"} {
 		w := newWitness(t)
