@@ -157,6 +157,17 @@ func TestHandEditsAreFound(t *testing.T) {
 	}
 }
 
+func TestPresentAndRemoved(t *testing.T) {
+	f := newFile(class, "x.json")
+	if _, err := f.Move(candidate("small", 1, 2)); err != nil {
+		t.Fatal(err)
+	}
+	f.Removed["attention/small"] = &Removed{}
+	if it, ok := f.item("attention/small"); !ok || it.problem != "it is both present and removed" {
+		t.Errorf("%+v, %v", it, ok)
+	}
+}
+
 func TestAnyChangeIsFound(t *testing.T) {
 	good := encoded(t, sample(t))
 	var original any

@@ -64,6 +64,30 @@ func TestUpdateKeepsTheSamplesInUse(t *testing.T) {
 	}
 }
 
+// If the baseline cannot be replaced, the entries on disk keep their samples.
+func TestSamplesOutliveAFailedWrite(t *testing.T) {
+	s := Open(t.TempDir())
+	put(t, s, moveTo(candidate("small", 1, 2)))
+	f := load(t, s)
+	old := f.Entry("attention", "small")
+	if _, err := f.Move(candidate("small", 2, 1).against(old, -0.5)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(s.Path(class)), os.MkdirAll(filepath.Join(s.Path(class), "folder"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write(f, nil); err == nil {
+		t.Fatal("a folder was replaced by a file")
+	}
+	raw, err := os.ReadFile(s.samplesPath(class))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := decodeBlocks(raw); err != nil || len(kept) != 2 || kept[old.Samples.SHA256] == "" {
+		t.Errorf("%d blocks, want the old one and the new one (%v)", len(kept), err)
+	}
+}
+
 func TestUpdateThatChangesNothingWritesNothing(t *testing.T) {
 	s := Open(t.TempDir())
 	put(t, s, func(*File) error { return nil })
