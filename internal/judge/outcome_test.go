@@ -51,7 +51,12 @@ func TestOutcome(t *testing.T) {
 		{result.KindCompare, []*result.Row{row(result.Inconclusive), row(result.Incomparable)}, result.Undecided, "2 benchmarks undecided, 1 of them incomparable"},
 		{result.KindCompare, []*result.Row{row(result.Inconclusive)}, result.Undecided, "no significant difference in 1 benchmark"},
 
+		{result.KindCompare, []*result.Row{row(result.Inconclusive), row(result.Improvement)}, result.Undecided, "no significant difference in 1 benchmark"},
+		{result.KindCompare, []*result.Row{row(result.Improvement), row(result.Maintained)}, result.Passed, ""},
+		{result.KindCompare, []*result.Row{row(result.Maintained), row(result.Unchanged)}, result.Passed, ""},
+
 		{result.KindFuzz, []*result.Row{passed}, result.Passed, ""},
+		{result.KindFuzz, []*result.Row{{Verification: &result.Verification{Passed: 1}}}, result.Passed, ""},
 		{result.KindFuzz, []*result.Row{passed, row(result.Incorrect)}, result.Failed, "1 kernel gives wrong answers"},
 		{result.KindFuzz, []*result.Row{passed, row(result.Broken)}, result.Failed, "1 kernel is broken"},
 		{result.KindFuzz, []*result.Row{row(result.Broken), row(result.Broken), unknown}, result.Failed, "2 kernels are broken"},
@@ -63,7 +68,7 @@ func TestOutcome(t *testing.T) {
 		{result.KindFuzz, []*result.Row{{Verification: &result.Verification{Skipped: 3}}}, result.Undecided, "no case could be tried"},
 	} {
 		got := Outcome(&result.Report{Kind: test.kind, Rows: test.rows})
-		if got.Result != test.result || strings.Join(got.Reasons, "; ") != test.reason {
+		if got.Result != test.result || len(got.Reasons) > 0 && test.reason == "" || strings.Join(got.Reasons, "; ") != test.reason {
 			t.Errorf("%s: %s %q, want %s %q", test.kind, got.Result, got.Reasons, test.result, test.reason)
 		}
 		stopped := Outcome(&result.Report{Kind: test.kind, Rows: test.rows, Interrupted: true})
@@ -84,6 +89,21 @@ func TestOutcomeOfASelftest(t *testing.T) {
 		got := Outcome(&result.Report{Kind: result.KindSelftest, Selftest: &totals})
 		if said := string(got.Result) + " " + strings.Join(got.Reasons, "; "); said != want {
 			t.Errorf("%s, want %s", said, want)
+		}
+	}
+}
+
+// Whatever was tried, something was.
+func TestOutcomeOfAShortSelftest(t *testing.T) {
+	for _, totals := range []result.Selftest{
+		{Caught: 1, Suspicious: 1},
+		{Suspicious: 1, Defused: 1},
+		{Defused: 1, Open: 1},
+		{Open: 1, ControlsPassed: 1},
+		{ControlsPassed: 1, Mutants: 1, MutantsKilled: 1},
+	} {
+		if got := Outcome(&result.Report{Kind: result.KindSelftest, Selftest: &totals}); got.Result != result.Passed {
+			t.Errorf("%+v: %s %q", totals, got.Result, got.Reasons)
 		}
 	}
 }

@@ -55,6 +55,7 @@ func TestAnew(t *testing.T) {
 		{"new data takes both longer", rememberer(r, 20, 90e-6, 50e-6, 0.1), rememberer(r, 20, 140e-6, 100e-6, 0.1), false},
 		{"no faster, and slower on new data", rememberer(r, 20, 130e-6, 100e-6, 0.1), honest, true},
 		{"new data takes both longer by the same factor", rememberer(r, 20, 900e-6, 680e-6, 0.1), rememberer(r, 20, 160e-6, 120e-6, 0.1), false},
+		{"no faster, and 15% slower on new data", rememberer(r, 20, 115e-6, 100e-6, 0.01), rememberer(r, 20, 100e-6, 100e-6, 0.01), true},
 		{"a little slower on new data", rememberer(r, 20, 103e-6, 100e-6, 0.1), honest, false},
 		{"the other is quicker on new data", rememberer(r, 300, 200e-6, 200e-6, 0.05), rememberer(r, 300, 38e-6, 50e-6, 0.05), false},
 		{"slower and scattered", rememberer(r, 300, 200e-6, 200e-6, 0.5), rememberer(r, 300, 47e-6, 50e-6, 0.02), false},
@@ -68,6 +69,30 @@ func TestAnew(t *testing.T) {
 				t.Errorf("%+v", found)
 			}
 		})
+	}
+}
+
+// Six samples above seven happen by chance once in 858 times, seven above seven once in 1716.
+func TestGreater(t *testing.T) {
+	from := func(first float64, n int, step float64) (out []float64) {
+		for i := range n {
+			out = append(out, first+float64(i)*step)
+		}
+		return out
+	}
+	for name, test := range map[string]struct {
+		one, other []float64
+		want       bool
+	}{
+		"six above seven":   {from(10, 6, 1), from(0, 7, 1), false},
+		"seven above seven": {from(10, 7, 1), from(0, 7, 1), true},
+		"seven below seven": {from(0, 7, 1), from(10, 7, 1), false},
+		"a little above":    {from(0.11, 200, 0.005), from(0, 200, 0.005), true},
+		"a little below":    {from(0, 200, 0.005), from(0.11, 200, 0.005), false},
+	} {
+		if got := greater(test.one, test.other); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
@@ -117,6 +142,9 @@ func TestAnewTogether(t *testing.T) {
 			mine, theirs := together(rand.New(rand.NewPCG(7, 8)), test.pairs, 0.02, test.mine, test.theirs)
 			if found := Anew(mine, theirs, test.claimed); (len(found) == 1) != test.found {
 				t.Errorf("%+v", found)
+			}
+			if n := CountAnew(mine, theirs); n != test.pairs {
+				t.Errorf("%d pairs, want %d", n, test.pairs)
 			}
 			for i := range mine.Samples.Fresh { // of other turns
 				mine.Samples.Fresh[i].Pair += 1000

@@ -34,3 +34,11 @@ func TestOutside(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+func TestStateBetweenLaunches(t *testing.T) {
+	for exploit, found := range map[string][]result.Finding{PersistingL2: SetAside(), RetainedState: Remembers()} {
+		if len(found) != 1 || found[0].Exploit != exploit {
+			t.Errorf("%s: %+v", exploit, found)
+		}
+	}
+}

@@ -124,13 +124,14 @@ func TestReason(t *testing.T) {
 		factor float64
 		says   string
 	}{
-		"right":       {result.OutputError{Name: "out", Count: 9, MaxAbs: 1}, 0, ""},
-		"wrong":       {result.OutputError{Name: "out", Count: 9, Wrong: 2, Worst: &result.Element{Index: []int64{1, 2}, Got: "NaN", Want: "3"}}, 0, "out: 2 of 9 elements are wrong (out[1, 2] is NaN and must be 3)"},
-		"never":       {result.OutputError{Name: "out", Count: 9, Wrong: 9, Blank: 9}, 0, "9 of them never written"},
-		"exact":       {result.OutputError{Name: "out", Count: 9, Wrong: 1, Exact: true}, 0, "these inputs have an exact answer"},
-		"the rival's": {result.OutputError{Name: "out", Count: 9, MaxAbs: 3e-3, RivalMaxAbs: 1e-3}, 2, "3.0e-03 is 3.0 times the rival's 1.0e-03; 2 times is allowed"},
-		"its RMS":     {result.OutputError{Name: "out", Count: 9, RMS: 3e-3, RivalRMS: 1e-3, MaxAbs: 1, RivalMaxAbs: 1}, 2, "RMS error 3.0e-03"},
-		"as good":     {result.OutputError{Name: "out", Count: 9, MaxAbs: 1.9e-3, RivalMaxAbs: 1e-3}, 2, ""},
+		"right":        {result.OutputError{Name: "out", Count: 9, MaxAbs: 1}, 0, ""},
+		"wrong":        {result.OutputError{Name: "out", Count: 9, Wrong: 2, Worst: &result.Element{Index: []int64{1, 2}, Got: "NaN", Want: "3"}}, 0, "out: 2 of 9 elements are wrong (out[1, 2] is NaN and must be 3)"},
+		"never":        {result.OutputError{Name: "out", Count: 9, Wrong: 9, Blank: 9}, 0, "9 of them never written"},
+		"exact":        {result.OutputError{Name: "out", Count: 9, Wrong: 1, Exact: true}, 0, "these inputs have an exact answer"},
+		"the rival's":  {result.OutputError{Name: "out", Count: 9, MaxAbs: 3e-3, RivalMaxAbs: 1e-3}, 2, "3.0e-03 is 3.0 times the rival's 1.0e-03; 2 times is allowed"},
+		"its RMS":      {result.OutputError{Name: "out", Count: 9, RMS: 3e-3, RivalRMS: 1e-3, MaxAbs: 1, RivalMaxAbs: 1}, 2, "RMS error 3.0e-03"},
+		"an exact one": {result.OutputError{Name: "out", Count: 9, MaxAbs: 1e-3, RMS: 1e-3}, 2, ""},
+		"as good":      {result.OutputError{Name: "out", Count: 9, MaxAbs: 1.9e-3, RivalMaxAbs: 1e-3}, 2, ""},
 	} {
 		got := Reason([]result.OutputError{tc.e}, tc.factor)
 		if tc.says == "" && got != "" || !strings.Contains(got, tc.says) {
