@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pawl/internal/lab"
+	"pawl/internal/ratchet"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
@@ -48,7 +49,10 @@ func TestExamineAll(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			room.device.Share()
 			if name == "b/1" && first {
-				v.fault = &result.Fault{Cause: result.CauseMemory}
+				v.fault = &result.Fault{Cause: result.CauseMemory, Message: "there is none left"}
+			}
+			if name == "a/2" && first {
+				v.fault = &result.Fault{Cause: result.CauseLaunch}
 			}
 			if name == "c/1" {
 				v.fault = &result.Fault{Cause: result.CauseCheat}
@@ -84,8 +88,16 @@ func TestExamineAll(t *testing.T) {
 			if tried[name] != times {
 				t.Errorf("%d examiners: %s was examined %d times, expected %d", examiners, name, tried[name], times)
 			}
-			if len(v.notes) != 1 {
-				t.Errorf("%d examiners: %s has the notes %v", examiners, name, v.notes)
+			notes := []string{"of the exam"}
+			if name == "b/1" && times == 2 {
+				notes = append(notes, "it was verified again, alone: beside other kernels it failed (memory: there is none left)")
+			}
+			var got []string
+			for _, note := range v.notes {
+				got = append(got, note.Message)
+			}
+			if !slices.Equal(got, notes) {
+				t.Errorf("%d examiners: %s has the notes %q", examiners, name, got)
 			}
 			if cell := v.candidate.Cell(); cell == spec.CellHost && beside[name] != 1 {
 				t.Errorf("%s is examined beside %d others", name, beside[name]-1)
@@ -116,5 +128,18 @@ func TestExamineAllOfOneKernel(t *testing.T) {
 	})
 	if tried != 1 || row.fault == nil {
 		t.Errorf("examined %d times, fault %v", tried, row.fault)
+	}
+}
+
+// A kernel that once did not end in time may do so again: it does not become the baseline.
+func TestLateExamination(t *testing.T) {
+	t.Parallel()
+	for cause, why := range map[result.Cause]string{result.CauseTimeout: "it did not end in time when it was first verified", result.CauseMemory: ""} {
+		row := &judged{played: &played{verified: &verified{built: &built{planned: &planned{}}, first: &result.Fault{Cause: cause}, exam: &exam{}}}}
+		row.verification = &result.Verification{Passed: 1, Integrity: result.Clean}
+		row.entries.counts = &ratchet.Entry{}
+		if got := (&check{}).unproven(row); got != why {
+			t.Errorf("%s: %q", cause, got)
+		}
 	}
 }

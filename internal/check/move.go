@@ -189,6 +189,8 @@ func (j *judged) slowTail(gate spec.Gate) string {
 func (c *check) unproven(j *judged) string {
 	v := j.verification
 	switch {
+	case j.first != nil && j.first.Cause == result.CauseTimeout:
+		return "it did not end in time when it was first verified"
 	case v == nil || v.Passed == 0:
 		return "its answers were not verified: the kernel has no oracle and there is no earlier version"
 	case j.entries.counts == nil && j.exam.Oracle == nil:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,8 @@ import (
 type verified struct {
 	*built
 	state
-	exam *exam // nil: its answers are not verified
+	exam  *exam         // nil: its answers are not verified
+	first *result.Fault // of a first examination beside other kernels; nil: it had none
 }
 
 // verify compares the answers of every candidate that is to be measured. A candidate with wrong
@@ -42,12 +44,17 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 			}
 		}
 	}
-	if err := c.lab.Build(ctx, jobs); err != nil {
-		return out // the worker has ended; the measurement reports it
+	if err := c.lab.Build(ctx, jobs); err != nil { // the worker has ended
+		for _, v := range waiting {
+			v.fault = v.candidate.FaultOf("verify", err)
+		}
+		return out
 	}
 	var largest int64
 	for _, v := range waiting {
-		largest = max(largest, c.largest[v.candidate.Variant.Kernel.Name])
+		if v.candidate.GPU() {
+			largest = max(largest, c.largest[v.candidate.Variant.Kernel.Name])
+		}
 	}
 	c.examineAll(ctx, waiting, c.lab.Examiners(largest), c.examine)
 	return out
@@ -86,8 +93,15 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	var again []*verified
 	for _, v := range rows {
 		if len(together) > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
+			v.first = v.fault
 			v.state, v.candidate.Record.Log = v.built.state, ""
 			v.notes = append(slices.Clone(v.notes), v.exam.notes...)
+			if v.first != nil {
+				v.notes = append(v.notes, result.Warning{
+					Code: "crowded", Message: fmt.Sprintf("it was verified again, alone: beside other kernels it failed (%s: %s)", v.first.Cause, v.first.Message),
+					Hint: "if it fails from time to time, check it by itself: pawl check " + v.candidate.Name(),
+				})
+			}
 			again = append(again, v)
 		}
 	}
@@ -101,7 +115,7 @@ func (v *verified) crowded() bool {
 		return v.verification != nil && v.verification.Skipped > 0
 	}
 	causes := []result.Cause{
-		result.CauseMemory, result.CauseTimeout, result.CauseLaunch, result.CauseKilled, result.CauseOracle, result.CauseProtocol, result.CauseInternal,
+		result.CauseMemory, result.CauseTimeout, result.CauseKilled, result.CauseOracle, result.CauseProtocol, result.CauseInternal,
 	}
 	return slices.Contains(causes, v.fault.Cause)
 }

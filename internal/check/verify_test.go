@@ -1,12 +1,19 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
+	"pawl/internal/run"
 	"pawl/internal/verify"
 	"pawl/internal/worker/puppet"
 )
@@ -306,6 +313,39 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 				mustBe(t, row, result.Improvement)
 			}
 		})
+	}
+}
+
+// Where the worker ends before answers are verified, and cannot be started again at once, nothing is
+// known of them.
+func TestWorkerThatEndsBeforeTheExamination(t *testing.T) {
+	p := newProject(t)
+	p.script("k", puppet.Script{Micros: 100, Wrong: "always"})
+	p.commit("five times as fast, and wrong")
+	state := t.TempDir()
+	p.write("worker", `#!/bin/sh
+cd "`+state+`"
+echo "$$" >> started
+[ $(wc -l < started) = 2 ] && exit 1
+exec "$@"
+`)
+	worker := filepath.Join(p.dir, "worker")
+	if err := os.Chmod(worker, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.follow = func(e run.Event) {
+		raw, err := os.ReadFile(filepath.Join(state, "started"))
+		if pid, more := strconv.Atoi(strings.TrimSpace(string(raw))); e.Kind == run.Build && e.Done == e.Total && cmp.Or(err, more) == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			for syscall.Kill(pid, 0) == nil {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	report := p.check(func(o *Options) { o.Lab.Worker = append([]string{worker}, o.Lab.Worker...) })
+	row := rowOf(t, report, "k/c")
+	if row.Fault == nil || row.Fault.Stage != "verify" || row.Verdict != "" || report.Outcome.Result != result.Unjudged {
+		t.Errorf("%q, fault %v, outcome %+v", row.Verdict, row.Fault, report.Outcome)
 	}
 }
 
