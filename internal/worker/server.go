@@ -22,6 +22,7 @@ type ServeOptions struct {
 	Lease time.Duration // the worker ends when it hears nothing for this long; 0 means DefaultLease
 
 	AskDriver bool   // ask for GPUs even where no driver seems to be loaded: for tests
+	Cores     int    // how many the machine says it has; 0 means the number it has: for tests
 	Proc      string // folder for the time that the machine took from a cell; "" means /proc
 	Stat      string // file for the part of it that a hypervisor took; "" means the stat in Proc
 }
@@ -85,6 +86,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	ctx, stop := context.WithCancel(ctx)
 	defer s.shutdown(stop)
 	fingerprint := machine.Fingerprint()
+	fingerprint.CPU.Cores = cmp.Or(opts.Cores, fingerprint.CPU.Cores)
 	s.caches = fingerprint.CPU.Caches
 	err = s.out.Send(0, wire.OpHello, wire.Hello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Tool: opts.Tool, PID: os.Getpid(),

@@ -160,43 +160,64 @@ func TestCUDAFaults(t *testing.T) {
 	}
 }
 
-// A check plays the versions of a kernel in one cell and knows the slower one.
+// A check verifies kernels side by side, plays the versions of each in one cell and knows the slower
+// one. A kernel that does not end is tried again alone.
 func TestCUDACheck(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")
 	}
-	for _, test := range []struct {
-		name, entry string
-		verdict     result.Verdict
-		code        int
+	changes := []struct {
+		entry   string
+		verdict result.Verdict
+		cause   result.Cause
 	}{
-		{"slower", "slow_scale", result.Regression, 1},
-		{"wrong", "wrong_scale", result.Incorrect, 1},
-		{"the same speed", "other_scale", result.Maintained, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			p := newCUDAProject(t, cudaKernel("work", "scale"))
-			p.env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-				"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
-			for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "-m", "first"}} {
-				cmd := exec.Command("git", args...)
-				cmd.Dir, cmd.Env = p.dir, p.env
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("git %v: %v\n%s", args, err, out)
-				}
-			}
-			p.replace("pawl.yaml", "entry: scale", "entry: "+test.entry)
-			got := p.run("check", "--json", "--budget", "200ms")
-			report, err := result.Decode([]byte(got.stdout))
-			if err != nil {
-				t.Fatalf("%v\n%s", err, got.stderr)
-			}
-			row := rowOf(t, report, "work")
-			if row.Verdict != test.verdict || got.code != test.code {
-				t.Errorf("verdict %q, exit %d; want %q, %d: %+v %+v", row.Verdict, got.code, test.verdict, test.code, row.Fault, row.Reasons)
-			}
-		})
+		{"slow_scale", result.Regression, ""},
+		{"wrong_scale", result.Incorrect, ""},
+		{"other_scale", result.Maintained, ""},
+		{"illegal_address", result.Broken, result.CauseCrash},
+		{"endless", result.Broken, result.CauseTimeout},
+		{"heavy_scale", result.Broken, result.CauseLaunch},
+		{"scale", result.Unchanged, ""},
+	}
+	describe := func(entry func(i int) string) (yaml string) {
+		for i := range changes {
+			yaml += cudaKernel(fmt.Sprintf("kernel%d", i), entry(i))
+		}
+		return "version: 1\nkernels:\n" + yaml + "configs: {c: {N: 4096}}\n"
+	}
+	p := newCUDAProject(t, "")
+	p.write("pawl.yaml", describe(func(int) string { return "scale" }))
+	p.env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "-m", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = p.dir, p.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	p.write("pawl.yaml", describe(func(i int) string { return changes[i].entry }))
+	got := p.run("check", "--json", "--budget", "200ms", "--timeout", "1s")
+	report, err := result.Decode([]byte(got.stdout))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got.stderr)
+	}
+	if got.code != 1 || len(report.Rows) != len(changes) {
+		t.Errorf("exit %d, %d rows", got.code, len(report.Rows))
+	}
+	for i, row := range report.Rows {
+		want := changes[i]
+		cause := result.Cause("")
+		if row.Fault != nil {
+			cause = row.Fault.Cause
+		}
+		if row.Verdict != want.verdict || cause != want.cause {
+			t.Errorf("%s (%s): %s %q, want %s %q: %+v %+v", row.Name(), want.entry, row.Verdict, cause, want.verdict, want.cause, row.Fault, row.Reasons)
+		}
+		again := slices.ContainsFunc(row.Warnings, func(w result.Warning) bool { return w.Code == "crowded" })
+		if again != (want.entry == "endless") {
+			t.Errorf("%s (%s): it was verified again: %t", row.Name(), want.entry, again)
+		}
 	}
 }

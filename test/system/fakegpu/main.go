@@ -1,4 +1,4 @@
-// Fakegpu is pawl on a machine with two GPUs that do not exist: its worker asks for
+// Fakegpu is pawl on a machine with two GPUs and 16 cores that do not exist: its worker asks for
 // them without any sign of a driver, and its cells use the fake driver of package
 // cudafake, which stands behind the end of this binary. A cell reads no other file
 // and sees no environment, and so that is the place where it can find it.
@@ -33,7 +33,7 @@ func run(ctx context.Context) int {
 	var err error
 	switch {
 	case slices.Equal(os.Args[1:], []string{"worker"}):
-		err = worker.Serve(ctx, os.Stdin, os.Stdout, worker.ServeOptions{AskDriver: true}) //nolint:forbidigo // a worker's streams
+		err = worker.Serve(ctx, os.Stdin, os.Stdout, worker.ServeOptions{AskDriver: true, Cores: 16}) //nolint:forbidigo // a worker's streams
 		if err == nil {
 			return 0
 		}
@@ -69,8 +69,12 @@ func install() error {
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
+	if err != nil {
+		return err
+	}
+	fake, err := cudafake.InstallFrom(file.Name())
 	if err == nil {
-		err = cudafake.InstallFrom(file.Name())
+		fake.Set("megabytes", 16<<10)
 	}
 	return err
 }

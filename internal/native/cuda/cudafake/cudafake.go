@@ -121,7 +121,7 @@ func Install() {
 	}
 	path, err := Library()
 	if err == nil {
-		err = InstallFrom(path)
+		_, err = InstallFrom(path)
 	}
 	if err != nil {
 		installed.why = err.Error()
@@ -130,12 +130,12 @@ func Install() {
 
 // InstallFrom is Install with the shared object at path, for a process that may not
 // compile.
-func InstallFrom(path string) error {
+func InstallFrom(path string) (*Fake, error) {
 	library, err := dl.Open(path)
 	if err == nil {
 		installed.fake, err = bind(library)
 	}
-	return err
+	return installed.fake, err
 }
 
 // Need returns the fake as in a new process, or skips a test that only makes sense
