@@ -229,7 +229,7 @@ func compared(t *testing.T, p *Plan, trial Trial, run kernel) oracle.Difference 
 				fill = oracle.Defaults(a.DType)
 			}
 			v.Data = make([]byte, a.Bytes)
-			oracle.Generate(v.Data, a.DType, fill, oracle.Key(trial.Seed, i, trial.Batch))
+			oracle.Generate(v.Data, a.DType, fill, trial.key(i))
 			data := make([]float32, a.Elements)
 			for e := range data {
 				data[e] = a.DType.Get(v.Data, e)

@@ -152,7 +152,7 @@ func specialsIn(t *testing.T, p *Plan, trial Trial) (kinds map[uint32]int, clean
 	}
 	a := problem.Instance.Args[0]
 	data := make([]byte, a.Bytes)
-	oracle.Generate(data, a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(trial.Seed, 0, trial.Batch))
+	oracle.Generate(data, a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, trial.key(0))
 	kinds = map[uint32]int{}
 	columns := a.Shape[len(a.Shape)-1]
 	for r := range a.Elements / columns {
@@ -204,7 +204,7 @@ kernels:
 
 func specialsOf(t *testing.T, name string, s *spec.Spec, greatest, wantSparse bool) {
 	t.Helper()
-	tried := false
+	tried, dirty := false, 0
 	for seed := range uint64(20) {
 		cleanest := int64(0)
 		p := plan(t, s, Options{Seed: seed})
@@ -229,8 +229,11 @@ func specialsOf(t *testing.T, name string, s *spec.Spec, greatest, wantSparse bo
 			}
 		}
 		if cleanest == 0 {
-			t.Errorf("%s, seed %d: every row has a special value", name, seed)
+			dirty++
 		}
+	}
+	if dirty > 2 { // by chance
+		t.Errorf("%s: with %d of 20 seeds every row has a special value", name, dirty)
 	}
 	if tried != wantSparse {
 		t.Errorf("%s: sparse ones tried: %t", name, tried)

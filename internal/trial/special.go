@@ -130,7 +130,7 @@ func (c contents) held(in *spec.Instance, t Trial) (together oracle.Held, comple
 	finite := true
 	for i, f := range c.args {
 		a := in.Args[i]
-		held := oracle.HeldBy(a.DType, f, oracle.Key(t.Seed, i, t.Batch), a.Elements)
+		held := oracle.HeldBy(a.DType, f, t.key(i), a.Elements)
 		if together = together.And(held); together.Greatest {
 			return together, false
 		}

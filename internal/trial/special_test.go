@@ -42,7 +42,7 @@ func TestSettle(t *testing.T) {
 		}
 		for i, a := range problem.Instance.Args {
 			if a.Buffer && a.Init.Kind == oracle.Specials {
-				if held := oracle.HeldBy(a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(settled.Seed, i, settled.Batch), a.Elements); held.Greatest {
+				if held := oracle.HeldBy(a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, settled.key(i), a.Elements); held.Greatest {
 					r.Errorf("%s has the greatest number", a.Name)
 				}
 			}
@@ -91,7 +91,7 @@ func TestEveryInputHasNaN(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, a := range problem.Instance.Args[:2] {
-			if held := oracle.HeldBy(a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(trial.Seed, i, trial.Batch), a.Elements); !held.NaN {
+			if held := oracle.HeldBy(a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, trial.key(i), a.Elements); !held.NaN {
 				t.Errorf("seed %d: none in %s", seed, a.Name)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pawl/internal/formula"
+	"pawl/internal/oracle"
 	"pawl/internal/spec"
 )
 
@@ -32,6 +33,12 @@ type Trial struct {
 	Seed    uint64     // of the data
 	Batch   int        // of the data
 	Stored  string     // the file that has kept it since it failed; "" for a new one
+}
+
+// key returns the key of an argument's data.
+func (t Trial) key(arg int) uint64 {
+	seed, batch := oracle.Sealed(t.Seed, t.Batch)
+	return oracle.Key(seed, arg, batch)
 }
 
 // Name distinguishes the trials of a kernel, in one line: "S=448 B=16 H=4 D=64", and what is

@@ -90,7 +90,7 @@ func filled(t *testing.T, p *Plan, trial Trial) (*Problem, []oracle.Value) {
 	for i, a := range problem.Instance.Args {
 		values[i] = oracle.Value{Name: a.Name, Role: string(a.Role), Type: a.DType, Shape: a.Shape, Buffer: true, Data: make([]byte, a.Bytes)}
 		if a.Role == spec.RoleIn {
-			oracle.Generate(values[i].Data, a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, oracle.Key(trial.Seed, i, trial.Batch))
+			oracle.Generate(values[i].Data, a.DType, oracle.Fill{Kind: a.Init.Kind, Args: a.Init.Args}, trial.key(i))
 		}
 	}
 	return problem, values

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"time"
 
+	"pawl/internal/oracle"
+	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
 
@@ -14,6 +16,7 @@ type Cell struct {
 	client *Client
 	id     uint64
 	Info   wire.OpenReply
+	seed   uint64 // of the run, which the cell does not get
 
 	OnDevice bool // its loaded code runs on a GPU
 }
@@ -67,19 +70,32 @@ func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 	return reply, err
 }
 
-// Prepare allocates and fills a problem's arguments.
+// Prepare allocates and fills a problem's arguments. The seed and the batch are the run's; in this
+// and in the following requests the cell gets what oracle.Sealed makes of them.
 func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
-	m.Cell = c.id
+	m.Cell, c.seed = c.id, m.Seed
+	m.Seed, m.Batch = oracle.Sealed(m.Seed, m.Batch)
 	return ask[wire.PrepareReply](ctx, c, wire.OpPrepare, m, m.DeadlineS)
 }
 
 // Sample times launches.
 func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, error) {
 	m.Cell = c.id
+	batch := m.Batch
+	_, m.Batch = oracle.Sealed(c.seed, batch)
+	if m.FreshBatch > 0 {
+		_, m.FreshBatch = oracle.Sealed(c.seed, m.FreshBatch)
+	}
 	reply := &wire.SampleReply{}
 	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), reply)
 	if err != nil {
 		return nil, err
+	}
+	if reply.Batch != 0 {
+		if (reply.Batch^m.Batch)&(1<<oracle.BatchBits-1) != 0 {
+			return nil, result.Faultf(result.CauseForged, "the outputs are of batch %d, but it was asked for batch %d", reply.Batch, m.Batch)
+		}
+		reply.Batch += batch - m.Batch
 	}
 	return reply, reply.Unpack(frame.Data)
 }
@@ -93,12 +109,18 @@ func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 // Produce launches once on the data of a batch; the worker keeps the outputs.
 func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
 	m.Cell = c.id
+	_, m.Batch = oracle.Sealed(c.seed, m.Batch)
 	return ask[wire.ProduceReply](ctx, c, wire.OpProduce, m, m.DeadlineS)
 }
 
 // Judge compares outputs that the worker keeps; the cell is an oracle's.
 func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	m.Cell = c.id
+	if m.Other != nil {
+		_, other := oracle.Sealed(m.Seed, *m.Other)
+		m.Other = &other
+	}
+	m.Seed, m.Batch = oracle.Sealed(m.Seed, m.Batch)
 	return ask[wire.Judged](ctx, c, wire.OpJudge, m, m.DeadlineS)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"pawl/internal/dtype"
 	"pawl/internal/native/cuda"
+	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/worker/wire"
 )
@@ -45,7 +46,7 @@ const spareSets = 8
 
 // batchOf returns the batch whose data a set holds when a request asks for one: the first set has
 // the requested batch, the others have batches that nobody else requests.
-func batchOf(batch, set int) int { return batch + set<<40 }
+func batchOf(batch, set int) int { return batch + set<<oracle.BatchBits }
 
 // problemFor finds the requested problem among the existing ones, or makes it.
 func (c *cudaCell) problemFor(m *wire.Prepare) (*problem, error) {
