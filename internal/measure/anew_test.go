@@ -113,6 +113,9 @@ func TestSidesAreAligned(t *testing.T) {
 			if apart := align(all); apart != (round == 0 && cell != spec.CellCUDA) {
 				t.Errorf("%s, round %d: apart: %t", cell, round, apart)
 			}
+			if next := all[0].data + 1; next <= all[0].stepping {
+				t.Errorf("%s, round %d: batch %d would be new, but %d has been used", cell, round, next, all[0].stepping)
+			}
 			var asked []wire.Sample
 			for _, s := range all {
 				var m wire.Sample
@@ -124,6 +127,68 @@ func TestSidesAreAligned(t *testing.T) {
 				t.Errorf("%s, round %d: %+v", cell, round, asked)
 			}
 		}
+	}
+}
+
+// A turn's samples are on the old data up to the one that turns to new data.
+func TestDataOfATurn(t *testing.T) {
+	t.Parallel()
+	s := newSeries(Side{Cell: loaded(t, newWorker(t), puppet.Script{Micros: 10}), Instance: sized(spec.CellHost, 8)}, quickly(), func(Progress) {})
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const count = 4
+	old := 0
+	for _, fresh := range []int{0, 1, 2, 4} {
+		batch := 100 + fresh
+		took, err := s.turnInMatch(t.Context(), count, extras{fresh: fresh, batch: batch}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Repeat([]int{old}, count)
+		for i := range want {
+			if fresh > 0 && i >= fresh-1 {
+				want[i], old = batch, batch
+			}
+		}
+		if !slices.Equal(took.data, want) {
+			t.Errorf("new data with sample %d: %v, want %v", fresh, took.data, want)
+		}
+	}
+}
+
+// A turn with new data has a few samples, and more than it takes to reach the new data.
+func TestLengthOfTurns(t *testing.T) {
+	t.Parallel()
+	client := newWorker(t)
+	m := newMatch(spec.CellHost, "m", 10_000, 10_000)
+	m.begin(brief())
+	for _, s := range m.series {
+		s.Cell = loaded(t, client, puppet.Script{})
+		if err := s.begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		for _, s := range m.series {
+			s.perItem = 10e-6 // also on a busy machine
+		}
+		if _, err := m.separateTurns(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[int]int{}
+	for _, s := range m.series {
+		for _, turn := range s.turns {
+			length := turn.to - turn.from
+			if fresh := length == anewWithin || length == anewWithin+1; fresh != turn.fresh || !fresh && length != turnMost {
+				t.Errorf("a turn of %d samples; new data: %t", length, turn.fresh)
+			}
+			seen[length]++
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("turns by length: %v", seen)
 	}
 }
 

@@ -77,6 +77,20 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// A tail is the slowest tenth of each side's samples.
+func TestTailIsTheSlowestTenth(t *testing.T) {
+	var was, is []float64
+	for i := range 101 {
+		was, is = append(was, float64(100+i)), append(is, float64(200+2*i))
+	}
+	if got := tail(is, was, []float64{0, 0}); got.BeforeS != 190 || got.AfterS != 380 || got.Change != 1 {
+		t.Errorf("%+v", got)
+	}
+	if tail(nil, was, nil) != nil || tail(is, nil, nil) != nil {
+		t.Error("a side without samples has a tail")
+	}
+}
+
 // A second set confirms when it has as many cells as any set must have.
 func TestChangeIsConfirmed(t *testing.T) {
 	for again := range cellsLeast + 2 {

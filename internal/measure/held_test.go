@@ -8,6 +8,7 @@ import (
 	"pawl/internal/spec"
 	"pawl/internal/worker"
 	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
 )
 
 // A version that is honest in every request except the turns of a match is found there: its turns
@@ -48,6 +49,29 @@ func TestClocksAreHeldInTurns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A helper that works on new data as soon as the data is there shows beside the turn, though it is
+// idle afterwards.
+func TestHelpBesideNewData(t *testing.T) {
+	t.Parallel()
+	s := newSeries(Side{Cell: loaded(t, newWorker(t, unstolen), puppet.Script{Micros: 10}), Instance: sized(spec.CellHost, 8)}, quickly(), func(Progress) {})
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.stage(t.Context(), extras{fresh: 1, batch: 9}); err != nil {
+		t.Fatal(err)
+	}
+	s.staged.WorkerS, s.staged.BusyS = 1000, 3000 // three threads work, of which one may
+	for fresh, want := range []float64{0, 2} {
+		turn := &wire.SampleReply{Samples: wire.Samples{Count: 1, Seconds: []float64{10e-6}, Fresh: fresh}}
+		if err := s.hold(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.inTurns.Beside[fresh]; math.Round(max(0, got)) != want || s.inTurns.Fresh[fresh] != (fresh > 0) {
+			t.Errorf("new data %t: %g threads beside", fresh > 0, got)
+		}
 	}
 }
 

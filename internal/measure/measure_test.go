@@ -1,10 +1,14 @@
 package measure
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"pawl/internal/diag"
 	"pawl/internal/formula"
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -46,6 +50,34 @@ func TestProblemTensorMap(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, Side{Instance: in}.problem(7).Args[3]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckOfOptions(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Options)
+		want   string // the setting that is refused
+	}{
+		"as they are":          {func(*Options) {}, ""},
+		"hot":                  {func(o *Options) { o.Cache = "hot" }, ""},
+		"another cache":        {func(o *Options) { o.Cache = "warm" }, "cache"},
+		"no budget":            {func(o *Options) { o.Budget = 0 }, "budget"},
+		"an hour":              {func(o *Options) { o.Budget = time.Hour }, ""},
+		"more than an hour":    {func(o *Options) { o.Budget = time.Hour + 1 }, "budget"},
+		"one sample":           {func(o *Options) { o.MinSamples, o.MaxSamples = 1, 1 }, ""},
+		"no samples":           {func(o *Options) { o.MinSamples = 0 }, "min-samples"},
+		"most less than least": {func(o *Options) { o.MaxSamples = o.MinSamples - 1 }, "max-samples"},
+		"no timeout":           {func(o *Options) { o.Timeout = 0 }, "timeout"},
+	} {
+		opts := Default()
+		test.change(&opts)
+		got := ""
+		if refused, ok := errors.AsType[*diag.SettingError](opts.Check()); ok {
+			got = refused.Setting
+		}
+		if got != test.want {
+			t.Errorf("%s: %q is refused, want %q", name, got, test.want)
+		}
 	}
 }
 
@@ -151,6 +183,19 @@ func TestDoubts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Several launches in a sample help where a sample has one.
+func TestDoubtsOfShortSamples(t *testing.T) {
+	for repeat, want := range map[int]bool{1: true, 2: false} {
+		timing := &result.Timing{
+			Repeat: repeat, Pinned: []int{1}, Stopped: "width", CallOverheadS: 1e-6, Stats: result.Stats{Count: 1, Median: 1e-6},
+			Samples: result.Samples{Seconds: []float64{1e-6}},
+		}
+		if got := Doubts(timing, 0.12); len(got) != 1 || got[0].Code != "short" || strings.Contains(got[0].Hint, "--cache hot") != want {
+			t.Errorf("%d launches in a sample: %+v", repeat, got)
+		}
 	}
 }
 

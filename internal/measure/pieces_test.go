@@ -68,6 +68,40 @@ func TestTallyAdds(t *testing.T) {
 	}
 }
 
+// A side is released once more than half of at least three pairs agree with its claims, or more
+// than a few of all.
+func TestWhenATallyContradicts(t *testing.T) {
+	for _, test := range []struct {
+		pairs, agree int
+		want         bool
+	}{
+		{0, 0, false}, {1, 0, true}, {2, 2, true}, {3, 3, false}, {5, 3, false}, {6, 3, true}, {30, addSpare, true}, {30, addSpare + 1, false},
+	} {
+		if got := (&tally{pairs: test.pairs, agree: test.agree}).contradicts(); got != test.want {
+			t.Errorf("%d of %d pairs agree: contradicts %t", test.agree, test.pairs, got)
+		}
+	}
+}
+
+// A launcher may take a moment to queue each launch of a sample, and Python to inspect a result.
+func TestWhatASampleMayTakeBesides(t *testing.T) {
+	for name, test := range map[string]struct {
+		cell     string
+		launcher bool
+		want     float64
+	}{
+		"a launcher":     {spec.CellCUDA, true, 4*20e-6 + 1e-3},
+		"Python":         {spec.CellPython, false, 100e-6},
+		"a CPU's kernel": {spec.CellHost, false, 0},
+	} {
+		s := newSeries(Side{Instance: sized(test.cell, 8)}, Options{}, nil)
+		s.perSample, s.hostS = 4, 1e-3
+		if got := s.besidesLaunching(test.launcher); math.Abs(got-test.want) > 1e-12 {
+			t.Errorf("%s: %g s, want %g", name, got, test.want)
+		}
+	}
+}
+
 // The time of a cell that waited for its core is its CPU time; without CPU time, wall time.
 func TestUndisturbedTakesTheProcessorsTime(t *testing.T) {
 	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)

@@ -61,10 +61,26 @@ func TestDuetNeedsAgainstSimulation(t *testing.T) {
 	}
 }
 
+// The numbers that tables of the paired t-test have, for effects in standard deviations.
+func TestDuetNeedsAgainstTables(t *testing.T) {
+	for deviations, want := range map[float64]int{2: 6, 1: 16, 0.5: 54, 0.2: 327} {
+		var cells []result.CellChange
+		for _, log := range []float64{-0.02, 0.02, -0.02, 0.02} {
+			cells = append(cells, result.CellChange{Median: math.Expm1(log)})
+		}
+		if got := DuetNeeds(cells, math.Expm1(deviations*CellNoise(cells))); got < want-1 || got > want+1 {
+			t.Errorf("%g standard deviations: %d cells, want %d", deviations, got, want)
+		}
+	}
+}
+
 func TestDuetNeedsOfExtremes(t *testing.T) {
 	quiet := []result.CellChange{{Median: 0.01}, {Median: 0.01}, {Median: 0.01}, {Median: 0.01}}
 	if got := DuetNeeds(quiet, 0.001); got != cellsLeast {
 		t.Errorf("cells that agree: %d needed", got)
+	}
+	if got := DuetNeeds([]result.CellChange{{Median: 0}, {Median: 0.5}}, 0); got != most {
+		t.Errorf("no effect is seen with %d cells", got)
 	}
 	last := 0
 	for _, effect := range []float64{0.5, 0.1, 0.03, 0.01} {

@@ -188,6 +188,29 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// Until there are enough samples the progress is their number, and a request takes about 50 ms: a
+// series is not made of many short requests.
+func TestProgressOfASeries(t *testing.T) {
+	opts := quickly()
+	opts.Budget, opts.MinSamples = time.Minute, 3000
+	var told []Progress
+	s := newSeries(Side{Cell: loaded(t, newWorker(t, unstolen), puppet.Script{Micros: 20}), Instance: sized(spec.CellHost, 8)}, opts, func(p Progress) { told = append(told, p) })
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told = nil
+	if err := s.sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, last := told[0], told[len(told)-1]
+	if first.Samples <= 0 || first.Samples >= 3000 || first.Median != 0 || last.Samples < 3000 || math.Abs(last.Median-20e-6) > 1e-12 {
+		t.Errorf("at first %+v, at last %+v", first, last)
+	}
+	if len(told) > 150 {
+		t.Errorf("%d requests for 3000 samples of 20 µs", len(told))
+	}
+}
+
 // Each doubt begins where docs/measuring.md says.
 func TestDoubtsBegin(t *testing.T) {
 	timing := func(samples int) *result.Timing {
@@ -204,7 +227,7 @@ func TestDoubtsBegin(t *testing.T) {
 		below, beyond func(*result.Timing)
 		code          string
 	}{
-		"temperature": {40, func(r *result.Timing) { r.State[0].TemperatureC = value(79.5) }, func(r *result.Timing) { r.State[0].TemperatureC = value(80.5) }, "temperature"},
+		"temperature": {40, func(r *result.Timing) { r.State[0].TemperatureC = value(80) }, func(r *result.Timing) { r.State[0].TemperatureC = value(80.5) }, "temperature"},
 		"steal":       {40, func(r *result.Timing) { r.State[0].StealPct = value(1.9) }, func(r *result.Timing) { r.State[0].StealPct = value(2.1) }, "steal"},
 		"foreign":     {40, func(r *result.Timing) { r.State[0].Busy = value(0.45) }, func(r *result.Timing) { r.State[0].Busy = value(0.55) }, "foreign"},
 		"preempted":   {40, func(r *result.Timing) { r.Preempted = 8 }, func(r *result.Timing) { r.Preempted = 9 }, "preempted"},

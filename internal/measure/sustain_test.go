@@ -52,6 +52,20 @@ func TestStretchesNeedInputsThatStay(t *testing.T) {
 	}
 }
 
+// A launch that does not end is stopped after its timeout and the time of a few stretches.
+func TestStretchesEnd(t *testing.T) {
+	t.Parallel()
+	opts := quickly()
+	opts.Timeout = time.Second
+	s := newSeries(Side{Cell: loaded(t, newWorker(t, unstolen), puppet.Script{Micros: 100, Idle: 4000}), Instance: sized(spec.CellHost, 8)}, opts, func(Progress) {})
+	if err := s.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.stretch(t.Context()); causeOf(err) != result.CauseTimeout {
+		t.Errorf("runs of 4 s: %v", err)
+	}
+}
+
 // Readings taken during warm-up say nothing of the clock it can sustain.
 func TestStretchesLookAtTheMachine(t *testing.T) {
 	t.Parallel()
