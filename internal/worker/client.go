@@ -41,7 +41,8 @@ type Client struct {
 	hello  wire.Hello
 	note   func(string)
 
-	next atomic.Uint64 // number of the last request
+	next      atomic.Uint64 // number of the last request
+	uploading chan struct{} // held while a blob is uploaded
 
 	mu      sync.Mutex
 	pending map[uint64]chan *wire.Frame
@@ -66,7 +67,7 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	cmd.WaitDelay = time.Second // a launcher's children may hold its stderr open
 	c := &Client{
 		cmd: cmd, errors: &boundedLog{}, note: opts.OnNote,
-		pending: map[uint64]chan *wire.Frame{}, gone: make(chan struct{}),
+		uploading: make(chan struct{}, 1), pending: map[uint64]chan *wire.Frame{}, gone: make(chan struct{}),
 	}
 	if c.note == nil {
 		c.note = func(string) {}

@@ -1,11 +1,16 @@
 package worker
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"math"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +52,72 @@ func TestWorkerThatDoesNotListen(t *testing.T) {
 	defer cancel()
 	if _, err := c.Upload(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// startScript starts a worker that says hello and then does what a shell script says.
+func startScript(t *testing.T, script string) *Client {
+	t.Helper()
+	const hello = `echo '{"v":1,"id":0,"op":"hello","body":{"protocol":"1.2"}}'; `
+	c, err := Start(t.Context(), Options{Command: []string{"sh", "-c", hello + script}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.kill()
+		<-c.gone
+	})
+	return c
+}
+
+// A blob that several callers need is uploaded once.
+func TestUploadsOfOneBlob(t *testing.T) {
+	c := connect(t)
+	for round := range 3 {
+		data := bytes.Repeat([]byte{byte(round), 1, 2, 3}, wire.MaxBlob)
+		sum := sha256.Sum256(data)
+		var reads atomic.Int64
+		var uploads sync.WaitGroup
+		for range 4 {
+			uploads.Go(func() {
+				err := c.Provide(t.Context(), hex.EncodeToString(sum[:]), func() ([]byte, error) {
+					reads.Add(1)
+					return data, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		uploads.Wait()
+		if reads.Load() != 1 {
+			t.Errorf("it was uploaded %d times", reads.Load())
+		}
+	}
+}
+
+// A caller that waits for another's upload may leave.
+func TestUploadThatWaits(t *testing.T) {
+	c := startScript(t, "exec sleep 60")
+	uploading := make(chan error, 1)
+	go func() {
+		_, err := c.Upload(t.Context(), []byte("x"))
+		uploading <- err
+	}()
+	for waiting := 0; waiting == 0; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		waiting = len(c.pending)
+		c.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := c.Upload(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > graceful/2 {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	c.kill()
+	if err := <-uploading; causeOf(err) != result.CauseKilled {
+		t.Errorf("the other: %v", err)
 	}
 }
 

@@ -29,8 +29,14 @@ func (c *Client) Upload(ctx context.Context, data []byte) (string, error) {
 }
 
 // Provide makes sure that the worker holds the data of a hash; it reads the data only if the worker
-// does not.
+// does not. It uploads one blob at a time: the parts of a blob must arrive in order.
 func (c *Client) Provide(ctx context.Context, sha string, read func() ([]byte, error)) error {
+	select {
+	case c.uploading <- struct{}{}:
+		defer func() { <-c.uploading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	var have wire.HaveReply
 	if _, err := c.call(ctx, wire.OpHave, wire.Have{SHA256: sha}, nil, defaultDeadline, &have); err != nil || have.Have {
 		return err
