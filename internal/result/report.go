@@ -199,7 +199,7 @@ const (
 	CauseSanitizer   Cause = "sanitizer"     // compute-sanitizer found an error in device code
 	CauseForged      Cause = "forged"        // answers that contradict the worker
 	CauseOverRoof    Cause = "over roof"     // faster than the measured peak of the device
-	CauseKilled      Cause = "killed"        // cell or worker was ended from outside
+	CauseKilled      Cause = "killed"        // cell or worker was ended from outside, or the worker does not answer
 	CauseProtocol    Cause = "protocol"      // the peer does not speak this protocol
 	CauseInternal    Cause = "internal"      // the machine failed pawl: disk, descriptors
 	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it

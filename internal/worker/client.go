@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +26,12 @@ type Options struct {
 	OnNote  func(text string) // receives the worker's notes, such as waiting for the device; may be nil
 }
 
-// pingEvery keeps the worker's lease alive; graceful is how long a worker may take beyond a
-// request's own deadline before it counts as hung.
+// pingEvery keeps the worker's lease alive. The worker itself ends a cell that does not answer in
+// time, and says so: it counts as hung only when that answer, too, is long overdue.
 const (
 	pingEvery = 5 * time.Second
-	graceful  = 10 * time.Second
+	graceful  = 10 * time.Second              // for the answer to a request that was cancelled
+	hungAfter = patienceMost + 20*time.Second // beyond a request's own deadline
 )
 
 // Client is the parent's end of one worker.
@@ -46,7 +48,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	pending map[uint64]chan *wire.Frame
-	lost    error         // why the worker has ended
+	lost    *result.Fault // why the worker has ended
 	gone    chan struct{} // closed when it has ended
 }
 
@@ -196,9 +198,30 @@ func (c *Client) lose(err error) {
 		fault = result.Faultf(result.CauseProtocol, "the worker %v", err)
 	}
 	c.mu.Lock()
-	c.lost = c.printed(fault)
+	c.lost = c.printed(cmp.Or(c.lost, fault))
 	c.mu.Unlock()
 	close(c.gone)
+}
+
+// giveUp ends a worker that hangs: all its calls return the reason.
+func (c *Client) giveUp(why *result.Fault) error {
+	c.mu.Lock()
+	c.lost = cmp.Or(c.lost, why.WithHint("check that the worker's machine and the connection to it respond, then run again"))
+	c.mu.Unlock()
+	c.kill()
+	return c.ended()
+}
+
+// Lost is the error of a request whose worker has ended or hangs, which says nothing of the cell.
+type Lost struct{ result.Fault }
+
+// Unwrap returns the fault.
+func (l *Lost) Unwrap() error { return &l.Fault }
+
+// ended waits for the worker's end and returns the reason. Every caller gets its own copy.
+func (c *Client) ended() error {
+	<-c.gone
+	return &Lost{*c.lost}
 }
 
 // closed reports whether the peer closed the connection, even in the middle of a frame: a process
@@ -218,38 +241,46 @@ func (c *Client) keepAlive() {
 	}
 }
 
-// call sends a request and waits for its reply, at most limit and a grace period. When ctx ends
+// call sends a request and waits for its reply, until the worker counts as hung. When ctx ends
 // first, the request is cancelled and the worker's answer still awaited, so that cell and log are
 // not lost.
 func (c *Client) call(ctx context.Context, op string, body any, data []byte, limit time.Duration, reply any) (*wire.Frame, error) {
-	answer := make(chan *wire.Frame, 1)
-	id := c.next.Add(1)
+	answer, sent, over := make(chan *wire.Frame, 1), make(chan error, 1), make(chan struct{})
+	defer close(over)
+	id, began := c.next.Add(1), time.Now()
 	c.mu.Lock()
 	c.pending[id] = answer
 	c.mu.Unlock()
-	if err := c.out.Send(id, op, body, data); err != nil {
-		c.mu.Lock()
-		delete(c.pending, id)
-		c.mu.Unlock()
-		return nil, c.unsent(ctx, err)
-	}
+	go func() { // a worker that does not read blocks it
+		sent <- c.out.Send(id, op, body, data)
+		select {
+		case <-ctx.Done():
+			_ = c.out.Send(0, wire.OpCancel, wire.Cancel{ID: id}, nil)
+		case <-over:
+		}
+	}()
 	done := ctx.Done()
-	timer := time.NewTimer(limit + graceful)
+	timer := time.NewTimer(limit + hungAfter)
 	defer timer.Stop()
 	for {
 		select {
+		case err := <-sent:
+			if err != nil {
+				c.mu.Lock()
+				delete(c.pending, id)
+				c.mu.Unlock()
+				return nil, c.unsent(ctx, err)
+			}
 		case frame := <-answer:
 			return frame, decodeReply(frame, reply)
 		case <-c.gone:
-			return nil, c.lost
+			return nil, c.ended()
 		case <-done:
 			done = nil
-			_ = c.out.Send(0, wire.OpCancel, wire.Cancel{ID: id}, nil)
 			timer.Reset(graceful)
 		case <-timer.C:
-			c.kill()
-			<-c.gone
-			return nil, result.Faultf(result.CauseTimeout, "the worker did not answer %s within %v", op, limit+graceful)
+			waited := time.Since(began).Round(100 * time.Millisecond)
+			return nil, c.giveUp(result.Faultf(result.CauseKilled, "the worker did not answer a %s request for %v", op, waited))
 		}
 	}
 }
@@ -262,13 +293,11 @@ func (c *Client) unsent(ctx context.Context, err error) error {
 	}
 	select {
 	case <-c.gone:
-		return c.lost
+		return c.ended()
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(graceful):
-		c.kill()
-		<-c.gone
-		return c.lost
+		return c.giveUp(result.Faultf(result.CauseKilled, "the worker runs, but has closed its input"))
 	}
 }
 

@@ -121,6 +121,64 @@ func TestUploadThatWaits(t *testing.T) {
 	}
 }
 
+// A worker that hangs says nothing of the kernel. Whatever the client was sending or waiting for
+// ends with the deadline, and with the context.
+func TestWorkerThatHangs(t *testing.T) {
+	t.Parallel()
+	const soon = 200*time.Millisecond - hungAfter
+	interrupted, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	for name, test := range map[string]struct {
+		ctx   context.Context
+		data  []byte
+		limit time.Duration
+	}{
+		"it does not answer":                 {t.Context(), nil, soon},
+		"it does not read":                   {t.Context(), make([]byte, wire.MaxBlob), soon},
+		"it does not read, and the run ends": {interrupted, make([]byte, wire.MaxBlob), time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startScript(t, "exec sleep 100")
+			beside := make(chan error, 1)
+			go func() {
+				_, err := c.call(context.Background(), wire.OpHave, wire.Have{}, nil, time.Hour, nil)
+				beside <- err
+			}()
+			began := time.Now()
+			_, err := c.call(test.ctx, wire.OpPut, wire.Put{}, test.data, test.limit, nil)
+			if took := time.Since(began); took > graceful+5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			for _, err := range []error{err, <-beside} {
+				var lost *Lost
+				if !errors.As(err, &lost) || causeOf(err) != result.CauseKilled || !strings.Contains(err.Error(), "did not answer a put request for") || lost.Hint == "" {
+					t.Errorf("%#v", err)
+				}
+			}
+		})
+	}
+}
+
+// Calls that end with their worker do not share their faults: callers write to them.
+func TestLostCallsHaveTheirOwnFaults(t *testing.T) {
+	c := startScript(t, "exec sleep 60")
+	var calls sync.WaitGroup
+	for range 2 {
+		calls.Go(func() {
+			_, err := c.call(t.Context(), wire.OpHave, wire.Have{}, nil, time.Hour, nil)
+			var fault *result.Fault
+			if !errors.As(err, &fault) {
+				t.Errorf("%v", err)
+				return
+			}
+			fault.Stage = "load"
+		})
+	}
+	c.kill()
+	calls.Wait()
+}
+
 // A worker that is killed breaks no protocol, wherever in a frame it was.
 func TestWorkerKilledWhileWriting(t *testing.T) {
 	const hello = `echo '{"v":1,"id":0,"op":"hello","body":{"protocol":"1.2"}}'; `
@@ -134,7 +192,7 @@ func TestWorkerKilledWhileWriting(t *testing.T) {
 		c, err := Start(t.Context(), Options{Command: []string{"sh", "-c", script}})
 		if err == nil {
 			<-c.gone
-			err = c.lost
+			err = c.ended()
 		}
 		if inside := strings.Contains(name, " a "); causeOf(err) != result.CauseKilled || inside != strings.Contains(err.Error(), "in the middle of an answer") {
 			t.Errorf("%s: %v", name, err)

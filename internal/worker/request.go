@@ -18,10 +18,10 @@ import (
 const defaultDeadline = 60 * time.Second
 
 func deadline(seconds float64) time.Duration {
-	if seconds <= 0 {
-		return defaultDeadline
+	if seconds > 0 {
+		return time.Duration(seconds * float64(time.Second))
 	}
-	return time.Duration(seconds * float64(time.Second))
+	return defaultDeadline // also for NaN, which cannot be sent
 }
 
 func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenReply, error) {
