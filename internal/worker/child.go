@@ -226,7 +226,12 @@ func (c *child) ask(ctx context.Context, op string, body any, deadline time.Dura
 	}()
 	c.watchHelp(op)
 	start := time.Now()
-	if err := c.out.Send(id, op, body, nil); err != nil {
+	// The end of a cell that does not read its request unblocks the pipe.
+	late, cancelled := time.AfterFunc(deadline, func() { c.end(overdue(deadline)) }), context.AfterFunc(ctx, func() { c.end(interrupted()) })
+	err = c.out.Send(id, op, body, nil)
+	late.Stop()
+	cancelled()
+	if err != nil {
 		return nil, 0, c.fail(nil)
 	}
 	reply, took, err = c.receive(ctx, id, start, deadline, op == wire.OpPing)
@@ -255,17 +260,23 @@ func (c *child) receive(ctx context.Context, id uint64, start time.Time, deadlin
 					continue
 				}
 			}
-			late := result.Faultf(result.CauseTimeout, "no answer after %v: the cell was ended", deadline.Round(time.Millisecond)).
-				WithHint("if the kernel is meant to run that long, raise --timeout")
+			late := overdue(deadline)
 			if patient {
 				late.Message, late.Hint = fmt.Sprintf("the cell had not answered a ping after %v", patienceMost), "the machine is overloaded: measure on a less busy one"
 			}
 			return nil, 0, c.fail(late)
 		case <-ctx.Done():
-			return nil, 0, c.fail(result.Faultf(result.CauseInterrupted, "cancelled"))
+			return nil, 0, c.fail(interrupted())
 		}
 	}
 }
+
+func overdue(deadline time.Duration) *result.Fault {
+	return result.Faultf(result.CauseTimeout, "no answer after %v: the cell was ended", deadline.Round(time.Millisecond)).
+		WithHint("if the kernel is meant to run that long, raise --timeout")
+}
+
+func interrupted() *result.Fault { return result.Faultf(result.CauseInterrupted, "cancelled") }
 
 // accept checks what arrived for a request; open is false where nothing will arrive.
 func (c *child) accept(frame *wire.Frame, open bool, id uint64, took time.Duration) (*wire.Frame, time.Duration, error) {

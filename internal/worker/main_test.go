@@ -114,6 +114,9 @@ func lie(requests, replies *os.File) {
 		}
 		answer, body := claiming(what, frame.Op, body)
 		_ = out.Send(frame.ID, answer, body, blob)
+		if what == "deaf" {
+			select {}
+		}
 		if frame.Op == wire.OpSample && strings.HasPrefix(what, "answers and ") {
 			for {
 				if what == "answers and sleeps" {

@@ -53,6 +53,26 @@ func causeOf(err error) result.Cause {
 	return ""
 }
 
+// A cell that does not read a request in time is ended as one that does not answer it, also where
+// the request does not fit into the pipe.
+func TestCellThatDoesNotRead(t *testing.T) {
+	c := connect(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	interrupted, interrupt := context.WithTimeout(t.Context(), time.Second)
+	defer interrupt()
+	for want, test := range map[result.Cause]struct {
+		ctx   context.Context
+		limit float64
+	}{result.CauseTimeout: {ctx, 0.5}, result.CauseInterrupted: {interrupted, 60}} {
+		cell := openLying(t, c, "deaf")
+		_, err := cell.Prepare(test.ctx, wire.Prepare{Args: make([]wire.Arg, 10000), DeadlineS: test.limit})
+		if causeOf(err) != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestLyingCellsAreEnded(t *testing.T) {
 	c := connect(t)
 	for _, what := range []string{"too long", "negative", "too many", "none", "short blob", "no body", "flood"} {
