@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,17 +162,14 @@ func (p *Job) FaultOf(stage string, err error) *result.Fault {
 			p.Record.held(*failed.Sandbox)
 		}
 	}
-	fault, ok := errors.AsType[*result.Fault](err)
-	if !ok {
-		fault = result.Faultf(result.CauseInternal, "%v", err)
-		if errors.Is(err, context.Canceled) {
-			fault = result.Faultf(result.CauseInterrupted, "interrupted")
-		}
+	fault := result.Fault{Cause: result.CauseInternal, Message: err.Error()}
+	if known, ok := errors.AsType[*result.Fault](err); ok {
+		fault = *known // other rows may have failed for the same reason
+	} else if errors.Is(err, context.Canceled) {
+		fault = result.Fault{Cause: result.CauseInterrupted, Message: "interrupted"}
 	}
-	if fault.Stage == "" {
-		fault.Stage = stage
-	}
-	return fault
+	fault.Stage = cmp.Or(fault.Stage, stage)
+	return &fault
 }
 
 // fail records why the job cannot be built.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -259,5 +261,23 @@ func TestPoolWithAWorkerMissing(t *testing.T) {
 	t.Cleanup(lanes[1].Close)
 	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "2 of the pool's 5 workers take part") {
 		t.Errorf("%+v", report.Warnings)
+	}
+}
+
+// Several rows may fail for one reason, each at its own stage.
+func TestFaultsAreCopied(t *testing.T) {
+	t.Parallel()
+	shared := fmt.Errorf("no worker: %w", result.Faultf(result.CauseKilled, "the worker ended"))
+	var rows sync.WaitGroup
+	for _, stage := range []string{"load", "measure"} {
+		rows.Go(func() {
+			if fault := (&Job{}).FaultOf(stage, shared); fault.Stage != stage {
+				t.Errorf("stage %q, want %q", fault.Stage, stage)
+			}
+		})
+	}
+	rows.Wait()
+	if fault := (*result.Fault)(nil); !errors.As(shared, &fault) || fault.Stage != "" {
+		t.Errorf("%+v", fault)
 	}
 }
