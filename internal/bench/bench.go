@@ -119,10 +119,10 @@ func (b *bench) measureAll(ctx context.Context, rows []*measured, startErr error
 			m := rows[i]
 			tried := m.fault == nil
 			if tried {
-				if len(lanes) > 1 && m.GPU() {
-					m.device = lane.UUID()
-				}
 				b.measure(ctx, room, m, startErr, i, len(rows))
+				if len(lanes) > 1 && m.GPU() {
+					m.device = lane.UUID() // a worker that replaces another may have another GPU of the kind
+				}
 			}
 			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: m.timing.Median(), Done: i + 1, Total: len(rows)})
 			if tried && killed(startErr) { // this row fails; the next one tries another worker

@@ -58,11 +58,11 @@ type Lab struct {
 	Largest int64 // bytes of the largest problem's arguments
 
 	run       *run.Run
-	starting  *sync.Mutex // guards the start of a worker
+	starting  *sync.Mutex // guards the start of a worker, and the next two
 	worker    *worker.Client
+	said      wire.Hello // of the last worker; before there is one, of another lane's
 	kept      []*Lease // Python cells that the next row may use
 	shared    *shared
-	uuid      string // of the GPU
 	known     bool   // the report describes the machine
 	processor bool   // something is timed on the CPU
 }
@@ -81,7 +81,12 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 }
 
 // UUID returns the UUID of the lab's GPU, once the GPU is known to exist.
-func (l *Lab) UUID() string { return l.uuid }
+func (l *Lab) UUID() string {
+	if devices := l.Devices(); l.machine().GPU != nil && l.Device < len(devices) {
+		return devices[l.Device].UUID
+	}
+	return ""
+}
 
 // Devices returns the GPUs of the worker's machine.
 func (l *Lab) Devices() []result.GPU { return l.hello().Devices }
@@ -241,7 +246,6 @@ func (l *Lab) adoptGPU(gpu result.GPU) {
 	if l.Report.Machine.GPU != nil {
 		return
 	}
-	l.uuid = gpu.UUID
 	l.Report.Machine.GPU = &gpu
 	if l.Options.Build.Arch == "" {
 		l.Options.Build.Arch = gpu.Arch
@@ -302,16 +306,33 @@ func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.worker = started
+	if err := l.sameDevice(started.Hello()); err != nil {
+		started.Close()
+		return nil, err
+	}
+	l.worker, l.said = started, started.Hello()
 	return started, nil
+}
+
+// sameDevice refuses a worker on a device of another kind than the run began on: a run has one
+// device class.
+func (l *Lab) sameDevice(hello wire.Hello) error {
+	own, theirs := l.said.DeviceClass, hello.DeviceClass
+	if gpu := l.machine().GPU; gpu != nil && own == theirs {
+		own, theirs = gpu.Name, fmt.Sprintf("no GPU %d", l.Device)
+		if l.Device < len(hello.Devices) {
+			theirs = hello.Devices[l.Device].Name
+		}
+	}
+	if own != "" && own != theirs {
+		return fmt.Errorf("a worker has %s, but the run began on %s; a run needs one device class", theirs, own)
+	}
+	return nil
 }
 
 // hello returns what the last worker said of its machine; empty before there was one.
 func (l *Lab) hello() wire.Hello {
 	l.starting.Lock()
 	defer l.starting.Unlock()
-	if l.worker == nil {
-		return wire.Hello{}
-	}
-	return l.worker.Hello()
+	return l.said
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,14 +22,15 @@ import (
 	"pawl/internal/worker/wire"
 )
 
-// beWorkerWithGPU acts as a worker whose machine has GPUs. It opens cells that load anything,
-// report something about each side, and do nothing else.
+// beWorkerWithGPU acts as a worker whose machine has GPUs: PAWL_TEST_HELLO is a part of its hello.
+// It opens cells that load anything, report something about each side, and do nothing else.
 func beWorkerWithGPU() {
 	hello := wire.Hello{
 		Protocol: "1.1", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
 		Devices: []result.GPU{{Name: "Some GPU", UUID: "GPU-1", Arch: "sm_90a"}, {Name: "Some GPU", UUID: "GPU-2", Arch: "sm_90a"}}, NoState: "there is no NVML",
 	}
 	hello.Machine.CPU.Cores, hello.Machine.MemoryBytes = 12, 1<<40
+	_ = json.Unmarshal([]byte(os.Getenv("PAWL_TEST_HELLO")), &hello)
 	out, in := wire.NewWriter(os.Stdout), wire.NewReader(os.Stdin)
 	_ = out.Send(0, wire.OpHello, hello, nil)
 	opened := uint64(0)
@@ -261,6 +263,55 @@ func TestPoolWithAWorkerMissing(t *testing.T) {
 	t.Cleanup(lanes[1].Close)
 	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "2 of the pool's 5 workers take part") {
 		t.Errorf("%+v", report.Warnings)
+	}
+}
+
+// A worker that replaces one that has ended must have the device that the run began on.
+func TestReplacedWorkerHasTheSameDevice(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hello, uuid, wrong string
+		onCPU              bool
+	}{
+		"same machine":         {`{}`, "GPU-1", "", false},
+		"another of its kind":  {`{"devices": [{"name": "Some GPU", "uuid": "GPU-9"}]}`, "GPU-9", "", false},
+		"another GPU":          {`{"devices": [{"name": "Other GPU", "uuid": "GPU-9"}]}`, "", "a worker has Other GPU, but the run began on Some GPU", false},
+		"no GPU":               {`{"devices": null}`, "", "a worker has no GPU 0, but the run began on Some GPU", false},
+		"another GPU, unused":  {`{"devices": [{"name": "Other GPU", "uuid": "GPU-9"}]}`, "", "", true},
+		"another CPU":          {`{"device_class": "other"}`, "", "a worker has other, but the run began on some-processor", false},
+		"another CPU, no GPUs": {`{"device_class": "other", "devices": null}`, "", "a worker has other, but the run began on some-processor", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := labWithGPU(t, "")
+			script := `mkdir "$0" 2>/dev/null || export PAWL_TEST_HELLO='` + test.hello + `'; exec "$@"`
+			b.Worker = append([]string{"sh", "-c", script, filepath.Join(t.TempDir(), "started")}, b.Worker...)
+			first, err := b.Client(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !test.onCPU {
+				b.adopt(twoVersions(t))
+			}
+			first.Close()
+			_, err = b.Client(t.Context())
+			if test.wrong == "" {
+				if err != nil || b.UUID() != test.uuid {
+					t.Errorf("%v, GPU %q, want %q", err, b.UUID(), test.uuid)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), test.wrong) {
+				t.Errorf("got %v, want %s", err, test.wrong)
+			}
+			if b.worker != first {
+				t.Error("the worker is used")
+			}
+			if other, err := b.ofPool(t.Context()); err == nil {
+				other.Close()
+				t.Error("a lane uses such a worker")
+			}
+		})
 	}
 }
 

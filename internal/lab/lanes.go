@@ -52,32 +52,15 @@ func (l *Lab) Lanes(ctx context.Context, devices []int, work int) ([]*Lab, error
 func (l *Lab) another(device int) *Lab {
 	other := *l
 	other.Device, other.starting, other.worker, other.kept, other.processor = device, &sync.Mutex{}, nil, nil, false
-	if there := l.Devices(); device < len(there) {
-		other.uuid = there[device].UUID
-	}
 	return &other
 }
 
-// ofPool returns a lab with another worker of the pool, which must have the same device class: a
-// run has one class.
+// ofPool returns a lab with another worker of the pool.
 func (l *Lab) ofPool(ctx context.Context) (*Lab, error) {
 	other := l.another(l.Device)
-	other.processor, other.uuid = l.processor, ""
-	if _, err := other.Client(ctx); err != nil {
-		return nil, err
-	}
-	own, theirs := l.hello(), other.hello()
-	same := own.DeviceClass == theirs.DeviceClass
-	if gpu := l.machine().GPU; gpu != nil && same {
-		if same = l.Device < len(theirs.Devices) && theirs.Devices[l.Device].Name == gpu.Name; same {
-			other.uuid = theirs.Devices[l.Device].UUID
-		}
-	}
-	if !same {
-		other.Close()
-		return nil, fmt.Errorf("the workers of the pool have different devices: %s and %s; a run needs one device class", own.DeviceClass, theirs.DeviceClass)
-	}
-	return other, nil
+	other.processor = l.processor
+	_, err := other.Client(ctx)
+	return other, err
 }
 
 // pooled reports whether the lab has a pool's workers, one of which has started. Several on this
