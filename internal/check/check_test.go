@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -502,6 +504,36 @@ func TestInterrupted(t *testing.T) {
 	row := rowOf(t, report, "k/c")
 	if !report.Interrupted || row.Verdict != "" || row.Fault == nil || row.Fault.Cause != result.CauseInterrupted || row.Moved != nil {
 		t.Errorf("interrupted %t, verdict %q, fault %+v, moved %+v", report.Interrupted, row.Verdict, row.Fault, row.Moved)
+	}
+}
+
+// A worker that is killed says nothing of any version: the row is not judged, and is not played
+// again without the version whose turn it was.
+func TestWorkerKilledInAMatch(t *testing.T) {
+	p := newProject(t)
+	p.kernel("k", 510)
+	p.commit("change")
+	for _, delay := range []time.Duration{0, 20, 30} { // in turns of either version
+		pid, events := filepath.Join(t.TempDir(), "pid"), 0
+		p.follow = func(e run.Event) {
+			if e.Kind != run.Measure || e.Samples == 0 {
+				return
+			}
+			if events++; events == 2 {
+				raw, _ := os.ReadFile(pid)
+				id, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+				time.AfterFunc(delay*time.Millisecond, func() { _ = syscall.Kill(id, syscall.SIGKILL) })
+			}
+		}
+		row := rowOf(t, p.check(func(o *Options) {
+			o.Lab.Worker = append([]string{"sh", "-c", `echo $$ > "$0"; exec "$@"`, pid}, o.Lab.Worker...)
+		}), "k/c")
+		if row.Verdict != "" || row.Fault == nil || row.Fault.Cause != result.CauseKilled {
+			t.Errorf("after %d ms: verdict %q, fault %+v", delay, row.Verdict, row.Fault)
+		}
+		if side := sideOf(t, row, result.Base); len(side.Reason) > 0 {
+			t.Errorf("after %d ms: %v", delay, side.Reason)
+		}
 	}
 }
 

@@ -174,12 +174,7 @@ func (c *check) settle(ctx context.Context, before played, m *measure.Match) pla
 		o.fault = o.job.FaultOf("measure", err)
 		return o.with("the " + string(o.role) + " version cannot be measured: " + o.fault.Message)
 	})
-	switch {
-	case err == nil || guilty > 0:
-	case guilty < 0 && len(index) > 0 && ctx.Err() == nil: // then it says nothing of either side
-		p.fault = p.candidate.FaultOf("measure", result.Faultf(result.CauseInternal, "the cell that the versions share crashed, but no version crashes its cell when it runs alone: %v", err).
-			WithHint("run the check again; compute-sanitizer finds errors that appear only sometimes"))
-	default:
+	if err != nil && guilty <= 0 {
 		p.fault = p.candidate.FaultOf("measure", err)
 	}
 	return p

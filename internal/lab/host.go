@@ -102,10 +102,7 @@ func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, er
 			if purpose.Beside != nil {
 				err = purpose.Beside.Close(ctx, jobs[side], err)
 			}
-			if errors.As(err, new(*unreachedError)) {
-				return nil, err
-			}
-			return nil, &measure.SideError{Side: side, Err: err}
+			return nil, ofSide(side, err)
 		}
 		purpose.Beside = cmp.Or(purpose.Beside, lease)
 		s.seats[side] = lease
@@ -129,10 +126,18 @@ func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	for side, err := range errs {
 		if err != nil {
 			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
-			return &measure.SideError{Side: side, Err: err}
+			return ofSide(side, err)
 		}
 	}
 	return nil
+}
+
+// ofSide blames a side for an error, unless the worker did not get as far as opening a cell.
+func ofSide(side int, err error) error {
+	if errors.As(err, new(*unreachedError)) {
+		return err
+	}
+	return &measure.SideError{Side: side, Err: err}
 }
 
 // aheadMemory is the memory of a cell that has loaded a framework, or a GPU's driver.

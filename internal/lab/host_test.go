@@ -134,6 +134,23 @@ func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
 	}
 }
 
+// A worker that does not get as far as opening a cell says nothing of any side.
+func TestHostWithoutAWorker(t *testing.T) {
+	b := newLab(t)
+	sides := []*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})}
+	host := b.NewHost(sides)
+	client, err := b.Client(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	b.Worker = []string{"false"}
+	err = host.seatEach(t.Context(), &seating{[]int{0, 1}, make([]*Lease, 2)}, sides)
+	if err == nil || measure.SideOf(err) != -1 {
+		t.Errorf("side %d: %v", measure.SideOf(err), err)
+	}
+}
+
 // A fault that closing reveals is reported for its side; one that was known before is not reported
 // again.
 func TestHostCloses(t *testing.T) {

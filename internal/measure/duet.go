@@ -81,13 +81,16 @@ func (e *SideError) Unwrap() error { return e.Err }
 // whole is the side of an error that concerns all sides.
 const whole = -1
 
-// SideOf returns the side that an error is about; -1: no particular one.
+// SideOf returns the side that an error is about; -1: no particular one. A worker that ends or hangs
+// says nothing of the side whose turn it was.
 func SideOf(err error) int {
-	if of, ok := errors.AsType[*SideError](err); ok {
+	if of, ok := errors.AsType[*SideError](err); ok && !lost(err) {
 		return of.Side
 	}
 	return whole
 }
+
+func lost(err error) bool { return errors.As(err, new(*worker.Lost)) }
 
 // Place is the cell in which a side is loaded.
 type Place struct {
@@ -230,7 +233,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 	suspects := slices.Clone(matches)
 	defer func() {
 		for _, m := range suspects {
-			if m.err != nil && SideOf(m.err) == whole && ctx.Err() == nil {
+			if m.err != nil && SideOf(m.err) == whole && !lost(m.err) && ctx.Err() == nil {
 				m.blame(ctx, host, loading)
 			}
 		}
@@ -241,6 +244,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 			for _, m := range matches {
 				m.err = err
 			}
+			suspects = suspects[:len(suspects)-len(matches)]
 			return
 		}
 		errs := make([]error, sides)
@@ -272,7 +276,8 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 	}
 }
 
-// blame finds out which side ended a shared cell, by letting each side launch alone.
+// blame finds out which side ended a shared cell, by letting each side launch alone. If none ends its
+// cell then, the error says nothing of any side.
 func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 	places, err := host.Open(ctx, loading)
 	if err != nil {
@@ -280,6 +285,10 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 		return
 	}
 	errs := make([]error, len(places))
+	if errors.As(m.err, new(*worker.Failed)) {
+		m.err = result.Faultf(result.CauseInternal, "the cell that the versions share crashed, but no version crashes its cell when it runs alone: %v", m.err).
+			WithHint("run the check again; compute-sanitizer finds errors that appear only sometimes")
+	}
 	for _, i := range loading {
 		s := m.series[i]
 		s.Cell, s.Index = places[i].Cell, places[i].Index

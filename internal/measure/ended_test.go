@@ -86,3 +86,19 @@ func TestBlameIsFoundAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A worker that ends says nothing of the side whose turn it was. No side is tried alone.
+func TestWorkerThatEnds(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		for _, last := range []int{1, 3} { // one loads side 1 first, the other side 0
+			s := newStage(t, func(int, int) puppet.Script { return puppet.Script{Micros: 100} })
+			s.shared, s.last = shared, last
+			m := newMatch(spec.CellHost, "m", 100_000, 100_000)
+			Play(t.Context(), []*Match{m}, s, 0, brief(), quiet)
+			if SideOf(m.Err()) != whole || causeOf(m.Err()) != result.CauseKilled || len(s.orders) != last+1 {
+				t.Errorf("shared %t: side %d after %d visits: %v", shared, SideOf(m.Err()), len(s.orders), m.Err())
+			}
+		}
+	}
+}

@@ -58,6 +58,7 @@ type stage struct {
 	client *worker.Client
 	shared bool // all sides in one cell, as device code has it
 	script func(cell, side int) puppet.Script
+	last   int // the worker ends when these cells have been opened; 0: it does not
 
 	orders [][]int   // that sides were loaded in, cells by cells
 	errs   [][]error // that their ends were told of
@@ -106,6 +107,9 @@ func (s *stage) Open(ctx context.Context, order []int) ([]Place, error) {
 			return nil, &SideError{side, err}
 		}
 		places[side] = Place{Cell: s.cells[side], Index: at}
+	}
+	if s.last > 0 && number == s.last {
+		s.client.Close()
 	}
 	return places, nil
 }
