@@ -61,10 +61,10 @@ type Lab struct {
 	starting  *sync.Mutex // guards the start of a worker, and the next two
 	worker    *worker.Client
 	said      wire.Hello // of the last worker; before there is one, of another lane's
-	kept      []*Lease // Python cells that the next row may use
+	kept      []*Lease   // Python cells that the next row may use
 	shared    *shared
-	known     bool   // the report describes the machine
-	processor bool   // something is timed on the CPU
+	known     bool // the report describes the machine
+	processor bool // something is timed on the CPU
 }
 
 // shared is what the labs of one run have in common, besides the report. Whoever writes to a part

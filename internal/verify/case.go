@@ -12,6 +12,7 @@ import (
 	"pawl/internal/oracle"
 	"pawl/internal/result"
 	"pawl/internal/unit"
+	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -30,15 +31,18 @@ const (
 )
 
 // Try verifies one case and records the result in it. The findings are ways of cheating; the error
-// is the oracle's, or the end of the run.
+// is the oracle's, or the end of the worker or of the run.
 func (b *Bench) Try(ctx context.Context, c *result.Case, t Trial) (findings []result.Finding, err error) {
 	began := time.Now()
 	defer func() { c.WallS = time.Since(began).Seconds() }()
 	findings, err = b.try(ctx, c, t)
+	lost, _ := errors.AsType[*worker.Lost](err)
 	switch _, own := errors.AsType[*OracleError](err); {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case lost != nil:
+		return nil, lost
 	case errors.Is(err, errUnfit):
 		c.Skipped = err.Error()
 		return nil, nil

@@ -50,20 +50,25 @@ type workshop struct {
 var (
 	workshopFolder string
 	openWorkshop   = sync.OnceValues(func() (*workshop, error) {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		// Its own locks: nothing is measured here, and others need not wait.
-		command := []string{"env", "PAWL_LOCK_DIR=" + workshopFolder, "GORACE=atexit_sleep_ms=0", self, "worker"}
 		w := &workshop{}
-		if w.client, err = worker.Start(context.Background(), worker.Options{Command: command}); err != nil {
+		var err error
+		if w.client, err = startWorker(); err != nil {
 			return nil, err
 		}
 		w.builder, err = build.New(build.Options{CacheDir: filepath.Join(workshopFolder, "cache"), NoCcache: true})
 		return w, err
 	})
 )
+
+func startWorker() (*worker.Client, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	// Its own locks: nothing is measured here, and others need not wait.
+	command := []string{"env", "PAWL_LOCK_DIR=" + workshopFolder, "GORACE=atexit_sleep_ms=0", self, "worker"}
+	return worker.Start(context.Background(), worker.Options{Command: command})
+}
 
 func runTests(m *testing.M) int {
 	var err error

@@ -8,6 +8,7 @@ import (
 
 	"pawl/internal/oracle"
 	"pawl/internal/result"
+	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
 )
 
@@ -163,6 +164,27 @@ func TestOracleFailsOnOtherData(t *testing.T) {
 		var own *OracleError
 		if !errors.As(err, &own) || !strings.Contains(err.Error(), "crashed") || found != nil || c.Fault != nil {
 			t.Errorf("%s: %v, %+v, %+v", name, err, found, c)
+		}
+	}
+}
+
+// A worker that ends says nothing of the candidate and nothing of the oracle.
+func TestWorkerThatEnds(t *testing.T) {
+	s := newScene(t)
+	client, err := startWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *s
+	other.workshop = &workshop{client, s.builder}
+	reference := other.side("precise", "")
+	benches := map[string]*Bench{"the candidate's": other.bench("k", double, formulaOfDouble), "the oracle's": s.bench("k", double, Oracle{Reference: &reference})}
+	client.Close()
+	for name, b := range benches {
+		c := &result.Case{Batch: 7}
+		_, err := b.Try(t.Context(), c, Trial{Repeats: 1})
+		if !errors.As(err, new(*worker.Lost)) || errors.As(err, new(*OracleError)) || c.Fault != nil || c.Reason != "" {
+			t.Errorf("%s: %v, %+v", name, err, c)
 		}
 	}
 }
