@@ -13,17 +13,8 @@ import (
 // lock may remove the file. Closing the returned file gives the lock back.
 func Lock(ctx context.Context, path string, how int) (*os.File, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-		if err != nil {
-			return nil, err
-		}
-		err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
-		if err == nil && Names(path, file) { // else it was removed meanwhile
-			return file, nil
-		}
-		file.Close()
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+		if file, err := TryLock(path, how); file != nil || err != nil {
+			return file, err
 		}
 		select {
 		case <-ctx.Done():
@@ -31,6 +22,23 @@ func Lock(ctx context.Context, path string, how int) (*os.File, error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// TryLock is Lock without waiting: it returns nil if somebody else holds the lock.
+func TryLock(path string, how int) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
+	if err == nil && Names(path, file) { // else it was removed meanwhile
+		return file, nil
+	}
+	file.Close()
+	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return nil, nil
 }
 
 // Names reports whether a path still names an open file.

@@ -33,6 +33,11 @@ func populate(ctx context.Context, tree, gitFolder string) (notes []string, err 
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
+			// A half-fetched submodule would make the tree look changed.
+			folder := filepath.Join(tree, filepath.FromSlash(module.path))
+			if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o755)); err != nil {
+				return nil, err
+			}
 			notes = append(notes, fmt.Sprintf("submodule %s could not be fetched: %v", module.path, err))
 			continue
 		}

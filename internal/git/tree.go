@@ -36,7 +36,7 @@ func (t *Tree) Close() error { return t.lock.Close() }
 
 // The cache has a folder per repository:
 //
-//	<id>/repository     its git folder, to know when it is gone
+//	<id>/repository     its git folder, to know when it is gone; a line
 //	<id>/<sha>/         a tree
 //	<id>/<sha>.made     there when the tree is whole: its mark; used last when it was modified
 //	<id>/<sha>.lock     held, shared, by those who use the tree; alone by who makes or removes it
@@ -79,14 +79,16 @@ func Checkout(ctx context.Context, dir, name string) (tree *Tree, err error) {
 	}
 	tree = &Tree{SHA: sha, Root: filepath.Join(c.dir, sha)}
 	tree.Folder = filepath.Join(tree.Root, strings.TrimSuffix(prefix, "\n"))
-	made := ""
-	for {
+	accepted := "" // the ID of the mark that this call takes as it is
+	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		// Making needs the lock alone, using shares it, and between the two somebody
 		// else may get it: the tree is checked again under the shared lock.
 		if tree.lock, err = disk.Lock(ctx, c.lockFile(sha), syscall.LOCK_SH); err != nil {
 			return nil, err
 		}
-		if m, whole := c.whole(sha); whole && (m.ID == made || len(m.Notes) == 0 && c.unchanged(ctx, sha)) {
+		m, whole := c.whole(sha)
+		usable := whole && (m.ID == accepted || c.unchanged(ctx, sha))
+		if usable && (m.ID == accepted || len(m.Notes) == 0) {
 			tree.Notes = m.Notes
 			now := time.Now()
 			_ = os.Chtimes(c.markFile(sha), now, now)
@@ -94,8 +96,19 @@ func Checkout(ctx context.Context, dir, name string) (tree *Tree, err error) {
 			return tree, nil
 		}
 		tree.lock.Close()
-		if made, err = c.make(ctx, sha); err != nil {
+		if accepted, err = c.make(ctx, sha); err != nil {
 			return nil, err
+		}
+		switch {
+		case accepted != "":
+		case usable: // somebody uses it now: what it lacks is fetched another time
+			accepted = m.ID
+		default:
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(pause):
+			}
 		}
 	}
 }
@@ -115,7 +128,11 @@ func openCache(ctx context.Context, dir string) (*cache, error) {
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, err
 	}
-	return c, os.WriteFile(filepath.Join(c.dir, "repository"), []byte(c.common+"\n"), 0o644)
+	file := filepath.Join(c.dir, "repository")
+	if written, err := os.ReadFile(file); err == nil && string(written) == c.common+"\n" {
+		return c, nil
+	}
+	return c, disk.Write(file, []byte(c.common+"\n"))
 }
 
 func (c *cache) markFile(sha string) string { return filepath.Join(c.dir, sha+".made") }
@@ -149,11 +166,11 @@ func (c *cache) unchanged(ctx context.Context, sha string) bool {
 	return !different && slices.Contains(lines, "# branch.oid "+sha)
 }
 
-// make checks the commit out again, unless another process just has, and returns the id of the
-// making.
+// make checks the commit out again, unless another process just has, and returns the ID of the
+// mark. It returns no ID, and does nothing, while somebody makes or uses the tree.
 func (c *cache) make(ctx context.Context, sha string) (string, error) {
-	lock, err := disk.Lock(ctx, c.lockFile(sha), syscall.LOCK_EX)
-	if err != nil {
+	lock, err := disk.TryLock(c.lockFile(sha), syscall.LOCK_EX)
+	if lock == nil {
 		return "", err
 	}
 	defer lock.Close()
@@ -213,14 +230,28 @@ func (c *cache) prune(ctx context.Context, keep string, now time.Time) {
 	others, _ := os.ReadDir(parent)
 	for _, other := range others {
 		dir := filepath.Join(parent, other.Name())
-		common, err := os.ReadFile(filepath.Join(dir, "repository"))
-		if err != nil || dir == c.dir {
+		raw, _ := os.ReadFile(filepath.Join(dir, "repository"))
+		common, complete := strings.CutSuffix(string(raw), "\n") // else nobody knows whose trees these are
+		if !complete || dir == c.dir {
 			continue
 		}
-		if _, err := os.Stat(strings.TrimSpace(string(common))); errors.Is(err, fs.ErrNotExist) && now.Sub(modified(dir)) > oldest {
-			_ = os.RemoveAll(dir)
+		if _, err := os.Stat(common); errors.Is(err, fs.ErrNotExist) && now.Sub(modified(dir)) > oldest {
+			removeUnused(dir)
 		}
 	}
+}
+
+// removeUnused removes the folder of a repository, unless somebody uses a tree in it.
+func removeUnused(dir string) {
+	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	for _, path := range append(locks, filepath.Join(dir, "list")) {
+		lock, err := disk.TryLock(path, syscall.LOCK_EX)
+		if lock == nil || err != nil {
+			return
+		}
+		defer lock.Close()
+	}
+	_ = os.RemoveAll(dir)
 }
 
 func modified(path string) time.Time {
@@ -260,14 +291,11 @@ func (c *cache) pruneTrees(ctx context.Context, keep string, now time.Time) {
 // somebody who waits for it finds the name gone and asks for the new one.
 func (c *cache) pruneOne(ctx context.Context, sha string) {
 	path := c.lockFile(sha)
-	file, err := os.OpenFile(path, os.O_RDWR, 0o644)
-	if err != nil {
+	lock, err := disk.TryLock(path, syscall.LOCK_EX)
+	if lock == nil || err != nil {
 		return
 	}
-	defer file.Close()
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !disk.Names(path, file) {
-		return
-	}
+	defer lock.Close()
 	c.remove(ctx, sha)
 	_ = os.Remove(path)
 }
