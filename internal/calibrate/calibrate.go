@@ -76,6 +76,7 @@ func Roofline(ctx context.Context, opts Options) (*roof.Peaks, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	settings := measure.Default()
 	settings.Cache, settings.Budget, settings.MinSamples = "hot", opts.Budget, fewest
 	report, err := bench.Run(ctx, r, bench.Options{

@@ -87,6 +87,7 @@ func with(ctx context.Context, opts GateOptions, do func(*gate) error) error {
 	if g.run, err = run.Prepare(result.KindBench, run.Request{Tool: g.Tool, Command: g.Command, Started: g.Started, Follow: g.Follow, Spec: s}); err != nil {
 		return err
 	}
+	defer g.run.Close()
 	g.duet = measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
 	g.duet.Budget, g.duet.Seed = 10*time.Second, g.run.Seed
 	if err := g.load(here); err != nil {

@@ -101,6 +101,7 @@ func runBench(ctx context.Context, e *env, opts *benchOptions, patterns []string
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	if opts.named && opts.pool == "" && !slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost }) {
 		e.warn("--device %s is ignored: none of these kernels runs on a GPU", opts.device)
 	}

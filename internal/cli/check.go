@@ -74,6 +74,7 @@ func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	made, err := check.Run(ctx, r, opts.Options)
 	live.done()
 	if made == nil {

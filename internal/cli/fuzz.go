@@ -68,6 +68,7 @@ func runFuzz(ctx context.Context, e *env, opts *fuzzOptions, patterns []string) 
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	if opts.all {
 		opts.Sample = fuzz.All
 	}

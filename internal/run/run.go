@@ -43,8 +43,10 @@ type Run struct {
 	mu        sync.Mutex
 	opened    bool
 	dirErr    error
-	listeners []func(Event)
 	events    *os.File
+	listeners []func(Event)
+	queue     []Event // that listeners have not heard yet
+	handing   bool    // somebody passes the queue to the listeners
 }
 
 // New starts a run in the .pawl folder below root, without Prepare. A run that ends before anything
@@ -135,6 +137,7 @@ func (r *Run) Save(report *result.Report) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode the report: %w", err)
 	}
+	defer r.Close()
 	r.mu.Lock()
 	problem := r.open()
 	r.mu.Unlock()
@@ -142,7 +145,6 @@ func (r *Run) Save(report *result.Report) (string, error) {
 		path := filepath.Join(r.Dir, reportFile)
 		if problem = disk.Write(path, raw); problem == nil {
 			r.Emit(Event{Kind: Finished, Text: path})
-			_ = r.events.Close()
 			return path, nil
 		}
 	}
@@ -151,6 +153,17 @@ func (r *Run) Save(report *result.Report) (string, error) {
 		return "", fmt.Errorf("save the report: %w; and in the temporary folder: %w", problem, err)
 	}
 	return spare, fmt.Errorf("save the report: %w; it is in %s instead", problem, spare)
+}
+
+// Close closes the file of events, for a run that ends without Save. Later events reach listeners
+// only. A second call does nothing.
+func (r *Run) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.events != nil {
+		_ = r.events.Close()
+		r.events = nil
+	}
 }
 
 // Event is one step of a run, a line of events.jsonl.
@@ -182,7 +195,8 @@ const (
 )
 
 // Listen passes every event from here on to listener, too, which may be nil. Listeners are called
-// one at a time, in the events' order, and must not call Emit.
+// one at a time, in the events' order. They may call the run's methods: what they emit is passed on
+// after the current event.
 func (r *Run) Listen(listener func(Event)) {
 	if listener == nil {
 		return
@@ -192,20 +206,35 @@ func (r *Run) Listen(listener func(Event)) {
 	r.listeners = append(r.listeners, listener)
 }
 
-// Emit records an event; several lanes may call it at once. Losing an event to a full disk loses no
-// result, so it is not an error.
+// Emit records an event; several lanes may call it at once, and one of them calls the listeners for
+// all. Losing an event to a full disk loses no result, so it is not an error.
 func (r *Run) Emit(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.Time = time.Now()
-	if r.open() == nil {
+	if r.open() == nil && r.events != nil {
 		if line, err := json.Marshal(e); err == nil {
 			_, _ = r.events.Write(append(line, '\n'))
 		}
 	}
-	for _, listener := range r.listeners {
-		listener(e)
+	if r.queue = append(r.queue, e); r.handing {
+		return
 	}
+	r.handing = true
+	defer func() { r.handing = false }()
+	for len(r.queue) > 0 {
+		e, r.queue = r.queue[0], r.queue[1:]
+		for _, listener := range r.listeners {
+			r.hand(listener, e)
+		}
+	}
+}
+
+// hand calls a listener without the lock, which its caller holds.
+func (r *Run) hand(listener func(Event), e Event) {
+	r.mu.Unlock()
+	defer r.mu.Lock()
+	listener(e)
 }
 
 const (
