@@ -181,8 +181,8 @@ func (b *Builder) Build(ctx context.Context, requests []Request) []Outcome {
 }
 
 // Each makes the artifact of every request, and calls done for each outcome as soon as it is ready,
-// one call at a time. Equal requests are compiled once, and a failing request does not prevent
-// others from being built. Cancelling ctx ends running compilers.
+// one call at a time; compilers run on meanwhile. Equal requests are compiled once, and a failing
+// request does not prevent others from being built. Cancelling ctx ends running compilers.
 func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int, o Outcome)) {
 	run := b.newBatch(ctx)
 	run.status.Total = len(requests)
@@ -202,6 +202,7 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 	}
 
 	// Requests with the same recipe in the same folder are one piece of work.
+	var workers sync.WaitGroup
 	type work struct {
 		recipe  *recipe
 		indexes []int
@@ -211,7 +212,7 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 	for i, request := range requests {
 		r, fault := b.recipe(ctx, request)
 		if fault != nil {
-			hand(Outcome{Fault: fault}, i)
+			workers.Go(func() { hand(Outcome{Fault: fault}, i) })
 			continue
 		}
 		r.hash = permitted(r.hash, b.sandbox)
@@ -225,13 +226,13 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 
 	// The last go first: along a param's list tile sizes and unroll factors grow, and with them the
 	// compile time. Short work at the end keeps all cores busy until then.
-	var workers sync.WaitGroup
 	running := make(chan struct{}, b.jobs)
 	for _, w := range slices.Backward(all) {
 		running <- struct{}{}
 		workers.Go(func() {
-			hand(run.build(ctx, w.recipe), w.indexes...)
+			o := run.build(ctx, w.recipe)
 			<-running
+			hand(o, w.indexes...)
 		})
 	}
 	workers.Wait()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pawl/internal/result"
 )
@@ -142,6 +143,40 @@ func TestKeyDoesNotDependOnFolder(t *testing.T) {
 	here, there := newProject(t, files).artifact(b), newProject(t, files).artifact(b)
 	if !there.Cached || here.Key != there.Key {
 		t.Error("a copy of the project was built anew")
+	}
+}
+
+// Who waits in done does not keep a compiler from running: here for everything else to be built.
+func TestDoneHoldsNoCompilerBack(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"int x;\n", "#error no\n"} {
+		p := newProject(t, map[string]string{
+			"pawl.yaml": yaml("k.c", "entry: run", "params: {P: [1, 2, 3]}"), "k.c": "#if P == 3\n" + first + "#endif\nint p = P;\n" + plainSource,
+		})
+		built := make(chan bool)
+		b, err := New(Options{CacheDir: t.TempDir(), NoCcache: true, Jobs: 1, OnProgress: func(p Progress) {
+			if p.Done == p.Total {
+				close(built)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests := p.requests()
+		bad := requests[0] // it is refused before anything is compiled
+		bad.Dir = filepath.Join(p.dir, "none")
+		calls := 0
+		b.Each(t.Context(), append([]Request{bad}, requests...), func(int, Outcome) {
+			calls++
+			select {
+			case <-built:
+			case <-time.After(10 * time.Second):
+				t.Error("nothing is built while done is called")
+			}
+		})
+		if calls != 4 {
+			t.Errorf("%d calls", calls)
+		}
 	}
 }
 

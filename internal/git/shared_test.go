@@ -99,8 +99,11 @@ func TestCheckoutsAtOnceAreShared(t *testing.T) {
 // them.
 func TestPruneKeepsOtherRepositories(t *testing.T) {
 	for name, use := range map[string]func(tree *Tree) (keep bool){
-		"gone":        func(*Tree) bool { return false },
-		"used":        func(tree *Tree) bool { tree.lock, _ = disk.Lock(t.Context(), tree.Root+".lock", syscall.LOCK_SH); return true },
+		"gone": func(*Tree) bool { return false },
+		"used": func(tree *Tree) bool {
+			tree.lock, _ = disk.Lock(t.Context(), tree.Root+".lock", syscall.LOCK_SH)
+			return true
+		},
 		"unknown":     func(tree *Tree) bool { return os.WriteFile(repositoryOf(tree), nil, 0o644) == nil },
 		"half a name": func(tree *Tree) bool { return os.WriteFile(repositoryOf(tree), []byte("/gon"), 0o644) == nil },
 		"no name":     func(tree *Tree) bool { return os.Remove(repositoryOf(tree)) == nil },

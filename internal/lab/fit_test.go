@@ -205,10 +205,13 @@ func TestUnfitIsNotCompiled(t *testing.T) {
 		shared   int64
 		compiled bool
 	}{{1024, false}, {4096, true}} {
-		b := New(run.New(t.TempDir(), time.Now(), nil), &result.Report{}, Options{Build: build.Options{CacheDir: t.TempDir(), Arch: "sm_86"}})
+		b := labWithGPU(t, "")
+		b.Options.Build = build.Options{CacheDir: t.TempDir(), Arch: "sm_86"}
 		jobs := unfitJobs(t, setting{"STAGES", "4"})[:2] // k/small wants 4096 bytes, k/wide more
 		RefuseUnfit(jobs, &result.GPU{Name: "Small", Arch: "sm_86", MaxShared: tc.shared})
-		b.Each(t.Context(), jobs, func(*Job) {})
+		if err := b.Build(t.Context(), jobs); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := os.Stat(asked); (err == nil) != tc.compiled {
 			t.Errorf("shared memory of %d bytes: the compiler was asked: %v", tc.shared, err == nil)
 		}

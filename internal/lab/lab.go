@@ -125,9 +125,15 @@ func (l *Lab) willUseGPU(ctx context.Context, dir string, k *spec.Kernel) bool {
 	return p.GPU()
 }
 
-// Build compiles what the jobs need, and starts the worker if it is not running: both at once where
-// that is possible. A job that cannot be built says so in its row; the error is about the worker.
-func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
+// Build is Each for callers that need all jobs at once.
+func (l *Lab) Build(ctx context.Context, jobs []*Job) error { return l.Each(ctx, jobs, func(*Job) {}) }
+
+// Each compiles what the jobs need, every variant once, and starts the worker if it is not running:
+// both at once where that is possible. It calls done for every job as soon as it is built, one call
+// at a time, while others are compiled. Cells may be leased in done, and after Each: until Each
+// returns, the lab learns of the machine between two calls. A job that cannot be built says so in
+// its record; the error is about the worker.
+func (l *Lab) Each(ctx context.Context, jobs []*Job, done func(*Job)) error {
 	cuda := false
 	for _, p := range jobs {
 		cuda = cuda || p.Cell() == spec.CellCUDA
@@ -135,73 +141,74 @@ func (l *Lab) Build(ctx context.Context, jobs []*Job) error {
 			l.Largest = max(l.Largest, p.Instance.Footprint)
 		}
 	}
-	started := make(chan error, 1)
-	go func() { // a worker takes as long to start as a cached build
+	start := sync.OnceValue(func() error {
 		_, err := l.Client(ctx)
-		started <- err
-	}()
-	var startErr error
-	if cuda { // the GPU says what to compile for
-		if startErr = <-started; startErr == nil {
-			l.adopt(jobs)
-			l.refuseCUDA(jobs)
-		}
-	}
-	l.Each(ctx, jobs, func(*Job) {})
+		return err
+	})
 	if !cuda {
-		startErr = <-started
+		go func() { _ = start() }() // a worker takes as long to start as a cached build
+	} else if start() == nil { // the GPU says what to compile for
+		l.adopt(jobs)
+		l.refuseCUDA(jobs)
 	}
-	if startErr == nil {
-		l.adopt(jobs) // the device of Python modules is known only now
-	}
-	for _, p := range jobs {
-		l.processor = l.processor || !p.Untimed && !p.GPU()
-		if p.Artifact != nil && p.Artifact.Compiler != "" {
-			l.compiler(p.Cell(), p.Artifact.Compiler)
-		}
-	}
-	return startErr
-}
-
-// Each compiles what the jobs need, every variant once, and calls done for each job as soon as it
-// is built, one call at a time. A job that cannot be built says so in its record. The worker must
-// be running.
-func (l *Lab) Each(ctx context.Context, jobs []*Job, done func(*Job)) {
 	var requests []build.Request
-	var waiting []*Job
+	var waiting, refused []*Job
 	for _, p := range jobs {
 		if p.Record.Fault == nil {
 			requests = append(requests, build.Request{Dir: p.Dir, Variant: p.Variant, Module: p.Module})
 			waiting = append(waiting, p)
+		} else {
+			refused = append(refused, p)
 		}
+	}
+	hand := func(p *Job) {
+		if start() == nil {
+			l.adopt([]*Job{p}) // the device of a Python module is known only now
+		}
+		l.processor = l.processor || !p.Untimed && !p.GPU()
+		if p.Artifact != nil && p.Artifact.Compiler != "" {
+			l.compiler(p.Cell(), p.Artifact.Compiler)
+		}
+		done(p)
 	}
 	opts := l.Options.Build
 	opts.OnProgress = func(p build.Progress) {
 		l.run.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
 	}
-	builder, err := build.New(opts)
-	if err != nil {
+	if builder, err := build.New(opts); err != nil {
 		for _, p := range waiting {
 			p.fail("build", err)
-			done(p)
+			hand(p)
 		}
+	} else {
+		builder.Each(ctx, requests, func(i int, outcome build.Outcome) {
+			waiting[i].record(outcome)
+			hand(waiting[i])
+		})
+	}
+	for _, p := range refused {
+		hand(p)
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	l.adopt(nil)
+	return nil
+}
+
+// record stores what came of a job's build.
+func (p *Job) record(outcome build.Outcome) {
+	for _, note := range outcome.Notes {
+		p.Record.Warnings = append(p.Record.Warnings, result.Warning{Code: "cache", Message: note})
+	}
+	if outcome.Fault != nil {
+		p.fail("build", outcome.Fault)
+		p.Record.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
 		return
 	}
-	builder.Each(ctx, requests, func(i int, outcome build.Outcome) {
-		p := waiting[i]
-		defer done(p)
-		for _, note := range outcome.Notes {
-			p.Record.Warnings = append(p.Record.Warnings, result.Warning{Code: "cache", Message: note})
-		}
-		if outcome.Fault != nil {
-			p.fail("build", outcome.Fault)
-			p.Record.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
-			return
-		}
-		a := outcome.Artifact
-		p.Artifact = a
-		p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
-	})
+	a := outcome.Artifact
+	p.Artifact = a
+	p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
 }
 
 // compiler records the compiler or interpreter of a kind of kernels.
