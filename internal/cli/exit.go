@@ -44,25 +44,19 @@ func exitCode(err error) int {
 	return exitUnjudged
 }
 
-// outcomeOf turns a report into the command's outcome. Not every command fails where something is
-// undecided: a check fails only when it is strict.
+// outcomeOf turns a report into the command's outcome.
 func outcomeOf(r *result.Report, strict bool) error {
-	code := exitOK
+	if r.Passes(strict) {
+		return nil
+	}
+	code := exitUnjudged
 	switch r.Outcome.Result {
-	case result.Passed:
 	case result.Failed:
 		code = exitFailed
 	case result.Undecided:
-		if r.Kind != result.KindCheck || strict {
-			code = exitUndecided
-		}
-	case result.Unjudged:
-		code = exitUnjudged
+		code = exitUndecided
 	case result.Interrupted:
 		code = exitInterrupted
-	}
-	if code == exitOK {
-		return nil
 	}
 	return &outcomeError{code, strings.Join(r.Outcome.Reasons, "; ")}
 }

@@ -228,6 +228,12 @@ type Outcome struct {
 	Verdicts map[Verdict]int `json:"verdicts,omitempty"` // how many rows have each
 }
 
+// Passes reports whether a run passes. A check with undecided rows passes unless it is strict; any
+// other run that is undecided does not.
+func (r *Report) Passes(strict bool) bool {
+	return r.Outcome != nil && (r.Outcome.Result == Passed || r.Outcome.Result == Undecided && r.Kind == KindCheck && !strict)
+}
+
 // Ending is the way a run ended.
 type Ending string
 

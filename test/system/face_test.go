@@ -37,6 +37,7 @@ func (f face) report(ctx context.Context, kind result.Kind) (*result.Report, err
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	var report *result.Report
 	switch kind {
 	case result.KindCheck:
