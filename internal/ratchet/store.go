@@ -294,10 +294,7 @@ func (s *Store) lock(ctx context.Context) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("lock the baseline: %w", err)
 	}
-	ignore := filepath.Join(home, ".gitignore")
-	if _, err := os.Stat(ignore); errors.Is(err, fs.ErrNotExist) {
-		_ = disk.Write(ignore, []byte("runs/\nhistory.db*\n"))
-	}
+	_ = git.MakeHome(home)
 	limited, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	file, err := disk.Lock(limited, path, syscall.LOCK_EX)

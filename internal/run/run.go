@@ -86,27 +86,13 @@ func (r *Run) open() error {
 		r.dirErr = errors.New("this run keeps nothing")
 		return r.dirErr
 	}
-	if r.dirErr = makeHome(r.home); r.dirErr == nil {
+	if r.dirErr = git.MakeHome(r.home); r.dirErr == nil {
 		r.dirErr = os.MkdirAll(r.Dir, 0o755)
 	}
 	if r.dirErr == nil {
 		r.events, r.dirErr = os.OpenFile(filepath.Join(r.Dir, eventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	}
 	return r.dirErr
-}
-
-// ignored lists the parts of .pawl that do not belong into git.
-const ignored = "runs/\nhistory.db*\n"
-
-func makeHome(home string) error {
-	if err := os.MkdirAll(home, 0o755); err != nil {
-		return err
-	}
-	file := filepath.Join(home, ".gitignore")
-	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		return disk.Write(file, []byte(ignored))
-	}
-	return nil
 }
 
 // NewReport begins the run's report with everything that is known at its start.
