@@ -17,6 +17,7 @@ import (
 	"pawl/internal/foreign"
 	"pawl/internal/judge"
 	"pawl/internal/result"
+	"pawl/internal/run"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
 	"pawl/internal/unit"
@@ -92,8 +93,7 @@ func Parsed(ctx context.Context, before, after *foreign.File, opts Options) (*re
 		Method: result.Method{Interval: c.interval()}, Inputs: []result.Input{input(before), input(after)}, Rows: rows,
 	}
 	r.Warnings = c.warnings(rows)
-	r.Finished = time.Now()
-	r.Outcome = judge.Outcome(r)
+	run.Finish(ctx, r)
 	return r, nil
 }
 
@@ -170,7 +170,7 @@ func (c *comparison) row(p pair) *result.Row {
 	switch {
 	case p.before == nil:
 		row, _ := c.side(p.after)
-		row.Verdict = result.New
+		row.Verdict, _ = judge.Verdict(judge.Case{})
 		return row
 	case p.after == nil:
 		was, _ := c.side(p.before)
@@ -183,12 +183,14 @@ func (c *comparison) row(p pair) *result.Row {
 	is, to := c.side(p.after)
 	other := &result.Side{Role: result.Other, Row: was}
 	is.Sides = []*result.Side{other}
-	if was.Identity != "" && was.Identity == is.Identity && p.before.Verdict == result.Unchanged && p.after.Verdict == result.Unchanged {
-		is.Verdict = result.Unchanged // identical code, so neither was measured
+	// Neither was measured where the code is identical.
+	same := was.Identity != "" && was.Identity == is.Identity && p.before.Verdict == result.Unchanged && p.after.Verdict == result.Unchanged
+	if is.Verdict = judge.Unmeasured(judge.Case{Base: &judge.Opponent{Same: same}}); is.Verdict != "" {
 		return is
 	}
+	incomparable, _ := judge.Verdict(judge.Case{Base: &judge.Opponent{Missing: true}})
 	if why := c.unfit(p, was, is); len(why) > 0 {
-		is.Verdict, other.Reason = result.Incomparable, why
+		is.Verdict, other.Reason = incomparable, why
 		is.Warnings = slices.DeleteFunc(is.Warnings, func(w result.Warning) bool { return w.Code == foreign.Exit }) // that is why
 		return is
 	}
@@ -199,7 +201,7 @@ func (c *comparison) row(p pair) *result.Row {
 	}
 	other.Change.Cycles = cycles(&was.Timing.Samples, &is.Timing.Samples)
 	if !c.opts.Force && (c.differ.class || otherDevice(was, is)) {
-		is.Verdict, is.Reasons = result.Incomparable, []result.Reason{result.FingerprintDiffers}
+		is.Verdict, is.Reasons = incomparable, []result.Reason{result.FingerprintDiffers}
 	}
 	return is
 }

@@ -29,7 +29,7 @@ func read(t *testing.T, name, text string) *foreign.File {
 	return f
 }
 
-func run(t *testing.T, before, after *foreign.File, opts Options) *result.Report {
+func compareFiles(t *testing.T, before, after *foreign.File, opts Options) *result.Report {
 	t.Helper()
 	if opts.Gate == (spec.Gate{}) {
 		opts.Gate = spec.DefaultGate
@@ -197,7 +197,7 @@ func TestVerdicts(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := run(t, read(t, "x.before", test.before), read(t, "x.after", test.after), test.opts)
+			r := compareFiles(t, read(t, "x.before", test.before), read(t, "x.after", test.after), test.opts)
 			if diff := cmp.Diff(test.want, outline(r)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -213,7 +213,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	r := run(t, read(t, "a", times(30, 1)), read(t, "b", times(40, 1.1)), Options{})
+	r := compareFiles(t, read(t, "a", times(30, 1)), read(t, "b", times(40, 1.1)), Options{})
 	got := r.Rows[0]
 	side := got.Sides[0]
 	if side.Role != result.Other || side.Change.Paired || len(side.Change.Cells) != 0 {
@@ -239,12 +239,12 @@ func TestNumbers(t *testing.T) {
 // lead to the same verdicts.
 func TestClosedForm(t *testing.T) {
 	before, after := many(mostResampled+1, 20, 1, 1), many(mostResampled+1, 20, 1.05, 2)
-	all := run(t, before, after, Options{})
+	all := compareFiles(t, before, after, Options{})
 	if all.Method.Interval != "percentile bootstrap, closed form" {
 		t.Errorf("interval: %s", all.Method.Interval)
 	}
 	before.Report.Rows, after.Report.Rows = before.Report.Rows[:50], after.Report.Rows[:50]
-	for i, row := range run(t, before, after, Options{}).Rows {
+	for i, row := range compareFiles(t, before, after, Options{}).Rows {
 		if other := all.Rows[i]; other.Verdict != row.Verdict || row.Verdict != result.Regression {
 			t.Errorf("%s: %s by resampling, %s in closed form", row.Name(), row.Verdict, other.Verdict)
 		}
@@ -261,7 +261,7 @@ func TestCycles(t *testing.T) {
 		s.Dropped = []result.Drop{{From: 0, To: 2, Cause: "warm-up"}}
 		return f
 	}
-	r := run(t, with(1, 2), with(1.1, 2/1.1), Options{})
+	r := compareFiles(t, with(1, 2), with(1.1, 2/1.1), Options{})
 	c := r.Rows[0].Sides[0].Change
 	if c.Cycles == nil || *c.Cycles > 1e-9 || *c.Cycles < -1e-9 {
 		t.Fatalf("cycles: %+v", c)
@@ -269,10 +269,10 @@ func TestCycles(t *testing.T) {
 	if diff := cmp.Diff("k/c: regression, clock effect\n"+apart, outline(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if r := run(t, with(1, 2), with(1.1, 2), Options{}); len(r.Rows[0].Reasons) != 0 {
+	if r := compareFiles(t, with(1, 2), with(1.1, 2), Options{}); len(r.Rows[0].Reasons) != 0 {
 		t.Errorf("slower in cycles too: %v", r.Rows[0].Reasons)
 	}
-	if r := run(t, with(1, 0), with(1.1, 2), Options{}); r.Rows[0].Sides[0].Change.Cycles != nil {
+	if r := compareFiles(t, with(1, 0), with(1.1, 2), Options{}); r.Rows[0].Sides[0].Change.Cycles != nil {
 		t.Error("a clock of 0 gave a number of cycles")
 	}
 }
@@ -334,7 +334,7 @@ func TestAmongManyComparisons(t *testing.T) {
 		return f
 	}
 	lost := 0
-	for i, row := range run(t, noise(1, 1), noise(2, 1.5), Options{}).Rows {
+	for i, row := range compareFiles(t, noise(1, 1), noise(2, 1.5), Options{}).Rows {
 		change := row.Sides[0].Change
 		switch {
 		case i == 0:

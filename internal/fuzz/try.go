@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"pawl/internal/judge"
 	"pawl/internal/lab"
 	"pawl/internal/oracle"
 	"pawl/internal/result"
@@ -297,15 +298,11 @@ func (f *fuzzing) verdict(s *subject) {
 	if cheat := v.Convict(); cheat != nil && s.fault == nil {
 		s.fail("verify", cheat)
 	}
-	if s.fault == nil && v.Failed == 0 && s.unasked() {
-		s.verdict = result.Inconclusive
-		v.Limits = append(v.Limits, fmt.Sprintf("no requested case was tried: every case of the %s was skipped", s.plan.Trials[0].Lane))
+	if s.fault != nil {
+		return
 	}
-	if s.fault == nil && v.Failed > 0 {
-		s.verdict = result.Broken
-		if slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Reason != "" && c.Fault == nil }) {
-			s.verdict = result.Incorrect
-		}
+	if s.verdict = judge.OfCases(v, s.unasked()); s.verdict == result.Inconclusive {
+		v.Limits = append(v.Limits, fmt.Sprintf("no requested case was tried: every case of the %s was skipped", s.plan.Trials[0].Lane))
 	}
 }
 

@@ -4,6 +4,7 @@ package judge
 
 import (
 	"cmp"
+	"slices"
 
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -226,6 +227,20 @@ func Moves(c Case, verdict result.Verdict, first bool) bool {
 	}
 	where, decided := region(c.Gate, best)
 	return decided && where < 0 && best.Change.Confirmed
+}
+
+// OfCases returns the verdict on a kernel that was tried at many cases, without a fault of its own;
+// "": none. unasked means that every case that the user asked for was skipped.
+func OfCases(v *result.Verification, unasked bool) result.Verdict {
+	switch {
+	case slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Reason != "" && c.Fault == nil }) && v.Failed > 0:
+		return result.Incorrect
+	case v.Failed > 0:
+		return result.Broken
+	case unasked:
+		return result.Inconclusive
+	}
+	return ""
 }
 
 // Unmeasured returns the verdict that a row has without being measured; "": it depends on its
