@@ -35,8 +35,10 @@ type Options struct {
 	Lab      lab.Options
 	Curves   string // folder of calibrations; "": none
 
-	// Explain is called for rows that became slower or much faster; it may be nil.
-	Explain func(ctx context.Context, l *lab.Lab, candidate, base *lab.Job) error
+	// Explain is called for rows that became slower or much faster, with the version that they were
+	// measured against: the base or, where that did not play, the best-known version. The row shows
+	// what it returns. It may be nil.
+	Explain func(ctx context.Context, l *lab.Lab, candidate, other *lab.Job) []result.Warning
 }
 
 // Default returns the options of a plain `pawl check`.

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -544,9 +543,9 @@ func TestExplained(t *testing.T) {
 	p.commit("change")
 	var explained []string
 	report := p.check(func(o *Options) {
-		o.Explain = func(_ context.Context, _ *lab.Lab, candidate, base *lab.Job) error {
+		o.Explain = func(_ context.Context, _ *lab.Lab, candidate, base *lab.Job) []result.Warning {
 			explained = append(explained, candidate.Name()+" "+base.Artifact.Code[:6])
-			return errors.New("no profiler")
+			return []result.Warning{{Code: "explain", Message: "no profiler"}}
 		}
 	})
 	row := rowOf(t, report, "k/c")

@@ -35,9 +35,7 @@ func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 		if c.Explain == nil || len(playing) == 0 || !judge.Confirm(m.verdict) {
 			continue
 		}
-		if err := c.Explain(ctx, c.lab, m.candidate, playing[0].job); err != nil {
-			e.why = append(e.why, result.Warning{Code: "explain", Message: err.Error()})
-		}
+		e.why = c.Explain(ctx, c.lab, m.candidate, playing[0].job)
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookBack)
 	defer cancel()

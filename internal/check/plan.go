@@ -51,12 +51,8 @@ func (b baselines) of(kernel, config string) entries {
 
 // plan resolves every selected row and the versions it plays against.
 func (c *check) plan(ctx context.Context) ([]*planned, error) {
-	selections, err := c.Spec.Select(c.Patterns)
-	if err != nil {
-		return nil, err
-	}
 	var rows []*planned
-	for _, s := range selections {
+	for _, s := range c.run.Selections {
 		class := c.lab.ClassOf(ctx, c.Spec.Dir, s.Kernel)
 		if err := c.loadBaseline(ctx, class); err != nil {
 			return nil, err
