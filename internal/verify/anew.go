@@ -56,7 +56,7 @@ func lostInPairs(candidate, other *result.Timing, usual, gain float64) []result.
 	if stat.SignTail(lost, len(mine)) > anewChance {
 		return nil
 	}
-	return suspect(Incremental, "it gains %s on data that differs from the last in a few elements, but %s on data that neither version has seen: the gain may come from remembered results",
+	return suspect(Incremental, "it gains %s on data that differs from the last in a few elements, but %s on data that neither version has seen: the gain may come from remembered results, or from a table in the cache",
 		unit.Duration(gain), unit.Duration(max(0, stat.Median(gained))))
 }
 
@@ -94,7 +94,7 @@ func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []res
 	if !greater(mine, theirs) || !greater(myFactors, theirFactors) {
 		return nil
 	}
-	return suspect(Incremental, "on data that it has not seen it takes %s more than on data that differs from the last in a few elements; the other version takes %s more: the gain may come from remembered results",
+	return suspect(Incremental, "on data that it has not seen it takes %s more than on data that differs from the last in a few elements; the other version takes %s more: the gain may come from remembered results, or from a table in the cache",
 		unit.Duration(max(0, stat.Median(mine)+more)), unit.Duration(max(0, stat.Median(theirs))))
 }
 
