@@ -218,13 +218,7 @@ func (c *Curve) Fits(gate spec.Gate, driver string) bool {
 }
 
 // Folder returns the folder of curves.
-func Folder() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "pawl", "calibration")
-}
+func Folder() string { return disk.Cache("calibration") }
 
 // Path returns the file of a device class and a gate, by the present method: curves of several
 // projects lie beside each other.

@@ -57,6 +57,17 @@ type Problem struct {
 	Width   int    // runes to underline; 0 means 1
 }
 
+// At returns a problem at a byte of a file's text, with its line.
+func At(file, text string, offset int, message, hint string) *Problem {
+	before := text[:max(0, min(offset, len(text)))]
+	start := strings.LastIndexByte(before, '\n') + 1
+	line, _, _ := strings.Cut(text[start:], "\n")
+	return &Problem{
+		Pos:     Pos{File: file, Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1},
+		Message: message, Hint: hint, Excerpt: strings.TrimRight(line, "\r"),
+	}
+}
+
 // Error renders the problem as one line, without excerpt.
 func (p *Problem) Error() string {
 	if place := p.Pos.String(); place != "" {

@@ -3,6 +3,8 @@
 package disk
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +36,27 @@ func Write(path string, data []byte) (err error) {
 		return err
 	}
 	return os.Rename(temp.Name(), path)
+}
+
+// JSON encodes a value as pawl's own files have it: indented, <, > and & as they are, and a final
+// newline.
+func JSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return out.Bytes(), err
+}
+
+// Cache returns a folder of this user's cache: $XDG_CACHE_HOME/pawl/name. It is empty where the user
+// has no cache folder.
+func Cache(name string) string {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(user, "pawl", name)
 }
 
 // cause drops the temporary file's name, which says nothing to the user.

@@ -61,13 +61,8 @@ func (s *scanner) syntax(expected string) error {
 }
 
 func (s *scanner) space() {
-	for s.at < len(s.text) {
-		switch s.text[s.at] {
-		case ' ', '\t', '\n', '\r':
-			s.at++
-		default:
-			return
-		}
+	for s.at < len(s.text) && isSpace(s.text[s.at]) {
+		s.at++
 	}
 }
 

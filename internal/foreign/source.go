@@ -1,11 +1,6 @@
 package foreign
 
-import (
-	"strings"
-	"unicode/utf8"
-
-	"pawl/internal/diag"
-)
+import "pawl/internal/diag"
 
 // source is the text of a file, with positions in it.
 type source struct {
@@ -19,20 +14,9 @@ type source struct {
 // problem returns a problem at an offset of the text.
 func (s *source) problem(at int, message, hint string) *diag.Problem {
 	if s.pieces != nil {
-		file := source{file: s.file, text: s.whole}
-		return file.problem(origin(s.pieces, at), message, hint)
+		return diag.At(s.file, s.whole, origin(s.pieces, at), message, hint)
 	}
-	at = min(at, len(s.text))
-	before := s.text[:at]
-	start := strings.LastIndexByte(before, '\n') + 1
-	line := s.text[start:]
-	if end := strings.IndexByte(line, '\n'); end >= 0 {
-		line = line[:end]
-	}
-	return &diag.Problem{
-		Pos:     diag.Pos{File: s.file, Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1},
-		Message: message, Hint: hint, Excerpt: strings.TrimRight(line, "\r"),
-	}
+	return diag.At(s.file, s.text, at, message, hint)
 }
 
 // about returns a problem of the whole file.

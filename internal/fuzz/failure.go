@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"pawl/internal/disk"
 	"pawl/internal/formula"
 	"pawl/internal/spec"
 	"pawl/internal/trial"
@@ -80,12 +81,7 @@ func (f *Failure) encode() ([]byte, error) {
 	for _, v := range f.Vars {
 		d.Vars[v.Name] = encodeValue(v.Value)
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(d)
-	return out.Bytes(), err
+	return disk.JSON(d)
 }
 
 // encodeValue keeps the difference between 2 and 2.0.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"pawl/internal/diag"
+	"pawl/internal/disk"
 )
 
 // Schema is the version of the file format.
@@ -70,14 +71,11 @@ func (f *File) Damaged() error {
 
 // encode writes the file with sorted names and one value per line, so that diffs show what moved.
 func (f *File) encode() ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(document{Schema: Schema, Class: f.Class, Entries: f.Entries, Removed: f.Removed}); err != nil {
+	raw, err := disk.JSON(document{Schema: Schema, Class: f.Class, Entries: f.Entries, Removed: f.Removed})
+	if err != nil {
 		return nil, fmt.Errorf("encode the baseline: %w", err)
 	}
-	return out.Bytes(), nil
+	return raw, nil
 }
 
 var (
@@ -210,13 +208,5 @@ func (p *parser) key(name, message, hint string) *diag.Problem {
 
 // at returns a problem at a byte of the text.
 func (p *parser) at(offset int, message, hint string) *diag.Problem {
-	offset = max(0, min(offset, len(p.raw)))
-	before := p.raw[:offset]
-	start := bytes.LastIndexByte(before, '\n') + 1
-	line, _, _ := bytes.Cut(p.raw[start:], []byte("\n"))
-	return &diag.Problem{
-		Message: message, Hint: hint,
-		Pos:     diag.Pos{File: p.path, Line: bytes.Count(before, []byte("\n")) + 1, Column: len([]rune(string(before[start:]))) + 1},
-		Excerpt: string(line),
-	}
+	return diag.At(p.path, string(p.raw), offset, message, hint)
 }

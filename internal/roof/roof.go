@@ -4,7 +4,6 @@
 package roof
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,15 +159,8 @@ func (p Peak) HalfWidth() float64 {
 	return 0
 }
 
-// Folder returns where this user's peaks lie: $XDG_CACHE_HOME/pawl/peaks. It is empty
-// where the user has no cache folder.
-func Folder() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "pawl", "peaks")
-}
+// Folder returns where this user's peaks lie; it is empty where the user has no cache folder.
+func Folder() string { return disk.Cache("peaks") }
 
 // Path returns the file of a device class. A class may come from another machine, so
 // it is made a plain name first.
@@ -227,12 +219,9 @@ func Save(folder string, p *Peaks) (string, error) {
 
 // Encode renders the peaks as indented JSON.
 func (p *Peaks) Encode() ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(p); err != nil {
+	raw, err := disk.JSON(p)
+	if err != nil {
 		return nil, fmt.Errorf("encode peaks: %w", err)
 	}
-	return buf.Bytes(), nil
+	return raw, nil
 }
