@@ -17,6 +17,7 @@ type calibrateOptions struct {
 	calibrate.GateOptions
 	roofline bool
 	power    string
+	effect   float64 // power, as a fraction
 	from     string
 	json     bool
 	sandbox  sandboxOptions
@@ -85,8 +86,17 @@ func runCalibrate(ctx context.Context, e *env, opts *calibrateOptions) error {
 	if opts.Sandbox, err = opts.sandbox.mode(); err != nil {
 		return err
 	}
+	if opts.power != "" {
+		if opts.effect, err = percentage(opts.power); err != nil {
+			return err
+		}
+	}
 	if opts.from != "" {
-		return runPowerFrom(e, opts)
+		rows, err := calibrate.PowerFrom(opts.from, opts.effect)
+		if err != nil {
+			return err
+		}
+		return showPower(e, opts, opts.effect, rows)
 	}
 	live := newFollower(e)
 	opts.Tool, opts.Command, opts.Started, opts.Follow = e.tool(), e.command(), e.started, live.follow
@@ -128,12 +138,7 @@ func doubtPeaks(e *env, peaks *calibrate.Peaks) {
 func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []calibrate.Kept, path string) error {
 	doubtPeaks(e, peaks)
 	if opts.json {
-		raw, err := peaks.Encode()
-		if err != nil {
-			return err
-		}
-		_, err = e.stdout.Write(raw)
-		return err
+		return printJSON(e, peaks)
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · peaks of %s\n\n", version, peaks.Device, peaks.DeviceClass)

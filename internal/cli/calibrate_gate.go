@@ -14,23 +14,17 @@ import (
 // runGate tries the gate, and shows the resulting curve.
 func runGate(ctx context.Context, e *env, opts *calibrateOptions, live *follower) error {
 	var err error
-	effect := 0.0
-	if opts.power != "" {
-		if effect, err = percentage(opts.power); err != nil {
-			return err
-		}
-	}
 	if opts.Gate, err = calibrate.ProjectGate(); err != nil {
 		return err
 	}
 	opts.Folder = calibrate.Folder()
-	if effect > 0 {
+	if opts.effect > 0 {
 		duet, err := calibrate.Duet(ctx, opts.GateOptions)
 		live.done()
 		if err != nil {
 			return err
 		}
-		return showPower(e, opts, effect, []calibrate.Power{calibrate.PowerOfDuet("this machine, pawl's own kernel", duet.Cells, effect)})
+		return showPower(e, opts, opts.effect, []calibrate.Power{calibrate.PowerOfDuet("this machine, pawl's own kernel", duet.Cells, opts.effect)})
 	}
 	made, err := calibrate.Gate(ctx, opts.GateOptions)
 	live.done()
@@ -111,19 +105,6 @@ func percentage(text string) (float64, error) {
 		return 0, usage("--power %s: expected a change such as 3%%", text)
 	}
 	return v, nil
-}
-
-// runPowerFrom shows what the rows of a report need.
-func runPowerFrom(e *env, opts *calibrateOptions) error {
-	effect, err := percentage(opts.power)
-	if err != nil {
-		return err
-	}
-	rows, err := calibrate.PowerFrom(opts.from, effect)
-	if err != nil {
-		return err
-	}
-	return showPower(e, opts, effect, rows)
 }
 
 func showPower(e *env, opts *calibrateOptions, effect float64, rows []calibrate.Power) error {

@@ -96,7 +96,7 @@ func demoFolder(dir string) (string, error) {
 
 // checkChapter commits a change and checks it, as any user would.
 func checkChapter(ctx context.Context, e *env, c *demo.Chapter, dir string) (*result.Report, int, error) {
-	if err := demoGit(ctx, dir, []string{"add", "--all"}, []string{"commit", "--quiet", "--message", c.Commit}); err != nil {
+	if err := demo.Git(ctx, dir, []string{"add", "--all"}, []string{"commit", "--quiet", "--message", c.Commit}); err != nil {
 		return nil, 0, err
 	}
 	opts := &checkOptions{}
@@ -127,16 +127,7 @@ func checkChapter(ctx context.Context, e *env, c *demo.Chapter, dir string) (*re
 	if c.Undo {
 		after = append(after, []string{"reset", "--quiet", "--hard", "HEAD~1"})
 	}
-	return made, exitCode(err), demoGit(ctx, dir, after...)
-}
-
-func demoGit(ctx context.Context, dir string, commands ...[]string) error {
-	for _, args := range commands {
-		if err := demo.Git(ctx, dir, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return made, exitCode(err), demo.Git(ctx, dir, after...)
 }
 
 func verdictOf(r *result.Report, kernel string) result.Verdict {

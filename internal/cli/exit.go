@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -44,19 +45,13 @@ func exitCode(err error) int {
 	return exitUnjudged
 }
 
+var resultCodes = map[result.Ending]int{result.Failed: exitFailed, result.Undecided: exitUndecided, result.Interrupted: exitInterrupted}
+
 // outcomeOf turns a report into the command's outcome.
 func outcomeOf(r *result.Report, strict bool) error {
 	if r.Passes(strict) {
 		return nil
 	}
-	code := exitUnjudged
-	switch r.Outcome.Result {
-	case result.Failed:
-		code = exitFailed
-	case result.Undecided:
-		code = exitUndecided
-	case result.Interrupted:
-		code = exitInterrupted
-	}
+	code := cmp.Or(resultCodes[r.Outcome.Result], exitUnjudged)
 	return &outcomeError{code, strings.Join(r.Outcome.Reasons, "; ")}
 }

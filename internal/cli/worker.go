@@ -30,22 +30,17 @@ func newWorker(e *env) *cobra.Command {
 	return cmd
 }
 
-// printDevices lists the GPUs for a worker, which does not open the driver itself.
-func printDevices(e *env) error {
-	found, err := cell.Devices()
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(e.stdout).Encode(found)
-}
-
 func newCell(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "cell KIND", Short: "run candidate code for a worker", Hidden: true, Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch args[0] {
-			case "devices":
-				return printDevices(e)
+			case "devices": // for a worker, which does not open the driver itself
+				found, err := cell.Devices()
+				if err != nil {
+					return err
+				}
+				return json.NewEncoder(e.stdout).Encode(found)
 			case "unlock":
 				signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 				return worker.Unlock(e.stdin, args[1])

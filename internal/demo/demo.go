@@ -123,17 +123,13 @@ func (s *Story) Begin(ctx context.Context, dir string) error {
 			return fmt.Errorf("write the kernels: %w", err)
 		}
 	}
-	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch=main"},
-		{"config", "user.name", "pawl demo"},
-		{"config", "user.email", "demo@localhost"},
-		{"config", "commit.gpgsign", "false"},
-	} {
-		if err := Git(ctx, dir, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Git(
+		ctx, dir,
+		[]string{"init", "--quiet", "--initial-branch=main"},
+		[]string{"config", "user.name", "pawl demo"},
+		[]string{"config", "user.email", "demo@localhost"},
+		[]string{"config", "commit.gpgsign", "false"},
+	)
 }
 
 // Apply makes a chapter's edits.
@@ -154,12 +150,15 @@ func (c *Chapter) Apply(dir string) error {
 	return nil
 }
 
-// Git runs git in a folder, without the user's hooks. It ends with ctx.
-func Git(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.hooksPath=/dev/null"}, args...)...)
-	cmd.WaitDelay = time.Second // for what git has started
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
+// Git runs commands of git in a folder, without the user's hooks, up to the first that fails. It ends
+// with ctx.
+func Git(ctx context.Context, dir string, commands ...[]string) error {
+	for _, args := range commands {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.hooksPath=/dev/null"}, args...)...)
+		cmd.WaitDelay = time.Second // for what git has started
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
+		}
 	}
 	return nil
 }

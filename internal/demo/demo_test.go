@@ -106,7 +106,7 @@ func TestStories(t *testing.T) {
 					t.Fatalf("%s: %v", c.Title, err)
 				}
 				for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "-m", c.Commit}} {
-					if err := Git(t.Context(), dir, args...); err != nil { // which refuses a commit without a change
+					if err := Git(t.Context(), dir, args); err != nil { // which refuses a commit without a change
 						t.Fatal(err)
 					}
 				}
@@ -115,7 +115,7 @@ func TestStories(t *testing.T) {
 					judge(t, story, c, before, now, compile)
 				}
 				if c.Undo {
-					if err := Git(t.Context(), dir, "reset", "--quiet", "--hard", "HEAD~1"); err != nil {
+					if err := Git(t.Context(), dir, []string{"reset", "--quiet", "--hard", "HEAD~1"}); err != nil {
 						t.Fatal(err)
 					}
 					continue
@@ -196,7 +196,7 @@ func TestApplyOfOtherFiles(t *testing.T) {
 }
 
 func TestGitSaysWhatItSaid(t *testing.T) {
-	if err := Git(t.Context(), t.TempDir(), "log"); err == nil || !strings.HasPrefix(err.Error(), "git log: ") || !strings.Contains(err.Error(), "not a git repository") {
+	if err := Git(t.Context(), t.TempDir(), []string{"log"}); err == nil || !strings.HasPrefix(err.Error(), "git log: ") || !strings.Contains(err.Error(), "not a git repository") {
 		t.Error(err)
 	}
 }
