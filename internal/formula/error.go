@@ -154,21 +154,19 @@ func shielded(v Value) string {
 }
 
 func needNumbers(symbol string, a, b Value) *Error {
-	switch {
-	case !a.isNumber():
-		return wrongKind(symbol, "numbers", a)
-	case !b.isNumber():
-		return wrongKind(symbol, "numbers", b)
-	}
-	return nil
+	return need(Value.isNumber, "numbers", symbol, a, b)
 }
 
 func needIntegers(symbol string, a, b Value) *Error {
+	return need(Value.isInteger, "integers", symbol, a, b)
+}
+
+func need(fits func(Value) bool, wanted, symbol string, a, b Value) *Error {
 	switch {
-	case a.kind != KindInt:
-		return wrongKind(symbol, "integers", a)
-	case b.kind != KindInt:
-		return wrongKind(symbol, "integers", b)
+	case !fits(a):
+		return wrongKind(symbol, wanted, a)
+	case !fits(b):
+		return wrongKind(symbol, wanted, b)
 	}
 	return nil
 }

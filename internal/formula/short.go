@@ -83,11 +83,12 @@ func (n *binaryNode) short() *shortCode {
 // common pair of operands: half of all calls are saved that way.
 func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
 	left, right := x.run, y.run
-	i, named := slotOf(x.leaf)
+	name, named := x.leaf.(*nameNode)
 	switch leaf := y.leaf.(type) {
 	case *nameNode:
 		j := leaf.slot
 		if named {
+			i := name.slot
 			return func(env []Value) (int64, bool) {
 				a, b := &env[i], &env[j]
 				if a.kind != KindInt || b.kind != KindInt {
@@ -107,6 +108,7 @@ func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
 	case *constantNode:
 		b := leaf.value.int()
 		if named {
+			i := name.slot
 			return func(env []Value) (int64, bool) {
 				a := &env[i]
 				if a.kind != KindInt {
@@ -144,14 +146,6 @@ func combine(op func(a, b int64) (int64, bool), x, y *shortCode) intCode {
 		}
 		return op(a, b)
 	}
-}
-
-// slotOf returns the slot of a leaf that is a name.
-func slotOf(leaf node) (slot int, named bool) {
-	if name, ok := leaf.(*nameNode); ok {
-		return name.slot, true
-	}
-	return 0, false
 }
 
 func (n *chainNode) short() *shortCode {

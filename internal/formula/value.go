@@ -120,6 +120,8 @@ func (v Value) float() float64 { return math.Float64frombits(v.bits) }
 
 func (v Value) isNumber() bool { return v.kind <= KindFloat }
 
+func (v Value) isInteger() bool { return v.kind == KindInt }
+
 // number returns the content of an integer or float as a float.
 func (v Value) number() float64 {
 	if v.kind == KindInt {

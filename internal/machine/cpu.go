@@ -128,17 +128,8 @@ func (h host) highestGHz(ids []int, name string) float64 {
 // turbo asks the drivers in the order of their authority: intel_pstate ignores
 // the generic switch, and amd_pstate has one per policy only.
 func (h host) turbo() string {
-	switch h.text(cpuFolder + "intel_pstate/no_turbo") {
-	case "0":
-		return "on"
-	case "1":
-		return "off"
-	}
-	switch cmp.Or(h.text(cpuFolder+"cpufreq/boost"), h.text(cpuFolder+"cpufreq/policy0/boost")) {
-	case "0":
-		return "off"
-	case "1":
-		return "on"
-	}
-	return ""
+	disabled := map[string]string{"0": "on", "1": "off"}
+	enabled := map[string]string{"0": "off", "1": "on"}
+	boost := cmp.Or(h.text(cpuFolder+"cpufreq/boost"), h.text(cpuFolder+"cpufreq/policy0/boost"))
+	return cmp.Or(disabled[h.text(cpuFolder+"intel_pstate/no_turbo")], enabled[boost])
 }

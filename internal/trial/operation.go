@@ -49,11 +49,9 @@ func operationOf(s *spec.Spec, k *spec.Kernel) operation {
 		case k.Oracle.Kernel == "":
 			return operation{name: k.Oracle.Builtin}
 		}
-		i := slices.IndexFunc(s.Kernels, func(other *spec.Kernel) bool { return other.Name == k.Oracle.Kernel })
-		if i < 0 {
+		if k = s.Kernel(k.Oracle.Kernel); k == nil {
 			return operation{}
 		}
-		k = s.Kernels[i]
 	}
 	return operation{}
 }

@@ -28,6 +28,12 @@ type Driver struct {
 	version int
 }
 
+// object is something that the driver has made, and its handle there.
+type object struct {
+	d      *Driver
+	handle uintptr
+}
+
 // Open loads the CUDA driver and initialises it. The error is [ErrNoDriver],
 // [ErrNoDevice], a [*TooOld] or an [*Error].
 func Open() (*Driver, error) { return open(libraries...) }

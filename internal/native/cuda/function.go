@@ -6,10 +6,7 @@ import (
 )
 
 // Function is a kernel of a loaded module.
-type Function struct {
-	d      *Driver
-	handle uintptr
-}
+type Function object
 
 // FunctionAttribute is a CUfunction_attribute.
 type FunctionAttribute int32

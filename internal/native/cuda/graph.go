@@ -21,10 +21,7 @@ func (s Stream) EndCapture() (Graph, error) {
 }
 
 // Graph is work with its dependencies.
-type Graph struct {
-	d      *Driver
-	handle uintptr
-}
+type Graph object
 
 // Instantiate makes the graph executable.
 func (g Graph) Instantiate() (GraphExec, error) {
@@ -37,10 +34,7 @@ func (g Graph) Instantiate() (GraphExec, error) {
 func (g Graph) Destroy() error { return g.d.call(cuGraphDestroy, g.handle) }
 
 // GraphExec is a graph that can be launched.
-type GraphExec struct {
-	d      *Driver
-	handle uintptr
-}
+type GraphExec object
 
 // Upload brings the graph to the device, so that its first launch is like the
 // others.

@@ -4,10 +4,7 @@ import "unsafe"
 
 // Stream is a queue of work. The zero Stream, in a launch or a copy, is the
 // legacy default stream.
-type Stream struct {
-	d      *Driver
-	handle uintptr
-}
+type Stream object
 
 const streamNonBlocking = 1
 
@@ -67,10 +64,7 @@ func (s Stream) ForgetWindow() error {
 type EventFlags uint32
 
 // Event is a mark in a stream.
-type Event struct {
-	d      *Driver
-	handle uintptr
-}
+type Event object
 
 // NewEvent creates an event.
 func (d *Driver) NewEvent(flags EventFlags) (Event, error) {
