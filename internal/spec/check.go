@@ -43,7 +43,7 @@ func (d *decoder) otherKernel(s *specDraft, k *kernelDraft, at *node, name, role
 		d.fail(at, "kernel %s cannot be its own %s", k.Name, role)
 	case !slices.Contains(names, name):
 		names = slices.DeleteFunc(names, func(other string) bool { return other == k.Name })
-		d.fail(at, "no kernel is called %s", quote(name)).Hint = meant(name, names)
+		d.fail(at, "no kernel is called %s", quote(name)).Hint = diag.Meant(name, names)
 	default:
 		return true
 	}
@@ -77,7 +77,7 @@ func (d *decoder) applicable(s *specDraft, k *kernelDraft) bool {
 			ok = false
 			p := d.fail(pattern, "no config matches %s", quote(pattern.text))
 			names := namesOf(s.Configs, func(c *Config) string { return c.Name })
-			p.Hint = cmp.Or(meant(pattern.text, names), "there are no configs at the top level")
+			p.Hint = cmp.Or(diag.Meant(pattern.text, names), "there are no configs at the top level")
 		}
 	}
 	k.Kernel.Configs = slices.DeleteFunc(slices.Clone(s.Configs), func(c *Config) bool { return !chosen[c] })
@@ -260,7 +260,7 @@ func (d *decoder) fuzzNames(s *specDraft) {
 	for _, n := range s.fuzz {
 		if !slices.Contains(known, n.text) {
 			p := d.fail(n, "%s is not a variable of any config", n.text)
-			p.Hint = meant(n.text, known)
+			p.Hint = diag.Meant(n.text, known)
 			for _, k := range s.Kernels {
 				if slices.Contains(k.paramNames(), n.text) {
 					p.Hint = fmt.Sprintf("%s is a param of %s; every variant is tested anyway", n.text, k.Name)
@@ -284,13 +284,7 @@ func (c *Config) Lookup(name string) (formula.Value, bool) {
 // is launched, in the order of its first config. Those that only its work is told by
 // are not among them.
 func (k *Kernel) Variables() []string {
-	var used []*Formula
-	for _, f := range k.formulas() {
-		if f != k.Work.Flops && f != k.Work.Bytes {
-			used = append(used, f)
-		}
-	}
-	return k.variables(used)
+	return k.variables(slices.DeleteFunc(k.formulas(), func(f *Formula) bool { return f == k.Work.Flops || f == k.Work.Bytes }))
 }
 
 // Sizes returns the config variables that the shapes of buffers are made of.
@@ -303,11 +297,8 @@ func (k *Kernel) Sizes() []string {
 }
 
 func (k *Kernel) variables(formulas []*Formula) []string {
-	var names []string
-	for _, v := range k.Configs[0].Vars {
-		if slices.ContainsFunc(formulas, func(f *Formula) bool { return slices.Contains(f.names, v.Name) }) {
-			names = append(names, v.Name)
-		}
-	}
-	return names
+	names := namesOf(k.Configs[0].Vars, func(v Var) string { return v.Name })
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(formulas, func(f *Formula) bool { return slices.Contains(f.names, name) })
+	})
 }

@@ -85,7 +85,7 @@ next:
 		}
 		p := d.fail(f.key, "unknown key %s in %s", quote(f.key.text), what)
 		if p.Hint = elsewhere[f.key.text]; p.Hint == "" {
-			p.Hint = meant(f.key.text, keyNames(keys))
+			p.Hint = diag.Meant(f.key.text, keyNames(keys))
 		}
 		for _, k := range keys {
 			result.guessed[k.name] = result.guessed[k.name] || p.Hint == didYouMean(k.name)
@@ -124,7 +124,7 @@ func (d *decoder) choice(n *node, what, refusal string, words []string, aliases 
 		return text, ok
 	}
 	p := d.fail(n, refusal, quote(text))
-	if p.Hint = meant(text, words); aliases[strings.ToLower(text)] != "" {
+	if p.Hint = diag.Meant(text, words); aliases[strings.ToLower(text)] != "" {
 		p.Hint = didYouMean(aliases[strings.ToLower(text)])
 	}
 	return text, false
@@ -140,18 +140,6 @@ func namesOf[T any](list []T, name func(T) string) []string {
 }
 
 func didYouMean(name string) string { return "did you mean " + name + "?" }
-
-// meant returns the hint for a misspelt name. Every letter is near every other, so
-// a name of one letter is taken for another only when the case differs.
-func meant(word string, names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	if near := diag.Nearest(word, names); near != "" && len(word) == 1 && !strings.EqualFold(near, word) {
-		return "expected one of: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
-	}
-	return diag.Meant(word, names)
-}
 
 // word reads one of a set of names.
 func (d *decoder) word(n *node, what string) (string, bool) {

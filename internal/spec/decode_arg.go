@@ -162,7 +162,7 @@ func (d *decoder) dtype(a *argDraft, n *node) {
 	p := d.fail(n, "%s is not an element type", quote(text))
 	if alias, ok := dtypeAliases[strings.ToLower(text)]; ok {
 		p.Hint = didYouMean(string(alias))
-	} else if near := diag.Nearest(text, names); near != "" && len(text) > 1 {
+	} else if near := diag.Nearest(text, names); near != "" {
 		p.Hint = didYouMean(near)
 	} else {
 		p.Hint = "expected one of: " + strings.Join(names, " ")

@@ -3,6 +3,8 @@ package spec
 import (
 	"math"
 	"slices"
+
+	"pawl/internal/diag"
 )
 
 // initKind is a way to fill a buffer.
@@ -48,7 +50,7 @@ func (d *decoder) init(a *argDraft, n *node) {
 	}
 	at := slices.Index(initNames(), name.text)
 	if at < 0 {
-		d.fail(name, "%s is not a way to fill a buffer", quote(name.text)).Hint = meant(name.text, initNames())
+		d.fail(name, "%s is not a way to fill a buffer", quote(name.text)).Hint = diag.Meant(name.text, initNames())
 		return
 	}
 	k := initKinds[at]

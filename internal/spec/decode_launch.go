@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"pawl/internal/diag"
 )
 
 // launchDraft is a launch while it is read.
@@ -151,7 +153,7 @@ func (d *decoder) launchArgs(k *kernelDraft) {
 		for _, n := range l.args {
 			used[n.text] = true
 			if !slices.Contains(names, n.text) {
-				d.fail(n, "kernel %s has no argument %s", k.Name, quote(n.text)).Hint = meant(n.text, names)
+				d.fail(n, "kernel %s has no argument %s", k.Name, quote(n.text)).Hint = diag.Meant(n.text, names)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/diag"
 	"pawl/internal/formula"
 )
 
@@ -54,7 +55,7 @@ func (d *decoder) oracle(k *kernelDraft, n *node) {
 				Hint = "write a formula over the arguments: oracle: " + elementwiseExample
 		default:
 			d.fail(n, "no built-in oracle is called %s", quote(n.text)).
-				Hint = meant(n.text, append(slices.Clone(Oracles), elementwiseExample, `{kernel: name}`, `{python: "module:function"}`))
+				Hint = diag.Meant(n.text, append(slices.Clone(Oracles), elementwiseExample, `{kernel: name}`, `{python: "module:function"}`))
 		}
 	case mappingKind:
 		before := d.trouble()
@@ -118,5 +119,5 @@ func (d *decoder) elementwiseName(k *kernelDraft, name string, names []string) (
 	case slices.Contains(k.variableNames(), name):
 		return message, fmt.Sprintf("%s is a config variable; the formula sees arguments: %s", name, strings.Join(names, ", "))
 	}
-	return message, meant(name, names)
+	return message, diag.Meant(name, names)
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"pawl/internal/diag"
 )
 
 // tensorMapDraft is a tensor map while it is read.
@@ -117,7 +119,7 @@ func (d *decoder) tensorMapShape(k *kernelDraft, a *argDraft) {
 			buffers = append(buffers, other.Name)
 		}
 	}
-	d.fail(m.of, "no buffer of %s is called %s", k.Name, quote(m.Of)).Hint = meant(m.Of, buffers)
+	d.fail(m.of, "no buffer of %s is called %s", k.Name, quote(m.Of)).Hint = diag.Meant(m.Of, buffers)
 }
 
 // rank checks how many formulas there are for a tensor of this many dimensions.

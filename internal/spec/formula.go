@@ -43,7 +43,7 @@ func (f *Formula) unknown(name string, known []string) *diag.Problem {
 	_, err := f.Expr.Compile(others)
 	p := f.problem(err)
 	p.Message = fmt.Sprintf("%s: %s is neither a param nor a config variable", f.what, name)
-	p.Hint = meant(name, known)
+	p.Hint = diag.Meant(name, known)
 	return p
 }
 

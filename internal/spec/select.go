@@ -81,12 +81,12 @@ func (s *Spec) mark(pattern string, chosen map[row]bool) *diag.Problem {
 	if configs != nil {
 		return &diag.Problem{
 			Message: fmt.Sprintf("no config of %s matches %s", kernelPattern, quote(configPattern)),
-			Hint:    meant(configPattern, slices.Compact(slices.Sorted(slices.Values(configs)))),
+			Hint:    diag.Meant(configPattern, slices.Compact(slices.Sorted(slices.Values(configs)))),
 		}
 	}
 	p := &diag.Problem{
 		Message: fmt.Sprintf("no kernel matches %s", quote(kernelPattern)),
-		Hint:    meant(kernelPattern, s.kernelNames()),
+		Hint:    diag.Meant(kernelPattern, s.kernelNames()),
 	}
 	for _, k := range s.Kernels {
 		for _, c := range k.Configs {

@@ -112,7 +112,7 @@ func (v Variant) With(name, value string) (Variant, error) {
 	case at < 0:
 		return v, diag.Errors{{
 			Message: fmt.Sprintf("kernel %s has no param %s", v.Kernel.Name, quote(name)),
-			Hint:    meant(name, names),
+			Hint:    diag.Meant(name, names),
 		}}
 	}
 	values := v.Kernel.Params[at].Values
